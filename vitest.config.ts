@@ -1,0 +1,24 @@
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'vitest/config'
+
+const source = (path: string): string => fileURLToPath(new URL(`./src/${path}`, import.meta.url))
+
+export default defineConfig({
+  resolve: {
+    // Tests read the sources, so that a test never passes against an old build.
+    alias: [
+      { find: /^skep$/, replacement: source('index.ts') },
+      { find: /^skep\/([a-z]+)$/, replacement: source('$1.ts') },
+    ],
+  },
+  test: {
+    include: ['test/**/*.test.ts', 'src/**/*.test.ts'],
+    globalSetup: ['./test/servers/global-setup.ts'],
+    // Processes, not threads: tests kill workers, open native databases and change signal handlers.
+    pool: 'forks',
+    maxWorkers: 2,
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
+    teardownTimeout: 15_000,
+  },
+})
