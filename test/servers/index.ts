@@ -1,0 +1,3 @@
+export { type FreshDatabase, freshDatabase } from './fresh-database.ts'
+export { type PgBouncer, type PgBouncerResult, startPgBouncer } from './pgbouncer.ts'
+export { type PostgresServer, postgresUrlVariable, startPostgres } from './postgres.ts'
