@@ -1,0 +1,25 @@
+import { SkepError } from './errors.ts'
+
+/** A span of time: milliseconds, or a number with a unit: `'250ms'`, `'30s'`, `'5m'`, `'2h'`, `'7d'`, `'2w'`. */
+export type Duration = number | `${number}${'ms' | 's' | 'm' | 'h' | 'd' | 'w'}`
+
+const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const
+
+/** The milliseconds of a duration. `what` names the option in the error. */
+export function toMs(what: string, duration: Duration): number {
+  const ms = typeof duration === 'number' ? duration : parse(duration)
+  if (!Number.isFinite(ms) || ms < 0) {
+    throw new SkepError(
+      'DURATION_INVALID',
+      `${what} is ${JSON.stringify(duration)}, which is not a duration. ` +
+        "Use milliseconds, or a number with a unit: '250ms', '30s', '5m', '2h', '7d', '2w'.",
+      { facts: { what, duration } },
+    )
+  }
+  return Math.round(ms)
+}
+
+function parse(text: string): number {
+  const match = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)$/.exec(text)
+  return match ? Number(match[1]) * UNIT_MS[match[2] as keyof typeof UNIT_MS] : Number.NaN
+}

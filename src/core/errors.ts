@@ -1,0 +1,109 @@
+/**
+ * Every error Skep throws has a code from this closed list, the facts in fields, and a message that
+ * says what to do. `docs/errors.md` explains each one; a test fails when one is missing there.
+ */
+export const ERROR_CODES = [
+  'BATCH_ITEM_INVALID',
+  'BATCH_TOO_LARGE',
+  'CLIENT_MISSING',
+  'CLOSED',
+  'CONFIG_INVALID',
+  'DURATION_INVALID',
+  'HEADERS_INVALID',
+  'JOB_CANCELLED',
+  'JOB_FAILED',
+  'JOB_NOT_FOUND',
+  'JOB_TIMEOUT',
+  'KEY_INVALID',
+  'LEASE_LOST',
+  'NAME_INVALID',
+  'OPTION_INVALID',
+  'PAYLOAD_FORBIDDEN_KEY',
+  'PAYLOAD_INVALID',
+  'PAYLOAD_NOT_JSON',
+  'PAYLOAD_TEXT_INVALID',
+  'PAYLOAD_TOO_DEEP',
+  'PAYLOAD_TOO_LARGE',
+  'PAYLOAD_UNREADABLE',
+  'QUEUE_DUPLICATE',
+  'QUEUE_UNKNOWN',
+  'RESULT_DISCARDED',
+  'RESULT_TIMEOUT',
+  'SCHEMA_MISSING',
+  'SCHEMA_OUTDATED',
+  'SCHEMA_TOO_NEW',
+  'STORE_REJECTED',
+  'STORE_UNAVAILABLE',
+  'STORE_UNKNOWN',
+  'STORE_UNSAFE',
+  'TX_ROLLED_BACK',
+  'TX_UNSUPPORTED',
+] as const
+
+export type ErrorCode = (typeof ERROR_CODES)[number]
+
+/** The base of everything Skep throws. Branch on `code`, show `message` to people. */
+export class SkepError extends Error {
+  override readonly name: string = 'SkepError'
+  readonly code: ErrorCode
+  /** What the message is about, for programs: names, limits, ids. */
+  readonly facts: Readonly<Record<string, unknown>>
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { readonly facts?: Readonly<Record<string, unknown>>; readonly cause?: unknown } = {},
+  ) {
+    super(message, 'cause' in options ? { cause: options.cause } : undefined)
+    this.code = code
+    this.facts = options.facts ?? {}
+  }
+}
+
+/**
+ * A store call failed. `effect` says what is known about it:
+ * `none`: nothing was written, it can be sent again as if never sent;
+ * `unknown`: the reply was lost, so it may have been written. Every store call is safe to repeat.
+ */
+export class StoreError extends SkepError {
+  override readonly name = 'StoreError'
+  readonly effect: 'none' | 'unknown'
+  /** True when the same call may succeed later without anyone changing anything. */
+  readonly transient: boolean
+
+  constructor(
+    code: 'STORE_UNAVAILABLE' | 'STORE_UNKNOWN' | 'STORE_REJECTED',
+    message: string,
+    options: { readonly facts?: Readonly<Record<string, unknown>>; readonly cause?: unknown } = {},
+  ) {
+    super(code, message, options)
+    this.effect = code === 'STORE_UNKNOWN' ? 'unknown' : 'none'
+    this.transient = code !== 'STORE_REJECTED'
+  }
+}
+
+/** Another worker holds the job now, or nobody does, so what this one did with it was not saved. */
+export class LeaseLostError extends SkepError {
+  override readonly name = 'LeaseLostError'
+  readonly jobId: string
+
+  constructor(jobId: string, options: { readonly cause?: unknown } = {}) {
+    super(
+      'LEASE_LOST',
+      `The lease on job "${jobId}" was lost, so its outcome was not saved: the job runs again elsewhere. ` +
+        'If handlers block the event loop for long, raise leaseMs or move them to a thread.',
+      { ...options, facts: { jobId } },
+    )
+    this.jobId = jobId
+  }
+}
+
+/** The text of any thrown value. */
+export function messageOf(thrown: unknown): string {
+  if (thrown instanceof Error) return thrown.message
+  try {
+    return typeof thrown === 'string' ? thrown : (JSON.stringify(thrown) ?? String(thrown))
+  } catch {
+    return String(thrown)
+  }
+}

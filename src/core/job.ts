@@ -1,0 +1,163 @@
+/**
+ * The states of a job and the ways between them:
+ *
+ *              ┌────────── snooze, retry later ──────────┐
+ *              ▼                                         │
+ *   enqueue → delayed ── due ──▶ ready ── claim ──▶ running ──▶ done | failed | dead | cancelled
+ *        └───────────────────────▲  ▲                    │        │
+ *                                │  └── hand back, retry ┘        │
+ *                                └──────── redrive ───────────────┘ (a new generation)
+ *
+ *   delayed, ready ── cancel ──▶ cancelled        ready ── nobody handles it ──▶ missing
+ *
+ * delayed: waits for its time. ready: may start. running: one live lease.
+ * done: a handler returned. failed: ended by an error, kept for the record only.
+ * dead: ended by an error and waits for a person (or a redrive). cancelled: somebody said stop.
+ * missing: put aside because no worker handles its queue; revived when one appears.
+ */
+export const JOB_STATES = [
+  'delayed',
+  'ready',
+  'running',
+  'done',
+  'failed',
+  'dead',
+  'cancelled',
+  'missing',
+] as const
+
+export type JobState = (typeof JOB_STATES)[number]
+
+/** States nothing leaves except by a redrive. */
+export type FinalState = 'done' | 'failed' | 'dead' | 'cancelled' | 'missing'
+
+export const FINAL_STATES: readonly FinalState[] = ['done', 'failed', 'dead', 'cancelled', 'missing']
+
+export function isFinal(state: JobState): state is FinalState {
+  return (FINAL_STATES as readonly JobState[]).includes(state)
+}
+
+/** How often each thing happened to a job. Each has a budget of its own; waiting counts nothing. */
+export interface Counters {
+  /** Times a handler got the job. */
+  readonly starts: number
+  /** Times the handler threw. */
+  readonly errors: number
+  /** Times the handler ran out of time. */
+  readonly timeouts: number
+  /** Times the worker died or lost its lease. */
+  readonly lost: number
+  /** Times the handler asked to be called later. */
+  readonly snoozes: number
+}
+
+/** How long a unique key is held: until the job starts, until it ends, or for a span of time. */
+export type UniqueScope = 'queued' | 'active' | 'window'
+
+/**
+ * What an enqueue does when its unique key is held by another job:
+ * `ignore` keeps the other as it is; `replace` gives it the new payload and time;
+ * `postpone` gives it the new payload and starts its delay again (debounce).
+ * A job that is already running is never changed.
+ */
+export type UniqueConflict = 'ignore' | 'replace' | 'postpone'
+
+export interface Unique {
+  readonly key: string
+  readonly scope: UniqueScope
+  /** For the scope `window`: how long the key is held, counted from the enqueue. Otherwise 0. */
+  readonly windowMs: number
+  readonly onConflict: UniqueConflict
+}
+
+/** A job as it is handed to a store to be inserted. Everything is judged before: a store refuses nothing. */
+export interface NewJob {
+  /** Made by the client, so that inserting the same job twice is harmless. */
+  readonly id: string
+  readonly space: string
+  readonly queue: string
+  /** JSON text. */
+  readonly payload: string
+  /** JSON text of a flat object of strings, or null. */
+  readonly headers: string | null
+  /** -100 to 100; each step is a head start, see {@link rankOf}. */
+  readonly priority: number
+  /** Starts not earlier than this long after the insert, by the store's clock. */
+  readonly delayMs: number
+  /** Starts not earlier than this moment. The later of the two counts. */
+  readonly runAt: number | null
+  readonly unique: Unique | null
+  /** JSON text of the options that differ from the queue's own, or null. */
+  readonly overrides: string | null
+}
+
+/** Everything a store knows about one job. Times are milliseconds of the store's clock. */
+export interface Job extends Counters {
+  readonly id: string
+  readonly space: string
+  readonly queue: string
+  readonly state: JobState
+  readonly payload: string
+  readonly headers: string | null
+  readonly priority: number
+  readonly overrides: string | null
+  /** When it may start, or could last start. */
+  readonly dueAt: number
+  readonly enqueuedAt: number
+  /** When it was last claimed. */
+  readonly startedAt: number | null
+  readonly finishedAt: number | null
+  /** When prune may remove a finished job; null while it is not finished. */
+  readonly expiresAt: number | null
+  /** Raised by each redrive. */
+  readonly generation: number
+  /** The token of the latest lease. Only while `running` is it worth anything. */
+  readonly token: string | null
+  /** Who holds the lease, or held it last. */
+  readonly worker: string | null
+  readonly leaseUntil: number | null
+  /** Why it shall stop, when somebody cancelled it while it ran. */
+  readonly cancelReason: string | null
+  readonly uniqueKey: string | null
+  readonly uniqueScope: UniqueScope | null
+  /** JSON text of what the handler returned. */
+  readonly result: string | null
+  /** JSON text of a {@link Failure}: the latest error, or why it was snoozed, cancelled or buried. */
+  readonly failure: string | null
+}
+
+/** What a worker gets of a job it claimed. */
+export interface ClaimedJob extends Counters {
+  readonly id: string
+  readonly space: string
+  readonly queue: string
+  readonly payload: string
+  readonly headers: string | null
+  readonly priority: number
+  readonly overrides: string | null
+  readonly dueAt: number
+  readonly enqueuedAt: number
+  readonly generation: number
+  readonly token: string
+}
+
+/** Why a run did not succeed, as stored. */
+export interface Failure {
+  readonly kind: 'error' | 'timeout' | 'lost' | 'snooze' | 'cancel' | 'bury' | 'poison' | 'missing'
+  readonly message: string
+  readonly name?: string
+  readonly code?: string
+  readonly stack?: string
+  readonly causes?: readonly { readonly name: string; readonly message: string }[]
+}
+
+/** One step of priority is worth this much waiting: a job of priority 1 overtakes whatever waits for less. */
+export const PRIORITY_STEP_MS = 600_000
+
+/**
+ * The order in which ready jobs start, lowest first, then by id. It is the due time with a head start
+ * for priority, so one index gives priority, first-in-first-out and ageing, and nothing starves.
+ */
+export function rankOf(dueAt: number, priority: number): number {
+  return dueAt - priority * PRIORITY_STEP_MS
+}

@@ -1,0 +1,28 @@
+/** Every bound in one place. They are the same on every store. */
+export const LIMITS = {
+  /** A queue's or space's name. */
+  nameBytes: 128,
+  /** A unique key. */
+  keyBytes: 512,
+  /** A payload or result as JSON text, unless the client is told otherwise. */
+  payloadBytes: 256 * 1024,
+  /** What a client may raise `payloadBytes` to. */
+  payloadBytesMax: 4 * 1024 * 1024,
+  payloadDepth: 64,
+  payloadKeys: 10_000,
+  headers: 64,
+  headersBytes: 8 * 1024,
+  /** Jobs in one `enqueueMany`. */
+  batchJobs: 100_000,
+  /** Jobs in one call of a store. Larger batches are sent in parts. */
+  storeBatch: 1_000,
+  /** Jobs on one page of a list. */
+  pageJobs: 200,
+  priority: 100,
+  errorMessageBytes: 4 * 1024,
+  errorStackBytes: 16 * 1024,
+  errorCauses: 5,
+  reasonBytes: 4 * 1024,
+  /** The furthest a job may be delayed: a hundred years. */
+  delayMs: 100 * 365 * 86_400_000,
+} as const

@@ -1,0 +1,247 @@
+/**
+ * Every move a job can make, as pure functions of (job, command, now). The memory store is these over a
+ * map; every other store translates them. The states are drawn in `job.ts`.
+ */
+import {
+  type ClaimedJob,
+  type Failure,
+  FINAL_STATES,
+  isFinal,
+  type Job,
+  type JobState,
+  type NewJob,
+  rankOf,
+} from './job.ts'
+import type { Verdict } from './policy.ts'
+
+/** Orders ready jobs: by rank, then by id. */
+export function byRank(a: Job, b: Job): number {
+  return rankOf(a.dueAt, a.priority) - rankOf(b.dueAt, b.priority) || (a.id < b.id ? -1 : 1)
+}
+
+/** The record of a job that was just enqueued. */
+export function create(job: NewJob, now: number): Job {
+  // A moment in the past means now.
+  const dueAt = Math.max(now + job.delayMs, job.runAt ?? 0)
+  return {
+    id: job.id,
+    space: job.space,
+    queue: job.queue,
+    state: dueAt > now ? 'delayed' : 'ready',
+    payload: job.payload,
+    headers: job.headers,
+    priority: job.priority,
+    overrides: job.overrides,
+    dueAt,
+    enqueuedAt: now,
+    startedAt: null,
+    finishedAt: null,
+    expiresAt: null,
+    generation: 0,
+    starts: 0,
+    errors: 0,
+    timeouts: 0,
+    lost: 0,
+    snoozes: 0,
+    token: null,
+    worker: null,
+    leaseUntil: null,
+    cancelReason: null,
+    uniqueKey: job.unique?.key ?? null,
+    uniqueScope: job.unique?.scope ?? null,
+    result: null,
+    failure: null,
+  }
+}
+
+/**
+ * What a conflict of unique keys does to the job that holds the key, or null if it stays as it is. Only a
+ * waiting job can be changed. `replace` takes over the new job's time as well; `postpone` does so only
+ * when that one has a delay, which then starts again (debounce).
+ */
+export function collide(held: Job, incoming: NewJob, now: number): Job | null {
+  const how = incoming.unique?.onConflict ?? 'ignore'
+  if (how === 'ignore' || (held.state !== 'ready' && held.state !== 'delayed')) return null
+  const fresh = create(incoming, now)
+  const timed = how === 'replace' || incoming.delayMs > 0 || incoming.runAt !== null
+  return {
+    ...held,
+    payload: fresh.payload,
+    headers: fresh.headers,
+    priority: fresh.priority,
+    overrides: fresh.overrides,
+    ...(timed ? { dueAt: fresh.dueAt, state: fresh.state } : {}),
+  }
+}
+
+/** A delayed job whose time has come. Its due time, and so its place, stays. */
+export function promote(job: Job): Job {
+  return { ...job, state: 'ready' }
+}
+
+export interface Lease {
+  readonly workerId: string
+  readonly token: string
+  readonly leaseMs: number
+}
+
+/** The guard of a claim, without holds and room: it exists, is not leased, and is due. */
+export function claimable(job: Job, now: number): boolean {
+  return (job.state === 'ready' || job.state === 'delayed') && job.dueAt <= now
+}
+
+// The start is counted when the job is taken, not when it fails: otherwise a job that kills its worker
+// would never use up its tries and would run for ever.
+export function claim(job: Job, lease: Lease, now: number): Job {
+  return {
+    ...job,
+    state: 'running',
+    token: lease.token,
+    worker: lease.workerId,
+    leaseUntil: now + lease.leaseMs,
+    startedAt: now,
+    starts: job.starts + 1,
+  }
+}
+
+/** The part of a leased job that its worker gets. */
+export function claimedPart(job: Job): ClaimedJob {
+  return {
+    id: job.id,
+    space: job.space,
+    queue: job.queue,
+    payload: job.payload,
+    headers: job.headers,
+    priority: job.priority,
+    overrides: job.overrides,
+    dueAt: job.dueAt,
+    enqueuedAt: job.enqueuedAt,
+    generation: job.generation,
+    starts: job.starts,
+    errors: job.errors,
+    timeouts: job.timeouts,
+    lost: job.lost,
+    snoozes: job.snoozes,
+    token: job.token as string,
+  }
+}
+
+/** Whether `token` holds the job now; if not, why. A finished job refuses with `gone`, a waiting or re-leased one with `lost`. */
+export function holder(job: Job | undefined, token: string): 'holds' | 'settled' | 'gone' | 'lost' {
+  if (job === undefined) return 'gone'
+  if (job.token === token) return job.state === 'running' ? 'holds' : 'settled'
+  return isFinal(job.state) ? 'gone' : 'lost'
+}
+
+/** A lease that goes on. The caller has checked that the token holds. */
+export function extend(job: Job, leaseMs: number, now: number): Job {
+  return { ...job, leaseUntil: now + leaseMs }
+}
+
+/** The end of a lease, as the verdict says. Null: the job is removed. The caller has checked that the token holds. */
+export function settle(job: Job, verdict: Verdict, now: number): Job | null {
+  const waits = verdict.to === 'ready' || verdict.to === 'delayed'
+  // Whoever cancelled a running job was told that it will not start again.
+  const cancelled = waits && job.cancelReason !== null
+  const to = cancelled ? 'cancelled' : verdict.to
+  const keepMs = cancelled ? verdict.keepCancelledMs : verdict.keepMs
+
+  const ended: Job = {
+    ...job,
+    state: to,
+    leaseUntil: null,
+    starts: job.starts - (verdict.refund ? 1 : 0),
+    errors: job.errors + (verdict.count === 'errors' ? 1 : 0),
+    timeouts: job.timeouts + (verdict.count === 'timeouts' ? 1 : 0),
+    lost: job.lost + (verdict.count === 'lost' ? 1 : 0),
+    snoozes: job.snoozes + (verdict.count === 'snoozes' ? 1 : 0),
+    result: verdict.result,
+    failure: cancelled
+      ? cancelFailure(job.cancelReason as string)
+      : (verdict.failure ?? (to === 'done' ? null : job.failure)),
+  }
+  if (isFinal(to)) return keepMs === null ? null : { ...ended, finishedAt: now, expiresAt: now + keepMs }
+  if (to === 'delayed') return { ...ended, dueAt: now + verdict.delayMs }
+  return { ...ended, dueAt: verdict.keepPlace ? job.dueAt : now }
+}
+
+/** The stored failure of a job that was cancelled. */
+export function cancelFailure(reason: string): string {
+  return JSON.stringify({ kind: 'cancel', message: reason } satisfies Failure)
+}
+
+/** Ends a job that does not run. */
+export function finish(
+  job: Job,
+  to: 'cancelled' | 'dead' | 'missing',
+  failure: string | null,
+  keepMs: number,
+  now: number,
+): Job {
+  return { ...job, state: to, failure: failure ?? job.failure, finishedAt: now, expiresAt: now + keepMs }
+}
+
+/** A finished job from the beginning, as its next generation: new counters, no lease that could come back. */
+export function redrive(job: Job, now: number): Job {
+  return {
+    ...job,
+    state: 'ready',
+    generation: job.generation + 1,
+    dueAt: now,
+    startedAt: null,
+    finishedAt: null,
+    expiresAt: null,
+    starts: 0,
+    errors: 0,
+    timeouts: 0,
+    lost: 0,
+    snoozes: 0,
+    token: null,
+    worker: null,
+    leaseUntil: null,
+    cancelReason: null,
+    result: null,
+    failure: null,
+  }
+}
+
+/** The moment a selection's `after` and `before` are about: due, started or finished. */
+export function timeOf(job: Job): number {
+  return job.state === 'ready' ? job.dueAt : listKey(job)
+}
+
+/** The number by which a state's jobs are listed and paged, then by id: finished ones downwards, others upwards. */
+export function listKey(job: Job): number {
+  switch (job.state) {
+    case 'ready':
+      return rankOf(job.dueAt, job.priority)
+    case 'delayed':
+      return job.dueAt
+    case 'running':
+      return job.startedAt as number
+    default:
+      return job.finishedAt as number
+  }
+}
+
+/**
+ * What people do to jobs.
+ * cancel: a waiting job ends, a running one is asked to. bury: a waiting job goes among the dead.
+ * redrive: a finished job starts anew, as its next generation. promote: a delayed job is due now.
+ * miss: a waiting job is put aside because nobody handles it. remove: a job that does not run is deleted.
+ */
+export type ChangeAction = 'cancel' | 'bury' | 'redrive' | 'promote' | 'miss' | 'remove'
+
+/** The states in which each action is possible. */
+export const POSSIBLE: Readonly<Record<ChangeAction, readonly JobState[]>> = {
+  cancel: ['delayed', 'ready', 'running'],
+  bury: ['delayed', 'ready'],
+  redrive: FINAL_STATES,
+  promote: ['delayed'],
+  miss: ['delayed', 'ready'],
+  remove: ['delayed', 'ready', ...FINAL_STATES],
+}
+
+export function isPossible(action: ChangeAction, state: JobState): boolean {
+  return POSSIBLE[action].includes(state)
+}

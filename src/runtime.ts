@@ -1,0 +1,112 @@
+/**
+ * The one place where time, timers, chance and ids come from.
+ *
+ * Everything else receives a `Runtime`, so the whole system can run under a virtual clock with a
+ * seed. Lint keeps `Date.now`, timers and randomness out of every other file.
+ */
+export interface Runtime {
+  /** Wall clock in milliseconds. Never used to decide about a lease: it may jump. */
+  now(): number
+  /** A clock that only moves forward, in milliseconds. Deadlines are measured with it. */
+  mono(): number
+  /** A number in [0, 1). */
+  random(): number
+  /** A UUIDv7: unique, unguessable, and increasing within the process. */
+  uuid(): string
+  /**
+   * Calls `run` once after `ms`, and returns a function that prevents it. Delays beyond what the
+   * platform's timers can hold are chained. With `background`, the timer does not keep the process alive.
+   */
+  timer(ms: number, run: () => void, options?: { readonly background?: boolean }): () => void
+  /** Calls `run` after everything that is already queued in this turn of the event loop. */
+  defer(run: () => void): void
+}
+
+// setTimeout holds a signed 32-bit delay; a longer one would fire at once.
+const LONGEST_TIMER_MS = 2_000_000_000
+
+/** The runtime of a real process. */
+export function systemRuntime(): Runtime {
+  const uuid = uuidSource(
+    () => Date.now(),
+    (bytes) => globalThis.crypto.getRandomValues(bytes),
+  )
+
+  return {
+    now: () => Date.now(),
+    mono: () => performance.now(),
+    random: () => Math.random(),
+    uuid,
+    timer(ms, run, options) {
+      const endsAt = performance.now() + ms
+      let handle: NodeJS.Timeout
+      const arm = (): void => {
+        const left = endsAt - performance.now()
+        const long = left > LONGEST_TIMER_MS
+        handle = setTimeout(long ? arm : run, long ? LONGEST_TIMER_MS : Math.max(0, left))
+        if (options?.background) handle.unref()
+      }
+      arm()
+      return () => clearTimeout(handle)
+    },
+    defer: (run) => void setImmediate(run),
+  }
+}
+
+/** Resolves after `ms`, or as soon as `signal` aborts. It never rejects. */
+export function sleep(
+  runtime: Runtime,
+  ms: number,
+  signal?: AbortSignal,
+  options?: { readonly background?: boolean },
+): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) return resolve()
+    const wake = (): void => {
+      stop()
+      signal?.removeEventListener('abort', wake)
+      resolve()
+    }
+    const stop = runtime.timer(ms, wake, options)
+    signal?.addEventListener('abort', wake, { once: true })
+  })
+}
+
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
+
+/**
+ * Makes a UUIDv7 generator: 48 bits of time, a counter that keeps ids of the same millisecond in
+ * order, and 62 random bits. When the clock goes back, ids stay on the last millisecond seen.
+ */
+export function uuidSource(now: () => number, fill: (bytes: Uint8Array<ArrayBuffer>) => void): () => string {
+  const pool = new Uint8Array(8 * 512)
+  let used = pool.length
+  let lastMs = 0
+  let counter = 0
+
+  return () => {
+    if (used === pool.length) {
+      fill(pool)
+      used = 0
+    }
+    const at = used
+    used += 8
+
+    const ms = now()
+    if (ms > lastMs) {
+      lastMs = ms
+      counter = 0
+    } else if (++counter > 0xfff) {
+      lastMs += 1
+      counter = 0
+    }
+
+    const time = lastMs.toString(16).padStart(12, '0')
+    const byte = (i: number): string => HEX[pool[at + i] as number] as string
+    const variant = HEX[((pool[at] as number) & 0x3f) | 0x80] as string
+    return (
+      `${time.slice(0, 8)}-${time.slice(8)}-7${counter.toString(16).padStart(3, '0')}-` +
+      `${variant}${byte(1)}-${byte(2)}${byte(3)}${byte(4)}${byte(5)}${byte(6)}${byte(7)}`
+    )
+  }
+}

@@ -1,0 +1,377 @@
+/**
+ * What a store promises.
+ *
+ * A store moves rows and decides nothing: policies are judged before (`core/policy.ts`), the rules of
+ * every move are pure functions (`core/transitions.ts`), and each store is a translation of them,
+ * checked against the memory store by the same suite.
+ *
+ * Rules for every operation:
+ * - one call is one transaction: all of it happens or none;
+ * - plain data in and out, many jobs at a time, one object per call;
+ * - the store's own clock decides. A test passes `now` and owns it;
+ * - it can be repeated. After a `StoreError` with effect `unknown` the caller sends the same call again;
+ * - it is expressible as one Redis script; how is written beside each operation, where `{s}` is the
+ *   hash tag of the shard, so that all keys of a call are in one slot.
+ *
+ * The guard of a claim, in this order: exists → not leased → not held → due → room → claim.
+ */
+import type { ClaimedJob, Job, JobState, NewJob } from './core/job.ts'
+import type { Verdict } from './core/policy.ts'
+import type { ChangeAction } from './core/transitions.ts'
+import type { Notifier } from './notifier.ts'
+
+export interface Store {
+  /** Facts about what this store can do. Nobody asks for its name. */
+  readonly capabilities: Capabilities
+
+  /**
+   * Opens what has to be open and checks that the schema and the durability are what they should be.
+   * Throws `SCHEMA_MISSING`, `SCHEMA_OUTDATED`, `SCHEMA_TOO_NEW` or `STORE_UNSAFE`. Repeating it is cheap.
+   */
+  ready(): Promise<Durability>
+
+  /**
+   * Brings the schema up to date, one process at a time. Returns the ids of the migrations it ran.
+   * Redis: a version key, set by the script that upgrades.
+   */
+  migrate(): Promise<{ readonly applied: readonly string[] }>
+
+  /**
+   * Inserts jobs, in order. A job whose id exists already is `ok` and left as it is. A job whose unique
+   * key is held by another is a `duplicate`, and its conflict rule was applied to that other job.
+   * Redis: for each job EXISTS job, GET unique; HSET job; ZADD ready|delayed; HINCRBY counts.
+   */
+  insert(call: InsertCall): Promise<InsertReply>
+
+  /**
+   * Leases ready jobs: delayed ones that are due become ready first (at most {@link PROMOTE_LIMIT} per
+   * source), then, source by source, the lowest ranks are taken. With `ids` the named jobs are taken
+   * by primary key under the same guard, and no query searches for work.
+   * Redis: ZRANGEBYSCORE delayed → ZADD ready; ZPOPMIN ready; HSET lease; ZADD leases by expiry.
+   */
+  claim(call: ClaimCall): Promise<ClaimReply>
+
+  /**
+   * Prolongs leases. Each result says whether the lease still holds, and whether somebody asked the
+   * job to stop. Redis: for each HGET token, compare; HSET and ZADD leases.
+   */
+  extend(call: ExtendCall): Promise<ExtendReply>
+
+  /**
+   * Ends leases as their verdicts say, together with the jobs each handler enqueued, and may carry the
+   * next claim in the same round trip. A settlement is accepted only while its token is the job's
+   * current lease; one that this very token already settled is `ok` again; everything else is refused
+   * and changes nothing, nor do its enqueued jobs exist.
+   * Redis: for each HGET token, compare; ZREM leases; ZADD or HDEL; then insert, then claim, as above.
+   */
+  settle(call: SettleCall): Promise<SettleReply>
+
+  /**
+   * What people do to jobs: cancel, bury, redrive, and so on, by id or by selection.
+   * Redis: the same moves between sorted sets, for ids given or found by ZRANGE.
+   */
+  change(call: ChangeCall): Promise<ChangeReply>
+
+  /**
+   * Running jobs whose lease is over, or that belong to one of `workers`, in the named queues only, by the
+   * end of their lease: a process judges nothing it does not know. A read; what follows is a settle with that lease's token.
+   * Redis: ZRANGEBYSCORE leases; SMEMBERS of a worker's jobs.
+   */
+  expired(call: ExpiredCall): Promise<ExpiredReply>
+
+  /** Jobs by id; null where there is none in that space. Redis: HGETALL each. */
+  get(call: GetCall): Promise<{ readonly jobs: readonly (Job | null)[] }>
+
+  /**
+   * One page of a queue's jobs in one state, by key and never by offset: ready by rank, delayed by due time,
+   * running by start, finished newest first. Redis: ZRANGE by score from the cursor.
+   */
+  list(call: ListCall): Promise<ListReply>
+
+  /**
+   * How many jobs each queue of a space has in each state, at a cost that does not depend on how many.
+   * Redis: HGETALL counts.
+   */
+  counts(call: CountsCall): Promise<{ readonly queues: readonly QueueCounts[] }>
+
+  /**
+   * Removes up to `limit` finished jobs whose time is over, oldest first, and clears away other leftovers:
+   * unique keys past their window, discarded ids, workers not seen for an hour. Redis: ZRANGEBYSCORE expiry.
+   */
+  prune(call: { readonly limit: number; readonly now?: number }): Promise<{ readonly pruned: number }>
+
+  /**
+   * Says that a worker is here, and lets the store tie its own knowledge of life to it (a session lock,
+   * a process id, a named connection). Sent at start and with every heartbeat.
+   * Redis: HSET worker, PEXPIRE; CLIENT SETNAME on its connection.
+   */
+  attend(call: { readonly worker: WorkerInfo; readonly now?: number }): Promise<void>
+
+  /** Takes a worker off the list at a clean stop. */
+  depart(call: { readonly workerId: string }): Promise<void>
+
+  /** The workers on the list, with what the store knows about their life. */
+  workers(call: {
+    readonly space?: string
+    readonly now?: number
+  }): Promise<{ readonly workers: readonly WorkerPresence[] }>
+
+  /**
+   * The same operations inside a transaction the user began, when `capabilities.transactions`.
+   * Throws `TX_UNSUPPORTED` for a thing it does not recognise as one.
+   */
+  within?(tx: unknown): StoreInTransaction
+
+  /** The notifier that fits this store, made once and closed with the store; used when the user names none. */
+  notifier?(): Notifier
+
+  /** Ends what the store opened itself. Closing twice is fine. */
+  close(): Promise<void>
+}
+
+/** What can be done inside a user's own transaction: it takes effect when that commits, and only then. */
+export type StoreInTransaction = Pick<Store, 'insert' | 'settle'>
+
+export interface Capabilities {
+  /** Enqueue and complete inside the user's own transaction. */
+  readonly transactions: boolean
+  /** Several processes may use the same jobs. */
+  readonly processes: boolean
+  /** The store itself notices that a worker's process is gone, before its leases end. */
+  readonly liveness: boolean
+}
+
+/** What it means when this store says ok. */
+export interface Durability {
+  /** Survives: nothing (memory), the end of the process, or the loss of power. */
+  readonly level: 'memory' | 'process' | 'disk'
+  /** In words, for `skep doctor` and the log. */
+  readonly detail: string
+  /** Things worth knowing that do not stop the start. */
+  readonly warnings: readonly string[]
+}
+
+/** How many due jobs one claim makes ready per source. */
+export const PROMOTE_LIMIT = 1_000
+
+/** How long a store remembers the ids of jobs it discarded, see {@link InsertCall.again}. */
+export const REMEMBER_DISCARDED_MS = 600_000
+
+/** A worker not seen for this long is taken off the list. */
+export const FORGET_WORKER_MS = 3_600_000
+
+export interface InsertCall {
+  readonly jobs: readonly NewJob[]
+  /**
+   * An earlier call with these jobs may have happened. Then a job that meanwhile ran, finished and was
+   * removed must not be inserted anew, so the store also looks among those it lately discarded.
+   */
+  readonly again?: boolean
+  readonly now?: number
+}
+
+export interface InsertReply {
+  /** One for each job, in order. */
+  readonly results: readonly InsertResult[]
+}
+
+export type InsertResult =
+  /** The job is in the store; it may have been there before. */
+  | { readonly status: 'ok'; readonly state: JobState; readonly dueAt: number }
+  /** Its unique key is held by the job `id`; `action` says what happened to that one. */
+  | {
+      readonly status: 'duplicate'
+      readonly id: string
+      readonly action: 'ignored' | 'replaced' | 'postponed'
+    }
+
+/** Where to take jobs from, and at most how many from there. */
+export interface Source {
+  readonly space: string
+  readonly queue: string
+  readonly limit: number
+  /**
+   * The lowest rank a hint told of since the last claim. A store that begins its search where its last
+   * one began looks at least this far back; others ignore it.
+   */
+  readonly hintedRank?: number
+}
+
+export interface ClaimCall {
+  /** In the order in which they are served. */
+  readonly sources: readonly Source[]
+  /** At most this many in all. */
+  readonly limit: number
+  /** Take only these jobs; they still have to be in one of the sources. */
+  readonly ids?: readonly string[]
+  readonly workerId: string
+  /** Made by the caller, new for every claim: with the job's id it names the lease. */
+  readonly token: string
+  readonly leaseMs: number
+  readonly now?: number
+}
+
+export interface ClaimReply {
+  readonly jobs: readonly ClaimedJob[]
+  /**
+   * When the next delayed job of these sources is due (a moment of the store's clock), and that clock's time
+   * now. Filled in when fewer jobs than `limit` were found; otherwise null.
+   */
+  readonly nextDueAt: number | null
+  readonly now: number
+}
+
+export interface ExtendCall {
+  readonly leases: readonly { readonly id: string; readonly token: string }[]
+  readonly leaseMs: number
+  readonly now?: number
+}
+
+export interface ExtendReply {
+  readonly results: readonly ExtendResult[]
+}
+
+export type ExtendResult =
+  | { readonly status: 'ok'; readonly cancelReason: string | null }
+  | { readonly status: 'refused'; readonly reason: Refusal }
+  | { readonly status: 'unknown' }
+
+/** `gone`: no such job, or it is finished. `lost`: it is waiting, or another token holds it. */
+export type Refusal = 'gone' | 'lost'
+
+export interface Settlement {
+  readonly id: string
+  readonly token: string
+  readonly verdict: Verdict
+  /** Only if the lease is over by the store's clock: how a rescuer makes sure it is not too early. */
+  readonly onlyIfExpired?: boolean
+  /** Jobs the handler enqueued: inserted if, and only if, this settlement is accepted. */
+  readonly enqueue?: readonly NewJob[]
+}
+
+export interface SettleCall {
+  readonly settlements: readonly Settlement[]
+  readonly claim?: Omit<ClaimCall, 'now'>
+  readonly now?: number
+}
+
+export interface SettleReply {
+  readonly results: readonly SettleResult[]
+  readonly claimed: ClaimReply | null
+}
+
+export type SettleResult =
+  /** `state` is where the job went: `cancelled` instead of waiting if somebody had asked it to stop. */
+  | { readonly status: 'ok'; readonly state: JobState; readonly inserted?: readonly InsertResult[] }
+  | { readonly status: 'refused'; readonly reason: Refusal | 'not-expired' }
+  /** The reply was lost. Send it again: a settlement that happened is `ok` again. */
+  | { readonly status: 'unknown' }
+
+export interface ChangeCall {
+  readonly action: ChangeAction
+  readonly space: string
+  /** These jobs, or those of a selection, up to its limit. */
+  readonly target: { readonly ids: readonly string[] } | (Selection & { readonly limit: number })
+  /** JSON text of a failure, kept with jobs that this ends. */
+  readonly failure: string | null
+  /** How long jobs that this ends are kept. */
+  readonly keepMs: number
+  readonly now?: number
+}
+
+export interface ChangeReply {
+  /** One for each id given, in order; or one for each job of the selection that was changed. */
+  readonly results: readonly ChangeResult[]
+}
+
+export type ChangeResult =
+  | { readonly id: string; readonly status: 'ok' }
+  /** It runs: its worker was asked to stop it. */
+  | { readonly id: string; readonly status: 'requested' }
+  | { readonly id: string; readonly status: 'refused'; readonly reason: ChangeRefusal }
+
+/** `unknown`: no such job in this space. `state`: not possible in its present state. `unique`: its key is held. */
+export type ChangeRefusal = 'unknown' | 'state' | 'unique'
+
+/** Jobs of one queue in one state. */
+export interface Selection {
+  readonly queue: string
+  readonly state: JobState
+  readonly where?: Where
+}
+
+/** All that is given must hold. `after` is inclusive, `before` is not; they are about the due, start or finish time. */
+export interface Where {
+  readonly after?: number
+  readonly before?: number
+  /** This text, letter by letter, is in the payload or the failure. */
+  readonly text?: string
+}
+
+export interface ExpiredCall {
+  readonly sources: readonly { readonly space: string; readonly queue: string }[]
+  /** Also the jobs of these workers, whatever their leases say. */
+  readonly workerIds: readonly string[]
+  readonly limit: number
+  readonly now?: number
+}
+
+export interface ExpiredReply {
+  readonly leases: readonly ExpiredLease[]
+}
+
+export interface ExpiredLease extends ClaimedJob {
+  readonly workerId: string
+  readonly cancelReason: string | null
+  /** False when it is listed only because its worker is gone. */
+  readonly over: boolean
+}
+
+export interface GetCall {
+  readonly space: string
+  readonly ids: readonly string[]
+}
+
+export interface ListCall extends Selection {
+  readonly space: string
+  readonly limit: number
+  /** From the page before; null for the first. */
+  readonly cursor: string | null
+}
+
+export interface ListReply {
+  readonly jobs: readonly Job[]
+  /** For the next page; null when this was the last. */
+  readonly cursor: string | null
+}
+
+export interface CountsCall {
+  readonly space: string
+  /** Only these. */
+  readonly queues?: readonly string[]
+}
+
+export interface QueueCounts {
+  readonly queue: string
+  readonly states: Readonly<Record<JobState, number>>
+  /** The due time of the ready job that is next; null when none is ready. */
+  readonly oldestDueAt: number | null
+}
+
+export interface WorkerInfo {
+  readonly id: string
+  readonly space: string
+  readonly host: string
+  readonly pid: number
+  readonly queues: readonly string[]
+  readonly concurrency: number
+  /** Handlers running at the last heartbeat. */
+  readonly running: number
+  readonly startedAt: number
+}
+
+export interface WorkerPresence extends WorkerInfo {
+  readonly seenAt: number
+  /** `gone`: the store knows that the process ended. `here`: that it lives. `unsure`: only its heartbeats tell. */
+  readonly life: 'here' | 'gone' | 'unsure'
+}
