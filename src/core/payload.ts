@@ -60,7 +60,8 @@ function inspect(what: string, value: unknown, seen: { keys: number }, depth: nu
 
   const object = value as Record<string, unknown>
   if (typeof object['toJSON'] === 'function') {
-    return inspect(what, (object as { toJSON(): unknown }).toJSON(), seen, depth, path)
+    inspect(what, (object as { toJSON(): unknown }).toJSON(), seen, depth, path)
+    return
   }
   if (depth > LIMITS.payloadDepth) {
     refuse('PAYLOAD_TOO_DEEP', what, path, `is nested deeper than ${LIMITS.payloadDepth} levels. Flatten it`)

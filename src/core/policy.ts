@@ -25,7 +25,7 @@ export interface FailurePolicy {
   /** Tries after the first. `null` means for ever. */
   readonly retries: number | null
   readonly backoff: Backoff
-  readonly then: Ending
+  readonly ending: Ending
 }
 
 /** What each outcome leads to. Plain data, so that it can be stored and shown. */
@@ -88,7 +88,7 @@ export function buried(keep: Duration = '30d'): Extract<Ending, { end: 'bury' }>
 export function retry(
   times: number,
   backoff: Backoff = exponential('1s'),
-  options: { readonly then?: Ending } = {},
+  options: { readonly ending?: Ending } = {},
 ): FailurePolicy {
   if (!(times === Infinity || (Number.isInteger(times) && times >= 0 && times <= 1_000_000))) {
     throw new SkepError('OPTION_INVALID', `retry(${times}): use a whole number from 0, or Infinity.`)
@@ -96,13 +96,13 @@ export function retry(
   return Object.freeze({
     retries: times === Infinity ? null : times,
     backoff,
-    then: options.then ?? buried(),
+    ending: options.ending ?? buried(),
   })
 }
 
 /** Do not try again: end at once. */
-export function never(then: Ending = buried()): FailurePolicy {
-  return retry(0, fixed(0), { then })
+export function never(ending: Ending = buried()): FailurePolicy {
+  return retry(0, fixed(0), { ending })
 }
 
 function share(what: string, value: number): number {
@@ -171,17 +171,17 @@ export function judge(policy: Policy, counters: Counters, outcome: Outcome, rand
 
   switch (outcome.kind) {
     case 'success':
-      return { ...blank, ...ending(policy.onSuccess, 'done'), result: outcome.result }
+      return { ...blank, ...outcomeOf(policy.onSuccess, 'done'), result: outcome.result }
 
     case 'error':
     case 'timeout':
     case 'lost': {
-      const { retries, backoff, then } = policy[POLICY_OF[outcome.kind]]
+      const { retries, backoff, ending } = policy[POLICY_OF[outcome.kind]]
       const count = COUNTER[outcome.kind]
       const failures = counters[count] + 1
       const failure = JSON.stringify(outcome.failure)
       if (retries !== null && failures > retries)
-        return { ...blank, ...ending(then, 'failed'), count, failure }
+        return { ...blank, ...outcomeOf(ending, 'failed'), count, failure }
       const delayMs = backoffMs(backoff, failures, random)
       return { ...blank, to: delayMs > 0 ? 'delayed' : 'ready', delayMs, count, failure }
     }
@@ -204,11 +204,11 @@ export function judge(policy: Policy, counters: Counters, outcome: Outcome, rand
       }
 
     case 'bury': {
-      const { then } = policy.onError
+      const { ending } = policy.onError
       return {
         ...blank,
         to: 'dead',
-        keepMs: then.end === 'bury' ? then.keepMs : buried().keepMs,
+        keepMs: ending.end === 'bury' ? ending.keepMs : buried().keepMs,
         failure: JSON.stringify(outcome.failure),
       }
     }
@@ -230,7 +230,7 @@ const BLANK: Verdict = Object.freeze({
   failure: null,
 })
 
-function ending(how: Ending, archivedAs: 'done' | 'failed'): Pick<Verdict, 'to' | 'keepMs'> {
+function outcomeOf(how: Ending, archivedAs: 'done' | 'failed'): Pick<Verdict, 'to' | 'keepMs'> {
   if (how.end === 'bury') return { to: 'dead', keepMs: how.keepMs }
   return { to: archivedAs, keepMs: how.end === 'discard' ? null : how.keepMs }
 }
