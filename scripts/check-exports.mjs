@@ -1,0 +1,131 @@
+// Checks the package as a user gets it: packs it, lets publint and attw judge it, installs it into an empty folder
+// without any database client, and there imports, requires and type checks every sub-path and runs the command.
+
+import {
+  accessSync,
+  constants,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { root, run, runNode, runNpm, tools } from './run.mjs'
+
+const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+const names = Object.keys(manifest.exports)
+  .filter((path) => path !== './package.json')
+  .map((path) => `${manifest.name}${path.slice(1)}`)
+
+const folder = mkdtempSync(join(tmpdir(), 'skep-exports-'))
+let failed = false
+try {
+  await check('build', () => runNode(['scripts/build.mjs', '--if-outdated']))
+  await check('pack', () =>
+    runNpm(['pack', '--pack-destination', folder, '--loglevel=error'], { quiet: true }),
+  )
+  const tarball = join(folder, readdirSync(folder).find((name) => name.endsWith('.tgz')) ?? 'missing.tgz')
+  await check('publint', () => runNode([tools.publint, 'run', tarball, '--strict'], { quiet: true }))
+  await check('attw', () =>
+    runNode([tools.attw, tarball, '--format', 'table-flipped', '--no-color'], { quiet: true }),
+  )
+
+  const consumer = join(folder, 'consumer')
+  writeConsumer(consumer)
+  await check('install', () => install(consumer, tarball))
+  await check('nothing but the package is needed', () => onlyOurPackages(consumer))
+  await check('import every sub-path', () => runNode(['import.mjs'], { cwd: consumer, quiet: true }))
+  await check('require every sub-path', () => runNode(['require.cjs'], { cwd: consumer, quiet: true }))
+  await check('types', () => runNode([tools.tsc, '-p', '.'], { cwd: consumer, quiet: true }))
+  await check('the command', () => runBin(consumer))
+} finally {
+  rmSync(folder, { recursive: true, force: true })
+}
+process.exit(failed ? 1 : 0)
+
+/**
+ * @param {string} name
+ * @param {() => number | Promise<number>} action Gives an exit code.
+ */
+async function check(name, action) {
+  const code = await action()
+  console.log(`${code === 0 ? '✓' : '✗'} exports: ${name}`)
+  if (code !== 0) failed = true
+}
+
+/**
+ * @param {string} consumer
+ * @param {string} tarball
+ */
+function install(consumer, tarball) {
+  const options = ['--ignore-scripts', '--omit=peer', '--no-audit', '--no-fund', '--loglevel=error']
+  return runNpm(['install', tarball, ...options], { cwd: consumer, quiet: true })
+}
+
+/** @param {string} consumer */
+function onlyOurPackages(consumer) {
+  const clients = Object.keys(manifest.peerDependencies ?? {})
+  const lock = JSON.parse(readFileSync(join(consumer, 'package-lock.json'), 'utf8'))
+  const installed = clients.filter((name) => `node_modules/${name}` in lock.packages)
+  for (const name of installed) console.error(`"${name}" came along, but it is an optional client.`)
+  return installed.length === 0 ? 0 : 1
+}
+
+/** @param {string} consumer */
+function runBin(consumer) {
+  const bin = join(consumer, 'node_modules/.bin', Object.keys(manifest.bin)[0] ?? '')
+  accessSync(bin, constants.X_OK)
+  return run(bin, ['--help'], { cwd: consumer, quiet: true })
+}
+
+/** @param {string} consumer */
+function writeConsumer(consumer) {
+  mkdirSync(consumer)
+  /** @param {string} name @param {string} text */
+  const write = (name, text) => writeFileSync(join(consumer, name), text)
+
+  write('package.json', JSON.stringify({ name: 'consumer', private: true }))
+  // Both builds must offer the same names, or a program changes its meaning with its module system.
+  write(
+    'import.mjs',
+    `import { createRequire } from 'node:module'
+     const require = createRequire(import.meta.url)
+     for (const name of ${JSON.stringify(names)}) {
+       const imported = Object.keys(await import(name)).filter((key) => key !== 'default' && key !== 'module.exports')
+       const required = Object.keys(require(name)).filter((key) => key !== '__esModule' && key !== 'default')
+       if (imported.sort().join() !== required.sort().join()) {
+         throw new Error(name + ' differs: import gives ' + imported + '; require gives ' + required)
+       }
+     }`,
+  )
+  write('require.cjs', names.map((name) => `require('${name}')\n`).join(''))
+  write(
+    'module.mts',
+    `${names.map((name, i) => `import * as m${i} from '${name}'\n`).join('')}
+    export const all: unknown[] = [${names.map((_, i) => `m${i}`).join()}]\n`,
+  )
+  write(
+    'common.cts',
+    `${names.map((name, i) => `import m${i} = require('${name}')\n`).join('')}
+    export const all: unknown[] = [${names.map((_, i) => `m${i}`).join()}]\n`,
+  )
+  write(
+    'tsconfig.json',
+    JSON.stringify({
+      compilerOptions: {
+        strict: true,
+        noEmit: true,
+        target: 'ES2022',
+        module: 'NodeNext',
+        // Our declarations are read in full: one that names a client's types would break users without it.
+        skipLibCheck: false,
+        typeRoots: [join(root, 'node_modules/@types')],
+        types: ['node'],
+      },
+      include: ['*.mts', '*.cts'],
+    }),
+  )
+}
