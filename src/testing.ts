@@ -1,1 +1,5 @@
-export {}
+/** `skep/testing`: the suites that check an adapter, and a runtime whose time a test owns. */
+export { type Random, seededRandom } from './testing/random.ts'
+export type { Runner } from './testing/runner.ts'
+export { type DescribeStoreOptions, describeStore, type OpenStore } from './testing/store-suite.ts'
+export { type VirtualRuntime, type VirtualRuntimeOptions, virtualRuntime } from './testing/virtual-runtime.ts'

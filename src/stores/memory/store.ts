@@ -68,7 +68,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   const clock = options.runtime ?? systemRuntime()
   const table = new Table()
   const uniques = new Map<string, Hold>()
-  const discarded = new Map<string, number>()
+  const discarded = new Map<string, { readonly token: string; readonly until: number }>()
   const workers = new Map<string, { info: WorkerInfo; seenAt: number }>()
   const timeOfCall = (call: { readonly now?: number }): number => call.now ?? clock.now()
 
@@ -119,10 +119,10 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     for (const { space, queue, limit } of call.sources) {
       const room = Math.min(limit, call.limit - taken.length)
       if (call.ids) {
-        const named = call.ids
+        const named = [...new Set(call.ids)]
           .map((id) => table.get(id))
-          .filter((job) => job?.space === space && job.queue === queue)
-        for (const job of named.slice(0, room)) if (job && claimable(job, now)) take(job)
+          .filter((job) => job?.space === space && job.queue === queue && claimable(job, now))
+        for (const job of named.slice(0, room)) take(job as Job)
         continue
       }
       for (let n = 0; n < PROMOTE_LIMIT; n++) {
@@ -148,6 +148,10 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     const job = table.get(settlement.id)
     const held = holder(job, settlement.token)
     if (held === 'settled') return { status: 'ok', state: (job as Job).state }
+    // The settlement that removed a job can be repeated too, for as long as the job's id is remembered.
+    if (!job && discarded.get(settlement.id)?.token === settlement.token) {
+      return { status: 'ok', state: settlement.verdict.to }
+    }
     if (held !== 'holds') return { status: 'refused', reason: held }
     const running = job as Job
     if (settlement.onlyIfExpired && (running.leaseUntil as number) > now) {
@@ -158,7 +162,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     if (ended) table.put(ended)
     else {
       table.remove(running)
-      discarded.set(running.id, now + REMEMBER_DISCARDED_MS)
+      discarded.set(running.id, { token: settlement.token, until: now + REMEMBER_DISCARDED_MS })
     }
     if (!ended || isFinal(ended.state)) release(running, 'end')
     const inserted = settlement.enqueue?.map((fresh) => insertOne(fresh, false, now))
@@ -241,7 +245,10 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
         results: call.leases.map(({ id, token }) => {
           const job = table.get(id)
           const held = holder(job, token)
-          if (held !== 'holds') return { status: 'refused', reason: held === 'settled' ? 'lost' : held }
+          if (held === 'settled') {
+            return { status: 'refused', reason: isFinal((job as Job).state) ? 'gone' : 'lost' }
+          }
+          if (held !== 'holds') return { status: 'refused', reason: held }
           table.put(extend(job as Job, call.leaseMs, now))
           return { status: 'ok', cancelReason: (job as Job).cancelReason }
         }),
@@ -323,7 +330,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
         .sort((a, b) => (a.expiresAt as number) - (b.expiresAt as number) || (a.id < b.id ? -1 : 1))
         .slice(0, call.limit)
       for (const job of over) table.remove(job)
-      for (const [id, until] of discarded) if (until <= now) discarded.delete(id)
+      for (const [id, { until }] of discarded) if (until <= now) discarded.delete(id)
       for (const [key, hold] of uniques) if (hold.until !== null && hold.until <= now) uniques.delete(key)
       for (const [id, worker] of workers) if (worker.seenAt <= now - FORGET_WORKER_MS) workers.delete(id)
       return { pruned: over.length }

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { isFinal, JOB_STATES, type Job, type JobState } from '../core/job.ts'
+import { byRank } from '../core/transitions.ts'
+import type { Store } from '../store.ts'
+
+/** What is wrong with the shape of a job, in words; nothing if it is sound (I-24). */
+export function shapeFaults(job: Job, now: number): string[] {
+  const running = job.state === 'running'
+  const final = isFinal(job.state)
+  const faults: [boolean, string][] = [
+    [running !== (job.leaseUntil !== null), 'has a lease exactly if it runs'],
+    [running && (job.token === null || job.worker === null || job.startedAt === null), 'knows who runs it'],
+    [running && job.starts < 1, 'counts its start'],
+    [running && job.dueAt > (job.startedAt ?? 0), 'starts when it is due'],
+    [job.state === 'ready' && job.dueAt > now, 'is ready when it is due'],
+    [final !== (job.finishedAt !== null), 'has a finish time exactly if it is finished'],
+    [final !== (job.expiresAt !== null), 'expires exactly if it is finished'],
+    [final && (job.expiresAt ?? 0) < (job.finishedAt ?? 0), 'expires after its finish'],
+    [(job.uniqueKey === null) !== (job.uniqueScope === null), 'has a key and a scope together'],
+    [
+      [job.starts, job.errors, job.timeouts, job.lost, job.snoozes, job.generation].some(
+        (count) => !Number.isSafeInteger(count) || count < 0,
+      ),
+      'counts upwards from zero',
+    ],
+  ]
+  return faults.filter(([isBroken]) => isBroken).map(([, rule]) => rule)
+}
+
+/** All jobs of a space in one state of one queue, page by page. */
+export async function listAll(
+  store: Store,
+  selection: { readonly space: string; readonly queue: string; readonly state: JobState },
+  pageJobs = 200,
+): Promise<Job[]> {
+  const jobs: Job[] = []
+  let cursor: string | null = null
+  do {
+    const page: Awaited<ReturnType<Store['list']>> = await store.list({
+      ...selection,
+      limit: pageJobs,
+      cursor,
+    })
+    jobs.push(...page.jobs)
+    cursor = page.cursor
+  } while (cursor !== null)
+  return jobs
+}
+
+/**
+ * Reads all jobs of the spaces and checks what must be true at any time: every job is sound in itself and in
+ * exactly one state, lists, counts and reads by id agree, and lists are in order. Returns the jobs.
+ */
+export async function auditStore(
+  store: Store,
+  spaces: Readonly<Record<string, readonly string[]>>,
+  now: number,
+): Promise<Job[]> {
+  const all: Job[] = []
+  for (const [space, queues] of Object.entries(spaces)) {
+    const { queues: counted } = await store.counts({ space })
+    for (const { queue, states } of counted) {
+      const known = queues.includes(queue) || Object.values(states).every((count) => count === 0)
+      assert.ok(known, `counts of space "${space}" speak of the unknown queue "${queue}"`)
+    }
+    for (const queue of queues) {
+      const counts = counted.find((entry) => entry.queue === queue)
+      for (const state of JOB_STATES) {
+        const jobs = await listAll(store, { space, queue, state })
+        assert.equal(counts?.states[state] ?? 0, jobs.length, `count of ${state} jobs in ${space}/${queue}`)
+        for (const job of jobs) {
+          assert.deepEqual([job.space, job.queue, job.state], [space, queue, state])
+          assert.deepEqual(shapeFaults(job, now), [], `the shape of ${JSON.stringify(job)}`)
+        }
+        if (state === 'ready') {
+          assert.deepEqual(jobs, jobs.toSorted(byRank), `ready jobs of ${space}/${queue} are in rank order`)
+          assert.equal(
+            counts?.oldestDueAt ?? null,
+            jobs[0]?.dueAt ?? null,
+            `oldestDueAt of ${space}/${queue}`,
+          )
+        }
+        all.push(...jobs)
+      }
+    }
+  }
+  assert.equal(new Set(all.map(({ id }) => id)).size, all.length, 'a job is listed twice')
+  for (const [space] of Object.entries(spaces)) {
+    const mine = all.filter((job) => job.space === space)
+    const { jobs } = await store.get({ space, ids: mine.map(({ id }) => id) })
+    assert.deepEqual(jobs, mine, 'get and list show the same jobs')
+  }
+  return all
+}

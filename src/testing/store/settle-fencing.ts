@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict'
+import { failure, HOUR, idOf, MINUTE, sample, samples, verdict } from './samples.ts'
+import type { StoreCase } from './scene.ts'
+
+export function settleFencingCases(test: StoreCase): void {
+  for (const to of ['done', 'dead', 'ready', 'delayed'] as const) {
+    test(`says ok again when the settlement that made a job ${to} is repeated`, async (scene) => {
+      const held = await scene.running(sample(1))
+      const said = verdict(to, { count: to === 'done' ? null : 'errors', failure: failure('boom') })
+      await scene.settle(held, said)
+      const before = await scene.job(idOf(1))
+      scene.pass(MINUTE / 2)
+
+      const repeated = await scene.settle(held, said)
+
+      assert.deepEqual([repeated.status, repeated.status === 'ok' && repeated.state], ['ok', to])
+      assert.deepEqual(await scene.job(idOf(1)), before)
+    })
+  }
+
+  test('says ok again when the settlement that removed a job is repeated', async (scene) => {
+    const held = await scene.running(sample(1))
+    const said = verdict('done', { keepMs: null })
+    await scene.settle(held, said)
+    scene.pass(MINUTE)
+
+    const repeated = await scene.settle(held, said)
+
+    assert.deepEqual([repeated.status, repeated.status === 'ok' && repeated.state], ['ok', 'done'])
+    assert.equal(await scene.find(idOf(1)), null)
+  })
+
+  test('does not insert what was enqueued a second time when a settlement is repeated', async (scene) => {
+    const held = await scene.running(sample(1))
+    const enqueue = [sample(2)]
+    await scene.settle(held, verdict('done'), { enqueue })
+    const [child] = await scene.take()
+    assert.ok(child)
+    await scene.settle(child, verdict('done', { keepMs: null }))
+
+    const repeated = await scene.settle(held, verdict('done'), { enqueue })
+
+    assert.equal(repeated.status, 'ok')
+    assert.equal(await scene.find(idOf(2)), null)
+  })
+
+  test('settles a lease once when one call names it twice', async (scene) => {
+    const { id, token } = await scene.running(sample(1))
+    const settlement = { id, token, verdict: verdict('ready', { count: 'errors' }) }
+
+    const results = await scene.settleAll([settlement, settlement])
+
+    assert.deepEqual(
+      results.map(({ status }) => status),
+      ['ok', 'ok'],
+    )
+    assert.equal((await scene.job(id)).errors, 1)
+  })
+
+  test('refuses a token that never held the job, and writes nothing', async (scene) => {
+    const { id } = await scene.running(sample(1))
+    const before = await scene.job(id)
+
+    const result = await scene.settle({ id, token: scene.token() }, verdict('done'), { enqueue: [sample(2)] })
+
+    assert.deepEqual(result, { status: 'refused', reason: 'lost' })
+    assert.deepEqual(await scene.job(id), before)
+    assert.equal(await scene.find(idOf(2)), null)
+  })
+
+  test('refuses the token of an earlier lease once another worker holds the job', async (scene) => {
+    const zombie = await scene.running(sample(1))
+    scene.pass(HOUR)
+    await scene.settle(zombie, verdict('ready', { count: 'lost' }), { onlyIfExpired: true })
+    const [heir] = await scene.take({ workerId: 'worker-b' })
+    assert.ok(heir)
+
+    const refused = await scene.settle(zombie, verdict('done', { result: '"zombie"' }))
+    const accepted = await scene.settle(heir, verdict('done', { result: '"heir"' }))
+
+    assert.deepEqual(refused, { status: 'refused', reason: 'lost' })
+    assert.deepEqual(accepted, { status: 'ok', state: 'done' })
+    assert.equal((await scene.job(idOf(1))).result, '"heir"')
+  })
+
+  test('refuses the token of an earlier lease after the job has ended under another', async (scene) => {
+    const zombie = await scene.running(sample(1))
+    await scene.settle(zombie, verdict('ready', { count: 'lost' }))
+    const [heir] = await scene.take()
+    assert.ok(heir)
+    await scene.settle(heir, verdict('done', { result: '"heir"' }))
+
+    const refused = await scene.settle(zombie, verdict('dead'))
+
+    assert.deepEqual(refused, { status: 'refused', reason: 'gone' })
+    assert.equal(await scene.state(idOf(1)), 'done')
+  })
+
+  test('refuses to settle a job that waits and was never leased, or does not exist', async (scene) => {
+    await scene.insert(sample(1), sample(2, { delayMs: HOUR }))
+    const token = scene.token()
+
+    const results = await scene.settleAll(
+      [1, 2, 3].map((n) => ({ id: idOf(n), token, verdict: verdict('done') })),
+    )
+
+    assert.deepEqual(
+      results.map((result) => result.status === 'refused' && result.reason),
+      ['lost', 'lost', 'gone'],
+    )
+    assert.deepEqual(await scene.states(idOf(1), idOf(2), idOf(3)), ['ready', 'delayed', 'none'])
+  })
+
+  test('refuses to settle a job that was pruned or removed since', async (scene) => {
+    const pruned = await scene.ended(sample(1), verdict('done', { keepMs: 0 }))
+    const removed = await scene.ended(sample(2), verdict('dead'))
+    await scene.prune()
+    await scene.changeOne('remove', idOf(2))
+
+    const results = await scene.settleAll(
+      [pruned, removed].map(({ id, token }) => ({ id, token, verdict: verdict('ready') })),
+    )
+
+    const gone = { status: 'refused', reason: 'gone' }
+    assert.deepEqual(results, [gone, gone])
+    assert.deepEqual(await scene.take(), [])
+  })
+
+  test('accepts a settlement after the lease is over as long as nobody took the job', async (scene) => {
+    const held = await scene.running(sample(1), { leaseMs: 1_000 })
+    scene.pass(HOUR)
+
+    const result = await scene.settle(held, verdict('done'))
+
+    assert.deepEqual(result, { status: 'ok', state: 'done' })
+  })
+
+  test('refuses a rescue before the lease is over, and accepts it at its end', async (scene) => {
+    const held = await scene.running(sample(1), { leaseMs: 10_000 })
+    const lost = verdict('ready', { count: 'lost' })
+
+    scene.pass(9_999)
+    const early = await scene.settle(held, lost, { onlyIfExpired: true, enqueue: [sample(2)] })
+    scene.pass(1)
+    const due = await scene.settle(held, lost, { onlyIfExpired: true })
+
+    assert.deepEqual(early, { status: 'refused', reason: 'not-expired' })
+    assert.deepEqual(due, { status: 'ok', state: 'ready' })
+    assert.deepEqual(await scene.states(idOf(1), idOf(2)), ['ready', 'none'])
+    assert.equal((await scene.job(idOf(1))).lost, 1)
+  })
+
+  test('refuses a rescue when the lease was extended meanwhile', async (scene) => {
+    const held = await scene.running(sample(1), { leaseMs: 10_000 })
+    scene.pass(10_000)
+    await scene.extend([held], 10_000)
+
+    const result = await scene.settle(held, verdict('ready', { count: 'lost' }), { onlyIfExpired: true })
+
+    assert.deepEqual(result, { status: 'refused', reason: 'not-expired' })
+    assert.equal(await scene.state(idOf(1)), 'running')
+  })
+
+  test('settles the good ones of a batch in which others are refused', async (scene) => {
+    await scene.insert(...samples(3))
+    const [one, two, three] = await scene.take()
+    assert.ok(one && two && three)
+
+    const results = await scene.settleAll([
+      { id: one.id, token: one.token, verdict: verdict('done'), enqueue: [sample(11)] },
+      { id: two.id, token: scene.token(), verdict: verdict('done'), enqueue: [sample(12)] },
+      { id: idOf(9), token: scene.token(), verdict: verdict('done'), enqueue: [sample(13)] },
+      { id: three.id, token: three.token, verdict: verdict('dead'), enqueue: [sample(14)] },
+    ])
+
+    assert.deepEqual(
+      results.map(({ status }) => status),
+      ['ok', 'refused', 'refused', 'ok'],
+    )
+    assert.deepEqual(await scene.states(one.id, two.id, three.id), ['done', 'running', 'dead'])
+    assert.deepEqual(await scene.states(...[11, 12, 13, 14].map(idOf)), ['ready', 'none', 'none', 'ready'])
+  })
+
+  test('lets exactly one of two rescuers have a lost job', async (scene) => {
+    const { id, token } = await scene.running(sample(1), { leaseMs: 1_000 })
+    scene.pass(HOUR)
+    const rescue = { id, token, verdict: verdict('ready', { count: 'lost' }), onlyIfExpired: true }
+
+    await Promise.all([scene.settleAll([rescue]), scene.settleAll([rescue])])
+
+    const job = await scene.job(id)
+    assert.deepEqual([job.state, job.lost], ['ready', 1])
+  })
+}
