@@ -32,8 +32,8 @@ const allowed = {
   runtime: ['core'],
   shared: ['core', 'contract', 'runtime', 'shared'],
   adapter: ['core', 'contract', 'runtime', 'shared'],
-  worker: ['core', 'contract', 'runtime'],
-  maintenance: ['core', 'contract', 'runtime', 'worker'],
+  maintenance: ['core', 'contract', 'runtime'],
+  worker: ['core', 'contract', 'runtime', 'maintenance'],
   scheduler: ['core', 'contract', 'runtime', 'worker', 'maintenance'],
   flows: ['core', 'contract', 'runtime', 'worker', 'maintenance', 'scheduler'],
   client: ['core', 'contract', 'runtime', 'worker', 'maintenance', 'scheduler', 'flows', 'notifiers/local'],
@@ -48,8 +48,8 @@ const allowed = {
  */
 function place(path) {
   const [, first = '', second = ''] = path.split('/')
-  if (first === 'store.ts' || first === 'notifier.ts') return { layer: 'contract', folder: path }
-  if (first === 'runtime.ts') return { layer: 'runtime', folder: path }
+  if (first === 'store.ts' || first === 'notifier.ts') return { layer: 'contract', folder: 'the contracts' }
+  if (first === 'runtime.ts' || first === 'supervise.ts') return { layer: 'runtime', folder: 'the runtime' }
   if (first.endsWith('.ts')) {
     return entries.includes(first.slice(0, -3)) ? { layer: 'entry', folder: path } : undefined
   }

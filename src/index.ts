@@ -1,1 +1,69 @@
-export {}
+/** `skep`: a durable job queue. Start with {@link createSkep} and {@link queue}. */
+export {
+  type Answer,
+  type BatchHandlerFunction,
+  bury,
+  cancel,
+  type HandlerFunction,
+  type JobContext,
+  snooze,
+} from './client/context.ts'
+export type { EnqueueOptions } from './client/enqueue.ts'
+export type { JobPage, ListOptions, QueueView } from './client/inspect.ts'
+export type { ChangeSummary, Target } from './client/manage.ts'
+export {
+  type AnyQueue,
+  type Handler,
+  type Queue,
+  type QueueOptions,
+  queue,
+  type SchemaQueueOptions,
+} from './client/queue.ts'
+export {
+  createSkep,
+  type EnqueueManyOptions,
+  type JobHandle,
+  type Skep,
+  type SkepOptions,
+} from './client/skep.ts'
+export type { StandardSchema } from './client/standard-schema.ts'
+export type { UniqueOptions } from './client/unique.ts'
+export type { JobView } from './client/view.ts'
+export type { Worker } from './client/worker.ts'
+export type { Duration } from './core/duration.ts'
+export { ERROR_CODES, type ErrorCode, LeaseLostError, SkepError, StoreError } from './core/errors.ts'
+export {
+  type ClaimedJob,
+  type Counters,
+  type Failure,
+  FINAL_STATES,
+  JOB_STATES,
+  type Job,
+  type JobState,
+  type NewJob,
+  PRIORITY_STEP_MS,
+} from './core/job.ts'
+export { LIMITS } from './core/limits.ts'
+export { consoleLogger, type Logger, silentLogger } from './core/logger.ts'
+export {
+  archive,
+  type Backoff,
+  buried,
+  discard,
+  type Ending,
+  exponential,
+  type FailurePolicy,
+  fixed,
+  never,
+  type Policy,
+  retry,
+} from './core/policy.ts'
+export { type Preset, presets } from './core/presets.ts'
+export type { Hint, Notifier, NotifierHealth } from './notifier.ts'
+export { type LocalNotifierOptions, localNotifier } from './notifiers/local/notifier.ts'
+export { type Runtime, systemRuntime } from './runtime.ts'
+export type { Durability, Store, WorkerPresence } from './store.ts'
+export type { FailedRun, WorkerEvents } from './worker/events.ts'
+export type { Instruction } from './worker/handler.ts'
+export type { WorkerOptions } from './worker/options.ts'
+export type { WorkerHealth } from './worker/worker.ts'

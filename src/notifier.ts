@@ -2,6 +2,8 @@
  * What a notifier promises: very little. A hint says "there may be work"; it may be lost, doubled,
  * late or wrong, and nothing may depend on it. Polling alone finds all work; hints make it prompt.
  */
+import { rankOf } from './core/job.ts'
+
 export interface Notifier {
   /**
    * Sends hints, soon and merged. Never throws, never waits, never slows or fails what it tells about.
@@ -53,4 +55,41 @@ export interface NotifierHealth {
   /** `up`: hints flow. `down`: only polling finds work now. `off`: there is none by choice. */
   readonly status: 'up' | 'down' | 'off'
   readonly detail: string
+}
+
+/** The hint that a job became ready, or will at its due time. Sent after every transition that does so. */
+export function workHint(job: {
+  readonly space: string
+  readonly queue: string
+  readonly dueAt: number
+  readonly priority: number
+}): Hint {
+  const { space, queue, dueAt, priority } = job
+  return { kind: 'work', space, queue, dueAt, rank: rankOf(dueAt, priority) }
+}
+
+/** One hint for each queue out of many: the earliest due time, the lowest rank, every id. */
+export function mergeHints(hints: readonly Hint[]): Hint[] {
+  const merged = new Map<string, Hint>()
+  for (const hint of hints) {
+    const key =
+      hint.kind === 'work' || hint.kind === 'settled'
+        ? `${hint.kind}\n${hint.space}\n${hint.queue}`
+        : hint.kind === 'cancel'
+          ? `cancel\n${hint.space}`
+          : 'sync'
+    const known = merged.get(key)
+    if (known?.kind === 'work' && hint.kind === 'work') {
+      merged.set(key, {
+        ...known,
+        dueAt: Math.min(known.dueAt, hint.dueAt),
+        rank: Math.min(known.rank, hint.rank),
+      })
+    } else if (known?.kind === 'cancel' && hint.kind === 'cancel') {
+      merged.set(key, { ...known, ids: [...new Set([...known.ids, ...hint.ids])] })
+    } else if (!known) {
+      merged.set(key, hint)
+    }
+  }
+  return [...merged.values()]
 }

@@ -56,8 +56,8 @@ export function assertIdentifier(what: string, name: unknown): asserts name is s
   )
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the point.
-const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/
+// Control characters and the two line separators of Unicode.
+const CONTROL = /[\p{Cc}\u2028\u2029]/u
 
 export function hasControl(text: string): boolean {
   return CONTROL.test(text)
@@ -77,6 +77,6 @@ export function utf8Bytes(text: string): number {
 /** A value as it may be shown in a message: short, on one line, without control characters. */
 export function show(value: unknown): string {
   const text = typeof value === 'string' ? JSON.stringify(value) : String(value)
-  const clean = text.replace(new RegExp(CONTROL, 'g'), '?')
+  const clean = text.replace(new RegExp(CONTROL, 'gu'), '?')
   return clean.length > 80 ? `${clean.slice(0, 77)}...` : clean
 }

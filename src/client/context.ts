@@ -1,0 +1,134 @@
+import { type Duration, toMs } from '../core/duration.ts'
+import { LeaseLostError } from '../core/errors.ts'
+import { judge } from '../core/policy.ts'
+import type { Store } from '../store.ts'
+import { type Instruction, instruction } from '../worker/handler.ts'
+import type { Run } from '../worker/run.ts'
+import type { EnqueueOptions, Prepare } from './enqueue.ts'
+import type { Queue } from './queue.ts'
+import { transactionOf } from './transaction.ts'
+
+/** What a handler may answer: its result, or an instruction. */
+export type Answer<Result> = Result | Instruction
+
+export type HandlerFunction<Payload, Result> = (
+  job: JobContext<Payload, Result>,
+) => Answer<Result> | Promise<Answer<Result>>
+
+/** Answers for each job, in order (a result, an instruction, or an Error); returning nothing means all succeeded. */
+export type BatchHandlerFunction<Payload, Result> = (
+  jobs: readonly JobContext<Payload, Result>[],
+) => BatchAnswer<Result> | Promise<BatchAnswer<Result>>
+
+// biome-ignore lint/suspicious/noConfusingVoidType: a handler without a return statement returns void.
+export type BatchAnswer<Result> = readonly (Answer<Result> | Error)[] | void
+
+/** Return it to be called again later. Counts as a snooze, never as a failure. */
+export function snooze(wait: Duration, reason = ''): Instruction {
+  return instruction('snooze', toMs('snooze', wait), reason)
+}
+
+/** Return it to end the job as cancelled. */
+export function cancel(reason: string): Instruction {
+  return instruction('cancel', 0, reason)
+}
+
+/** Return it to put the job among the dead at once: trying again would not help. */
+export function bury(reason: string): Instruction {
+  return instruction('bury', 0, reason)
+}
+
+/** What a handler gets: the job, and what it can do while it holds it. */
+export class JobContext<Payload = unknown, Result = unknown> {
+  readonly id: string
+  readonly queue: string
+  readonly space: string
+  readonly payload: Payload
+  /** Which run of the job this is, from 1. */
+  readonly attempt: number
+  readonly #run: Run
+  readonly #tools: ContextTools
+
+  constructor(run: Run, payload: Payload, tools: ContextTools) {
+    this.id = run.job.id
+    this.queue = run.job.queue
+    this.space = run.job.space
+    this.payload = payload
+    this.attempt = run.job.starts
+    this.#run = run
+    this.#tools = tools
+  }
+
+  get headers(): Readonly<Record<string, string>> {
+    const { headers } = this.#run.job
+    return headers === null ? {} : (JSON.parse(headers) as Record<string, string>)
+  }
+
+  /** How often each thing happened to the job before this run. */
+  get counters(): {
+    readonly errors: number
+    readonly timeouts: number
+    readonly lost: number
+    readonly snoozes: number
+  } {
+    const { errors, timeouts, lost, snoozes } = this.#run.job
+    return { errors, timeouts, lost, snoozes }
+  }
+
+  get enqueuedAt(): Date {
+    return new Date(this.#run.job.enqueuedAt)
+  }
+
+  /**
+   * Aborts when the job shall stop: its time is up, somebody cancelled it, the lease was lost, or the worker
+   * stops. After that nothing this run does is saved. Pass it on to `fetch` and the like.
+   */
+  get signal(): AbortSignal {
+    return this.#run.signal
+  }
+
+  /** When the time limit ends; null without one. */
+  get deadline(): Date | null {
+    const { deadline } = this.#run
+    return deadline === null ? null : new Date(deadline)
+  }
+
+  /**
+   * Enqueues a job that exists if, and only if, this run succeeds: it is saved together with the result.
+   * Errors in the payload show here, before anything is saved.
+   */
+  async enqueue<Input, Output, Other>(
+    queue: Queue<Input, Output, Other>,
+    payload: Input,
+    options: Omit<EnqueueOptions, 'tx'> = {},
+  ): Promise<{ readonly id: string }> {
+    const job = await this.#tools.prepare(queue, payload, options)
+    this.#run.enqueued ??= []
+    this.#run.enqueued.push(job)
+    return { id: job.id }
+  }
+
+  /**
+   * Saves the success of this job inside your transaction: your changes and the end of the job commit
+   * together, so the effect happens exactly once. Throws `LEASE_LOST` when the job is not ours any
+   * more: let your transaction roll back. What the handler returns afterwards does not count.
+   */
+  async complete(result: Result, options: { readonly tx: unknown }): Promise<void> {
+    const { store, encodeResult } = this.#tools
+    const { job, spec } = this.#run
+    const outcome = { kind: 'success', result: encodeResult(result) } as const
+    const verdict = judge(spec.policyOf(job), job, outcome, 0)
+    const enqueue = this.#run.enqueued ?? []
+    const reply = await transactionOf(store, options.tx).settle({
+      settlements: [{ id: job.id, token: job.token, verdict, enqueue }],
+    })
+    if (reply.results[0]?.status !== 'ok') throw new LeaseLostError(job.id)
+    this.#run.completed = true
+  }
+}
+
+export interface ContextTools {
+  readonly store: Store
+  readonly prepare: Prepare
+  readonly encodeResult: (value: unknown) => string | null
+}

@@ -1,0 +1,112 @@
+import { type Duration, toMs } from '../core/duration.ts'
+import { SkepError } from '../core/errors.ts'
+import type { NewJob } from '../core/job.ts'
+import { LIMITS } from '../core/limits.ts'
+import { assertJobId, show } from '../core/names.ts'
+import { encodeHeaders, encodeJson } from '../core/payload.ts'
+import type { Policy } from '../core/policy.ts'
+import type { Runtime } from '../runtime.ts'
+import { assertWhole } from '../worker/options.ts'
+import { type Queue, timeoutMs } from './queue.ts'
+import { resolveUnique, type UniqueOptions } from './unique.ts'
+
+export interface EnqueueOptions {
+  /** Starts not earlier than this long from now. */
+  readonly delay?: Duration
+  /** Starts not earlier than this moment; years ahead is fine. A moment in the past means now. */
+  readonly runAt?: Date | number
+  /** -100 to 100. One step overtakes ten minutes of waiting. @default the queue's */
+  readonly priority?: number
+  /** At most one such job at a time; a string is the key, held until the job has ended. */
+  readonly unique?: string | UniqueOptions
+  /** Short strings that travel with the job: trace ids, tenants, causes. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** The longest the handler may run, for this job. @default the queue's */
+  readonly timeout?: Duration | 'none'
+  /** How long this job is kept once done. @default the queue's */
+  readonly retention?: Duration
+  /** The id of the job, a UUID. Enqueuing the same id again does nothing. @default a new UUIDv7 */
+  readonly id?: string
+  /** Your open transaction: the job exists if, and only if, it commits. */
+  readonly tx?: unknown
+}
+
+/** Judges a job before anything is written, and makes what the store gets. */
+export type Prepare = <Input, Output, Result>(
+  queue: Queue<Input, Output, Result>,
+  payload: Input,
+  options: Omit<EnqueueOptions, 'tx'>,
+) => NewJob | Promise<NewJob>
+
+export function makePrepare(env: {
+  readonly space: string
+  readonly runtime: Runtime
+  readonly payloadBytes: number
+}): Prepare {
+  return (queue, payload, options) => {
+    const checked = queue.check?.(payload)
+    return checked instanceof Promise
+      ? checked.then(() => build(env, queue as unknown as Queue<never>, payload, options))
+      : build(env, queue as unknown as Queue<never>, payload, options)
+  }
+}
+
+function build(
+  env: { readonly space: string; readonly runtime: Runtime; readonly payloadBytes: number },
+  queue: Queue<never>,
+  payload: unknown,
+  options: Omit<EnqueueOptions, 'tx'>,
+): NewJob {
+  const { delay, runAt, priority = queue.priority, id } = options
+  const delayMs = delay === undefined ? 0 : toMs('delay', delay)
+  if (delayMs !== 0) assertWhole('delay', delayMs, 0, LIMITS.delayMs)
+  if (priority !== 0) assertWhole('priority', priority, -LIMITS.priority, LIMITS.priority)
+  if (id !== undefined) assertJobId(id)
+  return {
+    id: id ?? env.runtime.uuid(),
+    space: env.space,
+    queue: queue.name,
+    payload: encodeJson('payload', payload, env.payloadBytes),
+    headers: encodeHeaders(options.headers),
+    priority,
+    delayMs,
+    runAt: runAt === undefined ? null : moment(runAt),
+    unique: resolveUnique(options.unique ?? queue.uniqueOf?.(payload as never)),
+    overrides: encodeOverrides(options),
+  }
+}
+
+function moment(runAt: Date | number): number {
+  const ms = runAt instanceof Date ? runAt.getTime() : runAt
+  if (Number.isFinite(ms) && ms >= 0 && ms <= 8.64e15) return Math.ceil(ms)
+  throw new SkepError(
+    'OPTION_INVALID',
+    `runAt is ${show(runAt)}; use a valid Date, or milliseconds since 1970.`,
+  )
+}
+
+/** What one job has of its own, as stored. */
+interface Overrides {
+  readonly timeoutMs?: number | null
+  readonly keepMs?: number
+}
+
+function encodeOverrides({ timeout, retention }: EnqueueOptions): string | null {
+  if (timeout === undefined && retention === undefined) return null
+  const overrides: Overrides = {
+    ...(timeout === undefined ? {} : { timeoutMs: timeoutMs(timeout) }),
+    ...(retention === undefined ? {} : { keepMs: toMs('retention', retention) }),
+  }
+  return JSON.stringify(overrides)
+}
+
+/** The queue's policy with a job's own options over it. */
+export function withOverrides(policy: Policy, stored: string | null): Policy {
+  if (stored === null) return policy
+  const { timeoutMs: limit, keepMs } = JSON.parse(stored) as Overrides
+  return {
+    ...policy,
+    ...(limit === undefined ? {} : { timeoutMs: limit }),
+    ...(keepMs === undefined ? {} : { onSuccess: { end: 'archive', keepMs } }),
+  }
+}

@@ -1,0 +1,163 @@
+import { messageOf, type SkepError, StoreError } from '../core/errors.ts'
+import type { NewJob } from '../core/job.ts'
+import { LIMITS } from '../core/limits.ts'
+import { type Notifier, workHint } from '../notifier.ts'
+import { type Runtime, sleep } from '../runtime.ts'
+import type { InsertResult, Store } from '../store.ts'
+import { retryDelayMs } from '../supervise.ts'
+
+/** From this many waiting jobs on, a second insert may be under way: the store is worth keeping busy. */
+const WORTH_A_SECOND_CALL = 250
+const MOST_CALLS = 2
+
+interface Order {
+  readonly jobs: readonly NewJob[]
+  /** The caller chose the ids, so the jobs may be there already. */
+  readonly again: boolean
+  readonly resolve: (results: readonly InsertResult[]) => void
+  readonly reject: (error: unknown) => void
+}
+
+/**
+ * Inserts jobs. What arrives while an insert is under way goes together in the next one, so a hundred
+ * callers cost one round trip and one commit; a caller on an idle queue goes at once. Each promise resolves
+ * only after the commit of its own jobs, and the jobs of one caller are never split.
+ */
+export class Enqueuer {
+  readonly #store: Store
+  readonly #notifier: Notifier
+  readonly #runtime: Runtime
+  readonly #timeoutMs: number
+  #orders: Order[] = []
+  #waiting = 0
+  #calls = 0
+  #scheduled = false
+  #idle: (() => void)[] = []
+
+  constructor(options: { store: Store; notifier: Notifier; runtime: Runtime; timeoutMs: number }) {
+    this.#store = options.store
+    this.#notifier = options.notifier
+    this.#runtime = options.runtime
+    this.#timeoutMs = options.timeoutMs
+  }
+
+  insert(jobs: readonly NewJob[], again: boolean): Promise<readonly InsertResult[]> {
+    return new Promise((resolve, reject) => {
+      this.#orders.push({ jobs, again, resolve, reject })
+      this.#waiting += jobs.length
+      this.#schedule()
+    })
+  }
+
+  /** Resolves when everything that was handed in has an answer. */
+  flushed(): Promise<void> {
+    if (this.#orders.length === 0 && this.#calls === 0) return Promise.resolve()
+    return new Promise((resolve) => this.#idle.push(resolve))
+  }
+
+  #schedule(): void {
+    if (this.#scheduled || this.#orders.length === 0) return
+    if (this.#calls > 0 && (this.#calls >= MOST_CALLS || this.#waiting < WORTH_A_SECOND_CALL)) return
+    this.#scheduled = true
+    this.#runtime.defer(() => {
+      this.#scheduled = false
+      const orders = this.#take()
+      if (orders.length === 0) return
+      this.#calls++
+      void this.#deliver(orders).finally(() => {
+        this.#calls--
+        this.#schedule()
+        if (this.#orders.length === 0 && this.#calls === 0)
+          for (const resolve of this.#idle.splice(0)) resolve()
+      })
+      this.#schedule()
+    })
+  }
+
+  /** As many whole orders as fit in one call. */
+  #take(): Order[] {
+    let count = 0
+    let jobs = 0
+    for (const order of this.#orders) {
+      if (count > 0 && jobs + order.jobs.length > LIMITS.storeBatch) break
+      jobs += order.jobs.length
+      count++
+    }
+    this.#waiting -= jobs
+    return this.#orders.splice(0, count)
+  }
+
+  async #deliver(orders: readonly Order[]): Promise<void> {
+    const jobs = orders.length === 1 ? (orders[0] as Order).jobs : orders.flatMap((order) => order.jobs)
+    try {
+      const results = await this.#insert(
+        jobs,
+        orders.some((order) => order.again),
+      )
+      this.#hint(jobs, results)
+      let from = 0
+      for (const order of orders) {
+        order.resolve(results.slice(from, from + order.jobs.length))
+        from += order.jobs.length
+      }
+    } catch (error) {
+      // One caller's data must not fail the others': try each alone.
+      if (orders.length > 1 && error instanceof StoreError && !error.transient) {
+        for (const order of orders) await this.#deliver([order])
+      } else {
+        for (const order of orders) order.reject(error)
+      }
+    }
+  }
+
+  /** Inserts, and repeats what may not have arrived: ids are ours, so a second insert of a job does nothing. */
+  async #insert(jobs: readonly NewJob[], known: boolean): Promise<readonly InsertResult[]> {
+    const giveUpAt = this.#runtime.mono() + this.#timeoutMs
+    let again = known
+    for (let failures = 1; ; failures++) {
+      try {
+        const { results } = await this.#store.insert(again ? { jobs, again } : { jobs })
+        return results
+      } catch (error) {
+        if (!(error instanceof StoreError) || !error.transient) throw error
+        again ||= error.effect === 'unknown'
+        const waitMs = retryDelayMs(failures, this.#runtime.random())
+        if (this.#runtime.mono() + waitMs >= giveUpAt) throw this.#givenUp(jobs, again && !known, error)
+        await sleep(this.#runtime, waitMs)
+      }
+    }
+  }
+
+  #givenUp(jobs: readonly NewJob[], unknown: boolean, cause: StoreError): SkepError {
+    const ids = jobs.slice(0, 100).map((job) => job.id)
+    const facts = { ids, jobs: jobs.length }
+    return unknown
+      ? new StoreError(
+          'STORE_UNKNOWN',
+          `The store took the jobs but its answer was lost, and it cannot be asked: ${messageOf(cause)} ` +
+            'They may or may not be enqueued; enqueue again with the same ids (error.facts.ids) to be sure.',
+          { cause, facts },
+        )
+      : new StoreError('STORE_UNAVAILABLE', `The jobs were not enqueued: ${messageOf(cause)}`, {
+          cause,
+          facts,
+        })
+  }
+
+  #hint(jobs: readonly NewJob[], results: readonly InsertResult[]): void {
+    const hints = []
+    let last: { hint: ReturnType<typeof workHint>; job: NewJob; dueAt: number } | null = null
+    for (let i = 0; i < jobs.length; i++) {
+      const job = jobs[i] as NewJob
+      const result = results[i] as InsertResult
+      const dueAt = result.status === 'ok' ? result.dueAt : this.#runtime.now() + job.delayMs
+      if (result.status === 'duplicate' && result.action === 'ignored') continue
+      // Most inserts are many jobs of one queue, due at one time: one hint tells of them all.
+      if (last && last.job.queue === job.queue && last.job.priority === job.priority && last.dueAt <= dueAt)
+        continue
+      last = { hint: workHint({ ...job, dueAt }), job, dueAt }
+      hints.push(last.hint)
+    }
+    if (hints.length > 0) this.#notifier.publish(hints)
+  }
+}

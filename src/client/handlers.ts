@@ -1,0 +1,99 @@
+import { SkepError } from '../core/errors.ts'
+import { show } from '../core/names.ts'
+import { encodeJson } from '../core/payload.ts'
+import type { Store } from '../store.ts'
+import { type HandlerSpec, isInstruction } from '../worker/handler.ts'
+import type { Run } from '../worker/run.ts'
+import { type BatchHandlerFunction, type ContextTools, type HandlerFunction, JobContext } from './context.ts'
+import { type Prepare, withOverrides } from './enqueue.ts'
+import type { Handler, Queue } from './queue.ts'
+
+/** Turns a user's handler into what a worker runs: it reads payloads, makes contexts and checks results. */
+export function toSpec(
+  handler: Handler,
+  env: {
+    readonly space: string
+    readonly store: Store
+    readonly prepare: Prepare
+    readonly payloadBytes: number
+  },
+): HandlerSpec {
+  const queue = handler.queue as unknown as Queue
+  const encodeResult = (value: unknown): string | null =>
+    value === undefined ? null : encodeJson('result', value, env.payloadBytes)
+  const tools: ContextTools = { store: env.store, prepare: env.prepare, encodeResult }
+  const single = handler.run as HandlerFunction<unknown, unknown>
+  const many = handler.run as BatchHandlerFunction<unknown, unknown>
+
+  return {
+    space: env.space,
+    queue: queue.name,
+    concurrency: queue.concurrency,
+    batch: handler.batch,
+    policyOf: (job) => withOverrides(queue.policy, job.overrides),
+    encodeResult,
+    call: (runs) =>
+      handler.batch === 1
+        ? callOne(queue, single, runs[0] as Run, tools)
+        : callMany(queue, many, runs, tools),
+  }
+}
+
+function callOne(
+  queue: Queue,
+  run: HandlerFunction<unknown, unknown>,
+  one: Run,
+  tools: ContextTools,
+): unknown {
+  const payload = queue.read(parse(one))
+  const answer =
+    payload instanceof Promise
+      ? payload.then((read) => run(new JobContext(one, read, tools)))
+      : run(new JobContext(one, payload, tools))
+  const { checkResult } = queue
+  return checkResult === null ? answer : checked(checkResult, answer)
+}
+
+async function checked(check: (result: unknown) => void | Promise<void>, answer: unknown): Promise<unknown> {
+  const value = await answer
+  if (!isInstruction(value)) await check(value)
+  return value
+}
+
+/** A payload that cannot be read is that job's own failure: the others of the batch go on without it. */
+async function callMany(
+  queue: Queue,
+  run: BatchHandlerFunction<unknown, unknown>,
+  runs: readonly Run[],
+  tools: ContextTools,
+): Promise<unknown> {
+  const read = await Promise.all(
+    runs.map(async (one) => {
+      try {
+        return new JobContext(one, await queue.read(parse(one)), tools)
+      } catch (error) {
+        return error instanceof Error ? error : new Error(String(error))
+      }
+    }),
+  )
+  const contexts = read.filter((context): context is JobContext => !(context instanceof Error))
+  if (contexts.length === 0) return read
+  const answers = await run(contexts)
+  if (contexts.length === read.length || (answers !== undefined && answers.length !== contexts.length))
+    return answers
+  let next = 0
+  return read.map((context) => (context instanceof Error ? context : answers?.[next++]))
+}
+
+function parse(run: Run): unknown {
+  const { id, queue, payload } = run.job
+  try {
+    return JSON.parse(payload)
+  } catch (cause) {
+    throw new SkepError(
+      'PAYLOAD_UNREADABLE',
+      `The payload of job "${id}" in queue ${show(queue)} is not JSON. It is kept as it is; correct it and redrive the job.`,
+      { cause, facts: { id, poison: true } },
+    )
+  }
+}

@@ -1,0 +1,187 @@
+import { type Duration, toMs } from '../core/duration.ts'
+import { SkepError } from '../core/errors.ts'
+import { assertName, show } from '../core/names.ts'
+import { DEFAULT_POLICY, type Ending, type FailurePolicy, type Policy } from '../core/policy.ts'
+import type { Preset } from '../core/presets.ts'
+import { assertWhole } from '../worker/options.ts'
+import type { BatchHandlerFunction, HandlerFunction } from './context.ts'
+import {
+  describeIssues,
+  type InputOf,
+  type OutputOf,
+  type SchemaResult,
+  type StandardSchema,
+} from './standard-schema.ts'
+import type { UniqueOptions } from './unique.ts'
+
+/** What a queue says about all its jobs. Everything has a default. */
+export interface QueueOptions<Payload = unknown> {
+  /** Starts from the numbers of an ancestor design; what is said beside it wins. */
+  readonly preset?: Preset
+  /** The longest a handler may run. `'none'`: as long as it likes, as long as its worker lives. @default 'none' */
+  readonly timeout?: Duration | 'none'
+  /** What happens to a job whose handler returned. @default archive('3d') */
+  readonly onSuccess?: Exclude<Ending, { end: 'bury' }>
+  /** What happens when a handler throws. @default retry(5, exponential('1s', { max: '10m' })) */
+  readonly onError?: FailurePolicy
+  /** What happens when a handler runs out of time. @default retry(2, exponential('5s', { max: '10m' })) */
+  readonly onTimeout?: FailurePolicy
+  /** What happens when a worker dies with the job. @default retry(5, fixed(0)) */
+  readonly onLost?: FailurePolicy
+  /** How long cancelled jobs are kept. @default '3d' */
+  readonly keepCancelled?: Duration
+  /** The priority of its jobs unless an enqueue says otherwise: -100 to 100. @default 0 */
+  readonly priority?: number
+  /** The unique key of a job, unless an enqueue gives one. */
+  readonly unique?: (payload: Payload) => string | UniqueOptions | undefined
+  /** Runs at once in each worker, within that worker's own limit. @default no limit of its own */
+  readonly concurrency?: number
+}
+
+/** A queue with a description of its payload, and perhaps of its result, that is checked at both ends. */
+export interface SchemaQueueOptions<
+  Schema extends StandardSchema,
+  ResultSchema extends StandardSchema | undefined = undefined,
+> extends QueueOptions<InputOf<Schema>> {
+  readonly payload: Schema
+  readonly result?: ResultSchema
+}
+
+/**
+ * A line of jobs with one handler, declared once and known to both ends.
+ *
+ * `Input` is what an enqueue takes, `Output` what a handler gets (they differ when a schema converts), and
+ * `Result` what the handler returns and `job.result()` gives.
+ */
+export interface Queue<Input = unknown, Output = Input, Result = unknown> {
+  readonly name: string
+  readonly policy: Policy
+  readonly priority: number
+  readonly concurrency: number
+  /** The key by which its jobs are unique, if it has one. */
+  readonly uniqueOf: ((payload: Input) => string | UniqueOptions | undefined) | null
+  /** Checks a payload before it is enqueued. Throws `PAYLOAD_INVALID`. */
+  readonly check: ((payload: Input) => void | Promise<void>) | null
+  /** Checks what a handler returned before it is saved. */
+  readonly checkResult: ((result: Result) => void | Promise<void>) | null
+  /** Turns a stored payload into what the handler gets. */
+  readonly read: (payload: unknown) => Output | Promise<Output>
+  /** Says what to do with its jobs. Give the answer to `skep.worker`. */
+  handle(run: HandlerFunction<Output, Result>): Handler
+  /** The same for many jobs in one call: the handler answers for each. `size` is the most it gets at once. */
+  handleBatch(options: { readonly size: number }, run: BatchHandlerFunction<Output, Result>): Handler
+}
+
+/** A queue and what to do with its jobs. */
+export interface Handler {
+  readonly queue: AnyQueue
+  readonly batch: number
+  readonly run: HandlerFunction<never, unknown> | BatchHandlerFunction<never, unknown>
+}
+
+/** A queue whatever its types: what a list of handlers holds. */
+export interface AnyQueue extends Omit<Queue<never, unknown, never>, 'handle' | 'handleBatch'> {}
+
+/** Declares a queue, typed by a schema of its payload (zod, valibot, arktype …). */
+export function queue<
+  Schema extends StandardSchema,
+  ResultSchema extends StandardSchema | undefined = undefined,
+>(
+  name: string,
+  options: SchemaQueueOptions<Schema, ResultSchema>,
+): Queue<
+  InputOf<Schema>,
+  OutputOf<Schema>,
+  ResultSchema extends StandardSchema ? OutputOf<ResultSchema> : unknown
+>
+/** Declares a queue, typed by hand: `queue<{ to: string }, { id: string }>('mail.send')`. */
+export function queue<Payload = unknown, Result = unknown>(
+  name: string,
+  options?: QueueOptions<Payload>,
+): Queue<Payload, Payload, Result>
+export function queue(
+  name: string,
+  options: QueueOptions<never> & { readonly payload?: StandardSchema; readonly result?: StandardSchema } = {},
+): Queue<never, unknown, never> {
+  assertName('Queue', name)
+  const { concurrency = Infinity, priority = 0, payload: schema, result: resultSchema } = options
+  if (concurrency !== Infinity) assertWhole('concurrency', concurrency, 1, 100_000)
+  assertWhole('priority', priority, -100, 100)
+  assertSchema(name, 'payload', schema)
+  assertSchema(name, 'result', resultSchema)
+
+  const self: Queue<never, unknown, never> = {
+    name,
+    policy: resolvePolicy(options),
+    priority,
+    concurrency,
+    uniqueOf: (options.unique as Queue<never>['uniqueOf']) ?? null,
+    check: schema
+      ? (payload) => checkWith(schema, `The payload does not fit queue ${show(name)}`, payload)
+      : null,
+    checkResult: resultSchema
+      ? (result) =>
+          checkWith(resultSchema, `The result of the handler does not fit queue ${show(name)}`, result)
+      : null,
+    read: schema ? (payload) => readWith(schema, name, payload) : (payload) => payload,
+    handle: (run) => ({ queue: self, batch: 1, run: run as HandlerFunction<never, unknown> }),
+    handleBatch({ size }, run) {
+      assertWhole('size', size, 1, 10_000)
+      return { queue: self, batch: size, run: run as BatchHandlerFunction<never, unknown> }
+    },
+  }
+  return Object.freeze(self)
+}
+
+function resolvePolicy(options: QueueOptions<never>): Policy {
+  const base = options.preset?.queue ?? DEFAULT_POLICY
+  const { timeout, keepCancelled } = options
+  return Object.freeze({
+    onSuccess: options.onSuccess ?? base.onSuccess,
+    onError: options.onError ?? base.onError,
+    onTimeout: options.onTimeout ?? base.onTimeout,
+    onLost: options.onLost ?? base.onLost,
+    keepCancelledMs:
+      keepCancelled === undefined ? base.keepCancelledMs : toMs('keepCancelled', keepCancelled),
+    timeoutMs: timeout === undefined ? base.timeoutMs : timeoutMs(timeout),
+  })
+}
+
+/** A time limit in milliseconds; null for none. */
+export function timeoutMs(timeout: Duration | 'none'): number | null {
+  if (timeout === 'none') return null
+  const ms = toMs('timeout', timeout)
+  assertWhole('timeout', ms, 1, 365 * 86_400_000)
+  return ms
+}
+
+function assertSchema(name: string, what: string, schema: StandardSchema | undefined): void {
+  if (schema === undefined || typeof schema?.['~standard']?.validate === 'function') return
+  throw new SkepError(
+    'OPTION_INVALID',
+    `The ${what} of queue ${show(name)} is not a Standard Schema. Use zod 3.24+, valibot 1+ or arktype 2+, ` +
+      'or type the queue by hand: queue<Payload, Result>(name).',
+  )
+}
+
+function checkWith(schema: StandardSchema, problem: string, value: unknown): void | Promise<void> {
+  const result = schema['~standard'].validate(value)
+  if (result instanceof Promise) return result.then((settled) => void accept(settled, problem, false))
+  accept(result, problem, false)
+}
+
+function readWith(schema: StandardSchema, name: string, payload: unknown): unknown {
+  const problem = `A stored payload of queue ${show(name)} does not fit its schema`
+  const result = schema['~standard'].validate(payload)
+  return result instanceof Promise
+    ? result.then((settled) => accept(settled, problem, true))
+    : accept(result, problem, true)
+}
+
+/** The checked value, or an error. A stored payload that does not fit is poison: trying again would not help. */
+function accept(result: SchemaResult<unknown>, problem: string, poison: boolean): unknown {
+  if (!result.issues) return result.value
+  throw new SkepError('PAYLOAD_INVALID', `${problem}: ${describeIssues(result.issues)}`, {
+    facts: { issues: result.issues, poison },
+  })
+}

@@ -1,0 +1,426 @@
+import type { Duration } from '../core/duration.ts'
+import { toMs } from '../core/duration.ts'
+import { Emitter } from '../core/emitter.ts'
+import { SkepError } from '../core/errors.ts'
+import type { Failure, Job, NewJob } from '../core/job.ts'
+import { LIMITS } from '../core/limits.ts'
+import { consoleLogger, harmless, type Logger } from '../core/logger.ts'
+import { assertJobId, assertName, show } from '../core/names.ts'
+import { pruneAll } from '../maintenance/prune.ts'
+import { type Notifier, workHint } from '../notifier.ts'
+import { localNotifier } from '../notifiers/local/notifier.ts'
+import { type Runtime, systemRuntime } from '../runtime.ts'
+import type { Durability, InsertResult, Store, WorkerPresence } from '../store.ts'
+import type { WorkerEvents } from '../worker/events.ts'
+import { assertWhole, resolveWorkerOptions, type WorkerOptions } from '../worker/options.ts'
+import { type EnqueueOptions, makePrepare, type Prepare } from './enqueue.ts'
+import { Enqueuer } from './enqueuer.ts'
+import { toSpec } from './handlers.ts'
+import { countJobs, type JobPage, type ListOptions, listJobs, type QueueView } from './inspect.ts'
+import { type ChangeSummary, changeJobs, type Target } from './manage.ts'
+import type { Handler, Queue } from './queue.ts'
+import { Results } from './results.ts'
+import { transactionOf } from './transaction.ts'
+import { type JobView, resultOf, viewOf } from './view.ts'
+import { Worker } from './worker.ts'
+
+export interface SkepOptions {
+  /** Where the jobs live. */
+  readonly store: Store
+  /** What carries hints. @default the one that fits the store */
+  readonly notifier?: Notifier
+  /** The tenant: everything this instance sees and does is inside it. @default 'default' */
+  readonly space?: string
+  /** @default warnings and errors on the console */
+  readonly logger?: Logger
+  /** The largest payload or result as JSON, in bytes, up to 4 MiB. @default 262144 */
+  readonly payloadBytes?: number
+  /** How long an enqueue keeps trying while the store does not answer. @default '10s' */
+  readonly enqueueTimeout?: Duration
+  /** Time and chance, for tests. @default the system's */
+  readonly runtime?: Runtime
+}
+
+/** Hints for a job enqueued in a transaction: when it commits is not ours to know, so they are sent a few times. */
+const TX_HINTS_MS = [1, 10, 50, 250, 1_000]
+
+/** Connects a store, a notifier and your handlers. One is enough for a process. */
+export function createSkep(options: SkepOptions): Skep {
+  return new Skep(options)
+}
+
+/** The queue system as your program sees it. Made by {@link createSkep}. */
+export class Skep {
+  readonly space: string
+  readonly #store: Store
+  readonly #notifier: Notifier
+  readonly #runtime: Runtime
+  readonly #logger: Logger
+  readonly #events: Emitter<WorkerEvents>
+  readonly #payloadBytes: number
+  readonly #prepare: Prepare
+  readonly #enqueuer: Enqueuer
+  readonly #results: Results
+  readonly #workers = new Set<Worker>()
+  #ready: Promise<Durability> | null = null
+  #isReady = false
+  #closed: Promise<void> | null = null
+
+  constructor(options: SkepOptions) {
+    if (typeof options?.store?.insert !== 'function') {
+      throw new SkepError(
+        'CONFIG_INVALID',
+        'createSkep needs a store: memoryStore(), sqliteStore({ file }) or postgresStore({ url }).',
+      )
+    }
+    const { store, space = 'default', payloadBytes = LIMITS.payloadBytes } = options
+    assertName('Space', space)
+    assertWhole('payloadBytes', payloadBytes, 1, LIMITS.payloadBytesMax)
+    this.space = space
+    this.#store = store
+    this.#runtime = options.runtime ?? systemRuntime()
+    this.#logger = harmless(options.logger ?? consoleLogger)
+    this.#events = new Emitter(this.#logger)
+    this.#notifier = options.notifier ?? store.notifier?.() ?? localNotifier({ runtime: this.#runtime })
+    this.#payloadBytes = payloadBytes
+    this.#prepare = makePrepare({ space, runtime: this.#runtime, payloadBytes })
+    const parts = { store, notifier: this.#notifier, runtime: this.#runtime }
+    this.#enqueuer = new Enqueuer({
+      ...parts,
+      timeoutMs: toMs('enqueueTimeout', options.enqueueTimeout ?? '10s'),
+    })
+    this.#results = new Results({ ...parts, space })
+  }
+
+  /**
+   * Checks the store: its schema, and what its "ok" is worth. Every call does this by itself once; call it at
+   * start-up to fail early.
+   */
+  async ready(): Promise<Durability> {
+    if (this.#closed) throw new SkepError('CLOSED', 'This Skep is closed. Make a new one with createSkep.')
+    this.#ready ??= this.#open()
+    return this.#ready
+  }
+
+  async #open(): Promise<Durability> {
+    try {
+      const durability = await this.#store.ready()
+      for (const warning of durability.warnings) this.#logger.warn(warning)
+      this.#isReady = true
+      return durability
+    } catch (error) {
+      this.#ready = null
+      throw error
+    }
+  }
+
+  /** Brings the store's schema up to date. Returns what was applied. */
+  migrate(): Promise<{ readonly applied: readonly string[] }> {
+    return this.#store.migrate()
+  }
+
+  // ── enqueue ────────────────────────────────────────────────────────────────────────────────────
+
+  /**
+   * Enqueues a job. When the promise resolves the job is in the store, durably, and will run; if it rejects
+   * with any code but `STORE_UNKNOWN` it is not. With `tx` it is there when your transaction commits.
+   */
+  async enqueue<Input, Output, Result>(
+    queue: Queue<Input, Output, Result>,
+    payload: Input,
+    options: EnqueueOptions = {},
+  ): Promise<JobHandle<Result>> {
+    if (!this.#isReady || this.#closed) await this.ready()
+    const prepared = this.#prepare(queue, payload, options)
+    const job = prepared instanceof Promise ? await prepared : prepared
+    const [result] =
+      options.tx === undefined
+        ? await this.#enqueuer.insert([job], options.id !== undefined)
+        : await this.#insertWithin(options.tx, [job], options.id !== undefined)
+    return this.#handle(queue, job, result as InsertResult)
+  }
+
+  /**
+   * Enqueues many jobs, all or none. Items are payloads, or payloads with options of their own. An item that
+   * is not valid is named by its index (`BATCH_ITEM_INVALID`), and nothing is written.
+   */
+  async enqueueMany<Input, Output, Result>(
+    queue: Queue<Input, Output, Result>,
+    items: readonly Input[],
+    options: EnqueueManyOptions<Input> = {},
+  ): Promise<JobHandle<Result>[]> {
+    if (!this.#isReady || this.#closed) await this.ready()
+    if (items.length > LIMITS.batchJobs) {
+      throw new SkepError(
+        'BATCH_TOO_LARGE',
+        `enqueueMany got ${items.length} jobs; at most ${LIMITS.batchJobs} go in one batch. Send several.`,
+      )
+    }
+    if (items.length === 0) return []
+    const { tx, each, ...common } = options
+    const jobs: NewJob[] = []
+    for (let index = 0; index < items.length; index++) {
+      try {
+        const item = items[index] as Input
+        const own = each === undefined ? common : { ...common, ...each(item, index) }
+        const prepared = this.#prepare(queue, item, own)
+        jobs.push(prepared instanceof Promise ? await prepared : prepared)
+      } catch (cause) {
+        const code = cause instanceof SkepError ? cause.code : 'unknown'
+        const message = cause instanceof Error ? cause.message : String(cause)
+        throw new SkepError('BATCH_ITEM_INVALID', `Item ${index}: ${message} Nothing was enqueued.`, {
+          cause,
+          facts: { index, code },
+        })
+      }
+    }
+    const again = each !== undefined
+    const results =
+      tx === undefined ? await this.#enqueuer.insert(jobs, again) : await this.#insertWithin(tx, jobs, again)
+    return jobs.map((job, index) => this.#handle(queue, job, results[index] as InsertResult))
+  }
+
+  async #insertWithin(
+    tx: unknown,
+    jobs: readonly NewJob[],
+    again: boolean,
+  ): Promise<readonly InsertResult[]> {
+    const { results } = await transactionOf(this.#store, tx).insert({ jobs, again })
+    const [first] = jobs
+    if (first) {
+      const due = Math.min(...results.map((result) => (result.status === 'ok' ? result.dueAt : Infinity)))
+      const dueAt = Number.isFinite(due) ? due : this.#runtime.now()
+      for (const ms of TX_HINTS_MS) {
+        this.#runtime.timer(ms, () => this.#notifier.publish([workHint({ ...first, dueAt })]), {
+          background: true,
+        })
+      }
+    }
+    return results
+  }
+
+  #handle<Input, Output, Result>(
+    queue: Queue<Input, Output, Result>,
+    job: NewJob,
+    result: InsertResult,
+  ): JobHandle<Result> {
+    const duplicate = result.status === 'duplicate'
+    const discards = queue.policy.onSuccess.end === 'discard' && job.overrides === null
+    return new JobHandle(this, this.#results, duplicate ? result.id : job.id, { duplicate, discards })
+  }
+
+  /** A handle on a job by its id, whether or not it exists. */
+  job<Result = unknown>(id: string): JobHandle<Result> {
+    assertJobId(id)
+    return new JobHandle(this, this.#results, id, { duplicate: false, discards: false })
+  }
+
+  // ── work ───────────────────────────────────────────────────────────────────────────────────────
+
+  /** Starts a worker for these handlers. It runs until `stop()`, through every outage of the store. */
+  worker(handlers: readonly Handler[], options: WorkerOptions = {}): Worker {
+    if (this.#closed) throw new SkepError('CLOSED', 'This Skep is closed. Make a new one with createSkep.')
+    if (handlers.length === 0) throw new SkepError('CONFIG_INVALID', 'A worker needs at least one handler.')
+    const names = handlers.map((handler) => handler.queue.name)
+    const twice = names.find((name, index) => names.indexOf(name) !== index)
+    if (twice !== undefined) {
+      throw new SkepError('QUEUE_DUPLICATE', `Queue ${show(twice)} has two handlers in one worker. Keep one.`)
+    }
+    const env = {
+      space: this.space,
+      store: this.#store,
+      prepare: this.#prepare,
+      payloadBytes: this.#payloadBytes,
+    }
+    const worker = new Worker({
+      store: this.#store,
+      notifier: this.#notifier,
+      runtime: this.#runtime,
+      logger: this.#logger,
+      events: this.#events,
+      specs: handlers.map((handler) => toSpec(handler, env)),
+      options: resolveWorkerOptions(options),
+      ready: () => this.ready(),
+      onStopped: () => void this.#workers.delete(worker),
+    })
+    this.#workers.add(worker)
+    return worker
+  }
+
+  /** Calls `listener` for every such event of this process's workers. It can never change a job's outcome. */
+  on<Name extends keyof WorkerEvents>(
+    name: Name,
+    listener: (event: WorkerEvents[Name]) => unknown,
+  ): () => void {
+    return this.#events.on(name, listener)
+  }
+
+  /** The workers that are on the list, here and on other machines. */
+  async workers(): Promise<readonly WorkerPresence[]> {
+    await this.ready()
+    return (await this.#store.workers({ space: this.space })).workers
+  }
+
+  // ── look and change ────────────────────────────────────────────────────────────────────────────
+
+  /** A job by its id, or null. */
+  async get(id: string): Promise<JobView | null> {
+    assertJobId(id)
+    await this.ready()
+    const { jobs } = await this.#store.get({ space: this.space, ids: [id] })
+    return jobs[0] ? viewOf(jobs[0]) : null
+  }
+
+  /** One page of jobs. */
+  async list(options: ListOptions = {}): Promise<JobPage> {
+    await this.ready()
+    return listJobs(this.#store, this.space, options)
+  }
+
+  /** How many jobs each queue has in each state; the cost does not grow with their number. */
+  async counts(queues?: readonly (string | { readonly name: string })[]): Promise<readonly QueueView[]> {
+    await this.ready()
+    const names = queues?.map((queue) => (typeof queue === 'string' ? queue : queue.name))
+    return countJobs(this.#store, this.space, this.#runtime.now(), names)
+  }
+
+  /** Ends waiting jobs, and asks running ones to stop. After this none of them starts again. */
+  cancel(
+    target: Target,
+    options: { readonly reason?: string; readonly keep?: Duration } = {},
+  ): Promise<ChangeSummary> {
+    return this.#change('cancel', target, options.reason ?? 'Cancelled.', options.keep ?? '3d')
+  }
+
+  /** Puts waiting jobs among the dead. */
+  bury(
+    target: Target,
+    options: { readonly reason?: string; readonly keep?: Duration } = {},
+  ): Promise<ChangeSummary> {
+    return this.#change('bury', target, options.reason ?? 'Buried by hand.', options.keep ?? '30d')
+  }
+
+  /** Starts finished jobs anew, as their next generation. By selection: the dead, unless it names another state. */
+  redrive(target: Target): Promise<ChangeSummary> {
+    return this.#change('redrive', target, '', 0)
+  }
+
+  /** Makes delayed jobs due now. */
+  promote(target: Target): Promise<ChangeSummary> {
+    return this.#change('promote', target, '', 0)
+  }
+
+  /** Deletes jobs that do not run. By selection: finished ones, unless it names another state. */
+  remove(target: Target): Promise<ChangeSummary> {
+    return this.#change('remove', target, '', 0)
+  }
+
+  async #change(
+    action: Parameters<typeof changeJobs>[1],
+    target: Target,
+    reason: string,
+    keep: Duration,
+  ): Promise<ChangeSummary> {
+    await this.ready()
+    const env = { store: this.#store, notifier: this.#notifier, space: this.space }
+    return changeJobs(env, action, target, { reason, keep })
+  }
+
+  /** Removes finished jobs whose time is over. Workers do this by themselves. Returns how many. */
+  async prune(): Promise<number> {
+    await this.ready()
+    return pruneAll(this.#store)
+  }
+
+  /** Stops the workers (they drain), sends what is pending, closes store and notifier. Closing twice is fine. */
+  close(): Promise<void> {
+    this.#closed ??= this.#close()
+    return this.#closed
+  }
+
+  async #close(): Promise<void> {
+    await Promise.all([...this.#workers].map((worker) => worker.stop()))
+    await this.#enqueuer.flushed()
+    this.#results.close(new SkepError('CLOSED', 'This Skep was closed while a result was awaited.'))
+    await this.#notifier.close()
+    await this.#store.close()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+}
+
+export interface EnqueueManyOptions<Input> extends Omit<EnqueueOptions, 'id'> {
+  /** Options of one item's own. */
+  readonly each?: (item: Input, index: number) => Omit<EnqueueOptions, 'tx'>
+}
+
+/** A job that was enqueued. */
+export class JobHandle<Result = unknown> {
+  readonly id: string
+  /** True when the unique key was held: this is the job that held it. */
+  readonly duplicate: boolean
+  readonly #skep: Skep
+  readonly #results: Results
+  readonly #discards: boolean
+
+  constructor(skep: Skep, results: Results, id: string, facts: { duplicate: boolean; discards: boolean }) {
+    this.id = id
+    this.duplicate = facts.duplicate
+    this.#skep = skep
+    this.#results = results
+    this.#discards = facts.discards
+  }
+
+  /**
+   * What the handler returned, once it has. Waits for a hint, not by polling. Rejects with `JOB_FAILED`,
+   * `JOB_CANCELLED`, `JOB_NOT_FOUND`, `RESULT_DISCARDED`, or `RESULT_TIMEOUT` after `timeout`.
+   */
+  async result(
+    options: { readonly timeout?: Duration; readonly signal?: AbortSignal } = {},
+  ): Promise<Result> {
+    if (this.#discards) {
+      throw new SkepError(
+        'RESULT_DISCARDED',
+        "This queue discards finished jobs, so there is no result to wait for. Use onSuccess: archive('1h').",
+        { facts: { id: this.id } },
+      )
+    }
+    await this.#skep.ready()
+    const { timeout, signal } = options
+    const job = await this.#results.ended(this.id, {
+      ...(timeout === undefined ? {} : { timeoutMs: toMs('timeout', timeout) }),
+      ...(signal === undefined ? {} : { signal }),
+    })
+    return readResult(this.id, job) as Result
+  }
+
+  /** The job as it is now, or null. */
+  get(): Promise<JobView | null> {
+    return this.#skep.get(this.id)
+  }
+
+  cancel(reason?: string): Promise<ChangeSummary> {
+    return this.#skep.cancel(this.id, reason === undefined ? {} : { reason })
+  }
+}
+
+function readResult(id: string, job: Job | null): unknown {
+  if (job === null) {
+    throw new SkepError(
+      'JOB_NOT_FOUND',
+      `There is no job "${id}" in this space: it was discarded, pruned, or never was.`,
+      {
+        facts: { id },
+      },
+    )
+  }
+  if (job.state === 'done') return resultOf(job)
+  const failure = job.failure === null ? null : (JSON.parse(job.failure) as Failure)
+  const reason = failure?.message ?? job.state
+  const code = job.state === 'cancelled' ? 'JOB_CANCELLED' : 'JOB_FAILED'
+  throw new SkepError(code, `Job "${id}" is ${job.state}: ${reason}`, {
+    facts: { id, state: job.state, failure },
+  })
+}

@@ -1,0 +1,38 @@
+import { type Duration, toMs } from '../core/duration.ts'
+import { SkepError } from '../core/errors.ts'
+import type { Unique, UniqueConflict } from '../core/job.ts'
+import { assertKey } from '../core/names.ts'
+
+/** At most one job of a queue with this key at a time. */
+export interface UniqueOptions {
+  /** 1 to 512 bytes, compared byte by byte, within one queue. */
+  readonly key: string
+  /**
+   * How long the key is held: `'queued'` until the job starts, `'active'` until it has ended, or for a span
+   * of time from the enqueue, whatever becomes of the job (a throttle: at most one per span). @default 'active'
+   */
+  readonly hold?: 'queued' | 'active' | Duration
+  /**
+   * When the key is held: `ignore` the new job, `replace` the waiting one's payload and time, or
+   * `postpone` it: new payload, and its delay starts again (a debounce). @default 'ignore'
+   */
+  readonly onConflict?: UniqueConflict
+}
+
+export function resolveUnique(unique: string | UniqueOptions | undefined): Unique | null {
+  if (unique === undefined) return null
+  const {
+    key,
+    hold = 'active',
+    onConflict = 'ignore',
+  } = typeof unique === 'string' ? { key: unique } : unique
+  assertKey('unique.key', key)
+  if (!['ignore', 'replace', 'postpone'].includes(onConflict)) {
+    throw new SkepError(
+      'OPTION_INVALID',
+      `unique.onConflict is "${onConflict}"; use 'ignore', 'replace' or 'postpone'.`,
+    )
+  }
+  if (hold === 'queued' || hold === 'active') return { key, scope: hold, windowMs: 0, onConflict }
+  return { key, scope: 'window', windowMs: toMs('unique.hold', hold), onConflict }
+}

@@ -1,0 +1,78 @@
+import type { Counters, Failure, Job, JobState } from '../core/job.ts'
+
+/** A job as it is shown: parsed, with dates. */
+export interface JobView extends Counters {
+  readonly id: string
+  readonly space: string
+  readonly queue: string
+  readonly state: JobState
+  /** The payload; its raw text if it cannot be read. */
+  readonly payload: unknown
+  readonly headers: Readonly<Record<string, string>>
+  readonly priority: number
+  readonly dueAt: Date
+  readonly enqueuedAt: Date
+  /** When it was last taken. */
+  readonly startedAt: Date | null
+  readonly finishedAt: Date | null
+  /** When a finished job may be removed. */
+  readonly expiresAt: Date | null
+  /** How often it was redriven. */
+  readonly generation: number
+  /** Who runs it, or ran it last. */
+  readonly worker: string | null
+  readonly leaseUntil: Date | null
+  /** Why somebody wants it to stop. */
+  readonly cancelReason: string | null
+  readonly unique: string | null
+  /** What the handler returned. */
+  readonly result: unknown
+  /** The latest error, or why it was snoozed, cancelled or buried. */
+  readonly failure: Failure | null
+}
+
+export function viewOf(job: Job): JobView {
+  return {
+    id: job.id,
+    space: job.space,
+    queue: job.queue,
+    state: job.state,
+    payload: parsed(job.payload),
+    headers: job.headers === null ? {} : (parsed(job.headers) as Record<string, string>),
+    priority: job.priority,
+    dueAt: new Date(job.dueAt),
+    enqueuedAt: new Date(job.enqueuedAt),
+    startedAt: dateOf(job.startedAt),
+    finishedAt: dateOf(job.finishedAt),
+    expiresAt: dateOf(job.expiresAt),
+    generation: job.generation,
+    starts: job.starts,
+    errors: job.errors,
+    timeouts: job.timeouts,
+    lost: job.lost,
+    snoozes: job.snoozes,
+    worker: job.worker,
+    leaseUntil: dateOf(job.leaseUntil),
+    cancelReason: job.cancelReason,
+    unique: job.uniqueKey,
+    result: resultOf(job),
+    failure: job.failure === null ? null : (parsed(job.failure) as Failure),
+  }
+}
+
+/** What the handler returned; undefined if that was nothing. */
+export function resultOf(job: Job): unknown {
+  return job.result === null ? undefined : parsed(job.result)
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+function dateOf(ms: number | null): Date | null {
+  return ms === null ? null : new Date(ms)
+}

@@ -1,0 +1,80 @@
+import { messageOf } from '../core/errors.ts'
+import { sleep } from '../runtime.ts'
+import { retryDelayMs } from '../supervise.ts'
+import { WorkerEngine, type WorkerHealth, type WorkerParts } from '../worker/worker.ts'
+
+/** A running worker. Made by `skep.worker`; it stops when told to, and not before. */
+export class Worker {
+  readonly id: string
+  /** Resolves when the worker takes jobs. If the store is away it goes on trying. */
+  readonly ready: Promise<void>
+  readonly #engine: WorkerEngine
+  readonly #stopping = new AbortController()
+  readonly #onStopped: () => void
+  #stopped: Promise<void> | null = null
+  #started = false
+
+  constructor(
+    parts: WorkerParts & { readonly ready: () => Promise<unknown>; readonly onStopped: () => void },
+  ) {
+    this.#engine = new WorkerEngine(parts)
+    this.id = this.#engine.id
+    this.#onStopped = parts.onStopped
+    this.ready = this.#start(parts)
+    // Whoever wants to know awaits `ready`; nobody has to.
+    this.ready.catch(() => {})
+  }
+
+  async #start(parts: WorkerParts & { readonly ready: () => Promise<unknown> }): Promise<void> {
+    const { runtime, logger } = parts
+    for (let failures = 1; !this.#stopping.signal.aborted; failures++) {
+      try {
+        await parts.ready()
+        await this.#engine.start()
+        this.#started = true
+        return
+      } catch (error) {
+        if (isFinal(error)) {
+          logger.error(`The worker cannot start: ${messageOf(error)}`)
+          throw error
+        }
+        if (failures === 1) logger.warn(`The worker cannot start yet and tries again: ${messageOf(error)}`)
+        await sleep(runtime, retryDelayMs(failures, runtime.random()), this.#stopping.signal)
+      }
+    }
+  }
+
+  /** What it is doing, and whether all of it works. */
+  health(): WorkerHealth {
+    return this.#engine.health()
+  }
+
+  /**
+   * Takes no more jobs, lets running handlers finish (28 s by default), hands the rest back at once. Nothing is
+   * lost and no attempt is used up. When it resolves, this worker holds no job.
+   */
+  stop(options: { readonly drainMs?: number } = {}): Promise<void> {
+    this.#stopped ??= this.#stop(options)
+    return this.#stopped
+  }
+
+  async #stop(options: { readonly drainMs?: number }): Promise<void> {
+    this.#stopping.abort()
+    await this.ready.catch(() => {})
+    if (this.#started) await this.#engine.stop(options)
+    this.#onStopped()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop()
+  }
+}
+
+/** Trying again does not help against a wrong schema or an unsafe store. */
+function isFinal(error: unknown): boolean {
+  const code = (error as { code?: unknown }).code
+  return (
+    typeof code === 'string' &&
+    /^(SCHEMA_|STORE_UNSAFE|STORE_REJECTED|CONFIG_|CLIENT_|CLOSED|NAME_)/.test(code)
+  )
+}

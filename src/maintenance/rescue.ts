@@ -1,0 +1,125 @@
+import { reasonFailure } from '../core/failure.ts'
+import type { ClaimedJob, Failure, JobState } from '../core/job.ts'
+import { judge, type Policy } from '../core/policy.ts'
+import { type Notifier, workHint } from '../notifier.ts'
+import type { Runtime } from '../runtime.ts'
+import type { ExpiredLease, Store } from '../store.ts'
+
+/** Leases looked at in one call, and calls in one turn: a mass expiry is worked off in portions. */
+const PAGE = 500
+const PAGES = 10
+/** How many of the living workers look after the dead in earnest; the others only now and then. */
+const ON_DUTY = 3
+
+export interface RescuerOptions {
+  readonly store: Store
+  readonly notifier: Notifier
+  readonly runtime: Runtime
+  readonly workerId: string
+  readonly leaseMs: number
+  /** How long a process must be known to be gone. Long enough for one that only lost its connection to come back. */
+  readonly graceMs: number
+  /** Only these are judged; what others handle is left to them. */
+  readonly sources: readonly { readonly space: string; readonly queue: string }[]
+  readonly policyOf: (job: ClaimedJob) => Policy
+  readonly onRescued: (job: ClaimedJob, failure: Failure, state: JobState) => void
+}
+
+/**
+ * Gives back the jobs of workers that died. Two signs: the lease ran out, or the store knows that the
+ * process is gone. Any worker may do it, several at once do no harm: each settles with the dead lease's token.
+ */
+export class Rescuer {
+  readonly #options: RescuerOptions
+  /** Since when each worker has been seen as gone, without a break. */
+  readonly #goneSince = new Map<string, number>()
+  #outage = false
+  #calmUntil = 0
+
+  constructor(options: RescuerOptions) {
+    this.#options = options
+  }
+
+  /** One look. Returns how long to wait until the next. */
+  async turn(): Promise<number> {
+    const { store, runtime, leaseMs } = this.#options
+    const quickMs = store.capabilities.liveness ? 1_000 : Math.min(5_000, leaseMs / 3)
+    try {
+      const { onDuty, gone } = await this.#lookAround()
+      if (this.#outage) {
+        // Nobody could renew while the store was away. Let the living do so before anyone is declared dead,
+        // or an outage would be followed by a storm of needless rescues.
+        this.#outage = false
+        this.#calmUntil = runtime.mono() + leaseMs / 2
+        this.#goneSince.clear()
+      }
+      if (runtime.mono() < this.#calmUntil) return quickMs
+      await this.#rescue(gone)
+      return (onDuty ? quickMs : 10 * quickMs) * (0.75 + runtime.random() / 2)
+    } catch (error) {
+      this.#outage = true
+      throw error
+    }
+  }
+
+  async #lookAround(): Promise<{ onDuty: boolean; gone: string[] }> {
+    const { store, runtime, workerId, graceMs } = this.#options
+    if (!store.capabilities.liveness) return { onDuty: true, gone: [] }
+    const { workers } = await store.workers({})
+    const now = runtime.mono()
+    const goneNow = new Set(workers.filter((worker) => worker.life === 'gone').map((worker) => worker.id))
+    for (const id of this.#goneSince.keys()) if (!goneNow.has(id)) this.#goneSince.delete(id)
+    for (const id of goneNow) if (!this.#goneSince.has(id)) this.#goneSince.set(id, now)
+
+    const living = workers.filter((worker) => worker.life !== 'gone').map((worker) => worker.id)
+    const position = living.sort().indexOf(workerId)
+    const gone = [...this.#goneSince].filter(([, since]) => now - since >= graceMs).map(([id]) => id)
+    return { onDuty: position < ON_DUTY || goneNow.size > 0, gone }
+  }
+
+  async #rescue(gone: readonly string[]): Promise<void> {
+    const { store, sources } = this.#options
+    for (let page = 0; page < PAGES; page++) {
+      const { leases } = await store.expired({ sources, workerIds: gone, limit: PAGE })
+      if (leases.length === 0) return
+      const freed = await this.#giveBack(leases)
+      if (leases.length < PAGE || freed === 0) return
+    }
+  }
+
+  async #giveBack(leases: readonly ExpiredLease[]): Promise<number> {
+    const { store, notifier, runtime, policyOf, onRescued } = this.#options
+    const judged = leases.map((lease) => {
+      const failure = reasonFailure(
+        'lost',
+        lease.over
+          ? `The lease of worker ${lease.workerId} ran out before the job ended.`
+          : `The process of worker ${lease.workerId} is gone.`,
+      )
+      return { failure, verdict: judge(policyOf(lease), lease, { kind: 'lost', failure }, runtime.random()) }
+    })
+    const { results } = await store.settle({
+      settlements: leases.map((lease, index) => ({
+        id: lease.id,
+        token: lease.token,
+        verdict: (judged[index] as (typeof judged)[number]).verdict,
+        onlyIfExpired: lease.over,
+      })),
+    })
+
+    let freed = 0
+    leases.forEach((lease, index) => {
+      const result = results[index]
+      if (result?.status !== 'ok') return
+      freed++
+      const { failure, verdict } = judged[index] as (typeof judged)[number]
+      onRescued(lease, failure, result.state)
+      if (result.state === 'ready' || result.state === 'delayed') {
+        notifier.publish([workHint({ ...lease, dueAt: runtime.now() + verdict.delayMs })])
+      } else {
+        notifier.publish([{ kind: 'settled', space: lease.space, queue: lease.queue }])
+      }
+    })
+    return freed
+  }
+}

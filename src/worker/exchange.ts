@@ -1,0 +1,177 @@
+import { messageOf, StoreError } from '../core/errors.ts'
+import type { Logger } from '../core/logger.ts'
+import type { Runtime } from '../runtime.ts'
+import type { ClaimCall, ClaimReply, Settlement, SettleResult, Store } from '../store.ts'
+import { retryDelayMs } from '../supervise.ts'
+
+/** Settlements in one call. */
+const MOST_AT_ONCE = 1_000
+
+/** A settlement on its way, and who wants to know how it went. */
+export interface Parcel {
+  readonly settlement: Settlement
+  /** Called once, with the store's word on it. */
+  readonly onResult: (result: SettleResult) => void
+}
+
+export interface ExchangeOptions {
+  readonly store: Store
+  readonly runtime: Runtime
+  readonly logger: Logger
+  /** What to claim along with the next call, or null. Asked only when a call is about to be sent. */
+  readonly wish: () => Omit<ClaimCall, 'now'> | null
+  readonly onClaimed: (call: Omit<ClaimCall, 'now'>, reply: ClaimReply, sentAt: number) => void
+  /** The claim failed: nothing came, or nothing is known. */
+  readonly onClaimFailed: (call: Omit<ClaimCall, 'now'>, error: unknown) => void
+  /** A call has been answered, or failed: there may be something to do. */
+  readonly onTurn: () => void
+}
+
+/**
+ * The one place where a worker talks to the store about jobs: all outcomes that have gathered and the next
+ * claim go in one call. While a call is under way the next one gathers, so batches form by themselves under
+ * load and a single job goes at once when idle.
+ *
+ * A settlement leaves only with the store's word. When the store fails, the same call is sent again:
+ * every settlement can be repeated.
+ */
+export class Exchange {
+  readonly #options: ExchangeOptions
+  #outbox: Parcel[] = []
+  #underWay = 0
+  #scheduled = false
+  #failures = 0
+  #retryTimer: (() => void) | null = null
+  #idle: (() => void)[] = []
+
+  constructor(options: ExchangeOptions) {
+    this.#options = options
+  }
+
+  /** Outcomes not yet saved. */
+  get pending(): number {
+    return this.#outbox.length
+  }
+
+  /** True while the store does not answer. */
+  get failing(): boolean {
+    return this.#failures > 0
+  }
+
+  settle(parcel: Parcel): void {
+    this.#outbox.push(parcel)
+    this.nudge()
+  }
+
+  /** Sends what there is to send at the end of this turn of the event loop, so that what happens in it goes together. */
+  nudge(): void {
+    if (this.#scheduled || this.#underWay > 0 || this.#retryTimer) return
+    this.#scheduled = true
+    this.#options.runtime.defer(() => {
+      this.#scheduled = false
+      this.#send()
+    })
+  }
+
+  /** Resolves when nothing is on its way and nothing waits to be sent. */
+  flushed(): Promise<void> {
+    if (this.#outbox.length === 0 && this.#underWay === 0) return Promise.resolve()
+    this.nudge()
+    return new Promise((resolve) => this.#idle.push(resolve))
+  }
+
+  #send(): void {
+    if (this.#underWay > 0 || this.#retryTimer) return
+    const claim = this.#options.wish()
+    const parcels = this.#outbox.splice(0, MOST_AT_ONCE)
+    if (parcels.length === 0 && claim === null) {
+      for (const resolve of this.#idle.splice(0)) resolve()
+      return
+    }
+    this.#underWay++
+    void this.#call(parcels, claim).finally(() => {
+      this.#underWay--
+      this.#options.onTurn()
+      this.nudge()
+    })
+  }
+
+  async #call(parcels: readonly Parcel[], claim: Omit<ClaimCall, 'now'> | null): Promise<void> {
+    const { store, runtime, onClaimed } = this.#options
+    const sentAt = runtime.mono()
+    let claimed: ClaimReply | null
+    try {
+      if (parcels.length === 0) {
+        claimed = await store.claim(claim as Omit<ClaimCall, 'now'>)
+      } else {
+        const settlements = parcels.map((parcel) => parcel.settlement)
+        const reply = await store.settle(claim ? { settlements, claim } : { settlements })
+        this.#answered(parcels, reply.results)
+        claimed = reply.claimed
+      }
+      this.#recovered()
+    } catch (error) {
+      if (claim) this.#options.onClaimFailed(claim, error)
+      await this.#failed(parcels, error)
+      return
+    }
+    if (claim && claimed) onClaimed(claim, claimed, sentAt)
+  }
+
+  #answered(parcels: readonly Parcel[], results: readonly SettleResult[]): void {
+    const again: Parcel[] = []
+    parcels.forEach((parcel, index) => {
+      const result = results[index] ?? { status: 'unknown' }
+      if (result.status === 'unknown') again.push(parcel)
+      else this.#tell(parcel, result)
+    })
+    if (again.length > 0) this.#outbox.unshift(...again)
+  }
+
+  async #failed(parcels: readonly Parcel[], error: unknown): Promise<void> {
+    // A refusal of the data itself would come again for ever: find the one settlement that causes it.
+    if (error instanceof StoreError && !error.transient && parcels.length > 0) {
+      await this.#isolate(parcels)
+      return
+    }
+    const { runtime, logger } = this.#options
+    this.#outbox.unshift(...parcels)
+    this.#failures++
+    if (this.#failures === 1) logger.warn(`The store does not answer; trying again: ${messageOf(error)}`)
+    this.#retryTimer = runtime.timer(retryDelayMs(this.#failures, runtime.random()), () => {
+      this.#retryTimer = null
+      this.nudge()
+    })
+  }
+
+  async #isolate(parcels: readonly Parcel[]): Promise<void> {
+    for (const parcel of parcels) {
+      try {
+        const { results } = await this.#options.store.settle({ settlements: [parcel.settlement] })
+        this.#answered([parcel], results)
+      } catch (error) {
+        if (error instanceof StoreError && !error.transient) {
+          this.#options.logger.error(
+            `The outcome of job "${parcel.settlement.id}" cannot be saved: ${messageOf(error)}`,
+          )
+          this.#tell(parcel, { status: 'refused', reason: 'lost' })
+        } else {
+          this.#outbox.push(parcel)
+        }
+      }
+    }
+  }
+
+  #tell(parcel: Parcel, result: SettleResult): void {
+    try {
+      parcel.onResult(result)
+    } catch (error) {
+      this.#options.logger.error(`After settling job "${parcel.settlement.id}": ${messageOf(error)}`)
+    }
+  }
+
+  #recovered(): void {
+    if (this.#failures > 0) this.#options.logger.info('The store answers again.')
+    this.#failures = 0
+  }
+}

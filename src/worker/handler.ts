@@ -1,0 +1,44 @@
+import type { ClaimedJob, NewJob } from '../core/job.ts'
+import type { Policy } from '../core/policy.ts'
+import type { Run } from './run.ts'
+
+/** What a worker needs to know about one queue it serves. Made by the client from a user's handler. */
+export interface HandlerSpec {
+  readonly space: string
+  readonly queue: string
+  /** Runs of this queue at once, within the worker's own limit. */
+  readonly concurrency: number
+  /** Jobs per call: 1, or more for a handler that takes batches. A batch is one run. */
+  readonly batch: number
+  /** The policy of this very job: the queue's, with the job's own options over it. */
+  policyOf(job: ClaimedJob): Policy
+  /**
+   * Calls the user's handler. For a single job the answer is what it returned; for a batch, an answer for
+   * each. An answer is a value (success), an {@link Instruction}, or in a batch an Error.
+   */
+  call(runs: readonly Run[]): unknown
+  /** The JSON text of a value the handler returned. Throws if it cannot be stored. */
+  encodeResult(value: unknown): string | null
+}
+
+const INSTRUCTION = Symbol.for('skep.instruction')
+
+/** What a handler returns to say something other than "done". */
+export interface Instruction {
+  readonly [INSTRUCTION]: true
+  readonly kind: 'snooze' | 'cancel' | 'bury'
+  readonly delayMs: number
+  readonly reason: string
+}
+
+export function instruction(kind: Instruction['kind'], delayMs: number, reason: string): Instruction {
+  return Object.freeze({ [INSTRUCTION]: true as const, kind, delayMs, reason })
+}
+
+// A registered symbol and not a class: the package may be loaded twice, once as ESM and once as CommonJS.
+export function isInstruction(value: unknown): value is Instruction {
+  return typeof value === 'object' && value !== null && INSTRUCTION in value
+}
+
+/** Jobs a run wants to enqueue together with its own end. */
+export type Outbox = NewJob[]

@@ -1,0 +1,75 @@
+import { type Duration, toMs } from '../core/duration.ts'
+import { SkepError } from '../core/errors.ts'
+
+export interface WorkerOptions {
+  /** Handlers running at once in this worker, over all its queues. @default 10 */
+  readonly concurrency?: number
+  /** How long a lease lasts. It is renewed every third of it, for all jobs in one call. @default '30s' */
+  readonly lease?: Duration
+  /** How long `stop()` lets running handlers finish before it hands their jobs back. @default '28s' */
+  readonly drain?: Duration
+  /** How long a handler may take to end after its signal aborted, before its slot is given up. @default '5s' */
+  readonly grace?: Duration
+  /** How often to look for work that no hint told of. @default '5s' with hints, '250ms' without */
+  readonly poll?: Duration
+  /** How long a process must be known to be gone before its jobs are taken over. @default '2s' */
+  readonly rescueGrace?: Duration
+  /** How often finished jobs past their retention are removed. @default '1m' */
+  readonly prune?: Duration
+  /**
+   * What to do with jobs of queues that no worker on the list handles. `leave` lets them wait: during a
+   * deploy the worker that knows them may be a minute away. `mark` puts them aside as `missing`
+   * when none has appeared for `missingAfter`. @default 'leave'
+   */
+  readonly unknownQueues?: 'leave' | 'mark'
+  /** @default '10m' */
+  readonly missingAfter?: Duration
+}
+
+export interface ResolvedWorkerOptions {
+  readonly concurrency: number
+  readonly leaseMs: number
+  readonly drainMs: number
+  readonly graceMs: number
+  readonly pollMs: number | null
+  readonly rescueGraceMs: number
+  readonly pruneMs: number
+  readonly unknownQueues: 'leave' | 'mark'
+  readonly missingAfterMs: number
+}
+
+export function resolveWorkerOptions(options: WorkerOptions = {}): ResolvedWorkerOptions {
+  const { concurrency = 10, unknownQueues = 'leave' } = options
+  assertWhole('concurrency', concurrency, 1, 100_000)
+  const leaseMs = toMs('lease', options.lease ?? '30s')
+  assertWhole('lease', leaseMs, 1_000, 86_400_000)
+  if (unknownQueues !== 'leave' && unknownQueues !== 'mark') {
+    throw new SkepError(
+      'OPTION_INVALID',
+      `unknownQueues is "${String(unknownQueues)}"; use 'leave' or 'mark'.`,
+    )
+  }
+  return Object.freeze({
+    concurrency,
+    leaseMs,
+    drainMs: toMs('drain', options.drain ?? '28s'),
+    graceMs: toMs('grace', options.grace ?? '5s'),
+    pollMs: options.poll === undefined ? null : Math.max(10, toMs('poll', options.poll)),
+    rescueGraceMs: toMs('rescueGrace', options.rescueGrace ?? '2s'),
+    pruneMs: Math.max(1_000, toMs('prune', options.prune ?? '1m')),
+    unknownQueues,
+    missingAfterMs: toMs('missingAfter', options.missingAfter ?? '10m'),
+  })
+}
+
+/** Refuses a number that is not whole or out of bounds. */
+export function assertWhole(what: string, value: unknown, least: number, most: number): void {
+  if (Number.isInteger(value) && (value as number) >= least && (value as number) <= most) return
+  throw new SkepError(
+    'OPTION_INVALID',
+    `${what} is ${String(value)}; use a whole number from ${least} to ${most}.`,
+    {
+      facts: { what, value },
+    },
+  )
+}

@@ -1,0 +1,63 @@
+import type { ClaimedJob, NewJob } from '../core/job.ts'
+import type { HandlerSpec } from './handler.ts'
+
+/**
+ * One lease of one job in this process:
+ * buffered (claimed, waits for a slot) → running (its handler was called) → over (its outcome is decided).
+ */
+export class Run {
+  readonly job: ClaimedJob
+  readonly spec: HandlerSpec
+  /** Until when the lease surely holds, by this process's monotonic clock; counted from the moment the call was sent. */
+  leaseUntil: number
+  stage: 'buffered' | 'running' | 'over' = 'buffered'
+  /** When it was claimed, then when its handler was called. */
+  since: number
+  /** Whether nobody but us can hold the job: false once the lease was refused or ran out. */
+  holds = true
+  /** Jobs that shall be inserted when, and only when, this run's success is saved. */
+  enqueued: NewJob[] | null = null
+  /** The handler saved its result in a transaction of its own; whether that committed is seen when we settle. */
+  completed = false
+  /** What it shares with the other runs of its batch: how many are not over. */
+  batch: { left: number } | null = null
+  /** Ends the timer of the time limit. */
+  stopTimer: (() => void) | null = null
+  /** When the handler must be done, by the wall clock; null without a limit. */
+  deadline: number | null = null
+  #controller: AbortController | null = null
+  #abortReason: unknown = undefined
+  #aborted = false
+
+  constructor(job: ClaimedJob, spec: HandlerSpec, leaseUntil: number, since: number) {
+    this.job = job
+    this.spec = spec
+    this.leaseUntil = leaseUntil
+    this.since = since
+  }
+
+  // An AbortController costs more than everything else a small job does, so it is made when somebody looks.
+  get signal(): AbortSignal {
+    if (this.#controller === null) {
+      this.#controller = new AbortController()
+      if (this.#aborted) this.#controller.abort(this.#abortReason)
+    }
+    return this.#controller.signal
+  }
+
+  get aborted(): boolean {
+    return this.#aborted
+  }
+
+  get abortReason(): unknown {
+    return this.#abortReason
+  }
+
+  /** Tells the handler to stop. The first reason stays. */
+  abort(reason: unknown): void {
+    if (this.#aborted) return
+    this.#aborted = true
+    this.#abortReason = reason
+    this.#controller?.abort(reason)
+  }
+}

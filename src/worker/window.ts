@@ -1,0 +1,204 @@
+import type { Source } from '../store.ts'
+import type { HandlerSpec } from './handler.ts'
+import type { Run } from './run.ts'
+
+/** Prefetch at most what will start within this time at the present pace. */
+const AHEAD_MS = 100
+/** And at most this many, so that a crash puts few jobs back and one claim stays short. */
+const MOST_AHEAD = 500
+/** The pace assumed of a queue whose claimed jobs found no slot. */
+const STALLED_MS = 60_000
+
+/** One queue the worker serves: what waits in its buffer, what runs, and whether the store may have more. */
+class Line {
+  readonly spec: HandlerSpec
+  /** Claimed runs that wait for a slot; `head` is the first, so that taking one moves nothing. */
+  #buffer: Run[] = []
+  #head = 0
+  running = 0
+  /** The store may have work. Set by hints, timers, polls and full claims; cleared when a claim is sent. */
+  hot = true
+  hintedRank: number | null = null
+  /** How long a run takes, smoothed; null until the first one ended. */
+  meanMs: number | null = null
+
+  constructor(spec: HandlerSpec) {
+    this.spec = spec
+  }
+
+  get buffered(): number {
+    return this.#buffer.length - this.#head
+  }
+
+  push(run: Run): void {
+    this.#buffer.push(run)
+  }
+
+  first(): Run | undefined {
+    return this.#buffer[this.#head]
+  }
+
+  shift(): Run | undefined {
+    const run = this.#buffer[this.#head]
+    if (run === undefined) return undefined
+    this.#head++
+    if (this.#head === this.#buffer.length) {
+      this.#buffer = []
+      this.#head = 0
+    }
+    return run
+  }
+
+  ended(durationMs: number): void {
+    this.meanMs = this.meanMs === null ? durationMs : this.meanMs + (durationMs - this.meanMs) / 8
+  }
+
+  /** Slots do not come free at the pace of this queue's own runs: take nothing ahead until they do again. */
+  stalled(): void {
+    this.meanMs = Math.max(this.meanMs ?? 0, STALLED_MS)
+  }
+
+  /** How many jobs are worth holding beyond those that can start at once. Slow handlers get none. */
+  ahead(slots: number): number {
+    if (this.meanMs === null) return 0
+    const startsInTime = (slots * this.spec.batch * AHEAD_MS) / Math.max(this.meanMs, 0.01)
+    return Math.min(MOST_AHEAD, Math.floor(startsInTime))
+  }
+}
+
+/** What to ask the store for. */
+export interface Wish {
+  readonly sources: readonly Source[]
+  readonly limit: number
+}
+
+/**
+ * Decides how many jobs to claim, holds those that wait for a slot, and hands them out in turn. It measures in
+ * time, not in count: a claim covers the free slots plus what will start within {@link AHEAD_MS}.
+ */
+export class Window {
+  readonly #lines: Map<string, Line>
+  readonly #order: Line[]
+  readonly #concurrency: number
+  #turn = 0
+  #busy = 0
+  #buffered = 0
+
+  constructor(specs: readonly HandlerSpec[], concurrency: number) {
+    this.#order = specs.map((spec) => new Line(spec))
+    this.#lines = new Map(this.#order.map((line) => [keyOf(line.spec), line]))
+    this.#concurrency = concurrency
+  }
+
+  get buffered(): number {
+    return this.#buffered
+  }
+
+  /** Slots in use: a batch takes one. */
+  get busy(): number {
+    return this.#busy
+  }
+
+  specOf(space: string, queue: string): HandlerSpec | undefined {
+    return this.#lines.get(`${space}\n${queue}`)?.spec
+  }
+
+  /** Notes that the store may have work for this queue, or for all of them. */
+  heat(source?: { readonly space: string; readonly queue: string }, rank: number | null = null): boolean {
+    const lines = source === undefined ? this.#order : [this.#lines.get(keyOf(source))]
+    let known = false
+    for (const line of lines) {
+      if (line === undefined) continue
+      known = true
+      line.hot = true
+      if (rank !== null) line.hintedRank = Math.min(rank, line.hintedRank ?? rank)
+    }
+    return known
+  }
+
+  /** What to claim now, or null. The lines it asks about count as cold until something says otherwise. */
+  wish(): Wish | null {
+    const slots = this.#concurrency - this.#busy
+    const sources: Source[] = []
+    let most = 0
+    for (let i = 0; i < this.#order.length; i++) {
+      const line = this.#order[(this.#turn + i) % this.#order.length] as Line
+      if (!line.hot) continue
+      const { spec } = line
+      const free = Math.max(0, Math.min(slots, spec.concurrency - line.running))
+      const ahead = line.ahead(Math.min(this.#concurrency, spec.concurrency))
+      const limit = free * spec.batch + ahead - line.buffered
+      // Topping up a buffer that is still half full would make many small claims of one large one.
+      if (limit <= 0 || (line.buffered > 0 && line.buffered * 2 > ahead)) continue
+      const hinted = line.hintedRank
+      sources.push({
+        space: spec.space,
+        queue: spec.queue,
+        limit,
+        ...(hinted === null ? {} : { hintedRank: hinted }),
+      })
+      most = Math.max(most, limit)
+    }
+    if (sources.length === 0) return null
+    for (const source of sources) {
+      const line = this.#lines.get(keyOf(source)) as Line
+      line.hot = false
+      line.hintedRank = null
+    }
+    this.#turn = (this.#turn + 1) % this.#order.length
+    return { sources, limit: most }
+  }
+
+  /** After a claim that was as full as it could be, or failed: the same lines may have more. */
+  reheat(sources: readonly Source[]): void {
+    for (const { space, queue, hintedRank } of sources) this.heat({ space, queue }, hintedRank ?? null)
+  }
+
+  add(run: Run): void {
+    ;(this.#lines.get(keyOf(run.spec)) as Line).push(run)
+    this.#buffered++
+  }
+
+  /** The runs to start next: one, or a batch of one queue; null when nothing waits or no slot is free. */
+  take(): Run[] | null {
+    if (this.#buffered === 0 || this.#busy >= this.#concurrency) return null
+    for (let i = 0; i < this.#order.length; i++) {
+      const line = this.#order[(this.#turn + i) % this.#order.length] as Line
+      if (line.buffered === 0 || line.running >= line.spec.concurrency) continue
+      const runs: Run[] = []
+      while (runs.length < line.spec.batch && line.buffered > 0) runs.push(line.shift() as Run)
+      this.#buffered -= runs.length
+      line.running++
+      this.#busy++
+      if (this.#order.length > 1) this.#turn = (this.#turn + i + 1) % this.#order.length
+      return runs
+    }
+    return null
+  }
+
+  /** Frees the slot of a run, or of the last run of a batch. */
+  free(spec: HandlerSpec, durationMs: number): void {
+    const line = this.#lines.get(keyOf(spec)) as Line
+    line.running--
+    line.ended(durationMs)
+    this.#busy--
+  }
+
+  /** Takes back what has waited for a slot since before `since`: others may have one free. */
+  takeStale(since: number): Run[] {
+    const stale: Run[] = []
+    for (const line of this.#order) {
+      const before = stale.length
+      for (let run = line.first(); run && run.since <= since; run = line.first()) {
+        stale.push(line.shift() as Run)
+      }
+      if (stale.length > before) line.stalled()
+    }
+    this.#buffered -= stale.length
+    return stale
+  }
+}
+
+function keyOf(source: { readonly space: string; readonly queue: string }): string {
+  return `${source.space}\n${source.queue}`
+}

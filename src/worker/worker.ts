@@ -1,0 +1,486 @@
+import { hostname } from 'node:os'
+import type { Emitter } from '../core/emitter.ts'
+import { messageOf, SkepError } from '../core/errors.ts'
+import { failureOf } from '../core/failure.ts'
+import type { Failure, JobState } from '../core/job.ts'
+import type { Logger } from '../core/logger.ts'
+import { judge, type Outcome, type Verdict } from '../core/policy.ts'
+import { MissingMarker, reviveMissing } from '../maintenance/missing.ts'
+import { pruneAll } from '../maintenance/prune.ts'
+import { Rescuer } from '../maintenance/rescue.ts'
+import { type Hint, type Notifier, type NotifierHealth, type Subscription, workHint } from '../notifier.ts'
+import { type Runtime, sleep } from '../runtime.ts'
+import type { ClaimCall, ClaimReply, SettleResult, Store, WorkerInfo } from '../store.ts'
+import { type Loop, type LoopHealth, supervise } from '../supervise.ts'
+import type { WorkerEvents } from './events.ts'
+import { Exchange } from './exchange.ts'
+import { Executor, StopSignal } from './executor.ts'
+import type { HandlerSpec } from './handler.ts'
+import { LeaseKeeper } from './lease-keeper.ts'
+import type { ResolvedWorkerOptions } from './options.ts'
+import { Run } from './run.ts'
+import { Window } from './window.ts'
+
+/** A job that waited this long for a slot here is handed back: somebody else may have one free. */
+const STALE_MS = 1_000
+const POLL_WITH_HINTS_MS = 5_000
+const POLL_WITHOUT_HINTS_MS = 250
+
+export interface WorkerParts {
+  readonly store: Store
+  readonly notifier: Notifier
+  readonly runtime: Runtime
+  readonly logger: Logger
+  readonly events: Emitter<WorkerEvents>
+  readonly specs: readonly HandlerSpec[]
+  readonly options: ResolvedWorkerOptions
+}
+
+export interface WorkerHealth {
+  /** `degraded`: it lives, but the store does not answer or a loop keeps failing. */
+  readonly status: 'running' | 'degraded' | 'stopping' | 'stopped'
+  /** Handlers running now. */
+  readonly running: number
+  /** Jobs claimed that wait for a slot. */
+  readonly buffered: number
+  /** Outcomes not yet saved. */
+  readonly unsaved: number
+  /** Handlers that ignored their signal and were given up, but still run. */
+  readonly zombies: number
+  readonly loops: readonly LoopHealth[]
+  readonly notifier: NotifierHealth
+}
+
+/**
+ * Takes jobs, runs them, saves how they ended. The parts and the way of a job between them:
+ * window (what to claim) → exchange (the store) → executor (handlers) → exchange. The lease keeper
+ * renews what is held; the rescuer gives back what dead workers held.
+ */
+export class WorkerEngine {
+  readonly id: string
+  readonly #parts: WorkerParts
+  readonly #window: Window
+  readonly #exchange: Exchange
+  readonly #executor: Executor
+  readonly #keeper: LeaseKeeper
+  readonly #held = new Map<string, Run>()
+  readonly #loops: Loop[] = []
+  readonly #startedAt: number
+  #subscription: Subscription | null = null
+  #poll: Loop | null = null
+  #dueTimer: { at: number; stop: () => void } | null = null
+  /** How far the store's clock is ahead of our monotonic one, from the latest reply. */
+  #storeClock = 0
+  #status: 'running' | 'stopping' | 'stopped' = 'running'
+  #stopped: Promise<void> | null = null
+  #becameIdle: (() => void) | null = null
+
+  constructor(parts: WorkerParts) {
+    const { store, runtime, logger, specs, options } = parts
+    this.#parts = parts
+    this.id = runtime.uuid()
+    this.#startedAt = runtime.now()
+    this.#window = new Window(specs, options.concurrency)
+    this.#executor = new Executor({
+      runtime,
+      graceMs: options.graceMs,
+      onOver: (run, outcome) => this.#over(run, outcome),
+      onLate: () => logger.info('A handler that had been given up has ended.'),
+    })
+    this.#keeper = new LeaseKeeper({
+      store,
+      runtime,
+      leaseMs: options.leaseMs,
+      held: () => this.#held.values(),
+      onCancel: (run, reason) => this.#cancel(run, reason),
+      onLost: (run, refused) => this.#lost(run, refused),
+    })
+    this.#exchange = new Exchange({
+      store,
+      runtime,
+      logger,
+      wish: () => this.#wish(),
+      onClaimed: (call, reply, sentAt) => this.#claimed(call, reply, sentAt),
+      onClaimFailed: (call) => this.#window.reheat(call.sources),
+      onTurn: () => this.#startWaiting(),
+    })
+  }
+
+  /** Puts the worker on the list and begins. Resolves when it is ready to take jobs. */
+  async start(): Promise<void> {
+    const { store, notifier, specs, options, runtime, logger } = this.#parts
+    // The store has to know the worker before it holds anything, or nobody would miss it if it died.
+    await store.attend({ worker: this.#info() })
+    this.#subscription = notifier.subscribe((hints) => this.#hear(hints))
+
+    const loop = (name: string, turn: (signal: AbortSignal) => Promise<number>): Loop => {
+      // A worker keeps its process alive, and one loop is enough for that.
+      const made = supervise(name, { runtime, logger, keepsAlive: name === 'poll' }, turn)
+      this.#loops.push(made)
+      return made
+    }
+    const beatMs = Math.min(10_000, options.leaseMs / 3)
+    let lastBeat = runtime.mono()
+    loop('heartbeat', async () => {
+      // Leases first: they matter more than being seen.
+      await this.#keeper.renewDue()
+      if (runtime.mono() - lastBeat >= beatMs * 0.9) {
+        await store.attend({ worker: this.#info() })
+        lastBeat = runtime.mono()
+      }
+      return beatMs / 4
+    })
+    loop('deadlines', async () => {
+      this.#keeper.checkDeadlines()
+      this.#handBackStale()
+      return 500
+    })
+    this.#poll = loop('poll', async () => {
+      this.#window.heat()
+      this.#exchange.nudge()
+      const hints = notifier.health().status === 'up'
+      return options.pollMs ?? (hints ? POLL_WITH_HINTS_MS : POLL_WITHOUT_HINTS_MS)
+    })
+    const rescuer = new Rescuer({
+      store,
+      notifier,
+      runtime,
+      workerId: this.id,
+      leaseMs: options.leaseMs,
+      graceMs: options.rescueGraceMs,
+      sources: specs,
+      policyOf: (job) => (this.#window.specOf(job.space, job.queue) as HandlerSpec).policyOf(job),
+      onRescued: (job, failure, state) => this.#failed('lost', { job, failure, state, durationMs: 0 }),
+    })
+    loop('rescue', () => rescuer.turn())
+    loop('prune', async (signal) => {
+      await pruneAll(store, signal)
+      return options.pruneMs * (0.5 + runtime.random())
+    })
+    this.#superviseMissing(loop)
+  }
+
+  #superviseMissing(loop: (name: string, turn: () => Promise<number>) => Loop): void {
+    const { store, runtime, specs, options, notifier } = this.#parts
+    const space = specs[0]?.space ?? 'default'
+    const marker = new MissingMarker({ store, runtime, space, afterMs: options.missingAfterMs })
+    let revived = false
+    loop('missing', async () => {
+      if (!revived) {
+        for (const spec of specs) {
+          const count = await reviveMissing(store, spec.space, spec.queue)
+          if (count > 0) notifier.publish([workHint({ ...spec, dueAt: runtime.now(), priority: 0 })])
+        }
+        revived = true
+      }
+      if (options.unknownQueues === 'mark') await marker.turn()
+      return Math.min(60_000, Math.max(1_000, options.missingAfterMs / 4))
+    })
+  }
+
+  health(): WorkerHealth {
+    const loops = this.#loops.map((loop) => loop.health())
+    const degraded = this.#exchange.failing || loops.some((loop) => loop.lastError !== null)
+    return {
+      status: this.#status === 'running' && degraded ? 'degraded' : this.#status,
+      running: this.#window.busy,
+      buffered: this.#window.buffered,
+      unsaved: this.#exchange.pending,
+      zombies: this.#executor.zombies,
+      loops,
+      notifier: this.#parts.notifier.health(),
+    }
+  }
+
+  /**
+   * Stops claiming, lets handlers finish for the drain time, hands the rest back at once, and only then lets
+   * go of the leases. After it resolves no handler of this worker holds a job. Stopping twice is one stop.
+   */
+  stop(options: { readonly drainMs?: number } = {}): Promise<void> {
+    this.#stopped ??= this.#stop(options.drainMs ?? this.#parts.options.drainMs)
+    return this.#stopped
+  }
+
+  async #stop(drainMs: number): Promise<void> {
+    const { store, runtime, logger } = this.#parts
+    this.#status = 'stopping'
+    this.#subscription?.end()
+    this.#dueTimer?.stop()
+    await this.#poll?.stop()
+    this.#handBack(this.#window.takeStale(Infinity))
+
+    const timeUp = new AbortController()
+    if (this.#window.busy > 0) {
+      const idle = new Promise<void>((resolve) => {
+        this.#becameIdle = resolve
+      })
+      await Promise.race([idle, sleep(runtime, drainMs, timeUp.signal)])
+      timeUp.abort()
+    }
+    const left = [...this.#held.values()]
+    for (const run of left) run.abort(new StopSignal('stop', 'The worker stops.'))
+    for (const run of left) this.#executor.giveUp(run)
+
+    // The leases are kept until every outcome is saved. A store that is away for long must not keep us for ever:
+    // what it could not be told runs again when the leases end.
+    const saved = new AbortController()
+    const flushed = this.#exchange.flushed().then(() => true)
+    const ok = await Promise.race([flushed, sleep(runtime, 10_000, saved.signal).then(() => false)])
+    saved.abort()
+    if (!ok)
+      logger.warn(`The worker stops with ${this.#exchange.pending} outcomes unsaved; those jobs run again.`)
+    await Promise.all(this.#loops.map((loop) => loop.stop()))
+    try {
+      await store.depart({ workerId: this.id })
+    } catch (error) {
+      logger.warn(`The worker could not sign off: ${messageOf(error)}`)
+    }
+    this.#status = 'stopped'
+  }
+
+  #info(): WorkerInfo {
+    const { specs, options } = this.#parts
+    return {
+      id: this.id,
+      space: specs[0]?.space ?? 'default',
+      host: hostname(),
+      pid: process.pid,
+      queues: specs.map((spec) => spec.queue),
+      concurrency: options.concurrency,
+      running: this.#window.busy,
+      startedAt: this.#startedAt,
+    }
+  }
+
+  // ── taking jobs ────────────────────────────────────────────────────────────────────────────────
+
+  #hear(hints: readonly Hint[]): void {
+    const { runtime } = this.#parts
+    for (const hint of hints) {
+      if (hint.kind === 'sync') {
+        this.#window.heat()
+      } else if (hint.kind === 'work') {
+        const waitMs = this.#storeClock === 0 ? 0 : hint.dueAt - (runtime.mono() + this.#storeClock)
+        if (waitMs <= 0) this.#window.heat(hint, hint.rank)
+        else if (this.#window.specOf(hint.space, hint.queue)) this.#wakeIn(waitMs)
+      } else if (hint.kind === 'cancel') {
+        this.#confirmCancel(hint.ids)
+      }
+    }
+    this.#exchange.nudge()
+  }
+
+  #wish(): Omit<ClaimCall, 'now'> | null {
+    // A worker that cannot reach the store to renew must not take more.
+    if (this.#status !== 'running' || this.#exchange.failing) return null
+    const wish = this.#window.wish()
+    if (wish === null) return null
+    const { runtime, options } = this.#parts
+    return { ...wish, workerId: this.id, token: runtime.uuid(), leaseMs: options.leaseMs }
+  }
+
+  #claimed(call: Omit<ClaimCall, 'now'>, reply: ClaimReply, sentAt: number): void {
+    const { runtime, options } = this.#parts
+    const now = runtime.mono()
+    this.#storeClock = reply.now - now
+    const runs = reply.jobs.map((job) => {
+      const spec = this.#window.specOf(job.space, job.queue) as HandlerSpec
+      return new Run(job, spec, sentAt + options.leaseMs, now)
+    })
+    for (const run of runs) this.#held.set(run.job.id, run)
+    if (this.#status !== 'running') {
+      this.#handBack(runs)
+      return
+    }
+    for (const run of runs) this.#window.add(run)
+    if (reply.jobs.length >= call.limit) this.#window.reheat(call.sources)
+    else if (reply.nextDueAt !== null) this.#wakeIn(reply.nextDueAt - reply.now)
+  }
+
+  /** Looks again when the next delayed job is due: a timer of its own, not a tick. */
+  #wakeIn(waitMs: number): void {
+    const { runtime } = this.#parts
+    const at = runtime.mono() + Math.max(1, Math.ceil(waitMs))
+    if (this.#dueTimer && this.#dueTimer.at <= at) return
+    this.#dueTimer?.stop()
+    const stop = runtime.timer(
+      at - runtime.mono(),
+      () => {
+        this.#dueTimer = null
+        this.#window.heat()
+        this.#exchange.nudge()
+      },
+      { background: true },
+    )
+    this.#dueTimer = { at, stop }
+  }
+
+  #startWaiting(): void {
+    const { events } = this.#parts
+    if (this.#status !== 'running') return
+    for (let runs = this.#window.take(); runs !== null; runs = this.#window.take()) {
+      if (runs.length > 1 || (runs[0] as Run).spec.batch > 1) {
+        const batch = { left: runs.length }
+        for (const run of runs) run.batch = batch
+      }
+      if (events.has('received')) for (const { job } of runs) events.emit('received', { job })
+      this.#executor.start(runs)
+    }
+  }
+
+  // ── ending runs ────────────────────────────────────────────────────────────────────────────────
+
+  #over(run: Run, outcome: Outcome | null): void {
+    const { runtime, logger } = this.#parts
+    if (this.#held.get(run.job.id) === run) this.#held.delete(run.job.id)
+    const durationMs = runtime.mono() - run.since
+    if (run.batch === null || --run.batch.left === 0) this.#window.free(run.spec, durationMs)
+
+    if (outcome === null)
+      logger.warn(`The lease on job "${run.job.id}" was lost, so its outcome is not saved.`)
+    else this.#settle(run, outcome, durationMs)
+    if (this.#window.busy === 0) this.#becameIdle?.()
+    this.#startWaiting()
+    this.#exchange.nudge()
+  }
+
+  #settle(run: Run, outcome: Outcome, durationMs: number): void {
+    const { runtime } = this.#parts
+    const { job, spec } = run
+    // The handler saved its own success. Only if its transaction did not commit do we still hold the job,
+    // and then the run has failed; if it did, the store answers that this token has settled already.
+    const judged = run.completed && outcome.kind === 'success' ? rolledBack() : outcome
+    const verdict = judge(spec.policyOf(job), job, judged, runtime.random())
+    const { id, token } = job
+    const settlement =
+      run.enqueued !== null && outcome.kind === 'success' && !run.completed
+        ? { id, token, verdict, enqueue: run.enqueued }
+        : { id, token, verdict }
+    this.#exchange.settle({
+      settlement,
+      onResult: (result) => this.#settled(run, judged, verdict, durationMs, result),
+    })
+  }
+
+  #settled(run: Run, outcome: Outcome, verdict: Verdict, durationMs: number, result: SettleResult): void {
+    const { logger } = this.#parts
+    const { job } = run
+    if (result.status !== 'ok') {
+      // A job completed in its own transaction and then discarded is gone, which is as it should be.
+      if (run.completed && result.status === 'refused' && result.reason === 'gone') {
+        this.#tell(run, { kind: 'success', result: null }, 'done', durationMs)
+      } else if (outcome.kind !== 'handback') {
+        logger.warn(
+          `The outcome of job "${job.id}" came too late: the lease was lost and the job runs elsewhere.`,
+        )
+      }
+      return
+    }
+    const committed = run.completed && result.state === 'done'
+    this.#tell(run, committed ? { kind: 'success', result: null } : outcome, result.state, durationMs)
+    this.#hint(run, verdict, result)
+  }
+
+  #hint(run: Run, verdict: Verdict, result: Extract<SettleResult, { status: 'ok' }>): void {
+    const { notifier } = this.#parts
+    const { job } = run
+    const storeNow = this.#storeTime()
+    if (result.state === 'ready' || result.state === 'delayed') {
+      notifier.publish([
+        workHint({ ...job, dueAt: verdict.keepPlace ? job.dueAt : storeNow + verdict.delayMs }),
+      ])
+    } else if (verdict.keepMs !== null) {
+      notifier.publish([{ kind: 'settled', space: job.space, queue: job.queue }])
+    }
+    result.inserted?.forEach((inserted, index) => {
+      const fresh = run.enqueued?.[index]
+      if (inserted.status === 'ok' && fresh) notifier.publish([workHint({ ...fresh, dueAt: inserted.dueAt })])
+    })
+  }
+
+  #storeTime(): number {
+    const { runtime } = this.#parts
+    return this.#storeClock === 0 ? runtime.now() : Math.round(runtime.mono() + this.#storeClock)
+  }
+
+  #tell(run: Run, outcome: Outcome, state: JobState, durationMs: number): void {
+    const { events } = this.#parts
+    const { job } = run
+    switch (outcome.kind) {
+      case 'success':
+        if (events.has('finished')) events.emit('finished', { job, result: outcome.result, durationMs })
+        return
+      case 'error':
+      case 'timeout':
+      case 'lost':
+        this.#failed(outcome.kind, { job, failure: outcome.failure, state, durationMs })
+        return
+      case 'bury':
+        this.#failed('error', { job, failure: outcome.failure, state, durationMs })
+        return
+      case 'snooze':
+        events.emit('snoozed', { job, delayMs: outcome.delayMs })
+        return
+      case 'cancel':
+        events.emit('cancelled', { job, failure: outcome.failure })
+        return
+      case 'handback':
+    }
+  }
+
+  #failed(kind: 'error' | 'timeout' | 'lost', event: WorkerEvents['error']): void {
+    const { events } = this.#parts
+    events.emit(kind, event)
+    if (event.state === 'dead') events.emit('dead', event)
+    if (event.state === 'cancelled') {
+      events.emit('cancelled', { job: event.job, failure: event.failure })
+    }
+  }
+
+  // ── losing, cancelling, handing back ───────────────────────────────────────────────────────────
+
+  #cancel(run: Run, reason: string): void {
+    // A job that has not begun goes back, and the store ends it as cancelled because somebody asked for that.
+    if (run.stage === 'buffered') return
+    this.#executor.stop(run, new StopSignal('cancel', reason))
+  }
+
+  #confirmCancel(ids: readonly string[]): void {
+    const ours = ids.map((id) => this.#held.get(id)).filter((run) => run !== undefined)
+    // A hint decides nothing: the store is asked, by renewing those leases.
+    this.#keeper.renew(ours).catch((error: unknown) => {
+      this.#parts.logger.warn(
+        `Could not look up what was cancelled; the next heartbeat will: ${messageOf(error)}`,
+      )
+    })
+  }
+
+  #lost(run: Run, refused: boolean): void {
+    run.holds = !refused
+    if (run.stage === 'running') {
+      this.#executor.stop(run, new StopSignal('lost', 'The lease was lost: it could not be renewed in time.'))
+    } else if (run.stage === 'buffered' && refused) {
+      this.#held.delete(run.job.id)
+    }
+  }
+
+  #handBackStale(): void {
+    this.#handBack(this.#window.takeStale(this.#parts.runtime.mono() - STALE_MS))
+  }
+
+  #handBack(runs: readonly Run[]): void {
+    for (const run of runs) {
+      this.#held.delete(run.job.id)
+      run.stage = 'over'
+      if (run.holds) this.#settle(run, { kind: 'handback', ran: false }, 0)
+    }
+  }
+}
+
+function rolledBack(): { kind: 'error'; failure: Failure } {
+  const error = new SkepError(
+    'TX_ROLLED_BACK',
+    'The handler called complete() in a transaction that did not commit. Commit it before returning, or throw.',
+  )
+  return { kind: 'error', failure: failureOf('error', error) }
+}
