@@ -1,8 +1,10 @@
 // node scripts/with-postgres.mjs -- <command> [arguments]
 // Runs a command with a temporary PostgreSQL, whose address is in SKEP_TEST_POSTGRES_URL, and stops it afterwards.
 
+import { spawn } from 'node:child_process'
 import { createJiti } from 'jiti'
-import { run } from './run.mjs'
+import { forwardSignals } from './forward-signals.mjs'
+import { exitCode } from './run.mjs'
 
 const command = process.argv.slice(process.argv[2] === '--' ? 3 : 2)
 if (command[0] === undefined) {
@@ -15,13 +17,13 @@ const { postgresUrlVariable, startPostgres } = await createJiti(import.meta.url)
   '../test/servers/postgres.ts',
 )
 
-// The terminal sends Ctrl-C to the command as well; here we only have to live on until it has ended.
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => {})
-
 const server = await startPostgres()
 try {
   const env = { ...process.env, [postgresUrlVariable]: server.url }
-  process.exitCode = await run(command[0], command.slice(1), { cwd: process.cwd(), env })
+  const child = spawn(command[0], command.slice(1), { env, stdio: 'inherit' })
+  forwardSignals(child)
+  process.exitCode = await exitCode(child)
 } finally {
   await server.stop()
 }
+process.exit()

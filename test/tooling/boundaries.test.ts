@@ -109,7 +109,6 @@ describe('layers', () => {
   it.each([
     ['src/core/job.ts', '../store.ts'],
     ['src/core/job.ts', '../runtime.ts'],
-    ['src/store.ts', './notifier.ts'],
     ['src/store.ts', './runtime.ts'],
     ['src/runtime.ts', './store.ts'],
     ['src/stores/sqlite/claim.ts', '../postgres/claim.ts'],
