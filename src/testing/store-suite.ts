@@ -1,9 +1,20 @@
 import type { Store } from '../store.ts'
 import { auditStore } from './invariants.ts'
 import type { Runner } from './runner.ts'
+import { changeCases } from './store/change.ts'
+import { changeSelectionCases } from './store/change-selection.ts'
 import { claimCases } from './store/claim.ts'
 import { claimOrderCases } from './store/claim-order.ts'
+import { concurrencyCases } from './store/concurrency.ts'
+import { contentCases } from './store/content.ts'
+import { countsCases } from './store/counts.ts'
+import { expiredCases } from './store/expired.ts'
+import { extendCases } from './store/extend.ts'
+import { handlesCases } from './store/handles.ts'
 import { insertCases } from './store/insert.ts'
+import { lifecycleCases } from './store/lifecycle.ts'
+import { listCases } from './store/list.ts'
+import { pruneCases } from './store/prune.ts'
 import { OTHER_QUEUE, OTHER_SPACE, QUEUE, SPACE } from './store/samples.ts'
 import { Scene, type StoreCase } from './store/scene.ts'
 import { settleCases } from './store/settle.ts'
@@ -11,6 +22,7 @@ import { settleEnqueueCases } from './store/settle-enqueue.ts'
 import { settleFencingCases } from './store/settle-fencing.ts'
 import { uniqueCases } from './store/unique.ts'
 import { uniqueConflictCases } from './store/unique-conflict.ts'
+import { workersCases } from './store/workers.ts'
 
 export interface DescribeStoreOptions {
   /**
@@ -35,7 +47,7 @@ export function describeStore(
   name: string,
   open: OpenStore,
   { describe, it }: Runner,
-  _options: DescribeStoreOptions = {},
+  { reopen }: DescribeStoreOptions = {},
 ): void {
   const queues = [QUEUE, OTHER_QUEUE]
   const test: StoreCase = (sentence, body) =>
@@ -52,13 +64,32 @@ export function describeStore(
     })
 
   describe(`${name} store`, () => {
+    describe('life of the store', () => {
+      lifecycleCases(test)
+      it('can be closed twice, and at once', async () => {
+        const store = await open()
+        await Promise.all([store.close(), store.close()])
+        await store.close()
+      })
+    })
     describe('insert', () => insertCases(test))
+    describe('content', () => contentCases(test))
     describe('unique keys', () => uniqueCases(test))
     describe('conflicts of unique keys', () => uniqueConflictCases(test))
     describe('claim', () => claimCases(test))
     describe('the order of claims', () => claimOrderCases(test))
+    describe('extend', () => extendCases(test))
     describe('settle', () => settleCases(test))
     describe('the fencing of settle', () => settleFencingCases(test))
     describe('settle with enqueued jobs and the next claim', () => settleEnqueueCases(test))
+    describe('change by id', () => changeCases(test))
+    describe('change by selection', () => changeSelectionCases(test))
+    describe('expired', () => expiredCases(test))
+    describe('list and get', () => listCases(test))
+    describe('counts', () => countsCases(test))
+    describe('prune', () => pruneCases(test))
+    describe('workers', () => workersCases(test))
+    describe('many at once', () => concurrencyCases(test))
+    if (reopen) describe('two handles', () => handlesCases(test, reopen))
   })
 }

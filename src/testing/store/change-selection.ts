@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict'
+import {
+  failure,
+  HOUR,
+  idOf,
+  idsOf,
+  MINUTE,
+  OTHER_QUEUE,
+  OTHER_SPACE,
+  QUEUE,
+  START,
+  sample,
+  samples,
+  unique,
+  verdict,
+} from './samples.ts'
+import type { StoreCase } from './scene.ts'
+
+export function changeSelectionCases(test: StoreCase): void {
+  test('changes the jobs of one queue in one state, and no other', async (scene) => {
+    await scene.insert(
+      ...samples(2),
+      sample(3, { delayMs: HOUR }),
+      sample(4, { queue: OTHER_QUEUE }),
+      sample(5, { space: OTHER_SPACE }),
+    )
+
+    const results = await scene.change('cancel', { queue: QUEUE, state: 'ready', limit: 100 })
+
+    assert.deepEqual(results, [
+      { id: idOf(1), status: 'ok' },
+      { id: idOf(2), status: 'ok' },
+    ])
+    assert.deepEqual(await scene.states(...[1, 2, 3, 4].map(idOf)), [
+      'cancelled',
+      'cancelled',
+      'delayed',
+      'ready',
+    ])
+    assert.equal(await scene.state(idOf(5), OTHER_SPACE), 'ready')
+  })
+
+  test('changes at most as many as asked, in the order of the list', async (scene) => {
+    await scene.insert(sample(1), sample(2, { priority: 9 }), sample(3))
+
+    const results = await scene.change('bury', { queue: QUEUE, state: 'ready', limit: 2 })
+
+    assert.deepEqual(idsOf(results), [idOf(2), idOf(1)])
+    assert.equal(await scene.state(idOf(3)), 'ready')
+  })
+
+  test('redrives the newest of the dead first', async (scene) => {
+    for (const n of [1, 2, 3]) {
+      await scene.inState(sample(n), 'dead')
+      scene.pass(1)
+    }
+
+    const results = await scene.change('redrive', { queue: QUEUE, state: 'dead', limit: 2 })
+
+    assert.deepEqual(idsOf(results), [idOf(3), idOf(2)])
+    assert.deepEqual(await scene.states(...[1, 2, 3].map(idOf)), ['dead', 'ready', 'ready'])
+  })
+
+  test('changes nothing in a state in which the action is not possible', async (scene) => {
+    await scene.insert(...samples(2))
+
+    const results = await scene.change('redrive', { queue: QUEUE, state: 'ready', limit: 100 })
+
+    assert.deepEqual(results, [])
+    assert.deepEqual(await scene.states(idOf(1), idOf(2)), ['ready', 'ready'])
+  })
+
+  test('asks all running jobs of a queue to stop', async (scene) => {
+    await scene.insert(...samples(3))
+    const held = await scene.take()
+
+    const results = await scene.change('cancel', { queue: QUEUE, state: 'running', limit: 100 })
+
+    assert.deepEqual(
+      results.map(({ status }) => status),
+      ['requested', 'requested', 'requested'],
+    )
+    const extended = await scene.extend(held)
+    assert.ok(extended.every((result) => result.status === 'ok' && result.cancelReason !== null))
+  })
+
+  test('changes only jobs of the time asked for', async (scene) => {
+    for (const n of [1, 2, 3, 4]) {
+      await scene.inState(sample(n), 'dead')
+      scene.pass(MINUTE)
+    }
+
+    const where = { after: START + MINUTE, before: START + 3 * MINUTE }
+    const results = await scene.change('remove', { queue: QUEUE, state: 'dead', where, limit: 100 })
+
+    assert.deepEqual(idsOf(results), [idOf(3), idOf(2)])
+    assert.deepEqual(await scene.states(...[1, 2, 3, 4].map(idOf)), ['dead', 'none', 'none', 'dead'])
+  })
+
+  test('changes only jobs with the text asked for', async (scene) => {
+    await scene.ended(sample(1), verdict('dead', { failure: failure('ECONNRESET') }))
+    await scene.ended(sample(2, { payload: '"ECONNRESET"' }), verdict('dead'))
+    await scene.ended(sample(3), verdict('dead', { failure: failure('econnreset') }))
+
+    const where = { text: 'ECONNRESET' }
+    const results = await scene.change('redrive', { queue: QUEUE, state: 'dead', where, limit: 100 })
+
+    assert.deepEqual(idsOf(results).toSorted(), [idOf(1), idOf(2)])
+    assert.equal(await scene.state(idOf(3)), 'dead')
+  })
+
+  test('counts its limit by the jobs that match', async (scene) => {
+    for (const n of [1, 2, 3, 4, 5, 6]) {
+      await scene.insert(sample(n, { payload: n % 2 ? '"odd"' : '"even"' }))
+      scene.pass(1)
+    }
+
+    const where = { text: 'even' }
+    const results = await scene.change('remove', { queue: QUEUE, state: 'ready', where, limit: 2 })
+
+    assert.deepEqual(idsOf(results), [idOf(2), idOf(4)])
+  })
+
+  test('redrives one of several dead jobs that had the same unique key', async (scene) => {
+    for (const n of [1, 2, 3]) await scene.ended(sample(n, { unique: unique('k') }), verdict('dead'))
+
+    const results = await scene.change('redrive', { queue: QUEUE, state: 'dead', limit: 100 })
+
+    assert.equal(results.filter(({ status }) => status === 'ok').length, 1)
+    assert.equal((await scene.list('ready')).length, 1)
+    assert.equal((await scene.list('dead')).length, 2)
+  })
+
+  test('frees the unique keys of all jobs it ends', async (scene) => {
+    const keys = ['a', 'b', 'c']
+    await scene.insert(...keys.map((key, n) => sample(n + 1, { unique: unique(key) })))
+
+    await scene.change('cancel', { queue: QUEUE, state: 'ready', limit: 100 })
+
+    const results = await scene.insert(...keys.map((key, n) => sample(n + 11, { unique: unique(key) })))
+    assert.ok(results.every(({ status }) => status === 'ok'))
+  })
+}
