@@ -5,13 +5,13 @@ export const LIMITS = {
   /** A unique key. */
   keyBytes: 512,
   /** A payload or result as JSON text, unless the client is told otherwise. */
-  payloadBytes: 256 * 1024,
+  payloadBytes: 262_144,
   /** What a client may raise `payloadBytes` to. */
-  payloadBytesMax: 4 * 1024 * 1024,
+  payloadBytesMax: 4_194_304,
   payloadDepth: 64,
   payloadKeys: 10_000,
   headers: 64,
-  headersBytes: 8 * 1024,
+  headersBytes: 8_192,
   /** Jobs in one `enqueueMany`. */
   batchJobs: 100_000,
   /** Jobs in one call of a store. Larger batches are sent in parts. */
@@ -19,10 +19,10 @@ export const LIMITS = {
   /** Jobs on one page of a list. */
   pageJobs: 200,
   priority: 100,
-  errorMessageBytes: 4 * 1024,
-  errorStackBytes: 16 * 1024,
+  errorMessageBytes: 4_096,
+  errorStackBytes: 16_384,
   errorCauses: 5,
-  reasonBytes: 4 * 1024,
+  reasonBytes: 4_096,
   /** The furthest a job may be delayed: a hundred years. */
-  delayMs: 100 * 365 * 86_400_000,
+  delayMs: 3_153_600_000_000,
 } as const

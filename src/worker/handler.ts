@@ -21,7 +21,7 @@ export interface HandlerSpec {
   encodeResult(value: unknown): string | null
 }
 
-const INSTRUCTION = Symbol.for('skep.instruction')
+const INSTRUCTION: unique symbol = Symbol.for('skep.instruction')
 
 /** What a handler returns to say something other than "done". */
 export interface Instruction {
