@@ -1,4 +1,9 @@
 /** `skep/testing`: the suites that check an adapter, and a runtime whose time a test owns. */
+export {
+  type DescribeNotifierOptions,
+  describeNotifier,
+  type OpenNotifier,
+} from './testing/notifier-suite.ts'
 export { type Random, seededRandom } from './testing/random.ts'
 export type { Runner } from './testing/runner.ts'
 export { type DescribeStoreOptions, describeStore, type OpenStore } from './testing/store-suite.ts'
