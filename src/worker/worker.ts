@@ -73,6 +73,8 @@ export class WorkerEngine {
   #storeClock = 0
   #status: 'running' | 'stopping' | 'stopped' = 'running'
   #stopped: Promise<void> | null = null
+  /** The latest renewal succeeded. */
+  #canRenew = true
   #becameIdle: (() => void) | null = null
 
   constructor(parts: WorkerParts) {
@@ -122,12 +124,19 @@ export class WorkerEngine {
     const beatMs = Math.min(10_000, options.leaseMs / 3)
     let lastBeat = runtime.mono()
     loop('heartbeat', async () => {
-      // Leases first: they matter more than being seen.
-      await this.#keeper.renewDue()
-      if (runtime.mono() - lastBeat >= beatMs * 0.9) {
-        await store.attend({ worker: this.#info() })
-        lastBeat = runtime.mono()
+      try {
+        // Leases first: they matter more than being seen.
+        await this.#keeper.renewDue()
+        if (runtime.mono() - lastBeat >= beatMs * 0.9) {
+          await store.attend({ worker: this.#info() })
+          lastBeat = runtime.mono()
+        }
+        this.#canRenew = true
+      } catch (error) {
+        this.#canRenew = false
+        throw error
       }
+      this.#exchange.nudge()
       return beatMs / 4
     })
     loop('deadlines', async () => {
@@ -271,8 +280,8 @@ export class WorkerEngine {
   }
 
   #wish(): Omit<ClaimCall, 'now'> | null {
-    // A worker that cannot reach the store to renew must not take more.
-    if (this.#status !== 'running' || this.#exchange.failing) return null
+    // A worker that cannot renew must not take more.
+    if (this.#status !== 'running' || !this.#canRenew) return null
     const wish = this.#window.wish()
     if (wish === null) return null
     const { runtime, options } = this.#parts
