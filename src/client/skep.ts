@@ -159,10 +159,13 @@ export class Skep {
     if (items.length === 0) return []
     const { tx, each, ...common } = options
     const jobs: NewJob[] = []
+    let again = false
     for (let index = 0; index < items.length; index++) {
       try {
         const item = items[index] as Input
-        const own = each === undefined ? common : { ...common, ...each(item, index) }
+        const own: Omit<EnqueueOptions, 'tx'> =
+          each === undefined ? common : { ...common, ...each(item, index) }
+        again ||= own.id !== undefined
         const prepared = this.#prepare(queue, item, own)
         jobs.push(prepared instanceof Promise ? await prepared : prepared)
       } catch (cause) {
@@ -174,7 +177,6 @@ export class Skep {
         })
       }
     }
-    const again = each !== undefined
     const results =
       tx === undefined ? await this.#enqueuer.insert(jobs, again) : await this.#insertWithin(tx, jobs, again)
     return jobs.map((job, index) => this.#handle(queue, job, results[index] as InsertResult))
@@ -205,7 +207,7 @@ export class Skep {
     result: InsertResult,
   ): JobHandle<Result> {
     const duplicate = result.status === 'duplicate'
-    const discards = queue.policy.onSuccess.end === 'discard' && job.overrides === null
+    const discards = queue.policy.onSuccess.end === 'discard' && !job.overrides?.includes('"keepMs"')
     return new JobHandle(this, this.#results, duplicate ? result.id : job.id, { duplicate, discards })
   }
 

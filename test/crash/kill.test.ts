@@ -1,0 +1,82 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterEach, describe, expect, it } from 'vitest'
+import { createSkep, type Skep, silentLogger } from '../../src/index.ts'
+import { freshDatabase } from '../servers/index.ts'
+import { type Address, endless, openStore } from './worker-process.ts'
+
+const JOBS = 100
+
+const closers: (() => Promise<unknown> | unknown)[] = []
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close()
+})
+
+describe.each([
+  ['SQLite', sqliteAddress],
+  ['Postgres', postgresAddress],
+])('A worker killed with SIGKILL on %s', (_name, makeAddress) => {
+  it('loses none of its running jobs: another worker runs them all, long before their leases end', async () => {
+    const address = await makeAddress()
+    const skep = open(address)
+    const jobs = await skep.enqueueMany(
+      endless,
+      Array.from({ length: JOBS }, (_, n) => ({ n })),
+    )
+    const victim = startVictim(address)
+    await startedJobs(victim, JOBS)
+
+    victim.kill('SIGKILL')
+    const killedAt = performance.now()
+    const worker = skep.worker([endless.handle(({ payload }) => payload.n)], { concurrency: 100 })
+    const results = await Promise.all(jobs.map((job) => job.result()))
+    const seconds = (performance.now() - killedAt) / 1_000
+
+    expect(results).toEqual(jobs.map((_, n) => n))
+    const [counts] = await skep.counts([endless])
+    expect(counts).toMatchObject({ ready: 0, delayed: 0, running: 0, done: JOBS, dead: 0 })
+    const first = await skep.get((jobs[0] as (typeof jobs)[number]).id)
+    expect(first).toMatchObject({ starts: 2, lost: 1, errors: 0 })
+    console.info(`${_name}: ${JOBS} jobs of a killed worker ran again within ${seconds.toFixed(1)} s`)
+    await worker.stop()
+  }, 60_000)
+})
+
+function open(address: Address): Skep {
+  const skep = createSkep({ store: openStore(address), logger: silentLogger })
+  closers.push(() => skep.close())
+  return skep
+}
+
+function startVictim(address: Address): ChildProcess {
+  const script = fileURLToPath(new URL('./worker-process.ts', import.meta.url))
+  const child = fork(script, ['run', JSON.stringify(address)], { execArgv: ['--import', 'jiti/register'] })
+  closers.push(() => child.kill('SIGKILL'))
+  return child
+}
+
+function startedJobs(child: ChildProcess, count: number): Promise<void> {
+  const started = new Set<string>()
+  return new Promise((resolve, reject) => {
+    child.on('message', (message: { started: string }) => {
+      started.add(message.started)
+      if (started.size === count) resolve()
+    })
+    child.once('exit', (code) => reject(new Error(`The worker ended by itself with code ${code}.`)))
+  })
+}
+
+async function sqliteAddress(): Promise<Address> {
+  const folder = mkdtempSync(join(tmpdir(), 'skep-kill-'))
+  closers.push(() => rmSync(folder, { recursive: true, force: true }))
+  return { file: join(folder, 'jobs.db') }
+}
+
+async function postgresAddress(): Promise<Address> {
+  const database = await freshDatabase()
+  closers.push(() => database[Symbol.asyncDispose]())
+  return { url: database.url }
+}
