@@ -73,6 +73,7 @@ export class WorkerEngine {
   #storeClock = 0
   #status: 'running' | 'stopping' | 'stopped' = 'running'
   #stopped: Promise<void> | null = null
+  #starting = false
   /** The latest renewal succeeded. */
   #canRenew = true
   #becameIdle: (() => void) | null = null
@@ -326,7 +327,9 @@ export class WorkerEngine {
 
   #startWaiting(): void {
     const { events } = this.#parts
-    if (this.#status !== 'running') return
+    // A handler that answers at once ends its run inside this very loop, which then goes on by itself.
+    if (this.#status !== 'running' || this.#starting) return
+    this.#starting = true
     for (let runs = this.#window.take(); runs !== null; runs = this.#window.take()) {
       if (runs.length > 1 || (runs[0] as Run).spec.batch > 1) {
         const batch = { left: runs.length }
@@ -335,6 +338,7 @@ export class WorkerEngine {
       if (events.has('received')) for (const { job } of runs) events.emit('received', { job })
       this.#executor.start(runs)
     }
+    this.#starting = false
   }
 
   // ── ending runs ────────────────────────────────────────────────────────────────────────────────
