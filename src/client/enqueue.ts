@@ -103,10 +103,19 @@ function encodeOverrides({ timeout, retention }: EnqueueOptions): string | null 
 /** The queue's policy with a job's own options over it. */
 export function withOverrides(policy: Policy, stored: string | null): Policy {
   if (stored === null) return policy
-  const { timeoutMs: limit, keepMs } = JSON.parse(stored) as Overrides
+  const { timeoutMs: limit, keepMs } = readOverrides(stored)
   return {
     ...policy,
     ...(limit === undefined ? {} : { timeoutMs: limit }),
     ...(keepMs === undefined ? {} : { onSuccess: { end: 'archive', keepMs } }),
+  }
+}
+
+/** Somebody may have written to the table by hand; the queue's own policy is always good enough. */
+function readOverrides(stored: string): Overrides {
+  try {
+    return (JSON.parse(stored) ?? {}) as Overrides
+  } catch {
+    return {}
   }
 }
