@@ -44,6 +44,9 @@ export interface SkepOptions {
 /** Hints for a job enqueued in a transaction: when it commits is not ours to know, so they are sent a few times. */
 const TX_HINTS_MS = [1, 10, 50, 250, 1_000]
 
+/** How many open Skeps use each store: several spaces may share one. */
+const users = new WeakMap<Store, number>()
+
 /** Connects a store, a notifier and your handlers. One is enough for a process. */
 export function createSkep(options: SkepOptions): Skep {
   return new Skep(options)
@@ -54,6 +57,7 @@ export class Skep {
   readonly space: string
   readonly #store: Store
   readonly #notifier: Notifier
+  readonly #ownNotifier: Notifier | null
   readonly #runtime: Runtime
   readonly #logger: Logger
   readonly #events: Emitter<WorkerEvents>
@@ -81,7 +85,9 @@ export class Skep {
     this.#runtime = options.runtime ?? systemRuntime()
     this.#logger = harmless(options.logger ?? consoleLogger)
     this.#events = new Emitter(this.#logger)
-    this.#notifier = options.notifier ?? store.notifier?.() ?? localNotifier({ runtime: this.#runtime })
+    this.#ownNotifier = options.notifier || store.notifier ? null : localNotifier({ runtime: this.#runtime })
+    this.#notifier = options.notifier ?? store.notifier?.() ?? (this.#ownNotifier as Notifier)
+    users.set(store, (users.get(store) ?? 0) + 1)
     this.#payloadBytes = payloadBytes
     this.#prepare = makePrepare({ space, runtime: this.#runtime, payloadBytes })
     const parts = { store, notifier: this.#notifier, runtime: this.#runtime }
@@ -334,7 +340,10 @@ export class Skep {
     return pruneAll(this.#store)
   }
 
-  /** Stops the workers (they drain), sends what is pending, closes store and notifier. Closing twice is fine. */
+  /**
+   * Stops the workers (they drain), waits for what is being enqueued, and closes the store with the last Skep
+   * that uses it. A notifier you passed in stays open. Closing twice is fine.
+   */
   close(): Promise<void> {
     this.#closed ??= this.#close()
     return this.#closed
@@ -344,8 +353,10 @@ export class Skep {
     await Promise.all([...this.#workers].map((worker) => worker.stop()))
     await this.#enqueuer.flushed()
     this.#results.close(new SkepError('CLOSED', 'This Skep was closed while a result was awaited.'))
-    await this.#notifier.close()
-    await this.#store.close()
+    await this.#ownNotifier?.close()
+    const left = (users.get(this.#store) ?? 1) - 1
+    users.set(this.#store, left)
+    if (left === 0) await this.#store.close()
   }
 
   [Symbol.asyncDispose](): Promise<void> {
