@@ -23,11 +23,17 @@ const names = Object.keys(manifest.exports)
 const folder = mkdtempSync(join(tmpdir(), 'skep-exports-'))
 let failed = false
 try {
-  await check('build', () => runNode(['scripts/build.mjs', '--if-outdated']))
-  await check('pack', () =>
-    runNpm(['pack', '--pack-destination', folder, '--loglevel=error'], { quiet: true }),
-  )
-  const tarball = join(folder, readdirSync(folder).find((name) => name.endsWith('.tgz')) ?? 'missing.tgz')
+  await checkPackage()
+} finally {
+  rmSync(folder, { recursive: true, force: true })
+}
+process.exit(failed ? 1 : 0)
+
+async function checkPackage() {
+  if (!(await check('build', () => runNode(['scripts/build.mjs', '--if-outdated'])))) return
+  const pack = ['pack', '--pack-destination', folder, '--loglevel=error']
+  if (!(await check('pack', () => runNpm(pack, { quiet: true })))) return
+  const tarball = join(folder, readdirSync(folder).find((name) => name.endsWith('.tgz')) ?? '')
   await check('publint', () => runNode([tools.publint, 'run', tarball, '--strict'], { quiet: true }))
   await check('attw', () =>
     runNode([tools.attw, tarball, '--format', 'table-flipped', '--no-color'], { quiet: true }),
@@ -35,16 +41,13 @@ try {
 
   const consumer = join(folder, 'consumer')
   writeConsumer(consumer)
-  await check('install', () => install(consumer, tarball))
-  await check('nothing but the package is needed', () => onlyOurPackages(consumer))
+  if (!(await check('install', () => install(consumer, tarball)))) return
+  await check('no client comes along', () => noClients(consumer))
   await check('import every sub-path', () => runNode(['import.mjs'], { cwd: consumer, quiet: true }))
   await check('require every sub-path', () => runNode(['require.cjs'], { cwd: consumer, quiet: true }))
   await check('types', () => runNode([tools.tsc, '-p', '.'], { cwd: consumer, quiet: true }))
   await check('the command', () => runBin(consumer))
-} finally {
-  rmSync(folder, { recursive: true, force: true })
 }
-process.exit(failed ? 1 : 0)
 
 /**
  * @param {string} name
@@ -54,6 +57,7 @@ async function check(name, action) {
   const code = await action()
   console.log(`${code === 0 ? '✓' : '✗'} exports: ${name}`)
   if (code !== 0) failed = true
+  return code === 0
 }
 
 /**
@@ -66,7 +70,7 @@ function install(consumer, tarball) {
 }
 
 /** @param {string} consumer */
-function onlyOurPackages(consumer) {
+function noClients(consumer) {
   const clients = Object.keys(manifest.peerDependencies ?? {})
   const lock = JSON.parse(readFileSync(join(consumer, 'package-lock.json'), 'utf8'))
   const installed = clients.filter((name) => `node_modules/${name}` in lock.packages)

@@ -5,12 +5,11 @@
 //   npm test -- --only vitest        some steps: build, lint, types, vitest, exports (separated by commas)
 //   npm test -- test/stores -t claim anything else goes to vitest, and then vitest is the only step
 
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { ensureInstalled } from './install.mjs'
 import { buildOutdated } from './outdated.mjs'
-import { runNode, tools } from './run.mjs'
+import { root, runNode, tools } from './run.mjs'
 
 /** @typedef {{ passed: number, failed: number, skipped: number }} Counts */
 
@@ -57,15 +56,11 @@ async function step(id, title, action) {
 
 /** @returns {Promise<Counts>} */
 async function runVitest() {
-  const folder = mkdtempSync(join(tmpdir(), 'skep-test-'))
-  const report = join(folder, 'report.json')
-  try {
-    const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
-    const code = await runNode([tools.vitest, 'run', ...reporters, ...filters])
-    return countTests(code, report)
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
+  const report = join(root, 'node_modules/.cache/vitest-report.json')
+  rmSync(report, { force: true })
+  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
+  const code = await runNode([tools.vitest, 'run', ...reporters, ...filters])
+  return countTests(code, report)
 }
 
 /**
