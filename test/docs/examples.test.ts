@@ -1,0 +1,49 @@
+// Every example is compiled and run to its end, and prints what its last comment says: the lines after `// Prints:`.
+
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { freshDatabase } from '../servers/index.ts'
+import { root } from './markdown.ts'
+import { openWorkshop, type Program, type Workshop } from './workshop.ts'
+
+const programs: readonly Program[] = readdirSync(join(root, 'examples'))
+  .filter((name) => name.endsWith('.ts'))
+  .sort()
+  .map((name) => ({ path: `examples/${name}`, text: readFileSync(join(root, 'examples', name), 'utf8') }))
+
+function promised({ text }: Program): string {
+  const [, comment] = text.split('\n// Prints:\n')
+  if (comment === undefined) throw new Error('An example ends with a comment "// Prints:".')
+  return comment.replaceAll(/^\/\/ ? ?/gm, '')
+}
+
+describe('examples', () => {
+  let workshop: Workshop
+
+  beforeAll(async () => {
+    workshop = await openWorkshop(programs)
+  })
+  afterAll(() => workshop.close())
+
+  it('compile', () => {
+    expect(workshop.faults).toEqual([])
+  })
+
+  for (const program of programs) {
+    it(`${program.path} prints what it says`, async () => {
+      const database = program.text.includes('DATABASE_URL') ? await freshDatabase() : null
+      try {
+        const outcome = await workshop.run(program.path, database ? { DATABASE_URL: database.url } : {})
+
+        expect(outcome).toMatchObject({ code: 0, stdout: promised(program) })
+      } finally {
+        await database?.drop()
+      }
+    })
+
+    it(`${program.path} has fewer than 60 lines`, () => {
+      expect(program.text.split('\n').length).toBeLessThan(60)
+    })
+  }
+})
