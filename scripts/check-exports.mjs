@@ -9,6 +9,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -45,6 +46,9 @@ async function checkPackage() {
   await check('no client comes along', () => noClients(consumer))
   await check('import every sub-path', () => runNode(['import.mjs'], { cwd: consumer, quiet: true }))
   await check('require every sub-path', () => runNode(['require.cjs'], { cwd: consumer, quiet: true }))
+  // Node's own types alone: with all of ours in reach, a client's types would be found here but not at a user's.
+  mkdirSync(join(consumer, 'node_modules/@types'))
+  symlinkSync(join(root, 'node_modules/@types/node'), join(consumer, 'node_modules/@types/node'), 'dir')
   await check('types', () => runNode([tools.tsc, '-p', '.'], { cwd: consumer, quiet: true }))
   await check('the command', () => runBin(consumer))
 }
@@ -126,7 +130,6 @@ function writeConsumer(consumer) {
         module: 'NodeNext',
         // Our declarations are read in full: one that names a client's types would break users without it.
         skipLibCheck: false,
-        typeRoots: [join(root, 'node_modules/@types')],
         types: ['node'],
       },
       include: ['*.mts', '*.cts'],
