@@ -1,4 +1,5 @@
 /** `skep`: a durable job queue. Start with {@link createSkep} and {@link queue}. */
+export { defineConfig, type SkepConfig } from './client/config.ts'
 export {
   type Answer,
   type BatchHandlerFunction,

@@ -1,0 +1,27 @@
+import type { Store } from '../store.ts'
+import type { WorkerOptions } from '../worker/options.ts'
+import type { Handler } from './queue.ts'
+
+/** What `skep.config.ts` tells the command line about your program. */
+export interface SkepConfig {
+  /** Where the jobs live: a store, or a function that opens one, called only when a command needs it. */
+  readonly store: Store | (() => Store | Promise<Store>)
+  /** What `skep worker` and `skep dev` run. @default none: then only the commands that look and change work */
+  readonly handlers?: readonly Handler[]
+  /** The tenant. @default 'default' */
+  readonly space?: string
+  /** How the workers run; flags win. */
+  readonly worker?: WorkerOptions
+}
+
+/**
+ * Gives a config file its types. It returns what it gets.
+ *
+ * ```ts
+ * // skep.config.ts
+ * export default defineConfig({ store: () => postgresStore({ url: process.env.DATABASE_URL }), handlers: [sendMail] })
+ * ```
+ */
+export function defineConfig(config: SkepConfig): SkepConfig {
+  return config
+}
