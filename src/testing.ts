@@ -4,6 +4,13 @@ export {
   describeNotifier,
   type OpenNotifier,
 } from './testing/notifier-suite.ts'
+export {
+  type Command,
+  generateCommands,
+  type OracleOptions,
+  replayCommands,
+  runOracle,
+} from './testing/oracle.ts'
 export { type Random, seededRandom } from './testing/random.ts'
 export type { Runner } from './testing/runner.ts'
 export { type DescribeStoreOptions, describeStore, type OpenStore } from './testing/store-suite.ts'

@@ -1,0 +1,95 @@
+import type { NewJob } from '../../core/job.ts'
+import type { Verdict } from '../../core/policy.ts'
+import type {
+  ChangeCall,
+  ClaimCall,
+  ExpiredCall,
+  ExtendCall,
+  InsertCall,
+  ListCall,
+  SettleCall,
+  Store,
+} from '../../store.ts'
+
+/**
+ * One step of a random history: plain data that holds everything a call needs. It refers to no earlier reply,
+ * so any step can be left out of a history and the rest still makes sense.
+ */
+export type Command =
+  | { readonly do: 'pass'; readonly ms: number }
+  | ({ readonly do: 'insert' } & Omit<InsertCall, 'now'>)
+  | ({ readonly do: 'claim' } & Omit<ClaimCall, 'now'>)
+  | ({ readonly do: 'extend' } & Omit<ExtendCall, 'now'>)
+  | ({ readonly do: 'settle' } & Omit<SettleCall, 'now'>)
+  | ({ readonly do: 'change' } & Omit<ChangeCall, 'now'>)
+  | ({ readonly do: 'rescue'; readonly verdict: Verdict } & Omit<ExpiredCall, 'now'>)
+  | ({ readonly do: 'list' } & Omit<ListCall, 'cursor'>)
+  | { readonly do: 'prune'; readonly limit: number }
+
+/** What a command came to: every reply it got, in order. */
+export type Replies = readonly unknown[]
+
+/** Sends a command to a store at the time `now`. */
+export async function send(store: Store, command: Command, now: number): Promise<Replies> {
+  switch (command.do) {
+    case 'pass':
+      return []
+    case 'insert':
+      return [await store.insert({ ...strip(command), now })]
+    case 'claim': {
+      const reply = await store.claim({ ...strip(command), now })
+      return [command.ids ? { ...reply, jobs: reply.jobs.toSorted(byId) } : reply]
+    }
+    case 'extend':
+      return [await store.extend({ ...strip(command), now })]
+    case 'settle':
+      return [await store.settle({ ...strip(command), now })]
+    case 'change': {
+      const reply = await store.change({ ...strip(command), now })
+      // Of a selection only the jobs that were changed are promised.
+      const isSelection = !('ids' in command.target)
+      return [isSelection ? { results: reply.results.filter(({ status }) => status !== 'refused') } : reply]
+    }
+    case 'rescue': {
+      const { verdict, ...call } = strip(command)
+      const found = await store.expired({ ...call, now })
+      const settlements = found.leases.map(({ id, token, over }) => ({
+        id,
+        token,
+        verdict,
+        onlyIfExpired: over,
+      }))
+      return [found, await store.settle({ settlements, now })]
+    }
+    case 'list': {
+      const pages = []
+      let cursor: string | null = null
+      do {
+        const page: Awaited<ReturnType<Store['list']>> = await store.list({ ...strip(command), cursor })
+        pages.push(page.jobs)
+        cursor = page.cursor
+      } while (cursor !== null)
+      return pages
+    }
+    case 'prune':
+      return [await store.prune({ ...strip(command), now })]
+  }
+}
+
+function strip<T extends { readonly do: string }>(command: T): Omit<T, 'do'> {
+  const { do: _, ...call } = command
+  return call
+}
+
+function byId(a: { readonly id: string }, b: { readonly id: string }): number {
+  return a.id < b.id ? -1 : 1
+}
+
+/** Every job that a history inserts or tries to. */
+export function jobsIn(commands: readonly Command[]): NewJob[] {
+  return commands.flatMap((command) => {
+    if (command.do === 'insert') return command.jobs
+    if (command.do === 'settle') return command.settlements.flatMap(({ enqueue }) => enqueue ?? [])
+    return []
+  })
+}

@@ -1,0 +1,296 @@
+import { JOB_STATES, type Job, type NewJob, type Unique } from '../../core/job.ts'
+import type { Verdict } from '../../core/policy.ts'
+import { isPossible } from '../../core/transitions.ts'
+import type { ClaimCall, Selection, Settlement, SettleReply, Source } from '../../store.ts'
+import { memoryStore } from '../../stores/memory/store.ts'
+import { type Random, seededRandom } from '../random.ts'
+import { idOf, tokenOf } from '../store/samples.ts'
+import { type Command, send } from './commands.ts'
+
+export const SPACES = ['acme', 'globex'] as const
+export const QUEUES = ['mail', 'report'] as const
+export const START = 1_800_000_000_000
+
+/** Repeating a call is only meant for a while: a store may forget after this. */
+const REPEAT_WITHIN_MS = 300_000
+
+interface Memory {
+  readonly jobs: Map<string, NewJob>
+  /** Every lease ever given, the newest last. */
+  readonly leases: { readonly id: string; readonly token: string }[]
+  readonly settled: { readonly settlement: Settlement; readonly at: number }[]
+}
+
+/** Makes a history of `length` commands. It follows a memory store along, to do what makes sense at each step. */
+export async function generateCommands(seed: number, length: number): Promise<Command[]> {
+  const random = seededRandom(seed)
+  const model = memoryStore()
+  const memory: Memory = { jobs: new Map(), leases: [], settled: [] }
+  const commands: Command[] = []
+  let now = START
+  let tokens = 0
+  const used = new Set<number>()
+
+  const fresh = (): string => {
+    let n = random.int(1, 999_999)
+    while (used.has(n)) n = random.int(1, 999_999)
+    used.add(n)
+    return idOf(n)
+  }
+  const token = (): string => tokenOf(++tokens)
+
+  while (commands.length < length) {
+    const present = await jobsOf(model, memory)
+    const command = draw({ random, memory, present, now, fresh, token })
+    if (command === null) continue
+    commands.push(command)
+    if (command.do === 'pass') now += command.ms
+    const replies = await send(model, command, now)
+    remember(memory, command, replies, now)
+  }
+  return commands
+}
+
+async function jobsOf(model: ReturnType<typeof memoryStore>, memory: Memory): Promise<Job[]> {
+  const ids = [...memory.jobs.keys()]
+  const found = await Promise.all(SPACES.map((space) => model.get({ space, ids })))
+  return found.flatMap(({ jobs }) => jobs.filter((job) => job !== null))
+}
+
+function remember(memory: Memory, command: Command, replies: readonly unknown[], now: number): void {
+  const note = (jobs: readonly NewJob[]): void => {
+    for (const job of jobs) if (!memory.jobs.has(job.id)) memory.jobs.set(job.id, job)
+  }
+  if (command.do === 'insert') note(command.jobs)
+  if (command.do === 'claim') {
+    const { jobs } = replies[0] as { jobs: { id: string; token: string }[] }
+    memory.leases.push(...jobs.map(({ id, token }) => ({ id, token })))
+  }
+  if (command.do === 'settle') {
+    note(command.settlements.flatMap(({ enqueue }) => enqueue ?? []))
+    const { results, claimed } = replies[0] as SettleReply
+    for (const [n, settlement] of command.settlements.entries()) {
+      if (results[n]?.status === 'ok') memory.settled.push({ settlement, at: now })
+    }
+    memory.leases.push(...(claimed?.jobs ?? []).map(({ id, token }) => ({ id, token })))
+  }
+}
+
+interface Draw {
+  readonly random: Random
+  readonly memory: Memory
+  /** The jobs in the store. */
+  readonly present: readonly Job[]
+  readonly now: number
+  readonly fresh: () => string
+  readonly token: () => string
+}
+
+function draw(it: Draw): Command | null {
+  const { random, present } = it
+  const kind = random.pick(WEIGHTED)
+  switch (kind) {
+    case 'pass':
+      return { do: 'pass', ms: random.pick([1, 1, 10, 500, 1_000, 5_000, 60_000, 3_600_000, 90_000_000]) }
+    case 'insert':
+      return drawInsert(it)
+    case 'claim':
+      return { do: 'claim', ...drawClaim(it) }
+    case 'extend': {
+      const leases = sampleOf(random, it.memory.leases.slice(-12), 4)
+      return leases.length === 0 ? null : { do: 'extend', leases, leaseMs: random.pick([1, 1_000, 30_000]) }
+    }
+    case 'settle':
+      return drawSettle(it)
+    case 'change':
+      return drawChange(it)
+    case 'rescue':
+      return {
+        do: 'rescue',
+        sources: drawSources(random),
+        workerIds: random.chance(0.3) ? [random.pick(WORKERS)] : [],
+        limit: random.int(1, 5),
+        verdict: { ...drawVerdict(random), count: 'lost', result: null },
+      }
+    case 'list':
+      return { do: 'list', ...drawSelection(it), limit: random.pick([1, 2, 3, 10]) }
+    case 'prune':
+      return present.length === 0 ? null : { do: 'prune', limit: 1_000 }
+  }
+}
+
+const WEIGHTED = [
+  ...(['pass', 'pass', 'pass', 'insert', 'insert', 'insert', 'insert', 'claim', 'claim', 'claim'] as const),
+  ...(['settle', 'settle', 'settle', 'settle', 'extend', 'change', 'change', 'rescue'] as const),
+  ...(['list', 'prune'] as const),
+]
+const WORKERS = ['worker-a', 'worker-b', 'worker-c'] as const
+
+function drawInsert(it: Draw): Command {
+  const { random, memory, present } = it
+  const jobs = Array.from({ length: random.int(1, 4) }, () => drawJob(it))
+  // Jobs that are there already, and lately discarded ones in a call that is said to be a repetition.
+  const again = random.chance(0.3)
+  const known = present.map(({ id }) => memory.jobs.get(id)).filter((job) => job !== undefined)
+  if (random.chance(0.3)) jobs.push(...sampleOf(random, known, 2))
+  if (again) {
+    const discarded = memory.settled.filter(
+      ({ settlement, at }) =>
+        it.now - at < REPEAT_WITHIN_MS &&
+        settlement.verdict.keepMs === null &&
+        !['ready', 'delayed'].includes(settlement.verdict.to) &&
+        !present.some(({ id }) => id === settlement.id),
+    )
+    for (const { settlement } of sampleOf(random, discarded, 2)) {
+      const job = memory.jobs.get(settlement.id)
+      if (job) jobs.push(job)
+    }
+  }
+  return { do: 'insert', jobs: shuffled(random, jobs), again }
+}
+
+function drawJob({ random, now, fresh }: Draw): NewJob {
+  const id = fresh()
+  return {
+    id,
+    space: random.chance(0.8) ? SPACES[0] : SPACES[1],
+    queue: random.chance(0.7) ? QUEUES[0] : QUEUES[1],
+    payload: random.pick(['{}', '"é%_"', '[1.0, 2]', `"${id.slice(-4)}"`]),
+    headers: random.chance(0.2) ? '{"a":"b"}' : null,
+    priority: random.chance(0.7) ? 0 : random.pick([-100, -1, 1, 2, 100]),
+    delayMs: random.chance(0.6) ? 0 : random.pick([1, 500, 5_000, 3_600_000]),
+    runAt: random.chance(0.9) ? null : now + random.pick([-1_000, 0, 1, 60_000]),
+    unique: random.chance(0.5) ? null : drawUnique(random),
+    overrides: random.chance(0.1) ? '{"timeoutMs":1}' : null,
+  }
+}
+
+function drawUnique(random: Random): Unique {
+  const scope = random.pick(['queued', 'active', 'window'] as const)
+  return {
+    key: random.pick(['a', 'b', 'A', 'a ']),
+    scope,
+    windowMs: scope === 'window' ? random.pick([1, 1_000, 60_000]) : 0,
+    onConflict: random.pick(['ignore', 'replace', 'postpone'] as const),
+  }
+}
+
+function drawSources(random: Random): Source[] {
+  const all = SPACES.flatMap((space) => QUEUES.map((queue) => ({ space, queue })))
+  const chosen = random.chance(0.4) ? shuffled(random, all) : sampleOf(random, all, 2)
+  return (chosen.length > 0 ? chosen : all).map((source) => ({ ...source, limit: random.int(1, 6) }))
+}
+
+function drawClaim({ random, present, token }: Draw): Omit<ClaimCall, 'now'> {
+  const sources = drawSources(random)
+  const lease = { workerId: random.pick(WORKERS), token: token(), leaseMs: random.pick([1, 1_000, 30_000]) }
+  if (random.chance(0.8) || present.length === 0) return { sources, limit: random.int(1, 8), ...lease }
+  // Which of the named jobs are taken when there is not room for all is left open, so there is room.
+  const ids = sampleOf(random, present, 4).map(({ id }) => id)
+  return { sources: sources.map((source) => ({ ...source, limit: 9 })), limit: 99, ids, ...lease }
+}
+
+function drawVerdict(random: Random): Verdict {
+  const to = random.pick([
+    'done',
+    'done',
+    'failed',
+    'dead',
+    'cancelled',
+    'ready',
+    'ready',
+    'delayed',
+  ] as const)
+  const waits = to === 'ready' || to === 'delayed'
+  return {
+    to,
+    keepMs: waits ? null : random.pick([null, 0, 1_000, 3_600_000, 3_600_000]),
+    delayMs: to === 'delayed' ? random.pick([1, 1_000, 60_000]) : 0,
+    count: to === 'done' ? null : random.pick(['errors', 'timeouts', 'lost', 'snoozes', null] as const),
+    refund: waits && random.chance(0.2),
+    keepPlace: to === 'ready' && random.chance(0.3),
+    keepCancelledMs: random.pick([0, 60_000]),
+    result: to === 'done' ? random.pick([null, '1.0', '"é"']) : null,
+    failure: to === 'done' || random.chance(0.3) ? null : '{"kind":"error","message":"boom"}',
+  }
+}
+
+function drawSettle(it: Draw): Command | null {
+  const { random, memory, present } = it
+  const live = present.filter(({ state }) => state === 'running')
+  const settlements: Settlement[] = []
+  for (const { id, token } of sampleOf(random, live, 4)) {
+    const enqueue = random.chance(0.3) ? { enqueue: [drawJob(it)] } : {}
+    const early = random.chance(0.1) ? { onlyIfExpired: true } : {}
+    settlements.push({ id, token: token as string, verdict: drawVerdict(random), ...early, ...enqueue })
+  }
+  const repeats = memory.settled.filter(({ at }) => it.now - at < REPEAT_WITHIN_MS)
+  if (random.chance(0.3))
+    settlements.push(...sampleOf(random, repeats, 2).map(({ settlement }) => settlement))
+  if (random.chance(0.2)) {
+    const stale = sampleOf(random, memory.leases, 2)
+    settlements.push(...stale.map((lease) => ({ ...lease, verdict: drawVerdict(random) })))
+  }
+  if (random.chance(0.1)) {
+    const ids = sampleOf(random, present, 1).map(({ id }) => id)
+    settlements.push(...ids.map((id) => ({ id, token: it.token(), verdict: drawVerdict(random) })))
+  }
+  // One lease is settled once in a call: what two verdicts for one job come to is nobody's promise.
+  const distinct = settlements.filter(({ id }, n) => settlements.findIndex((other) => other.id === id) === n)
+  const claim = random.chance(0.4) ? { claim: drawClaim(it) } : {}
+  return distinct.length === 0 && !claim.claim ? null : { do: 'settle', settlements: distinct, ...claim }
+}
+
+const ACTIONS = ['cancel', 'cancel', 'bury', 'redrive', 'redrive', 'promote', 'miss', 'remove'] as const
+
+function drawChange(it: Draw): Command {
+  const { random, memory, present } = it
+  const action = random.pick(ACTIONS)
+  const rest = {
+    failure: random.chance(0.5) ? null : '{"kind":"cancel","message":"enough é"}',
+    keepMs: random.pick([0, 1_000, 3_600_000, 3_600_000]),
+  }
+  if (random.chance(0.4)) {
+    const { space, ...selection } = drawSelection(it)
+    return { do: 'change', action, space, target: { ...selection, limit: random.int(1, 4) }, ...rest }
+  }
+  const fit = present.filter(({ state }) => isPossible(action, state))
+  const gone = [...memory.jobs.keys()].filter((id) => !present.some((job) => job.id === id))
+  const ids = [
+    ...sampleOf(random, random.chance(0.7) ? fit : present, 4).map(({ id }) => id),
+    ...sampleOf(random, gone, random.chance(0.2) ? 1 : 0),
+  ]
+  const space = random.chance(0.8) ? SPACES[0] : SPACES[1]
+  return { do: 'change', action, space, target: { ids }, ...rest }
+}
+
+/** Jobs of a queue and state, mostly of one that has some. */
+function drawSelection({ random, now, present }: Draw): Selection & { readonly space: string } {
+  const like = random.chance(0.75) && present.length > 0 ? random.pick(present) : null
+  const selection = {
+    space: like?.space ?? random.pick(SPACES),
+    queue: like?.queue ?? random.pick(QUEUES),
+    state: like?.state ?? random.pick(JOB_STATES),
+  }
+  if (random.chance(0.6)) return selection
+  const where = {
+    ...(random.chance(0.5) ? { after: now - random.pick([0, 1_000, 100_000]) } : {}),
+    ...(random.chance(0.3) ? { before: now + random.pick([-1, 1, 10_000]) } : {}),
+    ...(random.chance(0.4) ? { text: random.pick(['é', '%', 'boom', '1', '"']) } : {}),
+  }
+  return { ...selection, where }
+}
+
+/** Up to `most` different items, in any order. */
+function sampleOf<T>(random: Random, items: readonly T[], most: number): T[] {
+  return shuffled(random, items).slice(0, random.int(0, most))
+}
+
+function shuffled<T>(random: Random, items: readonly T[]): T[] {
+  const list = [...items]
+  for (let n = list.length - 1; n > 0; n--) {
+    const other = random.int(0, n)
+    ;[list[n], list[other]] = [list[other] as T, list[n] as T]
+  }
+  return list
+}

@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict'
+import { type ClaimedJob, isFinal, type Job } from '../../core/job.ts'
+import type { ClaimReply, ExpiredReply, Settlement, SettleReply } from '../../store.ts'
+import { shapeFaults } from '../invariants.ts'
+import { type Command, jobsIn, type Replies } from './commands.ts'
+
+export type Snapshot = ReadonlyMap<string, Job>
+
+/**
+ * Follows a history from outside and checks what must hold whatever the commands are: one live lease (I-4),
+ * fencing (I-5), final states (I-7), never early (I-9), sound shapes (I-24) and nothing lost (I-25).
+ */
+export class Ledger {
+  /** The token that holds each leased job. */
+  readonly #live = new Map<string, string>()
+  /** Leases that have ended by a settlement of their own token. */
+  readonly #settled = new Set<string>()
+  /** Jobs that have ended, with their generation. */
+  readonly #ended = new Set<string>()
+
+  check(command: Command, replies: Replies, before: Snapshot, after: Snapshot, now: number): void {
+    const discards = new Set<string>()
+    const settle = (settlements: readonly Settlement[], reply: SettleReply): void => {
+      assert.equal(reply.results.length, settlements.length, 'one result for each settlement')
+      for (const [n, settlement] of settlements.entries()) {
+        this.#settle(settlement, reply.results[n] as SettleReply['results'][number], before, now)
+        const { to, keepMs } = settlement.verdict
+        if (keepMs === null && to !== 'ready' && to !== 'delayed') discards.add(settlement.id)
+      }
+      if (reply.claimed) this.#claim(reply.claimed.jobs, now)
+    }
+
+    if (command.do === 'claim') this.#claim((replies[0] as ClaimReply).jobs, now)
+    if (command.do === 'settle') settle(command.settlements, replies[0] as SettleReply)
+    if (command.do === 'rescue') {
+      const { leases } = replies[0] as ExpiredReply
+      for (const { id, token, over } of leases) {
+        assert.equal(this.#live.get(id), token, `expired names the lease that job ${id} has`)
+        assert.equal(
+          (before.get(id)?.leaseUntil ?? 0) <= now,
+          over,
+          `over tells about the lease of job ${id}`,
+        )
+      }
+      const { verdict } = command
+      settle(
+        leases.map(({ id, token }) => ({ id, token, verdict })),
+        replies[1] as SettleReply,
+      )
+    }
+    this.#compare(command, before, after, discards, now)
+  }
+
+  #claim(jobs: readonly ClaimedJob[], now: number): void {
+    for (const { id, token, dueAt } of jobs) {
+      assert.ok(!this.#live.has(id), `I-4: job ${id} was claimed while it is leased`)
+      assert.ok(dueAt <= now, `I-9: job ${id} was claimed before it is due`)
+      this.#live.set(id, token)
+    }
+  }
+
+  #settle(
+    settlement: Settlement,
+    result: SettleReply['results'][number],
+    before: Snapshot,
+    now: number,
+  ): void {
+    const { id, token } = settlement
+    const lease = `${id} ${token}`
+    const holds = this.#live.get(id) === token
+    if (result.status === 'ok') {
+      assert.ok(holds || this.#settled.has(lease), `I-5: a token that does not hold job ${id} settled it`)
+      if (!holds) return
+      this.#live.delete(id)
+      this.#settled.add(lease)
+      if (!isFinal(result.state)) return
+      const generation = `${id} ${before.get(id)?.generation ?? 0}`
+      assert.ok(!this.#ended.has(generation), `I-5: job ${id} ended twice in one generation`)
+      this.#ended.add(generation)
+      return
+    }
+    assert.equal(result.status, 'refused')
+    if (holds) {
+      const isEarly = (before.get(id)?.leaseUntil ?? 0) > now
+      assert.ok(result.reason === 'not-expired' && isEarly, `I-5: the holder of job ${id} was refused`)
+    }
+  }
+
+  #compare(
+    command: Command,
+    before: Snapshot,
+    after: Snapshot,
+    discards: ReadonlySet<string>,
+    now: number,
+  ): void {
+    const inserts = new Set(jobsIn([command]).map(({ id }) => id))
+    for (const [id, job] of after) {
+      assert.deepEqual(shapeFaults(job, now), [], `I-24: the shape of ${JSON.stringify(job)}`)
+      const old = before.get(id)
+      if (!old) {
+        assert.ok(inserts.has(id), `I-2: job ${id} appeared out of nothing`)
+      } else if (isFinal(old.state)) {
+        const redriven =
+          command.do === 'change' && command.action === 'redrive' && job.generation === old.generation + 1
+        if (!redriven) assert.deepEqual(job, old, `I-7: finished job ${id} changed`)
+      } else {
+        assert.equal(job.generation, old.generation, `the generation of job ${id}`)
+      }
+    }
+    for (const [id, old] of before) {
+      if (after.has(id)) continue
+      const explained =
+        discards.has(id) ||
+        (command.do === 'change' && command.action === 'remove') ||
+        (command.do === 'prune' && isFinal(old.state) && (old.expiresAt ?? Infinity) <= now)
+      assert.ok(explained, `I-1: job ${id} is lost; it was ${old.state}`)
+    }
+    const running = [...after.values()].filter(({ state }) => state === 'running')
+    assert.deepEqual(
+      new Map(running.map(({ id, token }) => [id, token])),
+      this.#live,
+      'I-4: the running jobs are those with a live lease',
+    )
+  }
+}

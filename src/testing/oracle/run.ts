@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict'
+import { JOB_STATES, type Job } from '../../core/job.ts'
+import type { SettleReply, Store } from '../../store.ts'
+import { memoryStore } from '../../stores/memory/store.ts'
+import { auditStore } from '../invariants.ts'
+import { type Command, jobsIn, type Replies, send } from './commands.ts'
+import { QUEUES, SPACES, START } from './generate.ts'
+import { Ledger, type Snapshot } from './ledger.ts'
+
+/** Where a history went wrong: the number of the command, and how. */
+export interface Mismatch {
+  readonly step: number
+  readonly problem: string
+}
+
+/** Every so many commands, lists and counts are read in full and not only jobs by id. */
+const AUDIT_EVERY = 12
+
+/**
+ * Sends the commands to the store and, unless it is its own model, to a memory store, and compares every reply
+ * and every job after every command. Returns the first mismatch, or null.
+ */
+export async function runCommands(
+  store: Store,
+  commands: readonly Command[],
+  options: { readonly compare: boolean },
+): Promise<Mismatch | null> {
+  const model = options.compare ? memoryStore() : null
+  const ledger = new Ledger()
+  const ids = [...new Set(jobsIn(commands).map(({ id }) => id))]
+  let before: Snapshot = new Map()
+  let now = START
+
+  for (const [step, command] of commands.entries()) {
+    if (command.do === 'pass') now += command.ms
+    try {
+      const replies = await send(store, command, now)
+      const after = await snapshot(store, ids)
+      if (model) {
+        const expected = await send(model, command, now)
+        const modelled = await snapshot(model, ids)
+        const shown = (raw: Replies): Replies => comparable(command, raw, modelled)
+        assert.deepEqual(shown(replies), shown(expected), 'the reply differs from that of the memory store')
+        assert.deepEqual(after, modelled, 'the jobs differ from those of the memory store')
+      }
+      ledger.check(command, replies, before, after, now)
+      await checkCounts(store, after)
+      if (step % AUDIT_EVERY === 0 || step === commands.length - 1) {
+        await auditStore(store, Object.fromEntries(SPACES.map((space) => [space, [...QUEUES]])), now)
+      }
+      before = after
+    } catch (error) {
+      return { step, problem: error instanceof Error ? error.message : String(error) }
+    }
+  }
+  return null
+}
+
+/** A reply without what the contract leaves open. */
+function comparable(command: Command, replies: Replies, after: Snapshot): Replies {
+  if (command.do === 'insert') {
+    const { results } = replies[0] as { results: readonly { status: string }[] }
+    // Of a job that was discarded only the fact is remembered.
+    return results.map((result, n) =>
+      result.status === 'ok' && !after.has(command.jobs[n]?.id ?? '') ? { status: 'ok' } : result,
+    )
+  }
+  if (command.do === 'settle') {
+    const { results, claimed } = replies[0] as SettleReply
+    return [
+      results.map((result, n) => {
+        const isGone = !after.has(command.settlements[n]?.id ?? '')
+        return result.status === 'ok' && isGone ? { status: 'ok', inserted: result.inserted } : result
+      }),
+      claimed,
+    ]
+  }
+  return replies
+}
+
+async function snapshot(store: Store, ids: readonly string[]): Promise<Snapshot> {
+  const found = new Map<string, Job>()
+  for (const space of SPACES) {
+    const { jobs } = await store.get({ space, ids })
+    for (const job of jobs) if (job) found.set(job.id, job)
+  }
+  return found
+}
+
+async function checkCounts(store: Store, jobs: Snapshot): Promise<void> {
+  for (const space of SPACES) {
+    const { queues } = await store.counts({ space })
+    for (const queue of QUEUES) {
+      const counted = queues.find((entry) => entry.queue === queue)?.states
+      for (const state of JOB_STATES) {
+        const real = [...jobs.values()].filter(
+          (job) => job.space === space && job.queue === queue && job.state === state,
+        )
+        assert.equal(
+          counted?.[state] ?? 0,
+          real.length,
+          `I-25: the count of ${state} jobs in ${space}/${queue}`,
+        )
+      }
+    }
+  }
+}

@@ -1,0 +1,193 @@
+import { describe, expect, it } from 'vitest'
+import { memoryStore } from '../../src/memory.ts'
+import type { Store } from '../../src/store.ts'
+import { generateCommands, replayCommands, runOracle } from '../../src/testing.ts'
+
+/** Stores with one fault each. The oracle is worth as much as the faults it finds. */
+const FAULTS: Readonly<Record<string, (store: Store) => Partial<Store>>> = {
+  'hands a leased job to a second worker': (store) => {
+    let last: Awaited<ReturnType<Store['claim']>>['jobs'][number] | undefined
+    return {
+      claim: async (call) => {
+        const reply = await store.claim(call)
+        const jobs = last && !call.ids ? [...reply.jobs, last] : reply.jobs
+        last = reply.jobs[0]
+        return { ...reply, jobs }
+      },
+    }
+  },
+  'accepts every settlement': (store) => ({
+    settle: async (call) => {
+      const reply = await store.settle(call)
+      return { ...reply, results: reply.results.map(() => ({ status: 'ok', state: 'done' })) }
+    },
+  }),
+  'refuses a settlement that is repeated': (store) => {
+    const seen = new Set<string>()
+    return {
+      settle: async (call) => {
+        const reply = await store.settle(call)
+        return {
+          ...reply,
+          results: reply.results.map((result, n) => {
+            const lease = `${call.settlements[n]?.id} ${call.settlements[n]?.token}`
+            const isRepeat = result.status === 'ok' && seen.has(lease)
+            if (result.status === 'ok') seen.add(lease)
+            return isRepeat ? { status: 'refused', reason: 'lost' } : result
+          }),
+        }
+      },
+    }
+  },
+  'forgets what a handler enqueued': (store) => ({
+    settle: (call) =>
+      store.settle({ ...call, settlements: call.settlements.map(({ enqueue: _, ...rest }) => rest) }),
+  }),
+  'inserts what was enqueued by a refused settlement': (store) => ({
+    settle: async (call) => {
+      const reply = await store.settle(call)
+      const jobs = call.settlements.flatMap(({ enqueue }, n) =>
+        reply.results[n]?.status === 'refused' ? (enqueue ?? []) : [],
+      )
+      await store.insert({ jobs, now: call.now ?? 0 })
+      return reply
+    },
+  }),
+  'starts a job a millisecond early': (store) => ({
+    claim: (call) => store.claim({ ...call, now: (call.now ?? 0) + 1 }),
+  }),
+  'gives the highest rank first': (store) => ({
+    claim: async (call) => {
+      const reply = await store.claim(call)
+      return { ...reply, jobs: reply.jobs.toReversed() }
+    },
+  }),
+  'forgets the unique keys': (store) => ({
+    insert: (call) => store.insert({ ...call, jobs: call.jobs.map((job) => ({ ...job, unique: null })) }),
+  }),
+  'compares keys without regard to case': (store) => ({
+    insert: (call) =>
+      store.insert({
+        ...call,
+        jobs: call.jobs.map((job) => ({
+          ...job,
+          unique: job.unique && { ...job.unique, key: job.unique.key.toLowerCase() },
+        })),
+      }),
+  }),
+  'inserts a discarded job anew when the call is repeated': (store) => ({
+    insert: (call) => store.insert({ ...call, again: false }),
+  }),
+  'reads JSON and writes it anew': (store) => ({
+    insert: (call) =>
+      store.insert({
+        ...call,
+        jobs: call.jobs.map((job) => ({ ...job, payload: JSON.stringify(JSON.parse(job.payload)) })),
+      }),
+  }),
+  'counts a job that is not there': (store) => ({
+    counts: async (call) => {
+      const { queues } = await store.counts(call)
+      return {
+        queues: queues.map((entry) => ({
+          ...entry,
+          states: { ...entry.states, done: entry.states.done + 1 },
+        })),
+      }
+    },
+  }),
+  'prunes what has not expired': (store) => ({
+    prune: (call) => store.prune({ ...call, now: (call.now ?? 0) + 500 }),
+  }),
+  'rescues what is still leased': (store) => ({
+    settle: (call) =>
+      store.settle({
+        ...call,
+        settlements: call.settlements.map((settlement) => ({ ...settlement, onlyIfExpired: false })),
+      }),
+  }),
+  'forgets that a job was asked to stop': (store) => ({
+    extend: async (call) => {
+      const { results } = await store.extend(call)
+      return {
+        results: results.map((result) =>
+          result.status === 'ok' ? { ...result, cancelReason: null } : result,
+        ),
+      }
+    },
+  }),
+  'redrives into the same generation': (store) => {
+    const raised = new Set<string>()
+    return {
+      change: async (call) => {
+        const reply = await store.change(call)
+        if (call.action === 'redrive')
+          for (const { id, status } of reply.results) if (status === 'ok') raised.add(id)
+        return reply
+      },
+      get: async (call) => {
+        const { jobs } = await store.get(call)
+        return {
+          jobs: jobs.map((job) => job && { ...job, generation: raised.has(job.id) ? 0 : job.generation }),
+        }
+      },
+    }
+  },
+  'repeats the last job of a page on the next': (store) => ({
+    list: async (call) => {
+      const page = await store.list(call)
+      if (call.cursor === null || page.jobs.length === 0) return page
+      return { ...page, jobs: [page.jobs[0] as (typeof page.jobs)[number], ...page.jobs] }
+    },
+  }),
+}
+
+const faulty = (fault: (store: Store) => Partial<Store>) => (): Store => {
+  const store = memoryStore()
+  return { ...store, ...fault(store) }
+}
+
+async function firstFailure(open: () => Store, compare: boolean): Promise<string> {
+  for (let seed = 1; seed <= 60; seed++) {
+    try {
+      await runOracle({ open, seed, compare })
+    } catch (error) {
+      return (error as Error).message
+    }
+  }
+  return 'no failure'
+}
+
+describe('the oracle', () => {
+  it.each(Object.entries(FAULTS))('finds a store that %s', async (_, fault) => {
+    const message = await firstFailure(faulty(fault), true)
+
+    expect(message).toMatch(/^Seed \d+ fails at the last of these \d+ commands:/)
+    expect(Number(/these (\d+) commands/.exec(message)?.[1])).toBeLessThanOrEqual(12)
+    expect(message).toMatch(/Replay: await runOracle/)
+  })
+
+  it.each([
+    ['hands a leased job to a second worker', /I-4/],
+    ['accepts every settlement', /I-5|I-4/],
+    ['starts a job a millisecond early', /I-9|I-24/],
+    ['prunes what has not expired', /I-1/],
+    ['counts a job that is not there', /I-25/],
+    ['redrives into the same generation', /I-7/],
+  ])('sees without a model that a store %s', async (name, invariant) => {
+    const message = await firstFailure(faulty(FAULTS[name] as (store: Store) => Partial<Store>), false)
+
+    expect(message).toMatch(invariant)
+  })
+
+  it('makes the same commands from the same seed', async () => {
+    expect(await generateCommands(7, 80)).toEqual(await generateCommands(7, 80))
+    expect(await generateCommands(7, 80)).not.toEqual(await generateCommands(8, 80))
+  })
+
+  it('makes commands that can be written down and replayed', async () => {
+    const commands = JSON.parse(JSON.stringify(await generateCommands(7, 80))) as never
+
+    await replayCommands(() => memoryStore(), commands)
+  })
+})
