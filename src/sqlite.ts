@@ -1,1 +1,12 @@
-export {}
+import { localNotifier } from './notifiers/local/notifier.ts'
+import type { Store } from './store.ts'
+import type { SqliteStoreOptions } from './stores/sqlite/options.ts'
+import { makeSqliteStore } from './stores/sqlite/store.ts'
+
+export type { SqliteClient } from './stores/sqlite/client.ts'
+export type { SqliteStoreOptions } from './stores/sqlite/options.ts'
+
+/** A store in one SQLite file, for the processes of one machine. Migrates itself when it is opened. */
+export function sqliteStore(options: SqliteStoreOptions): Store {
+  return makeSqliteStore(options, localNotifier)
+}

@@ -1,0 +1,207 @@
+import { type ClaimedJob, PRIORITY_STEP_MS } from '../../core/job.ts'
+import { claimable, claim as claimed, claimedPart } from '../../core/transitions.ts'
+import { type ClaimCall, type ClaimReply, PROMOTE_LIMIT, type Source } from '../../store.ts'
+import type { Row } from './client.ts'
+import { find, type Placed, replace } from './record.ts'
+import type { Turn } from './turn.ts'
+import { releaseKey } from './uniques.ts'
+
+/** Leases jobs, source by source. */
+export function claim(turn: Turn, call: Omit<ClaimCall, 'now'>, now: number): ClaimReply {
+  const taken: ClaimedJob[] = []
+  for (const source of call.sources) {
+    const room = Math.min(source.limit, call.limit - taken.length)
+    if (call.ids) takeNamed(turn, call, call.ids, source, room, now, taken)
+    else {
+      const q = turn.queues.find(turn.db, source.space, source.queue)
+      if (q === undefined) continue
+      promoteDue(turn, q, now)
+      if (room > 0) takeNext(turn, call, source, q, room, now, taken)
+    }
+  }
+  return { jobs: taken, nextDueAt: taken.length < call.limit ? nextDue(turn, call.sources) : null, now }
+}
+
+/** When the next delayed job of these sources is due. */
+function nextDue(turn: Turn, sources: readonly Source[]): number | null {
+  let next: number | null = null
+  for (const { space, queue } of sources) {
+    const q = turn.queues.find(turn.db, space, queue)
+    const due = q === undefined ? null : firstDelayed(turn, q)
+    if (due !== null && (next === null || due < next)) next = due
+  }
+  return next
+}
+
+function firstDelayed(turn: Turn, q: number): number | null {
+  const row = turn.db.get(
+    'select place from skep_waiting where q = ? and state = 0 order by place limit 1',
+    q,
+  )
+  return row === undefined ? null : (row[0] as number)
+}
+
+/** Makes delayed jobs ready whose time has come. */
+function promoteDue(turn: Turn, q: number, now: number): void {
+  const { db } = turn
+  const first = firstDelayed(turn, q)
+  if (first === null || first > now) return
+  const due = db.all(
+    `select w.place, w.id, w.n, j.priority from skep_waiting w cross join skep_jobs j on j.n = w.n
+     where w.q = ? and w.state = 0 and w.place <= ? order by w.place, w.id limit ?`,
+    q,
+    now,
+    PROMOTE_LIMIT,
+  )
+  const [place, id] = due.at(-1) as Row
+  db.run(
+    `insert into skep_waiting (q, state, place, id, n)
+     select w.q, 1, w.place - j.priority * ${PRIORITY_STEP_MS}, w.id, w.n
+     from skep_waiting w cross join skep_jobs j on j.n = w.n
+     where w.q = ?1 and w.state = 0 and (w.place, w.id) <= (?2, ?3)`,
+    q,
+    place as number,
+    id as string,
+  )
+  db.run(
+    'delete from skep_waiting where q = ?1 and state = 0 and (place, id) <= (?2, ?3)',
+    q,
+    place as number,
+    id as string,
+  )
+  turn.count(q, 'delayed', -due.length)
+  turn.count(q, 'ready', due.length)
+}
+
+// Of most jobs only the payload is worth reading; the rest comes as one value, and only if there is something in it.
+const SELECT_READY = `
+  select w.n, w.id, w.place, j.payload,
+    case when j.priority = 0 and j.enqueued_at = j.due_at and j.generation = 0
+      and j.starts = 0 and j.errors = 0 and j.timeouts = 0 and j.lost = 0 and j.snoozes = 0
+      and j.headers is null and j.overrides is null and j.unique_key is null
+    then null else json_array(
+      j.headers, j.priority, j.overrides, j.due_at, j.enqueued_at, j.generation,
+      j.starts, j.errors, j.timeouts, j.lost, j.snoozes, j.unique_key, j.unique_scope) end
+  from skep_waiting w cross join skep_jobs j on j.n = w.n
+  where w.q = ? and w.state = 1 order by w.place, w.id limit ?`
+
+type Rest = [
+  headers: string | null,
+  priority: number,
+  overrides: string | null,
+  dueAt: number,
+  enqueuedAt: number,
+  generation: number,
+  starts: number,
+  errors: number,
+  timeouts: number,
+  lost: number,
+  snoozes: number,
+  uniqueKey: string | null,
+  uniqueScope: ScopeText,
+]
+type ScopeText = 'queued' | 'active' | 'window' | null
+
+/** Takes the lowest ranks. All that is in front of the last one goes with it, so whole ranges are moved. */
+function takeNext(
+  turn: Turn,
+  call: Omit<ClaimCall, 'now'>,
+  { space, queue }: Source,
+  q: number,
+  room: number,
+  now: number,
+  taken: ClaimedJob[],
+): void {
+  const { db } = turn
+  const rows = db.all(SELECT_READY, q, room)
+  const last = rows.at(-1)
+  if (!last) return
+  const place = last[2] as number
+  const id = last[1] as string
+  db.run(
+    `insert into skep_leases (n, q, token, worker, started_at, until)
+     select n, q, ?4, ?5, ?6, ?7 from skep_waiting where q = ?1 and state = 1 and (place, id) <= (?2, ?3)`,
+    q,
+    place,
+    id,
+    call.token,
+    call.workerId,
+    now,
+    now + call.leaseMs,
+  )
+  db.run('delete from skep_waiting where q = ?1 and state = 1 and (place, id) <= (?2, ?3)', q, place, id)
+  turn.count(q, 'ready', -rows.length)
+  turn.count(q, 'running', rows.length)
+  for (const row of rows) taken.push(claimedOf(turn, call.token, space, queue, q, row))
+}
+
+function claimedOf(turn: Turn, token: string, space: string, queue: string, q: number, row: Row): ClaimedJob {
+  const [n, id, place, payload, text] = row as [number, string, number, string, string | null]
+  if (text === null) {
+    turn.held.claimed(token, id, n)
+    return {
+      id,
+      space,
+      queue,
+      payload,
+      headers: null,
+      priority: 0,
+      overrides: null,
+      dueAt: place,
+      enqueuedAt: place,
+      generation: 0,
+      starts: 1,
+      errors: 0,
+      timeouts: 0,
+      lost: 0,
+      snoozes: 0,
+      token,
+    }
+  }
+  const rest = JSON.parse(text) as Rest
+  const [headers, priority, overrides, dueAt, enqueuedAt, generation] = rest
+  const [, , , , , , starts, errors, timeouts, lost, snoozes, uniqueKey, uniqueScope] = rest
+  if (uniqueKey === null) turn.held.claimed(token, id, n)
+  else releaseKey(turn, q, { id, uniqueKey, uniqueScope }, 'claim')
+  return {
+    id,
+    space,
+    queue,
+    payload,
+    headers,
+    priority,
+    overrides,
+    dueAt,
+    enqueuedAt,
+    generation,
+    starts: starts + 1,
+    errors,
+    timeouts,
+    lost,
+    snoozes,
+    token,
+  }
+}
+
+/** Takes named jobs of one source, if nothing stands against it. */
+function takeNamed(
+  turn: Turn,
+  call: Omit<ClaimCall, 'now'>,
+  ids: readonly string[],
+  { space, queue }: Source,
+  room: number,
+  now: number,
+  taken: ClaimedJob[],
+): void {
+  const lease = { workerId: call.workerId, token: call.token, leaseMs: call.leaseMs }
+  const named = [...new Set(ids)]
+    .map((id) => find(turn, id))
+    .filter((found): found is Placed => found?.job.space === space && found.job.queue === queue)
+    .filter(({ job }) => claimable(job, now))
+  for (const placed of named.slice(0, room)) {
+    const leased = claimed(placed.job, lease, now)
+    releaseKey(turn, placed.q, placed.job, 'claim')
+    replace(turn, placed, leased)
+    taken.push(claimedPart(leased))
+  }
+}

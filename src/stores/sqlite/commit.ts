@@ -1,0 +1,199 @@
+import { messageOf, StoreError } from '../../core/errors.ts'
+import type { Runtime } from '../../runtime.ts'
+import { closedError, HandleInUse, isFatal, storeError, troubleOf } from './errors.ts'
+import type { Handle } from './handle.ts'
+import type { Turn } from './turn.ts'
+
+/** A call that waits for its transaction. */
+interface Task {
+  readonly weight: number
+  readonly since: number
+  readonly work: (turn: Turn) => unknown
+  readonly resolve: (value: unknown) => void
+  readonly reject: (error: unknown) => void
+}
+
+export interface CommitterOptions {
+  readonly db: Handle
+  readonly runtime: Runtime
+  /** How long a call waits for other writers. */
+  readonly busyTimeoutMs: number
+  readonly beginTurn: () => Turn
+  readonly endTurn: (turn: Turn, how: 'commit' | 'rollback') => void
+}
+
+/** A transaction takes in calls up to so many jobs, so that the event loop is not kept for long. */
+const MOST_JOBS = 2_000
+
+// Pauses between tries for the write lock, spread so that waiting processes do not try in step.
+const PAUSE_MS = 4
+
+/**
+ * Group commit: calls that come while the last transaction is on its way share the next one, so that they pay
+ * for one sync of the disk together. Each is answered after the commit. A call that throws is taken out and
+ * the others are run again without it.
+ *
+ * SQLite waits for a lock by blocking the thread, which would stop heartbeats. So it waits only for moments,
+ * and between the tries the event loop runs.
+ */
+export class Committer {
+  readonly #options: CommitterOptions
+  #waiting: Task[] = []
+  #scheduled = false
+  #failure: StoreError | null = null
+  #closed = false
+
+  constructor(options: CommitterOptions) {
+    this.#options = options
+  }
+
+  /** Runs `work` in a transaction with others. `weight` is about how many jobs it touches. */
+  submit<T>(weight: number, work: (turn: Turn) => T): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      if (this.#closed) return reject(closedError())
+      if (this.#failure) return reject(this.#failure)
+      this.#waiting.push({
+        weight,
+        since: this.#options.runtime.mono(),
+        work,
+        resolve: resolve as (value: unknown) => void,
+        reject,
+      })
+      this.#schedule()
+    })
+  }
+
+  /** Tries once more to write what waits, then refuses everything. */
+  close(): void {
+    if (this.#closed) return
+    while (this.#waiting.length > 0 && this.#runGroup());
+    this.#closed = true
+    for (const task of this.#waiting) task.reject(closedError())
+    this.#waiting = []
+  }
+
+  #schedule(pauseMs = 0): void {
+    if (this.#scheduled || this.#closed) return
+    this.#scheduled = true
+    const run = (): void => {
+      this.#scheduled = false
+      if (this.#closed || this.#waiting.length === 0) return
+      const done = this.#runGroup()
+      if (this.#waiting.length > 0)
+        this.#schedule(done ? 0 : PAUSE_MS * (0.5 + this.#options.runtime.random()))
+    }
+    if (pauseMs > 0) this.#options.runtime.timer(pauseMs, run)
+    else this.#options.runtime.defer(run)
+  }
+
+  /** Runs the first calls that wait. False if the database was busy and they wait on. */
+  #runGroup(): boolean {
+    const group: Task[] = []
+    let weight = 0
+    for (const task of this.#waiting) {
+      if (group.length > 0 && weight + task.weight > MOST_JOBS) break
+      group.push(task)
+      weight += task.weight
+    }
+    return this.#transact(group)
+  }
+
+  #transact(group: readonly Task[]): boolean {
+    const { db, endTurn, beginTurn } = this.#options
+    if (!this.#begin(group.length)) return false
+    this.#waiting.splice(0, group.length)
+
+    const turn = beginTurn()
+    const values: unknown[] = []
+    try {
+      for (const task of group) values.push(task.work(turn))
+      turn.finish()
+    } catch (thrown) {
+      this.#rollback(turn)
+      if (group.length > 1 && !isFatal(troubleOf(thrown))) this.#apart(group)
+      else for (const task of group) task.reject(storeError(thrown))
+      return true
+    }
+
+    try {
+      db.exec('COMMIT')
+    } catch (thrown) {
+      this.#commitFailed(turn, group, thrown)
+      return true
+    }
+    endTurn(turn, 'commit')
+    group.forEach((task, i) => {
+      task.resolve(values[i])
+    })
+    return true
+  }
+
+  /** Opens a transaction, or rejects the calls that have waited too long for it. */
+  #begin(size: number): boolean {
+    const { db, runtime, busyTimeoutMs } = this.#options
+    let thrown: unknown
+    try {
+      if (!db.busy) {
+        db.exec('BEGIN IMMEDIATE')
+        return true
+      }
+      thrown = new HandleInUse(busyTimeoutMs)
+    } catch (error) {
+      thrown = error
+    }
+    if (troubleOf(thrown) !== 'busy') {
+      for (const task of this.#waiting.splice(0, size)) task.reject(storeError(thrown))
+      return false
+    }
+    const now = runtime.mono()
+    const overdue = this.#waiting.filter((task) => now - task.since >= busyTimeoutMs)
+    if (overdue.length > 0) {
+      this.#waiting = this.#waiting.filter((task) => now - task.since < busyTimeoutMs)
+      for (const task of overdue) task.reject(storeError(thrown, { busyTimeoutMs }))
+    }
+    return false
+  }
+
+  /** One of the calls threw: each gets a transaction of its own, so that it harms nobody else. */
+  #apart(group: readonly Task[]): void {
+    this.#waiting.unshift(...group)
+    for (const task of group) {
+      // Whoever cannot begin now waits in line and is tried with the others later.
+      if (this.#waiting[0] !== task || !this.#transact([task])) break
+    }
+  }
+
+  #rollback(turn: Turn): void {
+    this.#options.endTurn(turn, 'rollback')
+    try {
+      // Some errors end the transaction by themselves.
+      if (this.#options.db.busy) this.#options.db.exec('ROLLBACK')
+    } catch {
+      // It is over either way, and the first error is the one to report.
+    }
+  }
+
+  #commitFailed(turn: Turn, group: readonly Task[], thrown: unknown): void {
+    const trouble = troubleOf(thrown)
+    this.#rollback(turn)
+    if (trouble === 'full' || trouble === 'busy') {
+      for (const task of group) task.reject(storeError(thrown))
+      return
+    }
+    // After a failed sync nobody knows what is on the disk, and a second sync would claim success for what the
+    // first has lost. So nothing more is written through this connection.
+    this.#failure = new StoreError(
+      'STORE_UNAVAILABLE',
+      'The disk failed while a transaction was committed, so this store has stopped. Check the disk and the ' +
+        'database ("PRAGMA integrity_check"), then start the process again.',
+      { cause: thrown },
+    )
+    const unknown = new StoreError(
+      'STORE_UNKNOWN',
+      `The commit failed (${messageOf(thrown)}): the call may have been written or not.`,
+      { cause: thrown },
+    )
+    for (const task of group) task.reject(unknown)
+    for (const task of this.#waiting.splice(0)) task.reject(this.#failure)
+  }
+}

@@ -1,0 +1,158 @@
+import { resolve } from 'node:path'
+import { sleep } from '../../runtime.ts'
+import { Committer } from './commit.ts'
+import { closedError, HandleInUse, storeError, troubleOf } from './errors.ts'
+import type { Handle } from './handle.ts'
+import { HeldJobs } from './held.ts'
+import { connect, fileOf, type Opened } from './open.ts'
+import type { ResolvedOptions } from './options.ts'
+import { QueueIds } from './queues.ts'
+import { isMigrated, migrate } from './schema.ts'
+import { Turn } from './turn.ts'
+
+// How long to wait before a lock is tried again that another connection holds.
+const RETRY_MS = 5
+
+interface Ready extends Opened {
+  readonly committer: Committer
+}
+
+/** The connection of a store: opened when first needed, with all writes going through the committer. */
+export class Database {
+  readonly options: ResolvedOptions
+  /** The database's file; null when it is in memory. */
+  readonly path: string | null
+  readonly #queues = new QueueIds()
+  readonly #held = new HeldJobs()
+  #connecting: Promise<Opened> | null = null
+  #opening: Promise<Ready> | null = null
+  #ready: Ready | null = null
+  #closed = false
+
+  constructor(options: ResolvedOptions) {
+    this.options = options
+    const { client, file } = options
+    if (client !== null) this.path = fileOf(client)
+    else this.path = file === ':memory:' ? null : resolve(file)
+  }
+
+  /** Opens and migrates, once. A failure is not kept: the next call tries anew. */
+  open(): Promise<Ready> {
+    if (this.#closed) return Promise.reject(closedError())
+    this.#opening ??= this.#open().catch((error: unknown) => {
+      this.#opening = null
+      throw error
+    })
+    return this.#opening
+  }
+
+  /** Brings the tables up to date. Returns what it had to do. */
+  async migrate(): Promise<string[]> {
+    const { db } = await this.#connect()
+    // Most processes find nothing to do, and need not wait for a writer to find that out.
+    if (isMigrated(db)) return []
+    return this.#patiently(db, () => {
+      db.exec('BEGIN IMMEDIATE')
+      try {
+        const applied = migrate(db, this.options.runtime.now())
+        db.exec('COMMIT')
+        return applied
+      } catch (error) {
+        if (db.busy) db.exec('ROLLBACK')
+        throw error
+      }
+    })
+  }
+
+  /** The file with all links resolved, once it is open; null in memory. */
+  file(): string | null {
+    return this.#ready ? fileOf(this.#ready.db.client) : null
+  }
+
+  /** Runs `work` in a transaction, together with others. `weight` is about how many jobs it touches. */
+  async write<T>(weight: number, work: (turn: Turn) => T): Promise<T> {
+    const { committer } = this.#ready ?? (await this.open())
+    return committer.submit(weight, work)
+  }
+
+  /** Runs `work` on one state of the database. It must not write. */
+  async read<T>(work: (turn: Turn) => T): Promise<T> {
+    const { db } = this.#ready ?? (await this.open())
+    return this.#patiently(db, () => {
+      db.exec('BEGIN')
+      try {
+        return work(this.#turn(db))
+      } finally {
+        db.exec('COMMIT')
+      }
+    })
+  }
+
+  close(): void {
+    if (this.#closed) return
+    this.#ready?.committer.close()
+    this.#closed = true
+    if (this.options.client === null) this.#ready?.db.client.close()
+    this.#ready = null
+  }
+
+  async #open(): Promise<Ready> {
+    await this.migrate()
+    const opened = await this.#connect()
+    const { runtime, busyTimeoutMs } = this.options
+    const committer = new Committer({
+      db: opened.db,
+      runtime,
+      busyTimeoutMs,
+      beginTurn: () => this.#turn(opened.db),
+      endTurn: (_turn, how) => this.#endTurn(how),
+    })
+    this.#ready = { ...opened, committer }
+    // It may have been closed while it was being opened.
+    if (this.#closed) {
+      if (this.options.client === null) opened.db.client.close()
+      this.#ready = null
+      throw closedError()
+    }
+    return this.#ready
+  }
+
+  #connect(): Promise<Opened> {
+    this.#connecting ??= connect(this.options, (db, work) => this.#patiently(db, work)).catch(
+      (error: unknown) => {
+        this.#connecting = null
+        throw error
+      },
+    )
+    return this.#connecting
+  }
+
+  #turn(db: Handle): Turn {
+    return new Turn(db, this.options.runtime.now(), this.#queues, this.#held)
+  }
+
+  #endTurn(how: 'commit' | 'rollback'): void {
+    if (how === 'commit') this.#held.commit()
+    else {
+      this.#held.rollback()
+      this.#queues.forget()
+    }
+  }
+
+  /** Does `work`, again and again while somebody else has the lock, for as long as a call may wait. */
+  async #patiently<T>(db: Handle, work: () => T): Promise<T> {
+    const { runtime, busyTimeoutMs } = this.options
+    const until = runtime.mono() + busyTimeoutMs
+    for (;;) {
+      try {
+        if (this.#closed) throw closedError()
+        if (db.busy) throw new HandleInUse(busyTimeoutMs)
+        return work()
+      } catch (thrown) {
+        if (troubleOf(thrown) !== 'busy' || runtime.mono() >= until)
+          throw storeError(thrown, { busyTimeoutMs })
+      }
+      await sleep(runtime, RETRY_MS)
+    }
+  }
+}

@@ -1,0 +1,58 @@
+import {
+  inTransaction,
+  prepare,
+  type Row,
+  type SqliteClient,
+  type SqlValue,
+  type Statement,
+} from './client.ts'
+
+const DEFAULT_PREFIX = 'skep_'
+
+/**
+ * A connection with its compiled statements. Statements are written with the default table names beside the
+ * code that uses them; a store with another prefix has it put in here, when they are compiled.
+ */
+export class Handle {
+  readonly client: SqliteClient
+  readonly #prefix: string
+  readonly #statements = new Map<string, Statement>()
+
+  constructor(client: SqliteClient, prefix: string) {
+    this.client = client
+    this.#prefix = prefix
+  }
+
+  /** Whether a transaction is open on it, ours or the user's. */
+  get busy(): boolean {
+    return inTransaction(this.client)
+  }
+
+  exec(sql: string): void {
+    this.client.exec(this.#named(sql))
+  }
+
+  run(sql: string, ...values: readonly SqlValue[]): number {
+    return this.#statement(sql).run(...values)
+  }
+
+  get(sql: string, ...values: readonly SqlValue[]): Row | undefined {
+    return this.#statement(sql).get(...values)
+  }
+
+  all(sql: string, ...values: readonly SqlValue[]): readonly Row[] {
+    return this.#statement(sql).all(...values)
+  }
+
+  #statement(sql: string): Statement {
+    const known = this.#statements.get(sql)
+    if (known) return known
+    const statement = prepare(this.client, this.#named(sql))
+    this.#statements.set(sql, statement)
+    return statement
+  }
+
+  #named(sql: string): string {
+    return this.#prefix === DEFAULT_PREFIX ? sql : sql.replaceAll(DEFAULT_PREFIX, this.#prefix)
+  }
+}

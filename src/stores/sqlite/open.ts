@@ -1,0 +1,127 @@
+import { existsSync, realpathSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { SkepError } from '../../core/errors.ts'
+import type { Durability } from '../../store.ts'
+import { prepare, type SqliteClient } from './client.ts'
+import { Handle } from './handle.ts'
+import { openClient } from './load.ts'
+import type { ResolvedOptions } from './options.ts'
+
+// SQLite blocks the thread while it waits for a lock. The rest of busyTimeoutMs is waited for without blocking.
+const NATIVE_BUSY_MS = 20
+
+/** Versions before this one can lose a commit when two processes restart the log at the same moment. */
+const SAFE_VERSION = [3, 51, 3] as const
+
+export interface Opened {
+  readonly db: Handle
+  readonly durability: Durability
+}
+
+/** Repeats what somebody else's lock prevents. */
+export type Patiently = <T>(db: Handle, work: () => T) => Promise<T>
+
+/** Opens the file, or looks at the handle given, and finds out what a commit is worth there. */
+export async function connect(options: ResolvedOptions, patiently: Patiently): Promise<Opened> {
+  const client = options.client ?? (await openFile(options.file))
+  const db = new Handle(client, options.tablePrefix)
+  try {
+    if (options.client === null) await patiently(db, () => tune(db, options))
+    return { db, durability: await patiently(db, () => durabilityOf(db, fileOf(client), options)) }
+  } catch (error) {
+    if (options.client === null) client.close()
+    throw error
+  }
+}
+
+async function openFile(file: string): Promise<SqliteClient> {
+  if (file !== ':memory:' && !existsSync(dirname(resolve(file)))) {
+    throw new SkepError(
+      'CONFIG_INVALID',
+      `The folder of the database "${resolve(file)}" does not exist. Make it first, or correct the option file.`,
+      { facts: { file: resolve(file) } },
+    )
+  }
+  try {
+    return await openClient(file, NATIVE_BUSY_MS)
+  } catch (cause) {
+    if (cause instanceof SkepError) throw cause
+    throw new SkepError(
+      'CONFIG_INVALID',
+      `The database "${resolve(file)}" could not be opened. Check that it is a SQLite file this process may write.`,
+      { cause, facts: { file: resolve(file) } },
+    )
+  }
+}
+
+function tune(db: Handle, { file, synchronous }: ResolvedOptions): void {
+  db.exec(`PRAGMA busy_timeout = ${NATIVE_BUSY_MS}`)
+  if (file !== ':memory:') {
+    const [mode] = db.get('PRAGMA journal_mode = WAL') ?? []
+    if (mode !== 'wal') {
+      throw new SkepError(
+        'STORE_UNSAFE',
+        `The write-ahead log cannot be used for "${resolve(file)}" (its mode stays "${String(mode)}"), which is so on network ` +
+          'file systems. Put the database on a local disk.',
+        { facts: { file: resolve(file), mode } },
+      )
+    }
+  }
+  db.exec(`
+    PRAGMA synchronous = ${synchronous.toUpperCase()};
+    PRAGMA cache_size = -65536;
+    PRAGMA temp_store = MEMORY;
+    PRAGMA wal_autocheckpoint = 4000;
+    PRAGMA journal_size_limit = 67108864;`)
+}
+
+/** The file of an open database, with all links resolved; null when it is in memory. */
+export function fileOf(client: SqliteClient): string | null {
+  const list = prepare(client, 'PRAGMA database_list').all()
+  const file = list.find(([, name]) => name === 'main')?.[2]
+  return typeof file === 'string' && file !== '' ? realpathSync(file) : null
+}
+
+const SYNC_NAMES = ['off', 'normal', 'full', 'extra'] as const
+
+function durabilityOf(db: Handle, path: string | null, options: ResolvedOptions): Durability {
+  const warnings: string[] = []
+  const [version] = db.get('select sqlite_version()') as [string]
+  if (isOlder(version)) {
+    warnings.push(
+      `SQLite ${version} can lose a commit when several processes use one file. Update the client to one with ` +
+        `${SAFE_VERSION.join('.')} or newer.`,
+    )
+  }
+  if (path === null) {
+    return { level: 'memory', detail: `SQLite ${version} in memory: jobs end with the process.`, warnings }
+  }
+
+  const mode = (db.get('PRAGMA journal_mode') as [string])[0]
+  const sync = SYNC_NAMES[(db.get('PRAGMA synchronous') as [number])[0]] ?? 'off'
+  const detail = `SQLite ${version}, journal_mode ${mode}, synchronous ${sync}, "${path}".`
+  if (mode !== 'wal') {
+    warnings.push(`journal_mode is ${mode}. Set it to WAL: it is faster, and readers do not block writers.`)
+  }
+  const keeps = mode !== 'off' && mode !== 'memory'
+  if (keeps && (sync === 'full' || sync === 'extra')) return { level: 'disk', detail, warnings }
+  if (keeps && sync === 'normal' && mode === 'wal' && options.synchronous === 'normal') {
+    return { level: 'process', detail, warnings }
+  }
+  throw new SkepError(
+    'STORE_UNSAFE',
+    `The SQLite handle would lose jobs (journal_mode ${mode}, synchronous ${sync}). Run "PRAGMA journal_mode = WAL" and ` +
+      '"PRAGMA synchronous = FULL" on it. To accept that a power cut loses the last commits, use NORMAL and say ' +
+      "synchronous: 'normal' to the store.",
+    { facts: { mode, synchronous: sync } },
+  )
+}
+
+function isOlder(version: string): boolean {
+  const parts = version.split('.').map(Number)
+  for (const [i, least] of SAFE_VERSION.entries()) {
+    const part = parts[i] ?? 0
+    if (part !== least) return part < least
+  }
+  return false
+}

@@ -1,0 +1,230 @@
+import { type FinalState, isFinal, JOB_STATES, type Job, rankOf, type UniqueScope } from '../../core/job.ts'
+import type { Row } from './client.ts'
+import { STATE_NUMBER, type Turn } from './turn.ts'
+
+/** A job together with where it is kept: `n` is its number in jobs, or in the archive once it is finished. */
+export interface Placed {
+  readonly job: Job
+  readonly q: number
+  readonly n: number
+}
+
+/** What jobs and archive have in common, in the order in which it is read and written. */
+const COMMON = [
+  'id',
+  'q',
+  'due_at',
+  'enqueued_at',
+  'payload',
+  'priority',
+  'headers',
+  'overrides',
+  'generation',
+  'starts',
+  'errors',
+  'timeouts',
+  'lost',
+  'snoozes',
+  'unique_key',
+  'unique_scope',
+  'token',
+  'worker',
+  'started_at',
+  'result',
+  'failure',
+] as const
+
+const columns = (alias: string): string => COMMON.map((name) => `${alias}.${name}`).join(', ')
+const marks = (count: number): string => Array(count).fill('?').join(', ')
+
+/** For a hot job `j` with its lease `l`, if it has one. Ends with what tells the state. */
+export const HOT_COLUMNS: string = `j.n, ${columns('j')}, l.token, l.worker, l.started_at, l.until, l.cancel_reason,
+  exists (select 1 from skep_waiting w where w.q = j.q and w.state = 0 and w.place = j.due_at and w.id = j.id)`
+export const ARCHIVE_COLUMNS: string = `z.a, ${columns('z')}, z.state, z.finished_at, z.expires_at, z.cancel_reason`
+
+const FIND_HOT = `select ${HOT_COLUMNS} from skep_jobs j left join skep_leases l on l.n = j.n where j.id = ?`
+const FIND_ARCHIVED = `select ${ARCHIVE_COLUMNS} from skep_archive z where z.id = ?`
+const PUT_HOT = `insert or replace into skep_jobs (n, ${COMMON.join(', ')}) values (${marks(COMMON.length + 1)})`
+const PUT_ARCHIVED = `insert into skep_archive (${COMMON.join(', ')}, state, finished_at, expires_at, cancel_reason)
+  values (${marks(COMMON.length + 4)})`
+
+type Reader = Pick<Turn, 'db' | 'queues'>
+
+export function find(turn: Reader, id: string): Placed | undefined {
+  const hot = turn.db.get(FIND_HOT, id)
+  if (hot) return hotJob(turn, hot)
+  const archived = turn.db.get(FIND_ARCHIVED, id)
+  return archived && archivedJob(turn, archived)
+}
+
+/** Reads a row of {@link HOT_COLUMNS}. */
+export function hotJob(turn: Reader, row: Row): Placed {
+  const [token, worker, startedAt, until, cancelReason, delayed] = row.slice(COMMON.length + 1)
+  const placed = common(turn, row)
+  if (token === null) {
+    return { ...placed, job: { ...placed.job, state: delayed === 1 ? 'delayed' : 'ready' } }
+  }
+  return {
+    ...placed,
+    job: {
+      ...placed.job,
+      state: 'running',
+      starts: placed.job.starts + 1,
+      token: token as string,
+      worker: worker as string,
+      startedAt: startedAt as number,
+      leaseUntil: until as number,
+      cancelReason: cancelReason as string | null,
+    },
+  }
+}
+
+/** Reads a row of {@link ARCHIVE_COLUMNS}. */
+export function archivedJob(turn: Reader, row: Row): Placed {
+  const [state, finishedAt, expiresAt, cancelReason] = row.slice(COMMON.length + 1)
+  const placed = common(turn, row)
+  return {
+    ...placed,
+    job: {
+      ...placed.job,
+      state: JOB_STATES[state as number] as FinalState,
+      finishedAt: finishedAt as number,
+      expiresAt: expiresAt as number,
+      cancelReason: cancelReason as string | null,
+    },
+  }
+}
+
+function common(turn: Reader, row: Row): Placed {
+  const q = row[2] as number
+  const { space, queue } = turn.queues.name(turn.db, q)
+  const job: Job = {
+    id: row[1] as string,
+    space,
+    queue,
+    state: 'ready',
+    dueAt: row[3] as number,
+    enqueuedAt: row[4] as number,
+    payload: row[5] as string,
+    priority: row[6] as number,
+    headers: row[7] as string | null,
+    overrides: row[8] as string | null,
+    generation: row[9] as number,
+    starts: row[10] as number,
+    errors: row[11] as number,
+    timeouts: row[12] as number,
+    lost: row[13] as number,
+    snoozes: row[14] as number,
+    uniqueKey: row[15] as string | null,
+    uniqueScope: row[16] as UniqueScope | null,
+    token: row[17] as string | null,
+    worker: row[18] as string | null,
+    startedAt: row[19] as number | null,
+    result: row[20] as string | null,
+    failure: row[21] as string | null,
+    finishedAt: null,
+    expiresAt: null,
+    leaseUntil: null,
+    cancelReason: null,
+  }
+  return { job, q, n: row[0] as number }
+}
+
+/** Puts a job in the place of what it was before: nothing, or the same job in another state. Null takes it away. */
+export function replace(turn: Turn, before: Placed | null, job: Job | null): void {
+  if (before) leave(turn, before)
+  const wasHot = before !== null && !isFinal(before.job.state)
+  if (job === null || isFinal(job.state)) {
+    if (wasHot) turn.db.run('delete from skep_jobs where n = ?', before.n)
+    if (job) enterArchive(turn, job, before ? before.q : turn.queues.make(turn.db, job.space, job.queue))
+  } else {
+    const q = before ? before.q : turn.queues.make(turn.db, job.space, job.queue)
+    enterHot(turn, job, q, wasHot ? before.n : turn.numbers(1))
+  }
+}
+
+function leave(turn: Turn, { job, q, n }: Placed): void {
+  turn.count(q, job.state, -1)
+  if (isFinal(job.state)) turn.db.run('delete from skep_archive where a = ?', n)
+  else if (job.state === 'running') turn.db.run('delete from skep_leases where n = ?', n)
+  else {
+    turn.db.run(
+      'delete from skep_waiting where q = ? and state = ? and place = ? and id = ?',
+      q,
+      STATE_NUMBER[job.state],
+      placeOf(job),
+      job.id,
+    )
+  }
+}
+
+function enterHot(turn: Turn, job: Job, q: number, n: number): void {
+  turn.count(q, job.state, 1)
+  if (job.state === 'running') {
+    // The row in jobs stays as it was while the job waited: a claim does not rewrite payloads.
+    turn.db.run(
+      `insert into skep_leases (n, q, token, worker, started_at, until, cancel_reason) values (${marks(7)})`,
+      n,
+      q,
+      job.token,
+      job.worker,
+      job.startedAt,
+      job.leaseUntil,
+      job.cancelReason,
+    )
+    return
+  }
+  turn.db.run(PUT_HOT, n, ...commonValues(job, q))
+  turn.db.run(
+    `insert into skep_waiting (q, state, place, id, n) values (${marks(5)})`,
+    q,
+    STATE_NUMBER[job.state],
+    placeOf(job),
+    job.id,
+    n,
+  )
+}
+
+function enterArchive(turn: Turn, job: Job, q: number): void {
+  turn.count(q, job.state, 1)
+  turn.archived()
+  turn.db.run(
+    PUT_ARCHIVED,
+    ...commonValues(job, q),
+    STATE_NUMBER[job.state],
+    job.finishedAt,
+    job.expiresAt,
+    job.cancelReason,
+  )
+}
+
+/** Where a waiting job stands in line. */
+function placeOf(job: Job): number {
+  return job.state === 'ready' ? rankOf(job.dueAt, job.priority) : job.dueAt
+}
+
+function commonValues(job: Job, q: number): (string | number | null)[] {
+  return [
+    job.id,
+    q,
+    job.dueAt,
+    job.enqueuedAt,
+    job.payload,
+    job.priority,
+    job.headers,
+    job.overrides,
+    job.generation,
+    job.starts,
+    job.errors,
+    job.timeouts,
+    job.lost,
+    job.snoozes,
+    job.uniqueKey,
+    job.uniqueScope,
+    job.token,
+    job.worker,
+    job.startedAt,
+    job.result,
+    job.failure,
+  ]
+}

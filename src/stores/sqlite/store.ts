@@ -1,0 +1,135 @@
+import type { Notifier } from '../../notifier.ts'
+import type { Runtime } from '../../runtime.ts'
+import type {
+  ChangeCall,
+  ClaimCall,
+  Durability,
+  ExpiredCall,
+  ExtendCall,
+  GetCall,
+  InsertCall,
+  ListCall,
+  SettleCall,
+  Store,
+} from '../../store.ts'
+import { change } from './change.ts'
+import { claim } from './claim.ts'
+import { counts } from './counts.ts'
+import { Database } from './database.ts'
+import { expired } from './expired.ts'
+import { extend } from './extend.ts'
+import { insert } from './insert.ts'
+import { list } from './list.ts'
+import { resolveOptions, type SqliteStoreOptions } from './options.ts'
+import { prune } from './prune.ts'
+import { find } from './record.ts'
+import { settle } from './settle.ts'
+import { transaction } from './transaction.ts'
+import type { Turn } from './turn.ts'
+import { attend, depart, workers } from './workers.ts'
+
+/** Makes the notifier that fits: `folder` is where processes on one file can leave hints, null in memory. */
+export type MakeNotifier = (options: {
+  readonly runtime: Runtime
+  readonly folder: string | null
+}) => Notifier
+
+/** A store in one SQLite file, for the processes of one machine. */
+export function makeSqliteStore(options: SqliteStoreOptions, makeNotifier: MakeNotifier): Store {
+  const resolved = resolveOptions(options)
+  const { runtime } = resolved
+  const database = new Database(resolved)
+  const at = (turn: Turn, call: { readonly now?: number }): number => call.now ?? turn.now
+  let notifier: Notifier | undefined
+
+  return {
+    capabilities: { transactions: true, processes: database.path !== null, liveness: true },
+
+    async ready(): Promise<Durability> {
+      return (await database.open()).durability
+    },
+
+    async migrate() {
+      return { applied: await database.migrate() }
+    },
+
+    async insert(call: InsertCall) {
+      return database.write(call.jobs.length, (turn) => ({
+        results: insert(turn, call.jobs, call.again ?? false, at(turn, call)),
+      }))
+    },
+
+    async claim(call: ClaimCall) {
+      return database.write(call.limit, (turn) => claim(turn, call, at(turn, call)))
+    },
+
+    async extend(call: ExtendCall) {
+      return database.write(call.leases.length, (turn) => extend(turn, call, at(turn, call)))
+    },
+
+    async settle(call: SettleCall) {
+      const weight = call.settlements.length + (call.claim?.limit ?? 0)
+      return database.write(weight, (turn) => settle(turn, call, at(turn, call)))
+    },
+
+    async change(call: ChangeCall) {
+      const weight = 'ids' in call.target ? call.target.ids.length : call.target.limit
+      return database.write(weight, (turn) => change(turn, call, at(turn, call)))
+    },
+
+    async expired(call: ExpiredCall) {
+      return database.read((turn) => expired(turn, call, at(turn, call)))
+    },
+
+    async get({ space, ids }: GetCall) {
+      return database.read((turn) => ({
+        jobs: ids.map((id) => {
+          const job = find(turn, id)?.job
+          return job?.space === space ? job : null
+        }),
+      }))
+    },
+
+    async list(call: ListCall) {
+      return database.read((turn) => list(turn, call))
+    },
+
+    async counts(call) {
+      return database.read((turn) => counts(turn, call))
+    },
+
+    async prune(call) {
+      return database.write(call.limit, (turn) => prune(turn, call.limit, at(turn, call)))
+    },
+
+    async attend(call) {
+      return database.write(1, (turn) => {
+        attend(turn, call.worker, at(turn, call))
+      })
+    },
+
+    async depart({ workerId }) {
+      return database.write(1, (turn) => {
+        depart(turn, workerId)
+      })
+    },
+
+    async workers(call) {
+      return database.read((turn) => workers(turn, call.space))
+    },
+
+    within(tx: unknown) {
+      return transaction(database, tx)
+    },
+
+    notifier() {
+      notifier ??= makeNotifier({ runtime, folder: database.path === null ? null : `${database.path}-hints` })
+      return notifier
+    },
+
+    async close() {
+      database.close()
+      await notifier?.close()
+    },
+  }
+}

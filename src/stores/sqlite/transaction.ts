@@ -1,0 +1,87 @@
+import { SkepError } from '../../core/errors.ts'
+import type { InsertCall, InsertReply, SettleCall, SettleReply, StoreInTransaction } from '../../store.ts'
+import { inTransaction, isClient, type SqliteClient } from './client.ts'
+import type { Database } from './database.ts'
+import { storeError } from './errors.ts'
+import { Handle } from './handle.ts'
+import { HeldJobs } from './held.ts'
+import { insert } from './insert.ts'
+import { fileOf } from './open.ts'
+import { QueueIds } from './queues.ts'
+import { settle } from './settle.ts'
+import { Turn } from './turn.ts'
+
+const handles = new WeakMap<SqliteClient, Map<string, Handle>>()
+
+/** The store's operations inside a transaction that its user began, on any connection to the same file. */
+export function transaction(database: Database, tx: unknown): StoreInTransaction {
+  const client = clientOf(tx)
+  if (!client) {
+    throw new SkepError(
+      'TX_UNSUPPORTED',
+      'This is no SQLite transaction. Pass the open database handle (node:sqlite, @photostructure/sqlite, ' +
+        "better-sqlite3) on which you ran BEGIN, or Drizzle's tx over one.",
+    )
+  }
+
+  // Each call looks again: the handle outlives its transactions.
+  const run = <T>(call: { readonly now?: number }, work: (turn: Turn, now: number) => T): T => {
+    assertSame(database, client)
+    if (!inTransaction(client)) {
+      throw new SkepError(
+        'TX_UNSUPPORTED',
+        'No transaction is open on this SQLite handle. Run BEGIN first, and COMMIT after the last call.',
+      )
+    }
+    const db = handleOf(client, database.options.tablePrefix)
+    // Nothing is remembered beyond the call: the transaction may yet be rolled back.
+    const turn = new Turn(db, database.options.runtime.now(), new QueueIds(), new HeldJobs())
+    db.exec('SAVEPOINT skep_call')
+    try {
+      const reply = work(turn, call.now ?? turn.now)
+      turn.finish()
+      db.exec('RELEASE skep_call')
+      return reply
+    } catch (thrown) {
+      if (inTransaction(client)) db.exec('ROLLBACK TO skep_call; RELEASE skep_call')
+      throw storeError(thrown)
+    }
+  }
+
+  return {
+    async insert(call: InsertCall): Promise<InsertReply> {
+      await database.open()
+      return run(call, (turn, now) => ({ results: insert(turn, call.jobs, call.again ?? false, now) }))
+    },
+    async settle(call: SettleCall): Promise<SettleReply> {
+      await database.open()
+      return run(call, (turn, now) => settle(turn, call, now))
+    },
+  }
+}
+
+/** The handle itself, or the one inside a Drizzle transaction. */
+function clientOf(tx: unknown): SqliteClient | undefined {
+  if (isClient(tx)) return tx
+  const inside = (tx as { session?: { client?: unknown } } | null | undefined)?.session?.client
+  return isClient(inside) ? inside : undefined
+}
+
+function assertSame(database: Database, client: SqliteClient): void {
+  if (client === database.options.client) return
+  const file = fileOf(client)
+  if (file !== null && file === database.file()) return
+  throw new SkepError(
+    'TX_UNSUPPORTED',
+    'This transaction is on another database than the store. Open the same file, or give the store the same handle.',
+    { facts: { file } },
+  )
+}
+
+function handleOf(client: SqliteClient, prefix: string): Handle {
+  const known = handles.get(client) ?? new Map<string, Handle>()
+  handles.set(client, known)
+  const handle = known.get(prefix) ?? new Handle(client, prefix)
+  known.set(prefix, handle)
+  return handle
+}

@@ -1,0 +1,84 @@
+import { JOB_STATES, type JobState } from '../../core/job.ts'
+import { Discarded } from './discarded.ts'
+import type { Handle } from './handle.ts'
+import type { HeldJobs } from './held.ts'
+import type { QueueIds } from './queues.ts'
+
+/** The number of each state in the tables: its place in the list of states. */
+export const STATE_NUMBER: Readonly<Record<JobState, number>> = Object.freeze(
+  Object.fromEntries(JOB_STATES.map((state, number) => [state, number])),
+) as Record<JobState, number>
+
+const COUNTED = JOB_STATES.map((state, i) => `${state} = ${state} + ?${i + 2}`).join(', ')
+const ADD_COUNTS = `update skep_queues set ${COUNTED} where q = ?1`
+
+/**
+ * One transaction's worth of work on one connection. It gathers what all calls of the transaction have in
+ * common, so that it is written once: counts, discarded ids, and the next free number.
+ */
+export class Turn {
+  readonly db: Handle
+  readonly now: number
+  readonly queues: QueueIds
+  readonly held: HeldJobs
+  readonly discarded: Discarded
+  readonly #counts = new Map<number, number[]>()
+  #next = 0
+  #newestArchived: string | null | undefined
+
+  constructor(db: Handle, now: number, queues: QueueIds, held: HeldJobs) {
+    this.db = db
+    this.now = now
+    this.queues = queues
+    this.held = held
+    this.discarded = new Discarded(db)
+  }
+
+  /** Adds to how many jobs a queue has in a state. */
+  count(q: number, state: JobState | number, by: number): void {
+    let counts = this.#counts.get(q)
+    if (!counts) {
+      counts = JOB_STATES.map(() => 0)
+      this.#counts.set(q, counts)
+    }
+    const at = typeof state === 'number' ? state : STATE_NUMBER[state]
+    counts[at] = (counts[at] as number) + by
+  }
+
+  /** Takes `count` numbers for new rows of jobs and returns the first. Only one transaction writes at a time. */
+  numbers(count: number): number {
+    if (this.#next === 0) {
+      const [last] = this.db.get('select max(n) from skep_jobs') ?? []
+      this.#next = ((last as number | null) ?? 0) + 1
+    }
+    const first = this.#next
+    this.#next += count
+    return first
+  }
+
+  /**
+   * The greatest id among the archived. Ids grow with time, so a new job's id is nearly always greater and
+   * need not be looked for there.
+   */
+  get newestArchived(): string {
+    if (this.#newestArchived === undefined) {
+      const [newest] = this.db.get('select max(id) from skep_archive') ?? []
+      this.#newestArchived = newest as string | null
+    }
+    return this.#newestArchived ?? ''
+  }
+
+  /** Something was put in the archive. */
+  archived(): void {
+    this.#newestArchived = undefined
+  }
+
+  /** Writes what was gathered. The last thing before the commit. */
+  finish(): void {
+    for (const [q, counts] of this.#counts) {
+      if (counts.some((by) => by !== 0)) this.db.run(ADD_COUNTS, q, ...counts)
+    }
+    this.#counts.clear()
+    this.discarded.write()
+  }
+}
