@@ -9,6 +9,8 @@ export { generateCommands } from './oracle/generate.ts'
 export interface OracleOptions {
   /** Gives a fresh, empty store that is ready for use. The oracle closes it. */
   readonly open: () => Promise<Store> | Store
+  /** Opens a second handle on the same jobs: then commands go through both in turn. */
+  readonly reopen?: (store: Store) => Promise<Store>
   /** The same seed gives the same commands. */
   readonly seed: number
   /** @default 60 */
@@ -28,14 +30,8 @@ export interface OracleOptions {
  */
 export async function runOracle(options: OracleOptions): Promise<void> {
   const { seed, commands: length = 60, compare = true, shrinkRuns = 300 } = options
-  const fails = async (commands: readonly Command[]): Promise<Mismatch | null> => {
-    const store = await options.open()
-    try {
-      return await runCommands(store, commands, { compare })
-    } finally {
-      await store.close()
-    }
-  }
+  const fails = (commands: readonly Command[]): Promise<Mismatch | null> =>
+    attemptRun(options, commands, compare)
 
   const commands = await generateCommands(seed, length)
   const mismatch = await fails(commands)
@@ -55,16 +51,29 @@ export async function runOracle(options: OracleOptions): Promise<void> {
 
 /** Sends commands that were taken from a failure's message to a store, as a test that the fault stays away. */
 export async function replayCommands(
-  open: OracleOptions['open'],
+  options: Pick<OracleOptions, 'open' | 'reopen' | 'compare'>,
   commands: readonly Command[],
-  compare = true,
 ): Promise<void> {
-  const store = await open()
+  const mismatch = await attemptRun(options, commands, options.compare ?? true)
+  if (mismatch) throw new Error(`Command ${mismatch.step + 1}: ${mismatch.problem}`)
+}
+
+async function attemptRun(
+  { open, reopen }: Pick<OracleOptions, 'open' | 'reopen'>,
+  commands: readonly Command[],
+  compare: boolean,
+): Promise<Mismatch | null> {
+  const first = await open()
   try {
-    const mismatch = await runCommands(store, commands, { compare })
-    if (mismatch) throw new Error(`Command ${mismatch.step + 1}: ${mismatch.problem}`)
+    if (!reopen) return await runCommands([first], commands, { compare })
+    const second = await reopen(first)
+    try {
+      return await runCommands([first, second], commands, { compare })
+    } finally {
+      await second.close()
+    }
   } finally {
-    await store.close()
+    await first.close()
   }
 }
 
@@ -112,7 +121,7 @@ function* smallerForms(command: Command | undefined): Generator<Command> {
     for (const n of command.settlements.keys()) {
       yield { ...command, settlements: command.settlements.toSpliced(n, 1) }
     }
-    if (command.claim) yield { do: 'settle', settlements: command.settlements }
+    if (command.claim) yield { do: 'settle', settlements: command.settlements, by: command.by }
   }
   if (command?.do === 'change' && 'ids' in command.target) {
     for (const n of command.target.ids.keys()) {

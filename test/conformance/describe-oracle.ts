@@ -2,8 +2,7 @@ import fc from 'fast-check'
 import { describe, it } from 'vitest'
 import { type OracleOptions, runOracle } from '../../src/testing.ts'
 
-export interface DescribeOracleOptions {
-  readonly compare?: boolean
+export interface DescribeOracleOptions extends Pick<OracleOptions, 'compare' | 'reopen'> {
   /** How many seeds that are the same in every run. */
   readonly seeds: number
   /** How many seeds that nobody has tried before. @default a tenth */
@@ -15,11 +14,11 @@ export interface DescribeOracleOptions {
 export function describeOracle(
   name: string,
   open: OracleOptions['open'],
-  { compare = true, seeds, freshSeeds = Math.ceil(seeds / 10), commands = 60 }: DescribeOracleOptions,
+  { seeds, freshSeeds = Math.ceil(seeds / 10), commands = 60, ...options }: DescribeOracleOptions,
 ): void {
   const run = (seed: number): Promise<void> => {
     const replay = `SKEP_SEED=${seed} npx vitest run test/conformance/${name}.test.ts -t "random commands"`
-    return runOracle({ open, seed, commands, compare, replay })
+    return runOracle({ open, seed, commands, replay, ...options })
   }
   const only = process.env['SKEP_SEED']
 

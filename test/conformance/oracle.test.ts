@@ -188,6 +188,6 @@ describe('the oracle', () => {
   it('makes commands that can be written down and replayed', async () => {
     const commands = JSON.parse(JSON.stringify(await generateCommands(7, 80))) as never
 
-    await replayCommands(() => memoryStore(), commands)
+    await replayCommands({ open: () => memoryStore() }, commands)
   })
 })

@@ -15,7 +15,12 @@ import type {
  * One step of a random history: plain data that holds everything a call needs. It refers to no earlier reply,
  * so any step can be left out of a history and the rest still makes sense.
  */
-export type Command =
+export type Command = Step & {
+  /** The handle through which it is sent, when there are two. */
+  readonly by: 0 | 1
+}
+
+export type Step =
   | { readonly do: 'pass'; readonly ms: number }
   | ({ readonly do: 'insert' } & Omit<InsertCall, 'now'>)
   | ({ readonly do: 'claim' } & Omit<ClaimCall, 'now'>)
@@ -76,8 +81,8 @@ export async function send(store: Store, command: Command, now: number): Promise
   }
 }
 
-function strip<T extends { readonly do: string }>(command: T): Omit<T, 'do'> {
-  const { do: _, ...call } = command
+function strip<T extends Command>(command: T): Omit<T, 'do' | 'by'> {
+  const { do: _, by: __, ...call } = command
   return call
 }
 

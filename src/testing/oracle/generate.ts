@@ -5,7 +5,7 @@ import type { ClaimCall, Selection, Settlement, SettleReply, Source } from '../.
 import { memoryStore } from '../../stores/memory/store.ts'
 import { type Random, seededRandom } from '../random.ts'
 import { idOf, tokenOf } from '../store/samples.ts'
-import { type Command, send } from './commands.ts'
+import { type Command, type Step, send } from './commands.ts'
 
 export const SPACES = ['acme', 'globex'] as const
 export const QUEUES = ['mail', 'report'] as const
@@ -41,8 +41,9 @@ export async function generateCommands(seed: number, length: number): Promise<Co
 
   while (commands.length < length) {
     const present = await jobsOf(model, memory)
-    const command = draw({ random, memory, present, now, fresh, token })
-    if (command === null) continue
+    const step = draw({ random, memory, present, now, fresh, token })
+    if (step === null) continue
+    const command: Command = { ...step, by: random.chance(0.5) ? 1 : 0 }
     commands.push(command)
     if (command.do === 'pass') now += command.ms
     const replies = await send(model, command, now)
@@ -86,7 +87,7 @@ interface Draw {
   readonly token: () => string
 }
 
-function draw(it: Draw): Command | null {
+function draw(it: Draw): Step | null {
   const { random, present } = it
   const kind = random.pick(WEIGHTED)
   switch (kind) {
@@ -126,7 +127,7 @@ const WEIGHTED = [
 ]
 const WORKERS = ['worker-a', 'worker-b', 'worker-c'] as const
 
-function drawInsert(it: Draw): Command {
+function drawInsert(it: Draw): Step {
   const { random, memory, present } = it
   const jobs = Array.from({ length: random.int(1, 4) }, () => drawJob(it))
   // Jobs that are there already, and lately discarded ones in a call that is said to be a repetition.
@@ -215,10 +216,19 @@ function drawVerdict(random: Random): Verdict {
   }
 }
 
-function drawSettle(it: Draw): Command | null {
+function drawSettle(it: Draw): Step | null {
   const { random, memory, present } = it
   const live = present.filter(({ state }) => state === 'running')
   const settlements: Settlement[] = []
+  // Many alike are what a busy worker sends, so stores treat them in a way of their own.
+  if (random.chance(0.3) && live.length > 0) {
+    const { token } = random.pick(live)
+    const alike = drawVerdict(random)
+    for (const job of live.filter((other) => other.token === token)) {
+      const result = alike.to === 'done' ? random.pick([null, '1.0', '"é"', job.payload]) : null
+      settlements.push({ id: job.id, token: token as string, verdict: { ...alike, result } })
+    }
+  }
   for (const { id, token } of sampleOf(random, live, 4)) {
     const enqueue = random.chance(0.3) ? { enqueue: [drawJob(it)] } : {}
     const early = random.chance(0.1) ? { onlyIfExpired: true } : {}
@@ -243,7 +253,7 @@ function drawSettle(it: Draw): Command | null {
 
 const ACTIONS = ['cancel', 'cancel', 'bury', 'redrive', 'redrive', 'promote', 'miss', 'remove'] as const
 
-function drawChange(it: Draw): Command {
+function drawChange(it: Draw): Step {
   const { random, memory, present } = it
   const action = random.pick(ACTIONS)
   const rest = {

@@ -17,11 +17,11 @@ export interface Mismatch {
 const AUDIT_EVERY = 12
 
 /**
- * Sends the commands to the store and, unless it is its own model, to a memory store, and compares every reply
- * and every job after every command. Returns the first mismatch, or null.
+ * Sends the commands to the store, through one or two handles, and, unless it is its own model, to a memory
+ * store, and compares every reply and every job after every command. Returns the first mismatch, or null.
  */
 export async function runCommands(
-  store: Store,
+  handles: readonly [Store, ...Store[]],
   commands: readonly Command[],
   options: { readonly compare: boolean },
 ): Promise<Mismatch | null> {
@@ -34,8 +34,9 @@ export async function runCommands(
   for (const [step, command] of commands.entries()) {
     if (command.do === 'pass') now += command.ms
     try {
+      const store = handles[command.by] ?? handles[0]
       const replies = await send(store, command, now)
-      const after = await snapshot(store, ids)
+      const after = await snapshot(handles[0], ids)
       if (model) {
         const expected = await send(model, command, now)
         const modelled = await snapshot(model, ids)
