@@ -71,7 +71,7 @@ export function nextTo(block: Block): Block | undefined {
 export function programOf(block: Block): string {
   const program = block.page.lines.map(() => '')
   if (!block.lines.some((line) => /^(import|export) /.test(line))) {
-    program[block.line] = '{'
+    program[block.line] = ';{'
     program[block.line + block.lines.length + 1] = '}\nexport {}'
     const given = block.page.lines.indexOf('<!-- given')
     const end = block.page.lines.indexOf('-->', given)
