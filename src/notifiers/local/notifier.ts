@@ -1,42 +1,93 @@
-import type { Hint, HintListener, Notifier, Subscription } from '../../notifier.ts'
+import { messageOf } from '../../core/errors.ts'
+import type { Hint, HintListener, Notifier, NotifierHealth, Subscription } from '../../notifier.ts'
 import type { Runtime } from '../../runtime.ts'
+import { Bus } from './bus.ts'
+import { Mailbox } from './mailbox.ts'
+import { Peers } from './peers.ts'
 
 export interface LocalNotifierOptions {
   readonly runtime: Runtime
-  /** Where processes on one machine leave hints for each other; without it hints stay in the process. */
+  /** Where the processes of one machine leave hints for each other; without it hints stay in the process. */
   readonly folder?: string | null
 }
 
-/** Carries hints inside the process, and with a folder between the processes of one machine. */
-export function localNotifier({ runtime }: LocalNotifierOptions): Notifier {
-  const listeners = new Set<HintListener>()
-  let pending: Hint[] = []
-  let closed = false
+/** How often a process shows that it lives and looks after the folder. */
+const REFRESH_MS = 10_000
 
-  const deliver = (): void => {
-    const hints = pending
-    pending = []
-    for (const listener of listeners) listener(hints)
-  }
+/** Carries hints inside the process and, with a folder, between the processes of one machine. */
+export function localNotifier({ runtime, folder }: LocalNotifierOptions): Notifier {
+  const bus = new Bus(runtime)
+  const outside = folder ? openOutside(runtime, folder, bus) : null
+  let closed = false
 
   return {
     publish(hints: readonly Hint[]): void {
       if (closed || hints.length === 0) return
-      if (pending.length === 0) runtime.defer(deliver)
-      pending.push(...hints)
+      bus.tell(hints)
+      outside?.send(hints)
     },
+
     subscribe(listener: HintListener): Subscription {
-      const mine: HintListener = (hints) => listener(hints)
-      listeners.add(mine)
-      runtime.defer(() => {
-        if (listeners.has(mine)) mine([{ kind: 'sync' }])
-      })
-      return { end: () => void listeners.delete(mine) }
+      if (closed) return { end: () => {} }
+      return bus.add(listener, () => outside?.listen())
     },
-    health: () => ({ status: closed ? 'down' : 'up', detail: 'inside this process' }),
-    async close() {
+
+    health(): NotifierHealth {
+      if (closed) return { status: 'down', detail: 'closed' }
+      return outside?.health() ?? { status: 'up', detail: 'inside this process' }
+    },
+
+    async close(): Promise<void> {
+      if (closed) return
       closed = true
-      listeners.clear()
+      outside?.close()
+      bus.close()
+    },
+  }
+}
+
+interface Outside {
+  send(hints: readonly Hint[]): void
+  /** Begins to hear the other processes. */
+  listen(): void
+  health(): NotifierHealth
+  close(): void
+}
+
+function openOutside(runtime: Runtime, folder: string, bus: Bus): Outside {
+  const mailbox = new Mailbox(folder, runtime)
+  const peers = new Peers({ folder, runtime, own: mailbox.name, onHints: (hints) => bus.tell(hints) })
+  let stop: (() => void) | null = null
+  let closed = false
+
+  const refresh = (): void => {
+    if (closed) return
+    const now = mailbox.refresh()
+    if (now !== null) peers.refresh(now)
+    stop = runtime.timer(REFRESH_MS, refresh, { background: true })
+  }
+
+  return {
+    send(hints) {
+      mailbox.send(hints)
+      if (stop === null) stop = runtime.timer(REFRESH_MS, refresh, { background: true })
+    },
+    listen() {
+      peers.open()
+      if (stop === null) refresh()
+    },
+    health() {
+      if (mailbox.failure) {
+        return { status: 'down', detail: `hints stay in this process: ${messageOf(mailbox.failure)}` }
+      }
+      const how = peers.isWatching ? 'watched' : 'looked through'
+      return { status: 'up', detail: `between processes through "${folder}", ${how}` }
+    },
+    close() {
+      closed = true
+      stop?.()
+      mailbox.close()
+      peers.close()
     },
   }
 }

@@ -1,0 +1,155 @@
+import {
+  closeSync,
+  type FSWatcher,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readSync,
+  statSync,
+  unlinkSync,
+  watch,
+} from 'node:fs'
+import { join } from 'node:path'
+import type { Hint } from '../../notifier.ts'
+import type { Runtime } from '../../runtime.ts'
+import { decodeLetters, MAILBOX_BYTES } from './letter.ts'
+
+/** How often the folder is looked through where it cannot be watched. */
+const POLL_MS = 25
+/** A mailbox that nobody has touched for this long belongs to nobody. */
+const STALE_MS = 60_000
+
+const SUFFIX = '.hints'
+
+export interface PeersOptions {
+  readonly folder: string
+  readonly runtime: Runtime
+  /** The name of this process's own mailbox, which is not read. */
+  readonly own: string
+  readonly onHints: (hints: readonly Hint[]) => void
+}
+
+/** The mailboxes of the other processes: watched, or looked through again and again where that cannot be. */
+export class Peers {
+  readonly #options: PeersOptions
+  /** The last letter read from each. */
+  readonly #read = new Map<string, number>()
+  readonly #buffer = Buffer.allocUnsafe(MAILBOX_BYTES)
+  #watcher: FSWatcher | null = null
+  #stopPolling: (() => void) | null = null
+  #open = false
+
+  constructor(options: PeersOptions) {
+    this.#options = options
+  }
+
+  get isWatching(): boolean {
+    return this.#watcher !== null
+  }
+
+  /** Begins to listen. What was told before is not heard: a new subscriber looks at everything anyway. */
+  open(): void {
+    if (this.#open) return
+    this.#open = true
+    this.#watch()
+    this.#scan('skip')
+  }
+
+  close(): void {
+    this.#open = false
+    this.#unwatch()
+    this.#stopPolling?.()
+    this.#stopPolling = null
+  }
+
+  /** Looks after the watch and clears away mailboxes nobody uses. `now` is the time of the folder's own clock. */
+  refresh(now: number): void {
+    if (!this.#open) return
+    if (!this.#watcher) {
+      this.#watch()
+      if (this.#watcher) this.#stopPolling?.()
+    }
+    this.#scan('read')
+    for (const name of this.#names()) {
+      const path = join(this.#options.folder, name)
+      try {
+        if (now - statSync(path).mtimeMs > STALE_MS) unlinkSync(path)
+      } catch {
+        // Somebody else was faster.
+      }
+    }
+  }
+
+  #watch(): void {
+    const { folder, runtime } = this.#options
+    try {
+      mkdirSync(folder, { recursive: true })
+      // Not persistent: waiting for hints is no reason for a process to stay.
+      this.#watcher = watch(folder, { persistent: false }, (_event, name) => {
+        if (name === null) this.#scan('read')
+        else if (name.endsWith(SUFFIX)) this.#take(name, 'read')
+      })
+      this.#watcher.on('error', () => {
+        this.#unwatch()
+        if (this.#open) this.#poll()
+      })
+    } catch {
+      this.#unwatch()
+      runtime.defer(() => this.#poll())
+    }
+  }
+
+  #unwatch(): void {
+    this.#watcher?.close()
+    this.#watcher = null
+  }
+
+  #poll(): void {
+    if (!this.#open || this.#watcher) return
+    this.#scan('read')
+    this.#stopPolling = this.#options.runtime.timer(POLL_MS, () => this.#poll(), { background: true })
+  }
+
+  #scan(how: 'read' | 'skip'): void {
+    for (const name of this.#names()) this.#take(name, how)
+  }
+
+  #names(): string[] {
+    try {
+      const names = readdirSync(this.#options.folder).filter((name) => name.endsWith(SUFFIX))
+      for (const known of this.#read.keys()) if (!names.includes(known)) this.#read.delete(known)
+      return names
+    } catch {
+      return []
+    }
+  }
+
+  #take(name: string, how: 'read' | 'skip'): void {
+    if (name === this.#options.own || !this.#open) return
+    const letters = this.#letters(name)
+    const last = letters?.at(-1)
+    if (!letters || !last) {
+      // Read while it was written: the end of that write is an event of its own.
+      return
+    }
+    const seen = this.#read.get(name) ?? (how === 'skip' ? last.number : 0)
+    this.#read.set(name, last.number)
+    const fresh = letters.filter(({ number }) => number > seen)
+    if (fresh.length === 0) return
+    const missed = (fresh[0]?.number as number) > seen + 1
+    this.#options.onHints(missed ? [{ kind: 'sync' }] : fresh.flatMap(({ hints }) => hints))
+  }
+
+  #letters(name: string): ReturnType<typeof decodeLetters> {
+    let file: number | undefined
+    try {
+      file = openSync(join(this.#options.folder, name), 'r')
+      const length = readSync(file, this.#buffer, 0, MAILBOX_BYTES, 0)
+      return decodeLetters(this.#buffer.subarray(0, length))
+    } catch {
+      return null
+    } finally {
+      if (file !== undefined) closeSync(file)
+    }
+  }
+}
