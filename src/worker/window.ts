@@ -125,7 +125,10 @@ export class Window {
       const line = this.#order[(this.#turn + i) % this.#order.length] as Line
       if (!line.hot) continue
       const { spec } = line
-      const free = Math.max(0, Math.min(slots, spec.concurrency - line.running))
+      // Slots that come free go to what is buffered, so a queue with nothing there may hold one too: beside a
+      // busy queue whose buffer never runs empty it would otherwise wait for ever.
+      const next = line.buffered === 0 && this.#buffered > 0 ? 1 : 0
+      const free = Math.max(0, Math.min(Math.max(slots, next), spec.concurrency - line.running))
       const ahead = line.ahead(Math.min(this.#concurrency, spec.concurrency))
       const limit = free * spec.batch + ahead - line.buffered
       // Topping up a buffer that is still half full would make many small claims of one large one.
@@ -149,7 +152,7 @@ export class Window {
     return { sources, limit: most }
   }
 
-  /** After a claim that was as full as it could be, or failed: the same lines may have more. */
+  /** After a claim that failed, or gave these sources all they asked for: they may have more. */
   reheat(sources: readonly Source[]): void {
     for (const { space, queue, hintedRank } of sources) this.heat({ space, queue }, hintedRank ?? null)
   }

@@ -10,7 +10,7 @@ import { pruneAll } from '../maintenance/prune.ts'
 import { Rescuer } from '../maintenance/rescue.ts'
 import { type Hint, type Notifier, type NotifierHealth, type Subscription, workHint } from '../notifier.ts'
 import { type Runtime, sleep } from '../runtime.ts'
-import type { ClaimCall, ClaimReply, SettleResult, Store, WorkerInfo } from '../store.ts'
+import type { ClaimCall, ClaimReply, SettleResult, Source, Store, WorkerInfo } from '../store.ts'
 import { type Loop, type LoopHealth, supervise } from '../supervise.ts'
 import type { WorkerEvents } from './events.ts'
 import { Exchange } from './exchange.ts'
@@ -303,8 +303,8 @@ export class WorkerEngine {
       return
     }
     for (const run of runs) this.#window.add(run)
-    if (reply.jobs.length >= call.limit) this.#window.reheat(call.sources)
-    else if (reply.nextDueAt !== null) this.#wakeIn(reply.nextDueAt - reply.now)
+    this.#window.reheat(unexhausted(call, reply))
+    if (reply.nextDueAt !== null) this.#wakeIn(reply.nextDueAt - reply.now)
   }
 
   /** Looks again when the next delayed job is due: a timer of its own, not a tick. */
@@ -488,6 +488,16 @@ export class WorkerEngine {
       if (run.holds) this.#settle(run, { kind: 'handback', ran: false }, 0)
     }
   }
+}
+
+/** The sources that may have more: all of them if the claim was filled, else those that gave all they were asked for. */
+function unexhausted(call: Omit<ClaimCall, 'now'>, { jobs }: ClaimReply): readonly Source[] {
+  if (jobs.length >= call.limit) return call.sources
+  if (call.sources.length === 1) return []
+  return call.sources.filter(
+    ({ space, queue, limit }) =>
+      jobs.reduce((sum, job) => sum + (job.space === space && job.queue === queue ? 1 : 0), 0) >= limit,
+  )
 }
 
 function rolledBack(): { kind: 'error'; failure: Failure } {
