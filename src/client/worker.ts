@@ -51,9 +51,11 @@ export class Worker {
 
   /**
    * Takes no more jobs, lets running handlers finish (28 s by default), hands the rest back at once. Nothing is
-   * lost and no attempt is used up. When it resolves, this worker holds no job.
+   * lost and no attempt is used up. When it resolves, this worker holds no job. A second call with `drainMs: 0`
+   * ends the wait of the first: the jobs that still run are handed back now.
    */
   stop(options: { readonly drainMs?: number } = {}): Promise<void> {
+    if (this.#stopped !== null && this.#started) void this.#engine.stop(options)
     this.#stopped ??= this.#stop(options)
     return this.#stopped
   }

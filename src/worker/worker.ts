@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import type { Emitter } from '../core/emitter.ts'
 import { messageOf, SkepError } from '../core/errors.ts'
-import { failureOf } from '../core/failure.ts'
+import { failureOf, reasonFailure } from '../core/failure.ts'
 import type { Failure, JobState } from '../core/job.ts'
 import type { Logger } from '../core/logger.ts'
 import { judge, type Outcome, type Verdict } from '../core/policy.ts'
@@ -73,6 +73,8 @@ export class WorkerEngine {
   #storeClock = 0
   #status: 'running' | 'stopping' | 'stopped' = 'running'
   #stopped: Promise<void> | null = null
+  /** Ends the time that running handlers have to finish. */
+  readonly #drained = new AbortController()
   #starting = false
   /** The latest renewal succeeded. */
   #canRenew = true
@@ -204,9 +206,11 @@ export class WorkerEngine {
 
   /**
    * Stops claiming, lets handlers finish for the drain time, hands the rest back at once, and only then lets
-   * go of the leases. After it resolves no handler of this worker holds a job. Stopping twice is one stop.
+   * go of the leases. After it resolves no handler of this worker holds a job. Stopping twice is one stop, and
+   * a second call with `drainMs: 0` ends the wait of the first.
    */
   stop(options: { readonly drainMs?: number } = {}): Promise<void> {
+    if (options.drainMs === 0) this.#drained.abort()
     this.#stopped ??= this.#stop(options.drainMs ?? this.#parts.options.drainMs)
     return this.#stopped
   }
@@ -219,13 +223,12 @@ export class WorkerEngine {
     await this.#poll?.stop()
     this.#handBack(this.#window.takeStale(Infinity))
 
-    const timeUp = new AbortController()
     if (this.#window.busy > 0) {
       const idle = new Promise<void>((resolve) => {
         this.#becameIdle = resolve
       })
-      await Promise.race([idle, sleep(runtime, drainMs, timeUp.signal)])
-      timeUp.abort()
+      await Promise.race([idle, sleep(runtime, drainMs, this.#drained.signal)])
+      this.#drained.abort()
     }
     const left = [...this.#held.values()]
     for (const run of left) run.abort(new StopSignal('stop', 'The worker stops.'))
@@ -330,7 +333,8 @@ export class WorkerEngine {
     // A handler that answers at once ends its run inside this very loop, which then goes on by itself.
     if (this.#status !== 'running' || this.#starting) return
     this.#starting = true
-    for (let runs = this.#window.take(); runs !== null; runs = this.#window.take()) {
+    const mayStart = (run: Run): boolean => this.#mayStart(run)
+    for (let runs = this.#window.take(mayStart); runs !== null; runs = this.#window.take(mayStart)) {
       if (runs.length > 1 || (runs[0] as Run).spec.batch > 1) {
         const batch = { left: runs.length }
         for (const run of runs) run.batch = batch
@@ -339,6 +343,13 @@ export class WorkerEngine {
       this.#executor.start(runs)
     }
     this.#starting = false
+  }
+
+  /** A claim may be answered late, and a process may stand still: what is perhaps not ours any more goes back unrun. */
+  #mayStart(run: Run): boolean {
+    if (this.#keeper.isSafe(run)) return true
+    this.#handBack([run])
+    return false
   }
 
   // ── ending runs ────────────────────────────────────────────────────────────────────────────────
@@ -402,7 +413,7 @@ export class WorkerEngine {
       notifier.publish([
         workHint({ ...job, dueAt: verdict.keepPlace ? job.dueAt : storeNow + verdict.delayMs }),
       ])
-    } else if (verdict.keepMs !== null) {
+    } else if (verdict.keepMs !== null || result.state === 'cancelled') {
       notifier.publish([{ kind: 'settled', space: job.space, queue: job.queue }])
     }
     result.inserted?.forEach((inserted, index) => {
@@ -431,13 +442,14 @@ export class WorkerEngine {
       case 'bury':
         this.#failed('error', { job, failure: outcome.failure, state, durationMs })
         return
-      case 'snooze':
-        events.emit('snoozed', { job, delayMs: outcome.delayMs })
-        return
       case 'cancel':
         events.emit('cancelled', { job, failure: outcome.failure })
         return
+      case 'snooze':
       case 'handback':
+        // It would have waited, had nobody cancelled it meanwhile.
+        if (state === 'cancelled') events.emit('cancelled', { job, failure: reasonFailure('cancel', 'Cancelled.') })
+        else if (outcome.kind === 'snooze') events.emit('snoozed', { job, delayMs: outcome.delayMs })
     }
   }
 
@@ -454,7 +466,7 @@ export class WorkerEngine {
 
   #cancel(run: Run, reason: string): void {
     // A job that has not begun goes back, and the store ends it as cancelled because somebody asked for that.
-    if (run.stage === 'buffered') return
+    if (this.#window.remove(run)) return this.#handBack([run])
     this.#executor.stop(run, new StopSignal('cancel', reason))
   }
 
@@ -472,8 +484,8 @@ export class WorkerEngine {
     run.holds = !refused
     if (run.stage === 'running') {
       this.#executor.stop(run, new StopSignal('lost', 'The lease was lost: it could not be renewed in time.'))
-    } else if (run.stage === 'buffered' && refused) {
-      this.#held.delete(run.job.id)
+    } else if (refused && this.#window.remove(run)) {
+      this.#handBack([run])
     }
   }
 
