@@ -50,9 +50,14 @@ export class LeaseKeeper {
 
   /** Reports leases that could not be renewed and run out within the margin. Needs no store. */
   checkDeadlines(): void {
-    const { runtime, leaseMs, held, onLost } = this.#options
-    const margin = Math.min(1_000, leaseMs / 10)
-    const now = runtime.mono()
-    for (const run of held()) if (run.holds && run.leaseUntil - margin <= now) onLost(run, false)
+    for (const run of this.#options.held()) {
+      if (run.holds && !this.isSafe(run)) this.#options.onLost(run, false)
+    }
+  }
+
+  /** Whether the lease surely holds now and for a moment longer. */
+  isSafe(run: Run): boolean {
+    const { runtime, leaseMs } = this.#options
+    return run.holds && run.leaseUntil - Math.min(1_000, leaseMs / 10) > runtime.mono()
   }
 }

@@ -49,6 +49,12 @@ class Line {
     return run
   }
 
+  remove(run: Run): boolean {
+    const at = this.#buffer.indexOf(run, this.#head)
+    if (at >= 0) this.#buffer.splice(at, 1)
+    return at >= 0
+  }
+
   ended(durationMs: number): void {
     this.meanMs = this.meanMs === null ? durationMs : this.meanMs + (durationMs - this.meanMs) / 8
   }
@@ -162,15 +168,29 @@ export class Window {
     this.#buffered++
   }
 
-  /** The runs to start next: one, or a batch of one queue; null when nothing waits or no slot is free. */
-  take(): Run[] | null {
+  /** Takes out a run that waits. False if it does not wait here. */
+  remove(run: Run): boolean {
+    const found = (this.#lines.get(keyOf(run.spec)) as Line).remove(run)
+    if (found) this.#buffered--
+    return found
+  }
+
+  /**
+   * The runs to start next: one, or a batch of one queue; null when nothing waits or no slot is free. Those that
+   * may not start any more are passed over, and theirs is no slot.
+   */
+  take(mayStart: (run: Run) => boolean): Run[] | null {
     if (this.#buffered === 0 || this.#busy >= this.#concurrency) return null
     for (let i = 0; i < this.#order.length; i++) {
       const line = this.#order[(this.#turn + i) % this.#order.length] as Line
       if (line.buffered === 0 || line.running >= line.spec.concurrency) continue
       const runs: Run[] = []
-      while (runs.length < line.spec.batch && line.buffered > 0) runs.push(line.shift() as Run)
-      this.#buffered -= runs.length
+      while (runs.length < line.spec.batch && line.buffered > 0) {
+        const run = line.shift() as Run
+        this.#buffered--
+        if (mayStart(run)) runs.push(run)
+      }
+      if (runs.length === 0) continue
       line.running++
       this.#busy++
       if (this.#order.length > 1) this.#turn = (this.#turn + i + 1) % this.#order.length

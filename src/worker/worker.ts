@@ -448,7 +448,8 @@ export class WorkerEngine {
       case 'snooze':
       case 'handback':
         // It would have waited, had nobody cancelled it meanwhile.
-        if (state === 'cancelled') events.emit('cancelled', { job, failure: reasonFailure('cancel', 'Cancelled.') })
+        if (state === 'cancelled')
+          events.emit('cancelled', { job, failure: reasonFailure('cancel', 'Cancelled.') })
         else if (outcome.kind === 'snooze') events.emit('snoozed', { job, delayMs: outcome.delayMs })
     }
   }
@@ -466,8 +467,8 @@ export class WorkerEngine {
 
   #cancel(run: Run, reason: string): void {
     // A job that has not begun goes back, and the store ends it as cancelled because somebody asked for that.
-    if (this.#window.remove(run)) return this.#handBack([run])
-    this.#executor.stop(run, new StopSignal('cancel', reason))
+    if (this.#window.remove(run)) this.#handBack([run])
+    else this.#executor.stop(run, new StopSignal('cancel', reason))
   }
 
   #confirmCancel(ids: readonly string[]): void {
