@@ -104,9 +104,13 @@ async function shrink(
       if (shorter.length === 0 || !(await attempt(shorter))) at += size
     }
   }
-  for (let at = best.commands.length - 1; at >= 0 && left > 0; at--) {
-    for (const smaller of smallerForms(best.commands[at])) {
-      await attempt(best.commands.with(at, smaller))
+  for (let at = best.commands.length - 1; at >= 0; at--) {
+    for (let found = true; found && left > 0; ) {
+      found = false
+      for (const smaller of smallerForms(best.commands[at])) {
+        found = await attempt(best.commands.with(at, smaller))
+        if (found) break
+      }
     }
   }
   return best

@@ -1,4 +1,4 @@
-import { JOB_STATES, type Job, type NewJob, type Unique } from '../../core/job.ts'
+import { isFinal, JOB_STATES, type Job, type NewJob, type Unique } from '../../core/job.ts'
 import type { Verdict } from '../../core/policy.ts'
 import { isPossible } from '../../core/transitions.ts'
 import type { ClaimCall, Selection, Settlement, SettleReply, Source } from '../../store.ts'
@@ -19,13 +19,14 @@ interface Memory {
   /** Every lease ever given, the newest last. */
   readonly leases: { readonly id: string; readonly token: string }[]
   readonly settled: { readonly settlement: Settlement; readonly at: number }[]
+  readonly discarded: { readonly id: string; readonly at: number }[]
 }
 
 /** Makes a history of `length` commands. It follows a memory store along, to do what makes sense at each step. */
 export async function generateCommands(seed: number, length: number): Promise<Command[]> {
   const random = seededRandom(seed)
   const model = memoryStore()
-  const memory: Memory = { jobs: new Map(), leases: [], settled: [] }
+  const memory: Memory = { jobs: new Map(), leases: [], settled: [], discarded: [] }
   const commands: Command[] = []
   let now = START
   let tokens = 0
@@ -47,7 +48,7 @@ export async function generateCommands(seed: number, length: number): Promise<Co
     commands.push(command)
     if (command.do === 'pass') now += command.ms
     const replies = await send(model, command, now)
-    remember(memory, command, replies, now)
+    remember(memory, command, replies, present, now)
   }
   return commands
 }
@@ -58,7 +59,13 @@ async function jobsOf(model: ReturnType<typeof memoryStore>, memory: Memory): Pr
   return found.flatMap(({ jobs }) => jobs.filter((job) => job !== null))
 }
 
-function remember(memory: Memory, command: Command, replies: readonly unknown[], now: number): void {
+function remember(
+  memory: Memory,
+  command: Command,
+  replies: readonly unknown[],
+  before: readonly Job[],
+  now: number,
+): void {
   const note = (jobs: readonly NewJob[]): void => {
     for (const job of jobs) if (!memory.jobs.has(job.id)) memory.jobs.set(job.id, job)
   }
@@ -71,7 +78,20 @@ function remember(memory: Memory, command: Command, replies: readonly unknown[],
     note(command.settlements.flatMap(({ enqueue }) => enqueue ?? []))
     const { results, claimed } = replies[0] as SettleReply
     for (const [n, settlement] of command.settlements.entries()) {
-      if (results[n]?.status === 'ok') memory.settled.push({ settlement, at: now })
+      const result = results[n]
+      if (result?.status !== 'ok') continue
+      memory.settled.push({ settlement, at: now })
+      const held = before.some(({ id, state, token }) => {
+        return id === settlement.id && state === 'running' && token === settlement.token
+      })
+      if (
+        held &&
+        isFinal(result.state) &&
+        settlement.verdict.keepMs === null &&
+        result.state !== 'cancelled'
+      ) {
+        memory.discarded.push({ id: settlement.id, at: now })
+      }
     }
     memory.leases.push(...(claimed?.jobs ?? []).map(({ id, token }) => ({ id, token })))
   }
@@ -135,15 +155,9 @@ function drawInsert(it: Draw): Step {
   const known = present.map(({ id }) => memory.jobs.get(id)).filter((job) => job !== undefined)
   if (random.chance(0.3)) jobs.push(...sampleOf(random, known, 2))
   if (again) {
-    const discarded = memory.settled.filter(
-      ({ settlement, at }) =>
-        it.now - at < REPEAT_WITHIN_MS &&
-        settlement.verdict.keepMs === null &&
-        !['ready', 'delayed'].includes(settlement.verdict.to) &&
-        !present.some(({ id }) => id === settlement.id),
-    )
-    for (const { settlement } of sampleOf(random, discarded, 2)) {
-      const job = memory.jobs.get(settlement.id)
+    const lately = memory.discarded.filter(({ at }) => it.now - at < REPEAT_WITHIN_MS)
+    for (const { id } of sampleOf(random, lately, 2)) {
+      const job = memory.jobs.get(id)
       if (job) jobs.push(job)
     }
   }
