@@ -1,4 +1,5 @@
 import { SkepError } from './errors.ts'
+import { show } from './names.ts'
 
 /** A span of time: milliseconds, or a number with a unit: `'250ms'`, `'30s'`, `'5m'`, `'2h'`, `'7d'`, `'2w'`. */
 export type Duration = number | `${number}${'ms' | 's' | 'm' | 'h' | 'd' | 'w'}`
@@ -11,7 +12,7 @@ export function toMs(what: string, duration: Duration): number {
   if (!Number.isFinite(ms) || ms < 0) {
     throw new SkepError(
       'DURATION_INVALID',
-      `${what} is ${JSON.stringify(duration)}, which is not a duration. ` +
+      `${what} is ${show(duration)}, which is not a duration. ` +
         "Use milliseconds, or a number with a unit: '250ms', '30s', '5m', '2h', '7d', '2w'.",
       { facts: { what, duration } },
     )
@@ -19,7 +20,7 @@ export function toMs(what: string, duration: Duration): number {
   return Math.round(ms)
 }
 
-function parse(text: string): number {
-  const match = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)$/.exec(text)
+function parse(text: unknown): number {
+  const match = typeof text !== 'string' ? null : /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)$/.exec(text)
   return match ? Number(match[1]) * UNIT_MS[match[2] as keyof typeof UNIT_MS] : Number.NaN
 }

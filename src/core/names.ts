@@ -76,7 +76,17 @@ export function utf8Bytes(text: string): number {
 
 /** A value as it may be shown in a message: short, on one line, without control characters. */
 export function show(value: unknown): string {
-  const text = typeof value === 'string' ? JSON.stringify(value) : String(value)
-  const clean = text.replace(new RegExp(CONTROL, 'gu'), '?')
-  return clean.length > 80 ? `${clean.slice(0, 77)}...` : clean
+  const clean = textOf(value).replace(new RegExp(CONTROL, 'gu'), '?')
+  if (clean.length <= 80) return clean
+  // Not in the middle of a sign that takes two units.
+  const cut = clean.slice(0, 77)
+  return `${cut.isWellFormed() ? cut : cut.slice(0, -1)}...`
+}
+
+function textOf(value: unknown): string {
+  try {
+    return typeof value === 'string' ? JSON.stringify(value) : String(value)
+  } catch {
+    return `a ${typeof value}` // An object that cannot be turned into text.
+  }
 }
