@@ -81,6 +81,18 @@ export function supervise(
   }
 }
 
+/** Waits until a promise is settled, but not longer than `ms`. Tells whether it was; never rejects. */
+export async function atMost(runtime: Runtime, ms: number, promise: Promise<unknown>): Promise<boolean> {
+  const over = new AbortController()
+  const settled = promise.then(
+    () => true,
+    () => true,
+  )
+  const inTime = await Promise.race([settled, sleep(runtime, ms, over.signal).then(() => false)])
+  over.abort()
+  return inTime
+}
+
 /** How long to wait after `failures` failures in a row: from a tenth of a second to five seconds, jittered. */
 export function retryDelayMs(failures: number, random: number): number {
   return Math.min(5_000, 100 * 2 ** Math.min(failures - 1, 10)) * (0.5 + random)

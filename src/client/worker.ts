@@ -1,7 +1,10 @@
 import { messageOf } from '../core/errors.ts'
-import { sleep } from '../runtime.ts'
-import { retryDelayMs } from '../supervise.ts'
+import { type Runtime, sleep } from '../runtime.ts'
+import { atMost, retryDelayMs } from '../supervise.ts'
 import { WorkerEngine, type WorkerHealth, type WorkerParts } from '../worker/worker.ts'
+
+/** How long a stop waits for a start that is under way. */
+const START_MS = 5_000
 
 /** A running worker. Made by `skep.worker`; it stops when told to, and not before. */
 export class Worker {
@@ -11,8 +14,9 @@ export class Worker {
   readonly #engine: WorkerEngine
   readonly #stopping = new AbortController()
   readonly #onStopped: () => void
+  readonly #runtime: Runtime
   #stopped: Promise<void> | null = null
-  #started = false
+  #stage: 'starting' | 'failing' | 'started' | 'stopped' = 'starting'
 
   constructor(
     parts: WorkerParts & { readonly ready: () => Promise<unknown>; readonly onStopped: () => void },
@@ -20,6 +24,7 @@ export class Worker {
     this.#engine = new WorkerEngine(parts)
     this.id = this.#engine.id
     this.#onStopped = parts.onStopped
+    this.#runtime = parts.runtime
     this.ready = this.#start(parts)
     // Whoever wants to know awaits `ready`; nobody has to.
     this.ready.catch(() => {})
@@ -30,10 +35,12 @@ export class Worker {
     for (let failures = 1; !this.#stopping.signal.aborted; failures++) {
       try {
         await parts.ready()
+        if (this.#stopping.signal.aborted) return
         await this.#engine.start()
-        this.#started = true
+        this.#stage = 'started'
         return
       } catch (error) {
+        this.#stage = 'failing'
         if (isFinal(error)) {
           logger.error(`The worker cannot start: ${messageOf(error)}`)
           throw error
@@ -46,7 +53,9 @@ export class Worker {
 
   /** What it is doing, and whether all of it works. */
   health(): WorkerHealth {
-    return this.#engine.health()
+    const health = this.#engine.health()
+    if (this.#stage === 'failing') return { ...health, status: 'degraded' }
+    return this.#stage === 'stopped' ? { ...health, status: 'stopped' } : health
   }
 
   /**
@@ -55,15 +64,19 @@ export class Worker {
    * ends the wait of the first: the jobs that still run are handed back now.
    */
   stop(options: { readonly drainMs?: number } = {}): Promise<void> {
-    if (this.#stopped !== null && this.#started) void this.#engine.stop(options)
+    if (this.#stopped !== null && this.#stage === 'started') void this.#engine.stop(options)
     this.#stopped ??= this.#stop(options)
     return this.#stopped
   }
 
   async #stop(options: { readonly drainMs?: number }): Promise<void> {
     this.#stopping.abort()
-    await this.ready.catch(() => {})
-    if (this.#started) await this.#engine.stop(options)
+    // A store that does not answer must not keep us for ever. Should the start succeed after that, it is undone.
+    const stopEngine = (): Promise<void> | undefined =>
+      this.#stage === 'started' ? this.#engine.stop(options) : undefined
+    if (await atMost(this.#runtime, START_MS, this.ready)) await stopEngine()
+    else this.ready.then(stopEngine, () => {})
+    this.#stage = 'stopped'
     this.#onStopped()
   }
 

@@ -64,8 +64,10 @@ export class Rescuer {
 
   async #lookAround(): Promise<{ onDuty: boolean; gone: string[] }> {
     const { store, runtime, workerId, graceMs } = this.#options
-    if (!store.capabilities.liveness) return { onDuty: true, gone: [] }
+    // After an outage this also proves that the store answers again.
+    if (!store.capabilities.liveness && !this.#outage) return { onDuty: true, gone: [] }
     const { workers } = await store.workers({})
+    if (!store.capabilities.liveness) return { onDuty: true, gone: [] }
     const now = runtime.mono()
     const goneNow = new Set(workers.filter((worker) => worker.life === 'gone').map((worker) => worker.id))
     for (const id of this.#goneSince.keys()) if (!goneNow.has(id)) this.#goneSince.delete(id)

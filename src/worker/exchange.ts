@@ -38,7 +38,10 @@ export interface ExchangeOptions {
 export class Exchange {
   readonly #options: ExchangeOptions
   #outbox: Parcel[] = []
+  /** Parcels in the call that is under way. */
+  #sent = 0
   #underWay = 0
+  #closed = false
   #scheduled = false
   #failures = 0
   #retryTimer: (() => void) | null = null
@@ -50,7 +53,7 @@ export class Exchange {
 
   /** Outcomes not yet saved. */
   get pending(): number {
-    return this.#outbox.length
+    return this.#outbox.length + this.#sent
   }
 
   /** True while the store does not answer. */
@@ -59,13 +62,22 @@ export class Exchange {
   }
 
   settle(parcel: Parcel): void {
+    if (this.#closed) return
     this.#outbox.push(parcel)
     this.nudge()
   }
 
+  /** Sends nothing more. What is not saved by now never will be: its leases end. */
+  close(): void {
+    this.#closed = true
+    this.#outbox = []
+    this.#retryTimer?.()
+    this.#retryTimer = null
+  }
+
   /** Sends what there is to send at the end of this turn of the event loop, so that what happens in it goes together. */
   nudge(): void {
-    if (this.#scheduled || this.#underWay > 0 || this.#retryTimer) return
+    if (this.#scheduled || this.#underWay > 0 || this.#retryTimer || this.#closed) return
     this.#scheduled = true
     this.#options.runtime.defer(() => {
       this.#scheduled = false
@@ -81,7 +93,7 @@ export class Exchange {
   }
 
   #send(): void {
-    if (this.#underWay > 0 || this.#retryTimer) return
+    if (this.#underWay > 0 || this.#retryTimer || this.#closed) return
     const claim = this.#options.wish()
     const parcels = this.#outbox.splice(0, MOST_AT_ONCE)
     if (parcels.length === 0 && claim === null) {
@@ -89,11 +101,16 @@ export class Exchange {
       return
     }
     this.#underWay++
-    void this.#call(parcels, claim).finally(() => {
-      this.#underWay--
-      this.#options.onTurn()
-      this.nudge()
-    })
+    this.#sent = parcels.length
+    this.#call(parcels, claim)
+      .finally(() => {
+        this.#underWay--
+        this.#sent = 0
+        this.#options.onTurn()
+      })
+      // A fault of our own must not end the exchange, or the process with it.
+      .catch((error: unknown) => this.#options.logger.error(`In a worker: ${messageOf(error)}`))
+      .finally(() => this.nudge())
   }
 
   async #call(parcels: readonly Parcel[], claim: Omit<ClaimCall, 'now'> | null): Promise<void> {
@@ -106,10 +123,11 @@ export class Exchange {
       } else {
         const settlements = parcels.map((parcel) => parcel.settlement)
         const reply = await store.settle(claim ? { settlements, claim } : { settlements })
-        this.#answered(parcels, reply.results)
         claimed = reply.claimed
+        const again = this.#answered(parcels, reply.results)
+        if (again.length > 0) this.#later(again, 'some outcomes got no word.')
       }
-      this.#recovered()
+      if (this.#retryTimer === null) this.#recovered()
     } catch (error) {
       if (claim) this.#options.onClaimFailed(claim, error)
       await this.#failed(parcels, error)
@@ -118,14 +136,15 @@ export class Exchange {
     if (claim && claimed) onClaimed(claim, claimed, sentAt)
   }
 
-  #answered(parcels: readonly Parcel[], results: readonly SettleResult[]): void {
+  /** Passes on what the store said, and returns the parcels about which it said nothing. */
+  #answered(parcels: readonly Parcel[], results: readonly SettleResult[]): Parcel[] {
     const again: Parcel[] = []
     parcels.forEach((parcel, index) => {
       const result = results[index] ?? { status: 'unknown' }
       if (result.status === 'unknown') again.push(parcel)
       else this.#tell(parcel, result)
     })
-    if (again.length > 0) this.#outbox.unshift(...again)
+    return again
   }
 
   async #failed(parcels: readonly Parcel[], error: unknown): Promise<void> {
@@ -134,10 +153,16 @@ export class Exchange {
       await this.#isolate(parcels)
       return
     }
+    this.#later(parcels, messageOf(error))
+  }
+
+  /** Sends these again after a while that grows with every failure. */
+  #later(parcels: readonly Parcel[], reason: string): void {
+    if (this.#closed) return
     const { runtime, logger } = this.#options
     this.#outbox.unshift(...parcels)
     this.#failures++
-    if (this.#failures === 1) logger.warn(`The store does not answer; trying again: ${messageOf(error)}`)
+    if (this.#failures === 1) logger.warn(`The store does not answer; trying again: ${reason}`)
     this.#retryTimer = runtime.timer(retryDelayMs(this.#failures, runtime.random()), () => {
       this.#retryTimer = null
       this.nudge()
@@ -145,10 +170,11 @@ export class Exchange {
   }
 
   async #isolate(parcels: readonly Parcel[]): Promise<void> {
+    const again: Parcel[] = []
     for (const parcel of parcels) {
       try {
         const { results } = await this.#options.store.settle({ settlements: [parcel.settlement] })
-        this.#answered([parcel], results)
+        again.push(...this.#answered([parcel], results))
       } catch (error) {
         if (error instanceof StoreError && !error.transient) {
           this.#options.logger.error(
@@ -156,10 +182,11 @@ export class Exchange {
           )
           this.#tell(parcel, { status: 'refused', reason: 'lost' })
         } else {
-          this.#outbox.push(parcel)
+          again.push(parcel)
         }
       }
     }
+    if (again.length > 0) this.#later(again, 'it failed while outcomes were sent one by one.')
   }
 
   #tell(parcel: Parcel, result: SettleResult): void {

@@ -11,7 +11,7 @@ import { Rescuer } from '../maintenance/rescue.ts'
 import { type Hint, type Notifier, type NotifierHealth, type Subscription, workHint } from '../notifier.ts'
 import { type Runtime, sleep } from '../runtime.ts'
 import type { ClaimCall, ClaimReply, SettleResult, Source, Store, WorkerInfo } from '../store.ts'
-import { type Loop, type LoopHealth, supervise } from '../supervise.ts'
+import { atMost, type Loop, type LoopHealth, supervise } from '../supervise.ts'
 import type { WorkerEvents } from './events.ts'
 import { Exchange } from './exchange.ts'
 import { Executor, StopSignal } from './executor.ts'
@@ -23,6 +23,9 @@ import { Window } from './window.ts'
 
 /** A job that waited this long for a slot here is handed back: somebody else may have one free. */
 const STALE_MS = 1_000
+/** How long a stop waits for outcomes to be saved, and then for the last calls to end. */
+const SAVE_MS = 10_000
+const SIGN_OFF_MS = 5_000
 const POLL_WITH_HINTS_MS = 5_000
 const POLL_WITHOUT_HINTS_MS = 250
 
@@ -230,24 +233,20 @@ export class WorkerEngine {
       await Promise.race([idle, sleep(runtime, drainMs, this.#drained.signal)])
       this.#drained.abort()
     }
-    const left = [...this.#held.values()]
+    const left = [...this.#held.values()].filter((run) => run.stage === 'running')
     for (const run of left) run.abort(new StopSignal('stop', 'The worker stops.'))
     for (const run of left) this.#executor.giveUp(run)
 
     // The leases are kept until every outcome is saved. A store that is away for long must not keep us for ever:
     // what it could not be told runs again when the leases end.
-    const saved = new AbortController()
-    const flushed = this.#exchange.flushed().then(() => true)
-    const ok = await Promise.race([flushed, sleep(runtime, 10_000, saved.signal).then(() => false)])
-    saved.abort()
-    if (!ok)
+    if (!(await atMost(runtime, SAVE_MS, this.#exchange.flushed())))
       logger.warn(`The worker stops with ${this.#exchange.pending} outcomes unsaved; those jobs run again.`)
-    await Promise.all(this.#loops.map((loop) => loop.stop()))
-    try {
-      await store.depart({ workerId: this.id })
-    } catch (error) {
-      logger.warn(`The worker could not sign off: ${messageOf(error)}`)
-    }
+    this.#exchange.close()
+    const signedOff = Promise.all(this.#loops.map((loop) => loop.stop()))
+      .then(() => store.depart({ workerId: this.id }))
+      .catch((error: unknown) => logger.warn(`The worker could not sign off: ${messageOf(error)}`))
+    if (!(await atMost(runtime, SIGN_OFF_MS, signedOff)))
+      logger.warn('The worker stops without having signed off: the store does not answer.')
     this.#status = 'stopped'
   }
 
@@ -356,13 +355,15 @@ export class WorkerEngine {
 
   #over(run: Run, outcome: Outcome | null): void {
     const { runtime, logger } = this.#parts
-    if (this.#held.get(run.job.id) === run) this.#held.delete(run.job.id)
     const durationMs = runtime.mono() - run.since
     if (run.batch === null || --run.batch.left === 0) this.#window.free(run.spec, durationMs)
 
-    if (outcome === null)
+    if (outcome === null) {
+      this.#release(run)
       logger.warn(`The lease on job "${run.job.id}" was lost, so its outcome is not saved.`)
-    else this.#settle(run, outcome, durationMs)
+    } else {
+      this.#settle(run, outcome, durationMs)
+    }
     if (this.#window.busy === 0) this.#becameIdle?.()
     this.#startWaiting()
     this.#exchange.nudge()
@@ -382,8 +383,16 @@ export class WorkerEngine {
         : { id, token, verdict }
     this.#exchange.settle({
       settlement,
-      onResult: (result) => this.#settled(run, judged, verdict, durationMs, result),
+      onResult: (result) => {
+        this.#release(run)
+        this.#settled(run, judged, verdict, durationMs, result)
+      },
     })
+  }
+
+  // The lease is kept until the outcome is saved, however long that takes: nobody else shall run the job meanwhile.
+  #release(run: Run): void {
+    if (this.#held.get(run.job.id) === run) this.#held.delete(run.job.id)
   }
 
   #settled(run: Run, outcome: Outcome, verdict: Verdict, durationMs: number, result: SettleResult): void {
@@ -496,9 +505,9 @@ export class WorkerEngine {
 
   #handBack(runs: readonly Run[]): void {
     for (const run of runs) {
-      this.#held.delete(run.job.id)
       run.stage = 'over'
       if (run.holds) this.#settle(run, { kind: 'handback', ran: false }, 0)
+      else this.#release(run)
     }
   }
 }
