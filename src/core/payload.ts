@@ -33,7 +33,9 @@ export function decodeJson(what: string, text: string): unknown {
   }
 }
 
-function inspect(what: string, value: unknown, seen: { keys: number }, depth: number, path: string): void {
+function inspect(what: string, given: unknown, seen: { keys: number }, depth: number, path: string): void {
+  // As JSON.stringify does, toJSON is asked once: what it gives is not asked again.
+  const value = hasToJson(given) ? given.toJSON() : given
   switch (typeof value) {
     case 'string':
       if (value.includes('\0') || !value.isWellFormed()) {
@@ -59,10 +61,6 @@ function inspect(what: string, value: unknown, seen: { keys: number }, depth: nu
   if (value === null) return
 
   const object = value as Record<string, unknown>
-  if (typeof object['toJSON'] === 'function') {
-    inspect(what, (object as { toJSON(): unknown }).toJSON(), seen, depth, path)
-    return
-  }
   if (depth > LIMITS.payloadDepth) {
     refuse('PAYLOAD_TOO_DEEP', what, path, `is nested deeper than ${LIMITS.payloadDepth} levels. Flatten it`)
   }
@@ -108,6 +106,14 @@ function inspect(what: string, value: unknown, seen: { keys: number }, depth: nu
       'has "constructor.prototype", which can poison objects. Rename it',
     )
   }
+}
+
+function hasToJson(value: unknown): value is { toJSON(): unknown } {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    typeof (value as { toJSON?: unknown }).toJSON === 'function'
+  )
 }
 
 function isObjectWith(value: unknown, key: string): boolean {
