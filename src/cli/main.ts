@@ -1,2 +1,33 @@
 #!/usr/bin/env node
-export {}
+import { benchCommand } from './commands/bench.ts'
+import { deadCommand } from './commands/dead.ts'
+import { devCommand } from './commands/dev.ts'
+import { doctorCommand } from './commands/doctor.ts'
+import { enqueueCommand } from './commands/enqueue.ts'
+import { jobsCommand } from './commands/jobs.ts'
+import { migrateCommand } from './commands/migrate.ts'
+import { queuesCommand } from './commands/queues.ts'
+import { workerCommand } from './commands/worker.ts'
+import { quietExperiments } from './experiments.ts'
+import { flushed } from './output.ts'
+import { runProgram } from './program.ts'
+import { whenOutputCloses } from './stopping.ts'
+
+const commands = [
+  devCommand,
+  workerCommand,
+  enqueueCommand,
+  queuesCommand,
+  jobsCommand,
+  deadCommand,
+  migrateCommand,
+  doctorCommand,
+  benchCommand,
+]
+
+quietExperiments()
+whenOutputCloses()
+const code = await runProgram(process.argv.slice(2), commands, { env: process.env, cwd: process.cwd() })
+await flushed()
+// A user's config may have opened things that nobody closes. The command is over, so they are too.
+process.exit(code)

@@ -1,0 +1,120 @@
+import type { ChangeSummary, JobState, Skep } from '../index.ts'
+import type { Call } from './command.ts'
+import { confirm } from './confirm.ts'
+import { EXIT, usage } from './exit.ts'
+import { count, many } from './numbers.ts'
+import { using } from './open.ts'
+import {
+  type Action,
+  assertMeant,
+  queuesOf,
+  readSelection,
+  SELECTION_FLAGS,
+  type Selection,
+  type Tally,
+  tally,
+  targetIn,
+} from './selection.ts'
+
+const DONE: Readonly<Record<Action, string>> = {
+  cancel: 'Cancelled',
+  redrive: 'Redrove',
+  promote: 'Promoted',
+  remove: 'Removed',
+  bury: 'Buried',
+}
+
+const REASONS = {
+  unknown: 'there is no such job in this space',
+  state: 'not possible in its present state',
+  unique: 'another job holds its unique key',
+} as const
+
+/** Does one thing to jobs, by their ids or by a filter, and says what became of them. */
+export async function changeJobs(
+  call: Call,
+  action: Action,
+  options: {
+    readonly ids: readonly string[]
+    /** Added to the filters; ids of jobs in other states are refused. */
+    readonly state?: JobState
+  },
+): Promise<number> {
+  const { args, out } = call
+  const ids = [...new Set(options.ids)]
+  const filters = readSelection(args, { maxLimit: 1_000_000_000 })
+  const selection = options.state === undefined ? filters : { ...filters, state: [options.state] }
+  const filter = Object.keys(SELECTION_FLAGS).find((name) => args.typed(name))
+  if (ids.length > 0 && filter !== undefined) {
+    throw usage(`Ids and --${filter} do not go together.`, 'Give ids or a filter.')
+  }
+  if (ids.length === 0) assertMeant(filters, args, action)
+
+  return using(call, { create: false }, async ({ skep }) => {
+    const found: Tally =
+      ids.length > 0 ? { jobs: ids.length, exact: true } : await tally(skep, action, selection)
+    const about = found.exact ? many(found.jobs, 'job') : `more than ${many(found.jobs, 'job')}`
+    if (args.on('dry-run')) {
+      if (out.json) out.object({ action, dryRun: true, jobs: found.jobs, exact: found.exact })
+      else out.data(`Would ${action} ${about}.`)
+      return EXIT.ok
+    }
+    if (ids.length === 0 && found.jobs > 0) await confirm(call, `${title(action)} ${about}?`)
+    const summary =
+      ids.length > 0
+        ? await changeNamed(skep, action, ids, options.state)
+        : await changeSelected(skep, action, selection)
+    return tell(call, action, summary)
+  })
+}
+
+/** `skep dead remove <id>` must not remove a job that waits, so the state is looked at first. */
+async function changeNamed(
+  skep: Skep,
+  action: Action,
+  ids: readonly string[],
+  state: JobState | undefined,
+): Promise<ChangeSummary> {
+  if (state === undefined) return skep[action](ids)
+  const fitting: string[] = []
+  const refused: ChangeSummary['refused'][number][] = []
+  for (const id of ids) {
+    const job = await skep.get(id)
+    if (job?.state === state) fitting.push(id)
+    else refused.push({ id, reason: job === null ? 'unknown' : 'state' })
+  }
+  const summary = await skep[action](fitting)
+  return { ...summary, refused: [...refused, ...summary.refused] }
+}
+
+async function changeSelected(skep: Skep, action: Action, selection: Selection): Promise<ChangeSummary> {
+  let changed = 0
+  let requested = 0
+  const refused: ChangeSummary['refused'][number][] = []
+  for (const queue of await queuesOf(skep, selection)) {
+    const left = (selection.limit ?? Infinity) - changed - requested
+    if (left <= 0) break
+    const part = await skep[action](targetIn(queue, selection, left))
+    changed += part.changed
+    requested += part.requested
+    refused.push(...part.refused)
+  }
+  return { changed, requested, refused }
+}
+
+function tell({ out }: Call, action: Action, summary: ChangeSummary): number {
+  const { changed, requested, refused } = summary
+  if (out.json) out.object({ action, dryRun: false, changed, requested, refused })
+  else {
+    const asked = requested > 0 ? ` ${count(requested)} that run were asked to stop.` : ''
+    out.data(`${DONE[action]} ${many(changed, 'job')}.${asked}`)
+    for (const { id, reason } of refused)
+      out.complain(`${out.paintNote('red', 'refused')} ${id}: ${REASONS[reason]}`)
+  }
+  if (refused.some(({ reason }) => reason === 'unknown')) return EXIT.notFound
+  return refused.length > 0 ? EXIT.conflict : EXIT.ok
+}
+
+function title(action: string): string {
+  return action.charAt(0).toUpperCase() + action.slice(1)
+}

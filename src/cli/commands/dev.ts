@@ -1,0 +1,107 @@
+import { rmSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { type Handler, type Logger, queue } from '../../index.ts'
+import type { Call, Command } from '../command.ts'
+import { demoCaptions, demoHandlers, produce } from '../dev/demo.ts'
+import { runSession } from '../dev/session.ts'
+import { usage } from '../exit.ts'
+import { explain } from '../explain.ts'
+import { type Opened, open } from '../open.ts'
+import { quote } from '../text.ts'
+
+const DEMO_FILE = join('.skep', 'demo.db')
+
+export const devCommand: Command = {
+  name: 'dev',
+  summary: 'Run your handlers and watch the queues live; --demo shows a shop at work',
+  usage: ['dev [entry] [flags]', 'dev --demo'],
+  flags: {
+    demo: { kind: 'switch', help: `A live demonstration in ${DEMO_FILE}` },
+    concurrency: { kind: 'text', value: 'n', help: 'Handlers running at once. Default: the config, else 10' },
+    for: { kind: 'text', value: '30s', help: 'Stop by itself after this long' },
+    plain: { kind: 'switch', help: 'Print lines instead of a picture' },
+  },
+  examples: ['skep dev --demo', 'skep dev', 'skep dev jobs.ts --db postgres://localhost/shop'],
+
+  async run(call) {
+    const [entry, ...rest] = call.args.words
+    if (rest[0] !== undefined) throw usage(`${quote(rest[0])} is one word too many.`, 'skep dev [entry]')
+    // What the library warns of must not be written over the picture, which does not exist yet.
+    const relay: { to: Logger['warn'] } = { to: () => {} }
+    const silent = (): void => {}
+    const logger: Logger = {
+      debug: silent,
+      info: silent,
+      warn: (message) => relay.to(message),
+      error: (message) => relay.to(message),
+    }
+    const concurrency = call.args.whole('concurrency', { min: 1, max: 100_000 })
+    if (call.args.on('demo')) {
+      if (entry !== undefined) throw usage('--demo has handlers of its own and takes no entry.')
+      return demo(call, logger, relay, concurrency)
+    }
+
+    const opened = await open(call, { create: true, entry, logger })
+    const example = opened.handlers.length === 0
+    return runSession(call, {
+      opened,
+      handlers: example ? [exampleHandler()] : opened.handlers,
+      worker: { ...opened.config?.config.worker, ...(concurrency === undefined ? {} : { concurrency }) },
+      workers: 1,
+      title: 'dev',
+      tip: example ? `try: skep enqueue hello -d '{"name":"you"}'` : (opened.config?.file ?? ''),
+      captions: new Map(),
+      relay,
+    })
+  },
+}
+
+async function demo(
+  call: Call,
+  logger: Logger,
+  relay: { to: Logger['warn'] },
+  concurrency = 10,
+): Promise<number> {
+  const db = call.args.typed('db') ? call.args.text('db') : undefined
+  const opened = await openDemo(call, logger, db)
+  return runSession(call, {
+    opened,
+    handlers: demoHandlers,
+    worker: { concurrency, prune: '5s' },
+    workers: 2,
+    title: 'demo',
+    tip: `in another terminal: skep queues --db ${opened.place.label}`,
+    captions: demoCaptions,
+    produce: (say) => produce(opened.skep, say),
+    relay,
+  })
+}
+
+/**
+ * The demo's file is worth nothing, so one that this version cannot read, or that is damaged, is replaced instead of
+ * explained. A database that somebody named is left alone.
+ */
+async function openDemo(call: Call, logger: Logger, db: string | undefined): Promise<Opened> {
+  const opened = await open(call, { create: true, logger, file: db ?? DEMO_FILE })
+  if (db !== undefined) return opened
+  try {
+    await opened.skep.ready()
+    return opened
+  } catch (error) {
+    const { code } = explain(error)
+    const damaged = (error as { facts?: { trouble?: unknown } }).facts?.trouble === 'broken'
+    if (!code.startsWith('SCHEMA_') && !damaged) return opened
+    await opened.skep.close().catch(() => {})
+    for (const ending of ['', '-wal', '-shm', '-hints']) {
+      rmSync(resolve(call.cwd, DEMO_FILE) + ending, { force: true, recursive: true })
+    }
+    return open(call, { create: true, logger, file: DEMO_FILE })
+  }
+}
+
+/** Something to play with where there is no config yet. */
+function exampleHandler(): Handler {
+  return queue<{ readonly name?: string } | null>('hello').handle(({ payload }) => ({
+    greeting: `Hello, ${payload?.name ?? 'world'}!`,
+  }))
+}

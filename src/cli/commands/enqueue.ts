@@ -1,0 +1,140 @@
+import { fstatSync, readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { type EnqueueOptions, queue, SkepError } from '../../index.ts'
+import type { Arguments } from '../arguments.ts'
+import type { Call, Command } from '../command.ts'
+import { EXIT, usage } from '../exit.ts'
+import { briefly } from '../explain.ts'
+import { type Opened, using } from '../open.ts'
+import type { Output } from '../output.ts'
+import { quote, safeJson } from '../text.ts'
+
+export const enqueueCommand: Command = {
+  name: 'enqueue',
+  summary: 'Enqueue a job and print its id',
+  usage: ['enqueue <queue> [-d <json>] [flags]', 'enqueue <queue> < payload.json'],
+  flags: {
+    data: { kind: 'text', short: 'd', value: 'json', help: 'The payload; @file reads a file, - reads stdin' },
+    delay: { kind: 'text', value: '5m', help: 'Start not earlier than this long from now' },
+    'run-at': { kind: 'text', value: 'date', help: 'Start not earlier than this moment (ISO 8601)' },
+    priority: { kind: 'text', value: 'n', help: '-100 to 100. Default: 0' },
+    unique: { kind: 'text', value: 'key', help: 'Do nothing if such a job waits or runs already' },
+    header: { kind: 'list', value: 'name=value', help: 'A header that travels with the job' },
+    id: { kind: 'text', value: 'uuid', help: 'The id; enqueuing it again does nothing' },
+    wait: { kind: 'optional', value: '30s', help: 'Wait for the result and print it' },
+  },
+  examples: [
+    `skep enqueue mail.send -d '{"to":"ada@example.com"}'`,
+    'skep enqueue report.build -d @report.json --delay 10m --priority 5',
+    `echo '{"month":"2026-11"}' | skep enqueue report.build --wait 2m`,
+  ],
+
+  async run(call) {
+    const { args, out } = call
+    const [name, ...rest] = args.words
+    if (name === undefined) throw usage('Which queue?', 'skep enqueue <queue> -d <json>')
+    if (rest[0] !== undefined) {
+      throw usage(
+        `${quote(rest[0])} is one word too many.`,
+        'Give the payload with -d, in quotes: -d \'{"a": 1}\'',
+      )
+    }
+    const payload = await readPayload(call)
+    const options = readOptions(args)
+    const wait = args.text('wait')
+    const timeout = wait === undefined || wait === '' ? undefined : args.duration('wait')
+
+    return using(call, { create: true }, async (opened) => {
+      const job = await opened.skep.enqueue(queueOf(opened, name), payload, options)
+      if (job.duplicate) out.note(`The key is held, so nothing was enqueued; this is the job that holds it.`)
+      if (wait === undefined) {
+        if (out.json) out.object({ id: job.id, queue: name, duplicate: job.duplicate })
+        else out.data(job.id)
+        return EXIT.ok
+      }
+      if (!out.json) out.note(job.id)
+      const result = await job.result(timeout === undefined ? {} : { timeout })
+      if (out.json) out.object({ id: job.id, queue: name, duplicate: job.duplicate, result: result ?? null })
+      else out.data(safeJson(result ?? null, process.stdout.isTTY ? 2 : undefined))
+      return EXIT.ok
+    })
+  },
+}
+
+/** The queue as the config declares it, so that its schema and its unique key hold here too; else a plain one. */
+function queueOf({ handlers }: Opened, name: string): ReturnType<typeof queue> {
+  const known = handlers.find((handler) => handler.queue.name === name)?.queue
+  return known === undefined ? queue(name) : (known as unknown as ReturnType<typeof queue>)
+}
+
+function readOptions(args: Arguments): EnqueueOptions {
+  const delay = args.duration('delay')
+  const runAt = args.moment('run-at')
+  const priority = args.whole('priority', { min: -100, max: 100 })
+  const unique = args.text('unique')
+  const id = args.text('id')
+  const headers: Record<string, string> = {}
+  for (const header of args.list('header')) {
+    const at = header.indexOf('=')
+    if (at < 1) throw usage(`--header is ${quote(header)}; use name=value.`)
+    headers[header.slice(0, at)] = header.slice(at + 1)
+  }
+  return {
+    ...(delay === undefined ? {} : { delay }),
+    ...(runAt === undefined ? {} : { runAt }),
+    ...(priority === undefined ? {} : { priority }),
+    ...(unique === undefined ? {} : { unique }),
+    ...(id === undefined ? {} : { id }),
+    ...(Object.keys(headers).length === 0 ? {} : { headers }),
+  }
+}
+
+async function readPayload({ args, cwd, out }: Call): Promise<unknown> {
+  const data = args.text('data')
+  if (data === '-') return parse(await readStdin(out), 'stdin')
+  if (data?.startsWith('@') === true)
+    return parse(readFile(resolve(cwd, data.slice(1))), quote(data.slice(1)))
+  if (data !== undefined) return parse(data, '--data')
+  const text = stdinIsGiven() ? await readStdin(out) : ''
+  return text.trim() === '' ? null : parse(text, 'stdin')
+}
+
+function parse(text: string, source: string): unknown {
+  try {
+    return JSON.parse(text) as unknown
+  } catch (cause) {
+    throw new SkepError('PAYLOAD_NOT_JSON', `The payload from ${source} is not JSON: ${briefly(cause)}.`)
+  }
+}
+
+/** A pipe or a file, and not a terminal or nothing. */
+function stdinIsGiven(): boolean {
+  try {
+    const stat = fstatSync(0)
+    return stat.isFIFO() || stat.isFile() || stat.isSocket()
+  } catch {
+    return false
+  }
+}
+
+async function readStdin(out: Output): Promise<string> {
+  // A program that started us may have left our stdin open without meaning to write to it.
+  const timer = setTimeout(() => out.note('Reading the payload from stdin. Without one, use: -d null'), 2_000)
+  try {
+    const chunks: Buffer[] = []
+    for await (const chunk of process.stdin) chunks.push(chunk as Buffer)
+    return Buffer.concat(chunks).toString('utf8')
+  } catch (cause) {
+    throw usage(`stdin cannot be read: ${briefly(cause)}`, 'Give the payload with -d.')
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function readFile(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (cause) {
+    throw usage(`The payload cannot be read: ${briefly(cause)}`)
+  }
+}

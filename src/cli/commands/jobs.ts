@@ -1,0 +1,97 @@
+import { type JobView, LIMITS } from '../../index.ts'
+import { changeJobs } from '../change.ts'
+import type { Call, Command } from '../command.ts'
+import { EXIT, usage } from '../exit.ts'
+import { jobPage, jobTable } from '../job-text.ts'
+import { using } from '../open.ts'
+import { CHANGE_FLAGS, readSelection, SELECTION_FLAGS, type Selection } from '../selection.ts'
+import { clean } from '../text.ts'
+
+export const jobsCommand: Command = {
+  name: 'jobs',
+  summary: 'List, show and change jobs',
+  usage: ['jobs [list] [filters]', 'jobs get <id…>', 'jobs cancel|redrive|promote|remove <id…> | filters'],
+  actions: {
+    list: 'Show a page of jobs',
+    get: 'Show everything about jobs',
+    cancel: 'End waiting jobs, and ask running ones to stop',
+    redrive: 'Start finished jobs anew (by filter: the dead ones)',
+    promote: 'Make delayed jobs due now',
+    remove: 'Delete jobs that do not run (by filter: finished ones)',
+  },
+  flags: {
+    ...SELECTION_FLAGS,
+    cursor: { kind: 'text', value: 'text', help: 'The page after the one that ended with this' },
+    ...CHANGE_FLAGS,
+  },
+  examples: [
+    'skep jobs list --queue mail.send --state ready,running',
+    'skep jobs get 01890a5d-ac96-774b-bcce-b302099a8057',
+    'skep jobs redrive --queue mail.send --text ETIMEDOUT --dry-run',
+    'skep jobs remove --state done --before 7d --yes',
+  ],
+
+  async run(call) {
+    const [action = 'list', ...ids] = call.args.words
+    switch (action) {
+      case 'cancel':
+      case 'redrive':
+      case 'promote':
+      case 'remove':
+        return changeJobs(call, action, { ids })
+      case 'get':
+        return getJobs(call, ids)
+      default:
+        if (ids.length > 0) throw usage('skep jobs list takes filters, not ids.', 'Use: skep jobs get <id…>')
+        return listJobs(call)
+    }
+  },
+}
+
+/** Shows one page. `preset` narrows it down further. */
+export async function listJobs(call: Call, preset: Selection = {}): Promise<number> {
+  const { args, out } = call
+  for (const name of ['dry-run', 'all']) {
+    if (args.typed(name)) throw usage(`--${name} is for changes; a list changes nothing.`)
+  }
+  const cursor = args.text('cursor')
+  const options = {
+    ...readSelection(args, { maxLimit: LIMITS.pageJobs }),
+    ...preset,
+    ...(cursor === undefined ? {} : { cursor }),
+  }
+  return using(call, { create: false }, async ({ skep }) => {
+    const page = await skep.list(options)
+    if (out.json) out.object(page)
+    else if (page.jobs.length === 0) out.note('No such jobs.')
+    else if (out.quiet) out.data(page.jobs.map(({ id }) => id).join('\n'))
+    else out.data(jobTable(page.jobs, out, Date.now()))
+    if (!out.json && page.cursor !== null) {
+      out.note(out.paintNote('dim', `There are more. The next page: --cursor ${page.cursor}`))
+    }
+    return EXIT.ok
+  })
+}
+
+async function getJobs(call: Call, ids: readonly string[]): Promise<number> {
+  const { out } = call
+  if (ids.length === 0) throw usage('Which job?', 'skep jobs get <id…>')
+  return using(call, { create: false }, async ({ skep }) => {
+    const jobs: JobView[] = []
+    const missing: string[] = []
+    for (const id of ids) {
+      const job = await skep.get(id)
+      if (job === null) missing.push(id)
+      else jobs.push(job)
+    }
+    if (out.json) out.object({ jobs, missing })
+    else {
+      const now = Date.now()
+      if (jobs.length > 0) out.data(jobs.map((job) => jobPage(job, out.paint, now)).join('\n\n'))
+      for (const id of missing) {
+        out.complain(`${out.paintNote('red', 'not found')} ${clean(id)}: there is no such job in this space`)
+      }
+    }
+    return missing.length > 0 ? EXIT.notFound : EXIT.ok
+  })
+}

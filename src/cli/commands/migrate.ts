@@ -1,0 +1,66 @@
+import type { Call, Command } from '../command.ts'
+import { EXIT, usage } from '../exit.ts'
+import { explain } from '../explain.ts'
+import { postgres, using } from '../open.ts'
+
+export const migrateCommand: Command = {
+  name: 'migrate',
+  summary: 'Bring the tables up to date, or show what would be done',
+  usage: ['migrate [up|status|sql]'],
+  actions: {
+    up: 'Create or update the tables',
+    status: 'Tell whether they are up to date (exit code 1 if not)',
+    sql: 'Print the SQL for PostgreSQL, for those who run it themselves',
+  },
+  flags: {},
+  examples: ['skep migrate --db postgres://localhost/shop', 'skep migrate sql --schema jobs > skep.sql'],
+
+  async run(call) {
+    const [action = 'up', ...rest] = call.args.words
+    if (rest[0] !== undefined) throw usage(`skep migrate ${action} takes nothing more.`)
+    if (action === 'sql') return printSql(call)
+    if (action === 'status') return status(call)
+    return up(call)
+  },
+}
+
+async function up(call: Call): Promise<number> {
+  const { out } = call
+  return using(call, { create: true }, async ({ skep, place }) => {
+    const { applied } = await skep.migrate()
+    if (out.json) out.object({ store: place.label, applied })
+    else if (applied.length === 0) out.note(`${place.label} is up to date.`)
+    else out.data(applied.map((id) => `${out.paint('green', 'applied')} ${id}`).join('\n'))
+    return EXIT.ok
+  })
+}
+
+async function status(call: Call): Promise<number> {
+  const { out } = call
+  return using(call, { create: false }, async ({ skep, place }) => {
+    let code = 'UP_TO_DATE'
+    let message = `${place.label} is up to date.`
+    try {
+      await skep.ready()
+    } catch (error) {
+      const report = explain(error, place.label)
+      if (!report.code.startsWith('SCHEMA_')) throw error
+      code = report.code
+      message = `${report.message}${report.fix === undefined ? '' : ` ${report.fix}`}`
+    }
+    const isCurrent = code === 'UP_TO_DATE'
+    if (out.json) out.object({ store: place.label, upToDate: isCurrent, code, message })
+    else out.data(`${isCurrent ? out.paint('green', 'ok  ') : out.paint('red', 'fail')} ${message}`)
+    return isCurrent ? EXIT.ok : EXIT.failure
+  })
+}
+
+/** Needs no database, so it opens none. */
+async function printSql({ args, out }: Call): Promise<number> {
+  const schema = args.text('schema')
+  const { migrationSql } = await postgres()
+  const sql = migrationSql(schema === undefined ? {} : { schema })
+  if (out.json) out.object({ sql })
+  else out.data(sql.trimEnd())
+  return EXIT.ok
+}

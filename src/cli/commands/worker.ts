@@ -1,0 +1,189 @@
+import { rmSync, writeFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import type { Handler, Logger, Worker, WorkerOptions } from '../../index.ts'
+import { durationMs } from '../arguments.ts'
+import type { Call, Command } from '../command.ts'
+import { invalid } from '../config-file.ts'
+import { limited, watchJobs } from '../event-lines.ts'
+import { EXIT, usage } from '../exit.ts'
+import { briefly, complain, explain } from '../explain.ts'
+import { clock, many, span } from '../numbers.ts'
+import { type Opened, using } from '../open.ts'
+import { listenForStop, whenOutputCloses } from '../stopping.ts'
+import { suggest } from '../suggest.ts'
+import { clean, quote } from '../text.ts'
+
+const HEALTH_EVERY_MS = 2_000
+
+export const workerCommand: Command = {
+  name: 'worker',
+  summary: 'Run the handlers of your config until told to stop',
+  usage: ['worker [entry] [flags]'],
+  flags: {
+    queues: { kind: 'text', value: 'a,b', help: 'Only these queues. Default: all that have a handler' },
+    concurrency: { kind: 'text', value: 'n', help: 'Handlers running at once. Default: the config, else 10' },
+    drain: { kind: 'text', value: '28s', help: 'How long handlers may finish after a stop. Default: 28s' },
+    'health-file': { kind: 'text', value: 'path', help: 'Touched every 2 s while all is well' },
+  },
+  examples: ['skep worker', 'skep worker jobs.ts --queues mail.send,report.build --concurrency 50'],
+
+  async run(call) {
+    const [entry, ...rest] = call.args.words
+    if (rest[0] !== undefined) throw usage(`${quote(rest[0])} is one word too many.`, 'skep worker [entry]')
+    const said = (level: 'warn' | 'error') => (message: string) => {
+      // The first failure to connect is told at length by ourselves.
+      if (!message.startsWith('The worker cannot start'))
+        say(call, `${level === 'warn' ? 'warning' : 'error'} ${clean(message)}`)
+    }
+    const logger: Logger = { debug: () => {}, info: () => {}, warn: said('warn'), error: said('error') }
+    return using(call, { create: true, entry, logger }, (opened) => work(call, opened))
+  },
+}
+
+async function work(call: Call, opened: Opened): Promise<number> {
+  const { out } = call
+  const { skep, place } = opened
+  const handlers = choose(call, opened)
+  const options = workerOptions(call, opened)
+  const lines = limited(5, (line) => out.note(line))
+  const unwatch = watchJobs(skep, ({ at, kind, queue, id, what, why }) => {
+    if (kind === 'error' || kind === 'dead') lines.write(`${clock(at)} ${queue} ${id} ${what}: ${why}`)
+  })
+  whenOutputCloses(() => {
+    // Nobody reads what we say any more; the jobs still want to be run.
+  })
+
+  const worker = skep.worker(handlers, options)
+  const stop = listenForStop({
+    onHurry: () => {
+      say(
+        call,
+        `Handing back ${many(worker.health().running, 'running job')} now. Ctrl-C again ends at once.`,
+      )
+      void worker.stop({ drainMs: 0 })
+    },
+    onForce: () => process.exit(EXIT.failure),
+  })
+  void skep.ready().catch((error: unknown) => {
+    if (stop.signal.aborted) return
+    complain(explain(error, place.label), out)
+    say(call, 'Trying again until it answers.')
+  })
+  const endHealth = keepHealthFile(call, worker)
+  try {
+    await Promise.race([worker.ready, aborted(stop.signal)])
+    if (!stop.signal.aborted) {
+      const names = handlers.map(({ queue }) => queue.name)
+      tell(call, 'started', worker, {
+        queues: names,
+        concurrency: options.concurrency ?? 10,
+        store: place.label,
+      })
+      await aborted(stop.signal)
+    }
+    const { running } = worker.health()
+    const startedAt = Date.now()
+    if (running > 0) {
+      const drain = span(durationMs(options.drain ?? '28s'))
+      say(
+        call,
+        `Stopping: ${many(running, 'job')} may finish within ${drain}. Ctrl-C again hands them back now.`,
+      )
+    }
+    await worker.stop()
+    lines.end()
+    tell(call, 'stopped', worker, { drainedMs: Date.now() - startedAt })
+    return EXIT.ok
+  } finally {
+    endHealth()
+    unwatch()
+    stop.release()
+  }
+}
+
+/** The one line that a start and a stop are worth. */
+function tell({ out }: Call, event: string, { id }: Worker, facts: Record<string, unknown>): void {
+  if (out.json) {
+    out.object({ event, at: new Date().toISOString(), worker: id, ...facts })
+    return
+  }
+  const text = Object.entries(facts).map(([name, value]) => {
+    if (name === 'drainedMs') return `after ${span(value as number)}`
+    return `${name} ${Array.isArray(value) ? value.join(',') : clean(String(value))}`
+  })
+  out.data(`${clock(Date.now())} worker ${id} ${event}: ${text.join(', ')}`)
+}
+
+function choose({ args }: Call, { config, handlers }: Opened): readonly Handler[] {
+  if (handlers.length === 0) {
+    throw config === null
+      ? invalid(
+          'A worker needs handlers, and there is no config file.',
+          'Make a skep.config.ts, or name a module: skep worker jobs.ts',
+        )
+      : invalid(`"${config.file}" has no handlers.`, 'Add them: handlers: [mail.handle(send)]')
+  }
+  const names = args.names('queues')
+  if (names === undefined) return handlers
+  const known = handlers.map(({ queue }) => queue.name)
+  for (const name of names) {
+    if (known.includes(name)) continue
+    const near = suggest(name, known)
+    throw usage(
+      `There is no handler for queue ${quote(name)}.${near === undefined ? '' : ` Did you mean "${near}"?`}`,
+      `The config handles: ${known.join(', ')}`,
+    )
+  }
+  return handlers.filter(({ queue }) => names.includes(queue.name))
+}
+
+function workerOptions({ args }: Call, { config }: Opened): WorkerOptions {
+  const concurrency = args.whole('concurrency', { min: 1, max: 100_000 })
+  const drain = args.duration('drain')
+  return {
+    ...config?.config.worker,
+    ...(concurrency === undefined ? {} : { concurrency }),
+    ...(drain === undefined ? {} : { drain }),
+  }
+}
+
+/** Touches the file while the worker is well, so that its age tells a supervisor how it goes. */
+function keepHealthFile({ args, cwd, out }: Call, worker: Worker): () => void {
+  const name = args.text('health-file')
+  if (name === undefined) return () => {}
+  const path = resolve(cwd, name)
+  let started = false
+  let complained = false
+  void worker.ready.then(
+    () => {
+      started = true
+      touch()
+    },
+    () => {},
+  )
+  const touch = (): void => {
+    if (!started || worker.health().status !== 'running') return
+    try {
+      writeFileSync(path, `${new Date().toISOString()} ${worker.id}\n`)
+    } catch (error) {
+      if (!complained) out.warn(`The health file cannot be written: ${briefly(error)}`)
+      complained = true
+    }
+  }
+  const timer = setInterval(touch, HEALTH_EVERY_MS)
+  return () => {
+    clearInterval(timer)
+    rmSync(path, { force: true })
+  }
+}
+
+function say({ out }: Call, text: string): void {
+  out.note(`${clock(Date.now())} ${text}`)
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+}

@@ -1,0 +1,188 @@
+import { FINAL_STATES, JOB_STATES, type JobState, type QueueView, type Skep } from '../../index.ts'
+import { type JobEvent, watchJobs } from '../event-lines.ts'
+import { briefly } from '../explain.ts'
+
+/** One queue as the board shows it. */
+export interface QueueRow {
+  readonly name: string
+  readonly states: Readonly<Record<JobState, number>>
+  /** Jobs ended per second, over the last few seconds. */
+  readonly rate: number
+  readonly oldestMs: number | null
+  /** Workers, here and elsewhere, that take its jobs. */
+  readonly workers: number
+}
+
+/** Everything the board shows, at one moment. */
+export interface Snapshot {
+  readonly at: number
+  readonly upMs: number
+  /** `connecting`: not yet there. `away`: it was there and does not answer now. */
+  readonly status: 'connecting' | 'running' | 'away' | 'stopping'
+  /** Why it is not running, in words. */
+  readonly trouble: string | null
+  readonly rows: readonly QueueRow[]
+  readonly rate: number
+  /** Jobs ended in each of the last seconds, oldest first. */
+  readonly history: readonly number[]
+  readonly workers: number
+  readonly running: number
+  readonly slots: number
+  readonly finished: number
+  readonly retried: number
+  readonly dead: number
+  /** Newest first. */
+  readonly events: readonly JobEvent[]
+}
+
+const RATE_SECONDS = 5
+const HISTORY_SECONDS = 30
+const MOST_EVENTS = 200
+/** A queue that is faster than this does not tell of every success. */
+const CHATTY_PER_SECOND = 1
+
+/** Collects what happens, so that a view can show it at its own pace. */
+export class Board {
+  readonly #skep: Skep
+  readonly #own: ReadonlySet<string>
+  readonly #startedAt = Date.now()
+  /** By queue, how many jobs ended in each second. */
+  readonly #ended = new Map<string, Map<number, number>>()
+  readonly #lastDone = new Map<string, number>()
+  readonly #totals = { finished: 0, retried: 0, dead: 0 }
+  readonly #events: JobEvent[] = []
+  readonly #unwatch: () => void
+  #queues: readonly QueueView[] = []
+  #servers = new Map<string, number>()
+  #presence = { workers: 0, running: 0, slots: 0 }
+  #status: Snapshot['status'] = 'connecting'
+  #trouble: string | null = null
+  #looking = false
+
+  /** `own` are the queues that this process serves: it hears of every job of theirs that ends. */
+  constructor(skep: Skep, own: readonly string[]) {
+    this.#skep = skep
+    this.#own = new Set(own)
+    this.#unwatch = watchJobs(skep, (event) => this.#see(event))
+  }
+
+  set(status: Snapshot['status'], trouble: string | null = null): void {
+    this.#status = status
+    this.#trouble = trouble
+  }
+
+  /** Adds a line of somebody else's to the events. */
+  say(queue: string, what: string, kind: JobEvent['kind'] = 'other'): void {
+    this.#add({ at: Date.now(), kind, queue, what, why: '', id: '' })
+  }
+
+  /** Asks the store how things are. One question at a time: a slow store is not asked more often for it. */
+  async look(): Promise<void> {
+    if (this.#looking || this.#status === 'connecting') return
+    this.#looking = true
+    try {
+      const [queues, workers] = await Promise.all([this.#skep.counts(), this.#skep.workers()])
+      this.#queues = [...queues].sort((a, b) => a.queue.localeCompare(b.queue))
+      const here = workers.filter(({ life }) => life !== 'gone')
+      this.#servers = new Map()
+      for (const name of here.flatMap((worker) => worker.queues)) {
+        this.#servers.set(name, (this.#servers.get(name) ?? 0) + 1)
+      }
+      this.#presence = {
+        workers: here.length,
+        running: queues.reduce((sum, queue) => sum + queue.running, 0),
+        slots: here.reduce((sum, worker) => sum + worker.concurrency, 0),
+      }
+      this.#noticeOthers()
+      if (this.#status === 'away') this.set('running')
+    } catch (error) {
+      if (this.#status === 'running' || this.#status === 'away') this.set('away', briefly(error))
+    } finally {
+      this.#looking = false
+    }
+  }
+
+  snapshot(): Snapshot {
+    const now = Date.now()
+    const rows = this.#queues.map((queue): QueueRow => {
+      const states = Object.fromEntries(
+        JOB_STATES.map((state) => [state, queue[state]]),
+      ) as QueueRow['states']
+      const { oldestMs } = queue
+      const workers = this.#servers.get(queue.queue) ?? 0
+      return { name: queue.queue, states, rate: this.#rateOf(queue.queue, now), oldestMs, workers }
+    })
+    return {
+      at: now,
+      upMs: now - this.#startedAt,
+      status: this.#status,
+      trouble: this.#trouble,
+      rows,
+      rate: rows.reduce((sum, row) => sum + row.rate, 0),
+      history: this.#history(now),
+      ...this.#presence,
+      ...this.#totals,
+      events: this.#events,
+    }
+  }
+
+  close(): void {
+    this.#unwatch()
+  }
+
+  #see(event: JobEvent): void {
+    if (event.kind === 'done') this.#totals.finished++
+    if (event.kind === 'error') this.#totals.retried++
+    if (event.kind === 'dead') this.#totals.dead++
+    if (event.kind !== 'error') this.#count(event.queue, event.at, 1)
+    if (event.kind !== 'done' || this.#rateOf(event.queue, event.at) < CHATTY_PER_SECOND) this.#add(event)
+  }
+
+  #add(event: JobEvent): void {
+    this.#events.unshift(event)
+    this.#events.length = Math.min(this.#events.length, MOST_EVENTS)
+  }
+
+  /** Workers of other processes tell us nothing, but their finished jobs can be counted. */
+  #noticeOthers(): void {
+    const now = Date.now()
+    for (const queue of this.#queues) {
+      const ended = FINAL_STATES.reduce((sum, state) => sum + queue[state], 0)
+      const before = this.#lastDone.get(queue.queue)
+      this.#lastDone.set(queue.queue, ended)
+      if (!this.#own.has(queue.queue) && before !== undefined && ended > before)
+        this.#count(queue.queue, now, ended - before)
+    }
+  }
+
+  #count(queue: string, at: number, jobs: number): void {
+    const seconds = this.#ended.get(queue) ?? new Map<number, number>()
+    this.#ended.set(queue, seconds)
+    const second = Math.floor(at / 1_000)
+    seconds.set(second, (seconds.get(second) ?? 0) + jobs)
+    for (const old of seconds.keys()) {
+      if (old >= second - HISTORY_SECONDS) break
+      seconds.delete(old)
+    }
+  }
+
+  /** Over whole seconds only: the present one has just begun and would pull it down. */
+  #rateOf(queue: string, now: number): number {
+    const seconds = this.#ended.get(queue)
+    if (seconds === undefined) return 0
+    const present = Math.floor(now / 1_000)
+    let jobs = 0
+    for (let ago = 1; ago <= RATE_SECONDS; ago++) jobs += seconds.get(present - ago) ?? 0
+    return jobs / RATE_SECONDS
+  }
+
+  #history(now: number): number[] {
+    const present = Math.floor(now / 1_000)
+    return Array.from({ length: HISTORY_SECONDS }, (_, index) => {
+      const second = present - HISTORY_SECONDS + index
+      let jobs = 0
+      for (const seconds of this.#ended.values()) jobs += seconds.get(second) ?? 0
+      return jobs
+    })
+  }
+}

@@ -1,0 +1,224 @@
+import { JOB_STATES, type JobState } from '../../index.ts'
+import type { JobEvent } from '../event-lines.ts'
+import { clock, count, rate, span, sparkline } from '../numbers.ts'
+import type { Style } from '../output.ts'
+import { STATE_STYLES } from '../states.ts'
+import { pad, widthOf } from '../text.ts'
+import type { QueueRow, Snapshot } from './board.ts'
+import { type Canvas, lineOf, type Piece, spread } from './pieces.ts'
+
+export interface FrameOptions extends Canvas {
+  readonly rows: number
+  readonly title: string
+  readonly place: string
+  /** What to try, at the foot. */
+  readonly tip: string
+  /** What each queue is there to show. */
+  readonly captions: ReadonlyMap<string, string>
+}
+
+/** A picture of the board that fills the terminal and never leaves it. */
+export function frame(snapshot: Snapshot, options: FrameOptions): string[] {
+  const { rows } = options
+  const head = [header(snapshot, options), '']
+  const foot = [footer(snapshot, options)]
+  const shownRows = Math.max(1, rows - head.length - foot.length - 9)
+  const body = [...queueTable(snapshot, options, shownRows), '', summary(snapshot, options), '']
+  const space = rows - head.length - body.length - foot.length - 1
+  const list = space > 1 ? [title('RECENT', options), ...events(snapshot.events, space - 1, options)] : []
+  const lines = [...head, ...body, ...list].slice(0, Math.max(0, rows - 1))
+  while (lines.length < rows - 1) lines.push('')
+  return [...lines, ...foot]
+}
+
+const STATUS: Readonly<Record<Snapshot['status'], readonly [string, Style]>> = {
+  connecting: ['◌ connecting', 'yellow'],
+  running: ['● running', 'green'],
+  away: ['○ database away', 'red'],
+  stopping: ['◍ stopping', 'yellow'],
+}
+
+function header({ status, upMs, trouble }: Snapshot, options: FrameOptions): string {
+  const [text, style] = STATUS[status]
+  const left: Piece[] = [
+    { text: ' ⬡ ', style: 'yellow' },
+    { text: `skep ${options.title}`, style: 'bold' },
+    { text: `  ${trouble ?? options.place}`, style: trouble === null ? 'dim' : 'red' },
+  ]
+  return spread(
+    left,
+    [
+      { text: `up ${span(Math.max(1_000, upMs)).replace(/\.\d/, '')}  `, style: 'dim' },
+      { text: `${text} `, style },
+    ],
+    options,
+  )
+}
+
+function footer({ status }: Snapshot, options: FrameOptions): string {
+  const keys =
+    status === 'stopping'
+      ? ' Jobs may finish. Ctrl-C again hands them back now.'
+      : ' q quit · Ctrl-C drains and stops'
+  return spread([{ text: keys, style: 'dim' }], [{ text: `${options.tip} `, style: 'dim' }], options)
+}
+
+function title(text: string, options: FrameOptions): string {
+  return lineOf([{ text: ` ${text}`, style: 'dim' }], options)
+}
+
+// ── queues ───────────────────────────────────────────────────────────────────────────────────────
+
+interface Col {
+  readonly title: string
+  readonly width: number
+  cell(row: QueueRow): Piece
+}
+
+function number(value: number, style: Style): Piece {
+  return value === 0 ? { text: '·', style: 'dim' } : { text: count(value), style }
+}
+
+/** The columns that fit. States that say little come only when there is room, or something to say. */
+function columnsFor({ rows }: Snapshot, { columns }: FrameOptions, nameWidth: number): Col[] {
+  const has = (state: JobState): boolean => rows.some((row) => row.states[state] > 0)
+  const rare: readonly JobState[] = ['failed', 'cancelled', 'missing']
+  const state = (name: JobState): Col => ({
+    title: name,
+    width: Math.max(7, name.length) + 1,
+    cell: (row) => number(row.states[name], STATE_STYLES[name]),
+  })
+  const rest: Col[] = [
+    {
+      title: 'jobs/s',
+      width: 8,
+      cell: (row) => ({
+        text: row.rate === 0 ? '·' : rate(row.rate),
+        style: row.rate === 0 ? 'dim' : 'bold',
+      }),
+    },
+    {
+      title: 'oldest',
+      width: 8,
+      cell: (row) => ({ text: row.oldestMs === null ? '·' : span(row.oldestMs), style: 'dim' }),
+    },
+  ]
+  const workers: Col = {
+    title: 'workers',
+    width: 9,
+    cell: (row) =>
+      row.workers === 0 ? { text: 'none', style: 'red' } : { text: String(row.workers), style: 'dim' },
+  }
+  const usual = JOB_STATES.filter((name) => !rare.includes(name)).map(state)
+  const chosen = [...usual, ...rare.filter(has).map(state), ...rest]
+  const used = (list: readonly Col[]): number => list.reduce((sum, col) => sum + col.width, nameWidth + 1)
+  return used([...chosen, workers]) <= columns ? [...chosen, workers] : chosen
+}
+
+function queueTable(snapshot: Snapshot, options: FrameOptions, most: number): string[] {
+  const { rows } = snapshot
+  if (rows.length === 0) {
+    const text = snapshot.status === 'connecting' ? 'Waiting for the database.' : 'No queues yet.'
+    return [title('QUEUE', options), lineOf([{ text: ` ${text}`, style: 'dim' }], options)]
+  }
+  const longest = Math.max(8, ...rows.map((row) => widthOf(row.name)))
+  let nameWidth = Math.min(longest, 32)
+  let cols = columnsFor(snapshot, options, nameWidth)
+  const used = cols.reduce((sum, col) => sum + col.width, 1)
+  if (used + nameWidth > options.columns) {
+    nameWidth = Math.max(8, options.columns - used)
+    cols = columnsFor(snapshot, options, nameWidth)
+  }
+  const hasCaptions = rows.some((row) => options.captions.has(row.name))
+  const line = (name: Piece, cells: readonly Piece[], caption: string): string =>
+    lineOf(
+      [
+        { text: ' ' },
+        { ...name, text: pad(name.text, nameWidth) },
+        ...cols.map((col, index) => {
+          const cell = cells[index] as Piece
+          return { ...cell, text: pad(cell.text, col.width, 'right') }
+        }),
+        { text: hasCaptions ? `   ${caption}` : '', style: 'dim' },
+      ],
+      options,
+    )
+  const heading = line(
+    { text: 'QUEUE', style: 'dim' },
+    cols.map((col) => ({ text: col.title, style: 'dim' })),
+    '',
+  )
+  const shown = rows.length > most ? busiest(rows, most - 1) : rows
+  const hidden = rows.length - shown.length
+  return [
+    heading,
+    ...shown.map((row) =>
+      line(
+        { text: row.name, style: 'bold' },
+        cols.map((col) => col.cell(row)),
+        options.captions.get(row.name) ?? '',
+      ),
+    ),
+    ...(hidden > 0 ? [lineOf([{ text: ` … and ${hidden} more: skep queues`, style: 'dim' }], options)] : []),
+  ]
+}
+
+/** The queues where most happens, in their usual order, so that rows do not jump about. */
+function busiest(rows: readonly QueueRow[], most: number): QueueRow[] {
+  const activity = (row: QueueRow): number =>
+    row.states.running * 1e6 + row.states.ready * 1e3 + row.rate * 1e3 + row.states.delayed + row.states.dead
+  const chosen = new Set([...rows].sort((a, b) => activity(b) - activity(a)).slice(0, Math.max(0, most)))
+  return rows.filter((row) => chosen.has(row))
+}
+
+function summary(snapshot: Snapshot, options: FrameOptions): string {
+  const { history, workers, running, slots, finished, retried, dead } = snapshot
+  const part = (name: string, value: string, style: Style): Piece[] => [
+    { text: `   ${name} `, style: 'dim' },
+    { text: value, style },
+  ]
+  const bars = options.columns >= 100 ? 30 : 12
+  return lineOf(
+    [
+      { text: ` ${rate(snapshot.rate).padStart(6)} jobs/s `, style: 'bold' },
+      { text: sparkline(history.slice(-bars)), style: 'green' },
+      ...part('workers', String(workers), 'bold'),
+      ...part('running', `${running}/${slots}`, 'cyan'),
+      ...part('done', count(finished), 'green'),
+      ...part('retried', count(retried), 'yellow'),
+      ...part('dead', count(dead), dead > 0 ? 'red' : 'dim'),
+    ],
+    options,
+  )
+}
+
+// ── events ───────────────────────────────────────────────────────────────────────────────────────
+
+const MARKS: Readonly<Record<JobEvent['kind'], readonly [string, Style]>> = {
+  done: ['✓', 'green'],
+  error: ['↻', 'yellow'],
+  dead: ['✗', 'red'],
+  other: ['·', 'cyan'],
+}
+
+function events(list: readonly JobEvent[], most: number, options: FrameOptions): string[] {
+  const shown = list.slice(0, Math.max(0, most))
+  const nameWidth = Math.min(24, Math.max(8, ...shown.map((event) => widthOf(event.queue))))
+  const whatWidth = Math.min(
+    32,
+    Math.max(16, ...shown.filter(({ why }) => why !== '').map(({ what }) => widthOf(what))),
+  )
+  return shown.map(({ at, kind, queue, what, why }) => {
+    const [mark, style] = MARKS[kind]
+    return lineOf(
+      [
+        { text: ` ${clock(at)} `, style: 'dim' },
+        { text: `${mark} `, style },
+        { text: queue === '' ? '' : `${pad(queue, nameWidth)}  ` },
+        { text: why === '' ? what : pad(what, whatWidth), style },
+        { text: why === '' ? '' : `  ${why}`, style: 'dim' },
+      ],
+      options,
+    )
+  })
+}

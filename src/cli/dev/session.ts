@@ -1,0 +1,139 @@
+import type { Handler, Logger, Worker, WorkerOptions } from '../../index.ts'
+import { durationMs } from '../arguments.ts'
+import type { Call } from '../command.ts'
+import { EXIT } from '../exit.ts'
+import { briefly, explain } from '../explain.ts'
+import { count, many, span } from '../numbers.ts'
+import type { Opened } from '../open.ts'
+import { listenForStop, whenOutputCloses } from '../stopping.ts'
+import { clean } from '../text.ts'
+import { Board } from './board.ts'
+import { liveView, plainView, type View } from './view.ts'
+
+export interface SessionOptions {
+  readonly opened: Opened
+  readonly handlers: readonly Handler[]
+  readonly worker: WorkerOptions
+  /** How many workers to start in this process. */
+  readonly workers: number
+  readonly title: string
+  readonly tip: string
+  readonly captions: ReadonlyMap<string, string>
+  /** Enqueues jobs until the function it returns is called. */
+  readonly produce?: (say: (queue: string, what: string) => void) => () => Promise<void>
+  /** Where the library's warnings go from now on. */
+  readonly relay: { to: Logger['warn'] }
+}
+
+const REDRAW_MS = 250
+const LOOK_MS = 500
+
+/** Runs workers and shows what they do, until somebody says stop. */
+export async function runSession(call: Call, options: SessionOptions): Promise<number> {
+  const { opened, handlers } = options
+  const { skep, place } = opened
+  const workers: Worker[] = []
+  const running = (): number => workers.reduce((sum, worker) => sum + worker.health().running, 0)
+  const stop = listenForStop({
+    onHurry: () => {
+      view.say(`Handing back ${many(running(), 'running job')} now. Ctrl-C again ends at once.`)
+      for (const worker of workers) void worker.stop({ drainMs: 0 })
+    },
+    onForce: () => process.exit(EXIT.failure),
+  })
+  whenOutputCloses(() => {
+    if (!stop.signal.aborted) stop.request()
+  })
+
+  const board = new Board(
+    skep,
+    handlers.map(({ queue }) => queue.name),
+  )
+  const view = makeView(call, options, board, () => stop.request())
+  options.relay.to = (message) => view.say(clean(message))
+  const forText = call.args.duration('for')
+  const timers = [
+    setInterval(() => view.update(), REDRAW_MS),
+    setInterval(() => void board.look(), LOOK_MS),
+    ...(forText === undefined
+      ? []
+      : [setTimeout(() => !stop.signal.aborted && stop.request(), durationMs(forText))]),
+  ]
+  let code: number = EXIT.ok
+  try {
+    view.update()
+    if (await connect(opened, board, stop.signal)) {
+      for (let n = 0; n < options.workers; n++) workers.push(skep.worker(handlers, options.worker))
+      await Promise.race([Promise.all(workers.map((worker) => worker.ready)), aborted(stop.signal)])
+      const stopProducing = options.produce?.((queue, what) => board.say(queue, what))
+      await aborted(stop.signal)
+      board.set('stopping')
+      view.update()
+      if (running() > 0)
+        view.say(`Stopping: ${many(running(), 'job')} may finish. Ctrl-C again hands them back now.`)
+      await stopProducing?.()
+      await Promise.all(workers.map((worker) => worker.stop()))
+      await board.look()
+    }
+  } catch (error) {
+    code = EXIT.failure
+    throw error
+  } finally {
+    for (const timer of timers) clearInterval(timer)
+    const { finished, retried, dead, upMs } = board.snapshot()
+    board.close()
+    view.close()
+    options.relay.to = () => {}
+    await skep.close().catch(() => {})
+    stop.release()
+    if (code === EXIT.ok && !call.out.json && !call.out.quiet) {
+      const counts = `${count(finished)} done, ${count(retried)} retried, ${count(dead)} dead`
+      call.out.data(`Stopped after ${span(upMs)}: ${counts}. The jobs stay in ${place.label}.`)
+    }
+  }
+  return code
+}
+
+function makeView(call: Call, options: SessionOptions, board: Board, request: () => void): View {
+  const { title, tip, captions, opened } = options
+  const shown = { board, title, tip, captions, place: opened.place.label, onKey: request }
+  const isLive =
+    process.stdout.isTTY && !call.out.json && !call.args.on('plain') && call.env['TERM'] !== 'dumb'
+  return isLive ? liveView(call, shown) : plainView(call, shown)
+}
+
+/**
+ * Waits until the store answers. One that is away may come back, so it goes on trying and says so; a wrong password or
+ * a schema that is too new does not get better by waiting. False when somebody said stop meanwhile.
+ */
+async function connect({ skep, place }: Opened, board: Board, stop: AbortSignal): Promise<boolean> {
+  let migrated = false
+  for (let failures = 1; !stop.aborted; failures++) {
+    try {
+      await skep.ready()
+      board.set('running')
+      await board.look()
+      return true
+    } catch (error) {
+      const { code } = explain(error)
+      if ((code === 'SCHEMA_MISSING' || code === 'SCHEMA_OUTDATED') && !migrated) {
+        // Whoever starts a development session wants it to run; the tables are ours alone.
+        await skep.migrate()
+        migrated = true
+        continue
+      }
+      if (code !== 'STORE_UNAVAILABLE' && code !== 'STORE_UNKNOWN') throw error
+      const waitMs = Math.min(5_000, 500 * 2 ** (failures - 1))
+      board.set('connecting', `${place.label} does not answer: ${briefly(error)}. Trying again.`)
+      await Promise.race([new Promise((resolve) => setTimeout(resolve, waitMs)), aborted(stop)])
+    }
+  }
+  return false
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+}

@@ -1,0 +1,97 @@
+import type { Call } from '../command.ts'
+import type { JobEvent } from '../event-lines.ts'
+import { clock, count, rate, span } from '../numbers.ts'
+import { clean } from '../text.ts'
+import type { Board, QueueRow, Snapshot } from './board.ts'
+import { type FrameOptions, frame } from './frame.ts'
+import { Screen } from './screen.ts'
+
+/** A way to show the board. */
+export interface View {
+  /** Shows how things are now. */
+  update(): void
+  /** Says something outside of the board. */
+  say(text: string): void
+  close(): void
+}
+
+export interface ViewOptions extends Omit<FrameOptions, 'columns' | 'rows' | 'paint'> {
+  readonly board: Board
+  readonly onKey: (key: 'quit' | 'interrupt') => void
+}
+
+/** A picture that fills the terminal. */
+export function liveView({ out }: Call, options: ViewOptions): View {
+  const { board, onKey } = options
+  const update = (): void => {
+    screen.draw(frame(board.snapshot(), { ...options, ...screen.size, paint: out.paint }))
+  }
+  const screen = new Screen({
+    onKey,
+    onLine: (line) => board.say('', line),
+    onResize: update,
+  })
+  return {
+    update,
+    say: (text) => board.say('', clean(text)),
+    close: () => screen.close(),
+  }
+}
+
+const PERIOD_MS = 5_000
+
+/** Lines, for a file, a pipe or a terminal that can do no more. */
+export function plainView(call: Call, { board, title, place }: ViewOptions): View {
+  const { out } = call
+  const told = new Map<string, string>()
+  let next = Date.now() + 1_000
+  let lastEvent = 0
+  let lastStatus = ''
+  if (!out.json) out.data(`${clock(Date.now())} skep ${title} on ${place}`)
+
+  const write = (snapshot: Snapshot, news: readonly JobEvent[]): void => {
+    if (out.json) {
+      out.object({ ...snapshot, events: news })
+      return
+    }
+    for (const row of snapshot.rows) {
+      const line = rowLine(row)
+      if (told.get(row.name) !== line) out.data(`${clock(snapshot.at)} ${line}`)
+      told.set(row.name, line)
+    }
+    const failures = news.filter(({ kind }) => kind === 'error' || kind === 'dead')
+    for (const { at, queue, what, why } of failures.slice(0, 5).reverse()) {
+      out.data(`${clock(at)} ${queue} ${what}: ${why}`)
+    }
+    if (failures.length > 5) out.data(`${clock(snapshot.at)} … and ${failures.length - 5} more failures`)
+  }
+  const flush = (): void => {
+    const snapshot = board.snapshot()
+    const news = snapshot.events.filter(({ at }) => at > lastEvent)
+    lastEvent = snapshot.at
+    write(snapshot, news)
+  }
+
+  return {
+    update() {
+      const { status, trouble } = board.snapshot()
+      const text = `${status}${trouble === null ? '' : `: ${trouble}`}`
+      if (text !== lastStatus && trouble !== null) out.complain(`${clock(Date.now())} ${text}`)
+      lastStatus = text
+      if (Date.now() < next) return
+      next = Date.now() + PERIOD_MS
+      flush()
+    },
+    say: (text) => out.note(`${clock(Date.now())} ${text}`),
+    close: flush,
+  }
+}
+
+function rowLine({ name, states, rate: perSecond, oldestMs }: QueueRow): string {
+  const shown = Object.entries(states).filter(
+    ([state, jobs]) => jobs > 0 || ['delayed', 'ready', 'running', 'done', 'dead'].includes(state),
+  )
+  const counts = shown.map(([state, jobs]) => `${state} ${count(jobs)}`).join('  ')
+  const oldest = oldestMs === null ? '' : `  oldest ${span(oldestMs)}`
+  return `${clean(name)}  ${counts}  ${rate(perSecond)}/s${oldest}`
+}

@@ -1,0 +1,97 @@
+import { createRequire } from 'node:module'
+import { extname } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { invalid } from './config-file.ts'
+import type { CliError } from './exit.ts'
+import { clean } from './text.ts'
+
+interface Jiti {
+  import(id: string): Promise<object>
+}
+
+interface JitiModule {
+  createJiti(id: string, options?: { readonly fsCache?: boolean }): Jiti
+}
+
+/**
+ * Loads a module of the user's, in TypeScript or JavaScript: by Node itself where it can, else by jiti, if the
+ * user's project or ours has it. `shown` is how errors call the file.
+ */
+export async function loadModule(path: string, shown: string): Promise<object> {
+  const isTypeScript = ['.ts', '.mts', '.cts', '.tsx'].includes(extname(path))
+  let refusal: unknown
+  if (!isTypeScript || hasTypeScript()) {
+    try {
+      return (await import(pathToFileURL(path).href)) as object
+    } catch (error) {
+      if (!jitiMayHelp(error)) throw failed(shown, error)
+      refusal = error
+    }
+  }
+  const jiti = await findJiti(path)
+  if (jiti === undefined) throw refusal === undefined ? needsJiti(shown) : failed(shown, refusal)
+  try {
+    return await jiti.import(path)
+  } catch (error) {
+    throw failed(shown, error)
+  }
+}
+
+function hasTypeScript(): boolean {
+  const { typescript } = process.features as { readonly typescript?: string | false }
+  return typescript === 'strip' || typescript === 'transform'
+}
+
+/**
+ * Node takes types away and no more: it wants file endings in imports and knows no enums. Such a module fails before
+ * any of it runs, so trying again in another way repeats nothing.
+ */
+function jitiMayHelp(error: unknown): boolean {
+  const { code } = error as { code?: unknown }
+  return (
+    code === 'ERR_UNKNOWN_FILE_EXTENSION' ||
+    code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX' ||
+    code === 'ERR_INVALID_TYPESCRIPT_SYNTAX' ||
+    code === 'ERR_UNSUPPORTED_DIR_IMPORT' ||
+    code === 'ERR_MODULE_NOT_FOUND'
+  )
+}
+
+async function findJiti(path: string): Promise<Jiti | undefined> {
+  for (const from of [path, import.meta.url]) {
+    try {
+      const file = createRequire(from).resolve('jiti')
+      const { createJiti } = (await import(pathToFileURL(file).href)) as JitiModule
+      // No cache on the disk: it could lie in a folder where others may write.
+      return createJiti(path, { fsCache: false })
+    } catch {
+      // Not installed there.
+    }
+  }
+  return undefined
+}
+
+function needsJiti(shown: string): CliError {
+  return invalid(
+    `"${shown}" is TypeScript, which Node ${process.versions.node} does not read by itself.`,
+    'Run "npm install -D jiti", use Node 22.18 or newer, or write the file in JavaScript.',
+  )
+}
+
+function failed(shown: string, error: unknown): CliError {
+  const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+  // The first own line of the stack tells where; Node's and jiti's inner lines tell nothing.
+  const place = error instanceof Error ? placeOf(error) : undefined
+  return invalid(
+    `"${shown}" could not be loaded. ${clean(message)}${place === undefined ? '' : ` (${place})`}`,
+    'Correct the file; it is loaded as it is when your program starts.',
+  )
+}
+
+function placeOf(error: Error): string | undefined {
+  const line = error.stack
+    ?.split('\n')
+    .find((one) => /^\s+at /.test(one) && !/node:internal|node_modules[\\/]jiti/.test(one))
+  const found = line === undefined ? null : /([^\s()]+:\d+):\d+\)?$/.exec(line)
+  return found?.[1] === undefined ? undefined : clean(found[1].replace(/^file:\/\//, ''))
+}

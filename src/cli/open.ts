@@ -1,0 +1,163 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, isAbsolute, join, relative, resolve } from 'node:path'
+import {
+  createSkep,
+  type Handler,
+  type Logger,
+  type Skep,
+  type SkepConfig,
+  type Store,
+  silentLogger,
+} from '../index.ts'
+import { memoryStore } from '../memory.ts'
+import { sqliteStore } from '../sqlite.ts'
+import type { Call } from './command.ts'
+import { findConfig, invalid, type LoadedConfig, loadConfig } from './config-file.ts'
+import { notFound, usage } from './exit.ts'
+import { masker, maskUrl } from './mask.ts'
+import { clean } from './text.ts'
+
+/** Where the jobs are, before anything is opened. */
+export interface Place {
+  readonly kind: 'postgres' | 'sqlite' | 'memory' | 'config'
+  /** How it is shown: without a password. */
+  readonly label: string
+  /** The address or the file; empty for a store of the config. */
+  readonly address: string
+  readonly schema: string | undefined
+}
+
+/** What a command works with. */
+export interface Opened {
+  readonly skep: Skep
+  readonly store: Store
+  readonly place: Place
+  readonly config: LoadedConfig | null
+  readonly handlers: readonly Handler[]
+}
+
+export interface OpenOptions {
+  /** Make the SQLite file if it is not there. Who only looks must not leave an empty file behind. */
+  readonly create: boolean
+  /** A module to take handlers from. */
+  readonly entry?: string | undefined
+  /** Used instead of everything else. */
+  readonly file?: string
+  readonly space?: string
+  /** @default none: the doctor tells what a store warns of */
+  readonly logger?: Logger
+}
+
+const DEFAULT_FILE = join('.skep', 'dev.db')
+
+/** Finds out where the jobs are and connects. Nothing is dialled before the first call. */
+export async function open(call: Call, options: OpenOptions): Promise<Opened> {
+  const config = options.file === undefined ? await configOf(call, options.entry) : null
+  const place = placeOf(call, config, options)
+  call.out.mask = masker(place.kind === 'postgres' ? place.address : undefined)
+  call.out.dialled = place.label
+  if (place.kind === 'sqlite') prepareFile(place, call.cwd, options.create)
+  const store = await storeOf(place, config?.config)
+  const space = options.space ?? call.args.text('space') ?? config?.config.space
+  const skep = createSkep({
+    store,
+    logger: options.logger ?? silentLogger,
+    ...(space === undefined ? {} : { space }),
+  })
+  return { skep, store, place, config, handlers: config?.handlers ?? [] }
+}
+
+/** Connects, does the work, and closes whatever happens. */
+export async function using<Answer>(
+  call: Call,
+  options: OpenOptions,
+  work: (opened: Opened) => Promise<Answer>,
+): Promise<Answer> {
+  const opened = await open(call, options)
+  try {
+    return await work(opened)
+  } finally {
+    await opened.skep.close().catch(() => {})
+  }
+}
+
+async function configOf({ args, cwd }: Call, entry: string | undefined): Promise<LoadedConfig | null> {
+  if (entry !== undefined) return loadConfig(entry, { cwd, entry: true })
+  const file = args.text('config') ?? findConfig(cwd)
+  return file === undefined ? null : loadConfig(file, { cwd })
+}
+
+function placeOf({ args, cwd }: Call, config: LoadedConfig | null, options: OpenOptions): Place {
+  const db = options.file ?? args.text('db')
+  const schema = args.text('schema')
+  if (db === undefined && config?.config.store !== undefined) {
+    if (args.typed('schema'))
+      throw usage('--schema goes with --db postgres://…; the config makes its own store.')
+    return { kind: 'config', label: `the store of ${config.file}`, address: '', schema: undefined }
+  }
+  const address = db ?? DEFAULT_FILE
+  if (/^postgres(ql)?:\/\//i.test(address)) {
+    return { kind: 'postgres', label: clean(maskUrl(address)), address, schema }
+  }
+  if (/^[a-z][a-z0-9+.-]+:\/\//i.test(address) && !address.toLowerCase().startsWith('file://')) {
+    throw usage(
+      `There is no store for ${clean(maskUrl(address))}.`,
+      'Use --db postgres://user:password@host:5432/name, or a SQLite file.',
+    )
+  }
+  if (args.typed('schema')) throw usage('--schema is for PostgreSQL; a SQLite file has none.')
+  if (address === 'memory:') return { kind: 'memory', label: 'memory', address, schema: undefined }
+  const path = resolve(cwd, address.replace(/^file:(\/\/)?/i, ''))
+  const inside = relative(cwd, path)
+  const label = clean(inside.startsWith('..') || isAbsolute(inside) ? path : inside)
+  return { kind: 'sqlite', label, address: path, schema: undefined }
+}
+
+/** Our own folder is made when it is needed; a folder that somebody named is theirs to make. */
+function prepareFile({ address, label }: Place, cwd: string, create: boolean): void {
+  if (existsSync(address)) return
+  if (!create) {
+    throw notFound(
+      `There is no database "${label}" yet.`,
+      'Start with "skep dev" or "skep enqueue", or name another with --db.',
+    )
+  }
+  const folder = dirname(address)
+  if (folder !== resolve(cwd, '.skep') || existsSync(folder)) return
+  try {
+    mkdirSync(folder)
+    writeFileSync(join(folder, '.gitignore'), '*\n')
+  } catch (cause) {
+    throw invalid(`The folder "${folder}" could not be made.`, 'Name a file elsewhere: --db <file>', cause)
+  }
+}
+
+async function storeOf(place: Place, config: Partial<SkepConfig> | undefined): Promise<Store> {
+  switch (place.kind) {
+    case 'memory':
+      return memoryStore()
+    case 'sqlite':
+      return sqliteStore({ file: place.address })
+    case 'postgres':
+      return (await postgres()).postgresStore({
+        url: place.address,
+        ...(place.schema === undefined ? {} : { schema: place.schema }),
+      })
+    case 'config': {
+      const { store } = config as SkepConfig
+      const made = typeof store === 'function' ? await store() : store
+      if (typeof (made as Partial<Store> | undefined)?.insert === 'function') return made
+      throw invalid(
+        `${place.label} is a function that returned no store.`,
+        'Return what postgresStore({ url }) returns.',
+      )
+    }
+  }
+}
+
+export async function postgres(): Promise<{
+  postgresStore(options: { url: string; schema?: string }): Store
+  migrationSql(options?: { schema?: string }): string
+}> {
+  return (await import('../postgres.ts')) as never
+}

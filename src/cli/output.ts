@@ -1,0 +1,109 @@
+import { styleText } from 'node:util'
+import { safeJson } from './text.ts'
+
+export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'blue' | 'cyan' | 'magenta' | 'inverse'
+
+/** Colours a text, or leaves it as it is. */
+export type Paint = (style: Style | readonly Style[], text: string) => string
+
+export interface OutputOptions {
+  readonly json: boolean
+  readonly quiet: boolean
+  readonly color: boolean
+}
+
+/** Where a command says things: data on stdout, everything else on stderr. */
+export class Output {
+  readonly json: boolean
+  readonly quiet: boolean
+  /** For what goes to stdout. */
+  readonly paint: Paint
+  /** For what goes to stderr. */
+  readonly paintNote: Paint
+  /** Hides secrets in everything that is not data. Set once it is known what was dialled. */
+  mask: (text: string) => string = (text) => text
+  /** What was dialled, as it may be shown. */
+  dialled: string | undefined
+
+  constructor({ json, quiet, color }: OutputOptions) {
+    this.json = json
+    this.quiet = quiet
+    this.paint = painter(color && process.stdout.isTTY)
+    this.paintNote = painter(color && process.stderr.isTTY)
+  }
+
+  /** The columns of the terminal that reads the data; endless for a pipe or file. */
+  get width(): number {
+    return process.stdout.isTTY ? (process.stdout.columns ?? 80) : Infinity
+  }
+
+  /** A line, or several, of what was asked for. */
+  data(text: string): void {
+    process.stdout.write(`${text}\n`)
+  }
+
+  /** An object of what was asked for, as JSON. */
+  object(value: unknown): void {
+    process.stdout.write(`${safeJson(value, process.stdout.isTTY ? 2 : undefined)}\n`)
+  }
+
+  /** Something worth knowing that is not data. */
+  note(text: string): void {
+    if (!this.quiet) process.stderr.write(`${this.mask(text)}\n`)
+  }
+
+  warn(text: string): void {
+    process.stderr.write(`${this.paintNote('yellow', 'warning')} ${this.mask(text)}\n`)
+  }
+
+  /** A line that is always shown. */
+  complain(text: string): void {
+    process.stderr.write(`${this.mask(text)}\n`)
+  }
+}
+
+/** Whether somebody wants colours at all; whether a stream can show them is asked for each stream. */
+export function wantsColor(env: NodeJS.ProcessEnv, refused: boolean): boolean {
+  // no-color.org: any value that is not empty.
+  return !refused && (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb'
+}
+
+function painter(enabled: boolean): Paint {
+  if (!enabled) return (_, text) => text
+  return (style, text) => {
+    const styles = typeof style === 'string' ? [style] : style
+    // One at a time: Node 20 and 24 agree on that form. They differ in what they make of a stream.
+    return styles.reduce((painted, one) => styleText(one, painted, FORCED), text)
+  }
+}
+
+const FORCED = { validateStream: false }
+
+/**
+ * A reader that went away (`skep jobs list | head -1`) is no error. `whenGone` is called once; what is written
+ * afterwards is dropped.
+ */
+export function tolerateClosedOutput(whenGone: () => void): void {
+  let gone = false
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (!['EPIPE', 'EIO', 'ERR_STREAM_DESTROYED', 'ECONNRESET'].includes(error.code ?? '')) throw error
+      if (gone || stream === process.stderr) return
+      gone = true
+      whenGone()
+    })
+  }
+}
+
+/** Waits until everything written has left the process: `process.exit` would cut off what a pipe has not taken. */
+export async function flushed(): Promise<void> {
+  await Promise.all(
+    [process.stdout, process.stderr].map(
+      (stream) =>
+        new Promise<void>((resolve) => {
+          if (stream.destroyed || !stream.writable) return resolve()
+          stream.write('', () => resolve())
+        }),
+    ),
+  )
+}
