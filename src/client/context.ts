@@ -1,8 +1,10 @@
 import { type Duration, toMs } from '../core/duration.ts'
 import { LeaseLostError } from '../core/errors.ts'
+import { LIMITS } from '../core/limits.ts'
 import { judge } from '../core/policy.ts'
 import type { Store } from '../store.ts'
 import { type Instruction, instruction } from '../worker/handler.ts'
+import { assertWhole } from '../worker/options.ts'
 import type { Run } from '../worker/run.ts'
 import type { EnqueueOptions, Prepare } from './enqueue.ts'
 import type { Queue } from './queue.ts'
@@ -25,7 +27,9 @@ export type BatchAnswer<Result> = readonly (Answer<Result> | Error)[] | void
 
 /** Return it to be called again later. Counts as a snooze, never as a failure. */
 export function snooze(wait: Duration, reason = ''): Instruction {
-  return instruction('snooze', toMs('snooze', wait), reason)
+  const delayMs = toMs('snooze', wait)
+  assertWhole('snooze', delayMs, 0, LIMITS.delayMs)
+  return instruction('snooze', delayMs, reason)
 }
 
 /** Return it to end the job as cancelled. */

@@ -20,7 +20,7 @@ export function toSpec(
 ): HandlerSpec {
   const queue = handler.queue as unknown as Queue
   const encodeResult = (value: unknown): string | null =>
-    value === undefined ? null : encodeJson('result', value, env.payloadBytes)
+    value === undefined ? null : encodeJson('result', plain(value), env.payloadBytes)
   const tools: ContextTools = { store: env.store, prepare: env.prepare, encodeResult }
   const single = handler.run as HandlerFunction<unknown, unknown>
   const many = handler.run as BatchHandlerFunction<unknown, unknown>
@@ -37,6 +37,11 @@ export function toSpec(
         ? callOne(queue, single, runs[0] as Run, tools)
         : callMany(queue, many, runs, tools),
   }
+}
+
+/** Returning is success, also of an error: what JSON can hold of it is kept. */
+function plain(value: unknown): unknown {
+  return value instanceof Error ? { name: value.name, message: value.message } : value
 }
 
 function callOne(

@@ -49,7 +49,9 @@ export class Executor {
     try {
       const answer = spec.call(runs)
       if (isThenable(answer)) {
-        answer.then(
+        // A promise answers once; a thenable of somebody else's may not.
+        const once = answer instanceof Promise ? answer : Promise.resolve(answer)
+        once.then(
           (value) => this.#answered(runs, value),
           (error: unknown) => this.#threw(runs, error),
         )
@@ -105,14 +107,14 @@ export class Executor {
   #outcomeOf(run: Run, value: unknown): Outcome | null {
     // After its time was up a handler cannot succeed any more; after a cancel it may, if it was nearly done.
     if (isStop(run.abortReason, 'timeout', 'lost')) return outcomeOfStop(run)
-    if (isInstruction(value)) {
-      if (value.kind === 'snooze') {
-        const failure = value.reason === '' ? null : reasonFailure('snooze', value.reason)
-        return { kind: 'snooze', delayMs: value.delayMs, failure }
-      }
-      return { kind: value.kind, failure: reasonFailure(value.kind, value.reason) }
-    }
     try {
+      if (isInstruction(value)) {
+        if (value.kind === 'snooze') {
+          const failure = value.reason === '' ? null : reasonFailure('snooze', value.reason)
+          return { kind: 'snooze', delayMs: value.delayMs, failure }
+        }
+        return { kind: value.kind, failure: reasonFailure(value.kind, value.reason) }
+      }
       return { kind: 'success', result: run.spec.encodeResult(value) }
     } catch (error) {
       return errorOutcome(run, error)
@@ -134,11 +136,19 @@ export class Executor {
 /** How a run that threw ended. An error after its signal aborted is an effect of that, not a cause of its own. */
 function errorOutcome(run: Run, error: unknown): Outcome | null {
   if (run.aborted) return outcomeOfStop(run)
-  if (error instanceof LeaseLostError) return null
-  if (error instanceof SkepError && error.facts['poison'] === true) {
-    return { kind: 'bury', failure: failureOf('poison', error) }
+  try {
+    if (error instanceof LeaseLostError && error.jobId === run.job.id) return null
+    if (error instanceof SkepError && error.facts['poison'] === true) {
+      return { kind: 'bury', failure: failureOf('poison', error) }
+    }
+    return { kind: 'error', failure: failureOf('error', error) }
+  } catch {
+    // Anything can be thrown, also things that throw when they are looked at.
+    return {
+      kind: 'error',
+      failure: reasonFailure('error', 'The handler threw something that cannot be read.'),
+    }
   }
-  return { kind: 'error', failure: failureOf('error', error) }
 }
 
 function outcomeOfStop(run: Run): Outcome | null {

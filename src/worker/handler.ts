@@ -32,7 +32,8 @@ export interface Instruction {
 }
 
 export function instruction(kind: Instruction['kind'], delayMs: number, reason: string): Instruction {
-  return Object.freeze({ [INSTRUCTION]: true as const, kind, delayMs, reason })
+  // Programs without types leave the reason out.
+  return Object.freeze({ [INSTRUCTION]: true as const, kind, delayMs, reason: String(reason ?? '') })
 }
 
 // A registered symbol and not a class: the package may be loaded twice, once as ESM and once as CommonJS.
