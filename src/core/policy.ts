@@ -124,11 +124,14 @@ export const DEFAULT_POLICY: Policy = Object.freeze({
 /** The wait before try number `failures` (1 for the first retry). `random` is in [0, 1). */
 export function backoffMs(backoff: Backoff, failures: number, random: number): number {
   const base =
-    backoff.kind === 'fixed'
-      ? backoff.ms
-      : Math.min(backoff.maxMs, backoff.ms * backoff.factor ** Math.max(0, failures - 1))
+    backoff.kind === 'fixed' ? backoff.ms : Math.min(backoff.maxMs, backoff.ms * growth(backoff, failures))
   const spread = 1 + backoff.jitter * (2 * random - 1)
   return Math.min(LIMITS.delayMs, Math.round(base * spread))
+}
+
+// Never Infinity: times no wait at all, that would not be a number.
+function growth({ factor }: Extract<Backoff, { kind: 'exponential' }>, failures: number): number {
+  return Math.min(Number.MAX_VALUE, factor ** Math.max(0, failures - 1))
 }
 
 /** How one run of a handler ended. */
