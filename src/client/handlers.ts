@@ -1,8 +1,8 @@
-import { SkepError } from '../core/errors.ts'
+import { messageOf, SkepError } from '../core/errors.ts'
 import { show } from '../core/names.ts'
 import { encodeJson } from '../core/payload.ts'
 import type { Store } from '../store.ts'
-import { type HandlerSpec, isInstruction } from '../worker/handler.ts'
+import { batchAnswers, type HandlerSpec, isInstruction } from '../worker/handler.ts'
 import type { Run } from '../worker/run.ts'
 import { type BatchHandlerFunction, type ContextTools, type HandlerFunction, JobContext } from './context.ts'
 import { type Prepare, withOverrides } from './enqueue.ts'
@@ -77,17 +77,45 @@ async function callMany(
       try {
         return new JobContext(one, await queue.read(parse(one)), tools)
       } catch (error) {
-        return error instanceof Error ? error : new Error(String(error))
+        return asError(error)
       }
     }),
   )
   const contexts = read.filter((context): context is JobContext => !(context instanceof Error))
   if (contexts.length === 0) return read
-  const answers = await run(contexts)
-  if (contexts.length === read.length || (answers !== undefined && answers.length !== contexts.length))
-    return answers
+  const answers = await answersOf(queue, run, contexts)
   let next = 0
-  return read.map((context) => (context instanceof Error ? context : answers?.[next++]))
+  return read.map((context) => (context instanceof Error ? context : answers[next++]))
+}
+
+/** The handler's answer for each job. What goes wrong as a whole is the answer for each. */
+async function answersOf(
+  queue: Queue,
+  run: BatchHandlerFunction<unknown, unknown>,
+  contexts: readonly JobContext[],
+): Promise<readonly unknown[]> {
+  const { checkResult } = queue
+  try {
+    const answers = batchAnswers(queue.name, contexts.length, await run(contexts))
+    if (answers instanceof Error) throw answers
+    if (checkResult === null) return answers
+    const isResult = (answer: unknown): boolean => !(answer instanceof Error)
+    return await Promise.all(
+      answers.map((answer) => (isResult(answer) ? checked(checkResult, answer).catch(asError) : answer)),
+    )
+  } catch (error) {
+    const failure = asError(error)
+    return contexts.map(() => failure)
+  }
+}
+
+/** In a batch only an Error says that a job failed. */
+function asError(thrown: unknown): Error {
+  try {
+    return thrown instanceof Error ? thrown : new Error(messageOf(thrown))
+  } catch {
+    return new Error('The handler threw something that cannot be read.')
+  }
 }
 
 function parse(run: Run): unknown {

@@ -2,7 +2,7 @@ import { LeaseLostError, SkepError } from '../core/errors.ts'
 import { failureOf, reasonFailure } from '../core/failure.ts'
 import type { Outcome } from '../core/policy.ts'
 import type { Runtime } from '../runtime.ts'
-import { isInstruction } from './handler.ts'
+import { batchAnswers, isInstruction } from './handler.ts'
 import type { Run } from './run.ts'
 
 /** Why a handler's signal aborted. */
@@ -93,7 +93,8 @@ export class Executor {
       this.#over(runs[0] as Run, this.#outcomeOf(runs[0] as Run, value))
       return
     }
-    const answers = batchAnswers(runs, value)
+    const { queue } = (runs[0] as Run).spec
+    const answers = batchAnswers(queue, runs.length, value)
     runs.forEach((run, index) => {
       const answer = answers instanceof Error ? answers : answers[index]
       this.#over(run, answer instanceof Error ? errorOutcome(run, answer) : this.#outcomeOf(run, answer))
@@ -164,17 +165,6 @@ function outcomeOfStop(run: Run): Outcome | null {
     case 'lost':
       return run.holds ? { kind: 'lost', failure: reasonFailure('lost', reason.message) } : null
   }
-}
-
-function batchAnswers(runs: readonly Run[], value: unknown): readonly unknown[] | Error {
-  if (value === undefined) return runs.map(() => undefined)
-  if (Array.isArray(value) && value.length === runs.length) return value as unknown[]
-  const got = Array.isArray(value) ? `${value.length} answers` : `a ${typeof value}`
-  return new SkepError(
-    'OPTION_INVALID',
-    `A batch handler of queue "${(runs[0] as Run).spec.queue}" got ${runs.length} jobs and returned ${got}. ` +
-      'Return nothing, or an array with one answer for each job.',
-  )
 }
 
 function isStop(reason: unknown, ...kinds: StopSignal['kind'][]): boolean {

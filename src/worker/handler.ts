@@ -1,3 +1,4 @@
+import { SkepError } from '../core/errors.ts'
 import type { ClaimedJob, NewJob } from '../core/job.ts'
 import type { Policy } from '../core/policy.ts'
 import type { Run } from './run.ts'
@@ -39,6 +40,18 @@ export function instruction(kind: Instruction['kind'], delayMs: number, reason: 
 // A registered symbol and not a class: the package may be loaded twice, once as ESM and once as CommonJS.
 export function isInstruction(value: unknown): value is Instruction {
   return typeof value === 'object' && value !== null && INSTRUCTION in value
+}
+
+/** What a batch handler returned, as an answer for each of its jobs; an error if it is not that. */
+export function batchAnswers(queue: string, jobs: number, value: unknown): readonly unknown[] | SkepError {
+  if (value === undefined) return Array.from({ length: jobs })
+  if (Array.isArray(value) && value.length === jobs) return value as unknown[]
+  const got = Array.isArray(value) ? `${value.length} answers` : `a ${typeof value}`
+  return new SkepError(
+    'OPTION_INVALID',
+    `A batch handler of queue "${queue}" got ${jobs} jobs and returned ${got}. ` +
+      'Return nothing, or an array with one answer for each job.',
+  )
 }
 
 /** Jobs a run wants to enqueue together with its own end. */

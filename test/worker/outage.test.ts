@@ -112,7 +112,7 @@ describe('when an answer is lost', () => {
       const results = await scene.through(Promise.all(jobs.map((job) => job.result())))
 
       expect(results).toEqual([0, 2, 4, 6, 8])
-      expect(runs.sort()).toEqual(many(5))
+      expect(runs.toSorted((a, b) => a - b)).toEqual(many(5))
       expect(scene.told.filter(({ name }) => name === 'finished')).toHaveLength(5)
     },
   )

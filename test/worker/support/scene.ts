@@ -82,7 +82,7 @@ export class Scene {
     const end = this.runtime.mono() + maxMs
     await this.runtime.settle()
     while (!(await condition())) {
-      if (this.runtime.mono() >= end) throw new Error(`Not so after ${maxMs} ms: ${condition}`)
+      if (this.runtime.mono() >= end) throw new Error(`Not so after ${maxMs} ms: ${String(condition)}`)
       await this.runtime.advance(5)
     }
   }
