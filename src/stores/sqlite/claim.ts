@@ -1,4 +1,4 @@
-import { type ClaimedJob, PRIORITY_STEP_MS } from '../../core/job.ts'
+import { type ClaimedJob, PRIORITY_STEP_MS, type UniqueScope } from '../../core/job.ts'
 import { claimable, claim as claimed, claimedPart } from '../../core/transitions.ts'
 import { type ClaimCall, type ClaimReply, PROMOTE_LIMIT, type Source } from '../../store.ts'
 import type { Row } from './client.ts'
@@ -73,17 +73,25 @@ function promoteDue(turn: Turn, q: number, now: number): void {
   turn.count(q, 'ready', due.length)
 }
 
-// Of most jobs only the payload is worth reading; the rest comes as one value, and only if there is something in it.
-const SELECT_READY = `
-  select w.n, w.id, w.place, j.payload,
+// Of most jobs only the payload is worth reading; the rest comes as one text, and only if there is something in it.
+// A long payload is read by itself, so that the texts of a claim cannot grow beyond what a string can hold.
+const READY = `
+  select w.n, w.id, w.place, case when length(j.payload) <= 4096 then j.payload else '' end as payload,
     case when j.priority = 0 and j.enqueued_at = j.due_at and j.generation = 0
       and j.starts = 0 and j.errors = 0 and j.timeouts = 0 and j.lost = 0 and j.snoozes = 0
       and j.headers is null and j.overrides is null and j.unique_key is null
-    then null else json_array(
+    then '' else json_array(
       j.headers, j.priority, j.overrides, j.due_at, j.enqueued_at, j.generation,
-      j.starts, j.errors, j.timeouts, j.lost, j.snoozes, j.unique_key, j.unique_scope) end
+      j.starts, j.errors, j.timeouts, j.lost, j.snoozes, j.unique_key, j.unique_scope) end as rest
   from skep_waiting w cross join skep_jobs j on j.n = w.n
   where w.q = ? and w.state = 1 order by w.place, w.id limit ?`
+
+// Handing over a value costs more than reading it does, so each column comes as one text. The separator cannot occur in
+// JSON, where control characters are escaped.
+const SEPARATOR = '\u001f'
+const READ_READY = `
+  select group_concat(n), group_concat(id), group_concat(place),
+    group_concat(payload, char(31)), group_concat(rest, char(31)) from (${READY})`
 
 type Rest = [
   headers: string | null,
@@ -98,9 +106,8 @@ type Rest = [
   lost: number,
   snoozes: number,
   uniqueKey: string | null,
-  uniqueScope: ScopeText,
+  uniqueScope: UniqueScope | null,
 ]
-type ScopeText = 'queued' | 'active' | 'window' | null
 
 /** Takes the lowest ranks. All that is in front of the last one goes with it, so whole ranges are moved. */
 function takeNext(
@@ -113,72 +120,79 @@ function takeNext(
   taken: ClaimedJob[],
 ): void {
   const { db } = turn
-  const rows = db.all(SELECT_READY, q, room)
-  const last = rows.at(-1)
-  if (!last) return
-  const place = last[2] as number
-  const id = last[1] as string
+  const columns = db.get(READ_READY, q, room) as (string | null)[]
+  if (columns[0] === null) return
+  const [numbers, ids, places] = columns.slice(0, 3).map((text) => (text as string).split(',')) as [
+    string[],
+    string[],
+    string[],
+  ]
+  const [payloads, rests] = columns.slice(3).map((text) => (text as string).split(SEPARATOR)) as [
+    string[],
+    string[],
+  ]
+  const last = [q, Number(places.at(-1)), ids.at(-1) as string] as const
   db.run(
     `insert into skep_leases (n, q, token, worker, started_at, until)
      select n, q, ?4, ?5, ?6, ?7 from skep_waiting where q = ?1 and state = 1 and (place, id) <= (?2, ?3)`,
-    q,
-    place,
-    id,
+    ...last,
     call.token,
     call.workerId,
     now,
     now + call.leaseMs,
   )
-  db.run('delete from skep_waiting where q = ?1 and state = 1 and (place, id) <= (?2, ?3)', q, place, id)
-  turn.count(q, 'ready', -rows.length)
-  turn.count(q, 'running', rows.length)
-  for (const row of rows) taken.push(claimedOf(turn, call.token, space, queue, q, row))
+  db.run('delete from skep_waiting where q = ?1 and state = 1 and (place, id) <= (?2, ?3)', ...last)
+  turn.count(q, 'ready', -ids.length)
+  turn.count(q, 'running', ids.length)
+
+  const held = new Map<string, number>()
+  const isWhole = payloads.length === ids.length
+  for (let i = 0; i < ids.length; i++) {
+    const id = ids[i] as string
+    const n = Number(numbers[i])
+    const text = rests[i] as string
+    const payload = (isWhole && payloads[i]) || payloadOf(turn, n)
+    const rest = text === '' ? plainRest(Number(places[i])) : (JSON.parse(text) as Rest)
+    const uniqueKey = rest[11]
+    if (uniqueKey === null) held.set(id, n)
+    else releaseKey(turn, q, { id, uniqueKey, uniqueScope: rest[12] }, 'claim')
+    taken.push(claimedOf(call.token, space, queue, id, payload, rest))
+  }
+  turn.held.claimed({ token: call.token, q, numbers: held })
 }
 
-function claimedOf(turn: Turn, token: string, space: string, queue: string, q: number, row: Row): ClaimedJob {
-  const [n, id, place, payload, text] = row as [number, string, number, string, string | null]
-  if (text === null) {
-    turn.held.claimed(token, id, n)
-    return {
-      id,
-      space,
-      queue,
-      payload,
-      headers: null,
-      priority: 0,
-      overrides: null,
-      dueAt: place,
-      enqueuedAt: place,
-      generation: 0,
-      starts: 1,
-      errors: 0,
-      timeouts: 0,
-      lost: 0,
-      snoozes: 0,
-      token,
-    }
-  }
-  const rest = JSON.parse(text) as Rest
-  const [headers, priority, overrides, dueAt, enqueuedAt, generation] = rest
-  const [, , , , , , starts, errors, timeouts, lost, snoozes, uniqueKey, uniqueScope] = rest
-  if (uniqueKey === null) turn.held.claimed(token, id, n)
-  else releaseKey(turn, q, { id, uniqueKey, uniqueScope }, 'claim')
+function payloadOf(turn: Turn, n: number): string {
+  return turn.db.get('select payload from skep_jobs where n = ?', n)?.[0] as string
+}
+
+function plainRest(dueAt: number): Rest {
+  return [null, 0, null, dueAt, dueAt, 0, 0, 0, 0, 0, 0, null, null]
+}
+
+function claimedOf(
+  token: string,
+  space: string,
+  queue: string,
+  id: string,
+  payload: string,
+  rest: Rest,
+): ClaimedJob {
   return {
     id,
     space,
     queue,
     payload,
-    headers,
-    priority,
-    overrides,
-    dueAt,
-    enqueuedAt,
-    generation,
-    starts: starts + 1,
-    errors,
-    timeouts,
-    lost,
-    snoozes,
+    headers: rest[0],
+    priority: rest[1],
+    overrides: rest[2],
+    dueAt: rest[3],
+    enqueuedAt: rest[4],
+    generation: rest[5],
+    starts: rest[6] + 1,
+    errors: rest[7],
+    timeouts: rest[8],
+    lost: rest[9],
+    snoozes: rest[10],
     token,
   }
 }

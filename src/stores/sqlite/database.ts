@@ -71,6 +71,14 @@ export class Database {
 
   /** Runs `work` in a transaction, together with others. `weight` is about how many jobs it touches. */
   async write<T>(weight: number, work: (turn: Turn) => T): Promise<T> {
+    return this.insert(weight, (turn) => {
+      turn.intake.write(turn)
+      return work(turn)
+    })
+  }
+
+  /** The same for work that does nothing but insert: it may leave its jobs in the intake, with those of others. */
+  async insert<T>(weight: number, work: (turn: Turn) => T): Promise<T> {
     const { committer } = this.#ready ?? (await this.open())
     return committer.submit(weight, work)
   }

@@ -19,11 +19,11 @@ export class Discarded {
     this.#db = db
   }
 
-  add(id: string, token: string, now: number): void {
+  add(ids: readonly string[], token: string, now: number): void {
     const until = now + REMEMBER_DISCARDED_MS
     const last = this.#fresh.at(-1)
-    if (last?.token === token && last.until === until) last.ids.push(id)
-    else this.#fresh.push({ token, until, ids: [id] })
+    if (last?.token === token && last.until === until) last.ids.push(...ids)
+    else this.#fresh.push({ token, until, ids: [...ids] })
   }
 
   /** The token that discarded a job; undefined if it is not remembered. */

@@ -11,7 +11,7 @@ export function extend(turn: Turn, call: ExtendCall, now: number): ExtendReply {
 
 function extendOne(turn: Turn, id: string, token: string, until: number): ExtendResult {
   const { db, held } = turn
-  const n = held.find(token, id) ?? (db.get('select n from skep_jobs where id = ?', id)?.[0] as number)
+  const n = held.find(token, id)?.numbers.get(id) ?? db.get('select n from skep_jobs where id = ?', id)?.[0]
   if (n !== undefined) {
     const lease = db.get(
       'update skep_leases set until = ? where n = ? and token = ? returning cancel_reason',

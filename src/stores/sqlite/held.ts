@@ -1,57 +1,69 @@
 /** So many jobs are remembered at most; one that was forgotten is looked up by its id. */
 const MOST = 50_000
 
+/** The jobs one claim took from one queue, by id, with their numbers. */
+export interface HeldBatch {
+  readonly token: string
+  readonly q: number
+  readonly numbers: Map<string, number>
+}
+
 /**
  * The numbers of the plain jobs (no unique key) that this process has claimed, so that the end of many leases
  * need not look up every id. It is only a shortcut: the lease is always checked by number and token in the
  * database, and a token belongs to one claim.
  */
 export class HeldJobs {
-  readonly #claims = new Map<string, Map<string, number>>()
+  readonly #batches = new Map<string, HeldBatch[]>()
   #size = 0
-  #claimed: [token: string, id: string, n: number][] = []
-  #settled: [token: string, id: string][] = []
+  #claimed: HeldBatch[] = []
+  #settled: { readonly batch: HeldBatch; readonly ids: readonly string[] }[] = []
 
-  find(token: string, id: string): number | undefined {
-    return this.#claims.get(token)?.get(id)
+  /** The batch a job was claimed in. */
+  find(token: string, id: string): HeldBatch | undefined {
+    const batches = this.#batches.get(token)
+    return batches?.length === 1 && batches[0]?.numbers.has(id)
+      ? batches[0]
+      : batches?.find(({ numbers }) => numbers.has(id))
   }
 
   /** Takes effect at the commit. */
-  claimed(token: string, id: string, n: number): void {
-    this.#claimed.push([token, id, n])
+  claimed(batch: HeldBatch): void {
+    this.#claimed.push(batch)
   }
 
   /** Takes effect at the commit. */
-  settled(token: string, id: string): void {
-    this.#settled.push([token, id])
+  settled(batch: HeldBatch, ids: readonly string[]): void {
+    this.#settled.push({ batch, ids })
   }
 
   commit(): void {
-    for (const [token, id] of this.#settled) {
-      const jobs = this.#claims.get(token)
-      if (jobs?.delete(id)) this.#size--
-      if (jobs?.size === 0) this.#claims.delete(token)
-    }
-    for (const [token, id, n] of this.#claimed) {
-      let jobs = this.#claims.get(token)
-      if (!jobs) {
-        jobs = new Map()
-        this.#claims.set(token, jobs)
-      }
-      if (!jobs.has(id)) this.#size++
-      jobs.set(id, n)
+    for (const { batch, ids } of this.#settled) this.#remove(batch, ids)
+    for (const batch of this.#claimed) {
+      if (batch.numbers.size === 0) continue
+      this.#batches.set(batch.token, [...(this.#batches.get(batch.token) ?? []), batch])
+      this.#size += batch.numbers.size
     }
     // The oldest claims go first: their leases are the likeliest to be over.
-    for (const [token, jobs] of this.#claims) {
+    for (const [token, batches] of this.#batches) {
       if (this.#size <= MOST) break
-      this.#claims.delete(token)
-      this.#size -= jobs.size
+      this.#batches.delete(token)
+      for (const { numbers } of batches) this.#size -= numbers.size
     }
     this.rollback()
   }
 
   rollback(): void {
-    if (this.#claimed.length > 0) this.#claimed = []
-    if (this.#settled.length > 0) this.#settled = []
+    this.#claimed = []
+    this.#settled = []
+  }
+
+  #remove(batch: HeldBatch, ids: readonly string[]): void {
+    const { token, numbers } = batch
+    for (const id of ids) if (numbers.delete(id)) this.#size--
+    if (numbers.size > 0) return
+    const others = this.#batches.get(token)?.filter((other) => other !== batch) ?? []
+    if (others.length > 0) this.#batches.set(token, others)
+    else this.#batches.delete(token)
   }
 }

@@ -3,7 +3,8 @@ import type { Verdict } from '../../core/policy.ts'
 import { holder, settle as settled } from '../../core/transitions.ts'
 import type { SettleCall, Settlement, SettleReply, SettleResult } from '../../store.ts'
 import { claim } from './claim.ts'
-import { insertOne } from './insert.ts'
+import type { HeldBatch } from './held.ts'
+import { insert } from './insert.ts'
 import { find, replace } from './record.ts'
 import { STATE_NUMBER, type Turn } from './turn.ts'
 import { releaseKey } from './uniques.ts'
@@ -11,6 +12,7 @@ import { releaseKey } from './uniques.ts'
 /** Ends leases, then claims. */
 export function settle(turn: Turn, call: SettleCall, now: number): SettleReply {
   const results = settleMany(turn, call.settlements, now)
+  turn.intake.write(turn)
   return { results, claimed: call.claim ? claim(turn, call.claim, now) : null }
 }
 
@@ -18,14 +20,10 @@ function settleMany(turn: Turn, settlements: readonly Settlement[], now: number)
   const results: SettleResult[] = []
   for (let from = 0; from < settlements.length; ) {
     const first = settlements[from] as Settlement
-    const numbers = new Map<number, Settlement>()
+    const batch = turn.held.find(first.token, first.id)
     let to = from
-    for (; to < settlements.length; to++) {
-      const n = together(turn, settlements[to] as Settlement, first)
-      if (n === undefined || numbers.has(n)) break
-      numbers.set(n, settlements[to] as Settlement)
-    }
-    if (numbers.size > 1 && endTogether(turn, numbers, first, now)) {
+    while (batch && to < settlements.length && isAlike(settlements[to] as Settlement, first, batch)) to++
+    if (batch && to - from > 1 && endTogether(turn, batch, settlements.slice(from, to), now)) {
       const result = { status: 'ok', state: first.verdict.to } as const
       for (let i = from; i < to; i++) results.push(result)
       from = to
@@ -37,17 +35,18 @@ function settleMany(turn: Turn, settlements: readonly Settlement[], now: number)
   return results
 }
 
-/** The number of a job that can be ended together with `first`, by the same few statements. */
-function together(turn: Turn, settlement: Settlement, first: Settlement): number | undefined {
+/** Whether a job can be ended together with `first`, by the same few statements. */
+function isAlike(settlement: Settlement, first: Settlement, batch: HeldBatch): boolean {
   const { verdict } = settlement
-  const alike =
+  return (
     settlement.token === first.token &&
     settlement.enqueue === undefined &&
     settlement.onlyIfExpired !== true &&
-    isPlainEnd(verdict) &&
     verdict.to === first.verdict.to &&
-    verdict.keepMs === first.verdict.keepMs
-  return alike ? turn.held.find(settlement.token, settlement.id) : undefined
+    verdict.keepMs === first.verdict.keepMs &&
+    isPlainEnd(verdict) &&
+    batch.numbers.has(settlement.id)
+  )
 }
 
 /** The end of a job that succeeded: no counter moves and nothing failed. Or one that leaves nothing behind. */
@@ -57,51 +56,75 @@ function isPlainEnd(verdict: Verdict): boolean {
   return verdict.to === 'done' && verdict.count === null && !verdict.refund && verdict.failure === null
 }
 
-const LISTED = '(select value from json_each(?1))'
 const ARCHIVE = `
   insert into skep_archive (id, q, state, finished_at, expires_at, due_at, enqueued_at, payload, priority,
     headers, overrides, generation, starts, errors, timeouts, lost, snoozes, unique_key, unique_scope,
     token, worker, started_at, result, failure, cancel_reason)
-  select j.id, j.q, ?2, ?3, ?4, j.due_at, j.enqueued_at, j.payload, j.priority,
+  select j.id, j.q, ?3, ?4, ?5, j.due_at, j.enqueued_at, j.payload, j.priority,
     j.headers, j.overrides, j.generation, j.starts + 1, j.errors, j.timeouts, j.lost, j.snoozes, null, null,
-    l.token, l.worker, l.started_at, v.value ->> 1, null, l.cancel_reason
+    l.token, l.worker, l.started_at, `
+const ARCHIVE_RESULTS = `${ARCHIVE} v.value ->> 1, null, l.cancel_reason
   from json_each(?1) v cross join skep_jobs j on j.n = v.value ->> 0 cross join skep_leases l on l.n = j.n`
+const archiveNone = (span: string): string => `${ARCHIVE} null, null, l.cancel_reason
+  from skep_jobs j cross join skep_leases l on l.n = j.n where j.${span}`
 
 /** Ends many leases of one claim at once; false, and nothing is changed, if one of them does not hold. */
-function endTogether(
-  turn: Turn,
-  numbers: ReadonlyMap<number, Settlement>,
-  { token, verdict }: Settlement,
-  now: number,
-): boolean {
+function endTogether(turn: Turn, batch: HeldBatch, settlements: readonly Settlement[], now: number): boolean {
   const { db } = turn
-  const list = JSON.stringify([...numbers.keys()])
-  const rows = db.all(
-    `select q, count(*) from skep_leases where n in ${LISTED} and token = ?2 group by q`,
-    list,
-    token,
-  ) as [number, number][]
-  if (rows.reduce((sum, [, count]) => sum + count, 0) < numbers.size) return false
+  const { token, verdict } = settlements[0] as Settlement
+  const numbers = settlements.map(({ id }) => batch.numbers.get(id) as number)
+  // Whatever is named twice is left to those who look at one after the other.
+  if (new Set(numbers).size < numbers.length) return false
+  const spans = spansOf(numbers)
+  let held = 0
+  for (const [span, from, to] of spans) {
+    const sql = `select count(*) from skep_leases where ${span} and token = ?3`
+    held += (db.get(sql, from, to, token) as [number])[0]
+  }
+  if (held < numbers.length) return false
 
-  for (const [q, count] of rows) {
-    turn.count(q, 'running', -count)
-    if (verdict.keepMs !== null) turn.count(q, verdict.to, count)
-  }
+  turn.count(batch.q, 'running', -numbers.length)
   if (verdict.keepMs !== null) {
-    const results = JSON.stringify([...numbers].map(([n, settlement]) => [n, settlement.verdict.result]))
-    db.run(ARCHIVE, results, STATE_NUMBER[verdict.to], now, now + verdict.keepMs)
+    turn.count(batch.q, verdict.to, numbers.length)
     turn.archived()
+    const end = [STATE_NUMBER[verdict.to], now, now + verdict.keepMs] as const
+    if (settlements.some((settlement) => settlement.verdict.result !== null)) {
+      const results = settlements.map((settlement, i) => [numbers[i], settlement.verdict.result])
+      db.run(ARCHIVE_RESULTS, JSON.stringify(results), null, ...end)
+    } else for (const [span, from, to] of spans) db.run(archiveNone(span), from, to, ...end)
   }
-  db.run(`delete from skep_leases where n in ${LISTED}`, list)
-  db.run(`delete from skep_jobs where n in ${LISTED}`, list)
-  for (const { id } of numbers.values()) {
-    if (verdict.keepMs === null) turn.discarded.add(id, token, now)
-    turn.held.settled(token, id)
+  for (const [span, from, to] of spans) {
+    db.run(`delete from skep_leases where ${span}`, from, to)
+    db.run(`delete from skep_jobs where ${span}`, from, to)
   }
+  const ids = settlements.map(({ id }) => id)
+  if (verdict.keepMs === null) turn.discarded.add(ids, token, now)
+  turn.held.settled(batch, ids)
   return true
 }
 
+/** A condition on `n` with its two values. */
+type Span = readonly [condition: string, first: number | string, second: number | null]
+
+/**
+ * The same numbers as conditions. Jobs that were inserted together were claimed together and mostly end together, so
+ * a few ranges say it all; otherwise they are listed.
+ */
+function spansOf(numbers: readonly number[]): Span[] {
+  const sorted = Float64Array.from(numbers).sort()
+  const spans: Span[] = []
+  let from = 0
+  for (let i = 1; i <= sorted.length; i++) {
+    if (i < sorted.length && sorted[i] === (sorted[i - 1] as number) + 1) continue
+    spans.push(['n between ?1 and ?2', sorted[from] as number, sorted[i - 1] as number])
+    from = i
+  }
+  if (spans.length <= 4) return spans
+  return [['n in (select value from json_each(?1) where ?2 is null)', JSON.stringify(numbers), null]]
+}
+
 function settleOne(turn: Turn, settlement: Settlement, now: number): SettleResult {
+  turn.intake.write(turn)
   const placed = find(turn, settlement.id)
   const held = holder(placed?.job, settlement.token)
   // The settlement that removed a job can be repeated too, for as long as the job's id is remembered.
@@ -119,10 +142,11 @@ function settleOne(turn: Turn, settlement: Settlement, now: number): SettleResul
 
   const ended: Job | null = settled(running, settlement.verdict, now)
   replace(turn, placed, ended)
-  turn.held.settled(settlement.token, running.id)
-  if (!ended) turn.discarded.add(running.id, settlement.token, now)
+  const batch = turn.held.find(settlement.token, running.id)
+  if (batch) turn.held.settled(batch, [running.id])
+  if (!ended) turn.discarded.add([running.id], settlement.token, now)
   if (!ended || isFinal(ended.state)) releaseKey(turn, placed.q, running, 'end')
-  const inserted = settlement.enqueue?.map((fresh) => insertOne(turn, fresh, false, now))
+  const inserted = settlement.enqueue && insert(turn, settlement.enqueue, false, now)
   const state = ended?.state ?? (settlement.verdict.to as FinalState)
   return inserted ? { status: 'ok', state, inserted } : { status: 'ok', state }
 }

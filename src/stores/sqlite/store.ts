@@ -54,7 +54,7 @@ export function makeSqliteStore(options: SqliteStoreOptions, makeNotifier: MakeN
     },
 
     async insert(call: InsertCall) {
-      return database.write(call.jobs.length, (turn) => ({
+      return database.insert(call.jobs.length, (turn) => ({
         results: insert(turn, call.jobs, call.again ?? false, at(turn, call)),
       }))
     },

@@ -2,6 +2,7 @@ import { JOB_STATES, type JobState } from '../../core/job.ts'
 import { Discarded } from './discarded.ts'
 import type { Handle } from './handle.ts'
 import type { HeldJobs } from './held.ts'
+import { Intake } from './intake.ts'
 import type { QueueIds } from './queues.ts'
 
 /** The number of each state in the tables: its place in the list of states. */
@@ -14,7 +15,7 @@ const ADD_COUNTS = `update skep_queues set ${COUNTED} where q = ?1`
 
 /**
  * One transaction's worth of work on one connection. It gathers what all calls of the transaction have in
- * common, so that it is written once: counts, discarded ids, and the next free number.
+ * common, so that it is written once: new jobs, counts, discarded ids, and the next free number.
  */
 export class Turn {
   readonly db: Handle
@@ -22,6 +23,7 @@ export class Turn {
   readonly queues: QueueIds
   readonly held: HeldJobs
   readonly discarded: Discarded
+  readonly intake: Intake = new Intake()
   readonly #counts = new Map<number, number[]>()
   #next = 0
   #newestArchived: string | null | undefined
@@ -75,6 +77,7 @@ export class Turn {
 
   /** Writes what was gathered. The last thing before the commit. */
   finish(): void {
+    this.intake.write(this)
     for (const [q, counts] of this.#counts) {
       if (counts.some((by) => by !== 0)) this.db.run(ADD_COUNTS, q, ...counts)
     }

@@ -1,0 +1,170 @@
+import type { Job, JobState, NewJob } from '../../core/job.ts'
+import { PRIORITY_STEP_MS } from '../../core/job.ts'
+import type { InsertResult } from '../../store.ts'
+import { find } from './record.ts'
+import type { Turn } from './turn.ts'
+
+interface Entry {
+  readonly job: NewJob
+  readonly q: number
+  readonly state: JobState
+  readonly dueAt: number
+  /** Where its result belongs. */
+  readonly results: InsertResult[]
+  readonly at: number
+}
+
+/**
+ * New jobs without a unique key, gathered over all calls of a transaction and put in by the hundred: calling a
+ * statement costs more than a row does. Their results are written when they are: until then they say what is
+ * nearly always true, that the job is new.
+ */
+export class Intake {
+  #entries: Entry[] = []
+  #ids = new Set<string>()
+  #now = 0
+
+  /** Takes a job and promises a result at the end of `results`. */
+  add(
+    turn: Turn,
+    job: NewJob,
+    created: Pick<Job, 'state' | 'dueAt'>,
+    now: number,
+    results: InsertResult[],
+  ): void {
+    if (this.#entries.length > 0 && (now !== this.#now || this.#ids.has(job.id))) this.write(turn)
+    const q = turn.queues.make(turn.db, job.space, job.queue)
+    const { state, dueAt } = created
+    this.#entries.push({ job, q, state, dueAt, results, at: results.length })
+    this.#ids.add(job.id)
+    this.#now = now
+    results.push({ status: 'ok', state, dueAt })
+  }
+
+  /** Puts in what was gathered. Whoever looks at jobs in the same transaction has to see it. */
+  write(turn: Turn): void {
+    if (this.#entries.length === 0) return
+    const entries = withoutArchived(turn, this.#entries)
+    this.#entries = []
+    this.#ids = new Set()
+    if (entries.length === 0) return
+
+    const first = turn.numbers(entries.length)
+    const lines = inLines(entries, this.#now)
+    let next = first
+    let inserted = 0
+    for (const { q, shape, members } of lines) {
+      inserted += putIn(turn, members, shape, q, this.#now, next)
+      next += members.length
+    }
+    turn.db.run(
+      `insert into skep_waiting (q, state, place, id, n)
+       select q, due_at <= ?1, case when due_at <= ?1 then due_at - priority * ${PRIORITY_STEP_MS} else due_at end, id, n
+       from skep_jobs where n >= ?2 and n < ?3`,
+      this.#now,
+      first,
+      first + entries.length,
+    )
+    if (inserted === entries.length) for (const { q, state } of entries) turn.count(q, state, 1)
+    else correct(turn, lines, first)
+  }
+}
+
+/** Leaves out the jobs that are finished already, and says so in their results. */
+function withoutArchived(turn: Turn, entries: Entry[]): Entry[] {
+  const newest = turn.newestArchived
+  if (!entries.some(({ job }) => job.id <= newest)) return entries
+  const rows = turn.db.all(
+    'select id from skep_archive where id in (select value from json_each(?))',
+    JSON.stringify(entries.map(({ job }) => job.id)),
+  )
+  if (rows.length === 0) return entries
+  const archived = new Set(rows.map(([id]) => id as string))
+  for (const entry of entries) if (archived.has(entry.job.id)) tell(turn, entry)
+  return entries.filter(({ job }) => !archived.has(job.id))
+}
+
+/** Entries that go in by the same statements. */
+interface Line {
+  readonly q: number
+  readonly shape: Shape
+  readonly members: Entry[]
+}
+
+type Shape = 'plain' | 'full'
+
+/** Most jobs are due now and have nothing but a payload, so of them only that and the id are sent. */
+function inLines(entries: readonly Entry[], now: number): Line[] {
+  const lines = new Map<number, Line>()
+  for (const entry of entries) {
+    const { headers, overrides, priority } = entry.job
+    const isPlain = headers === null && overrides === null && priority === 0 && entry.dueAt === now
+    const key = isPlain ? entry.q : -1
+    let line = lines.get(key)
+    if (!line) {
+      line = { q: entry.q, shape: isPlain ? 'plain' : 'full', members: [] }
+      lines.set(key, line)
+    }
+    line.members.push(entry)
+  }
+  return [...lines.values()]
+}
+
+const CHUNKS = [100, 10, 1] as const
+type Chunk = (typeof CHUNKS)[number]
+
+function putIn(
+  turn: Turn,
+  members: readonly Entry[],
+  shape: Shape,
+  q: number,
+  now: number,
+  first: number,
+): number {
+  let inserted = 0
+  for (let from = 0; from < members.length; ) {
+    const size = CHUNKS.find((rows) => rows <= members.length - from) as Chunk
+    const values: (string | number | null)[] =
+      shape === 'plain' ? [q, now, first + from] : [now, first + from]
+    for (let i = from; i < from + size; i++) {
+      const { job, dueAt, q: own } = members[i] as Entry
+      if (shape === 'plain') values.push(job.id, job.payload)
+      else values.push(job.id, own, dueAt, job.payload, job.priority, job.headers, job.overrides)
+    }
+    inserted += turn.db.run(STATEMENTS[shape][size], ...values)
+    from += size
+  }
+  return inserted
+}
+
+const STATEMENTS: Readonly<Record<Shape, Readonly<Record<Chunk, string>>>> = {
+  plain: forChunks('n, id, q, due_at, enqueued_at, payload', (i) => {
+    const at = 4 + 2 * i
+    return `(?3 + ${i}, ?${at}, ?1, ?2, ?2, ?${at + 1})`
+  }),
+  full: forChunks('n, id, q, due_at, enqueued_at, payload, priority, headers, overrides', (i) => {
+    const at = 3 + 7 * i
+    return `(?2 + ${i}, ?${at}, ?${at + 1}, ?${at + 2}, ?1, ?${at + 3}, ?${at + 4}, ?${at + 5}, ?${at + 6})`
+  }),
+}
+
+function forChunks(columns: string, row: (i: number) => string): Record<Chunk, string> {
+  const statement = (rows: number): string =>
+    `insert or ignore into skep_jobs (${columns}) values ${Array.from({ length: rows }, (_, i) => row(i)).join(', ')}`
+  return { 100: statement(100), 10: statement(10), 1: statement(1) }
+}
+
+/** Some ids were known: only what did go in is counted, and the others get the results of what is there. */
+function correct(turn: Turn, lines: readonly Line[], first: number): void {
+  let n = first
+  for (const entry of lines.flatMap(({ members }) => members)) {
+    const [found] = turn.db.get('select n from skep_jobs where id = ?', entry.job.id) ?? []
+    if (found === n++) turn.count(entry.q, entry.state, 1)
+    else tell(turn, entry)
+  }
+}
+
+function tell(turn: Turn, { job, results, at }: Entry): void {
+  const { state, dueAt } = (find(turn, job.id) as NonNullable<ReturnType<typeof find>>).job
+  results[at] = { status: 'ok', state, dueAt }
+}
