@@ -46,7 +46,7 @@ export const GLOBAL_FLAGS: Flags = {
   space: { kind: 'text', value: 'name', help: 'The tenant. Default: "default"' },
   config: { kind: 'text', value: 'file', help: 'The config file. Default: skep.config.ts, here or above' },
   json: { kind: 'switch', help: 'Print JSON' },
-  quiet: { kind: 'switch', help: 'Print only what was asked for' },
+  quiet: { kind: 'switch', short: 'q', help: 'Print only what was asked for' },
   'no-color': { kind: 'switch', help: 'Print without colours' },
   yes: { kind: 'switch', short: 'y', help: 'Do not ask' },
   help: { kind: 'switch', short: 'h', help: 'Show help' },

@@ -60,7 +60,7 @@ async function demo(
   call: Call,
   logger: Logger,
   relay: { to: Logger['warn'] },
-  concurrency = 10,
+  concurrency = 4,
 ): Promise<number> {
   const db = call.args.typed('db') ? call.args.text('db') : undefined
   const opened = await openDemo(call, logger, db)
@@ -70,7 +70,7 @@ async function demo(
     worker: { concurrency, prune: '5s' },
     workers: 2,
     title: 'demo',
-    tip: `in another terminal: skep queues --db ${opened.place.label}`,
+    tip: `look inside: skep jobs --db ${opened.place.label}`,
     captions: demoCaptions,
     produce: (say) => produce(opened.skep, say),
     relay,

@@ -1,4 +1,11 @@
-import { FINAL_STATES, JOB_STATES, type JobState, type QueueView, type Skep } from '../../index.ts'
+import {
+  FINAL_STATES,
+  JOB_STATES,
+  type JobState,
+  type QueueView,
+  type Skep,
+  type Worker,
+} from '../../index.ts'
 import { type JobEvent, watchJobs } from '../event-lines.ts'
 import { briefly } from '../explain.ts'
 
@@ -39,12 +46,13 @@ const RATE_SECONDS = 5
 const HISTORY_SECONDS = 30
 const MOST_EVENTS = 200
 /** A queue that is faster than this does not tell of every success. */
-const CHATTY_PER_SECOND = 1
+const CHATTY_PER_SECOND = 0.5
 
 /** Collects what happens, so that a view can show it at its own pace. */
 export class Board {
   readonly #skep: Skep
   readonly #own: ReadonlySet<string>
+  readonly #workers: readonly Worker[]
   readonly #startedAt = Date.now()
   /** By queue, how many jobs ended in each second. */
   readonly #ended = new Map<string, Map<number, number>>()
@@ -59,10 +67,11 @@ export class Board {
   #trouble: string | null = null
   #looking = false
 
-  /** `own` are the queues that this process serves: it hears of every job of theirs that ends. */
-  constructor(skep: Skep, own: readonly string[]) {
+  /** `queues` are those that this process serves: it hears of every job of theirs that ends. */
+  constructor(skep: Skep, own: { readonly queues: readonly string[]; readonly workers: readonly Worker[] }) {
     this.#skep = skep
-    this.#own = new Set(own)
+    this.#own = new Set(own.queues)
+    this.#workers = own.workers
     this.#unwatch = watchJobs(skep, (event) => this.#see(event))
   }
 
@@ -90,7 +99,8 @@ export class Board {
       }
       this.#presence = {
         workers: here.length,
-        running: queues.reduce((sum, queue) => sum + queue.running, 0),
+        // Others tell with every heartbeat. What a queue counts as running includes jobs that wait in a worker.
+        running: here.reduce((sum, { id, running }) => sum + (this.#runningIn(id) ?? running), 0),
         slots: here.reduce((sum, worker) => sum + worker.concurrency, 0),
       }
       this.#noticeOthers()
@@ -128,6 +138,10 @@ export class Board {
 
   close(): void {
     this.#unwatch()
+  }
+
+  #runningIn(id: string): number | undefined {
+    return this.#workers.find((worker) => worker.id === id)?.health().running
   }
 
   #see(event: JobEvent): void {

@@ -34,34 +34,34 @@ export const demoCaptions: ReadonlyMap<string, string> = new Map([
   ['card.charge', 'always ends among the dead'],
 ])
 
-class RendererBusyError extends Error {
-  override readonly name = 'RendererBusyError'
+class RendererBusy extends Error {
+  override readonly name = 'RendererBusy'
 }
 
-class CardDeclinedError extends Error {
-  override readonly name = 'CardDeclinedError'
+class CardDeclined extends Error {
+  override readonly name = 'CardDeclined'
 }
 
 export const demoHandlers: readonly Handler[] = [
   mail.handle(async ({ payload, signal }) => {
-    await pause(between(40, 260), signal)
+    await pause(between(200, 1_200), signal)
     return { sent: payload.to }
   }),
   report.handle(async ({ payload, signal }) => {
-    await pause(between(200, 700), signal)
-    if (Math.random() < 0.55) throw new RendererBusyError('the renderer answered 503')
+    await pause(between(300, 1_200), signal)
+    if (Math.random() < 0.4) throw new RendererBusy('the renderer answered 503')
     return { month: payload.month, pages: Math.round(between(3, 40)) }
   }),
   reminder.handle(async ({ signal }) => {
     await pause(between(50, 150), signal)
   }),
   index.handle(async ({ payload, signal }) => {
-    await pause(between(200, 400), signal)
+    await pause(between(400, 900), signal)
     return { changes: payload.change }
   }),
   card.handle(async ({ payload, signal }) => {
     await pause(between(100, 300), signal)
-    throw new CardDeclinedError(`the bank refused ${payload.amount.toFixed(2)} €`)
+    throw new CardDeclined(`the bank refused ${payload.amount.toFixed(2)} €`)
   }),
 ]
 
@@ -81,9 +81,9 @@ export function produce(skep: Skep, say: (queue: string, what: string) => void):
 
   const loops = [
     repeat(
-      () => between(60, 900),
+      () => between(200, 1_500),
       async () => {
-        const letters = Array.from({ length: Math.ceil(between(0, 8)) }, () => ({
+        const letters = Array.from({ length: Math.ceil(between(0, 10)) }, () => ({
           to: `${word()}@example.com`,
         }))
         await skep.enqueueMany(mail, letters)

@@ -56,11 +56,17 @@ function header({ status, upMs, trouble }: Snapshot, options: FrameOptions): str
 }
 
 function footer({ status }: Snapshot, options: FrameOptions): string {
-  const keys =
-    status === 'stopping'
-      ? ' Jobs may finish. Ctrl-C again hands them back now.'
-      : ' q quit · Ctrl-C drains and stops'
-  return spread([{ text: keys, style: 'dim' }], [{ text: `${options.tip} `, style: 'dim' }], options)
+  if (status === 'stopping') {
+    return lineOf(
+      [{ text: ' Running jobs may finish. Ctrl-C again hands them back now.', style: 'yellow' }],
+      options,
+    )
+  }
+  return spread(
+    [{ text: ' q quit · Ctrl-C drains and stops', style: 'dim' }],
+    [{ text: `${options.tip} `, style: 'dim' }],
+    options,
+  )
 }
 
 function title(text: string, options: FrameOptions): string {
@@ -129,7 +135,9 @@ function queueTable(snapshot: Snapshot, options: FrameOptions, most: number): st
     nameWidth = Math.max(8, options.columns - used)
     cols = columnsFor(snapshot, options, nameWidth)
   }
-  const hasCaptions = rows.some((row) => options.captions.has(row.name))
+  const tableWidth = cols.reduce((sum, col) => sum + col.width, 1 + nameWidth)
+  const captionWidth = Math.max(0, ...rows.map((row) => widthOf(options.captions.get(row.name) ?? '')))
+  const hasCaptions = captionWidth > 0 && tableWidth + 3 + captionWidth <= options.columns
   const line = (name: Piece, cells: readonly Piece[], caption: string): string =>
     lineOf(
       [
@@ -174,13 +182,13 @@ function busiest(rows: readonly QueueRow[], most: number): QueueRow[] {
 function summary(snapshot: Snapshot, options: FrameOptions): string {
   const { history, workers, running, slots, finished, retried, dead } = snapshot
   const part = (name: string, value: string, style: Style): Piece[] => [
-    { text: `   ${name} `, style: 'dim' },
+    { text: `  ${name} `, style: 'dim' },
     { text: value, style },
   ]
-  const bars = options.columns >= 100 ? 30 : 12
+  const bars = options.columns >= 100 ? 30 : 8
   return lineOf(
     [
-      { text: ` ${rate(snapshot.rate).padStart(6)} jobs/s `, style: 'bold' },
+      { text: ` ${rate(snapshot.rate).padStart(5)}/s `, style: 'bold' },
       { text: sparkline(history.slice(-bars)), style: 'green' },
       ...part('workers', String(workers), 'bold'),
       ...part('running', `${running}/${slots}`, 'cyan'),

@@ -45,10 +45,7 @@ export async function runSession(call: Call, options: SessionOptions): Promise<n
     if (!stop.signal.aborted) stop.request()
   })
 
-  const board = new Board(
-    skep,
-    handlers.map(({ queue }) => queue.name),
-  )
+  const board = new Board(skep, { queues: handlers.map(({ queue }) => queue.name), workers })
   const view = makeView(call, options, board, () => stop.request())
   options.relay.to = (message) => view.say(clean(message))
   const forText = call.args.duration('for')

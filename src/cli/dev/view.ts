@@ -24,7 +24,9 @@ export interface ViewOptions extends Omit<FrameOptions, 'columns' | 'rows' | 'pa
 export function liveView({ out }: Call, options: ViewOptions): View {
   const { board, onKey } = options
   const update = (): void => {
-    screen.draw(frame(board.snapshot(), { ...options, ...screen.size, paint: out.paint }))
+    const { columns, rows } = screen.size
+    // The last column stays free: erasing the rest of a line would take a letter there with it.
+    screen.draw(frame(board.snapshot(), { ...options, columns: columns - 1, rows, paint: out.paint }))
   }
   const screen = new Screen({
     onKey,
