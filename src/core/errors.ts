@@ -98,12 +98,20 @@ export class LeaseLostError extends SkepError {
   }
 }
 
-/** The text of any thrown value. */
+/** The text of any thrown value, even of one that cannot be read. */
 export function messageOf(thrown: unknown): string {
-  if (thrown instanceof Error) return thrown.message
   try {
-    return typeof thrown === 'string' ? thrown : (JSON.stringify(thrown) ?? String(thrown))
+    const said = thrown instanceof Error ? (thrown.message as unknown) : thrown
+    return typeof said === 'string' ? said : (jsonOf(said) ?? String(said))
   } catch {
-    return String(thrown)
+    return `A thrown ${typeof thrown} that cannot be read`
+  }
+}
+
+function jsonOf(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value)
+  } catch {
+    return undefined
   }
 }

@@ -1,18 +1,20 @@
-import { messageOf, SkepError } from './errors.ts'
+import { messageOf } from './errors.ts'
 import type { Failure } from './job.ts'
 import { LIMITS } from './limits.ts'
 
-/** What is kept of a thrown value: bounded, plain, and readable by every store. */
+/** What is kept of a thrown value: bounded, plain, and readable by every store. A handler may throw anything. */
 export function failureOf(kind: Failure['kind'], thrown: unknown): Failure {
-  const error = thrown instanceof Error ? thrown : null
-  const code = error instanceof SkepError ? error.code : stringProperty(error, 'code')
+  const error = isError(thrown) ? thrown : null
+  const name = textIn(error, 'name')
+  const code = textIn(error, 'code')
+  const stack = textIn(error, 'stack')
   const causes = causesOf(error)
   return {
     kind,
     message: clean(messageOf(thrown), LIMITS.errorMessageBytes),
-    ...(error ? { name: clean(error.name, 128) } : {}),
+    ...(name ? { name: clean(name, 128) } : {}),
     ...(code ? { code: clean(code, 128) } : {}),
-    ...(error?.stack ? { stack: clean(error.stack, LIMITS.errorStackBytes) } : {}),
+    ...(stack ? { stack: clean(stack, LIMITS.errorStackBytes) } : {}),
     ...(causes.length > 0 ? { causes } : {}),
   }
 }
@@ -24,17 +26,34 @@ export function reasonFailure(kind: Failure['kind'], reason: string): Failure {
 
 function causesOf(error: Error | null): { name: string; message: string }[] {
   const causes: { name: string; message: string }[] = []
-  let cause = error?.cause
-  while (cause instanceof Error && causes.length < LIMITS.errorCauses) {
-    causes.push({ name: clean(cause.name, 128), message: clean(cause.message, LIMITS.errorMessageBytes) })
-    cause = cause.cause
+  let cause = read(error, 'cause')
+  while (isError(cause) && causes.length < LIMITS.errorCauses) {
+    const name = clean(textIn(cause, 'name') ?? 'Error', 128)
+    causes.push({ name, message: clean(messageOf(cause), LIMITS.errorMessageBytes) })
+    cause = read(cause, 'cause')
   }
   return causes
 }
 
-function stringProperty(value: object | null, key: string): string | undefined {
-  const found = (value as Record<string, unknown> | null)?.[key]
+function isError(thrown: unknown): thrown is Error {
+  try {
+    return thrown instanceof Error
+  } catch {
+    return false // A proxy that was revoked.
+  }
+}
+
+function textIn(error: Error | null, key: string): string | undefined {
+  const found = read(error, key)
   return typeof found === 'string' ? found : undefined
+}
+
+function read(error: Error | null, key: string): unknown {
+  try {
+    return (error as unknown as Record<string, unknown> | null)?.[key]
+  } catch {
+    return undefined
+  }
 }
 
 /** Text every database can hold: no NUL, no half surrogate pair, cut to its limit (a letter is at most 3 bytes). */
