@@ -41,7 +41,10 @@ const FAULTS: Readonly<Record<string, (store: Store) => Partial<Store>>> = {
   },
   'forgets what a handler enqueued': (store) => ({
     settle: (call) =>
-      store.settle({ ...call, settlements: call.settlements.map(({ enqueue: _, ...rest }) => rest) }),
+      store.settle({
+        ...call,
+        settlements: call.settlements.map((settlement) => ({ ...settlement, enqueue: [] })),
+      }),
   }),
   'inserts what was enqueued by a refused settlement': (store) => ({
     settle: async (call) => {

@@ -79,7 +79,7 @@ export function concurrencyCases(test: StoreCase): void {
     assert.equal(results.flat().length, 160)
     const ready = await scene.list('ready')
     assert.deepEqual(
-      ready.map(({ uniqueKey }) => uniqueKey).toSorted(),
+      ready.map(({ uniqueKey }) => uniqueKey ?? '').toSorted(),
       batch.map((job) => job.unique.key).toSorted(),
     )
   })

@@ -73,8 +73,8 @@ export class Scene {
     }
   }
 
-  async claim(difference: Partial<ClaimCall> = {}): Promise<ClaimReply> {
-    return await this.store.claim(this.call(difference))
+  claim(difference: Partial<ClaimCall> = {}): Promise<ClaimReply> {
+    return this.store.claim(this.call(difference))
   }
 
   async take(difference: Partial<ClaimCall> = {}): Promise<readonly ClaimedJob[]> {
