@@ -1,0 +1,194 @@
+import { describe, expect, it } from 'vitest'
+import { CONFIG, type Ended, project, skep, start } from './cli.ts'
+
+const UNKNOWN = '01890a5d-ac96-774b-bcce-b302099a8057'
+
+/** Enqueues jobs with these payloads and returns their ids. */
+async function enqueue(cwd: string, queue: string, payloads: readonly unknown[]): Promise<string[]> {
+  const ids: string[] = []
+  for (const payload of payloads) {
+    const { stdout } = await skep(['enqueue', queue, '-d', JSON.stringify(payload)], { cwd })
+    ids.push(stdout.trim())
+  }
+  return ids
+}
+
+function json(ended: Ended): any {
+  return JSON.parse(ended.stdout)
+}
+
+describe('skep enqueue', () => {
+  it('prints the id, and the result with --wait', async () => {
+    const cwd = project({ 'skep.config.ts': CONFIG })
+    const worker = start(['worker', '--json'], { cwd })
+    await worker.until(/"started"/)
+
+    const plain = await skep(['enqueue', 'hello', '-d', '{"name":"Ada"}'], { cwd })
+    const waited = await skep(['enqueue', 'hello', '-d', '{"name":"Ada"}', '--wait', '20s'], { cwd })
+    const failed = await skep(['enqueue', 'bad', '--wait', '--json'], { cwd })
+    worker.child.kill('SIGTERM')
+    const ended = await worker.ended
+
+    expect(plain.stdout).toMatch(/^[0-9a-f-]{36}\n$/)
+    expect(JSON.parse(waited.stdout)).toEqual({ text: 'Hello, Ada!' })
+    expect(waited.code).toBe(0)
+    expect(failed.code).toBe(1)
+    expect(JSON.parse(failed.stderr).error).toMatchObject({ code: 'JOB_FAILED' })
+    expect(ended.code).toBe(0)
+    const lines = ended.stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    expect(lines.map(({ event }) => event)).toEqual(['started', 'stopped'])
+    expect(lines[0]).toMatchObject({ queues: ['hello', 'bad', 'slow'], concurrency: 10 })
+  })
+
+  it('reads the payload from stdin or a file', async () => {
+    const cwd = project({ 'payload.json': '{"from":"file"}' })
+
+    const piped = await skep(['enqueue', 'a', '--json'], { cwd, input: '{"from":"stdin"}' })
+    const file = await skep(['enqueue', 'a', '-d', '@payload.json', '--json'], { cwd })
+    const none = await skep(['enqueue', 'a', '--json'], { cwd })
+    const ids = [piped, file, none].map((ended) => json(ended).id as string)
+    const { jobs } = json(await skep(['jobs', 'get', ...ids, '--json'], { cwd }))
+
+    expect(jobs.map(({ payload }: any) => payload)).toEqual([{ from: 'stdin' }, { from: 'file' }, null])
+  })
+
+  it('says which job holds a unique key, and takes an id twice', async () => {
+    const cwd = project()
+
+    const first = json(await skep(['enqueue', 'a', '-d', '1', '--unique', 'k', '--json'], { cwd }))
+    const second = await skep(['enqueue', 'a', '-d', '2', '--unique', 'k', '--json'], { cwd })
+    const once = await skep(['enqueue', 'a', '-d', '1', '--id', UNKNOWN], { cwd })
+    const twice = await skep(['enqueue', 'a', '-d', '1', '--id', UNKNOWN], { cwd })
+    const [queue] = json(await skep(['queues', '--json'], { cwd })).queues
+
+    expect(json(second)).toEqual({ id: first.id, queue: 'a', duplicate: true })
+    expect(second.code).toBe(0)
+    expect([once.stdout, twice.stdout]).toEqual([`${UNKNOWN}\n`, `${UNKNOWN}\n`])
+    expect(queue.ready).toBe(2)
+  })
+
+  it('holds back delayed jobs', async () => {
+    const cwd = project()
+    await skep(['enqueue', 'a', '-d', '1', '--delay', '1h'], { cwd })
+    await skep(['enqueue', 'a', '-d', '1', '--run-at', '2100-01-01T00:00:00Z'], { cwd })
+
+    const promoted = await skep(['jobs', 'promote', '--queue', 'a', '--limit', '1', '--yes', '--json'], {
+      cwd,
+    })
+    const [queue] = json(await skep(['queues', '--json'], { cwd })).queues
+
+    expect(json(promoted)).toMatchObject({ action: 'promote', changed: 1 })
+    expect(queue).toMatchObject({ delayed: 1, ready: 1 })
+  })
+})
+
+describe('skep jobs', () => {
+  it('lists page by page, and filters', async () => {
+    const cwd = project()
+    const ids = await enqueue(cwd, 'mail', [{ to: 'ada' }, { to: 'grace' }, { to: 'alan' }])
+
+    const first = json(await skep(['jobs', '--limit', '2', '--json'], { cwd }))
+    const second = json(await skep(['jobs', '--limit', '2', '--cursor', first.cursor, '--json'], { cwd }))
+    const grace = await skep(['jobs', 'list', '--text', 'grace', '--state', 'ready,delayed', '-q'], { cwd })
+    const table = await skep(['jobs', '--before', '1h'], { cwd })
+
+    expect([...first.jobs, ...second.jobs].map(({ id }: any) => id)).toEqual(ids)
+    expect(second.cursor).toBeNull()
+    expect(grace.stdout).toBe(`${ids[1]}\n`)
+    expect(table.stderr).toContain('No such jobs')
+  })
+
+  it('tells not found (3) from not possible now (4)', async () => {
+    const cwd = project()
+    const [id = ''] = await enqueue(cwd, 'mail', [1])
+
+    const missing = await skep(['jobs', 'get', id, UNKNOWN, '--json'], { cwd })
+    const unknown = await skep(['jobs', 'cancel', UNKNOWN], { cwd })
+    const redriven = await skep(['jobs', 'redrive', id, '--json'], { cwd })
+    const cancelled = await skep(['jobs', 'cancel', id], { cwd })
+    const again = await skep(['jobs', 'cancel', id], { cwd })
+    const malformed = await skep(['jobs', 'get', 'x'], { cwd })
+
+    expect(json(missing)).toMatchObject({ jobs: [{ id }], missing: [UNKNOWN] })
+    expect(missing.code).toBe(3)
+    expect(unknown.code).toBe(3)
+    expect(json(redriven)).toMatchObject({ changed: 0, refused: [{ id, reason: 'state' }] })
+    expect(redriven.code).toBe(4)
+    expect(cancelled.stdout).toBe('Cancelled 1 job.\n')
+    expect(again.code).toBe(4)
+    expect(malformed.code).toBe(2)
+  })
+
+  it('changes by filter only what was meant, and only when somebody said yes', async () => {
+    const cwd = project()
+    await enqueue(cwd, 'mail', [1, 2, 3])
+    await enqueue(cwd, 'other', [1])
+
+    const nothing = await skep(['jobs', 'cancel'], { cwd })
+    const unasked = await skep(['jobs', 'cancel', '--queue', 'mail'], { cwd })
+    const dry = await skep(['jobs', 'cancel', '--queue', 'mail', '--dry-run', '--json'], { cwd })
+    const searched = await skep(['jobs', 'cancel', '--all', '--text', '1', '--dry-run'], { cwd })
+    const both = await skep(['jobs', 'cancel', UNKNOWN, '--queue', 'mail', '--yes'], { cwd })
+    const done = await skep(['jobs', 'cancel', '--queue', 'mail', '--yes'], { cwd })
+    const { queues } = json(await skep(['queues', '--json'], { cwd }))
+
+    expect([nothing.code, unasked.code, both.code]).toEqual([2, 2, 2])
+    expect(unasked.stderr).toContain('Cancel 3 jobs? There is nobody here to ask.')
+    expect(json(dry)).toEqual({ action: 'cancel', dryRun: true, jobs: 3, exact: true })
+    expect(searched.stdout).toBe('Would cancel 2 jobs.\n')
+    expect(done.stdout).toBe('Cancelled 3 jobs.\n')
+    expect(queues).toMatchObject([
+      { queue: 'mail', cancelled: 3, ready: 0 },
+      { queue: 'other', cancelled: 0, ready: 1 },
+    ])
+  })
+
+  it('shows hostile text harmlessly, and gives it unchanged to programs', async () => {
+    const cwd = project()
+    const evil = '\u001b]0;owned\u0007\u001b[2J\u009b31m\u202egnp.exe\r\nready forged\u0000'.replace('\0', '')
+    const [id = ''] = await enqueue(cwd, 'mail', [{ evil }])
+
+    const shown = [await skep(['jobs'], { cwd }), await skep(['jobs', 'get', id], { cwd })]
+    const asJson = await skep(['jobs', 'get', id, '--json'], { cwd })
+    const typed = await skep([evil], { cwd })
+
+    for (const { stdout, stderr } of [...shown, asJson, typed]) {
+      expect(stdout + stderr).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e]/)
+    }
+    expect(shown[0]?.stdout.split('\n')).toHaveLength(3)
+    expect(json(asJson).jobs[0].payload).toEqual({ evil })
+  })
+})
+
+describe('skep dead', () => {
+  it('lists, redrives and removes what died, and touches nothing else', async () => {
+    const cwd = project({ 'skep.config.ts': CONFIG })
+    const dead = await enqueue(cwd, 'bad', [1, 2])
+    const [waiting = ''] = await enqueue(cwd, 'nobody', [1])
+    const worker = start(['worker', '--queues', 'bad'], { cwd })
+    await worker.until(/(dead after.*\n[^]*){2}/)
+    worker.child.kill('SIGINT')
+    await worker.ended
+
+    const list = json(await skep(['dead', '--json'], { cwd }))
+    const wrong = await skep(['dead', 'remove', waiting], { cwd })
+    const removed = await skep(['dead', 'remove', dead[0] ?? ''], { cwd })
+    const redriven = await skep(['dead', 'redrive', '--queue', 'bad', '--yes'], { cwd })
+    const buried = await skep(['dead', 'bury', waiting], { cwd })
+    const { queues } = json(await skep(['queues', '--json'], { cwd }))
+
+    expect(list.jobs.map(({ id }: any) => id).sort()).toEqual([...dead].sort())
+    expect(list.jobs[0].failure.message).toBe('it never works')
+    expect(wrong.code).toBe(4)
+    expect(removed.stdout).toBe('Removed 1 job.\n')
+    expect(redriven.stdout).toBe('Redrove 1 job.\n')
+    expect(buried.stdout).toBe('Buried 1 job.\n')
+    expect(queues).toMatchObject([
+      { queue: 'bad', ready: 1, dead: 0 },
+      { queue: 'nobody', ready: 0, dead: 1 },
+    ])
+  })
+})
