@@ -48,6 +48,8 @@ export function supervise(
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
       let waitMs: number
+      // Made before the turn, so that a wake during it is not lost.
+      waking = new AbortController()
       try {
         waitMs = await turn(stopping.signal)
         ticks++
@@ -62,7 +64,6 @@ export function supervise(
         lastError = message
         waitMs = retryDelayMs(failures, runtime.random())
       }
-      waking = new AbortController()
       const end = (): void => waking.abort()
       stopping.signal.addEventListener('abort', end, { once: true })
       if (!stopping.signal.aborted) await sleep(runtime, waitMs, waking.signal, { background: !keepsAlive })
@@ -93,7 +94,10 @@ export async function atMost(runtime: Runtime, ms: number, promise: Promise<unkn
   return inTime
 }
 
+/** However long a store was away, every loop has tried again when this much time has passed. */
+export const LONGEST_RETRY_MS = 7_500
+
 /** How long to wait after `failures` failures in a row: from a tenth of a second to five seconds, jittered. */
 export function retryDelayMs(failures: number, random: number): number {
-  return Math.min(5_000, 100 * 2 ** Math.min(failures - 1, 10)) * (0.5 + random)
+  return Math.min(LONGEST_RETRY_MS / 1.5, 100 * 2 ** Math.min(failures - 1, 10)) * (0.5 + random)
 }

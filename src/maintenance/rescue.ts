@@ -4,6 +4,7 @@ import { judge, type Policy } from '../core/policy.ts'
 import { type Notifier, workHint } from '../notifier.ts'
 import type { Runtime } from '../runtime.ts'
 import type { ExpiredLease, Store } from '../store.ts'
+import { LONGEST_RETRY_MS } from '../supervise.ts'
 
 /** Leases looked at in one call, and calls in one turn: a mass expiry is worked off in portions. */
 const PAGE = 500
@@ -40,6 +41,11 @@ export class Rescuer {
     this.#options = options
   }
 
+  /** Somebody else in this process could not reach the store: the living may not have been able to renew. */
+  noticeOutage(): void {
+    this.#outage = true
+  }
+
   /** One look. Returns how long to wait until the next. */
   async turn(): Promise<number> {
     const { store, runtime, leaseMs } = this.#options
@@ -50,7 +56,7 @@ export class Rescuer {
         // Nobody could renew while the store was away. Let the living do so before anyone is declared dead,
         // or an outage would be followed by a storm of needless rescues.
         this.#outage = false
-        this.#calmUntil = runtime.mono() + leaseMs / 2
+        this.#calmUntil = runtime.mono() + Math.max(leaseMs / 2, LONGEST_RETRY_MS + 500)
         this.#goneSince.clear()
       }
       if (runtime.mono() < this.#calmUntil) return quickMs

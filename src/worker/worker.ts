@@ -127,6 +127,17 @@ export class WorkerEngine {
       this.#loops.push(made)
       return made
     }
+    const rescuer = new Rescuer({
+      store,
+      notifier,
+      runtime,
+      workerId: this.id,
+      leaseMs: options.leaseMs,
+      graceMs: options.rescueGraceMs,
+      sources: specs,
+      policyOf: (job) => (this.#window.specOf(job.space, job.queue) as HandlerSpec).policyOf(job),
+      onRescued: (job, failure, state) => this.#failed('lost', { job, failure, state, durationMs: 0 }),
+    })
     const beatMs = Math.min(10_000, options.leaseMs / 3)
     let lastBeat = runtime.mono()
     loop('heartbeat', async () => {
@@ -140,6 +151,7 @@ export class WorkerEngine {
         this.#canRenew = true
       } catch (error) {
         this.#canRenew = false
+        rescuer.noticeOutage()
         throw error
       }
       this.#exchange.nudge()
@@ -155,17 +167,6 @@ export class WorkerEngine {
       this.#exchange.nudge()
       const hints = notifier.health().status === 'up'
       return options.pollMs ?? (hints ? POLL_WITH_HINTS_MS : POLL_WITHOUT_HINTS_MS)
-    })
-    const rescuer = new Rescuer({
-      store,
-      notifier,
-      runtime,
-      workerId: this.id,
-      leaseMs: options.leaseMs,
-      graceMs: options.rescueGraceMs,
-      sources: specs,
-      policyOf: (job) => (this.#window.specOf(job.space, job.queue) as HandlerSpec).policyOf(job),
-      onRescued: (job, failure, state) => this.#failed('lost', { job, failure, state, durationMs: 0 }),
     })
     loop('rescue', () => rescuer.turn())
     loop('prune', async (signal) => {

@@ -1,0 +1,271 @@
+import { describe, expect, it } from 'vitest'
+import { buried, fixed, queue, retry } from '../../src/index.ts'
+import type { Store, WorkerPresence } from '../../src/store.ts'
+import { gate, openScene, type Scene } from './support/scene.ts'
+
+const mail = queue<number, unknown>('mail')
+
+const many = (count: number): number[] => Array.from({ length: count }, (_, n) => n)
+
+/** Takes jobs as a worker does that dies in the same moment. */
+async function claimAndDie(
+  scene: Scene,
+  options: { queue?: string; leaseMs?: number; limit?: number } = {},
+): Promise<string> {
+  const { queue: name = 'mail', leaseMs = 30_000, limit = 100 } = options
+  const workerId = scene.runtime.uuid()
+  const { jobs } = await scene.truth.claim({
+    sources: [{ space: 'default', queue: name, limit }],
+    limit,
+    workerId,
+    token: scene.runtime.uuid(),
+    leaseMs,
+  })
+  expect(jobs.length).toBeGreaterThan(0)
+  return workerId
+}
+
+/** A store that knows which processes live: all of them, except those named here. */
+function withLiveness(gone: Map<string, WorkerPresence['life']>): (store: Store) => Store {
+  return (store) => ({
+    ...store,
+    capabilities: { ...store.capabilities, liveness: true },
+    async workers(call) {
+      const { workers } = await store.workers(call)
+      return { workers: workers.map((worker) => ({ ...worker, life: gone.get(worker.id) ?? 'here' })) }
+    },
+  })
+}
+
+async function attend(scene: Scene, id: string): Promise<void> {
+  const worker = {
+    id,
+    space: 'default',
+    host: 'h',
+    pid: 1,
+    queues: ['mail'],
+    concurrency: 1,
+    running: 1,
+    startedAt: 0,
+  }
+  await scene.truth.attend({ worker })
+}
+
+describe('the rescue of jobs whose worker died', () => {
+  it('comes when the lease is over, and the job runs again', async () => {
+    const scene = openScene()
+    const job = await scene.skep.enqueue(mail, 1)
+    await claimAndDie(scene, { leaseMs: 30_000 })
+    scene.skep.worker([mail.handle(() => 'second time')])
+
+    await scene.advance(29_000)
+    expect(await scene.state(job.id)).toBe('running')
+    expect(await scene.through(job.result(), 8_000)).toBe('second time')
+
+    expect(await scene.job(job.id)).toMatchObject({ lost: 1, errors: 0, starts: 2 })
+    expect(scene.toldOf(job.id)).toEqual(['lost', 'received', 'finished'])
+  })
+
+  it('ends with the budget for lost runs: then the job is dead', async () => {
+    const scene = openScene()
+    const fragile = queue<number>('fragile', { onLost: retry(2, fixed(0), { ending: buried() }) })
+    const job = await scene.skep.enqueue(fragile, 1)
+    // It takes what it gets and never comes back, as a job does that kills its process.
+    scene.skep.worker([mail.handle(() => 1)])
+    const killer = scene.client(scene.truth)
+    killer.worker([fragile.handle(() => new Promise(() => {}))])
+    let deaths = 0
+
+    for (let round = 0; round < 10 && (await scene.state(job.id)) !== 'dead'; round++) {
+      await scene.until(async () => ['running', 'dead'].includes(await scene.state(job.id)))
+      if ((await scene.state(job.id)) === 'dead') break
+      deaths++
+      // Its process is gone with everything it held: nobody renews any more.
+      await expire(scene, job.id)
+      await scene.until(async () => (await scene.job(job.id)).lost === deaths)
+    }
+
+    expect(await scene.job(job.id)).toMatchObject({ state: 'dead', lost: 3 })
+  })
+
+  it('works off a mass expiry page by page', async () => {
+    const scene = openScene()
+    await scene.skep.enqueueMany(mail, many(1_800))
+    await claimAndDie(scene, { limit: 1_800, leaseMs: 1_000 })
+    await scene.advance(1_500)
+
+    scene.skep.worker([mail.handle(() => 1)])
+
+    await scene.until(async () => (await scene.counts('mail')).done === 1_800, 30_000)
+  })
+
+  it('leaves queues alone that this worker does not handle', async () => {
+    const scene = openScene()
+    const foreign = queue<number>('foreign')
+    const job = await scene.skep.enqueue(foreign, 1)
+    await claimAndDie(scene, { queue: 'foreign', leaseMs: 1_000 })
+
+    scene.skep.worker([mail.handle(() => 1)])
+    await scene.advance(120_000)
+
+    expect(await scene.job(job.id)).toMatchObject({ state: 'running', lost: 0 })
+  })
+
+  it('never takes a lease that was renewed meanwhile', async () => {
+    const scene = openScene()
+    const work = gate()
+    let runs = 0
+    await scene.skep.enqueueMany(mail, many(5))
+    const handler = mail.handle(() => {
+      runs++
+      return work.promise
+    })
+
+    scene.skep.worker([handler], { lease: '3s' })
+    for (let n = 0; n < 3; n++) scene.client(scene.truth).worker([handler], { lease: '3s' })
+    await scene.advance(60_000)
+
+    expect(runs).toBe(5)
+    work.open()
+    await scene.until(async () => (await scene.counts('mail')).done === 5)
+  })
+
+  it('by several at once settles each lease once', async () => {
+    const scene = openScene()
+    await scene.skep.enqueueMany(mail, many(30))
+    await claimAndDie(scene, { leaseMs: 1_000 })
+    const runs: number[] = []
+    const handler = mail.handle(({ payload }) => void runs.push(payload))
+
+    scene.skep.worker([handler], { lease: '3s' })
+    for (let n = 0; n < 4; n++) scene.client(scene.truth).worker([handler], { lease: '3s' })
+    await scene.until(async () => (await scene.counts('mail')).done === 30)
+
+    expect(runs.toSorted((a, b) => a - b)).toEqual(many(30))
+    const { jobs } = await scene.truth.list({
+      space: 'default',
+      queue: 'mail',
+      state: 'done',
+      limit: 50,
+      cursor: null,
+    })
+    expect(jobs.every(({ lost, starts }) => lost === 1 && starts === 2)).toBe(true)
+  })
+
+  it('ends a job that somebody had cancelled while it ran', async () => {
+    const scene = openScene()
+    const job = await scene.skep.enqueue(mail, 1)
+    await claimAndDie(scene, { leaseMs: 1_000 })
+    await job.cancel('no more')
+    let runs = 0
+    scene.skep.worker([mail.handle(() => ++runs)])
+
+    await scene.until(async () => (await scene.state(job.id)) === 'cancelled')
+
+    expect(runs).toBe(0)
+    expect(scene.toldOf(job.id)).toEqual(['lost', 'cancelled'])
+  })
+})
+
+describe("the rescue by the store's own knowledge of life", () => {
+  it('frees the jobs of a process that is gone after the grace, long before the lease ends', async () => {
+    const lives = new Map<string, WorkerPresence['life']>()
+    const scene = openScene({ wrap: withLiveness(lives) })
+    const job = await scene.skep.enqueue(mail, 1)
+    const dead = await claimAndDie(scene)
+    await attend(scene, dead)
+    scene.skep.worker([mail.handle(() => 'again')], { rescueGrace: '2s' })
+    await scene.advance(5_000)
+    expect(await scene.state(job.id)).toBe('running')
+
+    lives.set(dead, 'gone')
+    await scene.advance(1_500)
+    expect(await scene.state(job.id)).toBe('running')
+
+    await scene.until(async () => (await scene.state(job.id)) === 'done', 3_000)
+  })
+
+  it('forgets that a process was gone when it comes back within the grace', async () => {
+    const lives = new Map<string, WorkerPresence['life']>()
+    const scene = openScene({ wrap: withLiveness(lives) })
+    const job = await scene.skep.enqueue(mail, 1)
+    const shaky = await claimAndDie(scene)
+    await attend(scene, shaky)
+    scene.skep.worker([mail.handle(() => 1)], { rescueGrace: '4s' })
+
+    for (let n = 0; n < 5; n++) {
+      lives.set(shaky, 'gone')
+      await scene.advance(2_000)
+      lives.set(shaky, 'here')
+      await scene.advance(3_000)
+    }
+
+    expect(await scene.state(job.id)).toBe('running')
+  })
+
+  it('does not take "unsure" for "gone"', async () => {
+    const lives = new Map<string, WorkerPresence['life']>()
+    const scene = openScene({ wrap: withLiveness(lives) })
+    const job = await scene.skep.enqueue(mail, 1)
+    const silent = await claimAndDie(scene)
+    await attend(scene, silent)
+    lives.set(silent, 'unsure')
+    scene.skep.worker([mail.handle(() => 1)])
+
+    await scene.advance(25_000)
+
+    expect(await scene.state(job.id)).toBe('running')
+  })
+})
+
+describe('after an outage of the store', () => {
+  it.each([['30s'], ['3s'], ['1s']] as const)(
+    'nobody is declared dead before the living had time to renew (lease %s)',
+    async (lease) => {
+      for (let seed = 1; seed <= 8; seed++) {
+        const scene = openScene({ seed })
+        const work = gate()
+        let runs = 0
+        await scene.skep.enqueueMany(mail, many(4))
+        const handler = mail.handle(() => {
+          runs++
+          return work.promise
+        })
+        // Two processes with connections of their own; the handlers hold on through the outage.
+        const options = { lease, grace: '10m', concurrency: 2 } as const
+        scene.skep.worker([handler], options)
+        scene.client().worker([handler], options)
+        await scene.until(() => runs === 4)
+
+        scene.faults.break('before')
+        await scene.advance(45_000 + seed * 777)
+        scene.faults.heal()
+        await scene.advance(60_000)
+
+        expect(scene.told.filter(({ name }) => name === 'lost')).toEqual([])
+        expect(runs).toBe(4)
+        await scene.close()
+      }
+    },
+  )
+
+  it('those who really died are rescued all the same', async () => {
+    const scene = openScene()
+    const job = await scene.skep.enqueue(mail, 1)
+    await claimAndDie(scene)
+    scene.skep.worker([mail.handle(() => 'alive')])
+    await scene.advance(1_000)
+
+    scene.faults.break('before')
+    await scene.advance(60_000)
+    scene.faults.heal()
+
+    await scene.until(async () => (await scene.state(job.id)) === 'done', 40_000)
+  })
+})
+
+/** Lets a lease run out: its holder is gone, and the clock moves on without anyone renewing it. */
+async function expire(scene: Scene, id: string): Promise<void> {
+  const job = await scene.job(id)
+  await scene.truth.extend({ leases: [{ id, token: job.token as string }], leaseMs: -1 })
+}
