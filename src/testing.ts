@@ -13,5 +13,6 @@ export {
 } from './testing/oracle.ts'
 export { type Random, seededRandom } from './testing/random.ts'
 export type { Runner } from './testing/runner.ts'
+export type { UserTransaction } from './testing/store/transactions.ts'
 export { type DescribeStoreOptions, describeStore, type OpenStore } from './testing/store-suite.ts'
 export { type VirtualRuntime, type VirtualRuntimeOptions, virtualRuntime } from './testing/virtual-runtime.ts'

@@ -1,6 +1,7 @@
 import type { Store } from '../store.ts'
 import { auditStore } from './invariants.ts'
 import type { Runner } from './runner.ts'
+import { ancestorsCases } from './store/ancestors.ts'
 import { changeCases } from './store/change.ts'
 import { changeSelectionCases } from './store/change-selection.ts'
 import { claimCases } from './store/claim.ts'
@@ -20,6 +21,7 @@ import { Scene, type StoreCase } from './store/scene.ts'
 import { settleCases } from './store/settle.ts'
 import { settleEnqueueCases } from './store/settle-enqueue.ts'
 import { settleFencingCases } from './store/settle-fencing.ts'
+import { transactionCases, type UserTransaction } from './store/transactions.ts'
 import { uniqueCases } from './store/unique.ts'
 import { uniqueConflictCases } from './store/unique-conflict.ts'
 import { workersCases } from './store/workers.ts'
@@ -30,6 +32,11 @@ export interface DescribeStoreOptions {
    * capability `processes`; the cases that need it are left out otherwise.
    */
   readonly reopen?: (store: Store) => Promise<Store>
+  /**
+   * Begins a transaction on the data of `store`, as its user would. Give it for a store with the capability
+   * `transactions`; the cases that need it are left out otherwise.
+   */
+  readonly begin?: (store: Store) => Promise<UserTransaction>
 }
 
 /** Gives a fresh, empty store that is ready for use. The suite closes it. */
@@ -47,7 +54,7 @@ export function describeStore(
   name: string,
   open: OpenStore,
   { describe, it }: Runner,
-  { reopen }: DescribeStoreOptions = {},
+  { reopen, begin }: DescribeStoreOptions = {},
 ): void {
   const queues = [QUEUE, OTHER_QUEUE]
   const test: StoreCase = (sentence, body) =>
@@ -90,6 +97,8 @@ export function describeStore(
     describe('prune', () => pruneCases(test))
     describe('workers', () => workersCases(test))
     describe('many at once', () => concurrencyCases(test))
+    describe('cases of the ancestors', () => ancestorsCases(test))
+    if (begin) describe('a transaction of the user', () => transactionCases(test, begin))
     if (reopen) describe('two handles', () => handlesCases(test, reopen))
   })
 }

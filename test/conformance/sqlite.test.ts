@@ -1,10 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from '@photostructure/sqlite'
 import { afterAll, describe, it } from 'vitest'
 import { sqliteStore } from '../../src/sqlite.ts'
 import type { Store } from '../../src/store.ts'
-import { describeStore } from '../../src/testing.ts'
+import { describeStore, type UserTransaction } from '../../src/testing.ts'
 import { describeOracle } from './describe-oracle.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'skep-sqlite-'))
@@ -24,5 +25,15 @@ async function openFile(file: string): Promise<Store> {
 const open = (): Promise<Store> => openFile(join(folder, `${++opened}.db`))
 const reopen = (store: Store): Promise<Store> => openFile(files.get(store) as string)
 
-describeStore('sqlite', open, { describe, it }, { reopen })
+async function begin(store: Store): Promise<UserTransaction> {
+  const client = new DatabaseSync(files.get(store) as string)
+  client.exec('begin immediate')
+  const end = (sql: string) => async (): Promise<void> => {
+    client.exec(sql)
+    client.close()
+  }
+  return { tx: client, commit: end('commit'), rollback: end('rollback') }
+}
+
+describeStore('sqlite', open, { describe, it }, { reopen, begin })
 describeOracle('sqlite', open, { seeds: 60, reopen })

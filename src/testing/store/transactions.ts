@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict'
+import type { Store, StoreInTransaction } from '../../store.ts'
+import { HOUR, idOf, idsOf, sample, samples, unique, verdict } from './samples.ts'
+import type { Scene, StoreCase } from './scene.ts'
+
+/** A transaction of the user's own, on the data of a store. */
+export interface UserTransaction {
+  /** What the user would hand to `enqueue`. */
+  readonly tx: unknown
+  commit(): Promise<void>
+  rollback(): Promise<void>
+}
+
+/** What holds inside a transaction that the user began (I-17). */
+export function transactionCases(test: StoreCase, begin: (store: Store) => Promise<UserTransaction>): void {
+  const within = async (
+    scene: Scene,
+    end: 'commit' | 'rollback',
+    body: (inside: StoreInTransaction) => Promise<void>,
+  ): Promise<void> => {
+    const transaction = await begin(scene.store)
+    const inside = scene.store.within?.(transaction.tx)
+    assert.ok(inside, 'a store with transactions has within()')
+    try {
+      await body(inside)
+    } catch (error) {
+      await transaction.rollback()
+      throw error
+    }
+    await transaction[end]()
+  }
+
+  test('inserts jobs when the user’s transaction commits', async (scene) => {
+    await within(scene, 'commit', async (inside) => {
+      const { results } = await inside.insert({
+        jobs: [sample(1), sample(2, { delayMs: HOUR })],
+        now: scene.now,
+      })
+
+      assert.deepEqual(results, [
+        { status: 'ok', state: 'ready', dueAt: scene.now },
+        { status: 'ok', state: 'delayed', dueAt: scene.now + HOUR },
+      ])
+    })
+
+    assert.deepEqual(idsOf(await scene.take()), [idOf(1)])
+    assert.equal(await scene.state(idOf(2)), 'delayed')
+  })
+
+  test('inserts nothing when the user’s transaction is rolled back', async (scene) => {
+    await within(scene, 'rollback', async (inside) => {
+      await inside.insert({ jobs: [sample(1, { unique: unique('k') })], now: scene.now })
+    })
+
+    assert.deepEqual(await scene.take(), [])
+    assert.equal(await scene.find(idOf(1)), null)
+    const [result] = await scene.insert(sample(2, { unique: unique('k') }))
+    assert.equal(result?.status, 'ok')
+  })
+
+  test('inserts a queue’s first jobs after an earlier first was rolled back', async (scene) => {
+    await within(scene, 'rollback', async (inside) => {
+      await inside.insert({ jobs: [sample(1)], now: scene.now })
+    })
+
+    await within(scene, 'commit', async (inside) => {
+      await inside.insert({ jobs: [sample(2)], now: scene.now })
+    })
+
+    assert.deepEqual(idsOf(await scene.take()), [idOf(2)])
+  })
+
+  test('ends a job, and enqueues the next, when the user’s transaction commits', async (scene) => {
+    const { id, token } = await scene.running(sample(1))
+
+    await within(scene, 'commit', async (inside) => {
+      const { results } = await inside.settle({
+        settlements: [{ id, token, verdict: verdict('done', { result: '1' }), enqueue: [sample(2)] }],
+        now: scene.now,
+      })
+      assert.equal(results[0]?.status, 'ok')
+    })
+
+    assert.deepEqual(await scene.states(idOf(1), idOf(2)), ['done', 'ready'])
+  })
+
+  test('leaves a job leased when the user’s transaction is rolled back', async (scene) => {
+    const held = await scene.running(sample(1))
+    const before = await scene.job(idOf(1))
+
+    await within(scene, 'rollback', async (inside) => {
+      await inside.settle({
+        settlements: [{ id: held.id, token: held.token, verdict: verdict('done'), enqueue: [sample(2)] }],
+        now: scene.now,
+      })
+    })
+
+    assert.deepEqual(await scene.job(idOf(1)), before)
+    assert.equal(await scene.find(idOf(2)), null)
+    assert.deepEqual(await scene.settle(held, verdict('dead')), { status: 'ok', state: 'dead' })
+  })
+
+  test('refuses a token that does not hold the job inside a transaction as well', async (scene) => {
+    const { id } = await scene.running(sample(1))
+
+    await within(scene, 'commit', async (inside) => {
+      const { results } = await inside.settle({
+        settlements: [{ id, token: scene.token(), verdict: verdict('done'), enqueue: [sample(2)] }],
+        now: scene.now,
+      })
+      assert.deepEqual(results, [{ status: 'refused', reason: 'lost' }])
+    })
+
+    assert.deepEqual(await scene.states(idOf(1), idOf(2)), ['running', 'none'])
+  })
+
+  test('says ok again when a committed settlement is repeated outside', async (scene) => {
+    const held = await scene.running(sample(1))
+    await within(scene, 'commit', async (inside) => {
+      await inside.settle({
+        settlements: [{ id: held.id, token: held.token, verdict: verdict('done') }],
+        now: scene.now,
+      })
+    })
+
+    assert.equal((await scene.settle(held, verdict('done'))).status, 'ok')
+  })
+
+  test('takes hundreds of jobs in several calls of one transaction', async (scene) => {
+    await within(scene, 'commit', async (inside) => {
+      for (const from of [1, 201, 401]) await inside.insert({ jobs: samples(200, {}, from), now: scene.now })
+    })
+
+    assert.deepEqual(idsOf(await scene.take()), idsOf(samples(600)))
+  })
+
+  test('refuses what is no transaction', async (scene) => {
+    for (const thing of [null, undefined, {}, 'tx', 5, [], () => {}]) {
+      const attempt = async (): Promise<unknown> => {
+        const inside = scene.store.within?.(thing)
+        return await inside?.insert({ jobs: [sample(1)], now: scene.now })
+      }
+      await assert.rejects(attempt, { code: 'TX_UNSUPPORTED' })
+    }
+    assert.equal(await scene.find(idOf(1)), null)
+  })
+}
