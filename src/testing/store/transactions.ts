@@ -136,9 +136,8 @@ export function transactionCases(test: StoreCase, begin: (store: Store) => Promi
 
   test('refuses what is no transaction', async (scene) => {
     for (const thing of [null, undefined, {}, 'tx', 5, [], () => {}]) {
-      const attempt = async (): Promise<unknown> => {
-        const inside = scene.store.within?.(thing)
-        return await inside?.insert({ jobs: [sample(1)], now: scene.now })
+      const attempt = async (): Promise<void> => {
+        await scene.store.within?.(thing).insert({ jobs: [sample(1)], now: scene.now })
       }
       await assert.rejects(attempt, { code: 'TX_UNSUPPORTED' })
     }
