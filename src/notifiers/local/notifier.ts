@@ -62,6 +62,7 @@ function openOutside(runtime: Runtime, folder: string, bus: Bus): Outside {
 
   const refresh = (): void => {
     if (closed) return
+    stop?.()
     const now = mailbox.refresh()
     if (now !== null) peers.refresh(now)
     stop = runtime.timer(REFRESH_MS, refresh, { background: true })
@@ -73,8 +74,9 @@ function openOutside(runtime: Runtime, folder: string, bus: Bus): Outside {
       if (stop === null) stop = runtime.timer(REFRESH_MS, refresh, { background: true })
     },
     listen() {
+      if (peers.isOpen) return
       peers.open()
-      if (stop === null) refresh()
+      refresh()
     },
     health() {
       if (mailbox.failure) {

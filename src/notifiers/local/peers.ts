@@ -27,6 +27,8 @@ export interface PeersOptions {
   /** The name of this process's own mailbox, which is not read. */
   readonly own: string
   readonly onHints: (hints: readonly Hint[]) => void
+  /** @default watch of node:fs */
+  readonly watch?: typeof watch
 }
 
 /** The mailboxes of the other processes: watched, or looked through again and again where that cannot be. */
@@ -41,6 +43,10 @@ export class Peers {
 
   constructor(options: PeersOptions) {
     this.#options = options
+  }
+
+  get isOpen(): boolean {
+    return this.#open
   }
 
   get isWatching(): boolean {
@@ -81,11 +87,11 @@ export class Peers {
   }
 
   #watch(): void {
-    const { folder, runtime } = this.#options
+    const { folder, runtime, watch: begin = watch } = this.#options
     try {
       mkdirSync(folder, { recursive: true })
       // Not persistent: waiting for hints is no reason for a process to stay.
-      this.#watcher = watch(folder, { persistent: false }, (_event, name) => {
+      this.#watcher = begin(folder, { persistent: false }, (_event, name) => {
         if (name === null) this.#scan('read')
         else if (name.endsWith(SUFFIX)) this.#take(name, 'read')
       })

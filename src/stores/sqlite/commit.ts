@@ -110,6 +110,7 @@ export class Committer {
       turn.finish()
     } catch (thrown) {
       this.#rollback(turn)
+      if (troubleOf(thrown) === 'full') this.#makeRoom()
       if (group.length > 1 && !isFatal(troubleOf(thrown))) this.#apart(group)
       else for (const task of group) task.reject(storeError(thrown))
       return true
@@ -173,9 +174,19 @@ export class Committer {
     }
   }
 
+  /** A log that was taken over into the database is written from its beginning again, and needs no new room. */
+  #makeRoom(): void {
+    try {
+      this.#options.db.exec('PRAGMA wal_checkpoint(PASSIVE)')
+    } catch {
+      // There is not even room for that.
+    }
+  }
+
   #commitFailed(turn: Turn, group: readonly Task[], thrown: unknown): void {
     const trouble = troubleOf(thrown)
     this.#rollback(turn)
+    if (trouble === 'full') this.#makeRoom()
     if (trouble === 'full' || trouble === 'busy') {
       for (const task of group) task.reject(storeError(thrown))
       return

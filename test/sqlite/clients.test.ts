@@ -1,0 +1,77 @@
+import { createRequire } from 'node:module'
+import { DatabaseSync } from '@photostructure/sqlite'
+import { describe, expect, it } from 'vitest'
+import { type SqliteClient, sqliteStore } from '../../src/sqlite.ts'
+import type { Store } from '../../src/store.ts'
+import { describeStore } from '../../src/testing.ts'
+import { freshFile, newJob, openHandle, openStore, readyCount } from './support.ts'
+
+type OpenClient = (file: string) => SqliteClient
+
+const clients: readonly (readonly [name: string, find: () => OpenClient])[] = [
+  ['@photostructure/sqlite', () => (file) => new DatabaseSync(file)],
+  ['node:sqlite', builtIn],
+  ['better-sqlite3', betterSqlite3],
+]
+
+for (const [name, find] of clients) {
+  const client = attempt(find)
+  if (typeof client === 'string') {
+    describe(`sqlite through ${name}`, () => it.skip(`is not here: ${client}`, () => {}))
+    continue
+  }
+  const open = (): Store => sqliteStore({ client: client(':memory:'), tablePrefix: 'queue_' })
+  describeStore(`sqlite through ${name}, with a prefix`, open, { describe, it })
+}
+
+describe('A handle of the user', () => {
+  it('stays open when the store is closed', async () => {
+    const client = openHandle(freshFile())
+    const store = openStore({ client })
+    await store.insert({ jobs: [newJob()] })
+
+    await store.close()
+
+    expect(client.isOpen).toBe(true)
+    expect(client.prepare('select count(*) as jobs from skep_jobs').get()).toMatchObject({ jobs: 1 })
+  })
+
+  it('may have tables of its own, and several stores by their prefixes', async () => {
+    const client = openHandle(freshFile())
+    client.exec('create table jobs (id text); create table skep (id text)')
+    const [one, two] = [openStore({ client }), openStore({ client, tablePrefix: 'other_' })]
+
+    await one.insert({ jobs: [newJob()] })
+
+    expect([await readyCount(one), await readyCount(two)]).toEqual([1, 0])
+  })
+
+  it('gives numbers although it was opened to give BigInts', async () => {
+    const client = new DatabaseSync(':memory:', { readBigInts: true })
+    const store = openStore({ client })
+
+    await store.insert({ jobs: [newJob()] })
+
+    expect(await readyCount(store)).toBe(1)
+  })
+})
+
+function builtIn(): OpenClient {
+  const sqlite = process.getBuiltinModule?.('node:sqlite' as 'node:fs') as unknown
+  if (!sqlite) throw new Error(`Node ${process.versions.node} has no SQLite`)
+  const { DatabaseSync: Database } = sqlite as { DatabaseSync: new (file: string) => SqliteClient }
+  return (file) => new Database(file)
+}
+
+function betterSqlite3(): OpenClient {
+  const Database = createRequire(import.meta.url)('better-sqlite3') as new (file: string) => SqliteClient
+  return (file) => new Database(file)
+}
+
+function attempt<T>(find: () => T): T | string {
+  try {
+    return find()
+  } catch (error) {
+    return (error as Error).message.split('\n')[0] as string
+  }
+}

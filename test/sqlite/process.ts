@@ -1,0 +1,128 @@
+/** A process of its own for tests that need several: `process.ts <command> <arguments>`. */
+import { hostname } from 'node:os'
+import { DatabaseSync } from '@photostructure/sqlite'
+import { localNotifier } from '../../src/notifiers/local/notifier.ts'
+import { systemRuntime } from '../../src/runtime.ts'
+import { sqliteStore } from '../../src/sqlite.ts'
+
+const runtime = systemRuntime()
+const [command = '', target = '', ...rest] = process.argv.slice(2)
+const tell = (message: unknown): void => void process.send?.(message)
+const leave = (): void => process.disconnect()
+
+const commands: Readonly<Record<string, () => Promise<void>>> = {
+  /** Opens the store and tells its durability. */
+  async open() {
+    const store = sqliteStore({ file: target })
+    const { level } = await store.ready()
+    tell(level)
+    await store.close()
+    leave()
+  },
+
+  /** Claims until nothing is left, and tells the ids. */
+  async drain() {
+    const store = sqliteStore({ file: target, busyTimeoutMs: 30_000 })
+    const ids: string[] = []
+    for (;;) {
+      const { jobs } = await store.claim({
+        sources: [{ space: 'acme', queue: 'mail', limit: 20 }],
+        limit: 20,
+        workerId: `worker-${process.pid}`,
+        token: runtime.uuid(),
+        leaseMs: 60_000,
+      })
+      if (jobs.length === 0) break
+      ids.push(...jobs.map(({ id }) => id))
+    }
+    tell(ids)
+    await store.close()
+    leave()
+  },
+
+  /** Inserts, claims and settles without end, and tells of each insert that was acknowledged. */
+  async write() {
+    const store = sqliteStore({ file: target, busyTimeoutMs: 30_000 })
+    for (;;) {
+      const jobs = Array.from({ length: 20 }, () => ({
+        id: runtime.uuid(),
+        space: 'acme',
+        queue: 'mail',
+        payload: JSON.stringify({ text: 'x'.repeat(Math.floor(runtime.random() * 5_000)) }),
+        headers: null,
+        priority: 0,
+        delayMs: 0,
+        runAt: null,
+        unique: null,
+        overrides: null,
+      }))
+      await store.insert({ jobs })
+      tell(jobs.map(({ id }) => id))
+      const claim = {
+        sources: [{ space: 'acme', queue: 'mail', limit: 5 }],
+        limit: 5,
+        workerId: 'worker',
+        token: runtime.uuid(),
+        leaseMs: 60_000,
+      }
+      const { jobs: claimed } = await store.claim(claim)
+      const verdict = {
+        to: 'done',
+        keepMs: 86_400_000,
+        delayMs: 0,
+        count: null,
+        refund: false,
+        keepPlace: false,
+        keepCancelledMs: 0,
+        result: null,
+        failure: null,
+      } as const
+      await store.settle({ settlements: claimed.map(({ id, token }) => ({ id, token, verdict })) })
+    }
+  },
+
+  /** Holds the write lock for some milliseconds. */
+  async lock() {
+    const handle = new DatabaseSync(target)
+    handle.exec('BEGIN IMMEDIATE')
+    tell('locked')
+    await new Promise<void>((resolve) => void runtime.timer(Number(rest[0]), resolve))
+    handle.exec('COMMIT')
+    handle.close()
+    tell('unlocked')
+    leave()
+  },
+
+  /** Attends as a worker and stays. */
+  async attend() {
+    const store = sqliteStore({ file: target })
+    await store.attend({
+      worker: {
+        id: 'other',
+        space: 'acme',
+        host: hostname(),
+        pid: process.pid,
+        queues: ['mail'],
+        concurrency: 1,
+        running: 0,
+        startedAt: runtime.now(),
+      },
+    })
+    // The channel to the parent keeps the process alive while somebody listens to it.
+    process.on('message', () => {})
+    tell('attended')
+  },
+
+  /** Publishes a hint for each message, with the time at which it did. */
+  async publish() {
+    const notifier = localNotifier({ runtime, folder: target })
+    process.on('message', () => {
+      // The wall clock, because it is the same in both processes.
+      const dueAt = performance.timeOrigin + performance.now()
+      notifier.publish([{ kind: 'work', space: 'acme', queue: 'mail', dueAt, rank: 0 }])
+    })
+    tell('ready')
+  },
+}
+
+await commands[command]?.()
