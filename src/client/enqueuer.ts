@@ -3,7 +3,7 @@ import type { NewJob } from '../core/job.ts'
 import { LIMITS } from '../core/limits.ts'
 import { type Notifier, workHint } from '../notifier.ts'
 import { type Runtime, sleep } from '../runtime.ts'
-import type { InsertResult, Store } from '../store.ts'
+import type { InsertReply, InsertResult, Store } from '../store.ts'
 import { retryDelayMs } from '../supervise.ts'
 
 /** From this many waiting jobs on, a second insert may be under way: the store is worth keeping busy. */
@@ -89,59 +89,44 @@ export class Enqueuer {
 
   async #deliver(orders: readonly Order[]): Promise<void> {
     const jobs = orders.length === 1 ? (orders[0] as Order).jobs : orders.flatMap((order) => order.jobs)
-    try {
-      const results = await this.#insert(
-        jobs,
-        orders.some((order) => order.again),
-      )
-      this.#hint(jobs, results)
+    const reply = await this.#insert(
+      jobs,
+      orders.some((order) => order.again),
+    )
+    if ('results' in reply) {
+      this.#hint(jobs, reply.results)
       let from = 0
       for (const order of orders) {
-        order.resolve(results.slice(from, from + order.jobs.length))
+        order.resolve(reply.results.slice(from, from + order.jobs.length))
         from += order.jobs.length
       }
-    } catch (error) {
-      // One caller's data must not fail the others': try each alone.
-      if (orders.length > 1 && error instanceof StoreError && !error.transient) {
-        for (const order of orders) await this.#deliver([order])
-      } else {
-        for (const order of orders) order.reject(error)
-      }
+    } else if (orders.length > 1 && reply.isRefused) {
+      // One caller's data must not fail the others': try each alone. An earlier try may have happened.
+      for (const order of orders) await this.#deliver([{ ...order, again: true }])
+    } else {
+      for (const order of orders) order.reject(reply.errorFor(order.jobs))
     }
   }
 
   /** Inserts, and repeats what may not have arrived: ids are ours, so a second insert of a job does nothing. */
-  async #insert(jobs: readonly NewJob[], known: boolean): Promise<readonly InsertResult[]> {
+  async #insert(jobs: readonly NewJob[], known: boolean): Promise<InsertReply | NotInserted> {
     const giveUpAt = this.#runtime.mono() + this.#timeoutMs
-    let again = known
+    let isUnknown = false
     for (let failures = 1; ; failures++) {
       try {
-        const { results } = await this.#store.insert(again ? { jobs, again } : { jobs })
-        return results
+        return await this.#store.insert(known || isUnknown ? { jobs, again: true } : { jobs })
       } catch (error) {
-        if (!(error instanceof StoreError) || !error.transient) throw error
-        again ||= error.effect === 'unknown'
+        if (!(error instanceof StoreError) || !error.transient) {
+          return { isRefused: true, errorFor: () => error }
+        }
+        isUnknown ||= error.effect === 'unknown'
         const waitMs = retryDelayMs(failures, this.#runtime.random())
-        if (this.#runtime.mono() + waitMs >= giveUpAt) throw this.#givenUp(jobs, again && !known, error)
+        if (this.#runtime.mono() + waitMs >= giveUpAt) {
+          return { isRefused: false, errorFor: (mine) => givenUp(mine, isUnknown, error) }
+        }
         await sleep(this.#runtime, waitMs)
       }
     }
-  }
-
-  #givenUp(jobs: readonly NewJob[], unknown: boolean, cause: StoreError): SkepError {
-    const ids = jobs.slice(0, 100).map((job) => job.id)
-    const facts = { ids, jobs: jobs.length }
-    return unknown
-      ? new StoreError(
-          'STORE_UNKNOWN',
-          `The store took the jobs but its answer was lost, and it cannot be asked: ${messageOf(cause)} ` +
-            'They may or may not be enqueued; enqueue again with the same ids (error.facts.ids) to be sure.',
-          { cause, facts },
-        )
-      : new StoreError('STORE_UNAVAILABLE', `The jobs were not enqueued: ${messageOf(cause)}`, {
-          cause,
-          facts,
-        })
   }
 
   #hint(jobs: readonly NewJob[], results: readonly InsertResult[]): void {
@@ -160,4 +145,27 @@ export class Enqueuer {
     }
     if (hints.length > 0) this.#notifier.publish(hints)
   }
+}
+
+/** Jobs that could not be inserted: refused as they are, or given up because the store does not answer. */
+interface NotInserted {
+  readonly isRefused: boolean
+  /** What the caller who wanted these jobs is told. */
+  readonly errorFor: (jobs: readonly NewJob[]) => unknown
+}
+
+function givenUp(jobs: readonly NewJob[], isUnknown: boolean, cause: StoreError): SkepError {
+  const ids = jobs.slice(0, 100).map((job) => job.id)
+  const facts = { ids, jobs: jobs.length }
+  return isUnknown
+    ? new StoreError(
+        'STORE_UNKNOWN',
+        `The store took the jobs but its answer was lost, and it cannot be asked: ${messageOf(cause)} ` +
+          'They may or may not be enqueued; enqueue again with the same ids (error.facts.ids) to be sure.',
+        { cause, facts },
+      )
+    : new StoreError('STORE_UNAVAILABLE', `The jobs were not enqueued: ${messageOf(cause)}`, {
+        cause,
+        facts,
+      })
 }

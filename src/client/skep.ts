@@ -16,6 +16,7 @@ import { assertWhole, resolveWorkerOptions, type WorkerOptions } from '../worker
 import { type EnqueueOptions, makePrepare, type Prepare } from './enqueue.ts'
 import { Enqueuer } from './enqueuer.ts'
 import { toSpec } from './handlers.ts'
+import { harmlessNotifier } from './harmless-notifier.ts'
 import { countJobs, type JobPage, type ListOptions, listJobs, type QueueView } from './inspect.ts'
 import { type ChangeSummary, changeJobs, type Target } from './manage.ts'
 import type { Handler, Queue } from './queue.ts'
@@ -86,7 +87,8 @@ export class Skep {
     this.#logger = harmless(options.logger ?? consoleLogger)
     this.#events = new Emitter(this.#logger)
     this.#ownNotifier = options.notifier || store.notifier ? null : localNotifier({ runtime: this.#runtime })
-    this.#notifier = options.notifier ?? store.notifier?.() ?? (this.#ownNotifier as Notifier)
+    const notifier = options.notifier ?? store.notifier?.() ?? (this.#ownNotifier as Notifier)
+    this.#notifier = harmlessNotifier(notifier, this.#logger)
     users.set(store, (users.get(store) ?? 0) + 1)
     this.#payloadBytes = payloadBytes
     this.#prepare = makePrepare({ space, runtime: this.#runtime, payloadBytes })

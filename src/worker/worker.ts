@@ -339,7 +339,9 @@ export class WorkerEngine {
         const batch = { left: runs.length }
         for (const run of runs) run.batch = batch
       }
-      if (events.has('received')) for (const { job } of runs) events.emit('received', { job })
+      // Frozen wherever it is told: a listener can change nothing.
+      if (events.has('received'))
+        for (const { job } of runs) events.emit('received', { job: Object.freeze(job) })
       this.#executor.start(runs)
     }
     this.#starting = false
@@ -439,10 +441,11 @@ export class WorkerEngine {
 
   #tell(run: Run, outcome: Outcome, state: JobState, durationMs: number): void {
     const { events } = this.#parts
-    const { job } = run
+    if (outcome.kind === 'success' && !events.has('finished')) return
+    const job = Object.freeze(run.job)
     switch (outcome.kind) {
       case 'success':
-        if (events.has('finished')) events.emit('finished', { job, result: outcome.result, durationMs })
+        events.emit('finished', { job, result: outcome.result, durationMs })
         return
       case 'error':
       case 'timeout':
