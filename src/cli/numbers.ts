@@ -26,11 +26,12 @@ const STEPS = [
 
 /** 12 → 12ms; 1500 → 1.5s; 95000 → 1m 35s; 90000000 → 1d 1h. */
 export function span(ms: number): string {
-  const whole = Math.round(ms)
-  if (whole < 1_000) return `${Math.max(0, whole)}ms`
-  if (whole < 59_950) return `${(whole / 1_000).toFixed(whole < 10_000 ? 1 : 0)}s`
+  if (ms < 999.5) return `${Math.max(0, Math.round(ms))}ms`
+  if (ms < 9_950) return `${(ms / 1_000).toFixed(1)}s`
+  const whole = Math.round(ms / 1_000) * 1_000
+  if (whole < 60_000) return `${whole / 1_000}s`
   const at = STEPS.findIndex(([, size]) => whole >= size)
-  const [unit, size] = STEPS[at] ?? STEPS[2]
+  const [unit, size] = STEPS[at] as (typeof STEPS)[number]
   const [smaller, smallerSize] = STEPS[at + 1] ?? (['s', 1_000] as const)
   const rest = Math.floor((whole % size) / smallerSize)
   return `${Math.floor(whole / size)}${unit}${rest > 0 ? ` ${rest}${smaller}` : ''}`

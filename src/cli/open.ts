@@ -82,9 +82,14 @@ export async function using<Answer>(
 }
 
 async function configOf({ args, cwd }: Call, entry: string | undefined): Promise<LoadedConfig | null> {
-  if (entry !== undefined) return loadConfig(entry, { cwd, entry: true })
-  const file = args.text('config') ?? findConfig(cwd)
-  return file === undefined ? null : loadConfig(file, { cwd })
+  const named = args.text('config') ?? findConfig(cwd)
+  const config = named === undefined ? null : () => loadConfig(named, { cwd })
+  if (entry === undefined) return config === null ? null : config()
+  const loaded = await loadConfig(entry, { cwd, entry: true })
+  if (loaded.config.store !== undefined || config === null) return loaded
+  // A module that only has handlers says nothing about the database; the config still does.
+  const { config: rest } = await config()
+  return { ...loaded, config: rest, file: named as string }
 }
 
 function placeOf({ args, cwd }: Call, config: LoadedConfig | null, options: OpenOptions): Place {

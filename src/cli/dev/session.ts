@@ -8,7 +8,7 @@ import type { Opened } from '../open.ts'
 import { listenForStop, whenOutputCloses } from '../stopping.ts'
 import { clean } from '../text.ts'
 import { Board } from './board.ts'
-import { liveView, plainView, type View } from './view.ts'
+import { liveView, plainView, type View, type ViewOptions } from './view.ts'
 
 export interface SessionOptions {
   readonly opened: Opened
@@ -46,7 +46,9 @@ export async function runSession(call: Call, options: SessionOptions): Promise<n
   })
 
   const board = new Board(skep, { queues: handlers.map(({ queue }) => queue.name), workers })
-  const view = makeView(call, options, board, () => stop.request())
+  const view = makeView(call, options, board, (key) => {
+    if (key === 'interrupt' || !stop.signal.aborted) stop.request()
+  })
   options.relay.to = (message) => view.say(clean(message))
   const forText = call.args.duration('for')
   const timers = [
@@ -91,9 +93,9 @@ export async function runSession(call: Call, options: SessionOptions): Promise<n
   return code
 }
 
-function makeView(call: Call, options: SessionOptions, board: Board, request: () => void): View {
+function makeView(call: Call, options: SessionOptions, board: Board, onKey: ViewOptions['onKey']): View {
   const { title, tip, captions, opened } = options
-  const shown = { board, title, tip, captions, place: opened.place.label, onKey: request }
+  const shown = { board, title, tip, captions, place: opened.place.label, onKey }
   const isLive =
     process.stdout.isTTY && !call.out.json && !call.args.on('plain') && call.env['TERM'] !== 'dumb'
   return isLive ? liveView(call, shown) : plainView(call, shown)

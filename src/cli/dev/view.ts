@@ -46,7 +46,7 @@ const PERIOD_MS = 5_000
 export function plainView(call: Call, { board, title, place }: ViewOptions): View {
   const { out } = call
   const told = new Map<string, string>()
-  let next = Date.now() + 1_000
+  let next = Date.now() + 2_000
   let lastEvent = 0
   let lastStatus = ''
   if (!out.json) out.data(`${clock(Date.now())} skep ${title} on ${place}`)
