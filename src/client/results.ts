@@ -1,6 +1,6 @@
 import { SkepError } from '../core/errors.ts'
 import { isFinal, type Job } from '../core/job.ts'
-import type { Notifier, Subscription } from '../notifier.ts'
+import type { Hint, Notifier, Subscription } from '../notifier.ts'
 import type { Runtime } from '../runtime.ts'
 import type { Store } from '../store.ts'
 
@@ -10,6 +10,8 @@ const PAGE = 500
 
 interface Watch {
   readonly id: string
+  /** Known from the first look on. */
+  queue: string | null
   readonly resolve: (job: Job | null) => void
   readonly reject: (error: unknown) => void
 }
@@ -27,6 +29,7 @@ export class Results {
   #stopTimer: (() => void) | null = null
   #looking = false
   #again = false
+  #closed: { readonly error: unknown } | null = null
 
   constructor(options: { store: Store; notifier: Notifier; runtime: Runtime; space: string }) {
     this.#options = options
@@ -40,6 +43,7 @@ export class Results {
     const { notifier, runtime } = this.#options
     return new Promise((resolve, reject) => {
       const { signal } = options
+      if (this.#closed) return reject(this.#closed.error)
       if (signal?.aborted) return reject(signal.reason)
       const done = (): void => {
         this.#watches.delete(watch)
@@ -49,6 +53,7 @@ export class Results {
       }
       const watch: Watch = {
         id,
+        queue: null,
         resolve: (job) => {
           done()
           resolve(job)
@@ -76,15 +81,28 @@ export class Results {
             )
       this.#watches.add(watch)
       this.#subscription ??= notifier.subscribe((hints) => {
-        if (hints.some((hint) => hint.kind === 'settled' || hint.kind === 'sync')) this.#look()
+        if (this.#concerns(hints)) this.#look()
       })
       this.#look()
     })
   }
 
-  /** Ends all waiting with this error. */
+  /** Ends all waiting with this error, also that which begins later. */
   close(error: unknown): void {
+    this.#closed = { error }
     for (const watch of this.#watches) watch.reject(error)
+  }
+
+  /** Whether one of the awaited jobs may be meant: others end all the time. */
+  #concerns(hints: readonly Hint[]): boolean {
+    const ended = new Set<string>()
+    for (const hint of hints) {
+      if (hint.kind === 'sync') return true
+      if (hint.kind === 'settled' && hint.space === this.#options.space) ended.add(hint.queue)
+    }
+    if (ended.size === 0) return false
+    for (const { queue } of this.#watches) if (queue === null || ended.has(queue)) return true
+    return false
   }
 
   #rest(): void {
@@ -113,6 +131,7 @@ export class Results {
           page.forEach((watch, index) => {
             const job = jobs[index] ?? null
             if (job === null || isFinal(job.state)) watch.resolve(job)
+            else watch.queue = job.queue
           })
         }
       }

@@ -425,7 +425,8 @@ export class WorkerEngine {
       notifier.publish([
         workHint({ ...job, dueAt: verdict.keepPlace ? job.dueAt : storeNow + verdict.delayMs }),
       ])
-    } else if (verdict.keepMs !== null || result.state === 'cancelled') {
+    } else if (verdict.keepMs !== null || result.state !== 'done') {
+      // Nobody can wait for a result that is thrown away; but for one that failed somebody may.
       notifier.publish([{ kind: 'settled', space: job.space, queue: job.queue }])
     }
     result.inserted?.forEach((inserted, index) => {
