@@ -4,7 +4,7 @@ import { LIMITS } from '../core/limits.ts'
 import { type Notifier, workHint } from '../notifier.ts'
 import { type Runtime, sleep } from '../runtime.ts'
 import type { InsertReply, InsertResult, Store } from '../store.ts'
-import { retryDelayMs } from '../supervise.ts'
+import { atMost, LONGEST_RETRY_MS, retryDelayMs } from '../supervise.ts'
 
 /** From this many waiting jobs on, a second insert may be under way: the store is worth keeping busy. */
 const WORTH_A_SECOND_CALL = 250
@@ -32,6 +32,7 @@ export class Enqueuer {
   #waiting = 0
   #calls = 0
   #scheduled = false
+  #closed: { readonly error: unknown } | null = null
   #idle: (() => void)[] = []
 
   constructor(options: { store: Store; notifier: Notifier; runtime: Runtime; timeoutMs: number }) {
@@ -43,14 +44,21 @@ export class Enqueuer {
 
   insert(jobs: readonly NewJob[], again: boolean): Promise<readonly InsertResult[]> {
     return new Promise((resolve, reject) => {
+      if (this.#closed) return reject(this.#closed.error)
       this.#orders.push({ jobs, again, resolve, reject })
       this.#waiting += jobs.length
       this.#schedule()
     })
   }
 
-  /** Resolves when everything that was handed in has an answer. */
-  flushed(): Promise<void> {
+  /** Takes no more jobs. Resolves when all that were handed in have an answer, or have had their time. */
+  async close(error: unknown): Promise<void> {
+    this.#closed = { error }
+    await atMost(this.#runtime, this.#timeoutMs + LONGEST_RETRY_MS, this.#flushed())
+    for (const order of this.#orders.splice(0)) order.reject(error)
+  }
+
+  #flushed(): Promise<void> {
     if (this.#orders.length === 0 && this.#calls === 0) return Promise.resolve()
     return new Promise((resolve) => this.#idle.push(resolve))
   }

@@ -69,7 +69,8 @@ export class Skep {
   readonly #workers = new Set<Worker>()
   #ready: Promise<Durability> | null = null
   #isReady = false
-  #closed: Promise<void> | null = null
+  #closing: Promise<void> | null = null
+  #closed = false
 
   constructor(options: SkepOptions) {
     if (typeof options?.store?.insert !== 'function') {
@@ -105,7 +106,7 @@ export class Skep {
    * start-up to fail early.
    */
   async ready(): Promise<Durability> {
-    if (this.#closed) throw new SkepError('CLOSED', 'This Skep is closed. Make a new one with createSkep.')
+    if (this.#closed) throw closedError()
     this.#ready ??= this.#open()
     return this.#ready
   }
@@ -195,6 +196,7 @@ export class Skep {
     jobs: readonly NewJob[],
     again: boolean,
   ): Promise<readonly InsertResult[]> {
+    if (this.#closed) throw closedError()
     const { results } = await transactionOf(this.#store, tx).insert({ jobs, again })
     const [first] = jobs
     if (first) {
@@ -229,7 +231,7 @@ export class Skep {
 
   /** Starts a worker for these handlers. It runs until `stop()`, through every outage of the store. */
   worker(handlers: readonly Handler[], options: WorkerOptions = {}): Worker {
-    if (this.#closed) throw new SkepError('CLOSED', 'This Skep is closed. Make a new one with createSkep.')
+    if (this.#closing) throw closedError()
     if (handlers.length === 0) throw new SkepError('CONFIG_INVALID', 'A worker needs at least one handler.')
     const names = handlers.map((handler) => handler.queue.name)
     const twice = names.find((name, index) => names.indexOf(name) !== index)
@@ -347,13 +349,15 @@ export class Skep {
    * that uses it. A notifier you passed in stays open. Closing twice is fine.
    */
   close(): Promise<void> {
-    this.#closed ??= this.#close()
-    return this.#closed
+    this.#closing ??= this.#close()
+    return this.#closing
   }
 
   async #close(): Promise<void> {
-    await Promise.all([...this.#workers].map((worker) => worker.stop()))
-    await this.#enqueuer.flushed()
+    // Handlers that still run may need all of this, or closing would cost their jobs a try.
+    if (this.#workers.size > 0) await Promise.all([...this.#workers].map((worker) => worker.stop()))
+    this.#closed = true
+    await this.#enqueuer.close(closedError())
     this.#results.close(new SkepError('CLOSED', 'This Skep was closed while a result was awaited.'))
     await this.#ownNotifier?.close()
     const left = (users.get(this.#store) ?? 1) - 1
@@ -364,6 +368,10 @@ export class Skep {
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
   }
+}
+
+function closedError(): SkepError {
+  return new SkepError('CLOSED', 'This Skep is closed. Make a new one with createSkep.')
 }
 
 export interface EnqueueManyOptions<Input> extends Omit<EnqueueOptions, 'id'> {

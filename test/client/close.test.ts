@@ -1,0 +1,192 @@
+import { describe, expect, it } from 'vitest'
+import * as z from 'zod'
+import { createSkep, queue, silentLogger } from '../../src/index.ts'
+import { memoryStore } from '../../src/memory.ts'
+import { codeOf, gate, openScene } from '../worker/support/scene.ts'
+
+const mail = queue<number, number>('mail')
+
+describe('closing', () => {
+  it('refuses everything afterwards', async () => {
+    const { skep } = openScene()
+    const job = await skep.enqueue(mail, 1)
+
+    await skep.close()
+
+    const calls = [
+      () => skep.ready(),
+      () => skep.enqueue(mail, 1),
+      () => skep.enqueueMany(mail, [1]),
+      () => skep.get(job.id),
+      () => skep.list(),
+      () => skep.counts(),
+      () => skep.workers(),
+      () => skep.cancel(job.id),
+      () => skep.bury(job.id),
+      () => skep.redrive(job.id),
+      () => skep.promote(job.id),
+      () => skep.remove(job.id),
+      () => skep.prune(),
+      () => job.result(),
+      () => job.get(),
+      () => job.cancel(),
+      async () => skep.worker([mail.handle(() => 1)]),
+    ]
+    expect(await Promise.all(calls.map((call) => codeOf(call())))).toEqual(calls.map(() => 'CLOSED'))
+  })
+
+  it('twice is one close', async () => {
+    const scene = openScene()
+    await scene.skep.enqueue(mail, 1)
+
+    await Promise.all([scene.skep.close(), scene.skep.close()])
+    await scene.skep.close()
+
+    expect(scene.faults.closed).toBe(1)
+  })
+
+  it('rejects results that are awaited, and leaves no timer', async () => {
+    const scene = openScene()
+    const job = await scene.skep.enqueue(mail, 1)
+    const result = job.result()
+    result.catch(() => {})
+    await scene.advance(100)
+
+    await scene.skep.close()
+
+    expect(await codeOf(result)).toBe('CLOSED')
+    expect(scene.runtime.timers).toBe(0)
+    expect(scene.notifier.subscribers).toBe(0)
+  })
+
+  it('rejects a result that begins to be awaited in the same moment', async () => {
+    const scene = openScene()
+    const job = await scene.skep.enqueue(mail, 1)
+
+    const result = job.result()
+    result.catch(() => {})
+    await scene.skep.close()
+
+    expect(await codeOf(result)).toBe('CLOSED')
+    expect(scene.runtime.timers).toBe(0)
+  })
+
+  it('saves what was being enqueued', async () => {
+    const scene = openScene()
+    await scene.skep.ready()
+    scene.faults.next('insert', { slowMs: 100 }, 'after')
+    const first = scene.skep.enqueue(mail, 1)
+    await scene.advance(10)
+    const second = scene.skep.enqueue(mail, 2)
+    await scene.advance(1)
+
+    await scene.through(scene.skep.close())
+
+    expect([(await first).id, (await second).id]).toHaveLength(2)
+    expect(await scene.counts('mail')).toEqual({ ready: 2 })
+  })
+
+  it('in the moment of the very first enqueue either saves that or refuses it, and uses no closed store', async () => {
+    const scene = openScene()
+
+    const enqueued = scene.skep.enqueue(mail, 1).then(
+      () => 'saved',
+      (error: { code: string }) => error.code,
+    )
+    await scene.skep.close()
+    const inserts = scene.faults.count('insert')
+
+    expect(['saved', 'CLOSED']).toContain(await enqueued)
+    expect(await scene.counts('mail')).toEqual((await enqueued) === 'saved' ? { ready: 1 } : {})
+    expect(scene.faults.count('insert')).toBe(inserts)
+  })
+
+  it('refuses an enqueue whose schema was still checking when the store was closed', async () => {
+    const scene = openScene()
+    const check = gate<boolean>()
+    const slow = queue('slow', { payload: z.number().refine(() => check.promise) })
+    await scene.skep.ready()
+    const enqueued = scene.skep.enqueue(slow, 1)
+    enqueued.catch(() => {})
+
+    await scene.skep.close()
+    check.open(true)
+
+    expect(await codeOf(enqueued)).toBe('CLOSED')
+    expect(scene.faults.count('insert')).toBe(0)
+  })
+
+  it('lets handlers that still run enqueue and ask until they are done, so that it costs no job a try', async () => {
+    const scene = openScene()
+    const next = queue<number>('next')
+    const work = gate()
+    const job = await scene.skep.enqueue(mail, 1)
+    scene.skep.worker([
+      mail.handle(async ({ payload }) => {
+        await work.promise
+        await scene.skep.enqueue(next, payload + 1)
+        const [counts] = await scene.skep.counts([next])
+        return counts?.ready ?? 0
+      }),
+    ])
+    await scene.until(async () => (await scene.state(job.id)) === 'running')
+
+    const closed = scene.skep.close()
+    await scene.advance(1_000)
+    expect(() => scene.skep.worker([mail.handle(() => 1)])).toThrow(/closed/)
+    work.open()
+    await scene.through(closed)
+
+    expect(await scene.job(job.id)).toMatchObject({ state: 'done', result: '1', errors: 0 })
+    expect(await scene.counts('next')).toEqual({ ready: 1 })
+  })
+
+  it('ends also when the store hangs in the middle of an enqueue', async () => {
+    const scene = openScene({ enqueueTimeout: '3s' })
+    await scene.skep.ready()
+    scene.faults.break('hang', ['insert'])
+    const enqueued = scene.skep.enqueue(mail, 1)
+    enqueued.catch(() => {})
+    await scene.advance(10)
+
+    await scene.through(scene.skep.close(), 15_000)
+
+    expect(scene.faults.closed).toBe(1)
+  })
+
+  it('closes the store also when a worker or the notifier fails to end well', async () => {
+    const scene = openScene()
+    scene.skep.worker([mail.handle(() => 1)])
+    await scene.advance(10)
+    scene.faults.break('foreign')
+    scene.notifier.broken = true
+
+    await scene.through(scene.skep.close(), 60_000)
+
+    expect(scene.faults.closed).toBe(1)
+  })
+
+  it('works as the end of an `await using` block', async () => {
+    const scene = openScene()
+    {
+      await using skep = scene.client()
+      await skep.enqueue(mail, 1)
+    }
+    expect(await scene.counts('mail')).toEqual({ ready: 1 })
+    expect(scene.faults.closed).toBe(0)
+  })
+
+  it('closes a store that several use with the last of them', async () => {
+    let closed = 0
+    const store = { ...memoryStore(), close: async () => void closed++ }
+    const first = createSkep({ store, space: 'one', logger: silentLogger })
+    const second = createSkep({ store, space: 'two', logger: silentLogger })
+
+    await first.close()
+    await second.enqueue(mail, 1)
+    expect(closed).toBe(0)
+    await second.close()
+
+    expect(closed).toBe(1)
+  })
+})
