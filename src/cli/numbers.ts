@@ -3,8 +3,14 @@
 /** 1204 → 1,204; 1234567 → 1.23M. Never wider than seven columns. */
 export function count(value: number): string {
   if (value < 1_000_000) return String(Math.trunc(value)).replace(/\B(?=(\d{3})+$)/g, ',')
-  const [size, unit] = value < 1_000_000_000 ? [1_000_000, 'M'] : [1_000_000_000, 'G']
+  const [size, unit] = value < 999_500_000 ? [1_000_000, 'M'] : [1_000_000_000, 'G']
   return `${(value / size).toPrecision(3)}${unit}`
+}
+
+/** The same in at most six columns: 123456 → 123k. */
+export function compact(value: number): string {
+  if (value < 100_000) return count(value)
+  return value < 999_500 ? `${Math.round(value / 1_000)}k` : count(Math.max(1_000_000, value))
 }
 
 /** A number with its noun: `1 job`, `3 jobs`. */

@@ -56,7 +56,7 @@ export async function open(call: Call, options: OpenOptions): Promise<Opened> {
   const place = placeOf(call, config, options)
   call.out.mask = masker(place.kind === 'postgres' ? place.address : undefined)
   call.out.dialled = place.label
-  if (place.kind === 'sqlite') prepareFile(place, call.cwd, options.create)
+  if (place.kind === 'sqlite') prepareFile(place, call, options)
   const store = await storeOf(place, config?.config)
   const space = options.space ?? call.args.text('space') ?? config?.config.space
   const skep = createSkep({
@@ -119,7 +119,7 @@ function placeOf({ args, cwd }: Call, config: LoadedConfig | null, options: Open
 }
 
 /** Our own folder is made when it is needed; a folder that somebody named is theirs to make. */
-function prepareFile({ address, label }: Place, cwd: string, create: boolean): void {
+function prepareFile({ address, label }: Place, { cwd, out }: Call, { create, file }: OpenOptions): void {
   if (existsSync(address)) return
   if (!create) {
     throw notFound(
@@ -127,6 +127,8 @@ function prepareFile({ address, label }: Place, cwd: string, create: boolean): v
       'Start with "skep dev" or "skep enqueue", or name another with --db.',
     )
   }
+  // In the wrong folder this would otherwise look like success.
+  if (file === undefined) out.note(out.paintNote('dim', `Making the database ${label}.`))
   const folder = dirname(address)
   if (folder !== resolve(cwd, '.skep') || existsSync(folder)) return
   try {

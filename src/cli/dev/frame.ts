@@ -1,6 +1,6 @@
 import { JOB_STATES, type JobState } from '../../index.ts'
 import type { JobEvent } from '../event-lines.ts'
-import { clock, count, rate, span, sparkline } from '../numbers.ts'
+import { clock, compact, count, rate, span, sparkline } from '../numbers.ts'
 import type { Style } from '../output.ts'
 import { STATE_STYLES } from '../states.ts'
 import { pad, widthOf } from '../text.ts'
@@ -82,7 +82,7 @@ interface Col {
 }
 
 function number(value: number, style: Style): Piece {
-  return value === 0 ? { text: '·', style: 'dim' } : { text: count(value), style }
+  return value === 0 ? { text: '·', style: 'dim' } : { text: compact(value), style }
 }
 
 /** The columns that fit. States that say little come only when there is room, or something to say. */
@@ -91,7 +91,7 @@ function columnsFor({ rows }: Snapshot, { columns }: FrameOptions, nameWidth: nu
   const rare: readonly JobState[] = ['failed', 'cancelled', 'missing']
   const state = (name: JobState): Col => ({
     title: name,
-    width: Math.max(7, name.length) + 1,
+    width: Math.max(6, name.length) + 1,
     cell: (row) => number(row.states[name], STATE_STYLES[name]),
   })
   const rest: Col[] = [

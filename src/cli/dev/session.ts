@@ -87,7 +87,8 @@ export async function runSession(call: Call, options: SessionOptions): Promise<n
     stop.release()
     if (code === EXIT.ok && !call.out.json && !call.out.quiet) {
       const counts = `${count(finished)} done, ${count(retried)} retried, ${count(dead)} dead`
-      call.out.data(`Stopped after ${span(upMs)}: ${counts}. The jobs stay in ${place.label}.`)
+      const where = place.kind === 'memory' ? '' : ` The jobs stay in ${place.label}.`
+      call.out.data(`Stopped after ${span(upMs)}: ${counts}.${where}`)
     }
   }
   return code
