@@ -44,7 +44,7 @@ export function explain(thrown: unknown, dialled?: string): Report {
     ...optional({
       dialled: ABOUT_THE_STORE.test(code) ? dialled : undefined,
       why: why !== undefined && message.includes(why) ? undefined : why,
-      fix: fixOf(code, cause),
+      fix: message.includes('skep migrate') ? undefined : fixOf(code, cause),
     }),
   }
 }

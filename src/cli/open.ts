@@ -102,6 +102,12 @@ function placeOf({ args, cwd }: Call, config: LoadedConfig | null, options: Open
   }
   const address = db ?? DEFAULT_FILE
   if (/^postgres(ql)?:\/\//i.test(address)) {
+    if (!URL.canParse(address)) {
+      throw usage(
+        `${clean(maskUrl(address))} is not an address.`,
+        'Write postgres://user:password@host:5432/name, with special characters encoded: %40 for @, %2F for /, %23 for #.',
+      )
+    }
     return { kind: 'postgres', label: clean(maskUrl(address)), address, schema }
   }
   if (/^[a-z][a-z0-9+.-]+:\/\//i.test(address) && !address.toLowerCase().startsWith('file://')) {

@@ -5,7 +5,7 @@ import type { Style } from '../output.ts'
 import { STATE_STYLES } from '../states.ts'
 import { pad, widthOf } from '../text.ts'
 import type { QueueRow, Snapshot } from './board.ts'
-import { type Canvas, lineOf, type Piece, spread } from './pieces.ts'
+import { type Canvas, lineOf, type Piece, spread, wrap } from './pieces.ts'
 
 export interface FrameOptions extends Canvas {
   readonly rows: number
@@ -20,7 +20,7 @@ export interface FrameOptions extends Canvas {
 /** A picture of the board that fills the terminal and never leaves it. */
 export function frame(snapshot: Snapshot, options: FrameOptions): string[] {
   const { rows } = options
-  const head = [header(snapshot, options), '']
+  const head = [header(snapshot, options), '', ...trouble(snapshot, options)]
   const foot = [footer(snapshot, options)]
   const shownRows = Math.max(1, rows - head.length - foot.length - 9)
   const body = [...queueTable(snapshot, options, shownRows), '', summary(snapshot, options), '']
@@ -38,12 +38,12 @@ const STATUS: Readonly<Record<Snapshot['status'], readonly [string, Style]>> = {
   stopping: ['◍ stopping', 'yellow'],
 }
 
-function header({ status, upMs, trouble }: Snapshot, options: FrameOptions): string {
+function header({ status, upMs }: Snapshot, options: FrameOptions): string {
   const [text, style] = STATUS[status]
   const left: Piece[] = [
     { text: ' ⬡ ', style: 'yellow' },
     { text: `skep ${options.title}`, style: 'bold' },
-    { text: `  ${trouble ?? options.place}`, style: trouble === null ? 'dim' : 'red' },
+    { text: `  ${options.place}`, style: 'dim' },
   ]
   return spread(
     left,
@@ -53,6 +53,13 @@ function header({ status, upMs, trouble }: Snapshot, options: FrameOptions): str
     ],
     options,
   )
+}
+
+/** What is wrong, in as many lines as it needs. */
+function trouble({ trouble: text }: Snapshot, options: FrameOptions): string[] {
+  if (text === null) return []
+  const lines = wrap(text, options.columns - 2).slice(0, 4)
+  return [...lines.map((line) => lineOf([{ text: ` ${line}`, style: 'red' }], options)), '']
 }
 
 function footer({ status }: Snapshot, options: FrameOptions): string {

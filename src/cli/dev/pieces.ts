@@ -35,3 +35,17 @@ export function spread(left: readonly Piece[], right: readonly Piece[], options:
   const gap = Math.max(0, room - widthOfAll(left))
   return lineOf(left, { ...options, columns: room }) + ' '.repeat(gap) + lineOf(right, options)
 }
+
+/** A text in lines of at most `width` columns, broken between words. */
+export function wrap(text: string, width: number): string[] {
+  const lines: string[] = []
+  let line = ''
+  for (const word of text.split(' ')) {
+    const longer = line === '' ? word : `${line} ${word}`
+    if (line !== '' && widthOf(longer) > width) {
+      lines.push(line)
+      line = word
+    } else line = longer
+  }
+  return [...lines, line]
+}

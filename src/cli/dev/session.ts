@@ -115,7 +115,7 @@ async function connect({ skep, place }: Opened, board: Board, stop: AbortSignal)
       await board.look()
       return true
     } catch (error) {
-      const { code } = explain(error)
+      const { code, fix } = explain(error)
       if ((code === 'SCHEMA_MISSING' || code === 'SCHEMA_OUTDATED') && !migrated) {
         // Whoever starts a development session wants it to run; the tables are ours alone.
         await skep.migrate()
@@ -124,7 +124,8 @@ async function connect({ skep, place }: Opened, board: Board, stop: AbortSignal)
       }
       if (code !== 'STORE_UNAVAILABLE' && code !== 'STORE_UNKNOWN') throw error
       const waitMs = Math.min(5_000, 500 * 2 ** (failures - 1))
-      board.set('connecting', `${place.label} does not answer: ${briefly(error)}. Trying again.`)
+      const todo = fix === undefined ? '' : ` ${fix}`
+      board.set('connecting', `${place.label} does not answer: ${briefly(error)}. Trying again.${todo}`)
       await Promise.race([new Promise((resolve) => setTimeout(resolve, waitMs)), aborted(stop)])
     }
   }
