@@ -77,7 +77,8 @@ export class Board {
 
   set(status: Snapshot['status'], trouble: string | null = null): void {
     this.#status = status
-    this.#trouble = trouble
+    // Stopping takes longer while something is wrong, so the reason stays.
+    if (status !== 'stopping') this.#trouble = trouble
   }
 
   /** Adds a line of somebody else's to the events. */
@@ -106,7 +107,9 @@ export class Board {
       this.#noticeOthers()
       if (this.#status === 'away') this.set('running')
     } catch (error) {
-      if (this.#status === 'running' || this.#status === 'away') this.set('away', briefly(error))
+      if (this.#status === 'running' || this.#status === 'away') {
+        this.set('away', `The database does not answer: ${briefly(error)}. Nothing is lost; trying again.`)
+      }
     } finally {
       this.#looking = false
     }

@@ -70,8 +70,7 @@ export async function runSession(call: Call, options: SessionOptions): Promise<n
       view.update()
       if (running() > 0)
         view.say(`Stopping: ${many(running(), 'job')} may finish. Ctrl-C again hands them back now.`)
-      await stopProducing?.()
-      await Promise.all(workers.map((worker) => worker.stop()))
+      await Promise.all([stopProducing?.(), ...workers.map((worker) => worker.stop())])
       await board.look()
     }
   } catch (error) {
