@@ -1,5 +1,5 @@
 import { type Duration, toMs } from '../core/duration.ts'
-import { LeaseLostError } from '../core/errors.ts'
+import { LeaseLostError, SkepError } from '../core/errors.ts'
 import { LIMITS } from '../core/limits.ts'
 import { judge } from '../core/policy.ts'
 import type { Store } from '../store.ts'
@@ -107,6 +107,13 @@ export class JobContext<Payload = unknown, Result = unknown> {
     options: Omit<EnqueueOptions, 'tx'> = {},
   ): Promise<{ readonly id: string }> {
     const job = await this.#tools.prepare(queue, payload, options)
+    if (this.#run.stage !== 'running' || this.#run.completed !== null) {
+      throw new SkepError(
+        'LEASE_LOST',
+        `Job "${this.id}" has ended, so nothing can be enqueued with it. Await enqueue() before complete() and return.`,
+        { facts: { jobId: this.id } },
+      )
+    }
     this.#run.enqueued ??= []
     this.#run.enqueued.push(job)
     return { id: job.id }
@@ -127,7 +134,7 @@ export class JobContext<Payload = unknown, Result = unknown> {
       settlements: [{ id: job.id, token: job.token, verdict, enqueue }],
     })
     if (reply.results[0]?.status !== 'ok') throw new LeaseLostError(job.id)
-    this.#run.completed = true
+    this.#run.completed = outcome
   }
 }
 

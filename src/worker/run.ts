@@ -17,8 +17,8 @@ export class Run {
   holds = true
   /** Jobs that shall be inserted when, and only when, this run's success is saved. */
   enqueued: NewJob[] | null = null
-  /** The handler saved its result in a transaction of its own; whether that committed is seen when we settle. */
-  completed = false
+  /** What the handler saved in a transaction of its own; whether that committed is seen when we settle. */
+  completed: { readonly kind: 'success'; readonly result: string | null } | null = null
   /** What it shares with the other runs of its batch: how many are not over. */
   batch: { left: number } | null = null
   /** Ends the timer of the time limit. */

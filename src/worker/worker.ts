@@ -373,24 +373,49 @@ export class WorkerEngine {
   }
 
   #settle(run: Run, outcome: Outcome, durationMs: number): void {
-    const { runtime } = this.#parts
-    const { job, spec } = run
-    // The handler saved its own success. Only if its transaction did not commit do we still hold the job,
-    // and then the run has failed; if it did, the store answers that this token has settled already.
-    const judged = run.completed && outcome.kind === 'success' ? rolledBack() : outcome
-    const verdict = judge(spec.policyOf(job), job, judged, runtime.random())
-    const { id, token } = job
-    const settlement =
-      run.enqueued !== null && outcome.kind === 'success' && !run.completed
-        ? { id, token, verdict, enqueue: run.enqueued }
-        : { id, token, verdict }
+    if (run.completed !== null) {
+      this.#settleCompleted(run, run.completed, outcome, durationMs)
+      return
+    }
+    const { id, token } = run.job
+    const verdict = this.#judge(run, outcome)
+    const settlement = { id, token, verdict }
     this.#exchange.settle({
-      settlement,
+      settlement:
+        run.enqueued !== null && outcome.kind === 'success'
+          ? { ...settlement, enqueue: run.enqueued }
+          : settlement,
+      onResult: (result) => this.#settled(run, outcome, verdict, durationMs, result),
+    })
+  }
+
+  /**
+   * The handler saved its own success. If its transaction committed, the store answers that this token has settled
+   * already. If not, the job is still ours, and then the run has failed: so the first call changes nothing while
+   * the lease lasts and only asks.
+   */
+  #settleCompleted(run: Run, success: Success, outcome: Outcome, durationMs: number): void {
+    const { id, token } = run.job
+    const failed = outcome.kind === 'success' ? rolledBack() : outcome
+    const verdict = this.#judge(run, failed)
+    const asCompleted = this.#judge(run, success)
+    this.#exchange.settle({
+      settlement: { id, token, verdict, onlyIfExpired: true },
       onResult: (result) => {
-        this.#release(run)
-        this.#settled(run, judged, verdict, durationMs, result)
+        if (result.status === 'refused' && result.reason === 'not-expired') {
+          const onResult = (word: SettleResult): void => this.#settled(run, failed, verdict, durationMs, word)
+          this.#exchange.settle({ settlement: { id, token, verdict }, onResult })
+        } else if (result.status === 'ok' && (result.state === 'done' || asCompleted.keepMs === null)) {
+          this.#settled(run, success, asCompleted, durationMs, { status: 'ok', state: 'done' })
+        } else {
+          this.#settled(run, failed, verdict, durationMs, result)
+        }
       },
     })
+  }
+
+  #judge({ job, spec }: Run, outcome: Outcome): Verdict {
+    return judge(spec.policyOf(job), job, outcome, this.#parts.runtime.random())
   }
 
   // The lease is kept until the outcome is saved, however long that takes: nobody else shall run the job meanwhile.
@@ -400,24 +425,21 @@ export class WorkerEngine {
 
   #settled(run: Run, outcome: Outcome, verdict: Verdict, durationMs: number, result: SettleResult): void {
     const { logger } = this.#parts
-    const { job } = run
-    if (result.status !== 'ok') {
-      // A job completed in its own transaction and then discarded is gone, which is as it should be.
-      if (run.completed && result.status === 'refused' && result.reason === 'gone') {
-        this.#tell(run, { kind: 'success', result: null }, 'done', durationMs)
-      } else if (outcome.kind !== 'handback') {
-        logger.warn(
-          `The outcome of job "${job.id}" came too late: the lease was lost and the job runs elsewhere.`,
-        )
-      }
-      return
+    this.#release(run)
+    if (result.status === 'ok') {
+      // Done although it failed: its own transaction had committed after all, only the answer to that was lost.
+      const isDone = result.state === 'done' && outcome.kind !== 'success'
+      const told: Outcome = isDone ? { kind: 'success', result: null } : outcome
+      this.#tell(run, told, result.state, durationMs)
+      this.#hint(run, told, verdict, result)
+    } else if (outcome.kind !== 'handback') {
+      logger.warn(
+        `The outcome of job "${run.job.id}" came too late: the lease was lost and the job runs elsewhere.`,
+      )
     }
-    const committed = run.completed && result.state === 'done'
-    this.#tell(run, committed ? { kind: 'success', result: null } : outcome, result.state, durationMs)
-    this.#hint(run, verdict, result)
   }
 
-  #hint(run: Run, verdict: Verdict, result: Extract<SettleResult, { status: 'ok' }>): void {
+  #hint(run: Run, outcome: Outcome, verdict: Verdict, result: Extract<SettleResult, { status: 'ok' }>): void {
     const { notifier } = this.#parts
     const { job } = run
     const storeNow = this.#storeTime()
@@ -429,9 +451,12 @@ export class WorkerEngine {
       // Nobody can wait for a result that is thrown away; but for one that failed somebody may.
       notifier.publish([{ kind: 'settled', space: job.space, queue: job.queue }])
     }
-    result.inserted?.forEach((inserted, index) => {
-      const fresh = run.enqueued?.[index]
-      if (inserted.status === 'ok' && fresh) notifier.publish([workHint({ ...fresh, dueAt: inserted.dueAt })])
+    if (outcome.kind !== 'success') return
+    run.enqueued?.forEach((fresh, index) => {
+      // A settlement that was repeated does not tell what became of these jobs; a hint too many does no harm.
+      const inserted = result.inserted?.[index]
+      const dueAt = Math.max(storeNow + fresh.delayMs, fresh.runAt ?? 0)
+      notifier.publish([workHint({ ...fresh, dueAt: inserted?.status === 'ok' ? inserted.dueAt : dueAt })])
     })
   }
 
@@ -526,6 +551,8 @@ function unexhausted(call: Omit<ClaimCall, 'now'>, { jobs }: ClaimReply): readon
       jobs.reduce((sum, job) => sum + (job.space === space && job.queue === queue ? 1 : 0), 0) >= limit,
   )
 }
+
+type Success = Extract<Outcome, { kind: 'success' }>
 
 function rolledBack(): { kind: 'error'; failure: Failure } {
   const error = new SkepError(
