@@ -80,19 +80,17 @@ function painter(enabled: boolean): Paint {
 const FORCED = { validateStream: false }
 
 /**
- * A reader that went away (`skep jobs list | head -1`) is no error. `whenGone` is called once; what is written
- * afterwards is dropped.
+ * Calls `whenGone` once when stdout takes no more. What is written afterwards is dropped, and so is what stderr does
+ * not take: nobody is left to tell.
  */
-export function tolerateClosedOutput(whenGone: () => void): void {
+export function watchOutput(whenGone: (error: NodeJS.ErrnoException) => void): void {
   let gone = false
-  for (const stream of [process.stdout, process.stderr]) {
-    stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (!['EPIPE', 'EIO', 'ERR_STREAM_DESTROYED', 'ECONNRESET'].includes(error.code ?? '')) throw error
-      if (gone || stream === process.stderr) return
-      gone = true
-      whenGone()
-    })
-  }
+  process.stderr.on('error', () => {})
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (gone) return
+    gone = true
+    whenGone(error)
+  })
 }
 
 /** Waits until everything written has left the process: `process.exit` would cut off what a pipe has not taken. */

@@ -1,14 +1,22 @@
-import { tolerateClosedOutput } from './output.ts'
+import { EXIT } from './exit.ts'
+import { watchOutput } from './output.ts'
 
-let whenGone: () => void = () => process.exit(0)
+/** A reader that went away (`skep jobs | head -1`) is no error; a full disk is one. */
+function endOfOutput(error: NodeJS.ErrnoException): void {
+  if (error.code === 'EPIPE') process.exit(EXIT.ok)
+  process.stderr.write(`error OUTPUT: stdout cannot be written: ${error.message}\n`)
+  process.exit(EXIT.failure)
+}
+
+let whenGone: (error: NodeJS.ErrnoException) => void = endOfOutput
 
 /**
- * What happens when the reader of our output goes away. A command that only prints has nothing left to do and
- * ends; one that holds jobs says here what it does instead.
+ * What happens when stdout takes no more. A command that only prints has nothing left to do and ends; one that holds
+ * jobs says here what it does instead.
  */
 export function whenOutputCloses(act?: () => void): void {
   if (act) whenGone = act
-  else tolerateClosedOutput(() => whenGone())
+  else watchOutput((error) => whenGone(error))
 }
 
 export interface StopRequests {

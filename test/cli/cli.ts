@@ -17,7 +17,10 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { onTestFinished } from 'vitest'
+import { onTestFinished, vi } from 'vitest'
+
+// Every step is a process of its own, and machines that test many things at once are slow.
+vi.setConfig({ testTimeout: 120_000 })
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 // Inside node_modules, so that the build finds the database clients as an installed package does.

@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { CONFIG, project, skep, start } from './cli.ts'
@@ -90,10 +90,12 @@ describe('skep worker', () => {
     await worker.until(/started: queues mail/)
 
     const { stdout } = await skep(['enqueue', 'mail', '--wait', '20s'], { cwd })
+    const wasHealthy = existsSync(join(cwd, 'health'))
     worker.child.kill('SIGTERM')
 
     expect(stdout).toBe('"sent"\n')
     expect(await worker.ended).toMatchObject({ code: 0 })
+    expect([wasHealthy, existsSync(join(cwd, 'health'))]).toEqual([true, false])
   })
 
   it('refuses a queue that nothing handles', async () => {

@@ -111,6 +111,24 @@ describe('skep dev', () => {
   })
 })
 
+describe.skipIf(!hasTerminal)('colours', () => {
+  it('are for terminals, unless somebody said no', () => {
+    const main = join(builtPackage(), 'dist/esm/cli/main.js')
+    const inTerminal = (args: string, env: NodeJS.ProcessEnv = {}): string => {
+      const { NO_COLOR: _, ...rest } = process.env
+      const command = ['-qec', `"${process.execPath}" "${main}" ${args}`, '/dev/null']
+      return spawnSync('script', command, { env: { ...rest, TERM: 'xterm', ...env }, encoding: 'utf8' })
+        .stdout
+    }
+
+    expect(inTerminal('help')).toContain('\u001b[')
+    expect(inTerminal('help --no-color')).not.toContain('\u001b[')
+    expect(inTerminal('help', { NO_COLOR: '1' })).not.toContain('\u001b[')
+    expect(inTerminal('help', { SKEP_NO_COLOR: '1' })).not.toContain('\u001b[')
+    expect(inTerminal('help', { TERM: 'dumb' })).not.toContain('\u001b[')
+  })
+})
+
 describe('a reader that goes away', () => {
   it('ends a command quietly', async () => {
     const cwd = project()
@@ -123,6 +141,19 @@ describe('a reader that goes away', () => {
 
     expect(stderr).toBe('')
     expect(code).toBe(0)
+  })
+
+  it('lets a worker go on', async () => {
+    const cwd = project({ 'skep.config.ts': CONFIG })
+    const worker = start(['worker'], { cwd })
+    await worker.until(/started/)
+    worker.child.stdout?.destroy()
+
+    // The first makes the handler write to the closed output, the second shows that the worker still works.
+    await skep(['enqueue', 'slow'], { cwd })
+    const { stdout } = await skep(['enqueue', 'hello', '-d', '{"name":"Ada"}', '--wait', '20s'], { cwd })
+
+    expect(JSON.parse(stdout)).toEqual({ text: 'Hello, Ada!' })
   })
 
   it('lets a development session drain', async () => {
