@@ -19,7 +19,7 @@ import ts from 'typescript'
 const entries = ['index', 'memory', 'sqlite', 'postgres', 'testing']
 
 /** Common pieces of several adapters; they are not adapters themselves. */
-const sharedStoreFolders = ['sql', 'shared']
+const sharedFolders = ['sql', 'shared']
 
 /**
  * What each layer may import besides its own folder.
@@ -55,7 +55,7 @@ function place(path) {
   }
   if (first === 'stores' || first === 'notifiers') {
     if (second === '' || second.endsWith('.ts')) return undefined
-    const isShared = first === 'stores' && sharedStoreFolders.includes(second)
+    const isShared = sharedFolders.includes(second)
     return { layer: isShared ? 'shared' : 'adapter', folder: `${first}/${second}` }
   }
   return first in allowed ? { layer: first, folder: first } : undefined

@@ -1,7 +1,7 @@
 import { messageOf } from '../../core/errors.ts'
 import type { Hint, HintListener, Notifier, NotifierHealth, Subscription } from '../../notifier.ts'
 import type { Runtime } from '../../runtime.ts'
-import { Bus } from './bus.ts'
+import { Bus } from '../shared/bus.ts'
 import { Mailbox } from './mailbox.ts'
 import { Peers } from './peers.ts'
 

@@ -1,0 +1,55 @@
+/** Hints as the text of one notification. Whoever may connect to the database may send one, so nothing in it is trusted. */
+import type { Hint } from '../../notifier.ts'
+
+/** PostgreSQL takes less than 8,000 bytes. */
+const LONGEST = 7_900
+
+export interface Letter {
+  readonly sender: string
+  readonly hints: readonly Hint[]
+}
+
+/** One letter for these hints. When they are too many, it says only that there is something to see. */
+export function writeLetter(sender: string, hints: readonly Hint[]): string {
+  const text = JSON.stringify([sender, ...hints.map(toTuple)])
+  return Buffer.byteLength(text) <= LONGEST ? text : JSON.stringify([sender, ['sync']])
+}
+
+/** The letter, or null for anything that is not one. */
+export function readLetter(text: string): Letter | null {
+  if (text.length > LONGEST) return null
+  try {
+    const [sender, ...tuples] = JSON.parse(text) as unknown[]
+    if (typeof sender !== 'string') return null
+    return { sender, hints: tuples.map(toHint).filter((hint) => hint !== null) }
+  } catch {
+    return null
+  }
+}
+
+function toTuple(hint: Hint): readonly unknown[] {
+  switch (hint.kind) {
+    case 'work':
+      return ['work', hint.space, hint.queue, hint.dueAt, hint.rank]
+    case 'settled':
+      return ['settled', hint.space, hint.queue]
+    case 'cancel':
+      return ['cancel', hint.space, ...hint.ids]
+    case 'sync':
+      return ['sync']
+  }
+}
+
+function toHint(tuple: unknown): Hint | null {
+  if (!Array.isArray(tuple)) return null
+  const [kind, space, queue, dueAt, rank] = tuple as unknown[]
+  if (kind === 'sync') return { kind }
+  if (typeof space !== 'string') return null
+  if (kind === 'cancel') {
+    return { kind, space, ids: tuple.slice(2).filter((id): id is string => typeof id === 'string') }
+  }
+  if (typeof queue !== 'string') return null
+  if (kind === 'settled') return { kind, space, queue }
+  if (kind !== 'work' || !Number.isSafeInteger(dueAt) || !Number.isSafeInteger(rank)) return null
+  return { kind, space, queue, dueAt: dueAt as number, rank: rank as number }
+}
