@@ -1,0 +1,71 @@
+import { messageOf, SkepError, StoreError } from '../../core/errors.ts'
+import { DeadlineOver, NotSent } from './driver.ts'
+
+/** The SQLSTATE of an error that the server reported, wherever a library put it. */
+export function sqlState(error: unknown): string | undefined {
+  for (let e = error, depth = 0; typeof e === 'object' && e !== null && depth < 5; depth++) {
+    const { code, cause, original, driverError } = e as Record<string, unknown>
+    if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code)) return code
+    e = cause ?? original ?? driverError
+  }
+  return undefined
+}
+
+/** Worth trying again at once: two transactions got in each other's way and this one was undone. */
+export function isCollision(error: unknown): boolean {
+  const state = sqlState(error)
+  return state === '40001' || state === '40P01' || state === '55P03'
+}
+
+// Classes and codes after which the same call may succeed later: broken-off transactions, resources, operator
+// intervention, "not now", and a server that is, for the moment, read-only.
+const TRANSIENT = /^(40...|53...|57...|55P03|25006|58030)$/
+const LOST = /^08...$/
+const MISSING = /^(42P01|42883|3F000)$/
+
+/** Turns whatever a client library threw into what the store contract promises. */
+export function toStoreError(error: unknown, schema: string): SkepError {
+  if (error instanceof SkepError) return error
+  if (error instanceof NotSent) {
+    return new StoreError('STORE_UNAVAILABLE', `PostgreSQL cannot be reached: ${reason(error.cause)}.`, {
+      cause: error.cause,
+    })
+  }
+  if (error instanceof DeadlineOver) {
+    return new StoreError('STORE_UNKNOWN', `${error.message} The call may have happened.`, { cause: error })
+  }
+  const state = sqlState(error)
+  const facts = state === undefined ? {} : { sqlState: state }
+  if (state === undefined || LOST.test(state)) {
+    return new StoreError(
+      'STORE_UNKNOWN',
+      `The connection to PostgreSQL was lost before it answered: ${reason(error)}. The call may have happened.`,
+      { cause: error, facts },
+    )
+  }
+  if (MISSING.test(state)) return schemaMissing(schema, error)
+  if (TRANSIENT.test(state)) {
+    return new StoreError('STORE_UNAVAILABLE', `PostgreSQL cannot do this now: ${reason(error)}.`, {
+      cause: error,
+      facts,
+    })
+  }
+  return new StoreError('STORE_REJECTED', `PostgreSQL refused the call: ${reason(error)}.`, {
+    cause: error,
+    facts,
+  })
+}
+
+export function schemaMissing(schema: string, cause?: unknown): SkepError {
+  return new SkepError(
+    'SCHEMA_MISSING',
+    `The tables of Skep are not in schema "${schema}". Run "npx skep migrate", or pass migrate: true to postgresStore.`,
+    { facts: { schema }, ...(cause === undefined ? {} : { cause }) },
+  )
+}
+
+function reason(error: unknown): string {
+  // Several addresses of one host fail together, and the collective error says nothing itself.
+  const inner = error instanceof AggregateError ? error.errors[0] : error
+  return messageOf(inner).replace(/\.$/, '')
+}

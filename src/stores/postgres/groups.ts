@@ -1,0 +1,96 @@
+import type { Settlement } from '../../store.ts'
+import { COUNTER_CODES, STATE_CODES } from './codes.ts'
+
+/** Settlements that differ in nothing but the job, its delay, its result and its failure. As SQL reads it. */
+export interface Group {
+  readonly token: string
+  size: number
+  readonly goes: number
+  readonly keep: number | null
+  readonly counter: number
+  readonly refund: boolean
+  readonly place: boolean
+  readonly cancelled: number
+  readonly expired: boolean
+  readonly round: number
+}
+
+export interface Grouped {
+  /** The index of each settlement, ordered by round and group: its place here is its *position*. */
+  readonly order: readonly number[]
+  readonly groups: readonly Group[]
+  /** The round of each position. */
+  readonly roundOf: readonly number[]
+  /** The positions of each round. */
+  readonly rounds: readonly (readonly number[])[]
+}
+
+/**
+ * Sorts settlements into groups, each of which is one statement. They must end as if done one after the other, so
+ * whatever could see the one before it begins a new round: a job that is settled or enqueued again, and everything
+ * after a settlement that enqueues jobs which could meet those that follow (by a unique key, or by id).
+ */
+export function groupSettlements(settlements: readonly Settlement[]): Grouped {
+  const ids = settlements.some((settlement) => settlement.enqueue)
+    ? new Set(settlements.map((settlement) => settlement.id))
+    : undefined
+  const rounds: Map<string, number[]>[] = []
+  let groups = new Map<string, number[]>()
+  let seen = new Set<string>()
+  let enqueued = new Set<string>()
+  const nextRound = (): void => {
+    if (groups.size > 0) rounds.push(groups)
+    groups = new Map()
+    seen = new Set()
+    enqueued = new Set()
+  }
+
+  settlements.forEach((settlement, index) => {
+    const fresh = settlement.enqueue ?? []
+    if (seen.has(settlement.id) || fresh.some((job) => enqueued.has(job.id))) nextRound()
+    seen.add(settlement.id)
+    for (const job of fresh) enqueued.add(job.id)
+    const key = keyOf(settlement)
+    const group = groups.get(key)
+    if (group) group.push(index)
+    else groups.set(key, [index])
+    if (fresh.some((job) => job.unique !== null || ids?.has(job.id))) nextRound()
+  })
+  nextRound()
+
+  const order: number[] = []
+  const roundOf: number[] = []
+  const lines: Group[] = []
+  const positions: number[][] = rounds.map(() => [])
+  rounds.forEach((round, number) => {
+    for (const members of round.values()) {
+      lines.push(groupOf(settlements[members[0] as number] as Settlement, members.length, number))
+      for (const index of members) {
+        positions[number]?.push(order.length)
+        order.push(index)
+        roundOf.push(number)
+      }
+    }
+  })
+  return { order, groups: lines, roundOf, rounds: positions }
+}
+
+function keyOf({ token, verdict, onlyIfExpired }: Settlement): string {
+  const { to, keepMs, count, refund, keepPlace, keepCancelledMs } = verdict
+  return `${to} ${keepMs} ${count} ${refund} ${keepPlace} ${keepCancelledMs} ${onlyIfExpired ?? false} ${token}`
+}
+
+function groupOf({ token, verdict, onlyIfExpired = false }: Settlement, size: number, round: number): Group {
+  return {
+    token,
+    size,
+    goes: STATE_CODES[verdict.to],
+    keep: verdict.keepMs,
+    counter: verdict.count === null ? 0 : COUNTER_CODES[verdict.count],
+    refund: verdict.refund,
+    place: verdict.keepPlace,
+    cancelled: verdict.keepCancelledMs,
+    expired: onlyIfExpired,
+    round,
+  }
+}

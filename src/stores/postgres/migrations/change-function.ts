@@ -1,0 +1,124 @@
+import { CLOCK, dayOf, fixedPath } from './pins.ts'
+import { JOB_COLUMNS } from './tables.ts'
+
+const COLUMNS = JOB_COLUMNS.join(', ')
+
+/** The columns of `alias`, some of them replaced. */
+function replaced(alias: string, changes: Readonly<Record<string, string>>): string {
+  return JOB_COLUMNS.map((name) => changes[name] ?? `${alias}.${name}`).join(', ')
+}
+
+/**
+ * change_jobs: what people do to jobs, one after the other. Returns JSON: for each job [id, what], where what is
+ * ok, requested, unknown, state or unique. `only_state`: the jobs were selected by this state, and one that has
+ * left it since is passed over in silence.
+ */
+export function changeFunction(schema: string): string {
+  return `
+create function ${schema}.change_jobs(
+    action text, in_space text, ids uuid[], only_state smallint, failure text, reason text, keep bigint, at bigint)
+returns text
+language plpgsql ${fixedPath(schema)}
+as $function$
+#variable_conflict use_variable
+declare
+    t bigint := coalesce(at, ${CLOCK});
+    goes smallint := case action when 'cancel' then 6 when 'bury' then 5 when 'miss' then 7 end;
+    wanted uuid;
+    j jobs%rowtype;
+    a archive%rowtype;
+    said text;
+    results json[] := '{}';
+begin
+    foreach wanted in array ids loop
+        said := null;
+        select x.* into j from jobs x where x.id = wanted for update;
+        if found then
+            if j.space <> in_space then
+                said := 'unknown';
+            elsif only_state is not null and j.state <> only_state then
+                continue;
+            elsif action = 'cancel' and j.state = 2 then
+                update jobs x set cancel_reason = reason where x.id = wanted;
+                said := 'requested';
+            elsif goes is not null and j.state in (0, 1) then
+                delete from jobs x where x.id = wanted;
+                insert into archive (${COLUMNS}, finished_at, expires_at)
+                values (${replaced('j', { state: 'goes', failure: 'coalesce(failure, j.failure)' })}, t, t + keep);
+                delete from uniques u where u.job_id = wanted and u.until is null;
+                insert into deltas (space, queue, delayed, ready) select j.space, j.queue,
+                    -(j.state = 0)::integer, -(j.state = 1)::integer;
+                insert into deltas (space, queue, day, dead, cancelled, missing)
+                values (j.space, j.queue, case when goes = 5 then -1 else ${dayOf('t')} end, (goes = 5)::integer,
+                    (goes = 6)::integer, (goes = 7)::integer);
+                said := 'ok';
+            elsif action = 'promote' and j.state = 0 then
+                update jobs x set state = 1, due_at = t, rank = t - x.priority * 600000::bigint where x.id = wanted;
+                insert into deltas (space, queue, delayed, ready) values (j.space, j.queue, -1, 1);
+                said := 'ok';
+            elsif action = 'remove' and j.state in (0, 1) then
+                delete from jobs x where x.id = wanted;
+                delete from uniques u where u.job_id = wanted and u.until is null;
+                insert into deltas (space, queue, delayed, ready) select j.space, j.queue,
+                    -(j.state = 0)::integer, -(j.state = 1)::integer;
+                said := 'ok';
+            else
+                said := 'state';
+            end if;
+        else
+            select x.* into a from archive x where x.id = wanted for update;
+            if not found then
+                -- Another redrive may just have taken it away.
+                said := case when exists (select 1 from jobs x where x.id = wanted and x.space = in_space)
+                    then 'state' else 'unknown' end;
+                if only_state is not null then
+                    continue;
+                end if;
+            elsif a.space <> in_space then
+                said := 'unknown';
+            elsif only_state is not null and a.state <> only_state then
+                continue;
+            elsif action = 'redrive' then
+                if a.unique_scope < 2 then
+                    insert into uniques (space, queue, key, job_id) values (a.space, a.queue, a.unique_key, a.id)
+                    on conflict on constraint uniques_pkey
+                        do update set job_id = excluded.job_id, until = null where uniques.until <= t;
+                    if not found then
+                        said := 'unique';
+                    end if;
+                end if;
+                if said is null then
+                    delete from archive x where x.id = wanted;
+                    insert into jobs (id, space, queue, state, payload, headers, priority, overrides, due_at, rank,
+                        enqueued_at, generation, unique_key, unique_scope)
+                    values (a.id, a.space, a.queue, 1, a.payload, a.headers, a.priority, a.overrides, t,
+                        t - a.priority * 600000::bigint, a.enqueued_at, a.generation + 1, a.unique_key, a.unique_scope);
+                    insert into deltas (space, queue, ready) values (a.space, a.queue, 1);
+                    perform count_archived(a.space, a.queue, a.state, a.finished_at, -1);
+                    said := 'ok';
+                end if;
+            elsif action = 'remove' then
+                delete from archive x where x.id = wanted;
+                perform count_archived(a.space, a.queue, a.state, a.finished_at, -1);
+                said := 'ok';
+            else
+                said := 'state';
+            end if;
+        end if;
+        results := results || json_build_array(wanted, said);
+    end loop;
+    return array_to_json(results)::text;
+end $function$;
+
+create function ${schema}.count_archived(
+    in_space text, in_queue text, state smallint, finished_at bigint, n integer) returns void
+language sql ${fixedPath(schema)}
+as $function$
+    insert into deltas (space, queue, day, done, failed, dead, cancelled, missing)
+    values (in_space, in_queue, case when state = 5 then -1 else ${dayOf('finished_at')} end,
+        case when state = 3 then n else 0 end, case when state = 4 then n else 0 end,
+        case when state = 5 then n else 0 end, case when state = 6 then n else 0 end,
+        case when state = 7 then n else 0 end);
+$function$;
+`
+}

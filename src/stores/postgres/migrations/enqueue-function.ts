@@ -1,0 +1,79 @@
+import { CLOCK, fixedPath } from './pins.ts'
+
+/**
+ * enqueue: adds a job from any language, inside whatever transaction is open. Workers wake when it commits.
+ *
+ *   select skep.enqueue('report.build', '{"month": "2026-11"}');
+ *   select skep.enqueue('mail', '{"to": "a@b.c"}', delay => interval '5 minutes', priority => 10);
+ *   select skep.enqueue('sync', '{}', unique_key => 'customer-7');   -- returns the waiting job, if there is one
+ *
+ * It returns the job's id and refuses what the TypeScript client refuses. A unique key is held until the job
+ * ends; an enqueue with a key that is held changes nothing.
+ */
+export function enqueueFunction(schema: string): string {
+  return `
+create function ${schema}.enqueue(
+    queue text, payload jsonb default 'null', delay interval default '0', run_at timestamptz default null,
+    priority integer default 0, unique_key text default null, space text default 'default',
+    headers jsonb default null)
+returns uuid
+language plpgsql ${fixedPath(schema)}
+as $function$
+#variable_conflict use_variable
+declare
+    t bigint := ${CLOCK};
+    delay_ms bigint := greatest(0, floor(extract(epoch from delay) * 1000));
+    run_ms bigint := floor(extract(epoch from run_at) * 1000);
+    due bigint := greatest(t + delay_ms, coalesce(run_ms, 0));
+    fresh uuid;
+    odd json;
+begin
+    if queue is null or queue !~ '^[A-Za-z0-9][A-Za-z0-9_.:/-]{0,127}$' then
+        raise exception 'skep: queue "%" is not a valid name. Use 1 to 128 letters, digits or "_ - . : /", starting with a letter or digit.', queue
+            using errcode = 'invalid_parameter_value';
+    elsif space is null or space !~ '^[A-Za-z0-9][A-Za-z0-9_.:/-]{0,127}$' then
+        raise exception 'skep: space "%" is not a valid name. Use 1 to 128 letters, digits or "_ - . : /", starting with a letter or digit.', space
+            using errcode = 'invalid_parameter_value';
+    elsif payload is null then
+        raise exception 'skep: the payload is null. Use ''null''::jsonb for a job without one.'
+            using errcode = 'null_value_not_allowed';
+    elsif octet_length(payload::text) > 262144 then
+        raise exception 'skep: the payload is % bytes; the limit is 262144. Store the data elsewhere and enqueue a reference.', octet_length(payload::text)
+            using errcode = 'program_limit_exceeded';
+    elsif priority is null or priority not between -100 and 100 then
+        raise exception 'skep: priority is %; use -100 to 100.', priority using errcode = 'invalid_parameter_value';
+    elsif unique_key = '' or octet_length(unique_key) > 512 or unique_key ~ '[\\u0001-\\u001f\\u007f-\\u009f\\u2028\\u2029]' then
+        raise exception 'skep: the unique key is not valid. Use 1 to 512 bytes of text without control characters.'
+            using errcode = 'invalid_parameter_value';
+    elsif delay is null or due - t > 3153600000000 then
+        raise exception 'skep: the job may be delayed by at most 100 years.' using errcode = 'invalid_parameter_value';
+    elsif headers is not null and jsonb_typeof(headers) <> 'object' then
+        raise exception 'skep: headers must be an object of texts.' using errcode = 'invalid_parameter_value';
+    end if;
+    if headers = '{}' then
+        headers := null;
+    elsif headers is not null and (octet_length(headers::text) > 8192
+        or (select count(*) > 64 or bool_or(jsonb_typeof(h.value) <> 'string'
+                or h.key !~ '^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$'
+                or h.value #>> '{}' ~ '[\\u0001-\\u001f\\u007f-\\u009f\\u2028\\u2029]')
+            from jsonb_each(headers) as h)) then
+        raise exception 'skep: headers must be at most 64 texts without control characters, 8192 bytes as JSON, with names of letters, digits or "_ - .".'
+            using errcode = 'invalid_parameter_value';
+    end if;
+
+    -- A UUIDv7: 48 bits of time, then chance.
+    fresh := encode(set_bit(set_bit(overlay(uuid_send(gen_random_uuid())
+        placing substring(int8send(t) from 3) from 1 for 6), 52, 1), 53, 1), 'hex')::uuid;
+    select i.odd into odd from insert_jobs(array[fresh], array[payload::text], array[space], array[queue],
+        array[priority]::smallint[], array[delay_ms], array[run_ms], array[headers::text], '{}',
+        case when unique_key is null then '{}' else array[unique_key] end, array[1]::smallint[], array[0]::bigint[],
+        array[0]::smallint[], fresh, false, false, null) as i;
+    if odd is not null then
+        return (odd -> 0 ->> 2)::uuid;
+    end if;
+    perform pg_notify('skep_${schema}', json_build_object('v', 1, 'h', json_build_array(
+        json_build_array('w', space, queue, due, due - priority * 600000::bigint)))::text);
+    return fresh;
+end $function$;
+`
+}

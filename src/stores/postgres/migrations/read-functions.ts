@@ -1,0 +1,146 @@
+import { CLOCK, fixedPath, pins } from './pins.ts'
+
+/** One row for each job, wherever it is. The order of the columns is what `rows.ts` reads. */
+export function everyJobView(schema: string): string {
+  const shared = `space, queue, state, payload, headers, priority, overrides, due_at, enqueued_at, started_at,
+        generation, starts, errors, timeouts, lost, snoozes, token, worker, cancel_reason, unique_key, unique_scope,
+        result, failure`
+  return `
+create view ${schema}.every_job as
+    select id, ${shared}, lease_until, null::bigint as finished_at, null::bigint as expires_at from ${schema}.jobs
+    union all
+    select id, ${shared}, null::bigint, finished_at, expires_at from ${schema}.archive;
+`
+}
+
+const MATCHES = (time: string): string => `x.${time} >= since and x.${time} < before
+            and (words is null or strpos(x.payload, words) > 0 or strpos(x.failure, words) > 0)`
+
+const AS_JOB = `x.id, x.space, x.queue, x.state, x.payload, x.headers, x.priority, x.overrides, x.due_at,
+            x.enqueued_at, x.started_at, x.generation, x.starts, x.errors, x.timeouts, x.lost, x.snoozes, x.token,
+            x.worker, x.cancel_reason, x.unique_key, x.unique_scope, x.result, x.failure`
+
+/**
+ * list_jobs: one page of a queue's jobs in one state, beyond (key, id). Ready jobs by rank, delayed by due time, running
+ * by start, ended ones newest first.
+ */
+export function listFunction(schema: string): string {
+  const waiting = (state: number, key: string, time: string): string => `
+        return query select ${AS_JOB}, x.lease_until, null::bigint, null::bigint from jobs x
+        where x.space = in_space and x.queue = in_queue and x.state = ${state} and (x.${key}, x.id) > (key, beyond)
+            and ${MATCHES(time)}
+        order by x.${key}, x.id limit most;`
+  return `
+create function ${schema}.list_jobs(in_space text, in_queue text, in_state smallint, most integer, key bigint,
+    beyond uuid, since bigint, before bigint, words text)
+returns setof ${schema}.every_job
+language plpgsql stable ${pins(schema)}
+as $function$
+#variable_conflict use_variable
+begin
+    if in_state = 1 then ${waiting(1, 'rank', 'due_at')}
+    elsif in_state = 0 then ${waiting(0, 'due_at', 'due_at')}
+    elsif in_state = 2 then ${waiting(2, 'started_at', 'started_at')}
+    else
+        return query select ${AS_JOB}, null::bigint, x.finished_at, x.expires_at from archive x
+        where x.space = in_space and x.queue = in_queue and x.state = in_state and (x.finished_at, x.id) < (key, beyond)
+            and ${MATCHES('finished_at')}
+        order by x.finished_at desc, x.id desc limit most;
+    end if;
+end $function$;
+`
+}
+
+/**
+ * expired_leases: running jobs whose lease is over, and those of `dead` workers whatever their leases say. Each
+ * source names the lease end from which to search, see settle_and_claim.
+ */
+export function expiredFunction(schema: string): string {
+  const columns = `x.id, x.space, x.queue, x.payload, x.headers, x.overrides, x.priority, x.due_at, x.enqueued_at,
+            x.starts, x.errors, x.timeouts, x.lost, x.snoozes, x.generation, x.token, x.worker, x.cancel_reason,
+            x.lease_until`
+  return `
+create function ${schema}.expired_leases(sources json, dead text[], most integer, at bigint)
+returns table (id uuid, space text, queue text, payload text, headers text, overrides text, priority smallint,
+    due_at bigint, enqueued_at bigint, starts integer, errors integer, timeouts integer, lost integer, snoozes integer,
+    generation integer, token text, worker text, cancel_reason text, lease_until bigint, t bigint)
+language plpgsql stable ${pins(schema)}
+as $function$
+#variable_conflict use_column
+begin
+    t := coalesce(at, ${CLOCK});
+    return query
+    select ${columns}, t
+    from json_to_recordset(sources) as s(space text, queue text, since bigint),
+        lateral (
+            (select ${columns} from jobs x
+            where x.space = s.space and x.queue = s.queue and x.state = 2
+                and x.lease_until >= s.since and x.lease_until <= t
+            order by x.lease_until, x.id limit most)
+            union all
+            (select ${columns} from jobs x
+            where x.space = s.space and x.queue = s.queue and x.state = 2
+                and x.lease_until > t and x.worker = any(dead) and cardinality(dead) > 0
+            order by x.lease_until, x.id limit most)
+        ) x
+    order by x.lease_until, x.id limit most;
+end $function$;
+`
+}
+
+/** extend_leases: prolongs leases; for each, in order, `said` is ok, gone or lost. */
+export function extendFunction(schema: string): string {
+  return `
+create function ${schema}.extend_leases(ids uuid[], tokens text[], lease_ms bigint, at bigint)
+returns table (said text, cancel_reason text)
+language plpgsql ${pins(schema)}
+as $function$
+#variable_conflict use_column
+declare
+    t bigint := coalesce(at, ${CLOCK});
+begin
+    return query
+    with kept as (
+        update jobs j set lease_until = t + lease_ms
+        from unnest(ids, tokens) as u(id, token)
+        where j.id = any(ids) and u.id = j.id and u.token = j.token and j.state + 0 = 2
+        returning j.id, j.token, j.cancel_reason
+    )
+    select case when k.id is not null then 'ok' when j.id is not null then 'lost' else 'gone' end, k.cancel_reason
+    from unnest(ids, tokens) with ordinality as u(id, token, n)
+        left join kept k on k.id = u.id and k.token = u.token
+        left join lateral (select x.id from jobs x where x.id = u.id and k.id is null) j on true
+    order by u.n;
+end $function$;
+`
+}
+
+/** count_jobs: how many jobs each queue of a space has in each state, and when its next ready job was due. */
+export function countFunction(schema: string): string {
+  const states = ['delayed', 'ready', 'running', 'done', 'failed', 'dead', 'cancelled', 'missing']
+  const list = states.join(', ')
+  return `
+create function ${schema}.count_jobs(in_space text, names text[])
+returns table (queue text, ${states.map((name) => `${name} bigint`).join(', ')}, oldest_due_at bigint)
+language plpgsql stable ${fixedPath(schema)}
+as $function$
+#variable_conflict use_column
+begin
+    return query
+    select c.*, case when c.ready > 0 then (
+        select j.due_at from jobs j where j.space = in_space and j.queue = c.queue and j.state = 1
+        order by j.rank, j.id limit 1) end
+    from (
+        select p.queue, ${states.map((name) => `sum(p.${name})::bigint as ${name}`).join(', ')}
+        from (
+            select y.queue, ${list} from tallies y where y.space = in_space
+            union all
+            select y.queue, ${list} from deltas y where y.space = in_space
+        ) p
+        where names is null or p.queue = any(names)
+        group by p.queue
+    ) c
+    order by c.queue;
+end $function$;
+`
+}

@@ -1,0 +1,156 @@
+/** The columns a job has wherever it is. */
+export const JOB_COLUMNS: readonly string[] = [
+  'id',
+  'space',
+  'queue',
+  'state',
+  'payload',
+  'headers',
+  'priority',
+  'overrides',
+  'due_at',
+  'enqueued_at',
+  'started_at',
+  'generation',
+  'starts',
+  'errors',
+  'timeouts',
+  'lost',
+  'snoozes',
+  'token',
+  'worker',
+  'cancel_reason',
+  'unique_key',
+  'unique_scope',
+  'result',
+  'failure',
+]
+
+// Wide numbers first, then texts: no bytes are lost to alignment. Names and keys compare byte by byte.
+const JOB_COLUMN_TYPES = `
+    id uuid not null,
+    due_at bigint not null,
+    enqueued_at bigint not null,
+    started_at bigint,
+    generation integer not null default 0,
+    starts integer not null default 0,
+    errors integer not null default 0,
+    timeouts integer not null default 0,
+    lost integer not null default 0,
+    snoozes integer not null default 0,
+    state smallint not null,
+    priority smallint not null,
+    unique_scope smallint,
+    space text collate "C" not null,
+    queue text collate "C" not null,
+    payload text not null,
+    headers text,
+    overrides text,
+    token text collate "C",
+    worker text collate "C",
+    cancel_reason text,
+    unique_key text collate "C",
+    result text,
+    failure text`
+
+/**
+ * Where jobs live. All times are milliseconds since 1970.
+ *
+ * jobs: delayed (0), ready (1) and running (2). No index but the primary key may end in `id` and hold
+ * running jobs: with stale statistics the planner would read all of it to find a few ids.
+ * archive: done (3), failed (4), cancelled (6) and missing (7) by the day they ended, so that whole days
+ * can be dropped; dead (5) apart, because they stay much longer. `archive_rest` catches days nobody made.
+ */
+export function tables(schema: string): string {
+  return `
+create table ${schema}.jobs (
+    ${JOB_COLUMN_TYPES.trim()},
+    rank bigint not null,
+    lease_until bigint,
+    primary key (id)
+) with (
+    autovacuum_vacuum_threshold = 1000,
+    autovacuum_vacuum_scale_factor = 0.02,
+    autovacuum_vacuum_insert_scale_factor = 0.2,
+    autovacuum_analyze_scale_factor = 0.1,
+    autovacuum_vacuum_cost_delay = 1,
+    autovacuum_vacuum_cost_limit = 1000
+);
+create index jobs_order on ${schema}.jobs (space, queue, rank, id) where state = 1;
+create index jobs_due on ${schema}.jobs (space, queue, due_at) where state = 0;
+create index jobs_leases on ${schema}.jobs (space, queue, lease_until) where state = 2;
+
+create table ${schema}.archive (
+    ${JOB_COLUMN_TYPES.trim()},
+    finished_at bigint not null,
+    expires_at bigint not null
+) partition by list (state);
+create index archive_id on ${schema}.archive (id);
+create index archive_list on ${schema}.archive (space, queue, state, finished_at desc, id desc);
+create index archive_expiry on ${schema}.archive (expires_at);
+create table ${schema}.archive_dead partition of ${schema}.archive for values in (5);
+create table ${schema}.archive_days partition of ${schema}.archive for values in (3, 4, 6, 7)
+    partition by range (finished_at);
+create table ${schema}.archive_rest partition of ${schema}.archive_days default;
+
+-- Who holds a unique key; \`until\` only when it is held for a span of time.
+create table ${schema}.uniques (
+    space text collate "C" not null,
+    queue text collate "C" not null,
+    key text collate "C" not null,
+    job_id uuid not null,
+    until bigint,
+    primary key (space, queue, key)
+) with (autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0.05);
+create index uniques_job on ${schema}.uniques (job_id);
+create index uniques_until on ${schema}.uniques (until) where until is not null;
+
+-- The ids of jobs that were removed when they ended, one row for each lease settled, remembered for a while.
+create table ${schema}.discarded (at bigint not null, token text collate "C" not null, ids uuid[] not null);
+alter table ${schema}.discarded alter column ids set storage external;
+
+-- How many jobs there are: \`tallies\` plus all \`deltas\`. Whoever moves jobs appends a delta in the same
+-- transaction and waits for nobody; upkeep folds them. Ended jobs are counted by the day they ended, so that
+-- dropping a day needs no counting; all others, and the dead, under day -1.
+create table ${schema}.deltas (
+    day integer not null default -1,
+    delayed integer not null default 0,
+    ready integer not null default 0,
+    running integer not null default 0,
+    done integer not null default 0,
+    failed integer not null default 0,
+    dead integer not null default 0,
+    cancelled integer not null default 0,
+    missing integer not null default 0,
+    space text collate "C" not null,
+    queue text collate "C" not null
+) with (
+    autovacuum_vacuum_threshold = 1000,
+    autovacuum_vacuum_scale_factor = 0,
+    autovacuum_vacuum_insert_threshold = -1
+);
+create table ${schema}.tallies (
+    space text collate "C" not null,
+    queue text collate "C" not null,
+    day integer not null,
+    delayed bigint not null,
+    ready bigint not null,
+    running bigint not null,
+    done bigint not null,
+    failed bigint not null,
+    dead bigint not null,
+    cancelled bigint not null,
+    missing bigint not null,
+    primary key (space, queue, day)
+) with (fillfactor = 50, autovacuum_vacuum_threshold = 200, autovacuum_vacuum_scale_factor = 0);
+
+create table ${schema}.workers (
+    id text collate "C" primary key,
+    space text collate "C" not null,
+    seen_at bigint not null,
+    -- The advisory lock its session holds; null when nothing but heartbeats tells that it lives.
+    lock_key bigint,
+    info text not null
+) with (fillfactor = 50, autovacuum_vacuum_threshold = 200, autovacuum_vacuum_scale_factor = 0);
+`
+}

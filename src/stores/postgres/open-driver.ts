@@ -1,0 +1,49 @@
+import { SkepError } from '../../core/errors.ts'
+import type { Runtime } from '../../runtime.ts'
+import type { Driver } from './driver.ts'
+import type { PostgresConnection } from './options.ts'
+import { type PgDriverOptions, type PgPool, pgDriver } from './pg-driver.ts'
+import { type PostgresJs, postgresJsDriver } from './postgres-js-driver.ts'
+
+type PgOwnClient = ReturnType<PgDriverOptions['newClient']>
+
+interface PgModule {
+  readonly Pool: new (options: object) => PgPool
+  readonly Client: new (options: object) => PgOwnClient
+}
+
+/** Opens the driver for what the user gave us. Nothing connects yet. */
+export async function openDriver(given: PostgresConnection, runtime: Runtime): Promise<Driver> {
+  if (given.sql) {
+    const sql = given.sql
+    const create = await load<(options: object) => PostgresJs>('postgres')
+    return postgresJsDriver({ sql, newInstance: create, runtime })
+  }
+  if (given.pool) {
+    const pool = given.pool as PgPool & { readonly Client?: PgModule['Client'] }
+    const Client = pool.Client ?? (await load<PgModule>('pg')).Client
+    return pgDriver({ pool, newClient: () => new Client(pool.options ?? {}), owned: false, runtime })
+  }
+  const { Pool, Client } = await load<PgModule>('pg')
+  const options = {
+    connectionString: given.url,
+    keepAlive: true,
+    application_name: 'skep',
+  }
+  // Idle connections do not keep a process alive that has nothing else to do.
+  const pool = new Pool({ ...options, max: given.connections ?? 4, allowExitOnIdle: true })
+  return pgDriver({ pool, newClient: () => new Client(options), owned: true, runtime })
+}
+
+async function load<T>(name: 'pg' | 'postgres'): Promise<T> {
+  try {
+    const module = (name === 'pg' ? await import('pg') : await import('postgres')) as { default?: unknown }
+    return (module.default ?? module) as T
+  } catch (cause) {
+    throw new SkepError(
+      'CLIENT_MISSING',
+      `The package "${name}" is not installed. Run "npm install ${name}", or give the store a client of yours.`,
+      { cause, facts: { package: name } },
+    )
+  }
+}

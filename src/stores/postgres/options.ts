@@ -1,0 +1,65 @@
+import { SkepError } from '../../core/errors.ts'
+import { assertIdentifier } from '../../core/names.ts'
+import { type Runtime, systemRuntime } from '../../runtime.ts'
+import type { UnsafeOptions } from './durability.ts'
+import type { PgPool } from './pg-driver.ts'
+import type { PostgresJs } from './postgres-js-driver.ts'
+
+/** How to reach the database: one of the three. */
+export interface PostgresConnection {
+  /** `postgres://user:password@host:port/database`. Opens a small pool of its own, with the package `pg`. */
+  readonly url?: string
+  /** How many connections that pool has at most. @default 4 */
+  readonly connections?: number
+  /** A `pg.Pool`. You made it, so closing the store leaves it open. */
+  readonly pool?: PgPool
+  /** An instance of postgres.js. You made it, so closing the store leaves it open. */
+  readonly sql?: PostgresJs
+}
+
+export interface PostgresStoreOptions extends PostgresConnection {
+  /** The schema in which Skep's tables are. @default 'skep' */
+  readonly schema?: string
+  /** Bring the schema up to date at the start. Without it an old schema is refused. @default false */
+  readonly migrate?: boolean
+  /**
+   * Keep one connection beside the pool, to LISTEN and to tell other processes that this one lives. Turn it off behind
+   * a pooler in transaction mode (PgBouncer), where both would silently not work. @default true
+   */
+  readonly listen?: boolean
+  /** Accept a server that loses acknowledged jobs. */
+  readonly unsafe?: UnsafeOptions
+  /** The longest a call may take, waiting for a connection included. @default 15000 */
+  readonly callTimeoutMs?: number
+  readonly runtime?: Runtime
+}
+
+export type ResolvedOptions = Required<
+  Pick<PostgresStoreOptions, 'schema' | 'migrate' | 'listen' | 'unsafe' | 'callTimeoutMs' | 'runtime'>
+> & { readonly connection: PostgresConnection }
+
+export function resolveOptions(options: PostgresStoreOptions): ResolvedOptions {
+  const { schema = 'skep', migrate = false, listen = true, unsafe = {}, callTimeoutMs = 15_000 } = options
+  const given = [options.url, options.pool, options.sql].filter((way) => way !== undefined)
+  if (given.length !== 1) {
+    throw new SkepError('OPTION_INVALID', 'Give the Postgres store one of url, pool or sql.')
+  }
+  assertIdentifier('schema', schema)
+  if (!(Number.isInteger(callTimeoutMs) && callTimeoutMs >= 100)) {
+    throw new SkepError('OPTION_INVALID', `callTimeoutMs is ${callTimeoutMs}; use 100 or more.`)
+  }
+  return Object.freeze({
+    schema,
+    migrate,
+    listen,
+    unsafe,
+    callTimeoutMs,
+    runtime: options.runtime ?? systemRuntime(),
+    connection: options,
+  })
+}
+
+/** The one channel of a schema. */
+export function channelOf(schema: string): string {
+  return `skep_${schema}`
+}

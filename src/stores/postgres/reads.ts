@@ -1,0 +1,95 @@
+import { JOB_STATES, type Job, type JobState } from '../../core/job.ts'
+import type {
+  CountsCall,
+  ExpiredCall,
+  ExpiredReply,
+  ExtendCall,
+  ExtendReply,
+  ExtendResult,
+  GetCall,
+  QueueCounts,
+  Refusal,
+} from '../../store.ts'
+import { STATE_CODES } from './codes.ts'
+import type { Query, Row } from './driver.ts'
+import { arrayOf, idArrayOf, LOWEST } from './literals.ts'
+import { JOB_SELECT, toExpired, toJob } from './rows.ts'
+
+export async function getJobs(
+  query: Query,
+  schema: string,
+  { space, ids }: GetCall,
+): Promise<{ jobs: (Job | null)[] }> {
+  if (ids.length === 0) return { jobs: [] }
+  const rows = await query(
+    `select ${JOB_SELECT} from ${schema}.every_job where id = any($1::text::uuid[]) and space = $2::text`,
+    [idArrayOf(ids), space],
+  )
+  const found = new Map(rows.map((row) => [row[0] as string, toJob(row)]))
+  return { jobs: ids.map((id) => found.get(id) ?? null) }
+}
+
+export async function extendLeases(query: Query, schema: string, call: ExtendCall): Promise<ExtendReply> {
+  const { leases, leaseMs, now } = call
+  if (leases.length === 0) return { results: [] }
+  const rows = await query(
+    `select * from ${schema}.extend_leases($1::text::uuid[], $2::text::text[], $3::text::bigint, $4::text::bigint)`,
+    [
+      idArrayOf(leases.map((lease) => lease.id)),
+      arrayOf(leases.map((lease) => lease.token)),
+      String(leaseMs),
+      now === undefined ? null : String(now),
+    ],
+  )
+  return {
+    results: rows.map(
+      ([said, cancelReason]): ExtendResult =>
+        said === 'ok'
+          ? { status: 'ok', cancelReason: cancelReason as string | null }
+          : { status: 'refused', reason: said as Refusal },
+    ),
+  }
+}
+
+export async function expiredLeases(query: Query, schema: string, call: ExpiredCall): Promise<ExpiredReply> {
+  const { sources, workerIds, limit, now } = call
+  if (sources.length === 0 || limit < 1) return { leases: [] }
+  const rows = await query(
+    `select * from ${schema}.expired_leases($1::text::json, $2::text::text[], $3::text::integer, $4::text::bigint)`,
+    [
+      JSON.stringify(sources.map(({ space, queue }) => ({ space, queue, since: LOWEST }))),
+      arrayOf(workerIds),
+      String(limit),
+      now === undefined ? null : String(now),
+    ],
+  )
+  return { leases: rows.map(toExpired) }
+}
+
+const NOTHING = Object.fromEntries(JOB_STATES.map((state) => [state, 0])) as Record<JobState, number>
+
+export async function countJobs(
+  query: Query,
+  schema: string,
+  { space, queues }: CountsCall,
+): Promise<{ queues: QueueCounts[] }> {
+  const rows = await query(`select * from ${schema}.count_jobs($1::text, $2::text::text[])`, [
+    space,
+    queues === undefined ? null : arrayOf(queues),
+  ])
+  const found = rows.map(toCounts)
+  if (queues === undefined) return { queues: found }
+  const byName = new Map(found.map((counts) => [counts.queue, counts]))
+  return {
+    queues: queues.map((queue) => byName.get(queue) ?? { queue, states: { ...NOTHING }, oldestDueAt: null }),
+  }
+}
+
+function toCounts(row: Row): QueueCounts {
+  const counts = JOB_STATES.map((state) => [state, Number(row[STATE_CODES[state] + 1])])
+  return {
+    queue: row[0] as string,
+    states: Object.fromEntries(counts) as Record<JobState, number>,
+    oldestDueAt: row[9] === null ? null : Number(row[9]),
+  }
+}

@@ -1,0 +1,98 @@
+import type { ClaimedJob, Job } from '../../core/job.ts'
+import type { ExpiredLease } from '../../store.ts'
+import { scopeOf, stateOf } from './codes.ts'
+import type { Row } from './driver.ts'
+
+// Clients differ in what they make of numbers (text, number, bigint), so each one is converted here.
+const optional = (value: unknown): number | null => (value === null ? null : Number(value))
+
+/** The columns of `every_job`, for SELECT, in the order in which {@link toJob} reads them. */
+export const JOB_SELECT = `id, space, queue, state, payload, headers, priority, overrides, due_at, enqueued_at,
+  started_at, generation, starts, errors, timeouts, lost, snoozes, token, worker, cancel_reason, unique_key,
+  unique_scope, result, failure, lease_until, finished_at, expires_at`
+
+export function toJob(row: Row): Job {
+  const scope = row[21]
+  return {
+    id: row[0] as string,
+    space: row[1] as string,
+    queue: row[2] as string,
+    state: stateOf(row[3]),
+    payload: row[4] as string,
+    headers: row[5] as string | null,
+    priority: Number(row[6]),
+    overrides: row[7] as string | null,
+    dueAt: Number(row[8]),
+    enqueuedAt: Number(row[9]),
+    startedAt: optional(row[10]),
+    finishedAt: optional(row[25]),
+    expiresAt: optional(row[26]),
+    generation: Number(row[11]),
+    starts: Number(row[12]),
+    errors: Number(row[13]),
+    timeouts: Number(row[14]),
+    lost: Number(row[15]),
+    snoozes: Number(row[16]),
+    token: row[17] as string | null,
+    worker: row[18] as string | null,
+    leaseUntil: optional(row[24]),
+    cancelReason: row[19] as string | null,
+    uniqueKey: row[20] as string | null,
+    uniqueScope: scope === null ? null : scopeOf(scope),
+    result: row[22] as string | null,
+    failure: row[23] as string | null,
+  }
+}
+
+/** A row of `settle_and_claim`. */
+export function toClaimed(row: Row, source: { space: string; queue: string }, token: string): ClaimedJob {
+  const counters = row[8] as string | null
+  const [starts, errors, timeouts, lost, snoozes, generation] =
+    counters === null ? UNTOUCHED : (counters.split(',').map(Number) as Sixfold)
+  return {
+    id: row[1] as string,
+    space: source.space,
+    queue: source.queue,
+    payload: row[2] as string,
+    headers: row[3] as string | null,
+    priority: Number(row[5]),
+    overrides: row[4] as string | null,
+    dueAt: Number(row[6]),
+    enqueuedAt: Number(row[7]),
+    generation,
+    starts,
+    errors,
+    timeouts,
+    lost,
+    snoozes,
+    token,
+  }
+}
+
+type Sixfold = [number, number, number, number, number, number]
+const UNTOUCHED: Readonly<Sixfold> = [1, 0, 0, 0, 0, 0]
+
+/** A row of `expired_leases`. */
+export function toExpired(row: Row): ExpiredLease {
+  return {
+    id: row[0] as string,
+    space: row[1] as string,
+    queue: row[2] as string,
+    payload: row[3] as string,
+    headers: row[4] as string | null,
+    priority: Number(row[6]),
+    overrides: row[5] as string | null,
+    dueAt: Number(row[7]),
+    enqueuedAt: Number(row[8]),
+    generation: Number(row[14]),
+    starts: Number(row[9]),
+    errors: Number(row[10]),
+    timeouts: Number(row[11]),
+    lost: Number(row[12]),
+    snoozes: Number(row[13]),
+    token: row[15] as string,
+    workerId: row[16] as string,
+    cancelReason: row[17] as string | null,
+    over: Number(row[18]) <= Number(row[19]),
+  }
+}

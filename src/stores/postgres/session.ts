@@ -1,0 +1,179 @@
+/**
+ * The store's own connection, beside the pool. Two things live exactly as long as it does: what it LISTENs to,
+ * and the advisory locks that tell others which workers are alive.
+ *
+ *   idle ── first use ──▶ connecting ──▶ up
+ *                            ▲            │ ended, or did not answer a ping
+ *                            └── down ◀───┘   (waits a little longer after each failure, for ever)
+ */
+import { messageOf } from '../../core/errors.ts'
+import type { Runtime } from '../../runtime.ts'
+import { withDeadline } from './deadline.ts'
+import type { Connection, Driver } from './driver.ts'
+import { lockKey } from './workers.ts'
+
+const FIRST_WAIT_MS = 50
+const LONGEST_WAIT_MS = 5_000
+const PING_EVERY_MS = 5_000
+
+export interface SessionListener {
+  onPayload(payload: string): void
+  /** Listening works from now on; what was sent before is lost. */
+  onUp(): void
+}
+
+export interface SessionOptions {
+  readonly driver: () => Promise<Driver>
+  readonly runtime: Runtime
+  readonly schema: string
+  readonly channel: string
+  /** The longest to wait for any answer. */
+  readonly timeoutMs: number
+}
+
+export class Session {
+  readonly #options: SessionOptions
+  readonly #listeners = new Set<SessionListener>()
+  /** Workers whose locks are to be held. */
+  readonly #workers = new Set<string>()
+  #connection: Connection | undefined
+  /** Resolves when the present attempt to connect is over, either way. */
+  #connecting: Promise<void> | undefined
+  #stopTimer = (): void => {}
+  #failures = 0
+  #problem = 'not connected yet'
+  #isClosed = false
+
+  constructor(options: SessionOptions) {
+    this.#options = options
+  }
+
+  get problem(): string | undefined {
+    return this.#connection ? undefined : this.#problem
+  }
+
+  listen(listener: SessionListener): () => void {
+    this.#listeners.add(listener)
+    if (this.#connection) listener.onUp()
+    else this.#start()
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** Holds the worker's lock from now on, through every reconnection. Tells whether it is held at this moment. */
+  async hold(workerId: string): Promise<boolean> {
+    const isNew = !this.#workers.has(workerId)
+    this.#workers.add(workerId)
+    this.#start()
+    // Whoever connects takes the locks of all workers that are known then.
+    if (this.#connecting) await this.#connecting
+    else if (isNew && this.#connection) await this.#lock(this.#connection, [workerId])
+    return this.#connection !== undefined
+  }
+
+  async release(workerId: string): Promise<void> {
+    if (!this.#workers.delete(workerId) || !this.#connection) return
+    await this.#ask(
+      this.#connection,
+      `select pg_advisory_unlock_shared(${lockKey(this.#options.schema, '$1::text')})`,
+      [workerId],
+    )
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#stopTimer()
+    this.#listeners.clear()
+    this.#connection?.destroy()
+    this.#connection = undefined
+  }
+
+  #start(): void {
+    if (this.#isClosed || this.#connection || this.#connecting) return
+    this.#stopTimer()
+    this.#connecting = this.#connect().finally(() => {
+      this.#connecting = undefined
+    })
+  }
+
+  async #connect(): Promise<void> {
+    const { driver, runtime, timeoutMs, channel } = this.#options
+    let opened: Connection | undefined
+    try {
+      const connecting = (await driver()).connect({
+        onNotification: (to, payload) => {
+          if (to === channel) for (const listener of this.#listeners) listener.onPayload(payload)
+        },
+        onEnd: () => {
+          if (opened && this.#connection === opened) this.#lose(new Error('The connection ended.'))
+        },
+      })
+      opened = await withDeadline(runtime, timeoutMs, connecting, (late) => late.destroy())
+      if (this.#isClosed) return opened.destroy()
+      await this.#ask(opened, `listen "${channel}"`, [])
+      await this.#lock(opened, [...this.#workers])
+      if (this.#isClosed) return opened.destroy()
+      this.#connection = opened
+      this.#failures = 0
+      this.#pingLater()
+      for (const listener of this.#listeners) listener.onUp()
+    } catch (error) {
+      opened?.destroy()
+      this.#lose(error)
+    }
+  }
+
+  #lose(error: unknown): void {
+    if (this.#isClosed) return
+    const { runtime } = this.#options
+    this.#connection = undefined
+    this.#problem = messageOf(error)
+    const longest = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** this.#failures++)
+    this.#stopTimer()
+    this.#stopTimer = runtime.timer(longest * (0.5 + runtime.random() / 2), () => this.#start(), {
+      background: true,
+    })
+  }
+
+  /** A connection whose other end vanished looks fine until it is used. */
+  #pingLater(): void {
+    this.#stopTimer()
+    this.#stopTimer = this.#options.runtime.timer(
+      PING_EVERY_MS,
+      () => {
+        const connection = this.#connection
+        if (!connection) return
+        this.#ask(connection, 'select 1', []).then(
+          () => this.#connection === connection && this.#pingLater(),
+          (error: unknown) => this.#throwAway(connection, error),
+        )
+      },
+      { background: true },
+    )
+  }
+
+  /** Shared locks, because after a reconnection the server may not yet know that the old connection is gone. */
+  async #lock(connection: Connection, workerIds: readonly string[]): Promise<void> {
+    for (const workerId of workerIds) {
+      await this.#ask(
+        connection,
+        `select pg_advisory_lock_shared(${lockKey(this.#options.schema, '$1::text')})`,
+        [workerId],
+      )
+    }
+  }
+
+  async #ask(connection: Connection, text: string, params: readonly string[]): Promise<void> {
+    const { runtime, timeoutMs } = this.#options
+    try {
+      await withDeadline(runtime, timeoutMs, connection.query(text, params))
+    } catch (error) {
+      this.#throwAway(connection, error)
+      throw error
+    }
+  }
+
+  #throwAway(connection: Connection, error: unknown): void {
+    connection.destroy()
+    if (this.#connection === connection) this.#lose(error)
+  }
+}

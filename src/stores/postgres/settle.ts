@@ -1,0 +1,215 @@
+import { type ClaimedJob, type NewJob, rankOf } from '../../core/job.ts'
+import type {
+  ClaimCall,
+  ClaimReply,
+  InsertResult,
+  Refusal,
+  SettleCall,
+  Settlement,
+  SettleReply,
+  SettleResult,
+} from '../../store.ts'
+import { CONFLICT_CODES, SCOPE_CODES, stateOf } from './codes.ts'
+import type { Query, Row } from './driver.ts'
+import { type Grouped, groupSettlements } from './groups.ts'
+import { insertResults, type Odd } from './insert.ts'
+import { arrayOf, idArrayOf } from './literals.ts'
+import { toClaimed } from './rows.ts'
+import type { Search, Starts } from './starts.ts'
+
+/** The last row of `settle_and_claim`. */
+interface Report {
+  readonly now: number
+  readonly next: number | null
+  readonly crowded: boolean
+  /** [n, state, 0]: this token settled it before. [n, 6, 1]: stopped just now. [n, reason]: refused. */
+  readonly odd:
+    | readonly (readonly [number, number, 0 | 1] | readonly [number, Refusal | 'not-expired'])[]
+    | null
+  /** For each round, what was odd about the jobs inserted in it. */
+  readonly fresh: readonly (readonly Odd[] | null)[] | null
+  /** Queues to which jobs went back: [space, queue, state, lowest rank, first due time]. */
+  readonly waiting: readonly (readonly [string, string, number, number, number])[] | null
+}
+
+/** Sends one settle, one claim, or both in one statement; see `migrations/settle-function.ts`. */
+export async function settleAndClaim(
+  query: Query,
+  schema: string,
+  starts: Starts,
+  call: Pick<SettleCall, 'settlements' | 'claim' | 'now'>,
+): Promise<SettleReply> {
+  const { settlements, claim, now } = call
+  const grouped = groupSettlements(settlements)
+  const search = claim && starts.begin(claim.sources, now !== undefined || claim.ids !== undefined)
+  let rows: readonly Row[]
+  try {
+    rows = await query(
+      `select * from ${schema}.settle_and_claim($1::text::uuid[], $2::text::json, $3::text::text[], $4::text::text[],
+        $5::text::bigint[], $6::text::json, $7::text::json, $8::text::bigint)`,
+      [
+        idArrayOf(grouped.order.map((index) => (settlements[index] as Settlement).id)),
+        settlements.length === 0 ? null : JSON.stringify(grouped.groups),
+        textsOf(grouped, settlements, 'result'),
+        textsOf(grouped, settlements, 'failure'),
+        delaysOf(grouped, settlements),
+        freshOf(grouped, settlements),
+        claim && search ? claimText(claim, search) : null,
+        now === undefined ? null : String(now),
+      ],
+    )
+  } catch (error) {
+    search?.failed()
+    throw error
+  }
+
+  const report = JSON.parse((rows.at(-1) as Row)[2] as string) as Report
+  for (const [space, queue, state, rank, dueAt] of report.waiting ?? []) {
+    starts.lower({ space, queue }, state === 0 ? 'delayed' : 'ready', rank, dueAt)
+  }
+  return {
+    results: settleResults(settlements, grouped, report, starts),
+    claimed: claim && search ? claimReply(claim, search, rows, report) : null,
+  }
+}
+
+/** The results or failures of the verdicts, in the order of the groups; nothing at all when there are none. */
+function textsOf(grouped: Grouped, settlements: readonly Settlement[], which: 'result' | 'failure'): string {
+  const texts = grouped.order.map((index) => (settlements[index] as Settlement).verdict[which])
+  return texts.every((text) => text === null) ? '{}' : arrayOf(texts)
+}
+
+function delaysOf(grouped: Grouped, settlements: readonly Settlement[]): string {
+  if (!settlements.some((settlement) => settlement.verdict.to === 'delayed')) return '{}'
+  return arrayOf(grouped.order.map((index) => (settlements[index] as Settlement).verdict.delayMs))
+}
+
+function freshOf(grouped: Grouped, settlements: readonly Settlement[]): string | null {
+  if (!settlements.some((settlement) => settlement.enqueue && settlement.enqueue.length > 0)) return null
+  return JSON.stringify(
+    grouped.order.flatMap((index, position) =>
+      ((settlements[index] as Settlement).enqueue ?? []).map((job: NewJob) => ({
+        round: grouped.roundOf[position],
+        parent: position + 1,
+        id: job.id,
+        payload: job.payload,
+        space: job.space,
+        queue: job.queue,
+        priority: job.priority,
+        delay: job.delayMs,
+        run_at: job.runAt,
+        headers: job.headers,
+        overrides: job.overrides,
+        key: job.unique?.key ?? null,
+        scope: job.unique ? SCOPE_CODES[job.unique.scope] : null,
+        window_ms: job.unique?.windowMs ?? null,
+        conflict: job.unique ? CONFLICT_CODES[job.unique.onConflict] : null,
+      })),
+    ),
+  )
+}
+
+function claimText(claim: Omit<ClaimCall, 'now'>, search: Search): string {
+  return JSON.stringify({
+    token: claim.token,
+    worker: claim.workerId,
+    ms: claim.leaseMs,
+    most: claim.limit,
+    ...(claim.ids ? { ids: [...new Set(claim.ids)] } : {}),
+    sources: claim.sources.map(({ space, queue, limit }, index) => ({
+      space,
+      queue,
+      most: limit,
+      ...search.starts[index],
+    })),
+  })
+}
+
+function settleResults(
+  settlements: readonly Settlement[],
+  grouped: Grouped,
+  report: Report,
+  starts: Starts,
+): SettleResult[] {
+  const oddOf = new Map((report.odd ?? []).map((odd) => [odd[0], odd]))
+  const results: SettleResult[] = []
+  const inserted = insertedOf(settlements, grouped, report, oddOf, starts)
+  grouped.order.forEach((index, position) => {
+    const { verdict, enqueue } = settlements[index] as Settlement
+    const odd = oddOf.get(position + 1)
+    const outcome = odd?.[1] ?? verdict.to
+    if (odd && typeof odd[1] === 'string') results[index] = { status: 'refused', reason: odd[1] }
+    else {
+      const state = typeof outcome === 'number' ? stateOf(outcome) : verdict.to
+      const isNew = !odd || odd[2] === 1
+      results[index] =
+        isNew && enqueue
+          ? { status: 'ok', state, inserted: inserted.get(position) ?? [] }
+          : { status: 'ok', state }
+    }
+  })
+  return results
+}
+
+/** The results of the jobs that accepted settlements brought along, by the settlement's position. */
+function insertedOf(
+  settlements: readonly Settlement[],
+  grouped: Grouped,
+  report: Report,
+  oddOf: ReadonlyMap<number, readonly unknown[]>,
+  starts: Starts,
+): Map<number, InsertResult[]> {
+  const inserted = new Map<number, InsertResult[]>()
+  grouped.rounds.forEach((round, number) => {
+    const jobs: NewJob[] = []
+    const parents: number[] = []
+    for (const position of round) {
+      const odd = oddOf.get(position + 1)
+      if (odd && odd[2] !== 1) continue
+      inserted.set(position, [])
+      for (const job of (settlements[grouped.order[position] as number] as Settlement).enqueue ?? []) {
+        jobs.push(job)
+        parents.push(position)
+      }
+    }
+    const results = insertResults(jobs, report.fresh?.[number] ?? [], report.now, starts)
+    results.forEach((result, index) => {
+      inserted.get(parents[index] as number)?.push(result)
+    })
+  })
+  return inserted
+}
+
+function claimReply(
+  claim: Omit<ClaimCall, 'now'>,
+  search: Search,
+  rows: readonly Row[],
+  report: Report,
+): ClaimReply {
+  const bySource: ClaimedJob[][] = claim.sources.map(() => [])
+  for (let i = 0; i < rows.length - 1; i++) {
+    const row = rows[i] as Row
+    const source = Number(row[0]) - 1
+    bySource[source]?.push(
+      toClaimed(row, claim.sources[source] as { space: string; queue: string }, claim.token),
+    )
+  }
+  const placeOf = claim.ids && new Map([...claim.ids.entries()].reverse().map(([place, id]) => [id, place]))
+  for (const jobs of bySource) {
+    // They come in the order in which they lie in the table.
+    if (placeOf) jobs.sort((a, b) => (placeOf.get(a.id) ?? 0) - (placeOf.get(b.id) ?? 0))
+    else jobs.sort(byRank)
+  }
+  search.found(
+    (source) => {
+      const first = bySource[source]?.[0]
+      return first && { rank: rankOf(first.dueAt, first.priority), id: first.id }
+    },
+    report.crowded ? null : report.now,
+  )
+  return { jobs: bySource.flat(), nextDueAt: report.next, now: report.now }
+}
+
+function byRank(a: ClaimedJob, b: ClaimedJob): number {
+  return rankOf(a.dueAt, a.priority) - rankOf(b.dueAt, b.priority) || (a.id < b.id ? -1 : 1)
+}

@@ -1,0 +1,155 @@
+import type { Notifier } from '../../notifier.ts'
+import type { Durability, Store } from '../../store.ts'
+import { createCaller } from './caller.ts'
+import { changeJobs } from './change.ts'
+import type { Driver } from './driver.ts'
+import { checkDurability } from './durability.ts'
+import { Folding } from './folding.ts'
+import { insertJobs } from './insert.ts'
+import { listJobs } from './list.ts'
+import { assertSchema, migrate } from './migrate.ts'
+import { openDriver } from './open-driver.ts'
+import { channelOf, type PostgresStoreOptions, resolveOptions } from './options.ts'
+import { countJobs, expiredLeases, extendLeases, getJobs } from './reads.ts'
+import { Session } from './session.ts'
+import { settleAndClaim } from './settle.ts'
+import { Starts } from './starts.ts'
+import { attend, depart, prune, workers } from './workers.ts'
+
+/** What a notifier over the same database needs. */
+export interface StoreChannel {
+  /** Tells everyone who listens. */
+  send(payload: string): Promise<void>
+  /** The connection that listens; null when the user wants none. */
+  readonly session: Session | null
+}
+
+/** Makes the notifier that goes with the store; handed in, because adapters do not know each other. */
+export type NotifierMaker = (channel: StoreChannel) => Notifier
+
+/** Jobs in a PostgreSQL database. */
+export function createPostgresStore(options: PostgresStoreOptions, makeNotifier: NotifierMaker): Store {
+  const { schema, runtime, unsafe, listen, callTimeoutMs, connection, ...resolved } = resolveOptions(options)
+  const starts = new Starts(runtime)
+  let opening: Promise<Driver> | undefined
+  let checked: Promise<Durability> | undefined
+  let notifier: Notifier | undefined
+  let closing: Promise<void> | undefined
+
+  const driver = (): Promise<Driver> => {
+    opening ??= openDriver(connection, runtime).catch((error: unknown) => {
+      opening = undefined
+      throw error
+    })
+    return opening
+  }
+  const caller = createCaller({
+    driver,
+    runtime,
+    schema,
+    timeoutMs: callTimeoutMs,
+    isClosed: () => closing !== undefined,
+  })
+  const { call } = caller
+  const folding = new Folding(call, schema, runtime)
+  const channel = channelOf(schema)
+  const session = listen
+    ? new Session({ driver, runtime, schema, channel, timeoutMs: Math.min(5_000, callTimeoutMs) })
+    : null
+
+  async function check(): Promise<Durability> {
+    if (resolved.migrate) await migrate(caller, schema)
+    else await assertSchema(caller, schema)
+    const durability = await checkDurability(call, unsafe)
+    await call(
+      `select ${schema}.make_days(coalesce($1::text::bigint, (extract(epoch from now()) * 1000)::bigint))`,
+      [null],
+    ).catch(() => {}) // On a standby, or for a role that may not: the archive has a place for every day.
+    return durability
+  }
+
+  return {
+    capabilities: { transactions: true, processes: true, liveness: listen },
+
+    ready() {
+      checked ??= check().catch((error: unknown) => {
+        checked = undefined
+        throw error
+      })
+      return checked
+    },
+
+    migrate: () => migrate(caller, schema),
+
+    async insert(request) {
+      const reply = await insertJobs(call, schema, starts, request)
+      folding.wrote()
+      return reply
+    },
+
+    async claim(request) {
+      const { now, ...claim } = request
+      const { claimed } = await settleAndClaim(call, schema, starts, {
+        settlements: [],
+        claim,
+        ...(now === undefined ? {} : { now }),
+      })
+      folding.wrote()
+      return claimed as NonNullable<typeof claimed>
+    },
+
+    async settle(request) {
+      if (request.settlements.length === 0 && !request.claim) return { results: [], claimed: null }
+      const reply = await settleAndClaim(call, schema, starts, request)
+      folding.wrote()
+      return reply
+    },
+
+    extend: (request) => extendLeases(call, schema, request),
+    change: (request) => changeJobs(call, schema, starts, request),
+    expired: (request) => expiredLeases(call, schema, request),
+    get: (request) => getJobs(call, schema, request),
+    list: (request) => listJobs(call, schema, request),
+
+    async counts(request) {
+      const reply = await countJobs(call, schema, request)
+      folding.counted()
+      return reply
+    },
+
+    prune: (request) => prune(call, schema, request),
+
+    async attend({ worker, now }) {
+      // A worker is never kept from saying that it is here by the lack of a lock.
+      const isLocked = session ? await session.hold(worker.id).catch(() => false) : false
+      await attend(call, schema, { worker, isLocked, now: now ?? null })
+    },
+
+    async depart({ workerId }) {
+      await depart(call, schema, workerId)
+      await session?.release(workerId).catch(() => {})
+    },
+
+    workers: ({ space }) => workers(call, schema, space),
+
+    notifier() {
+      notifier ??= makeNotifier({
+        session,
+        send: async (payload) => {
+          await call('select pg_notify($1::text, $2::text)', [channel, payload])
+        },
+      })
+      return notifier
+    },
+
+    close() {
+      closing ??= (async () => {
+        await notifier?.close()
+        await folding.stop()
+        session?.close()
+        if (opening) await (await opening.catch(() => undefined))?.close()
+      })()
+      return closing
+    },
+  }
+}
