@@ -4,10 +4,10 @@ import type { Store } from '../../src/store.ts'
 import { claimCall, done, freshFile, newJob, newJobs, openHandle, openStore, readyCount } from './support.ts'
 
 /** A store whose commits are counted and can be made to fail. */
-function watched(): { store: Store; commits: () => number; fail: (error: unknown) => void } {
+function watched(): { store: Store; commits: () => number; fail: (error: Error | null) => void } {
   const handle = openHandle(freshFile())
   let commits = 0
-  let failure: unknown = null
+  let failure: Error | null = null
   const client: SqliteClient = {
     prepare: (sql: string) => handle.prepare(sql),
     exec(sql: string) {

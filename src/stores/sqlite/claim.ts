@@ -58,13 +58,13 @@ function promoteDue(turn: Turn, q: number, now: number): void {
     `insert into skep_waiting (q, state, place, id, n)
      select w.q, 1, w.place - j.priority * ${PRIORITY_STEP_MS}, w.id, w.n
      from skep_waiting w cross join skep_jobs j on j.n = w.n
-     where w.q = ?1 and w.state = 0 and (w.place, w.id) <= (?2, ?3)`,
+     where w.q = ? and w.state = 0 and (w.place, w.id) <= (?, ?)`,
     q,
     place as number,
     id as string,
   )
   db.run(
-    'delete from skep_waiting where q = ?1 and state = 0 and (place, id) <= (?2, ?3)',
+    'delete from skep_waiting where q = ? and state = 0 and (place, id) <= (?, ?)',
     q,
     place as number,
     id as string,
@@ -134,14 +134,14 @@ function takeNext(
   const last = [q, Number(places.at(-1)), ids.at(-1) as string] as const
   db.run(
     `insert into skep_leases (n, q, token, worker, started_at, until)
-     select n, q, ?4, ?5, ?6, ?7 from skep_waiting where q = ?1 and state = 1 and (place, id) <= (?2, ?3)`,
-    ...last,
+     select n, q, ?, ?, ?, ? from skep_waiting where q = ? and state = 1 and (place, id) <= (?, ?)`,
     call.token,
     call.workerId,
     now,
     now + call.leaseMs,
+    ...last,
   )
-  db.run('delete from skep_waiting where q = ?1 and state = 1 and (place, id) <= (?2, ?3)', ...last)
+  db.run('delete from skep_waiting where q = ? and state = 1 and (place, id) <= (?, ?)', ...last)
   turn.count(q, 'ready', -ids.length)
   turn.count(q, 'running', ids.length)
 

@@ -31,8 +31,9 @@ export class Discarded {
     this.write()
     // A match that begins in the middle of an id would need two ids to contain a third: never, for UUIDs.
     const row = this.#db.get(
-      `select token from skep_discarded where last_id >= ?1 and first_id <= ?1 and instr(ids, ?2) > 0
+      `select token from skep_discarded where last_id >= ? and first_id <= ? and instr(ids, ?) > 0
        order by d desc limit 1`,
+      id,
       id,
       bytesOf(id),
     )

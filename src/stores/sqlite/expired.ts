@@ -11,9 +11,9 @@ export function expired(turn: Pick<Turn, 'db' | 'queues'>, call: ExpiredCall, no
   const queues = call.sources.map(({ space, queue }) => turn.queues.find(turn.db, space, queue))
   const rows = turn.db.all(
     `select ${HOT_COLUMNS} from skep_leases l cross join skep_jobs j on j.n = l.n
-     where (l.until <= ?1 or l.worker in (select value from json_each(?2)))
-       and l.q in (select value from json_each(?3))
-     order by l.until, j.id limit ?4`,
+     where (l.until <= ? or l.worker in (select value from json_each(?)))
+       and l.q in (select value from json_each(?))
+     order by l.until, j.id limit ?`,
     now,
     JSON.stringify(call.workerIds),
     JSON.stringify(queues.filter((q) => q !== undefined)),

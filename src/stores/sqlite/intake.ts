@@ -59,8 +59,9 @@ export class Intake {
     }
     turn.db.run(
       `insert into skep_waiting (q, state, place, id, n)
-       select q, due_at <= ?1, case when due_at <= ?1 then due_at - priority * ${PRIORITY_STEP_MS} else due_at end, id, n
-       from skep_jobs where n >= ?2 and n < ?3`,
+       select q, due_at <= ?, case when due_at <= ? then due_at - priority * ${PRIORITY_STEP_MS} else due_at end, id, n
+       from skep_jobs where n >= ? and n < ?`,
+      this.#now,
       this.#now,
       first,
       first + entries.length,
@@ -125,7 +126,7 @@ function putIn(
   for (let from = 0; from < members.length; ) {
     const size = CHUNKS.find((rows) => rows <= members.length - from) as Chunk
     const values: (string | number | null)[] =
-      shape === 'plain' ? [q, now, first + from] : [now, first + from]
+      shape === 'plain' ? [first + from, q, now, now] : [first + from, now]
     for (let i = from; i < from + size; i++) {
       const { job, dueAt, q: own } = members[i] as Entry
       if (shape === 'plain') values.push(job.id, job.payload)
@@ -138,19 +139,25 @@ function putIn(
 }
 
 const STATEMENTS: Readonly<Record<Shape, Readonly<Record<Chunk, string>>>> = {
-  plain: forChunks('n, id, q, due_at, enqueued_at, payload', (i) => {
-    const at = 4 + 2 * i
-    return `(?3 + ${i}, ?${at}, ?1, ?2, ?2, ?${at + 1})`
-  }),
-  full: forChunks('n, id, q, due_at, enqueued_at, payload, priority, headers, overrides', (i) => {
-    const at = 3 + 7 * i
-    return `(?2 + ${i}, ?${at}, ?${at + 1}, ?${at + 2}, ?1, ?${at + 3}, ?${at + 4}, ?${at + 5}, ?${at + 6})`
-  }),
+  plain: forChunks(
+    'n, q, due_at, enqueued_at, id, payload',
+    '? + column1, ?, ?, ?, column2, column3',
+    '?, ?',
+  ),
+  full: forChunks(
+    'n, enqueued_at, id, q, due_at, payload, priority, headers, overrides',
+    '? + column1, ?, column2, column3, column4, column5, column6, column7, column8',
+    '?, ?, ?, ?, ?, ?, ?',
+  ),
 }
 
-function forChunks(columns: string, row: (i: number) => string): Record<Chunk, string> {
-  const statement = (rows: number): string =>
-    `insert or ignore into skep_jobs (${columns}) values ${Array.from({ length: rows }, (_, i) => row(i)).join(', ')}`
+// What all rows share is sent once, before them. Numbered parameters would say it more simply, but not all clients
+// know them.
+function forChunks(columns: string, values: string, row: string): Record<Chunk, string> {
+  const statement = (count: number): string => {
+    const rows = Array.from({ length: count }, (_, i) => `(${i}, ${row})`).join(', ')
+    return `insert or ignore into skep_jobs (${columns}) select ${values} from (values ${rows})`
+  }
   return { 100: statement(100), 10: statement(10), 1: statement(1) }
 }
 

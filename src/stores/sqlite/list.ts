@@ -24,7 +24,10 @@ export function select(turn: Reader, call: Omit<ListCall, 'limit'>, limit: numbe
   const down = isFinal(call.state)
   const values: SqlValue[] = [q]
   const conditions: string[] = []
-  const bind = (value: SqlValue): string => `?${values.push(value)}`
+  const bind = (value: SqlValue): string => {
+    values.push(value)
+    return '?'
+  }
 
   if (call.cursor !== null) {
     const [place, after] = call.cursor.split(':') as [string, string]
@@ -34,8 +37,7 @@ export function select(turn: Reader, call: Omit<ListCall, 'limit'>, limit: numbe
   if (after !== undefined) conditions.push(`${time} >= ${bind(after)}`)
   if (before !== undefined) conditions.push(`${time} < ${bind(before)}`)
   if (text !== undefined) {
-    const sought = bind(text)
-    conditions.push(`(instr(${payload}, ${sought}) > 0 or instr(${failure}, ${sought}) > 0)`)
+    conditions.push(`(instr(${payload}, ${bind(text)}) > 0 or instr(${failure}, ${bind(text)}) > 0)`)
   }
   const where = [from(call.state), ...conditions].join(' and ')
   const order = down ? `${key} desc, ${id} desc` : `${key}, ${id}`
@@ -58,14 +60,14 @@ const VIEWS: Readonly<Record<'waiting' | 'running' | 'finished', View>> = {
   waiting: {
     ...HOT,
     from: (state) => `select ${HOT_COLUMNS} from skep_waiting v cross join skep_jobs j on j.n = v.n
-      left join skep_leases l on l.n = j.n where v.q = ?1 and v.state = ${STATE_NUMBER[state]}`,
+      left join skep_leases l on l.n = j.n where v.q = ? and v.state = ${STATE_NUMBER[state]}`,
     key: 'v.place',
     time: 'j.due_at',
     id: 'v.id',
   },
   running: {
     ...HOT,
-    from: () => `select ${HOT_COLUMNS} from skep_leases l cross join skep_jobs j on j.n = l.n where l.q = ?1`,
+    from: () => `select ${HOT_COLUMNS} from skep_leases l cross join skep_jobs j on j.n = l.n where l.q = ?`,
     key: 'l.started_at',
     time: 'l.started_at',
     id: 'j.id',
@@ -74,7 +76,7 @@ const VIEWS: Readonly<Record<'waiting' | 'running' | 'finished', View>> = {
     payload: 'z.payload',
     failure: 'z.failure',
     from: (state) =>
-      `select ${ARCHIVE_COLUMNS} from skep_archive z where z.q = ?1 and z.state = ${STATE_NUMBER[state]}`,
+      `select ${ARCHIVE_COLUMNS} from skep_archive z where z.q = ? and z.state = ${STATE_NUMBER[state]}`,
     key: 'z.finished_at',
     time: 'z.finished_at',
     id: 'z.id',

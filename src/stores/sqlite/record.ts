@@ -37,9 +37,13 @@ const COMMON = [
 const columns = (alias: string): string => COMMON.map((name) => `${alias}.${name}`).join(', ')
 const marks = (count: number): string => Array(count).fill('?').join(', ')
 
-/** For a hot job `j` with its lease `l`, if it has one. Ends with what tells the state. */
-export const HOT_COLUMNS: string = `j.n, ${columns('j')}, l.token, l.worker, l.started_at, l.until, l.cancel_reason,
-  exists (select 1 from skep_waiting w where w.q = j.q and w.state = 0 and w.place = j.due_at and w.id = j.id)`
+/**
+ * For a hot job `j` with its lease `l`, if it has one. Ends with what tells the state. Each column has a name of its
+ * own, because some clients make objects of rows.
+ */
+export const HOT_COLUMNS: string = `j.n, ${columns('j')}, l.token as lease_token, l.worker as lease_worker,
+  l.started_at as lease_start, l.until, l.cancel_reason, exists (select 1 from skep_waiting w
+    where w.q = j.q and w.state = 0 and w.place = j.due_at and w.id = j.id) as delayed`
 export const ARCHIVE_COLUMNS: string = `z.a, ${columns('z')}, z.state, z.finished_at, z.expires_at, z.cancel_reason`
 
 const FIND_HOT = `select ${HOT_COLUMNS} from skep_jobs j left join skep_leases l on l.n = j.n where j.id = ?`

@@ -60,11 +60,11 @@ const ARCHIVE = `
   insert into skep_archive (id, q, state, finished_at, expires_at, due_at, enqueued_at, payload, priority,
     headers, overrides, generation, starts, errors, timeouts, lost, snoozes, unique_key, unique_scope,
     token, worker, started_at, result, failure, cancel_reason)
-  select j.id, j.q, ?3, ?4, ?5, j.due_at, j.enqueued_at, j.payload, j.priority,
+  select j.id, j.q, ?, ?, ?, j.due_at, j.enqueued_at, j.payload, j.priority,
     j.headers, j.overrides, j.generation, j.starts + 1, j.errors, j.timeouts, j.lost, j.snoozes, null, null,
     l.token, l.worker, l.started_at, `
 const ARCHIVE_RESULTS = `${ARCHIVE} v.value ->> 1, null, l.cancel_reason
-  from json_each(?1) v cross join skep_jobs j on j.n = v.value ->> 0 cross join skep_leases l on l.n = j.n`
+  from json_each(?) v cross join skep_jobs j on j.n = v.value ->> 0 cross join skep_leases l on l.n = j.n`
 const archiveNone = (span: string): string => `${ARCHIVE} null, null, l.cancel_reason
   from skep_jobs j cross join skep_leases l on l.n = j.n where j.${span}`
 
@@ -77,9 +77,9 @@ function endTogether(turn: Turn, batch: HeldBatch, settlements: readonly Settlem
   if (new Set(numbers).size < numbers.length) return false
   const spans = spansOf(numbers)
   let held = 0
-  for (const [span, from, to] of spans) {
-    const sql = `select count(*) from skep_leases where ${span} and token = ?3`
-    held += (db.get(sql, from, to, token) as [number])[0]
+  for (const [span, ...values] of spans) {
+    const sql = `select count(*) from skep_leases where ${span} and token = ?`
+    held += (db.get(sql, ...values, token) as [number])[0]
   }
   if (held < numbers.length) return false
 
@@ -90,12 +90,12 @@ function endTogether(turn: Turn, batch: HeldBatch, settlements: readonly Settlem
     const end = [STATE_NUMBER[verdict.to], now, now + verdict.keepMs] as const
     if (settlements.some((settlement) => settlement.verdict.result !== null)) {
       const results = settlements.map((settlement, i) => [numbers[i], settlement.verdict.result])
-      db.run(ARCHIVE_RESULTS, JSON.stringify(results), null, ...end)
-    } else for (const [span, from, to] of spans) db.run(archiveNone(span), from, to, ...end)
+      db.run(ARCHIVE_RESULTS, ...end, JSON.stringify(results))
+    } else for (const [span, ...values] of spans) db.run(archiveNone(span), ...end, ...values)
   }
-  for (const [span, from, to] of spans) {
-    db.run(`delete from skep_leases where ${span}`, from, to)
-    db.run(`delete from skep_jobs where ${span}`, from, to)
+  for (const [span, ...values] of spans) {
+    db.run(`delete from skep_leases where ${span}`, ...values)
+    db.run(`delete from skep_jobs where ${span}`, ...values)
   }
   const ids = settlements.map(({ id }) => id)
   if (verdict.keepMs === null) turn.discarded.add(ids, token, now)
@@ -103,8 +103,8 @@ function endTogether(turn: Turn, batch: HeldBatch, settlements: readonly Settlem
   return true
 }
 
-/** A condition on `n` with its two values. */
-type Span = readonly [condition: string, first: number | string, second: number | null]
+/** A condition on `n` with its values. */
+type Span = readonly [condition: string, ...values: (number | string)[]]
 
 /**
  * The same numbers as conditions. Jobs that were inserted together were claimed together and mostly end together, so
@@ -116,11 +116,11 @@ function spansOf(numbers: readonly number[]): Span[] {
   let from = 0
   for (let i = 1; i <= sorted.length; i++) {
     if (i < sorted.length && sorted[i] === (sorted[i - 1] as number) + 1) continue
-    spans.push(['n between ?1 and ?2', sorted[from] as number, sorted[i - 1] as number])
+    spans.push(['n between ? and ?', sorted[from] as number, sorted[i - 1] as number])
     from = i
   }
   if (spans.length <= 4) return spans
-  return [['n in (select value from json_each(?1) where ?2 is null)', JSON.stringify(numbers), null]]
+  return [['n in (select value from json_each(?))', JSON.stringify(numbers)]]
 }
 
 function settleOne(turn: Turn, settlement: Settlement, now: number): SettleResult {

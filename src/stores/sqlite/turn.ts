@@ -10,8 +10,8 @@ export const STATE_NUMBER: Readonly<Record<JobState, number>> = Object.freeze(
   Object.fromEntries(JOB_STATES.map((state, number) => [state, number])),
 ) as Record<JobState, number>
 
-const COUNTED = JOB_STATES.map((state, i) => `${state} = ${state} + ?${i + 2}`).join(', ')
-const ADD_COUNTS = `update skep_queues set ${COUNTED} where q = ?1`
+const COUNTED = JOB_STATES.map((state) => `${state} = ${state} + ?`).join(', ')
+const ADD_COUNTS = `update skep_queues set ${COUNTED} where q = ?`
 
 /**
  * One transaction's worth of work on one connection. It gathers what all calls of the transaction have in
@@ -79,7 +79,7 @@ export class Turn {
   finish(): void {
     this.intake.write(this)
     for (const [q, counts] of this.#counts) {
-      if (counts.some((by) => by !== 0)) this.db.run(ADD_COUNTS, q, ...counts)
+      if (counts.some((by) => by !== 0)) this.db.run(ADD_COUNTS, ...counts, q)
     }
     this.#counts.clear()
     this.discarded.write()

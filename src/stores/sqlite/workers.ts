@@ -35,7 +35,7 @@ export function workers(
 ): { readonly workers: readonly WorkerPresence[] } {
   const rows = turn.db.all(
     `select id, space, host, pid, queues, concurrency, running, started_at, seen_at, machine, process_start
-     from skep_workers where ?1 is null or space = ?1 order by id`,
+     from skep_workers where space = coalesce(?, space) order by id`,
     space ?? null,
   )
   return {
