@@ -103,7 +103,7 @@ export class JobContext<Payload = unknown, Result = unknown> {
    */
   async enqueue<Input, Output, Other>(
     queue: Queue<Input, Output, Other>,
-    payload: Input,
+    payload: NoInfer<Input>,
     options: Omit<EnqueueOptions, 'tx'> = {},
   ): Promise<{ readonly id: string }> {
     const job = await this.#tools.prepare(queue, payload, options)

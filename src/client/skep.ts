@@ -136,7 +136,8 @@ export class Skep {
    */
   async enqueue<Input, Output, Result>(
     queue: Queue<Input, Output, Result>,
-    payload: Input,
+    // The queue alone says what it takes; otherwise a property too many would widen the type instead of failing.
+    payload: NoInfer<Input>,
     options: EnqueueOptions = {},
   ): Promise<JobHandle<Result>> {
     if (!this.#isReady || this.#closed) await this.ready()
@@ -155,8 +156,8 @@ export class Skep {
    */
   async enqueueMany<Input, Output, Result>(
     queue: Queue<Input, Output, Result>,
-    items: readonly Input[],
-    options: EnqueueManyOptions<Input> = {},
+    items: readonly NoInfer<Input>[],
+    options: EnqueueManyOptions<NoInfer<Input>> = {},
   ): Promise<JobHandle<Result>[]> {
     if (!this.#isReady || this.#closed) await this.ready()
     if (items.length > LIMITS.batchJobs) {
