@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, it } from 'vitest'
 import { type OracleOptions, runOracle } from '../../src/testing.ts'
 
-export interface DescribeOracleOptions extends Pick<OracleOptions, 'compare' | 'reopen'> {
+export interface DescribeOracleOptions extends Pick<OracleOptions, 'compare' | 'reopen' | 'shrinkRuns'> {
   /** How many seeds that are the same in every run. */
   readonly seeds: number
   /** How many seeds that nobody has tried before. @default a tenth */

@@ -19,9 +19,9 @@ export function transactionCases(test: StoreCase, begin: (store: Store) => Promi
     body: (inside: StoreInTransaction) => Promise<void>,
   ): Promise<void> => {
     const transaction = await begin(scene.store)
-    const inside = scene.store.within?.(transaction.tx)
-    assert.ok(inside, 'a store with transactions has within()')
     try {
+      const inside = scene.store.within?.(transaction.tx)
+      assert.ok(inside, 'a store with transactions has within()')
       await body(inside)
     } catch (error) {
       await transaction.rollback()
