@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { PRIORITY_STEP_MS } from '../../core/job.ts'
+import { PRIORITY_STEP_MS, rankOf } from '../../core/job.ts'
 import { PROMOTE_LIMIT } from '../../store.ts'
 import { HOUR, idOf, idsOf, MINUTE, OTHER_QUEUE, START, sample, samples, verdict } from './samples.ts'
 import { type StoreCase, source } from './scene.ts'
@@ -128,5 +128,18 @@ export function claimOrderCases(test: StoreCase): void {
     await scene.settle(one, verdict('ready', { count: 'errors' }))
 
     assert.deepEqual(idsOf(await scene.take()), [2, 3, 1].map(idOf))
+  })
+
+  test('finds the same jobs whatever rank a hint told of', async (scene) => {
+    await scene.insert(...samples(3))
+    scene.pass(MINUTE)
+    await scene.take({ limit: 1 })
+    await scene.insert(sample(4, { priority: 5 }), sample(5))
+
+    const hinted = await scene.take({ sources: [source({ hintedRank: scene.now })], limit: 2 })
+    const rest = await scene.take({ sources: [source({ hintedRank: rankOf(scene.now, 5) })] })
+
+    assert.deepEqual(idsOf(hinted), [4, 2].map(idOf))
+    assert.deepEqual(idsOf(rest), [3, 5].map(idOf))
   })
 }

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
+import { rankOf } from '../../core/job.ts'
 import type { Store } from '../../store.ts'
 import { drain } from './concurrency.ts'
 import { HOUR, idOf, idsOf, sample, samples, unique, verdict } from './samples.ts'
-import type { Scene, StoreCase } from './scene.ts'
+import { type Scene, type StoreCase, source } from './scene.ts'
 
 /** What holds between two handles on the same jobs, as two processes have them. */
 export function handlesCases(test: StoreCase, reopen: (store: Store) => Promise<Store>): void {
@@ -68,6 +69,18 @@ export function handlesCases(test: StoreCase, reopen: (store: Store) => Promise<
       assert.equal(heir?.id, idOf(1))
       assert.deepEqual(await scene.extend([zombie]), [{ status: 'refused', reason: 'lost' }])
       assert.deepEqual(await scene.settle(zombie, verdict('done')), { status: 'refused', reason: 'lost' })
+    }))
+
+  test('finds a job of lower rank that the other handle put in, when a hint tells of it', (scene) =>
+    both(scene, async (other) => {
+      await scene.insert(...samples(4))
+      await scene.take({ limit: 1 })
+      await other.insert(sample(9, { priority: 50 }))
+
+      const hinted = source({ hintedRank: rankOf(scene.now, 50) })
+      const jobs = await scene.take({ sources: [hinted], limit: 2 })
+
+      assert.deepEqual(idsOf(jobs), [idOf(9), idOf(2)])
     }))
 
   test('can migrate and get ready through both handles at once', (scene) =>
