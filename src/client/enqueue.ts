@@ -93,9 +93,11 @@ interface Overrides {
 
 function encodeOverrides({ timeout, retention }: EnqueueOptions): string | null {
   if (timeout === undefined && retention === undefined) return null
+  const keepMs = retention === undefined ? 0 : toMs('retention', retention)
+  assertWhole('retention', keepMs, 0, LIMITS.delayMs)
   const overrides: Overrides = {
     ...(timeout === undefined ? {} : { timeoutMs: timeoutMs(timeout) }),
-    ...(retention === undefined ? {} : { keepMs: toMs('retention', retention) }),
+    ...(retention === undefined ? {} : { keepMs }),
   }
   return JSON.stringify(overrides)
 }

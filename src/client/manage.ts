@@ -2,10 +2,12 @@ import { type Duration, toMs } from '../core/duration.ts'
 import { SkepError } from '../core/errors.ts'
 import { reasonFailure } from '../core/failure.ts'
 import { FINAL_STATES, type JobState } from '../core/job.ts'
+import { LIMITS } from '../core/limits.ts'
 import { assertJobId, assertName } from '../core/names.ts'
 import { type ChangeAction, isPossible, POSSIBLE } from '../core/transitions.ts'
 import type { Notifier } from '../notifier.ts'
 import type { ChangeRefusal, Store } from '../store.ts'
+import { assertWhole } from '../worker/options.ts'
 import { type ListOptions, statesOf, whereOf } from './inspect.ts'
 
 /** Jobs by id, or all of a queue that fit. */
@@ -47,7 +49,9 @@ export async function changeJobs(
   const kind = action === 'bury' ? 'bury' : 'cancel'
   const failure =
     action === 'cancel' || action === 'bury' ? JSON.stringify(reasonFailure(kind, options.reason)) : null
-  const common = { action, space, failure, keepMs: toMs('keep', options.keep) }
+  const keepMs = toMs('keep', options.keep)
+  assertWhole('keep', keepMs, 0, LIMITS.delayMs)
+  const common = { action, space, failure, keepMs }
   let changed = 0
   const requested: string[] = []
   const refused: { id: string; reason: ChangeRefusal }[] = []

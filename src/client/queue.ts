@@ -1,5 +1,6 @@
 import { type Duration, toMs } from '../core/duration.ts'
 import { SkepError } from '../core/errors.ts'
+import { LIMITS } from '../core/limits.ts'
 import { assertName, show } from '../core/names.ts'
 import { DEFAULT_POLICY, type Ending, type FailurePolicy, type Policy } from '../core/policy.ts'
 import type { Preset } from '../core/presets.ts'
@@ -136,7 +137,7 @@ export function queue(
 function resolvePolicy(options: QueueOptions<never>): Policy {
   const base = options.preset?.queue ?? DEFAULT_POLICY
   const { timeout, keepCancelled } = options
-  return Object.freeze({
+  const policy: Policy = Object.freeze({
     onSuccess: options.onSuccess ?? base.onSuccess,
     onError: options.onError ?? base.onError,
     onTimeout: options.onTimeout ?? base.onTimeout,
@@ -145,6 +146,13 @@ function resolvePolicy(options: QueueOptions<never>): Policy {
       keepCancelled === undefined ? base.keepCancelledMs : toMs('keepCancelled', keepCancelled),
     timeoutMs: timeout === undefined ? base.timeoutMs : timeoutMs(timeout),
   })
+  // A time that no store can hold would show only when the first job ends, and then for every try.
+  const endings = [policy.onSuccess, policy.onError.ending, policy.onTimeout.ending, policy.onLost.ending]
+  for (const ending of endings) {
+    if (ending.end !== 'discard') assertWhole('How long jobs are kept', ending.keepMs, 0, LIMITS.delayMs)
+  }
+  assertWhole('keepCancelled', policy.keepCancelledMs, 0, LIMITS.delayMs)
+  return policy
 }
 
 /** A time limit in milliseconds; null for none. */

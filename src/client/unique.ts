@@ -1,7 +1,9 @@
 import { type Duration, toMs } from '../core/duration.ts'
 import { SkepError } from '../core/errors.ts'
 import type { Unique, UniqueConflict } from '../core/job.ts'
+import { LIMITS } from '../core/limits.ts'
 import { assertKey } from '../core/names.ts'
+import { assertWhole } from '../worker/options.ts'
 
 /** At most one job of a queue with this key at a time. */
 export interface UniqueOptions {
@@ -34,5 +36,7 @@ export function resolveUnique(unique: string | UniqueOptions | undefined): Uniqu
     )
   }
   if (hold === 'queued' || hold === 'active') return { key, scope: hold, windowMs: 0, onConflict }
-  return { key, scope: 'window', windowMs: toMs('unique.hold', hold), onConflict }
+  const windowMs = toMs('unique.hold', hold)
+  assertWhole('unique.hold', windowMs, 0, LIMITS.delayMs)
+  return { key, scope: 'window', windowMs, onConflict }
 }
