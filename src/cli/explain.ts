@@ -49,6 +49,11 @@ export function explain(thrown: unknown, dialled?: string): Report {
   }
 }
 
+/** Whether the store may answer later without anybody changing anything. */
+export function isAway({ code }: Report): boolean {
+  return code === 'STORE_UNAVAILABLE' || code === 'STORE_UNKNOWN'
+}
+
 /** Shows it on stderr: for people in lines, for programs as one object. */
 export function complain(report: Report, out: Output): void {
   const { code, message, dialled, why, fix } = report

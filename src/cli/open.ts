@@ -10,6 +10,7 @@ import {
   silentLogger,
 } from '../index.ts'
 import { memoryStore } from '../memory.ts'
+import { postgresStore } from '../postgres.ts'
 import { sqliteStore } from '../sqlite.ts'
 import type { Call } from './command.ts'
 import { findConfig, invalid, type LoadedConfig, loadConfig } from './config-file.ts'
@@ -88,8 +89,7 @@ async function configOf({ args, cwd }: Call, entry: string | undefined): Promise
   const loaded = await loadConfig(entry, { cwd, entry: true })
   if (loaded.config.store !== undefined || config === null) return loaded
   // A module that only has handlers says nothing about the database; the config still does.
-  const { config: rest } = await config()
-  return { ...loaded, config: rest, file: named as string }
+  return { ...(await config()), handlers: loaded.handlers }
 }
 
 function placeOf({ args, cwd }: Call, config: LoadedConfig | null, options: OpenOptions): Place {
@@ -152,7 +152,7 @@ async function storeOf(place: Place, config: Partial<SkepConfig> | undefined): P
     case 'sqlite':
       return sqliteStore({ file: place.address })
     case 'postgres':
-      return (await postgres()).postgresStore({
+      return postgresStore({
         url: place.address,
         ...(place.schema === undefined ? {} : { schema: place.schema }),
       })
@@ -166,11 +166,4 @@ async function storeOf(place: Place, config: Partial<SkepConfig> | undefined): P
       )
     }
   }
-}
-
-export async function postgres(): Promise<{
-  postgresStore(options: { url: string; schema?: string }): Store
-  migrationSql(options?: { schema?: string }): string
-}> {
-  return (await import('../postgres.ts')) as never
 }

@@ -1,7 +1,8 @@
+import { migrationSql } from '../../postgres.ts'
 import type { Call, Command } from '../command.ts'
 import { EXIT, usage } from '../exit.ts'
 import { explain } from '../explain.ts'
-import { postgres, using } from '../open.ts'
+import { using } from '../open.ts'
 
 export const migrateCommand: Command = {
   name: 'migrate',
@@ -58,7 +59,6 @@ async function status(call: Call): Promise<number> {
 /** Needs no database, so it opens none. */
 async function printSql({ args, out }: Call): Promise<number> {
   const schema = args.text('schema')
-  const { migrationSql } = await postgres()
   const sql = migrationSql(schema === undefined ? {} : { schema })
   if (out.json) out.object({ sql })
   else out.data(sql.trimEnd())

@@ -6,10 +6,10 @@ import type { Call, Command } from '../command.ts'
 import { invalid } from '../config-file.ts'
 import { limited, watchJobs } from '../event-lines.ts'
 import { EXIT, usage } from '../exit.ts'
-import { briefly, complain, explain } from '../explain.ts'
+import { briefly, complain, explain, isAway } from '../explain.ts'
 import { clock, many, span } from '../numbers.ts'
 import { type Opened, using } from '../open.ts'
-import { listenForStop, whenOutputCloses } from '../stopping.ts'
+import { aborted, listenForStop, whenOutputCloses } from '../stopping.ts'
 import { suggest } from '../suggest.ts'
 import { clean, quote } from '../text.ts'
 
@@ -65,8 +65,10 @@ async function work(call: Call, opened: Opened): Promise<number> {
     onForce: () => process.exit(EXIT.failure),
   })
   void skep.ready().catch((error: unknown) => {
-    if (stop.signal.aborted) return
-    complain(explain(error, place.label), out)
+    const report = explain(error, place.label)
+    // Everything else ends the worker, and is told then.
+    if (stop.signal.aborted || !isAway(report)) return
+    complain(report, out)
     say(call, 'Trying again until it answers.')
   })
   const endHealth = keepHealthFile(call, worker)
@@ -179,11 +181,4 @@ function keepHealthFile({ args, cwd, out }: Call, worker: Worker): () => void {
 
 function say({ out }: Call, text: string): void {
   out.note(`${clock(Date.now())} ${text}`)
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
-  })
 }

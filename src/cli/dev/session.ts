@@ -2,10 +2,10 @@ import type { Handler, Logger, Worker, WorkerOptions } from '../../index.ts'
 import { durationMs } from '../arguments.ts'
 import type { Call } from '../command.ts'
 import { EXIT } from '../exit.ts'
-import { briefly, explain } from '../explain.ts'
+import { briefly, explain, isAway } from '../explain.ts'
 import { count, many, span } from '../numbers.ts'
 import type { Opened } from '../open.ts'
-import { listenForStop, whenOutputCloses } from '../stopping.ts'
+import { aborted, listenForStop, whenOutputCloses } from '../stopping.ts'
 import { clean } from '../text.ts'
 import { Board } from './board.ts'
 import { liveView, plainView, type View, type ViewOptions } from './view.ts'
@@ -58,7 +58,7 @@ export async function runSession(call: Call, options: SessionOptions): Promise<n
       ? []
       : [setTimeout(() => !stop.signal.aborted && stop.request(), durationMs(forText))]),
   ]
-  let code: number = EXIT.ok
+  let failed = true
   try {
     view.update()
     if (await connect(opened, board, stop.signal)) {
@@ -73,9 +73,7 @@ export async function runSession(call: Call, options: SessionOptions): Promise<n
       await Promise.all([stopProducing?.(), ...workers.map((worker) => worker.stop())])
       await board.look()
     }
-  } catch (error) {
-    code = EXIT.failure
-    throw error
+    failed = false
   } finally {
     for (const timer of timers) clearInterval(timer)
     const { finished, retried, dead, upMs } = board.snapshot()
@@ -84,13 +82,13 @@ export async function runSession(call: Call, options: SessionOptions): Promise<n
     options.relay.to = () => {}
     await skep.close().catch(() => {})
     stop.release()
-    if (code === EXIT.ok && !call.out.json && !call.out.quiet) {
+    if (!failed && !call.out.json && !call.out.quiet) {
       const counts = `${count(finished)} done, ${count(retried)} retried, ${count(dead)} dead`
       const where = place.kind === 'memory' ? '' : ` The jobs stay in ${place.label}.`
       call.out.data(`Stopped after ${span(upMs)}: ${counts}.${where}`)
     }
   }
-  return code
+  return EXIT.ok
 }
 
 function makeView(call: Call, options: SessionOptions, board: Board, onKey: ViewOptions['onKey']): View {
@@ -102,8 +100,8 @@ function makeView(call: Call, options: SessionOptions, board: Board, onKey: View
 }
 
 /**
- * Waits until the store answers. One that is away may come back, so it goes on trying and says so; a wrong password or
- * a schema that is too new does not get better by waiting. False when somebody said stop meanwhile.
+ * Waits until the store answers. One that is away may come back, so it goes on trying and says so; a schema that is too
+ * new does not get better by waiting. False when somebody said stop meanwhile.
  */
 async function connect({ skep, place }: Opened, board: Board, stop: AbortSignal): Promise<boolean> {
   let migrated = false
@@ -114,14 +112,15 @@ async function connect({ skep, place }: Opened, board: Board, stop: AbortSignal)
       await board.look()
       return true
     } catch (error) {
-      const { code, fix } = explain(error)
+      const report = explain(error)
+      const { code, fix } = report
       if ((code === 'SCHEMA_MISSING' || code === 'SCHEMA_OUTDATED') && !migrated) {
         // Whoever starts a development session wants it to run; the tables are ours alone.
         await skep.migrate()
         migrated = true
         continue
       }
-      if (code !== 'STORE_UNAVAILABLE' && code !== 'STORE_UNKNOWN') throw error
+      if (!isAway(report)) throw error
       const waitMs = Math.min(5_000, 500 * 2 ** (failures - 1))
       const todo = fix === undefined ? '' : ` ${fix}`
       board.set('connecting', `${place.label} does not answer: ${briefly(error)}. Trying again.${todo}`)
@@ -129,11 +128,4 @@ async function connect({ skep, place }: Opened, board: Board, stop: AbortSignal)
     }
   }
   return false
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
-  })
 }
