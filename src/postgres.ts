@@ -1,19 +1,38 @@
 /** `skep/postgres`: jobs in a PostgreSQL database, for many processes on many machines. */
 import { assertIdentifier } from './core/names.ts'
+import type { Notifier } from './notifier.ts'
 import { createPostgresNotifier } from './notifiers/postgres/notifier.ts'
-import { systemRuntime } from './runtime.ts'
 import type { Store } from './store.ts'
+import { openChannel } from './stores/postgres/channel.ts'
 import { grantText, migrationText } from './stores/postgres/migrate.ts'
 import type { PostgresStoreOptions } from './stores/postgres/options.ts'
 import { createPostgresStore } from './stores/postgres/store.ts'
 
 export type { UnsafeOptions } from './stores/postgres/durability.ts'
 export type { PostgresConnection, PostgresStoreOptions } from './stores/postgres/options.ts'
+export type { RunInTransaction } from './stores/postgres/transactions.ts'
 
-/** Jobs in a PostgreSQL database (13 or newer). */
+/** Jobs in a PostgreSQL database (13 or newer). Its notifier uses LISTEN and NOTIFY. */
 export function postgresStore(options: PostgresStoreOptions): Store {
-  const runtime = options.runtime ?? systemRuntime()
-  return createPostgresStore({ ...options, runtime }, (channel) => createPostgresNotifier(channel, runtime))
+  return createPostgresStore(options, (channel) => createPostgresNotifier(channel, channel.runtime))
+}
+
+export type PostgresNotifierOptions = Omit<PostgresStoreOptions, 'migrate' | 'unsafe'>
+
+/**
+ * Hints over LISTEN and NOTIFY alone, for jobs that are in another store. Processes with the same `schema` hear each
+ * other; that schema need not exist. The Postgres store brings its own.
+ */
+export function postgresNotifier(options: PostgresNotifierOptions): Notifier {
+  const channel = openChannel(options)
+  const notifier = createPostgresNotifier(channel, channel.runtime)
+  return {
+    ...notifier,
+    async close() {
+      await notifier.close()
+      await channel.close()
+    },
+  }
 }
 
 /** The SQL of all migrations, to read it, review it or run it by hand. */
@@ -22,7 +41,7 @@ export function migrationSql({ schema = 'skep' }: { readonly schema?: string } =
   return migrationText(schema)
 }
 
-/** The SQL that lets a role use the queue, without the right to change its tables. */
+/** The SQL that lets a role use the queue, without the right to change its tables. Run it after each migration. */
 export function grantSql({
   schema = 'skep',
   role,

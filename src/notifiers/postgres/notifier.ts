@@ -46,7 +46,17 @@ export function createPostgresNotifier(channel: HintChannel, runtime: Runtime): 
       outgoing.add(hints)
     },
 
-    subscribe: (listener) => (isClosed ? { end: () => {} } : bus.add(listener, connect)),
+    subscribe(listener) {
+      if (isClosed) return { end: () => {} }
+      let isGreeting = true
+      return bus.add((hints) => {
+        // The first call says "look at everything". While nothing is heard yet it would come too early: what is
+        // told between it and the connection would be missed. The connection's own sync takes its place.
+        const isEarly = isGreeting && channel.session !== null && channel.session.problem !== undefined
+        isGreeting = false
+        if (!isEarly) listener(hints)
+      }, connect)
+    },
 
     health() {
       if (channel.session === null)

@@ -48,7 +48,11 @@ export async function checkDurability(query: Query, unsafe: UnsafeOptions): Prom
   }
   return {
     level: hasFsync && !isAsync ? 'disk' : 'process',
-    detail: `PostgreSQL ${version}, fsync ${String(fsync)}, synchronous_commit ${String(commit)}.`,
+    detail:
+      `PostgreSQL ${version}, fsync ${String(fsync)}, synchronous_commit ${String(commit)}. ` +
+      (standbys === ''
+        ? 'No synchronous standby: a failover may lose the last jobs that were acknowledged.'
+        : 'A synchronous standby has every job that was acknowledged.'),
     warnings,
   }
 }

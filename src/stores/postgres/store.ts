@@ -1,7 +1,8 @@
 import type { Notifier } from '../../notifier.ts'
-import type { Durability, Store } from '../../store.ts'
+import type { Durability, Store, StoreInTransaction } from '../../store.ts'
 import { createCaller } from './caller.ts'
 import { changeJobs } from './change.ts'
+import type { StoreChannel } from './channel.ts'
 import type { Driver } from './driver.ts'
 import { checkDurability } from './durability.ts'
 import { Folding } from './folding.ts'
@@ -14,18 +15,11 @@ import { countJobs, expiredLeases, extendLeases, getJobs } from './reads.ts'
 import { Session } from './session.ts'
 import { settleAndClaim } from './settle.ts'
 import { Starts } from './starts.ts'
+import { queryOf } from './transactions.ts'
 import { attend, depart, prune, workers } from './workers.ts'
 
-/** What a notifier over the same database needs. */
-export interface StoreChannel {
-  /** Tells everyone who listens. */
-  send(payload: string): Promise<void>
-  /** The connection that listens; null when the user wants none. */
-  readonly session: Session | null
-}
-
 /** Makes the notifier that goes with the store; handed in, because adapters do not know each other. */
-export type NotifierMaker = (channel: StoreChannel) => Notifier
+export type NotifierMaker = (channel: Omit<StoreChannel, 'close'>) => Notifier
 
 /** Jobs in a PostgreSQL database. */
 export function createPostgresStore(options: PostgresStoreOptions, makeNotifier: NotifierMaker): Store {
@@ -132,9 +126,21 @@ export function createPostgresStore(options: PostgresStoreOptions, makeNotifier:
 
     workers: ({ space }) => workers(call, schema, space),
 
+    within(tx: unknown): StoreInTransaction {
+      const query = queryOf(tx)
+      return {
+        insert: (request) => insertJobs(query, schema, starts, request),
+        async settle(request) {
+          if (request.settlements.length === 0 && !request.claim) return { results: [], claimed: null }
+          return settleAndClaim(query, schema, starts, request)
+        },
+      }
+    },
+
     notifier() {
       notifier ??= makeNotifier({
         session,
+        runtime,
         send: async (payload) => {
           await call('select pg_notify($1::text, $2::text)', [channel, payload])
         },

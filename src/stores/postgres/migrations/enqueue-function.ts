@@ -71,8 +71,8 @@ begin
     if odd is not null then
         return (odd -> 0 ->> 2)::uuid;
     end if;
-    perform pg_notify('skep_${schema}', json_build_object('v', 1, 'h', json_build_array(
-        json_build_array('w', space, queue, due, due - priority * 600000::bigint)))::text);
+    perform pg_notify('skep_${schema}', json_build_array('',
+        json_build_array('work', space, queue, due, due - priority * 600000::bigint))::text);
     return fresh;
 end $function$;
 `

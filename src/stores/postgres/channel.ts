@@ -1,0 +1,45 @@
+import type { Runtime } from '../../runtime.ts'
+import { createCaller } from './caller.ts'
+import type { Driver } from './driver.ts'
+import { openDriver } from './open-driver.ts'
+import { channelOf, type PostgresStoreOptions, resolveOptions } from './options.ts'
+import { Session } from './session.ts'
+
+/** What a notifier needs of the database: to tell everyone who listens, and to listen. */
+export interface StoreChannel {
+  send(payload: string): Promise<void>
+  /** The connection that listens; null when the user wants none. */
+  readonly session: Session | null
+  readonly runtime: Runtime
+  close(): Promise<void>
+}
+
+/** A channel without a store: for processes that only tell or hear. */
+export function openChannel(options: Omit<PostgresStoreOptions, 'migrate' | 'unsafe'>): StoreChannel {
+  const { schema, runtime, listen, callTimeoutMs: timeoutMs, connection } = resolveOptions(options)
+  const channel = channelOf(schema)
+  let opening: Promise<Driver> | undefined
+  let isClosed = false
+  const driver = (): Promise<Driver> => {
+    opening ??= openDriver(connection, runtime).catch((error: unknown) => {
+      opening = undefined
+      throw error
+    })
+    return opening
+  }
+  const { call } = createCaller({ driver, runtime, schema, timeoutMs, isClosed: () => isClosed })
+  const session = listen ? new Session({ driver, runtime, schema, channel, timeoutMs }) : null
+  return {
+    session,
+    runtime,
+    async send(payload) {
+      await call('select pg_notify($1::text, $2::text)', [channel, payload])
+    },
+    async close() {
+      if (isClosed) return
+      isClosed = true
+      session?.close()
+      if (opening) await (await opening.catch(() => undefined))?.close()
+    },
+  }
+}
