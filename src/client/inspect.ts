@@ -44,33 +44,42 @@ export async function listJobs(store: Store, space: string, options: ListOptions
   const states = statesOf(options.state)
   const queues =
     options.queue === undefined
-      ? (await store.counts({ space })).queues.map(({ queue }) => queue)
+      ? (await store.counts({ space })).queues.map(({ queue }) => queue).toSorted()
       : [options.queue]
   const where = whereOf(options)
 
   const pairs = queues.flatMap((queue) => states.map((state) => ({ queue, state })))
   const start = options.cursor === undefined ? null : readCursor(options.cursor)
-  const from =
-    start === null ? 0 : pairs.findIndex(({ queue, state }) => queue === start.queue && state === start.state)
+  // A queue may have vanished since the last page: then its successors follow.
+  const same = pairs.findIndex(({ queue, state }) => queue === start?.queue && state === start.state)
+  const next = same >= 0 ? same : pairs.findIndex(({ queue }) => start === null || queue > start.queue)
   const jobs: JobView[] = []
-  for (let i = Math.max(0, from); i < pairs.length; i++) {
+  for (let i = next; i >= 0 && i < pairs.length; i++) {
     const pair = pairs[i] as (typeof pairs)[number]
-    const cursor = i === from && start !== null ? start.cursor : null
+    const cursor = i === same && start !== null ? start.cursor : null
     const page = await store.list({ space, ...pair, where, limit: limit - jobs.length, cursor })
     jobs.push(...page.jobs.map(viewOf))
     if (page.cursor !== null) return { jobs, cursor: writeCursor({ ...pair, cursor: page.cursor }) }
-    const next = pairs[i + 1]
-    if (jobs.length >= limit) return { jobs, cursor: next ? writeCursor({ ...next, cursor: null }) : null }
+    const following = pairs[i + 1]
+    if (jobs.length >= limit) {
+      return { jobs, cursor: following ? writeCursor({ ...following, cursor: null }) : null }
+    }
   }
   return { jobs, cursor: null }
 }
 
 export function whereOf({ after, before, text }: Pick<ListOptions, 'after' | 'before' | 'text'>): Where {
   return {
-    ...(after === undefined ? {} : { after: after.getTime() }),
-    ...(before === undefined ? {} : { before: before.getTime() }),
+    ...(after === undefined ? {} : { after: timeOf('after', after) }),
+    ...(before === undefined ? {} : { before: timeOf('before', before) }),
     ...(text === undefined ? {} : { text }),
   }
+}
+
+function timeOf(what: string, moment: Date): number {
+  const ms = moment.getTime()
+  if (Number.isFinite(ms)) return ms
+  throw new SkepError('OPTION_INVALID', `${what} is not a valid date.`)
 }
 
 /** The states of a queue in columns. */
@@ -119,6 +128,7 @@ function readCursor(text: string): Position {
       string | null,
     ]
     statesOf(state)
+    if (typeof queue !== 'string' || !(cursor === null || typeof cursor === 'string')) throw new TypeError()
     return { queue, state, cursor }
   } catch (cause) {
     throw new SkepError(

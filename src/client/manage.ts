@@ -1,12 +1,12 @@
 import { type Duration, toMs } from '../core/duration.ts'
 import { SkepError } from '../core/errors.ts'
 import { reasonFailure } from '../core/failure.ts'
-import { FINAL_STATES, type JobState } from '../core/job.ts'
+import { FINAL_STATES, isFinal, type JobState } from '../core/job.ts'
 import { LIMITS } from '../core/limits.ts'
 import { assertJobId, assertName } from '../core/names.ts'
 import { type ChangeAction, isPossible, POSSIBLE } from '../core/transitions.ts'
 import type { Notifier } from '../notifier.ts'
-import type { ChangeRefusal, Store } from '../store.ts'
+import type { ChangeRefusal, Store, Where } from '../store.ts'
 import { assertWhole } from '../worker/options.ts'
 import { type ListOptions, statesOf, whereOf } from './inspect.ts'
 
@@ -54,16 +54,21 @@ export async function changeJobs(
   const common = { action, space, failure, keepMs }
   let changed = 0
   const requested: string[] = []
-  const refused: { id: string; reason: ChangeRefusal }[] = []
+  const refused = new Map<string, ChangeRefusal>()
 
-  const page = async (part: Parameters<Store['change']>[0]['target']): Promise<number> => {
+  const page = async (
+    part: Parameters<Store['change']>[0]['target'],
+  ): Promise<{ found: number; moved: number }> => {
     const { results } = await store.change({ ...common, target: part })
     for (const result of results) {
       if (result.status === 'ok') changed++
       else if (result.status === 'requested') requested.push(result.id)
-      else refused.push({ id: result.id, reason: result.reason })
+      else refused.set(result.id, result.reason)
     }
-    return results.filter((result) => result.status !== 'refused').length
+    return {
+      found: results.length,
+      moved: results.filter((result) => result.status !== 'refused').length,
+    }
   }
 
   if (typeof target === 'string' || Array.isArray(target)) {
@@ -73,22 +78,48 @@ export async function changeJobs(
   } else {
     const chosen = target as Exclude<Target, string | readonly string[]>
     assertName('Queue', chosen.queue)
+    if (chosen.limit !== undefined) assertWhole('limit', chosen.limit, 1, Number.MAX_SAFE_INTEGER)
     let left = chosen.limit ?? Infinity
-    for (const state of chosen.state === undefined ? USUAL[action] : statesOf(chosen.state)) {
-      if (!isPossible(action, state)) {
-        throw new SkepError('OPTION_INVALID', `A job that is ${state} cannot be changed by ${action}.`)
-      }
-      for (let moved = PAGE; left > 0 && moved > 0; ) {
+    const states = chosen.state === undefined ? USUAL[action] : statesOf(chosen.state)
+    for (const state of states) {
+      if (isPossible(action, state)) continue
+      throw new SkepError('OPTION_INVALID', `A job that is ${state} cannot be changed by ${action}.`)
+    }
+    for (const state of states) {
+      const where = await settledWhere(store, space, chosen, state)
+      for (let goOn = where !== null; goOn && left > 0; ) {
         // A running job that was asked to stop still runs, so it would be found again.
         const limit = Math.min(left, state === 'running' ? 10_000 : PAGE)
-        moved = await page({ queue: chosen.queue, state, where: whereOf(chosen), limit })
+        const { found, moved } = await page({ queue: chosen.queue, state, where: where ?? {}, limit })
         left -= moved
-        if (moved < limit || state === 'running') break
+        // Those that were refused are found again, and are no reason to leave out what comes after them.
+        goOn = found === limit && moved > 0 && state !== 'running'
       }
     }
   }
 
   if (requested.length > 0) notifier.publish([{ kind: 'cancel', space, ids: requested }])
   if (changed > 0) notifier.publish([{ kind: 'sync' }])
-  return { changed, requested: requested.length, refused }
+  return {
+    changed,
+    requested: requested.length,
+    refused: Array.from(refused, ([id, reason]) => ({ id, reason })),
+  }
+}
+
+/**
+ * What is meant by "all" of a finished state: those that have ended by now. Otherwise jobs that end again while
+ * the others are changed would be changed again, without end. Null when there are none.
+ */
+async function settledWhere(
+  store: Store,
+  space: string,
+  chosen: Exclude<Target, string | readonly string[]>,
+  state: JobState,
+): Promise<Where | null> {
+  const where = whereOf(chosen)
+  if (!isFinal(state)) return where
+  const { jobs } = await store.list({ space, queue: chosen.queue, state, where, limit: 1, cursor: null })
+  const latest = jobs[0]?.finishedAt ?? null
+  return latest === null ? null : { ...where, before: Math.min(where.before ?? Infinity, latest + 1) }
 }
