@@ -42,9 +42,15 @@ export const ERROR_CODES = [
 
 export type ErrorCode = (typeof ERROR_CODES)[number]
 
+// The package may be loaded twice, once as ESM and once as CommonJS. An error made by one copy must be an instance
+// for the other, or a lost reply of its store would not be recognised as one.
+const BRAND = Symbol.for('skep.error')
+
 /** The base of everything Skep throws. Branch on `code`, show `message` to people. */
 export class SkepError extends Error {
   override readonly name: string = 'SkepError'
+  /** Which of our classes this is, for `instanceof`. */
+  static readonly brand: string = 'SkepError'
   readonly code: ErrorCode
   /** What the message is about, for programs: names, limits, ids. */
   readonly facts: Readonly<Record<string, unknown>>
@@ -57,6 +63,12 @@ export class SkepError extends Error {
     super(message, 'cause' in options ? { cause: options.cause } : undefined)
     this.code = code
     this.facts = options.facts ?? {}
+    Object.defineProperty(this, BRAND, { value: new.target.brand })
+  }
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    const brand = (value as Readonly<Record<symbol, unknown>> | null | undefined)?.[BRAND]
+    return typeof brand === 'string' && (this.brand === 'SkepError' || this.brand === brand)
   }
 }
 
@@ -67,6 +79,7 @@ export class SkepError extends Error {
  */
 export class StoreError extends SkepError {
   override readonly name = 'StoreError'
+  static override readonly brand: string = 'StoreError'
   readonly effect: 'none' | 'unknown'
   /** True when the same call may succeed later without anyone changing anything. */
   readonly transient: boolean
@@ -85,6 +98,7 @@ export class StoreError extends SkepError {
 /** Another worker holds the job now, or nobody does, so what this one did with it was not saved. */
 export class LeaseLostError extends SkepError {
   override readonly name = 'LeaseLostError'
+  static override readonly brand: string = 'LeaseLostError'
   readonly jobId: string
 
   constructor(jobId: string, options: { readonly cause?: unknown } = {}) {
