@@ -135,7 +135,7 @@ describe('What a commit is worth', () => {
     expect(await openStore({ client, synchronous: 'normal' }).ready()).toMatchObject({ level: 'process' })
   })
 
-  it('comes with a warning on a version of SQLite that can lose a commit', async () => {
+  it('comes with a warning on a version of SQLite that can damage the file', async () => {
     const handle = openHandle(freshFile())
     const client: SqliteClient = {
       prepare: (sql: string) => handle.prepare(sql.replace('sqlite_version()', "'3.51.2'")),

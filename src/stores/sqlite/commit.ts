@@ -134,7 +134,7 @@ export class Committer {
     const { db, runtime, busyTimeoutMs } = this.#options
     let thrown: unknown
     try {
-      if (!db.busy) {
+      if (!db.isInUse) {
         db.exec('BEGIN IMMEDIATE')
         return true
       }
@@ -166,12 +166,7 @@ export class Committer {
 
   #rollback(turn: Turn): void {
     this.#options.endTurn(turn, 'rollback')
-    try {
-      // Some errors end the transaction by themselves.
-      if (this.#options.db.busy) this.#options.db.exec('ROLLBACK')
-    } catch {
-      // It is over either way, and the first error is the one to report.
-    }
+    this.#options.db.rollback()
   }
 
   /** A log that was taken over into the database is written from its beginning again, and needs no new room. */

@@ -28,6 +28,7 @@ export class Database {
   #opening: Promise<Ready> | null = null
   #ready: Ready | null = null
   #closed = false
+  #closing: Promise<void> | null = null
 
   constructor(options: ResolvedOptions) {
     this.options = options
@@ -58,7 +59,7 @@ export class Database {
         db.exec('COMMIT')
         return applied
       } catch (error) {
-        if (db.busy) db.exec('ROLLBACK')
+        db.rollback()
         throw error
       }
     })
@@ -96,12 +97,18 @@ export class Database {
     })
   }
 
-  close(): void {
-    if (this.#closed) return
+  /** Writes what was called before, then ends what the store opened itself. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
     this.#ready?.committer.close()
     this.#closed = true
-    if (this.options.client === null) this.#ready?.db.client.close()
     this.#ready = null
+    const opened = await this.#connecting?.catch(() => null)
+    if (this.options.client === null) opened?.db.client.close()
   }
 
   async #open(): Promise<Ready> {
@@ -115,13 +122,9 @@ export class Database {
       beginTurn: () => this.#turn(opened.db),
       endTurn: (_turn, how) => this.#endTurn(how),
     })
-    this.#ready = { ...opened, committer }
     // It may have been closed while it was being opened.
-    if (this.#closed) {
-      if (this.options.client === null) opened.db.client.close()
-      this.#ready = null
-      throw closedError()
-    }
+    if (this.#closed) throw closedError()
+    this.#ready = { ...opened, committer }
     return this.#ready
   }
 
@@ -154,7 +157,7 @@ export class Database {
     for (;;) {
       try {
         if (this.#closed) throw closedError()
-        if (db.busy) throw new HandleInUse(busyTimeoutMs)
+        if (db.isInUse) throw new HandleInUse(busyTimeoutMs)
         return work()
       } catch (thrown) {
         if (troubleOf(thrown) !== 'busy' || runtime.mono() >= until)

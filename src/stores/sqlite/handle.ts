@@ -15,17 +15,29 @@ const DEFAULT_PREFIX = 'skep_'
  */
 export class Handle {
   readonly client: SqliteClient
+  readonly #isShared: boolean
   readonly #prefix: string
   readonly #statements = new Map<string, Statement>()
 
-  constructor(client: SqliteClient, prefix: string) {
+  /** `isShared`: the handle is the user's, who may have a transaction open on it. */
+  constructor(client: SqliteClient, prefix: string, isShared: boolean) {
     this.client = client
+    this.#isShared = isShared
     this.#prefix = prefix
   }
 
-  /** Whether a transaction is open on it, ours or the user's. */
-  get busy(): boolean {
-    return inTransaction(this.client)
+  /** Whether its owner has a transaction open on it. Ours begin and end without a pause between. */
+  get isInUse(): boolean {
+    return this.#isShared && inTransaction(this.client)
+  }
+
+  /** Takes a transaction of ours back, if an error has not already done so. */
+  rollback(): void {
+    try {
+      this.client.exec('ROLLBACK')
+    } catch {
+      // There is none any more.
+    }
   }
 
   exec(sql: string): void {

@@ -10,7 +10,7 @@ import type { ResolvedOptions } from './options.ts'
 // SQLite blocks the thread while it waits for a lock. The rest of busyTimeoutMs is waited for without blocking.
 const NATIVE_BUSY_MS = 20
 
-/** Versions before this one can lose a commit when two processes restart the log at the same moment. */
+/** Versions before this one can damage the file when two connections restart the log at the same moment. */
 const SAFE_VERSION = [3, 51, 3] as const
 
 export interface Opened {
@@ -24,10 +24,10 @@ export type Patiently = <T>(db: Handle, work: () => T) => Promise<T>
 /** Opens the file, or looks at the handle given, and finds out what a commit is worth there. */
 export async function connect(options: ResolvedOptions, patiently: Patiently): Promise<Opened> {
   const client = options.client ?? (await openFile(options.file))
-  const db = new Handle(client, options.tablePrefix)
+  const db = new Handle(client, options.tablePrefix, options.client !== null)
   try {
     if (options.client === null) await patiently(db, () => tune(db, options))
-    return { db, durability: await patiently(db, () => durabilityOf(db, fileOf(client), options)) }
+    return { db, durability: durabilityOf(db, fileOf(client), options) }
   } catch (error) {
     if (options.client === null) client.close()
     throw error
@@ -69,9 +69,9 @@ function tune(db: Handle, { file, synchronous }: ResolvedOptions): void {
   }
   db.exec(`
     PRAGMA synchronous = ${synchronous.toUpperCase()};
-    PRAGMA cache_size = -65536;
+    PRAGMA cache_size = -32768;
     PRAGMA temp_store = MEMORY;
-    PRAGMA wal_autocheckpoint = 4000;
+    PRAGMA wal_autocheckpoint = 2000;
     PRAGMA journal_size_limit = 67108864;`)
 }
 
@@ -89,7 +89,7 @@ function durabilityOf(db: Handle, path: string | null, options: ResolvedOptions)
   const [version] = db.get('select sqlite_version()') as [string]
   if (isOlder(version)) {
     warnings.push(
-      `SQLite ${version} can lose a commit when several processes use one file. Update the client to one with ` +
+      `SQLite ${version} can damage a database that several processes use at once. Update the client to one with ` +
         `${SAFE_VERSION.join('.')} or newer.`,
     )
   }

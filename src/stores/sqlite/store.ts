@@ -91,7 +91,7 @@ export function makeSqliteStore(options: SqliteStoreOptions, makeNotifier: MakeN
     },
 
     async list(call: ListCall) {
-      return database.read((turn) => list(turn, call))
+      return list(database, call)
     },
 
     async counts(call) {
@@ -128,8 +128,7 @@ export function makeSqliteStore(options: SqliteStoreOptions, makeNotifier: MakeN
     },
 
     async close() {
-      database.close()
-      await notifier?.close()
+      await Promise.all([database.close(), notifier?.close()])
     },
   }
 }

@@ -81,7 +81,7 @@ function assertSame(database: Database, client: SqliteClient): void {
 function handleOf(client: SqliteClient, prefix: string): Handle {
   const known = handles.get(client) ?? new Map<string, Handle>()
   handles.set(client, known)
-  const handle = known.get(prefix) ?? new Handle(client, prefix)
+  const handle = known.get(prefix) ?? new Handle(client, prefix, true)
   known.set(prefix, handle)
   return handle
 }
