@@ -68,6 +68,7 @@ export class SkepError extends Error {
 
   static override [Symbol.hasInstance](value: unknown): boolean {
     const brand = (value as Readonly<Record<symbol, unknown>> | null | undefined)?.[BRAND]
+    // biome-ignore lint/complexity/noThisInStatic: `this` is the class asked about, which may be a subclass.
     return typeof brand === 'string' && (this.brand === 'SkepError' || this.brand === brand)
   }
 }

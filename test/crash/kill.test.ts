@@ -10,7 +10,7 @@ import { type Address, endless, openStore } from './worker-process.ts'
 
 const JOBS = 100
 
-const closers: (() => Promise<unknown> | unknown)[] = []
+const closers: (() => unknown)[] = []
 afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close()
 })

@@ -42,5 +42,5 @@ export const LOWEST_ID = '00000000-0000-0000-0000-000000000000'
 /** Sorts after every id. */
 export const HIGHEST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 /** Before and after every moment and rank, and still exact as a number. */
-export const LOWEST = -Number.MAX_SAFE_INTEGER
+export const LOWEST: number = -Number.MAX_SAFE_INTEGER
 export const HIGHEST: number = Number.MAX_SAFE_INTEGER
