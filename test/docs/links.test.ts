@@ -1,0 +1,45 @@
+import { existsSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { headingsOf, type Page, pages, readPage, root } from './markdown.ts'
+
+const LINK = /\[[^\]]*\]\(([^)\s]+)\)/g
+
+/** The name GitHub gives to a heading. */
+function anchorOf(heading: string): string {
+  return heading
+    .replace(/^#+ /, '')
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}_ -]/gu, '')
+    .replaceAll(' ', '-')
+}
+
+function faultOf(page: Page, link: string): string | null {
+  if (/^(https?|mailto):/.test(link)) return null
+  const [path = '', anchor] = link.split('#')
+  const target = path === '' ? page.path : join(dirname(page.path), path)
+  if (!existsSync(join(root, target))) return `${page.path}: ${link} leads nowhere`
+  if (anchor === undefined || statSync(join(root, target)).isDirectory()) return null
+  const known = headingsOf(readPage(target)).map(anchorOf)
+  return known.includes(anchor) ? null : `${page.path}: ${link} names no heading`
+}
+
+describe('links', () => {
+  it('lead to files and headings that exist', () => {
+    const faults = pages().flatMap((page) =>
+      [...page.text.matchAll(LINK)].map(([, link]) => faultOf(page, link as string)),
+    )
+
+    expect(faults.filter((fault) => fault !== null)).toEqual([])
+  })
+
+  it('name files of the house that exist', () => {
+    const page = readPage('ARCHITECTURE.md')
+
+    const named = [...page.text.matchAll(/`((?:src|test|scripts|docs|examples)\/[\w./-]+)`/g)].map(
+      ([, path]) => path,
+    )
+
+    expect(named.filter((path) => !existsSync(join(root, path as string)))).toEqual([])
+  })
+})
