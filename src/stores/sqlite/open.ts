@@ -1,4 +1,4 @@
-import { existsSync, realpathSync } from 'node:fs'
+import { existsSync, realpathSync, statfsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { SkepError } from '../../core/errors.ts'
 import type { Durability } from '../../store.ts'
@@ -34,13 +34,32 @@ export async function connect(options: ResolvedOptions, patiently: Patiently): P
   }
 }
 
+// The numbers by which Linux knows file systems that are on another machine: NFS, SMB, CIFS, AFS, Ceph.
+const NETWORK_FILE_SYSTEMS: ReadonlySet<number> = new Set([
+  0x6969, 0xfe534d42, 0xff534d42, 0x5346414f, 0x00c36400,
+])
+
+/** On a network two machines could open the file, and neither its locks nor its shared memory would hold. */
+function refuseNetwork(folder: string): void {
+  if (process.platform !== 'linux' || !NETWORK_FILE_SYSTEMS.has(statfsSync(folder).type)) return
+  throw new SkepError(
+    'STORE_UNSAFE',
+    `The folder "${folder}" is on a network file system, where SQLite can lose data. Put the database on a local disk.`,
+    { facts: { folder } },
+  )
+}
+
 async function openFile(file: string): Promise<SqliteClient> {
-  if (file !== ':memory:' && !existsSync(dirname(resolve(file)))) {
-    throw new SkepError(
-      'CONFIG_INVALID',
-      `The folder of the database "${resolve(file)}" does not exist. Make it first, or correct the option file.`,
-      { facts: { file: resolve(file) } },
-    )
+  if (file !== ':memory:') {
+    const folder = dirname(resolve(file))
+    if (!existsSync(folder)) {
+      throw new SkepError(
+        'CONFIG_INVALID',
+        `The folder of the database "${resolve(file)}" does not exist. Make it first, or correct the option file.`,
+        { facts: { file: resolve(file) } },
+      )
+    }
+    refuseNetwork(folder)
   }
   try {
     return await openClient(file, NATIVE_BUSY_MS)
