@@ -14,7 +14,7 @@ export const LIMITS = {
   headersBytes: 8_192,
   /** Jobs in one `enqueueMany`. */
   batchJobs: 100_000,
-  /** Jobs in one call of a store. Larger batches are sent in parts. */
+  /** Jobs of several callers that share one insert. The jobs of one caller are never split, however many. */
   storeBatch: 1_000,
   /** Jobs on one page of a list. */
   pageJobs: 200,
