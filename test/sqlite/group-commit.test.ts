@@ -1,7 +1,17 @@
 import { describe, expect, it } from 'vitest'
 import type { SqliteClient } from '../../src/sqlite.ts'
 import type { Store } from '../../src/store.ts'
-import { claimCall, done, freshFile, newJob, newJobs, openHandle, openStore, readyCount } from './support.ts'
+import {
+  claimCall,
+  done,
+  freshFile,
+  newJob,
+  newJobs,
+  openHandle,
+  openStore,
+  readyCount,
+  runtime,
+} from './support.ts'
 
 /** A store whose commits are counted and can be made to fail. */
 function watched(): { store: Store; commits: () => number; fail: (error: Error | null) => void } {
@@ -74,6 +84,21 @@ describe('Calls that come together', () => {
     expect(commits() - before).toBe(3)
   })
 
+  it('find the one that fails among hundreds without a commit for each', async () => {
+    const { store, commits } = watched()
+    await store.ready()
+    const before = commits()
+    const calls = Array.from({ length: 300 }, (_, n) =>
+      store.insert({ jobs: [n === 123 ? unbindable() : newJob()] }),
+    )
+
+    const results = await Promise.allSettled(calls)
+
+    expect(results.flatMap(({ status }, n) => (status === 'rejected' ? [n] : []))).toEqual([123])
+    expect(await readyCount(store)).toBe(299)
+    expect(commits() - before).toBeLessThan(20)
+  })
+
   it.each(['insert', 'settle'] as const)('are not harmed by one of them that fails: %s', async (kind) => {
     const { store } = watched()
     await store.insert({ jobs: newJobs(2) })
@@ -97,6 +122,18 @@ describe('Calls that come together', () => {
 })
 
 describe('A commit that fails', () => {
+  it('because of a reader is tried again', async () => {
+    const { store, fail } = watched()
+    await store.ready()
+    fail(Object.assign(new Error('database is locked'), { errcode: 5 }))
+
+    const insert = store.insert({ jobs: [newJob()] })
+    runtime.timer(50, () => fail(null))
+
+    await insert
+    expect(await readyCount(store)).toBe(1)
+  })
+
   it('for want of room leaves nothing, and the store goes on', async () => {
     const { store, fail } = watched()
     await store.ready()

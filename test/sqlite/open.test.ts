@@ -94,6 +94,13 @@ describe('Opening a SQLite store', () => {
     })
   })
 
+  it('refuses a handle that is closed', () => {
+    const client = openHandle(freshFile())
+    client.close()
+
+    expect(() => sqliteStore({ client })).toThrow(expect.objectContaining({ code: 'OPTION_INVALID' }))
+  })
+
   it.each([
     [{}],
     [{ file: '' }],
@@ -133,6 +140,15 @@ describe('What a commit is worth', () => {
     const client = openHandle(freshFile(), 'normal')
 
     expect(await openStore({ client, synchronous: 'normal' }).ready()).toMatchObject({ level: 'process' })
+  })
+
+  it('comes with a warning when the handle would block the event loop for long', async () => {
+    const client = openHandle(freshFile())
+    client.exec('PRAGMA busy_timeout = 5000')
+
+    const { warnings } = await openStore({ client }).ready()
+
+    expect(warnings).toEqual([expect.stringContaining('busy_timeout')])
   })
 
   it('comes with a warning on a version of SQLite that can damage the file', async () => {

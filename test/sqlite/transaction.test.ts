@@ -77,6 +77,18 @@ describe.each(ways)("A user's transaction %s", (_name, open) => {
     expect(await readyCount(store)).toBe(1)
   })
 
+  it('can be one that does not wait for promises', async () => {
+    const { store, handle } = open(freshFile())
+    await store.ready()
+
+    handle.exec('BEGIN IMMEDIATE')
+    const insert = store.within?.(handle).insert({ jobs: newJobs(2) })
+    handle.exec('COMMIT')
+
+    await insert
+    expect(await readyCount(store)).toBe(2)
+  })
+
   it('is refused when there is none', async () => {
     const { store, handle } = open(freshFile())
 

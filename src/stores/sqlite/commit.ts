@@ -119,8 +119,7 @@ export class Committer {
     try {
       db.exec('COMMIT')
     } catch (thrown) {
-      this.#commitFailed(turn, group, thrown)
-      return true
+      return this.#commitFailed(turn, group, thrown)
     }
     endTurn(turn, 'commit')
     group.forEach((task, i) => {
@@ -129,9 +128,9 @@ export class Committer {
     return true
   }
 
-  /** Opens a transaction, or rejects the calls that have waited too long for it. */
+  /** Opens a transaction, if nobody else has the lock. */
   #begin(size: number): boolean {
-    const { db, runtime, busyTimeoutMs } = this.#options
+    const { db, busyTimeoutMs } = this.#options
     let thrown: unknown
     try {
       if (!db.isInUse) {
@@ -142,26 +141,28 @@ export class Committer {
     } catch (error) {
       thrown = error
     }
-    if (troubleOf(thrown) !== 'busy') {
-      for (const task of this.#waiting.splice(0, size)) task.reject(storeError(thrown))
-      return false
-    }
-    const now = runtime.mono()
-    const overdue = this.#waiting.filter((task) => now - task.since >= busyTimeoutMs)
-    if (overdue.length > 0) {
-      this.#waiting = this.#waiting.filter((task) => now - task.since < busyTimeoutMs)
-      for (const task of overdue) task.reject(storeError(thrown, { busyTimeoutMs }))
-    }
+    if (troubleOf(thrown) === 'busy') this.#waitOn(thrown)
+    else for (const task of this.#waiting.splice(0, size)) task.reject(storeError(thrown))
     return false
   }
 
-  /** One of the calls threw: each gets a transaction of its own, so that it harms nobody else. */
+  /** Somebody else has the lock: the calls that have waited long enough for it fail. */
+  #waitOn(thrown: unknown): void {
+    const { runtime, busyTimeoutMs } = this.#options
+    const now = runtime.mono()
+    const isOverdue = (task: Task): boolean => now - task.since >= busyTimeoutMs
+    const overdue = this.#waiting.filter(isOverdue)
+    if (overdue.length === 0) return
+    this.#waiting = this.#waiting.filter((task) => !isOverdue(task))
+    for (const task of overdue) task.reject(storeError(thrown, { busyTimeoutMs }))
+  }
+
+  /** One of the calls threw. Halves are tried by themselves, until it is alone and harms nobody else. */
   #apart(group: readonly Task[]): void {
     this.#waiting.unshift(...group)
-    for (const task of group) {
-      // Whoever cannot begin now waits in line and is tried with the others later.
-      if (this.#waiting[0] !== task || !this.#transact([task])) break
-    }
+    const middle = Math.ceil(group.length / 2)
+    // Whoever cannot begin now waits in line and is tried with the others later.
+    if (this.#transact(group.slice(0, middle))) this.#transact(group.slice(middle))
   }
 
   #rollback(turn: Turn): void {
@@ -178,13 +179,19 @@ export class Committer {
     }
   }
 
-  #commitFailed(turn: Turn, group: readonly Task[], thrown: unknown): void {
+  #commitFailed(turn: Turn, group: readonly Task[], thrown: unknown): boolean {
     const trouble = troubleOf(thrown)
     this.#rollback(turn)
-    if (trouble === 'full') this.#makeRoom()
-    if (trouble === 'full' || trouble === 'busy') {
+    if (trouble === 'busy') {
+      // Without a write-ahead log a reader can stand in the way of a commit.
+      this.#waiting.unshift(...group)
+      this.#waitOn(thrown)
+      return false
+    }
+    if (trouble === 'full') {
+      this.#makeRoom()
       for (const task of group) task.reject(storeError(thrown))
-      return
+      return true
     }
     // After a failed sync nobody knows what is on the disk, and a second sync would claim success for what the
     // first has lost. So nothing more is written through this connection.
@@ -201,5 +208,6 @@ export class Committer {
     )
     for (const task of group) task.reject(unknown)
     for (const task of this.#waiting.splice(0)) task.reject(this.#failure)
+    return true
   }
 }

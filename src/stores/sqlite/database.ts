@@ -1,4 +1,5 @@
-import { resolve } from 'node:path'
+import { existsSync, realpathSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
 import { sleep } from '../../runtime.ts'
 import { Committer } from './commit.ts'
 import { closedError, HandleInUse, storeError, troubleOf } from './errors.ts'
@@ -34,7 +35,11 @@ export class Database {
     this.options = options
     const { client, file } = options
     if (client !== null) this.path = fileOf(client)
-    else this.path = file === ':memory:' ? null : resolve(file)
+    else this.path = file === ':memory:' ? null : realPath(file)
+  }
+
+  get isReady(): boolean {
+    return this.#ready !== null
   }
 
   /** Opens and migrates, once. A failure is not kept: the next call tries anew. */
@@ -166,4 +171,11 @@ export class Database {
       await sleep(runtime, RETRY_MS)
     }
   }
+}
+
+/** The file with links resolved as far as it exists, so that all processes mean the same folder beside it. */
+function realPath(file: string): string {
+  const path = resolve(file)
+  if (existsSync(path)) return realpathSync(path)
+  return existsSync(dirname(path)) ? join(realpathSync(dirname(path)), basename(path)) : path
 }

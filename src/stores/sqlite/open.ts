@@ -2,7 +2,7 @@ import { existsSync, realpathSync, statfsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { SkepError } from '../../core/errors.ts'
 import type { Durability } from '../../store.ts'
-import { prepare, type SqliteClient } from './client.ts'
+import { prepare, type Row, type SqliteClient } from './client.ts'
 import { Handle } from './handle.ts'
 import { openClient } from './load.ts'
 import type { ResolvedOptions } from './options.ts'
@@ -12,6 +12,12 @@ const NATIVE_BUSY_MS = 20
 
 /** Versions before this one can damage the file when two connections restart the log at the same moment. */
 const SAFE_VERSION = [3, 51, 3] as const
+
+/** The oldest version that knows the statements of this store. */
+const LEAST_VERSION = [3, 38, 0] as const
+
+/** SQLite itself waits for a lock with the thread blocked; longer than this is too long for heartbeats. */
+const LONG_BUSY_MS = 1_000
 
 export interface Opened {
   readonly db: Handle
@@ -96,7 +102,14 @@ function tune(db: Handle, { file, synchronous }: ResolvedOptions): void {
 
 /** The file of an open database, with all links resolved; null when it is in memory. */
 export function fileOf(client: SqliteClient): string | null {
-  const list = prepare(client, 'PRAGMA database_list').all()
+  let list: readonly Row[]
+  try {
+    list = prepare(client, 'PRAGMA database_list').all()
+  } catch (cause) {
+    throw new SkepError('OPTION_INVALID', 'The SQLite handle given as client cannot be used. Is it open?', {
+      cause,
+    })
+  }
   const file = list.find(([, name]) => name === 'main')?.[2]
   return typeof file === 'string' && file !== '' ? realpathSync(file) : null
 }
@@ -106,10 +119,24 @@ const SYNC_NAMES = ['off', 'normal', 'full', 'extra'] as const
 function durabilityOf(db: Handle, path: string | null, options: ResolvedOptions): Durability {
   const warnings: string[] = []
   const [version] = db.get('select sqlite_version()') as [string]
-  if (isOlder(version)) {
+  if (isOlder(version, LEAST_VERSION)) {
+    throw new SkepError(
+      'CONFIG_INVALID',
+      `SQLite ${version} is too old for this store. Update the client to one with ${LEAST_VERSION.join('.')} or newer.`,
+      { facts: { version } },
+    )
+  }
+  if (isOlder(version, SAFE_VERSION)) {
     warnings.push(
       `SQLite ${version} can damage a database that several processes use at once. Update the client to one with ` +
         `${SAFE_VERSION.join('.')} or newer.`,
+    )
+  }
+  const [busyMs] = db.get('PRAGMA busy_timeout') as [number]
+  if (busyMs > LONG_BUSY_MS) {
+    warnings.push(
+      `The handle blocks the event loop for up to ${busyMs} ms when the database is locked. Run "PRAGMA busy_timeout = 50" ` +
+        'on it: the store waits on its own.',
     )
   }
   if (path === null) {
@@ -136,9 +163,9 @@ function durabilityOf(db: Handle, path: string | null, options: ResolvedOptions)
   )
 }
 
-function isOlder(version: string): boolean {
+function isOlder(version: string, than: readonly number[]): boolean {
   const parts = version.split('.').map(Number)
-  for (const [i, least] of SAFE_VERSION.entries()) {
+  for (const [i, least] of than.entries()) {
     const part = parts[i] ?? 0
     if (part !== least) return part < least
   }

@@ -49,12 +49,14 @@ export function transaction(database: Database, tx: unknown): StoreInTransaction
   }
 
   return {
+    // Once the store is open nothing is awaited before the statements, because the transactions of some clients end
+    // when the function that got them returns.
     async insert(call: InsertCall): Promise<InsertReply> {
-      await database.open()
+      if (!database.isReady) await database.open()
       return run(call, (turn, now) => ({ results: insert(turn, call.jobs, call.again ?? false, now) }))
     },
     async settle(call: SettleCall): Promise<SettleReply> {
-      await database.open()
+      if (!database.isReady) await database.open()
       return run(call, (turn, now) => settle(turn, call, now))
     },
   }
