@@ -180,14 +180,11 @@ export class WorkerEngine {
     const { store, runtime, specs, options, notifier } = this.#parts
     const space = specs[0]?.space ?? 'default'
     const marker = new MissingMarker({ store, runtime, space, afterMs: options.missingAfterMs })
-    let revived = false
     loop('missing', async () => {
-      if (!revived) {
-        for (const spec of specs) {
-          const count = await reviveMissing(store, spec.space, spec.queue)
-          if (count > 0) notifier.publish([workHint({ ...spec, dueAt: runtime.now(), priority: 0 })])
-        }
-        revived = true
+      // Not only once: another process may have looked for handlers just before this worker was on the list.
+      for (const spec of specs) {
+        const count = await reviveMissing(store, spec.space, spec.queue)
+        if (count > 0) notifier.publish([workHint({ ...spec, dueAt: runtime.now(), priority: 0 })])
       }
       if (options.unknownQueues === 'mark') await marker.turn()
       return Math.min(60_000, Math.max(1_000, options.missingAfterMs / 4))

@@ -79,11 +79,13 @@ export class Scene {
 
   /** Moves time on until `condition` holds. */
   async until(condition: () => boolean | Promise<boolean>, maxMs = 120_000): Promise<void> {
-    const end = this.runtime.mono() + maxMs
+    const start = this.runtime.mono()
+    const end = start + maxMs
     await this.runtime.settle()
     while (!(await condition())) {
       if (this.runtime.mono() >= end) throw new Error(`Not so after ${maxMs} ms: ${String(condition)}`)
-      await this.runtime.advance(5)
+      // The longer it takes, the less the exact moment matters.
+      await this.runtime.advance(Math.min(1_000, Math.max(5, (this.runtime.mono() - start) / 100)))
     }
   }
 
