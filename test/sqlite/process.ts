@@ -7,7 +7,10 @@ import { sqliteStore } from '../../src/sqlite.ts'
 
 const runtime = systemRuntime()
 const [command = '', target = '', ...rest] = process.argv.slice(2)
-const tell = (message: unknown): void => void process.send?.(message)
+const tell = (message: unknown): void => {
+  if (process.send) process.send(message)
+  else console.log(JSON.stringify(message))
+}
 const leave = (): void => process.disconnect()
 
 const commands: Readonly<Record<string, () => Promise<void>>> = {
@@ -79,6 +82,32 @@ const commands: Readonly<Record<string, () => Promise<void>>> = {
       } as const
       await store.settle({ settlements: claimed.map(({ id, token }) => ({ id, token, verdict })) })
     }
+  },
+
+  /** Inserts one job after the other until two have failed, and tells what became of each. */
+  async insertUntilFailure() {
+    const store = sqliteStore({ file: target })
+    const outcomes: string[] = []
+    while (outcomes.filter((outcome) => outcome !== 'ok').length < 2) {
+      const job = {
+        id: runtime.uuid(),
+        space: 'acme',
+        queue: 'mail',
+        payload: '{}',
+        headers: null,
+        priority: 0,
+        delayMs: 0,
+        runAt: null,
+        unique: null,
+        overrides: null,
+      }
+      await store.insert({ jobs: [job] }).then(
+        () => outcomes.push('ok'),
+        (error: { code: string }) => outcomes.push(error.code),
+      )
+    }
+    tell(outcomes)
+    await store.close()
   },
 
   /** Holds the write lock for some milliseconds. */

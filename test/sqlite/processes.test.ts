@@ -13,6 +13,9 @@ import {
   start,
 } from './support.ts'
 
+/** Enough to hit a commit now and then; `SKEP_ROUNDS=1000` is for long nights. */
+const ROUNDS = Number(process.env['SKEP_ROUNDS'] ?? 8)
+
 describe('Several processes on one file', () => {
   it('claim each job once', async () => {
     const file = freshFile()
@@ -28,42 +31,43 @@ describe('Several processes on one file', () => {
     expect(await readyCount(store)).toBe(0)
   }, 60_000)
 
-  it('leave everything that was acknowledged, and a sound file, when they are killed in the middle of a write', async () => {
-    const file = freshFile()
-    const store = openStore({ file, busyTimeoutMs: 30_000 })
-    await store.ready()
-    const acknowledged = new Set<string>()
+  it(
+    'leave everything that was acknowledged, and a sound file, when they are killed in the middle of a write',
+    async () => {
+      const file = freshFile()
+      const store = openStore({ file, busyTimeoutMs: 30_000 })
+      await store.ready()
+      const acknowledged = new Set<string>()
 
-    for (let round = 0; round < ROUNDS; round++) {
-      const victims = [start('write', file), start('write', file)]
-      for (const victim of victims) {
-        victim.on('message', (ids: string[]) => {
-          for (const id of ids) acknowledged.add(id)
-        })
+      for (let round = 0; round < ROUNDS; round++) {
+        const victims = [start('write', file), start('write', file)]
+        for (const victim of victims) {
+          victim.on('message', (ids: string[]) => {
+            for (const id of ids) acknowledged.add(id)
+          })
+        }
+        await Promise.all(victims.map((victim) => messageFrom(victim)))
+        await sleep(runtime, runtime.random() * 100)
+        const ends = victims.map(exitOf)
+        for (const victim of victims) victim.kill('SIGKILL')
+        await Promise.all(ends)
       }
-      await Promise.all(victims.map((victim) => messageFrom(victim)))
-      await sleep(runtime, runtime.random() * 100)
-      const ends = victims.map(exitOf)
-      for (const victim of victims) victim.kill('SIGKILL')
-      await Promise.all(ends)
-    }
 
-    const handle = openHandle(file)
-    expect(handle.prepare('PRAGMA integrity_check').get()).toMatchObject({ integrity_check: 'ok' })
-    const ids = [...acknowledged]
-    const { jobs } = await store.get({ space: 'acme', ids })
-    expect(ids.filter((_, i) => jobs[i] === null)).toEqual([])
-    const counted = handle.prepare(`select
+      const handle = openHandle(file)
+      expect(handle.prepare('PRAGMA integrity_check').get()).toMatchObject({ integrity_check: 'ok' })
+      const ids = [...acknowledged]
+      const { jobs } = await store.get({ space: 'acme', ids })
+      expect(ids.filter((_, i) => jobs[i] === null)).toEqual([])
+      const counted = handle.prepare(`select
       (select count(*) from skep_jobs) - (select count(*) from skep_leases) - (select sum(ready) from skep_queues) as ready,
       (select count(*) from skep_waiting) - (select sum(ready) from skep_queues) as waiting,
       (select count(*) from skep_leases) - (select sum(running) from skep_queues) as running,
       (select count(*) from skep_archive) - (select sum(done) from skep_queues) as done`)
-    expect(counted.get()).toMatchObject({ ready: 0, waiting: 0, running: 0, done: 0 })
-  }, 120_000)
+      expect(counted.get()).toMatchObject({ ready: 0, waiting: 0, running: 0, done: 0 })
+    },
+    20_000 + ROUNDS * 12_000,
+  )
 })
-
-/** Enough to hit a commit now and then; `SKEP_ROUNDS=1000` is for long nights. */
-const ROUNDS = Number(process.env['SKEP_ROUNDS'] ?? 8)
 
 describe('A writer in another process', () => {
   it('is waited for, while the event loop goes on', async () => {
