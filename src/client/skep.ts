@@ -1,7 +1,7 @@
 import type { Duration } from '../core/duration.ts'
 import { toMs } from '../core/duration.ts'
 import { Emitter } from '../core/emitter.ts'
-import { SkepError } from '../core/errors.ts'
+import { messageOf, SkepError, StoreError } from '../core/errors.ts'
 import type { Failure, Job, NewJob } from '../core/job.ts'
 import { LIMITS } from '../core/limits.ts'
 import { consoleLogger, harmless, type Logger } from '../core/logger.ts'
@@ -9,8 +9,9 @@ import { assertJobId, assertName, show } from '../core/names.ts'
 import { pruneAll } from '../maintenance/prune.ts'
 import { type Notifier, workHint } from '../notifier.ts'
 import { localNotifier } from '../notifiers/local/notifier.ts'
-import { type Runtime, systemRuntime } from '../runtime.ts'
+import { type Runtime, sleep, systemRuntime } from '../runtime.ts'
 import type { Durability, InsertResult, Store, WorkerPresence } from '../store.ts'
+import { retryDelayMs } from '../supervise.ts'
 import type { WorkerEvents } from '../worker/events.ts'
 import { assertWhole, resolveWorkerOptions, type WorkerOptions } from '../worker/options.ts'
 import { type EnqueueOptions, makePrepare, type Prepare } from './enqueue.ts'
@@ -65,6 +66,7 @@ export class Skep {
   readonly #payloadBytes: number
   readonly #prepare: Prepare
   readonly #enqueuer: Enqueuer
+  readonly #enqueueTimeoutMs: number
   readonly #results: Results
   readonly #workers = new Set<Worker>()
   #ready: Promise<Durability> | null = null
@@ -94,10 +96,8 @@ export class Skep {
     this.#payloadBytes = payloadBytes
     this.#prepare = makePrepare({ space, runtime: this.#runtime, payloadBytes })
     const parts = { store, notifier: this.#notifier, runtime: this.#runtime }
-    this.#enqueuer = new Enqueuer({
-      ...parts,
-      timeoutMs: toMs('enqueueTimeout', options.enqueueTimeout ?? '10s'),
-    })
+    this.#enqueueTimeoutMs = toMs('enqueueTimeout', options.enqueueTimeout ?? '10s')
+    this.#enqueuer = new Enqueuer({ ...parts, timeoutMs: this.#enqueueTimeoutMs })
     this.#results = new Results({ ...parts, space })
   }
 
@@ -123,6 +123,26 @@ export class Skep {
     }
   }
 
+  /** Ready, with the patience of an enqueue: the first one may come while the store is away, like any other. */
+  async #readyToInsert(): Promise<void> {
+    const runtime = this.#runtime
+    const giveUpAt = runtime.mono() + this.#enqueueTimeoutMs
+    for (let failures = 1; ; failures++) {
+      try {
+        await this.ready()
+        return
+      } catch (error) {
+        if (!(error instanceof StoreError) || !error.transient) throw error
+        const waitMs = retryDelayMs(failures, runtime.random())
+        if (runtime.mono() + waitMs >= giveUpAt) {
+          const message = `The jobs were not enqueued: ${messageOf(error)}`
+          throw new StoreError('STORE_UNAVAILABLE', message, { cause: error })
+        }
+        await sleep(runtime, waitMs)
+      }
+    }
+  }
+
   /** Brings the store's schema up to date. Returns what was applied. */
   migrate(): Promise<{ readonly applied: readonly string[] }> {
     return this.#store.migrate()
@@ -140,7 +160,7 @@ export class Skep {
     payload: NoInfer<Input>,
     options: EnqueueOptions = {},
   ): Promise<JobHandle<Result>> {
-    if (!this.#isReady || this.#closed) await this.ready()
+    if (!this.#isReady || this.#closed) await this.#readyToInsert()
     const prepared = this.#prepare(queue, payload, options)
     const job = prepared instanceof Promise ? await prepared : prepared
     const [result] =
@@ -159,7 +179,7 @@ export class Skep {
     items: readonly NoInfer<Input>[],
     options: EnqueueManyOptions<NoInfer<Input>> = {},
   ): Promise<JobHandle<Result>[]> {
-    if (!this.#isReady || this.#closed) await this.ready()
+    if (!this.#isReady || this.#closed) await this.#readyToInsert()
     if (items.length > LIMITS.batchJobs) {
       throw new SkepError(
         'BATCH_TOO_LARGE',

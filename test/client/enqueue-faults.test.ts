@@ -23,6 +23,26 @@ describe('an enqueue while the store is in trouble', () => {
     },
   )
 
+  it('is as patient when it is the first of its process, and the store cannot even be looked at', async () => {
+    const scene = openScene({ enqueueTimeout: '5s' })
+    scene.faults.break('before')
+    const first = scene.skep.enqueue(mail, 1)
+    await scene.advance(2_000)
+    scene.faults.heal()
+    await scene.through(first)
+    expect(await scene.counts('mail')).toEqual({ ready: 1 })
+
+    const other = scene.client()
+    scene.faults.break('lost')
+    const failed = Promise.allSettled([other.enqueue(mail, 2), other.enqueueMany(mail, [3])])
+
+    const codes = (await scene.through(failed)).map(
+      (one) => (one as { reason: { code: string } }).reason.code,
+    )
+    expect(codes).toEqual(['STORE_UNAVAILABLE', 'STORE_UNAVAILABLE'])
+    expect(scene.faults.count('insert')).toBe(1)
+  })
+
   it('says "again" from the first unknown answer on, so that a job that ran and was discarded is not enqueued anew', async () => {
     const scene = openScene()
     let runs = 0
