@@ -97,14 +97,29 @@ export class JobContext<Payload = unknown, Result = unknown> {
     return deadline === null ? null : new Date(deadline)
   }
 
+  // Getters, so that a handler may take the functions out of its argument: `({ enqueue }) => …`.
+
   /**
    * Enqueues a job that exists if, and only if, this run succeeds: it is saved together with the result.
    * Errors in the payload show here, before anything is saved.
    */
-  async enqueue<Input, Output, Other>(
+  get enqueue(): EnqueueWithin {
+    return (queue, payload, options = {}) => this.#enqueue(queue, payload, options)
+  }
+
+  /**
+   * Saves the success of this job inside your transaction: your changes and the end of the job commit
+   * together, so the effect happens exactly once. Throws `LEASE_LOST` when the job is not ours any
+   * more: let your transaction roll back. What the handler returns afterwards does not count.
+   */
+  get complete(): Completing<Result>['complete'] {
+    return (result, options) => this.#complete(result, options.tx)
+  }
+
+  async #enqueue<Input, Output, Other>(
     queue: Queue<Input, Output, Other>,
-    payload: NoInfer<Input>,
-    options: Omit<EnqueueOptions, 'tx'> = {},
+    payload: Input,
+    options: Omit<EnqueueOptions, 'tx'>,
   ): Promise<{ readonly id: string }> {
     const job = await this.#tools.prepare(queue, payload, options)
     if (this.#run.stage !== 'running' || this.#run.completed !== null) {
@@ -119,24 +134,31 @@ export class JobContext<Payload = unknown, Result = unknown> {
     return { id: job.id }
   }
 
-  /**
-   * Saves the success of this job inside your transaction: your changes and the end of the job commit
-   * together, so the effect happens exactly once. Throws `LEASE_LOST` when the job is not ours any
-   * more: let your transaction roll back. What the handler returns afterwards does not count.
-   */
-  async complete(result: Result, options: { readonly tx: unknown }): Promise<void> {
+  async #complete(result: Result, tx: unknown): Promise<void> {
     const { store, encodeResult } = this.#tools
     const { job, spec } = this.#run
     const outcome = { kind: 'success', result: encodeResult(result) } as const
     const verdict = judge(spec.policyOf(job), job, outcome, 0)
     const enqueue = this.#run.enqueued ?? []
-    const reply = await transactionOf(store, options.tx).settle({
+    const reply = await transactionOf(store, tx).settle({
       settlements: [{ id: job.id, token: job.token, verdict, enqueue }],
     })
     if (reply.results[0]?.status !== 'ok') throw new LeaseLostError(job.id)
     this.#run.completed = outcome
   }
 }
+
+/** As a method of an interface, so that a context with a narrower result fits where any context is taken. */
+interface Completing<Result> {
+  complete(result: Result, options: { readonly tx: unknown }): Promise<void>
+}
+
+/** Enqueues a job together with the success of the one that runs. */
+export type EnqueueWithin = <Input, Output, Result>(
+  queue: Queue<Input, Output, Result>,
+  payload: NoInfer<Input>,
+  options?: Omit<EnqueueOptions, 'tx'>,
+) => Promise<{ readonly id: string }>
 
 export interface ContextTools {
   readonly store: Store

@@ -85,11 +85,14 @@ export class Worker {
   }
 }
 
-/** Trying again does not help against a wrong schema or an unsafe store. */
+/**
+ * Trying again does not help against an unsafe store or a wrong option. A schema that is missing or old is another
+ * matter: in a deploy the worker may simply have started before the migration.
+ */
 function isFinal(error: unknown): boolean {
   const code = (error as { code?: unknown }).code
   return (
     typeof code === 'string' &&
-    /^(SCHEMA_|STORE_UNSAFE|STORE_REJECTED|CONFIG_|CLIENT_|CLOSED|NAME_)/.test(code)
+    /^(SCHEMA_TOO_NEW|STORE_UNSAFE|STORE_REJECTED|CONFIG_|CLIENT_|CLOSED|NAME_)/.test(code)
   )
 }
