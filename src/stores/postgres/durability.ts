@@ -20,7 +20,7 @@ export async function checkDurability(query: Query, unsafe: UnsafeOptions): Prom
       current_setting('synchronous_standby_names') where $1::text is not null`,
     [''],
   )
-  const [number, version, fsync, commit, pages, recovery, standbys] = rows[0] as unknown[]
+  const [number, version, fsync, commit, pages, recovery, standbys] = rows[0] as string[]
   if (Number(number) < OLDEST) {
     throw new SkepError('STORE_UNSAFE', `PostgreSQL ${version} is too old. Use version 13 or newer.`, {
       facts: { version },
@@ -38,18 +38,13 @@ export async function checkDurability(query: Query, unsafe: UnsafeOptions): Prom
   const warnings: string[] = []
   if (pages !== 'on')
     warnings.push('full_page_writes is off: safe only on a file system that never tears a page.')
-  if (recovery === true || recovery === 't') {
+  if (String(recovery).startsWith('t')) {
     warnings.push('The server is a standby, so it is read-only. It becomes usable when it is promoted.')
-  }
-  if (standbys === '') {
-    warnings.push(
-      'There is no synchronous standby: a failover may lose the last jobs that were acknowledged.',
-    )
   }
   return {
     level: hasFsync && !isAsync ? 'disk' : 'process',
     detail:
-      `PostgreSQL ${version}, fsync ${String(fsync)}, synchronous_commit ${String(commit)}. ` +
+      `PostgreSQL ${version}, fsync ${fsync}, synchronous_commit ${commit}. ` +
       (standbys === ''
         ? 'No synchronous standby: a failover may lose the last jobs that were acknowledged.'
         : 'A synchronous standby has every job that was acknowledged.'),

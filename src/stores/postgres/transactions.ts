@@ -96,6 +96,7 @@ function sequelize(tx: Shape): Run | undefined {
 function queryMethod(tx: Shape): Run | undefined {
   if (!has(tx, 'query')) return undefined
   if ('idleCount' in tx) throw outside('a pg.Pool', 'a client from pool.connect(), after BEGIN')
+  if (has(tx, 'getQueryInterface')) throw outside('a Sequelize instance', 'sequelize.transaction(tx => …)')
   if (has(tx, 'createQueryRunner')) throw outside('a DataSource', 'dataSource.transaction(manager => …)')
   const isManager = has(tx, 'getRepository')
   const runner = (isManager ? tx['queryRunner'] : tx) as Shape | undefined

@@ -120,7 +120,10 @@ declare
     dropped bigint;
     deleted bigint;
 begin
-    perform make_days(t);
+    -- A test that owns the clock may be in any year; its jobs are at home in archive_rest.
+    if abs(t - ${CLOCK}) < 86400000 then
+        perform make_days(t);
+    end if;
     dropped := drop_days(t);
     with over as (
         delete from archive a where a.expires_at <= t and a.id = any(array(

@@ -1,0 +1,158 @@
+import pg from 'pg'
+import { describe, expect, it } from 'vitest'
+import type { Store } from '../../src/store.ts'
+import { startPgBouncer } from '../servers/index.ts'
+import { createWorld, eventually, finish, newJob, newJobs, take, uuid, verdict } from './world.ts'
+
+/** Uses everything a store offers, with real effects. */
+async function useAll(store: Store): Promise<void> {
+  const unique = { key: 'k', scope: 'active', windowMs: 0, onConflict: 'replace' } as const
+  const [first, kept] = newJobs(5)
+  const { results } = await store.insert({
+    jobs: [first!, kept!, ...newJobs(3), newJob({ unique }), newJob({ unique })],
+  })
+  expect(results.map(({ status }) => status)).toEqual([...Array(6).fill('ok'), 'duplicate'])
+  await store.insert({ jobs: [first!], again: true })
+  const jobs = await take(store, 6)
+  expect(jobs).toHaveLength(6)
+  const extended = await store.extend({ leases: jobs, leaseMs: 60_000 })
+  expect(extended.results.every(({ status }) => status === 'ok')).toBe(true)
+  await finish(store, jobs.slice(0, 1), { keepMs: null })
+  await finish(store, jobs.slice(1, 2))
+  await finish(store, jobs.slice(2, 3), { to: 'dead', failure: '{"kind":"error","message":"x"}' })
+  await finish(store, jobs.slice(3, 4), { to: 'delayed', delayMs: 1, count: 'errors' })
+  await store.settle({
+    settlements: [{ ...jobs[4]!, verdict: verdict({ to: 'ready' }), enqueue: [newJob({ queue: 'other' })] }],
+    claim: {
+      sources: [{ space: 'acme', queue: 'other', limit: 1 }],
+      limit: 1,
+      workerId: 'w',
+      token: uuid(),
+      leaseMs: 1,
+    },
+  })
+  const change = await store.change({
+    action: 'redrive',
+    space: 'acme',
+    target: { queue: 'mail', state: 'dead', limit: 10 },
+    failure: null,
+    keepMs: 0,
+  })
+  expect(change.results).toEqual([{ id: jobs[2]!.id, status: 'ok' }])
+  await eventually('the lease of a millisecond to end', async () => {
+    const sources = [{ space: 'acme', queue: 'other' }]
+    return (await store.expired({ sources, workerIds: [], limit: 5 })).leases.length === 1
+  })
+  expect((await store.get({ space: 'acme', ids: [jobs[1]!.id] })).jobs[0]?.state).toBe('done')
+  expect(
+    (await store.list({ space: 'acme', queue: 'mail', state: 'done', limit: 5, cursor: null })).jobs,
+  ).toHaveLength(1)
+  const { queues } = await store.counts({ space: 'acme' })
+  expect(queues.find(({ queue }) => queue === 'mail')?.states).toMatchObject({
+    running: 1,
+    done: 1,
+    ready: 2 + 0,
+  })
+  const worker = {
+    id: 'w',
+    space: 'acme',
+    host: 'h',
+    pid: 1,
+    queues: [],
+    concurrency: 1,
+    running: 0,
+    startedAt: 1,
+  }
+  await store.attend({ worker })
+  expect((await store.workers({})).workers).toHaveLength(1)
+  await store.depart({ workerId: 'w' })
+  await store.prune({ limit: 10 })
+}
+
+describe('a role that may only use the queue', () => {
+  it('can do everything a store offers', async () => {
+    const world = await createWorld()
+    await world.open({ migrate: true })
+    const url = await world.roleUrl()
+
+    await useAll(await world.open({ url }))
+  })
+
+  it('cannot change the tables, nor what was migrated', async () => {
+    const world = await createWorld()
+    await world.open({ migrate: true })
+    const client = new pg.Client({ connectionString: await world.roleUrl() })
+    await client.connect()
+
+    for (const sql of [
+      'alter table skep.jobs add column x int',
+      'drop table skep.archive_rest',
+      'create table skep.mine (x int)',
+      `insert into skep.migrations (id) values ('x')`,
+      'truncate skep.jobs',
+    ]) {
+      await expect(client.query(sql)).rejects.toMatchObject({ code: '42501' })
+    }
+    await client.end()
+  })
+
+  it('is told clearly when it may not do something', async () => {
+    const world = await createWorld()
+    await world.open({ migrate: true })
+    const url = await world.roleUrl()
+    await world.sql(`revoke insert on skep.jobs from ${new URL(url).username}`)
+    const store = await world.open({ url })
+
+    await expect(store.insert({ jobs: [newJob()] })).rejects.toMatchObject({
+      code: 'STORE_REJECTED',
+      transient: false,
+      facts: { sqlState: '42501' },
+    })
+  })
+})
+
+describe('PgBouncer in transaction mode', () => {
+  it('lets everything through when the store does not listen', async (t) => {
+    const world = await createWorld()
+    const { bouncer, reason } = await startPgBouncer(world.url)
+    if (!bouncer) return t.skip(reason)
+    try {
+      const url = bouncer.urlFor(world.url)
+      const store = await world.open({ url, migrate: true, listen: false })
+
+      await useAll(store)
+
+      // Enough calls at once that every server connection serves many clients.
+      await Promise.all(
+        Array.from({ length: 60 }, () => store.insert({ jobs: newJobs(3, { queue: 'many' }) })),
+      )
+      const { queues } = await store.counts({ space: 'acme', queues: ['many'] })
+      expect(queues[0]?.states.ready).toBe(180)
+      expect(store.capabilities.liveness).toBe(false)
+      await store.close()
+    } finally {
+      await bouncer.stop()
+    }
+  }, 300_000)
+
+  it('carries hints to those who listen at the server itself', async (t) => {
+    const world = await createWorld()
+    const { bouncer, reason } = await startPgBouncer(world.url)
+    if (!bouncer) return t.skip(reason)
+    try {
+      const listening = (await world.open({ migrate: true })).notifier?.()
+      const heard: string[] = []
+      listening?.subscribe((hints) => void heard.push(...hints.map(({ kind }) => kind)))
+      await eventually('the connection', () => heard.includes('sync'))
+      const behind = await world.open({ url: bouncer.urlFor(world.url), listen: false })
+
+      behind.notifier?.().publish([{ kind: 'settled', space: 'acme', queue: 'mail' }])
+
+      await eventually('the hint', () => heard.includes('settled'))
+      expect(behind.notifier?.().health().status).toBe('off')
+      await behind.close()
+    } finally {
+      await bouncer.stop()
+    }
+  }, 300_000)
+})

@@ -1,0 +1,133 @@
+import { describe, expect, it } from 'vitest'
+import { LOWEST } from '../../src/stores/postgres/literals.ts'
+import { Starts } from '../../src/stores/postgres/starts.ts'
+import { createWorld, eventually, finish, newJob, newJobs, take } from './world.ts'
+
+const source = { space: 'acme', queue: 'mail', limit: 10 }
+const place = (rank: number) => ({ rank, id: `id-${rank}` })
+
+/** Starts on a clock that the test moves. */
+function create(): { starts: Starts; clock: { now: number } } {
+  const clock = { now: 1_000 }
+  return { starts: new Starts({ mono: () => clock.now }), clock }
+}
+
+describe('where a claim begins to search', () => {
+  it('is the head at first, and then where the last one began', () => {
+    const { starts } = create()
+
+    const first = starts.begin([source], false)
+    first.found(() => place(70), 500)
+    const second = starts.begin([source], false)
+
+    expect(first.starts).toMatchObject([{ rank: LOWEST, due: LOWEST }])
+    expect(second.starts).toEqual([{ rank: 70, id: 'id-70', due: 500 }])
+  })
+
+  it('stays when nothing was found', () => {
+    const { starts } = create()
+    starts.begin([source], false).found(() => place(70), 500)
+
+    starts.begin([source], false).found(() => undefined, 600)
+
+    expect(starts.begin([source], false).starts).toEqual([{ rank: 70, id: 'id-70', due: 600 }])
+  })
+
+  it('is the head again after 200 ms, or fifty times as long as the last look there took', () => {
+    const { starts, clock } = create()
+    const isHead = (): boolean => starts.begin([source], false).starts[0]?.rank === LOWEST
+    starts.begin([source], false).found(() => place(70), 0)
+
+    clock.now += 200
+    expect(isHead()).toBe(false)
+    clock.now += 1
+    expect(isHead()).toBe(true)
+
+    const slow = starts.begin([source], false)
+    clock.now += 40
+    slow.found(() => place(70), 0)
+    clock.now += 1_900
+    expect(isHead()).toBe(false)
+    clock.now += 100
+    expect(isHead()).toBe(true)
+  })
+
+  it('goes back to what a hint tells, and to what this process made ready', () => {
+    const { starts } = create()
+    starts.begin([source], false).found(() => place(70), 500)
+
+    expect(starts.begin([{ ...source, hintedRank: 60 }], false).starts[0]).toMatchObject({
+      rank: 60,
+      due: 500,
+    })
+    expect(starts.begin([{ ...source, hintedRank: 80 }], false).starts[0]).toMatchObject({ rank: 70 })
+    starts.lower(source, 'ready', 50, 50)
+    starts.lower(source, 'delayed', 0, 400)
+    expect(starts.begin([source], false).starts[0]).toMatchObject({ rank: 50, due: 400 })
+    starts.forget('acme')
+    expect(starts.begin([source], false).starts[0]).toMatchObject({ rank: LOWEST, due: LOWEST })
+  })
+
+  it('is not moved past a job that became ready while a claim was under way', () => {
+    const { starts } = create()
+    starts.begin([source], false).found(() => place(70), 500)
+
+    const underWay = starts.begin([source], false)
+    starts.lower(source, 'ready', 50, 50)
+    underWay.found(() => place(90), 600)
+
+    expect(starts.begin([source], false).starts[0]).toMatchObject({ rank: 50 })
+  })
+
+  it('is the head after a claim that failed, and for whoever owns the clock', () => {
+    const { starts } = create()
+    starts.begin([source], false).found(() => place(70), 500)
+
+    expect(starts.begin([source], true).starts[0]?.rank).toBe(LOWEST)
+    starts.begin([source], false).failed()
+
+    expect(starts.begin([source], false).starts[0]?.rank).toBe(LOWEST)
+  })
+
+  it('never hides a job from the store that made it ready', async () => {
+    const { open } = await createWorld()
+    const store = await open({ migrate: true, listen: false })
+    await store.insert({ jobs: newJobs(5) })
+    const started = await take(store, 2)
+
+    const urgent = newJob({ priority: 10 })
+    await store.insert({ jobs: [urgent] })
+    expect((await take(store, 1))[0]?.id).toBe(urgent.id)
+
+    await finish(store, started.slice(0, 1), { to: 'ready', keepPlace: true, refund: true })
+    expect((await take(store, 1))[0]?.id).toBe(started[0]?.id)
+
+    await finish(store, started.slice(1), { to: 'dead' })
+    await store.change({
+      action: 'redrive',
+      space: 'acme',
+      target: { ids: [started[1]!.id] },
+      failure: null,
+      keepMs: 0,
+    })
+    expect((await take(store, 9)).map(({ id }) => id)).toContain(started[1]?.id)
+    expect(await take(store, 9)).toEqual([])
+  })
+
+  it('finds what nobody told of before long', async () => {
+    const { open } = await createWorld()
+    const [here, there] = [await open({ migrate: true, listen: false }), await open({ listen: false })]
+    await here.insert({ jobs: newJobs(2) })
+    await take(here, 1)
+    const urgent = newJob({ priority: 10 })
+    await there.insert({ jobs: [urgent, newJob({ delayMs: 5 })] })
+
+    const found: string[] = []
+    await eventually('all three', async () => {
+      found.push(...(await take(here, 1)).map(({ id }) => id))
+      return found.length === 3
+    })
+
+    expect(found).toContain(urgent.id)
+  })
+})

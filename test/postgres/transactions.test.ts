@@ -1,0 +1,355 @@
+import { EntitySchema, MikroORM } from '@mikro-orm/postgresql'
+import { drizzle } from 'drizzle-orm/node-postgres'
+import { drizzle as drizzlePostgresJs } from 'drizzle-orm/postgres-js'
+import createKnex from 'knex'
+import { Kysely, PostgresDialect } from 'kysely'
+import pg from 'pg'
+import postgres from 'postgres'
+import { Sequelize } from 'sequelize'
+import { DataSource } from 'typeorm'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { NewJob } from '../../src/core/job.ts'
+import { postgresStore } from '../../src/postgres.ts'
+import { systemRuntime } from '../../src/runtime.ts'
+import type { Store } from '../../src/store.ts'
+import { type FreshDatabase, freshDatabase } from '../servers/index.ts'
+
+const { uuid } = systemRuntime()
+let database: FreshDatabase
+let pool: pg.Pool
+let store: Store
+
+beforeAll(async () => {
+  database = await freshDatabase()
+  pool = new pg.Pool({ connectionString: database.url, max: 5 })
+  store = postgresStore({ pool, migrate: true, listen: false })
+  await store.ready()
+})
+
+afterAll(async () => {
+  await store.close()
+  await pool.end()
+  await database.drop()
+})
+
+class Undo extends Error {}
+
+/** Runs `use` in a transaction of some library, and ends it as its promise does. */
+type Transact = (use: (tx: unknown) => Promise<void>) => Promise<unknown>
+
+interface Library {
+  readonly transact: Transact
+  /** Things of the library that are not inside a transaction. */
+  readonly outside?: readonly unknown[]
+  close(): Promise<unknown>
+}
+
+// A payload that any wrong quoting or counting of parameters would change.
+const PAYLOAD = JSON.stringify({ text: `?:a $1 $$ "q" 'q' \\ {x,y} é 🐝 ::uuid`, list: ['?', ':name', '$2'] })
+
+function newJob(difference: Partial<NewJob> = {}): NewJob {
+  return {
+    id: uuid(),
+    space: 'acme',
+    queue: 'mail',
+    payload: PAYLOAD,
+    headers: '{"trace":"? $1 \\\\"}',
+    priority: 3,
+    delayMs: 0,
+    runAt: null,
+    unique: { key: `key ${uuid()} ?`, scope: 'active', windowMs: 0, onConflict: 'ignore' },
+    overrides: null,
+    ...difference,
+  }
+}
+
+async function find(id: string) {
+  return (await store.get({ space: 'acme', ids: [id] })).jobs[0] ?? null
+}
+
+const libraries: Record<string, () => Promise<Library>> = {
+  'a pg client': async () => {
+    const client = new pg.Client({ connectionString: database.url })
+    await client.connect()
+    return {
+      transact: (use) =>
+        between(
+          (sql) => client.query(sql),
+          () => use(client),
+        ),
+      outside: [pool],
+      close: () => client.end(),
+    }
+  },
+
+  'a client of a pg pool with type parsers of its own': async () => {
+    const types = {
+      getTypeParser: () => (value: unknown) => (/^\d+$/.test(String(value)) ? BigInt(String(value)) : value),
+    }
+    const own = new pg.Pool({ connectionString: database.url, max: 1, types: types as never })
+    return {
+      async transact(use) {
+        const client = await own.connect()
+        return between(
+          (sql) => client.query(sql),
+          () => use(client),
+        ).finally(() => client.release())
+      },
+      close: () => own.end(),
+    }
+  },
+
+  'postgres.js': async () => {
+    const sql = postgres(database.url, { max: 1 })
+    return { transact: (use) => sql.begin((tx) => use(tx)), outside: [sql], close: () => sql.end() }
+  },
+
+  'Drizzle on pg': async () => {
+    const db = drizzle({ client: pool })
+    return { transact: (use) => db.transaction((tx) => use(tx)), outside: [db], close: async () => {} }
+  },
+
+  'Drizzle on postgres.js': async () => {
+    const sql = postgres(database.url, { max: 1 })
+    const db = drizzlePostgresJs({ client: sql })
+    return { transact: (use) => db.transaction((tx) => use(tx)), outside: [db], close: () => sql.end() }
+  },
+
+  Kysely: async () => {
+    const db = new Kysely({
+      dialect: new PostgresDialect({ pool: new pg.Pool({ connectionString: database.url, max: 1 }) }),
+    })
+    return {
+      transact: (use) => db.transaction().execute((tx) => use(tx)),
+      outside: [db],
+      close: () => db.destroy(),
+    }
+  },
+
+  Knex: async () => {
+    const knex = createKnex({ client: 'pg', connection: database.url, pool: { min: 0, max: 1 } })
+    return {
+      transact: (use) => knex.transaction((tx) => use(tx)),
+      outside: [knex],
+      close: () => knex.destroy(),
+    }
+  },
+
+  'an EntityManager of TypeORM': async () => {
+    const source = await new DataSource({ type: 'postgres', url: database.url }).initialize()
+    return {
+      transact: (use) => source.transaction((manager) => use(manager)),
+      outside: [source, source.manager],
+      close: () => source.destroy(),
+    }
+  },
+
+  'a QueryRunner of TypeORM': async () => {
+    const source = await new DataSource({ type: 'postgres', url: database.url }).initialize()
+    const runner = source.createQueryRunner()
+    return {
+      async transact(use) {
+        await runner.startTransaction()
+        try {
+          await use(runner)
+          await runner.commitTransaction()
+        } catch (error) {
+          await runner.rollbackTransaction()
+          throw error
+        }
+      },
+      outside: [runner],
+      close: () => source.destroy(),
+    }
+  },
+
+  MikroORM: async () => {
+    const Nothing = new EntitySchema({
+      name: 'Nothing',
+      properties: { id: { type: 'number', primary: true } },
+    })
+    const orm = await MikroORM.init({ clientUrl: database.url, entities: [Nothing], debug: false })
+    const em = orm.em.fork()
+    return {
+      transact: (use) => em.transactional((inner) => use(inner)),
+      outside: [em],
+      close: () => orm.close(),
+    }
+  },
+
+  Sequelize: async () => {
+    const sequelize = new Sequelize(database.url, { logging: false })
+    return {
+      transact: (use) => sequelize.transaction((tx) => use(tx)),
+      outside: [sequelize],
+      close: () => sequelize.close(),
+    }
+  },
+
+  // Prisma generates its client; this has the shape of what it hands to $transaction, over the real database.
+  'the shape of Prisma (a double)': async () => {
+    const client = new pg.Client({ connectionString: database.url })
+    await client.connect()
+    const tx = {
+      $queryRawUnsafe: async (sql: string, ...params: unknown[]) => (await client.query(sql, params)).rows,
+      $executeRawUnsafe: async () => 0,
+    }
+    return {
+      transact: (use) =>
+        between(
+          (sql) => client.query(sql),
+          () => use(tx),
+        ),
+      outside: [{ ...tx, $transaction: async () => {} }],
+      close: () => client.end(),
+    }
+  },
+
+  'a function that runs SQL': async () => {
+    const client = new pg.Client({ connectionString: database.url })
+    await client.connect()
+    const run = async (sql: string, params: readonly unknown[]) => (await client.query(sql, [...params])).rows
+    return {
+      transact: (use) =>
+        between(
+          (sql) => client.query(sql),
+          () => use(run),
+        ),
+      close: () => client.end(),
+    }
+  },
+}
+
+async function between(say: (sql: string) => Promise<unknown>, use: () => Promise<void>): Promise<void> {
+  await say('begin')
+  try {
+    await use()
+    await say('commit')
+  } catch (error) {
+    await say('rollback')
+    throw error
+  }
+}
+
+describe.each(Object.entries(libraries))('the transaction of %s', (_name, open) => {
+  let library: Library
+  beforeAll(async () => {
+    library = await open()
+  })
+  afterAll(() => library?.close())
+
+  const inside = (tx: unknown) => (store.within as NonNullable<Store['within']>)(tx)
+
+  it('keeps what was enqueued when it commits', async () => {
+    const jobs = [newJob(), newJob({ unique: null, headers: null, delayMs: 60_000 })]
+
+    await library.transact(async (tx) => {
+      const { results } = await inside(tx).insert({ jobs })
+      expect(results.map(({ status }) => status)).toEqual(['ok', 'ok'])
+      expect(await find(jobs[0]!.id)).toBeNull()
+    })
+
+    expect(await find(jobs[0]!.id)).toMatchObject({
+      state: 'ready',
+      payload: PAYLOAD,
+      headers: jobs[0]!.headers,
+      uniqueKey: jobs[0]!.unique?.key,
+      priority: 3,
+    })
+    expect(await find(jobs[1]!.id)).toMatchObject({ state: 'delayed', payload: PAYLOAD })
+  })
+
+  it('keeps nothing when it rolls back', async () => {
+    const job = newJob()
+
+    const undone = library.transact(async (tx) => {
+      await inside(tx).insert({ jobs: [job] })
+      throw new Undo()
+    })
+
+    await expect(undone).rejects.toBeInstanceOf(Undo)
+    expect(await find(job.id)).toBeNull()
+    const { results } = await store.insert({ jobs: [newJob({ unique: job.unique })] })
+    expect(results[0]?.status).toBe('ok')
+  })
+
+  it('ends a job, with a claim of the next, when it commits, and not when it rolls back', async () => {
+    const queue = `settled-${uuid()}`
+    const [first, second] = [newJob({ queue }), newJob({ queue })]
+    await store.insert({ jobs: [first, second] })
+    const source = { space: 'acme', queue, limit: 1 }
+    const lease = { sources: [source], limit: 1, workerId: 'w', leaseMs: 60_000 }
+    const { jobs } = await store.claim({ ...lease, token: uuid() })
+    const { id, token } = jobs[0]!
+    const settlement = {
+      id,
+      token,
+      verdict: {
+        to: 'done' as const,
+        keepMs: 60_000,
+        delayMs: 0,
+        count: null,
+        refund: false,
+        keepPlace: false,
+        keepCancelledMs: 0,
+        result: PAYLOAD,
+        failure: null,
+      },
+      enqueue: [newJob({ queue: 'next' })],
+    }
+
+    await library
+      .transact(async (tx) => {
+        await inside(tx).settle({ settlements: [settlement] })
+        throw new Undo()
+      })
+      .catch(() => {})
+    expect(await find(id)).toMatchObject({ state: 'running' })
+
+    await library.transact(async (tx) => {
+      const { results, claimed } = await inside(tx).settle({
+        settlements: [settlement],
+        claim: { ...lease, token: uuid() },
+      })
+      expect(results[0]).toMatchObject({ status: 'ok', state: 'done', inserted: [{ status: 'ok' }] })
+      expect(claimed?.jobs.map((job) => [job.id, job.payload, job.starts])).toEqual([[second.id, PAYLOAD, 1]])
+    })
+    expect(await find(id)).toMatchObject({ state: 'done', result: PAYLOAD })
+    expect(await find(settlement.enqueue[0]!.id)).toMatchObject({ state: 'ready' })
+    expect(await find(second.id)).toMatchObject({ state: 'running' })
+  })
+
+  it('is refused outside any transaction', () => {
+    for (const thing of library.outside ?? []) {
+      expect(() => inside(thing)).toThrow(expect.objectContaining({ code: 'TX_UNSUPPORTED' }))
+    }
+  })
+})
+
+describe('a transaction of the user', () => {
+  it.each([
+    ['nothing', null],
+    ['a text', 'tx'],
+    ['a number', 7],
+    ['an empty object', {}],
+  ])('is not %s', (_name, thing) => {
+    expect(() => store.within?.(thing)).toThrow(expect.objectContaining({ code: 'TX_UNSUPPORTED' }))
+  })
+
+  it('sees the errors of the database as they are, once', async () => {
+    const client = await pool.connect()
+    let statements = 0
+    const run = async (sql: string, params: readonly unknown[]) => {
+      statements++
+      return (await client.query(sql, [...params])).rows
+    }
+    await client.query('begin read only')
+
+    const refused = store.within?.(run).insert({ jobs: [newJob()] })
+
+    await expect(refused).rejects.toMatchObject({ code: '25006', name: 'error' })
+    await client.query('rollback')
+    client.release()
+    expect(statements).toBe(1)
+  })
+})
