@@ -6,7 +6,7 @@ const skep = createSkep({ store: memoryStore() })
 const sync = queue<{ customer: string }, string>('crm.sync', { onError: retry(1, fixed('10ms')) })
 let crmIsUp = false
 
-skep.on('dead', ({ job, failure }) => console.log(`dead: ${job.payload}: ${failure.message}`))
+skep.on('dead', ({ job, failure }) => console.log(`dead: ${JSON.stringify(job.payload)}: ${failure.message}`))
 skep.worker([
   sync.handle(({ payload }) => {
     if (!crmIsUp) throw new Error('CRM is down')

@@ -17,7 +17,7 @@ const now = await skep.enqueue(say, 'now')
 await Promise.all([later.result(), now.result()])
 
 // Debounced: the delay begins again with each change, and the last payload wins.
-const debounce = { key: 'doc-7', hold: 'queued', onConflict: 'postpone' } as const
+const debounce = { key: 'doc-7', scope: 'queued', onConflict: 'postpone' } as const
 const edits = []
 for (const version of [1, 2, 3]) {
   edits.push(await skep.enqueue(reindex, { doc: 'doc-7', version }, { delay: '50ms', unique: debounce }))
@@ -26,7 +26,7 @@ console.log('duplicates:', edits.map(({ duplicate }) => duplicate).join(', '))
 await edits[0]?.result()
 
 // Throttled: at most one in ten minutes, whatever becomes of it.
-const throttle = { key: 'doc-7', hold: '10m' } as const
+const throttle = { key: 'doc-7', scope: '10m' } as const
 const once = await skep.enqueue(reindex, { doc: 'doc-7', version: 4 }, { unique: throttle })
 await once.result()
 const again = await skep.enqueue(reindex, { doc: 'doc-7', version: 5 }, { unique: throttle })

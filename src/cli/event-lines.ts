@@ -1,4 +1,4 @@
-import type { ClaimedJob, Failure, JobState, Skep } from '../index.ts'
+import type { EventJob, Failure, JobState, Skep } from '../index.ts'
 import { failureLine } from './job-text.ts'
 import { span } from './numbers.ts'
 import { clean } from './text.ts'
@@ -17,11 +17,11 @@ export interface JobEvent {
 
 /** Tells what this process's workers do, one event for each thing that happened. Returns how to stop it. */
 export function watchJobs(skep: Skep, tell: (event: JobEvent) => void): () => void {
-  const event = (kind: JobEvent['kind'], job: ClaimedJob, what: string, why = ''): void =>
+  const event = (kind: JobEvent['kind'], job: EventJob, what: string, why = ''): void =>
     tell({ at: Date.now(), kind, queue: clean(job.queue), what, why: clean(why), id: job.id })
   const failed =
     (verb: string) =>
-    ({ job, failure, state }: { job: ClaimedJob; failure: Failure; state: JobState }): void => {
+    ({ job, failure, state }: { job: EventJob; failure: Failure; state: JobState }): void => {
       // A dead job has an event of its own.
       if (state !== 'dead')
         event('error', job, `try ${tryOf(job)} ${verb}${nextOf(state)}`, failureLine(failure))
@@ -42,7 +42,7 @@ export function watchJobs(skep: Skep, tell: (event: JobEvent) => void): () => vo
   }
 }
 
-function tryOf(job: ClaimedJob): number {
+function tryOf(job: EventJob): number {
   return Math.max(1, job.starts)
 }
 

@@ -116,8 +116,8 @@ export class JobContext<Payload = unknown, Result = unknown> {
     return (result, options) => this.#complete(result, options.tx)
   }
 
-  async #enqueue<Input, Output, Other>(
-    queue: Queue<Input, Output, Other>,
+  async #enqueue<Input, Other, Output>(
+    queue: Queue<Input, Other, Output>,
     payload: Input,
     options: Omit<EnqueueOptions, 'tx'>,
   ): Promise<{ readonly id: string }> {
@@ -154,8 +154,8 @@ interface Completing<Result> {
 }
 
 /** Enqueues a job together with the success of the one that runs. */
-export type EnqueueWithin = <Input, Output, Result>(
-  queue: Queue<Input, Output, Result>,
+export type EnqueueWithin = <Input, Result, Output>(
+  queue: Queue<Input, Result, Output>,
   payload: NoInfer<Input>,
   options?: Omit<EnqueueOptions, 'tx'>,
 ) => Promise<{ readonly id: string }>

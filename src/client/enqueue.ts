@@ -32,8 +32,8 @@ export interface EnqueueOptions {
 }
 
 /** Judges a job before anything is written, and makes what the store gets. */
-export type Prepare = <Input, Output, Result>(
-  queue: Queue<Input, Output, Result>,
+export type Prepare = <Input, Result, Output>(
+  queue: Queue<Input, Result, Output>,
   payload: Input,
   options: Omit<EnqueueOptions, 'tx'>,
 ) => NewJob | Promise<NewJob>

@@ -51,10 +51,10 @@ export interface SchemaQueueOptions<
 /**
  * A line of jobs with one handler, declared once and known to both ends.
  *
- * `Input` is what an enqueue takes, `Output` what a handler gets (they differ when a schema converts), and
- * `Result` what the handler returns and `job.result()` gives.
+ * `Input` is what an enqueue takes, `Result` what the handler returns and `job.result()` gives, and `Output` what
+ * the handler gets: the same as `Input`, unless a schema converts it.
  */
-export interface Queue<Input = unknown, Output = Input, Result = unknown> {
+export interface Queue<Input = unknown, Result = unknown, Output = Input> {
   readonly name: string
   readonly policy: Policy
   readonly priority: number
@@ -81,7 +81,7 @@ export interface Handler {
 }
 
 /** A queue whatever its types: what a list of handlers holds. */
-export interface AnyQueue extends Omit<Queue<never, unknown, never>, 'handle' | 'handleBatch'> {}
+export interface AnyQueue extends Omit<Queue<never, never, unknown>, 'handle' | 'handleBatch'> {}
 
 /** Declares a queue, typed by a schema of its payload (zod, valibot, arktype …). */
 export function queue<
@@ -92,18 +92,18 @@ export function queue<
   options: SchemaQueueOptions<Schema, ResultSchema>,
 ): Queue<
   InputOf<Schema>,
-  OutputOf<Schema>,
-  ResultSchema extends StandardSchema ? OutputOf<ResultSchema> : unknown
+  ResultSchema extends StandardSchema ? OutputOf<ResultSchema> : unknown,
+  OutputOf<Schema>
 >
 /** Declares a queue, typed by hand: `queue<{ to: string }, { id: string }>('mail.send')`. */
 export function queue<Payload = unknown, Result = unknown>(
   name: string,
   options?: QueueOptions<Payload>,
-): Queue<Payload, Payload, Result>
+): Queue<Payload, Result>
 export function queue(
   name: string,
   options: QueueOptions<never> & { readonly payload?: StandardSchema; readonly result?: StandardSchema } = {},
-): Queue<never, unknown, never> {
+): Queue<never, never, unknown> {
   assertName('Queue', name)
   const { concurrency = Infinity, priority = 0, payload: schema, result: resultSchema } = options
   if (concurrency !== Infinity) assertWhole('concurrency', concurrency, 1, 100_000)
@@ -111,7 +111,7 @@ export function queue(
   assertSchema(name, 'payload', schema)
   assertSchema(name, 'result', resultSchema)
 
-  const self: Queue<never, unknown, never> = {
+  const self: Queue<never, never, unknown> = {
     name,
     policy: resolvePolicy(options),
     priority,

@@ -154,8 +154,8 @@ export class Skep {
    * Enqueues a job. When the promise resolves the job is in the store, durably, and will run; if it rejects
    * with any code but `STORE_UNKNOWN` it is not. With `tx` it is there when your transaction commits.
    */
-  async enqueue<Input, Output, Result>(
-    queue: Queue<Input, Output, Result>,
+  async enqueue<Input, Result, Output>(
+    queue: Queue<Input, Result, Output>,
     // The queue alone says what it takes; otherwise a property too many would widen the type instead of failing.
     payload: NoInfer<Input>,
     options: EnqueueOptions = {},
@@ -174,8 +174,8 @@ export class Skep {
    * Enqueues many jobs, all or none. Items are payloads, or payloads with options of their own. An item that
    * is not valid is named by its index (`BATCH_ITEM_INVALID`), and nothing is written.
    */
-  async enqueueMany<Input, Output, Result>(
-    queue: Queue<Input, Output, Result>,
+  async enqueueMany<Input, Result, Output>(
+    queue: Queue<Input, Result, Output>,
     items: readonly NoInfer<Input>[],
     options: EnqueueManyOptions<NoInfer<Input>> = {},
   ): Promise<JobHandle<Result>[]> {
@@ -232,8 +232,8 @@ export class Skep {
     return results
   }
 
-  #handle<Input, Output, Result>(
-    queue: Queue<Input, Output, Result>,
+  #handle<Input, Result, Output>(
+    queue: Queue<Input, Result, Output>,
     job: NewJob,
     result: InsertResult,
   ): JobHandle<Result> {

@@ -13,7 +13,7 @@ export interface UniqueOptions {
    * How long the key is held: `'queued'` until the job starts, `'active'` until it has ended, or for a span
    * of time from the enqueue, whatever becomes of the job (a throttle: at most one per span). @default 'active'
    */
-  readonly hold?: 'queued' | 'active' | Duration
+  readonly scope?: 'queued' | 'active' | Duration
   /**
    * When the key is held: `ignore` the new job, `replace` the waiting one's payload and time, or
    * `postpone` it: new payload, and its delay starts again (a debounce). @default 'ignore'
@@ -25,7 +25,7 @@ export function resolveUnique(unique: string | UniqueOptions | undefined): Uniqu
   if (unique === undefined) return null
   const {
     key,
-    hold = 'active',
+    scope = 'active',
     onConflict = 'ignore',
   } = typeof unique === 'string' ? { key: unique } : unique
   assertKey('unique.key', key)
@@ -35,8 +35,8 @@ export function resolveUnique(unique: string | UniqueOptions | undefined): Uniqu
       `unique.onConflict is "${onConflict}"; use 'ignore', 'replace' or 'postpone'.`,
     )
   }
-  if (hold === 'queued' || hold === 'active') return { key, scope: hold, windowMs: 0, onConflict }
-  const windowMs = toMs('unique.hold', hold)
-  assertWhole('unique.hold', windowMs, 0, LIMITS.delayMs)
+  if (scope === 'queued' || scope === 'active') return { key, scope, windowMs: 0, onConflict }
+  const windowMs = toMs('unique.scope', scope)
+  assertWhole('unique.scope', windowMs, 0, LIMITS.delayMs)
   return { key, scope: 'window', windowMs, onConflict }
 }

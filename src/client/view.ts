@@ -1,4 +1,5 @@
 import type { Counters, Failure, Job, JobState } from '../core/job.ts'
+import { readValue } from '../worker/events.ts'
 
 /** A job as it is shown: parsed, with dates. */
 export interface JobView extends Counters {
@@ -37,8 +38,8 @@ export function viewOf(job: Job): JobView {
     space: job.space,
     queue: job.queue,
     state: job.state,
-    payload: parsed(job.payload),
-    headers: job.headers === null ? {} : (parsed(job.headers) as Record<string, string>),
+    payload: readValue(job.payload),
+    headers: job.headers === null ? {} : (readValue(job.headers) as Record<string, string>),
     priority: job.priority,
     dueAt: new Date(job.dueAt),
     enqueuedAt: new Date(job.enqueuedAt),
@@ -56,21 +57,13 @@ export function viewOf(job: Job): JobView {
     cancelReason: job.cancelReason,
     unique: job.uniqueKey,
     result: resultOf(job),
-    failure: job.failure === null ? null : (parsed(job.failure) as Failure),
+    failure: job.failure === null ? null : (readValue(job.failure) as Failure),
   }
 }
 
 /** What the handler returned; undefined if that was nothing. */
 export function resultOf(job: Job): unknown {
-  return job.result === null ? undefined : parsed(job.result)
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
-  }
+  return job.result === null ? undefined : readValue(job.result)
 }
 
 function dateOf(ms: number | null): Date | null {

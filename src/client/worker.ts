@@ -1,3 +1,4 @@
+import { type Duration, toMs } from '../core/duration.ts'
 import { messageOf } from '../core/errors.ts'
 import { type Runtime, sleep } from '../runtime.ts'
 import { atMost, retryDelayMs } from '../supervise.ts'
@@ -60,12 +61,13 @@ export class Worker {
 
   /**
    * Takes no more jobs, lets running handlers finish (28 s by default), hands the rest back at once. Nothing is
-   * lost and no attempt is used up. When it resolves, this worker holds no job. A second call with `drainMs: 0`
+   * lost and no attempt is used up. When it resolves, this worker holds no job. A second call with `drain: 0`
    * ends the wait of the first: the jobs that still run are handed back now.
    */
-  stop(options: { readonly drainMs?: number } = {}): Promise<void> {
-    if (this.#stopped !== null && this.#stage === 'started') void this.#engine.stop(options)
-    this.#stopped ??= this.#stop(options)
+  stop(options: { readonly drain?: Duration } = {}): Promise<void> {
+    const how = options.drain === undefined ? {} : { drainMs: toMs('drain', options.drain) }
+    if (this.#stopped !== null && this.#stage === 'started') void this.#engine.stop(how)
+    this.#stopped ??= this.#stop(how)
     return this.#stopped
   }
 

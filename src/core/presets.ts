@@ -1,9 +1,10 @@
+import type { Duration } from './duration.ts'
 import { archive, buried, discard, exponential, fixed, never, type Policy, retry } from './policy.ts'
 
 /** What a preset sets: the policy of a queue, and how its workers lease and stop. */
 export interface Preset {
   readonly queue: Policy
-  readonly worker: { readonly leaseMs: number; readonly drainMs: number }
+  readonly worker: { readonly lease: Duration; readonly drain: Duration }
 }
 
 const MINUTE = 60_000
@@ -21,7 +22,7 @@ export const presets: Readonly<Record<'dark' | 'vitess' | 'guild' | 'bee', Prese
       keepCancelledMs: 0,
       timeoutMs: null,
     },
-    worker: { leaseMs: 5 * MINUTE, drainMs: 28_000 },
+    worker: { lease: '5m', drain: '28s' },
   },
 
   /** Vitess: resent for ever, 30 s after the first try and doubling, spread by a third; history for a day. */
@@ -34,7 +35,7 @@ export const presets: Readonly<Record<'dark' | 'vitess' | 'guild' | 'bee', Prese
       keepCancelledMs: 24 * HOUR,
       timeoutMs: 30_000,
     },
-    worker: { leaseMs: 30_000, drainMs: 30_000 },
+    worker: { lease: '30s', drain: '30s' },
   },
 
   /** Guild: no retries unless asked for, 3 minutes to run, everything kept for a day. */
@@ -47,7 +48,7 @@ export const presets: Readonly<Record<'dark' | 'vitess' | 'guild' | 'bee', Prese
       keepCancelledMs: 24 * HOUR,
       timeoutMs: 3 * MINUTE,
     },
-    worker: { leaseMs: 182_000, drainMs: 28_000 },
+    worker: { lease: '182s', drain: '28s' },
   },
 
   /** haskell-bee: done is deleted, an error is archived, a timeout (10 s) is repeated twice, then archived. */
@@ -60,6 +61,6 @@ export const presets: Readonly<Record<'dark' | 'vitess' | 'guild' | 'bee', Prese
       keepCancelledMs: 0,
       timeoutMs: 10_000,
     },
-    worker: { leaseMs: 13_000, drainMs: 28_000 },
+    worker: { lease: '13s', drain: '28s' },
   },
 })

@@ -1,11 +1,11 @@
-import type { ClaimedJob, Failure, JobState } from '../core/job.ts'
+import type { ClaimedJob, Counters, Failure, JobState } from '../core/job.ts'
 
 /** What workers tell. By the time a listener hears of an end, it is saved. */
 export interface WorkerEvents {
   /** A handler is about to get the job. */
-  received: { readonly job: ClaimedJob }
+  received: { readonly job: EventJob }
   /** A handler returned, and the result is saved. */
-  finished: { readonly job: ClaimedJob; readonly result: string | null; readonly durationMs: number }
+  finished: { readonly job: EventJob; readonly result: unknown; readonly durationMs: number }
   /** A handler threw. `state` is where the job went. */
   error: FailedRun
   /** A handler ran out of time. */
@@ -15,13 +15,56 @@ export interface WorkerEvents {
   /** A job went among the dead, whatever the reason. */
   dead: FailedRun
   /** A handler asked to be called later. */
-  snoozed: { readonly job: ClaimedJob; readonly delayMs: number }
-  cancelled: { readonly job: ClaimedJob; readonly failure: Failure }
+  snoozed: { readonly job: EventJob; readonly delayMs: number }
+  cancelled: { readonly job: EventJob; readonly failure: Failure }
 }
 
 export interface FailedRun {
-  readonly job: ClaimedJob
+  readonly job: EventJob
   readonly failure: Failure
   readonly state: JobState
   readonly durationMs: number
+}
+
+/** The job an event is about, as its run began. */
+export interface EventJob extends Counters {
+  readonly id: string
+  readonly space: string
+  readonly queue: string
+  /** The payload; its raw text if it cannot be read. */
+  readonly payload: unknown
+  readonly headers: Readonly<Record<string, string>>
+  readonly priority: number
+  readonly enqueuedAt: Date
+  /** Which run of the job it was, from 1. */
+  readonly attempt: number
+}
+
+/** Made only when somebody listens. */
+export function eventJob(job: ClaimedJob): EventJob {
+  const { id, space, queue, priority, starts, errors, timeouts, lost, snoozes } = job
+  return {
+    id,
+    space,
+    queue,
+    payload: readValue(job.payload),
+    headers: job.headers === null ? {} : (readValue(job.headers) as Record<string, string>),
+    priority,
+    enqueuedAt: new Date(job.enqueuedAt),
+    attempt: starts,
+    starts,
+    errors,
+    timeouts,
+    lost,
+    snoozes,
+  }
+}
+
+/** Stored JSON text as a value; the text itself if it cannot be read. */
+export function readValue(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
 }

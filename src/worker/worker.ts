@@ -12,7 +12,7 @@ import { type Hint, type Notifier, type NotifierHealth, type Subscription, workH
 import { type Runtime, sleep } from '../runtime.ts'
 import type { ClaimCall, ClaimReply, SettleResult, Source, Store, WorkerInfo } from '../store.ts'
 import { atMost, type Loop, type LoopHealth, supervise } from '../supervise.ts'
-import type { WorkerEvents } from './events.ts'
+import { eventJob, readValue, type WorkerEvents } from './events.ts'
 import { Exchange } from './exchange.ts'
 import { Executor, StopSignal } from './executor.ts'
 import type { HandlerSpec } from './handler.ts'
@@ -136,7 +136,8 @@ export class WorkerEngine {
       graceMs: options.rescueGraceMs,
       sources: specs,
       policyOf: (job) => (this.#window.specOf(job.space, job.queue) as HandlerSpec).policyOf(job),
-      onRescued: (job, failure, state) => this.#failed('lost', { job, failure, state, durationMs: 0 }),
+      onRescued: (job, failure, state) =>
+        this.#failed('lost', { job: eventJob(job), failure, state, durationMs: 0 }),
     })
     const beatMs = Math.min(10_000, options.leaseMs / 3)
     let lastBeat = runtime.mono()
@@ -160,7 +161,7 @@ export class WorkerEngine {
     loop('deadlines', async () => {
       this.#keeper.checkDeadlines()
       this.#handBackStale()
-      return 500
+      return this.#keeper.marginMs / 2
     })
     this.#poll = loop('poll', async () => {
       this.#window.heat()
@@ -336,9 +337,7 @@ export class WorkerEngine {
         const batch = { left: runs.length }
         for (const run of runs) run.batch = batch
       }
-      // Frozen wherever it is told: a listener can change nothing.
-      if (events.has('received'))
-        for (const { job } of runs) events.emit('received', { job: Object.freeze(job) })
+      if (events.has('received')) for (const { job } of runs) events.emit('received', { job: eventJob(job) })
       this.#executor.start(runs)
     }
     this.#starting = false
@@ -465,11 +464,14 @@ export class WorkerEngine {
   #tell(run: Run, outcome: Outcome, state: JobState, durationMs: number): void {
     const { events } = this.#parts
     if (outcome.kind === 'success' && !events.has('finished')) return
-    const job = Object.freeze(run.job)
+    // A copy: a listener can change nothing.
+    const job = eventJob(run.job)
     switch (outcome.kind) {
-      case 'success':
-        events.emit('finished', { job, result: outcome.result, durationMs })
+      case 'success': {
+        const result = outcome.result === null ? undefined : readValue(outcome.result)
+        events.emit('finished', { job, result, durationMs })
         return
+      }
       case 'error':
       case 'timeout':
       case 'lost':

@@ -222,7 +222,7 @@ describe('what is refused before anything is written', () => {
     ['an empty unique key', { unique: '' }, 'KEY_INVALID'],
     ['a unique key of 513 bytes', { unique: 'x'.repeat(513) }, 'KEY_INVALID'],
     ['an unknown conflict rule', { unique: { key: 'k', onConflict: 'fight' as 'ignore' } }, 'OPTION_INVALID'],
-    ['a unique key held for ages', { unique: { key: 'k', hold: '99999999999w' } }, 'OPTION_INVALID'],
+    ['a unique key held for ages', { unique: { key: 'k', scope: '99999999999w' } }, 'OPTION_INVALID'],
     ['a header with a line break', { headers: { a: 'x\r\ny' } }, 'HEADERS_INVALID'],
     ['a header that is no text', { headers: { a: 1 as unknown as string } }, 'HEADERS_INVALID'],
     ['a time limit of nothing', { timeout: 0 }, 'OPTION_INVALID'],

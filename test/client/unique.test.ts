@@ -34,7 +34,7 @@ describe('a unique key', () => {
   it('held while queued is free again when the job starts', async () => {
     const scene = openScene()
     const work = gate<string>()
-    const unique = { key: 'key', hold: 'queued' } as const
+    const unique = { key: 'key', scope: 'queued' } as const
     const first = await enqueue(scene, 'first', unique)
     expect((await enqueue(scene, 'second', unique)).duplicate).toBe(true)
     scene.skep.worker([mail.handle(() => work.promise)])
@@ -49,7 +49,7 @@ describe('a unique key', () => {
   it('held for a span of time is a throttle: at most one in that time, whatever becomes of the job', async () => {
     const scene = openScene()
     const seen: string[] = []
-    const unique = { key: 'key', hold: '1m' } as const
+    const unique = { key: 'key', scope: '1m' } as const
     scene.skep.worker([
       mail.handle(({ payload }) => {
         seen.push(payload)

@@ -67,7 +67,7 @@ describe('the preset of Dark', () => {
   })
 
   it('leases for five minutes and drains for 28 seconds', () => {
-    expect(presets.dark.worker).toEqual({ leaseMs: 5 * MINUTE, drainMs: 28_000 })
+    expect(presets.dark.worker).toEqual({ lease: '5m', drain: '28s' })
   })
 })
 

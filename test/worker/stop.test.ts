@@ -134,7 +134,7 @@ describe('stopping a worker', () => {
     const second = worker.stop()
     expect(second).toBe(first)
     expect(await scene.state(job.id)).toBe('running')
-    await scene.through(worker.stop({ drainMs: 0 }))
+    await scene.through(worker.stop({ drain: 0 }))
 
     expect(scene.runtime.mono() - before).toBeLessThan(1_000)
     expect(await scene.state(job.id)).toBe('ready')

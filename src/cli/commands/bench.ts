@@ -158,7 +158,7 @@ async function drain(
     })
   })
   const ms = performance.now() - startedAt
-  await worker.stop({ drainMs: 0 })
+  await worker.stop({ drain: 0 })
   return { name: `drain, concurrency ${concurrency}`, jobs: done, ms }
 }
 

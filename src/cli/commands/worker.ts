@@ -60,7 +60,7 @@ async function work(call: Call, opened: Opened): Promise<number> {
         call,
         `Handing back ${many(worker.health().running, 'running job')} now. Ctrl-C again ends at once.`,
       )
-      void worker.stop({ drainMs: 0 })
+      void worker.stop({ drain: 0 })
     },
     onForce: () => process.exit(EXIT.failure),
   })

@@ -113,7 +113,7 @@ export function produce(skep: Skep, say: (queue: string, what: string) => void):
   async function burst(): Promise<void> {
     const calls = Math.round(between(4, 9))
     for (let change = 1; change <= calls && !signal.aborted; change++) {
-      const unique = { key: 'products', hold: 'queued', onConflict: 'postpone' } as const
+      const unique = { key: 'products', scope: 'queued', onConflict: 'postpone' } as const
       await skep.enqueue(index, { change }, { delay: '1500ms', unique })
       await pause(between(80, 250), signal)
     }

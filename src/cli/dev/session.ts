@@ -37,7 +37,7 @@ export async function runSession(call: Call, options: SessionOptions): Promise<n
   const stop = listenForStop({
     onHurry: () => {
       view.say(`Handing back ${many(running(), 'running job')} now. Ctrl-C again ends at once.`)
-      for (const worker of workers) void worker.stop({ drainMs: 0 })
+      for (const worker of workers) void worker.stop({ drain: 0 })
     },
     onForce: () => process.exit(EXIT.failure),
   })
