@@ -3,7 +3,7 @@ import type { ClaimedJob, NewJob } from '../../src/core/job.ts'
 import { memoryStore } from '../../src/memory.ts'
 import type { Settlement, Store } from '../../src/store.ts'
 import { type Random, seededRandom, virtualRuntime } from '../../src/testing.ts'
-import { done, openStore } from './support.ts'
+import { claimCall, done, newJobs, openStore } from './support.ts'
 
 const QUEUES = ['mail', 'report']
 const SPACE = 'acme'
@@ -152,5 +152,21 @@ describe('Many jobs at a time', () => {
     }
 
     expect(await everything(sqlite)).toEqual(await everything(memory))
+  })
+
+  it('are counted once when the same settlement is sent twice in a call', async () => {
+    const store = openStore({ file: ':memory:' })
+    await store.insert({ jobs: newJobs(4) })
+    const { jobs } = await store.claim(claimCall(4))
+    const [a, b, c] = jobs.map(({ id, token }) => ({ id, token, verdict: done })) as [
+      Settlement,
+      Settlement,
+      Settlement,
+    ]
+
+    const { results } = await store.settle({ settlements: [a, b, b, c] })
+
+    expect(results.map(({ status }) => status)).toEqual(['ok', 'ok', 'ok', 'ok'])
+    expect((await store.counts({ space: SPACE })).queues[0]?.states).toMatchObject({ running: 1, ready: 0 })
   })
 })
