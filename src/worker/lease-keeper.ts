@@ -57,7 +57,11 @@ export class LeaseKeeper {
 
   /** Whether the lease surely holds now and for a moment longer. */
   isSafe(run: Run): boolean {
-    const { runtime, leaseMs } = this.#options
-    return run.holds && run.leaseUntil - Math.min(1_000, leaseMs / 10) > runtime.mono()
+    return run.holds && run.leaseUntil - this.marginMs > this.#options.runtime.mono()
+  }
+
+  /** How long before its end a lease counts as lost. Whoever checks must do so more often than this. */
+  get marginMs(): number {
+    return Math.min(1_000, this.#options.leaseMs / 10)
   }
 }

@@ -53,6 +53,33 @@ describe('leases', () => {
     expect((await scene.job(job.id)).leaseUntil).toBeGreaterThan(scene.runtime.now())
   })
 
+  it.each(['1s', '2s', '5s', '30s'] as const)(
+    'of %s end the run before their own end, whenever the job began',
+    async (lease) => {
+      const scene = openScene()
+      const late: number[] = []
+      let ended = 0
+      scene.faults.break('before', ['extend', 'expired'])
+      const handler = mail.handle(async ({ id, signal }) => {
+        await aborted(signal)
+        const { leaseUntil } = await scene.job(id)
+        if ((leaseUntil ?? 0) <= scene.runtime.now()) late.push(scene.runtime.now() - (leaseUntil ?? 0))
+        ended++
+      })
+      const worker = scene.skep.worker([handler], { lease, concurrency: 1_000 })
+      await worker.ready
+
+      // A worker that cannot renew takes nothing, so the jobs come before it knows.
+      for (let n = 0; n < 20; n++) {
+        await scene.skep.enqueue(mail, n)
+        await scene.advance(17)
+      }
+      await scene.until(() => ended === 20)
+
+      expect(late).toEqual([])
+    },
+  )
+
   it('that ran out and nobody took count as lost once, and the job runs again', async () => {
     const scene = openScene()
     const job = await scene.skep.enqueue(mail, 1)
