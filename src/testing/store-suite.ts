@@ -9,6 +9,7 @@ import { claimOrderCases } from './store/claim-order.ts'
 import { concurrencyCases } from './store/concurrency.ts'
 import { contentCases } from './store/content.ts'
 import { countsCases } from './store/counts.ts'
+import { crowdCases } from './store/crowd.ts'
 import { expiredCases } from './store/expired.ts'
 import { extendCases } from './store/extend.ts'
 import { handlesCases } from './store/handles.ts'
@@ -96,7 +97,10 @@ export function describeStore(
     describe('counts', () => countsCases(test))
     describe('prune', () => pruneCases(test))
     describe('workers', () => workersCases(test))
-    describe('many at once', () => concurrencyCases(test))
+    describe('many at once', () => {
+      concurrencyCases(test)
+      crowdCases(test)
+    })
     describe('cases of the ancestors', () => ancestorsCases(test))
     if (begin) describe('a transaction of the user', () => transactionCases(test, begin))
     if (reopen) describe('two handles', () => handlesCases(test, reopen))
