@@ -157,6 +157,19 @@ describe('Hints between processes', () => {
     expect([existsSync(old), existsSync(strange)]).toEqual([false, true])
   })
 
+  it('leave no files behind where everybody sends and nobody listens', async () => {
+    const folder = freshFolder()
+    const old = join(folder, '999999-abc.hints')
+    writeFileSync(old, '')
+    utimesSync(old, 1_000_000, 1_000_000)
+    const notifier = open(folder)
+
+    notifier.publish([hint])
+    await notifier.close()
+
+    expect(existsSync(old)).toBe(false)
+  })
+
   it('do not keep a process alive', async () => {
     const notifier = open(freshFolder())
     listen(notifier)

@@ -33,6 +33,11 @@ export class Mailbox {
     this.name = `${process.pid}-${salt}.hints`
   }
 
+  /** Whether anything was ever sent from here. */
+  get isUsed(): boolean {
+    return this.#number > 0 || this.#pending.length > 0
+  }
+
   /** Why the last write did not succeed, if so. */
   get failure(): unknown {
     return this.#failure

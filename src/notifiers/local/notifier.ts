@@ -88,6 +88,10 @@ function openOutside(runtime: Runtime, folder: string, bus: Bus): Outside {
     close() {
       closed = true
       stop?.()
+      mailbox.flush()
+      // A process that only sends never listens, and so clears away when it ends: its own kind leaves files too.
+      const now = mailbox.isUsed ? mailbox.refresh() : null
+      if (now !== null) peers.sweep(now)
       mailbox.close()
       peers.close()
     },

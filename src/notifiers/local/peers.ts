@@ -68,7 +68,7 @@ export class Peers {
     this.#stopPolling = null
   }
 
-  /** Looks after the watch and clears away mailboxes nobody uses. `now` is the time of the folder's own clock. */
+  /** Looks after the watch, reads what it may have missed, and clears away. */
   refresh(now: number): void {
     if (!this.#open) return
     if (!this.#watcher) {
@@ -76,6 +76,11 @@ export class Peers {
       if (this.#watcher) this.#stopPolling?.()
     }
     this.#scan('read')
+    this.sweep(now)
+  }
+
+  /** Clears away the mailboxes of processes that are gone. `now` is the time of the folder's own clock. */
+  sweep(now: number): void {
     for (const name of this.#names()) {
       const path = join(this.#options.folder, name)
       try {
