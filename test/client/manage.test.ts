@@ -52,27 +52,27 @@ describe('redrive', () => {
 
   it('of more jobs than one page takes them all', async () => {
     const scene = openScene()
-    await dead(scene, 1_300)
+    await dead(scene, 1_050)
 
-    expect(await scene.skep.redrive({ queue: 'mail' })).toMatchObject({ changed: 1_300 })
+    expect(await scene.skep.redrive({ queue: 'mail' })).toMatchObject({ changed: 1_050 })
   })
 
   it('of more jobs than one page goes on past those whose unique key is held, and names each of them once', async () => {
     const scene = openScene()
-    const ids = await dead(scene, 1_300, true)
+    const ids = await dead(scene, 700, true)
     // New jobs took over the keys of the last ones, which are listed first.
-    await scene.skep.enqueueMany(mail, many(10), { each: (item) => ({ unique: `key ${1_290 + item}` }) })
+    await scene.skep.enqueueMany(mail, many(10), { each: (item) => ({ unique: `key ${690 + item}` }) })
 
     const summary = await scene.skep.redrive({ queue: 'mail' })
 
-    expect(summary.changed).toBe(1_290)
-    expect(summary.refused.map(({ id }) => id).toSorted()).toEqual(ids.slice(1_290).toSorted())
+    expect(summary.changed).toBe(690)
+    expect(summary.refused.map(({ id }) => id).toSorted()).toEqual(ids.slice(690).toSorted())
     expect(summary.refused.every(({ reason }) => reason === 'unique')).toBe(true)
   })
 
   it('of jobs that die again at once comes to an end, and each was redriven once', async () => {
     const scene = openScene()
-    await dead(scene, 1_200)
+    await dead(scene, 700)
     const broken = mail.handle(() => {
       throw new Error('still broken')
     })
@@ -81,8 +81,8 @@ describe('redrive', () => {
 
     const summary = await scene.through(scene.skep.redrive({ queue: 'mail' }))
 
-    expect(summary.changed).toBe(1_200)
-    await scene.until(async () => (await scene.counts('mail')).dead === 1_200)
+    expect(summary.changed).toBe(700)
+    await scene.until(async () => (await scene.counts('mail')).dead === 700)
     const { jobs } = await scene.truth.list({
       space: 'default',
       queue: 'mail',

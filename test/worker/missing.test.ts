@@ -13,7 +13,7 @@ describe('jobs of a queue that no worker handles', () => {
     const job = await scene.skep.enqueue(orphan, 1)
     scene.skep.worker([handler])
 
-    await scene.advance(3_600_000)
+    await scene.advance(900_000)
 
     expect(await scene.state(job.id)).toBe('ready')
   })
