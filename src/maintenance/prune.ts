@@ -1,15 +1,12 @@
 import type { Store } from '../store.ts'
 
 const PAGE = 1_000
-const PAGES = 50
 
-/** Removes finished jobs whose time is over, in portions. Returns how many. */
+/** Removes finished jobs whose time is over, in portions, until none is left. Returns how many. */
 export async function pruneAll(store: Store, signal?: AbortSignal): Promise<number> {
   let total = 0
-  for (let page = 0; page < PAGES && !signal?.aborted; page++) {
-    const { pruned } = await store.prune({ limit: PAGE })
-    total += pruned
-    if (pruned < PAGE) break
+  for (let pruned = PAGE; pruned >= PAGE && !signal?.aborted; total += pruned) {
+    pruned = (await store.prune({ limit: PAGE })).pruned
   }
   return total
 }

@@ -7,6 +7,9 @@ import { retryDelayMs } from '../supervise.ts'
 /** Settlements in one call. */
 const MOST_AT_ONCE = 1_000
 
+/** How often a settlement may fail alone with an error no store should let through, before it is given up. */
+const MOST_STRANGE_FAILURES = 10
+
 /** A settlement on its way, and who wants to know how it went. */
 export interface Parcel {
   readonly settlement: Settlement
@@ -50,6 +53,9 @@ export class Exchange {
   constructor(options: ExchangeOptions) {
     this.#options = options
   }
+
+  /** How often each parcel failed alone for reasons that are not a store's. */
+  readonly #strange = new WeakMap<Parcel, number>()
 
   /** Outcomes not yet saved. */
   get pending(): number {
@@ -149,7 +155,7 @@ export class Exchange {
 
   async #failed(parcels: readonly Parcel[], error: unknown): Promise<void> {
     // A refusal of the data itself would come again for ever: find the one settlement that causes it.
-    if (error instanceof StoreError && !error.transient && parcels.length > 0) {
+    if (!isTransient(error) && parcels.length > 0) {
       await this.#isolate(parcels)
       return
     }
@@ -171,12 +177,16 @@ export class Exchange {
 
   async #isolate(parcels: readonly Parcel[]): Promise<void> {
     const again: Parcel[] = []
-    for (const parcel of parcels) {
+    for (const [index, parcel] of parcels.entries()) {
       try {
         const { results } = await this.#options.store.settle({ settlements: [parcel.settlement] })
         again.push(...this.#answered([parcel], results))
       } catch (error) {
-        if (error instanceof StoreError && !error.transient) {
+        if (isTransient(error)) {
+          again.push(...parcels.slice(index))
+          break
+        }
+        if (this.#isHopeless(parcel, error)) {
           this.#options.logger.error(
             `The outcome of job "${parcel.settlement.id}" cannot be saved: ${messageOf(error)}`,
           )
@@ -187,6 +197,14 @@ export class Exchange {
       }
     }
     if (again.length > 0) this.#later(again, 'it failed while outcomes were sent one by one.')
+  }
+
+  /** A refusal is final. An error that is not a store's may be a broken connection that its adapter did not recognise. */
+  #isHopeless(parcel: Parcel, error: unknown): boolean {
+    if (error instanceof StoreError) return true
+    const failures = (this.#strange.get(parcel) ?? 0) + 1
+    this.#strange.set(parcel, failures)
+    return failures >= MOST_STRANGE_FAILURES
   }
 
   #tell(parcel: Parcel, result: SettleResult): void {
@@ -201,4 +219,8 @@ export class Exchange {
     if (this.#failures > 0) this.#options.logger.info('The store answers again.')
     this.#failures = 0
   }
+}
+
+function isTransient(error: unknown): boolean {
+  return error instanceof StoreError && error.transient
 }

@@ -6,6 +6,8 @@ import type { Run } from './run.ts'
 const AHEAD_MS = 100
 /** And at most this many, so that a crash puts few jobs back and one claim stays short. */
 const MOST_AHEAD = 500
+/** One claim takes at most this many, or one batch. */
+const MOST_AT_ONCE = 1_000
 /** The pace assumed of a queue whose claimed jobs found no slot. */
 const STALLED_MS = 60_000
 
@@ -136,7 +138,7 @@ export class Window {
       const next = line.buffered === 0 && this.#buffered > 0 ? 1 : 0
       const free = Math.max(0, Math.min(Math.max(slots, next), spec.concurrency - line.running))
       const ahead = line.ahead(Math.min(this.#concurrency, spec.concurrency))
-      const limit = free * spec.batch + ahead - line.buffered
+      const limit = Math.min(free * spec.batch + ahead - line.buffered, Math.max(spec.batch, MOST_AT_ONCE))
       // Topping up a buffer that is still half full would make many small claims of one large one.
       if (limit <= 0 || (line.buffered > 0 && line.buffered * 2 > ahead)) continue
       const hinted = line.hintedRank

@@ -79,8 +79,8 @@ export class WorkerEngine {
   /** Ends the time that running handlers have to finish. */
   readonly #drained = new AbortController()
   #starting = false
-  /** The latest renewal succeeded. */
-  #canRenew = true
+  /** When the heartbeat last got through; null while it fails. */
+  #renewedAt: number | null
   #becameIdle: (() => void) | null = null
 
   constructor(parts: WorkerParts) {
@@ -88,6 +88,7 @@ export class WorkerEngine {
     this.#parts = parts
     this.id = runtime.uuid()
     this.#startedAt = runtime.now()
+    this.#renewedAt = runtime.mono()
     this.#window = new Window(specs, options.concurrency)
     this.#executor = new Executor({
       runtime,
@@ -149,9 +150,9 @@ export class WorkerEngine {
           await store.attend({ worker: this.#info() })
           lastBeat = runtime.mono()
         }
-        this.#canRenew = true
+        this.#renewedAt = runtime.mono()
       } catch (error) {
-        this.#canRenew = false
+        this.#renewedAt = null
         rescuer.noticeOutage()
         throw error
       }
@@ -194,7 +195,10 @@ export class WorkerEngine {
 
   health(): WorkerHealth {
     const loops = this.#loops.map((loop) => loop.health())
-    const degraded = this.#exchange.failing || loops.some((loop) => loop.lastError !== null)
+    const degraded =
+      this.#exchange.failing ||
+      (this.#loops.length > 0 && !this.#canRenew()) ||
+      loops.some((loop) => loop.lastError !== null)
     return {
       status: this.#status === 'running' && degraded ? 'degraded' : this.#status,
       running: this.#window.busy,
@@ -283,11 +287,17 @@ export class WorkerEngine {
 
   #wish(): Omit<ClaimCall, 'now'> | null {
     // A worker that cannot renew must not take more.
-    if (this.#status !== 'running' || !this.#canRenew) return null
+    if (this.#status !== 'running' || !this.#canRenew()) return null
     const wish = this.#window.wish()
     if (wish === null) return null
     const { runtime, options } = this.#parts
     return { ...wish, workerId: this.id, token: runtime.uuid(), leaseMs: options.leaseMs }
+  }
+
+  /** False while heartbeats fail, and while one has been without an answer for too long. */
+  #canRenew(): boolean {
+    const { runtime, options } = this.#parts
+    return this.#renewedAt !== null && runtime.mono() - this.#renewedAt < options.leaseMs
   }
 
   #claimed(call: Omit<ClaimCall, 'now'>, reply: ClaimReply, sentAt: number): void {

@@ -229,4 +229,13 @@ describe('prune', () => {
     expect(await scene.state(gone!.id)).toBe('absent')
     expect(await scene.state(kept!.id)).toBe('ready')
   })
+
+  it('removes however many there are', async () => {
+    const scene = openScene()
+    await scene.skep.enqueueMany(mail, many(3_500))
+    await scene.skep.cancel({ queue: 'mail' }, { keep: 0 })
+    await scene.advance(1)
+
+    expect(await scene.skep.prune()).toBe(3_500)
+  })
 })

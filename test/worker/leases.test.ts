@@ -197,6 +197,23 @@ describe('leases', () => {
     work.open()
   })
 
+  it('are not taken by a worker whose renewals get no answer at all', async () => {
+    const scene = openScene()
+    await scene.skep.enqueueMany(mail, many(2))
+    const handler = mail.handle(() => new Promise(() => {}))
+    const worker = scene.skep.worker([handler], { lease: '5s', concurrency: 10, grace: '1h' })
+    await scene.until(async () => (await scene.counts('mail')).running === 2)
+
+    scene.faults.break('hang', ['extend'])
+    await scene.advance(10_000)
+    await scene.skep.enqueueMany(mail, many(3))
+    await scene.advance(10_000)
+
+    // The first two were given back when their leases had ended.
+    expect(await scene.counts('mail')).toEqual({ ready: 5 })
+    expect(worker.health().status).toBe('degraded')
+  })
+
   it('of a process that stood still for longer than they last are noticed at once when it goes on', async () => {
     const scene = openScene()
     const job = await scene.skep.enqueue(mail, 1)

@@ -206,6 +206,23 @@ describe('when the store refuses data', () => {
     expect(await scene.state(jobs[3]!.id)).not.toBe('done')
   })
 
+  it('one outcome that makes an adapter throw an error of its driver does not keep the others from being saved', async () => {
+    const scene = openScene()
+    const [bad] = await scene.skep.enqueueMany(mail, many(10))
+    scene.faults.choose((operation, argument) => {
+      if (operation !== 'settle') return null
+      const { settlements } = argument as { settlements: { id: string; verdict: { to: string } }[] }
+      return settlements.some(({ id, verdict }) => id === bad!.id && verdict.to === 'done') ? 'foreign' : null
+    })
+
+    scene.skep.worker([mail.handle(({ payload }) => payload)], { lease: '3s' })
+    await scene.until(async () => (await scene.counts('mail')).done === 9, 5_000)
+    const late = await scene.skep.enqueue(mail, 11)
+    await scene.until(async () => (await scene.state(late.id)) === 'done', 30_000)
+
+    await scene.until(async () => (await scene.state(bad!.id)) === 'dead', 600_000)
+  })
+
   it('a job whose outcome is refused for ever ends among the dead, not in an endless loop', async () => {
     const scene = openScene()
     const [job] = await scene.skep.enqueueMany(mail, [1])

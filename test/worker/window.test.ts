@@ -31,6 +31,21 @@ describe('the window', () => {
     expect(await scene.counts('mail')).toEqual({ done: 30, running: 4 })
   })
 
+  it('takes a bounded number in one claim, however many slots are free', async () => {
+    const scene = openScene()
+    await scene.skep.enqueueMany(mail, Array.from({ length: 2_500 }, String))
+    let running = 0
+    const handler = mail.handle(() => {
+      running++
+      return new Promise<void>(() => {})
+    })
+
+    scene.skep.worker([handler], { concurrency: 5_000, drain: 0 })
+    await scene.until(() => running === 2_500)
+
+    expect(Math.max(...scene.faults.arguments('claim').map(({ limit }) => limit))).toBe(1_000)
+  })
+
   it('claims nothing ahead when handlers are slow, so that other workers find the jobs', async () => {
     const scene = openScene()
     await scene.skep.enqueueMany(mail, Array.from({ length: 20 }, String))
