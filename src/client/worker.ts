@@ -92,7 +92,7 @@ export class Worker {
  * matter: in a deploy the worker may simply have started before the migration.
  */
 function isFinal(error: unknown): boolean {
-  const code = (error as { code?: unknown }).code
+  const code = (error as { code?: unknown } | null | undefined)?.code
   return (
     typeof code === 'string' &&
     /^(SCHEMA_TOO_NEW|STORE_UNSAFE|STORE_REJECTED|CONFIG_|CLIENT_|CLOSED|NAME_)/.test(code)

@@ -341,16 +341,20 @@ export class WorkerEngine {
     // A handler that answers at once ends its run inside this very loop, which then goes on by itself.
     if (this.#status !== 'running' || this.#starting) return
     this.#starting = true
-    const mayStart = (run: Run): boolean => this.#mayStart(run)
-    for (let runs = this.#window.take(mayStart); runs !== null; runs = this.#window.take(mayStart)) {
-      if (runs.length > 1 || (runs[0] as Run).spec.batch > 1) {
-        const batch = { left: runs.length }
-        for (const run of runs) run.batch = batch
+    try {
+      const mayStart = (run: Run): boolean => this.#mayStart(run)
+      for (let runs = this.#window.take(mayStart); runs !== null; runs = this.#window.take(mayStart)) {
+        if (runs.length > 1 || (runs[0] as Run).spec.batch > 1) {
+          const batch = { left: runs.length }
+          for (const run of runs) run.batch = batch
+        }
+        if (events.has('received'))
+          for (const { job } of runs) events.emit('received', { job: eventJob(job) })
+        this.#executor.start(runs)
       }
-      if (events.has('received')) for (const { job } of runs) events.emit('received', { job: eventJob(job) })
-      this.#executor.start(runs)
+    } finally {
+      this.#starting = false
     }
-    this.#starting = false
   }
 
   /** A claim may be answered late, and a process may stand still: what is perhaps not ours any more goes back unrun. */

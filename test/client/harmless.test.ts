@@ -10,6 +10,13 @@ function onEverything(skep: Skep, listener: (event: WorkerEvents[keyof WorkerEve
   for (const name of EVENTS) skep.on(name, listener)
 }
 
+/** Whoever turns it into text fails. */
+function unspeakable(): unknown {
+  const thing = Object.create(null) as Record<string, unknown>
+  thing['self'] = thing
+  return thing
+}
+
 describe('listeners', () => {
   it.each<[string, () => unknown]>([
     [
@@ -26,6 +33,13 @@ describe('listeners', () => {
         throw null as unknown as Error
       },
     ],
+    [
+      'throw things that cannot even be shown',
+      () => {
+        throw unspeakable() as Error
+      },
+    ],
+    ['reject with things that cannot even be shown', () => Promise.reject(unspeakable() as Error)],
   ])('that %s change no outcome', async (_name, listener) => {
     const scene = openScene()
     onEverything(scene.skep, listener)

@@ -10,6 +10,7 @@ import {
   type Skep,
   silentLogger,
   snooze,
+  type Worker,
 } from '../../src/index.ts'
 import { memoryStore } from '../../src/memory.ts'
 import { seededRandom, virtualRuntime } from '../../src/testing.ts'
@@ -41,9 +42,10 @@ async function trial(seed: number): Promise<void> {
   const notifier = new TestNotifier(runtime)
   const faultRate = random.next() * 0.3
   const lease = random.pick(['2s', '5s', '30s'] as const)
-  const programs: { skep: Skep; faults: FaultyStore; isDead: boolean }[] = []
+  const programs: { skep: Skep; worker: Worker; faults: FaultyStore; isDead: boolean }[] = []
   const faults: string[] = []
   const running = new Map<string, Set<AbortSignal>>()
+  const cancelled = new Set<string>()
 
   const luck = (): Fault | null => {
     if (!random.chance(faultRate)) return null
@@ -55,6 +57,7 @@ async function trial(seed: number): Promise<void> {
     running.set(job.id, others)
     for (const signal of others) if (!signal.aborted) faults.push(`${job.id} runs twice at once`)
     others.add(job.signal)
+    if (cancelled.has(job.id)) faults.push(`${job.id} started after it was cancelled`)
     if (++program.running > LIMIT) faults.push(`${program.running} handlers at once`)
     try {
       await new Promise<void>((resolve) => {
@@ -79,7 +82,6 @@ async function trial(seed: number): Promise<void> {
       logger: silentLogger,
       enqueueTimeout: '10m',
     })
-    programs.push({ skep, faults: faulty, isDead: false })
     const handlers = [
       kept.handle(async (job) => {
         await work(job, program)
@@ -95,7 +97,25 @@ async function trial(seed: number): Promise<void> {
       }),
       child.handle((job) => work(job, program)),
     ]
-    skep.worker(handlers, { concurrency: LIMIT, lease, grace: '1s', drain: '2s' })
+    const worker = skep.worker(handlers, { concurrency: LIMIT, lease, grace: '1s', drain: '2s' })
+    programs.push({ skep, worker, faults: faulty, isDead: false })
+  }
+
+  /** As an operator does it, whose own connection is fine. */
+  async function cancel(id: string): Promise<void> {
+    const failure = JSON.stringify({ kind: 'cancel', message: 'by the operator' })
+    const { results } = await truth.change({
+      action: 'cancel',
+      space: 'default',
+      target: { ids: [id] },
+      failure,
+      keepMs: 86_400_000,
+    })
+    if (results[0]?.status === 'ok') {
+      cancelled.add(id)
+      audit.ends.set(id, ['cancelled'])
+    }
+    notifier.publish([{ kind: 'cancel', space: 'default', ids: [id] }])
   }
 
   for (let n = 0; n < 3; n++) start()
@@ -112,7 +132,17 @@ async function trial(seed: number): Promise<void> {
       victim.isDead = true
       victim.faults.break('hang')
       start()
-    } else if (fate < 0.1) {
+    } else if (fate < 0.15) {
+      const { name } = random.pick<{ name: string }>([kept, spool, child])
+      const state = random.pick(['ready', 'delayed', 'running'] as const)
+      const { jobs } = await truth.list({ space: 'default', queue: name, state, limit: 10, cursor: null })
+      if (jobs.length > 0) await cancel(random.pick(jobs).id)
+    } else if (fate < 0.2) {
+      // A deploy: the worker drains, and a new program takes its place.
+      victim.isDead = true
+      void victim.worker.stop()
+      start()
+    } else if (fate < 0.25) {
       victim.faults.break('before')
       await runtime.advance(random.int(100, 8_000))
       victim.faults.heal()
@@ -144,8 +174,19 @@ async function trial(seed: number): Promise<void> {
     limit: 1_000,
     cursor: null,
   })
-  const parents = [...audit.ends.keys()].filter((id) => !jobs.some((job) => job.id === id))
-  expect(jobs.map(({ payload }) => JSON.parse(payload) as string).toSorted()).toEqual(parents.toSorted())
+  // A child that was cancelled is one too; a parent that was cancelled has none.
+  const children = await truth.list({
+    space: 'default',
+    queue: 'child',
+    state: 'cancelled',
+    limit: 1_000,
+    cursor: null,
+  })
+  const all = [...jobs, ...children.jobs]
+  const parents = [...audit.ends]
+    .filter(([id, ends]) => !ends.includes('cancelled') && !all.some((job) => job.id === id))
+    .map(([id]) => id)
+  expect(all.map(({ payload }) => JSON.parse(payload) as string).toSorted()).toEqual(parents.toSorted())
 
   for (const { faults: faulty } of programs) faulty.heal()
   const closing = Promise.all(programs.map(({ skep }) => skep.close()))
