@@ -22,7 +22,8 @@ export function pins(schema: string): string {
 /** For functions that are not called often: names are looked up here and nowhere else. */
 export function fixedPath(schema: string): string {
   return `
-    set search_path = ${schema}, pg_temp`
+    set search_path = ${schema}, pg_temp
+    set jit = off`
 }
 
 /** The store's clock, in milliseconds. */

@@ -82,7 +82,11 @@ begin
     loop
         d := extract(epoch from to_date(right(part.name, 8), 'YYYYMMDD'))::bigint / 86400;
         continue when d >= ${dayOf('t')};
-        execute format('select exists (select 1 from %I where expires_at > $1)', part.name) into alive using t;
+        begin
+            execute format('select exists (select 1 from %I where expires_at > $1)', part.name) into alive using t;
+        exception
+            when undefined_table then alive := true; -- Somebody else has just dropped it.
+        end;
         continue when alive;
         select coalesce(sum(x.done + x.failed + x.cancelled + x.missing), 0) into jobs_in_day
         from (select done, failed, cancelled, missing from tallies where day = d
@@ -99,7 +103,7 @@ begin
                 dropped := dropped + jobs_in_day;
             end if;
         exception
-            when lock_not_available or deadlock_detected then null;
+            when lock_not_available or deadlock_detected or undefined_table then null;
         end;
     end loop;
     return dropped;
