@@ -280,7 +280,7 @@ export interface ChangeCall {
 }
 
 export interface ChangeReply {
-  /** One for each id given, in order; or one for each job of the selection that was changed. */
+  /** One for each id given, in order; or one for each job of the selection, refused ones (`unique`) among them. */
   readonly results: readonly ChangeResult[]
 }
 

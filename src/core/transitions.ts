@@ -165,6 +165,15 @@ export function settle(job: Job, verdict: Verdict, now: number): Job | null {
   return { ...ended, dueAt: verdict.keepPlace ? job.dueAt : now }
 }
 
+/**
+ * Whether a job in this state can have been settled by this verdict. A lease that ran out is settled by a rescuer with
+ * the same token, so a late holder is told `ok` too: that its own outcome was saved shows in the state alone.
+ */
+export function agrees(verdict: Verdict, state: JobState): boolean {
+  const waits = verdict.to === 'ready' || verdict.to === 'delayed'
+  return waits ? !isFinal(state) || state === 'cancelled' || state === 'missing' : state === verdict.to
+}
+
 /** The stored failure of a job that was cancelled. */
 export function cancelFailure(reason: string): string {
   return JSON.stringify({ kind: 'cancel', message: reason } satisfies Failure)

@@ -1,6 +1,7 @@
 import { reasonFailure } from '../core/failure.ts'
 import type { ClaimedJob, Failure, JobState } from '../core/job.ts'
 import { judge, type Policy } from '../core/policy.ts'
+import { agrees } from '../core/transitions.ts'
 import { type Notifier, workHint } from '../notifier.ts'
 import type { Runtime } from '../runtime.ts'
 import type { ExpiredLease, Store } from '../store.ts'
@@ -118,9 +119,10 @@ export class Rescuer {
     let freed = 0
     leases.forEach((lease, index) => {
       const result = results[index]
-      if (result?.status !== 'ok') return
-      freed++
       const { failure, verdict } = judged[index] as (typeof judged)[number]
+      // Its holder may have settled it in the very last moment, and then there was nothing to rescue.
+      if (result?.status !== 'ok' || !agrees(verdict, result.state)) return
+      freed++
       onRescued(lease, failure, result.state)
       if (result.state === 'ready' || result.state === 'delayed') {
         notifier.publish([workHint({ ...lease, dueAt: runtime.now() + verdict.delayMs })])

@@ -5,6 +5,7 @@ import { failureOf, reasonFailure } from '../core/failure.ts'
 import type { Failure, JobState } from '../core/job.ts'
 import type { Logger } from '../core/logger.ts'
 import { judge, type Outcome, type Verdict } from '../core/policy.ts'
+import { agrees } from '../core/transitions.ts'
 import { MissingMarker, reviveMissing } from '../maintenance/missing.ts'
 import { pruneAll } from '../maintenance/prune.ts'
 import { Rescuer } from '../maintenance/rescue.ts'
@@ -436,9 +437,9 @@ export class WorkerEngine {
   #settled(run: Run, outcome: Outcome, verdict: Verdict, durationMs: number, result: SettleResult): void {
     const { logger } = this.#parts
     this.#release(run)
-    if (result.status === 'ok') {
-      // Done although it failed: its own transaction had committed after all, only the answer to that was lost.
-      const isDone = result.state === 'done' && outcome.kind !== 'success'
+    // Done although it failed: its own transaction had committed after all, only the answer to that was lost.
+    const isDone = result.status === 'ok' && result.state === 'done' && outcome.kind !== 'success'
+    if (result.status === 'ok' && (isDone || agrees(verdict, result.state))) {
       const told: Outcome = isDone ? { kind: 'success', result: null } : outcome
       this.#tell(run, told, result.state, durationMs)
       this.#hint(run, told, verdict, result)
