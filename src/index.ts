@@ -11,6 +11,7 @@ export {
 } from './client/context.ts'
 export type { EnqueueOptions } from './client/enqueue.ts'
 export type { JobPage, ListOptions, QueueView } from './client/inspect.ts'
+export type { JobHandle } from './client/job-handle.ts'
 export type { ChangeSummary, Target } from './client/manage.ts'
 export {
   type AnyQueue,
@@ -23,7 +24,6 @@ export {
 export {
   createSkep,
   type EnqueueManyOptions,
-  type JobHandle,
   type Skep,
   type SkepOptions,
 } from './client/skep.ts'

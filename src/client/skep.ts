@@ -1,8 +1,7 @@
-import type { Duration } from '../core/duration.ts'
-import { toMs } from '../core/duration.ts'
+import { type Duration, toMs } from '../core/duration.ts'
 import { Emitter } from '../core/emitter.ts'
 import { messageOf, SkepError, StoreError } from '../core/errors.ts'
-import type { Failure, Job, NewJob } from '../core/job.ts'
+import type { NewJob } from '../core/job.ts'
 import { LIMITS } from '../core/limits.ts'
 import { consoleLogger, harmless, type Logger } from '../core/logger.ts'
 import { assertJobId, assertName, show } from '../core/names.ts'
@@ -19,11 +18,12 @@ import { Enqueuer } from './enqueuer.ts'
 import { toSpec } from './handlers.ts'
 import { harmlessNotifier } from './harmless-notifier.ts'
 import { countJobs, type JobPage, type ListOptions, listJobs, type QueueView } from './inspect.ts'
+import { JobHandle } from './job-handle.ts'
 import { type ChangeSummary, changeJobs, type Target } from './manage.ts'
 import type { Handler, Queue } from './queue.ts'
 import { Results } from './results.ts'
 import { transactionOf } from './transaction.ts'
-import { type JobView, resultOf, viewOf } from './view.ts'
+import { type JobView, viewOf } from './view.ts'
 import { Worker } from './worker.ts'
 
 export interface SkepOptions {
@@ -398,73 +398,4 @@ function closedError(): SkepError {
 export interface EnqueueManyOptions<Input> extends Omit<EnqueueOptions, 'id'> {
   /** Options of one item's own. */
   readonly each?: (item: Input, index: number) => Omit<EnqueueOptions, 'tx'>
-}
-
-/** A job that was enqueued. */
-export class JobHandle<Result = unknown> {
-  readonly id: string
-  /** True when the unique key was held: this is the job that held it. */
-  readonly duplicate: boolean
-  readonly #skep: Skep
-  readonly #results: Results
-  readonly #discards: boolean
-
-  constructor(skep: Skep, results: Results, id: string, facts: { duplicate: boolean; discards: boolean }) {
-    this.id = id
-    this.duplicate = facts.duplicate
-    this.#skep = skep
-    this.#results = results
-    this.#discards = facts.discards
-  }
-
-  /**
-   * What the handler returned, once it has. Waits for a hint, not by polling. Rejects with `JOB_FAILED`,
-   * `JOB_CANCELLED`, `JOB_NOT_FOUND`, `RESULT_DISCARDED`, or `RESULT_TIMEOUT` after `timeout`.
-   */
-  async result(
-    options: { readonly timeout?: Duration; readonly signal?: AbortSignal } = {},
-  ): Promise<Result> {
-    if (this.#discards) {
-      throw new SkepError(
-        'RESULT_DISCARDED',
-        "This queue discards finished jobs, so there is no result to wait for. Use onSuccess: archive('1h').",
-        { facts: { id: this.id } },
-      )
-    }
-    await this.#skep.ready()
-    const { timeout, signal } = options
-    const job = await this.#results.ended(this.id, {
-      ...(timeout === undefined ? {} : { timeoutMs: toMs('timeout', timeout) }),
-      ...(signal === undefined ? {} : { signal }),
-    })
-    return readResult(this.id, job) as Result
-  }
-
-  /** The job as it is now, or null. */
-  get(): Promise<JobView | null> {
-    return this.#skep.get(this.id)
-  }
-
-  cancel(reason?: string): Promise<ChangeSummary> {
-    return this.#skep.cancel(this.id, reason === undefined ? {} : { reason })
-  }
-}
-
-function readResult(id: string, job: Job | null): unknown {
-  if (job === null) {
-    throw new SkepError(
-      'JOB_NOT_FOUND',
-      `There is no job "${id}" in this space: it was discarded, pruned, or never was.`,
-      {
-        facts: { id },
-      },
-    )
-  }
-  if (job.state === 'done') return resultOf(job)
-  const failure = job.failure === null ? null : (JSON.parse(job.failure) as Failure)
-  const reason = failure?.message ?? job.state
-  const code = job.state === 'cancelled' ? 'JOB_CANCELLED' : 'JOB_FAILED'
-  throw new SkepError(code, `Job "${id}" is ${job.state}: ${reason}`, {
-    facts: { id, state: job.state, failure },
-  })
 }

@@ -1,0 +1,76 @@
+import { type Duration, toMs } from '../core/duration.ts'
+import { SkepError } from '../core/errors.ts'
+import type { Failure, Job } from '../core/job.ts'
+import type { ChangeSummary } from './manage.ts'
+import type { Results } from './results.ts'
+import type { Skep } from './skep.ts'
+import { type JobView, resultOf } from './view.ts'
+
+/** A job that was enqueued. */
+export class JobHandle<Result = unknown> {
+  readonly id: string
+  /** True when the unique key was held: this is the job that held it. */
+  readonly duplicate: boolean
+  readonly #skep: Skep
+  readonly #results: Results
+  readonly #discards: boolean
+
+  constructor(skep: Skep, results: Results, id: string, facts: { duplicate: boolean; discards: boolean }) {
+    this.id = id
+    this.duplicate = facts.duplicate
+    this.#skep = skep
+    this.#results = results
+    this.#discards = facts.discards
+  }
+
+  /**
+   * What the handler returned, once it has. Waits for a hint, not by polling. Rejects with `JOB_FAILED`,
+   * `JOB_CANCELLED`, `JOB_NOT_FOUND`, `RESULT_DISCARDED`, or `RESULT_TIMEOUT` after `timeout`.
+   */
+  async result(
+    options: { readonly timeout?: Duration; readonly signal?: AbortSignal } = {},
+  ): Promise<Result> {
+    if (this.#discards) {
+      throw new SkepError(
+        'RESULT_DISCARDED',
+        "This queue discards finished jobs, so there is no result to wait for. Use onSuccess: archive('1h').",
+        { facts: { id: this.id } },
+      )
+    }
+    await this.#skep.ready()
+    const { timeout, signal } = options
+    const job = await this.#results.ended(this.id, {
+      ...(timeout === undefined ? {} : { timeoutMs: toMs('timeout', timeout) }),
+      ...(signal === undefined ? {} : { signal }),
+    })
+    return readResult(this.id, job) as Result
+  }
+
+  /** The job as it is now, or null. */
+  get(): Promise<JobView | null> {
+    return this.#skep.get(this.id)
+  }
+
+  cancel(reason?: string): Promise<ChangeSummary> {
+    return this.#skep.cancel(this.id, reason === undefined ? {} : { reason })
+  }
+}
+
+function readResult(id: string, job: Job | null): unknown {
+  if (job === null) {
+    throw new SkepError(
+      'JOB_NOT_FOUND',
+      `There is no job "${id}" in this space: it was discarded, pruned, or never was.`,
+      {
+        facts: { id },
+      },
+    )
+  }
+  if (job.state === 'done') return resultOf(job)
+  const failure = job.failure === null ? null : (JSON.parse(job.failure) as Failure)
+  const reason = failure?.message ?? job.state
+  const code = job.state === 'cancelled' ? 'JOB_CANCELLED' : 'JOB_FAILED'
+  throw new SkepError(code, `Job "${id}" is ${job.state}: ${reason}`, {
+    facts: { id, state: job.state, failure },
+  })
+}
