@@ -36,11 +36,13 @@ export function groupSettlements(settlements: readonly Settlement[]): Grouped {
     : undefined
   const rounds: Map<string, number[]>[] = []
   let groups = new Map<string, number[]>()
+  let latest: { readonly like: Settlement; readonly members: number[] } | undefined
   let seen = new Set<string>()
   let enqueued = new Set<string>()
   const nextRound = (): void => {
     if (groups.size > 0) rounds.push(groups)
     groups = new Map()
+    latest = undefined
     seen = new Set()
     enqueued = new Set()
   }
@@ -50,10 +52,15 @@ export function groupSettlements(settlements: readonly Settlement[]): Grouped {
     if (seen.has(settlement.id) || fresh.some((job) => enqueued.has(job.id))) nextRound()
     seen.add(settlement.id)
     for (const job of fresh) enqueued.add(job.id)
-    const key = keyOf(settlement)
-    const group = groups.get(key)
-    if (group) group.push(index)
-    else groups.set(key, [index])
+    // Most of them are like the one before.
+    if (latest && isLike(latest.like, settlement)) latest.members.push(index)
+    else {
+      const key = keyOf(settlement)
+      const members = groups.get(key) ?? []
+      groups.set(key, members)
+      members.push(index)
+      latest = { like: settlement, members }
+    }
     if (fresh.some((job) => job.unique !== null || ids?.has(job.id))) nextRound()
   })
   nextRound()
@@ -73,6 +80,21 @@ export function groupSettlements(settlements: readonly Settlement[]): Grouped {
     }
   })
   return { order, groups: lines, roundOf, rounds: positions }
+}
+
+function isLike(a: Settlement, b: Settlement): boolean {
+  const [one, other] = [a.verdict, b.verdict]
+  return (
+    a.token === b.token &&
+    (a.onlyIfExpired ?? false) === (b.onlyIfExpired ?? false) &&
+    (one === other ||
+      (one.to === other.to &&
+        one.keepMs === other.keepMs &&
+        one.count === other.count &&
+        one.refund === other.refund &&
+        one.keepPlace === other.keepPlace &&
+        one.keepCancelledMs === other.keepCancelledMs))
+  )
 }
 
 function keyOf({ token, verdict, onlyIfExpired }: Settlement): string {

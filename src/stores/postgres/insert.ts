@@ -1,3 +1,4 @@
+import { StoreError } from '../../core/errors.ts'
 import { type NewJob, rankOf } from '../../core/job.ts'
 import type { InsertCall, InsertReply, InsertResult } from '../../store.ts'
 import { CONFLICT_ACTIONS, CONFLICT_CODES, SCOPE_CODES, stateOf } from './codes.ts'
@@ -8,26 +9,63 @@ import type { Starts } from './starts.ts'
 /** [n, 0, state, due_at]: it was there before. [n, 1, id, action]: its key is held. `n` counts from 1. */
 export type Odd = readonly [number, 0, number, number] | readonly [number, 1, string, number]
 
-/** Sends one insert, see `migrations/insert-function.ts`. */
+/**
+ * Sends one insert, see `migrations/insert-function.ts`. `strict` assumes that the ids are new, which costs less; if
+ * they are not, the whole statement fails, so it is not for the transactions of others.
+ */
 export async function insertJobs(
   query: Query,
   schema: string,
   starts: Starts,
   { jobs, again = false, now }: InsertCall,
+  { strict }: { readonly strict: boolean },
 ): Promise<InsertReply> {
   if (jobs.length === 0) return { results: [] }
-  const { text, params } = insertStatement(schema, jobs, again, now ?? null)
-  const row = (await query(text, params))[0] as readonly unknown[]
-  const t = Number(row[0])
-  const odds = row[1] === null ? [] : (JSON.parse(row[1] as string) as Odd[])
+  const at = now === undefined ? null : String(now)
+  const [only] = jobs
+  const isSimple = strict && !again && jobs.length === 1 && only?.unique === null
+  const { text, params } = isSimple
+    ? singleStatement(schema, only, at)
+    : insertStatement(schema, jobs, { again, strict, at })
+  const said = String((await query(text, params))[0]?.[0])
+  const [t, odds] = readReply(said)
   return { results: insertResults(jobs, odds, t, starts) }
+}
+
+/** Whether an insert failed because it was strict. */
+export function isTwice(error: unknown): boolean {
+  return error instanceof StoreError && error.facts['sqlState'] === '23505'
+}
+
+function readReply(said: string): [t: number, odds: readonly Odd[]] {
+  const space = said.indexOf(' ')
+  return space < 0
+    ? [Number(said), []]
+    : [Number(said.slice(0, space)), JSON.parse(said.slice(space)) as Odd[]]
+}
+
+function singleStatement(schema: string, job: NewJob, at: Param): { text: string; params: Param[] } {
+  return {
+    text: `select ${schema}.insert_job($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+    params: [
+      job.id,
+      job.payload,
+      job.space,
+      job.queue,
+      String(job.priority),
+      String(job.delayMs),
+      job.runAt === null ? null : String(job.runAt),
+      job.headers,
+      job.overrides,
+      at,
+    ],
+  }
 }
 
 function insertStatement(
   schema: string,
   jobs: readonly NewJob[],
-  again: boolean,
-  now: number | null,
+  { again, strict, at }: { readonly again: boolean; readonly strict: boolean; readonly at: Param },
 ): { text: string; params: Param[] } {
   const ids = jobs.map((job) => job.id)
   const texts = jobs.map((job) => job.payload)
@@ -62,11 +100,12 @@ function insertStatement(
         ]
       : ["'{}'", "'{}'", "'{}'", "'{}'"]),
     `${put(lowestOf(ids))}::uuid`,
+    String(strict),
     String(again),
     String((isKeyed || again) && new Set(ids).size < ids.length),
-    `${put(now === null ? null : String(now))}::bigint`,
+    `${put(at)}::bigint`,
   ]
-  return { text: `select t, odd from ${schema}.insert_jobs(${args.join(', ')})`, params }
+  return { text: `select ${schema}.insert_jobs(${args.join(', ')})`, params }
 }
 
 function lowestOf(ids: readonly string[]): string {

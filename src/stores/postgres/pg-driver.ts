@@ -3,6 +3,7 @@ import { withDeadline } from './deadline.ts'
 import {
   type Connection,
   type ConnectionEvents,
+  DeadlineOver,
   type Driver,
   NotSent,
   type Param,
@@ -94,8 +95,36 @@ export function pgDriver({ pool, newClient, owned, runtime }: PgDriverOptions): 
     }
   }
 
+  // What `lend` does, for one statement and with one timer: this is the way of nearly every call.
+  function query(text: string, params: readonly Param[], timeoutMs: number): Promise<readonly Row[]> {
+    return new Promise((resolve, reject) => {
+      let lent: PgPoolClient | undefined
+      let isOver = false
+      const end = (error: unknown): boolean => {
+        if (isOver) return false
+        isOver = true
+        stop()
+        if (lent) {
+          lent.removeListener('error', ignore)
+          lent.release(error === undefined || isServerError(error) ? undefined : (error as Error))
+        }
+        if (error !== undefined) reject(lent && !wasNotSent(error) ? (error as Error) : new NotSent(error))
+        return true
+      }
+      const stop = runtime.timer(timeoutMs, () => void end(new DeadlineOver(timeoutMs)))
+      pool.connect().then((client) => {
+        if (isOver) return client.release()
+        lent = client
+        client.on('error', ignore)
+        return run(client, text, params).then((rows) => {
+          if (end(undefined)) resolve(rows)
+        }, end)
+      }, end)
+    })
+  }
+
   return {
-    query: (text, params, timeoutMs) => lend(timeoutMs, (client) => run(client, text, params)),
+    query,
 
     transaction(use, timeoutMs) {
       return lend(timeoutMs, async (client) => {

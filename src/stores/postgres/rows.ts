@@ -44,8 +44,9 @@ export function toJob(row: Row): Job {
   }
 }
 
-/** A row of `settle_and_claim`. */
+/** A row of `settle_and_claim`, in which null stands for what is usual. */
 export function toClaimed(row: Row, source: { space: string; queue: string }, token: string): ClaimedJob {
+  const dueAt = Number(row[6])
   const counters = row[8] as string | null
   const [starts, errors, timeouts, lost, snoozes, generation] =
     counters === null ? UNTOUCHED : (counters.split(',').map(Number) as Sixfold)
@@ -55,10 +56,10 @@ export function toClaimed(row: Row, source: { space: string; queue: string }, to
     queue: source.queue,
     payload: row[2] as string,
     headers: row[3] as string | null,
-    priority: Number(row[5]),
+    priority: row[5] === null ? 0 : Number(row[5]),
     overrides: row[4] as string | null,
-    dueAt: Number(row[6]),
-    enqueuedAt: Number(row[7]),
+    dueAt,
+    enqueuedAt: row[7] === null ? dueAt : Number(row[7]),
     generation,
     starts,
     errors,

@@ -131,6 +131,9 @@ function settleResults(
   report: Report,
   starts: Starts,
 ): SettleResult[] {
+  if (report.odd === null && report.fresh === null && !settlements.some(({ enqueue }) => enqueue)) {
+    return settlements.map(({ verdict }) => ({ status: 'ok', state: verdict.to }))
+  }
   const oddOf = new Map((report.odd ?? []).map((odd) => [odd[0], odd]))
   const results: SettleResult[] = []
   const inserted = insertedOf(settlements, grouped, report, oddOf, starts)
@@ -189,7 +192,7 @@ function claimReply(
   const bySource: ClaimedJob[][] = claim.sources.map(() => [])
   for (let i = 0; i < rows.length - 1; i++) {
     const row = rows[i] as Row
-    const source = Number(row[0]) - 1
+    const source = row[0] === null ? 0 : Number(row[0]) - 1
     bySource[source]?.push(
       toClaimed(row, claim.sources[source] as { space: string; queue: string }, claim.token),
     )

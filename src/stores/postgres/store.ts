@@ -1,12 +1,12 @@
 import type { Notifier } from '../../notifier.ts'
-import type { Durability, Store, StoreInTransaction } from '../../store.ts'
+import type { Durability, InsertReply, Store, StoreInTransaction } from '../../store.ts'
 import { createCaller } from './caller.ts'
 import { changeJobs } from './change.ts'
 import type { StoreChannel } from './channel.ts'
 import type { Driver } from './driver.ts'
 import { checkDurability } from './durability.ts'
 import { Folding } from './folding.ts'
-import { insertJobs } from './insert.ts'
+import { insertJobs, isTwice } from './insert.ts'
 import { listJobs } from './list.ts'
 import { assertSchema, migrate } from './migrate.ts'
 import { openDriver } from './open-driver.ts'
@@ -76,7 +76,13 @@ export function createPostgresStore(options: PostgresStoreOptions, makeNotifier:
     migrate: () => migrate(caller, schema),
 
     async insert(request) {
-      const reply = await insertJobs(call, schema, starts, request)
+      let reply: InsertReply
+      try {
+        reply = await insertJobs(call, schema, starts, request, { strict: true })
+      } catch (error) {
+        if (!isTwice(error)) throw error
+        reply = await insertJobs(call, schema, starts, request, { strict: false })
+      }
       folding.wrote()
       return reply
     },
@@ -129,7 +135,7 @@ export function createPostgresStore(options: PostgresStoreOptions, makeNotifier:
     within(tx: unknown): StoreInTransaction {
       const query = queryOf(tx)
       return {
-        insert: (request) => insertJobs(query, schema, starts, request),
+        insert: (request) => insertJobs(query, schema, starts, request, { strict: false }),
         async settle(request) {
           if (request.settlements.length === 0 && !request.claim) return { results: [], claimed: null }
           return settleAndClaim(query, schema, starts, request)

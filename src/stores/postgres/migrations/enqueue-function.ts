@@ -26,7 +26,7 @@ declare
     run_ms bigint := floor(extract(epoch from run_at) * 1000);
     due bigint := greatest(t + delay_ms, coalesce(run_ms, 0));
     fresh uuid;
-    odd json;
+    said text;
 begin
     if queue is null or queue !~ '^[A-Za-z0-9][A-Za-z0-9_.:/-]{0,127}$' then
         raise exception 'skep: queue "%" is not a valid name. Use 1 to 128 letters, digits or "_ - . : /", starting with a letter or digit.', queue
@@ -64,12 +64,12 @@ begin
     -- A UUIDv7: 48 bits of time, then chance.
     fresh := encode(set_bit(set_bit(overlay(uuid_send(gen_random_uuid())
         placing substring(int8send(t) from 3) from 1 for 6), 52, 1), 53, 1), 'hex')::uuid;
-    select i.odd into odd from insert_jobs(array[fresh], array[payload::text], array[space], array[queue],
+    said := insert_jobs(array[fresh], array[payload::text], array[space], array[queue],
         array[priority]::smallint[], array[delay_ms], array[run_ms], array[headers::text], '{}',
         case when unique_key is null then '{}' else array[unique_key] end, array[1]::smallint[], array[0]::bigint[],
-        array[0]::smallint[], fresh, false, false, null) as i;
-    if odd is not null then
-        return (odd -> 0 ->> 2)::uuid;
+        array[0]::smallint[], fresh, false, false, false, null);
+    if strpos(said, ' ') > 0 then
+        return (substr(said, strpos(said, ' ') + 1)::json -> 0 ->> 2)::uuid;
     end if;
     perform pg_notify('skep_${schema}', json_build_array('',
         json_build_array('work', space, queue, due, due - priority * 600000::bigint))::text);

@@ -1,4 +1,4 @@
-import { CLOCK, pins } from './pins.ts'
+import { CLOCK, fixedPath, pins } from './pins.ts'
 
 // One array for each column. An array of one element stands for a column in which all jobs are the same, an empty
 // one for a column in which all are null: `unnest` fills the rest with nulls.
@@ -23,17 +23,33 @@ const insert = (job: string): string => `insert into jobs
             ${job}.headers, ${job}.priority, ${job}.overrides, ${due(job)},
             ${due(job)} - ${job}.priority * 600000::bigint, t, ${job}.key, ${job}.scope`
 
+/**
+ * Whether the archive may hold a job with this id, or a higher one. An id begins with the moment it was made, and
+ * nothing ends before that: for a fresh job only the newest days are looked into. If that moment is far from now, it
+ * may be no moment at all, and all of the archive is.
+ */
+const mayBeArchived = (id: string): string => {
+  const near = `abs(('x' || translate(left(${id}::text, 13), '-', ''))::bit(48)::bigint - t) < 600000`
+  return `
+    margin := case when ${near} then 3600000 else 9007199254740991 end;
+    if exists (select 1 from archive a where a.id >= ${id}
+        and a.finished_at >= t - margin and a.finished_at <= t + margin) then`
+}
+
 const COUNT_FRESH = `insert into deltas (space, queue, delayed, ready)
         select f.space, f.queue, count(*) filter (where f.state = 0), count(*) filter (where f.state = 1)
         from fresh f group by f.space, f.queue`
 
 /**
- * insert_jobs: inserts jobs in order and says what was odd about them. `odd` is null when every job is new, so the
- * caller can tell from `t` what became of each; otherwise it is JSON: for each odd job [n, 0, state, due_at]
- * (it was there before) or [n, 1, id, action] (its key is held by another), with n counted from 1.
+ * insert_jobs: inserts jobs in order. Returns the time of the insert, from which the caller can tell what became of each
+ * job. If something was odd, a space and JSON follow: for each odd job [n, 0, state, due_at] (it was there before)
+ * or [n, 1, id, action] (its key is held by another), with n counted from 1.
  *
- * `lowest` is the lowest of the ids. When nothing in the archive is as new as that, no id can be there, which is how
- * a fresh job, whose id carries the time, is spared the search.
+ * `lowest` is the lowest of the ids. When nothing in the archive is as new as that, none of them can be there, which
+ * is how fresh jobs, whose ids carry the time, are spared the search.
+ *
+ * `strict`: fail with a unique violation if an id is there already. The usual case is then a fifth cheaper, because
+ * nothing has to be reserved before it is written; the caller sends it again without.
  *
  * `one_by_one`: ids occur twice in the batch, so each job has to see what the one before it did.
  */
@@ -42,22 +58,32 @@ export function insertFunction(schema: string): string {
 create function ${schema}.insert_jobs(
     ids uuid[], payloads text[], spaces text[], queues text[], priorities smallint[], delays bigint[],
     run_ats bigint[], headers text[], overrides text[], keys text[], scopes smallint[], windows bigint[],
-    conflicts smallint[], lowest uuid, again boolean, one_by_one boolean, at bigint,
-    out t bigint, out odd text)
+    conflicts smallint[], lowest uuid, strict boolean, again boolean, one_by_one boolean, at bigint)
+returns text
 language plpgsql ${pins(schema)}
 as $function$
 #variable_conflict use_variable
 declare
+    t bigint := coalesce(at, ${CLOCK});
     size integer := cardinality(ids);
+    has_care boolean := again or cardinality(keys) > 0;
+    is_uniform boolean := cardinality(spaces) = 1 and cardinality(queues) = 1 and cardinality(delays) = 1
+        and cardinality(run_ats) = 0;
     inserted bigint;
     stale uuid[];
     odds json[];
+    margin bigint;
 begin
-    t := coalesce(at, ${CLOCK});
-
-    if again or cardinality(keys) > 0 then
+    if has_care then
         select * into inserted, odds from insert_with_care(ids, payloads, spaces, queues, priorities, delays,
             run_ats, headers, overrides, keys, scopes, windows, conflicts, again, one_by_one, t);
+    elsif strict and is_uniform then
+        ${insert('i')}
+        from (${INCOMING}) i;
+        inserted := size;
+        insert into deltas (space, queue, delayed, ready)
+        values (spaces[1], queues[1], case when delays[1] > 0 then size else 0 end,
+            case when delays[1] > 0 then 0 else size end);
     else
         with fresh as (
             ${insert('i')}
@@ -76,7 +102,7 @@ begin
     end if;
 
     -- Looked up after the insert, so that a job which ended while the insert waited for it is found.
-    if inserted > 0 and exists (select 1 from archive a where a.id >= lowest) then
+${mayBeArchived('lowest')}
         select array_agg(a.id) into stale from archive a where a.id = any(ids);
         if stale is not null then
             with gone as (
@@ -87,12 +113,46 @@ begin
             from gone g group by g.space, g.queue;
         end if;
     end if;
-    if stale is not null or (inserted < size and not (again or cardinality(keys) > 0)) then
+    if stale is not null or (inserted < size and not has_care) then
         odds := odds || (
             select array_agg(json_build_array(u.n, 0, a.state, a.due_at))
             from archive a join unnest(ids) with ordinality u(id, n) on u.id = a.id where a.id = any(ids));
     end if;
-    odd := array_to_json(odds)::text;
+    return concat_ws(' ', t, array_to_json(odds));
+end $function$;
+
+-- The same for a single job, strict and in the fewest steps: most calls that are not under load bring one job.
+create function ${schema}.insert_job(
+    id uuid, payload text, space text, queue text, priority smallint, delay bigint, run_at bigint, headers text,
+    overrides text, at bigint)
+returns text
+language plpgsql ${fixedPath(schema)}
+    set enable_seqscan = off
+    set enable_bitmapscan = off
+    set plan_cache_mode = force_generic_plan
+as $function$
+#variable_conflict use_variable
+declare
+    t bigint := coalesce(at, ${CLOCK});
+    due bigint := greatest(t + delay, coalesce(run_at, 0));
+    margin bigint;
+    there record;
+begin
+    insert into jobs (id, space, queue, state, payload, headers, priority, overrides, due_at, rank, enqueued_at)
+    values (id, space, queue, case when due > t then 0 else 1 end, payload, headers, priority, overrides, due,
+        due - priority * 600000::bigint, t);
+    insert into deltas (space, queue, delayed, ready)
+    values (space, queue, case when due > t then 1 else 0 end, case when due > t then 0 else 1 end);
+${mayBeArchived('id')}
+        select a.state, a.due_at into there from archive a where a.id = id;
+        if found then
+            delete from jobs j where j.id = id;
+            insert into deltas (space, queue, delayed, ready)
+            values (space, queue, case when due > t then -1 else 0 end, case when due > t then 0 else -1 end);
+            return concat_ws(' ', t, json_build_array(json_build_array(1, 0, there.state, there.due_at)));
+        end if;
+    end if;
+    return t::text;
 end $function$;
 `
 }

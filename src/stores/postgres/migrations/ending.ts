@@ -1,0 +1,155 @@
+/** The parts of `settle_and_claim` that end leases. They see `g`, a group of settlements, and `part`, its job ids. */
+import { dayOf } from './pins.ts'
+import { JOB_COLUMNS } from './tables.ts'
+
+// Jobs of the group that its token holds now, which is what every verdict is about. `state + 0` hides the state
+// from the planner: it would else read the whole index of running jobs when it believes that there are few.
+const HELD = `j.id = any(part) and j.state + 0 = 2 and j.token = g.token
+                    and (not g.expired or j.lease_until <= t)`
+
+// Results, failures and delays come in arrays beside the ids, which are empty when there are none at all.
+const slice = (name: string): string => `${name}[first:first + g.size - 1]`
+const TEXTS = `left join unnest(part, ${slice('results')}, ${slice('failures')})
+                    as v(id, result, failure) on v.id = x.id`
+
+const COUNTERS: Readonly<Record<string, string>> = {
+  starts: 'x.starts - g.refund::integer',
+  errors: 'x.errors + (g.counter = 1)::integer',
+  timeouts: 'x.timeouts + (g.counter = 2)::integer',
+  lost: 'x.lost + (g.counter = 3)::integer',
+  snoozes: 'x.snoozes + (g.counter = 4)::integer',
+}
+
+/**
+ * Runs a statement whose CTE `gone` has the jobs that it moved, and keeps account of them: in the counts, in the unique
+ * keys they let go of (by the job's own id, so the key of a later job is never touched), and in `hit`.
+ * `lands` is the state they went to, or null.
+ */
+function moving(gone: string, lands: string, more = ''): string {
+  return `
+            lands := ${lands};
+            for q in
+                with gone as (${gone})${more}
+                select y.space, y.queue, count(*) as n, array_agg(y.id) as ids, min(y.rank) as rank,
+                    min(y.due_at) as due_at, array_agg(y.id) filter (where y.unique_scope < 2) as keyed
+                from gone y group by y.space, y.queue
+            loop
+                insert into deltas (space, queue, day, running, delayed, ready, done, failed, dead, cancelled)
+                values (q.space, q.queue, case when lands in (3, 4, 6) then ${dayOf('t')} else -1 end, -q.n,
+                    case when lands = 0 then q.n else 0 end, case when lands = 1 then q.n else 0 end,
+                    case when lands = 3 then q.n else 0 end, case when lands = 4 then q.n else 0 end,
+                    case when lands = 5 then q.n else 0 end, case when lands = 6 then q.n else 0 end);
+                if lands < 2 then
+                    waiting := waiting || json_build_array(q.space, q.queue, lands, q.rank, q.due_at);
+                elsif q.keyed is not null then
+                    delete from uniques u where u.until is null and u.job_id = any(q.keyed);
+                end if;
+                hit := hit || q.ids;
+            end loop;`
+}
+
+/** Moves what is in `gone` to the archive, some columns changed. */
+function archiving(changes: Readonly<Record<string, string>>, keep: string, texts: boolean): string {
+  const columns = JOB_COLUMNS.map((name) => changes[name] ?? COUNTERS[name] ?? `x.${name}`)
+  return `, put as (
+                    insert into archive (${JOB_COLUMNS.join(', ')}, finished_at, expires_at)
+                    select ${columns.join(', ')}, t, t + ${keep}
+                    from gone x ${texts ? TEXTS : ''}
+                )`
+}
+
+/** Removed at once. `discarded` remembers the ids. */
+export const DISCARD: string = `${moving(
+  `delete from jobs j where ${HELD}
+                    returning j.id, j.space, j.queue, j.rank, j.due_at, j.unique_scope`,
+  'null',
+)}
+            if hit is not null then
+                insert into discarded (at, token, ids) values (t, g.token, hit);
+            end if;`
+
+const TAKE_OUT = `delete from jobs j where ${HELD} returning j.*`
+
+/** Kept as ended, with what the handler returned or threw. */
+export const ARCHIVE_WITH_TEXTS: string = moving(
+  TAKE_OUT,
+  'g.goes',
+  archiving(
+    {
+      state: 'g.goes',
+      result: 'v.result',
+      failure: 'coalesce(v.failure, case when g.goes <> 3 then x.failure end)',
+    },
+    'g.keep',
+    true,
+  ),
+)
+
+/** The same when there is nothing to keep with them. */
+export const ARCHIVE: string = moving(
+  TAKE_OUT,
+  'g.goes',
+  archiving(
+    { state: 'g.goes', result: 'null', failure: 'case when g.goes <> 3 then x.failure end' },
+    'g.keep',
+    false,
+  ),
+)
+
+/** Back to waiting. */
+export const WAIT: string = moving(
+  `update jobs x set state = g.goes, lease_until = null,
+                        ${Object.entries(COUNTERS)
+                          .map(([name, value]) => `${name} = ${value}`)
+                          .join(', ')},
+                        result = v.result,
+                        failure = coalesce(v.failure, x.failure),
+                        due_at = case when g.goes = 0 then t + v.delay when g.place then x.due_at else t end,
+                        rank = case when g.goes = 0 then t + v.delay when g.place then x.due_at else t end
+                            - x.priority * 600000::bigint
+                    from unnest(part, ${slice('results')}, ${slice('failures')},
+                        ${slice('delays')}) as v(id, result, failure, delay)
+                    where v.id = x.id and ${HELD.replaceAll('j.', 'x.')} and x.cancel_reason is null
+                    returning x.id, x.space, x.queue, x.rank, x.due_at, x.unique_scope`,
+  'g.goes',
+)
+
+/** Those of WAIT that somebody cancelled while they ran: whoever did so was told that they will not start again. */
+export const STOP_CANCELLED: string = `
+            held_back := hit;
+            hit := null;${moving(
+              `delete from jobs j where ${HELD} and j.cancel_reason is not null returning j.*`,
+              '6',
+              archiving(
+                {
+                  state: '6',
+                  result: 'v.result',
+                  failure: `'{"kind":"cancel","message":' || to_json(x.cancel_reason)::text || '}'`,
+                },
+                'g.cancelled',
+                true,
+              ),
+            )}
+            stopped := hit;
+            hit := held_back;`
+
+/**
+ * The jobs of the group that were not touched, and why: [n, state, 0] if this token settled it before, [n, state, 1]
+ * if it was stopped just now, [n, reason] if it is refused.
+ */
+export const ODD: string = `
+            odds := odds || (
+                select array_agg(case
+                    when p.id = any(stopped) then json_build_array(first + p.n - 1, 6, 1)
+                    when j.token = g.token and j.state = 2 then json_build_array(first + p.n - 1, 'not-expired')
+                    when j.token = g.token then json_build_array(first + p.n - 1, j.state, 0)
+                    when j.id is not null then json_build_array(first + p.n - 1, 'lost')
+                    when a.token = g.token then json_build_array(first + p.n - 1, a.state, 0)
+                    when a.id is null and p.id = any(array(
+                            select x.id from discarded d, unnest(d.ids) as x(id) where d.token = g.token))
+                        then json_build_array(first + p.n - 1, g.goes, 0)
+                    else json_build_array(first + p.n - 1, 'gone') end)
+                from unnest(part) with ordinality as p(id, n)
+                    left join lateral (select x.id, x.token, x.state from jobs x where x.id = p.id) j on true
+                    left join lateral (select x.id, x.token, x.state from archive x where x.id = p.id) a on true
+                where not (p.id = any(hit)));`
