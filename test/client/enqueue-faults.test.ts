@@ -129,6 +129,23 @@ describe('an enqueue while the store is in trouble', () => {
     expect(runs).toBe(1)
   })
 
+  it('of many with ids can be sent again by the caller too', async () => {
+    const scene = openScene()
+    const ids = [scene.runtime.uuid(), scene.runtime.uuid()]
+    const send = () =>
+      scene.skep.enqueueMany(spool, [0, 1], { each: (item) => ({ id: ids[item] as string }) })
+    let runs = 0
+    scene.skep.worker([spool.handle(() => void runs++)])
+    await send()
+    await scene.until(() => runs === 2)
+    await scene.runtime.settle()
+
+    await send()
+    await scene.advance(10_000)
+
+    expect(runs).toBe(2)
+  })
+
   it('that is refused does not fail those it shared a call with', async () => {
     const scene = openScene()
     await scene.skep.ready()

@@ -130,6 +130,27 @@ describe('the rescue of jobs whose worker died', () => {
     await scene.until(async () => (await scene.counts('mail')).done === 5)
   })
 
+  it('leaves a lease alone that its holder renewed after the rescuer had seen it as over', async () => {
+    const scene = openScene({
+      wrap: (store) => ({
+        ...store,
+        async expired(call) {
+          const reply = await store.expired(call)
+          const leases = reply.leases.map(({ id, token }) => ({ id, token }))
+          await store.extend({ leases, leaseMs: 3_600_000 })
+          return reply
+        },
+      }),
+    })
+    const job = await scene.skep.enqueue(mail, 1)
+    await claimAndDie(scene, { leaseMs: 1_000 })
+
+    scene.skep.worker([mail.handle(() => 1)])
+    await scene.advance(60_000)
+
+    expect(await scene.job(job.id)).toMatchObject({ state: 'running', lost: 0 })
+  })
+
   it('by several at once settles each lease once', async () => {
     const scene = openScene()
     await scene.skep.enqueueMany(mail, many(30))
