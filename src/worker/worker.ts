@@ -1,25 +1,23 @@
 import { hostname } from 'node:os'
 import type { Emitter } from '../core/emitter.ts'
-import { messageOf, SkepError } from '../core/errors.ts'
-import { failureOf, reasonFailure } from '../core/failure.ts'
-import type { Failure, JobState } from '../core/job.ts'
+import { messageOf } from '../core/errors.ts'
 import type { Logger } from '../core/logger.ts'
-import { judge, type Outcome, type Verdict } from '../core/policy.ts'
-import { agrees } from '../core/transitions.ts'
+import type { Outcome } from '../core/policy.ts'
 import { MissingMarker, reviveMissing } from '../maintenance/missing.ts'
 import { pruneAll } from '../maintenance/prune.ts'
 import { Rescuer } from '../maintenance/rescue.ts'
 import { type Hint, type Notifier, type NotifierHealth, type Subscription, workHint } from '../notifier.ts'
 import { type Runtime, sleep } from '../runtime.ts'
-import type { ClaimCall, ClaimReply, SettleResult, Source, Store, WorkerInfo } from '../store.ts'
+import type { ClaimCall, ClaimReply, Source, Store, WorkerInfo } from '../store.ts'
 import { atMost, type Loop, type LoopHealth, supervise } from '../supervise.ts'
-import { eventJob, readValue, type WorkerEvents } from './events.ts'
+import { eventJob, type WorkerEvents } from './events.ts'
 import { Exchange } from './exchange.ts'
 import { Executor, StopSignal } from './executor.ts'
 import type { HandlerSpec } from './handler.ts'
 import { LeaseKeeper } from './lease-keeper.ts'
 import type { ResolvedWorkerOptions } from './options.ts'
 import { Run } from './run.ts'
+import { Settler } from './settler.ts'
 import { Window } from './window.ts'
 
 /** A job that waited this long for a slot here is handed back: somebody else may have one free. */
@@ -57,7 +55,7 @@ export interface WorkerHealth {
 
 /**
  * Takes jobs, runs them, saves how they ended. The parts and the way of a job between them:
- * window (what to claim) → exchange (the store) → executor (handlers) → exchange. The lease keeper
+ * window (what to claim) → exchange (the store) → executor (handlers) → settler → exchange. The lease keeper
  * renews what is held; the rescuer gives back what dead workers held.
  */
 export class WorkerEngine {
@@ -65,6 +63,7 @@ export class WorkerEngine {
   readonly #parts: WorkerParts
   readonly #window: Window
   readonly #exchange: Exchange
+  readonly #settler: Settler
   readonly #executor: Executor
   readonly #keeper: LeaseKeeper
   readonly #held = new Map<string, Run>()
@@ -114,6 +113,15 @@ export class WorkerEngine {
       onClaimFailed: (call) => this.#window.reheat(call.sources),
       onTurn: () => this.#startWaiting(),
     })
+    this.#settler = new Settler({
+      runtime,
+      logger,
+      notifier: parts.notifier,
+      events: parts.events,
+      exchange: this.#exchange,
+      storeTime: () => this.#storeTime(),
+      onSettled: (run) => this.#release(run),
+    })
   }
 
   /** Puts the worker on the list and begins. Resolves when it is ready to take jobs. */
@@ -139,7 +147,7 @@ export class WorkerEngine {
       sources: specs,
       policyOf: (job) => (this.#window.specOf(job.space, job.queue) as HandlerSpec).policyOf(job),
       onRescued: (job, failure, state) =>
-        this.#failed('lost', { job: eventJob(job), failure, state, durationMs: 0 }),
+        this.#settler.tellFailed('lost', { job: eventJob(job), failure, state, durationMs: 0 }),
     })
     const beatMs = Math.min(10_000, options.leaseMs / 3)
     let lastBeat = runtime.mono()
@@ -376,57 +384,11 @@ export class WorkerEngine {
       this.#release(run)
       logger.warn(`The lease on job "${run.job.id}" was lost, so its outcome is not saved.`)
     } else {
-      this.#settle(run, outcome, durationMs)
+      this.#settler.settle(run, outcome, durationMs)
     }
     if (this.#window.busy === 0) this.#becameIdle?.()
     this.#startWaiting()
     this.#exchange.nudge()
-  }
-
-  #settle(run: Run, outcome: Outcome, durationMs: number): void {
-    if (run.completed !== null) {
-      this.#settleCompleted(run, run.completed, outcome, durationMs)
-      return
-    }
-    const { id, token } = run.job
-    const verdict = this.#judge(run, outcome)
-    const settlement = { id, token, verdict }
-    this.#exchange.settle({
-      settlement:
-        run.enqueued !== null && outcome.kind === 'success'
-          ? { ...settlement, enqueue: run.enqueued }
-          : settlement,
-      onResult: (result) => this.#settled(run, outcome, verdict, durationMs, result),
-    })
-  }
-
-  /**
-   * The handler saved its own success. If its transaction committed, the store answers that this token has settled
-   * already. If not, the job is still ours, and then the run has failed: so the first call changes nothing while
-   * the lease lasts and only asks.
-   */
-  #settleCompleted(run: Run, success: Success, outcome: Outcome, durationMs: number): void {
-    const { id, token } = run.job
-    const failed = outcome.kind === 'success' ? rolledBack() : outcome
-    const verdict = this.#judge(run, failed)
-    const asCompleted = this.#judge(run, success)
-    this.#exchange.settle({
-      settlement: { id, token, verdict, onlyIfExpired: true },
-      onResult: (result) => {
-        if (result.status === 'refused' && result.reason === 'not-expired') {
-          const onResult = (word: SettleResult): void => this.#settled(run, failed, verdict, durationMs, word)
-          this.#exchange.settle({ settlement: { id, token, verdict }, onResult })
-        } else if (result.status === 'ok' && (result.state === 'done' || asCompleted.keepMs === null)) {
-          this.#settled(run, success, asCompleted, durationMs, { status: 'ok', state: 'done' })
-        } else {
-          this.#settled(run, failed, verdict, durationMs, result)
-        }
-      },
-    })
-  }
-
-  #judge({ job, spec }: Run, outcome: Outcome): Verdict {
-    return judge(spec.policyOf(job), job, outcome, this.#parts.runtime.random())
   }
 
   // The lease is kept until the outcome is saved, however long that takes: nobody else shall run the job meanwhile.
@@ -434,86 +396,9 @@ export class WorkerEngine {
     if (this.#held.get(run.job.id) === run) this.#held.delete(run.job.id)
   }
 
-  #settled(run: Run, outcome: Outcome, verdict: Verdict, durationMs: number, result: SettleResult): void {
-    const { logger } = this.#parts
-    this.#release(run)
-    // Done although it failed: its own transaction had committed after all, only the answer to that was lost.
-    const isDone = result.status === 'ok' && result.state === 'done' && outcome.kind !== 'success'
-    if (result.status === 'ok' && (isDone || agrees(verdict, result.state))) {
-      const told: Outcome = isDone ? { kind: 'success', result: null } : outcome
-      this.#tell(run, told, result.state, durationMs)
-      this.#hint(run, told, verdict, result)
-    } else if (outcome.kind !== 'handback') {
-      logger.warn(
-        `The outcome of job "${run.job.id}" came too late: the lease was lost and the job runs elsewhere.`,
-      )
-    }
-  }
-
-  #hint(run: Run, outcome: Outcome, verdict: Verdict, result: Extract<SettleResult, { status: 'ok' }>): void {
-    const { notifier } = this.#parts
-    const { job } = run
-    const storeNow = this.#storeTime()
-    if (result.state === 'ready' || result.state === 'delayed') {
-      notifier.publish([
-        workHint({ ...job, dueAt: verdict.keepPlace ? job.dueAt : storeNow + verdict.delayMs }),
-      ])
-    } else if (verdict.keepMs !== null || result.state !== 'done') {
-      // Nobody can wait for a result that is thrown away; but for one that failed somebody may.
-      notifier.publish([{ kind: 'settled', space: job.space, queue: job.queue }])
-    }
-    if (outcome.kind !== 'success') return
-    run.enqueued?.forEach((fresh, index) => {
-      // A settlement that was repeated does not tell what became of these jobs; a hint too many does no harm.
-      const inserted = result.inserted?.[index]
-      const dueAt = Math.max(storeNow + fresh.delayMs, fresh.runAt ?? 0)
-      notifier.publish([workHint({ ...fresh, dueAt: inserted?.status === 'ok' ? inserted.dueAt : dueAt })])
-    })
-  }
-
   #storeTime(): number {
     const { runtime } = this.#parts
     return this.#storeClock === 0 ? runtime.now() : Math.round(runtime.mono() + this.#storeClock)
-  }
-
-  #tell(run: Run, outcome: Outcome, state: JobState, durationMs: number): void {
-    const { events } = this.#parts
-    if (outcome.kind === 'success' && !events.has('finished')) return
-    // A copy: a listener can change nothing.
-    const job = eventJob(run.job)
-    switch (outcome.kind) {
-      case 'success': {
-        const result = outcome.result === null ? undefined : readValue(outcome.result)
-        events.emit('finished', { job, result, durationMs })
-        return
-      }
-      case 'error':
-      case 'timeout':
-      case 'lost':
-        this.#failed(outcome.kind, { job, failure: outcome.failure, state, durationMs })
-        return
-      case 'bury':
-        this.#failed('error', { job, failure: outcome.failure, state, durationMs })
-        return
-      case 'cancel':
-        events.emit('cancelled', { job, failure: outcome.failure })
-        return
-      case 'snooze':
-      case 'handback':
-        // It would have waited, had nobody cancelled it meanwhile.
-        if (state === 'cancelled')
-          events.emit('cancelled', { job, failure: reasonFailure('cancel', 'Cancelled.') })
-        else if (outcome.kind === 'snooze') events.emit('snoozed', { job, delayMs: outcome.delayMs })
-    }
-  }
-
-  #failed(kind: 'error' | 'timeout' | 'lost', event: WorkerEvents['error']): void {
-    const { events } = this.#parts
-    events.emit(kind, event)
-    if (event.state === 'dead') events.emit('dead', event)
-    if (event.state === 'cancelled') {
-      events.emit('cancelled', { job: event.job, failure: event.failure })
-    }
   }
 
   // ── losing, cancelling, handing back ───────────────────────────────────────────────────────────
@@ -550,7 +435,7 @@ export class WorkerEngine {
   #handBack(runs: readonly Run[]): void {
     for (const run of runs) {
       run.stage = 'over'
-      if (run.holds) this.#settle(run, { kind: 'handback', ran: false }, 0)
+      if (run.holds) this.#settler.settle(run, { kind: 'handback', ran: false }, 0)
       else this.#release(run)
     }
   }
@@ -564,14 +449,4 @@ function unexhausted(call: Omit<ClaimCall, 'now'>, { jobs }: ClaimReply): readon
     ({ space, queue, limit }) =>
       jobs.reduce((sum, job) => sum + (job.space === space && job.queue === queue ? 1 : 0), 0) >= limit,
   )
-}
-
-type Success = Extract<Outcome, { kind: 'success' }>
-
-function rolledBack(): { kind: 'error'; failure: Failure } {
-  const error = new SkepError(
-    'TX_ROLLED_BACK',
-    'The handler called complete() in a transaction that did not commit. Commit it before returning, or throw.',
-  )
-  return { kind: 'error', failure: failureOf('error', error) }
 }

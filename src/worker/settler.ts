@@ -1,0 +1,172 @@
+import type { Emitter } from '../core/emitter.ts'
+import { SkepError } from '../core/errors.ts'
+import { failureOf, reasonFailure } from '../core/failure.ts'
+import type { Failure, JobState } from '../core/job.ts'
+import type { Logger } from '../core/logger.ts'
+import { judge, type Outcome, type Verdict } from '../core/policy.ts'
+import { agrees } from '../core/transitions.ts'
+import { type Notifier, workHint } from '../notifier.ts'
+import type { Runtime } from '../runtime.ts'
+import type { SettleResult } from '../store.ts'
+import { eventJob, readValue, type WorkerEvents } from './events.ts'
+import type { Exchange } from './exchange.ts'
+import type { Run } from './run.ts'
+
+export interface SettlerOptions {
+  readonly runtime: Runtime
+  readonly logger: Logger
+  readonly notifier: Notifier
+  readonly events: Emitter<WorkerEvents>
+  readonly exchange: Exchange
+  /** What the store's clock says now, as far as we know. */
+  readonly storeTime: () => number
+  /** The store has had its word on this run, whatever it was. */
+  readonly onSettled: (run: Run) => void
+}
+
+/**
+ * What follows the end of a run: the policy is asked for a verdict, the verdict is sent off, and when it is saved
+ * listeners hear of it and hints go out.
+ */
+export class Settler {
+  readonly #options: SettlerOptions
+
+  constructor(options: SettlerOptions) {
+    this.#options = options
+  }
+
+  /** Sends off how a run ended, and tells of it when it is saved. */
+  settle(run: Run, outcome: Outcome, durationMs: number): void {
+    if (run.completed !== null) {
+      this.#settleCompleted(run, run.completed, outcome, durationMs)
+      return
+    }
+    const { id, token } = run.job
+    const verdict = this.#judge(run, outcome)
+    const settlement = { id, token, verdict }
+    this.#options.exchange.settle({
+      settlement:
+        run.enqueued !== null && outcome.kind === 'success'
+          ? { ...settlement, enqueue: run.enqueued }
+          : settlement,
+      onResult: (result) => this.#settled(run, outcome, verdict, durationMs, result),
+    })
+  }
+
+  /**
+   * The handler saved its own success. If its transaction committed, the store answers that this token has settled
+   * already. If not, the job is still ours, and then the run has failed: so the first call changes nothing while
+   * the lease lasts and only asks.
+   */
+  #settleCompleted(run: Run, success: Success, outcome: Outcome, durationMs: number): void {
+    const { id, token } = run.job
+    const failed = outcome.kind === 'success' ? rolledBack() : outcome
+    const verdict = this.#judge(run, failed)
+    const asCompleted = this.#judge(run, success)
+    this.#options.exchange.settle({
+      settlement: { id, token, verdict, onlyIfExpired: true },
+      onResult: (result) => {
+        if (result.status === 'refused' && result.reason === 'not-expired') {
+          const onResult = (word: SettleResult): void => this.#settled(run, failed, verdict, durationMs, word)
+          this.#options.exchange.settle({ settlement: { id, token, verdict }, onResult })
+        } else if (result.status === 'ok' && (result.state === 'done' || asCompleted.keepMs === null)) {
+          this.#settled(run, success, asCompleted, durationMs, { status: 'ok', state: 'done' })
+        } else {
+          this.#settled(run, failed, verdict, durationMs, result)
+        }
+      },
+    })
+  }
+
+  #judge({ job, spec }: Run, outcome: Outcome): Verdict {
+    return judge(spec.policyOf(job), job, outcome, this.#options.runtime.random())
+  }
+
+  #settled(run: Run, outcome: Outcome, verdict: Verdict, durationMs: number, result: SettleResult): void {
+    const { logger, onSettled } = this.#options
+    onSettled(run)
+    // Done although it failed: its own transaction had committed after all, only the answer to that was lost.
+    const isDone = result.status === 'ok' && result.state === 'done' && outcome.kind !== 'success'
+    if (result.status === 'ok' && (isDone || agrees(verdict, result.state))) {
+      const told: Outcome = isDone ? { kind: 'success', result: null } : outcome
+      this.#tell(run, told, result.state, durationMs)
+      this.#hint(run, told, verdict, result)
+    } else if (outcome.kind !== 'handback') {
+      logger.warn(
+        `The outcome of job "${run.job.id}" came too late: the lease was lost and the job runs elsewhere.`,
+      )
+    }
+  }
+
+  #hint(run: Run, outcome: Outcome, verdict: Verdict, result: Extract<SettleResult, { status: 'ok' }>): void {
+    const { notifier } = this.#options
+    const { job } = run
+    const storeNow = this.#options.storeTime()
+    if (result.state === 'ready' || result.state === 'delayed') {
+      notifier.publish([
+        workHint({ ...job, dueAt: verdict.keepPlace ? job.dueAt : storeNow + verdict.delayMs }),
+      ])
+    } else if (verdict.keepMs !== null || result.state !== 'done') {
+      // Nobody can wait for a result that is thrown away; but for one that failed somebody may.
+      notifier.publish([{ kind: 'settled', space: job.space, queue: job.queue }])
+    }
+    if (outcome.kind !== 'success') return
+    run.enqueued?.forEach((fresh, index) => {
+      // A settlement that was repeated does not tell what became of these jobs; a hint too many does no harm.
+      const inserted = result.inserted?.[index]
+      const dueAt = Math.max(storeNow + fresh.delayMs, fresh.runAt ?? 0)
+      notifier.publish([workHint({ ...fresh, dueAt: inserted?.status === 'ok' ? inserted.dueAt : dueAt })])
+    })
+  }
+
+  #tell(run: Run, outcome: Outcome, state: JobState, durationMs: number): void {
+    const { events } = this.#options
+    if (outcome.kind === 'success' && !events.has('finished')) return
+    // A copy: a listener can change nothing.
+    const job = eventJob(run.job)
+    switch (outcome.kind) {
+      case 'success': {
+        const result = outcome.result === null ? undefined : readValue(outcome.result)
+        events.emit('finished', { job, result, durationMs })
+        return
+      }
+      case 'error':
+      case 'timeout':
+      case 'lost':
+        this.tellFailed(outcome.kind, { job, failure: outcome.failure, state, durationMs })
+        return
+      case 'bury':
+        this.tellFailed('error', { job, failure: outcome.failure, state, durationMs })
+        return
+      case 'cancel':
+        events.emit('cancelled', { job, failure: outcome.failure })
+        return
+      case 'snooze':
+      case 'handback':
+        // It would have waited, had nobody cancelled it meanwhile.
+        if (state === 'cancelled')
+          events.emit('cancelled', { job, failure: reasonFailure('cancel', 'Cancelled.') })
+        else if (outcome.kind === 'snooze') events.emit('snoozed', { job, delayMs: outcome.delayMs })
+    }
+  }
+
+  /** Tells of a run that did not succeed. */
+  tellFailed(kind: 'error' | 'timeout' | 'lost', event: WorkerEvents['error']): void {
+    const { events } = this.#options
+    events.emit(kind, event)
+    if (event.state === 'dead') events.emit('dead', event)
+    if (event.state === 'cancelled') {
+      events.emit('cancelled', { job: event.job, failure: event.failure })
+    }
+  }
+}
+
+type Success = Extract<Outcome, { kind: 'success' }>
+
+function rolledBack(): { kind: 'error'; failure: Failure } {
+  const error = new SkepError(
+    'TX_ROLLED_BACK',
+    'The handler called complete() in a transaction that did not commit. Commit it before returning, or throw.',
+  )
+  return { kind: 'error', failure: failureOf('error', error) }
+}
