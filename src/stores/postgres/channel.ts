@@ -2,7 +2,7 @@ import type { Runtime } from '../../runtime.ts'
 import { createCaller } from './caller.ts'
 import type { Driver } from './driver.ts'
 import { openDriver } from './open-driver.ts'
-import { channelOf, type PostgresStoreOptions, resolveOptions } from './options.ts'
+import { channelOf, NOTIFY, type PostgresStoreOptions, resolveOptions } from './options.ts'
 import { Session } from './session.ts'
 
 /** What a notifier needs of the database: to tell everyone who listens, and to listen. */
@@ -33,7 +33,7 @@ export function openChannel(options: Omit<PostgresStoreOptions, 'migrate' | 'uns
     session,
     runtime,
     async send(payload) {
-      await call('select pg_notify($1::text, $2::text)', [channel, payload])
+      await call(NOTIFY, [channel, payload])
     },
     async close() {
       if (isClosed) return
