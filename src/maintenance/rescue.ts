@@ -35,7 +35,8 @@ export class Rescuer {
   readonly #options: RescuerOptions
   /** Since when each worker has been seen as gone, without a break. */
   readonly #goneSince = new Map<string, number>()
-  #outage = false
+  /** Since when the store has not answered; null when it does. */
+  #outageSince: number | null = null
   #calmUntil = 0
 
   constructor(options: RescuerOptions) {
@@ -44,37 +45,46 @@ export class Rescuer {
 
   /** Somebody else in this process could not reach the store: the living may not have been able to renew. */
   noticeOutage(): void {
-    this.#outage = true
+    this.#outageSince ??= this.#options.runtime.mono()
   }
 
   /** One look. Returns how long to wait until the next. */
   async turn(): Promise<number> {
-    const { store, runtime, leaseMs } = this.#options
+    const { store, runtime, leaseMs, sources } = this.#options
     const quickMs = store.capabilities.liveness ? 1_000 : Math.min(5_000, leaseMs / 3)
     try {
       const { onDuty, gone } = await this.#lookAround()
-      if (this.#outage) {
-        // Nobody could renew while the store was away. Let the living do so before anyone is declared dead,
-        // or an outage would be followed by a storm of needless rescues.
-        this.#outage = false
-        this.#calmUntil = runtime.mono() + Math.max(leaseMs / 2, LONGEST_RETRY_MS + 500)
-        this.#goneSince.clear()
+      if (this.#outageSince !== null) {
+        // This proves that the store answers again.
+        await store.expired({ sources, workerIds: [], limit: 1 })
+        this.#recovered(runtime.mono() - this.#outageSince)
       }
       if (runtime.mono() < this.#calmUntil) return quickMs
       await this.#rescue(gone)
       return (onDuty ? quickMs : 10 * quickMs) * (0.75 + runtime.random() / 2)
     } catch (error) {
-      this.#outage = true
+      this.noticeOutage()
       throw error
     }
   }
 
+  /**
+   * Nobody could renew while the store was away. Let the living do so before anyone is declared dead, or an outage
+   * would be followed by a storm of needless rescues. A hiccup costs nobody a lease, and a store that has one now
+   * and then must not keep the dead from being found.
+   */
+  #recovered(lastedMs: number): void {
+    const { runtime, leaseMs } = this.#options
+    this.#outageSince = null
+    if (lastedMs < leaseMs / 6) return
+    this.#calmUntil = runtime.mono() + Math.max(leaseMs / 2, LONGEST_RETRY_MS + 500)
+    this.#goneSince.clear()
+  }
+
   async #lookAround(): Promise<{ onDuty: boolean; gone: string[] }> {
     const { store, runtime, workerId, graceMs } = this.#options
-    // After an outage this also proves that the store answers again.
-    if (!store.capabilities.liveness && !this.#outage) return { onDuty: true, gone: [] }
-    const { workers } = await store.workers({})
     if (!store.capabilities.liveness) return { onDuty: true, gone: [] }
+    const { workers } = await store.workers({})
     const now = runtime.mono()
     const goneNow = new Set(workers.filter((worker) => worker.life === 'gone').map((worker) => worker.id))
     for (const id of this.#goneSince.keys()) if (!goneNow.has(id)) this.#goneSince.delete(id)

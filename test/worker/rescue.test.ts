@@ -1,29 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { buried, fixed, queue, retry } from '../../src/index.ts'
 import type { Store, WorkerPresence } from '../../src/store.ts'
+import { claimAndDie } from './support/dead-worker.ts'
 import { gate, openScene, type Scene } from './support/scene.ts'
 
 const mail = queue<number, unknown>('mail')
 
 const many = (count: number): number[] => Array.from({ length: count }, (_, n) => n)
-
-/** Takes jobs as a worker does that dies in the same moment. */
-async function claimAndDie(
-  scene: Scene,
-  options: { queue?: string; leaseMs?: number; limit?: number } = {},
-): Promise<string> {
-  const { queue: name = 'mail', leaseMs = 30_000, limit = 100 } = options
-  const workerId = scene.runtime.uuid()
-  const { jobs } = await scene.truth.claim({
-    sources: [{ space: 'default', queue: name, limit }],
-    limit,
-    workerId,
-    token: scene.runtime.uuid(),
-    leaseMs,
-  })
-  expect(jobs.length).toBeGreaterThan(0)
-  return workerId
-}
 
 /** A store that knows which processes live: all of them, except those named here. */
 function withLiveness(gone: Map<string, WorkerPresence['life']>): (store: Store) => Store {
@@ -236,52 +219,6 @@ describe("the rescue by the store's own knowledge of life", () => {
     await scene.advance(25_000)
 
     expect(await scene.state(job.id)).toBe('running')
-  })
-})
-
-describe('after an outage of the store', () => {
-  it.each([['30s'], ['3s'], ['1s']] as const)(
-    'nobody is declared dead before the living had time to renew (lease %s)',
-    async (lease) => {
-      for (let seed = 1; seed <= 5; seed++) {
-        const scene = openScene({ seed })
-        const work = gate()
-        let runs = 0
-        await scene.skep.enqueueMany(mail, many(4))
-        const handler = mail.handle(() => {
-          runs++
-          return work.promise
-        })
-        // Two processes with connections of their own; the handlers hold on through the outage.
-        const options = { lease, grace: '10m', concurrency: 2 } as const
-        scene.skep.worker([handler], options)
-        scene.client().worker([handler], options)
-        await scene.until(() => runs === 4)
-
-        scene.faults.break('before')
-        await scene.advance(40_000 + seed * 777)
-        scene.faults.heal()
-        await scene.advance(25_000)
-
-        expect(scene.told.filter(({ name }) => name === 'lost')).toEqual([])
-        expect(runs).toBe(4)
-        await scene.close()
-      }
-    },
-  )
-
-  it('those who really died are rescued all the same', async () => {
-    const scene = openScene()
-    const job = await scene.skep.enqueue(mail, 1)
-    await claimAndDie(scene)
-    scene.skep.worker([mail.handle(() => 'alive')])
-    await scene.advance(1_000)
-
-    scene.faults.break('before')
-    await scene.advance(60_000)
-    scene.faults.heal()
-
-    await scene.until(async () => (await scene.state(job.id)) === 'done', 40_000)
   })
 })
 
