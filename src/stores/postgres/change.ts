@@ -27,12 +27,12 @@ export async function changeJobs(
         'array(select x.id from',
         ' as x)',
       )
-    : { text: '$1::text::uuid[]', params: [idArrayOf(target.ids)] }
+    : { text: '$1::uuid[]', params: [idArrayOf(target.ids)] }
   const params = [...selected.params]
-  const put = (value: string | null): string => `$${params.push(value)}::text`
-  const text = `select ${schema}.change_jobs(${put(action)}, ${put(space)}, ${selected.text},
-    ${put(isSelection ? String(STATE_CODES[target.state]) : null)}::smallint, ${put(failure)},
-    ${put(reasonIn(failure))}, ${put(String(keepMs))}::bigint, ${put(now === undefined ? null : String(now))}::bigint)`
+  const put = (value: string | null): string => `$${params.push(value)}`
+  const text = `select ${schema}.change_jobs(${put(action)}::text, ${put(space)}::text, ${selected.text},
+    ${put(isSelection ? String(STATE_CODES[target.state]) : null)}::smallint, ${put(failure)}::text,
+    ${put(reasonIn(failure))}::text, ${put(String(keepMs))}::bigint, ${put(now === undefined ? null : String(now))}::bigint)`
   const rows = await query(text, params)
 
   if (action === 'redrive' || action === 'promote') starts.forget(space)

@@ -1,18 +1,11 @@
 import type { Settlement } from '../../store.ts'
 import { COUNTER_CODES, STATE_CODES } from './codes.ts'
 
-/** Settlements that differ in nothing but the job, its delay, its result and its failure. As SQL reads it. */
+/** Settlements that differ in nothing but the job, its delay, its result and its failure. */
 export interface Group {
   readonly token: string
-  size: number
-  readonly goes: number
-  readonly keep: number | null
-  readonly counter: number
-  readonly refund: boolean
-  readonly place: boolean
-  readonly cancelled: number
-  readonly expired: boolean
-  readonly round: number
+  /** The rest of what they share, as SQL reads it. */
+  readonly text: string
 }
 
 export interface Grouped {
@@ -103,16 +96,19 @@ function keyOf({ token, verdict, onlyIfExpired }: Settlement): string {
 }
 
 function groupOf({ token, verdict, onlyIfExpired = false }: Settlement, size: number, round: number): Group {
-  return {
-    token,
+  const { to, keepMs, count, refund, keepPlace, keepCancelledMs } = verdict
+  const counter = count === null ? 0 : COUNTER_CODES[count]
+  // In the order in which `settle_and_claim` reads them; nothing stands for null.
+  const fields = [
     size,
-    goes: STATE_CODES[verdict.to],
-    keep: verdict.keepMs,
-    counter: verdict.count === null ? 0 : COUNTER_CODES[verdict.count],
-    refund: verdict.refund,
-    place: verdict.keepPlace,
-    cancelled: verdict.keepCancelledMs,
-    expired: onlyIfExpired,
+    STATE_CODES[to],
+    keepMs ?? '',
+    counter,
+    Number(refund),
+    Number(keepPlace),
+    keepCancelledMs,
+    Number(onlyIfExpired),
     round,
-  }
+  ]
+  return { token, text: fields.join(',') }
 }

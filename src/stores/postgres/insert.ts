@@ -75,7 +75,7 @@ function insertStatement(
   const isPlain = !isKeyed && jobs.every((job) => job.headers === null && job.overrides === null)
 
   const params: Param[] = []
-  const put = (value: Param): string => `$${params.push(value)}::text`
+  const put = (value: Param): string => `$${params.push(value)}`
   const column = (type: string, of: (job: NewJob) => string | number | null): string =>
     `${put(columnOf(jobs.map(of)))}::${type}[]`
   const full = (type: string, of: (job: NewJob) => string | number | null): string =>
@@ -83,7 +83,7 @@ function insertStatement(
 
   const args = [
     `${put(idArrayOf(ids))}::uuid[]`,
-    payloads === null ? `${put(arrayOf(texts))}::text[]` : `string_to_array(${put(payloads)}, chr(30))`,
+    payloads === null ? `${put(arrayOf(texts))}::text[]` : `string_to_array(${put(payloads)}::text, chr(30))`,
     column('text', (job) => job.space),
     column('text', (job) => job.queue),
     column('smallint', (job) => job.priority),

@@ -22,8 +22,8 @@ export function listStatement(
         : [String(LOWEST), LOWEST_ID]
       : (cursor.split(':') as [string, string])
   return {
-    text: `${before} ${schema}.list_jobs($1::text, $2::text, $3::text::smallint, $4::text::integer, $5::text::bigint,
-      $6::text::uuid, $7::text::bigint, $8::text::bigint, $9::text)${after}`,
+    text: `${before} ${schema}.list_jobs($1::text, $2::text, $3::smallint, $4::integer, $5::bigint,
+      $6::uuid, $7::bigint, $8::bigint, $9::text)${after}`,
     params: [
       space,
       queue,

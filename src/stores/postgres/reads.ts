@@ -22,7 +22,7 @@ export async function getJobs(
 ): Promise<{ jobs: (Job | null)[] }> {
   if (ids.length === 0) return { jobs: [] }
   const rows = await query(
-    `select ${JOB_SELECT} from ${schema}.every_job where id = any($1::text::uuid[]) and space = $2::text`,
+    `select ${JOB_SELECT} from ${schema}.every_job where id = any($1::uuid[]) and space = $2::text`,
     [idArrayOf(ids), space],
   )
   const found = new Map(rows.map((row) => [row[0] as string, toJob(row)]))
@@ -33,7 +33,7 @@ export async function extendLeases(query: Query, schema: string, call: ExtendCal
   const { leases, leaseMs, now } = call
   if (leases.length === 0) return { results: [] }
   const rows = await query(
-    `select * from ${schema}.extend_leases($1::text::uuid[], $2::text::text[], $3::text::bigint, $4::text::bigint)`,
+    `select * from ${schema}.extend_leases($1::uuid[], $2::text[], $3::bigint, $4::bigint)`,
     [
       idArrayOf(leases.map((lease) => lease.id)),
       arrayOf(leases.map((lease) => lease.token)),
@@ -55,7 +55,7 @@ export async function expiredLeases(query: Query, schema: string, call: ExpiredC
   const { sources, workerIds, limit, now } = call
   if (sources.length === 0 || limit < 1) return { leases: [] }
   const rows = await query(
-    `select * from ${schema}.expired_leases($1::text::json, $2::text::text[], $3::text::integer, $4::text::bigint)`,
+    `select * from ${schema}.expired_leases($1::text::json, $2::text[], $3::integer, $4::bigint)`,
     [
       JSON.stringify(sources.map(({ space, queue }) => ({ space, queue, since: LOWEST }))),
       arrayOf(workerIds),
@@ -73,7 +73,7 @@ export async function countJobs(
   schema: string,
   { space, queues }: CountsCall,
 ): Promise<{ queues: QueueCounts[] }> {
-  const rows = await query(`select * from ${schema}.count_jobs($1::text, $2::text::text[])`, [
+  const rows = await query(`select * from ${schema}.count_jobs($1::text, $2::text[])`, [
     space,
     queues === undefined ? null : arrayOf(queues),
   ])

@@ -10,18 +10,21 @@ import type {
   SettleResult,
 } from '../../store.ts'
 import { CONFLICT_CODES, SCOPE_CODES, stateOf } from './codes.ts'
-import type { Query, Row } from './driver.ts'
+import type { Param, Query, Row } from './driver.ts'
 import { type Grouped, groupSettlements } from './groups.ts'
 import { insertResults, type Odd } from './insert.ts'
 import { arrayOf, idArrayOf } from './literals.ts'
 import { toClaimed } from './rows.ts'
 import type { Search, Starts } from './starts.ts'
 
-/** The last row of `settle_and_claim`. */
-interface Report {
+/** What the last row of `settle_and_claim` tells. */
+interface Report extends Remarks {
   readonly now: number
   readonly next: number | null
   readonly crowded: boolean
+}
+
+interface Remarks {
   /** [n, state, 0]: this token settled it before. [n, 6, 1]: stopped just now. [n, reason]: refused. */
   readonly odd:
     | readonly (readonly [number, number, 0 | 1] | readonly [number, Refusal | 'not-expired'])[]
@@ -31,6 +34,8 @@ interface Report {
   /** Queues to which jobs went back: [space, queue, state, lowest rank, first due time]. */
   readonly waiting: readonly (readonly [string, string, number, number, number])[] | null
 }
+
+const NOTHING: Remarks = Object.freeze({ odd: null, fresh: null, waiting: null })
 
 /** Sends one settle, one claim, or both in one statement; see `migrations/settle-function.ts`. */
 export async function settleAndClaim(
@@ -45,16 +50,11 @@ export async function settleAndClaim(
   let rows: readonly Row[]
   try {
     rows = await query(
-      `select * from ${schema}.settle_and_claim($1::text::uuid[], $2::text::json, $3::text::text[], $4::text::text[],
-        $5::text::bigint[], $6::text::json, $7::text::json, $8::text::bigint)`,
+      `select * from ${schema}.settle_and_claim($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[],
+        $6::bigint[], $7::text, $8::text[], $9::uuid[], $10::text[], $11::text[], $12::bigint[], $13::uuid[], $14::bigint)`,
       [
-        idArrayOf(grouped.order.map((index) => (settlements[index] as Settlement).id)),
-        settlements.length === 0 ? null : JSON.stringify(grouped.groups),
-        textsOf(grouped, settlements, 'result'),
-        textsOf(grouped, settlements, 'failure'),
-        delaysOf(grouped, settlements),
-        freshOf(grouped, settlements),
-        claim && search ? claimText(claim, search) : null,
+        ...settleParams(settlements, grouped),
+        ...claimParams(claim, search),
         now === undefined ? null : String(now),
       ],
     )
@@ -63,7 +63,7 @@ export async function settleAndClaim(
     throw error
   }
 
-  const report = JSON.parse((rows.at(-1) as Row)[2] as string) as Report
+  const report = readReport(rows.at(-1) as Row)
   for (const [space, queue, state, rank, dueAt] of report.waiting ?? []) {
     starts.lower({ space, queue }, state === 0 ? 'delayed' : 'ready', rank, dueAt)
   }
@@ -109,20 +109,42 @@ function freshOf(grouped: Grouped, settlements: readonly Settlement[]): string |
   )
 }
 
-function claimText(claim: Omit<ClaimCall, 'now'>, search: Search): string {
-  return JSON.stringify({
-    token: claim.token,
-    worker: claim.workerId,
-    ms: claim.leaseMs,
-    most: claim.limit,
-    ...(claim.ids ? { ids: [...new Set(claim.ids)] } : {}),
-    sources: claim.sources.map(({ space, queue, limit }, index) => ({
-      space,
-      queue,
-      most: limit,
-      ...search.starts[index],
-    })),
-  })
+function settleParams(settlements: readonly Settlement[], grouped: Grouped): Param[] {
+  if (settlements.length === 0) return ['{}', '{}', '{}', '{}', '{}', '{}', null]
+  return [
+    idArrayOf(grouped.order.map((index) => (settlements[index] as Settlement).id)),
+    arrayOf(grouped.groups.map((group) => group.text)),
+    arrayOf(grouped.groups.map((group) => group.token)),
+    textsOf(grouped, settlements, 'result'),
+    textsOf(grouped, settlements, 'failure'),
+    delaysOf(grouped, settlements),
+    freshOf(grouped, settlements),
+  ]
+}
+
+function claimParams(claim: Omit<ClaimCall, 'now'> | undefined, search: Search | undefined): Param[] {
+  if (!claim || !search) return [null, null, '{}', '{}', '{}', '{}']
+  const { sources, ids, token, workerId, leaseMs, limit } = claim
+  return [
+    arrayOf([token, workerId, leaseMs, limit]),
+    ids ? idArrayOf([...new Set(ids)]) : null,
+    arrayOf(sources.map((source) => source.space)),
+    arrayOf(sources.map((source) => source.queue)),
+    arrayOf(
+      sources.flatMap((source, n) => [source.limit, search.starts[n]?.rank ?? 0, search.starts[n]?.due ?? 0]),
+    ),
+    idArrayOf(search.starts.map((start) => start.id)),
+  ]
+}
+
+function readReport(row: Row): Report {
+  const remarks = row[2] === null ? NOTHING : (JSON.parse(row[2] as string) as Remarks)
+  return {
+    ...remarks,
+    now: Number(row[6]),
+    next: row[7] === null ? null : Number(row[7]),
+    crowded: row[8] !== null,
+  }
 }
 
 function settleResults(

@@ -10,7 +10,7 @@ import { insertJobs, isTwice } from './insert.ts'
 import { listJobs } from './list.ts'
 import { assertSchema, migrate } from './migrate.ts'
 import { openDriver } from './open-driver.ts'
-import { channelOf, type PostgresStoreOptions, resolveOptions } from './options.ts'
+import { channelOf, NOTIFY, type PostgresStoreOptions, resolveOptions } from './options.ts'
 import { countJobs, expiredLeases, extendLeases, getJobs } from './reads.ts'
 import { Session } from './session.ts'
 import { settleAndClaim } from './settle.ts'
@@ -56,7 +56,7 @@ export function createPostgresStore(options: PostgresStoreOptions, makeNotifier:
     else await assertSchema(caller, schema)
     const durability = await checkDurability(call, unsafe)
     await call(
-      `select ${schema}.make_days(coalesce($1::text::bigint, (extract(epoch from now()) * 1000)::bigint))`,
+      `select ${schema}.make_days(coalesce($1::bigint, (extract(epoch from now()) * 1000)::bigint))`,
       [null],
     ).catch(() => {}) // On a standby, or for a role that may not: the archive has a place for every day.
     return durability
@@ -148,7 +148,7 @@ export function createPostgresStore(options: PostgresStoreOptions, makeNotifier:
         session,
         runtime,
         send: async (payload) => {
-          await call('select pg_notify($1::text, $2::text)', [channel, payload])
+          await call(NOTIFY, [channel, payload])
         },
       })
       return notifier

@@ -15,7 +15,7 @@ export async function attend(
   const { worker, isLocked, now } = call
   await query(
     `insert into ${schema}.workers as w (id, space, seen_at, lock_key, info)
-    values ($1::text, $2::text, coalesce($3::text::bigint, ${CLOCK}),
+    values ($1::text, $2::text, coalesce($3::bigint, ${CLOCK}),
       case when $4::text = 'locked' then ${lockKey(schema, '$1::text')} end, $5::text)
     on conflict (id) do update set space = excluded.space, seen_at = excluded.seen_at,
       lock_key = excluded.lock_key, info = excluded.info`,
@@ -65,14 +65,11 @@ export async function prune(
   schema: string,
   call: { readonly limit: number; readonly now?: number },
 ): Promise<{ pruned: number }> {
-  const rows = await query(
-    `select ${schema}.prune_jobs($1::text::bigint, $2::text::bigint, $3::text::bigint, $4::text::bigint)`,
-    [
-      String(call.limit),
-      String(REMEMBER_DISCARDED_MS),
-      String(FORGET_WORKER_MS),
-      call.now === undefined ? null : String(call.now),
-    ],
-  )
+  const rows = await query(`select ${schema}.prune_jobs($1::bigint, $2::bigint, $3::bigint, $4::bigint)`, [
+    String(call.limit),
+    String(REMEMBER_DISCARDED_MS),
+    String(FORGET_WORKER_MS),
+    call.now === undefined ? null : String(call.now),
+  ])
   return { pruned: Number(rows[0]?.[0]) }
 }

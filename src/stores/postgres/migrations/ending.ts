@@ -1,37 +1,58 @@
-/** The parts of `settle_and_claim` that end leases. They see `g`, a group of settlements, and `part`, its job ids. */
+/**
+ * The parts of `settle_and_claim` that end leases. They see one group of settlements: its token, where it `goes`, and
+ * `part`, the ids of its jobs.
+ */
 import { dayOf } from './pins.ts'
 import { JOB_COLUMNS } from './tables.ts'
 
 // Jobs of the group that its token holds now, which is what every verdict is about. `state + 0` hides the state
 // from the planner: it would else read the whole index of running jobs when it believes that there are few.
-const HELD = `j.id = any(part) and j.state + 0 = 2 and j.token = g.token
-                    and (not g.expired or j.lease_until <= t)`
+const HELD = `j.id = any(part) and j.state + 0 = 2 and j.token = my_token
+                    and (not only_expired or j.lease_until <= t)`
 
 // Results, failures and delays come in arrays beside the ids, which are empty when there are none at all.
-const slice = (name: string): string => `${name}[first:first + g.size - 1]`
+const slice = (name: string): string => `${name}[first:first + size - 1]`
 const TEXTS = `left join unnest(part, ${slice('results')}, ${slice('failures')})
                     as v(id, result, failure) on v.id = x.id`
 
 const COUNTERS: Readonly<Record<string, string>> = {
-  starts: 'x.starts - g.refund::integer',
-  errors: 'x.errors + (g.counter = 1)::integer',
-  timeouts: 'x.timeouts + (g.counter = 2)::integer',
-  lost: 'x.lost + (g.counter = 3)::integer',
-  snoozes: 'x.snoozes + (g.counter = 4)::integer',
+  starts: 'x.starts - refund',
+  errors: 'x.errors + (counter = 1)::integer',
+  timeouts: 'x.timeouts + (counter = 2)::integer',
+  lost: 'x.lost + (counter = 3)::integer',
+  snoozes: 'x.snoozes + (counter = 4)::integer',
 }
+
+const BACK = `update jobs x set state = goes, lease_until = null,
+                        ${Object.entries(COUNTERS)
+                          .map(([name, value]) => `${name} = ${value}`)
+                          .join(', ')},
+                        result = v.result,
+                        failure = coalesce(v.failure, x.failure),
+                        due_at = case when goes = 0 then t + v.delay when stays then x.due_at else t end,
+                        rank = case when goes = 0 then t + v.delay when stays then x.due_at else t end
+                            - x.priority * 600000::bigint
+                    from unnest(part, ${slice('results')}, ${slice('failures')},
+                        ${slice('delays')}) as v(id, result, failure, delay)
+                    where v.id = x.id and ${HELD.replaceAll('j.', 'x.')} and x.cancel_reason is null
+                    returning x.id, x.space, x.queue, x.rank, x.due_at`
+
+// What has to be known of jobs that ended, and of jobs that went back.
+const KEYS = `array_agg(y.id) filter (where y.unique_scope < 2) as keyed, null::bigint as rank, null::bigint as due_at`
+const PLACES = `null::uuid[] as keyed, min(y.rank) as rank, min(y.due_at) as due_at`
 
 /**
  * Runs a statement whose CTE `gone` has the jobs that it moved, and keeps account of them: in the counts, in the unique
  * keys they let go of (by the job's own id, so the key of a later job is never touched), and in `hit`.
  * `lands` is the state they went to, or null.
  */
-function moving(gone: string, lands: string, more = ''): string {
+function moving(gone: string, lands: string, more = '', tells = KEYS): string {
   return `
             lands := ${lands};
             for q in
                 with gone as (${gone})${more}
-                select y.space, y.queue, count(*) as n, array_agg(y.id) as ids, min(y.rank) as rank,
-                    min(y.due_at) as due_at, array_agg(y.id) filter (where y.unique_scope < 2) as keyed
+                select y.space, y.queue, count(*) as n, array_agg(y.id) as ids,
+                    ${tells}
                 from gone y group by y.space, y.queue
             loop
                 insert into deltas (space, queue, day, running, delayed, ready, done, failed, dead, cancelled)
@@ -61,11 +82,11 @@ function archiving(changes: Readonly<Record<string, string>>, keep: string, text
 /** Removed at once. `discarded` remembers the ids. */
 export const DISCARD: string = `${moving(
   `delete from jobs j where ${HELD}
-                    returning j.id, j.space, j.queue, j.rank, j.due_at, j.unique_scope`,
+                    returning j.id, j.space, j.queue, j.unique_scope`,
   'null',
 )}
             if hit is not null then
-                insert into discarded (at, token, ids) values (t, g.token, hit);
+                insert into discarded (at, token, ids) values (t, my_token, hit);
             end if;`
 
 const TAKE_OUT = `delete from jobs j where ${HELD} returning j.*`
@@ -73,14 +94,14 @@ const TAKE_OUT = `delete from jobs j where ${HELD} returning j.*`
 /** Kept as ended, with what the handler returned or threw. */
 export const ARCHIVE_WITH_TEXTS: string = moving(
   TAKE_OUT,
-  'g.goes',
+  'goes',
   archiving(
     {
-      state: 'g.goes',
+      state: 'goes',
       result: 'v.result',
-      failure: 'coalesce(v.failure, case when g.goes <> 3 then x.failure end)',
+      failure: 'coalesce(v.failure, case when goes <> 3 then x.failure end)',
     },
-    'g.keep',
+    'keep',
     true,
   ),
 )
@@ -88,31 +109,16 @@ export const ARCHIVE_WITH_TEXTS: string = moving(
 /** The same when there is nothing to keep with them. */
 export const ARCHIVE: string = moving(
   TAKE_OUT,
-  'g.goes',
+  'goes',
   archiving(
-    { state: 'g.goes', result: 'null', failure: 'case when g.goes <> 3 then x.failure end' },
-    'g.keep',
+    { state: 'goes', result: 'null', failure: 'case when goes <> 3 then x.failure end' },
+    'keep',
     false,
   ),
 )
 
 /** Back to waiting. */
-export const WAIT: string = moving(
-  `update jobs x set state = g.goes, lease_until = null,
-                        ${Object.entries(COUNTERS)
-                          .map(([name, value]) => `${name} = ${value}`)
-                          .join(', ')},
-                        result = v.result,
-                        failure = coalesce(v.failure, x.failure),
-                        due_at = case when g.goes = 0 then t + v.delay when g.place then x.due_at else t end,
-                        rank = case when g.goes = 0 then t + v.delay when g.place then x.due_at else t end
-                            - x.priority * 600000::bigint
-                    from unnest(part, ${slice('results')}, ${slice('failures')},
-                        ${slice('delays')}) as v(id, result, failure, delay)
-                    where v.id = x.id and ${HELD.replaceAll('j.', 'x.')} and x.cancel_reason is null
-                    returning x.id, x.space, x.queue, x.rank, x.due_at, x.unique_scope`,
-  'g.goes',
-)
+export const WAIT: string = moving(BACK, 'goes', '', PLACES)
 
 /** Those of WAIT that somebody cancelled while they ran: whoever did so was told that they will not start again. */
 export const STOP_CANCELLED: string = `
@@ -126,7 +132,7 @@ export const STOP_CANCELLED: string = `
                   result: 'v.result',
                   failure: `'{"kind":"cancel","message":' || to_json(x.cancel_reason)::text || '}'`,
                 },
-                'g.cancelled',
+                'keep_cancelled',
                 true,
               ),
             )}
@@ -141,13 +147,13 @@ export const ODD: string = `
             odds := odds || (
                 select array_agg(case
                     when p.id = any(stopped) then json_build_array(first + p.n - 1, 6, 1)
-                    when j.token = g.token and j.state = 2 then json_build_array(first + p.n - 1, 'not-expired')
-                    when j.token = g.token then json_build_array(first + p.n - 1, j.state, 0)
+                    when j.token = my_token and j.state = 2 then json_build_array(first + p.n - 1, 'not-expired')
+                    when j.token = my_token then json_build_array(first + p.n - 1, j.state, 0)
                     when j.id is not null then json_build_array(first + p.n - 1, 'lost')
-                    when a.token = g.token then json_build_array(first + p.n - 1, a.state, 0)
+                    when a.token = my_token then json_build_array(first + p.n - 1, a.state, 0)
                     when a.id is null and p.id = any(array(
-                            select x.id from discarded d, unnest(d.ids) as x(id) where d.token = g.token))
-                        then json_build_array(first + p.n - 1, g.goes, 0)
+                            select x.id from discarded d, unnest(d.ids) as x(id) where d.token = my_token))
+                        then json_build_array(first + p.n - 1, goes, 0)
                     else json_build_array(first + p.n - 1, 'gone') end)
                 from unnest(part) with ordinality as p(id, n)
                     left join lateral (select x.id, x.token, x.state from jobs x where x.id = p.id) j on true

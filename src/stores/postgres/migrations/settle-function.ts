@@ -6,19 +6,24 @@ import { CLOCK, fixedPath, pins } from './pins.ts'
  * settle_and_claim: ends leases as their verdicts say, inserts what their handlers enqueued, and leases the next jobs,
  * each part only if asked for. One call, one transaction.
  *
- * `ids` are the jobs to settle, ordered by group; a group shares token and verdict. The last row has no job: its
- * payload is JSON with `now`, `next` (when the next delayed job is due), `crowded` (more were due than one
- * claim promotes), `odd` (settlements that did not go as said, see ODD), `fresh` (what the inserts of each round said)
- * and `waiting` (queues to which jobs went back: [space, queue, state, lowest rank, first due time]).
- * Settlements come in rounds: those of one round end before the jobs enqueued in it are inserted.
+ * `ids` are the jobs to settle, ordered by group; a group shares token and verdict, written as text: size, state, keep,
+ * counter, refund, place, keep if cancelled, only if expired, round. Settlements come in rounds: those of one round end
+ * before the jobs enqueued in it (`fresh`) are inserted.
  *
- * Searching starts at (rank, id) and at the due time that each source names: below lie the dead entries of jobs long
- * gone, which nothing can clean while some transaction keeps its snapshot open.
+ * `lease` is token, worker, length and limit. Of each source `numbers` has three: limit, rank and due time from which to
+ * search. Below those lie the dead entries of jobs long gone, which nothing can clean while some transaction keeps its
+ * snapshot open.
+ *
+ * The last row has no job, but the time in due_at, the next due time in enqueued_at, and in counters whether more jobs
+ * were due than one claim promotes. Its payload is JSON, if there is something to tell: `odd` (settlements that did
+ * not go as said, see ODD), `fresh` (what the inserts of each round said), and `waiting` (queues to which jobs went
+ * back: [space, queue, state, lowest rank, first due time]).
  */
 export function settleFunction(schema: string): string {
   return `
 create function ${schema}.settle_and_claim(
-    ids uuid[], groups json, results text[], failures text[], delays bigint[], fresh json, claim json, at bigint)
+    ids uuid[], groups text[], tokens text[], results text[], failures text[], delays bigint[], fresh text,
+    lease text[], named uuid[], spaces text[], queues text[], numbers bigint[], from_ids uuid[], at bigint)
 returns table (nth integer, id uuid, payload text, headers text, overrides text, priority smallint,
     due_at bigint, enqueued_at bigint, counters text)
 language plpgsql ${pins(schema)}
@@ -26,89 +31,113 @@ as $function$
 #variable_conflict use_column
 declare
     t bigint := coalesce(at, ${CLOCK});
+    -- Of settlements.
     has_texts boolean := cardinality(results) > 0 or cardinality(failures) > 0;
-    g record;
-    q record;
-    lands smallint;
-    held_back uuid[];
-    s record;
-    lease record;
+    fields text[];
+    my_token text;
+    size integer;
+    goes smallint;
+    keep bigint;
+    counter smallint;
+    refund integer;
+    stays boolean;
+    keep_cancelled bigint;
+    only_expired boolean;
+    round integer := 0;
     first integer := 1;
     part uuid[];
+    q record;
+    lands smallint;
     hit uuid[];
+    held_back uuid[];
     stopped uuid[];
     odds json[];
     added json[];
     waiting json[];
-    round integer := 0;
+    -- Of claims.
+    lease_token text := lease[1];
+    lease_worker text := lease[2];
+    lease_end bigint := t + lease[3]::bigint;
+    most bigint := lease[4];
+    in_space text;
+    in_queue text;
+    from_rank bigint;
+    from_id uuid;
+    from_due bigint;
     chosen uuid[];
+    spots tid[];
+    keyed uuid[];
     room bigint;
     taken_in_all bigint := 0;
     n bigint;
     next_due bigint;
     due bigint;
-    crowded boolean := false;
+    crowded boolean;
 begin
-    if groups is not null then
-        for g in
-            select * from json_to_recordset(groups) as g(token text, size integer, goes smallint, keep bigint,
-                counter smallint, refund boolean, place boolean, cancelled bigint, expired boolean,
-                round integer)
-        loop
-            if g.round > round then
-                if fresh is not null then
-                    added := array_append(added, insert_for(fresh, round, odds, t));
-                end if;
-                round := g.round;
+    for i in 1..cardinality(groups) loop
+        fields := string_to_array(groups[i], ',', '');
+        my_token := tokens[i];
+        size := fields[1];
+        goes := fields[2];
+        keep := fields[3];
+        counter := fields[4];
+        refund := fields[5];
+        stays := fields[6]::integer;
+        keep_cancelled := fields[7];
+        only_expired := fields[8]::integer;
+        if fields[9]::integer > round then
+            if fresh is not null then
+                added := array_append(added, insert_for(fresh::json, round, odds, t));
             end if;
-            part := case when g.size = cardinality(ids) then ids else ids[first:first + g.size - 1] end;
-            hit := null;
-            stopped := null;
-            if g.goes < 3 then ${WAIT}
-                if cardinality(hit) is distinct from g.size then ${STOP_CANCELLED}
-                end if;
-            elsif g.keep is null then ${DISCARD}
-            elsif has_texts then ${ARCHIVE_WITH_TEXTS}
-            else ${ARCHIVE}
-            end if;
-            if cardinality(hit) is distinct from g.size then
-                hit := coalesce(hit, '{}');${ODD}
-            end if;
-            first := first + g.size;
-        end loop;
-        if fresh is not null then
-            added := array_append(added, insert_for(fresh, round, odds, t));
+            round := fields[9];
         end if;
+        part := case when size = cardinality(ids) then ids else ids[first:first + size - 1] end;
+        hit := null;
+        stopped := null;
+        if goes < 3 then ${WAIT}
+            if cardinality(hit) is distinct from size then ${STOP_CANCELLED}
+            end if;
+        elsif keep is null then ${DISCARD}
+        elsif has_texts then ${ARCHIVE_WITH_TEXTS}
+        else ${ARCHIVE}
+        end if;
+        if cardinality(hit) is distinct from size then
+            hit := coalesce(hit, '{}');${ODD}
+        end if;
+        first := first + size;
+    end loop;
+    if fresh is not null then
+        added := array_append(added, insert_for(fresh::json, round, odds, t));
     end if;
 
-    if claim is not null then
-        select c.* into lease from json_to_record(claim) as c(token text, worker text, ms bigint, most bigint,
-            ids uuid[]);
-        for s in
-            select * from rows from (json_to_recordset(claim -> 'sources') as (space text, queue text, most bigint,
-                rank bigint, id uuid, due bigint)) with ordinality as s(space, queue, most, rank, id, due, nth)
-        loop
-            nth := s.nth;
-            room := greatest(0, least(s.most, lease.most - taken_in_all));
-            if lease.ids is null then ${NEXT_DUE}
-                if due <= t then ${PROMOTE}${NEXT_DUE}
-                end if;
-                if room > 0 then ${CLAIM}
-                end if;
-            else
-                if room > 0 then ${CLAIM_NAMED}
-                end if;${NEXT_DUE}
+    for i in 1..cardinality(spaces) loop
+        nth := nullif(i, 1);
+        in_space := spaces[i];
+        in_queue := queues[i];
+        room := greatest(0, least(numbers[3 * i - 2], most - taken_in_all));
+        from_rank := numbers[3 * i - 1];
+        from_due := numbers[3 * i];
+        from_id := from_ids[i];
+        if named is null then ${NEXT_DUE}
+            if due <= t then ${PROMOTE}${NEXT_DUE}
             end if;
-            next_due := least(next_due, due);
-        end loop;
-        if taken_in_all >= lease.most then
-            next_due := null;
+            if room > 0 then ${CLAIM}
+            end if;
+        else
+            if room > 0 then ${CLAIM_NAMED}
+            end if;${NEXT_DUE}
         end if;
-    end if;
+        next_due := least(next_due, due);
+    end loop;
 
     nth := null;
-    payload := json_build_object('now', t, 'next', next_due, 'crowded', crowded, 'odd', array_to_json(odds),
-        'fresh', array_to_json(added), 'waiting', array_to_json(waiting))::text;
+    due_at := t;
+    enqueued_at := case when taken_in_all < most then next_due end;
+    counters := crowded::text;
+    if odds is not null or added is not null or waiting is not null then
+        payload := json_build_object('odd', array_to_json(odds), 'fresh', array_to_json(added),
+            'waiting', array_to_json(waiting));
+    end if;
     return next;
 end $function$;
 `
