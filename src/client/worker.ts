@@ -33,15 +33,17 @@ export class Worker {
 
   async #start(parts: WorkerParts & { readonly ready: () => Promise<unknown> }): Promise<void> {
     const { runtime, logger } = parts
+    let awaySince: number | null = null
     for (let failures = 1; !this.#stopping.signal.aborted; failures++) {
       try {
         await parts.ready()
         if (this.#stopping.signal.aborted) return
-        await this.#engine.start()
+        await this.#engine.start(awaySince)
         this.#stage = 'started'
         return
       } catch (error) {
         this.#stage = 'failing'
+        awaySince ??= runtime.mono()
         if (isFinal(error)) {
           logger.error(`The worker cannot start: ${messageOf(error)}`)
           throw error

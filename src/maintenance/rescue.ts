@@ -44,8 +44,8 @@ export class Rescuer {
   }
 
   /** Somebody else in this process could not reach the store: the living may not have been able to renew. */
-  noticeOutage(): void {
-    this.#outageSince ??= this.#options.runtime.mono()
+  noticeOutage(since: number = this.#options.runtime.mono()): void {
+    this.#outageSince ??= since
   }
 
   /** One look. Returns how long to wait until the next. */

@@ -124,8 +124,11 @@ export class WorkerEngine {
     })
   }
 
-  /** Puts the worker on the list and begins. Resolves when it is ready to take jobs. */
-  async start(): Promise<void> {
+  /**
+   * Puts the worker on the list and begins. Resolves when it is ready to take jobs. `awaySince`: since when the
+   * store has not answered, if it did not at first.
+   */
+  async start(awaySince: number | null = null): Promise<void> {
     const { store, notifier, specs, options, runtime, logger } = this.#parts
     // The store has to know the worker before it holds anything, or nobody would miss it if it died.
     await store.attend({ worker: this.#info() })
@@ -149,6 +152,7 @@ export class WorkerEngine {
       onRescued: (job, failure, state) =>
         this.#settler.tellFailed('lost', { job: eventJob(job), failure, state, durationMs: 0 }),
     })
+    if (awaySince !== null) rescuer.noticeOutage(awaySince)
     const beatMs = Math.min(10_000, options.leaseMs / 3)
     let lastBeat = runtime.mono()
     loop('heartbeat', async () => {

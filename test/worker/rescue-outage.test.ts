@@ -38,6 +38,33 @@ describe('after an outage of the store', () => {
     },
   )
 
+  it('a process that was started during it does not take the jobs of the living either', async () => {
+    for (let seed = 1; seed <= 5; seed++) {
+      const scene = openScene({ seed })
+      const work = gate()
+      let runs = 0
+      await scene.skep.enqueueMany(mail, many(4))
+      const handler = mail.handle(() => {
+        runs++
+        return work.promise
+      })
+      scene.skep.worker([handler], { lease: '5s', grace: '10m' })
+      await scene.until(() => runs === 4)
+
+      scene.faults.break('before')
+      await scene.advance(20_000 + seed * 777)
+      const other = scene.client()
+      other.on('lost', () => runs++)
+      other.worker([handler], { lease: '5s' })
+      await scene.advance(20_000 + seed * 777)
+      scene.faults.heal()
+      await scene.advance(25_000)
+
+      expect(runs).toBe(4)
+      await scene.close()
+    }
+  })
+
   it('a store that fails now and then does not keep the dead from being rescued', async () => {
     for (let seed = 1; seed <= 5; seed++) {
       const scene = openScene({ seed })
