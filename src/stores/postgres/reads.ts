@@ -12,6 +12,7 @@ import type {
 } from '../../store.ts'
 import { STATE_CODES } from './codes.ts'
 import type { Query, Row } from './driver.ts'
+import type { Floors } from './floors.ts'
 import { arrayOf, idArrayOf, LOWEST } from './literals.ts'
 import { JOB_SELECT, toExpired, toJob } from './rows.ts'
 
@@ -51,19 +52,33 @@ export async function extendLeases(query: Query, schema: string, call: ExtendCal
   }
 }
 
-export async function expiredLeases(query: Query, schema: string, call: ExpiredCall): Promise<ExpiredReply> {
+export async function expiredLeases(
+  query: Query,
+  schema: string,
+  floors: Floors<number>,
+  call: ExpiredCall,
+): Promise<ExpiredReply> {
   const { sources, workerIds, limit, now } = call
   if (sources.length === 0 || limit < 1) return { leases: [] }
+  const keys = sources.map(({ space, queue }) => `${space}\n${queue}`)
+  // Whoever owns the clock gets to see everything.
+  const look = now === undefined ? floors.begin(keys) : undefined
   const rows = await query(
     `select * from ${schema}.expired_leases($1::text::json, $2::text[], $3::integer, $4::bigint)`,
     [
-      JSON.stringify(sources.map(({ space, queue }) => ({ space, queue, since: LOWEST }))),
+      JSON.stringify(
+        sources.map(({ space, queue }, n) => ({ space, queue, since: look?.from[n] ?? LOWEST })),
+      ),
       arrayOf(workerIds),
       String(limit),
       now === undefined ? null : String(now),
     ],
   )
-  return { leases: rows.map(toExpired) }
+  const leases = rows.slice(0, -1)
+  // Nothing that is over now ended before the first of these did, or before this look.
+  const first = Math.min(Number(rows.at(-1)?.[19]), leases.length > 0 ? Number(leases[0]?.[18]) : Infinity)
+  look?.found(keys.map(() => first))
+  return { leases: leases.map(toExpired) }
 }
 
 const NOTHING = Object.fromEntries(JOB_STATES.map((state) => [state, 0])) as Record<JobState, number>
@@ -71,18 +86,39 @@ const NOTHING = Object.fromEntries(JOB_STATES.map((state) => [state, 0])) as Rec
 export async function countJobs(
   query: Query,
   schema: string,
+  floors: Floors<Place>,
   { space, queues }: CountsCall,
 ): Promise<{ queues: QueueCounts[] }> {
-  const rows = await query(`select * from ${schema}.count_jobs($1::text, $2::text[])`, [
-    space,
-    queues === undefined ? null : arrayOf(queues),
-  ])
-  const found = rows.map(toCounts)
+  const look = floors.begin([space])
+  const known = [...(look.from[0] ?? [])]
+  const rows = await query(
+    `select * from ${schema}.count_jobs($1::text, $2::text[], $3::text[], $4::bigint[], $5::uuid[])`,
+    [
+      space,
+      queues === undefined ? null : arrayOf(queues),
+      arrayOf(known.map(([queue]) => queue)),
+      arrayOf(known.map(([, { rank }]) => rank)),
+      idArrayOf(known.map(([, { id }]) => id)),
+    ],
+  )
+  look.found([new Map([...known, ...nextOf(rows)])])
+  const found = rows.map(toCounts).sort((a, b) => (a.queue < b.queue ? -1 : 1))
   if (queues === undefined) return { queues: found }
   const byName = new Map(found.map((counts) => [counts.queue, counts]))
   return {
     queues: queues.map((queue) => byName.get(queue) ?? { queue, states: { ...NOTHING }, oldestDueAt: null }),
   }
+}
+
+/** The next ready job of each queue of a space. */
+export type Place = ReadonlyMap<string, { readonly rank: number; readonly id: string }>
+
+function nextOf(rows: readonly Row[]): Place {
+  return new Map(
+    rows
+      .filter((row) => row[10] !== null)
+      .map((row) => [row[0] as string, { rank: Number(row[10]), id: row[11] as string }]),
+  )
 }
 
 function toCounts(row: Row): QueueCounts {

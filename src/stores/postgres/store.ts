@@ -5,13 +5,14 @@ import { changeJobs } from './change.ts'
 import type { StoreChannel } from './channel.ts'
 import type { Driver } from './driver.ts'
 import { checkDurability } from './durability.ts'
+import { Floors } from './floors.ts'
 import { Folding } from './folding.ts'
 import { insertJobs, isTwice } from './insert.ts'
 import { listJobs } from './list.ts'
 import { assertSchema, migrate } from './migrate.ts'
 import { openDriver } from './open-driver.ts'
 import { channelOf, NOTIFY, type PostgresStoreOptions, resolveOptions } from './options.ts'
-import { countJobs, expiredLeases, extendLeases, getJobs } from './reads.ts'
+import { countJobs, expiredLeases, extendLeases, getJobs, type Place } from './reads.ts'
 import { Session } from './session.ts'
 import { settleAndClaim } from './settle.ts'
 import { Starts } from './starts.ts'
@@ -25,6 +26,8 @@ export type NotifierMaker = (channel: Omit<StoreChannel, 'close'>) => Notifier
 export function createPostgresStore(options: PostgresStoreOptions, makeNotifier: NotifierMaker): Store {
   const { schema, runtime, unsafe, listen, callTimeoutMs, connection, ...resolved } = resolveOptions(options)
   const starts = new Starts(runtime)
+  const leaseFloors = new Floors<number>(runtime)
+  const countFloors = new Floors<Place>(runtime)
   let opening: Promise<Driver> | undefined
   let checked: Promise<Durability> | undefined
   let notifier: Notifier | undefined
@@ -107,12 +110,12 @@ export function createPostgresStore(options: PostgresStoreOptions, makeNotifier:
 
     extend: (request) => extendLeases(call, schema, request),
     change: (request) => changeJobs(call, schema, starts, request),
-    expired: (request) => expiredLeases(call, schema, request),
+    expired: (request) => expiredLeases(call, schema, leaseFloors, request),
     get: (request) => getJobs(call, schema, request),
     list: (request) => listJobs(call, schema, request),
 
     async counts(request) {
-      const reply = await countJobs(call, schema, request)
+      const reply = await countJobs(call, schema, countFloors, request)
       folding.counted()
       return reply
     },

@@ -53,7 +53,7 @@ end $function$;
 
 /**
  * expired_leases: running jobs whose lease is over, and those of `dead` workers whatever their leases say. Each
- * source names the lease end from which to search, see settle_and_claim.
+ * source names the lease end from which to search, see settle_and_claim. The last row has only the time.
  */
 export function expiredFunction(schema: string): string {
   const columns = `x.id, x.space, x.queue, x.payload, x.headers, x.overrides, x.priority, x.due_at, x.enqueued_at,
@@ -84,6 +84,8 @@ begin
             order by x.lease_until, x.id limit most)
         ) x
     order by x.lease_until, x.id limit most;
+    id := null;
+    return next;
 end $function$;
 `
 }
@@ -115,21 +117,27 @@ end $function$;
 `
 }
 
-/** count_jobs: how many jobs each queue of a space has in each state, and when its next ready job was due. */
+/**
+ * count_jobs: how many jobs each queue of a space has in each state, and its next ready job. `from_queues`, `from_ranks`
+ * and `from_ids` name the place from which to search for that, where it is known.
+ */
 export function countFunction(schema: string): string {
   const states = ['delayed', 'ready', 'running', 'done', 'failed', 'dead', 'cancelled', 'missing']
   const list = states.join(', ')
   return `
-create function ${schema}.count_jobs(in_space text, names text[])
-returns table (queue text, ${states.map((name) => `${name} bigint`).join(', ')}, oldest_due_at bigint)
+create function ${schema}.count_jobs(
+    in_space text, names text[], from_queues text[], from_ranks bigint[], from_ids uuid[])
+returns table (queue text, ${states.map((name) => `${name} bigint`).join(', ')}, due_at bigint, rank bigint, id uuid)
 language plpgsql stable ${fixedPath(schema)}
+    set enable_sort = off
+    set enable_bitmapscan = off
+    set plan_cache_mode = force_generic_plan
+    set jit = off
 as $function$
 #variable_conflict use_column
 begin
     return query
-    select c.*, case when c.ready > 0 then (
-        select j.due_at from jobs j where j.space = in_space and j.queue = c.queue and j.state = 1
-        order by j.rank, j.id limit 1) end
+    select c.*, o.due_at, o.rank, o.id
     from (
         select p.queue, ${states.map((name) => `sum(p.${name})::bigint as ${name}`).join(', ')}
         from (
@@ -140,7 +148,15 @@ begin
         where names is null or p.queue = any(names)
         group by p.queue
     ) c
-    order by c.queue;
+    left join lateral (
+        select coalesce(from_ranks[array_position(from_queues, c.queue)], -9007199254740991) as rank,
+            coalesce(from_ids[array_position(from_queues, c.queue)], '00000000-0000-0000-0000-000000000000') as id
+    ) f on true
+    left join lateral (
+        select j.due_at, j.rank, j.id from jobs j
+        where j.space = in_space and j.queue = c.queue and j.state = 1 and (j.rank, j.id) >= (f.rank, f.id)
+        order by j.rank, j.id limit 1
+    ) o on c.ready > 0;
 end $function$;
 `
 }
