@@ -16,19 +16,27 @@ export interface StoreChannel {
 
 /** A channel without a store: for processes that only tell or hear. */
 export function openChannel(options: Omit<PostgresStoreOptions, 'migrate' | 'unsafe'>): StoreChannel {
-  const { schema, runtime, listen, callTimeoutMs: timeoutMs, connection } = resolveOptions(options)
+  const { schema, runtime, listen, callTimeoutMs, connection } = resolveOptions(options)
   const channel = channelOf(schema)
   let opening: Promise<Driver> | undefined
   let isClosed = false
   const driver = (): Promise<Driver> => {
-    opening ??= openDriver(connection, runtime).catch((error: unknown) => {
+    opening ??= openDriver(connection, { runtime, callTimeoutMs, listen }).catch((error: unknown) => {
       opening = undefined
       throw error
     })
     return opening
   }
-  const { call } = createCaller({ driver, runtime, schema, timeoutMs, isClosed: () => isClosed })
-  const session = listen ? new Session({ driver, runtime, schema, channel, timeoutMs }) : null
+  const { call } = createCaller({
+    driver,
+    runtime,
+    schema,
+    timeoutMs: callTimeoutMs,
+    isClosed: () => isClosed,
+  })
+  const session = listen
+    ? new Session({ driver, runtime, schema, channel, timeoutMs: Math.min(5_000, callTimeoutMs) })
+    : null
   return {
     session,
     runtime,

@@ -9,6 +9,7 @@ const TIMEOUT_MS = 600_000
 /** Runs the migrations that are missing, all or none, one process at a time. */
 export async function migrate(caller: Caller, schema: string): Promise<{ applied: string[] }> {
   return caller.transaction(async (query) => {
+    await query('set local statement_timeout = 0', [])
     // Before anything else: "create … if not exists" fails when two do it at the same moment.
     await query(`select pg_advisory_xact_lock(hashtextextended($1::text, 0))`, [`skep:migrate:${schema}`])
     await query(preparation(schema), [])

@@ -13,7 +13,10 @@ interface PgModule {
 }
 
 /** Opens the driver for what the user gave us. Nothing connects yet. */
-export async function openDriver(given: PostgresConnection, runtime: Runtime): Promise<Driver> {
+export async function openDriver(
+  given: PostgresConnection,
+  { runtime, callTimeoutMs, listen }: { runtime: Runtime; callTimeoutMs: number; listen: boolean },
+): Promise<Driver> {
   if (given.sql) {
     const sql = given.sql
     const create = await load<(options: object) => PostgresJs>('postgres')
@@ -29,6 +32,9 @@ export async function openDriver(given: PostgresConnection, runtime: Runtime): P
     connectionString: given.url,
     keepAlive: true,
     application_name: 'skep',
+    connectionTimeoutMillis: callTimeoutMs,
+    // A call that was given up here shall not go on for ever there. A pooler would refuse to be told so.
+    ...(listen ? { statement_timeout: callTimeoutMs + 1_000 } : {}),
   }
   // Idle connections do not keep a process alive that has nothing else to do.
   const pool = new Pool({ ...options, max: given.connections ?? 4, allowExitOnIdle: true })

@@ -36,6 +36,8 @@ export class Session {
   readonly #listeners = new Set<SessionListener>()
   /** Workers whose locks are to be held. */
   readonly #workers = new Set<string>()
+  /** Those whose locks the present connection holds. */
+  readonly #held = new Set<string>()
   #connection: Connection | undefined
   /** Resolves when the present attempt to connect is over, either way. */
   #connecting: Promise<void> | undefined
@@ -61,16 +63,21 @@ export class Session {
 
   /** Holds the worker's lock from now on, through every reconnection. Tells whether it is held at this moment. */
   async hold(workerId: string): Promise<boolean> {
+    const { runtime, timeoutMs } = this.#options
     const isNew = !this.#workers.has(workerId)
     this.#workers.add(workerId)
     this.#start()
-    // Whoever connects takes the locks of all workers that are known then.
-    if (this.#connecting) await this.#connecting
-    else if (isNew && this.#connection) await this.#lock(this.#connection, [workerId])
-    return this.#connection !== undefined
+    // Whoever connects takes the locks of all workers that are known then. Only the first call waits for that: a
+    // heartbeat must not be late because of a connection that does not come.
+    if (this.#connecting && isNew) {
+      await withDeadline(runtime, timeoutMs, this.#connecting).catch(() => {})
+    }
+    if (this.#connection && !this.#held.has(workerId)) await this.#lock(this.#connection, [workerId])
+    return this.#connection !== undefined && this.#held.has(workerId)
   }
 
   async release(workerId: string): Promise<void> {
+    this.#held.delete(workerId)
     if (!this.#workers.delete(workerId) || !this.#connection) return
     await this.#ask(
       this.#connection,
@@ -110,6 +117,7 @@ export class Session {
       opened = await withDeadline(runtime, timeoutMs, connecting, (late) => late.destroy())
       if (this.#isClosed) return opened.destroy()
       await this.#ask(opened, `listen "${channel}"`, [])
+      this.#held.clear()
       await this.#lock(opened, [...this.#workers])
       if (this.#isClosed) return opened.destroy()
       this.#connection = opened
@@ -159,6 +167,7 @@ export class Session {
         `select pg_advisory_lock_shared(${lockKey(this.#options.schema, '$1::text')})`,
         [workerId],
       )
+      this.#held.add(workerId)
     }
   }
 

@@ -34,7 +34,7 @@ export function createPostgresStore(options: PostgresStoreOptions, makeNotifier:
   let closing: Promise<void> | undefined
 
   const driver = (): Promise<Driver> => {
-    opening ??= openDriver(connection, runtime).catch((error: unknown) => {
+    opening ??= openDriver(connection, { runtime, callTimeoutMs, listen }).catch((error: unknown) => {
       opening = undefined
       throw error
     })
