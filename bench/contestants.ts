@@ -19,8 +19,10 @@ export function makers(postgresUrl: string): Readonly<Record<string, Maker>> {
       remove: async () => {},
     }),
     sqlite: async () => sqlite('full'),
+    'raw-sqlite': async () => sqlite('full'),
     'sqlite-normal': async () => sqlite('normal'),
     postgres: async () => postgres(postgresUrl),
+    'raw-postgres': async () => postgres(postgresUrl),
   }
 }
 

@@ -9,6 +9,7 @@ import { parseArgs } from 'node:util'
 import { startPostgres } from '../test/servers/index.ts'
 import { type Figure, FULL, QUICK } from './contest.ts'
 import { makers } from './contestants.ts'
+import { measureRaw, RAW_SCENARIOS } from './raw.ts'
 import { measure, SCENARIOS } from './scenarios.ts'
 import { table } from './table.ts'
 
@@ -41,9 +42,13 @@ try {
           throw new Error(`There is no "${name}". Choose from: ${Object.keys(all).join(', ')}.`)
         const contestant = await make()
         try {
-          const perSecond = Math.round(await measure(run, contestant, sizes))
-          settings.set(contestant.name, contestant.settings)
-          figures.push({ scenario, contestant: contestant.name, perSecond })
+          const raw = name.startsWith('raw-') ? RAW_SCENARIOS[scenario] : undefined
+          if (name.startsWith('raw-') && raw === undefined) continue
+          const perSecond = Math.round(
+            raw ? await measureRaw(raw, contestant, sizes) : await measure(run, contestant, sizes),
+          )
+          settings.set(name, contestant.settings)
+          figures.push({ scenario, contestant: name, perSecond })
           process.stderr.write(`round ${round}/${sizes.rounds}  ${scenario}  ${name}  ${perSecond}/s\n`)
         } finally {
           await contestant.remove()
