@@ -40,6 +40,19 @@ const COUNT_FRESH = `insert into deltas (space, queue, delayed, ready)
         select f.space, f.queue, count(*) filter (where f.state = 0), count(*) filter (where f.state = 1)
         from fresh f group by f.space, f.queue`
 
+/** Inserts jobs of several queues, some of them delayed. */
+const insertMixed = (onConflict: string): string => `
+        with fresh as (
+            ${insert('i')}
+            from (${INCOMING}) i
+            ${onConflict}
+            returning jobs.space, jobs.queue, jobs.state
+        ), counted as (
+            ${COUNT_FRESH}
+            returning deltas.delayed + deltas.ready as n
+        )
+        select coalesce(sum(c.n), 0) into inserted from counted c;`
+
 /**
  * insert_jobs: inserts jobs in order. Returns the time of the insert, from which the caller can tell what became of each
  * job. If something was odd, a space and JSON follow: for each odd job [n, 0, state, due_at] (it was there before)
@@ -84,17 +97,8 @@ begin
         insert into deltas (space, queue, delayed, ready)
         values (spaces[1], queues[1], case when delays[1] > 0 then size else 0 end,
             case when delays[1] > 0 then 0 else size end);
-    else
-        with fresh as (
-            ${insert('i')}
-            from (${INCOMING}) i
-            on conflict (id) do nothing
-            returning jobs.space, jobs.queue, jobs.state
-        ), counted as (
-            ${COUNT_FRESH}
-            returning deltas.delayed + deltas.ready as n
-        )
-        select coalesce(sum(c.n), 0) into inserted from counted c;
+    elsif strict then ${insertMixed('')}
+    else ${insertMixed('on conflict (id) do nothing')}
         if inserted < size then
             select array_agg(json_build_array(u.n, 0, j.state, j.due_at)) into odds
             from jobs j join unnest(ids) with ordinality u(id, n) on u.id = j.id where j.id = any(ids);

@@ -86,7 +86,7 @@ create table ${schema}.archive (
     expires_at bigint not null
 ) partition by list (state);
 create index archive_id on ${schema}.archive (id);
-create index archive_list on ${schema}.archive (space, queue, state, finished_at desc, id desc);
+create index archive_list on ${schema}.archive (space, queue, state, finished_at, id);
 create index archive_expiry on ${schema}.archive (expires_at);
 create table ${schema}.archive_dead partition of ${schema}.archive for values in (5);
 create table ${schema}.archive_days partition of ${schema}.archive for values in (3, 4, 6, 7)
