@@ -1,7 +1,6 @@
 import type { Runtime } from '../../runtime.ts'
 import { createCaller } from './caller.ts'
-import type { Driver } from './driver.ts'
-import { openDriver } from './open-driver.ts'
+import { driverOpener } from './open-driver.ts'
 import { channelOf, NOTIFY, type PostgresStoreOptions, resolveOptions } from './options.ts'
 import { Session } from './session.ts'
 
@@ -18,24 +17,23 @@ export interface StoreChannel {
 export function openChannel(options: Omit<PostgresStoreOptions, 'migrate' | 'unsafe'>): StoreChannel {
   const { schema, runtime, listen, callTimeoutMs, connection } = resolveOptions(options)
   const channel = channelOf(schema)
-  let opening: Promise<Driver> | undefined
   let isClosed = false
-  const driver = (): Promise<Driver> => {
-    opening ??= openDriver(connection, { runtime, callTimeoutMs, listen }).catch((error: unknown) => {
-      opening = undefined
-      throw error
-    })
-    return opening
-  }
+  const driver = driverOpener(connection, { runtime, callTimeoutMs, listen })
   const { call } = createCaller({
-    driver,
+    driver: driver.open,
     runtime,
     schema,
     timeoutMs: callTimeoutMs,
     isClosed: () => isClosed,
   })
   const session = listen
-    ? new Session({ driver, runtime, schema, channel, timeoutMs: Math.min(5_000, callTimeoutMs) })
+    ? new Session({
+        driver: driver.open,
+        runtime,
+        schema,
+        channel,
+        timeoutMs: Math.min(5_000, callTimeoutMs),
+      })
     : null
   return {
     session,
@@ -47,7 +45,7 @@ export function openChannel(options: Omit<PostgresStoreOptions, 'migrate' | 'uns
       if (isClosed) return
       isClosed = true
       session?.close()
-      if (opening) await (await opening.catch(() => undefined))?.close()
+      await driver.close()
     },
   }
 }

@@ -12,8 +12,31 @@ interface PgModule {
   readonly Client: new (options: object) => PgOwnClient
 }
 
-/** Opens the driver for what the user gave us. Nothing connects yet. */
-export async function openDriver(
+/** Opens the driver at the first call, and again after it could not be opened. */
+export function driverOpener(...args: Parameters<typeof openDriver>): DriverOpener {
+  let opening: Promise<Driver> | undefined
+  return {
+    open() {
+      opening ??= openDriver(...args).catch((error: unknown) => {
+        opening = undefined
+        throw error
+      })
+      return opening
+    },
+    async close() {
+      await (await opening?.catch(() => undefined))?.close()
+    },
+  }
+}
+
+export interface DriverOpener {
+  open(): Promise<Driver>
+  /** Ends what was opened, if anything was. */
+  close(): Promise<void>
+}
+
+/** The driver for what the user gave us. Nothing connects yet. */
+async function openDriver(
   given: PostgresConnection,
   { runtime, callTimeoutMs, listen }: { runtime: Runtime; callTimeoutMs: number; listen: boolean },
 ): Promise<Driver> {

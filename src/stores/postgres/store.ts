@@ -3,21 +3,21 @@ import type { Durability, InsertReply, Store, StoreInTransaction } from '../../s
 import { createCaller } from './caller.ts'
 import { changeJobs } from './change.ts'
 import type { StoreChannel } from './channel.ts'
-import type { Driver } from './driver.ts'
 import { checkDurability } from './durability.ts'
 import { Floors } from './floors.ts'
 import { Folding } from './folding.ts'
 import { insertJobs, isTwice } from './insert.ts'
 import { listJobs } from './list.ts'
 import { assertSchema, migrate } from './migrate.ts'
-import { openDriver } from './open-driver.ts'
+import { driverOpener } from './open-driver.ts'
 import { channelOf, NOTIFY, type PostgresStoreOptions, resolveOptions } from './options.ts'
+import { prune } from './prune.ts'
 import { countJobs, expiredLeases, extendLeases, getJobs, type Place } from './reads.ts'
 import { Session } from './session.ts'
 import { settleAndClaim } from './settle.ts'
 import { Starts } from './starts.ts'
 import { queryOf } from './transactions.ts'
-import { attend, depart, prune, workers } from './workers.ts'
+import { attend, depart, workers } from './workers.ts'
 
 /** Makes the notifier that goes with the store; handed in, because adapters do not know each other. */
 export type NotifierMaker = (channel: Omit<StoreChannel, 'close'>) => Notifier
@@ -28,20 +28,13 @@ export function createPostgresStore(options: PostgresStoreOptions, makeNotifier:
   const starts = new Starts(runtime)
   const leaseFloors = new Floors<number>(runtime)
   const countFloors = new Floors<Place>(runtime)
-  let opening: Promise<Driver> | undefined
   let checked: Promise<Durability> | undefined
   let notifier: Notifier | undefined
   let closing: Promise<void> | undefined
 
-  const driver = (): Promise<Driver> => {
-    opening ??= openDriver(connection, { runtime, callTimeoutMs, listen }).catch((error: unknown) => {
-      opening = undefined
-      throw error
-    })
-    return opening
-  }
+  const driver = driverOpener(connection, { runtime, callTimeoutMs, listen })
   const caller = createCaller({
-    driver,
+    driver: driver.open,
     runtime,
     schema,
     timeoutMs: callTimeoutMs,
@@ -51,7 +44,13 @@ export function createPostgresStore(options: PostgresStoreOptions, makeNotifier:
   const folding = new Folding(call, schema, runtime)
   const channel = channelOf(schema)
   const session = listen
-    ? new Session({ driver, runtime, schema, channel, timeoutMs: Math.min(5_000, callTimeoutMs) })
+    ? new Session({
+        driver: driver.open,
+        runtime,
+        schema,
+        channel,
+        timeoutMs: Math.min(5_000, callTimeoutMs),
+      })
     : null
 
   async function check(): Promise<Durability> {
@@ -162,7 +161,7 @@ export function createPostgresStore(options: PostgresStoreOptions, makeNotifier:
         await notifier?.close()
         await folding.stop()
         session?.close()
-        if (opening) await (await opening.catch(() => undefined))?.close()
+        await driver.close()
       })()
       return closing
     },

@@ -1,6 +1,7 @@
+import { insertWithCareFunction } from './careful-insert-function.ts'
 import { changeFunction } from './change-function.ts'
 import { enqueueFunction } from './enqueue-function.ts'
-import { insertFunction, insertWithCareFunction } from './insert-function.ts'
+import { insertFunction } from './insert-function.ts'
 import {
   countFunction,
   everyJobView,

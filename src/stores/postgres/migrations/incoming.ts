@@ -1,0 +1,28 @@
+/** What the functions that insert jobs share. They see the time as `t`. */
+
+// One array for each column. An array of one element stands for a column in which all jobs are the same, an empty
+// one for a column in which all are null: `unnest` fills the rest with nulls.
+export const INCOMING: string = `
+        select u.n, u.id, u.payload, u.headers, u.overrides, u.run_at, u.key, u.scope, u.window_ms, u.conflict,
+            coalesce(u.space, spaces[1]) as space,
+            coalesce(u.queue, queues[1]) as queue,
+            coalesce(u.priority, priorities[1]) as priority,
+            coalesce(u.delay, delays[1]) as delay
+        from unnest(ids, payloads, spaces, queues, priorities, delays, run_ats, headers, overrides,
+                keys, scopes, windows, conflicts)
+            with ordinality as u(id, payload, space, queue, priority, delay, run_at, headers, overrides,
+                key, scope, window_ms, conflict, n)`
+
+export const due = (job: string): string => `greatest(t + ${job}.delay, coalesce(${job}.run_at, 0))`
+
+/** Inserts `job`: an alias of INCOMING, or a record. */
+export const insert = (job: string): string => `insert into jobs
+            (id, space, queue, state, payload, headers, priority, overrides, due_at, rank, enqueued_at,
+             unique_key, unique_scope)
+        select ${job}.id, ${job}.space, ${job}.queue, case when ${due(job)} > t then 0 else 1 end, ${job}.payload,
+            ${job}.headers, ${job}.priority, ${job}.overrides, ${due(job)},
+            ${due(job)} - ${job}.priority * 600000::bigint, t, ${job}.key, ${job}.scope`
+
+export const COUNT_FRESH: string = `insert into deltas (space, queue, delayed, ready)
+        select f.space, f.queue, count(*) filter (where f.state = 0), count(*) filter (where f.state = 1)
+        from fresh f group by f.space, f.queue`
