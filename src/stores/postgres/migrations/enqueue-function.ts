@@ -67,7 +67,7 @@ begin
     said := insert_jobs(array[fresh], array[payload::text], array[space], array[queue],
         array[priority]::smallint[], array[delay_ms], array[run_ms], array[headers::text], '{}',
         case when unique_key is null then '{}' else array[unique_key] end, array[1]::smallint[], array[0]::bigint[],
-        array[0]::smallint[], fresh, false, false, false, null);
+        array[0]::smallint[], fresh, false, false, false, t);
     if strpos(said, ' ') > 0 then
         return (substr(said, strpos(said, ' ') + 1)::json -> 0 ->> 2)::uuid;
     end if;
