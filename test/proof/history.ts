@@ -1,0 +1,316 @@
+/**
+ * What a run leaves behind for the checker (docs/guarantees.md):
+ *
+ *   records   what programs asked, what they were told, what their handlers did. Written before anybody acts on it,
+ *             outside of whatever may be killed. This is the truth about promises.
+ *   audit     every change of every job, written by the store itself in the same transaction (or, for the memory
+ *             store, in the same call). This is the truth about jobs.
+ *   final     what was in the store when everything had healed and drained.
+ *
+ * The simulator and the tests with real processes write the same things, so there is one checker for both.
+ */
+import type { Counters, JobState, UniqueScope } from '../../src/core/job.ts'
+import type { ChangeAction } from '../../src/core/transitions.ts'
+
+export interface History {
+  readonly records: readonly HistoryRecord[]
+  readonly audit: readonly AuditEntry[]
+  /** By job id, after the drain. */
+  readonly final: ReadonlyMap<string, AuditRow>
+  readonly facts: Facts
+}
+
+/** What the checker has to know about the run. */
+export interface Facts {
+  /** Whether everything had ended, nothing waited and nothing ran, within the time given after the heal. */
+  readonly drained: boolean
+  /** How far apart a record's time and an audit entry's time may be although they tell of one moment. 0 in simulation. */
+  readonly slackMs: number
+  /** The lease length of all workers. */
+  readonly leaseMs: number
+  /** The budgets of each queue, where its policy matters. */
+  readonly queues: Readonly<Record<string, QueueFacts>>
+  /** No more live leases than this at any moment, over the jobs that `of` accepts. */
+  readonly limits: readonly LimitFact[]
+  /** What `store.counts` said after the drain, by queue and state. Absent: not asked. */
+  readonly counts?: Readonly<Record<string, Readonly<Record<JobState, number>>>>
+  /** Things that must be back at zero in the end: timers, handles, listeners, subscriptions. */
+  readonly leaks: Readonly<Record<string, number>>
+  /** Occurrences a schedule had to produce, as a reference computed them. Absent: there are no schedules. */
+  readonly slots?: readonly SlotFact[]
+  /** Joins of flows that had to fire. Absent: there are no flows. */
+  readonly joins?: readonly JoinFact[]
+  /** A process that is gone may lose its leases before they end (a store that notices the end of processes). */
+  readonly liveness: boolean
+}
+
+export interface QueueFacts {
+  /** Retries after errors, timeouts, lost runs; null: without end. */
+  readonly retries: {
+    readonly errors: number | null
+    readonly timeouts: number | null
+    readonly lost: number | null
+  }
+  /** The shortest wait before each kind of retry. */
+  readonly backoffMs: { readonly errors: number; readonly timeouts: number; readonly lost: number }
+  /** Successful jobs are removed at once. */
+  readonly discards: boolean
+}
+
+export interface LimitFact {
+  readonly name: string
+  readonly limit: number
+  readonly of: (row: AuditRow) => boolean
+}
+
+export interface SlotFact {
+  readonly schedule: string
+  readonly slot: number
+  /** Whether exactly one job is required, or at most one. */
+  readonly required: boolean
+}
+
+export interface JoinFact {
+  readonly run: string
+  readonly node: string
+  /** The jobs that have to end first. */
+  readonly children: readonly string[]
+}
+
+// ── records ──────────────────────────────────────────────────────────────────────────────────────
+
+/**
+ * invoke: it is about to be asked. ok: it happened for certain. fail: it did not, for certain.
+ * info: nobody knows (no answer, or the process died).
+ */
+export type RecordType = 'invoke' | 'ok' | 'fail' | 'info'
+
+interface Common {
+  /** Place in the order of the whole run (simulation) or of one process's file. */
+  readonly n: number
+  /** True time in milliseconds, comparable between processes. */
+  readonly at: number
+  /** The process and its incarnation, such as `w2#3`. */
+  readonly proc: string
+  readonly type: RecordType
+}
+
+export type HistoryRecord =
+  | EnqueueRecord
+  | CommandRecord
+  | ClaimRecord
+  | ExtendRecord
+  | SettleRecord
+  | StartRecord
+  | EndRecord
+  | ToldRecord
+  | StopRecord
+  | EventRecord
+
+/** One record for each job. */
+export interface EnqueueRecord extends Common {
+  readonly f: 'enqueue'
+  readonly id: string
+  readonly queue: string
+  /** JSON text. */
+  readonly payload: string
+  /** Not before this true time; the time of the call when there is no delay. Only meant for `invoke`. */
+  readonly notBefore: number
+  readonly unique?: { readonly key: string; readonly scope: UniqueScope; readonly windowMs: number }
+  /** On `ok`: it was a duplicate of this job, which counts in its place. */
+  readonly duplicateOf?: string
+  /** On `invoke`: by a handler, under this lease; it exists if, and only if, that lease's success is accepted. */
+  readonly within?: string
+}
+
+/** Something a person did to a job. */
+export interface CommandRecord extends Common {
+  readonly f: 'command'
+  readonly action: ChangeAction
+  readonly id: string
+  /** On `ok`. */
+  readonly result?: 'ok' | 'requested' | 'refused'
+}
+
+/** A claim as the worker sent it, and the jobs it got on `ok`. */
+export interface ClaimRecord extends Common {
+  readonly f: 'claim'
+  readonly token: string
+  readonly workerId: string
+  readonly leaseMs: number
+  readonly jobs?: readonly { readonly id: string; readonly generation: number; readonly starts: number }[]
+}
+
+/** One record for each lease. `sentAt` is the true time of the `invoke`. */
+export interface ExtendRecord extends Common {
+  readonly f: 'extend'
+  readonly id: string
+  readonly token: string
+  readonly sentAt: number
+  /** On `ok`. */
+  readonly status?: 'ok' | 'refused' | 'unknown'
+}
+
+/** One record for each settlement. */
+export interface SettleRecord extends Common {
+  readonly f: 'settle'
+  readonly id: string
+  readonly token: string
+  /** Where the verdict sends the job. */
+  readonly to: JobState
+  /** By somebody else than the holder, because its lease is over or its process gone. */
+  readonly rescue: boolean
+  /** JSON text of the result, for `done`. */
+  readonly value: string | null
+  /** On `ok`: what the store said. */
+  readonly status?: 'ok' | 'refused' | 'unknown'
+  readonly state?: JobState
+  /** Ids of the jobs that are inserted with it. */
+  readonly enqueue?: readonly string[]
+}
+
+/** A handler began. Its type is always `ok`. */
+export interface StartRecord extends Common {
+  readonly f: 'start'
+  readonly id: string
+  readonly queue: string
+  readonly token: string
+  readonly generation: number
+  /** As the handler saw it. */
+  readonly attempt: number
+  readonly payload: string
+}
+
+/** A handler ended, or its signal told it to, whichever came first. Its type is always `ok`. */
+export interface EndRecord extends Common {
+  readonly f: 'end'
+  readonly id: string
+  readonly token: string
+  readonly how: 'returned' | 'threw' | 'snoozed' | 'cancelled' | 'buried' | 'aborted'
+  /** JSON text of what it returned. */
+  readonly value: string | null
+}
+
+/** What a listener heard, or what somebody who waited for the result got (`result`). Its type is always `ok`. */
+export interface ToldRecord extends Common {
+  readonly f: 'told'
+  readonly event: 'finished' | 'error' | 'timeout' | 'lost' | 'dead' | 'cancelled' | 'snoozed' | 'result'
+  readonly id: string
+  /** The lease it is about, where that is known. */
+  readonly token: string | null
+  readonly value: string | null
+}
+
+/** A worker's stop: `invoke` when asked, `ok` when it resolved. */
+export interface StopRecord extends Common {
+  readonly f: 'stop'
+  readonly workerId: string
+}
+
+/** What happened to the world: for people who read a trace. */
+export interface EventRecord extends Common {
+  readonly f: 'crash' | 'fault' | 'heal' | 'stall'
+  readonly what: string
+}
+
+// ── audit ────────────────────────────────────────────────────────────────────────────────────────
+
+/** One change of one job: `before` null is a new job, `after` null a removed one. */
+export interface AuditEntry {
+  /** Place in commit order. */
+  readonly seq: number
+  /** Place among the records, where one order covers both (simulation). */
+  readonly n?: number
+  /** The store's clock. */
+  readonly at: number
+  readonly id: string
+  readonly before: AuditRow | null
+  readonly after: AuditRow | null
+}
+
+/** What the audit keeps of a job. */
+export interface AuditRow {
+  readonly queue: string
+  readonly state: JobState
+  readonly generation: number
+  readonly dueAt: number
+  /** The lease: only while running. */
+  readonly token: string | null
+  readonly worker: string | null
+  readonly leaseUntil: number | null
+  readonly cancelReason: string | null
+  /** Absent where the audit does not see them. */
+  readonly counters?: Counters
+  readonly unique?: { readonly key: string; readonly scope: UniqueScope } | null
+  readonly finishedAt?: number | null
+  readonly expiresAt?: number | null
+  readonly result?: string | null
+  /** For later features: the lane it takes a slot of, the slot of a schedule it stands for, the join it is. */
+  readonly lane?: string | null
+  readonly slot?: { readonly schedule: string; readonly slot: number } | null
+  readonly join?: { readonly run: string; readonly node: string } | null
+}
+
+// ── the checker's answer ─────────────────────────────────────────────────────────────────────────
+
+export interface Report {
+  /** Must be empty. */
+  readonly violations: readonly Violation[]
+  /** The numbers people ask for. */
+  readonly counts: Counts
+}
+
+export interface Counts {
+  /** Enqueues that were acknowledged. */
+  readonly enqueued: number
+  /** Of these, gone without a trace. */
+  readonly lost: number
+  /** Jobs that ran or exist although nobody enqueued them, or that were said not to exist. */
+  readonly unexpected: number
+  /** Jobs whose handler started more than once. Allowed: at least once is the promise. */
+  readonly duplicated: number
+  /** Enqueues nobody knew the fate of, and that turned out to exist. Allowed. */
+  readonly recovered: number
+  readonly staleSettles: number
+  readonly starts: number
+}
+
+export interface Violation {
+  /** Such as `I-4`. */
+  readonly invariant: string
+  readonly kind: ViolationKind
+  /** The job, the key, the process it is about. */
+  readonly about: string
+  /** One sentence. */
+  readonly message: string
+}
+
+export type ViolationKind =
+  | 'lost'
+  | 'unexpected'
+  | 'unique-broken'
+  | 'lease-overlap'
+  | 'stale-settle-accepted'
+  | 'acked-twice'
+  | 'redelivered-after-ack'
+  | 'terminal-left'
+  | 'attempts-wrong'
+  | 'early-start'
+  | 'order-break'
+  | 'limit-break'
+  | 'started-after-cancel'
+  | 'slot-duplicate'
+  | 'slot-missed'
+  | 'join-duplicate'
+  | 'join-early'
+  | 'join-stuck'
+  | 'not-atomic'
+  | 'wrong-result'
+  | 'wrong-payload'
+  | 'ran-after-stop'
+  | 'pruned-early'
+  | 'bad-shape'
+  | 'miscounted'
+  | 'stuck-lease'
+  | 'not-drained'
+  | 'leak'
