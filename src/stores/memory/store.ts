@@ -52,6 +52,8 @@ import { Table } from './table.ts'
 export interface MemoryStoreOptions {
   /** Where the time comes from when a call brings none. @default the system's clock */
   readonly runtime?: Pick<Runtime, 'now'>
+  /** Hears of every change of a job, in the very call that makes it: an audit for tests. It must not throw. */
+  readonly onChange?: (before: Job | null, after: Job | null) => void
 }
 
 /** Who holds a unique key, and until when if it is held for a span of time. */
@@ -66,7 +68,7 @@ interface Hold {
  */
 export function memoryStore(options: MemoryStoreOptions = {}): Store {
   const clock = options.runtime ?? systemRuntime()
-  const table = new Table()
+  const table = new Table(options.onChange)
   const uniques = new Map<string, Hold>()
   const discarded = new Map<string, { readonly token: string; readonly until: number }>()
   const workers = new Map<string, { info: WorkerInfo; seenAt: number }>()

@@ -18,6 +18,11 @@ class Queue {
 export class Table {
   readonly #jobs = new Map<string, Job>()
   readonly #spaces = new Map<string, Map<string, Queue>>()
+  readonly #onChange: ((before: Job | null, after: Job | null) => void) | undefined
+
+  constructor(onChange?: (before: Job | null, after: Job | null) => void) {
+    this.#onChange = onChange
+  }
 
   get(id: string): Job | undefined {
     return this.#jobs.get(id)
@@ -35,11 +40,13 @@ export class Table {
     this.#jobs.set(job.id, job)
     if (job.state === 'ready') queue.ready.push(job)
     if (job.state === 'delayed') queue.delayed.push(job)
+    this.#onChange?.(before ?? null, job)
   }
 
   remove(job: Job): void {
     this.#queue(job.space, job.queue).ids[job.state].delete(job.id)
     this.#jobs.delete(job.id)
+    this.#onChange?.(job, null)
   }
 
   /** The first ready or delayed job of a queue, left in place. */

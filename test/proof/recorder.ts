@@ -1,0 +1,272 @@
+import { StoreError } from '../../src/core/errors.ts'
+import type { NewJob } from '../../src/core/job.ts'
+import type { JobContext, JobHandle, Skep } from '../../src/index.ts'
+import type { ChangeCall, ClaimCall, ClaimReply, Settlement, Store } from '../../src/store.ts'
+import type { EndRecord, HistoryRecord, ToldRecord } from './history.ts'
+
+type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never
+
+/** A record as its writer knows it; place, time and process are added. */
+export type Draft = DistributiveOmit<HistoryRecord, 'n' | 'at' | 'proc'>
+
+/** What is known about the lease under which a job runs here. */
+export interface KnownLease {
+  readonly token: string
+  readonly generation: number
+}
+
+/** Writes the history of one process. `sink` must have kept a record when it returns. */
+export class Recorder {
+  readonly proc: string
+  readonly now: () => number
+  readonly #sink: (record: HistoryRecord) => void
+  readonly #leases = new Map<string, KnownLease>()
+  readonly #enqueued = new Set<string>()
+  #n: () => number
+
+  constructor(options: {
+    readonly proc: string
+    readonly now: () => number
+    readonly sink: (record: HistoryRecord) => void
+    /** The next place in the order of records. @default counts by itself */
+    readonly next?: () => number
+  }) {
+    this.proc = options.proc
+    this.now = options.now
+    this.#sink = options.sink
+    let n = 0
+    this.#n = options.next ?? (() => n++)
+  }
+
+  write(draft: Draft): void {
+    this.#sink({ n: this.#n(), at: this.now(), proc: this.proc, ...draft } as HistoryRecord)
+  }
+
+  /** A job is about to be inserted. A repetition of the same insert is not written twice. */
+  enqueuing(job: NewJob, within?: string): void {
+    if (this.#enqueued.has(job.id)) return
+    this.#enqueued.add(job.id)
+    const { id, queue, payload, unique } = job
+    const at = this.now()
+    this.write({
+      f: 'enqueue',
+      type: 'invoke',
+      id,
+      queue,
+      payload,
+      notBefore: Math.max(at + job.delayMs, job.runAt ?? 0),
+      ...(unique && { unique: { key: unique.key, scope: unique.scope, windowMs: unique.windowMs } }),
+      ...(within !== undefined && { within }),
+    })
+  }
+
+  learn(job: { readonly id: string; readonly generation: number; readonly token: string }): void {
+    this.#leases.set(job.id, { token: job.token, generation: job.generation })
+  }
+
+  /** The lease under which this process last got the job. */
+  leaseOf(id: string): KnownLease {
+    return this.#leases.get(id) ?? { token: 'unknown', generation: -1 }
+  }
+}
+
+/** A store that writes down what its process asks and is told. It goes around whatever makes the store fail. */
+export function recordingStore(store: Store, recorder: Recorder): Store {
+  const claiming = (call: Omit<ClaimCall, 'now'>): void => {
+    const { token, workerId, leaseMs } = call
+    recorder.write({ f: 'claim', type: 'invoke', token, workerId, leaseMs })
+  }
+  const claimed = (call: Omit<ClaimCall, 'now'>, reply: ClaimReply): void => {
+    const { token, workerId, leaseMs } = call
+    for (const job of reply.jobs) recorder.learn(job)
+    const jobs = reply.jobs.map(({ id, generation, starts }) => ({ id, generation, starts }))
+    recorder.write({ f: 'claim', type: 'ok', token, workerId, leaseMs, jobs })
+  }
+  const notClaimed = (call: Omit<ClaimCall, 'now'>, error: unknown): void => {
+    const { token, workerId, leaseMs } = call
+    recorder.write({ f: 'claim', type: typeOf(error), token, workerId, leaseMs })
+  }
+
+  return {
+    ...store,
+
+    async insert(call) {
+      for (const job of call.jobs) recorder.enqueuing(job)
+      return store.insert(call)
+    },
+
+    async claim(call) {
+      claiming(call)
+      try {
+        const reply = await store.claim(call)
+        claimed(call, reply)
+        return reply
+      } catch (error) {
+        notClaimed(call, error)
+        throw error
+      }
+    },
+
+    async extend(call) {
+      const sentAt = recorder.now()
+      try {
+        const reply = await store.extend(call)
+        call.leases.forEach(({ id, token }, index) => {
+          const status = reply.results[index]?.status ?? 'unknown'
+          recorder.write({ f: 'extend', type: 'ok', id, token, sentAt, status })
+        })
+        return reply
+      } catch (error) {
+        for (const { id, token } of call.leases)
+          recorder.write({ f: 'extend', type: typeOf(error), id, token, sentAt })
+        throw error
+      }
+    },
+
+    async settle(call) {
+      for (const settlement of call.settlements) {
+        for (const job of settlement.enqueue ?? []) recorder.enqueuing(job, settlement.token)
+        recorder.write({ ...settling(settlement), type: 'invoke' })
+      }
+      if (call.claim) claiming(call.claim)
+      try {
+        const reply = await store.settle(call)
+        call.settlements.forEach((settlement, index) => {
+          const result = reply.results[index] ?? { status: 'unknown' }
+          recorder.write({
+            ...settling(settlement),
+            type: 'ok',
+            status: result.status,
+            ...(result.status === 'ok' && { state: result.state }),
+          })
+        })
+        if (call.claim && reply.claimed) claimed(call.claim, reply.claimed)
+        return reply
+      } catch (error) {
+        for (const settlement of call.settlements)
+          recorder.write({ ...settling(settlement), type: typeOf(error) })
+        if (call.claim) notClaimed(call.claim, error)
+        throw error
+      }
+    },
+
+    async change(call) {
+      commandRecords(call, recorder)
+      try {
+        const reply = await store.change(call)
+        for (const { id, status } of reply.results)
+          recorder.write({ f: 'command', type: 'ok', action: call.action, id, result: status })
+        return reply
+      } catch (error) {
+        if ('ids' in call.target) {
+          for (const id of call.target.ids)
+            recorder.write({ f: 'command', type: typeOf(error), action: call.action, id })
+        }
+        throw error
+      }
+    },
+  }
+}
+
+function settling(settlement: Settlement): Extract<Draft, { f: 'settle' }> {
+  const { id, token, verdict, enqueue } = settlement
+  return {
+    f: 'settle',
+    type: 'invoke',
+    id,
+    token,
+    to: verdict.to,
+    rescue: (settlement as { rescue?: boolean }).rescue ?? false,
+    value: verdict.to === 'done' ? verdict.result : null,
+    ...(enqueue && { enqueue: enqueue.map((job) => job.id) }),
+  }
+}
+
+function commandRecords(call: ChangeCall, recorder: Recorder): void {
+  if (!('ids' in call.target)) return
+  for (const id of call.target.ids) recorder.write({ f: 'command', type: 'invoke', action: call.action, id })
+}
+
+/** What an error says about the effect of what failed. */
+function typeOf(error: unknown): 'fail' | 'info' {
+  return error instanceof StoreError && error.effect === 'none' ? 'fail' : 'info'
+}
+
+/**
+ * Waits for an enqueue and writes what its caller was told. Resolves to the handles, or to null if it failed; only
+ * an error that is not about the store is thrown.
+ */
+export async function recordedEnqueue<Result>(
+  recorder: Recorder,
+  queue: string,
+  enqueue: Promise<JobHandle<Result> | readonly JobHandle<Result>[]>,
+): Promise<readonly JobHandle<Result>[] | null> {
+  const common = { f: 'enqueue', queue, payload: '', notBefore: 0 } as const
+  try {
+    const answer = await enqueue
+    const handles = Array.isArray(answer) ? (answer as JobHandle<Result>[]) : [answer as JobHandle<Result>]
+    for (const { id } of handles) recorder.write({ ...common, type: 'ok', id })
+    return handles
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error
+    for (const id of (error.facts as { ids?: readonly string[] }).ids ?? [])
+      recorder.write({ ...common, type: typeOf(error), id })
+    return null
+  }
+}
+
+/** Writes that a handler began. Returns what writes its end: the first call counts, an abort included. */
+export function recordStart(
+  recorder: Recorder,
+  job: JobContext<unknown, unknown>,
+): (how: EndRecord['how'], value?: unknown) => void {
+  const { id, queue, attempt } = job
+  const { token, generation } = recorder.leaseOf(id)
+  recorder.write({
+    f: 'start',
+    type: 'ok',
+    id,
+    queue,
+    token,
+    generation,
+    attempt,
+    payload: JSON.stringify(job.payload),
+  })
+  let ended = false
+  const end = (how: EndRecord['how'], value?: unknown): void => {
+    if (ended) return
+    ended = true
+    recorder.write({
+      f: 'end',
+      type: 'ok',
+      id,
+      token,
+      how,
+      value: value === undefined ? null : JSON.stringify(value),
+    })
+  }
+  job.signal.addEventListener('abort', () => end('aborted'), { once: true })
+  return end
+}
+
+const TOLD = ['finished', 'error', 'timeout', 'lost', 'dead', 'cancelled', 'snoozed'] as const
+
+/** Writes everything that listeners of this process hear. */
+export function recordEvents(recorder: Recorder, skep: Skep): void {
+  for (const event of TOLD) {
+    skep.on(event, (what) => {
+      const id = what.job.id
+      // Whoever rescued a job never held it.
+      const token = event === 'lost' ? null : recorder.leaseOf(id).token
+      const value = event === 'finished' ? jsonOf((what as { result?: unknown }).result) : null
+      recorder.write({ f: 'told', type: 'ok', event, id, token, value } satisfies Omit<
+        ToldRecord,
+        'n' | 'at' | 'proc'
+      >)
+    })
+  }
+}
+
+function jsonOf(value: unknown): string | null {
+  return value === undefined ? null : JSON.stringify(value)
+}
