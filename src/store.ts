@@ -60,8 +60,9 @@ export interface Store {
   /**
    * Ends leases as their verdicts say, together with the jobs each handler enqueued, and may carry the
    * next claim in the same round trip. A settlement is accepted only while its token is the job's
-   * current lease; one that this very token already settled is `ok` again; everything else is refused
-   * and changes nothing, nor do its enqueued jobs exist.
+   * current lease; one that the holder of this very token already did is `ok` again, with the state to which it led;
+   * everything else is refused and changes nothing, nor do its enqueued jobs exist.
+   * A rescue ends the token with the lease: it is refused when the holder was first, and the holder after it.
    * Redis: for each HGET token, compare; ZREM leases; ZADD or HDEL; then insert, then claim, as above.
    */
   settle(call: SettleCall): Promise<SettleReply>
@@ -245,6 +246,11 @@ export interface Settlement {
   readonly verdict: Verdict
   /** Only if the lease is over by the store's clock: how a rescuer makes sure it is not too early. */
   readonly onlyIfExpired?: boolean
+  /**
+   * By somebody else than the holder. Accepted only while the token holds the lease, never as a repetition, and no
+   * store remembers the token: whoever comes late with it is refused, with `lost` or `gone`.
+   */
+  readonly rescue?: boolean
   /** Jobs the handler enqueued: inserted if, and only if, this settlement is accepted. */
   readonly enqueue?: readonly NewJob[]
 }

@@ -126,10 +126,18 @@ export function claimedPart(job: Job): ClaimedJob {
   }
 }
 
-/** Whether `token` holds the job now; if not, why. A finished job refuses with `gone`, a waiting or re-leased one with `lost`. */
-export function holder(job: Job | undefined, token: string): 'holds' | 'settled' | 'gone' | 'lost' {
+/**
+ * Whether `token` holds the job now; if not, why. A finished job refuses with `gone`, a waiting or re-leased one with
+ * `lost`. `settled`: this token has ended the lease before. A rescuer is never told so: it was not the one who did.
+ */
+export function holder(
+  job: Job | undefined,
+  token: string,
+  rescue = false,
+): 'holds' | 'settled' | 'gone' | 'lost' {
   if (job === undefined) return 'gone'
-  if (job.token === token) return job.state === 'running' ? 'holds' : 'settled'
+  if (job.token === token && job.state === 'running') return 'holds'
+  if (job.token === token && !rescue) return 'settled'
   return isFinal(job.state) ? 'gone' : 'lost'
 }
 
@@ -138,8 +146,11 @@ export function extend(job: Job, leaseMs: number, now: number): Job {
   return { ...job, leaseUntil: now + leaseMs }
 }
 
-/** The end of a lease, as the verdict says. Null: the job is removed. The caller has checked that the token holds. */
-export function settle(job: Job, verdict: Verdict, now: number): Job | null {
+/**
+ * The end of a lease, as the verdict says. Null: the job is removed. The caller has checked that the token holds.
+ * After a rescue nobody has the token any more: a holder who comes late must not take it for its own settlement.
+ */
+export function settle(job: Job, verdict: Verdict, now: number, rescue = false): Job | null {
   const waits = verdict.to === 'ready' || verdict.to === 'delayed'
   // Whoever cancelled a running job was told that it will not start again.
   const cancelled = waits && job.cancelReason !== null
@@ -149,6 +160,7 @@ export function settle(job: Job, verdict: Verdict, now: number): Job | null {
   const ended: Job = {
     ...job,
     state: to,
+    token: rescue ? null : job.token,
     leaseUntil: null,
     starts: job.starts - (verdict.refund ? 1 : 0),
     errors: job.errors + (verdict.count === 'errors' ? 1 : 0),
@@ -163,15 +175,6 @@ export function settle(job: Job, verdict: Verdict, now: number): Job | null {
   if (isFinal(to)) return keepMs === null ? null : { ...ended, finishedAt: now, expiresAt: now + keepMs }
   if (to === 'delayed') return { ...ended, dueAt: now + verdict.delayMs }
   return { ...ended, dueAt: verdict.keepPlace ? job.dueAt : now }
-}
-
-/**
- * Whether a job in this state can have been settled by this verdict. A lease that ran out is settled by a rescuer with
- * the same token, so a late holder is told `ok` too: that its own outcome was saved shows in the state alone.
- */
-export function agrees(verdict: Verdict, state: JobState): boolean {
-  const waits = verdict.to === 'ready' || verdict.to === 'delayed'
-  return waits ? !isFinal(state) || state === 'cancelled' || state === 'missing' : state === verdict.to
 }
 
 /** The stored failure of a job that was cancelled. */

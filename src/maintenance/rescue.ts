@@ -1,7 +1,6 @@
 import { reasonFailure } from '../core/failure.ts'
 import type { ClaimedJob, Failure, JobState } from '../core/job.ts'
 import { judge, type Policy } from '../core/policy.ts'
-import { agrees } from '../core/transitions.ts'
 import { type Notifier, workHint } from '../notifier.ts'
 import type { Runtime } from '../runtime.ts'
 import type { ExpiredLease, Store } from '../store.ts'
@@ -29,7 +28,8 @@ export interface RescuerOptions {
 
 /**
  * Gives back the jobs of workers that died. Two signs: the lease ran out, or the store knows that the
- * process is gone. Any worker may do it, several at once do no harm: each settles with the dead lease's token.
+ * process is gone. Any worker may do it, several at once do no harm: only one can end a lease, and the holder who
+ * comes back after it is refused.
  */
 export class Rescuer {
   readonly #options: RescuerOptions
@@ -117,12 +117,15 @@ export class Rescuer {
       )
       return { failure, verdict: judge(policyOf(lease), lease, { kind: 'lost', failure }, runtime.random()) }
     })
+    // If the answer is lost this throws, and the next turn looks again: what this call rescued is not listed any more,
+    // nobody is told of it, and polling finds the jobs that it made ready.
     const { results } = await store.settle({
       settlements: leases.map((lease, index) => ({
         id: lease.id,
         token: lease.token,
         verdict: (judged[index] as (typeof judged)[number]).verdict,
         onlyIfExpired: lease.over,
+        rescue: true,
       })),
     })
 
@@ -130,8 +133,8 @@ export class Rescuer {
     leases.forEach((lease, index) => {
       const result = results[index]
       const { failure, verdict } = judged[index] as (typeof judged)[number]
-      // Its holder may have settled it in the very last moment, and then there was nothing to rescue.
-      if (result?.status !== 'ok' || !agrees(verdict, result.state)) return
+      // Its holder, or another rescuer, may have been first, and then there was nothing to rescue.
+      if (result?.status !== 'ok') return
       freed++
       onRescued(lease, failure, result.state)
       if (result.state === 'ready' || result.state === 'delayed') {

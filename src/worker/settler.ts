@@ -4,7 +4,6 @@ import { failureOf, reasonFailure } from '../core/failure.ts'
 import type { Failure, JobState } from '../core/job.ts'
 import type { Logger } from '../core/logger.ts'
 import { judge, type Outcome, type Verdict } from '../core/policy.ts'
-import { agrees } from '../core/transitions.ts'
 import { type Notifier, workHint } from '../notifier.ts'
 import type { Runtime } from '../runtime.ts'
 import type { SettleResult } from '../store.ts'
@@ -55,22 +54,21 @@ export class Settler {
 
   /**
    * The handler saved its own success. If its transaction committed, the store answers that this token has settled
-   * already. If not, the job is still ours, and then the run has failed: so the first call changes nothing while
-   * the lease lasts and only asks.
+   * already, and a job that its holder failed is never done. If not, the job is still ours, and then the run has
+   * failed: so the first call changes nothing while the lease lasts and only asks.
    */
   #settleCompleted(run: Run, success: Success, outcome: Outcome, durationMs: number): void {
     const { id, token } = run.job
     const failed = outcome.kind === 'success' ? rolledBack() : outcome
     const verdict = this.#judge(run, failed)
-    const asCompleted = this.#judge(run, success)
     this.#options.exchange.settle({
       settlement: { id, token, verdict, onlyIfExpired: true },
       onResult: (result) => {
         if (result.status === 'refused' && result.reason === 'not-expired') {
           const onResult = (word: SettleResult): void => this.#settled(run, failed, verdict, durationMs, word)
           this.#options.exchange.settle({ settlement: { id, token, verdict }, onResult })
-        } else if (result.status === 'ok' && (result.state === 'done' || asCompleted.keepMs === null)) {
-          this.#settled(run, success, asCompleted, durationMs, { status: 'ok', state: 'done' })
+        } else if (result.status === 'ok' && result.state === 'done') {
+          this.#settled(run, success, this.#judge(run, success), durationMs, result)
         } else {
           this.#settled(run, failed, verdict, durationMs, result)
         }
@@ -87,7 +85,7 @@ export class Settler {
     onSettled(run)
     // Done although it failed: its own transaction had committed after all, only the answer to that was lost.
     const isDone = result.status === 'ok' && result.state === 'done' && outcome.kind !== 'success'
-    if (result.status === 'ok' && (isDone || agrees(verdict, result.state))) {
+    if (result.status === 'ok') {
       const told: Outcome = isDone ? { kind: 'success', result: null } : outcome
       this.#tell(run, told, result.state, durationMs)
       this.#hint(run, told, verdict, result)

@@ -39,6 +39,13 @@ const FAULTS: Readonly<Record<string, (store: Store) => Partial<Store>>> = {
       },
     }
   },
+  'takes a rescuer for the holder': (store) => ({
+    settle: (call) =>
+      store.settle({
+        ...call,
+        settlements: call.settlements.map(({ rescue: _, ...settlement }) => settlement),
+      }),
+  }),
   'forgets what a handler enqueued': (store) => ({
     settle: (call) =>
       store.settle({

@@ -232,6 +232,18 @@ describe('the holder of a lease', () => {
     expect([held, done, retried].map((job) => holder(job, 'other'))).toEqual(['lost', 'gone', 'lost'])
   })
 
+  it('is not the rescuer, to whom nothing is a repetition, and after whom the token is nobody’s', () => {
+    const held = claim(create(sample(), NOW), { workerId: 'w', token: 't', leaseMs: 5 }, NOW)
+    const settled = [settle(held, say('done'), NOW), settle(held, say('ready'), NOW)] as Job[]
+    const rescued = [settle(held, say('dead'), NOW, true), settle(held, say('ready'), NOW, true)] as Job[]
+
+    expect(holder(held, 't', true)).toBe('holds')
+    expect(settled.map((job) => holder(job, 't', true))).toEqual(['gone', 'lost'])
+    expect(rescued.map((job) => holder(job, 't'))).toEqual(['gone', 'lost'])
+    expect(rescued.map((job) => holder(job, 't', true))).toEqual(['gone', 'lost'])
+    expect(rescued.map(({ token, worker }) => [token, worker])).toEqual(Array(2).fill([null, 'w']))
+  })
+
   it('holds exactly while the job runs under its token', () => {
     fc.assert(
       fc.property(life, (lived) => {

@@ -1,13 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { queue } from '../../src/index.ts'
-import { gate, openScene, type Scene } from './support/scene.ts'
+import type { Verdict } from '../../src/core/policy.ts'
+import { discard, queue } from '../../src/index.ts'
+import { codeOf, gate, openScene, type Scene } from './support/scene.ts'
+import { FakeTransaction, withTransactions } from './support/transactions.ts'
 
 const mail = queue<number, string>('mail')
 
 /** Takes the job away from whoever runs it, as a rescuer does: with the token of the lease. */
-async function rescue(scene: Scene, id: string): Promise<void> {
+async function rescue(scene: Scene, id: string, difference: Partial<Verdict> = {}): Promise<void> {
   const [job] = (await scene.truth.get({ space: 'default', ids: [id] })).jobs
-  const verdict = {
+  const verdict: Verdict = {
     to: 'delayed',
     keepMs: null,
     delayMs: 5_000,
@@ -17,9 +19,10 @@ async function rescue(scene: Scene, id: string): Promise<void> {
     keepCancelledMs: 0,
     result: null,
     failure: null,
-  } as const
+    ...difference,
+  }
   const { results } = await scene.truth.settle({
-    settlements: [{ id, token: job?.token as string, verdict }],
+    settlements: [{ id, token: job?.token as string, verdict, rescue: true }],
   })
   expect(results).toMatchObject([{ status: 'ok' }])
 }
@@ -48,5 +51,29 @@ describe('a worker whose job was taken away', () => {
     expect(await scene.skep.get(child)).toBeNull()
     expect(await scene.through(job.result(), 120_000)).toBe('second')
     expect(scene.toldOf(job.id)).toEqual(['received', 'received', 'finished'])
+  })
+
+  // Both leave nothing behind, so only the token could tell the rescuer's end from the holder's.
+  it('does not tell of a success when the rescuer discarded the job, nor lets it commit', async () => {
+    const scene = openScene({ wrap: withTransactions })
+    const fleeting = queue<number, string>('fleeting', { onSuccess: discard() })
+    const open = gate()
+    let code = ''
+    const jobs = await scene.skep.enqueueMany(fleeting, [1, 2])
+    scene.skep.worker([
+      fleeting.handle(async ({ payload, complete }) => {
+        await open.promise
+        if (payload === 2) code = await codeOf(complete('late', { tx: new FakeTransaction() }))
+        return 'late'
+      }),
+    ])
+    await scene.until(() => jobs.every(({ id }) => scene.toldOf(id).length === 1))
+    for (const { id } of jobs) await rescue(scene, id, { to: 'failed' })
+
+    open.open()
+    await scene.until(() => scene.log.filter(({ message }) => /came too late/.test(message)).length === 2)
+
+    expect(jobs.map(({ id }) => scene.toldOf(id))).toEqual([['received'], ['received']])
+    expect(code).toBe('LEASE_LOST')
   })
 })

@@ -62,6 +62,14 @@ interface Hold {
   readonly until: number | null
 }
 
+/** A job that was removed: until when its id is remembered, and by whose settlement it went where. */
+interface Discarded {
+  readonly until: number
+  /** Null when no holder did it: then no settlement can be a repetition. */
+  readonly token: string | null
+  readonly state: JobState
+}
+
 /**
  * The reference: the pure transitions over a map. It is as strict as the others and forgets everything when
  * the process ends, which makes it right for tests and for jobs that need not survive.
@@ -70,7 +78,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   const clock = options.runtime ?? systemRuntime()
   const table = new Table(options.onChange)
   const uniques = new Map<string, Hold>()
-  const discarded = new Map<string, { readonly token: string; readonly until: number }>()
+  const discarded = new Map<string, Discarded>()
   const workers = new Map<string, { info: WorkerInfo; seenAt: number }>()
   const timeOfCall = (call: { readonly now?: number }): number => call.now ?? clock.now()
 
@@ -148,27 +156,28 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 
   function settleOne(settlement: Settlement, now: number): SettleResult {
     const job = table.get(settlement.id)
-    const held = holder(job, settlement.token)
+    const { rescue = false } = settlement
+    const held = holder(job, settlement.token, rescue)
     if (held === 'settled') return { status: 'ok', state: (job as Job).state }
     // The settlement that removed a job can be repeated too, for as long as the job's id is remembered.
-    if (!job && discarded.get(settlement.id)?.token === settlement.token) {
-      return { status: 'ok', state: settlement.verdict.to }
-    }
+    const gone = job || rescue ? undefined : discarded.get(settlement.id)
+    if (gone?.token === settlement.token) return { status: 'ok', state: gone.state }
     if (held !== 'holds') return { status: 'refused', reason: held }
     const running = job as Job
     if (settlement.onlyIfExpired && (running.leaseUntil as number) > now) {
       return { status: 'refused', reason: 'not-expired' }
     }
 
-    const ended = settle(running, settlement.verdict, now)
+    const ended = settle(running, settlement.verdict, now, rescue)
+    const state = ended?.state ?? settlement.verdict.to
     if (ended) table.put(ended)
     else {
       table.remove(running)
-      discarded.set(running.id, { token: settlement.token, until: now + REMEMBER_DISCARDED_MS })
+      const token = rescue ? null : settlement.token
+      discarded.set(running.id, { until: now + REMEMBER_DISCARDED_MS, token, state })
     }
     if (!ended || isFinal(ended.state)) release(running, 'end')
     const inserted = settlement.enqueue?.map((fresh) => insertOne(fresh, false, now))
-    const state = ended?.state ?? settlement.verdict.to
     return inserted ? { status: 'ok', state, inserted } : { status: 'ok', state }
   }
 

@@ -80,6 +80,7 @@ function isLike(a: Settlement, b: Settlement): boolean {
   return (
     a.token === b.token &&
     (a.onlyIfExpired ?? false) === (b.onlyIfExpired ?? false) &&
+    (a.rescue ?? false) === (b.rescue ?? false) &&
     (one === other ||
       (one.to === other.to &&
         one.keepMs === other.keepMs &&
@@ -90,12 +91,13 @@ function isLike(a: Settlement, b: Settlement): boolean {
   )
 }
 
-function keyOf({ token, verdict, onlyIfExpired }: Settlement): string {
+function keyOf({ token, verdict, onlyIfExpired = false, rescue = false }: Settlement): string {
   const { to, keepMs, count, refund, keepPlace, keepCancelledMs } = verdict
-  return `${to} ${keepMs} ${count} ${refund} ${keepPlace} ${keepCancelledMs} ${onlyIfExpired ?? false} ${token}`
+  return `${to} ${keepMs} ${count} ${refund} ${keepPlace} ${keepCancelledMs} ${onlyIfExpired} ${rescue} ${token}`
 }
 
-function groupOf({ token, verdict, onlyIfExpired = false }: Settlement, size: number, round: number): Group {
+function groupOf(settlement: Settlement, size: number, round: number): Group {
+  const { token, verdict, onlyIfExpired = false, rescue = false } = settlement
   const { to, keepMs, count, refund, keepPlace, keepCancelledMs } = verdict
   const counter = count === null ? 0 : COUNTER_CODES[count]
   // In the order in which `settle_and_claim` reads them; nothing stands for null.
@@ -109,6 +111,7 @@ function groupOf({ token, verdict, onlyIfExpired = false }: Settlement, size: nu
     keepCancelledMs,
     Number(onlyIfExpired),
     round,
+    Number(rescue),
   ]
   return { token, text: fields.join(',') }
 }

@@ -27,7 +27,7 @@ interface Report extends Remarks {
 interface Remarks {
   /** [n, state, 0]: this token settled it before. [n, 6, 1]: stopped just now. [n, reason]: refused. */
   readonly odd:
-    | readonly (readonly [number, number, 0 | 1] | readonly [number, Refusal | 'not-expired'])[]
+    | readonly (readonly [number, number, 0 | 1] | readonly [number, Refusal | 'not-expired', 0?])[]
     | null
   /** For each round, what was odd about the jobs inserted in it. */
   readonly fresh: readonly (readonly Odd[] | null)[] | null

@@ -22,7 +22,7 @@ export function insert(turn: Turn, jobs: readonly NewJob[], again: boolean, now:
 function insertOne(turn: Turn, job: NewJob, again: boolean, now: number): InsertResult {
   const known = find(turn, job.id)
   if (known) return { status: 'ok', state: known.job.state, dueAt: known.job.dueAt }
-  if (again && turn.discarded.tokenOf(job.id) !== undefined) {
+  if (again && turn.discarded.find(job.id) !== undefined) {
     return { status: 'ok', state: 'done', dueAt: now }
   }
   if (job.unique) {

@@ -67,8 +67,9 @@ const MIGRATIONS: readonly { readonly id: string; readonly sql: string }[] = [
       create index skep_uniques_window on skep_uniques (until) where until is not null;
 
       -- One row for all the jobs a token discarded in a transaction: their ids, 16 bytes each, one after the other.
+      -- Without a token it was no settlement of a holder's, so none can be repeated.
       create table skep_discarded (
-        d integer primary key, token text not null, until integer not null,
+        d integer primary key, token text, state integer, until integer not null,
         first_id text not null, last_id text not null, ids blob not null
       );
       create index skep_discarded_until on skep_discarded (until);

@@ -42,6 +42,7 @@ function isAlike(settlement: Settlement, first: Settlement, batch: HeldBatch): b
     settlement.token === first.token &&
     settlement.enqueue === undefined &&
     settlement.onlyIfExpired !== true &&
+    settlement.rescue !== true &&
     verdict.to === first.verdict.to &&
     verdict.keepMs === first.verdict.keepMs &&
     isPlainEnd(verdict) &&
@@ -98,7 +99,7 @@ function endTogether(turn: Turn, batch: HeldBatch, settlements: readonly Settlem
     db.run(`delete from skep_jobs where ${span}`, ...values)
   }
   const ids = settlements.map(({ id }) => id)
-  if (verdict.keepMs === null) turn.discarded.add(ids, token, now)
+  if (verdict.keepMs === null) turn.discarded.add(ids, { token, state: verdict.to as FinalState }, now)
   turn.held.settled(batch, ids)
   return true
 }
@@ -126,11 +127,11 @@ function spansOf(numbers: readonly number[]): Span[] {
 function settleOne(turn: Turn, settlement: Settlement, now: number): SettleResult {
   turn.intake.write(turn)
   const placed = find(turn, settlement.id)
-  const held = holder(placed?.job, settlement.token)
+  const { token, rescue = false } = settlement
+  const held = holder(placed?.job, token, rescue)
   // The settlement that removed a job can be repeated too, for as long as the job's id is remembered.
-  if (!placed && turn.discarded.tokenOf(settlement.id) === settlement.token) {
-    return { status: 'ok', state: settlement.verdict.to }
-  }
+  const gone = placed || rescue ? null : turn.discarded.find(settlement.id)
+  if (gone?.token === token) return { status: 'ok', state: gone.state }
   if (!placed || held === 'gone' || held === 'lost') {
     return { status: 'refused', reason: held === 'lost' ? 'lost' : 'gone' }
   }
@@ -140,13 +141,13 @@ function settleOne(turn: Turn, settlement: Settlement, now: number): SettleResul
     return { status: 'refused', reason: 'not-expired' }
   }
 
-  const ended: Job | null = settled(running, settlement.verdict, now)
+  const ended: Job | null = settled(running, settlement.verdict, now, rescue)
   replace(turn, placed, ended)
-  const batch = turn.held.find(settlement.token, running.id)
+  const batch = turn.held.find(token, running.id)
   if (batch) turn.held.settled(batch, [running.id])
-  if (!ended) turn.discarded.add([running.id], settlement.token, now)
+  const state = ended?.state ?? (settlement.verdict.to as FinalState)
+  if (!ended) turn.discarded.add([running.id], rescue ? null : { token, state: state as FinalState }, now)
   if (!ended || isFinal(ended.state)) releaseKey(turn, placed.q, running, 'end')
   const inserted = settlement.enqueue && insert(turn, settlement.enqueue, false, now)
-  const state = ended?.state ?? (settlement.verdict.to as FinalState)
   return inserted ? { status: 'ok', state, inserted } : { status: 'ok', state }
 }

@@ -63,6 +63,7 @@ export async function send(store: Store, command: Command, now: number): Promise
         token,
         verdict,
         onlyIfExpired: over,
+        rescue: true,
       }))
       return [found, await store.settle({ settlements, now })]
     }

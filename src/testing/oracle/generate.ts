@@ -246,14 +246,18 @@ function drawSettle(it: Draw): Step | null {
   for (const { id, token } of sampleOf(random, live, 4)) {
     const enqueue = random.chance(0.3) ? { enqueue: [drawJob(it)] } : {}
     const early = random.chance(0.1) ? { onlyIfExpired: true } : {}
-    settlements.push({ id, token: token as string, verdict: drawVerdict(random), ...early, ...enqueue })
+    const rescue = random.chance(0.2) ? { rescue: true } : {}
+    const how = { ...early, ...rescue, ...enqueue }
+    settlements.push({ id, token: token as string, verdict: drawVerdict(random), ...how })
   }
   const repeats = memory.settled.filter(({ at }) => it.now - at < REPEAT_WITHIN_MS)
   if (random.chance(0.3))
     settlements.push(...sampleOf(random, repeats, 2).map(({ settlement }) => settlement))
+  // The holder who comes late, and the rescuer who does.
   if (random.chance(0.2)) {
     const stale = sampleOf(random, memory.leases, 2)
-    settlements.push(...stale.map((lease) => ({ ...lease, verdict: drawVerdict(random) })))
+    const rescue = random.chance(0.3) ? { rescue: true } : {}
+    settlements.push(...stale.map((lease) => ({ ...lease, verdict: drawVerdict(random), ...rescue })))
   }
   if (random.chance(0.1)) {
     const ids = sampleOf(random, present, 1).map(({ id }) => id)

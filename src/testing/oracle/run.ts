@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { JOB_STATES, type Job } from '../../core/job.ts'
-import type { SettleReply, Store } from '../../store.ts'
+import type { Store } from '../../store.ts'
 import { memoryStore } from '../../stores/memory/store.ts'
 import { auditStore } from '../invariants.ts'
 import { type Command, jobsIn, type Replies, send } from './commands.ts'
@@ -65,16 +65,6 @@ function comparable(command: Command, replies: Replies, after: Snapshot): Replie
     return results.map((result, n) =>
       result.status === 'ok' && !after.has(command.jobs[n]?.id ?? '') ? { status: 'ok' } : result,
     )
-  }
-  if (command.do === 'settle') {
-    const { results, claimed } = replies[0] as SettleReply
-    return [
-      results.map((result, n) => {
-        const isGone = !after.has(command.settlements[n]?.id ?? '')
-        return result.status === 'ok' && isGone ? { status: 'ok', inserted: result.inserted } : result
-      }),
-      claimed,
-    ]
   }
   return replies
 }

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { failure, HOUR, idOf, MINUTE, sample, samples, verdict } from './samples.ts'
 import type { StoreCase } from './scene.ts'
 
+const lost = verdict('ready', { count: 'lost', failure: failure('lost') })
+
 export function settleFencingCases(test: StoreCase): void {
   for (const to of ['done', 'dead', 'ready', 'delayed'] as const) {
     test(`says ok again when the settlement that made a job ${to} is repeated`, async (scene) => {
@@ -71,7 +73,7 @@ export function settleFencingCases(test: StoreCase): void {
   test('refuses the token of an earlier lease once another worker holds the job', async (scene) => {
     const zombie = await scene.running(sample(1))
     scene.pass(HOUR)
-    await scene.settle(zombie, verdict('ready', { count: 'lost' }), { onlyIfExpired: true })
+    await scene.settle(zombie, lost, { rescue: true, onlyIfExpired: true })
     const [heir] = await scene.take({ workerId: 'worker-b' })
     assert.ok(heir)
 
@@ -85,7 +87,7 @@ export function settleFencingCases(test: StoreCase): void {
 
   test('refuses the token of an earlier lease after the job has ended under another', async (scene) => {
     const zombie = await scene.running(sample(1))
-    await scene.settle(zombie, verdict('ready', { count: 'lost' }))
+    await scene.settle(zombie, lost, { rescue: true })
     const [heir] = await scene.take()
     assert.ok(heir)
     await scene.settle(heir, verdict('done', { result: '"heir"' }))
@@ -137,12 +139,15 @@ export function settleFencingCases(test: StoreCase): void {
 
   test('refuses a rescue before the lease is over, and accepts it at its end', async (scene) => {
     const held = await scene.running(sample(1), { leaseMs: 10_000 })
-    const lost = verdict('ready', { count: 'lost' })
 
     scene.pass(9_999)
-    const early = await scene.settle(held, lost, { onlyIfExpired: true, enqueue: [sample(2)] })
+    const early = await scene.settle(held, lost, {
+      rescue: true,
+      onlyIfExpired: true,
+      enqueue: [sample(2)],
+    })
     scene.pass(1)
-    const due = await scene.settle(held, lost, { onlyIfExpired: true })
+    const due = await scene.settle(held, lost, { rescue: true, onlyIfExpired: true })
 
     assert.deepEqual(early, { status: 'refused', reason: 'not-expired' })
     assert.deepEqual(due, { status: 'ok', state: 'ready' })
@@ -159,6 +164,151 @@ export function settleFencingCases(test: StoreCase): void {
 
     assert.deepEqual(result, { status: 'refused', reason: 'not-expired' })
     assert.equal(await scene.state(idOf(1)), 'running')
+  })
+
+  for (const [words, end, reason] of [
+    ['gave it back', lost, 'lost'],
+    ['delayed it', verdict('delayed', { count: 'lost' }), 'lost'],
+    ['buried it', verdict('dead', { count: 'lost' }), 'gone'],
+    ['discarded it', verdict('failed', { count: 'lost', keepMs: null }), 'gone'],
+  ] as const) {
+    // Whatever the holder says, also the very thing that the rescuer said.
+    for (const late of [verdict('done'), verdict('done', { keepMs: null }), end]) {
+      const says = late === end ? 'the same' : `${late.to}, ${late.keepMs === null ? 'discarded' : 'kept'}`
+      test(`refuses a holder who says ${says} after a rescuer ${words}`, async (scene) => {
+        const held = await scene.running(sample(1), { leaseMs: 1_000 })
+        scene.pass(HOUR)
+        assert.equal((await scene.settle(held, end, { rescue: true, onlyIfExpired: true })).status, 'ok')
+        const before = await scene.find(idOf(1))
+
+        const refused = await scene.settle(held, late, { enqueue: [sample(2)] })
+
+        assert.deepEqual(refused, { status: 'refused', reason })
+        assert.deepEqual(await scene.find(idOf(1)), before)
+        assert.equal(await scene.find(idOf(2)), null)
+      })
+    }
+  }
+
+  test('forgets the token at a rescue, and keeps who held the job', async (scene) => {
+    const held = await scene.running(sample(1))
+
+    await scene.settle(held, lost, { rescue: true })
+    const [given] = [await scene.job(idOf(1))]
+    const [heir] = await scene.take({ workerId: 'worker-b' })
+    assert.ok(heir)
+    await scene.settle(heir, verdict('dead', { count: 'lost' }), { rescue: true })
+    const buried = await scene.job(idOf(1))
+
+    assert.deepEqual([given?.token, given?.worker, given?.lost], [null, 'worker-a', 1])
+    assert.deepEqual([buried.token, buried.worker, buried.lost], [null, 'worker-b', 2])
+  })
+
+  test('refuses the holder when a rescuer gave the job to somebody else, and lets that one settle', async (scene) => {
+    const held = await scene.running(sample(1), { leaseMs: 1_000 })
+    scene.pass(HOUR)
+    await scene.settle(held, lost, { rescue: true, onlyIfExpired: true })
+    const [heir] = await scene.take({ workerId: 'worker-b' })
+    assert.ok(heir)
+
+    const late = await scene.settle(held, lost)
+    const settled = await scene.settle(heir, verdict('done', { result: '"heir"' }))
+    const later = await scene.settle(held, verdict('done', { result: '"holder"' }))
+
+    assert.deepEqual(late, { status: 'refused', reason: 'lost' })
+    assert.deepEqual(settled, { status: 'ok', state: 'done' })
+    assert.deepEqual(later, { status: 'refused', reason: 'gone' })
+    assert.equal((await scene.job(idOf(1))).result, '"heir"')
+  })
+
+  for (const [words, end, reason] of [
+    ['finished it', verdict('done'), 'gone'],
+    ['discarded it', verdict('done', { keepMs: null }), 'gone'],
+    ['gave it back', lost, 'lost'],
+  ] as const) {
+    test(`refuses a rescue after the holder ${words}, and lets the holder repeat`, async (scene) => {
+      const held = await scene.running(sample(1), { leaseMs: 1_000 })
+      scene.pass(HOUR)
+      await scene.settle(held, end)
+      const before = await scene.find(idOf(1))
+
+      const same = await scene.settle(held, end, { rescue: true, onlyIfExpired: true })
+      const other = await scene.settle(held, verdict('dead', { count: 'lost' }), { rescue: true })
+      const repeated = await scene.settle(held, end)
+
+      assert.deepEqual([same, other], Array(2).fill({ status: 'refused', reason }))
+      assert.deepEqual(repeated, { status: 'ok', state: end.to })
+      assert.deepEqual(await scene.find(idOf(1)), before)
+    })
+  }
+
+  for (const [words, end, reason] of [
+    ['gave back', lost, 'lost'],
+    ['buried', verdict('dead', { count: 'lost' }), 'gone'],
+    ['discarded', verdict('failed', { count: 'lost', keepMs: null }), 'gone'],
+  ] as const) {
+    test(`refuses a second rescue of a job that the first ${words}`, async (scene) => {
+      const held = await scene.running(sample(1), { leaseMs: 1_000 })
+      scene.pass(HOUR)
+      await scene.settle(held, end, { rescue: true, onlyIfExpired: true })
+      const before = await scene.find(idOf(1))
+
+      const second = await scene.settle(held, end, { rescue: true, onlyIfExpired: true })
+
+      assert.deepEqual(second, { status: 'refused', reason })
+      assert.deepEqual(await scene.find(idOf(1)), before)
+    })
+  }
+
+  test('rescues some jobs of a claim and lets the holder settle the others, in one call', async (scene) => {
+    await scene.insert(...samples(4))
+    const [one, two, three, four] = await scene.take({ leaseMs: 1_000 })
+    assert.ok(one && two && three && four)
+    scene.pass(HOUR)
+    const done = verdict('done')
+
+    const results = await scene.settleAll([
+      { id: one.id, token: one.token, verdict: done },
+      { id: two.id, token: two.token, verdict: done, rescue: true },
+      { id: three.id, token: three.token, verdict: done },
+      { id: four.id, token: four.token, verdict: done, rescue: true },
+    ])
+    const repeated = await scene.settleAll(
+      [one, two, three, four].map(({ id, token }) => ({ id, token, verdict: done })),
+    )
+
+    assert.deepEqual(
+      results.map(({ status }) => status),
+      ['ok', 'ok', 'ok', 'ok'],
+    )
+    assert.deepEqual(
+      repeated.map(({ status }) => status),
+      ['ok', 'refused', 'ok', 'refused'],
+    )
+  })
+
+  test('remembers a job that a rescuer discarded when it is inserted again', async (scene) => {
+    const held = await scene.running(sample(1))
+    await scene.settle(held, verdict('failed', { keepMs: null }), { rescue: true })
+
+    const [again] = await scene.insertAgain(sample(1))
+
+    assert.equal(again?.status, 'ok')
+    assert.equal(await scene.state(idOf(1)), 'none')
+  })
+
+  test('tells where a discarded job went when its settlement is repeated with another verdict', async (scene) => {
+    const done = await scene.ended(sample(1), verdict('done', { keepMs: null }))
+    const failed = await scene.ended(sample(2), verdict('failed', { keepMs: null }))
+
+    const results = await scene.settleAll(
+      [done, failed].map(({ id, token }) => ({ id, token, verdict: verdict('ready', { count: 'errors' }) })),
+    )
+
+    assert.deepEqual(results, [
+      { status: 'ok', state: 'done' },
+      { status: 'ok', state: 'failed' },
+    ])
   })
 
   test('settles the good ones of a batch in which others are refused', async (scene) => {
@@ -184,11 +334,18 @@ export function settleFencingCases(test: StoreCase): void {
   test('lets exactly one of two rescuers have a lost job', async (scene) => {
     const { id, token } = await scene.running(sample(1), { leaseMs: 1_000 })
     scene.pass(HOUR)
-    const rescue = { id, token, verdict: verdict('ready', { count: 'lost' }), onlyIfExpired: true }
+    const rescue = { id, token, verdict: lost, onlyIfExpired: true, rescue: true }
 
-    await Promise.all([scene.settleAll([rescue]), scene.settleAll([rescue])])
+    const replies = await Promise.all([scene.settleAll([rescue]), scene.settleAll([rescue])])
 
     const job = await scene.job(id)
     assert.deepEqual([job.state, job.lost], ['ready', 1])
+    assert.deepEqual(
+      replies
+        .flat()
+        .map(({ status }) => status)
+        .sort(),
+      ['ok', 'refused'],
+    )
   })
 }

@@ -126,6 +126,31 @@ export function transactionCases(test: StoreCase, begin: (store: Store) => Promi
     assert.equal((await scene.settle(held, verdict('done'))).status, 'ok')
   })
 
+  test('refuses a holder inside a transaction whose job a rescuer has taken', async (scene) => {
+    const { id, token } = await scene.running(sample(1), { leaseMs: 1_000 })
+    const other = await scene.running(sample(2), { leaseMs: 1_000 })
+    scene.pass(HOUR)
+    const rescue = { rescue: true, onlyIfExpired: true }
+    await scene.settle({ id, token }, verdict('ready', { count: 'lost' }), rescue)
+    await scene.settle(other, verdict('failed', { keepMs: null }), rescue)
+
+    await within(scene, 'commit', async (inside) => {
+      const { results } = await inside.settle({
+        settlements: [
+          { id, token, verdict: verdict('done') },
+          { id: other.id, token: other.token, verdict: verdict('done', { keepMs: null }) },
+        ],
+        now: scene.now,
+      })
+      assert.deepEqual(results, [
+        { status: 'refused', reason: 'lost' },
+        { status: 'refused', reason: 'gone' },
+      ])
+    })
+
+    assert.deepEqual(await scene.states(idOf(1), idOf(2)), ['ready', 'none'])
+  })
+
   test('takes hundreds of jobs in several calls of one transaction', async (scene) => {
     await within(scene, 'commit', async (inside) => {
       for (const from of [1, 201, 401]) await inside.insert({ jobs: samples(200, {}, from), now: scene.now })

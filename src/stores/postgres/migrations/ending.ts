@@ -23,7 +23,7 @@ const COUNTERS: Readonly<Record<string, string>> = {
   snoozes: 'x.snoozes + (counter = 4)::integer',
 }
 
-const BACK = `update jobs x set state = goes, lease_until = null,
+const BACK = `update jobs x set state = goes, token = kept_token, lease_until = null,
                         ${Object.entries(COUNTERS)
                           .map(([name, value]) => `${name} = ${value}`)
                           .join(', ')},
@@ -71,7 +71,8 @@ function moving(gone: string, lands: string, more = '', tells = KEYS): string {
 
 /** Moves what is in `gone` to the archive, some columns changed. */
 function archiving(changes: Readonly<Record<string, string>>, keep: string, texts: boolean): string {
-  const columns = JOB_COLUMNS.map((name) => changes[name] ?? COUNTERS[name] ?? `x.${name}`)
+  const all: Readonly<Record<string, string>> = { ...COUNTERS, token: 'kept_token', ...changes }
+  const columns = JOB_COLUMNS.map((name) => all[name] ?? `x.${name}`)
   return `, put as (
                     insert into archive (${JOB_COLUMNS.join(', ')}, finished_at, expires_at)
                     select ${columns.join(', ')}, t, t + ${keep}
@@ -86,7 +87,7 @@ export const DISCARD: string = `${moving(
   'null',
 )}
             if hit is not null then
-                insert into discarded (at, token, ids) values (t, my_token, hit);
+                insert into discarded (at, token, state, ids) values (t, kept_token, goes, hit);
             end if;`
 
 const TAKE_OUT = `delete from jobs j where ${HELD} returning j.*`
@@ -139,21 +140,24 @@ export const STOP_CANCELLED: string = `
             stopped := hit;
             hit := held_back;`
 
+// Where the jobs went that this token removed. It names nothing of the job that is asked for, so it is read at most once.
+const REMEMBERED = `(select jsonb_object_agg(x.id, d.state) from discarded d, unnest(d.ids) as x(id)
+                        where d.token = kept_token)`
+
 /**
  * The jobs of the group that were not touched, and why: [n, state, 0] if this token settled it before, [n, state, 1]
- * if it was stopped just now, [n, reason] if it is refused.
+ * if it was stopped just now, [n, reason] if it is refused (a 0 may follow). To a rescue nothing is a repetition.
  */
 export const ODD: string = `
             odds := odds || (
                 select array_agg(case
                     when p.id = any(stopped) then json_build_array(first + p.n - 1, 6, 1)
                     when j.token = my_token and j.state = 2 then json_build_array(first + p.n - 1, 'not-expired')
-                    when j.token = my_token then json_build_array(first + p.n - 1, j.state, 0)
+                    when j.token = kept_token then json_build_array(first + p.n - 1, j.state, 0)
                     when j.id is not null then json_build_array(first + p.n - 1, 'lost')
-                    when a.token = my_token then json_build_array(first + p.n - 1, a.state, 0)
-                    when a.id is null and p.id = any(array(
-                            select x.id from discarded d, unnest(d.ids) as x(id) where d.token = my_token))
-                        then json_build_array(first + p.n - 1, goes, 0)
+                    when a.token = kept_token then json_build_array(first + p.n - 1, a.state, 0)
+                    when a.id is null then json_build_array(first + p.n - 1, coalesce(${REMEMBERED} -> p.id::text,
+                        '"gone"'), 0)
                     else json_build_array(first + p.n - 1, 'gone') end)
                 from unnest(part) with ordinality as p(id, n)
                     left join lateral (select x.id, x.token, x.state from jobs x where x.id = p.id) j on true

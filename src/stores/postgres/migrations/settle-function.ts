@@ -7,7 +7,7 @@ import { CLOCK, fixedPath, pins } from './pins.ts'
  * each part only if asked for. One call, one transaction.
  *
  * `ids` are the jobs to settle, ordered by group; a group shares token and verdict, written as text: size, state, keep,
- * counter, refund, place, keep if cancelled, only if expired, round. Settlements come in rounds: those of one round end
+ * counter, refund, place, keep if cancelled, only if expired, round, rescue. Settlements come in rounds: those of one round end
  * before the jobs enqueued in it (`fresh`) are inserted.
  *
  * `lease` is token, worker, length and limit. Of each source `numbers` has three: limit, rank and due time from which to
@@ -35,6 +35,8 @@ declare
     has_texts boolean := cardinality(results) > 0 or cardinality(failures) > 0;
     fields text[];
     my_token text;
+    -- By which the settlement can be told when it is repeated; none after a rescue, which nobody may repeat.
+    kept_token text;
     size integer;
     goes smallint;
     keep bigint;
@@ -85,6 +87,7 @@ begin
         stays := fields[6]::integer;
         keep_cancelled := fields[7];
         only_expired := fields[8]::integer;
+        kept_token := case when fields[10] = '0' then my_token end;
         if fields[9]::integer > round then
             if fresh is not null then
                 added := array_append(added, insert_for(fresh::json, round, odds, t));
