@@ -90,6 +90,29 @@ export function recordingStore(store: Store, recorder: Recorder): Store {
   return {
     ...store,
 
+    // Whether it took effect is decided by the user's own commit.
+    ...(store.within && {
+      within: (tx: unknown) => {
+        const inside = (store.within as NonNullable<Store['within']>)(tx)
+        return {
+          async insert(call) {
+            for (const job of call.jobs) recorder.enqueuing(job)
+            return inside.insert(call)
+          },
+          async settle(call) {
+            for (const settlement of call.settlements) {
+              for (const job of settlement.enqueue ?? []) recorder.enqueuing(job, settlement.token)
+              recorder.write({ ...settling(settlement), type: 'invoke' })
+            }
+            const reply = await inside.settle(call)
+            for (const settlement of call.settlements)
+              recorder.write({ ...settling(settlement), type: 'info' })
+            return reply
+          },
+        }
+      },
+    }),
+
     async insert(call) {
       for (const job of call.jobs) recorder.enqueuing(job)
       return store.insert(call)

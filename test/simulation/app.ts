@@ -1,0 +1,101 @@
+import { createSkep, type Handler, type Skep, silentLogger, type Worker } from '../../src/index.ts'
+import type { HistoryRecord } from '../proof/history.ts'
+import { Recorder, recordEvents, recordingStore } from '../proof/recorder.ts'
+import { Link } from './link.ts'
+import type { StoreModel, UserTransaction } from './stores.ts'
+import type { Trial } from './trial.ts'
+import { EPOCH, Process } from './world.ts'
+
+/** A program: a process with a real client and, mostly, a real worker in it. */
+export class App {
+  readonly process: Process
+  readonly recorder: Recorder
+  readonly link: Link
+  readonly skep: Skep
+  readonly transaction: (() => UserTransaction) | undefined
+  worker: Worker | null = null
+  /** Calls that have no answer yet. */
+  open = 0
+  /** Handlers that run and have not been told to stop. */
+  running = 0
+  state: 'up' | 'closing' | 'closed' | 'dead' = 'up'
+  readonly #abandon: () => void
+
+  constructor(trial: Trial, model: StoreModel, name: string, sink: (record: HistoryRecord) => void) {
+    const { world, swarm } = trial
+    const skewMs = Math.round((world.random.next() * 2 - 1) * swarm.skewMs)
+    this.process = new Process(world, name, skewMs)
+    this.recorder = new Recorder({
+      proc: name,
+      now: () => EPOCH + world.time,
+      next: () => world.next(),
+      sink,
+    })
+    const opened = model.open(this.process)
+    this.#abandon = opened.abandon
+    this.transaction = opened.transaction
+    this.link = new Link({
+      world,
+      process: this.process,
+      store: opened.store,
+      isEmbedded: model.isEmbedded,
+      latencyMs: swarm.latencyMs,
+      onFault: (fault, operation) =>
+        this.recorder.write({ f: 'fault', type: 'info', what: `${fault} ${operation}` }),
+    })
+    this.skep = createSkep({
+      store: recordingStore(this.link.store, this.recorder),
+      notifier: trial.hints.notifier(this.process),
+      runtime: this.process.runtime,
+      logger: silentLogger,
+      enqueueTimeout: '20s',
+    })
+    recordEvents(this.recorder, this.skep)
+    this.process.onDeath = () => this.#died()
+  }
+
+  work(trial: Trial, handlers: readonly Handler[]): void {
+    const { swarm, random } = trial
+    this.worker = this.skep.worker(handlers, {
+      concurrency: swarm.concurrency,
+      lease: swarm.leaseMs,
+      drain: random.pick(['0s', '1s', '5s']),
+      grace: '500ms',
+      prune: '1s',
+      unknownQueues: random.pick(['leave', 'mark']),
+      missingAfter: '2s',
+      ...(random.chance(0.3) && { poll: '100ms' }),
+    })
+  }
+
+  /** Waits for a call and lets its error pass: what it means is in the records. */
+  track(promise: Promise<unknown>): void {
+    this.open++
+    promise
+      .catch(() => {})
+      .finally(() => {
+        this.open--
+      })
+  }
+
+  /** The worker stops, then the client closes, as a deploy does it. */
+  async close(): Promise<void> {
+    if (this.state !== 'up') return
+    this.state = 'closing'
+    const { worker } = this
+    if (worker) {
+      this.recorder.write({ f: 'stop', type: 'invoke', workerId: worker.id })
+      await worker.stop()
+      this.recorder.write({ f: 'stop', type: 'ok', workerId: worker.id })
+    }
+    await this.skep.close()
+    this.#abandon()
+    this.state = 'closed'
+  }
+
+  #died(): void {
+    this.state = 'dead'
+    this.recorder.write({ f: 'crash', type: 'info', what: this.process.name })
+    this.#abandon()
+  }
+}

@@ -1,0 +1,38 @@
+import type { Handler } from '../../../src/index.ts'
+import type { LimitFact, QueueFacts } from '../../proof/history.ts'
+import type { App } from '../app.ts'
+import type { Trial } from '../trial.ts'
+import { commands } from './commands.ts'
+import { jobs } from './jobs.ts'
+import { processes } from './processes.ts'
+import { transactions } from './transactions.ts'
+import { trouble } from './trouble.ts'
+import { unique } from './unique.ts'
+
+/** Something that can be done to the system. It begins a thing and returns; time passes between actions. */
+export interface Action {
+  readonly name: string
+  /** How often, beside the others. */
+  readonly weight: number
+  readonly run: (trial: Trial) => void
+}
+
+/** A queue of the simulation, and what its handler does. */
+export interface SimulatedQueue {
+  readonly name: string
+  readonly facts: QueueFacts
+  /** In the bad time only some programs handle it. */
+  readonly rare?: boolean
+  readonly handler: (trial: Trial, app: App) => Handler
+}
+
+/** A part of the product under simulation: its queues, what people do with it, and its limits. */
+export interface Feature {
+  readonly name: string
+  readonly queues: readonly SimulatedQueue[]
+  readonly actions: readonly Action[]
+  readonly limits?: readonly LimitFact[]
+}
+
+/** All of them. A new feature of the product is added here. */
+export const FEATURES: readonly Feature[] = [jobs, unique, commands, transactions, processes, trouble]

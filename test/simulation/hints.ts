@@ -1,0 +1,57 @@
+import type { Hint, HintListener, Notifier } from '../../src/notifier.ts'
+import type { Process, World } from './world.ts'
+
+/** well: every hint arrives soon. flaky: lost, doubled, late, out of order. silent: none arrives. off: there is none. */
+export type HintMode = 'well' | 'flaky' | 'silent' | 'off'
+
+/** The hints between all processes of a trial. */
+export class HintBus {
+  mode: HintMode
+  /** Listeners of living processes; there must be none in the end. */
+  get subscriptions(): number {
+    return [...this.#listeners].filter(({ process }) => !process.isDead).length
+  }
+  readonly #world: World
+  readonly #listeners = new Set<{ readonly process: Process; readonly listener: HintListener }>()
+
+  constructor(world: World, mode: HintMode) {
+    this.#world = world
+    this.mode = mode
+  }
+
+  /** The bus as one process sees it. */
+  notifier(process: Process): Notifier {
+    const mine = new Set<{ readonly process: Process; readonly listener: HintListener }>()
+    return {
+      publish: (hints) => this.#publish(hints),
+      subscribe: (listener) => {
+        const entry = { process, listener }
+        this.#listeners.add(entry)
+        mine.add(entry)
+        return {
+          end: () => {
+            this.#listeners.delete(entry)
+            mine.delete(entry)
+          },
+        }
+      },
+      health: () => ({ status: this.mode === 'off' ? 'off' : 'up', detail: 'simulated' }),
+      close: async () => {
+        for (const entry of mine) this.#listeners.delete(entry)
+      },
+    }
+  }
+
+  #publish(hints: readonly Hint[]): void {
+    if (this.mode === 'silent' || this.mode === 'off') return
+    for (const entry of this.#listeners) {
+      const copies = this.mode === 'well' ? 1 : this.#world.random.pick([0, 0, 1, 1, 1, 2])
+      for (let n = 0; n < copies; n++) {
+        const delayMs = this.mode === 'well' ? 1 : this.#world.random.pick([0, 1, 5, 500, 4_000])
+        this.#world.after(delayMs * this.#world.random.next(), entry.process, () => {
+          if (this.#listeners.has(entry)) entry.listener(hints)
+        })
+      }
+    }
+  }
+}

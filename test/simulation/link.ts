@@ -1,0 +1,123 @@
+import { StoreError } from '../../src/core/errors.ts'
+import type { Store } from '../../src/store.ts'
+import type { Process, World } from './world.ts'
+
+/** The operations of a store that can go wrong. */
+export type Operation = Exclude<keyof Store, 'capabilities' | 'within' | 'notifier' | 'close'>
+
+const OPERATIONS: readonly Operation[] = [
+  'ready',
+  'migrate',
+  'insert',
+  'claim',
+  'extend',
+  'settle',
+  'change',
+  'expired',
+  'get',
+  'list',
+  'counts',
+  'prune',
+  'attend',
+  'depart',
+  'workers',
+]
+
+/**
+ * What can go wrong with one call:
+ * refused     it did not arrive, and that is known
+ * lost        it did not arrive, and nobody knows
+ * unanswered  it arrived and had its effect; the answer is lost
+ * late        the caller hears that nobody knows, and then it arrives after all
+ * hanging     it may arrive or not, and no answer ever comes
+ * slow        it takes its time both ways
+ */
+export type CallFault = 'refused' | 'lost' | 'unanswered' | 'late' | 'hanging' | 'slow'
+
+export const CALL_FAULTS: readonly CallFault[] = ['refused', 'lost', 'unanswered', 'late', 'hanging', 'slow']
+
+export interface LinkOptions {
+  readonly world: World
+  readonly process: Process
+  /** The real thing. */
+  readonly store: Store
+  /** The store runs in the process itself: what was not written when it dies never is. */
+  readonly isEmbedded: boolean
+  /** How long a call takes each way when all is well. */
+  readonly latencyMs: number
+  readonly onFault: (fault: CallFault | 'away', operation: Operation) => void
+}
+
+/** The way from one process to the store, and what happens on it. */
+export class Link {
+  readonly store: Store
+  readonly #options: LinkOptions
+  /** What goes wrong with the next call. */
+  luck: (operation: Operation) => CallFault | null = () => null
+  /** Nothing gets through. */
+  isCut = false
+
+  constructor(options: LinkOptions) {
+    this.#options = options
+    const calls = Object.fromEntries(
+      OPERATIONS.map((operation) => [operation, (argument: unknown) => this.#call(operation, argument)]),
+    ) as unknown as Pick<Store, Operation>
+    this.store = { ...options.store, ...calls }
+  }
+
+  #call(operation: Operation, argument: unknown): Promise<unknown> {
+    const { world, process, latencyMs, onFault } = this.#options
+    const fault = this.isCut ? 'away' : this.luck(operation)
+    if (fault !== null) onFault(fault, operation)
+    const pace = fault === 'slow' ? 3_000 : latencyMs
+    const way = (): number => world.random.next() * pace
+
+    return new Promise((resolve, reject) => {
+      const answer = (act: () => void): void => void world.after(way(), process, act)
+      const fail = (code: 'STORE_UNAVAILABLE' | 'STORE_UNKNOWN', message: string): void =>
+        answer(() => reject(new StoreError(code, message)))
+
+      switch (fault) {
+        case 'away':
+        case 'refused':
+          fail('STORE_UNAVAILABLE', 'The store is away.')
+          return
+        case 'lost':
+          fail('STORE_UNKNOWN', 'The call was lost.')
+          return
+        case 'unanswered':
+          this.#arrive(way(), operation, argument, () => fail('STORE_UNKNOWN', 'The answer was lost.'))
+          return
+        case 'late':
+          fail('STORE_UNKNOWN', 'The connection was cut.')
+          this.#arrive(way() + world.random.int(1, 5_000), operation, argument, () => {})
+          return
+        case 'hanging':
+          if (world.random.chance(0.5)) this.#arrive(way(), operation, argument, () => {})
+          return
+        case 'slow':
+        case null:
+          this.#arrive(way(), operation, argument, (reply) =>
+            answer(() => ('error' in reply ? reject(reply.error) : resolve(reply.value))),
+          )
+      }
+    })
+  }
+
+  /** The call reaches the store, and `onReply` hears what the store said. */
+  #arrive(
+    afterMs: number,
+    operation: Operation,
+    argument: unknown,
+    onReply: (reply: { readonly value: unknown } | { readonly error: unknown }) => void,
+  ): void {
+    const { world, process, store, isEmbedded } = this.#options
+    world.after(afterMs, isEmbedded ? process : null, () => {
+      const run = store[operation] as (argument: unknown) => Promise<unknown>
+      run.call(store, argument).then(
+        (value) => onReply({ value }),
+        (error: unknown) => onReply({ error }),
+      )
+    })
+  }
+}

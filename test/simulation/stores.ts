@@ -1,0 +1,168 @@
+import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from '@photostructure/sqlite'
+import { isFinal, type Job } from '../../src/core/job.ts'
+import { memoryStore } from '../../src/memory.ts'
+import { sqliteStore } from '../../src/sqlite.ts'
+import type { Store } from '../../src/store.ts'
+import {
+  FUNCTION_CLOCK,
+  installSqliteAudit,
+  readSqliteAudit,
+  readSqliteFinal,
+} from '../proof/audit/sqlite.ts'
+import type { AuditEntry, AuditRow } from '../proof/history.ts'
+import type { Process, World } from './world.ts'
+
+/** A kind of store, as the simulator uses it. A new store is added by writing one of these. */
+export interface StoreModel {
+  /** Whether the store runs inside each process. */
+  readonly isEmbedded: boolean
+  /** The store as a process sees it; a process that dies calls `abandon` and nothing else. */
+  open(process: Process): {
+    readonly store: Store
+    abandon(): void
+    /** Something for `tx`, if the store takes part in transactions of the user. */
+    readonly transaction?: () => UserTransaction
+  }
+  /** Jobs that have not ended, without a process or time being involved. */
+  unfinished(): number
+  audit(): AuditEntry[]
+  final(): Map<string, AuditRow>
+  dispose(): void
+}
+
+export interface UserTransaction {
+  readonly tx: unknown
+  commit(): void
+  rollBack(): void
+}
+
+export const STORE_NAMES = ['memory', 'sqlite'] as const
+export type StoreName = (typeof STORE_NAMES)[number]
+
+export function openModel(name: StoreName, world: World): StoreModel {
+  return name === 'memory' ? memoryModel(world) : sqliteModel(world)
+}
+
+function memoryModel(world: World): StoreModel {
+  const audit: AuditEntry[] = []
+  const final = new Map<string, AuditRow>()
+  let unfinished = 0
+  const store = memoryStore({
+    runtime: { now: () => world.storeNow() },
+    onChange: (before, after) => {
+      const id = (after ?? before)?.id as string
+      if (before && !isFinal(before.state)) unfinished--
+      if (after && !isFinal(after.state)) unfinished++
+      const row = after && rowOf(after)
+      audit.push({
+        seq: audit.length,
+        n: world.next(),
+        at: world.storeNow(),
+        id,
+        before: final.get(id) ?? null,
+        after: row,
+      })
+      if (row) final.set(id, row)
+      else final.delete(id)
+    },
+  })
+  return {
+    isEmbedded: false,
+    open: () => ({ store, abandon: () => {} }),
+    unfinished: () => unfinished,
+    audit: () => audit,
+    final: () => final,
+    dispose: () => {},
+  }
+}
+
+function rowOf(job: Job): AuditRow {
+  const { queue, state, generation, dueAt, worker, leaseUntil, cancelReason } = job
+  const { starts, errors, timeouts, lost, snoozes, finishedAt, expiresAt, result } = job
+  const isRunning = state === 'running'
+  return {
+    queue,
+    state,
+    generation,
+    dueAt,
+    token: isRunning ? job.token : null,
+    worker: isRunning ? worker : null,
+    leaseUntil,
+    cancelReason,
+    counters: { starts, errors, timeouts, lost, snoozes },
+    unique: job.uniqueKey === null ? null : { key: job.uniqueKey, scope: job.uniqueScope as 'active' },
+    finishedAt,
+    expiresAt,
+    result,
+  }
+}
+
+// Real SQLite in real files, each process with a connection of its own; in memory if the machine allows, for speed.
+const FOLDER = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
+let workshop: { readonly folder: string; readonly template: string } | null = null
+
+async function prepareSqlite(): Promise<void> {
+  if (workshop) return
+  const folder = mkdtempSync(join(FOLDER, 'skep-simulation-'))
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  const template = join(folder, 'template.db')
+  const store = sqliteStore({ file: template })
+  await store.migrate()
+  await store.close()
+  const db = new DatabaseSync(template)
+  installSqliteAudit(db, FUNCTION_CLOCK)
+  db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+  db.close()
+  workshop = { folder, template }
+}
+
+/** To be called once before the first trial. */
+export async function prepareStore(name: StoreName): Promise<void> {
+  if (name === 'sqlite') await prepareSqlite()
+}
+
+let databases = 0
+
+function sqliteModel(world: World): StoreModel {
+  if (!workshop) throw new Error('Call prepareStore first.')
+  const file = join(workshop.folder, `${databases++}.db`)
+  copyFileSync(workshop.template, file)
+  const connect = (): InstanceType<typeof DatabaseSync> => {
+    const db = new DatabaseSync(file)
+    db.function('audit_now', { directOnly: false }, () => world.storeNow())
+    db.function('audit_n', { directOnly: false }, () => world.next())
+    db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 0')
+    return db
+  }
+  const observer = connect()
+  const countUnfinished = observer.prepare('select count(*) as jobs from skep_jobs')
+  return {
+    isEmbedded: true,
+    open(process) {
+      const db = connect()
+      const runtime = { ...process.runtime, now: () => world.storeNow() }
+      return {
+        store: sqliteStore({ client: db, runtime }),
+        abandon: () => db.isOpen && db.close(),
+        transaction() {
+          db.exec('begin immediate')
+          return {
+            tx: db,
+            commit: () => db.exec('commit'),
+            rollBack: () => db.exec('rollback'),
+          }
+        },
+      }
+    },
+    unfinished: () => (countUnfinished.get() as { jobs: number }).jobs,
+    audit: () => readSqliteAudit(observer),
+    final: () => readSqliteFinal(observer),
+    dispose() {
+      observer.close()
+      for (const suffix of ['', '-wal', '-shm']) rmSync(`${file}${suffix}`, { force: true })
+    },
+  }
+}

@@ -1,0 +1,225 @@
+import { createHash } from 'node:crypto'
+import type { Handler } from '../../src/index.ts'
+import type { Random } from '../../src/testing.ts'
+import { check } from '../proof/checker/index.ts'
+import type { History, HistoryRecord, LimitFact, QueueFacts, Report, Violation } from '../proof/history.ts'
+import { App } from './app.ts'
+import { type Action, FEATURES } from './features/index.ts'
+import { HintBus } from './hints.ts'
+import { openModel, type StoreModel, type StoreName } from './stores.ts'
+import { drawSwarm, type Swarm } from './swarm.ts'
+import { World } from './world.ts'
+
+/** How long after everything has healed the system may take to end all jobs. */
+const DRAIN_MS = 600_000
+const CLOSE_MS = 120_000
+
+export interface TrialResult {
+  readonly seed: number
+  readonly store: StoreName
+  readonly history: History
+  readonly report: Report
+  /** The same for the same seed, on any machine. */
+  readonly hash: string
+  readonly steps: number
+  readonly swarm: Swarm
+}
+
+/**
+ * One trial: some programs on one store, and trouble; then everything heals for good, and every job must end; then the
+ * checker has its say.
+ */
+export class Trial {
+  readonly seed: number
+  readonly store: StoreName
+  readonly world: World
+  readonly random: Random
+  readonly swarm: Swarm
+  readonly hints: HintBus
+  readonly model: StoreModel
+  readonly apps: App[] = []
+  readonly records: HistoryRecord[] = []
+  /** Ids of jobs somebody knows of. */
+  readonly known: string[] = []
+  /** True once nothing goes wrong any more. */
+  isHealed = false
+  readonly #extra: Violation[] = []
+  #started = 0
+
+  constructor(seed: number, store: StoreName) {
+    this.seed = seed
+    this.store = store
+    this.world = new World(seed)
+    this.random = this.world.random
+    const actions = FEATURES.flatMap((feature) => feature.actions.map(({ name }) => name))
+    this.swarm = drawSwarm(this.random, actions)
+    this.hints = new HintBus(this.world, this.swarm.hints)
+    this.model = openModel(store, this.world)
+  }
+
+  async run(): Promise<TrialResult> {
+    try {
+      for (let n = 0; n < this.swarm.apps; n++) this.startApp()
+      await this.#trouble()
+      this.#heal()
+      const drained = await this.#drain()
+      const counts = await this.#counts()
+      const leaks = await this.#close()
+      return this.#result(drained, counts, leaks)
+    } finally {
+      for (const app of this.apps) app.process.die()
+      this.model.dispose()
+    }
+  }
+
+  /** Programs that are there and have not been told to stop. */
+  get up(): App[] {
+    return this.apps.filter(({ state }) => state === 'up')
+  }
+
+  startApp(): App {
+    const app = new App(this, this.model, `p${++this.#started}`, (record) => this.records.push(record))
+    this.apps.push(app)
+    if (!this.isHealed && this.swarm.callFaultRate > 0) {
+      const { callFaults, callFaultRate } = this.swarm
+      app.link.luck = () => (this.random.chance(callFaultRate) ? this.random.pick(callFaults) : null)
+    }
+    app.work(this, this.#handlers(app))
+    return app
+  }
+
+  /** Calls of living programs that have no answer yet. */
+  get open(): number {
+    return this.apps.reduce((sum, app) => sum + (app.state === 'dead' ? 0 : app.open), 0)
+  }
+
+  /** Something is wrong that neither records nor audit can show. */
+  violate(violation: Violation): void {
+    this.#extra.push(violation)
+  }
+
+  #handlers(app: App): Handler[] {
+    const queues = FEATURES.flatMap((feature) => feature.queues)
+    // In trouble not every program knows every queue; in the end all do.
+    const chosen = this.isHealed ? queues : queues.filter((queue) => !queue.rare || this.random.chance(0.5))
+    return chosen.map((queue) => queue.handler(this, app))
+  }
+
+  async #trouble(): Promise<void> {
+    const actions = FEATURES.flatMap((feature) => feature.actions).filter(
+      ({ name }) => !this.swarm.without.has(name),
+    )
+    const total = actions.reduce((sum, { weight }) => sum + weight, 0)
+    const until = this.world.time + this.swarm.troubleMs
+    while (this.world.time < until && actions.length > 0) {
+      if (this.up.length > 0) pickByWeight(actions, total, this.random).run(this)
+      else this.startApp()
+      await this.world.pass(this.random.next() * this.swarm.paceMs)
+    }
+  }
+
+  #heal(): void {
+    this.isHealed = true
+    this.world.after(0, null, () => {})
+    this.records.push({
+      f: 'heal',
+      type: 'info',
+      what: 'all',
+      n: this.world.next(),
+      at: this.world.time,
+      proc: '-',
+    })
+    for (const { link, process } of this.apps) {
+      link.isCut = false
+      link.luck = () => null
+      process.stalledUntil = Math.min(process.stalledUntil, this.world.time)
+      process.diesAfter = Infinity
+    }
+    // One that knows all queues.
+    this.startApp()
+  }
+
+  async #drain(): Promise<boolean> {
+    const until = this.world.time + DRAIN_MS
+    while (this.world.time < until) {
+      await this.world.pass(1_000, () => this.open === 0 && this.model.unfinished() === 0)
+      if (this.open > 0 || this.model.unfinished() > 0) continue
+      const isMissing = [...this.model.final().values()].some(({ state }) => state === 'missing')
+      if (!isMissing) return true
+      await this.world.pass(1_000)
+    }
+    return false
+  }
+
+  async #counts(): Promise<History['facts']['counts']> {
+    let counts: History['facts']['counts']
+    const app = this.up.at(-1) as App
+    void app.skep.counts().then((queues) => {
+      counts = Object.fromEntries(queues.map(({ queue, oldestMs: _, ...states }) => [queue, states as never]))
+    })
+    await this.world.pass(10_000, () => counts !== undefined)
+    return counts
+  }
+
+  async #close(): Promise<Record<string, number>> {
+    let closing = 0
+    for (const app of this.up) {
+      closing++
+      void app.close().finally(() => closing--)
+    }
+    const isClosed = (): boolean => closing === 0 && this.apps.every(({ state }) => state !== 'closing')
+    await this.world.pass(CLOSE_MS, isClosed)
+    const closed = this.apps.filter(({ state }) => state === 'closed')
+    return {
+      timers: closed.reduce((sum, { process }) => sum + this.world.timersOf(process), 0),
+      subscriptions: this.hints.subscriptions,
+      'programs that do not close': this.apps.filter(({ state }) => state === 'closing').length,
+    }
+  }
+
+  #result(drained: boolean, counts: History['facts']['counts'], leaks: Record<string, number>): TrialResult {
+    const queues: Record<string, QueueFacts> = Object.fromEntries(
+      FEATURES.flatMap((feature) => feature.queues).map(({ name, facts }) => [name, facts]),
+    )
+    const limits: LimitFact[] = FEATURES.flatMap((feature) => feature.limits ?? [])
+    const audit = this.model.audit()
+    const history: History = {
+      records: this.records,
+      audit,
+      final: new Map(this.model.final()),
+      facts: {
+        drained,
+        slackMs: 0,
+        leaseMs: this.swarm.leaseMs,
+        queues,
+        limits,
+        leaks,
+        liveness: false,
+        ...(counts && { counts }),
+      },
+    }
+    const report = check(history)
+    const violations = [...report.violations, ...this.#extra]
+    const hash = createHash('sha256')
+    for (const record of this.records) hash.update(JSON.stringify(record))
+    for (const entry of audit) hash.update(JSON.stringify(entry))
+    return {
+      seed: this.seed,
+      store: this.store,
+      history,
+      report: { ...report, violations },
+      hash: hash.digest('hex').slice(0, 16),
+      steps: this.world.steps,
+      swarm: this.swarm,
+    }
+  }
+}
+
+function pickByWeight(actions: readonly Action[], total: number, random: Random): Action {
+  let left = random.next() * total
+  for (const action of actions) {
+    left -= action.weight
+    if (left < 0) return action
+  }
+  return actions.at(-1) as Action
+}
