@@ -68,7 +68,8 @@ export interface Store {
   settle(call: SettleCall): Promise<SettleReply>
 
   /**
-   * What people do to jobs: cancel, bury, redrive, and so on, by id or by selection.
+   * What people do to jobs: cancel, bury, redrive, and so on, by id or by selection. The ids of removed jobs are
+   * remembered, see {@link InsertCall.again}.
    * Redis: the same moves between sorted sets, for ids given or found by ZRANGE.
    */
   change(call: ChangeCall): Promise<ChangeReply>
@@ -97,7 +98,9 @@ export interface Store {
 
   /**
    * Removes up to `limit` finished jobs whose time is over, oldest first, and clears away other leftovers:
-   * unique keys past their window, discarded ids, workers not seen for an hour. Redis: ZRANGEBYSCORE expiry.
+   * unique keys past their window, remembered ids, workers not seen for an hour. The ids of jobs that finished less
+   * than {@link REMEMBER_DISCARDED_MS} ago are remembered, see {@link InsertCall.again}; those of older ones need not
+   * be. Redis: ZRANGEBYSCORE expiry.
    */
   prune(call: { readonly limit: number; readonly now?: number }): Promise<{ readonly pruned: number }>
 
@@ -155,7 +158,10 @@ export interface Durability {
 /** How many due jobs one claim makes ready per source. */
 export const PROMOTE_LIMIT = 1_000
 
-/** How long a store remembers the ids of jobs it discarded, see {@link InsertCall.again}. */
+/**
+ * How long a store remembers the ids of jobs that were discarded or removed, see {@link InsertCall.again}. Much longer
+ * than anybody repeats a call.
+ */
 export const REMEMBER_DISCARDED_MS = 600_000
 
 /** A worker not seen for this long is taken off the list. */
@@ -164,8 +170,9 @@ export const FORGET_WORKER_MS = 3_600_000
 export interface InsertCall {
   readonly jobs: readonly NewJob[]
   /**
-   * An earlier call with these jobs may have happened. Then a job that meanwhile ran, finished and was
-   * removed must not be inserted anew, so the store also looks among those it lately discarded.
+   * An earlier call with these jobs may have happened. Then a job that meanwhile ran, finished and left must not be
+   * inserted anew, so the store also looks among those that lately left, in whatever way: discarded by a settlement,
+   * pruned soon after their finish, or removed by a change.
    */
   readonly again?: boolean
   readonly now?: number

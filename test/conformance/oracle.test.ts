@@ -43,8 +43,11 @@ const FAULTS: Readonly<Record<string, (store: Store) => Partial<Store>>> = {
     settle: (call) =>
       store.settle({
         ...call,
-        settlements: call.settlements.map(({ rescue: _, ...settlement }) => settlement),
+        settlements: call.settlements.map((settlement) => ({ ...settlement, rescue: false })),
       }),
+  }),
+  'brings back removed jobs': (store) => ({
+    insert: (call) => store.insert({ ...call, again: false }),
   }),
   'forgets what a handler enqueued': (store) => ({
     settle: (call) =>

@@ -71,6 +71,29 @@ describe('the archive of a Postgres store', () => {
     expect(await states(store)).toMatchObject({ done: 0, dead: 0 })
   })
 
+  it('does not drop a day that ended just now, whose ids have to be remembered', async () => {
+    const world = await createWorld()
+    const store = await world.open({ migrate: true, listen: false })
+    const midnight = Math.floor(1_700_000_000_000 / DAY) * DAY
+    await world.sql('select skep.make_days($1)', [midnight - 1])
+    await archive(store, 1_000, midnight - 60_000, 1_000)
+    const { jobs } = await store.list({
+      space: 'acme',
+      queue: 'mail',
+      state: 'done',
+      limit: 100,
+      cursor: null,
+    })
+
+    await store.prune({ limit: 1_000, now: midnight + 60_000 })
+    const again = newJobs(100).map((job, n) => ({ ...job, id: (jobs[n] as { id: string }).id }))
+    await store.insert({ jobs: again, again: true, now: midnight + 60_000 })
+
+    expect(await states(store)).toMatchObject({ ready: 0, done: 0 })
+    await store.prune({ limit: 10, now: midnight + 3 * DAY })
+    expect(await days(world)).not.toContain('archive_20231113')
+  })
+
   it('holds nobody up when a day cannot be dropped now', async () => {
     const world = await createWorld()
     const store = await world.open({ migrate: true, listen: false })

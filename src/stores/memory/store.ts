@@ -107,6 +107,11 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     return { status: 'ok', state: created.state, dueAt: created.dueAt }
   }
 
+  /** Remembers no more than the id of a job that is removed, so that it cannot come back. */
+  function forget({ id, state }: Pick<Job, 'id' | 'state'>, token: string | null, now: number): void {
+    discarded.set(id, { until: now + REMEMBER_DISCARDED_MS, token, state })
+  }
+
   /** Gives up the unique key of a job that has reached the end of the key's scope. */
   function release(job: Job, at: 'claim' | 'end'): void {
     if (job.uniqueKey === null || job.uniqueScope === 'window') return
@@ -173,8 +178,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     if (ended) table.put(ended)
     else {
       table.remove(running)
-      const token = rescue ? null : settlement.token
-      discarded.set(running.id, { until: now + REMEMBER_DISCARDED_MS, token, state })
+      forget({ id: running.id, state }, rescue ? null : settlement.token, now)
     }
     if (!ended || isFinal(ended.state)) release(running, 'end')
     const inserted = settlement.enqueue?.map((fresh) => insertOne(fresh, false, now))
@@ -214,6 +218,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
         break
       case 'remove':
         table.remove(job)
+        forget(job, null, now)
         release(job, 'end')
     }
     return { id, status: 'ok' }
@@ -340,7 +345,10 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
         .filter((job) => job.expiresAt !== null && job.expiresAt <= now)
         .sort((a, b) => (a.expiresAt as number) - (b.expiresAt as number) || (a.id < b.id ? -1 : 1))
         .slice(0, call.limit)
-      for (const job of over) table.remove(job)
+      for (const job of over) {
+        table.remove(job)
+        if (isFresh(job, now)) forget(job, null, now)
+      }
       for (const [id, { until }] of discarded) if (until <= now) discarded.delete(id)
       for (const [key, hold] of uniques) if (hold.until !== null && hold.until <= now) uniques.delete(key)
       for (const [id, worker] of workers) if (worker.seenAt <= now - FORGET_WORKER_MS) workers.delete(id)
@@ -369,6 +377,11 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 
 function reasonIn(failure: string | null): string {
   return failure === null ? '' : (JSON.parse(failure) as { message: string }).message
+}
+
+/** Whether somebody may still repeat the insert of a finished job. */
+function isFresh(job: Job, now: number): boolean {
+  return (job.finishedAt as number) > now - REMEMBER_DISCARDED_MS
 }
 
 function uniqueKey(space: string, queue: string, key: string): string {

@@ -55,6 +55,7 @@ function changeOne(
       break
     case 'remove':
       replace(turn, placed, null)
+      turn.discarded.add([id], null, now)
       releaseKey(turn, q, job, 'end')
   }
   return { id, status: 'ok' }

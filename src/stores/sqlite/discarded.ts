@@ -17,7 +17,7 @@ export interface Removal {
 /**
  * The ids of jobs that were discarded, with the settlement that did it, remembered so that an insert or a settlement
  * can be repeated: one row for all jobs that a lease's token discarded in a transaction. `null` stands for what was
- * removed by somebody else than its holder.
+ * removed otherwise than by its holder: by a rescue, by prune, by a person.
  */
 export class Discarded {
   readonly #db: Handle
@@ -35,7 +35,7 @@ export class Discarded {
     } else this.#fresh.push({ by, until, ids: [...ids] })
   }
 
-  /** How a job was discarded; undefined if it is not remembered. */
+  /** How a job was removed; undefined if it is not remembered. */
   find(id: string): Removal | null | undefined {
     this.write()
     // A match that begins in the middle of an id would need two ids to contain a third: never, for UUIDs.

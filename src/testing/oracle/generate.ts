@@ -1,4 +1,4 @@
-import { isFinal, JOB_STATES, type Job, type NewJob, type Unique } from '../../core/job.ts'
+import { JOB_STATES, type Job, type NewJob, type Unique } from '../../core/job.ts'
 import type { Verdict } from '../../core/policy.ts'
 import { isPossible } from '../../core/transitions.ts'
 import type { ClaimCall, Selection, Settlement, SettleReply, Source } from '../../store.ts'
@@ -6,6 +6,7 @@ import { memoryStore } from '../../stores/memory/store.ts'
 import { type Random, seededRandom } from '../random.ts'
 import { idOf, tokenOf } from '../store/samples.ts'
 import { type Command, type Step, send } from './commands.ts'
+import { isRemembered } from './ledger.ts'
 
 export const SPACES = ['acme', 'globex'] as const
 export const QUEUES = ['mail', 'report'] as const
@@ -19,14 +20,15 @@ interface Memory {
   /** Every lease ever given, the newest last. */
   readonly leases: { readonly id: string; readonly token: string }[]
   readonly settled: { readonly settlement: Settlement; readonly at: number }[]
-  readonly discarded: { readonly id: string; readonly at: number }[]
+  /** Jobs that left the store, in whatever way, and that it has to remember. */
+  readonly left: { readonly id: string; readonly at: number }[]
 }
 
 /** Makes a history of `length` commands. It follows a memory store along, to do what makes sense at each step. */
 export async function generateCommands(seed: number, length: number): Promise<Command[]> {
   const random = seededRandom(seed)
   const model = memoryStore()
-  const memory: Memory = { jobs: new Map(), leases: [], settled: [], discarded: [] }
+  const memory: Memory = { jobs: new Map(), leases: [], settled: [], left: [] }
   const commands: Command[] = []
   let now = START
   let tokens = 0
@@ -40,15 +42,20 @@ export async function generateCommands(seed: number, length: number): Promise<Co
   }
   const token = (): string => tokenOf(++tokens)
 
+  let present: Job[] = []
   while (commands.length < length) {
-    const present = await jobsOf(model, memory)
     const step = draw({ random, memory, present, now, fresh, token })
     if (step === null) continue
     const command: Command = { ...step, by: random.chance(0.5) ? 1 : 0 }
     commands.push(command)
     if (command.do === 'pass') now += command.ms
-    const replies = await send(model, command, now)
-    remember(memory, command, replies, present, now)
+    remember(memory, command, await send(model, command, now), now)
+    const after = await jobsOf(model, memory)
+    const ids = new Set(after.map(({ id }) => id))
+    for (const job of present) {
+      if (!ids.has(job.id) && isRemembered(job, now)) memory.left.push({ id: job.id, at: now })
+    }
+    present = after
   }
   return commands
 }
@@ -59,13 +66,7 @@ async function jobsOf(model: ReturnType<typeof memoryStore>, memory: Memory): Pr
   return found.flatMap(({ jobs }) => jobs.filter((job) => job !== null))
 }
 
-function remember(
-  memory: Memory,
-  command: Command,
-  replies: readonly unknown[],
-  before: readonly Job[],
-  now: number,
-): void {
+function remember(memory: Memory, command: Command, replies: readonly unknown[], now: number): void {
   const note = (jobs: readonly NewJob[]): void => {
     for (const job of jobs) if (!memory.jobs.has(job.id)) memory.jobs.set(job.id, job)
   }
@@ -78,20 +79,7 @@ function remember(
     note(command.settlements.flatMap(({ enqueue }) => enqueue ?? []))
     const { results, claimed } = replies[0] as SettleReply
     for (const [n, settlement] of command.settlements.entries()) {
-      const result = results[n]
-      if (result?.status !== 'ok') continue
-      memory.settled.push({ settlement, at: now })
-      const held = before.some(({ id, state, token }) => {
-        return id === settlement.id && state === 'running' && token === settlement.token
-      })
-      if (
-        held &&
-        isFinal(result.state) &&
-        settlement.verdict.keepMs === null &&
-        result.state !== 'cancelled'
-      ) {
-        memory.discarded.push({ id: settlement.id, at: now })
-      }
+      if (results[n]?.status === 'ok') memory.settled.push({ settlement, at: now })
     }
     memory.leases.push(...(claimed?.jobs ?? []).map(({ id, token }) => ({ id, token })))
   }
@@ -150,12 +138,12 @@ const WORKERS = ['worker-a', 'worker-b', 'worker-c'] as const
 function drawInsert(it: Draw): Step {
   const { random, memory, present } = it
   const jobs = Array.from({ length: random.int(1, 4) }, () => drawJob(it))
-  // Jobs that are there already, and lately discarded ones in a call that is said to be a repetition.
+  // Jobs that are there already, and those that lately left in a call that is said to be a repetition.
   const again = random.chance(0.3)
   const known = present.map(({ id }) => memory.jobs.get(id)).filter((job) => job !== undefined)
   if (random.chance(0.3)) jobs.push(...sampleOf(random, known, 2))
   if (again) {
-    const lately = memory.discarded.filter(({ at }) => it.now - at < REPEAT_WITHIN_MS)
+    const lately = memory.left.filter(({ at }) => it.now - at < REPEAT_WITHIN_MS)
     for (const { id } of sampleOf(random, lately, 2)) {
       const job = memory.jobs.get(id)
       if (job) jobs.push(job)

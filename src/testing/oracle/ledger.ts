@@ -1,20 +1,33 @@
 import assert from 'node:assert/strict'
 import { type ClaimedJob, isFinal, type Job } from '../../core/job.ts'
-import type { ClaimReply, ExpiredReply, Settlement, SettleReply } from '../../store.ts'
+import {
+  type ClaimReply,
+  type ExpiredReply,
+  REMEMBER_DISCARDED_MS,
+  type Settlement,
+  type SettleReply,
+} from '../../store.ts'
 import { shapeFaults } from '../invariants.ts'
 import { type Command, jobsIn, type Replies } from './commands.ts'
 
 export type Snapshot = ReadonlyMap<string, Job>
 
+/** Whether the id of a job that leaves the store now has to be remembered: not if it was finished for long. */
+export function isRemembered(job: Job, now: number): boolean {
+  return now - (job.finishedAt ?? now) < REMEMBER_DISCARDED_MS
+}
+
 /**
  * Follows a history from outside and checks what must hold whatever the commands are: one live lease (I-4),
- * fencing (I-5), final states (I-7), never early (I-9), sound shapes (I-24) and nothing lost (I-25).
+ * fencing (I-5), no return after the end (I-6), final states (I-7), never early (I-9), sound shapes (I-24) and nothing lost (I-25).
  */
 export class Ledger {
   /** The token that holds each leased job. */
   readonly #live = new Map<string, string>()
   /** Leases that have ended by a settlement of their own holder. */
   readonly #settled = new Set<string>()
+  /** Jobs that left the store and whose ids it has to remember, with the time. */
+  readonly #left = new Map<string, number>()
   /** Jobs that have ended, with their generation. */
   readonly #ended = new Set<string>()
 
@@ -100,6 +113,9 @@ export class Ledger {
       const old = before.get(id)
       if (!old) {
         assert.ok(inserts.has(id), `I-2: job ${id} appeared out of nothing`)
+        const isRepeated = command.do === 'insert' && command.again === true
+        const isKnown = now - (this.#left.get(id) ?? -Infinity) < REMEMBER_DISCARDED_MS
+        assert.ok(!(isRepeated && isKnown), `I-6: job ${id} came back when its insert was repeated`)
       } else if (isFinal(old.state)) {
         const redriven =
           command.do === 'change' && command.action === 'redrive' && job.generation === old.generation + 1
@@ -115,6 +131,7 @@ export class Ledger {
         (command.do === 'change' && command.action === 'remove') ||
         (command.do === 'prune' && isFinal(old.state) && (old.expiresAt ?? Infinity) <= now)
       assert.ok(explained, `I-1: job ${id} is lost; it was ${old.state}`)
+      if (isRemembered(old, now)) this.#left.set(id, now)
     }
     const running = [...after.values()].filter(({ state }) => state === 'running')
     assert.deepEqual(

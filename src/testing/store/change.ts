@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { JOB_STATES, type JobState } from '../../core/job.ts'
 import type { ChangeAction } from '../../core/transitions.ts'
+import { REMEMBER_DISCARDED_MS } from '../../store.ts'
 import {
   failure,
   HOUR,
@@ -8,6 +9,7 @@ import {
   idsOf,
   MINUTE,
   OTHER_SPACE,
+  QUEUE,
   sample,
   samples,
   unique,
@@ -74,6 +76,39 @@ export function changeCases(test: StoreCase): void {
     await scene.changeOne('bury', idOf(1))
 
     assert.equal((await scene.job(idOf(1))).failure, failure('boom'))
+  })
+
+  for (const state of ['delayed', 'ready', 'done', 'failed', 'dead', 'cancelled', 'missing'] as const) {
+    test(`does not let a ${state} job come back that was removed, when its insert is repeated`, async (scene) => {
+      await scene.inState(sample(1), state)
+      await scene.inState(sample(2), state)
+      // However long it was kept.
+      scene.pass(2 * HOUR)
+      await scene.changeOne('remove', idOf(1))
+      await scene.change('remove', { queue: QUEUE, state, limit: 10 })
+      scene.pass(REMEMBER_DISCARDED_MS - 1)
+      await scene.prune()
+
+      const again = await scene.insertAgain(sample(1), sample(2), sample(3))
+
+      assert.deepEqual(
+        again.map(({ status }) => status),
+        ['ok', 'ok', 'ok'],
+      )
+      assert.deepEqual(await scene.states(idOf(1), idOf(2), idOf(3)), ['none', 'none', 'ready'])
+    })
+  }
+
+  test('inserts a removed job anew for whoever does not repeat, and for everybody some time after', async (scene) => {
+    await scene.insert(sample(1), sample(2))
+    for (const n of [1, 2]) await scene.changeOne('remove', idOf(n))
+
+    await scene.insert(sample(1))
+    scene.pass(REMEMBER_DISCARDED_MS)
+    await scene.prune()
+    await scene.insertAgain(sample(2))
+
+    assert.deepEqual(await scene.states(idOf(1), idOf(2)), ['ready', 'ready'])
   })
 
   test('never hands out a job that was cancelled, buried, put aside or removed', async (scene) => {

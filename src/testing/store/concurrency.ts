@@ -143,6 +143,27 @@ export function concurrencyCases(test: StoreCase): void {
     assert.equal(await scene.find(idOf(1)), null)
   })
 
+  for (const how of ['prune', 'remove', 'discard'] as const) {
+    test(`lets no job come back whose insert is repeated in the moment of its ${how}`, async (scene) => {
+      const batch = samples(60)
+      await scene.insert(...batch)
+      const held = await scene.take()
+      const said = verdict('done', { keepMs: how === 'discard' ? null : 0 })
+      const ends = held.map(({ id, token }) => ({ id, token, verdict: said }))
+      if (how !== 'discard') await scene.settleAll(ends)
+      const leave = (part: number): Promise<unknown> => {
+        const some = ends.slice(part * 20, part * 20 + 20)
+        if (how === 'prune') return scene.prune(20)
+        return how === 'remove' ? scene.change('remove', { ids: idsOf(some) }) : scene.settleAll(some)
+      }
+
+      await Promise.all([0, 1, 2].flatMap((part) => [scene.insertAgain(...batch), leave(part)]))
+
+      if (how === 'prune') await scene.prune()
+      assert.deepEqual(new Set(await scene.states(...idsOf(batch))), new Set(['none']))
+    })
+  }
+
   test('reads steadily while everything moves', async (scene) => {
     await scene.insert(...samples(100))
 

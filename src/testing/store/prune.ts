@@ -112,6 +112,57 @@ export function pruneCases(test: StoreCase): void {
     assert.equal(await scene.state(idOf(1)), 'ready')
   })
 
+  for (const to of ['done', 'failed', 'dead', 'cancelled'] as const) {
+    test(`does not let a ${to} job come back that was pruned soon after its end`, async (scene) => {
+      await scene.ended(sample(1), verdict(to, { keepMs: MINUTE }))
+      scene.pass(MINUTE)
+      assert.equal(await scene.prune(), 1)
+      scene.pass(REMEMBER_DISCARDED_MS - 1)
+      await scene.prune()
+
+      const [again, other] = await scene.insertAgain(sample(1), sample(2))
+
+      assert.deepEqual([again?.status, other?.status], ['ok', 'ok'])
+      assert.deepEqual(await scene.states(idOf(1), idOf(2)), ['none', 'ready'])
+    })
+  }
+
+  test('remembers pruned ids for some time, and inserts them at once for whoever does not repeat', async (scene) => {
+    for (const n of [1, 2]) await scene.ended(sample(n), verdict('done', { keepMs: 0 }))
+    await scene.prune()
+
+    const [anew] = await scene.insert(sample(1))
+    scene.pass(REMEMBER_DISCARDED_MS)
+    await scene.prune()
+    const [later] = await scene.insertAgain(sample(2))
+
+    assert.deepEqual([anew?.status, later?.status], ['ok', 'ok'])
+    assert.deepEqual(await scene.states(idOf(1), idOf(2)), ['ready', 'ready'])
+  })
+
+  test('remembers no ids of jobs that had ended long before they were pruned', async (scene) => {
+    await scene.ended(sample(1), verdict('done', { keepMs: MINUTE }))
+    scene.pass(REMEMBER_DISCARDED_MS)
+    await scene.prune()
+
+    const [again] = await scene.insertAgain(sample(1))
+
+    assert.deepEqual(again, { status: 'ok', state: 'ready', dueAt: scene.now })
+    assert.equal(await scene.state(idOf(1)), 'ready')
+  })
+
+  test('does not give a pruned job’s unique key to the insert that is repeated', async (scene) => {
+    const job = sample(1, { unique: unique('k') })
+    await scene.ended(job, verdict('done', { keepMs: 0 }))
+    await scene.prune()
+
+    await scene.insertAgain(job)
+    const [next] = await scene.insert(sample(2, { unique: unique('k') }))
+
+    assert.equal(next?.status, 'ok')
+    assert.deepEqual(await scene.states(idOf(1), idOf(2)), ['none', 'ready'])
+  })
+
   test('forgets workers that have not been seen for long', async (scene) => {
     const worker = {
       space: SPACE,

@@ -30,10 +30,12 @@ declare
 begin
     inserted := 0;
     if again then
-        -- Waits for a settle that is just removing one of them; what it removed is looked up afterwards.
+        -- Jobs go from jobs to the archive and from there, or at once, to the forgotten. Looked for in this order none
+        -- is missed, whoever moves it meanwhile; the first look waits for those who are just moving one.
         perform 1 from jobs j where j.id = any(ids) for update;
-        select coalesce(array_agg(x.id), '{}') into forgotten
-        from discarded d, unnest(d.ids) as x(id) where x.id = any(ids);
+        forgotten := array(select a.id from archive a where a.id = any(ids));
+        forgotten := forgotten || array(
+            select x.id from discarded d, unnest(d.ids) as x(id) where x.id = any(ids));
     end if;
 
     if not one_by_one then

@@ -28,6 +28,7 @@ declare
     j jobs%rowtype;
     a archive%rowtype;
     said text;
+    removed uuid[];
     results json[] := '{}';
 begin
     foreach wanted in array ids loop
@@ -61,6 +62,7 @@ begin
                 delete from uniques u where u.job_id = wanted and u.until is null;
                 insert into deltas (space, queue, delayed, ready) select j.space, j.queue,
                     -(j.state = 0)::integer, -(j.state = 1)::integer;
+                removed := removed || wanted;
                 said := 'ok';
             else
                 said := 'state';
@@ -100,6 +102,7 @@ begin
             elsif action = 'remove' then
                 delete from archive x where x.id = wanted;
                 perform count_archived(a.space, a.queue, a.state, a.finished_at, -1);
+                removed := removed || wanted;
                 said := 'ok';
             else
                 said := 'state';
@@ -107,6 +110,9 @@ begin
         end if;
         results := results || json_build_array(wanted, said);
     end loop;
+    if removed is not null then
+        insert into discarded (at, ids) values (t, removed);
+    end if;
     return array_to_json(results)::text;
 end $function$;
 

@@ -105,8 +105,8 @@ create table ${schema}.uniques (
 create index uniques_job on ${schema}.uniques (job_id);
 create index uniques_until on ${schema}.uniques (until) where until is not null;
 
--- The ids of jobs that were removed when they ended, one row for each lease settled, remembered for a while; by which
--- token and in which state, if it was their holder who did it.
+-- The ids of jobs that were removed, one row for each lease settled and for each prune or change, remembered for a while;
+-- by which token and in which state, if it was their holder who did it.
 create table ${schema}.discarded (at bigint not null, state smallint, token text collate "C", ids uuid[] not null)
     with (autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0.1);
 alter table ${schema}.discarded alter column ids set storage external;

@@ -37,7 +37,8 @@ end $function$;
  * make_days: makes the archive's partitions for the day of `t` and the two that follow.
  *
  * drop_days: drops past days in which every job has expired and returns how many jobs went. A day with few jobs is
- * left to be deleted job by job, oldest first, until it is empty.
+ * left to be deleted job by job, oldest first, until it is empty; and so is one that ended less than `young_ms` ago,
+ * because the ids of jobs that just ended are remembered.
  *
  * Both run with the rights of the role that migrated, so that the application needs none to change tables. Waiting for
  * a lock they would hold up every settle behind them, so they give up soon: the next upkeep tries again.
@@ -65,7 +66,7 @@ begin
     end loop;
 end $function$;
 
-create function ${schema}.drop_days(t bigint) returns bigint
+create function ${schema}.drop_days(t bigint, young_ms bigint) returns bigint
 language plpgsql security definer ${fixedPath(schema)}
     set lock_timeout = '200ms'
 as $function$
@@ -81,7 +82,7 @@ begin
         where i.inhparent = 'archive_days'::regclass and c.relname ~ '^archive_[0-9]{8}$' order by c.relname
     loop
         d := extract(epoch from to_date(right(part.name, 8), 'YYYYMMDD'))::bigint / 86400;
-        continue when d >= ${dayOf('t')};
+        continue when d >= ${dayOf('(t - young_ms)')};
         begin
             execute format('select exists (select 1 from %I where expires_at > $1)', part.name) into alive using t;
         exception
@@ -108,7 +109,7 @@ begin
     end loop;
     return dropped;
 end $function$;
-revoke all on function ${schema}.make_days(bigint), ${schema}.drop_days(bigint) from public;
+revoke all on function ${schema}.make_days(bigint), ${schema}.drop_days(bigint, bigint) from public;
 `
 }
 
@@ -128,12 +129,16 @@ begin
     if abs(t - ${CLOCK}) < 86400000 then
         perform make_days(t);
     end if;
-    dropped := drop_days(t);
+    dropped := drop_days(t, discarded_ms);
     with over as (
         delete from archive a where a.expires_at <= t and a.id = any(array(
             select x.id from archive x where x.expires_at <= t
             order by x.expires_at, x.id limit greatest(0, most - dropped) for update skip locked))
-        returning a.space, a.queue, a.state, a.finished_at
+        returning a.id, a.space, a.queue, a.state, a.finished_at
+    ), remembered as (
+        -- The insert of a job that ended just now may yet be repeated.
+        insert into discarded (at, ids)
+        select t, array_agg(o.id) from over o where o.finished_at > t - discarded_ms having count(*) > 0
     ), counted as (
         insert into deltas (space, queue, day, done, failed, dead, cancelled, missing)
         select o.space, o.queue, o.day, -count(*) filter (where o.state = 3), -count(*) filter (where o.state = 4),
