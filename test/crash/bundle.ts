@@ -1,0 +1,43 @@
+/**
+ * The programs as plain JavaScript in a temporary folder: a process that has to read TypeScript first takes a second to
+ * start, and thousands are started.
+ */
+import { mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { rolldown } from 'rolldown'
+
+export interface Bundle {
+  /** The script of a program. */
+  script(name: 'worker-program' | 'producer-program'): string
+  remove(): void
+}
+
+const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
+
+export async function bundlePrograms(): Promise<Bundle> {
+  const folder = mkdtempSync(join(tmpdir(), 'skep-programs-'))
+  // Clients with native parts are loaded from where they are installed.
+  symlinkSync(here('../../node_modules'), join(folder, 'node_modules'))
+  const build = await rolldown({
+    input: {
+      'worker-program': here('./worker-program.ts'),
+      'producer-program': here('./producer-program.ts'),
+    },
+    platform: 'node',
+    external: ['pg', 'postgres', '@photostructure/sqlite'],
+    logLevel: 'silent',
+  })
+  await build.write({
+    dir: folder,
+    format: 'esm',
+    entryFileNames: '[name].mjs',
+    chunkFileNames: '[name].mjs',
+  })
+  await build.close()
+  return {
+    script: (name) => join(folder, `${name}.mjs`),
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  }
+}

@@ -1,0 +1,290 @@
+/**
+ * A run with real processes: workers and a producer on a real store, a nemesis that kills, freezes and cuts them off;
+ * then everything heals for good, the queue has to drain, and the checker judges what is left.
+ */
+import { mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { JobState } from '../../src/core/job.ts'
+import type { Store } from '../../src/store.ts'
+import { seededRandom } from '../../src/testing/random.ts'
+import { check, describeReport } from '../proof/checker/index.ts'
+import type { Facts, HistoryRecord, Report, Violation } from '../proof/history.ts'
+import { type Bundle, bundlePrograms } from './bundle.ts'
+import { readRecords } from './evidence.ts'
+import { type Harm, Nemesis } from './nemesis.ts'
+import type { ProgramConfig } from './program.ts'
+import { Slot } from './slot.ts'
+import { openStage, type Stage, type StoreName } from './stage.ts'
+import { queueFacts, queues } from './workload.ts'
+
+export interface ChaosOptions {
+  readonly store: StoreName
+  readonly seed: number
+  /** How long the faults last. */
+  readonly seconds: number
+  readonly hints: boolean
+  /** Jobs enqueued per second, children not counted. */
+  readonly rate: number
+  readonly leaseMs: number
+  readonly rescueGraceMs: number
+  /** Between two faults. */
+  readonly everyMs: readonly [number, number]
+  readonly longestFaultMs: number
+  readonly longestFreezeMs: number
+  /** How long the drain may take. */
+  readonly drainMs: number
+  /** Instead of the nemesis: the store goes away this often, for this long, and nobody is killed. */
+  readonly outages?: { readonly count: number; readonly ms: number; readonly betweenMs: number }
+  /** Keep the evidence even if all is well. */
+  readonly keep?: boolean
+  readonly onProgress?: (line: string) => void
+}
+
+export const chaosDefaults = {
+  hints: true,
+  rate: 100,
+  leaseMs: 5_000,
+  rescueGraceMs: 1_000,
+  everyMs: [500, 2_000],
+  longestFaultMs: 3_000,
+  longestFreezeMs: 15_000,
+  drainMs: 30_000,
+} satisfies Partial<ChaosOptions>
+
+export interface ChaosResult {
+  readonly ok: boolean
+  readonly report: Report
+  readonly harm: Harm
+  /** Jobs whose enqueue was asked for, children included. */
+  readonly jobs: number
+  /** From the heal until nothing waited and nothing ran; null: it did not come to that. */
+  readonly drainMs: number | null
+  /** For each outage, how long after its end the first job ended; null: it took longer than there was time. */
+  readonly recoveriesMs: readonly (number | null)[]
+  /** What is wrong, in words, with the place of the evidence. Empty if nothing is. */
+  readonly problem: string
+}
+
+const WORKERS = ['w1', 'w2', 'w3'] as const
+const PRODUCER = 'p1'
+
+export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
+  const folder = mkdtempSync(join(tmpdir(), `skep-chaos-${options.store}-`))
+  writeFileSync(join(folder, 'options.json'), JSON.stringify(options))
+  const bundle = await bundlePrograms()
+  const stage = await openStage(options.store, folder)
+  const run = new Run(options, folder, stage, bundle)
+  try {
+    const result = await run.go()
+    if (result.ok && !options.keep) rmSync(folder, { recursive: true, force: true })
+    return result
+  } finally {
+    await run.end()
+    await stage.remove()
+    bundle.remove()
+  }
+}
+
+class Run {
+  readonly #options: ChaosOptions
+  readonly #folder: string
+  readonly #records: string
+  readonly #stage: Stage
+  readonly #workers: readonly Slot[]
+  readonly #producer: Slot
+  readonly #own: number
+  readonly #surprises: string[] = []
+  readonly #sent = new Map<string, number>()
+  readonly #outageEnds: number[] = []
+  #startedAt = 0
+  #n = 0
+
+  constructor(options: ChaosOptions, folder: string, stage: Stage, bundle: Bundle) {
+    this.#options = options
+    this.#folder = folder
+    this.#stage = stage
+    this.#records = join(folder, 'records')
+    mkdirSync(this.#records)
+    this.#own = openSync(join(this.#records, 'nemesis.jsonl'), 'a')
+    const slot = (name: string, script: string): Slot =>
+      new Slot({
+        name,
+        script,
+        config: (proc, incarnation) => this.#config(name, proc, incarnation),
+        onSurprise: (what) => this.#surprises.push(what),
+        onMessage: ({ sent }) => void this.#sent.set(this.#producer.proc, sent as number),
+      })
+    this.#workers = WORKERS.map((name) => slot(name, bundle.script('worker-program')))
+    this.#producer = slot(PRODUCER, bundle.script('producer-program'))
+  }
+
+  async go(): Promise<ChaosResult> {
+    const { options, slots } = { options: this.#options, slots: [...this.#workers, this.#producer] }
+    this.#startedAt = Date.now()
+    for (const slot of slots) slot.start()
+    await Promise.all(slots.map(({ ready }) => ready))
+    const nemesis = new Nemesis({
+      random: seededRandom(options.seed),
+      stage: this.#stage,
+      workers: this.#workers,
+      producer: this.#producer,
+      leaseMs: options.leaseMs,
+      everyMs: options.everyMs,
+      longestMs: options.longestFaultMs,
+      longestFreezeMs: options.longestFreezeMs,
+      onFault: (what, proc) => this.#write(what, proc),
+    })
+    const progress = setInterval(() => this.#progress(nemesis.harm), 10_000)
+    try {
+      if (options.outages) await this.#goThroughOutages(options.outages)
+      else {
+        void nemesis.run()
+        await sleep(options.seconds * 1_000)
+      }
+      await nemesis.finish()
+      this.#write('heal', null, 'heal')
+    } finally {
+      clearInterval(progress)
+    }
+    const store = this.#stage.open()
+    try {
+      const drainMs = await this.#drain(store)
+      for (const slot of this.#workers) await this.#stopCleanly(slot)
+      return await this.#judge(store, nemesis.harm, drainMs)
+    } finally {
+      await store.close()
+    }
+  }
+
+  /** Ends whatever still runs. */
+  async end(): Promise<void> {
+    for (const slot of [...this.#workers, this.#producer]) await slot.kill()
+  }
+
+  async #goThroughOutages({ count, ms, betweenMs }: NonNullable<ChaosOptions['outages']>): Promise<void> {
+    for (let nth = 0; nth < count; nth++) {
+      await sleep(betweenMs)
+      this.#write(`outage ${nth}`, null)
+      await this.#stage.outage(nth, ms)
+      this.#outageEnds.push(Date.now())
+      this.#write(`outage ${nth} is over`, null, 'heal')
+    }
+    await sleep(betweenMs)
+  }
+
+  #config(name: string, proc: string, incarnation: number): ProgramConfig {
+    const { seed, hints, leaseMs, rescueGraceMs, rate } = this.#options
+    const sent = [...this.#sent.values()].reduce((sum, n) => sum + n, 0)
+    const due = ((Date.now() - this.#startedAt) / 1_000) * rate
+    return {
+      proc,
+      address: this.#stage.address(name),
+      records: this.#records,
+      hints,
+      seed: seed * 1_000 + incarnation,
+      leaseMs,
+      rescueGraceMs,
+      concurrency: 10,
+      callTimeoutMs: Math.min(15_000, leaseMs),
+      rate,
+      callers: 4,
+      behind: Math.max(0, due - sent),
+    }
+  }
+
+  /** The producer ends, and then every job has to. */
+  async #drain(store: Store): Promise<number | null> {
+    const { drainMs } = this.#options
+    const healedAt = performance.now()
+    await this.#stopCleanly(this.#producer)
+    for (;;) {
+      const counts = await store.counts({ space: 'default' })
+      const left = counts.queues.reduce(
+        (sum, { states }) => sum + states.ready + states.delayed + states.running,
+        0,
+      )
+      const ms = Math.round(performance.now() - healedAt)
+      if (left === 0) return ms
+      if (ms > drainMs) return null
+      await sleep(50)
+    }
+  }
+
+  async #stopCleanly(slot: Slot): Promise<void> {
+    if ((await slot.stop(20_000)) === 'killed')
+      this.#surprises.push(`${slot.proc} did not stop within 20 s of being asked, although all is well.`)
+  }
+
+  async #judge(store: Store, harm: Harm, drainMs: number | null): Promise<ChaosResult> {
+    const { options } = { options: this.#options }
+    const counts = await store.counts({ space: 'default' })
+    const { audit, final } = await this.#stage.read()
+    const records = readRecords(this.#records)
+    const facts: Facts = {
+      drained: drainMs !== null,
+      slackMs: 50,
+      leaseMs: options.leaseMs,
+      queues: queueFacts(),
+      limits: [],
+      counts: Object.fromEntries(
+        counts.queues.map(({ queue, states }) => [queue, states as Record<JobState, number>]),
+      ),
+      leaks: {},
+      liveness: store.capabilities.liveness,
+    }
+    const report = check({ records, audit, final, facts })
+    const recoveriesMs = this.#outageEnds.map((end) => firstEndAfter(records, end))
+    const ok = report.violations.length === 0 && this.#surprises.length === 0 && drainMs !== null
+    const jobs = new Set(
+      records.flatMap((record) => (record.f === 'enqueue' && record.type === 'invoke' ? [record.id] : [])),
+    ).size
+    const problem = ok ? '' : this.#describe(report, harm)
+    if (!ok) writeFileSync(join(this.#folder, 'problem.txt'), problem)
+    return { ok, report, harm, jobs, drainMs, recoveriesMs, problem }
+  }
+
+  #describe(report: Report, harm: Harm): string {
+    const { store, seed, seconds, hints } = this.#options
+    return [
+      `Chaos on ${store} found something. Evidence: ${this.#folder}`,
+      `Again: node --import jiti/register test/crash/soak.ts --store ${store} --seed ${seed} ` +
+        `--seconds ${seconds}${hints ? '' : ' --hints off'} (all options: ${this.#folder}/options.json)`,
+      ...this.#surprises,
+      `Harm: ${JSON.stringify(harm)}`,
+      describeReport(report),
+    ].join('\n')
+  }
+
+  #write(what: string, proc: string | null, f: 'fault' | 'heal' = 'fault'): void {
+    const isCrash = what === 'killed'
+    const record = {
+      n: this.#n++,
+      at: Date.now(),
+      proc: proc ?? 'nemesis',
+      type: 'ok',
+      f: isCrash ? 'crash' : f,
+      what,
+    }
+    writeSync(this.#own, `${JSON.stringify(record satisfies HistoryRecord | object)}\n`)
+  }
+
+  #progress(harm: Harm): void {
+    const sent = [...this.#sent.values()].reduce((sum, n) => sum + n, 0)
+    const seconds = Math.round((Date.now() - this.#startedAt) / 1_000)
+    this.#options.onProgress?.(
+      `${this.#options.store} ${seconds} s: ${sent} jobs, ${harm.kills} kills, ${harm.stops} freezes`,
+    )
+  }
+}
+
+function firstEndAfter(records: readonly HistoryRecord[], end: number): number | null {
+  for (const record of records)
+    if (record.at >= end && record.f === 'settle' && record.type === 'ok' && record.status === 'ok')
+      return record.at - end
+  return null
+}
+
+export type { Violation }
+export { queues }

@@ -1,0 +1,41 @@
+/** What the processes of a run left behind, and the judgement on it. */
+import { closeSync, openSync, readdirSync, readSync } from 'node:fs'
+import { join } from 'node:path'
+import { StringDecoder } from 'node:string_decoder'
+import type { HistoryRecord } from '../proof/history.ts'
+
+/** All records of all processes, by time. A last line that was cut off is one nobody acted on. */
+export function readRecords(folder: string): HistoryRecord[] {
+  const records: HistoryRecord[] = []
+  for (const name of readdirSync(folder)) {
+    if (!name.endsWith('.jsonl')) continue
+    for (const line of linesOf(join(folder, name)))
+      records.push(withoutGuess(JSON.parse(line) as HistoryRecord))
+  }
+  // Stable, so the records of one process stay in their order.
+  return records.sort((a, b) => a.at - b.at)
+}
+
+/** Whoever rescued a job hears of its end, but never held it. */
+function withoutGuess(record: HistoryRecord): HistoryRecord {
+  return record.f === 'told' && record.token === 'unknown' ? { ...record, token: null } : record
+}
+
+/** The complete lines of a file that may be larger than a string can be. */
+function* linesOf(path: string): Generator<string> {
+  const file = openSync(path, 'r')
+  try {
+    const buffer = Buffer.allocUnsafe(1 << 20)
+    const decoder = new StringDecoder('utf8')
+    let rest = ''
+    for (;;) {
+      const bytes = readSync(file, buffer)
+      if (bytes === 0) return
+      const lines = (rest + decoder.write(buffer.subarray(0, bytes))).split('\n')
+      rest = lines.pop() as string
+      yield* lines
+    }
+  } finally {
+    closeSync(file)
+  }
+}

@@ -1,0 +1,111 @@
+/**
+ * Enqueues jobs in a process of its own, at a steady rate, from several callers at once. Now and then it cancels,
+ * redrives or promotes one of the jobs it enqueued, or waits for a result.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type JobHandle, SkepError } from '../../src/index.ts'
+import { seededRandom } from '../../src/testing/random.ts'
+import { recordedEnqueue } from '../proof/recorder.ts'
+import { onStop, openProgram, readConfig, tellParent } from './program.ts'
+import { type QueueName, queues, SHARES, type Task } from './workload.ts'
+
+const config = readConfig()
+const { skep, recorder } = openProgram(config)
+const random = seededRandom(config.seed)
+const recent: { readonly id: string; readonly handle: JobHandle<number> | null }[] = []
+const startedAt = performance.now()
+const waits = new Set<Promise<void>>()
+let sent = 0
+let isStopping = false
+
+const names = SHARES.flatMap(([name, share]) => Array.from({ length: share }, () => name))
+
+/** Numbers that no other incarnation uses. */
+const base = Number(config.proc.split('#')[1]) * 10_000_000
+const nextTask = (): Task => ({ n: base + sent++, ms: random.chance(0.5) ? 0 : random.int(1, 50) })
+
+function due(): number {
+  return config.behind + ((performance.now() - startedAt) / 1_000) * config.rate
+}
+
+async function enqueueSome(): Promise<void> {
+  const name = random.pick(names)
+  const queue = queues[name]
+  if (random.chance(0.1)) {
+    const tasks = Array.from({ length: random.int(2, 8) }, nextTask)
+    return remember(name, await recordedEnqueue(recorder, name, skep.enqueueMany(queue, tasks)))
+  }
+  const options = random.chance(0.1)
+    ? { delay: random.int(1, 400) }
+    : random.chance(0.05)
+      ? { unique: `key-${random.int(1, 20)}` }
+      : {}
+  remember(name, await recordedEnqueue(recorder, name, skep.enqueue(queue, nextTask(), options)))
+}
+
+function remember(name: QueueName, handles: readonly JobHandle<number>[] | null): void {
+  for (const handle of handles ?? []) {
+    recent.push({ id: handle.id, handle: name === 'kept' ? handle : null })
+    if (recent.length > 200) recent.shift()
+  }
+}
+
+/** What people do to jobs. */
+async function command(): Promise<void> {
+  const job = recent.length > 0 ? random.pick(recent) : null
+  if (!job) return
+  const what = random.next()
+  if (what < 0.4) await skep.cancel(job.id)
+  else if (what < 0.6) await skep.redrive({ queue: 'rough', state: 'dead', limit: 3 })
+  else if (what < 0.8) await skep.redrive(job.id)
+  else await skep.promote(job.id)
+}
+
+/** Waits for a result in the background, and writes what it was told. */
+function awaitResult(): void {
+  const job = recent.length > 0 ? random.pick(recent) : null
+  if (!job?.handle || waits.size > 5) return
+  const wait = job.handle.result({ timeout: '10s' }).then(
+    (value) =>
+      recorder.write({
+        f: 'told',
+        type: 'ok',
+        event: 'result',
+        id: job.id,
+        token: null,
+        value: `${value}`,
+      }),
+    onlySkep,
+  )
+  waits.add(wait)
+  void wait.finally(() => waits.delete(wait))
+}
+
+/** The store may be away and jobs may fail: that is what this is about. Anything else is a bug. */
+function onlySkep(error: unknown): void {
+  if (!(error instanceof SkepError)) throw error
+}
+
+async function call(): Promise<void> {
+  while (!isStopping) {
+    if (sent >= due()) {
+      await sleep(5)
+      continue
+    }
+    await enqueueSome()
+    if (random.chance(0.02)) await command().catch(onlySkep)
+    if (random.chance(0.02)) awaitResult()
+  }
+}
+
+const telling = setInterval(() => tellParent({ sent }), 100)
+const callers = Array.from({ length: config.callers }, call)
+onStop(async () => {
+  isStopping = true
+  await Promise.all(callers)
+  clearInterval(telling)
+  tellParent({ sent })
+  await skep.close()
+})
+await skep.ready().catch(onlySkep)
+tellParent({ ready: true })

@@ -1,0 +1,91 @@
+/**
+ * The long runs. One JSON line on standard output at the end, progress on standard error:
+ *
+ *   node --import jiti/register test/crash/soak.ts --store sqlite --minutes 15 [--hints off] [--jobs 100000]
+ *   node --import jiti/register test/crash/soak.ts --store postgres --outages 20 --outage-seconds 30
+ *
+ * Also --seed and --seconds, to repeat a run that found something, and --keep for its evidence.
+ */
+import { parseArgs } from 'node:util'
+import { type ChaosOptions, type ChaosResult, chaosDefaults, runChaos } from './chaos.ts'
+
+/** After an outage jobs have to flow again within this time. */
+const RECOVERY_MS = 10_000
+
+const { values } = parseArgs({
+  options: {
+    store: { type: 'string' },
+    minutes: { type: 'string' },
+    seconds: { type: 'string' },
+    jobs: { type: 'string' },
+    hints: { type: 'string', default: 'on' },
+    seed: { type: 'string' },
+    outages: { type: 'string' },
+    'outage-seconds': { type: 'string', default: '30' },
+    keep: { type: 'boolean', default: false },
+  },
+})
+
+const store = values.store
+if (store !== 'sqlite' && store !== 'postgres') throw new Error('Say --store sqlite or --store postgres.')
+const seconds = Number(values.seconds ?? Number(values.minutes ?? 1) * 60)
+const wantedJobs = Number(values.jobs ?? seconds * 110)
+const outages = values.outages === undefined ? null : Number(values.outages)
+
+/** A job in seven brings a child, and a producer that is dead or cut off enqueues nothing; it catches up later. */
+const MARGIN = 1.05
+
+const options: ChaosOptions = {
+  ...chaosDefaults,
+  store,
+  seconds,
+  seed: Number(values.seed ?? Date.now() % 1_000_000),
+  hints: values.hints !== 'off',
+  rate: outages === null ? Math.ceil((wantedJobs / seconds) * MARGIN) : 20,
+  keep: values.keep,
+  onProgress: (line) => console.error(line),
+  ...(outages !== null && {
+    outages: { count: outages, ms: Number(values['outage-seconds']) * 1_000, betweenMs: RECOVERY_MS + 5_000 },
+  }),
+}
+
+const result = await runChaos(options)
+if (result.problem) console.error(result.problem)
+console.log(JSON.stringify(summary(options, result, outages === null ? wantedJobs : 0)))
+process.exitCode = isGood(result) ? 0 : 1
+
+function isGood({ ok, jobs, recoveriesMs }: ChaosResult): boolean {
+  const recovered = recoveriesMs.every((ms) => ms !== null && ms <= RECOVERY_MS)
+  return ok && recovered && (outages !== null || jobs >= wantedJobs)
+}
+
+function summary(
+  { store, hints, seed, seconds }: ChaosOptions,
+  result: ChaosResult,
+  wanted: number,
+): Record<string, unknown> {
+  const { report, harm, jobs, drainMs, recoveriesMs } = result
+  const { kills, stops, longStops, producerKills, restarts, ...faults } = harm
+  return {
+    name: `${outages === null ? 'kills' : 'outages'} on ${store}${hints ? '' : ', hints black-holed'}`,
+    ok: isGood(result),
+    measured: {
+      seed,
+      ...(outages === null ? { seconds, wanted } : { outages }),
+      jobs,
+      ...report.counts,
+      kills: kills + producerKills,
+      stops,
+      longStops,
+      restarts,
+      faults,
+      drainMs,
+      ...(outages !== null && {
+        slowestRecoveryMs: recoveriesMs.some((ms) => ms === null)
+          ? null
+          : Math.max(0, ...(recoveriesMs as number[])),
+      }),
+    },
+    violations: report.violations.slice(0, 50),
+  }
+}

@@ -1,0 +1,237 @@
+/** What a run needs to know about its store: where it is, how it is audited, what can go wrong with it. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { DatabaseSync } from '@photostructure/sqlite'
+import pg from 'pg'
+import type { Store } from '../../src/store.ts'
+import type { Random } from '../../src/testing/random.ts'
+import { dumpPostgres, installPostgresAudit, readPostgresAudit } from '../proof/audit/postgres.ts'
+import { installSqliteAudit, readSqliteAudit, readSqliteFinal, SYSTEM_CLOCK } from '../proof/audit/sqlite.ts'
+import type { AuditEntry, AuditRow } from '../proof/history.ts'
+import { FaultProxy, type Faults, postgresReply } from './fault-proxy.ts'
+import { type MortalPostgres, startMortalPostgres } from './mortal-postgres.ts'
+import { type Address, openStore } from './program.ts'
+
+export interface Stage {
+  readonly store: StoreName
+  /** Where the process of this slot finds the store. */
+  address(slot: string): Address
+  /** A store for the run itself, beside every fault. */
+  open(): Store
+  /** What can happen to the store or to the way to it. Each resolves when it is over and mended. */
+  readonly faults: readonly StageFault[]
+  /** The store is away for this long. Resolves when it is back. */
+  outage(nth: number, ms: number): Promise<void>
+  /** Ends every fault for good. */
+  heal(): Promise<void>
+  /** What the audit says, and what is in the store. */
+  read(): Promise<{ readonly audit: AuditEntry[]; readonly final: Map<string, AuditRow> }>
+  remove(): Promise<void>
+}
+
+export type StoreName = 'sqlite' | 'postgres'
+
+export interface StageFault {
+  readonly name: string
+  readonly weight: number
+  run(random: Random, slots: readonly string[], lengthMs: number): Promise<void>
+}
+
+export function openStage(store: StoreName, folder: string): Promise<Stage> {
+  return store === 'sqlite' ? sqliteStage(folder) : postgresStage()
+}
+
+// ── SQLite ───────────────────────────────────────────────────────────────────────────────────────
+
+async function sqliteStage(folder: string): Promise<Stage> {
+  const file = join(folder, 'jobs.db')
+  const address = { file }
+  const store = openStore(address)
+  await store.ready()
+  await store.close()
+  const db = new DatabaseSync(file, { timeout: 5_000 })
+  db.exec('pragma synchronous = normal')
+  installSqliteAudit(db, SYSTEM_CLOCK)
+  db.close()
+
+  const lock = (ms: number): Promise<void> => holdLock(file, ms)
+  return {
+    store: 'sqlite',
+    address: () => address,
+    open: () => openStore(address),
+    faults: [
+      {
+        name: 'another process holds the lock',
+        weight: 2,
+        run: (random, _slots, lengthMs) => lock(random.int(50, lengthMs)),
+      },
+    ],
+    outage: (_nth, ms) => lock(ms),
+    heal: async () => {},
+    async read() {
+      const reader = new DatabaseSync(file, { readOnly: true })
+      try {
+        return { audit: readSqliteAudit(reader), final: readSqliteFinal(reader) }
+      } finally {
+        reader.close()
+      }
+    },
+    remove: async () => {},
+  }
+}
+
+const LOCKER = `
+import { DatabaseSync } from '@photostructure/sqlite'
+const [file, ms] = process.argv.slice(1)
+const db = new DatabaseSync(file, { timeout: 60_000 })
+db.exec('begin immediate')
+setTimeout(() => { db.exec('rollback'); db.close(); process.exit() }, Number(ms))
+process.on('disconnect', () => process.exit())
+`
+
+/** Takes the only right to write, in a process of its own, for this long. */
+async function holdLock(file: string, ms: number): Promise<void> {
+  const root = new URL('../..', import.meta.url)
+  const child: ChildProcess = spawn(
+    process.execPath,
+    ['--input-type=module', '--eval', LOCKER, file, String(ms)],
+    { cwd: root, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] },
+  )
+  const [code] = await once(child, 'exit')
+  if (code !== 0) throw new Error(`The process that holds the lock ended with code ${code}.`)
+}
+
+// ── Postgres ─────────────────────────────────────────────────────────────────────────────────────
+
+async function postgresStage(): Promise<Stage> {
+  const server = await startMortalPostgres()
+  const address = { url: server.url }
+  const store = openStore(address)
+  await store.ready()
+  await store.close()
+  await withClient(server.url, (client) => installPostgresAudit(client))
+
+  const proxies = new Map<string, FaultProxy>()
+  const proxyOf = (slot: string): FaultProxy => proxies.get(slot) as FaultProxy
+  for (const slot of ['w1', 'w2', 'w3', 'p1'])
+    proxies.set(slot, await FaultProxy.start({ host: '127.0.0.1', port: server.port }))
+
+  return {
+    store: 'postgres',
+    address(slot) {
+      const url = new URL(server.url)
+      url.port = String(proxyOf(slot).port)
+      return { url: url.href }
+    },
+    open: () => openStore(address),
+    faults: [...networkFaults(proxyOf), ...serverFaults(server)],
+
+    async outage(nth, ms) {
+      if (nth % 2 === 0) {
+        await server.stop('fast')
+        await sleep(ms)
+        return server.start()
+      }
+      for (const proxy of proxies.values()) proxy.set({ blackHole: 'both' })
+      await sleep(ms)
+      for (const proxy of proxies.values()) proxy.heal()
+    },
+
+    async heal() {
+      for (const proxy of proxies.values()) proxy.heal()
+    },
+
+    read: () =>
+      withClient(server.url, async (client) => {
+        const audit: AuditEntry[] = []
+        await readPostgresAudit(client, (entry) => audit.push(entry))
+        audit.sort((a, b) => a.seq - b.seq)
+        return { audit, final: await dumpPostgres(client) }
+      }),
+
+    async remove() {
+      for (const proxy of proxies.values()) await proxy.close()
+      await server.remove()
+    },
+  }
+}
+
+/** What happens on the way between some of the processes and the server. */
+function networkFaults(proxyOf: (slot: string) => FaultProxy): StageFault[] {
+  const fault = (name: string, weight: number, faults: (random: Random) => Faults): StageFault => ({
+    name,
+    weight,
+    async run(random, slots, lengthMs) {
+      const hit = slots.filter(() => random.chance(0.6))
+      const what = faults(random)
+      for (const slot of hit) proxyOf(slot).set(what)
+      await sleep(random.int(50, lengthMs))
+      for (const slot of hit) proxyOf(slot).heal()
+    },
+  })
+  return [
+    fault('slow network', 2, (random) => ({ latencyMs: random.int(1, 60), jitterMs: random.int(0, 60) })),
+    fault('narrow network', 1, (random) => ({ bytesPerSecond: random.int(20, 200) * 1_024 })),
+    fault('stalled network', 2, () => ({ stall: true })),
+    fault('black hole', 2, (random) => ({ blackHole: random.pick(['up', 'down', 'both'] as const) })),
+    fault('refused connections', 1, () => ({ refuse: true })),
+    fault('cut in mid-answer', 1, (random) => ({ cutAfterBytes: random.int(0, 3_000) })),
+    {
+      name: 'reset connections',
+      weight: 2,
+      run: async (random, slots) => proxyOf(random.pick(slots)).reset(),
+    },
+    {
+      name: 'reply lost after commit',
+      weight: 4,
+      async run(random, slots, lengthMs) {
+        const lost = proxyOf(random.pick(slots)).loseReply(
+          postgresReply(random.pick(['settle_and_claim', 'insert_job'])),
+        )
+        await Promise.race([lost, sleep(lengthMs)])
+      },
+    },
+  ]
+}
+
+/** What happens to the server itself. */
+function serverFaults(server: MortalPostgres): StageFault[] {
+  const restart = (how: 'fast' | 'crash'): StageFault => ({
+    name: how === 'fast' ? 'server restarted' : 'server crashed',
+    weight: 1,
+    async run(random, _slots, lengthMs) {
+      await server.stop(how)
+      await sleep(random.int(0, lengthMs))
+      await server.start()
+    },
+  })
+  return [
+    restart('fast'),
+    restart('crash'),
+    {
+      name: 'backends terminated',
+      weight: 2,
+      run: (random) =>
+        withClient(server.url, async (client) => {
+          await client.query(
+            `select pg_terminate_backend(pid) from pg_stat_activity
+             where application_name = 'skep' and random() < $1`,
+            [random.pick([0.2, 0.5, 1])],
+          )
+        }).catch(() => {}), // The server may be away at this moment.
+    },
+  ]
+}
+
+async function withClient<T>(url: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: url })
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    return await use(client)
+  } finally {
+    await client.end().catch(() => {})
+  }
+}

@@ -1,0 +1,152 @@
+/** The queues of the crash tests: what their jobs do is decided by their payload, so that a rerun does the same. */
+import {
+  type AnyQueue,
+  archive,
+  discard,
+  fixed,
+  type Handler,
+  type JobContext,
+  type Queue,
+  queue,
+  retry,
+  snooze,
+} from '../../src/index.ts'
+import type { QueueFacts } from '../proof/history.ts'
+import { type Recorder, recordStart } from '../proof/recorder.ts'
+
+export interface Task {
+  /** New for every job. */
+  readonly n: number
+  /** How long the handler takes. */
+  readonly ms: number
+}
+
+// Killed workers are the test's own doing, so being lost never uses up a job.
+const onLost = retry(Infinity, fixed(0))
+const common = { onLost, onTimeout: retry(Infinity, fixed('100ms')), onSuccess: archive('1h') }
+const declare = (name: string, options: object = {}): Queue<Task, number> =>
+  queue<Task, number>(name, { ...common, ...options })
+
+export const queues = {
+  /** Ends as done and is kept. */
+  kept: declare('kept'),
+  /** Is removed when it ends. */
+  discarded: declare('discarded', { onSuccess: discard() }),
+  /** Throws up to twice, and one in ten for ever: those die after their fourth try. */
+  rough: declare('rough', { onError: retry(3, fixed('100ms')) }),
+  /** Enqueues a child together with its own end. */
+  parent: declare('parent'),
+  child: declare('child'),
+  /** Asks once to be called later. */
+  nap: declare('nap'),
+  /** One in four hangs the first time, until its time is up. */
+  slow: declare('slow', { timeout: '300ms' }),
+} as const
+
+export type QueueName = keyof typeof queues
+
+/** What jobs are made of from outside; children come by themselves. */
+export const SHARES: readonly (readonly [QueueName, number])[] = [
+  ['kept', 30],
+  ['discarded', 25],
+  ['rough', 15],
+  ['parent', 15],
+  ['nap', 10],
+  ['slow', 5],
+]
+
+/** What the checker has to know about them. */
+export function queueFacts(): Record<string, QueueFacts> {
+  return Object.fromEntries(
+    Object.entries(queues).map(([name, { policy }]) => [
+      name,
+      {
+        retries: {
+          errors: policy.onError.retries,
+          timeouts: policy.onTimeout.retries,
+          lost: policy.onLost.retries,
+        },
+        backoffMs: {
+          errors: shortest(policy.onError.backoff),
+          timeouts: shortest(policy.onTimeout.backoff),
+          lost: shortest(policy.onLost.backoff),
+        },
+        discards: policy.onSuccess.end === 'discard',
+      },
+    ]),
+  )
+}
+
+function shortest({ ms, jitter }: AnyQueue['policy']['onError']['backoff']): number {
+  return Math.round(ms * (1 - jitter))
+}
+
+type Job = JobContext<Task, number>
+type Answer = number | ReturnType<typeof snooze>
+
+const work = async ({ payload, signal }: Job): Promise<number> => {
+  if (payload.ms > 0) await pause(payload.ms, signal)
+  return payload.n
+}
+
+const runs: Record<QueueName, (job: Job) => Promise<Answer>> = {
+  kept: work,
+  discarded: work,
+  child: work,
+
+  async rough(job) {
+    await work(job)
+    const { n } = job.payload
+    if (n % 10 === 0 || job.counters.errors < n % 3) throw new Error(`Job ${n} fails.`)
+    return n
+  },
+
+  async parent(job) {
+    const { n, ms } = job.payload
+    await job.enqueue(queues.child, { n, ms })
+    return work(job)
+  },
+
+  async nap(job) {
+    const n = await work(job)
+    return job.counters.snoozes < 1 ? snooze('150ms') : n
+  },
+
+  async slow(job) {
+    if (job.payload.n % 4 === 0 && job.counters.timeouts < 1) await pause(60_000, job.signal)
+    return work(job)
+  },
+}
+
+/** Handlers for all queues that write down when they begin and how they end. */
+export function recordedHandlers(recorder: Recorder): Handler[] {
+  return (Object.keys(queues) as QueueName[]).map((name) =>
+    queues[name].handle(async (job) => {
+      const end = recordStart(recorder, job as JobContext<unknown, unknown>)
+      try {
+        const answer = await runs[name](job)
+        if (typeof answer === 'number') end('returned', answer)
+        else end('snoozed')
+        return answer
+      } catch (error) {
+        end('threw')
+        throw error
+      }
+    }),
+  )
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => {
+      clearTimeout(timer)
+      reject(signal.reason as Error)
+    }
+    const timer = setTimeout(() => {
+      signal.removeEventListener('abort', abort)
+      resolve()
+    }, ms)
+    if (signal.aborted) abort()
+    else signal.addEventListener('abort', abort, { once: true })
+  })
+}
