@@ -1,9 +1,12 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
+import { mutantPlugins } from './test/mutants/plugin.ts'
 
 const source = (path: string): string => fileURLToPath(new URL(`./src/${path}`, import.meta.url))
 
 export default defineConfig({
+  // None, unless the environment names a mutant of test/mutants.
+  plugins: mutantPlugins(),
   resolve: {
     // Tests read the sources, so that a test never passes against an old build.
     alias: [

@@ -1,0 +1,140 @@
+import { spawn } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { bundle, root } from './build.ts'
+import type { Killer, Mutant } from './mutant.ts'
+import { MUTANT_VARIABLE } from './plugin.ts'
+
+/**
+ * What a killer said about a build. green: nothing is wrong with it. killed: it found a bug, which `said` tells.
+ * broken: it could not tell, because it did not run as it should, or not to its end in time.
+ */
+export interface Word {
+  readonly word: 'green' | 'killed' | 'broken'
+  readonly said: string
+}
+
+/** How long a killer may take for one mutant. */
+const BUDGET_MS = 120_000
+
+export function kindOf(killer: Killer): 'simulation' | 'model' | 'vitest' {
+  return 'simulation' in killer ? 'simulation' : 'model' in killer ? 'model' : 'vitest'
+}
+
+/** Lets a killer look at a build with this mutant, or without any. */
+export function ask(killer: Killer, mutant: Mutant | null, folder: string): Promise<Word> {
+  if ('simulation' in killer) return askSimulator(killer.simulation, killer.trials, mutant, folder)
+  if ('model' in killer) return askModel(killer.model, mutant, folder)
+  return askVitest(killer, mutant, folder)
+}
+
+/** A line of a program that names a broken invariant ends it: one is enough. */
+const VIOLATION = /^(seed \d+: .*|violation.*)$/im
+
+async function askSimulator(
+  store: string,
+  trials: number,
+  mutant: Mutant | null,
+  folder: string,
+): Promise<Word> {
+  const file = await bundle('test/simulation/main.ts', mutant, folder)
+  const args = [file, '--store', store, '--seed', '1', '--trials', String(trials)]
+  return askProgram(args)
+}
+
+async function askModel(name: string, mutant: Mutant | null, folder: string): Promise<Word> {
+  return askProgram([await bundle('test/model/main.ts', mutant, folder), ...name.split(' ')])
+}
+
+async function askProgram(args: readonly string[]): Promise<Word> {
+  const { code, output, errors } = await run(args, {}, (text) => VIOLATION.test(text))
+  const violation = VIOLATION.exec(output)?.[0]
+  if (violation !== undefined) return { word: 'killed', said: shortened(violation) }
+  if (code === 0) return { word: 'green', said: shortened(output.trim().split('\n').at(-1) ?? '') }
+  return { word: 'broken', said: shortened(`exit ${code}: ${errors.trim() || output.trim()}`) }
+}
+
+interface TestReport {
+  readonly numTotalTests: number
+  readonly numPassedTests: number
+  readonly numFailedTests: number
+  readonly success: boolean
+  readonly testResults: readonly {
+    readonly message: string
+    readonly assertionResults: readonly { readonly status: string; readonly fullName: string }[]
+  }[]
+}
+
+let reports = 0
+
+async function askVitest(
+  { vitest, test }: Extract<Killer, { vitest: string }>,
+  mutant: Mutant | null,
+  folder: string,
+): Promise<Word> {
+  const report = join(folder, `report-${++reports}.json`)
+  const { code, output, errors } = await run(
+    [
+      ...[join(root, 'node_modules/vitest/vitest.mjs'), 'run', ...vitest.split(' ')],
+      ...['--bail', '1', '--testTimeout', '15000', '--reporter', 'json', '--outputFile', report],
+      ...(test === undefined ? [] : ['--testNamePattern', test]),
+    ],
+    { [MUTANT_VARIABLE]: mutant?.name ?? '' },
+  )
+  if (!existsSync(report))
+    return { word: 'broken', said: shortened(`exit ${code}: ${errors.trim() || output.trim()}`) }
+  const { success, numPassedTests, testResults } = JSON.parse(readFileSync(report, 'utf8')) as TestReport
+  // A file that cannot be loaded, or a server that does not start, fails without a test: nothing was found.
+  const failed = testResults
+    .flatMap((file) => file.assertionResults)
+    .find(({ status }) => status === 'failed')
+  if (failed) return { word: 'killed', said: shortened(failed.fullName) }
+  if (success && code === 0 && numPassedTests > 0)
+    return { word: 'green', said: `${numPassedTests} tests passed` }
+  const message = testResults.map((file) => file.message).find((text) => text !== '')
+  return { word: 'broken', said: shortened(message ?? `exit ${code}, ${numPassedTests} tests passed`) }
+}
+
+interface Ended {
+  readonly code: number | null
+  readonly output: string
+  readonly errors: string
+}
+
+/** Runs Node until it ends, its time is over, or `enough` says so. */
+function run(
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+  enough: (output: string) => boolean = () => false,
+): Promise<Ended> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, args, {
+      cwd: root,
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    let output = ''
+    let errors = ''
+    const timer = setTimeout(() => {
+      errors = `not done after ${BUDGET_MS} ms. ${errors}`
+      child.kill('SIGKILL')
+    }, BUDGET_MS)
+    child.stdout.on('data', (chunk: Buffer) => {
+      output += String(chunk)
+      if (enough(output)) child.kill('SIGKILL')
+    })
+    child.stderr.on('data', (chunk: Buffer) => {
+      errors = (errors + String(chunk)).slice(-10_000)
+    })
+    child.on('error', reject)
+    child.on('close', (code) => {
+      clearTimeout(timer)
+      resolve({ code, output, errors })
+    })
+  })
+}
+
+function shortened(text: string): string {
+  const line = text.replaceAll(/\s+/g, ' ')
+  return line.length > 300 ? `${line.slice(0, 300)} …` : line
+}

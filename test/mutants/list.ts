@@ -1,0 +1,23 @@
+import { CLIENT_MUTANTS } from './list/client.ts'
+import { CORE_MUTANTS } from './list/core.ts'
+import { LEASE_MUTANTS } from './list/leases.ts'
+import { LOOP_MUTANTS } from './list/loops.ts'
+import { MAINTENANCE_MUTANTS } from './list/maintenance.ts'
+import { MEMORY_MUTANTS } from './list/memory.ts'
+import { POSTGRES_MUTANTS } from './list/postgres.ts'
+import { SQLITE_MUTANTS } from './list/sqlite.ts'
+import { WORKER_MUTANTS } from './list/worker.ts'
+import type { Mutant } from './mutant.ts'
+
+/** All mutants. Each has to be killed by what it names. */
+export const MUTANTS: readonly Mutant[] = [
+  ...CORE_MUTANTS,
+  ...MEMORY_MUTANTS,
+  ...SQLITE_MUTANTS,
+  ...POSTGRES_MUTANTS,
+  ...LEASE_MUTANTS,
+  ...LOOP_MUTANTS,
+  ...WORKER_MUTANTS,
+  ...MAINTENANCE_MUTANTS,
+  ...CLIENT_MUTANTS,
+]

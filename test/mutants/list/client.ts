@@ -1,0 +1,86 @@
+import type { Mutant } from '../mutant.ts'
+
+/** Enqueueing. */
+export const CLIENT_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'enqueue-answers-too-soon',
+    incidents: [18],
+    rule: 'R11',
+    file: 'src/client/enqueuer.ts',
+    find: 'const reply = await this.#insert(',
+    replace:
+      "for (const { jobs, resolve } of orders) resolve(jobs.map(() => ({ status: 'ok', state: 'ready', dueAt: 0 })))\n" +
+      '    const reply = await this.#insert(',
+    story: 'An enqueue is acknowledged before the store has answered.',
+    killedBy: { simulation: 'memory', trials: 100 },
+    also: { vitest: 'test/client/enqueue-faults.test.ts' },
+  },
+  {
+    name: 'enqueue-unknown-is-success',
+    incidents: [18],
+    rule: 'R11',
+    file: 'src/client/enqueuer.ts',
+    find: 'if (this.#runtime.mono() + waitMs >= giveUpAt) {',
+    replace:
+      'if (this.#runtime.mono() + waitMs >= giveUpAt) {\n' +
+      "          if (isUnknown) return { results: jobs.map(() => ({ status: 'ok', state: 'ready', dueAt: 0 })) }",
+    story: 'An enqueue of which nobody knows whether it happened is acknowledged.',
+    killedBy: { simulation: 'memory', trials: 200 },
+    also: { vitest: 'test/client/enqueue-faults.test.ts' },
+  },
+  {
+    name: 'enqueue-unknown-is-failure',
+    incidents: [],
+    rule: 'R2',
+    file: 'src/client/enqueuer.ts',
+    find: "isUnknown ||= error.effect === 'unknown'",
+    replace: 'isUnknown = false',
+    story: 'An enqueue that may have happened is said to have failed.',
+    killedBy: { simulation: 'memory', trials: 200 },
+    also: { vitest: 'test/client/enqueue-faults.test.ts' },
+  },
+  {
+    name: 'enqueue-repeats-with-a-new-id',
+    incidents: [50],
+    rule: 'R13',
+    file: 'src/client/enqueuer.ts',
+    find: 'return await this.#store.insert(known || isUnknown ? { jobs, again: true } : { jobs })',
+    replace:
+      'return await this.#store.insert({\n' +
+      '          jobs: failures > 1 ? jobs.map((job) => ({ ...job, id: this.#runtime.uuid() })) : jobs,\n' +
+      '        })',
+    story: 'An insert that is repeated makes new jobs instead of the same ones.',
+    killedBy: { simulation: 'memory', trials: 100 },
+    also: { vitest: 'test/client/enqueue-faults.test.ts' },
+  },
+  {
+    name: 'enqueue-does-not-say-again',
+    incidents: [3],
+    rule: 'R6',
+    file: 'src/client/enqueuer.ts',
+    find: 'return await this.#store.insert(known || isUnknown ? { jobs, again: true } : { jobs })',
+    replace: 'return await this.#store.insert({ jobs })',
+    story: 'A repeated insert does not say that it is one, so a job that is done and gone runs again.',
+    killedBy: { vitest: 'test/client/enqueue-faults.test.ts' },
+  },
+  {
+    name: 'enqueue-one-bad-order-fails-all',
+    incidents: [39],
+    rule: 'R16',
+    file: 'src/client/enqueuer.ts',
+    find: 'else if (orders.length > 1 && reply.isRefused) {',
+    replace: 'else if (orders.length < 0) {',
+    story: 'One caller’s data fails the jobs of all who enqueue in the same moment.',
+    killedBy: { vitest: 'test/client/enqueue-faults.test.ts' },
+  },
+  {
+    name: 'enqueue-is-split',
+    incidents: [52],
+    rule: 'R2',
+    file: 'src/client/enqueuer.ts',
+    find: 'if (count > 0 && jobs + order.jobs.length > LIMITS.storeBatch) break',
+    replace: '',
+    story: 'Orders are put together without limit, beyond what one call of a store may hold.',
+    killedBy: { vitest: 'test/client/enqueue.test.ts' },
+  },
+]
