@@ -24,7 +24,7 @@ export interface History {
 export interface Facts {
   /** Whether everything had ended, nothing waited and nothing ran, within the time given after the heal. */
   readonly drained: boolean
-  /** How far apart a record's time and an audit entry's time may be although they tell of one moment. 0 in simulation. */
+  /** How far apart a record's time and an audit entry's time may be although they tell of one moment. */
   readonly slackMs: number
   /** The lease length of all workers. */
   readonly leaseMs: number
@@ -32,6 +32,8 @@ export interface Facts {
   readonly queues: Readonly<Record<string, QueueFacts>>
   /** No more live leases than this at any moment, over the jobs that `of` accepts. */
   readonly limits: readonly LimitFact[]
+  /** Lanes whose jobs run one at a time, in the order of their enqueues. Absent: there are none. */
+  readonly order?: readonly string[]
   /** What `store.counts` said after the drain, by queue and state. Absent: not asked. */
   readonly counts?: Readonly<Record<string, Readonly<Record<JobState, number>>>>
   /** Things that must be back at zero in the end: timers, handles, listeners, subscriptions. */
@@ -55,6 +57,8 @@ export interface QueueFacts {
   readonly backoffMs: { readonly errors: number; readonly timeouts: number; readonly lost: number }
   /** Successful jobs are removed at once. */
   readonly discards: boolean
+  /** So are jobs that failed for good. Absent: they are kept. */
+  readonly discardsFailures?: boolean
 }
 
 export interface LimitFact {

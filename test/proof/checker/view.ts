@@ -1,0 +1,297 @@
+import { isFinal, type JobState } from '../../../src/core/job.ts'
+import type {
+  AuditEntry,
+  AuditRow,
+  ClaimRecord,
+  CommandRecord,
+  EndRecord,
+  EnqueueRecord,
+  ExtendRecord,
+  Facts,
+  History,
+  HistoryRecord,
+  SettleRecord,
+  StartRecord,
+  StopRecord,
+  ToldRecord,
+  Violation,
+} from '../history.ts'
+import { Order } from './order.ts'
+
+/** One thing that must hold: everything in the history that breaks it. */
+export type Invariant = (view: View) => Iterable<Violation>
+
+/** A question and the answer to it, or null when nobody ever heard one. */
+export interface Asked<Kind extends HistoryRecord> {
+  readonly invoke: Kind
+  readonly answer: Kind | null
+}
+
+/** All that is known of one job. */
+export interface JobView {
+  readonly id: string
+  /** In commit order. */
+  readonly audit: AuditEntry[]
+  readonly enqueues: Asked<EnqueueRecord>[]
+  readonly commands: Asked<CommandRecord>[]
+  readonly starts: StartRecord[]
+  readonly told: ToldRecord[]
+  readonly leases: LeaseView[]
+}
+
+/** All that is known of one lease, which is one token on one job. */
+export interface LeaseView {
+  readonly id: string
+  readonly token: string
+  /** The change that began it, and the one that ended it. */
+  claim: AuditEntry | null
+  release: AuditEntry | null
+  /** The answer to a claim that told a worker of it. */
+  toldOf: ClaimRecord | null
+  readonly settles: Asked<SettleRecord>[]
+  readonly extends: ExtendRecord[]
+  readonly starts: StartRecord[]
+  readonly ends: EndRecord[]
+  readonly told: ToldRecord[]
+}
+
+/** A history, indexed once for all invariants. */
+export interface View {
+  readonly facts: Facts
+  readonly order: Order
+  /** In commit order. */
+  readonly audit: readonly AuditEntry[]
+  readonly final: ReadonlyMap<string, AuditRow>
+  readonly jobs: ReadonlyMap<string, JobView>
+  readonly leases: readonly LeaseView[]
+  readonly leasesOfToken: ReadonlyMap<string, readonly LeaseView[]>
+  /** The claims as they were sent, by token. */
+  readonly claims: ReadonlyMap<string, ClaimRecord>
+  /** Claims that told a worker of jobs. */
+  readonly grants: readonly ClaimRecord[]
+  /** When each process died. */
+  readonly crashes: ReadonlyMap<string, number>
+  readonly stops: readonly StopRecord[]
+  readonly leaseOf: (id: string, token: string) => LeaseView | undefined
+}
+
+export function viewOf({ records, audit, final, facts }: History): View {
+  const jobs = new Map<string, JobView>()
+  const leases = new Map<string, LeaseView>()
+  const leasesOfToken = new Map<string, LeaseView[]>()
+  const claims = new Map<string, ClaimRecord>()
+  const grants: ClaimRecord[] = []
+  const crashes = new Map<string, number>()
+  const stops: StopRecord[] = []
+  const pairs = new Pairs()
+  const order = new Order(audit, facts.slackMs)
+
+  const jobOf = (id: string): JobView =>
+    entryOf(jobs, id, () => ({
+      id,
+      audit: [],
+      enqueues: [],
+      commands: [],
+      starts: [],
+      told: [],
+      leases: [],
+    }))
+  const leaseOf = (id: string, token: string): LeaseView =>
+    entryOf(leases, leaseKey(id, token), () => {
+      const lease: LeaseView = {
+        id,
+        token,
+        claim: null,
+        release: null,
+        toldOf: null,
+        settles: [],
+        extends: [],
+        starts: [],
+        ends: [],
+        told: [],
+      }
+      jobOf(id).leases.push(lease)
+      entryOf(leasesOfToken, token, () => []).push(lease)
+      return lease
+    })
+
+  const ordered = [...audit].sort((a, b) => a.seq - b.seq)
+  for (const entry of ordered) {
+    jobOf(entry.id).audit.push(entry)
+    if (claimsLease(entry)) leaseOf(entry.id, (entry.after as AuditRow).token ?? '').claim ??= entry
+    if (releasesLease(entry)) leaseOf(entry.id, (entry.before as AuditRow).token ?? '').release ??= entry
+  }
+
+  for (const record of inOrder(records, order.total)) {
+    switch (record.f) {
+      case 'enqueue':
+        pairs.take(record, `enqueue ${record.id}`, jobOf(record.id).enqueues)
+        break
+      case 'command':
+        pairs.take(record, `${record.action} ${record.id}`, jobOf(record.id).commands)
+        break
+      case 'claim':
+        if (record.type === 'invoke') claims.set(record.token, record)
+        else if (record.type === 'ok') {
+          grants.push(record)
+          for (const { id } of record.jobs ?? []) leaseOf(id, record.token).toldOf = record
+        }
+        break
+      case 'extend':
+        leaseOf(record.id, record.token).extends.push(record)
+        break
+      case 'settle':
+        pairs.take(
+          record,
+          `settle ${record.id} ${record.token} ${record.rescue} ${record.to}`,
+          leaseOf(record.id, record.token).settles,
+        )
+        break
+      case 'start':
+        jobOf(record.id).starts.push(record)
+        leaseOf(record.id, record.token).starts.push(record)
+        break
+      case 'end':
+        leaseOf(record.id, record.token).ends.push(record)
+        break
+      case 'told':
+        jobOf(record.id).told.push(record)
+        if (record.token !== null) leaseOf(record.id, record.token).told.push(record)
+        break
+      case 'stop':
+        stops.push(record)
+        break
+      case 'crash':
+        // The one that died wrote it, or whoever killed it did and names it.
+        for (const proc of [record.proc, record.what]) {
+          crashes.set(proc, Math.min(record.at, crashes.get(proc) ?? Infinity))
+        }
+    }
+  }
+
+  return {
+    facts,
+    order,
+    audit: ordered,
+    final,
+    jobs,
+    leases: [...leases.values()],
+    leasesOfToken,
+    claims,
+    grants,
+    crashes,
+    stops,
+    leaseOf: (id, token) => leases.get(leaseKey(id, token)),
+  }
+}
+
+/** Puts each answer to the latest question of the same process that has none: the ones before it never got any. */
+class Pairs {
+  readonly #open = new Map<string, { answer: HistoryRecord | null }[]>()
+
+  take<Kind extends HistoryRecord>(record: Kind, about: string, into: Asked<Kind>[]): void {
+    const open = entryOf(this.#open, `${record.proc} ${about}`, () => [])
+    if (record.type === 'invoke') {
+      const asked = { invoke: record, answer: null }
+      into.push(asked)
+      open.push(asked)
+      return
+    }
+    const asked = open.pop()
+    if (asked) asked.answer = record
+    // An answer without a question still counts as one: then the question was asked at the latest here.
+    else into.push({ invoke: record, answer: record })
+  }
+}
+
+function inOrder(records: readonly HistoryRecord[], total: boolean): HistoryRecord[] {
+  return [...records].sort((a, b) => (total ? a.n - b.n : a.at - b.at || a.n - b.n))
+}
+
+function leaseKey(id: string, token: string): string {
+  return `${id} ${token}`
+}
+
+export function entryOf<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value {
+  let value = map.get(key)
+  if (value === undefined) {
+    value = make()
+    map.set(key, value)
+  }
+  return value
+}
+
+// ── what a change was ────────────────────────────────────────────────────────────────────────────
+
+export function waits(state: JobState | undefined): boolean {
+  return state === 'ready' || state === 'delayed'
+}
+
+export function ends(state: JobState | undefined): boolean {
+  return state !== undefined && isFinal(state)
+}
+
+/** A lease began. */
+export function claimsLease({ before, after }: AuditEntry): boolean {
+  return after?.state === 'running' && (before?.state !== 'running' || before.token !== after.token)
+}
+
+/** A lease ended. */
+export function releasesLease({ before, after }: AuditEntry): boolean {
+  return before?.state === 'running' && (after?.state !== 'running' || after.token !== before.token)
+}
+
+/** A finished job began again, as its next generation. */
+export function redrives({ before, after }: AuditEntry): boolean {
+  return ends(before?.state) && after !== null && after.generation > (before as AuditRow).generation
+}
+
+/** Somebody may have given this command before the change: it was not refused, and it did not fail. */
+export function commanded(
+  view: View,
+  job: JobView,
+  action: CommandRecord['action'],
+  entry: AuditEntry,
+): boolean {
+  return job.commands.some(
+    ({ invoke, answer }) =>
+      invoke.action === action &&
+      answer?.type !== 'fail' &&
+      answer?.result !== 'refused' &&
+      !view.order.isAfter(invoke, entry),
+  )
+}
+
+/** What the callers of an enqueue know: `ok` if one was acknowledged, `info` if nobody knows, `fail` if all failed. */
+export function fateOf(job: JobView): 'ok' | 'info' | 'fail' | 'none' {
+  if (job.enqueues.length === 0) return 'none'
+  if (job.enqueues.some(({ answer }) => answer?.type === 'ok')) return 'ok'
+  return job.enqueues.every(({ answer }) => answer?.type === 'fail') ? 'fail' : 'info'
+}
+
+/** Whether a release went where a verdict said: a job that would wait ends as cancelled if somebody asked it to stop. */
+export function fits(to: JobState, { before, after }: AuditEntry): boolean {
+  if (after === null) return ends(to)
+  if (waits(to)) {
+    return waits(after.state) || (after.state === 'cancelled' && before?.cancelReason !== null)
+  }
+  return after.state === to
+}
+
+/** The settles that may have ended this lease: sent before its end, not refused, and to where it went. */
+export function causesOf(view: View, lease: LeaseView): SettleRecord[] {
+  const { release } = lease
+  if (release === null) return []
+  return lease.settles
+    .filter(({ invoke, answer }) => {
+      if (view.order.isAfter(invoke, release) || answer?.type === 'fail') return false
+      return answer?.status !== 'refused' && fits(invoke.to, release)
+    })
+    .map(({ invoke }) => invoke)
+}
+
+/** Surely ended by somebody else than its holder. */
+export function wasRescued(view: View, lease: LeaseView): boolean {
+  const causes = causesOf(view, lease)
+  return causes.length > 0 && causes.every(({ rescue }) => rescue)
+}
