@@ -23,35 +23,55 @@ export function kindOf(killer: Killer): 'simulation' | 'model' | 'vitest' {
 
 /** Lets a killer look at a build with this mutant, or without any. */
 export function ask(killer: Killer, mutant: Mutant | null, folder: string): Promise<Word> {
-  if ('simulation' in killer) return askSimulator(killer.simulation, killer.trials, mutant, folder)
+  if ('simulation' in killer) return askSimulator(killer, mutant, folder)
   if ('model' in killer) return askModel(killer.model, mutant, folder)
   return askVitest(killer, mutant, folder)
 }
 
-/** A line of a program that names a broken invariant ends it: one is enough. */
-const VIOLATION = /^(seed \d+: .*|violation.*)$/im
+/** How the simulator and the model tell of a broken invariant, and of the seed that shows it. */
+const VIOLATION = /^[IL]-\d+ .+$/m
+const SEED = /\bseed (\d+)/g
 
 async function askSimulator(
-  store: string,
-  trials: number,
+  { simulation, trials }: Extract<Killer, { simulation: string }>,
   mutant: Mutant | null,
   folder: string,
 ): Promise<Word> {
-  const file = await bundle('test/simulation/main.ts', mutant, folder)
-  const args = [file, '--store', store, '--seed', '1', '--trials', String(trials)]
-  return askProgram(args)
+  const trial = (build: string, seed: number, count: number): Promise<Word & { output: string }> =>
+    askProgram([build, '--store', simulation, '--seed', String(seed), '--trials', String(count)])
+  const { output, ...word } = await trial(await bundled(SIMULATOR, mutant, folder), 1, trials)
+  if (word.word !== 'killed' || mutant === null) return word
+  // The same seed must be green without the mutant, or it is not the mutant that was found.
+  const seed = Number([...output.matchAll(SEED)].at(-1)?.[1])
+  const sound = await trial(await bundled(SIMULATOR, null, folder), seed, 1)
+  const said = `seed ${seed}: ${word.said}`
+  if (sound.word === 'green') return { word: 'killed', said }
+  return { word: 'broken', said: `without any mutant seed ${seed} is not green either: ${sound.said}` }
 }
 
 async function askModel(name: string, mutant: Mutant | null, folder: string): Promise<Word> {
-  return askProgram([await bundle('test/model/main.ts', mutant, folder), ...name.split(' ')])
+  const { word, said } = await askProgram([await bundled(MODEL, mutant, folder), ...name.split(' ')])
+  return { word, said }
 }
 
-async function askProgram(args: readonly string[]): Promise<Word> {
+const SIMULATOR = 'test/simulation/main.ts'
+const MODEL = 'test/model/main.ts'
+const builds = new Map<string, Promise<string>>()
+
+function bundled(entry: string, mutant: Mutant | null, folder: string): Promise<string> {
+  const key = `${folder} ${entry} ${mutant?.name}`
+  const build = builds.get(key) ?? bundle(entry, mutant, folder)
+  builds.set(key, build)
+  return build
+}
+
+async function askProgram(args: readonly string[]): Promise<Word & { readonly output: string }> {
+  // One violation is enough.
   const { code, output, errors } = await run(args, {}, (text) => VIOLATION.test(text))
   const violation = VIOLATION.exec(output)?.[0]
-  if (violation !== undefined) return { word: 'killed', said: shortened(violation) }
-  if (code === 0) return { word: 'green', said: shortened(output.trim().split('\n').at(-1) ?? '') }
-  return { word: 'broken', said: shortened(`exit ${code}: ${errors.trim() || output.trim()}`) }
+  if (violation !== undefined) return { word: 'killed', said: shortened(violation), output }
+  if (code === 0) return { word: 'green', said: shortened(output.trim().split('\n').at(-1) ?? ''), output }
+  return { word: 'broken', said: shortened(`exit ${code}: ${errors.trim() || output.trim()}`), output }
 }
 
 interface TestReport {
@@ -76,7 +96,7 @@ async function askVitest(
   const { code, output, errors } = await run(
     [
       ...[join(root, 'node_modules/vitest/vitest.mjs'), 'run', ...vitest.split(' ')],
-      ...['--bail', '1', '--testTimeout', '15000', '--reporter', 'json', '--outputFile', report],
+      ...['--bail', '1', '--reporter', 'json', '--outputFile', report],
       ...(test === undefined ? [] : ['--testNamePattern', test]),
     ],
     { [MUTANT_VARIABLE]: mutant?.name ?? '' },

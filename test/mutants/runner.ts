@@ -39,7 +39,7 @@ export async function runMatches(
   const violations: string[] = []
   const verdicts: Verdict[] = []
   try {
-    const sound = new Set<string>()
+    const sound = new Set<string | null>([null])
     const killers = unmutated(matches.map(({ killer }) => killer))
     await inTurn(killers, async (killer) => {
       const { word, said } = await ask(killer, null, folder.path)
@@ -81,23 +81,18 @@ export async function runMatches(
   }
 }
 
-/** What has to be green before a killer's word counts. */
-function groundOf(killer: Killer): string {
-  if ('simulation' in killer) return `simulation ${killer.simulation}`
+/** What has to be green before a killer's word counts. The simulator looks for itself, at the seed that counts. */
+function groundOf(killer: Killer): string | null {
+  if ('simulation' in killer) return null
   return 'model' in killer ? `model ${killer.model}` : `vitest ${killer.vitest}`
 }
 
-/** One killer for each ground, the most thorough that is used. */
+/** Whole files, not single tests of them: so there is one run for all that use it. */
 function unmutated(killers: readonly Killer[]): Killer[] {
   const grounds = new Map<string, Killer>()
   for (const killer of killers) {
-    const known = grounds.get(groundOf(killer))
-    if ('simulation' in killer && known && 'simulation' in known) {
-      if (killer.trials > known.trials) grounds.set(groundOf(killer), killer)
-    } else {
-      // A whole file, not one test of it: so there is one run for all that use it.
-      grounds.set(groundOf(killer), 'vitest' in killer ? { vitest: killer.vitest } : killer)
-    }
+    const ground = groundOf(killer)
+    if (ground !== null) grounds.set(ground, 'vitest' in killer ? { vitest: killer.vitest } : killer)
   }
   return [...grounds.values()]
 }
