@@ -35,6 +35,7 @@ interface PgOwnClient extends PgClient {
 export interface PgPool {
   connect(): Promise<PgPoolClient>
   on(event: 'error', listener: (error: Error) => void): unknown
+  on(event: 'connect', listener: (client: PgClient) => void): unknown
   end(): Promise<void>
   readonly options?: object
 }
@@ -69,6 +70,9 @@ export function pgDriver({ pool, newClient, owned, runtime }: PgDriverOptions): 
   if (!heard.has(pool)) {
     heard.add(pool)
     pool.on('error', ignore)
+    // The pool hands out a new client a moment before we get it. A server that ends the connection in that very moment
+    // would end the process.
+    pool.on('connect', (client) => void client.on('error', ignore))
   }
 
   /** Lends a client to `use`. A client on which something went wrong that the server did not say is thrown away. */
