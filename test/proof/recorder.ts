@@ -279,8 +279,9 @@ export function recordEvents(recorder: Recorder, skep: Skep): void {
   for (const event of TOLD) {
     skep.on(event, (what) => {
       const id = what.job.id
-      // Whoever rescued a job never held it.
-      const token = event === 'lost' ? null : recorder.leaseOf(id).token
+      // Whoever rescued a job never held it, and tells of its end too.
+      const isOwn = event !== 'lost' && event !== 'dead' && event !== 'cancelled'
+      const token = isOwn ? recorder.leaseOf(id).token : null
       const value = event === 'finished' ? jsonOf((what as { result?: unknown }).result) : null
       recorder.write({ f: 'told', type: 'ok', event, id, token, value } satisfies Omit<
         ToldRecord,

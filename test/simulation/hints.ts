@@ -48,9 +48,10 @@ export class HintBus {
       const copies = this.mode === 'well' ? 1 : this.#world.random.pick([0, 0, 1, 1, 1, 2])
       for (let n = 0; n < copies; n++) {
         const delayMs = this.mode === 'well' ? 1 : this.#world.random.pick([0, 1, 5, 500, 4_000])
-        this.#world.after(delayMs * this.#world.random.next(), entry.process, () => {
+        const arrive = (): void => {
           if (this.#listeners.has(entry)) entry.listener(hints)
-        })
+        }
+        this.#world.after(delayMs * this.#world.random.next(), entry.process, arrive, true)
       }
     }
   }

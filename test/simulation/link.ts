@@ -67,13 +67,15 @@ export class Link {
 
   #call(operation: Operation, argument: unknown): Promise<unknown> {
     const { world, process, latencyMs, onFault } = this.#options
-    const fault = this.isCut ? 'away' : this.luck(operation)
+    const drawn = this.isCut ? 'away' : this.luck(operation)
+    // An insert that failed has happened by then or never will: the stores' connections see to that.
+    const fault = drawn === 'late' && operation === 'insert' ? 'unanswered' : drawn
     if (fault !== null) onFault(fault, operation)
     const pace = fault === 'slow' ? 3_000 : latencyMs
     const way = (): number => world.random.next() * pace
 
     return new Promise((resolve, reject) => {
-      const answer = (act: () => void): void => void world.after(way(), process, act)
+      const answer = (act: () => void): void => void world.after(way(), process, act, true)
       const fail = (code: 'STORE_UNAVAILABLE' | 'STORE_UNKNOWN', message: string): void =>
         answer(() => reject(new StoreError(code, message)))
 
@@ -112,12 +114,13 @@ export class Link {
     onReply: (reply: { readonly value: unknown } | { readonly error: unknown }) => void,
   ): void {
     const { world, process, store, isEmbedded } = this.#options
-    world.after(afterMs, isEmbedded ? process : null, () => {
+    const arrive = (): void => {
       const run = store[operation] as (argument: unknown) => Promise<unknown>
       run.call(store, argument).then(
         (value) => onReply({ value }),
         (error: unknown) => onReply({ error }),
       )
-    })
+    }
+    world.after(afterMs, isEmbedded ? process : null, arrive, true)
   }
 }

@@ -17,8 +17,8 @@ export interface Swarm {
   readonly callFaults: readonly CallFault[]
   /** The wall clocks of processes are off by up to this much. */
   readonly skewMs: number
-  /** How long the bad time lasts. */
-  readonly troubleMs: number
+  /** How many things are done to the system before it heals. */
+  readonly actions: number
   /** The longest pause between two things that are done to the system. */
   readonly paceMs: number
   /** How long handlers take at most. */
@@ -40,8 +40,8 @@ export function drawSwarm(random: Random, actions: readonly string[]): Swarm {
     callFaultRate: isCalm ? 0 : random.next() ** 2 * 0.3,
     callFaults: some(random, CALL_FAULTS),
     skewMs: random.pick([0, 50, 5_000, 3_600_000]),
-    troubleMs: random.pick([4_000, 10_000, 20_000]),
-    paceMs: random.pick([20, 100, 400, 800]),
+    actions: random.int(5, 50),
+    paceMs: random.pick([0, 20, 100, 400, 800]),
     handlerMs: random.pick([0, 10, 200, 1_500, 6_000]),
     failureRate: random.pick([0, 0.1, 0.5]),
     without: new Set(actions.filter(() => random.chance(0.4))),

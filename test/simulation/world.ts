@@ -7,6 +7,8 @@ interface Happening {
   readonly tie: number
   readonly owner: Process | null
   readonly run: () => void
+  /** Not the product's. */
+  readonly isForeign: boolean
   cancelled: boolean
 }
 
@@ -40,12 +42,13 @@ export class World {
   }
 
   /** Calls `run` after `ms`, unless it is cancelled or its owner has died. */
-  after(ms: number, owner: Process | null, run: () => void): () => void {
+  after(ms: number, owner: Process | null, run: () => void, isForeign = false): () => void {
     const happening = {
       at: this.time + Math.max(0, ms),
       tie: this.random.next(),
       owner,
       run,
+      isForeign,
       cancelled: false,
     }
     push(this.#heap, happening)
@@ -82,7 +85,9 @@ export class World {
 
   /** Timers set by this process that are still to come. */
   timersOf(process: Process): number {
-    return this.#heap.filter(({ owner, cancelled }) => owner === process && !cancelled).length
+    return this.#heap.filter(
+      ({ owner, cancelled, isForeign }) => owner === process && !cancelled && !isForeign,
+    ).length
   }
 
   #do(owner: Process | null, run: () => void): void {
@@ -147,6 +152,11 @@ export class Process {
     if (this.isDead) return
     this.isDead = true
     this.onDeath()
+  }
+
+  /** A timer of a handler's own, which nobody is asked to end. */
+  wait(ms: number, run: () => void): void {
+    this.#world.after(ms, this, run, true)
   }
 
   /** Its event loop stands still for so long. */

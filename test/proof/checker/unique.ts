@@ -15,14 +15,17 @@ interface Hold {
 
 function* holders(view: View): ReturnType<Invariant> {
   const holds = new Map<string, Hold>()
+  // A window that was over stays over when the store's clock goes back.
+  let latest = -Infinity
   for (const entry of view.audit) {
+    latest = Math.max(latest, entry.at)
     const row = entry.after ?? (entry.before as AuditRow)
     if (!row.unique) continue
     const key = keyOf(row.queue, row.unique.key)
     const held = holds.get(key)
 
     if (takes(entry)) {
-      if (held && held.id !== entry.id && lasts(held, entry.at + view.facts.slackMs)) {
+      if (held && held.id !== entry.id && lasts(held, latest + view.facts.slackMs)) {
         yield {
           invariant: 'I-3',
           kind: 'unique-broken',

@@ -81,9 +81,13 @@ export async function work(
 ): Promise<Yield | ReturnType<typeof snooze>> {
   const { random, swarm } = trial
   const end = recordStart(app.recorder, job)
-  const limit = swarm.concurrency
-  if (++app.running > limit && job.queue !== batch.name) tooMany(trial, app, limit)
-  const leave = once(() => app.running--)
+  // A batch is one run, however many jobs are in it.
+  const slots = job.queue === batch.name ? 0 : 1
+  app.running += slots
+  if (app.running > swarm.concurrency) tooMany(trial, app, swarm.concurrency)
+  const leave = once(() => {
+    app.running -= slots
+  })
   job.signal.addEventListener('abort', leave, { once: true })
   try {
     // Some handlers do not listen to their signal.
@@ -129,7 +133,7 @@ const FATES = ['throw', 'throw', 'throw', 'overrun', 'snooze', 'cancel', 'bury']
 
 function pause(app: App, job: JobContext<Load, Yield>, ms: number, isDeaf: boolean): Promise<void> {
   return new Promise((resolve) => {
-    app.process.runtime.timer(ms, resolve)
+    app.process.wait(ms, resolve)
     if (!isDeaf) job.signal.addEventListener('abort', () => resolve(), { once: true })
   })
 }
@@ -229,6 +233,7 @@ export const jobs: Feature = {
         retries: { errors: 2, timeouts: 0, lost: 0 },
         backoffMs: { errors: 100, timeouts: 0, lost: 0 },
         discards: true,
+        discardsFailures: true,
       }),
     ),
     simulated(child, facts()),

@@ -36,7 +36,7 @@ export const processes: Feature = {
       name: 'start',
       weight: 4,
       run: (trial) => {
-        if (trial.up.length < 5) trial.startApp()
+        if (trial.up.length < 4) trial.startApp()
       },
     },
   ],
