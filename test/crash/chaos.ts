@@ -10,14 +10,14 @@ import type { JobState } from '../../src/core/job.ts'
 import type { Store } from '../../src/store.ts'
 import { seededRandom } from '../../src/testing/random.ts'
 import { check, describeReport } from '../proof/checker/index.ts'
-import type { Facts, HistoryRecord, Report, Violation } from '../proof/history.ts'
+import type { Facts, HistoryRecord, Report } from '../proof/history.ts'
 import { type Bundle, bundlePrograms } from './bundle.ts'
 import { readRecords } from './evidence.ts'
 import { type Harm, Nemesis } from './nemesis.ts'
 import type { ProgramConfig } from './program.ts'
 import { Slot } from './slot.ts'
 import { openStage, type Stage, type StoreName } from './stage.ts'
-import { queueFacts, queues } from './workload.ts'
+import { queueFacts } from './workload.ts'
 
 export interface ChaosOptions {
   readonly store: StoreName
@@ -47,7 +47,7 @@ export const chaosDefaults = {
   rate: 100,
   leaseMs: 5_000,
   rescueGraceMs: 1_000,
-  everyMs: [500, 2_000],
+  everyMs: [200, 1_300],
   longestFaultMs: 3_000,
   longestFreezeMs: 15_000,
   drainMs: 30_000,
@@ -66,6 +66,12 @@ export interface ChaosResult {
   /** What is wrong, in words, with the place of the evidence. Empty if nothing is. */
   readonly problem: string
 }
+
+/**
+ * A change is timed when its trigger fires, the store's own `now` is when its call began, and records are written a
+ * little before or after. On a busy machine a quarter of a second may lie between them.
+ */
+export const SLACK_MS = 250
 
 const WORKERS = ['w1', 'w2', 'w3'] as const
 const PRODUCER = 'p1'
@@ -98,6 +104,7 @@ class Run {
   readonly #surprises: string[] = []
   readonly #sent = new Map<string, number>()
   readonly #outageEnds: number[] = []
+  readonly #surprised = deferred()
   #startedAt = 0
   #n = 0
 
@@ -113,7 +120,7 @@ class Run {
         name,
         script,
         config: (proc, incarnation) => this.#config(name, proc, incarnation),
-        onSurprise: (what) => this.#surprises.push(what),
+        onSurprise: (what) => this.#surprise(what),
         onMessage: ({ sent }) => void this.#sent.set(this.#producer.proc, sent as number),
       })
     this.#workers = WORKERS.map((name) => slot(name, bundle.script('worker-program')))
@@ -141,7 +148,7 @@ class Run {
       if (options.outages) await this.#goThroughOutages(options.outages)
       else {
         void nemesis.run()
-        await sleep(options.seconds * 1_000)
+        await Promise.race([sleep(options.seconds * 1_000), this.#surprised.promise])
       }
       await nemesis.finish()
       this.#write('heal', null, 'heal')
@@ -196,25 +203,15 @@ class Run {
 
   /** The producer ends, and then every job has to. */
   async #drain(store: Store): Promise<number | null> {
-    const { drainMs } = this.#options
     const healedAt = performance.now()
     await this.#stopCleanly(this.#producer)
-    for (;;) {
-      const counts = await store.counts({ space: 'default' })
-      const left = counts.queues.reduce(
-        (sum, { states }) => sum + states.ready + states.delayed + states.running,
-        0,
-      )
-      const ms = Math.round(performance.now() - healedAt)
-      if (left === 0) return ms
-      if (ms > drainMs) return null
-      await sleep(50)
-    }
+    const drained = await hasDrained(store, this.#options.drainMs)
+    return drained === null ? null : Math.round(performance.now() - healedAt)
   }
 
   async #stopCleanly(slot: Slot): Promise<void> {
     if ((await slot.stop(20_000)) === 'killed')
-      this.#surprises.push(`${slot.proc} did not stop within 20 s of being asked, although all is well.`)
+      this.#surprise(`${slot.proc} did not stop within 20 s of being asked, although all is well.`)
   }
 
   async #judge(store: Store, harm: Harm, drainMs: number | null): Promise<ChaosResult> {
@@ -224,7 +221,7 @@ class Run {
     const records = readRecords(this.#records)
     const facts: Facts = {
       drained: drainMs !== null,
-      slackMs: 50,
+      slackMs: SLACK_MS,
       leaseMs: options.leaseMs,
       queues: queueFacts(),
       limits: [],
@@ -270,12 +267,32 @@ class Run {
     writeSync(this.#own, `${JSON.stringify(record satisfies HistoryRecord | object)}\n`)
   }
 
+  /** Something that must not happen: there is no sense in going on. */
+  #surprise(what: string): void {
+    this.#surprises.push(what)
+    this.#options.onProgress?.(what)
+    this.#surprised.resolve()
+  }
+
   #progress(harm: Harm): void {
     const sent = [...this.#sent.values()].reduce((sum, n) => sum + n, 0)
     const seconds = Math.round((Date.now() - this.#startedAt) / 1_000)
     this.#options.onProgress?.(
       `${this.#options.store} ${seconds} s: ${sent} jobs, ${harm.kills} kills, ${harm.stops} freezes`,
     )
+  }
+}
+
+/** Waits until nothing waits and nothing runs, at most this long. Tells how long that took; null: longer. */
+export async function hasDrained(store: Store, withinMs: number): Promise<number | null> {
+  const startedAt = performance.now()
+  for (;;) {
+    const { queues } = await store.counts({ space: 'default' })
+    const isEmpty = queues.every(({ states }) => states.ready + states.delayed + states.running === 0)
+    const ms = performance.now() - startedAt
+    if (isEmpty) return ms
+    if (ms > withinMs) return null
+    await sleep(50)
   }
 }
 
@@ -286,5 +303,10 @@ function firstEndAfter(records: readonly HistoryRecord[], end: number): number |
   return null
 }
 
-export type { Violation }
-export { queues }
+function deferred(): { readonly promise: Promise<void>; readonly resolve: () => void } {
+  let resolve = (): void => {}
+  const promise = new Promise<void>((done) => {
+    resolve = done
+  })
+  return { promise, resolve }
+}

@@ -1,8 +1,14 @@
 /** What the processes of a run left behind, and the judgement on it. */
-import { closeSync, openSync, readdirSync, readSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, readSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { StringDecoder } from 'node:string_decoder'
 import type { HistoryRecord } from '../proof/history.ts'
+
+/** Keeps records in a file. When it returns, the death of this process can no longer lose the record. */
+export function fileSink(path: string): (record: HistoryRecord) => void {
+  const file = openSync(path, 'a')
+  return (record) => void writeSync(file, `${JSON.stringify(record)}\n`)
+}
 
 /** All records of all processes, by time. A last line that was cut off is one nobody acted on. */
 export function readRecords(folder: string): HistoryRecord[] {

@@ -50,7 +50,7 @@ describe('The fault proxy before an echo server', () => {
 
   it('holds everything back while it stalls, and loses nothing', async () => {
     const { client, proxy, received } = await echoThroughProxy()
-    proxy.set({ stall: true })
+    proxy.set({ stall: 'both' })
 
     client.write('held')
     await sleep(50)

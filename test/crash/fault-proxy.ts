@@ -9,6 +9,9 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 
+/** To the server, or to the client. */
+export type Direction = 'up' | 'down'
+
 export interface Faults {
   /** Every piece is this much later. @default 0 */
   readonly latencyMs?: number
@@ -16,10 +19,10 @@ export interface Faults {
   readonly jitterMs?: number
   /** In each direction. @default no limit */
   readonly bytesPerSecond?: number
-  /** No byte moves until the heal, then all do. @default false */
-  readonly stall?: boolean
-  /** Bytes vanish on the way up (to the server), down (to the client) or both; nor does either end hear of a close. */
-  readonly blackHole?: 'up' | 'down' | 'both'
+  /** No byte moves in this direction until the heal, then all do. */
+  readonly stall?: Direction | 'both'
+  /** Bytes vanish; nor does either end hear of a close. */
+  readonly blackHole?: Direction | 'both'
   /** A new connection is reset at once. @default false */
   readonly refuse?: boolean
   /** After this many more bytes from the server a connection is reset, in the middle of an answer if need be. */
@@ -33,8 +36,6 @@ export interface LostReply {
   readonly answered?: (bytes: Buffer) => boolean
 }
 
-type Direction = 'up' | 'down'
-
 const MOST_HELD_BYTES = 1 << 20
 
 export class FaultProxy {
@@ -47,7 +48,7 @@ export class FaultProxy {
     this.#server = server
     server.on('connection', (client) => {
       if (this.#faults.refuse) {
-        client.resetAndDestroy()
+        breakOff(client)
         return
       }
       const link: Link = new Link(client, connect(target), {
@@ -157,13 +158,18 @@ class Link {
     if (this.#isOver) return
     this.#isOver = true
     for (const timer of this.#timers) clearTimeout(timer)
-    for (const { from } of Object.values(this.#lanes)) from.resetAndDestroy()
+    for (const { from } of Object.values(this.#lanes)) breakOff(from)
     this.#parts.onEnd()
   }
 
   #isDark(direction: Direction): boolean {
     const { blackHole } = this.#parts.faults()
     return blackHole === 'both' || blackHole === direction
+  }
+
+  #isStalled(direction: Direction): boolean {
+    const { stall } = this.#parts.faults()
+    return stall === 'both' || stall === direction
   }
 
   #take(direction: Direction, bytes: Buffer | null): void {
@@ -203,7 +209,7 @@ class Link {
   /** Hands over what has arrived, and comes back for the rest. */
   #move(direction: Direction): void {
     const lane = this.#lanes[direction]
-    while (!this.#isOver && !this.#parts.faults().stall) {
+    while (!this.#isOver && !this.#isStalled(direction)) {
       const next = lane.held[0]
       if (!next) return
       const waitMs = next.at - performance.now()
@@ -252,6 +258,12 @@ class Link {
     this.#isOver = true
     this.#parts.onEnd()
   }
+}
+
+/** Resets it. One that was ended already cannot be: Node would then wait for it for ever when the process exits. */
+function breakOff(socket: Socket): void {
+  if (socket.connecting || socket.writableEnded) socket.destroy()
+  else if (!socket.destroyed) socket.resetAndDestroy()
 }
 
 /** One direction of a link: what was read and not yet handed over. `bytes: null` is the end. */

@@ -29,6 +29,8 @@ export interface Harm {
   [fault: string]: number
 }
 
+const KILL_SHARE = 0.5
+
 interface Draw {
   readonly weight: number
   run(): Promise<void>
@@ -68,11 +70,12 @@ export class Nemesis {
 
   #draw(): Draw {
     const { random, stage } = this.#options
+    // Most of it is kills; the rest is shared out by weight.
+    if (random.chance(KILL_SHARE)) return { weight: 1, run: () => this.#killWorker() }
     const draws: Draw[] = [
-      { weight: 12, run: () => this.#killWorker() },
-      { weight: 5, run: () => this.#freezeWorker() },
-      { weight: 3, run: () => this.#restartWorker() },
-      { weight: 2, run: () => this.#killProducer() },
+      { weight: 6, run: () => this.#freezeWorker() },
+      { weight: 4, run: () => this.#restartWorker() },
+      { weight: 3, run: () => this.#killProducer() },
       ...stage.faults.map((fault) => ({ weight: fault.weight, run: () => this.#harmStage(fault) })),
     ]
     let left = random.next() * draws.reduce((sum, { weight }) => sum + weight, 0)

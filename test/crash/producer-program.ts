@@ -56,9 +56,15 @@ async function command(): Promise<void> {
   if (!job) return
   const what = random.next()
   if (what < 0.4) await skep.cancel(job.id)
-  else if (what < 0.6) await skep.redrive({ queue: 'rough', state: 'dead', limit: 3 })
+  else if (what < 0.6) await redriveDead()
   else if (what < 0.8) await skep.redrive(job.id)
   else await skep.promote(job.id)
+}
+
+/** By id, so that it is known which jobs were meant even if nobody hears what became of it. */
+async function redriveDead(): Promise<void> {
+  const { jobs } = await skep.list({ queue: queues.rough.name, state: 'dead', limit: 3 })
+  if (jobs.length > 0) await skep.redrive(jobs.map(({ id }) => id))
 }
 
 /** Waits for a result in the background, and writes what it was told. */

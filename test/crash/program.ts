@@ -5,6 +5,7 @@ import { createSkep, type Logger, type Notifier, type Skep, type Store } from '.
 import { postgresStore } from '../../src/postgres.ts'
 import { sqliteStore } from '../../src/sqlite.ts'
 import { Recorder, recordingStore } from '../proof/recorder.ts'
+import { fileSink } from './evidence.ts'
 
 export type Address = { readonly file: string } | { readonly url: string }
 
@@ -41,11 +42,10 @@ export function openStore(address: Address, callTimeoutMs = 15_000): Store {
 
 /** A Skep whose store writes down what it is asked and says. A record is in the file before anybody can act on it. */
 export function openProgram(config: ProgramConfig): { readonly skep: Skep; readonly recorder: Recorder } {
-  const file = openSync(join(config.records, `${config.proc}.jsonl`), 'a')
   const recorder = new Recorder({
     proc: config.proc,
     now: Date.now,
-    sink: (record) => void writeSync(file, `${JSON.stringify(record)}\n`),
+    sink: fileSink(join(config.records, `${config.proc}.jsonl`)),
   })
   const log = openSync(join(config.records, '..', 'log.txt'), 'a')
   const say = (level: string) => (message: string) =>

@@ -1,5 +1,6 @@
 /** What a run needs to know about its store: where it is, how it is audited, what can go wrong with it. */
 import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -39,8 +40,9 @@ export interface StageFault {
   run(random: Random, slots: readonly string[], lengthMs: number): Promise<void>
 }
 
-export function openStage(store: StoreName, folder: string): Promise<Stage> {
-  return store === 'sqlite' ? sqliteStage(folder) : postgresStage()
+/** A new, empty store. On Postgres: a server of its own, or a database in the one given, which stays. */
+export function openStage(store: StoreName, folder: string, server?: MortalPostgres): Promise<Stage> {
+  return store === 'sqlite' ? sqliteStage(folder) : postgresStage(server)
 }
 
 // ── SQLite ───────────────────────────────────────────────────────────────────────────────────────
@@ -105,13 +107,24 @@ async function holdLock(file: string, ms: number): Promise<void> {
 
 // ── Postgres ─────────────────────────────────────────────────────────────────────────────────────
 
-async function postgresStage(): Promise<Stage> {
-  const server = await startMortalPostgres()
-  const address = { url: server.url }
+export interface PostgresStage extends Stage {
+  readonly server: MortalPostgres
+  /** Where the database is, beside every fault. */
+  readonly url: string
+  /** What stands between the process of a slot and the server. */
+  proxyOf(slot: string): FaultProxy
+  /** Ends the server's side of connections, a share of them. */
+  terminate(share: number): Promise<void>
+}
+
+async function postgresStage(given?: MortalPostgres): Promise<PostgresStage> {
+  const server = given ?? (await startMortalPostgres())
+  const url = await newDatabase(server.url)
+  const address = { url }
   const store = openStore(address)
   await store.ready()
   await store.close()
-  await withClient(server.url, (client) => installPostgresAudit(client))
+  await withClient(url, (client) => installPostgresAudit(client))
 
   const proxies = new Map<string, FaultProxy>()
   const proxyOf = (slot: string): FaultProxy => proxies.get(slot) as FaultProxy
@@ -120,13 +133,17 @@ async function postgresStage(): Promise<Stage> {
 
   return {
     store: 'postgres',
+    server,
+    proxyOf,
+    terminate: (share) => terminateBackends(url, share),
+    url,
     address(slot) {
-      const url = new URL(server.url)
-      url.port = String(proxyOf(slot).port)
-      return { url: url.href }
+      const through = new URL(url)
+      through.port = String(proxyOf(slot).port)
+      return { url: through.href }
     },
     open: () => openStore(address),
-    faults: [...networkFaults(proxyOf), ...serverFaults(server)],
+    faults: [...networkFaults(proxyOf), ...serverFaults(server, url)],
 
     async outage(nth, ms) {
       if (nth % 2 === 0) {
@@ -144,7 +161,7 @@ async function postgresStage(): Promise<Stage> {
     },
 
     read: () =>
-      withClient(server.url, async (client) => {
+      withClient(url, async (client) => {
         const audit: AuditEntry[] = []
         await readPostgresAudit(client, (entry) => audit.push(entry))
         audit.sort((a, b) => a.seq - b.seq)
@@ -153,7 +170,7 @@ async function postgresStage(): Promise<Stage> {
 
     async remove() {
       for (const proxy of proxies.values()) await proxy.close()
-      await server.remove()
+      if (!given) await server.remove()
     },
   }
 }
@@ -174,7 +191,7 @@ function networkFaults(proxyOf: (slot: string) => FaultProxy): StageFault[] {
   return [
     fault('slow network', 2, (random) => ({ latencyMs: random.int(1, 60), jitterMs: random.int(0, 60) })),
     fault('narrow network', 1, (random) => ({ bytesPerSecond: random.int(20, 200) * 1_024 })),
-    fault('stalled network', 2, () => ({ stall: true })),
+    fault('stalled network', 2, () => ({ stall: 'both' })),
     fault('black hole', 2, (random) => ({ blackHole: random.pick(['up', 'down', 'both'] as const) })),
     fault('refused connections', 1, () => ({ refuse: true })),
     fault('cut in mid-answer', 1, (random) => ({ cutAfterBytes: random.int(0, 3_000) })),
@@ -197,7 +214,7 @@ function networkFaults(proxyOf: (slot: string) => FaultProxy): StageFault[] {
 }
 
 /** What happens to the server itself. */
-function serverFaults(server: MortalPostgres): StageFault[] {
+function serverFaults(server: MortalPostgres, url: string): StageFault[] {
   const restart = (how: 'fast' | 'crash'): StageFault => ({
     name: how === 'fast' ? 'server restarted' : 'server crashed',
     weight: 1,
@@ -213,19 +230,26 @@ function serverFaults(server: MortalPostgres): StageFault[] {
     {
       name: 'backends terminated',
       weight: 2,
-      run: (random) =>
-        withClient(server.url, async (client) => {
-          await client.query(
-            `select pg_terminate_backend(pid) from pg_stat_activity
-             where application_name = 'skep' and random() < $1`,
-            [random.pick([0.2, 0.5, 1])],
-          )
-        }).catch(() => {}), // The server may be away at this moment.
+      run: (random) => terminateBackends(url, random.pick([0.2, 0.5, 1])),
     },
   ]
 }
 
-async function withClient<T>(url: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
+function terminateBackends(url: string, share: number): Promise<void> {
+  const sql = `select pg_terminate_backend(pid) from pg_stat_activity
+    where application_name = 'skep' and datname = current_database() and random() < $1`
+  return withClient(url, async (client) => void (await client.query(sql, [share])))
+}
+
+async function newDatabase(serverUrl: string): Promise<string> {
+  const name = `crash_${randomBytes(6).toString('hex')}`
+  await withClient(serverUrl, (client) => client.query(`create database ${name}`))
+  const url = new URL(serverUrl)
+  url.pathname = `/${name}`
+  return url.href
+}
+
+export async function withClient<T>(url: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url })
   client.on('error', () => {})
   await client.connect()

@@ -23,7 +23,7 @@ export interface Task {
 
 // Killed workers are the test's own doing, so being lost never uses up a job.
 const onLost = retry(Infinity, fixed(0))
-const common = { onLost, onTimeout: retry(Infinity, fixed('100ms')), onSuccess: archive('1h') }
+const common = { onLost, onTimeout: retry(Infinity, fixed('400ms')), onSuccess: archive('1h') }
 const declare = (name: string, options: object = {}): Queue<Task, number> =>
   queue<Task, number>(name, { ...common, ...options })
 
@@ -33,7 +33,7 @@ export const queues = {
   /** Is removed when it ends. */
   discarded: declare('discarded', { onSuccess: discard() }),
   /** Throws up to twice, and one in ten for ever: those die after their fourth try. */
-  rough: declare('rough', { onError: retry(3, fixed('100ms')) }),
+  rough: declare('rough', { onError: retry(3, fixed('400ms')) }),
   /** Enqueues a child together with its own end. */
   parent: declare('parent'),
   child: declare('child'),

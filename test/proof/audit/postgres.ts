@@ -25,6 +25,10 @@ const shared = `x.queue, x.state, x.generation, x.due_at, x.token, x.worker, x.c
 const JOB = `${shared}, x.lease_until, null, null`
 const ARCHIVED = `${shared}, null, x.finished_at, x.expires_at`
 
+const milliseconds = (time: string): string => `floor(extract(epoch from ${time}) * 1000)::bigint`
+const NOW = milliseconds('clock_timestamp()')
+const ASKED = milliseconds('statement_timestamp()')
+
 /** A text array and not JSON: it costs a third. */
 const kept = (columns: string, alias: string): string =>
   `array[${columns
@@ -39,13 +43,17 @@ export async function installPostgresAudit(
 ): Promise<void> {
   const jobs = (alias: string): string => kept(JOB, alias)
   const archived = (alias: string): string => kept(ARCHIVED, alias)
-  const now = 'floor(extract(epoch from clock_timestamp()) * 1000)::bigint'
   const insertInto = `insert into ${schema}_audit.changes (tx, at, place, id, before, after)
-    select pg_current_xact_id()::text::bigint, ${now}`
-  const trigger = (table: string, operation: 'insert' | 'update' | 'delete', select: string): string => `
+    select pg_current_xact_id()::text::bigint`
+  const trigger = (
+    table: string,
+    operation: 'insert' | 'update' | 'delete',
+    select: string,
+    at = NOW,
+  ): string => `
 create function ${schema}_audit.${table}_${operation}() returns trigger language plpgsql as $$
 begin
-    ${insertInto}, '${table}', ${select};
+    ${insertInto}, ${at}, '${table}', ${select};
     return null;
 end $$;
 create trigger audit_${operation} after ${operation} on ${schema}.${table}
@@ -64,7 +72,13 @@ create table ${schema}_audit.changes (
     after text[]
 ) with (autovacuum_enabled = off);
 ${trigger('jobs', 'insert', `n.id, null, ${jobs('n')} from n`)}
-${trigger('jobs', 'update', `n.id, ${jobs('o')}, ${jobs('n')} from n join o on o.id = n.id`)}
+${trigger(
+  'jobs',
+  'update',
+  `n.id, ${jobs('o')}, ${jobs('n')} from n join o on o.id = n.id`,
+  // The wait before the next try is counted from the beginning of the call, which may then have waited for a lock.
+  `case when o.state = 2 and n.state < 2 then ${ASKED} else ${NOW} end`,
+)}
 ${trigger('jobs', 'delete', `o.id, ${jobs('o')}, null from o`)}
 ${trigger('archive', 'insert', `n.id, null, ${archived('n')} from n`)}
 ${trigger('archive', 'update', `n.id, ${archived('o')}, ${archived('n')} from n join o on o.id = n.id`)}

@@ -1,0 +1,159 @@
+/** A store with its audit, worker processes, and a Skep in the test itself: for one fault at a time, done on purpose. */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createSkep, type JobHandle, type Skep, silentLogger } from '../../src/index.ts'
+import { check } from '../proof/checker/index.ts'
+import type { AuditEntry, AuditRow, Facts, HistoryRecord, Report } from '../proof/history.ts'
+import { Recorder, recordedEnqueue, recordingStore } from '../proof/recorder.ts'
+import { type Bundle, bundlePrograms } from './bundle.ts'
+import { hasDrained, SLACK_MS } from './chaos.ts'
+import { fileSink, readRecords } from './evidence.ts'
+import { type MortalPostgres, startMortalPostgres } from './mortal-postgres.ts'
+import { openStore, type ProgramConfig } from './program.ts'
+import { Slot } from './slot.ts'
+import { openStage, type Stage, type StoreName } from './stage.ts'
+import { type QueueName, queueFacts, queues, type Task } from './workload.ts'
+
+export interface Verdict {
+  readonly report: Report
+  readonly audit: readonly AuditEntry[]
+  readonly final: ReadonlyMap<string, AuditRow>
+}
+
+/** Made by the first scene that needs it. */
+const shared: { bundle?: Promise<Bundle>; server?: Promise<MortalPostgres> } = {}
+
+/** The longest everything may take to end once all is well. */
+const DRAIN_MS = 20_000
+
+export class Scene {
+  readonly stage: Stage
+  readonly skep: Skep
+  readonly leaseMs: number
+  readonly #folder: string
+  readonly #records: string
+  readonly #bundle: Bundle
+  readonly #recorder: Recorder
+  readonly #slots: Slot[] = []
+  readonly #surprises: string[] = []
+  #n = 0
+
+  private constructor(stage: Stage, bundle: Bundle, folder: string, leaseMs: number) {
+    this.stage = stage
+    this.leaseMs = leaseMs
+    this.#bundle = bundle
+    this.#folder = folder
+    this.#records = join(folder, 'records')
+    mkdirSync(this.#records)
+    this.#recorder = new Recorder({
+      proc: 'test#1',
+      now: Date.now,
+      sink: fileSink(join(this.#records, 'test#1.jsonl')),
+    })
+    const store = recordingStore(openStore(stage.address('p1'), leaseMs), this.#recorder)
+    this.skep = createSkep({ store, logger: silentLogger })
+  }
+
+  static async open(store: StoreName, { leaseMs = 1_500 } = {}): Promise<Scene> {
+    const folder = mkdtempSync(join(tmpdir(), `skep-scene-${store}-`))
+    shared.bundle ??= bundlePrograms()
+    if (store === 'postgres') shared.server ??= startMortalPostgres()
+    return new Scene(
+      await openStage(store, folder, await shared.server),
+      await shared.bundle,
+      folder,
+      leaseMs,
+    )
+  }
+
+  /** Ends what the scenes of a file share. */
+  static async closeShared(): Promise<void> {
+    await (await shared.server)?.remove()
+    ;(await shared.bundle)?.remove()
+  }
+
+  /** Starts a worker process in this slot and waits until it takes jobs. */
+  async worker(name: 'w1' | 'w2' | 'w3'): Promise<Slot> {
+    const slot = new Slot({
+      name,
+      script: this.#bundle.script('worker-program'),
+      config: (proc) => this.#config(name, proc),
+      onSurprise: (what) => this.#surprises.push(what),
+    })
+    this.#slots.push(slot)
+    slot.start()
+    await slot.ready
+    return slot
+  }
+
+  /** Enqueues a job whose handler takes this long. */
+  async enqueue(name: QueueName, task: Partial<Task> = {}): Promise<JobHandle<number>> {
+    const promise = this.skep.enqueue(queues[name], { n: this.#n++, ms: 0, ...task })
+    const handles = await recordedEnqueue(this.#recorder, name, promise)
+    if (!handles?.[0]) throw new Error('The job was not enqueued.')
+    return handles[0]
+  }
+
+  records(): HistoryRecord[] {
+    return readRecords(this.#records)
+  }
+
+  /** Waits until a process has written such a record. */
+  async written(fits: (record: HistoryRecord) => boolean): Promise<HistoryRecord> {
+    for (;;) {
+      const found = this.records().find(fits)
+      if (found) return found
+      await sleep(20)
+    }
+  }
+
+  /** Stops everybody, and has the checker judge what is left. Every process must still be the one that was started. */
+  async judge(): Promise<Verdict> {
+    await this.stage.heal()
+    const store = this.stage.open()
+    const drained = await hasDrained(store, DRAIN_MS)
+    for (const slot of this.#slots) await slot.stop(20_000)
+    if (this.#surprises.length > 0) throw new Error(this.#surprises.join('\n'))
+    const { queues: counted } = await store.counts({ space: 'default' })
+    await store.close()
+    const { audit, final } = await this.stage.read()
+    const facts: Facts = {
+      drained: drained !== null,
+      slackMs: SLACK_MS,
+      leaseMs: this.leaseMs,
+      queues: queueFacts(),
+      limits: [],
+      counts: Object.fromEntries(counted.map(({ queue, states }) => [queue, states])),
+      leaks: {},
+      liveness: true,
+    }
+    return { report: check({ records: this.records(), audit, final, facts }), audit, final }
+  }
+
+  async close(): Promise<void> {
+    for (const slot of this.#slots) await slot.kill()
+    await this.stage.heal()
+    await this.skep.close()
+    await this.stage.remove()
+    rmSync(this.#folder, { recursive: true, force: true })
+  }
+
+  #config(name: string, proc: string): ProgramConfig {
+    return {
+      proc,
+      address: this.stage.address(name),
+      records: this.#records,
+      hints: true,
+      seed: 1,
+      leaseMs: this.leaseMs,
+      rescueGraceMs: 300,
+      concurrency: 10,
+      callTimeoutMs: this.leaseMs,
+      rate: 0,
+      callers: 0,
+      behind: 0,
+    }
+  }
+}
