@@ -10,9 +10,10 @@ import { type Notifier, workHint } from '../notifier.ts'
 import { localNotifier } from '../notifiers/local/notifier.ts'
 import { type Runtime, sleep, systemRuntime } from '../runtime.ts'
 import type { Durability, InsertResult, Store, WorkerPresence } from '../store.ts'
-import { retryDelayMs } from '../supervise.ts'
+import { atMost, retryDelayMs } from '../supervise.ts'
 import type { WorkerEvents } from '../worker/events.ts'
 import { assertWhole, resolveWorkerOptions, type WorkerOptions } from '../worker/options.ts'
+import { answeringStore } from './answering-store.ts'
 import { type EnqueueOptions, makePrepare, type Prepare } from './enqueue.ts'
 import { Enqueuer } from './enqueuer.ts'
 import { toSpec } from './handlers.ts'
@@ -39,6 +40,8 @@ export interface SkepOptions {
   readonly payloadBytes?: number
   /** How long an enqueue keeps trying while the store does not answer. @default '10s' */
   readonly enqueueTimeout?: Duration
+  /** How long a call to the store may take before it is given up. For stores that hang: ours answer earlier. @default '60s' */
+  readonly storeTimeout?: Duration
   /** Time and chance, for tests. @default the system's */
   readonly runtime?: Runtime
 }
@@ -58,6 +61,8 @@ export function createSkep(options: SkepOptions): Skep {
 export class Skep {
   readonly space: string
   readonly #store: Store
+  /** The store as it was passed in. */
+  readonly #given: Store
   readonly #notifier: Notifier
   readonly #ownNotifier: Notifier | null
   readonly #runtime: Runtime
@@ -81,22 +86,28 @@ export class Skep {
         'createSkep needs a store: memoryStore(), sqliteStore({ file }) or postgresStore({ url }).',
       )
     }
-    const { store, space = 'default', payloadBytes = LIMITS.payloadBytes } = options
+    const { store: given, space = 'default', payloadBytes = LIMITS.payloadBytes } = options
     assertName('Space', space)
     assertWhole('payloadBytes', payloadBytes, 1, LIMITS.payloadBytesMax)
     this.space = space
-    this.#store = store
     this.#runtime = options.runtime ?? systemRuntime()
+    this.#enqueueTimeoutMs = toMs('enqueueTimeout', options.enqueueTimeout ?? '10s')
+    this.#given = given
+    const store = answeringStore(given, {
+      runtime: this.#runtime,
+      callMs: toMs('storeTimeout', options.storeTimeout ?? '60s'),
+      insertMs: this.#enqueueTimeoutMs,
+    })
+    this.#store = store
     this.#logger = harmless(options.logger ?? consoleLogger)
     this.#events = new Emitter(this.#logger)
     this.#ownNotifier = options.notifier || store.notifier ? null : localNotifier({ runtime: this.#runtime })
     const notifier = options.notifier ?? store.notifier?.() ?? (this.#ownNotifier as Notifier)
     this.#notifier = harmlessNotifier(notifier, this.#logger)
-    users.set(store, (users.get(store) ?? 0) + 1)
+    users.set(given, (users.get(given) ?? 0) + 1)
     this.#payloadBytes = payloadBytes
     this.#prepare = makePrepare({ space, runtime: this.#runtime, payloadBytes })
     const parts = { store, notifier: this.#notifier, runtime: this.#runtime }
-    this.#enqueueTimeoutMs = toMs('enqueueTimeout', options.enqueueTimeout ?? '10s')
     this.#enqueuer = new Enqueuer({ ...parts, timeoutMs: this.#enqueueTimeoutMs })
     this.#results = new Results({ ...parts, space })
   }
@@ -129,7 +140,12 @@ export class Skep {
     const giveUpAt = runtime.mono() + this.#enqueueTimeoutMs
     for (let failures = 1; ; failures++) {
       try {
-        await this.ready()
+        const ready = this.ready()
+        // Opening a store takes some time, however little patience there is.
+        if (!(await atMost(runtime, Math.max(1_000, giveUpAt - runtime.mono()), ready))) {
+          throw new StoreError('STORE_UNAVAILABLE', 'The store is not ready yet.')
+        }
+        await ready
         return
       } catch (error) {
         if (!(error instanceof StoreError) || !error.transient) throw error
@@ -381,8 +397,8 @@ export class Skep {
     await this.#enqueuer.close(closedError())
     this.#results.close(new SkepError('CLOSED', 'This Skep was closed while a result was awaited.'))
     await this.#ownNotifier?.close()
-    const left = (users.get(this.#store) ?? 1) - 1
-    users.set(this.#store, left)
+    const left = (users.get(this.#given) ?? 1) - 1
+    users.set(this.#given, left)
     if (left === 0) await this.#store.close()
   }
 

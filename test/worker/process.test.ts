@@ -40,6 +40,13 @@ describe('a process', () => {
     expect(words).toEqual(['enqueued'])
   })
 
+  it('ends by itself although a call to the store was never answered', async () => {
+    const { words, ended } = live('wait for a store that hangs')
+
+    expect(await ended).toBe(0)
+    expect(words).toEqual(['asked'])
+  })
+
   it('is kept alive by a drain, also when the handler holds nothing that would', async () => {
     const { words, ended } = live('drain a handler that holds nothing')
 

@@ -73,7 +73,7 @@ describe('after an outage of the store', () => {
       scene.faults.choose(() => (scene.runtime.random() < 0.3 ? 'before' : null))
       scene.skep.worker([mail.handle(() => 'alive')])
 
-      await scene.until(async () => (await scene.state(job.id)) === 'done', 50_000)
+      await scene.until(async () => (await scene.state(job.id)) === 'done', 120_000)
       await scene.close()
     }
   })

@@ -49,6 +49,13 @@ const lives: Record<string, () => Promise<void>> = {
     say((await job.get())?.state ?? 'absent')
   },
 
+  async 'wait for a store that hangs'() {
+    await skep.enqueue(mail, 1)
+    store.counts = () => new Promise(() => {})
+    void skep.counts().then(() => say('answered'))
+    say('asked')
+  },
+
   async 'only enqueue'() {
     await skep.enqueue(mail, 1)
     say('enqueued')

@@ -1,0 +1,126 @@
+import { StoreError } from '../core/errors.ts'
+import type { ClaimedJob } from '../core/job.ts'
+import { DEFAULT_POLICY, judge } from '../core/policy.ts'
+import type { Notifier } from '../notifier.ts'
+import type { Runtime } from '../runtime.ts'
+import type { Store, StoreInTransaction } from '../store.ts'
+import { Deadlines } from './deadlines.ts'
+
+/** Opening a store may bring its schema up to date, or wait for another process that does so. */
+const OPEN_MS = 600_000
+
+/** Leases are renewed in the same loop and must not run out meanwhile. */
+const ATTEND_MS = 10_000
+
+/** However short a lease or a patience is, a commit on a slow disk needs some time. */
+const SHORTEST_MS = 1_000
+
+export interface AnsweringStoreOptions {
+  readonly runtime: Runtime
+  /** How long a call may take. Longer than an adapter's own deadline, which knows better what happened. */
+  readonly callMs: number
+  /** How long an insert may take, if that is less. */
+  readonly insertMs: number
+}
+
+/**
+ * The same store, with an answer to every call: one that takes too long fails with `STORE_UNKNOWN`, which every caller
+ * can handle, and whatever the store says later is ignored. So neither a foreign store nor a driver that hangs can
+ * stop a loop for ever. What is done inside a user's transaction is left alone: it waits on the user's connection, and
+ * ends with that.
+ */
+export function answeringStore(store: Store, options: AnsweringStoreOptions): Store {
+  const { runtime, callMs } = options
+  const deadlines = new Deadlines(runtime)
+  /** The workers that are known to be on the list. */
+  const present = new Set<string>()
+  const insertMs = Math.min(callMs, Math.max(SHORTEST_MS, options.insertMs))
+
+  function inTime<Reply>(
+    operation: keyof Store,
+    ms: number,
+    call: () => Promise<Reply>,
+    late?: (reply: Reply) => void,
+  ): Promise<Reply> {
+    return new Promise((resolve, reject) => {
+      let isOver = false
+      const end = deadlines.begin(ms, () => {
+        isOver = true
+        const message = `The store has not answered for ${ms} ms (${operation}).`
+        reject(new StoreError('STORE_UNKNOWN', message, { facts: { operation, ms } }))
+      })
+      const failed = (error: unknown): void => {
+        end()
+        reject(error as Error)
+      }
+      try {
+        call().then((reply) => {
+          end()
+          if (isOver) late?.(reply)
+          else resolve(reply)
+        }, failed)
+      } catch (error) {
+        failed(error)
+      }
+    })
+  }
+
+  /** Jobs of a claim that was answered too late: nobody knows of them, so they go back unrun. If not, their lease ends. */
+  function handBack(jobs: readonly ClaimedJob[] | undefined): void {
+    if (!jobs || jobs.length === 0) return
+    const settlements = jobs.map((job) => {
+      const verdict = judge(DEFAULT_POLICY, job, { kind: 'handback', ran: false }, 0)
+      return { id: job.id, token: job.token, verdict }
+    })
+    inTime('settle', callMs, () => store.settle({ settlements })).catch(() => {})
+  }
+
+  return {
+    get capabilities() {
+      return store.capabilities
+    },
+    ready: () => inTime('ready', OPEN_MS, () => store.ready()),
+    migrate: () => inTime('migrate', OPEN_MS, () => store.migrate()),
+    insert: (call) => inTime('insert', insertMs, () => store.insert(call)),
+    claim: (call) =>
+      inTime(
+        'claim',
+        callMs,
+        () => store.claim(call),
+        (reply) => handBack(reply.jobs),
+      ),
+    // Of no use when the lease is over; and before that there shall be time for another try.
+    extend: (call) =>
+      inTime('extend', Math.min(callMs, Math.max(SHORTEST_MS, call.leaseMs / 2)), () => store.extend(call)),
+    settle: (call) =>
+      inTime(
+        'settle',
+        callMs,
+        () => store.settle(call),
+        (reply) => handBack(reply.claimed?.jobs),
+      ),
+    change: (call) => inTime('change', callMs, () => store.change(call)),
+    expired: (call) => inTime('expired', callMs, () => store.expired(call)),
+    get: (call) => inTime('get', callMs, () => store.get(call)),
+    list: (call) => inTime('list', callMs, () => store.list(call)),
+    counts: (call) => inTime('counts', callMs, () => store.counts(call)),
+    prune: (call) => inTime('prune', callMs, () => store.prune(call)),
+    async attend(call) {
+      const { id } = call.worker
+      const late = (): void => {
+        // The worker may have stopped since, and then nobody else would take it off the list again.
+        if (!present.has(id)) inTime('depart', callMs, () => store.depart({ workerId: id })).catch(() => {})
+      }
+      await inTime('attend', Math.min(callMs, ATTEND_MS), () => store.attend(call), late)
+      present.add(id)
+    },
+    depart(call) {
+      present.delete(call.workerId)
+      return inTime('depart', callMs, () => store.depart(call))
+    },
+    workers: (call) => inTime('workers', callMs, () => store.workers(call)),
+    ...(store.within ? { within: (tx: unknown) => store.within?.(tx) as StoreInTransaction } : {}),
+    ...(store.notifier ? { notifier: () => store.notifier?.() as Notifier } : {}),
+    close: () => inTime('close', callMs, () => store.close()),
+  }
+}

@@ -1,0 +1,70 @@
+import type { Runtime } from '../runtime.ts'
+
+interface Wait {
+  readonly endsAt: number
+  readonly giveUp: () => void
+}
+
+/**
+ * Deadlines for many short waits, at hardly any cost: waits of the same length stand in one line, the oldest in front,
+ * and a single timer watches the heads of the lines. Most waits end long before it rings. It does not keep the process
+ * alive, and there is none while nothing waits.
+ */
+export class Deadlines {
+  readonly #runtime: Runtime
+  readonly #lines = new Map<number, Set<Wait>>()
+  #waiting = 0
+  #ringsAt = Infinity
+  #stop: (() => void) | null = null
+
+  constructor(runtime: Runtime) {
+    this.#runtime = runtime
+  }
+
+  /** Calls `giveUp` after `ms`, unless the function that it returns is called before. */
+  begin(ms: number, giveUp: () => void): () => void {
+    const wait = { endsAt: this.#runtime.mono() + ms, giveUp }
+    const line = this.#lines.get(ms) ?? new Set()
+    this.#lines.set(ms, line)
+    line.add(wait)
+    this.#waiting++
+    if (wait.endsAt < this.#ringsAt) this.#ringAt(wait.endsAt)
+    return () => this.#end(line, wait)
+  }
+
+  #end(line: Set<Wait>, wait: Wait): void {
+    if (line.delete(wait) && --this.#waiting === 0) this.#quiet()
+  }
+
+  #quiet(): void {
+    this.#stop?.()
+    this.#stop = null
+    this.#ringsAt = Infinity
+  }
+
+  #ringAt(moment: number): void {
+    this.#stop?.()
+    this.#ringsAt = moment
+    // Timers come before answers in a turn of the event loop. A process that was stopped for a while, or blocked, has
+    // to see first what arrived meanwhile.
+    const ring = (): void => this.#runtime.defer(() => this.#ring())
+    this.#stop = this.#runtime.timer(moment - this.#runtime.mono(), ring, { background: true })
+  }
+
+  #ring(): void {
+    const now = this.#runtime.mono()
+    let next = Infinity
+    for (const line of this.#lines.values()) {
+      for (const wait of line) {
+        if (wait.endsAt > now) {
+          next = Math.min(next, wait.endsAt)
+          break
+        }
+        this.#end(line, wait)
+        wait.giveUp()
+      }
+    }
+    this.#quiet()
+    if (next < Infinity) this.#ringAt(next)
+  }
+}
