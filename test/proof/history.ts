@@ -127,6 +127,9 @@ export interface EnqueueRecord extends Common {
   readonly within?: string
 }
 
+/** Stands for the jobs of a selection, in the `invoke` and in the answer as a whole. */
+export const SELECTION = '*'
+
 /** Something a person did to a job. */
 export interface CommandRecord extends Common {
   readonly f: 'command'

@@ -2,7 +2,7 @@ import { StoreError } from '../../src/core/errors.ts'
 import type { NewJob } from '../../src/core/job.ts'
 import type { JobContext, JobHandle, Skep } from '../../src/index.ts'
 import type { ChangeCall, ClaimCall, ClaimReply, Settlement, Store } from '../../src/store.ts'
-import type { EndRecord, HistoryRecord, ToldRecord } from './history.ts'
+import { type EndRecord, type HistoryRecord, SELECTION, type ToldRecord } from './history.ts'
 
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never
 
@@ -174,17 +174,18 @@ export function recordingStore(store: Store, recorder: Recorder): Store {
     },
 
     async change(call) {
-      commandRecords(call, recorder)
+      for (const id of targets(call))
+        recorder.write({ f: 'command', type: 'invoke', action: call.action, id })
       try {
         const reply = await store.change(call)
         for (const { id, status } of reply.results)
           recorder.write({ f: 'command', type: 'ok', action: call.action, id, result: status })
+        if (!('ids' in call.target))
+          recorder.write({ f: 'command', type: 'ok', action: call.action, id: SELECTION })
         return reply
       } catch (error) {
-        if ('ids' in call.target) {
-          for (const id of call.target.ids)
-            recorder.write({ f: 'command', type: typeOf(error), action: call.action, id })
-        }
+        for (const id of targets(call))
+          recorder.write({ f: 'command', type: typeOf(error), action: call.action, id })
         throw error
       }
     },
@@ -205,9 +206,8 @@ function settling(settlement: Settlement): Extract<Draft, { f: 'settle' }> {
   }
 }
 
-function commandRecords(call: ChangeCall, recorder: Recorder): void {
-  if (!('ids' in call.target)) return
-  for (const id of call.target.ids) recorder.write({ f: 'command', type: 'invoke', action: call.action, id })
+function targets({ target }: ChangeCall): readonly string[] {
+  return 'ids' in target ? target.ids : [SELECTION]
 }
 
 /** What an error says about the effect of what failed. */

@@ -19,7 +19,8 @@ export class App {
   /** Handlers that run and have not been told to stop. */
   running = 0
   state: 'up' | 'closing' | 'closed' | 'dead' = 'up'
-  readonly #abandon: () => void
+  /** Lets go of the store without a word, as a process does that dies. */
+  readonly abandon: () => void
 
   constructor(trial: Trial, model: StoreModel, name: string, sink: (record: HistoryRecord) => void) {
     const { world, swarm } = trial
@@ -32,7 +33,7 @@ export class App {
       sink,
     })
     const opened = model.open(this.process)
-    this.#abandon = opened.abandon
+    this.abandon = opened.abandon
     this.transaction = opened.transaction
     this.link = new Link({
       world,
@@ -89,13 +90,13 @@ export class App {
       this.recorder.write({ f: 'stop', type: 'ok', workerId: worker.id })
     }
     await this.skep.close()
-    this.#abandon()
+    this.abandon()
     this.state = 'closed'
   }
 
   #died(): void {
     this.state = 'dead'
     this.recorder.write({ f: 'crash', type: 'info', what: this.process.name })
-    this.#abandon()
+    this.abandon()
   }
 }

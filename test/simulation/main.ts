@@ -1,11 +1,21 @@
 /**
- * Runs trials from the command line.
+ * Runs trials from the command line. Exits with 1 if one of them found something, and then prints the line that
+ * replays it.
  *
  *   node --import jiti/register test/simulation/main.ts --store sqlite --seed 1 --trials 1000
  *   node --import jiti/register test/simulation/main.ts --store memory --seed 42 --trace
+ *
+ *   --sometimes  also prints how often each rare state was seen, and fails if one never was
+ *   --hash       prints the hash of each trial's trace
+ *   --trace      prints the whole trace
+ *   --bail       ends with the first trial that fails
+ *   --seconds N  begins no trial after so long
+ *   --json       prints one line for the soak
  */
 import { parseArgs } from 'node:util'
 import { describeReport } from '../proof/checker/index.ts'
+import { replayLine } from './replay.ts'
+import { SometimesCounter } from './sometimes.ts'
 import { prepareStore, STORE_NAMES, type StoreName } from './stores.ts'
 import { Trial } from './trial.ts'
 
@@ -14,32 +24,57 @@ const { values } = parseArgs({
     store: { type: 'string', default: 'memory' },
     seed: { type: 'string', default: '1' },
     trials: { type: 'string', default: '1' },
-    trace: { type: 'boolean', default: false },
+    seconds: { type: 'string', default: 'Infinity' },
+    sometimes: { type: 'boolean', default: false },
     hash: { type: 'boolean', default: false },
+    trace: { type: 'boolean', default: false },
+    bail: { type: 'boolean', default: false },
+    json: { type: 'boolean', default: false },
   },
 })
 const store = values.store as StoreName
 if (!STORE_NAMES.includes(store)) throw new Error(`--store takes ${STORE_NAMES.join(' or ')}.`)
 
 await prepareStore(store)
+const say = values.json ? console.error : console.log
 const first = Number(values.seed)
-let failed = 0
-let steps = 0
+const seen = new SometimesCounter()
+const total = { trials: 0, steps: 0, jobs: 0, starts: 0, faults: 0 }
+const violations: string[] = []
 const startedAt = performance.now()
-for (let seed = first; seed < first + Number(values.trials); seed++) {
+const seconds = (): number => (performance.now() - startedAt) / 1_000
+
+for (let seed = first; seed < first + Number(values.trials) && seconds() < Number(values.seconds); seed++) {
   const result = await new Trial(seed, store).run()
-  steps += result.steps
-  if (values.hash) console.log(`${seed} ${result.hash}`)
+  const { history, report } = result
+  total.trials++
+  total.steps += result.steps
+  total.jobs += report.counts.enqueued
+  total.starts += report.counts.starts
+  total.faults += history.records.filter(({ f }) => f === 'fault' || f === 'crash' || f === 'stall').length
+  seen.add(result)
+  if (values.hash) say(`${seed} ${result.hash}`)
   if (values.trace) {
-    for (const record of result.history.records) console.log(JSON.stringify(record))
-    for (const entry of result.history.audit) console.log(JSON.stringify(entry))
-    console.log(result.swarm)
+    for (const record of history.records) say(JSON.stringify(record))
+    for (const entry of history.audit) say(JSON.stringify(entry))
+    say(JSON.stringify({ ...result.swarm, without: [...result.swarm.without] }))
   }
-  if (result.report.violations.length > 0) {
-    failed++
-    console.log(`seed ${seed}: ${describeReport(result.report)}`)
+  if (report.violations.length > 0) {
+    violations.push(replayLine(store, seed))
+    say(`seed ${seed}: ${describeReport(report)}\nreplay: ${replayLine(store, seed)}`)
+    if (values.bail) break
   }
 }
-const seconds = (performance.now() - startedAt) / 1_000
-console.log(`${values.trials} trials, ${steps} steps, ${failed} failed, ${seconds.toFixed(1)} s`)
-process.exitCode = failed > 0 ? 1 : 0
+const never = seen.never([store])
+if (values.sometimes) {
+  for (const { what, trials } of seen.table([store])) say(`${String(trials).padStart(7)}  ${what}`)
+  violations.push(...never.map((what) => `never seen: ${what}`))
+}
+const summary = Object.entries({ ...total, failed: violations.length, seconds: Math.round(seconds()) })
+if (values.json) {
+  const measured = Object.fromEntries(summary)
+  console.log(
+    JSON.stringify({ name: `simulation on ${store}`, ok: violations.length === 0, measured, violations }),
+  )
+} else say(summary.map(([name, value]) => `${value} ${name}`).join(', '))
+process.exitCode = violations.length > 0 ? 1 : 0

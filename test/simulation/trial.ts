@@ -8,7 +8,7 @@ import { type Action, FEATURES } from './features/index.ts'
 import { HintBus } from './hints.ts'
 import { openModel, type StoreModel, type StoreName } from './stores.ts'
 import { drawSwarm, type Swarm } from './swarm.ts'
-import { World } from './world.ts'
+import { Process, World } from './world.ts'
 
 /** How long after everything has healed the system may take to end all jobs. */
 const DRAIN_MS = 600_000
@@ -63,11 +63,11 @@ export class Trial {
       await this.#trouble()
       this.#heal()
       const drained = await this.#drain()
-      const counts = await this.#counts()
+      const { counts, final } = await this.#tally()
       const leaks = await this.#close()
-      return this.#result(drained, counts, leaks)
+      return this.#result(drained, final, counts, leaks)
     } finally {
-      for (const app of this.apps) app.process.die()
+      for (const app of this.apps) app.abandon()
       this.model.dispose()
     }
   }
@@ -150,14 +150,18 @@ export class Trial {
     return false
   }
 
-  async #counts(): Promise<History['facts']['counts']> {
+  /** What the store says, and what it holds in that very moment. */
+  async #tally(): Promise<Pick<History, 'final'> & { readonly counts: History['facts']['counts'] }> {
+    const { store, abandon } = this.model.open(new Process(this.world, 'observer', 0))
     let counts: History['facts']['counts']
-    const app = this.up.at(-1) as App
-    void app.skep.counts().then((queues) => {
-      counts = Object.fromEntries(queues.map(({ queue, oldestMs: _, ...states }) => [queue, states as never]))
+    let final: History['final'] = new Map()
+    void store.counts({ space: 'default' }).then(({ queues }) => {
+      counts = Object.fromEntries(queues.map(({ queue, states }) => [queue, states]))
+      final = new Map(this.model.final())
     })
-    await this.world.pass(10_000, () => counts !== undefined)
-    return counts
+    await this.world.pass(0, () => counts !== undefined)
+    abandon()
+    return { counts, final }
   }
 
   async #close(): Promise<Record<string, number>> {
@@ -176,7 +180,12 @@ export class Trial {
     }
   }
 
-  #result(drained: boolean, counts: History['facts']['counts'], leaks: Record<string, number>): TrialResult {
+  #result(
+    drained: boolean,
+    final: History['final'],
+    counts: History['facts']['counts'],
+    leaks: Record<string, number>,
+  ): TrialResult {
     const queues: Record<string, QueueFacts> = Object.fromEntries(
       FEATURES.flatMap((feature) => feature.queues).map(({ name, facts }) => [name, facts]),
     )
@@ -185,7 +194,7 @@ export class Trial {
     const history: History = {
       records: this.records,
       audit,
-      final: new Map(this.model.final()),
+      final,
       facts: {
         drained,
         // The store's clock shows whole milliseconds.

@@ -16,6 +16,7 @@ import type {
   ToldRecord,
   Violation,
 } from '../history.ts'
+import { SELECTION } from '../history.ts'
 import { Order } from './order.ts'
 
 /** One thing that must hold: everything in the history that breaks it. */
@@ -253,13 +254,14 @@ export function commanded(
   action: CommandRecord['action'],
   entry: AuditEntry,
 ): boolean {
-  return job.commands.some(
-    ({ invoke, answer }) =>
-      invoke.action === action &&
-      answer?.type !== 'fail' &&
-      answer?.result !== 'refused' &&
-      !view.order.isAfter(invoke, entry),
-  )
+  const may = ({ invoke, answer }: Asked<CommandRecord>): boolean =>
+    invoke.action === action &&
+    answer?.type !== 'fail' &&
+    answer?.result !== 'refused' &&
+    !view.order.isAfter(invoke, entry)
+  // Of a selection nobody knows whom it meant until it is answered, and then each job has a record of its own.
+  const selections = view.jobs.get(SELECTION)?.commands ?? []
+  return job.commands.some(may) || selections.some((asked) => asked.answer?.type !== 'ok' && may(asked))
 }
 
 /** What the callers of an enqueue know: `ok` if one was acknowledged, `info` if nobody knows, `fail` if all failed. */

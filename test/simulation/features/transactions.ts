@@ -27,7 +27,14 @@ async function inTransaction(
   // A user's own connection is as quick as it is; what can go wrong on the way to the store is not on this way.
   const { tx, commit, rollBack } = app.transaction()
   const write = (type: 'ok' | 'fail', id: string): void =>
-    app.recorder.write({ f: 'enqueue', type, id, queue: kept.name, payload: '', notBefore: 0 })
+    app.recorder.write({
+      f: 'enqueue',
+      type,
+      id,
+      queue: kept.name,
+      payload: type === 'fail' ? 'rolled back' : '',
+      notBefore: 0,
+    })
   let id: string
   try {
     id = (await insert(tx)).id

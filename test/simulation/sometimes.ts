@@ -1,0 +1,239 @@
+import { isFinal } from '../../src/core/job.ts'
+import type { AuditEntry, CommandRecord, HistoryRecord, SettleRecord } from '../proof/history.ts'
+import type { StoreName } from './stores.ts'
+import type { TrialResult } from './trial.ts'
+
+/**
+ * Rare states that the trials together must have been in: a simulator that never gets there proves nothing about
+ * them. Each is looked for in what a trial left behind. A new feature adds its own.
+ */
+interface Sometimes {
+  readonly what: string
+  readonly in: (trial: TrialResult) => boolean
+  /** Possible on this store alone. */
+  readonly only?: StoreName
+}
+
+type Change = AuditEntry & { readonly before: NonNullable<AuditEntry['before']> }
+
+const some =
+  (test: (entry: Change) => boolean) =>
+  ({ history }: TrialResult): boolean =>
+    history.audit.some((entry) => entry.before !== null && test(entry as Change))
+const record =
+  <F extends HistoryRecord['f']>(f: F, test: (record: Extract<HistoryRecord, { f: F }>) => boolean) =>
+  ({ history }: TrialResult): boolean =>
+    history.records.some((entry) => entry.f === f && test(entry as Extract<HistoryRecord, { f: F }>))
+const happened =
+  (f: 'fault' | 'crash' | 'stall', test: (what: string, trial: TrialResult) => boolean = () => true) =>
+  (trial: TrialResult): boolean =>
+    trial.history.records.some((entry) => entry.f === f && 'what' in entry && test(entry.what, trial))
+const fault = (what: string): ((trial: TrialResult) => boolean) => happened('fault', (it) => it === what)
+const command = (
+  action: CommandRecord['action'],
+  result: CommandRecord['result'],
+): ((trial: TrialResult) => boolean) =>
+  record('command', (entry) => entry.action === action && entry.type === 'ok' && entry.result === result)
+const counted = (
+  name: 'errors' | 'timeouts' | 'lost' | 'snoozes',
+  test: (entry: Change) => boolean = () => true,
+): ((trial: TrialResult) => boolean) =>
+  some(
+    (entry) =>
+      entry.after !== null &&
+      (entry.after.counters?.[name] ?? 0) > (entry.before.counters?.[name] ?? 0) &&
+      test(entry),
+  )
+
+/** A settlement of which nobody knew whether it had happened, sent again and accepted. */
+function settledAgain({ history }: TrialResult, test: (record: SettleRecord) => boolean): boolean {
+  const unknown = new Set<string>()
+  for (const entry of history.records) {
+    if (entry.f !== 'settle' || entry.rescue || !test(entry)) continue
+    if (entry.type === 'info') unknown.add(entry.token + entry.id)
+    else if (entry.type === 'ok' && entry.status === 'ok' && unknown.has(entry.token + entry.id)) return true
+  }
+  return false
+}
+
+export const SOMETIMES: readonly Sometimes[] = [
+  {
+    what: 'a lease was rescued',
+    in: record('settle', (entry) => entry.rescue && entry.status === 'ok'),
+  },
+  {
+    what: 'two rescuers met',
+    in: record('settle', (entry) => entry.rescue && entry.status === 'refused'),
+  },
+  {
+    what: 'a late holder was refused',
+    in: record('settle', (entry) => !entry.rescue && entry.status === 'refused'),
+  },
+  {
+    what: 'a renewal was refused',
+    in: record('extend', (entry) => entry.status === 'refused'),
+  },
+  { what: 'a settlement was repeated and accepted', in: (trial) => settledAgain(trial, () => true) },
+  {
+    what: 'a settlement that removed its job was repeated and accepted',
+    in: (trial) =>
+      settledAgain(trial, (entry) => entry.to === 'done' && trial.history.final.get(entry.id) === undefined),
+  },
+  { what: "an enqueue's answer was lost", in: fault('unanswered insert') },
+  {
+    what: 'an enqueue nobody knew the fate of turned out to exist',
+    in: ({ report }) => report.counts.recovered > 0,
+  },
+  {
+    what: 'an enqueue failed for certain',
+    in: record('enqueue', (entry) => entry.type === 'fail'),
+  },
+  { what: "a claim's answer was lost", in: fault('unanswered claim') },
+  { what: 'a call arrived after its caller had given it up', in: fault('late settle') },
+  { what: 'a call was never answered', in: fault('hanging settle') },
+  { what: 'a process died', in: happened('crash') },
+  {
+    what: 'a process stood still for longer than a lease',
+    in: happened('stall', (ms, { swarm }) => Number(ms) > swarm.leaseMs),
+  },
+  {
+    what: 'a job ran again after its handler had returned',
+    in: ({ history }) => {
+      const returned = new Set<string>()
+      for (const entry of history.records) {
+        if (entry.f === 'end' && entry.how === 'returned') returned.add(entry.id)
+        if (entry.f === 'start' && returned.has(entry.id)) return true
+      }
+      return false
+    },
+  },
+  { what: 'a running job was asked to stop', in: command('cancel', 'requested') },
+  {
+    what: 'a job that was asked to stop would have run again',
+    in: some(({ before, after }) => before.cancelReason !== null && after?.state === 'cancelled'),
+  },
+  { what: 'a waiting job was cancelled', in: command('cancel', 'ok') },
+  { what: 'a waiting job was buried', in: command('bury', 'ok') },
+  { what: 'a delayed job was promoted', in: command('promote', 'ok') },
+  { what: 'a job was removed', in: command('remove', 'ok') },
+  {
+    what: 'a finished job was redriven',
+    in: some(({ before, after }) => after !== null && after.generation > before.generation),
+  },
+  { what: 'a handler failed', in: counted('errors') },
+  { what: 'a handler ran out of time', in: counted('timeouts') },
+  { what: 'a handler asked to be called later', in: counted('snoozes') },
+  {
+    what: 'a job died because its workers did',
+    in: counted('lost', ({ after }) => after?.state === 'dead'),
+  },
+  {
+    what: 'a job was thrown away because its worker died',
+    in: ({ history }) =>
+      history.records.some(
+        (entry) =>
+          entry.f === 'settle' && entry.rescue && entry.status === 'ok' && !history.final.has(entry.id),
+      ),
+  },
+  {
+    what: 'a job was handed back unrun',
+    in: some(
+      ({ before, after }) =>
+        before.state === 'running' &&
+        after?.state === 'ready' &&
+        (after.counters?.starts ?? 0) < (before.counters?.starts ?? 0),
+    ),
+  },
+  {
+    what: 'jobs enqueued by a run that was not accepted never came into being',
+    in: ({ history }) => {
+      const born = new Set(history.audit.map(({ id }) => id))
+      return history.records.some(
+        (entry) => entry.f === 'enqueue' && entry.within !== undefined && !born.has(entry.id),
+      )
+    },
+  },
+  {
+    what: 'an enqueue was a duplicate',
+    in: ({ history }) => {
+      const born = new Set(history.audit.map(({ id }) => id))
+      return history.records.some(
+        (entry) =>
+          entry.f === 'enqueue' &&
+          entry.type === 'invoke' &&
+          entry.unique !== undefined &&
+          !born.has(entry.id),
+      )
+    },
+  },
+  {
+    what: 'a waiting job got a new time by its unique key',
+    in: some(
+      ({ before, after }) =>
+        before.unique != null &&
+        !isFinal(before.state) &&
+        after?.token === null &&
+        after.dueAt > before.dueAt,
+    ),
+  },
+  { what: 'a job was put aside', in: some(({ after }) => after?.state === 'missing') },
+  {
+    what: 'a job that was put aside came back',
+    in: some(({ before, after }) => before.state === 'missing' && after?.state === 'ready'),
+  },
+  {
+    what: 'a finished job was pruned',
+    in: some(({ before, after }) => isFinal(before.state) && after === null),
+  },
+  {
+    what: 'a worker stopped while the store was away',
+    in: ({ history }) => {
+      const stopping = new Set<string>()
+      for (const entry of history.records) {
+        if (entry.f === 'stop') {
+          if (entry.type === 'invoke') stopping.add(entry.proc)
+          else stopping.delete(entry.proc)
+        } else if (entry.f === 'fault' && stopping.has(entry.proc)) return true
+      }
+      return false
+    },
+  },
+  { what: 'somebody waited for a result and got it', in: record('told', ({ event }) => event === 'result') },
+  { what: 'no hint ever arrived', in: ({ swarm }) => swarm.hints === 'silent' },
+  { what: 'hints were lost, doubled and late', in: ({ swarm }) => swarm.hints === 'flaky' },
+  {
+    what: "a user's transaction was rolled back",
+    only: 'sqlite',
+    in: record('enqueue', (entry) => entry.type === 'fail' && entry.payload === 'rolled back'),
+  },
+  {
+    what: 'a handler completed its job in its own transaction',
+    only: 'sqlite',
+    in: some(({ before, after }) => before.queue === 'exact' && after?.state === 'done'),
+  },
+]
+
+/** Counts in how many trials each state was seen. */
+export class SometimesCounter {
+  readonly #seen = new Map<string, number>()
+
+  add(trial: TrialResult): void {
+    for (const { what, in: isIn } of SOMETIMES) {
+      if (isIn(trial)) this.#seen.set(what, (this.#seen.get(what) ?? 0) + 1)
+    }
+  }
+
+  /** How often each was seen on these stores, the rarest first. */
+  table(stores: readonly StoreName[]): { readonly what: string; readonly trials: number }[] {
+    return SOMETIMES.filter(({ only }) => only === undefined || stores.includes(only))
+      .map(({ what }) => ({ what, trials: this.#seen.get(what) ?? 0 }))
+      .sort((a, b) => a.trials - b.trials)
+  }
+
+  /** What was never seen. */
+  never(stores: readonly StoreName[]): string[] {
+    return this.table(stores)
+      .filter(({ trials }) => trials === 0)
+      .map(({ what }) => what)
+  }
+}
