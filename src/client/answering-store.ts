@@ -3,7 +3,7 @@ import type { ClaimedJob } from '../core/job.ts'
 import { DEFAULT_POLICY, judge } from '../core/policy.ts'
 import type { Notifier } from '../notifier.ts'
 import type { Runtime } from '../runtime.ts'
-import type { Store, StoreInTransaction } from '../store.ts'
+import type { ClaimCall, Store, StoreInTransaction } from '../store.ts'
 import { Deadlines } from './deadlines.ts'
 
 /** Opening a store may bring its schema up to date, or wait for another process that does so. */
@@ -23,15 +23,22 @@ export interface AnsweringStoreOptions {
   readonly insertMs: number
 }
 
+export interface AnsweringStore extends Store {
+  /** Waits for no answer any more: every call under way fails now, as if its time were over. */
+  giveUp(): void
+}
+
 /**
  * The same store, with an answer to every call: one that takes too long fails with `STORE_UNKNOWN`, which every caller
  * can handle, and whatever the store says later is ignored. So neither a foreign store nor a driver that hangs can
  * stop a loop for ever. What is done inside a user's transaction is left alone: it waits on the user's connection, and
  * ends with that.
  */
-export function answeringStore(store: Store, options: AnsweringStoreOptions): Store {
+export function answeringStore(store: Store, options: AnsweringStoreOptions): AnsweringStore {
   const { runtime, callMs } = options
   const deadlines = new Deadlines(runtime)
+  /** The tokens of claims that were given up, and may yet bring jobs. */
+  const overdue = new Set<string>()
   /** The workers that are known to be on the list. */
   const present = new Set<string>()
   const insertMs = Math.min(callMs, Math.max(SHORTEST_MS, options.insertMs))
@@ -41,12 +48,14 @@ export function answeringStore(store: Store, options: AnsweringStoreOptions): St
     ms: number,
     call: () => Promise<Reply>,
     late?: (reply: Reply) => void,
+    over?: () => void,
   ): Promise<Reply> {
     return new Promise((resolve, reject) => {
       let isOver = false
       const end = deadlines.begin(ms, () => {
         isOver = true
-        const message = `The store has not answered for ${ms} ms (${operation}).`
+        over?.()
+        const message = `The store has not answered within ${ms} ms, or until it was closed (${operation}).`
         reject(new StoreError('STORE_UNKNOWN', message, { facts: { operation, ms } }))
       })
       const failed = (error: unknown): void => {
@@ -65,9 +74,26 @@ export function answeringStore(store: Store, options: AnsweringStoreOptions): St
     })
   }
 
-  /** Jobs of a claim that was answered too late: nobody knows of them, so they go back unrun. If not, their lease ends. */
-  function handBack(jobs: readonly ClaimedJob[] | undefined): void {
-    if (!jobs || jobs.length === 0) return
+  /** Sends what may bring jobs. When it is answered too late, they go back, unless the worker has got them meanwhile. */
+  async function claiming<Reply>(
+    operation: 'claim' | 'settle',
+    claim: Pick<ClaimCall, 'token' | 'again'> | undefined,
+    call: () => Promise<Reply>,
+    jobsOf: (reply: Reply) => readonly ClaimedJob[],
+  ): Promise<Reply> {
+    if (!claim) return inTime(operation, callMs, call)
+    const { token, again } = claim
+    const late = (reply: Reply): void => {
+      if (overdue.delete(token)) handBack(jobsOf(reply))
+    }
+    const reply = await inTime(operation, callMs, call, late, () => overdue.add(token))
+    if (again && jobsOf(reply).length > 0) overdue.delete(token)
+    return reply
+  }
+
+  /** Jobs of which nobody knows go back unrun. If that fails, their lease ends. */
+  function handBack(jobs: readonly ClaimedJob[]): void {
+    if (jobs.length === 0) return
     const settlements = jobs.map((job) => {
       const verdict = judge(DEFAULT_POLICY, job, { kind: 'handback', ran: false }, 0)
       return { id: job.id, token: job.token, verdict }
@@ -83,21 +109,21 @@ export function answeringStore(store: Store, options: AnsweringStoreOptions): St
     migrate: () => inTime('migrate', OPEN_MS, () => store.migrate()),
     insert: (call) => inTime('insert', insertMs, () => store.insert(call)),
     claim: (call) =>
-      inTime(
+      claiming(
         'claim',
-        callMs,
+        call,
         () => store.claim(call),
-        (reply) => handBack(reply.jobs),
+        ({ jobs }) => jobs,
       ),
     // Of no use when the lease is over; and before that there shall be time for another try.
     extend: (call) =>
       inTime('extend', Math.min(callMs, Math.max(SHORTEST_MS, call.leaseMs / 2)), () => store.extend(call)),
     settle: (call) =>
-      inTime(
+      claiming(
         'settle',
-        callMs,
+        call.claim,
         () => store.settle(call),
-        (reply) => handBack(reply.claimed?.jobs),
+        ({ claimed }) => claimed?.jobs ?? [],
       ),
     change: (call) => inTime('change', callMs, () => store.change(call)),
     expired: (call) => inTime('expired', callMs, () => store.expired(call)),
@@ -122,5 +148,6 @@ export function answeringStore(store: Store, options: AnsweringStoreOptions): St
     ...(store.within ? { within: (tx: unknown) => store.within?.(tx) as StoreInTransaction } : {}),
     ...(store.notifier ? { notifier: () => store.notifier?.() as Notifier } : {}),
     close: () => inTime('close', callMs, () => store.close()),
+    giveUp: () => deadlines.giveUpAll(),
   }
 }

@@ -14,6 +14,7 @@ export class Deadlines {
   readonly #runtime: Runtime
   readonly #lines = new Map<number, Set<Wait>>()
   #waiting = 0
+  #isClosed = false
   #ringsAt = Infinity
   #stop: (() => void) | null = null
 
@@ -23,6 +24,7 @@ export class Deadlines {
 
   /** Calls `giveUp` after `ms`, unless the function that it returns is called before. */
   begin(ms: number, giveUp: () => void): () => void {
+    if (this.#isClosed) return () => {}
     const wait = { endsAt: this.#runtime.mono() + ms, giveUp }
     const line = this.#lines.get(ms) ?? new Set()
     this.#lines.set(ms, line)
@@ -30,6 +32,17 @@ export class Deadlines {
     this.#waiting++
     if (wait.endsAt < this.#ringsAt) this.#ringAt(wait.endsAt)
     return () => this.#end(line, wait)
+  }
+
+  /** Gives up all that waits, now. What begins after this has no deadline. */
+  giveUpAll(): void {
+    this.#isClosed = true
+    for (const line of this.#lines.values()) {
+      for (const wait of line) {
+        this.#end(line, wait)
+        wait.giveUp()
+      }
+    }
   }
 
   #end(line: Set<Wait>, wait: Wait): void {

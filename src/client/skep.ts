@@ -13,7 +13,7 @@ import type { Durability, InsertResult, Store, WorkerPresence } from '../store.t
 import { atMost, retryDelayMs } from '../supervise.ts'
 import type { WorkerEvents } from '../worker/events.ts'
 import { assertWhole, resolveWorkerOptions, type WorkerOptions } from '../worker/options.ts'
-import { answeringStore } from './answering-store.ts'
+import { type AnsweringStore, answeringStore } from './answering-store.ts'
 import { type EnqueueOptions, makePrepare, type Prepare } from './enqueue.ts'
 import { Enqueuer } from './enqueuer.ts'
 import { toSpec } from './handlers.ts'
@@ -60,7 +60,7 @@ export function createSkep(options: SkepOptions): Skep {
 /** The queue system as your program sees it. Made by {@link createSkep}. */
 export class Skep {
   readonly space: string
-  readonly #store: Store
+  readonly #store: AnsweringStore
   /** The store as it was passed in. */
   readonly #given: Store
   readonly #notifier: Notifier
@@ -400,6 +400,7 @@ export class Skep {
     const left = (users.get(this.#given) ?? 1) - 1
     users.set(this.#given, left)
     if (left === 0) await this.#store.close()
+    this.#store.giveUp()
   }
 
   [Symbol.asyncDispose](): Promise<void> {
