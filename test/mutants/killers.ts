@@ -15,7 +15,7 @@ export interface Word {
 }
 
 /** How long a killer may take for one mutant. */
-const BUDGET_MS = 120_000
+const BUDGET_MS = 300_000
 
 export function kindOf(killer: Killer): 'simulation' | 'model' | 'vitest' {
   return 'simulation' in killer ? 'simulation' : 'model' in killer ? 'model' : 'vitest'
@@ -38,7 +38,7 @@ async function askSimulator(
   folder: string,
 ): Promise<Word> {
   const trial = (build: string, seed: number, count: number): Promise<Word & { output: string }> =>
-    askProgram([build, '--store', simulation, '--seed', String(seed), '--trials', String(count)])
+    askProgram([build, '--store', simulation, '--seed', String(seed), '--trials', String(count), '--bail'])
   const { output, ...word } = await trial(await bundled(SIMULATOR, mutant, folder), 1, trials)
   if (word.word !== 'killed' || mutant === null) return word
   // The same seed must be green without the mutant, or it is not the mutant that was found.
@@ -97,7 +97,7 @@ async function askVitest(
     [
       ...[join(root, 'node_modules/vitest/vitest.mjs'), 'run', ...vitest.split(' ')],
       ...['--bail', '1', '--reporter', 'json', '--outputFile', report],
-      ...(test === undefined ? [] : ['--testNamePattern', test]),
+      ...(test === undefined ? [] : ['--testNamePattern', escaped(test)]),
     ],
     { [MUTANT_VARIABLE]: mutant?.name ?? '' },
   )
@@ -152,6 +152,10 @@ function run(
       resolve({ code, output, errors })
     })
   })
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')
 }
 
 function shortened(text: string): string {
