@@ -66,19 +66,19 @@ function badAnswer(view: View, lease: LeaseView, { invoke, answer }: Asked<Settl
   if (release === null || view.order.isBefore(answer, release)) {
     return `${invoke.proc} was told ok for token ${lease.token} while the lease went on.`
   }
-  // A rescuer compares the state it is told with the one it asked for.
-  if (fits(invoke.to, release) || (invoke.rescue && answer.state !== invoke.to)) return null
+  if (fits(invoke.to, release)) return null
   return isRepeat(lease, invoke)
     ? null
     : `${invoke.proc} was told ok for ${invoke.to} under token ${lease.token}, but the job became ${stateAfter(release)}.`
 }
 
-/** The same process had settled this lease before, in the way it went. */
+/** The same holder had settled this lease before, in the way it went. A rescue is never a repetition. */
 function isRepeat({ settles, release }: LeaseView, settle: SettleRecord): boolean {
   return settles.some(
     ({ invoke }) =>
       invoke.proc === settle.proc &&
-      invoke.rescue === settle.rescue &&
+      !invoke.rescue &&
+      !settle.rescue &&
       invoke.n < settle.n &&
       fits(invoke.to, release as AuditEntry),
   )
