@@ -196,7 +196,7 @@ class Run {
       concurrency: 10,
       callTimeoutMs: Math.min(15_000, leaseMs),
       rate,
-      callers: 4,
+      callers: 6,
       behind: Math.max(0, due - sent),
     }
   }
@@ -223,7 +223,7 @@ class Run {
       drained: drainMs !== null,
       slackMs: SLACK_MS,
       leaseMs: options.leaseMs,
-      queues: queueFacts(),
+      queues: queueFacts(options.store),
       limits: [],
       counts: Object.fromEntries(
         counts.queues.map(({ queue, states }) => [queue, states as Record<JobState, number>]),

@@ -31,8 +31,9 @@ function due(): number {
 async function enqueueSome(): Promise<void> {
   const name = random.pick(names)
   const queue = queues[name]
-  if (random.chance(0.1)) {
-    const tasks = Array.from({ length: random.int(2, 8) }, nextTask)
+  const isLate = due() - sent > 50
+  if (random.chance(isLate ? 0.5 : 0.1)) {
+    const tasks = Array.from({ length: isLate ? random.int(10, 40) : random.int(2, 8) }, nextTask)
     return remember(name, await recordedEnqueue(recorder, name, skep.enqueueMany(queue, tasks)))
   }
   const options = random.chance(0.1)

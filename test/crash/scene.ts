@@ -123,7 +123,7 @@ export class Scene {
       drained: drained !== null,
       slackMs: SLACK_MS,
       leaseMs: this.leaseMs,
-      queues: queueFacts(),
+      queues: queueFacts(this.stage.store),
       limits: [],
       counts: Object.fromEntries(counted.map(({ queue, states }) => [queue, states])),
       leaks: {},
