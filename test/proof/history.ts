@@ -133,6 +133,8 @@ export const SELECTION = '*'
 /** Something a person did to a job. */
 export interface CommandRecord extends Common {
   readonly f: 'command'
+  /** The same for a question and its answer: a process may ask the same thing twice at once. */
+  readonly call?: number
   readonly action: ChangeAction
   readonly id: string
   /** On `ok`. */

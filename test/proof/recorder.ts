@@ -13,6 +13,8 @@ export type Draft = DistributiveOmit<HistoryRecord, 'n' | 'at' | 'proc'>
 export interface KnownLease {
   readonly token: string
   readonly generation: number
+  /** Which start of the job it is. */
+  readonly starts: number
 }
 
 /** Writes the history of one process. `sink` must have kept a record when it returns. */
@@ -20,7 +22,8 @@ export class Recorder {
   readonly proc: string
   readonly now: () => number
   readonly #sink: (record: HistoryRecord) => void
-  readonly #leases = new Map<string, KnownLease>()
+  /** The latest in front. An answer may bring the next lease of a job before anybody heard how the last one ended. */
+  readonly #leases = new Map<string, readonly KnownLease[]>()
   readonly #enqueued = new Set<string>()
   #n: () => number
 
@@ -60,18 +63,22 @@ export class Recorder {
     })
   }
 
-  learn(job: { readonly id: string; readonly generation: number; readonly token: string }): void {
-    this.#leases.set(job.id, { token: job.token, generation: job.generation })
+  learn(job: KnownLease & { readonly id: string }): void {
+    const { id, token, generation, starts } = job
+    this.#leases.set(id, [{ token, generation, starts }, ...(this.#leases.get(id) ?? []).slice(0, 1)])
   }
 
-  /** The lease under which this process last got the job. */
-  leaseOf(id: string): KnownLease {
-    return this.#leases.get(id) ?? { token: 'unknown', generation: -1 }
+  /** The lease under which this process got this start of the job. */
+  leaseOf(id: string, start: number): KnownLease {
+    const known = this.#leases.get(id) ?? []
+    const lease = known.find(({ starts }) => starts === start) ?? known[0]
+    return lease ?? { token: 'unknown', generation: -1, starts: 0 }
   }
 }
 
 /** A store that writes down what its process asks and is told. It goes around whatever makes the store fail. */
 export function recordingStore(store: Store, recorder: Recorder): Store {
+  let calls = 0
   const claiming = (call: Omit<ClaimCall, 'now'>): void => {
     const { token, workerId, leaseMs } = call
     recorder.write({ f: 'claim', type: 'invoke', token, workerId, leaseMs })
@@ -174,18 +181,16 @@ export function recordingStore(store: Store, recorder: Recorder): Store {
     },
 
     async change(call) {
-      for (const id of targets(call))
-        recorder.write({ f: 'command', type: 'invoke', action: call.action, id })
+      const common = { f: 'command', call: calls++, action: call.action } as const
+      for (const id of targets(call)) recorder.write({ ...common, type: 'invoke', id })
       try {
         const reply = await store.change(call)
         for (const { id, status } of reply.results)
-          recorder.write({ f: 'command', type: 'ok', action: call.action, id, result: status })
-        if (!('ids' in call.target))
-          recorder.write({ f: 'command', type: 'ok', action: call.action, id: SELECTION })
+          recorder.write({ ...common, type: 'ok', id, result: status })
+        if (!('ids' in call.target)) recorder.write({ ...common, type: 'ok', id: SELECTION })
         return reply
       } catch (error) {
-        for (const id of targets(call))
-          recorder.write({ f: 'command', type: typeOf(error), action: call.action, id })
+        for (const id of targets(call)) recorder.write({ ...common, type: typeOf(error), id })
         throw error
       }
     },
@@ -244,7 +249,7 @@ export function recordStart(
   job: JobContext<unknown, unknown>,
 ): (how: EndRecord['how'], value?: unknown) => void {
   const { id, queue, attempt } = job
-  const { token, generation } = recorder.leaseOf(id)
+  const { token, generation } = recorder.leaseOf(id, attempt)
   recorder.write({
     f: 'start',
     type: 'ok',
@@ -281,7 +286,7 @@ export function recordEvents(recorder: Recorder, skep: Skep): void {
       const id = what.job.id
       // Whoever rescued a job never held it, and tells of its end too.
       const isOwn = event !== 'lost' && event !== 'dead' && event !== 'cancelled'
-      const token = isOwn ? recorder.leaseOf(id).token : null
+      const token = isOwn ? recorder.leaseOf(id, what.job.attempt).token : null
       const value = event === 'finished' ? jsonOf((what as { result?: unknown }).result) : null
       recorder.write({ f: 'told', type: 'ok', event, id, token, value } satisfies Omit<
         ToldRecord,

@@ -63,9 +63,9 @@ export class Trial {
       await this.#trouble()
       this.#heal()
       const drained = await this.#drain()
-      const { counts, final } = await this.#tally()
+      await this.#tally()
       const leaks = await this.#close()
-      return this.#result(drained, final, counts, leaks)
+      return this.#result(drained, leaks)
     } finally {
       for (const app of this.apps) app.abandon()
       this.model.dispose()
@@ -150,18 +150,26 @@ export class Trial {
     return false
   }
 
-  /** What the store says, and what it holds in that very moment. */
-  async #tally(): Promise<Pick<History, 'final'> & { readonly counts: History['facts']['counts'] }> {
+  /** The store's counts and what it holds in that very moment must agree. */
+  async #tally(): Promise<void> {
     const { store, abandon } = this.model.open(new Process(this.world, 'observer', 0))
-    let counts: History['facts']['counts']
-    let final: History['final'] = new Map()
+    let isDone = false
     void store.counts({ space: 'default' }).then(({ queues }) => {
-      counts = Object.fromEntries(queues.map(({ queue, states }) => [queue, states]))
-      final = new Map(this.model.final())
+      const left = new Map<string, number>()
+      const add = (key: string, by: number): void => void left.set(key, (left.get(key) ?? 0) + by)
+      for (const { queue, states } of queues)
+        for (const [state, count] of Object.entries(states)) add(`${queue} ${state}`, count)
+      for (const { queue, state } of this.model.final().values()) add(`${queue} ${state}`, -1)
+      for (const [about, by] of left) if (by !== 0) this.#miscounted(about, by)
+      isDone = true
     })
-    await this.world.pass(0, () => counts !== undefined)
+    await this.world.pass(0, () => isDone)
     abandon()
-    return { counts, final }
+  }
+
+  #miscounted(about: string, by: number): void {
+    const message = `The store counts ${by > 0 ? `${by} too many` : `${-by} too few`}.`
+    this.violate({ invariant: 'I-25', kind: 'miscounted', about, message })
   }
 
   async #close(): Promise<Record<string, number>> {
@@ -180,12 +188,7 @@ export class Trial {
     }
   }
 
-  #result(
-    drained: boolean,
-    final: History['final'],
-    counts: History['facts']['counts'],
-    leaks: Record<string, number>,
-  ): TrialResult {
+  #result(drained: boolean, leaks: Record<string, number>): TrialResult {
     const queues: Record<string, QueueFacts> = Object.fromEntries(
       FEATURES.flatMap((feature) => feature.queues).map(({ name, facts }) => [name, facts]),
     )
@@ -194,7 +197,7 @@ export class Trial {
     const history: History = {
       records: this.records,
       audit,
-      final,
+      final: new Map(this.model.final()),
       facts: {
         drained,
         // The store's clock shows whole milliseconds.
@@ -204,7 +207,6 @@ export class Trial {
         limits,
         leaks,
         liveness: false,
-        ...(counts && { counts }),
       },
     }
     const report = check(history)

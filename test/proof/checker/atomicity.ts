@@ -1,5 +1,5 @@
 import type { AuditEntry, EnqueueRecord, Violation } from '../history.ts'
-import type { Invariant, JobView, LeaseView, View } from './view.ts'
+import { causesOf, type Invariant, type JobView, type LeaseView, type View } from './view.ts'
 
 /** I-17: what a handler enqueued exists if, and only if, its success was accepted, and not a moment earlier. */
 export const allOrNothing: Invariant = function* (view) {
@@ -14,7 +14,7 @@ export const allOrNothing: Invariant = function* (view) {
 function torn(view: View, job: JobView, within: readonly EnqueueRecord[]): string | null {
   const inserted = job.audit.find(({ before }) => before === null)
   const owners = within.map((enqueue) => ownersOf(view, enqueue))
-  const successes = owners.flat().map(successOf)
+  const successes = owners.flat().map((lease) => successOf(view, lease, 'perhaps'))
   const accepted = successes.filter((success) => success !== null)
   const tokens = within.map((enqueue) => enqueue.within).join(', ')
 
@@ -27,7 +27,9 @@ function torn(view: View, job: JobView, within: readonly EnqueueRecord[]): strin
   }
   // A job with a unique key may have been a duplicate.
   if (within.some((enqueue) => enqueue.unique)) return null
-  const isCertain = owners.some((leases) => leases.length > 0 && leases.every((lease) => successOf(lease)))
+  const isCertain = owners.some(
+    (leases) => leases.length > 0 && leases.every((lease) => successOf(view, lease, 'certain')),
+  )
   return isCertain ? `Lease ${tokens} succeeded, but the job does not exist.` : null
 }
 
@@ -40,10 +42,15 @@ function ownersOf(view: View, enqueue: EnqueueRecord): readonly LeaseView[] {
   return named.length > 0 ? named : leases
 }
 
-function successOf({ release, settles }: LeaseView): AuditEntry | null {
+/** The change by which a lease succeeded. A job that was removed does not tell by itself what removed it. */
+function successOf(view: View, lease: LeaseView, how: 'perhaps' | 'certain'): AuditEntry | null {
+  const { release } = lease
   if (release === null) return null
   if (release.after !== null) return release.after.state === 'done' ? release : null
-  return settles.some(({ invoke }) => invoke.to === 'done') ? release : null
+  const causes = causesOf(view, lease)
+  const isSuccess = ({ to }: { readonly to: string }): boolean => to === 'done'
+  const yes = how === 'perhaps' ? causes.some(isSuccess) : causes.length > 0 && causes.every(isSuccess)
+  return yes ? release : null
 }
 
 function broken(about: string, message: string): Violation {

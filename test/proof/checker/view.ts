@@ -129,7 +129,7 @@ export function viewOf({ records, audit, final, facts }: History): View {
         pairs.take(record, `enqueue ${record.id}`, jobOf(record.id).enqueues)
         break
       case 'command':
-        pairs.take(record, `${record.action} ${record.id}`, jobOf(record.id).commands)
+        pairs.take(record, `${record.action} ${record.id} ${record.call ?? ''}`, jobOf(record.id).commands)
         break
       case 'claim':
         if (record.type === 'invoke') claims.set(record.token, record)
