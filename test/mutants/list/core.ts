@@ -10,8 +10,11 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     find: "if (job.token === token && job.state === 'running') return 'holds'",
     replace: "if (job.state === 'running') return 'holds'",
     story: 'Any token settles and extends the lease that is live now, also that of a worker thought dead.',
-    killedBy: { simulation: 'memory', trials: 100 },
-    also: { vitest: 'test/conformance/memory.test.ts' },
+    killedBy: { simulation: 'memory', trials: 50 },
+    also: {
+      vitest: 'test/conformance/memory.test.ts',
+      test: 'refuses a token that does not hold the job, and leaves the lease alone',
+    },
   },
   {
     name: 'core-rescued-token-lives',
@@ -21,7 +24,11 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     find: 'token: rescue ? null : job.token,',
     replace: 'token: job.token,',
     story: 'A rescue leaves the token valid, so the late holder is told that its own outcome was saved.',
-    killedBy: { vitest: 'test/conformance/memory.test.ts' },
+    killedBy: { simulation: 'memory', trials: 200 },
+    also: {
+      vitest: 'test/conformance/memory.test.ts',
+      test: 'refuses a holder who says done, kept after a rescuer gave it back',
+    },
   },
   {
     name: 'core-repeat-is-refused',
@@ -31,7 +38,10 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     find: "if (job.token === token && !rescue) return 'settled'",
     replace: '',
     story: 'A settlement repeated because its answer was lost is refused although it happened.',
-    killedBy: { vitest: 'test/conformance/memory.test.ts' },
+    killedBy: {
+      vitest: 'test/conformance/memory.test.ts',
+      test: 'says ok again when the settlement that made a job done is repeated',
+    },
   },
   {
     name: 'core-start-not-counted',
@@ -41,8 +51,8 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     find: 'starts: job.starts + 1,',
     replace: 'starts: job.starts,',
     story: 'A claim does not count the start.',
-    killedBy: { simulation: 'memory', trials: 100 },
-    also: { vitest: 'test/conformance/memory.test.ts' },
+    killedBy: { simulation: 'memory', trials: 20 },
+    also: { vitest: 'test/conformance/memory.test.ts', test: 'gives a worker all it needs to run a job' },
   },
   {
     name: 'core-lost-not-counted',
@@ -52,8 +62,8 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     find: "lost: job.lost + (verdict.count === 'lost' ? 1 : 0),",
     replace: 'lost: job.lost,',
     story: 'A lost run uses up no budget, so a job that kills its worker runs for ever.',
-    killedBy: { simulation: 'memory', trials: 100 },
-    also: { vitest: 'test/worker/rescue.test.ts' },
+    killedBy: { simulation: 'memory', trials: 50 },
+    also: { vitest: 'test/worker/rescue.test.ts', test: 'ends with the budget for lost runs' },
   },
   {
     name: 'core-lost-budget-ignored',
@@ -64,7 +74,7 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     replace: "if (retries !== null && failures > retries && outcome.kind !== 'lost')",
     story: 'The budget for lost runs has no end: a job that kills its worker is never buried.',
     killedBy: { simulation: 'memory', trials: 100 },
-    also: { vitest: 'test/worker/rescue.test.ts' },
+    also: { vitest: 'test/worker/rescue.test.ts', test: 'ends with the budget for lost runs' },
   },
   {
     name: 'core-handback-not-refunded',
@@ -75,7 +85,10 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     replace: 'starts: job.starts,',
     story: 'A job that goes back unrun does not get its start back.',
     killedBy: { simulation: 'memory', trials: 100 },
-    also: { vitest: 'test/conformance/memory.test.ts' },
+    also: {
+      vitest: 'test/conformance/memory.test.ts',
+      test: 'takes the start off again and keeps the place when a job goes back unrun',
+    },
   },
   {
     name: 'core-handback-loses-place',
@@ -85,7 +98,7 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     find: 'refund: !outcome.ran, keepPlace: true',
     replace: 'refund: !outcome.ran, keepPlace: false',
     story: 'A job that goes back unrun goes to the end of the queue.',
-    killedBy: { vitest: 'test/core/policy.test.ts' },
+    killedBy: { vitest: 'test/core/policy.test.ts', test: 'hands a job back to its place' },
   },
   {
     name: 'core-cancel-forgotten',
@@ -96,7 +109,7 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     replace: 'const cancelled = false',
     story: 'A job cancelled while it ran starts again when its run fails.',
     killedBy: { simulation: 'memory', trials: 100 },
-    also: { vitest: 'test/worker/cancel.test.ts' },
+    also: { vitest: 'test/worker/cancel.test.ts', test: 'means that it does not run again' },
   },
   {
     name: 'core-claimed-before-due',
@@ -106,7 +119,10 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     find: 'job.dueAt <= now\n',
     replace: 'job.dueAt <= now + 60_000\n',
     story: 'A job that is asked for by its id starts up to a minute too early.',
-    killedBy: { vitest: 'test/conformance/memory.test.ts' },
+    killedBy: {
+      vitest: 'test/conformance/memory.test.ts',
+      test: 'passes over named jobs that are unknown, leased, not due or finished',
+    },
   },
   {
     name: 'core-backoff-overflows',
@@ -116,6 +132,6 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     find: 'return Math.min(LIMITS.delayMs, Math.round(base * spread))',
     replace: 'return Math.round(base * spread)',
     story: 'A long backoff is not cut to what a store can hold.',
-    killedBy: { vitest: 'test/core/policy.test.ts' },
+    killedBy: { vitest: 'test/mutants/gaps/backoff.test.ts' },
   },
 ]

@@ -10,8 +10,11 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
     find: 'const held = holder(job, settlement.token, rescue)',
     replace: 'const held = holder(job, job?.token ?? settlement.token, rescue)',
     story: 'A settle does not compare the token.',
-    killedBy: { simulation: 'memory', trials: 100 },
-    also: { vitest: 'test/conformance/memory.test.ts' },
+    killedBy: { simulation: 'memory', trials: 50 },
+    also: {
+      vitest: 'test/conformance/memory.test.ts',
+      test: 'refuses a token that never held the job, and writes nothing',
+    },
   },
   {
     name: 'memory-extend-any-token',
@@ -21,8 +24,11 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
     find: 'const held = holder(job, token)',
     replace: 'const held = holder(job, job?.token ?? token)',
     story: 'A worker that lost its lease renews the lease of the next holder.',
-    killedBy: { simulation: 'memory', trials: 100 },
-    also: { vitest: 'test/conformance/memory.test.ts' },
+    killedBy: { simulation: 'memory', trials: 50 },
+    also: {
+      vitest: 'test/conformance/memory.test.ts',
+      test: 'refuses a token that does not hold the job, and leaves the lease alone',
+    },
   },
   {
     name: 'memory-rescues-the-living',
@@ -32,7 +38,7 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
     find: 'if (settlement.onlyIfExpired && ',
     replace: 'if (false && ',
     story: 'A rescue ends a lease that its holder has just renewed.',
-    killedBy: { vitest: 'test/conformance/memory.test.ts' },
+    killedBy: { vitest: 'test/conformance/memory.test.ts', test: 'the fencing of settle' },
   },
   {
     name: 'memory-pop-before-work',
@@ -43,7 +49,7 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
     replace: 'table.remove(job)',
     story: 'A claim takes the job out of the store before it has run.',
     killedBy: { simulation: 'memory', trials: 20 },
-    also: { vitest: 'test/conformance/memory.test.ts' },
+    also: { vitest: 'test/conformance/memory.test.ts', test: 'does not hand out a job that is leased' },
   },
   {
     name: 'memory-writes-before-the-check',
@@ -55,7 +61,10 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
       'const held = holder(job, settlement.token, rescue)\n' +
       "    if (held === 'lost') settlement.enqueue?.forEach((fresh) => insertOne(fresh, false, now))",
     story: 'A settlement that is refused has inserted its jobs all the same.',
-    killedBy: { vitest: 'test/conformance/memory.test.ts' },
+    killedBy: {
+      vitest: 'test/conformance/memory.test.ts',
+      test: 'refuses a token that never held the job, and writes nothing',
+    },
   },
   {
     name: 'memory-insert-overwrites',
@@ -66,7 +75,10 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
     replace: 'const known = undefined as Job | undefined',
     story: 'An insert sent again puts a job that ran, or runs, back to its beginning.',
     killedBy: { simulation: 'memory', trials: 100 },
-    also: { vitest: 'test/conformance/memory.test.ts' },
+    also: {
+      vitest: 'test/conformance/memory.test.ts',
+      test: 'leaves a job as it is when its id is inserted a second time',
+    },
   },
   {
     name: 'memory-discarded-come-back',
@@ -76,7 +88,11 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
     find: 'if (again && discarded.has(job.id))',
     replace: 'if (false)',
     story: 'An insert sent again brings back a job that was done and removed meanwhile.',
-    killedBy: { vitest: 'test/conformance/memory.test.ts' },
+    killedBy: { simulation: 'memory', trials: 200 },
+    also: {
+      vitest: 'test/conformance/memory.test.ts',
+      test: 'does not insert a discarded job anew when the call is repeated',
+    },
   },
   {
     name: 'memory-conflict-with-itself',
@@ -86,8 +102,11 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
     find: 'if (known) return',
     replace: 'if (known && !job.unique) return',
     story: 'A unique job sent again is a duplicate of itself.',
-    killedBy: { vitest: 'test/conformance/memory.test.ts' },
-    also: { vitest: 'test/client/unique.test.ts' },
+    killedBy: { simulation: 'memory', trials: 200 },
+    also: {
+      vitest: 'test/conformance/memory.test.ts',
+      test: 'answers ok for the holder itself when it is inserted again',
+    },
   },
   {
     name: 'memory-key-released-by-anyone',
@@ -97,7 +116,7 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
     find: 'if (uniques.get(key)?.jobId === job.id) uniques.delete(key)',
     replace: 'uniques.delete(key)',
     story: 'A job that ends frees a unique key that belongs to a later job.',
-    killedBy: { vitest: 'test/conformance/memory.test.ts' },
+    killedBy: { vitest: 'test/conformance/memory.test.ts', test: 'lets only the holder give a key up' },
   },
   {
     name: 'memory-key-never-released',
@@ -107,7 +126,10 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
     find: "release(running, 'end')",
     replace: 'void 0',
     story: 'The unique key of a job that ended is never free again.',
-    killedBy: { vitest: 'test/conformance/memory.test.ts' },
+    killedBy: {
+      vitest: 'test/conformance/memory.test.ts',
+      test: 'scope active: a done job has given up its key',
+    },
   },
   {
     name: 'memory-redrive-steals-key',
@@ -117,7 +139,10 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
     find: "return { id, status: 'refused', reason: 'unique' }",
     replace: 'void hold',
     story: 'A redrive takes the unique key away from the job that holds it.',
-    killedBy: { vitest: 'test/conformance/memory.test.ts' },
+    killedBy: {
+      vitest: 'test/conformance/memory.test.ts',
+      test: 'takes the unique key again with a redrive, unless another job holds it',
+    },
   },
   {
     name: 'memory-key-leaves-out-the-queue',
@@ -127,7 +152,10 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
     find: 'return JSON.stringify([space, queue, key])',
     replace: 'return JSON.stringify([space, key])',
     story: 'The same unique key in two queues is one key, and the second job is dropped.',
-    killedBy: { vitest: 'test/conformance/memory.test.ts' },
+    killedBy: {
+      vitest: 'test/conformance/memory.test.ts',
+      test: 'holds a key in its own queue and space only',
+    },
   },
   {
     name: 'memory-key-is-joined',
@@ -137,7 +165,7 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
     find: 'return JSON.stringify([space, queue, key])',
     replace: 'return space + queue + key',
     story: 'Different queues and keys that read the same when joined are one unique key.',
-    killedBy: { vitest: 'test/conformance/memory.test.ts' },
+    killedBy: { vitest: 'test/mutants/gaps/unique-identity.test.ts' },
   },
   {
     name: 'memory-window-is-not-a-number',
@@ -147,7 +175,8 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
     find: 'now + job.unique.windowMs',
     replace: 'now + Number.NaN',
     story: 'The end of a unique window is not a number, so no key is ever held for a span of time.',
-    killedBy: { vitest: 'test/conformance/memory.test.ts' },
+    killedBy: { simulation: 'memory', trials: 100 },
+    also: { vitest: 'test/conformance/memory.test.ts', test: 'scope window: a delayed job holds its key' },
   },
   {
     name: 'memory-redrive-keeps-token',
@@ -157,7 +186,10 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
     find: 'table.put(redrive(job, now))',
     replace: 'table.put({ ...redrive(job, now), token: job.token })',
     story: 'A token of an earlier generation is still known after a redrive.',
-    killedBy: { vitest: 'test/conformance/memory.test.ts' },
+    killedBy: {
+      vitest: 'test/conformance/memory.test.ts',
+      test: 'redrives a job from the beginning, as its next generation',
+    },
   },
   {
     name: 'memory-redrive-keeps-counters',
@@ -167,7 +199,11 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
     find: 'table.put(redrive(job, now))',
     replace: 'table.put({ ...redrive(job, now), starts: job.starts, errors: job.errors, lost: job.lost })',
     story: 'A redriven job begins with its tries used up.',
-    killedBy: { vitest: 'test/conformance/memory.test.ts' },
+    killedBy: { simulation: 'memory', trials: 200 },
+    also: {
+      vitest: 'test/conformance/memory.test.ts',
+      test: 'redrives a job from the beginning, as its next generation',
+    },
   },
   {
     name: 'memory-promotes-early',
@@ -177,8 +213,8 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
     find: 'due.dueAt > now) break',
     replace: 'due.dueAt > now + 60_000) break',
     story: 'Delayed jobs become ready up to a minute before they are due.',
-    killedBy: { simulation: 'memory', trials: 100 },
-    also: { vitest: 'test/conformance/memory.test.ts' },
+    killedBy: { simulation: 'memory', trials: 20 },
+    also: { vitest: 'test/conformance/memory.test.ts', test: 'never hands out a delayed job early' },
   },
   {
     name: 'memory-claims-too-many',
@@ -188,7 +224,7 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
     find: 'const room = Math.min(limit, call.limit - taken.length)',
     replace: 'const room = limit',
     story: 'A claim over several queues gives more jobs than were asked for.',
-    killedBy: { vitest: 'test/conformance/memory.test.ts' },
+    killedBy: { vitest: 'test/conformance/memory.test.ts', test: 'takes at most as many as asked in all' },
   },
   {
     name: 'memory-limit-before-filter',
@@ -199,7 +235,10 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
     replace: 'const named = [...new Set(call.ids)].slice(0, room)',
     story:
       'Of jobs claimed by id only the first are looked at, and if those cannot start the others do not either.',
-    killedBy: { vitest: 'test/conformance/memory.test.ts' },
+    killedBy: {
+      vitest: 'test/conformance/memory.test.ts',
+      test: 'passes over named jobs that are unknown, leased, not due or finished',
+    },
   },
   {
     name: 'memory-first-page-of-leases',
@@ -209,7 +248,10 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
     find: '.filter((job) => (job.leaseUntil as number) <= now',
     replace: '.slice(0, call.limit)\n        .filter((job) => (job.leaseUntil as number) <= now',
     story: 'A page full of live leases hides the dead ones behind it for ever.',
-    killedBy: { vitest: 'test/conformance/memory.test.ts' },
+    killedBy: {
+      vitest: 'test/conformance/memory.test.ts',
+      test: 'reaches leases that are over behind thousands that are not',
+    },
   },
   {
     name: 'memory-rescues-strangers',
@@ -219,8 +261,14 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
     find: ".flatMap(({ space, queue }) => table.inState(space, queue, 'running'))",
     replace: ".flatMap(() => [...table.all()].filter((job) => job.state === 'running'))",
     story: 'A rescuer is shown the jobs of queues that it does not know.',
-    killedBy: { vitest: 'test/conformance/memory.test.ts' },
-    also: { vitest: 'test/worker/rescue.test.ts' },
+    killedBy: {
+      vitest: 'test/conformance/memory.test.ts',
+      test: 'lists leases of the named queues and spaces only',
+    },
+    also: {
+      vitest: 'test/worker/rescue.test.ts',
+      test: 'leaves queues alone that this worker does not handle',
+    },
   },
   {
     name: 'memory-prunes-early',
@@ -230,8 +278,11 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
     find: 'job.expiresAt !== null && job.expiresAt <= now',
     replace: 'job.expiresAt !== null',
     story: 'Finished jobs are removed before their time is over.',
-    killedBy: { simulation: 'memory', trials: 100 },
-    also: { vitest: 'test/conformance/memory.test.ts' },
+    killedBy: { simulation: 'memory', trials: 20 },
+    also: {
+      vitest: 'test/conformance/memory.test.ts',
+      test: 'removes a finished job when its time is over, and not before',
+    },
   },
   {
     name: 'memory-prunes-the-waiting',
@@ -242,7 +293,10 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
     replace: 'job.expiresAt === null || job.expiresAt <= now',
     story: 'Jobs that wait or run are removed as if they were a cache.',
     killedBy: { simulation: 'memory', trials: 20 },
-    also: { vitest: 'test/conformance/memory.test.ts' },
+    also: {
+      vitest: 'test/conformance/memory.test.ts',
+      test: 'removes finished jobs of every kind and space, and never one that waits or runs',
+    },
   },
   {
     name: 'memory-forgets-removed-ids',
@@ -252,7 +306,10 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
     find: 'if (until <= now) discarded.delete(id)',
     replace: 'if (until > 0) discarded.delete(id)',
     story: 'A prune forgets the ids of removed jobs at once, so an insert sent again runs them again.',
-    killedBy: { vitest: 'test/conformance/memory.test.ts' },
+    killedBy: {
+      vitest: 'test/conformance/memory.test.ts',
+      test: 'does not insert a discarded job anew when the call is repeated',
+    },
   },
   {
     name: 'memory-prunes-unique-windows',
@@ -262,6 +319,10 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
     find: 'if (hold.until !== null && hold.until <= now) uniques.delete(key)',
     replace: 'if (hold.until !== null) uniques.delete(key)',
     story: 'A prune frees unique keys before their window is over.',
-    killedBy: { vitest: 'test/conformance/memory.test.ts' },
+    killedBy: { simulation: 'memory', trials: 200 },
+    also: {
+      vitest: 'test/conformance/memory.test.ts',
+      test: 'keeps a unique key inside its window, although its job is gone',
+    },
   },
 ]

@@ -10,7 +10,10 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
     find: 'j.state + 0 = 2 and j.token = my_token',
     replace: 'j.state + 0 = 2',
     story: 'A settle does not compare the token.',
-    killedBy: { vitest: 'test/conformance/postgres.test.ts' },
+    killedBy: {
+      vitest: 'test/conformance/postgres.test.ts',
+      test: 'refuses a token that never held the job, and writes nothing',
+    },
   },
   {
     name: 'postgres-extend-any-token',
@@ -20,7 +23,10 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
     find: 'u.id = j.id and u.token = j.token and j.state + 0 = 2',
     replace: 'u.id = j.id and j.state + 0 = 2',
     story: 'A worker that lost its lease renews the lease of the next holder.',
-    killedBy: { vitest: 'test/conformance/postgres.test.ts' },
+    killedBy: {
+      vitest: 'test/conformance/postgres.test.ts',
+      test: 'refuses a token that does not hold the job, and leaves the lease alone',
+    },
   },
   {
     name: 'postgres-rescues-the-living',
@@ -30,7 +36,7 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
     find: 'and (not only_expired or j.lease_until <= t)',
     replace: '',
     story: 'A rescue ends a lease that its holder has just renewed.',
-    killedBy: { vitest: 'test/conformance/postgres.test.ts' },
+    killedBy: { vitest: 'test/conformance/postgres.test.ts', test: 'the fencing of settle' },
   },
   {
     name: 'postgres-rescued-token-lives',
@@ -40,7 +46,10 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
     find: "kept_token := case when fields[10] = '0' then my_token end;",
     replace: 'kept_token := my_token;',
     story: 'A rescue leaves the token valid, so the late holder is told that its own outcome was saved.',
-    killedBy: { vitest: 'test/conformance/postgres.test.ts' },
+    killedBy: {
+      vitest: 'test/conformance/postgres.test.ts',
+      test: 'refuses a holder who says done, kept after a rescuer gave it back',
+    },
   },
   {
     name: 'postgres-no-row-locks',
@@ -50,7 +59,10 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
     find: ' for update skip locked\n',
     replace: '\n',
     story: 'A claim looks for jobs without locking them, so two workers take the same one.',
-    killedBy: { vitest: 'test/conformance/postgres.test.ts' },
+    killedBy: {
+      vitest: 'test/conformance/postgres.test.ts',
+      test: 'hands each job to exactly one of several claimers',
+    },
   },
   {
     name: 'postgres-claims-too-many',
@@ -60,7 +72,7 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
     find: 'order by c.rank, c.id limit room`',
     replace: 'order by c.rank, c.id limit room + 1`',
     story: 'A claim leases more jobs than were asked for, as a plan that runs the subquery twice does.',
-    killedBy: { vitest: 'test/conformance/postgres.test.ts' },
+    killedBy: { vitest: 'test/conformance/postgres.test.ts', test: 'takes at most as many' },
   },
   {
     name: 'postgres-start-not-counted',
@@ -70,7 +82,10 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
     find: 'starts = x.starts + 1',
     replace: 'starts = x.starts',
     story: 'A claim does not count the start.',
-    killedBy: { vitest: 'test/conformance/postgres.test.ts' },
+    killedBy: {
+      vitest: 'test/conformance/postgres.test.ts',
+      test: 'gives a worker all it needs to run a job',
+    },
   },
   {
     name: 'postgres-lost-not-counted',
@@ -80,7 +95,10 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
     find: "'x.lost + (counter = 3)::integer'",
     replace: "'x.lost'",
     story: 'A lost run uses up no budget.',
-    killedBy: { vitest: 'test/conformance/postgres.test.ts' },
+    killedBy: {
+      vitest: 'test/conformance/postgres.test.ts',
+      test: 'lets a rescued job run again at once, with its loss counted',
+    },
   },
   {
     name: 'postgres-handback-not-refunded',
@@ -90,7 +108,10 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
     find: "starts: 'x.starts - refund',",
     replace: "starts: 'x.starts',",
     story: 'A job that goes back unrun does not get its start back.',
-    killedBy: { vitest: 'test/conformance/postgres.test.ts' },
+    killedBy: {
+      vitest: 'test/conformance/postgres.test.ts',
+      test: 'takes the start off again and keeps the place when a job goes back unrun',
+    },
   },
   {
     name: 'postgres-cancel-forgotten',
@@ -100,7 +121,7 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
     find: ' and x.cancel_reason is null',
     replace: '',
     story: 'A job cancelled while it ran starts again when its run fails.',
-    killedBy: { vitest: 'test/conformance/postgres.test.ts' },
+    killedBy: { vitest: 'test/conformance/postgres.test.ts', test: 'settle' },
   },
   {
     name: 'postgres-promotes-early',
@@ -110,7 +131,7 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
     find: 'and c.due_at >= from_due and c.due_at <= t',
     replace: 'and c.due_at >= from_due and c.due_at <= t + 60000',
     story: 'When one delayed job is due, those of the next minute become ready with it.',
-    killedBy: { vitest: 'test/conformance/postgres.test.ts' },
+    killedBy: { vitest: 'test/conformance/postgres.test.ts', test: 'never hands out a delayed job early' },
   },
   {
     name: 'postgres-refused-settle-inserts',
@@ -120,7 +141,10 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
     find: 'and not (f.parent = any(refused))',
     replace: '',
     story: 'A settlement that is refused inserts its jobs all the same.',
-    killedBy: { vitest: 'test/conformance/postgres.test.ts' },
+    killedBy: {
+      vitest: 'test/conformance/postgres.test.ts',
+      test: 'refuses a token that never held the job, and writes nothing',
+    },
   },
   {
     name: 'postgres-key-never-released',
@@ -130,7 +154,10 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
     find: 'elsif q.keyed is not null then',
     replace: 'elsif false then',
     story: 'The unique key of a job that ended is never free again.',
-    killedBy: { vitest: 'test/conformance/postgres.test.ts' },
+    killedBy: {
+      vitest: 'test/conformance/postgres.test.ts',
+      test: 'scope active: a done job has given up its key',
+    },
   },
   {
     name: 'postgres-redrive-steals-key',
@@ -140,7 +167,10 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
     find: 'do update set job_id = excluded.job_id, until = null where uniques.until <= t;',
     replace: 'do update set job_id = excluded.job_id, until = null;',
     story: 'A redrive takes the unique key away from the job that holds it.',
-    killedBy: { vitest: 'test/conformance/postgres.test.ts' },
+    killedBy: {
+      vitest: 'test/conformance/postgres.test.ts',
+      test: 'takes the unique key again with a redrive, unless another job holds it',
+    },
   },
   {
     name: 'postgres-one-known-id-fails-all',
@@ -150,7 +180,10 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
     find: 'if (!isTwice(error)) throw error',
     replace: 'if (error) throw error',
     story: 'One job that is there already fails the whole insert, however often it is sent.',
-    killedBy: { vitest: 'test/conformance/postgres.test.ts' },
+    killedBy: {
+      vitest: 'test/conformance/postgres.test.ts',
+      test: 'leaves a job as it is when its id is inserted a second time',
+    },
   },
   {
     name: 'postgres-skips-late-commits',
@@ -180,7 +213,10 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
     find: 'insert into deltas (space, queue, ready, running) values (in_space, in_queue, -n, n);',
     replace: '',
     story: 'One of the ways to claim does not count, so the counts drift from the rows.',
-    killedBy: { vitest: 'test/conformance/postgres.test.ts' },
+    killedBy: {
+      vitest: 'test/conformance/postgres.test.ts',
+      test: 'agrees with the jobs after every step of many lives',
+    },
   },
   {
     name: 'postgres-prunes-unique-windows',
@@ -190,7 +226,10 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
     find: 'delete from uniques u where u.until <= t;',
     replace: 'delete from uniques u where u.until is not null;',
     story: 'A prune frees unique keys before their window is over.',
-    killedBy: { vitest: 'test/conformance/postgres.test.ts' },
+    killedBy: {
+      vitest: 'test/conformance/postgres.test.ts',
+      test: 'keeps a unique key inside its window, although its job is gone',
+    },
   },
   {
     name: 'postgres-unsafe-commits-accepted',
@@ -232,7 +271,7 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
     find: 'if (tries === TRIES || !isCollision(error)) throw error',
     replace: 'if (tries > 0) throw error',
     story: 'Two transactions that got in each other’s way are an error for the caller.',
-    killedBy: { vitest: 'test/postgres/faults.test.ts' },
+    killedBy: { vitest: 'test/mutants/gaps/deadlock.test.ts' },
   },
   {
     name: 'postgres-deaf-after-reconnect',
@@ -272,7 +311,7 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
     find: 'const PING_EVERY_MS = 5_000',
     replace: 'const PING_EVERY_MS = 1_000_000_000',
     story: 'A connection whose other end has vanished is taken for a healthy one.',
-    killedBy: { vitest: 'test/postgres/notifier.test.ts' },
+    killedBy: { vitest: 'test/mutants/gaps/half-open.test.ts' },
   },
   {
     name: 'postgres-locks-not-taken-again',

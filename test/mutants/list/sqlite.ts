@@ -10,8 +10,11 @@ export const SQLITE_MUTANTS: readonly Mutant[] = [
     find: 'const held = holder(placed?.job, token, rescue)',
     replace: 'const held = holder(placed?.job, placed?.job.token ?? token, rescue)',
     story: 'A settle does not compare the token.',
-    killedBy: { simulation: 'sqlite', trials: 100 },
-    also: { vitest: 'test/conformance/sqlite.test.ts' },
+    killedBy: { simulation: 'sqlite', trials: 50 },
+    also: {
+      vitest: 'test/conformance/sqlite.test.ts',
+      test: 'refuses a token that never held the job, and writes nothing',
+    },
   },
   {
     name: 'sqlite-bulk-settle-any-token',
@@ -21,7 +24,7 @@ export const SQLITE_MUTANTS: readonly Mutant[] = [
     find: ' and token = ?`',
     replace: ' and ? is not null`',
     story: 'The short way by which many leases end together does not compare the token.',
-    killedBy: { vitest: 'test/sqlite/bulk.test.ts' },
+    killedBy: { vitest: 'test/mutants/gaps/sqlite-bulk.test.ts' },
   },
   {
     name: 'sqlite-extend-any-token',
@@ -31,8 +34,11 @@ export const SQLITE_MUTANTS: readonly Mutant[] = [
     find: 'where n = ? and token = ? returning',
     replace: 'where n = ? and ? is not null returning',
     story: 'A worker that lost its lease renews the lease of the next holder.',
-    killedBy: { simulation: 'sqlite', trials: 100 },
-    also: { vitest: 'test/conformance/sqlite.test.ts' },
+    killedBy: { simulation: 'sqlite', trials: 50 },
+    also: {
+      vitest: 'test/conformance/sqlite.test.ts',
+      test: 'refuses a token that does not hold the job, and leaves the lease alone',
+    },
   },
   {
     name: 'sqlite-rescues-the-living',
@@ -42,7 +48,7 @@ export const SQLITE_MUTANTS: readonly Mutant[] = [
     find: 'if (settlement.onlyIfExpired && ',
     replace: 'if (false && ',
     story: 'A rescue ends a lease that its holder has just renewed.',
-    killedBy: { vitest: 'test/conformance/sqlite.test.ts' },
+    killedBy: { vitest: 'test/conformance/sqlite.test.ts', test: 'the fencing of settle' },
   },
   {
     name: 'sqlite-pop-before-work',
@@ -53,7 +59,10 @@ export const SQLITE_MUTANTS: readonly Mutant[] = [
     replace: 'select n, q, ?, ?, ?, ? from skep_waiting where q = ? and state = 9 and (place, id) <= (?, ?)',
     story: 'A claim takes the job out of the line and writes no lease: it is in neither place.',
     killedBy: { simulation: 'sqlite', trials: 20 },
-    also: { vitest: 'test/conformance/sqlite.test.ts' },
+    also: {
+      vitest: 'test/conformance/sqlite.test.ts',
+      test: 'records who holds the lease, since when and until when',
+    },
   },
   {
     name: 'sqlite-start-not-counted',
@@ -63,8 +72,8 @@ export const SQLITE_MUTANTS: readonly Mutant[] = [
     find: 'starts: placed.job.starts + 1,',
     replace: 'starts: placed.job.starts,',
     story: 'A claim does not count the start.',
-    killedBy: { simulation: 'sqlite', trials: 100 },
-    also: { vitest: 'test/conformance/sqlite.test.ts' },
+    killedBy: { simulation: 'sqlite', trials: 20 },
+    also: { vitest: 'test/conformance/sqlite.test.ts', test: 'gives a worker all it needs to run a job' },
   },
   {
     name: 'sqlite-promotes-early',
@@ -75,7 +84,7 @@ export const SQLITE_MUTANTS: readonly Mutant[] = [
     replace: 'and w.state = 0 and w.place <= ? + 60000 order by',
     story: 'When one delayed job is due, those of the next minute become ready with it.',
     killedBy: { simulation: 'sqlite', trials: 100 },
-    also: { vitest: 'test/conformance/sqlite.test.ts' },
+    also: { vitest: 'test/conformance/sqlite.test.ts', test: 'under random commands' },
   },
   {
     name: 'sqlite-finished-come-back',
@@ -85,7 +94,10 @@ export const SQLITE_MUTANTS: readonly Mutant[] = [
     find: 'if (!entries.some(({ job }) => job.id <= newest)) return entries',
     replace: 'if (newest !== null) return entries',
     story: 'An insert sent again makes a second row of a job that is finished.',
-    killedBy: { vitest: 'test/conformance/sqlite.test.ts' },
+    killedBy: {
+      vitest: 'test/conformance/sqlite.test.ts',
+      test: 'does not start a running or finished job anew when its id is inserted again',
+    },
   },
   {
     name: 'sqlite-discarded-come-back',
@@ -95,7 +107,10 @@ export const SQLITE_MUTANTS: readonly Mutant[] = [
     find: 'if (again && turn.discarded',
     replace: 'if (false && turn.discarded',
     story: 'An insert sent again brings back a job that was done and removed meanwhile.',
-    killedBy: { vitest: 'test/conformance/sqlite.test.ts' },
+    killedBy: {
+      vitest: 'test/conformance/sqlite.test.ts',
+      test: 'does not insert a discarded job anew when the call is repeated',
+    },
   },
   {
     name: 'sqlite-key-released-by-anyone',
@@ -105,7 +120,7 @@ export const SQLITE_MUTANTS: readonly Mutant[] = [
     find: "where q = ? and key = ? and id = ?', q, job.uniqueKey, job.id)",
     replace: "where q = ? and key = ?', q, job.uniqueKey)",
     story: 'A job that ends frees a unique key that belongs to a later job.',
-    killedBy: { vitest: 'test/conformance/sqlite.test.ts' },
+    killedBy: { vitest: 'test/conformance/sqlite.test.ts', test: 'lets only the holder give a key up' },
   },
   {
     name: 'sqlite-key-never-released',
@@ -115,7 +130,10 @@ export const SQLITE_MUTANTS: readonly Mutant[] = [
     find: "releaseKey(turn, placed.q, running, 'end')",
     replace: 'void 0',
     story: 'The unique key of a job that ended is never free again.',
-    killedBy: { vitest: 'test/conformance/sqlite.test.ts' },
+    killedBy: {
+      vitest: 'test/conformance/sqlite.test.ts',
+      test: 'scope active: a done job has given up its key',
+    },
   },
   {
     name: 'sqlite-counts-drift',
@@ -126,7 +144,10 @@ export const SQLITE_MUTANTS: readonly Mutant[] = [
     replace: 'void ids',
     story: 'One of the ways to claim does not count, so the counts drift from the rows.',
     killedBy: { simulation: 'sqlite', trials: 20 },
-    also: { vitest: 'test/conformance/sqlite.test.ts' },
+    also: {
+      vitest: 'test/conformance/sqlite.test.ts',
+      test: 'agrees with the jobs after every step of many lives',
+    },
   },
   {
     name: 'sqlite-rescues-strangers',
@@ -136,7 +157,10 @@ export const SQLITE_MUTANTS: readonly Mutant[] = [
     find: 'and l.q in (select value from json_each(?))',
     replace: 'and ? is not null',
     story: 'A rescuer is shown the jobs of queues that it does not know.',
-    killedBy: { vitest: 'test/conformance/sqlite.test.ts' },
+    killedBy: {
+      vitest: 'test/conformance/sqlite.test.ts',
+      test: 'lists leases of the named queues and spaces only',
+    },
   },
   {
     name: 'sqlite-first-page-of-leases',
@@ -147,7 +171,10 @@ export const SQLITE_MUTANTS: readonly Mutant[] = [
     replace: 'and l.n in (select n from skep_leases order by n limit 2) order by l.until, j.id limit ?',
     story:
       'Only the first leases are looked at, and live ones among them hide the dead behind them for ever.',
-    killedBy: { vitest: 'test/conformance/sqlite.test.ts' },
+    killedBy: {
+      vitest: 'test/conformance/sqlite.test.ts',
+      test: 'reaches leases that are over behind thousands that are not',
+    },
   },
   {
     name: 'sqlite-prunes-early',
@@ -157,8 +184,11 @@ export const SQLITE_MUTANTS: readonly Mutant[] = [
     find: 'from skep_archive where expires_at <= ? order by',
     replace: 'from skep_archive where expires_at <= ? + 86400000000 order by',
     story: 'Finished jobs are removed before their time is over.',
-    killedBy: { simulation: 'sqlite', trials: 100 },
-    also: { vitest: 'test/conformance/sqlite.test.ts' },
+    killedBy: { simulation: 'sqlite', trials: 20 },
+    also: {
+      vitest: 'test/conformance/sqlite.test.ts',
+      test: 'removes a finished job when its time is over, and not before',
+    },
   },
   {
     name: 'sqlite-forgets-removed-ids',
@@ -168,7 +198,10 @@ export const SQLITE_MUTANTS: readonly Mutant[] = [
     find: "'delete from skep_discarded where until <= ?'",
     replace: "'delete from skep_discarded where until <= ? + 86400000'",
     story: 'A prune forgets the ids of removed jobs at once, so an insert sent again runs them again.',
-    killedBy: { vitest: 'test/conformance/sqlite.test.ts' },
+    killedBy: {
+      vitest: 'test/conformance/sqlite.test.ts',
+      test: 'does not insert a discarded job anew when the call is repeated',
+    },
   },
   {
     name: 'sqlite-answers-before-commit',
