@@ -85,6 +85,7 @@ export function viewOf({ records, audit, final, facts }: History): View {
   const crashes = new Map<string, number>()
   const stops: StopRecord[] = []
   const pairs = new Pairs()
+  const selections = new Map<string, CommandRecord>()
   const order = new Order(audit, facts.slackMs)
 
   const jobOf = (id: string): JobView =>
@@ -129,7 +130,14 @@ export function viewOf({ records, audit, final, facts }: History): View {
         pairs.take(record, `enqueue ${record.id}`, jobOf(record.id).enqueues)
         break
       case 'command':
-        pairs.take(record, `${record.action} ${record.id} ${record.call ?? ''}`, jobOf(record.id).commands)
+        pairs.take(
+          record,
+          `${record.action} ${record.id} ${record.call ?? ''}`,
+          jobOf(record.id).commands,
+          selections.get(`${record.proc} ${record.call}`),
+        )
+        if (record.type === 'invoke' && record.id === SELECTION)
+          selections.set(`${record.proc} ${record.call}`, record)
         break
       case 'claim':
         if (record.type === 'invoke') claims.set(record.token, record)
@@ -190,18 +198,18 @@ export function viewOf({ records, audit, final, facts }: History): View {
 class Pairs {
   readonly #open = new Map<string, { answer: HistoryRecord | null }[]>()
 
-  take<Kind extends HistoryRecord>(record: Kind, about: string, into: Asked<Kind>[]): void {
+  take<Kind extends HistoryRecord>(record: Kind, about: string, into: Asked<Kind>[], asked?: Kind): void {
     const open = entryOf(this.#open, `${record.proc} ${about}`, () => [])
     if (record.type === 'invoke') {
-      const asked = { invoke: record, answer: null }
-      into.push(asked)
-      open.push(asked)
+      const question = { invoke: record, answer: null }
+      into.push(question)
+      open.push(question)
       return
     }
-    const asked = open.pop()
-    if (asked) asked.answer = record
-    // An answer without a question still counts as one: then the question was asked at the latest here.
-    else into.push({ invoke: record, answer: record })
+    const question = open.pop()
+    if (question) question.answer = record
+    // An answer without a question of its own: a selection asked for it, or it was asked at the latest here.
+    else into.push({ invoke: asked ?? record, answer: record })
   }
 }
 
