@@ -64,8 +64,16 @@ export class JobContext<Payload = unknown, Result = unknown> {
   }
 
   get headers(): Readonly<Record<string, string>> {
-    const { headers } = this.#run.job
-    return headers === null ? {} : (JSON.parse(headers) as Record<string, string>)
+    const { id, headers } = this.#run.job
+    try {
+      return headers === null ? {} : (JSON.parse(headers) as Record<string, string>)
+    } catch (cause) {
+      throw new SkepError(
+        'PAYLOAD_UNREADABLE',
+        `The headers of job "${id}" are not JSON. They are kept as they are; correct them and redrive the job.`,
+        { cause, facts: { id, poison: true } },
+      )
+    }
   }
 
   /** How often each thing happened to the job before this run. */

@@ -113,11 +113,21 @@ export function withOverrides(policy: Policy, stored: string | null): Policy {
   }
 }
 
-/** Somebody may have written to the table by hand; the queue's own policy is always good enough. */
+/** Somebody may have written to the table by hand. What makes no sense is passed over: the queue's own policy is good enough. */
 function readOverrides(stored: string): Overrides {
+  let read: { readonly timeoutMs?: unknown; readonly keepMs?: unknown } | null
   try {
-    return (JSON.parse(stored) ?? {}) as Overrides
+    read = JSON.parse(stored)
   } catch {
     return {}
   }
+  const { timeoutMs: limit, keepMs } = read ?? {}
+  return {
+    ...(limit === null || isWhole(limit, 1) ? { timeoutMs: limit } : {}),
+    ...(isWhole(keepMs, 0) ? { keepMs } : {}),
+  }
+}
+
+function isWhole(value: unknown, least: number): value is number {
+  return Number.isInteger(value) && (value as number) >= least && (value as number) <= LIMITS.delayMs
 }
