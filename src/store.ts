@@ -46,7 +46,8 @@ export interface Store {
   /**
    * Leases ready jobs: delayed ones that are due become ready first (at most {@link PROMOTE_LIMIT} per
    * source), then, source by source, the lowest ranks are taken. With `ids` the named jobs are taken
-   * by primary key under the same guard, and no query searches for work.
+   * by primary key under the same guard, and no query searches for work. After a lost reply, {@link ClaimCall.again}
+   * asks for what was taken.
    * Redis: ZRANGEBYSCORE delayed → ZADD ready; ZPOPMIN ready; HSET lease; ZADD leases by expiry.
    */
   claim(call: ClaimCall): Promise<ClaimReply>
@@ -215,6 +216,11 @@ export interface ClaimCall {
   readonly workerId: string
   /** Made by the caller, new for every claim: with the job's id it names the lease. */
   readonly token: string
+  /**
+   * An earlier call with this token may have happened, and its reply was lost. Then nothing new is taken: the reply has
+   * the jobs of these sources that the token holds, all of them, each with its lease counted from now.
+   */
+  readonly again?: boolean
   readonly leaseMs: number
   readonly now?: number
 }

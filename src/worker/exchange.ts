@@ -36,7 +36,8 @@ export interface ExchangeOptions {
  * load and a single job goes at once when idle.
  *
  * A settlement leaves only with the store's word. When the store fails, the same call is sent again:
- * every settlement can be repeated.
+ * every settlement can be repeated. So can a claim: one whose answer was lost is asked about before the next, or what
+ * it took would belong to nobody until the leases end.
  */
 export class Exchange {
   readonly #options: ExchangeOptions
@@ -48,6 +49,8 @@ export class Exchange {
   #scheduled = false
   #failures = 0
   #retryTimer: (() => void) | null = null
+  /** A claim that may have taken jobs of which we do not know. */
+  #uncertain: Omit<ClaimCall, 'now'> | null = null
   #idle: (() => void)[] = []
 
   constructor(options: ExchangeOptions) {
@@ -93,14 +96,15 @@ export class Exchange {
 
   /** Resolves when nothing is on its way and nothing waits to be sent. */
   flushed(): Promise<void> {
-    if (this.#outbox.length === 0 && this.#underWay === 0) return Promise.resolve()
+    const isIdle = this.#outbox.length === 0 && this.#underWay === 0 && this.#uncertain === null
+    if (isIdle) return Promise.resolve()
     this.nudge()
     return new Promise((resolve) => this.#idle.push(resolve))
   }
 
   #send(): void {
     if (this.#underWay > 0 || this.#retryTimer || this.#closed) return
-    const claim = this.#options.wish()
+    const claim = this.#uncertain ?? this.#options.wish()
     const parcels = this.#outbox.splice(0, MOST_AT_ONCE)
     if (parcels.length === 0 && claim === null) {
       for (const resolve of this.#idle.splice(0)) resolve()
@@ -135,11 +139,25 @@ export class Exchange {
       }
       if (this.#retryTimer === null) this.#recovered()
     } catch (error) {
-      if (claim) this.#options.onClaimFailed(claim, error)
+      if (claim) {
+        this.#doubt(claim, parcels, error)
+        this.#options.onClaimFailed(claim, error)
+      }
       await this.#failed(parcels, error)
       return
     }
+    this.#uncertain = null
     if (claim && claimed) onClaimed(claim, claimed, sentAt)
+  }
+
+  /** Keeps in mind a claim that failed if it may have happened all the same. */
+  #doubt(claim: Omit<ClaimCall, 'now'>, parcels: readonly Parcel[], error: unknown): void {
+    if (!(error instanceof StoreError) || error.effect === 'unknown') {
+      this.#uncertain = { ...claim, again: true }
+    } else if (!error.transient && parcels.length === 0) {
+      // It was refused by itself. Asking for ever would keep us from every other job.
+      this.#uncertain = null
+    }
   }
 
   /** Passes on what the store said, and returns the parcels about which it said nothing. */

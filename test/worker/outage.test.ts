@@ -130,26 +130,6 @@ describe('when an answer is lost', () => {
     expect(await scene.state(job.id)).toBe('absent')
   })
 
-  it('a claim whose answer was lost gives the job back when its lease ends', async () => {
-    const scene = openScene()
-    const job = await scene.skep.enqueue(mail, 1)
-    let runs = 0
-    scene.faults.next('claim', 'after')
-    scene.skep.worker([
-      mail.handle(() => {
-        runs++
-        return 1
-      }),
-    ])
-
-    await scene.advance(25_000)
-    expect(runs).toBe(0)
-    await scene.through(job.result())
-
-    expect(runs).toBe(1)
-    expect(await scene.job(job.id)).toMatchObject({ lost: 1, starts: 2 })
-  })
-
   it('a worker keeps the lease of a job whose outcome it cannot save, so that nobody runs it again', async () => {
     const scene = openScene()
     let runs = 0

@@ -1,5 +1,6 @@
 import { isFinal, JOB_STATES, type Job, type JobState, type NewJob } from '../../core/job.ts'
 import {
+  byRank,
   claim,
   claimable,
   claimedPart,
@@ -121,9 +122,19 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     if (uniques.get(key)?.jobId === job.id) uniques.delete(key)
   }
 
+  /** What the token of an earlier claim holds, with leases that begin anew. */
+  function claimAgain(call: Omit<ClaimCall, 'now'>, now: number): Job[] {
+    return call.sources.flatMap(({ space, queue }) => {
+      const held = table.inState(space, queue, 'running').filter(({ token }) => token === call.token)
+      const kept = held.map((job) => extend(job, call.leaseMs, now)).sort(byRank)
+      for (const job of kept) table.put(job)
+      return kept
+    })
+  }
+
   function claimNow(call: Omit<ClaimCall, 'now'>, now: number): ClaimReply {
     const lease = { workerId: call.workerId, token: call.token, leaseMs: call.leaseMs }
-    const taken: Job[] = []
+    const taken: Job[] = call.again ? claimAgain(call, now) : []
     const take = (job: Job): void => {
       const leased = claim(job, lease, now)
       release(job, 'claim')
@@ -131,7 +142,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       taken.push(leased)
     }
 
-    for (const { space, queue, limit } of call.sources) {
+    for (const { space, queue, limit } of call.again ? [] : call.sources) {
       const room = Math.min(limit, call.limit - taken.length)
       if (call.ids) {
         const named = [...new Set(call.ids)]

@@ -46,7 +46,8 @@ export async function settleAndClaim(
 ): Promise<SettleReply> {
   const { settlements, claim, now } = call
   const grouped = groupSettlements(settlements)
-  const search = claim && starts.begin(claim.sources, now !== undefined || claim.ids !== undefined)
+  const isExact = now !== undefined || claim?.ids !== undefined || claim?.again === true
+  const search = claim && starts.begin(claim.sources, isExact)
   let rows: readonly Row[]
   try {
     rows = await query(
@@ -124,9 +125,9 @@ function settleParams(settlements: readonly Settlement[], grouped: Grouped): Par
 
 function claimParams(claim: Omit<ClaimCall, 'now'> | undefined, search: Search | undefined): Param[] {
   if (!claim || !search) return [null, null, '{}', '{}', '{}', '{}']
-  const { sources, ids, token, workerId, leaseMs, limit } = claim
+  const { sources, ids, token, workerId, leaseMs, limit, again } = claim
   return [
-    arrayOf([token, workerId, leaseMs, limit]),
+    arrayOf(again ? [token, workerId, leaseMs, limit, 'again'] : [token, workerId, leaseMs, limit]),
     ids ? idArrayOf([...new Set(ids)]) : null,
     arrayOf(sources.map((source) => source.space)),
     arrayOf(sources.map((source) => source.queue)),
@@ -219,7 +220,8 @@ function claimReply(
       toClaimed(row, claim.sources[source] as { space: string; queue: string }, claim.token),
     )
   }
-  const placeOf = claim.ids && new Map([...claim.ids.entries()].reverse().map(([place, id]) => [id, place]))
+  const placeOf =
+    claim.ids && !claim.again && new Map([...claim.ids.entries()].reverse().map(([place, id]) => [id, place]))
   for (const jobs of bySource) {
     // They come in the order in which they lie in the table.
     if (placeOf) jobs.sort((a, b) => (placeOf.get(a.id) ?? 0) - (placeOf.get(b.id) ?? 0))

@@ -1,8 +1,8 @@
 import { type ClaimedJob, PRIORITY_STEP_MS, type UniqueScope } from '../../core/job.ts'
-import { claimable, claim as claimed, claimedPart } from '../../core/transitions.ts'
+import { byRank, claimable, claim as claimed, claimedPart } from '../../core/transitions.ts'
 import { type ClaimCall, type ClaimReply, PROMOTE_LIMIT, type Source } from '../../store.ts'
 import type { Row } from './client.ts'
-import { find, type Placed, replace } from './record.ts'
+import { find, HOT_COLUMNS, hotJob, type Placed, replace } from './record.ts'
 import type { Turn } from './turn.ts'
 import { releaseKey } from './uniques.ts'
 
@@ -11,7 +11,8 @@ export function claim(turn: Turn, call: Omit<ClaimCall, 'now'>, now: number): Cl
   const taken: ClaimedJob[] = []
   for (const source of call.sources) {
     const room = Math.min(source.limit, call.limit - taken.length)
-    if (call.ids) takeNamed(turn, call, call.ids, source, room, now, taken)
+    if (call.again) takeAgain(turn, call, source, now, taken)
+    else if (call.ids) takeNamed(turn, call, call.ids, source, room, now, taken)
     else {
       const q = turn.queues.find(turn.db, source.space, source.queue)
       if (q === undefined) continue
@@ -195,6 +196,23 @@ function claimedOf(
     snoozes: rest[10],
     token,
   }
+}
+
+const HELD = `select ${HOT_COLUMNS} from skep_leases l cross join skep_jobs j on j.n = l.n where l.q = ? and l.token = ?`
+
+/** What the token of an earlier claim holds, with leases that begin anew. */
+function takeAgain(
+  turn: Turn,
+  call: Omit<ClaimCall, 'now'>,
+  { space, queue }: Source,
+  now: number,
+  taken: ClaimedJob[],
+): void {
+  const q = turn.queues.find(turn.db, space, queue)
+  if (q === undefined) return
+  const held = turn.db.all(HELD, q, call.token).map((row) => hotJob(turn, row).job)
+  turn.db.run('update skep_leases set until = ? where q = ? and token = ?', now + call.leaseMs, q, call.token)
+  taken.push(...held.sort(byRank).map(claimedPart))
 }
 
 /** Takes named jobs of one source, if nothing stands against it. */

@@ -71,7 +71,7 @@ function remember(memory: Memory, command: Command, replies: readonly unknown[],
     for (const job of jobs) if (!memory.jobs.has(job.id)) memory.jobs.set(job.id, job)
   }
   if (command.do === 'insert') note(command.jobs)
-  if (command.do === 'claim') {
+  if (command.do === 'claim' && !command.again) {
     const { jobs } = replies[0] as { jobs: { id: string; token: string }[] }
     memory.leases.push(...jobs.map(({ id, token }) => ({ id, token })))
   }
@@ -81,7 +81,8 @@ function remember(memory: Memory, command: Command, replies: readonly unknown[],
     for (const [n, settlement] of command.settlements.entries()) {
       if (results[n]?.status === 'ok') memory.settled.push({ settlement, at: now })
     }
-    memory.leases.push(...(claimed?.jobs ?? []).map(({ id, token }) => ({ id, token })))
+    if (!command.claim?.again)
+      memory.leases.push(...(claimed?.jobs ?? []).map(({ id, token }) => ({ id, token })))
   }
 }
 
@@ -184,8 +185,13 @@ function drawSources(random: Random): Source[] {
   return (chosen.length > 0 ? chosen : all).map((source) => ({ ...source, limit: random.int(1, 6) }))
 }
 
-function drawClaim({ random, present, token }: Draw): Omit<ClaimCall, 'now'> {
+function drawClaim({ random, present, token, memory }: Draw): Omit<ClaimCall, 'now'> {
   const sources = drawSources(random)
+  const known = memory.leases.slice(-12)
+  if (random.chance(0.15) && known.length > 0) {
+    const lease = { workerId: random.pick(WORKERS), leaseMs: random.pick([1, 1_000, 30_000]) }
+    return { sources, limit: 1_000, token: random.pick(known).token, again: true, ...lease }
+  }
   const lease = { workerId: random.pick(WORKERS), token: token(), leaseMs: random.pick([1, 1_000, 30_000]) }
   if (random.chance(0.8) || present.length === 0) return { sources, limit: random.int(1, 8), ...lease }
   // Which of the named jobs are taken when there is not room for all is left open, so there is room.

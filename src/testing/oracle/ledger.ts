@@ -40,10 +40,12 @@ export class Ledger {
         const { to, keepMs } = settlement.verdict
         if (keepMs === null && to !== 'ready' && to !== 'delayed') discards.add(settlement.id)
       }
-      if (reply.claimed) this.#claim(reply.claimed.jobs, now)
+      if (reply.claimed) claim('claim' in command && command.claim?.again === true, reply.claimed.jobs)
     }
+    const claim = (isAgain: boolean, jobs: readonly ClaimedJob[]): void =>
+      isAgain ? this.#claimAgain(jobs) : this.#claim(jobs, now)
 
-    if (command.do === 'claim') this.#claim((replies[0] as ClaimReply).jobs, now)
+    if (command.do === 'claim') claim(command.again === true, (replies[0] as ClaimReply).jobs)
     if (command.do === 'settle') settle(command.settlements, replies[0] as SettleReply)
     if (command.do === 'rescue') {
       const { leases } = replies[0] as ExpiredReply
@@ -69,6 +71,12 @@ export class Ledger {
       assert.ok(!this.#live.has(id), `I-4: job ${id} was claimed while it is leased`)
       assert.ok(dueAt <= now, `I-9: job ${id} was claimed before it is due`)
       this.#live.set(id, token)
+    }
+  }
+
+  #claimAgain(jobs: readonly ClaimedJob[]): void {
+    for (const { id, token } of jobs) {
+      assert.equal(this.#live.get(id), token, `I-4: job ${id} was given to a token that does not hold it`)
     }
   }
 

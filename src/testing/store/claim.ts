@@ -1,8 +1,96 @@
 import assert from 'node:assert/strict'
-import { idOf, idsOf, MINUTE, OTHER_QUEUE, OTHER_SPACE, QUEUE, START, sample, samples } from './samples.ts'
+import {
+  idOf,
+  idsOf,
+  MINUTE,
+  OTHER_QUEUE,
+  OTHER_SPACE,
+  QUEUE,
+  START,
+  sample,
+  samples,
+  verdict,
+} from './samples.ts'
 import { type StoreCase, source } from './scene.ts'
 
 export function claimCases(test: StoreCase): void {
+  test('gives the jobs that its token holds to a claim that is repeated, and takes nothing new', async (scene) => {
+    await scene.insert(...samples(5), sample(6, { delayMs: MINUTE }))
+    const call = scene.call({ limit: 3, leaseMs: 30_000 })
+    const { jobs } = await scene.store.claim(call)
+    scene.pass(10_000)
+
+    const again = await scene.claim({ ...call, again: true, now: scene.now })
+
+    assert.deepEqual(again, { jobs, nextDueAt: null, now: scene.now })
+    assert.deepEqual(await scene.states(...[3, 4, 5, 6].map(idOf)), ['running', 'ready', 'ready', 'delayed'])
+    const { starts, startedAt, leaseUntil } = await scene.job(idOf(1))
+    assert.deepEqual([starts, startedAt, leaseUntil], [1, scene.now - 10_000, scene.now + 30_000])
+  })
+
+  test('gives nothing to a repeated claim whose first call never arrived, and says when more is due', async (scene) => {
+    await scene.insert(sample(1), sample(2, { delayMs: MINUTE }))
+    await scene.take({ ids: [idOf(1)] })
+
+    const again = await scene.claim({ again: true })
+
+    assert.deepEqual(again, { jobs: [], nextDueAt: scene.now + MINUTE, now: scene.now })
+    assert.deepEqual(await scene.states(idOf(1), idOf(2)), ['running', 'delayed'])
+  })
+
+  test('gives all that is held to a repeated claim, whatever its limits, and only what is still held', async (scene) => {
+    await scene.insert(...samples(6))
+    const call = scene.call()
+    const held = await scene.take(call)
+    const [done, back, lost] = held
+    assert.ok(done && back && lost)
+    await scene.settle(done, verdict('done'))
+    await scene.settle(back, verdict('ready'))
+    await scene.settle(lost, verdict('ready', { count: 'lost' }), { rescue: true })
+    await scene.take({ ids: [lost.id], workerId: 'worker-b' })
+    scene.pass(2 * MINUTE)
+
+    const again = await scene.take({
+      ...call,
+      again: true,
+      limit: 1,
+      sources: [source({ limit: 1 })],
+      now: scene.now,
+    })
+
+    assert.deepEqual(again, held.slice(3))
+    assert.deepEqual(idsOf(await scene.expired()), [lost.id])
+  })
+
+  test('gives a repeated claim the jobs of its sources alone, source by source', async (scene) => {
+    const other = source({ queue: OTHER_QUEUE })
+    await scene.insert(sample(1), sample(2, { queue: OTHER_QUEUE }), sample(3, { priority: 5 }))
+    const call = scene.call({ sources: [other, source()] })
+    const first = await scene.take(call)
+
+    const all = await scene.take({ ...call, again: true })
+    const some = await scene.take({ ...call, sources: [source()], again: true })
+
+    assert.deepEqual(idsOf(first), [2, 3, 1].map(idOf))
+    assert.deepEqual(all, first)
+    assert.deepEqual(some, first.slice(1))
+  })
+
+  test('repeats the claim that went with a settle', async (scene) => {
+    const held = await scene.running(sample(1))
+    await scene.insert(...samples(3, {}, 2))
+    const { now, ...claim } = scene.call({ limit: 2 })
+    const settlements = [{ id: held.id, token: held.token, verdict: verdict('done') }]
+    const first = await scene.store.settle({ settlements, claim, now })
+
+    const again = await scene.store.settle({ settlements, claim: { ...claim, again: true }, now })
+
+    assert.deepEqual(again.results, [{ status: 'ok', state: 'done' }])
+    assert.deepEqual(again.claimed?.jobs, first.claimed?.jobs)
+    assert.equal(first.claimed?.jobs.length, 2)
+    assert.equal(await scene.state(idOf(4)), 'ready')
+  })
+
   test('gives a worker all it needs to run a job', async (scene) => {
     const headers = '{"trace":"7"}'
     await scene.insert(sample(1, { headers, priority: 2, overrides: '{"timeoutMs":5}' }))

@@ -5,6 +5,9 @@ const COUNTERS = `case when x.starts <> 1 or x.generation <> 0 or x.errors <> 0 
                     or x.snoozes <> 0 then concat_ws(',', x.starts, x.errors, x.timeouts, x.lost, x.snoozes,
                     x.generation) end`
 
+const LEASED = `nth, x.id, x.payload, x.headers, x.overrides, nullif(x.priority, 0), x.due_at,
+                        nullif(x.enqueued_at, x.due_at), ${COUNTERS}`
+
 /**
  * Locks the jobs that `which` finds and leases them. Locked rows are found again by their place, which costs less than
  * by their ids. Keys that are held only until the start are let go of.
@@ -21,8 +24,7 @@ function taking(which: string): string {
                     update jobs x set state = 2, token = lease_token, worker = lease_worker,
                         lease_until = lease_end, started_at = t, starts = x.starts + 1
                     where x.ctid = any(spots)
-                    returning nth, x.id, x.payload, x.headers, x.overrides, nullif(x.priority, 0), x.due_at,
-                        nullif(x.enqueued_at, x.due_at), ${COUNTERS};
+                    returning ${LEASED};
                     get diagnostics n = row_count;
                     insert into deltas (space, queue, ready, running) values (in_space, in_queue, -n, n);
                     taken_in_all := taken_in_all + n;
@@ -52,6 +54,15 @@ export const CLAIM_NAMED: string = `
                 if n > 0 then
                     insert into deltas (space, queue, delayed, ready) values (in_space, in_queue, -n, n);
                 end if;${taking('c.id = any(chosen) and c.state + 0 = 1 and c.due_at <= t')}`
+
+/** What the token of an earlier claim holds, with leases that begin anew. */
+export const CLAIM_AGAIN: string = `
+                return query
+                update jobs x set lease_until = lease_end
+                where x.space = in_space and x.queue = in_queue and x.state = 2 and x.token = lease_token
+                returning ${LEASED};
+                get diagnostics n = row_count;
+                taken_in_all := taken_in_all + n;`
 
 /** Delayed jobs whose time has come. Their rank, and so their place, stays. */
 export const PROMOTE: string = `

@@ -1,4 +1,4 @@
-import { CLAIM, CLAIM_NAMED, NEXT_DUE, PROMOTE } from './claiming.ts'
+import { CLAIM, CLAIM_AGAIN, CLAIM_NAMED, NEXT_DUE, PROMOTE } from './claiming.ts'
 import { ARCHIVE, ARCHIVE_WITH_TEXTS, DISCARD, ODD, STOP_CANCELLED, WAIT } from './ending.ts'
 import { CLOCK, fixedPath, pins } from './pins.ts'
 
@@ -10,7 +10,7 @@ import { CLOCK, fixedPath, pins } from './pins.ts'
  * counter, refund, place, keep if cancelled, only if expired, round, rescue. Settlements come in rounds: those of one round end
  * before the jobs enqueued in it (`fresh`) are inserted.
  *
- * `lease` is token, worker, length and limit. Of each source `numbers` has three: limit, rank and due time from which to
+ * `lease` is token, worker, length and limit, and a fifth if an earlier claim with this token is asked about. Of each source `numbers` has three: limit, rank and due time from which to
  * search. Below those lie the dead entries of jobs long gone, which nothing can clean while some transaction keeps its
  * snapshot open.
  *
@@ -121,7 +121,8 @@ begin
         from_rank := numbers[3 * i - 1];
         from_due := numbers[3 * i];
         from_id := from_ids[i];
-        if named is null then ${NEXT_DUE}
+        if lease[5] is not null then ${CLAIM_AGAIN}${NEXT_DUE}
+        elsif named is null then ${NEXT_DUE}
             if due <= t then ${PROMOTE}${NEXT_DUE}
             end if;
             if room > 0 then ${CLAIM}
