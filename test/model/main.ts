@@ -24,7 +24,7 @@ const seconds = Math.round((performance.now() - begin) / 100) / 10
 process.stdout.write(`${JSON.stringify({ ...found, seconds, bounds })}\n`)
 if (found.violations.length > 0) process.exitCode = 1
 
-function wholeNumber(name: string, text: unknown): number {
+function wholeNumber(name: string, text: string | undefined): number {
   const number = Number(text)
   if (!Number.isInteger(number) || number < 0) throw new Error(`--${name} ${text}: use a whole number.`)
   return number

@@ -68,13 +68,15 @@ describe('the search finds, by the shortest way,', () => {
           token: job.token ?? lease.token,
         }),
       },
-      fault: 'w0 is sure of t3 and has lost it',
+      fault: 'w0 is sure of t2 and has lost it',
       trace: [
         'time passes',
         'w0 claims job0 as t2',
         'w0 settles t2: unrun',
+        'w0 settles t2 again',
         'the settlement of t2 (unrun) arrives: ready',
         'w0 claims job0 as t3',
+        'the settlement of t2 (unrun) arrives: ready, the answer is lost',
       ],
     },
     'a rescue that leaves the token with its old holder': {

@@ -155,8 +155,8 @@ export function keyOf(world: World): string {
 }
 
 /** What a worker looks like without the names of its tokens. */
-function look({ now, store }: World, { name, runs }: Worker): string {
-  let text = ''
+function look({ now, store }: World, { name, runs, open }: Worker): string {
+  let text = open === null ? '' : `o${open.job}`
   for (const { job, ending, sureUntil } of runs) text += `${job}${ending ?? left(sureUntil, now)},`
   for (const job of store.jobs) if (job?.state === 'running') text += job.worker === name ? '+' : '-'
   return text
@@ -174,7 +174,10 @@ function named({ now, store, truths, net }: World, workers: readonly Worker[]): 
     const token = store.discarded[number]?.token
     if (token) key += `d${nameOf(names, token)};`
   }
-  for (const { runs } of workers) key += `|${joined(runs.map((run) => runKey(run, now, names)))}`
+  for (const { runs, open } of workers) {
+    key += `|${joined(runs.map((run) => runKey(run, now, names)))}`
+    if (open !== null) key += `o${open.job}${names.get(open.token) ?? 'x'}`
+  }
   return `${key}|${joined(net.map((message) => messageKey(message, names)))}`
 }
 

@@ -59,6 +59,17 @@ export function claim(
   return job && rules.claimable(job, now) ? put(store, number, rules.claim(job, lease, now)) : store
 }
 
+/** Asks for what a claim took whose answer was lost: the lease begins anew if the token still holds. */
+export function claimAgain(
+  rules: Rules,
+  store: Stored,
+  number: number,
+  lease: transitions.Lease,
+  now: number,
+): Stored {
+  return extend(rules, store, number, lease.token, lease.leaseMs, now).store
+}
+
 export function extend(
   rules: Rules,
   store: Stored,

@@ -47,6 +47,8 @@ export interface Worker {
   /** Another one after each crash. */
   readonly name: string
   readonly runs: readonly Run[]
+  /** A claim whose answer was lost, and that will be sent again. */
+  readonly open: { readonly job: number; readonly token: string } | null
 }
 
 /** A lease as its worker sees it. */
@@ -142,8 +144,8 @@ export function beginning(rules: Rules, { jobs }: Bounds): World {
       empty,
     ),
     workers: [
-      { name: 'w0', runs: [] },
-      { name: 'w1', runs: [] },
+      { name: 'w0', runs: [], open: null },
+      { name: 'w1', runs: [], open: null },
     ],
     net: [],
     truths: numbers.map(() => NEW),
@@ -162,9 +164,10 @@ export function* moves(rules: Rules, bounds: Bounds, world: World): Generator<Mo
     }
   }
   for (let worker = 0; worker < world.workers.length; worker++) {
-    const { runs } = world.workers[worker] as Worker
+    const { runs, open } = world.workers[worker] as Worker
     for (const run of runs) yield* steps(rules, bounds, world, worker, run)
-    if (runs.length > 0) yield crash(world, worker)
+    if (open !== null) yield reclaim(rules, world, worker, open)
+    if (runs.length > 0 || open !== null) yield crash(world, worker)
   }
   const seen = new Set<string>()
   for (const message of world.net) {
@@ -205,7 +208,8 @@ function* commands(rules: Rules, bounds: Bounds, world: World, job: number): Gen
 // ── claims and leases ────────────────────────────────────────────────────────────────────────────
 
 function* claims(rules: Rules, bounds: Bounds, world: World, worker: number, job: number): Generator<Move> {
-  const { name, runs } = world.workers[worker] as Worker
+  const { name, runs, open } = world.workers[worker] as Worker
+  if (open !== null) return
   const token = `t${world.made}`
   const lease = { workerId: name, token, leaseMs: LEASE_MS }
   const store = stores.claim(rules, world.store, job, lease, world.now)
@@ -221,17 +225,38 @@ function* claims(rules: Rules, bounds: Bounds, world: World, worker: number, job
   })
   yield { label: `${name} claims job${job}, hears nothing`, next: taken, fault, isHealthy: false }
   if (runs.length >= bounds.runs) return
-  const run: Run = {
-    token,
+  const uncertain = withWorker(taken, worker, { name, runs, open: { job, token } })
+  yield { label: `${name} claims job${job} and will ask again`, next: uncertain, fault, isHealthy: false }
+  const next = withRuns(taken, worker, [...runs, runOf(job, after, world.now)])
+  yield { label: `${name} claims job${job} as ${token}`, next, fault, isHealthy: true }
+}
+
+/** The claim is sent again. It takes nothing new, and the worker gets what the first one took, if it still holds. */
+function reclaim(
+  rules: Rules,
+  world: World,
+  worker: number,
+  { job, token }: { job: number; token: string },
+): Move {
+  const { name, runs } = world.workers[worker] as Worker
+  const lease = { workerId: name, token, leaseMs: LEASE_MS }
+  const store = stores.claimAgain(rules, world.store, job, lease, world.now)
+  const holds = store !== world.store
+  const got = holds ? [...runs, runOf(job, store.jobs[job] as Job, world.now)] : runs
+  const next = withWorker({ ...world, store }, worker, { name, runs: got, open: null })
+  return { label: `${name} asks again for ${token}: ${holds}`, next, fault: null, isHealthy: true }
+}
+
+function runOf(job: number, leased: Job, now: number): Run {
+  return {
+    token: leased.token as string,
     job,
-    claimed: claimedPart(after),
-    sureUntil: world.now + LEASE_MS,
+    claimed: claimedPart(leased),
+    sureUntil: now + LEASE_MS,
     knowsCancel: false,
     ending: null,
     verdict: null,
   }
-  const next = withRuns(taken, worker, [...runs, run])
-  yield { label: `${name} claims job${job} as ${token}`, next, fault, isHealthy: true }
 }
 
 function claimFault(before: Job, truth: Truth, now: number, job: number): string | null {
@@ -289,7 +314,7 @@ function extension(rules: Rules, world: World, worker: number, run: Run): Move {
 
 function crash(world: World, worker: number): Move {
   const { name } = world.workers[worker] as Worker
-  const workers = world.workers.with(worker, { name: `w${world.made}`, runs: [] })
+  const workers = world.workers.with(worker, { name: `w${world.made}`, runs: [], open: null })
   const next = { ...world, workers, made: world.made + 1 }
   return { label: `${name} dies and starts again`, next, fault: null, isHealthy: false }
 }
@@ -440,9 +465,13 @@ function withTruth(world: World, job: number, truth: Truth): World {
   return { ...world, truths: world.truths.with(job, truth) }
 }
 
+function withWorker(world: World, worker: number, state: Worker): World {
+  return { ...world, workers: world.workers.with(worker, state) }
+}
+
 function withRuns(world: World, worker: number, runs: readonly Run[]): World {
-  const { name } = world.workers[worker] as Worker
-  return { ...world, workers: world.workers.with(worker, { name, runs }) }
+  const state = world.workers[worker] as Worker
+  return { ...world, workers: world.workers.with(worker, { ...state, runs }) }
 }
 
 function withRun(world: World, worker: number, run: Run, replacement: Run | null): World {

@@ -70,6 +70,15 @@ describe('the checker accepts', () => {
       for (let turn = 0; turn < 5; turn++) s.wait(LEASE_MS / 2).extend('a', 't1')
       return s.end('a', 't1').settle('a', 't1')
     },
+    'a claim whose answer was lost and that was sent again, in vain the last time': (s) => {
+      const again = { f: 'claim', type: 'invoke', token: 't1', workerId: 'w1', leaseMs: LEASE_MS } as const
+      s.enqueue('a').claim(['a'], 't1', { isAnswered: false }).wait(200).record(again)
+      s.change('a', { leaseUntil: s.now + LEASE_MS })
+      s.record({ ...again, type: 'ok', jobs: [{ id: 'a', generation: 0, starts: 1 }] }).start('a', 't1')
+      // Nobody can be sure of a lease because of a call that was never answered.
+      s.wait(900).record(again).wait(100).as('w2#1')
+      return s.settle('a', 't1', { to: 'ready', count: 'lost', rescue: true }).run('a', 't2')
+    },
     'a cancel of a waiting job': (s) => s.enqueue('a').cancel('a'),
     'a cancel of a running job that fails': (s) => {
       s.enqueue('a').claim(['a'], 't1').start('a', 't1').cancel('a').end('a', 't1', 'threw')
@@ -284,6 +293,13 @@ describe('the checker rejects', () => {
         s.enqueue('a').claim(['a'], 't1').as('w2#1')
         s.rows.set('a', { ...s.row('a'), state: 'ready', token: null, leaseUntil: null })
         return s.run('a', 't2')
+      },
+      'two handlers, one sure of its lease by a claim that was sent again': (s) => {
+        const again = { f: 'claim', type: 'invoke', token: 't1', workerId: 'w1', leaseMs: LEASE_MS } as const
+        s.enqueue('a').claim(['a'], 't1', { isAnswered: false }).wait(500).record(again)
+        s.record({ ...again, type: 'ok', jobs: [{ id: 'a', generation: 0, starts: 1 }] }).start('a', 't1')
+        s.wait(600).as('w2#1').settle('a', 't1', { to: 'ready', count: 'lost', rescue: true }).run('a', 't2')
+        return s.as('w1#1').end('a', 't1')
       },
       'two handlers inside of their sure leases': (s) => {
         s.enqueue('a').claim(['a'], 't1').start('a', 't1').wait(500)

@@ -321,7 +321,7 @@ export class Story {
       places.set(record.proc, n + 1)
       return { ...record, n }
     })
-    const audit = this.audit.map(({ n: _, ...entry }) => entry)
+    const audit = this.audit.map(({ seq, at, id, before, after }) => ({ seq, at, id, before, after }))
     return { ...this.history({ slackMs: 5, ...facts }), records, audit }
   }
 

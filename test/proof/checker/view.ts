@@ -66,7 +66,7 @@ export interface View {
   readonly jobs: ReadonlyMap<string, JobView>
   readonly leases: readonly LeaseView[]
   readonly leasesOfToken: ReadonlyMap<string, readonly LeaseView[]>
-  /** The claims as they were sent, by token. */
+  /** The claims as they were sent, by token. Of one that was sent again it is the last that got an answer. */
   readonly claims: ReadonlyMap<string, ClaimRecord>
   /** Claims that told a worker of jobs. */
   readonly grants: readonly ClaimRecord[]
@@ -81,6 +81,7 @@ export function viewOf({ records, audit, final, facts }: History): View {
   const leases = new Map<string, LeaseView>()
   const leasesOfToken = new Map<string, LeaseView[]>()
   const claims = new Map<string, ClaimRecord>()
+  const asked = new Map<string, ClaimRecord>()
   const grants: ClaimRecord[] = []
   const crashes = new Map<string, number>()
   const stops: StopRecord[] = []
@@ -140,9 +141,12 @@ export function viewOf({ records, audit, final, facts }: History): View {
           selections.set(`${record.proc} ${record.call}`, record)
         break
       case 'claim':
-        if (record.type === 'invoke') claims.set(record.token, record)
-        else if (record.type === 'ok') {
+        if (record.type === 'invoke') {
+          asked.set(record.token, record)
+          if (!claims.has(record.token)) claims.set(record.token, record)
+        } else if (record.type === 'ok') {
           grants.push(record)
+          claims.set(record.token, asked.get(record.token) ?? record)
           for (const { id } of record.jobs ?? []) leaseOf(id, record.token).toldOf = record
         }
         break
