@@ -1,0 +1,140 @@
+// npm run soak -- [--minutes 15] [--only kills,outages] [--seed n]
+//
+// The long version of what npm test does in a minute. 15 minutes, which is the default, are the bars we report: 10,000
+// trials on each store of the simulator, every mutant, 15 minutes of kill -9 on each real store with hints and without,
+// 20 outages of 30 seconds on each, and 120 power cuts. Other times scale all but the mutants and the model.
+//
+//   simulation   test/simulation   trials on memory and on SQLite, other seeds than npm test has
+//   model        test/model        every small world around the transitions, larger than in npm test
+//   kills        test/crash        real processes killed, stopped, cut off; four runs at the same time
+//   outages      test/crash        the store goes away and comes back
+//   power        test/disk         SQLite on a disk that forgets
+//   mutants      test/mutants      each bug that was brought back must be found
+//
+// One line for each in the table at the end. The exit code is 1 if one of them found something.
+
+import { spawn } from 'node:child_process'
+import { parseArgs } from 'node:util'
+import { forwardSignals } from './forward-signals.mjs'
+import { ensureBuilt, ensureInstalled } from './install.mjs'
+import { exitCode, root } from './run.mjs'
+
+/** @typedef {{ name: string, ok: boolean, measured: Record<string, unknown>, violations: unknown[] }} Row */
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: 'string', default: '15' },
+    only: { type: 'string' },
+    seed: { type: 'string', default: String(Math.floor(Date.now() / 1_000) % 1_000_000) },
+  },
+})
+const minutes = Number(values.minutes)
+if (!(minutes > 0)) {
+  console.error('--minutes takes a number above 0.')
+  process.exit(2)
+}
+const seed = values.seed
+const share = minutes / 15
+const atLeast = (/** @type {number} */ least, /** @type {number} */ count) =>
+  String(Math.max(least, Math.ceil(count * share)))
+
+const simulation = ['memory', 'sqlite'].map((store) => [
+  'test/simulation/main.ts',
+  ...['--store', store, '--seed', `${seed}000`, '--trials', atLeast(20, 10_000), '--sometimes', '--json'],
+])
+const stores = ['sqlite', 'postgres']
+const kills = stores.flatMap((store) =>
+  ['on', 'off'].map((hints) => [
+    'test/crash/soak.ts',
+    ...['--store', store, '--hints', hints, '--minutes', String(minutes), '--seed', seed],
+    ...['--jobs', atLeast(100, 100_000)],
+  ]),
+)
+const outages = stores.map((store) => [
+  'test/crash/soak.ts',
+  ...['--store', store, '--outages', atLeast(1, 20), '--outage-seconds', '30', '--seed', seed],
+])
+
+/** What runs one after the other; the programs of one stage run at the same time. */
+const stages = [
+  { name: 'kills', programs: kills },
+  { name: 'outages', programs: outages },
+  { name: 'power', programs: [['test/disk/soak.ts', '--cuts', atLeast(5, 120), '--seed', seed]] },
+  { name: 'simulation', programs: simulation },
+  { name: 'model', programs: [['test/model/main.ts', '--jobs', '3']] },
+  { name: 'mutants', programs: [['test/mutants/main.ts']] },
+]
+const only = values.only?.split(',')
+const unknown = only?.filter((name) => !stages.some((stage) => stage.name === name)) ?? []
+if (unknown.length > 0) {
+  console.error(`--only takes ${stages.map(({ name }) => name).join(', ')}, not "${unknown.join(',')}".`)
+  process.exit(2)
+}
+
+await ensureInstalled()
+await ensureBuilt()
+/** @type {Row[]} */
+const rows = []
+for (const { name, programs } of stages) {
+  if (only && !only.includes(name)) continue
+  console.error(`── ${name}`)
+  const startedAt = performance.now()
+  rows.push(...(await Promise.all(programs.map(runProgram))))
+  console.error(`── ${name}: ${Math.round((performance.now() - startedAt) / 1_000)} s`)
+}
+print(rows)
+process.exitCode = rows.every(({ ok }) => ok) ? 0 : 1
+
+/**
+ * Runs one program, whose last line is JSON.
+ *
+ * @param {string[]} args
+ * @returns {Promise<Row>}
+ */
+async function runProgram(args) {
+  const child = spawn(process.execPath, ['--import', 'jiti/register', ...args], {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  forwardSignals(child)
+  let output = ''
+  child.stdout.on('data', (chunk) => {
+    output += chunk
+  })
+  const code = await exitCode(child)
+  const line = output.trim().split('\n').at(-1) ?? ''
+  try {
+    return rowOf(JSON.parse(line))
+  } catch {
+    const name = args.slice(0, 3).join(' ')
+    return { name, ok: false, measured: {}, violations: [`It ended with code ${code} and no answer.`] }
+  }
+}
+
+/**
+ * The model tells its figures without a frame.
+ *
+ * @param {Row & Record<string, unknown>} answer
+ * @returns {Row}
+ */
+function rowOf(answer) {
+  if ('measured' in answer) return answer
+  const { violations, ...measured } = answer
+  return { name: 'model', ok: violations.length === 0, measured, violations }
+}
+
+/** @param {readonly Row[]} all */
+function print(all) {
+  const table = all.map(({ name, ok, measured }) => [
+    name,
+    ok ? 'ok' : 'FAILED',
+    Object.entries(measured)
+      .map(([what, value]) => `${what} ${typeof value === 'object' ? JSON.stringify(value) : value}`)
+      .join(', '),
+  ])
+  console.log(`\n| what | result | measured |\n| --- | --- | --- |`)
+  for (const cells of table) console.log(`| ${cells.join(' | ')} |`)
+  for (const { name, violations } of all) {
+    for (const violation of violations) console.log(`${name}: ${JSON.stringify(violation)}`)
+  }
+}
