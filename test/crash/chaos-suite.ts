@@ -1,14 +1,21 @@
-import { describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type ChaosOptions, type ChaosResult, chaosDefaults, runChaos } from './chaos.ts'
+import { type MortalPostgres, startMortalPostgres } from './mortal-postgres.ts'
 import type { StoreName } from './stage.ts'
 
 /** A short run of everything: what the soak does for a quarter of an hour. */
 export function describeChaos(store: StoreName): void {
   const seed = Number(process.env.SKEP_CHAOS_SEED ?? Date.now() % 1_000_000)
 
+  let server: MortalPostgres | undefined
+  beforeAll(async () => {
+    if (store === 'postgres') server = await startMortalPostgres()
+  })
+  afterAll(() => server?.remove())
+
   describe(`Workers and a producer on ${store}, killed, frozen and cut off`, () => {
     it('lose nothing, end every job once, and drain when it is over', async () => {
-      const result = await chaos({ store, seed, seconds: 7, hints: true })
+      const result = await chaos({ store, seed, seconds: 7, hints: true }, server)
 
       expect(result.problem).toBe('')
       expect(result.report.counts).toMatchObject({ lost: 0, unexpected: 0, staleSettles: 0 })
@@ -17,7 +24,7 @@ export function describeChaos(store: StoreName): void {
     }, 120_000)
 
     it('do so too when every hint is lost', async () => {
-      const result = await chaos({ store, seed: seed + 1, seconds: 3, hints: false })
+      const result = await chaos({ store, seed: seed + 1, seconds: 3, hints: false }, server)
 
       expect(result.problem).toBe('')
       expect(result.report.counts).toMatchObject({ lost: 0, unexpected: 0, staleSettles: 0 })
@@ -26,15 +33,11 @@ export function describeChaos(store: StoreName): void {
   })
 }
 
-function chaos(options: Pick<ChaosOptions, 'store' | 'seed' | 'seconds' | 'hints'>): Promise<ChaosResult> {
-  return runChaos({
-    ...chaosDefaults,
-    rate: 60,
-    leaseMs: 1_500,
-    rescueGraceMs: 300,
-    everyMs: [100, 500],
-    longestFaultMs: 600,
-    longestFreezeMs: 2_500,
-    ...options,
-  })
+/** Everything happens sooner than in the soak, so that all of it happens. */
+function chaos(
+  options: Pick<ChaosOptions, 'store' | 'seed' | 'seconds' | 'hints'>,
+  server: MortalPostgres | undefined,
+): Promise<ChaosResult> {
+  const quick = { rate: 60, leaseMs: 1_500, rescueGraceMs: 300, longestFaultMs: 600, longestFreezeMs: 2_500 }
+  return runChaos({ ...chaosDefaults, ...quick, everyMs: [100, 500], ...options }, server)
 }

@@ -13,6 +13,7 @@ import { check, describeReport } from '../proof/checker/index.ts'
 import type { Facts, HistoryRecord, Report } from '../proof/history.ts'
 import { type Bundle, bundlePrograms } from './bundle.ts'
 import { readRecords } from './evidence.ts'
+import type { MortalPostgres } from './mortal-postgres.ts'
 import { type Harm, Nemesis } from './nemesis.ts'
 import type { ProgramConfig } from './program.ts'
 import { Slot } from './slot.ts'
@@ -61,7 +62,7 @@ export interface ChaosResult {
   readonly jobs: number
   /** From the heal until nothing waited and nothing ran; null: it did not come to that. */
   readonly drainMs: number | null
-  /** For each outage, how long after its end the first job ended; null: it took longer than there was time. */
+  /** How long after each outage jobs ended again and every process had been served; null: longer than there was time. */
   readonly recoveriesMs: readonly (number | null)[]
   /** What is wrong, in words, with the place of the evidence. Empty if nothing is. */
   readonly problem: string
@@ -76,11 +77,12 @@ export const SLACK_MS = 250
 const WORKERS = ['w1', 'w2', 'w3'] as const
 const PRODUCER = 'p1'
 
-export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
+/** On Postgres: with a server of its own, or on the one given. */
+export async function runChaos(options: ChaosOptions, server?: MortalPostgres): Promise<ChaosResult> {
   const folder = mkdtempSync(join(tmpdir(), `skep-chaos-${options.store}-`))
   writeFileSync(join(folder, 'options.json'), JSON.stringify(options))
   const bundle = await bundlePrograms()
-  const stage = await openStage(options.store, folder)
+  const stage = await openStage(options.store, folder, server)
   const run = new Run(options, folder, stage, bundle)
   try {
     const result = await run.go()
@@ -103,7 +105,7 @@ class Run {
   readonly #own: number
   readonly #surprises: string[] = []
   readonly #sent = new Map<string, number>()
-  readonly #outageEnds: number[] = []
+  readonly #outages: Outage[] = []
   readonly #surprised = deferred()
   #startedAt = 0
   #n = 0
@@ -158,7 +160,7 @@ class Run {
     const store = this.#stage.open()
     try {
       const drainMs = await this.#drain(store)
-      for (const slot of this.#workers) await this.#stopCleanly(slot)
+      await Promise.all(this.#workers.map((slot) => this.#stopCleanly(slot)))
       return await this.#judge(store, nemesis.harm, drainMs)
     } finally {
       await store.close()
@@ -167,15 +169,16 @@ class Run {
 
   /** Ends whatever still runs. */
   async end(): Promise<void> {
-    for (const slot of [...this.#workers, this.#producer]) await slot.kill()
+    await Promise.all([...this.#workers, this.#producer].map((slot) => slot.kill()))
   }
 
   async #goThroughOutages({ count, ms, betweenMs }: NonNullable<ChaosOptions['outages']>): Promise<void> {
     for (let nth = 0; nth < count; nth++) {
       await sleep(betweenMs)
       this.#write(`outage ${nth}`, null)
+      const from = Date.now()
       await this.#stage.outage(nth, ms)
-      this.#outageEnds.push(Date.now())
+      this.#outages.push({ from, to: Date.now() })
       this.#write(`outage ${nth} is over`, null, 'heal')
     }
     await sleep(betweenMs)
@@ -232,7 +235,11 @@ class Run {
       liveness: store.capabilities.liveness,
     }
     const report = check({ records, audit, final, facts })
-    const recoveriesMs = this.#outageEnds.map((end) => firstEndAfter(records, end))
+    const procs = [...this.#workers, this.#producer].map(({ proc }) => proc)
+    const recoveriesMs = this.#outages.map((outage) => recoveryMs(records, procs, outage))
+    if (this.#outages.some((outage) => worked(records, outage))) {
+      this.#surprise('Jobs ended in the middle of an outage: it was none.')
+    }
     const ok = report.violations.length === 0 && this.#surprises.length === 0 && drainMs !== null
     const jobs = new Set(
       records.flatMap((record) => (record.f === 'enqueue' && record.type === 'invoke' ? [record.id] : [])),
@@ -296,11 +303,34 @@ export async function hasDrained(store: Store, withinMs: number): Promise<number
   }
 }
 
-function firstEndAfter(records: readonly HistoryRecord[], end: number): number | null {
-  for (const record of records)
-    if (record.at >= end && record.f === 'settle' && record.type === 'ok' && record.status === 'ok')
-      return record.at - end
+interface Outage {
+  readonly from: number
+  readonly to: number
+}
+
+/** How long it took until a job ended and the store had answered every process. */
+function recoveryMs(
+  records: readonly HistoryRecord[],
+  procs: readonly string[],
+  { to }: Outage,
+): number | null {
+  const waitedFor = new Set([...procs, 'a job'])
+  for (const record of records) {
+    if (record.at < to || record.type !== 'ok' || !['claim', 'settle', 'enqueue'].includes(record.f)) continue
+    waitedFor.delete(record.proc)
+    if (record.f === 'settle' && record.status === 'ok') waitedFor.delete('a job')
+    if (waitedFor.size === 0) return record.at - to
+  }
   return null
+}
+
+/** How long a store may take to go away. */
+const GOING_MS = 3_000
+
+function worked(records: readonly HistoryRecord[], { from, to }: Outage): boolean {
+  return records.some(
+    ({ f, type, at }) => f === 'settle' && type === 'ok' && at > from + GOING_MS && at < to - SLACK_MS,
+  )
 }
 
 function deferred(): { readonly promise: Promise<void>; readonly resolve: () => void } {

@@ -89,7 +89,7 @@ export class FaultProxy {
 
   /** Resets what is open now, on both sides. */
   reset(): void {
-    for (const link of [...this.#links]) link.reset()
+    for (const link of this.#links) link.reset()
   }
 
   /**

@@ -16,7 +16,7 @@ describe.each(['sqlite', 'postgres'] as const)(
   'A worker frozen for longer than its lease, on %s',
   (store) => {
     it('loses its job to another worker, and what it says of it afterwards is refused', async () => {
-      scene = await Scene.open(store)
+      scene = await Scene.open(store, { mortal: false })
       const frozen = await scene.worker('w1')
       const job = await scene.enqueue('kept', { ms: 800 })
       await scene.written(({ f, proc }) => f === 'start' && proc === 'w1#1')

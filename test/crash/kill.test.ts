@@ -6,7 +6,8 @@ import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createSkep, type Skep, silentLogger } from '../../src/index.ts'
 import { freshDatabase } from '../servers/index.ts'
-import { type Address, endless, openStore } from './worker-process.ts'
+import { type Address, openStore } from './program.ts'
+import { endless } from './worker-process.ts'
 
 const JOBS = 100
 

@@ -7,6 +7,7 @@ import { createSkep, type JobHandle, type Skep, silentLogger } from '../../src/i
 import { check } from '../proof/checker/index.ts'
 import type { AuditEntry, AuditRow, Facts, HistoryRecord, Report } from '../proof/history.ts'
 import { Recorder, recordedEnqueue, recordingStore } from '../proof/recorder.ts'
+import { startPostgres } from '../servers/index.ts'
 import { type Bundle, bundlePrograms } from './bundle.ts'
 import { hasDrained, SLACK_MS } from './chaos.ts'
 import { fileSink, readRecords } from './evidence.ts'
@@ -24,6 +25,20 @@ export interface Verdict {
 
 /** Made by the first scene that needs it. */
 const shared: { bundle?: Promise<Bundle>; server?: Promise<MortalPostgres> } = {}
+
+function mortalServer(): Promise<MortalPostgres> {
+  shared.server ??= startMortalPostgres()
+  return shared.server
+}
+
+/** The one of the whole test run, for scenes that leave the server alone. */
+async function testServer(): Promise<MortalPostgres> {
+  const { url } = await startPostgres()
+  const never = (): never => {
+    throw new Error('This server is not ours to stop.')
+  }
+  return { url, port: Number(new URL(url).port), stop: never, start: never, remove: async () => {} }
+}
 
 /** The longest everything may take to end once all is well. */
 const DRAIN_MS = 20_000
@@ -56,16 +71,11 @@ export class Scene {
     this.skep = createSkep({ store, logger: silentLogger })
   }
 
-  static async open(store: StoreName, { leaseMs = 1_500 } = {}): Promise<Scene> {
+  static async open(store: StoreName, { leaseMs = 1_500, mortal = true } = {}): Promise<Scene> {
     const folder = mkdtempSync(join(tmpdir(), `skep-scene-${store}-`))
     shared.bundle ??= bundlePrograms()
-    if (store === 'postgres') shared.server ??= startMortalPostgres()
-    return new Scene(
-      await openStage(store, folder, await shared.server),
-      await shared.bundle,
-      folder,
-      leaseMs,
-    )
+    const server = store === 'postgres' ? await (mortal ? mortalServer() : testServer()) : undefined
+    return new Scene(await openStage(store, folder, server), await shared.bundle, folder, leaseMs)
   }
 
   /** Ends what the scenes of a file share. */
@@ -114,7 +124,7 @@ export class Scene {
     await this.stage.heal()
     const store = this.stage.open()
     const drained = await hasDrained(store, DRAIN_MS)
-    for (const slot of this.#slots) await slot.stop(20_000)
+    await Promise.all(this.#slots.map((slot) => slot.stop(20_000)))
     if (this.#surprises.length > 0) throw new Error(this.#surprises.join('\n'))
     const { queues: counted } = await store.counts({ space: 'default' })
     await store.close()
@@ -133,7 +143,7 @@ export class Scene {
   }
 
   async close(): Promise<void> {
-    for (const slot of this.#slots) await slot.kill()
+    await Promise.all(this.#slots.map((slot) => slot.kill()))
     await this.stage.heal()
     await this.skep.close()
     await this.stage.remove()

@@ -1,13 +1,6 @@
 /** A worker in a process of its own, to be killed. It tells its parent of each job it starts and never ends one. */
-import { createSkep, queue, type Store, silentLogger } from '../../src/index.ts'
-import { postgresStore } from '../../src/postgres.ts'
-import { sqliteStore } from '../../src/sqlite.ts'
-
-export type Address = { readonly file: string } | { readonly url: string }
-
-export function openStore(address: Address): Store {
-  return 'file' in address ? sqliteStore(address) : postgresStore({ ...address, migrate: true })
-}
+import { createSkep, queue, silentLogger } from '../../src/index.ts'
+import { type Address, openStore } from './program.ts'
 
 export const endless = queue<{ n: number }, number>('endless')
 
