@@ -204,7 +204,7 @@ describe('the store of the search', () => {
   const token = fc.constantFrom('t0', 't1', 't2', 't3')
   const call = fc.oneof(
     fc.record({ call: fc.constant('insert' as const), number }),
-    fc.record({ call: fc.constant('claim' as const), number, token }),
+    fc.record({ call: fc.constantFrom('claim' as const, 'reclaim' as const), number, token }),
     fc.record({ call: fc.constant('extend' as const), number, token }),
     fc.record({
       call: fc.constant('settle' as const),
@@ -265,6 +265,14 @@ describe('the store of the search', () => {
           const { jobs } = await this.#memory.claim({ sources, limit: 1, ids: [id], now, ...lease })
           const before = this.#model
           this.#model = stores.claim(RULES, before, number, lease, now)
+          return [jobs.length > 0, this.#model !== before]
+        }
+        case 'reclaim': {
+          const lease = { workerId: 'w', token: each.token, leaseMs: LEASE_MS }
+          const sources = [{ space: 'default', queue: 'model', limit: 2 }]
+          const { jobs } = await this.#memory.claim({ sources, limit: 2, again: true, now, ...lease })
+          const before = this.#model
+          for (const each of [0, 1]) this.#model = stores.claimAgain(RULES, this.#model, each, lease, now)
           return [jobs.length > 0, this.#model !== before]
         }
         case 'extend': {
