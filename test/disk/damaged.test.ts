@@ -3,16 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import pg from 'pg'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createSkep, fixed, queue, retry, type Skep, type Store, silentLogger } from '../../src/index.ts'
 import { postgresStore } from '../../src/postgres.ts'
 import { sqliteStore } from '../../src/sqlite.ts'
 import { freshDatabase } from '../servers/index.ts'
-
-const closers: (() => unknown)[] = []
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close()
-})
+import { later } from './support.ts'
 
 interface Damageable {
   readonly store: Store
@@ -109,7 +105,7 @@ function numbers(count: number): { n: number }[] {
 
 function start(store: Store): Skep {
   const skep = createSkep({ store, logger: silentLogger })
-  closers.push(() => skep.close())
+  later(() => skep.close())
   return skep
 }
 
@@ -124,7 +120,7 @@ async function allEnded(skep: Skep): Promise<void> {
 
 async function openSqlite(): Promise<Damageable> {
   const folder = mkdtempSync(join(tmpdir(), 'skep-damaged-'))
-  closers.push(() => rmSync(folder, { recursive: true, force: true }))
+  later(() => rmSync(folder, { recursive: true, force: true }))
   const file = join(folder, 'jobs.db')
   return {
     store: sqliteStore({ file }),
@@ -141,7 +137,7 @@ async function openPostgres(): Promise<Damageable> {
   const database = await freshDatabase()
   const client = new pg.Client({ connectionString: database.url })
   await client.connect()
-  closers.push(async () => {
+  later(async () => {
     await client.end()
     await database.drop()
   })

@@ -1,27 +1,21 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { afterEach, describe, expect, it } from 'vitest'
-import { createSkep, JOB_STATES, type JobState, type Store, silentLogger } from '../../src/index.ts'
+import { describe, expect, it } from 'vitest'
+import { createSkep, type Store, silentLogger } from '../../src/index.ts'
 import { postgresStore } from '../../src/postgres.ts'
 import { sqliteStore } from '../../src/sqlite.ts'
 import { seededRandom } from '../../src/testing/random.ts'
 import { postgresUrlVariable } from '../servers/index.ts'
 import { serverIdentity } from '../servers/server.ts'
 import { call, drained, handlers, listen } from './crew.ts'
-import { openPen, type Pen, readEvidence } from './evidence.ts'
+import { openPen, readEvidence } from './evidence.ts'
+import { postgresHoldings } from './postgres-holdings.ts'
 import { type SmallDisk, smallDisk } from './small-disk.ts'
 import { miscounts, readHoldings } from './sqlite-holdings.ts'
-import { type Holdings, judge, type StoredJob } from './verdict.ts'
+import { counting, freshEvidence, later, until } from './support.ts'
+import { type Holdings, judge } from './verdict.ts'
 
 const BYTES = 16_000
-
-const closers: (() => unknown)[] = []
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close()
-})
 
 interface Place {
   readonly disk: SmallDisk
@@ -41,7 +35,7 @@ describe.each([
     const evidence = freshEvidence()
     const { pen, count } = counting(openPen(evidence))
     const skep = createSkep({ store, logger: silentLogger, enqueueTimeout: 200 })
-    closers.push(() => skep.close())
+    later(() => skep.close())
     listen(skep, pen)
     await skep.ready()
 
@@ -95,39 +89,10 @@ function runTwice(lines: ReturnType<typeof readEvidence>): string[] {
   )
 }
 
-function freshEvidence(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'skep-evidence-'))
-  closers.push(() => rmSync(folder, { recursive: true, force: true }))
-  return join(folder, 'evidence')
-}
-
-function counting(pen: Pen): { pen: Pen; count: (sign: string) => number } {
-  const counts: Record<string, number> = {}
-  closers.push(() => pen.close())
-  return {
-    pen: {
-      ...pen,
-      note(sign, key, more) {
-        counts[sign] = (counts[sign] ?? 0) + 1
-        pen.note(sign, key, more)
-      },
-    },
-    count: (sign) => counts[sign] ?? 0,
-  }
-}
-
-async function until(isSo: () => boolean): Promise<void> {
-  const deadline = performance.now() + 30_000
-  while (!isSo()) {
-    if (performance.now() > deadline) throw new Error(`It never came to this: ${isSo}`)
-    await sleep(10)
-  }
-}
-
 async function sqlitePlace(): Promise<Place | string> {
   const disk = smallDisk(64)
   if (typeof disk === 'string') return disk
-  closers.push(() => disk.remove())
+  later(() => disk.remove())
   const file = join(disk.folder, 'jobs.db')
   return {
     disk,
@@ -143,46 +108,25 @@ async function sqlitePlace(): Promise<Place | string> {
 async function postgresPlace(): Promise<Place | string> {
   const disk = smallDisk(128, serverIdentity())
   if (typeof disk === 'string') return disk
-  closers.push(() => disk.remove())
+  later(() => disk.remove())
   const server = process.env[postgresUrlVariable] as string
   const name = `skep_small_${process.pid}`
   const admin = new pg.Client({ connectionString: server })
   await admin.connect()
-  closers.push(() => admin.end())
+  later(() => admin.end())
   try {
     await admin.query(`create tablespace ${name} location '${disk.folder}'`)
   } catch (error) {
     return `the server cannot use a disk of ours: ${(error as Error).message}`
   }
-  closers.push(() => admin.query(`drop tablespace ${name}`))
+  later(() => admin.query(`drop tablespace ${name}`))
   await admin.query(`create database ${name} tablespace ${name}`)
-  closers.push(() => admin.query(`drop database ${name} with (force)`))
+  later(() => admin.query(`drop database ${name} with (force)`))
   const url = new URL(server)
   url.pathname = `/${name}`
   return {
     disk,
     store: postgresStore({ url: url.href, migrate: true }),
     look: async () => ({ holdings: await postgresHoldings(url.href), violations: [] }),
-  }
-}
-
-async function postgresHoldings(url: string): Promise<Holdings> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  try {
-    const { rows } = await client.query<Omit<StoredJob, 'state'> & { readonly state: number }>(
-      `select id, queue, state, payload, result from skep.jobs
-       union all select id, queue, state, payload, result from skep.archive`,
-    )
-    const discarded = await client.query<{ readonly id: string }>(
-      'select unnest(ids) as id from skep.discarded',
-    )
-    const ids = new Set(discarded.rows.map(({ id }) => id))
-    return {
-      jobs: rows.map((row) => ({ ...row, state: JOB_STATES[row.state] as JobState })),
-      wasDiscarded: (id) => ids.has(id),
-    }
-  } finally {
-    await client.end()
   }
 }

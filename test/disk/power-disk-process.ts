@@ -207,14 +207,19 @@ function tell(message: DiskMessage): void {
   if (process.connected) process.send?.(message)
 }
 
-process.on('message', async ({ number, command }: { number: number; command: DiskCommand }) => {
+async function obey(number: number, command: DiskCommand): Promise<void> {
   try {
     await commands[command.kind](command as never)
     tell({ kind: 'done', number, error: null })
   } catch (error) {
     tell({ kind: 'done', number, error: error instanceof Error ? error.message : String(error) })
   }
-})
+}
+
+process.on(
+  'message',
+  ({ number, command }: { number: number; command: DiskCommand }) => void obey(number, command),
+)
 // Whoever asked for the disk is gone. A plain exit would wait for ever: a thread of ours reads from the device.
 process.on('disconnect', () => {
   spawnSync('umount', ['-f', '-l', '--no-canonicalize', folder], { stdio: 'ignore', timeout: 5_000 })

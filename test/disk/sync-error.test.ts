@@ -2,21 +2,17 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Line, readEvidence } from './evidence.ts'
 import { BYTES, startVictim } from './power-cut.ts'
 import { PowerDisk, whyNoPowerDisk } from './power-disk.ts'
 import { miscounts, readHoldings } from './sqlite-holdings.ts'
+import { later, until } from './support.ts'
 import { judge } from './verdict.ts'
 import type { VictimOptions } from './victim.ts'
 
 const reason = whyNoPowerDisk()
 if (reason !== undefined) console.warn(`Failing syncs are not tested: ${reason}.`)
-
-const closers: (() => unknown)[] = []
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close()
-})
 
 const acknowledgements = (lines: readonly Line[]): number =>
   lines.filter(
@@ -69,11 +65,14 @@ describe.skipIf(reason !== undefined)('A sync that fails once under SQLite', () 
   async function workOnDisk(): Promise<{ evidence: string; stopAndJudge: () => Promise<string[]> }> {
     await disk.replace()
     const folder = mkdtempSync(join(tmpdir(), 'skep-evidence-'))
-    closers.push(() => rmSync(folder, { recursive: true, force: true }))
+    later(() => rmSync(folder, { recursive: true, force: true }))
     const evidence = join(folder, 'evidence')
     const victim = await startVictim()
-    closers.push(() => victim.kill('SIGKILL'))
     const ended = new Promise((resolve) => victim.once('exit', resolve))
+    later(() => {
+      victim.kill('SIGKILL')
+      return ended
+    })
     const { happened } = await disk.arm({
       afterChanges: Number.MAX_SAFE_INTEGER,
       beforeTheLast: true,
@@ -109,11 +108,3 @@ describe.skipIf(reason !== undefined)('A sync that fails once under SQLite', () 
     }
   }
 })
-
-async function until(isSo: () => boolean): Promise<void> {
-  const deadline = performance.now() + 30_000
-  while (!isSo()) {
-    if (performance.now() > deadline) throw new Error(`It never came to this: ${isSo}`)
-    await sleep(10)
-  }
-}

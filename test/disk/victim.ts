@@ -47,7 +47,7 @@ async function work(options: VictimOptions): Promise<void> {
 const DRAIN_MS = 60_000
 
 function hash(name: string): number {
-  return [...name].reduce((sum, letter) => sum * 31 + letter.charCodeAt(0), 0)
+  return Buffer.from(name).reduce((sum, byte) => sum * 31 + byte, 0)
 }
 
 if (process.argv[2] === 'wait') {
