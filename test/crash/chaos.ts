@@ -250,11 +250,10 @@ class Run {
   }
 
   #describe(report: Report, harm: Harm): string {
-    const { store, seed, seconds, hints } = this.#options
+    const { keep: _keep, onProgress: _onProgress, ...options } = this.#options
     return [
-      `Chaos on ${store} found something. Evidence: ${this.#folder}`,
-      `Again: node --import jiti/register test/crash/soak.ts --store ${store} --seed ${seed} ` +
-        `--seconds ${seconds}${hints ? '' : ' --hints off'} (all options: ${this.#folder}/options.json)`,
+      `Chaos on ${options.store} found something. Evidence: ${this.#folder}`,
+      `Again: node --import jiti/register test/crash/soak.ts --options '${JSON.stringify(options)}'`,
       ...this.#surprises,
       `Harm: ${JSON.stringify(harm)}`,
       describeReport(report),
