@@ -6,7 +6,7 @@ import { LIMITS } from '../core/limits.ts'
 import { consoleLogger, harmless, type Logger } from '../core/logger.ts'
 import { assertJobId, assertName, show } from '../core/names.ts'
 import { pruneAll } from '../maintenance/prune.ts'
-import { type Notifier, workHint } from '../notifier.ts'
+import { type Hint, type Notifier, workHint } from '../notifier.ts'
 import { localNotifier } from '../notifiers/local/notifier.ts'
 import { type Runtime, sleep, systemRuntime } from '../runtime.ts'
 import type { Durability, InsertResult, Store, WorkerPresence } from '../store.ts'
@@ -74,6 +74,8 @@ export class Skep {
   readonly #enqueueTimeoutMs: number
   readonly #results: Results
   readonly #workers = new Set<Worker>()
+  /** Hints that are still to be sent. */
+  readonly #laterHints = new Set<() => void>()
   #ready: Promise<Durability> | null = null
   #isReady = false
   #closing: Promise<void> | null = null
@@ -239,13 +241,22 @@ export class Skep {
     if (first) {
       const due = Math.min(...results.map((result) => (result.status === 'ok' ? result.dueAt : Infinity)))
       const dueAt = Number.isFinite(due) ? due : this.#runtime.now()
-      for (const ms of TX_HINTS_MS) {
-        this.#runtime.timer(ms, () => this.#notifier.publish([workHint({ ...first, dueAt })]), {
-          background: true,
-        })
-      }
+      this.#hintLater(workHint({ ...first, dueAt }))
     }
     return results
+  }
+
+  /** Nobody tells us when the user's transaction commits, so the hint is sent several times. */
+  #hintLater(hint: Hint): void {
+    for (const ms of TX_HINTS_MS) {
+      const send = (): void => {
+        this.#laterHints.delete(send)
+        stop()
+        this.#notifier.publish([hint])
+      }
+      const stop = this.#runtime.timer(ms, send, { background: true })
+      this.#laterHints.add(send)
+    }
   }
 
   #handle<Input, Result, Output>(
@@ -395,6 +406,7 @@ export class Skep {
     if (this.#workers.size > 0) await Promise.all([...this.#workers].map((worker) => worker.stop()))
     this.#closed = true
     await this.#enqueuer.close(closedError())
+    for (const send of this.#laterHints) send()
     this.#results.close(new SkepError('CLOSED', 'This Skep was closed while a result was awaited.'))
     await this.#ownNotifier?.close()
     const left = (users.get(this.#given) ?? 1) - 1
