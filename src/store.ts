@@ -373,7 +373,10 @@ export interface CountsCall {
 export interface QueueCounts {
   readonly queue: string
   readonly states: Readonly<Record<JobState, number>>
-  /** The due time of the ready job that is next; null when none is ready. */
+  /**
+   * The due time of the ready job that is next; null when none is ready. A store for which looking is dear may miss
+   * one that came in front of it in the last seconds.
+   */
   readonly oldestDueAt: number | null
 }
 

@@ -1,7 +1,7 @@
 import type { Runtime } from '../../runtime.ts'
 
 /** A look from the very beginning that takes less than this is not worth sparing. */
-const CHEAP_MS = 50
+const CHEAP_MS = 250
 const SHARE = 50
 
 interface Floor<T> {
