@@ -19,9 +19,7 @@ async function trial(store: StoreName, seed: number): Promise<TrialResult> {
 /** What a person needs to see when a trial fails. */
 function story(result: TrialResult): string {
   const { report, store, seed } = result
-  return report.violations.length === 0
-    ? ''
-    : `${describeReport(report)}\nreplay: ${replayLine(store, seed)}`
+  return report.violations.length === 0 ? '' : `${describeReport(report)}\nreplay: ${replayLine(store, seed)}`
 }
 
 describe('trials that once found something', () => {

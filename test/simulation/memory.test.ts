@@ -1,0 +1,3 @@
+import { describeTrials } from './trials.ts'
+
+describeTrials('memory', 10_000, 1_500)

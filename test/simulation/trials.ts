@@ -1,0 +1,30 @@
+import { expect, it } from 'vitest'
+import { describeReport } from '../proof/checker/index.ts'
+import { replayLine } from './replay.ts'
+import { SometimesCounter } from './sometimes.ts'
+import { prepareStore, type StoreName } from './stores.ts'
+import { Trial } from './trial.ts'
+
+/** Runs these trials in portions, and then asks whether the rare states were reached. */
+export function describeTrials(store: StoreName, firstSeed: number, trials: number): void {
+  const seen = new SometimesCounter()
+  const PORTION = 100
+
+  for (let from = firstSeed; from < firstSeed + trials; from += PORTION) {
+    const until = Math.min(from + PORTION, firstSeed + trials)
+    it(`keeps every promise in trials ${from} to ${until - 1} on ${store}`, async () => {
+      await prepareStore(store)
+      for (let seed = from; seed < until; seed++) {
+        const result = await new Trial(seed, store).run()
+        seen.add(result)
+        const { report } = result
+        if (report.violations.length > 0)
+          expect.fail(`${describeReport(report)}\nreplay: ${replayLine(store, seed)}`)
+      }
+    }, 300_000)
+  }
+
+  it(`has been in every rare state on ${store}`, () => {
+    expect(seen.never([store])).toEqual([])
+  })
+}
