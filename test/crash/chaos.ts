@@ -2,7 +2,7 @@
  * A run with real processes: workers and a producer on a real store, a nemesis that kills, freezes and cuts them off;
  * then everything heals for good, the queue has to drain, and the checker judges what is left.
  */
-import { mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -10,11 +10,13 @@ import type { JobState } from '../../src/core/job.ts'
 import type { Store } from '../../src/store.ts'
 import { seededRandom } from '../../src/testing/random.ts'
 import { check, describeReport } from '../proof/checker/index.ts'
-import type { Facts, HistoryRecord, Report } from '../proof/history.ts'
+import type { Facts, Report } from '../proof/history.ts'
+import { Recorder } from '../proof/recorder.ts'
 import { type Bundle, bundlePrograms } from './bundle.ts'
-import { readRecords } from './evidence.ts'
+import { fileSink, readRecords, SLACK_MS } from './evidence.ts'
 import type { MortalPostgres } from './mortal-postgres.ts'
 import { type Harm, Nemesis } from './nemesis.ts'
+import { type Outage, recoveryMs, wasServed } from './outage.ts'
 import type { ProgramConfig } from './program.ts'
 import { Slot } from './slot.ts'
 import { openStage, type Stage, type StoreName } from './stage.ts'
@@ -68,12 +70,6 @@ export interface ChaosResult {
   readonly problem: string
 }
 
-/**
- * A change is timed when its trigger fires, the store's own `now` is when its call began, and records are written a
- * little before or after. On a busy machine a quarter of a second may lie between them.
- */
-export const SLACK_MS = 250
-
 const WORKERS = ['w1', 'w2', 'w3'] as const
 const PRODUCER = 'p1'
 
@@ -88,6 +84,8 @@ export async function runChaos(options: ChaosOptions, server?: MortalPostgres): 
     const result = await run.go()
     if (result.ok && !options.keep) rmSync(folder, { recursive: true, force: true })
     return result
+  } catch (cause) {
+    throw new Error(`The run itself failed. Evidence: ${folder}`, { cause })
   } finally {
     await run.end()
     await stage.remove()
@@ -102,13 +100,12 @@ class Run {
   readonly #stage: Stage
   readonly #workers: readonly Slot[]
   readonly #producer: Slot
-  readonly #own: number
+  readonly #recorder: Recorder
   readonly #surprises: string[] = []
   readonly #sent = new Map<string, number>()
   readonly #outages: Outage[] = []
   readonly #surprised = deferred()
   #startedAt = 0
-  #n = 0
 
   constructor(options: ChaosOptions, folder: string, stage: Stage, bundle: Bundle) {
     this.#options = options
@@ -116,7 +113,8 @@ class Run {
     this.#stage = stage
     this.#records = join(folder, 'records')
     mkdirSync(this.#records)
-    this.#own = openSync(join(this.#records, 'nemesis.jsonl'), 'a')
+    const sink = fileSink(join(this.#records, 'nemesis.jsonl'))
+    this.#recorder = new Recorder({ proc: 'nemesis', now: Date.now, sink })
     const slot = (name: string, script: string): Slot =>
       new Slot({
         name,
@@ -130,7 +128,8 @@ class Run {
   }
 
   async go(): Promise<ChaosResult> {
-    const { options, slots } = { options: this.#options, slots: [...this.#workers, this.#producer] }
+    const options = this.#options
+    const slots = [...this.#workers, this.#producer]
     this.#startedAt = Date.now()
     for (const slot of slots) slot.start()
     await Promise.all(slots.map(({ ready }) => ready))
@@ -143,17 +142,14 @@ class Run {
       everyMs: options.everyMs,
       longestMs: options.longestFaultMs,
       longestFreezeMs: options.longestFreezeMs,
-      onFault: (what, proc) => this.#write(what, proc),
+      onFault: (f, what) => this.#write(f, what),
     })
     const progress = setInterval(() => this.#progress(nemesis.harm), 10_000)
     try {
-      if (options.outages) await this.#goThroughOutages(options.outages)
-      else {
-        void nemesis.run()
-        await Promise.race([sleep(options.seconds * 1_000), this.#surprised.promise])
-      }
+      const harming = options.outages ? this.#goThroughOutages(options.outages) : this.#harm(nemesis)
+      await Promise.race([harming, this.#surprised.promise])
       await nemesis.finish()
-      this.#write('heal', null, 'heal')
+      this.#write('heal', 'everything')
     } finally {
       clearInterval(progress)
     }
@@ -172,14 +168,20 @@ class Run {
     await Promise.all([...this.#workers, this.#producer].map((slot) => slot.kill()))
   }
 
+  async #harm(nemesis: Nemesis): Promise<void> {
+    void nemesis.run()
+    await sleep(this.#options.seconds * 1_000)
+  }
+
   async #goThroughOutages({ count, ms, betweenMs }: NonNullable<ChaosOptions['outages']>): Promise<void> {
     for (let nth = 0; nth < count; nth++) {
       await sleep(betweenMs)
-      this.#write(`outage ${nth}`, null)
+      if (this.#surprises.length > 0) return
+      this.#write('fault', `outage ${nth}`)
       const from = Date.now()
       await this.#stage.outage(nth, ms)
       this.#outages.push({ from, to: Date.now() })
-      this.#write(`outage ${nth} is over`, null, 'heal')
+      this.#write('heal', `outage ${nth}`)
     }
     await sleep(betweenMs)
   }
@@ -207,9 +209,10 @@ class Run {
   /** The producer ends, and then every job has to. */
   async #drain(store: Store): Promise<number | null> {
     const healedAt = performance.now()
+    const elapsedMs = (): number => Math.round(performance.now() - healedAt)
     await this.#stopCleanly(this.#producer)
-    const drained = await hasDrained(store, this.#options.drainMs)
-    return drained === null ? null : Math.round(performance.now() - healedAt)
+    const isDrained = await hasDrained(store, this.#options.drainMs - elapsedMs())
+    return isDrained ? elapsedMs() : null
   }
 
   async #stopCleanly(slot: Slot): Promise<void> {
@@ -218,7 +221,7 @@ class Run {
   }
 
   async #judge(store: Store, harm: Harm, drainMs: number | null): Promise<ChaosResult> {
-    const { options } = { options: this.#options }
+    const options = this.#options
     const counts = await store.counts({ space: 'default' })
     const { audit, final } = await this.#stage.read()
     const records = readRecords(this.#records)
@@ -237,7 +240,7 @@ class Run {
     const report = check({ records, audit, final, facts })
     const procs = [...this.#workers, this.#producer].map(({ proc }) => proc)
     const recoveriesMs = this.#outages.map((outage) => recoveryMs(records, procs, outage))
-    if (this.#outages.some((outage) => worked(records, outage))) {
+    if (this.#outages.some((outage) => wasServed(records, outage))) {
       this.#surprise('Jobs ended in the middle of an outage: it was none.')
     }
     const ok = report.violations.length === 0 && this.#surprises.length === 0 && drainMs !== null
@@ -260,17 +263,8 @@ class Run {
     ].join('\n')
   }
 
-  #write(what: string, proc: string | null, f: 'fault' | 'heal' = 'fault'): void {
-    const isCrash = what === 'killed'
-    const record = {
-      n: this.#n++,
-      at: Date.now(),
-      proc: proc ?? 'nemesis',
-      type: 'ok',
-      f: isCrash ? 'crash' : f,
-      what,
-    }
-    writeSync(this.#own, `${JSON.stringify(record satisfies HistoryRecord | object)}\n`)
+  #write(f: 'crash' | 'fault' | 'heal', what: string): void {
+    this.#recorder.write({ f, type: 'ok', what })
   }
 
   /** Something that must not happen: there is no sense in going on. */
@@ -289,47 +283,15 @@ class Run {
   }
 }
 
-/** Waits until nothing waits and nothing runs, at most this long. Tells how long that took; null: longer. */
-export async function hasDrained(store: Store, withinMs: number): Promise<number | null> {
-  const startedAt = performance.now()
+/** Waits until nothing waits and nothing runs, at most this long, and tells whether it came to that. */
+export async function hasDrained(store: Store, withinMs: number): Promise<boolean> {
+  const giveUpAt = performance.now() + withinMs
   for (;;) {
     const { queues } = await store.counts({ space: 'default' })
-    const isEmpty = queues.every(({ states }) => states.ready + states.delayed + states.running === 0)
-    const ms = performance.now() - startedAt
-    if (isEmpty) return ms
-    if (ms > withinMs) return null
+    if (queues.every(({ states }) => states.ready + states.delayed + states.running === 0)) return true
+    if (performance.now() > giveUpAt) return false
     await sleep(50)
   }
-}
-
-interface Outage {
-  readonly from: number
-  readonly to: number
-}
-
-/** How long it took until a job ended and the store had answered every process. */
-function recoveryMs(
-  records: readonly HistoryRecord[],
-  procs: readonly string[],
-  { to }: Outage,
-): number | null {
-  const waitedFor = new Set([...procs, 'a job'])
-  for (const record of records) {
-    if (record.at < to || record.type !== 'ok' || !['claim', 'settle', 'enqueue'].includes(record.f)) continue
-    waitedFor.delete(record.proc)
-    if (record.f === 'settle' && record.status === 'ok') waitedFor.delete('a job')
-    if (waitedFor.size === 0) return record.at - to
-  }
-  return null
-}
-
-/** How long a store may take to go away. */
-const GOING_MS = 3_000
-
-function worked(records: readonly HistoryRecord[], { from, to }: Outage): boolean {
-  return records.some(
-    ({ f, type, at }) => f === 'settle' && type === 'ok' && at > from + GOING_MS && at < to - SLACK_MS,
-  )
 }
 
 function deferred(): { readonly promise: Promise<void>; readonly resolve: () => void } {

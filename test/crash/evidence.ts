@@ -4,6 +4,12 @@ import { join } from 'node:path'
 import { StringDecoder } from 'node:string_decoder'
 import type { HistoryRecord } from '../proof/history.ts'
 
+/**
+ * A change is timed when its trigger fires, the store's own `now` is when its call began, and records are written a
+ * little before or after. On a busy machine a quarter of a second may lie between them.
+ */
+export const SLACK_MS = 250
+
 /** Keeps records in a file. When it returns, the death of this process can no longer lose the record. */
 export function fileSink(path: string): (record: HistoryRecord) => void {
   const file = openSync(path, 'a')

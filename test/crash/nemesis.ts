@@ -16,8 +16,8 @@ export interface NemesisOptions {
   readonly longestMs: number
   /** The longest a process is frozen. */
   readonly longestFreezeMs: number
-  /** Written down when a fault begins. */
-  readonly onFault: (what: string, proc: string | null) => void
+  /** Written down when a fault begins; a crash is told by the name of the process. */
+  readonly onFault: (f: 'crash' | 'fault', what: string) => void
 }
 
 export interface Harm {
@@ -91,7 +91,7 @@ export class Nemesis {
     this.#isStageBusy = true
     const { random, workers, producer, longestMs, onFault } = this.#options
     this.#count(fault.name)
-    onFault(fault.name, null)
+    onFault('fault', fault.name)
     try {
       await fault.run(
         random,
@@ -108,19 +108,19 @@ export class Nemesis {
     const slot = this.#pick((worker) => !worker.isBusy || worker.isStopped)
     if (!slot) return
     this.harm.kills++
-    await this.#replace(slot, 'killed')
+    await this.#replace(slot)
   }
 
   async #killProducer(): Promise<void> {
     const { producer } = this.#options
     if (producer.isBusy || !producer.isAlive) return
     this.harm.producerKills++
-    await this.#replace(producer, 'killed')
+    await this.#replace(producer)
   }
 
-  async #replace(slot: Slot, what: string): Promise<void> {
+  async #replace(slot: Slot): Promise<void> {
     slot.isBusy = true
-    this.#options.onFault(what, slot.proc)
+    this.#options.onFault('crash', slot.proc)
     await slot.kill()
     slot.start()
     slot.isBusy = false
@@ -135,7 +135,7 @@ export class Nemesis {
     if (ms > leaseMs) this.harm.longStops++
     slot.isBusy = true
     const { proc } = slot
-    onFault(`frozen for ${ms} ms`, proc)
+    onFault('fault', `${proc} is frozen for ${ms} ms`)
     slot.freeze()
     await sleep(ms)
     if (slot.proc !== proc || !slot.isStopped) return
@@ -148,7 +148,7 @@ export class Nemesis {
     if (!slot) return
     this.harm.restarts++
     slot.isBusy = true
-    this.#options.onFault('stopped', slot.proc)
+    this.#options.onFault('fault', `${slot.proc} is asked to stop`)
     if ((await slot.stop(20_000)) === 'killed') this.#count('stops that took too long')
     slot.start()
     slot.isBusy = false

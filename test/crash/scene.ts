@@ -9,8 +9,8 @@ import type { AuditEntry, AuditRow, Facts, HistoryRecord, Report } from '../proo
 import { Recorder, recordedEnqueue, recordingStore } from '../proof/recorder.ts'
 import { startPostgres } from '../servers/index.ts'
 import { type Bundle, bundlePrograms } from './bundle.ts'
-import { hasDrained, SLACK_MS } from './chaos.ts'
-import { fileSink, readRecords } from './evidence.ts'
+import { hasDrained } from './chaos.ts'
+import { fileSink, readRecords, SLACK_MS } from './evidence.ts'
 import { type MortalPostgres, startMortalPostgres } from './mortal-postgres.ts'
 import { openStore, type ProgramConfig } from './program.ts'
 import { Slot } from './slot.ts'
@@ -130,7 +130,7 @@ export class Scene {
     await store.close()
     const { audit, final } = await this.stage.read()
     const facts: Facts = {
-      drained: drained !== null,
+      drained,
       slackMs: SLACK_MS,
       leaseMs: this.leaseMs,
       queues: queueFacts(this.stage.store),
