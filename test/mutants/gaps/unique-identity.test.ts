@@ -23,7 +23,7 @@ function uniqueJob(space: string, queue: string, key: string): NewJob {
 }
 
 // Each reads the same as the first when its parts are put together in one way or another.
-const ALIKE = [
+const ALIKE: readonly (readonly [space: string, queue: string, key: string])[] = [
   ['a', 'b', 'c.d'],
   ['a', 'b.c', 'd'],
   ['a.b', 'c', 'd'],
@@ -32,7 +32,7 @@ const ALIKE = [
   ['a', 'b', 'c'],
   ['a', 'b', '"c"'],
   ['a', 'b', 'c","d'],
-] as const
+]
 
 describe('a unique key', () => {
   const stores: Record<string, () => Store> = {

@@ -13,7 +13,10 @@ export const CLIENT_MUTANTS: readonly Mutant[] = [
       '    const reply = await this.#insert(',
     story: 'An enqueue is acknowledged before the store has answered.',
     killedBy: { simulation: 'memory', trials: 100 },
-    also: { vitest: 'test/client/enqueue-faults.test.ts' },
+    also: {
+      vitest: 'test/client/enqueue-faults.test.ts',
+      test: 'is repeated until the store answers, and is one job',
+    },
   },
   {
     name: 'enqueue-unknown-is-success',
@@ -61,7 +64,10 @@ export const CLIENT_MUTANTS: readonly Mutant[] = [
     find: 'return await this.#store.insert(known || isUnknown ? { jobs, again: true } : { jobs })',
     replace: 'return await this.#store.insert({ jobs })',
     story: 'A repeated insert does not say that it is one, so a job that is done and gone runs again.',
-    killedBy: { vitest: 'test/client/enqueue-faults.test.ts' },
+    killedBy: {
+      vitest: 'test/client/enqueue-faults.test.ts',
+      test: 'says "again" from the first unknown answer on',
+    },
   },
   {
     name: 'enqueue-one-bad-order-fails-all',
@@ -71,16 +77,19 @@ export const CLIENT_MUTANTS: readonly Mutant[] = [
     find: 'else if (orders.length > 1 && reply.isRefused) {',
     replace: 'else if (orders.length < 0) {',
     story: 'One caller’s data fails the jobs of all who enqueue in the same moment.',
-    killedBy: { vitest: 'test/client/enqueue-faults.test.ts' },
+    killedBy: {
+      vitest: 'test/client/enqueue-faults.test.ts',
+      test: 'that is refused does not fail those it shared a call with',
+    },
   },
   {
-    name: 'enqueue-is-split',
-    incidents: [52],
-    rule: 'R2',
+    name: 'enqueue-without-limit',
+    incidents: [],
+    rule: 'R22',
     file: 'src/client/enqueuer.ts',
     find: 'if (count > 0 && jobs + order.jobs.length > LIMITS.storeBatch) break',
     replace: '',
-    story: 'Orders are put together without limit, beyond what one call of a store may hold.',
-    killedBy: { vitest: 'test/client/enqueue.test.ts' },
+    story: 'Callers are put together without limit, beyond what one call of a store may hold.',
+    killedBy: { vitest: 'test/mutants/gaps/enqueue.test.ts' },
   },
 ]

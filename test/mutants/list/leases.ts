@@ -11,7 +11,10 @@ export const LEASE_MUTANTS: readonly Mutant[] = [
     replace: 'new Run(job, spec, now + options.leaseMs, now)',
     story:
       'A worker counts its lease from when the claim was answered, so it thinks it holds longer than it does.',
-    killedBy: { simulation: 'memory', trials: 200 },
+    killedBy: {
+      vitest: 'test/mutants/gaps/leases.test.ts',
+      test: 'a lease counts from when the claim was sent',
+    },
   },
   {
     name: 'lease-renewed-from-the-reply',
@@ -21,7 +24,10 @@ export const LEASE_MUTANTS: readonly Mutant[] = [
     find: 'run.leaseUntil = sentAt + leaseMs',
     replace: 'run.leaseUntil = runtime.mono() + leaseMs',
     story: 'A worker counts a renewed lease from the answer to the renewal.',
-    killedBy: { vitest: 'test/worker/leases.test.ts' },
+    killedBy: {
+      vitest: 'test/worker/leases.test.ts',
+      test: 'are counted from the moment a renewal was sent, not from its answer',
+    },
   },
   {
     name: 'lease-renewed-at-its-end',
@@ -31,7 +37,10 @@ export const LEASE_MUTANTS: readonly Mutant[] = [
     find: 'const soon = runtime.mono() + (leaseMs * 2) / 3',
     replace: 'const soon = runtime.mono()',
     story: 'A lease is renewed when it is over instead of when a third of it is used up.',
-    killedBy: { vitest: 'test/worker/leases.test.ts' },
+    killedBy: {
+      vitest: 'test/worker/leases.test.ts',
+      test: 'of all running jobs are renewed in one call, for as long as they run',
+    },
   },
   {
     name: 'lease-heartbeat-as-long-as-the-lease',
@@ -41,7 +50,10 @@ export const LEASE_MUTANTS: readonly Mutant[] = [
     find: 'return beatMs / 4',
     replace: 'return options.leaseMs',
     story: 'Heartbeats come once in a lease, so a healthy worker loses its jobs.',
-    killedBy: { vitest: 'test/worker/leases.test.ts' },
+    killedBy: {
+      vitest: 'test/worker/leases.test.ts',
+      test: 'of all running jobs are renewed in one call, for as long as they run',
+    },
   },
   {
     name: 'lease-end-not-noticed',
@@ -51,7 +63,7 @@ export const LEASE_MUTANTS: readonly Mutant[] = [
     find: 'if (run.holds && !this.isSafe(run))',
     replace: 'if (false)',
     story: 'A handler runs on after its lease could not be renewed, beside the next holder.',
-    killedBy: { vitest: 'test/worker/leases.test.ts' },
+    killedBy: { vitest: 'test/worker/leases.test.ts', test: 'that cannot be renewed in time end the run' },
   },
   {
     name: 'lease-not-looked-at-before-the-start',
@@ -61,7 +73,7 @@ export const LEASE_MUTANTS: readonly Mutant[] = [
     find: 'if (this.#keeper.isSafe(run)) return true',
     replace: 'if (run.holds) return true',
     story: 'A job that waited for a slot until its lease was over is started all the same.',
-    killedBy: { simulation: 'memory', trials: 200 },
+    killedBy: { vitest: 'test/mutants/gaps/leases.test.ts', test: 'is not started under it' },
   },
   {
     name: 'lease-measured-with-the-wall-clock',
@@ -74,7 +86,7 @@ export const LEASE_MUTANTS: readonly Mutant[] = [
       '    runtime.gap ??= runtime.now() - runtime.mono()\n' +
       '    return run.holds && run.leaseUntil - this.marginMs > runtime.now() - runtime.gap',
     story: 'A worker measures its leases with a clock that may jump.',
-    killedBy: { simulation: 'memory', trials: 200 },
+    killedBy: { vitest: 'test/mutants/gaps/leases.test.ts', test: 'putting that back makes it no longer' },
   },
   {
     name: 'lease-taken-without-heartbeat',
@@ -84,7 +96,10 @@ export const LEASE_MUTANTS: readonly Mutant[] = [
     find: "if (this.#status !== 'running' || !this.#canRenew()) return null",
     replace: "if (this.#status !== 'running') return null",
     story: 'A worker that cannot renew goes on to claim.',
-    killedBy: { vitest: 'test/worker/leases.test.ts' },
+    killedBy: {
+      vitest: 'test/worker/leases.test.ts',
+      test: 'are not taken by a worker that cannot renew the ones it has',
+    },
   },
   {
     name: 'lease-dropped-before-it-is-settled',
@@ -94,7 +109,10 @@ export const LEASE_MUTANTS: readonly Mutant[] = [
     find: 'this.#settler.settle(run, outcome, durationMs)',
     replace: 'this.#release(run)\n      this.#settler.settle(run, outcome, durationMs)',
     story: 'A lease is no longer renewed once the handler has ended, although the outcome is not saved yet.',
-    killedBy: { vitest: 'test/worker/outage.test.ts' },
+    killedBy: {
+      vitest: 'test/worker/outage.test.ts',
+      test: 'a worker keeps the lease of a job whose outcome it cannot save',
+    },
   },
   {
     name: 'lease-of-a-buffered-job-forgotten',
@@ -104,7 +122,7 @@ export const LEASE_MUTANTS: readonly Mutant[] = [
     find: 'const STALE_MS = 1_000',
     replace: 'const STALE_MS = 1_000_000_000',
     story: 'Jobs that find no slot are held under a lease for as long as it takes.',
-    killedBy: { vitest: 'test/worker/window.test.ts' },
+    killedBy: { vitest: 'test/worker/window.test.ts', test: 'hands back what waited too long for a slot' },
   },
   {
     name: 'lease-refusal-ignored',
@@ -114,7 +132,10 @@ export const LEASE_MUTANTS: readonly Mutant[] = [
     find: "if (result.status === 'refused') onLost(run, true)",
     replace: "if (result.status === 'refused') void onLost",
     story: 'A run whose lease was taken away is not told.',
-    killedBy: { vitest: 'test/worker/leases.test.ts' },
+    killedBy: {
+      vitest: 'test/worker/leases.test.ts',
+      test: 'refused by the store end the run, and whatever it returns is dropped',
+    },
   },
   {
     name: 'lease-heartbeats-stop-before-the-drain',
@@ -124,7 +145,7 @@ export const LEASE_MUTANTS: readonly Mutant[] = [
     find: 'await this.#poll?.stop()',
     replace: 'await Promise.all(this.#loops.map((loop) => loop.stop()))',
     story: 'A stop ends the heartbeats first, so jobs that are still finishing lose their leases.',
-    killedBy: { vitest: 'test/worker/stop.test.ts' },
+    killedBy: { vitest: 'test/worker/stop.test.ts', test: 'keeps the leases of handlers it waits for' },
   },
   {
     name: 'clock-of-the-worker-in-claims',
@@ -134,7 +155,7 @@ export const LEASE_MUTANTS: readonly Mutant[] = [
     find: "claimed = await store.claim(claim as Omit<ClaimCall, 'now'>)",
     replace: "claimed = await store.claim({ ...(claim as Omit<ClaimCall, 'now'>), now: runtime.now() })",
     story: 'A claim goes by the clock of the worker instead of that of the store.',
-    killedBy: { simulation: 'memory', trials: 200 },
+    killedBy: { simulation: 'memory', trials: 50 },
   },
   {
     name: 'clock-of-the-worker-in-renewals',

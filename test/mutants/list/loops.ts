@@ -1,9 +1,9 @@
-import type { Mutant } from '../mutant.ts'
+import type { Killer, Mutant } from '../mutant.ts'
 
 const END_OF_LOOP = 'const message = messageOf(error)'
 
 /** A loop that ends at its first error and is never seen again. */
-function dyingLoop(loop: string, incidents: readonly number[], story: string, killer: string): Mutant {
+function dyingLoop(loop: string, incidents: readonly number[], story: string, killedBy: Killer): Mutant {
   return {
     name: `loop-${loop}-dies`,
     incidents,
@@ -12,7 +12,7 @@ function dyingLoop(loop: string, incidents: readonly number[], story: string, ki
     find: END_OF_LOOP,
     replace: `if (name === '${loop}') return\n        ${END_OF_LOOP}`,
     story,
-    killedBy: { vitest: killer },
+    killedBy,
   }
 }
 
@@ -22,26 +22,22 @@ export const LOOP_MUTANTS: readonly Mutant[] = [
     'heartbeat',
     [27, 37, 57],
     'One failed heartbeat is the last one, and the worker loses its jobs again and again.',
-    'test/worker/loops.test.ts',
+    { vitest: 'test/mutants/gaps/worker.test.ts', test: 'goes on after one failed heartbeat' },
   ),
   dyingLoop(
     'rescue',
     [14, 27, 35, 57],
     'One failed look for dead workers is the last one, and their jobs are never given back.',
-    'test/worker/loops.test.ts',
+    { vitest: 'test/worker/loops.test.ts', test: 'go on without each other' },
   ),
-  dyingLoop(
-    'prune',
-    [35, 57],
-    'One failed prune is the last one, and finished jobs are kept for ever.',
-    'test/worker/loops.test.ts',
-  ),
-  dyingLoop(
-    'missing',
-    [35, 45],
-    'After one failed look nothing is put aside and nothing comes back.',
-    'test/worker/loops.test.ts',
-  ),
+  dyingLoop('prune', [35, 57], 'One failed prune is the last one, and finished jobs are kept for ever.', {
+    vitest: 'test/worker/loops.test.ts',
+    test: 'go on without each other',
+  }),
+  dyingLoop('missing', [35, 45], 'After one failed look nothing is put aside and nothing comes back.', {
+    vitest: 'test/worker/loops.test.ts',
+    test: 'go on without each other',
+  }),
   {
     name: 'loop-poll-sleeps-for-ever',
     incidents: [28, 29, 33],
@@ -61,7 +57,7 @@ export const LOOP_MUTANTS: readonly Mutant[] = [
     replace: 'this.nudge()',
     story: 'After one failed call a worker believes for ever that it is about to try again.',
     killedBy: { simulation: 'memory', trials: 100 },
-    also: { vitest: 'test/worker/outage.test.ts' },
+    also: { vitest: 'test/worker/outage.test.ts', test: 'an idle worker takes jobs again afterwards' },
   },
   {
     name: 'loop-claims-wait-for-handlers',
@@ -71,7 +67,7 @@ export const LOOP_MUTANTS: readonly Mutant[] = [
     find: 'const wish = this.#window.wish()',
     replace: 'const wish = this.#window.busy > 0 ? null : this.#window.wish()',
     story: 'Nothing is claimed while one handler runs, so a job that never ends stops all the others.',
-    killedBy: { vitest: 'test/worker/concurrency.test.ts' },
+    killedBy: { vitest: 'test/mutants/gaps/worker.test.ts', test: 'that claims does not wait for handlers' },
   },
   {
     name: 'loop-due-time-rounded-to-never',
@@ -83,7 +79,10 @@ export const LOOP_MUTANTS: readonly Mutant[] = [
       'if (Math.floor(waitMs / 1_000) === 0) return\n' +
       '    const at = runtime.mono() + Math.max(1, Math.ceil(waitMs))',
     story: 'A wait of less than a second is rounded to no wake-up at all.',
-    killedBy: { vitest: 'test/worker/window.test.ts' },
+    killedBy: {
+      vitest: 'test/mutants/gaps/worker.test.ts',
+      test: 'when it is delayed by less than a second',
+    },
   },
   {
     name: 'loop-sync-not-heard',
@@ -93,7 +92,10 @@ export const LOOP_MUTANTS: readonly Mutant[] = [
     find: "if (hint.kind === 'sync') {",
     replace: "if (hint.kind === 'sync' && hints.length < 0) {",
     story: 'A worker does nothing when it is told that hints may have been missed.',
-    killedBy: { vitest: 'test/worker/window.test.ts' },
+    killedBy: {
+      vitest: 'test/mutants/gaps/worker.test.ts',
+      test: 'when the worker is told that hints may have been missed',
+    },
   },
   {
     name: 'loop-failed-claim-forgotten',
@@ -103,7 +105,10 @@ export const LOOP_MUTANTS: readonly Mutant[] = [
     find: 'onClaimFailed: (call) => this.#window.reheat(call.sources),',
     replace: 'onClaimFailed: () => {},',
     story: 'After a claim that failed a worker waits for the next poll instead of asking again.',
-    killedBy: { vitest: 'test/worker/outage.test.ts' },
+    killedBy: {
+      vitest: 'test/mutants/gaps/worker.test.ts',
+      test: 'when the claim that was to take it failed',
+    },
   },
   {
     name: 'loop-results-rely-on-hints',
@@ -113,7 +118,7 @@ export const LOOP_MUTANTS: readonly Mutant[] = [
     find: 'const LOOK_AGAIN_MS = 2_000',
     replace: 'const LOOK_AGAIN_MS = 1_000_000_000',
     story: 'Whoever waits for a result whose hint was lost waits for ever.',
-    killedBy: { vitest: 'test/client/results.test.ts' },
+    killedBy: { vitest: 'test/client/results.test.ts', test: 'comes also when every hint is lost' },
   },
   {
     name: 'loop-worker-not-listed-again',
@@ -123,7 +128,7 @@ export const LOOP_MUTANTS: readonly Mutant[] = [
     find: 'if (runtime.mono() - lastBeat >= beatMs * 0.9) {',
     replace: 'if (runtime.mono() < 0) {',
     story: 'A worker says only once that it is there, and is taken off the list while it lives.',
-    killedBy: { vitest: 'test/worker/loops.test.ts' },
+    killedBy: { vitest: 'test/worker/loops.test.ts', test: 'tell what the worker is doing' },
   },
   {
     name: 'hint-forgotten-after-enqueue',
@@ -133,7 +138,10 @@ export const LOOP_MUTANTS: readonly Mutant[] = [
     find: 'if (hints.length > 0) this.#notifier.publish(hints)',
     replace: '',
     story: 'An enqueue publishes no hint, so the job waits for the next poll.',
-    killedBy: { vitest: 'test/client/enqueue.test.ts' },
+    killedBy: {
+      vitest: 'test/client/enqueue.test.ts',
+      test: 'with a delay: at its time, by a timer of its own and not by a tick',
+    },
   },
   {
     name: 'hint-forgotten-after-retry',
@@ -143,7 +151,10 @@ export const LOOP_MUTANTS: readonly Mutant[] = [
     find: "if (result.state === 'ready' || result.state === 'delayed') {",
     replace: "if (result.state === 'running') {",
     story: 'A job that goes back to wait publishes no hint, so it waits for the next poll.',
-    killedBy: { vitest: 'test/worker/outcomes.test.ts' },
+    killedBy: {
+      vitest: 'test/mutants/gaps/worker.test.ts',
+      test: 'when it is tried again after a short wait',
+    },
   },
   {
     name: 'hint-forgotten-after-rescue',
@@ -153,7 +164,10 @@ export const LOOP_MUTANTS: readonly Mutant[] = [
     find: "if (result.state === 'ready' || result.state === 'delayed') {",
     replace: "if (result.state === 'running') {",
     story: 'A rescued job publishes no hint, so it waits for the next poll.',
-    killedBy: { vitest: 'test/worker/rescue.test.ts' },
+    killedBy: {
+      vitest: 'test/worker/rescue.test.ts',
+      test: 'frees the jobs of a process that is gone after the grace',
+    },
   },
   {
     name: 'hint-forgotten-after-redrive',
@@ -163,7 +177,7 @@ export const LOOP_MUTANTS: readonly Mutant[] = [
     find: "if (changed > 0) notifier.publish([{ kind: 'sync' }])",
     replace: '',
     story: 'A redrive or a promote publishes no hint, so the jobs wait for the next poll.',
-    killedBy: { vitest: 'test/client/manage.test.ts' },
+    killedBy: { vitest: 'test/client/manage.test.ts', test: 'tells workers of what became ready' },
   },
   {
     name: 'hint-that-fails-does-harm',

@@ -10,7 +10,10 @@ export const MAINTENANCE_MUTANTS: readonly Mutant[] = [
     find: 'onlyIfExpired: lease.over,',
     replace: 'onlyIfExpired: false,',
     story: 'A rescuer ends leases that were renewed after it had seen them as over.',
-    killedBy: { vitest: 'test/worker/rescue.test.ts' },
+    killedBy: {
+      vitest: 'test/worker/rescue.test.ts',
+      test: 'leaves a lease alone that its holder renewed after the rescuer had seen it as over',
+    },
   },
   {
     name: 'rescue-leaves-the-token',
@@ -30,7 +33,10 @@ export const MAINTENANCE_MUTANTS: readonly Mutant[] = [
     find: 'if (leases.length < PAGE || freed === 0) return',
     replace: 'if (freed >= 0) return',
     story: 'One look gives back one page, however many workers died.',
-    killedBy: { vitest: 'test/worker/rescue.test.ts' },
+    killedBy: {
+      vitest: 'test/mutants/gaps/worker.test.ts',
+      test: 'gives back more than a page of jobs in one look',
+    },
   },
   {
     name: 'rescue-counts-an-error',
@@ -40,7 +46,10 @@ export const MAINTENANCE_MUTANTS: readonly Mutant[] = [
     find: "{ kind: 'lost', failure }, runtime.random()",
     replace: "{ kind: 'error', failure }, runtime.random()",
     story: 'The death of a worker uses up the tries that are meant for errors of the handler.',
-    killedBy: { vitest: 'test/worker/rescue.test.ts' },
+    killedBy: {
+      vitest: 'test/worker/rescue.test.ts',
+      test: 'comes when the lease is over, and the job runs again',
+    },
   },
   {
     name: 'rescue-without-grace',
@@ -50,7 +59,10 @@ export const MAINTENANCE_MUTANTS: readonly Mutant[] = [
     find: '.filter(([, since]) => now - since >= graceMs)',
     replace: '',
     story: 'A worker that loses its connection for a moment loses its jobs.',
-    killedBy: { vitest: 'test/worker/rescue.test.ts' },
+    killedBy: {
+      vitest: 'test/worker/rescue.test.ts',
+      test: 'frees the jobs of a process that is gone after the grace',
+    },
   },
   {
     name: 'rescue-takes-unsure-for-gone',
@@ -60,7 +72,7 @@ export const MAINTENANCE_MUTANTS: readonly Mutant[] = [
     find: "workers.filter((worker) => worker.life === 'gone').map",
     replace: "workers.filter((worker) => worker.life !== 'here').map",
     story: 'A worker of which the store knows nothing counts as dead.',
-    killedBy: { vitest: 'test/worker/rescue.test.ts' },
+    killedBy: { vitest: 'test/worker/rescue.test.ts', test: 'does not take "unsure" for "gone"' },
   },
   {
     name: 'rescue-storm-after-an-outage',
@@ -70,7 +82,10 @@ export const MAINTENANCE_MUTANTS: readonly Mutant[] = [
     find: 'if (runtime.mono() < this.#calmUntil) return quickMs',
     replace: '',
     story: 'After an outage the living lose their jobs before they could renew.',
-    killedBy: { vitest: 'test/worker/rescue-outage.test.ts' },
+    killedBy: {
+      vitest: 'test/worker/rescue-outage.test.ts',
+      test: 'nobody is declared dead before the living had time to renew',
+    },
   },
   {
     name: 'rescue-never-after-an-outage',
@@ -80,7 +95,10 @@ export const MAINTENANCE_MUTANTS: readonly Mutant[] = [
     find: 'if (lastedMs < leaseMs / 6) return',
     replace: '',
     story: 'Each hiccup of the store puts off the rescue of the dead, so with many of them it never comes.',
-    killedBy: { vitest: 'test/worker/rescue-outage.test.ts' },
+    killedBy: {
+      vitest: 'test/worker/rescue-outage.test.ts',
+      test: 'a store that fails now and then does not keep the dead from being rescued',
+    },
   },
   {
     name: 'rescue-waits-for-hours',
@@ -90,7 +108,10 @@ export const MAINTENANCE_MUTANTS: readonly Mutant[] = [
     find: 'return (onDuty ? quickMs : 10 * quickMs) * (0.75 + runtime.random() / 2)',
     replace: 'return 4 * 3_600_000',
     story: 'The dead are looked for once in four hours.',
-    killedBy: { vitest: 'test/worker/rescue.test.ts' },
+    killedBy: {
+      vitest: 'test/worker/rescue.test.ts',
+      test: 'comes when the lease is over, and the job runs again',
+    },
   },
   {
     name: 'missing-marks-what-is-handled',
@@ -100,7 +121,10 @@ export const MAINTENANCE_MUTANTS: readonly Mutant[] = [
     find: 'if (handled.has(queue) || states.ready === 0) {',
     replace: 'if (states.ready === 0) {',
     story: 'Jobs that have a worker are put aside because it is busy.',
-    killedBy: { vitest: 'test/worker/missing.test.ts' },
+    killedBy: {
+      vitest: 'test/mutants/gaps/worker.test.ts',
+      test: 'never puts aside the jobs of a queue that has a worker',
+    },
   },
   {
     name: 'missing-marks-at-once',
@@ -110,6 +134,9 @@ export const MAINTENANCE_MUTANTS: readonly Mutant[] = [
     find: 'if (now - since >= afterMs)',
     replace: 'if (now >= since)',
     story: 'Jobs are put aside in a rolling deploy, before the worker that knows them has started.',
-    killedBy: { vitest: 'test/worker/missing.test.ts' },
+    killedBy: {
+      vitest: 'test/worker/missing.test.ts',
+      test: 'are put aside when nobody has appeared for long enough',
+    },
   },
 ]

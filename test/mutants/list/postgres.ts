@@ -239,7 +239,10 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
     find: 'if (isAsync && !unsafe.asyncCommit)',
     replace: 'if (false)',
     story: 'A server that acknowledges before it has written is said to keep every job.',
-    killedBy: { vitest: 'test/postgres/durability.test.ts' },
+    killedBy: {
+      vitest: 'test/postgres/durability.test.ts',
+      test: 'is too little when commits are acknowledged before they are written',
+    },
   },
   {
     name: 'postgres-lost-reply-is-a-failure',
@@ -251,7 +254,10 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
       'if (state === undefined || LOST.test(state)) {\n' +
       "    if (state !== '') return new StoreError('STORE_UNAVAILABLE', reason(error), { cause: error })",
     story: 'A call whose answer was lost is said not to have happened.',
-    killedBy: { vitest: 'test/postgres/faults.test.ts' },
+    killedBy: {
+      vitest: 'test/postgres/faults.test.ts',
+      test: 'does not know what happened when the way to the server breaks in the middle of a call',
+    },
   },
   {
     name: 'postgres-waits-for-ever',
@@ -261,7 +267,10 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
     find: 'reject(new DeadlineOver(ms))',
     replace: 'void DeadlineOver',
     story: 'A call to a server that has fallen silent never ends.',
-    killedBy: { vitest: 'test/postgres/faults.test.ts' },
+    killedBy: {
+      vitest: 'test/postgres/faults.test.ts',
+      test: 'gives up a call that takes too long, and works on afterwards',
+    },
   },
   {
     name: 'postgres-deadlock-surfaces',
@@ -281,7 +290,10 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
     find: 'await this.#ask(opened, `listen',
     replace: "if (this.#problem === 'not connected yet') await this.#ask(opened, `listen",
     story: 'After a reconnection the session does not listen again and looks healthy.',
-    killedBy: { vitest: 'test/postgres/notifier.test.ts' },
+    killedBy: {
+      vitest: 'test/postgres/notifier.test.ts',
+      test: 'comes back after its connection was ended, and says that hints may have been missed',
+    },
   },
   {
     name: 'postgres-no-sync-after-reconnect',
@@ -291,7 +303,10 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
     find: "onUp: () => bus.tell([{ kind: 'sync' }])",
     replace: 'onUp: () => {}',
     story: 'After a reconnection nobody is told that hints may have been missed.',
-    killedBy: { vitest: 'test/postgres/notifier.test.ts' },
+    killedBy: {
+      vitest: 'test/postgres/notifier.test.ts',
+      test: 'comes back after its connection was ended, and says that hints may have been missed',
+    },
   },
   {
     name: 'postgres-gives-up-reconnecting',
@@ -301,7 +316,7 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
     find: 'this.#problem = messageOf(error)\n',
     replace: 'this.#problem = messageOf(error)\n    if (this.#failures > 1) return\n',
     story: 'The session gives up after two failures in a row.',
-    killedBy: { vitest: 'test/postgres/notifier.test.ts' },
+    killedBy: { vitest: 'test/mutants/gaps/half-open.test.ts' },
   },
   {
     name: 'postgres-half-open-not-noticed',

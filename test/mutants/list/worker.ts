@@ -11,7 +11,10 @@ export const WORKER_MUTANTS: readonly Mutant[] = [
     replace: 'void parcels',
     story: 'An outcome that could not be saved is dropped.',
     killedBy: { simulation: 'memory', trials: 100 },
-    also: { vitest: 'test/worker/outage.test.ts' },
+    also: {
+      vitest: 'test/worker/outage.test.ts',
+      test: 'an outcome waits, and is saved when the store is back',
+    },
   },
   {
     name: 'worker-takes-unknown-for-saved',
@@ -22,7 +25,10 @@ export const WORKER_MUTANTS: readonly Mutant[] = [
     replace:
       "if (result.status === 'unknown') this.#tell(parcel, { status: 'ok', state: parcel.settlement.verdict.to })",
     story: 'An outcome of which nobody knows whether it was saved is told as saved.',
-    killedBy: { vitest: 'test/worker/outage.test.ts' },
+    killedBy: {
+      vitest: 'test/mutants/gaps/worker.test.ts',
+      test: 'of which the store cannot say whether it was saved',
+    },
   },
   {
     name: 'worker-loss-is-a-result',
@@ -32,7 +38,10 @@ export const WORKER_MUTANTS: readonly Mutant[] = [
     find: "return run.holds ? { kind: 'lost', failure: reasonFailure('lost', reason.message) } : null",
     replace: "return { kind: 'success', result: null }",
     story: 'A run that lost its lease counts as done.',
-    killedBy: { vitest: 'test/worker/leases.test.ts' },
+    killedBy: {
+      vitest: 'test/worker/leases.test.ts',
+      test: 'that ran out and nobody took count as lost once',
+    },
   },
   {
     name: 'worker-listener-loses-the-job',
@@ -42,7 +51,7 @@ export const WORKER_MUTANTS: readonly Mutant[] = [
     find: '} catch (error) {\n        this.#report(name, error)',
     replace: '} catch (error) {\n        throw error',
     story: 'A listener that throws between the claim and the start keeps the job from starting.',
-    killedBy: { vitest: 'test/worker/outcomes.test.ts' },
+    killedBy: { vitest: 'test/mutants/gaps/worker.test.ts', test: 'does not depend on listeners' },
   },
   {
     name: 'worker-one-bad-outcome-stops-all',
@@ -52,7 +61,10 @@ export const WORKER_MUTANTS: readonly Mutant[] = [
     find: 'if (!isTransient(error) && parcels.length > 0) {',
     replace: 'if (parcels.length < 0) {',
     story: 'One outcome that the store refuses keeps all others from being saved, for ever.',
-    killedBy: { vitest: 'test/worker/outage.test.ts' },
+    killedBy: {
+      vitest: 'test/worker/outage.test.ts',
+      test: 'one outcome that cannot be saved does not keep the others from being saved',
+    },
   },
   {
     name: 'worker-bad-job-ends-the-loop',
@@ -62,7 +74,7 @@ export const WORKER_MUTANTS: readonly Mutant[] = [
     find: '} catch (error) {\n      this.#threw(runs, error)',
     replace: '} catch (error) {\n      throw error',
     story: 'A handler, or a payload, that throws at once throws out of the loop that starts jobs.',
-    killedBy: { vitest: 'test/worker/outcomes.test.ts' },
+    killedBy: { vitest: 'test/worker/outcomes.test.ts', test: 'an error from a handler that is not async' },
   },
   {
     name: 'worker-enqueues-in-a-second-call',
@@ -76,7 +88,7 @@ export const WORKER_MUTANTS: readonly Mutant[] = [
       '        for (const { enqueue } of settlements) if (enqueue) await store.insert({ jobs: enqueue })',
     story:
       'What a handler enqueued is inserted after its success was saved, and lost when the process dies between.',
-    killedBy: { simulation: 'memory', trials: 200 },
+    killedBy: { vitest: 'test/mutants/gaps/enqueue-within.test.ts', test: 'needs no call of its own' },
   },
   {
     name: 'worker-enqueues-before-success',
@@ -88,7 +100,10 @@ export const WORKER_MUTANTS: readonly Mutant[] = [
       'for (const { enqueue } of settlements) if (enqueue) await store.insert({ jobs: enqueue })\n' +
       '        const reply = await store.settle(claim ? { settlements, claim } : { settlements })',
     story: 'What a handler enqueued exists before its success is saved, and also when that is refused.',
-    killedBy: { simulation: 'memory', trials: 200 },
+    killedBy: {
+      vitest: 'test/mutants/gaps/enqueue-within.test.ts',
+      test: 'does not exist before its success is saved',
+    },
   },
   {
     name: 'worker-slot-freed-twice',
@@ -98,7 +113,7 @@ export const WORKER_MUTANTS: readonly Mutant[] = [
     find: 'this.#options.onLate()\n      return',
     replace: 'this.#options.onLate()',
     story: 'A handler that was given up frees its slot a second time when it ends, so too many run at once.',
-    killedBy: { vitest: 'test/worker/concurrency.test.ts' },
+    killedBy: { vitest: 'test/mutants/gaps/worker.test.ts', test: 'are freed once' },
   },
   {
     name: 'worker-batch-frees-too-early',
@@ -108,7 +123,10 @@ export const WORKER_MUTANTS: readonly Mutant[] = [
     find: 'if (run.batch === null || --run.batch.left === 0)',
     replace: 'if (run.spec !== null)',
     story: 'Each job of a batch frees the slot that the batch shares.',
-    killedBy: { vitest: 'test/worker/batch.test.ts' },
+    killedBy: {
+      vitest: 'test/worker/batch.test.ts',
+      test: 'frees its slot only when the last of its jobs is over',
+    },
   },
   {
     name: 'worker-queue-limit-ignored',
@@ -118,7 +136,7 @@ export const WORKER_MUTANTS: readonly Mutant[] = [
     find: 'if (line.buffered === 0 || line.running >= line.spec.concurrency) continue',
     replace: 'if (line.buffered === 0) continue',
     story: 'Buffered jobs start although their queue has no slot of its own left.',
-    killedBy: { vitest: 'test/worker/concurrency.test.ts' },
+    killedBy: { vitest: 'test/worker/concurrency.test.ts', test: 'is used and never exceeded' },
   },
   {
     name: 'worker-saturated-queue-blocks-all',
@@ -130,7 +148,7 @@ export const WORKER_MUTANTS: readonly Mutant[] = [
       'if (line.buffered > 0 && line.running >= line.spec.concurrency) return null\n' +
       '      if (line.buffered === 0) continue',
     story: 'A queue whose own slots are all taken keeps the others from starting.',
-    killedBy: { vitest: 'test/worker/fairness.test.ts' },
+    killedBy: { vitest: 'test/mutants/gaps/worker.test.ts', test: 'of a queue that are all taken' },
   },
   {
     name: 'worker-stop-keeps-the-buffer',
@@ -140,7 +158,10 @@ export const WORKER_MUTANTS: readonly Mutant[] = [
     find: 'this.#handBack(this.#window.takeStale(Infinity))',
     replace: '',
     story: 'A stop does not hand back what waits for a slot; it waits for its lease to end.',
-    killedBy: { vitest: 'test/worker/stop.test.ts' },
+    killedBy: {
+      vitest: 'test/worker/stop.test.ts',
+      test: 'hands back at once what waits for a slot, and takes nothing more',
+    },
   },
   {
     name: 'worker-stop-keeps-the-unfinished',
@@ -150,7 +171,10 @@ export const WORKER_MUTANTS: readonly Mutant[] = [
     find: 'for (const run of left) this.#executor.giveUp(run)',
     replace: '',
     story: 'A stop does not hand back jobs that did not end in time.',
-    killedBy: { vitest: 'test/worker/stop.test.ts' },
+    killedBy: {
+      vitest: 'test/worker/stop.test.ts',
+      test: 'aborts and hands back what is not finished when the drain time is over',
+    },
   },
   {
     name: 'worker-stop-keeps-a-late-claim',
@@ -160,7 +184,10 @@ export const WORKER_MUTANTS: readonly Mutant[] = [
     find: 'this.#handBack(runs)',
     replace: 'void runs',
     story: 'Jobs of a claim that is answered during a stop are kept until their leases end.',
-    killedBy: { vitest: 'test/worker/stop.test.ts' },
+    killedBy: {
+      vitest: 'test/worker/stop.test.ts',
+      test: 'hands back jobs of a claim that is answered while it stops',
+    },
   },
   {
     name: 'worker-stop-does-not-save',
@@ -170,6 +197,9 @@ export const WORKER_MUTANTS: readonly Mutant[] = [
     find: 'if (!(await atMost(runtime, SAVE_MS, this.#exchange.flushed())))',
     replace: 'if (this.#exchange.pending > 1_000_000)',
     story: 'A stop does not wait until the outcomes are saved, so finished jobs run again.',
-    killedBy: { vitest: 'test/worker/stop.test.ts' },
+    killedBy: {
+      vitest: 'test/worker/stop.test.ts',
+      test: 'waits for running handlers, and saves what they return',
+    },
   },
 ]
