@@ -29,7 +29,7 @@ export interface Harm {
   [fault: string]: number
 }
 
-const KILL_SHARE = 0.5
+const KILL_SHARE = 0.6
 
 interface Draw {
   readonly weight: number
@@ -73,9 +73,9 @@ export class Nemesis {
     // Most of it is kills; the rest is shared out by weight.
     if (random.chance(KILL_SHARE)) return { weight: 1, run: () => this.#killWorker() }
     const draws: Draw[] = [
-      { weight: 6, run: () => this.#freezeWorker() },
-      { weight: 4, run: () => this.#restartWorker() },
-      { weight: 3, run: () => this.#killProducer() },
+      { weight: 3, run: () => this.#freezeWorker() },
+      { weight: 6, run: () => this.#restartWorker() },
+      { weight: 4, run: () => this.#killProducer() },
       ...stage.faults.map((fault) => ({ weight: fault.weight, run: () => this.#harmStage(fault) })),
     ]
     let left = random.next() * draws.reduce((sum, { weight }) => sum + weight, 0)
