@@ -50,6 +50,7 @@ export class App {
       runtime: this.process.runtime,
       logger: silentLogger,
       enqueueTimeout: '20s',
+      storeTimeout: '10s',
     })
     recordEvents(this.recorder, this.skep)
     this.process.onDeath = () => this.#died()

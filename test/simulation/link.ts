@@ -48,6 +48,15 @@ export interface LinkOptions {
   readonly onFault: (fault: CallFault | 'away', operation: Operation) => void
 }
 
+/** What may happen to this operation, if that may not. */
+function possible(fault: CallFault, operation: Operation): CallFault {
+  // An insert that failed has happened by then or never will: the stores' connections see to that.
+  if (fault === 'late' && operation === 'insert') return 'unanswered'
+  // Opening may take minutes, and nothing but patience would be tested.
+  if (fault === 'hanging' && operation === 'ready') return 'lost'
+  return fault
+}
+
 /** The way from one process to the store, and what happens on it. */
 export class Link {
   readonly store: Store
@@ -68,8 +77,7 @@ export class Link {
   #call(operation: Operation, argument: unknown): Promise<unknown> {
     const { world, process, latencyMs, onFault } = this.#options
     const drawn = this.isCut ? 'away' : this.luck(operation)
-    // An insert that failed has happened by then or never will: the stores' connections see to that.
-    const fault = drawn === 'late' && operation === 'insert' ? 'unanswered' : drawn
+    const fault = drawn === 'away' || drawn === null ? drawn : possible(drawn, operation)
     if (fault !== null) onFault(fault, operation)
     const pace = fault === 'slow' ? 3_000 : latencyMs
     const way = (): number => world.random.next() * pace

@@ -124,6 +124,17 @@ export async function prepareStore(name: StoreName): Promise<void> {
   if (name === 'sqlite') await prepareSqlite()
 }
 
+/** What the system does for a process that ends. A closed connection keeps its locks until its statements are collected. */
+function abandon(db: InstanceType<typeof DatabaseSync>): void {
+  if (!db.isOpen) return
+  try {
+    db.exec('rollback')
+  } catch {
+    // No transaction was open.
+  }
+  db.close()
+}
+
 let databases = 0
 
 function sqliteModel(world: World): StoreModel {
@@ -146,7 +157,7 @@ function sqliteModel(world: World): StoreModel {
       const runtime = { ...process.runtime, now: () => world.storeNow() }
       return {
         store: sqliteStore({ client: db, runtime }),
-        abandon: () => db.isOpen && db.close(),
+        abandon: () => abandon(db),
         transaction() {
           db.exec('begin immediate')
           return {
