@@ -2,7 +2,7 @@
  * The programs as plain JavaScript in a temporary folder: a process that has to read TypeScript first takes a second to
  * start, and thousands are started.
  */
-import { mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -18,15 +18,16 @@ const here = (name: string): string => fileURLToPath(new URL(name, import.meta.u
 
 export async function bundlePrograms(): Promise<Bundle> {
   const folder = mkdtempSync(join(tmpdir(), 'skep-programs-'))
-  // Clients with native parts are loaded from where they are installed.
-  symlinkSync(here('../../node_modules'), join(folder, 'node_modules'))
+  // What has native parts cannot be bundled.
+  for (const name of ['@photostructure/sqlite', 'node-gyp-build'])
+    cpSync(here(`../../node_modules/${name}`), join(folder, 'node_modules', name), { recursive: true })
   const build = await rolldown({
     input: {
       'worker-program': here('./worker-program.ts'),
       'producer-program': here('./producer-program.ts'),
     },
     platform: 'node',
-    external: ['pg', 'postgres', '@photostructure/sqlite'],
+    external: ['pg-native', 'postgres', '@photostructure/sqlite'],
     logLevel: 'silent',
   })
   await build.write({

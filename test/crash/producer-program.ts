@@ -23,7 +23,13 @@ const names = SHARES.flatMap(([name, share]) => Array.from({ length: share }, ()
 
 /** Numbers that no other incarnation uses. */
 const base = Number(config.proc.split('#')[1]) * 10_000_000
-const nextTask = (): Task => ({ n: base + sent++, ms: random.chance(0.5) ? 0 : random.int(1, 50) })
+const nextTask = (): Task => ({ n: base + sent++, ms: duration() })
+
+/** Mostly short; a few last long enough to be frozen or killed with, and to be taken over while they run. */
+function duration(): number {
+  const what = random.next()
+  return what < 0.5 ? 0 : what < 0.98 ? random.int(1, 50) : random.int(500, 3_000)
+}
 
 function due(): number {
   return config.behind + ((performance.now() - startedAt) / 1_000) * config.rate
