@@ -66,6 +66,8 @@ export interface ChaosResult {
   readonly drainMs: number | null
   /** How long after each outage jobs ended again and every process had been served; null: longer than there was time. */
   readonly recoveriesMs: readonly (number | null)[]
+  /** What must not happen and is not for the checker to see: a process that ended by itself, a stop that took too long. */
+  readonly surprises: readonly string[]
   /** What is wrong, in words, with the place of the evidence. Empty if nothing is. */
   readonly problem: string
 }
@@ -249,7 +251,7 @@ class Run {
     ).size
     const problem = ok ? '' : this.#describe(report, harm)
     if (!ok) writeFileSync(join(this.#folder, 'problem.txt'), problem)
-    return { ok, report, harm, jobs, drainMs, recoveriesMs, problem }
+    return { ok, report, harm, jobs, drainMs, recoveriesMs, surprises: this.#surprises, problem }
   }
 
   #describe(report: Report, harm: Harm): string {

@@ -130,7 +130,8 @@ export class Nemesis {
     const { random, leaseMs, longestFreezeMs, onFault } = this.#options
     const slot = this.#pick((worker) => !worker.isBusy)
     if (!slot) return
-    const ms = random.int(Math.min(200, longestFreezeMs), longestFreezeMs)
+    // More short ones than long ones, and every length.
+    const ms = Math.round(200 + (longestFreezeMs - 200) * random.next() ** 1.5)
     this.harm.stops++
     if (ms > leaseMs) this.harm.longStops++
     slot.isBusy = true

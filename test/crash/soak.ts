@@ -57,11 +57,19 @@ const options: ChaosOptions = {
 const result = await runChaos(options)
 if (result.problem) console.error(result.problem)
 console.log(JSON.stringify(summary(options, result)))
-process.exitCode = isGood(result) ? 0 : 1
+process.exitCode = complaints(result).length === 0 ? 0 : 1
 
-function isGood({ ok, jobs, recoveriesMs }: ChaosResult): boolean {
-  const recovered = recoveriesMs.every((ms) => ms !== null && ms <= RECOVERY_MS)
-  return ok && recovered && jobs >= wantedJobs
+/** Everything that keeps the run from being a good one. */
+function complaints({ report, surprises, jobs, drainMs, recoveriesMs }: ChaosResult): readonly object[] {
+  const bar = (message: string): object => ({ invariant: 'bar', kind: 'missed', about: 'run', message })
+  const found: object[] = [...report.violations.slice(0, 50), ...surprises.map(bar)]
+  if (jobs < wantedJobs) found.push(bar(`There were ${jobs} jobs instead of ${wantedJobs}.`))
+  if (drainMs === null) found.push(bar(`It had not drained after ${options.drainMs} ms.`))
+  recoveriesMs.forEach((ms, nth) => {
+    if (ms === null || ms > RECOVERY_MS)
+      found.push(bar(`Outage ${nth} took ${ms ?? 'too many'} ms to get over.`))
+  })
+  return found
 }
 
 function summary(
@@ -72,7 +80,7 @@ function summary(
   const { kills, stops, longStops, producerKills, restarts, ...faults } = harm
   return {
     name: `${outages === null ? 'kills' : 'outages'} on ${store}${hints ? '' : ', hints black-holed'}`,
-    ok: isGood(result),
+    ok: complaints(result).length === 0,
     measured: {
       seed,
       ...(outages === null ? { seconds, wantedJobs } : { outages }),
@@ -90,6 +98,6 @@ function summary(
           : Math.max(0, ...(recoveriesMs as number[])),
       }),
     },
-    violations: report.violations.slice(0, 50),
+    violations: complaints(result),
   }
 }
