@@ -15,7 +15,7 @@ export function describeChaos(store: StoreName): void {
 
   describe(`Workers and a producer on ${store}, killed, frozen and cut off`, () => {
     it('lose nothing, end every job once, and drain when it is over', async () => {
-      const result = await chaos({ store, seed, seconds: 7, hints: true }, server)
+      const result = await chaos({ store, seed, seconds: 6, hints: true }, server)
 
       expect(result.problem).toBe('')
       expect(result.report.counts).toMatchObject({ lost: 0, unexpected: 0, staleSettles: 0 })
@@ -24,7 +24,7 @@ export function describeChaos(store: StoreName): void {
     }, 120_000)
 
     it('do so too when every hint is lost', async () => {
-      const result = await chaos({ store, seed: seed + 1, seconds: 3, hints: false }, server)
+      const result = await chaos({ store, seed: seed + 1, seconds: 2, hints: false }, server)
 
       expect(result.problem).toBe('')
       expect(result.report.counts).toMatchObject({ lost: 0, unexpected: 0, staleSettles: 0 })

@@ -81,21 +81,17 @@ describe('A connection of which only one end is left', () => {
 })
 
 describe('A server that goes away under workers', () => {
-  it('and comes back, after a stop or a crash, finds the same processes going on', async () => {
+  it('by a crash, and comes back, finds the same processes going on', async () => {
     const stage = await open()
     const workers = [await scene.worker('w1'), await scene.worker('w2')]
-    const jobs: Awaited<ReturnType<Scene['enqueue']>>[] = []
-    for (const how of ['fast', 'crash'] as const) {
-      for (const n of [1, 2, 3]) jobs.push(await scene.enqueue('kept', { n, ms: 200 }))
-      await scene.written((record) => record.f === 'start' && record.id === jobs.at(-3)?.id)
+    const before = await Promise.all([1, 2, 3].map((n) => scene.enqueue('kept', { n, ms: 200 })))
+    await scene.written(({ f }) => f === 'start')
 
-      await stage.server.stop(how)
-      await stage.server.start()
-      jobs.push(await scene.enqueue('kept', { n: 4 }))
-    }
+    await stage.server.stop('crash')
+    await stage.server.start()
+    const after = await scene.enqueue('kept', { n: 4 })
 
-    const results = await Promise.all(jobs.map((job) => job.result()))
-    expect(results).toEqual([1, 2, 3, 4, 1, 2, 3, 4])
+    expect(await Promise.all([...before, after].map((job) => job.result()))).toEqual([1, 2, 3, 4])
     expect(workers.map(({ proc, isAlive }) => [proc, isAlive])).toEqual([
       ['w1#1', true],
       ['w2#1', true],

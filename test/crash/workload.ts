@@ -85,16 +85,21 @@ export function queueFacts(store: 'sqlite' | 'postgres'): Record<string, QueueFa
 type Job = JobContext<Task, number>
 type Answer = number | ReturnType<typeof snooze>
 
-const work = async ({ payload, signal }: Job, mostMs = Infinity): Promise<number> => {
-  const ms = Math.min(payload.ms, mostMs)
-  if (ms > 0) await pause(ms, signal)
+const workLong = async ({ payload, signal }: Job): Promise<number> => {
+  if (payload.ms > 0) await pause(payload.ms, signal)
+  return payload.n
+}
+
+/** For jobs that run several times, or have a time limit. */
+const work = async ({ payload, signal }: Job): Promise<number> => {
+  if (payload.ms > 0) await pause(Math.min(payload.ms, 50), signal)
   return payload.n
 }
 
 const runs: Record<QueueName, (job: Job) => Promise<Answer>> = {
-  kept: (job) => work(job),
-  discarded: (job) => work(job),
-  child: (job) => work(job),
+  kept: workLong,
+  discarded: workLong,
+  child: work,
 
   async rough(job) {
     await work(job)
@@ -106,7 +111,7 @@ const runs: Record<QueueName, (job: Job) => Promise<Answer>> = {
   async parent(job) {
     const { n, ms } = job.payload
     await job.enqueue(queues.child, { n, ms })
-    return work(job)
+    return workLong(job)
   },
 
   async nap(job) {
@@ -116,7 +121,7 @@ const runs: Record<QueueName, (job: Job) => Promise<Answer>> = {
 
   async slow(job) {
     if (job.payload.n % 4 === 0 && job.counters.timeouts < 1) await pause(60_000, job.signal)
-    return work(job, 50)
+    return work(job)
   },
 }
 
