@@ -49,7 +49,7 @@ export class App {
       notifier: trial.hints.notifier(this.process),
       runtime: this.process.runtime,
       logger: silentLogger,
-      enqueueTimeout: '20s',
+      enqueueTimeout: world.random.pick(['1s', '20s']),
       storeTimeout: '10s',
     })
     recordEvents(this.recorder, this.skep)
