@@ -27,6 +27,8 @@ export interface ChaosOptions {
   readonly seed: number
   /** How long the faults last. */
   readonly seconds: number
+  /** Go on, up to half as long again, until there were this many jobs. @default 0 */
+  readonly jobs?: number
   readonly hints: boolean
   /** Jobs enqueued per second, children not counted. */
   readonly rate: number
@@ -171,8 +173,11 @@ class Run {
   }
 
   async #harm(nemesis: Nemesis): Promise<void> {
+    const { seconds, jobs = 0 } = this.#options
+    const startedAt = performance.now()
     void nemesis.run()
-    await sleep(this.#options.seconds * 1_000)
+    await sleep(seconds * 1_000)
+    while (this.#sentInAll() < jobs && performance.now() - startedAt < seconds * 1_500) await sleep(500)
   }
 
   async #goThroughOutages({ count, ms, betweenMs }: NonNullable<ChaosOptions['outages']>): Promise<void> {
@@ -190,7 +195,7 @@ class Run {
 
   #config(name: string, proc: string, incarnation: number): ProgramConfig {
     const { seed, hints, leaseMs, rescueGraceMs, rate } = this.#options
-    const sent = [...this.#sent.values()].reduce((sum, n) => sum + n, 0)
+    const sent = this.#sentInAll()
     const due = ((Date.now() - this.#startedAt) / 1_000) * rate
     return {
       proc,
@@ -206,6 +211,11 @@ class Run {
       callers: 6,
       behind: Math.max(0, due - sent),
     }
+  }
+
+  /** Jobs enqueued so far, children not counted. */
+  #sentInAll(): number {
+    return [...this.#sent.values()].reduce((sum, n) => sum + n, 0)
   }
 
   /** The producer ends, and then every job has to. */
@@ -277,7 +287,7 @@ class Run {
   }
 
   #progress(harm: Harm): void {
-    const sent = [...this.#sent.values()].reduce((sum, n) => sum + n, 0)
+    const sent = this.#sentInAll()
     const seconds = Math.round((Date.now() - this.#startedAt) / 1_000)
     this.#options.onProgress?.(
       `${this.#options.store} ${seconds} s: ${sent} jobs, ${harm.kills} kills, ${harm.stops} freezes`,

@@ -43,6 +43,7 @@ const options: ChaosOptions = {
   ...chaosDefaults,
   store,
   seconds,
+  jobs: wantedJobs,
   seed: Number(values.seed ?? Date.now() % 1_000_000),
   hints: values.hints !== 'off',
   rate: outages === null ? Math.ceil((wantedJobs / seconds) * MARGIN) : 20,
