@@ -28,8 +28,10 @@ export const CLIENT_MUTANTS: readonly Mutant[] = [
       'if (this.#runtime.mono() + waitMs >= giveUpAt) {\n' +
       "          if (isUnknown) return { results: jobs.map(() => ({ status: 'ok', state: 'ready', dueAt: 0 })) }",
     story: 'An enqueue of which nobody knows whether it happened is acknowledged.',
-    killedBy: { simulation: 'memory', trials: 200 },
-    also: { vitest: 'test/client/enqueue-faults.test.ts' },
+    killedBy: {
+      vitest: 'test/client/enqueue-faults.test.ts',
+      test: 'gives up and says that nobody knows when that is so',
+    },
   },
   {
     name: 'enqueue-unknown-is-failure',
@@ -40,7 +42,10 @@ export const CLIENT_MUTANTS: readonly Mutant[] = [
     replace: 'isUnknown = false',
     story: 'An enqueue that may have happened is said to have failed.',
     killedBy: { simulation: 'memory', trials: 200 },
-    also: { vitest: 'test/client/enqueue-faults.test.ts' },
+    also: {
+      vitest: 'test/client/enqueue-faults.test.ts',
+      test: 'says "again" from the first unknown answer on',
+    },
   },
   {
     name: 'enqueue-repeats-with-a-new-id',
@@ -54,7 +59,10 @@ export const CLIENT_MUTANTS: readonly Mutant[] = [
       '        })',
     story: 'An insert that is repeated makes new jobs instead of the same ones.',
     killedBy: { simulation: 'memory', trials: 100 },
-    also: { vitest: 'test/client/enqueue-faults.test.ts' },
+    also: {
+      vitest: 'test/client/enqueue-faults.test.ts',
+      test: 'is repeated until the store answers, and is one job',
+    },
   },
   {
     name: 'enqueue-does-not-say-again',

@@ -24,11 +24,11 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     find: 'token: rescue ? null : job.token,',
     replace: 'token: job.token,',
     story: 'A rescue leaves the token valid, so the late holder is told that its own outcome was saved.',
-    killedBy: { simulation: 'memory', trials: 200 },
-    also: {
+    killedBy: {
       vitest: 'test/conformance/memory.test.ts',
       test: 'refuses a holder who says done, kept after a rescuer gave it back',
     },
+    also: { simulation: 'memory', trials: 300 },
   },
   {
     name: 'core-repeat-is-refused',

@@ -50,10 +50,7 @@ export const LEASE_MUTANTS: readonly Mutant[] = [
     find: 'return beatMs / 4',
     replace: 'return options.leaseMs',
     story: 'Heartbeats come once in a lease, so a healthy worker loses its jobs.',
-    killedBy: {
-      vitest: 'test/worker/leases.test.ts',
-      test: 'of all running jobs are renewed in one call, for as long as they run',
-    },
+    killedBy: { vitest: 'test/mutants/gaps/worker.test.ts', test: 'goes on after one failed heartbeat' },
   },
   {
     name: 'lease-end-not-noticed',

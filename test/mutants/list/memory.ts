@@ -102,11 +102,11 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
     find: 'if (known) return',
     replace: 'if (known && !job.unique) return',
     story: 'A unique job sent again is a duplicate of itself.',
-    killedBy: { simulation: 'memory', trials: 200 },
-    also: {
+    killedBy: {
       vitest: 'test/conformance/memory.test.ts',
       test: 'answers ok for the holder itself when it is inserted again',
     },
+    also: { simulation: 'memory', trials: 300 },
   },
   {
     name: 'memory-key-released-by-anyone',

@@ -52,16 +52,16 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
     },
   },
   {
-    name: 'postgres-no-row-locks',
+    name: 'postgres-claims-what-others-hold',
     incidents: [47],
     rule: 'R19',
     file: 'src/stores/postgres/migrations/claiming.ts',
-    find: ' for update skip locked\n',
-    replace: '\n',
-    story: 'A claim looks for jobs without locking them, so two workers take the same one.',
+    find: 'where x.ctid = any(spots)',
+    replace: `where x.id in (select c.id from jobs c where \${which})`,
+    story: 'A claim leases what a subquery with a limit finds, instead of the rows it has locked.',
     killedBy: {
       vitest: 'test/conformance/postgres.test.ts',
-      test: 'hands each job to exactly one of several claimers',
+      test: 'drains a thousand jobs through eight workers',
     },
   },
   {
@@ -131,7 +131,7 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
     find: 'and c.due_at >= from_due and c.due_at <= t',
     replace: 'and c.due_at >= from_due and c.due_at <= t + 60000',
     story: 'When one delayed job is due, those of the next minute become ready with it.',
-    killedBy: { vitest: 'test/conformance/postgres.test.ts', test: 'never hands out a delayed job early' },
+    killedBy: { vitest: 'test/mutants/gaps/promote.test.ts', test: 'one before it is due (postgres)' },
   },
   {
     name: 'postgres-refused-settle-inserts',
@@ -316,7 +316,10 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
     find: 'this.#problem = messageOf(error)\n',
     replace: 'this.#problem = messageOf(error)\n    if (this.#failures > 1) return\n',
     story: 'The session gives up after two failures in a row.',
-    killedBy: { vitest: 'test/mutants/gaps/half-open.test.ts' },
+    killedBy: {
+      vitest: 'test/mutants/gaps/half-open.test.ts',
+      test: 'comes back after any number of failed attempts',
+    },
   },
   {
     name: 'postgres-half-open-not-noticed',
@@ -326,7 +329,10 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
     find: 'const PING_EVERY_MS = 5_000',
     replace: 'const PING_EVERY_MS = 1_000_000_000',
     story: 'A connection whose other end has vanished is taken for a healthy one.',
-    killedBy: { vitest: 'test/mutants/gaps/half-open.test.ts' },
+    killedBy: {
+      vitest: 'test/mutants/gaps/half-open.test.ts',
+      test: 'notices that the other end has vanished',
+    },
   },
   {
     name: 'postgres-locks-not-taken-again',

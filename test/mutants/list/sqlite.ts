@@ -34,8 +34,7 @@ export const SQLITE_MUTANTS: readonly Mutant[] = [
     find: 'where n = ? and token = ? returning',
     replace: 'where n = ? and ? is not null returning',
     story: 'A worker that lost its lease renews the lease of the next holder.',
-    killedBy: { simulation: 'sqlite', trials: 50 },
-    also: {
+    killedBy: {
       vitest: 'test/conformance/sqlite.test.ts',
       test: 'refuses a token that does not hold the job, and leaves the lease alone',
     },
@@ -58,8 +57,7 @@ export const SQLITE_MUTANTS: readonly Mutant[] = [
     find: 'select n, q, ?, ?, ?, ? from skep_waiting where q = ? and state = 1 and (place, id) <= (?, ?)',
     replace: 'select n, q, ?, ?, ?, ? from skep_waiting where q = ? and state = 9 and (place, id) <= (?, ?)',
     story: 'A claim takes the job out of the line and writes no lease: it is in neither place.',
-    killedBy: { simulation: 'sqlite', trials: 20 },
-    also: {
+    killedBy: {
       vitest: 'test/conformance/sqlite.test.ts',
       test: 'records who holds the lease, since when and until when',
     },
@@ -83,8 +81,8 @@ export const SQLITE_MUTANTS: readonly Mutant[] = [
     find: 'and w.state = 0 and w.place <= ? order by',
     replace: 'and w.state = 0 and w.place <= ? + 60000 order by',
     story: 'When one delayed job is due, those of the next minute become ready with it.',
-    killedBy: { simulation: 'sqlite', trials: 100 },
-    also: { vitest: 'test/conformance/sqlite.test.ts', test: 'under random commands' },
+    killedBy: { simulation: 'sqlite', trials: 50 },
+    also: { vitest: 'test/mutants/gaps/promote.test.ts', test: 'one before it is due (sqlite)' },
   },
   {
     name: 'sqlite-finished-come-back',
