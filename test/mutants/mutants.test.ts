@@ -6,7 +6,7 @@ import { type Match, matchesOf, runMatches, sample } from './runner.ts'
 
 /** The four that no test run leaves out: without a fence, pop before work, an outcome dropped, an answer too soon. */
 const ALWAYS = [
-  'core-any-token-holds',
+  'memory-settle-any-token',
   'memory-pop-before-work',
   'worker-drops-unsaved-outcomes',
   'enqueue-answers-too-soon',

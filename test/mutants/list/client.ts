@@ -12,7 +12,7 @@ export const CLIENT_MUTANTS: readonly Mutant[] = [
       "for (const { jobs, resolve } of orders) resolve(jobs.map(() => ({ status: 'ok', state: 'ready', dueAt: 0 })))\n" +
       '    const reply = await this.#insert(',
     story: 'An enqueue is acknowledged before the store has answered.',
-    killedBy: { simulation: 'memory', trials: 100 },
+    killedBy: { simulation: 'memory', trials: 400 },
     also: {
       vitest: 'test/client/enqueue-faults.test.ts',
       test: 'is repeated until the store answers, and is one job',
@@ -41,7 +41,7 @@ export const CLIENT_MUTANTS: readonly Mutant[] = [
     find: "isUnknown ||= error.effect === 'unknown'",
     replace: 'isUnknown = false',
     story: 'An enqueue that may have happened is said to have failed.',
-    killedBy: { simulation: 'memory', trials: 200 },
+    killedBy: { simulation: 'memory', trials: 400 },
     also: {
       vitest: 'test/client/enqueue-faults.test.ts',
       test: 'says "again" from the first unknown answer on',
@@ -58,7 +58,7 @@ export const CLIENT_MUTANTS: readonly Mutant[] = [
       '          jobs: failures > 1 ? jobs.map((job) => ({ ...job, id: this.#runtime.uuid() })) : jobs,\n' +
       '        })',
     story: 'An insert that is repeated makes new jobs instead of the same ones.',
-    killedBy: { simulation: 'memory', trials: 100 },
+    killedBy: { simulation: 'memory', trials: 400 },
     also: {
       vitest: 'test/client/enqueue-faults.test.ts',
       test: 'is repeated until the store answers, and is one job',

@@ -10,11 +10,11 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     find: "if (job.token === token && job.state === 'running') return 'holds'",
     replace: "if (job.state === 'running') return 'holds'",
     story: 'Any token settles and extends the lease that is live now, also that of a worker thought dead.',
-    killedBy: { simulation: 'memory', trials: 50 },
-    also: {
+    killedBy: {
       vitest: 'test/conformance/memory.test.ts',
       test: 'refuses a token that does not hold the job, and leaves the lease alone',
     },
+    also: { simulation: 'memory', trials: 1000 },
   },
   {
     name: 'core-rescued-token-lives',
@@ -28,7 +28,7 @@ export const CORE_MUTANTS: readonly Mutant[] = [
       vitest: 'test/conformance/memory.test.ts',
       test: 'refuses a holder who says done, kept after a rescuer gave it back',
     },
-    also: { simulation: 'memory', trials: 300 },
+    also: { simulation: 'memory', trials: 400 },
   },
   {
     name: 'core-repeat-is-refused',
@@ -51,7 +51,7 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     find: 'starts: job.starts + 1,',
     replace: 'starts: job.starts,',
     story: 'A claim does not count the start.',
-    killedBy: { simulation: 'memory', trials: 20 },
+    killedBy: { simulation: 'memory', trials: 400 },
     also: { vitest: 'test/conformance/memory.test.ts', test: 'gives a worker all it needs to run a job' },
   },
   {
@@ -62,7 +62,7 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     find: "lost: job.lost + (verdict.count === 'lost' ? 1 : 0),",
     replace: 'lost: job.lost,',
     story: 'A lost run uses up no budget, so a job that kills its worker runs for ever.',
-    killedBy: { simulation: 'memory', trials: 50 },
+    killedBy: { simulation: 'memory', trials: 400 },
     also: { vitest: 'test/worker/rescue.test.ts', test: 'ends with the budget for lost runs' },
   },
   {
@@ -73,7 +73,7 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     find: 'if (retries !== null && failures > retries)',
     replace: "if (retries !== null && failures > retries && outcome.kind !== 'lost')",
     story: 'The budget for lost runs has no end: a job that kills its worker is never buried.',
-    killedBy: { simulation: 'memory', trials: 100 },
+    killedBy: { simulation: 'memory', trials: 400 },
     also: { vitest: 'test/worker/rescue.test.ts', test: 'ends with the budget for lost runs' },
   },
   {
@@ -84,7 +84,7 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     find: 'starts: job.starts - (verdict.refund ? 1 : 0),',
     replace: 'starts: job.starts,',
     story: 'A job that goes back unrun does not get its start back.',
-    killedBy: { simulation: 'memory', trials: 100 },
+    killedBy: { simulation: 'memory', trials: 400 },
     also: {
       vitest: 'test/conformance/memory.test.ts',
       test: 'takes the start off again and keeps the place when a job goes back unrun',
@@ -108,7 +108,7 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     find: 'const cancelled = waits && job.cancelReason !== null',
     replace: 'const cancelled = false',
     story: 'A job cancelled while it ran starts again when its run fails.',
-    killedBy: { simulation: 'memory', trials: 100 },
+    killedBy: { simulation: 'memory', trials: 400 },
     also: { vitest: 'test/worker/cancel.test.ts', test: 'means that it does not run again' },
   },
   {

@@ -152,7 +152,7 @@ export const LEASE_MUTANTS: readonly Mutant[] = [
     find: "claimed = await store.claim(claim as Omit<ClaimCall, 'now'>)",
     replace: "claimed = await store.claim({ ...(claim as Omit<ClaimCall, 'now'>), now: runtime.now() })",
     story: 'A claim goes by the clock of the worker instead of that of the store.',
-    killedBy: { simulation: 'memory', trials: 50 },
+    killedBy: { simulation: 'memory', trials: 400 },
   },
   {
     name: 'clock-of-the-worker-in-renewals',
@@ -162,6 +162,6 @@ export const LEASE_MUTANTS: readonly Mutant[] = [
     find: 'await store.extend({ leases, leaseMs })',
     replace: 'await store.extend({ leases, leaseMs, now: runtime.now() })',
     story: 'A renewal goes by the clock of the worker instead of that of the store.',
-    killedBy: { simulation: 'memory', trials: 200 },
+    killedBy: { simulation: 'memory', trials: 400 },
   },
 ]

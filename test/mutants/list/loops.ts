@@ -46,7 +46,7 @@ export const LOOP_MUTANTS: readonly Mutant[] = [
     find: 'return options.pollMs ?? (hints ? POLL_WITH_HINTS_MS : POLL_WITHOUT_HINTS_MS)',
     replace: 'return 1_000_000_000_000',
     story: 'Work is found by hints alone: what no hint told of is never found.',
-    killedBy: { simulation: 'memory', trials: 100 },
+    killedBy: { simulation: 'memory', trials: 400 },
   },
   {
     name: 'loop-exchange-never-tries-again',
@@ -56,7 +56,7 @@ export const LOOP_MUTANTS: readonly Mutant[] = [
     find: 'this.#retryTimer = null\n      this.nudge()',
     replace: 'this.nudge()',
     story: 'After one failed call a worker believes for ever that it is about to try again.',
-    killedBy: { simulation: 'memory', trials: 100 },
+    killedBy: { simulation: 'memory', trials: 400 },
     also: { vitest: 'test/worker/outage.test.ts', test: 'an idle worker takes jobs again afterwards' },
   },
   {

@@ -23,7 +23,7 @@ export const MAINTENANCE_MUTANTS: readonly Mutant[] = [
     find: 'rescue: true,',
     replace: 'rescue: false,',
     story: 'A late holder is told that its outcome was saved, while the job runs elsewhere.',
-    killedBy: { simulation: 'memory', trials: 200 },
+    killedBy: { simulation: 'memory', trials: 400 },
   },
   {
     name: 'rescue-stops-at-the-first-page',

@@ -10,7 +10,7 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
     find: 'const held = holder(job, settlement.token, rescue)',
     replace: 'const held = holder(job, job?.token ?? settlement.token, rescue)',
     story: 'A settle does not compare the token.',
-    killedBy: { simulation: 'memory', trials: 50 },
+    killedBy: { simulation: 'memory', trials: 400 },
     also: {
       vitest: 'test/conformance/memory.test.ts',
       test: 'refuses a token that never held the job, and writes nothing',
@@ -24,11 +24,11 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
     find: 'const held = holder(job, token)',
     replace: 'const held = holder(job, job?.token ?? token)',
     story: 'A worker that lost its lease renews the lease of the next holder.',
-    killedBy: { simulation: 'memory', trials: 50 },
-    also: {
+    killedBy: {
       vitest: 'test/conformance/memory.test.ts',
       test: 'refuses a token that does not hold the job, and leaves the lease alone',
     },
+    also: { simulation: 'memory', trials: 2000 },
   },
   {
     name: 'memory-rescues-the-living',
@@ -48,7 +48,7 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
     find: 'table.put(leased)',
     replace: 'table.remove(job)',
     story: 'A claim takes the job out of the store before it has run.',
-    killedBy: { simulation: 'memory', trials: 20 },
+    killedBy: { simulation: 'memory', trials: 400 },
     also: { vitest: 'test/conformance/memory.test.ts', test: 'does not hand out a job that is leased' },
   },
   {
@@ -74,7 +74,7 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
     find: 'const known = table.get(job.id)',
     replace: 'const known = undefined as Job | undefined',
     story: 'An insert sent again puts a job that ran, or runs, back to its beginning.',
-    killedBy: { simulation: 'memory', trials: 100 },
+    killedBy: { simulation: 'memory', trials: 400 },
     also: {
       vitest: 'test/conformance/memory.test.ts',
       test: 'leaves a job as it is when its id is inserted a second time',
@@ -88,7 +88,7 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
     find: 'if (again && discarded.has(job.id))',
     replace: 'if (false)',
     story: 'An insert sent again brings back a job that was done and removed meanwhile.',
-    killedBy: { simulation: 'memory', trials: 200 },
+    killedBy: { simulation: 'memory', trials: 400 },
     also: {
       vitest: 'test/conformance/memory.test.ts',
       test: 'does not insert a discarded job anew when the call is repeated',
@@ -106,7 +106,7 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
       vitest: 'test/conformance/memory.test.ts',
       test: 'answers ok for the holder itself when it is inserted again',
     },
-    also: { simulation: 'memory', trials: 300 },
+    also: { simulation: 'memory', trials: 400 },
   },
   {
     name: 'memory-key-released-by-anyone',
@@ -175,7 +175,7 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
     find: 'now + job.unique.windowMs',
     replace: 'now + Number.NaN',
     story: 'The end of a unique window is not a number, so no key is ever held for a span of time.',
-    killedBy: { simulation: 'memory', trials: 100 },
+    killedBy: { simulation: 'memory', trials: 400 },
     also: { vitest: 'test/conformance/memory.test.ts', test: 'scope window: a delayed job holds its key' },
   },
   {
@@ -199,7 +199,7 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
     find: 'table.put(redrive(job, now))',
     replace: 'table.put({ ...redrive(job, now), starts: job.starts, errors: job.errors, lost: job.lost })',
     story: 'A redriven job begins with its tries used up.',
-    killedBy: { simulation: 'memory', trials: 200 },
+    killedBy: { simulation: 'memory', trials: 400 },
     also: {
       vitest: 'test/conformance/memory.test.ts',
       test: 'redrives a job from the beginning, as its next generation',
@@ -213,7 +213,7 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
     find: 'due.dueAt > now) break',
     replace: 'due.dueAt > now + 60_000) break',
     story: 'Delayed jobs become ready up to a minute before they are due.',
-    killedBy: { simulation: 'memory', trials: 20 },
+    killedBy: { simulation: 'memory', trials: 400 },
     also: { vitest: 'test/conformance/memory.test.ts', test: 'never hands out a delayed job early' },
   },
   {
@@ -278,7 +278,7 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
     find: 'job.expiresAt !== null && job.expiresAt <= now',
     replace: 'job.expiresAt !== null',
     story: 'Finished jobs are removed before their time is over.',
-    killedBy: { simulation: 'memory', trials: 20 },
+    killedBy: { simulation: 'memory', trials: 400 },
     also: {
       vitest: 'test/conformance/memory.test.ts',
       test: 'removes a finished job when its time is over, and not before',
@@ -292,7 +292,7 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
     find: 'job.expiresAt !== null && job.expiresAt <= now',
     replace: 'job.expiresAt === null || job.expiresAt <= now',
     story: 'Jobs that wait or run are removed as if they were a cache.',
-    killedBy: { simulation: 'memory', trials: 20 },
+    killedBy: { simulation: 'memory', trials: 400 },
     also: {
       vitest: 'test/conformance/memory.test.ts',
       test: 'removes finished jobs of every kind and space, and never one that waits or runs',
@@ -319,7 +319,7 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
     find: 'if (hold.until !== null && hold.until <= now) uniques.delete(key)',
     replace: 'if (hold.until !== null) uniques.delete(key)',
     story: 'A prune frees unique keys before their window is over.',
-    killedBy: { simulation: 'memory', trials: 200 },
+    killedBy: { simulation: 'memory', trials: 400 },
     also: {
       vitest: 'test/conformance/memory.test.ts',
       test: 'keeps a unique key inside its window, although its job is gone',

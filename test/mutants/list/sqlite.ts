@@ -10,11 +10,11 @@ export const SQLITE_MUTANTS: readonly Mutant[] = [
     find: 'const held = holder(placed?.job, token, rescue)',
     replace: 'const held = holder(placed?.job, placed?.job.token ?? token, rescue)',
     story: 'A settle does not compare the token.',
-    killedBy: { simulation: 'sqlite', trials: 50 },
-    also: {
+    killedBy: {
       vitest: 'test/conformance/sqlite.test.ts',
       test: 'refuses a token that never held the job, and writes nothing',
     },
+    also: { simulation: 'sqlite', trials: 400 },
   },
   {
     name: 'sqlite-bulk-settle-any-token',
@@ -70,7 +70,7 @@ export const SQLITE_MUTANTS: readonly Mutant[] = [
     find: 'starts: placed.job.starts + 1,',
     replace: 'starts: placed.job.starts,',
     story: 'A claim does not count the start.',
-    killedBy: { simulation: 'sqlite', trials: 20 },
+    killedBy: { simulation: 'sqlite', trials: 200 },
     also: { vitest: 'test/conformance/sqlite.test.ts', test: 'gives a worker all it needs to run a job' },
   },
   {
@@ -81,7 +81,7 @@ export const SQLITE_MUTANTS: readonly Mutant[] = [
     find: 'and w.state = 0 and w.place <= ? order by',
     replace: 'and w.state = 0 and w.place <= ? + 60000 order by',
     story: 'When one delayed job is due, those of the next minute become ready with it.',
-    killedBy: { simulation: 'sqlite', trials: 50 },
+    killedBy: { simulation: 'sqlite', trials: 200 },
     also: { vitest: 'test/mutants/gaps/promote.test.ts', test: 'one before it is due (sqlite)' },
   },
   {
@@ -141,7 +141,7 @@ export const SQLITE_MUTANTS: readonly Mutant[] = [
     find: "turn.count(q, 'ready', -ids.length)",
     replace: 'void ids',
     story: 'One of the ways to claim does not count, so the counts drift from the rows.',
-    killedBy: { simulation: 'sqlite', trials: 20 },
+    killedBy: { simulation: 'sqlite', trials: 200 },
     also: {
       vitest: 'test/conformance/sqlite.test.ts',
       test: 'agrees with the jobs after every step of many lives',
@@ -182,7 +182,7 @@ export const SQLITE_MUTANTS: readonly Mutant[] = [
     find: 'from skep_archive where expires_at <= ? order by',
     replace: 'from skep_archive where expires_at <= ? + 86400000000 order by',
     story: 'Finished jobs are removed before their time is over.',
-    killedBy: { simulation: 'sqlite', trials: 20 },
+    killedBy: { simulation: 'sqlite', trials: 200 },
     also: {
       vitest: 'test/conformance/sqlite.test.ts',
       test: 'removes a finished job when its time is over, and not before',

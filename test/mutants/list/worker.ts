@@ -10,7 +10,7 @@ export const WORKER_MUTANTS: readonly Mutant[] = [
     find: 'this.#outbox.unshift(...parcels)',
     replace: 'void parcels',
     story: 'An outcome that could not be saved is dropped.',
-    killedBy: { simulation: 'memory', trials: 100 },
+    killedBy: { simulation: 'memory', trials: 400 },
     also: {
       vitest: 'test/worker/outage.test.ts',
       test: 'an outcome waits, and is saved when the store is back',
