@@ -38,30 +38,30 @@ const share = minutes / 15
 const atLeast = (/** @type {number} */ least, /** @type {number} */ count) =>
   String(Math.max(least, Math.ceil(count * share)))
 
-const simulation = ['memory', 'sqlite'].map((store) => [
-  'test/simulation/main.ts',
-  ...['--store', store, '--seed', `${seed}000`, '--trials', atLeast(20, 10_000), '--sometimes', '--json'],
-])
+const simulation = ['memory', 'sqlite'].map((store) =>
+  words('test/simulation/main.ts --sometimes --json', {
+    store,
+    seed: `${seed}000`,
+    trials: atLeast(20, 10_000),
+  }),
+)
 const stores = ['sqlite', 'postgres']
 const kills = stores.flatMap((store) =>
-  ['on', 'off'].map((hints) => [
-    'test/crash/soak.ts',
-    ...['--store', store, '--hints', hints, '--minutes', String(minutes), '--seed', seed],
-    ...['--jobs', atLeast(100, 100_000)],
-  ]),
+  ['on', 'off'].map((hints) =>
+    words('test/crash/soak.ts', { store, hints, minutes: values.minutes, seed, jobs: atLeast(100, 100_000) }),
+  ),
 )
-const outages = stores.map((store) => [
-  'test/crash/soak.ts',
-  ...['--store', store, '--outages', atLeast(1, 20), '--outage-seconds', '30', '--seed', seed],
-])
+const outages = stores.map((store) =>
+  words('test/crash/soak.ts', { store, outages: atLeast(1, 20), 'outage-seconds': '30', seed }),
+)
 
 /** What runs one after the other; the programs of one stage run at the same time. */
 const stages = [
   { name: 'kills', programs: kills },
   { name: 'outages', programs: outages },
-  { name: 'power', programs: [['test/disk/soak.ts', '--cuts', atLeast(5, 120), '--seed', seed]] },
+  { name: 'power', programs: [words('test/disk/soak.ts', { cuts: atLeast(5, 120), seed })] },
   { name: 'simulation', programs: simulation },
-  { name: 'model', programs: [['test/model/main.ts', '--jobs', '3']] },
+  { name: 'model', programs: [words('test/model/main.ts', { jobs: '3', limit: '1000000' })] },
   { name: 'mutants', programs: [['test/mutants/main.ts']] },
 ]
 const only = values.only?.split(',')
@@ -84,6 +84,18 @@ for (const { name, programs } of stages) {
 }
 print(rows)
 process.exitCode = rows.every(({ ok }) => ok) ? 0 : 1
+
+/**
+ * A program with its options.
+ *
+ * @param {string} program
+ * @param {Record<string, string>} options
+ * @returns {string[]}
+ */
+function words(program, options) {
+  const named = Object.entries(options).flatMap(([name, value]) => [`--${name}`, value])
+  return [...program.split(' '), ...named]
+}
 
 /**
  * Runs one program, whose last line is JSON.
@@ -129,7 +141,7 @@ function print(all) {
     name,
     ok ? 'ok' : 'FAILED',
     Object.entries(measured)
-      .map(([what, value]) => `${what} ${typeof value === 'object' ? JSON.stringify(value) : value}`)
+      .map(([what, value]) => `${what} ${typeof value === 'number' ? value : JSON.stringify(value)}`)
       .join(', '),
   ])
   console.log(`\n| what | result | measured |\n| --- | --- | --- |`)

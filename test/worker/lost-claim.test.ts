@@ -21,7 +21,7 @@ describe('a claim whose answer was lost', () => {
     // Long before the lease of 30 s ends.
     await scene.until(async () => (await scene.counts('mail')).done === 3, 10_000)
 
-    expect(runs.toSorted()).toEqual([1, 2, 3])
+    expect(runs.toSorted((a, b) => a - b)).toEqual([1, 2, 3])
     expect(await outcomes(scene)).toEqual(Array(3).fill({ state: 'done', starts: 1, lost: 0 }))
     const claims = scene.faults.arguments('claim')
     const tokens = new Set(claims.slice(0, times + 1).map(({ token }) => token))
@@ -44,7 +44,7 @@ describe('a claim whose answer was lost', () => {
     await scene.until(async () => (await scene.counts('mail')).done === 4, 10_000)
 
     expect(lost).toBeGreaterThanOrEqual(2)
-    expect(runs.toSorted()).toEqual([1, 2, 3, 4])
+    expect(runs.toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4])
     expect(await outcomes(scene)).toEqual(Array(4).fill({ state: 'done', starts: 1, lost: 0 }))
   })
 
