@@ -93,14 +93,10 @@ async function askVitest(
   folder: string,
 ): Promise<Word> {
   const report = join(folder, `report-${++reports}.json`)
-  const { code, output, errors } = await run(
-    [
-      ...[join(root, 'node_modules/vitest/vitest.mjs'), 'run', ...vitest.split(' ')],
-      ...['--bail', '1', '--reporter', 'json', '--outputFile', report],
-      ...(test === undefined ? [] : ['--testNamePattern', escaped(test)]),
-    ],
-    { [MUTANT_VARIABLE]: mutant?.name ?? '' },
-  )
+  const args = [join(root, 'node_modules/vitest/vitest.mjs'), 'run', ...vitest.split(' '), '--bail', '1']
+  args.push('--reporter', 'json', '--outputFile', report)
+  if (test !== undefined) args.push('--testNamePattern', escaped(test))
+  const { code, output, errors } = await run(args, { [MUTANT_VARIABLE]: mutant?.name ?? '' })
   if (!existsSync(report))
     return { word: 'broken', said: shortened(`exit ${code}: ${errors.trim() || output.trim()}`) }
   const { success, numPassedTests, testResults } = JSON.parse(readFileSync(report, 'utf8')) as TestReport

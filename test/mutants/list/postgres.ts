@@ -121,7 +121,10 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
     find: ' and x.cancel_reason is null',
     replace: '',
     story: 'A job cancelled while it ran starts again when its run fails.',
-    killedBy: { vitest: 'test/conformance/postgres.test.ts', test: 'settle' },
+    killedBy: {
+      vitest: 'test/conformance/postgres.test.ts',
+      test: 'cancels a job that was to be ready when somebody asked it to stop',
+    },
   },
   {
     name: 'postgres-promotes-early',
