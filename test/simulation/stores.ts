@@ -144,14 +144,20 @@ const COLLECT_EVERY = 10
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
 
+/** What a connection's functions hold on to is never collected, so they hold the world by a thread that can be cut. */
+function addClock(db: InstanceType<typeof DatabaseSync>, thread: { readonly world: World | null }): void {
+  db.function('audit_now', { directOnly: false }, () => (thread.world as World).storeNow())
+  db.function('audit_n', { directOnly: false }, () => (thread.world as World).next())
+}
+
 function sqliteModel(world: World): StoreModel {
   if (!workshop) throw new Error('Call prepareStore first.')
   const file = join(workshop.folder, `${databases++}.db`)
   copyFileSync(workshop.template, file)
+  const thread: { world: World | null } = { world }
   const connect = (): InstanceType<typeof DatabaseSync> => {
     const db = new DatabaseSync(file)
-    db.function('audit_now', { directOnly: false }, () => world.storeNow())
-    db.function('audit_n', { directOnly: false }, () => world.next())
+    addClock(db, thread)
     db.exec(
       'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 0; PRAGMA cache_size = -512',
     )
@@ -182,6 +188,7 @@ function sqliteModel(world: World): StoreModel {
     final: () => readSqliteFinal(observer),
     dispose() {
       observer.close()
+      thread.world = null
       for (const suffix of ['', '-wal', '-shm']) rmSync(`${file}${suffix}`, { force: true })
       if (databases % COLLECT_EVERY === 0) collect()
     },

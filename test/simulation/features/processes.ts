@@ -25,6 +25,19 @@ export const processes: Feature = {
       },
     },
     {
+      // Somebody else will run its jobs by the time it wakes and wants to save what it did.
+      name: 'stall while it works',
+      weight: 5,
+      run: (trial) => {
+        const busy = trial.up.filter(({ running }) => running > 0)
+        if (busy.length === 0) return
+        const app = trial.random.pick(busy)
+        const ms = (1.2 + trial.random.next()) * trial.swarm.leaseMs + trial.random.int(0, 1_500)
+        app.process.stall(ms)
+        app.recorder.write({ f: 'stall', type: 'info', what: `${ms}` })
+      },
+    },
+    {
       name: 'stop',
       weight: 2,
       run: (trial) => {
