@@ -36,7 +36,15 @@ function thisMachine(): string | null {
   return machine
 }
 
+let ownStart: string | null | undefined
+
 function startOf(pid: number): string | null {
+  if (pid !== process.pid) return readStart(pid)
+  ownStart ??= readStart(pid)
+  return ownStart
+}
+
+function readStart(pid: number): string | null {
   return attempt(() => {
     // The second field is the program's name in brackets and may hold anything, so the count begins after it.
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
