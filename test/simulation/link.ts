@@ -65,6 +65,13 @@ export class Link {
   luck: (operation: Operation) => CallFault | null = () => null
   /** Nothing gets through. */
   isCut = false
+  #underWay = 0
+
+  /** Calls that will still arrive, whatever became of their callers. */
+  get underWay(): number {
+    const { process, isEmbedded } = this.#options
+    return isEmbedded && process.isDead ? 0 : this.#underWay
+  }
 
   constructor(options: LinkOptions) {
     this.#options = options
@@ -122,7 +129,9 @@ export class Link {
     onReply: (reply: { readonly value: unknown } | { readonly error: unknown }) => void,
   ): void {
     const { world, process, store, isEmbedded } = this.#options
+    this.#underWay++
     const arrive = (): void => {
+      this.#underWay--
       const run = store[operation] as (argument: unknown) => Promise<unknown>
       run.call(store, argument).then(
         (value) => onReply({ value }),

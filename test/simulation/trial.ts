@@ -88,9 +88,12 @@ export class Trial {
     return app
   }
 
-  /** Calls of living programs that have no answer yet. */
+  /** Calls of living programs that have no answer yet, and calls of anyone that are still on their way to the store. */
   get open(): number {
-    return this.apps.reduce((sum, app) => sum + (app.state === 'dead' ? 0 : app.open), 0)
+    return this.apps.reduce(
+      (sum, { state, open, link }) => sum + link.underWay + (state === 'dead' ? 0 : open),
+      0,
+    )
   }
 
   /** Something is wrong that neither records nor audit can show. */
