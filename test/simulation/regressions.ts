@@ -9,8 +9,7 @@ export const REGRESSIONS: readonly {
   readonly seed: number
   readonly story: string
 }[] = [
-  { store: 'sqlite', seed: 27, story: 'a repeated enqueue brought back a job that had been pruned' },
-  { store: 'memory', seed: 22, story: 'a call that was never answered kept a worker from ever stopping' },
-  { store: 'sqlite', seed: 40, story: 'a call that was never answered kept jobs leased for ever' },
-  { store: 'memory', seed: 109, story: 'a closed client left a timer behind' },
+  { store: 'memory', seed: 13, story: 'a call that was never answered kept jobs leased for ever' },
+  { store: 'memory', seed: 82, story: 'a closed client left its deadlines behind' },
+  { store: 'sqlite', seed: 47, story: 'a closed client left hints to be sent' },
 ]

@@ -202,4 +202,14 @@ export const WORKER_MUTANTS: readonly Mutant[] = [
       test: 'waits for running handlers, and saves what they return',
     },
   },
+  {
+    name: 'worker-forgets-a-lost-claim',
+    incidents: [12],
+    rule: 'R8',
+    file: 'src/worker/exchange.ts',
+    find: 'this.#uncertain = { ...claim, again: true }',
+    replace: '',
+    story: 'Jobs of a claim whose answer was lost wait for their leases to end, and it counts as a lost run.',
+    killedBy: { vitest: 'test/worker/lost-claim.test.ts' },
+  },
 ]
