@@ -321,7 +321,12 @@ export class WorkerEngine {
       const spec = this.#window.specOf(job.space, job.queue) as HandlerSpec
       return new Run(job, spec, sentAt + options.leaseMs, now)
     })
-    for (const run of runs) this.#held.set(run.job.id, run)
+    for (const run of runs) {
+      const before = this.#held.get(run.job.id)
+      // The store gave the job anew, so the lease of the run we still have is over. Nobody would miss it otherwise.
+      if (before) this.#lost(before, true)
+      this.#held.set(run.job.id, run)
+    }
     if (this.#status !== 'running') {
       this.#handBack(runs)
       return

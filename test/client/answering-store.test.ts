@@ -3,22 +3,12 @@ import { answeringStore } from '../../src/client/answering-store.ts'
 import { memoryStore } from '../../src/memory.ts'
 import type { ClaimCall, Store } from '../../src/store.ts'
 import { type VirtualRuntime, virtualRuntime } from '../../src/testing.ts'
+import { newJob } from '../support/new-job.ts'
 import { FaultyStore } from '../worker/support/faulty-store.ts'
 import { codeOf } from '../worker/support/scene.ts'
 
 const ID = '01a31c50-0000-7000-8000-000000000001'
-const JOB = {
-  id: ID,
-  space: 'default',
-  queue: 'mail',
-  payload: '1',
-  headers: null,
-  priority: 0,
-  delayMs: 0,
-  runAt: null,
-  unique: null,
-  overrides: null,
-}
+const JOB = newJob({ id: ID, space: 'default' })
 const CLAIM: ClaimCall = {
   sources: [{ space: 'default', queue: 'mail', limit: 10 }],
   limit: 10,

@@ -9,6 +9,8 @@ import { systemRuntime } from '../../src/runtime.ts'
 import type { Store } from '../../src/store.ts'
 import { freshDatabase } from '../servers/index.ts'
 
+export { newJob, newJobs } from '../support/new-job.ts'
+
 export const { uuid } = systemRuntime()
 
 export interface World {
@@ -60,26 +62,6 @@ export async function createWorld(): Promise<World> {
       return url.href
     },
   }
-}
-
-export function newJob(difference: Partial<NewJob> = {}): NewJob {
-  return {
-    id: uuid(),
-    space: 'acme',
-    queue: 'mail',
-    payload: '{"n":1}',
-    headers: null,
-    priority: 0,
-    delayMs: 0,
-    runAt: null,
-    unique: null,
-    overrides: null,
-    ...difference,
-  }
-}
-
-export function newJobs(count: number, difference: Partial<NewJob> = {}): NewJob[] {
-  return Array.from({ length: count }, () => newJob(difference))
 }
 
 /** Claims from the queue `mail` of the space `acme`. */

@@ -1,27 +1,7 @@
 import { StoreError } from '../../src/core/errors.ts'
 import type { Store } from '../../src/store.ts'
+import { OPERATIONS, type Operation } from '../worker/support/faulty-store.ts'
 import type { Process, World } from './world.ts'
-
-/** The operations of a store that can go wrong. */
-export type Operation = Exclude<keyof Store, 'capabilities' | 'within' | 'notifier' | 'close'>
-
-const OPERATIONS: readonly Operation[] = [
-  'ready',
-  'migrate',
-  'insert',
-  'claim',
-  'extend',
-  'settle',
-  'change',
-  'expired',
-  'get',
-  'list',
-  'counts',
-  'prune',
-  'attend',
-  'depart',
-  'workers',
-]
 
 /**
  * What can go wrong with one call:

@@ -134,7 +134,7 @@ export class Trial {
     for (const { link, process } of this.apps) {
       link.isCut = false
       link.luck = () => null
-      process.stalledUntil = Math.min(process.stalledUntil, this.world.time)
+      this.world.wake(process)
       process.diesAfter = Infinity
     }
     // One that knows all queues.

@@ -105,8 +105,14 @@ export class World {
   #resume(process: Process): void {
     this.after(process.stalledUntil - this.time, null, () => {
       if (process.stalledUntil > this.time) this.#resume(process)
-      else for (const run of process.missed.splice(0)) this.soon(process, run)
+      else this.wake(process)
     })
+  }
+
+  /** A process that stood still goes on now, with all that it missed. */
+  wake(process: Process): void {
+    process.stalledUntil = Math.min(process.stalledUntil, this.time)
+    for (const run of process.missed.splice(0)) this.soon(process, run)
   }
 }
 

@@ -4,6 +4,7 @@ import { DatabaseSync } from '@photostructure/sqlite'
 import { localNotifier } from '../../src/notifiers/local/notifier.ts'
 import { systemRuntime } from '../../src/runtime.ts'
 import { sqliteStore } from '../../src/sqlite.ts'
+import { newJob } from '../support/new-job.ts'
 
 const runtime = systemRuntime()
 const [command = '', target = '', ...rest] = process.argv.slice(2)
@@ -47,18 +48,9 @@ const commands: Readonly<Record<string, () => Promise<void>>> = {
   async write() {
     const store = sqliteStore({ file: target, busyTimeoutMs: 30_000 })
     for (;;) {
-      const jobs = Array.from({ length: 20 }, () => ({
-        id: runtime.uuid(),
-        space: 'acme',
-        queue: 'mail',
-        payload: JSON.stringify({ text: 'x'.repeat(Math.floor(runtime.random() * 5_000)) }),
-        headers: null,
-        priority: 0,
-        delayMs: 0,
-        runAt: null,
-        unique: null,
-        overrides: null,
-      }))
+      const jobs = Array.from({ length: 20 }, () =>
+        newJob({ payload: JSON.stringify({ text: 'x'.repeat(Math.floor(runtime.random() * 5_000)) }) }),
+      )
       await store.insert({ jobs })
       tell(jobs.map(({ id }) => id))
       const claim = {
@@ -89,18 +81,7 @@ const commands: Readonly<Record<string, () => Promise<void>>> = {
     const store = sqliteStore({ file: target })
     const outcomes: string[] = []
     while (outcomes.filter((outcome) => outcome !== 'ok').length < 2) {
-      const job = {
-        id: runtime.uuid(),
-        space: 'acme',
-        queue: 'mail',
-        payload: '{}',
-        headers: null,
-        priority: 0,
-        delayMs: 0,
-        runAt: null,
-        unique: null,
-        overrides: null,
-      }
+      const job = newJob()
       await store.insert({ jobs: [job] }).then(
         () => outcomes.push('ok'),
         (error: { code: string }) => outcomes.push(error.code),

@@ -11,6 +11,8 @@ import { systemRuntime } from '../../src/runtime.ts'
 import { type SqliteStoreOptions, sqliteStore } from '../../src/sqlite.ts'
 import type { ClaimCall, Store } from '../../src/store.ts'
 
+export { newJob, newJobs } from '../support/new-job.ts'
+
 export const runtime = systemRuntime()
 
 const closers: (() => unknown)[] = []
@@ -46,26 +48,6 @@ export function openHandle(file: string, synchronous = 'full'): InstanceType<typ
   handle.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${synchronous}`)
   later(() => handle.isOpen && handle.close())
   return handle
-}
-
-export function newJob(difference: Partial<NewJob> = {}): NewJob {
-  return {
-    id: runtime.uuid(),
-    space: 'acme',
-    queue: 'mail',
-    payload: '{}',
-    headers: null,
-    priority: 0,
-    delayMs: 0,
-    runAt: null,
-    unique: null,
-    overrides: null,
-    ...difference,
-  }
-}
-
-export function newJobs(count: number, difference: Partial<NewJob> = {}): NewJob[] {
-  return Array.from({ length: count }, () => newJob(difference))
 }
 
 export function claimCall(limit: number): ClaimCall {

@@ -1,25 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import type { NewJob } from '../../src/core/job.ts'
 import { archive, queue } from '../../src/index.ts'
+import { newJob } from '../support/new-job.ts'
 import { openScene, type Scene } from './support/scene.ts'
 
 const DAY = 86_400_000
 
 /** A job as somebody may have left it who wrote to the table by hand. */
 async function insert(scene: Scene, difference: Partial<NewJob>): Promise<string> {
-  const job: NewJob = {
-    id: scene.runtime.uuid(),
-    space: scene.space,
-    queue: 'mail',
-    payload: '1',
-    headers: null,
-    priority: 0,
-    delayMs: 0,
-    runAt: null,
-    unique: null,
-    overrides: null,
-    ...difference,
-  }
+  const job = newJob({ id: scene.runtime.uuid(), space: scene.space, payload: '1', ...difference })
   await scene.truth.insert({ jobs: [job] })
   return job.id
 }

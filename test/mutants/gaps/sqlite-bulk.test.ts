@@ -3,11 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import type { Verdict } from '../../../src/core/policy.ts'
-import { systemRuntime } from '../../../src/runtime.ts'
 import { sqliteStore } from '../../../src/sqlite.ts'
 import type { ClaimCall, Store } from '../../../src/store.ts'
+import { newJobs } from '../../support/new-job.ts'
 
-const { uuid } = systemRuntime()
 const START = 1_800_000_000_000
 const LEASE_MS = 30_000
 
@@ -38,18 +37,7 @@ it('a process that lost many jobs to another one cannot end them together either
     await Promise.all([sleeper.close(), other.close()])
     rmSync(folder, { recursive: true, force: true })
   })
-  const jobs = Array.from({ length: 5 }, () => ({
-    id: uuid(),
-    space: 'acme',
-    queue: 'mail',
-    payload: '{}',
-    headers: null,
-    priority: 0,
-    delayMs: 0,
-    runAt: null,
-    unique: null,
-    overrides: null,
-  }))
+  const jobs = newJobs(5)
   const ids = jobs.map(({ id }) => id)
   await sleeper.insert({ jobs, now: START })
   await sleeper.claim(claimOf('first', START))

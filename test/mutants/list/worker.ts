@@ -212,4 +212,14 @@ export const WORKER_MUTANTS: readonly Mutant[] = [
     story: 'Jobs of a claim whose answer was lost wait for their leases to end, and it counts as a lost run.',
     killedBy: { vitest: 'test/worker/lost-claim.test.ts' },
   },
+  {
+    name: 'worker-forgets-the-run-it-still-has',
+    incidents: [5],
+    rule: 'R4',
+    file: 'src/worker/worker.ts',
+    find: 'if (before) this.#lost(before, true)',
+    replace: '',
+    story: 'A worker that is given a job anew forgets its earlier run, which then nobody stops.',
+    killedBy: { vitest: 'test/worker/same-job-again.test.ts' },
+  },
 ]

@@ -18,7 +18,8 @@ export interface Call {
   readonly failed: boolean
 }
 
-const OPERATIONS: readonly Operation[] = [
+/** All of them. */
+export const OPERATIONS: readonly Operation[] = [
   'ready',
   'migrate',
   'insert',
