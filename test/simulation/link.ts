@@ -47,7 +47,7 @@ export class Link {
   isCut = false
   #underWay = 0
 
-  /** Calls that will still arrive, whatever became of their callers. */
+  /** Calls with which something went wrong and that will still arrive, whatever became of their callers. */
   get underWay(): number {
     const { process, isEmbedded } = this.#options
     return isEmbedded && process.isDead ? 0 : this.#underWay
@@ -94,8 +94,12 @@ export class Link {
           return
         case 'slow':
         case null:
-          this.#arrive(way(), operation, argument, (reply) =>
-            answer(() => ('error' in reply ? reject(reply.error) : resolve(reply.value))),
+          this.#arrive(
+            way(),
+            operation,
+            argument,
+            (reply) => answer(() => ('error' in reply ? reject(reply.error) : resolve(reply.value))),
+            fault === 'slow',
           )
       }
     })
@@ -107,11 +111,12 @@ export class Link {
     operation: Operation,
     argument: unknown,
     onReply: (reply: { readonly value: unknown } | { readonly error: unknown }) => void,
+    isOdd = true,
   ): void {
     const { world, process, store, isEmbedded } = this.#options
-    this.#underWay++
+    if (isOdd) this.#underWay++
     const arrive = (): void => {
-      this.#underWay--
+      if (isOdd) this.#underWay--
       const run = store[operation] as (argument: unknown) => Promise<unknown>
       run.call(store, argument).then(
         (value) => onReply({ value }),
