@@ -2,7 +2,7 @@
 
 import pg from 'pg'
 import { onTestFinished } from 'vitest'
-import type { ClaimedJob, NewJob } from '../../src/core/job.ts'
+import type { ClaimedJob } from '../../src/core/job.ts'
 import type { Verdict } from '../../src/core/policy.ts'
 import { grantSql, type PostgresStoreOptions, postgresStore } from '../../src/postgres.ts'
 import { systemRuntime } from '../../src/runtime.ts'

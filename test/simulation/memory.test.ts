@@ -1,3 +1,3 @@
 import { describeTrials } from './trials.ts'
 
-describeTrials('memory', 10_000, 1_650)
+describeTrials('memory', 10_000, 1_650, 'all')

@@ -1,3 +1,3 @@
 import { describeTrials } from './trials.ts'
 
-describeTrials('sqlite', 20_000, 350)
+describeTrials('sqlite', 20_000, 350, 'own')
