@@ -190,7 +190,7 @@ export interface StartRecord extends Common {
   readonly payload: string
 }
 
-/** A handler ended, or its signal told it to, whichever came first. Its type is always `ok`. */
+/** A handler ended, or its signal told it to; one that goes on after that has two of these. Its type is always `ok`. */
 export interface EndRecord extends Common {
   readonly f: 'end'
   readonly id: string

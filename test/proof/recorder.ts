@@ -243,7 +243,7 @@ export async function recordedEnqueue<Result>(
   }
 }
 
-/** Writes that a handler began. Returns what writes its end: the first call counts, an abort included. */
+/** Writes that a handler began. Returns what writes its end; an abort is written by itself. */
 export function recordStart(
   recorder: Recorder,
   job: JobContext<unknown, unknown>,
@@ -260,10 +260,11 @@ export function recordStart(
     attempt,
     payload: JSON.stringify(job.payload),
   })
-  let ended = false
+  let ended: EndRecord['how'] | null = null
   const end = (how: EndRecord['how'], value?: unknown): void => {
-    if (ended) return
-    ended = true
+    // What a handler says after it was told to stop may still count.
+    if (ended !== null && (ended !== 'aborted' || how === 'aborted')) return
+    ended = how
     recorder.write({
       f: 'end',
       type: 'ok',
