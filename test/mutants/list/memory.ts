@@ -49,7 +49,6 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
     replace: 'table.remove(job)',
     story: 'A claim takes the job out of the store before it has run.',
     killedBy: { simulation: 'memory', trials: 400 },
-    also: { vitest: 'test/conformance/memory.test.ts', test: 'does not hand out a job that is leased' },
   },
   {
     name: 'memory-writes-before-the-check',
