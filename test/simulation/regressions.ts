@@ -1,8 +1,9 @@
 import type { StoreName } from './stores.ts'
 
 /**
- * Trials that once found something. They are run first, for ever. A seed stands for the same trial only while the
- * simulator draws the same numbers; when an action is added the story beside it says what to look for again.
+ * Trials in which a bug that was mended shows when it is put back (most of them by a mutant of `test/mutants`). They are
+ * run first, for ever. A seed stands for the same trial only while the simulator draws the same numbers: the seeds at
+ * which these were first seen stand for other trials by now. When an action is added, the mutant tells the new seed.
  */
 export const REGRESSIONS: readonly {
   readonly store: StoreName

@@ -22,7 +22,7 @@ function story(result: TrialResult): string {
   return report.violations.length === 0 ? '' : `${describeReport(report)}\nreplay: ${replayLine(store, seed)}`
 }
 
-describe('trials that once found something', () => {
+describe('trials that find a bug when it is put back', () => {
   it.each(REGRESSIONS)('$story ($store, seed $seed)', async ({ store, seed }) => {
     expect(story(await trial(store, seed))).toBe('')
   })
