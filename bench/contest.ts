@@ -1,43 +1,68 @@
-/** What is measured: one way to hold jobs, opened by any number of processes. */
-export interface Contestant {
-  readonly name: string
-  /** Plain data, so that another process can open the same jobs. */
-  readonly address: Address
-  /** What durability and settings the figures are for. */
-  readonly settings: string
-  /** Ends what the contestant started or wrote. */
-  remove(): Promise<void>
+/** The words of the benchmark. What runs in which process: see main.ts. */
+
+export type StoreKind = 'postgres' | 'sqlite' | 'redis'
+
+/** Where a contestant keeps its jobs. Plain data, so that any process can open it. */
+export type Address =
+  | { readonly kind: 'postgres'; readonly url: string }
+  | { readonly kind: 'sqlite'; readonly file: string }
+  | { readonly kind: 'redis'; readonly url: string }
+
+/** What a job carries: about 100 bytes as JSON, like the payloads of the published comparisons. */
+export interface Payload {
+  /** The jobs of a run are numbered, so that a lost or doubled one is seen. */
+  readonly n: number
+  /** When it should have been enqueued, on the clock of `now()`. 0 where nobody looks at it. */
+  readonly at: number
+  readonly to: string
+  readonly subject: string
 }
 
-export type Address =
-  | { readonly kind: 'memory' }
-  | { readonly kind: 'sqlite'; readonly file: string; readonly synchronous: 'full' | 'normal' }
-  | { readonly kind: 'postgres'; readonly url: string; readonly schema: string }
+export function payload(n: number, at = 0): Payload {
+  return { n, at, to: `user-${n}@example.test`, subject: 'Your monthly report is ready' }
+}
 
-/** One figure of one round: jobs per second. */
+/** Milliseconds on a clock that all processes of this machine share. */
+export function now(): number {
+  return Number(process.hrtime.bigint()) / 1e6
+}
+
+/** One way to keep jobs, with one set of settings. */
+export interface Contestant {
+  /** As in the tables: `pg-boss, batches`. Unique. */
+  readonly name: string
+  /** `raw`: the same work done by hand on the database, without a queue's promises: the limit. */
+  readonly kind: 'skep' | 'rival' | 'raw'
+  readonly store: StoreKind
+  /** The file in `lines/` that opens it, without its ending. */
+  readonly line: string
+  /** Given to that file as it is. */
+  readonly options: Readonly<Record<string, unknown>>
+  /** For people: what was set and what it makes durable. */
+  readonly settings: string
+  /** The package whose version is printed. */
+  readonly package?: string
+  /** The major of Node that it needs, if that is more than 20. It then runs on one from npm. */
+  readonly node?: number
+  /** What it cannot do. A scenario that needs it is left out, and the table shows a dash. */
+  readonly lacks?: readonly Ability[]
+}
+
+export type Ability =
+  /** Runs jobs. The raw database does by hand only what a drain needs. */
+  | 'work'
+  /** Removes a job as it succeeds. */
+  | 'discard'
+  /** Keeps jobs that succeeded. */
+  | 'keep'
+  /** Can be shared by two processes. */
+  | 'processes'
+
+/** One measured value of one round. */
 export interface Figure {
   readonly scenario: string
   readonly contestant: string
-  readonly perSecond: number
-}
-
-export interface Sizes {
-  readonly rounds: number
-  readonly oneByOne: number
-  readonly callers: number
-  readonly bulk: number
-  readonly drain: number
-}
-
-export const QUICK: Sizes = { rounds: 3, oneByOne: 1_500, callers: 30_000, bulk: 50_000, drain: 100_000 }
-export const FULL: Sizes = { rounds: 5, oneByOne: 5_000, callers: 100_000, bulk: 100_000, drain: 200_000 }
-
-/** About 100 bytes as JSON, like the payloads of the published comparisons. */
-export function payload(n: number): { n: number; to: string; subject: string; tags: string[] } {
-  return {
-    n,
-    to: `user-${n}@example.test`,
-    subject: 'Your monthly report is ready',
-    tags: ['report', 'mail'],
-  }
+  /** What was measured: `jobs/s`, `p99 ms`. One scenario may have several. */
+  readonly measure: string
+  readonly value: number
 }

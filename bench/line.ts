@@ -1,0 +1,28 @@
+import type { Address, Payload } from './contest.ts'
+
+/**
+ * A queue as the benchmark sees it: one line of jobs, opened by one process. Each rival, Skep and the raw databases have
+ * one in `lines/`. A line does what its documentation recommends, and nothing the user of that library would not do.
+ */
+export interface Line {
+  /** Resolves when the job is durably in the store. */
+  enqueue(job: Payload): Promise<unknown>
+  /** Resolves when all are. Uses the library's way for many jobs; called with up to 100,000. */
+  enqueueMany(jobs: readonly Payload[]): Promise<unknown>
+  /** Runs jobs until the function that it resolves to is called, which lets running ones finish and saves their ends. */
+  work(concurrency: number, handle: (job: Payload) => void | Promise<void>): Promise<() => Promise<void>>
+  /** How many jobs are not finished: waiting, delayed or running; and how many finished ones are kept. */
+  count(): Promise<{ readonly open: number; readonly kept: number }>
+  close(): Promise<void>
+}
+
+export interface LineOptions {
+  readonly address: Address
+  /** Jobs that succeed are kept, or removed. A line that can do only one of them does that. */
+  readonly keep: boolean
+  /** The contestant's own. */
+  readonly options: Readonly<Record<string, unknown>>
+}
+
+/** What a file in `lines/` exports as `open`. The first process to open a fresh address makes the tables. */
+export type OpenLine = (options: LineOptions) => Promise<Line>
