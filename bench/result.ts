@@ -12,6 +12,8 @@ export interface Result {
   readonly figures: readonly RoundFigure[]
   /** Values over time, for charts. */
   readonly series?: readonly Series[]
+  /** Why a figure is missing. */
+  readonly notes?: readonly Note[]
 }
 
 export interface Machine {
@@ -34,6 +36,8 @@ export interface Entrant extends Pick<Contestant, 'name' | 'kind' | 'store' | 's
 export interface RoundFigure extends Figure {
   /** From 1. */
   readonly round: number
+  /** When its run began, if results of several runs were put together and it is not the last of them. */
+  readonly at?: string
 }
 
 export interface Series {
@@ -42,4 +46,11 @@ export interface Series {
   readonly measure: string
   /** Seconds since the scenario began, and the value. */
   readonly points: readonly (readonly [number, number])[]
+}
+
+export interface Note {
+  readonly scenario: string
+  readonly contestant: string
+  /** Half a sentence, as in `not within 100 s`. */
+  readonly note: string
 }

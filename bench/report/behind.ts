@@ -1,0 +1,46 @@
+import type { StoreKind } from '../contest.ts'
+import type { Result } from '../result.ts'
+import { advantage, type Place, show, times } from './measure.ts'
+import { nameOf } from './programme.ts'
+import { placesOf, type Rank, STORE_NAMES, standing } from './standing.ts'
+
+/** A measure in which a rival did better than Skep. */
+export interface Behind {
+  readonly place: Place
+  readonly store: StoreKind
+  /** Null: rivals have a figure here, and Skep has none. */
+  readonly skep: Rank | null
+  readonly rival: Rank
+}
+
+/** Every measure in which the best rival on the same store is ahead, however little. */
+export function behind(result: Result): Behind[] {
+  return (['postgres', 'sqlite'] as const).flatMap((store) => compare(result, store, store))
+}
+
+/** The same against the rivals on Redis. Skep has no such store, so its Postgres stands in: a server against a server. */
+export function behindRedis(result: Result): Behind[] {
+  return compare(result, 'postgres', 'redis')
+}
+
+function compare(result: Result, store: StoreKind, rivalStore: StoreKind): Behind[] {
+  if (!result.contestants.some((entrant) => entrant.kind === 'skep' && entrant.store === store)) return []
+  return placesOf(result).flatMap((place) => {
+    const { skep } = standing(result, store, place)
+    const [rival] = standing(result, rivalStore, place).rivals
+    if (!rival || (skep && advantage(place, skep.summary.median, rival.summary.median) >= 1)) return []
+    return [{ place, store, skep, rival }]
+  })
+}
+
+/** As lines of a Markdown list. */
+export function behindList(list: readonly Behind[]): string {
+  return list
+    .map(({ place, store, skep, rival }) => {
+      const where = `${nameOf(place)}. ${rival.entrant.name} on ${STORE_NAMES[rival.entrant.store]}: ${show(rival.summary.median)}`
+      if (skep === null) return `- ${where}. Skep on ${STORE_NAMES[store]}: not measured.`
+      const factor = times(advantage(place, rival.summary.median, skep.summary.median))
+      return `- ${where}. Skep on ${STORE_NAMES[store]}: ${show(skep.summary.median)}. The rival is better by ${factor}.`
+    })
+    .join('\n')
+}

@@ -1,0 +1,88 @@
+import type { StoreKind } from '../contest.ts'
+import type { Result } from '../result.ts'
+import { barChart } from './bar-chart.ts'
+import { lineChart } from './line-chart.ts'
+import { advantage, higherIsBetter, type Place, show } from './measure.ts'
+import { PINNED_SERIES, PLACES } from './programme.ts'
+import { STORE_NAMES, standing } from './standing.ts'
+
+export interface Chart {
+  /** Of its file, without the ending. */
+  readonly name: string
+  /** For those who cannot see it. */
+  readonly title: string
+  readonly svg: string
+}
+
+interface Wish {
+  readonly name: string
+  readonly title: string
+  readonly unit: string
+  readonly place: Place
+}
+
+const WISHES: readonly Wish[] = [
+  { name: 'enqueue', title: 'Enqueue with 100 callers', unit: 'jobs/s', place: PLACES.enqueueCallers },
+  { name: 'drain', title: 'Drain, 1 worker process', unit: 'jobs/s', place: PLACES.drain },
+  { name: 'idle', title: 'Idle latency, p99', unit: 'ms from enqueue to start', place: PLACES.idleP99 },
+  {
+    name: 'steady',
+    title: '10,000 jobs/s steady, p99',
+    unit: 'ms from due to start',
+    place: PLACES.steadyP99,
+  },
+]
+
+/** The charts for which there are figures. */
+export function chartsOf(result: Result): Chart[] {
+  const stores = ['postgres', 'sqlite'] as const
+  const bars = WISHES.flatMap((wish) => stores.flatMap((store) => barsOf(result, wish, store) ?? []))
+  return [...bars, ...(pinnedChart(result) ?? [])]
+}
+
+function barsOf(result: Result, { name, title, unit, place }: Wish, store: StoreKind): Chart | null {
+  const { ranks, raw, skep, rivals } = standing(result, store, place)
+  const bars = ranks
+    .filter(({ entrant }) => entrant.kind !== 'raw')
+    .sort((a, b) => advantage(place, b.summary.median, a.summary.median) - 1)
+  if (!skep || rivals.length === 0) return null
+  const better = higherIsBetter(place) ? 'higher is better' : 'lower is better'
+  const whole = `${title}, ${STORE_NAMES[store]}`
+  return {
+    name: `${name}-${store}`,
+    title: `${whole}: ${bars.map(({ entrant, summary }) => `${entrant.name} ${show(summary.median)}`).join('; ')}`,
+    svg: barChart({
+      title: whole,
+      subtitle: `${unit}, ${better}`,
+      bars,
+      ...(raw && higherIsBetter(place) ? { limit: raw } : {}),
+      mayBeLogarithmic: !higherIsBetter(place),
+    }),
+  }
+}
+
+function pinnedChart(result: Result): Chart[] | null {
+  const lines = (result.series ?? []).filter(
+    ({ scenario, measure }) => scenario === PINNED_SERIES.scenario && measure === PINNED_SERIES.measure,
+  )
+  if (lines.length === 0) return null
+  const title = 'Time of a claim while a transaction pins the horizon'
+  const isSkep = (name: string): boolean =>
+    result.contestants.some((entrant) => entrant.name === name && entrant.kind === 'skep')
+  return [
+    {
+      name: 'pinned-postgres',
+      title,
+      svg: lineChart({
+        title,
+        subtitle: 'ms per claim, mean of 30 s, at 2,000 jobs/s, lower is better',
+        lines: lines.map(({ contestant, points }) => ({
+          name: contestant,
+          isSkep: isSkep(contestant),
+          points,
+        })),
+        band: { from: 60, to: 240, name: 'another transaction is open' },
+      }),
+    },
+  ]
+}

@@ -1,0 +1,62 @@
+import type { StoreKind } from '../contest.ts'
+import type { Entrant, Result } from '../result.ts'
+import { markdownTable } from './markdown.ts'
+import { advantage, higherIsBetter, percent, show, times } from './measure.ts'
+import { type Column, type Group, groupsOf } from './programme.ts'
+import { rank, STORE_NAMES, standing, storesOf } from './standing.ts'
+import type { Summary } from './statistics.ts'
+
+/** All tables, as Markdown that also reads well in a terminal. */
+export function renderTable(result: Result): string {
+  const tables = groupsOf(result).flatMap((group) =>
+    storesOf(result).flatMap((store) => {
+      const table = groupTable(result, group, store)
+      return table === null ? [] : [`${STORE_NAMES[store]}: ${group.title}\n\n${table}`]
+    }),
+  )
+  return `${tables.join('\n\n')}\n`
+}
+
+/** The table of one group on one store. Null if nobody there has a figure in it. */
+export function groupTable(result: Result, group: Group, store: StoreKind): string | null {
+  const columns = group.columns.filter((column) => standing(result, store, column).ranks.length > 0)
+  if (columns.length === 0) return null
+  const order = ['skep', 'rival', 'raw']
+  const rows = result.contestants
+    .filter((entrant) => entrant.store === store)
+    .filter((entrant) => columns.some((column) => rank(result, entrant, column) !== null))
+    .sort((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind))
+    .map((entrant) => [
+      label(entrant),
+      ...columns.map((column) => cell(rank(result, entrant, column)?.summary ?? null)),
+    ])
+  const head = ['', ...columns.map(({ title }) => title)]
+  return markdownTable(head, [...rows, ...comparisons(result, store, columns)])
+}
+
+/** The rows below the contestants: how far Skep is ahead, and what it leaves of the limit. */
+function comparisons(result: Result, store: StoreKind, columns: readonly Column[]): string[][] {
+  const standings = columns.map((column) => ({ column, ...standing(result, store, column) }))
+  const ahead = standings.map(({ column, skep, rivals: [best] }) =>
+    skep && best ? times(advantage(column, skep.summary.median, best.summary.median)) : '–',
+  )
+  const share = standings.map(({ column, skep, raw }) =>
+    // A share of the limit is said of rates alone: the raw loop's memory or latency limits nobody.
+    skep && raw && higherIsBetter(column) ? percent(skep.summary.median / raw.summary.median) : '–',
+  )
+  return [
+    ['*Skep against the best rival*', ...ahead],
+    ['*Skep against the limit*', ...share],
+  ].filter(([, ...cells]) => cells.some((text) => text !== '–'))
+}
+
+function label({ name, kind }: Entrant): string {
+  if (kind === 'skep') return `**${name}**`
+  return kind === 'raw' ? `${name} (limit)` : name
+}
+
+function cell(summary: Summary | null): string {
+  if (summary === null) return '–'
+  const { median, lowest, highest, rounds } = summary
+  return rounds === 1 ? show(median) : `${show(median)} (${show(lowest)}..${show(highest)})`
+}
