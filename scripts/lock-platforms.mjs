@@ -1,7 +1,7 @@
-// node scripts/lock-platforms.mjs
-// Adds to package-lock.json the programs for other platforms that npm left out. npm drops an optional package that
-// its registry does not offer at that moment, and then `npm ci` refuses the lock file everywhere. The version is
-// known from the package that asks for it; the platform stands in the name.
+// node scripts/lock-platforms.mjs [folder]
+// Adds to package-lock.json, the root's or that of the folder, the programs for other platforms that npm left out. npm
+// drops an optional package that its registry does not offer at that moment, and then `npm ci` refuses the lock file
+// everywhere. The version is known from the package that asks for it; the platform stands in the name.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -32,7 +32,7 @@ const processors = [
   'x64',
 ]
 
-const path = join(root, 'package-lock.json')
+const path = join(root, process.argv[2] ?? '', 'package-lock.json')
 const lock = JSON.parse(readFileSync(path, 'utf8'))
 const added = []
 
