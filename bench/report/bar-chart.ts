@@ -4,25 +4,31 @@ import { type Scale, scaleFor, showTick } from './scale.ts'
 import type { Rank } from './standing.ts'
 import type { Summary } from './statistics.ts'
 
+export interface Bar extends Rank {
+  /** Stands behind the value. */
+  readonly note?: string
+}
+
 export interface BarChart {
   readonly title: string
   readonly subtitle: string
   /** From top to bottom. */
-  readonly bars: readonly Rank[]
+  readonly bars: readonly Bar[]
   /** A dashed line through all bars. */
   readonly limit?: Rank
   /** Latencies may be drawn on a logarithmic scale. Rates may not: how much longer a bar is must be how much faster it is. */
   readonly mayBeLogarithmic: boolean
 }
 
-const LEFT = 196
-const RIGHT = WIDTH - 112
+const LEFT = 206
 const TOP = 82
 const ROW = 36
 
 export function barChart({ title, subtitle, bars, limit, mayBeLogarithmic }: BarChart): string {
   const all = [...bars, ...(limit ? [limit] : [])].flatMap(({ summary }) => [summary.median, summary.highest])
-  const scale = scaleFor(all, LEFT, RIGHT, mayBeLogarithmic)
+  // The longest bar may have the longest words behind it.
+  const right = WIDTH - 36 - Math.max(...bars.map((bar) => widthOf(wordsOf(bar))))
+  const scale = scaleFor(all, LEFT, right, mayBeLogarithmic)
   const top = TOP + (limit ? 18 : 0)
   const bottom = top + bars.length * ROW
   return frame({
@@ -44,19 +50,25 @@ export function barChart({ title, subtitle, bars, limit, mayBeLogarithmic }: Bar
   })
 }
 
-function drawBar({ entrant, summary }: Rank, y: number, scale: Scale): string[] {
+function wordsOf({ summary, note }: Bar): string {
+  return note === undefined ? show(summary.median) : `${show(summary.median)} ${note}`
+}
+
+function drawBar(bar: Bar, y: number, scale: Scale): string[] {
+  const { entrant, summary } = bar
   const isSkep = entrant.kind === 'skep'
   const middle = y + ROW / 2
-  const value = show(summary.median)
-  const end = Math.max(scale.at(summary.median), scale.at(summary.highest))
+  const words = wordsOf(bar)
+  // A dot is wider than the end of a bar.
+  const end = Math.max(scale.at(summary.median) + (scale.logarithmic ? 7 : 0), scale.at(summary.highest))
   return [
     text(LEFT - 12, middle + 4.5, entrant.name, { anchor: 'end', bold: isSkep }),
     ...(scale.logarithmic
       ? drawDot(summary, middle, isSkep, scale)
       : drawLength(summary, middle, isSkep, scale)),
     // A halo, because the dashed line of the limit may run through the number.
-    `<rect x="${px(end + 6)}" y="${px(middle - 9)}" width="${px(widthOf(value) + 6)}" height="18" fill="${COLOURS.paper}" fill-opacity="0.85"/>`,
-    text(end + 9, middle + 4.5, value, { bold: isSkep, colour: isSkep ? COLOURS.skepDark : COLOURS.ink }),
+    `<rect x="${px(end + 6)}" y="${px(middle - 9)}" width="${px(widthOf(words) + 6)}" height="18" fill="${COLOURS.paper}" fill-opacity="0.85"/>`,
+    text(end + 9, middle + 4.5, words, { bold: isSkep, colour: isSkep ? COLOURS.skepDark : COLOURS.ink }),
   ]
 }
 

@@ -13,7 +13,10 @@ export interface Behind {
   readonly rival: Rank
 }
 
-/** Every measure in which the best rival on the same store is ahead, however little. */
+/** Two that hold the same fixed rate differ by less than this. */
+const SAME = 0.99
+
+/** Every measure in which the best rival on the same store is ahead by a hundredth or more. */
 export function behind(result: Result): Behind[] {
   return (['postgres', 'sqlite'] as const).flatMap((store) => compare(result, store, store))
 }
@@ -28,7 +31,7 @@ function compare(result: Result, store: StoreKind, rivalStore: StoreKind): Behin
   return placesOf(result).flatMap((place) => {
     const { skep } = standing(result, store, place)
     const [rival] = standing(result, rivalStore, place).rivals
-    if (!rival || (skep && advantage(place, skep.summary.median, rival.summary.median) >= 1)) return []
+    if (!rival || (skep && advantage(place, skep.summary.median, rival.summary.median) > SAME)) return []
     return [{ place, store, skep, rival }]
   })
 }
@@ -40,7 +43,12 @@ export function behindList(list: readonly Behind[]): string {
       const where = `${nameOf(place)}. ${rival.entrant.name} on ${STORE_NAMES[rival.entrant.store]}: ${show(rival.summary.median)}`
       if (skep === null) return `- ${where}. Skep on ${STORE_NAMES[store]}: not measured.`
       const factor = times(advantage(place, rival.summary.median, skep.summary.median))
-      return `- ${where}. Skep on ${STORE_NAMES[store]}: ${show(skep.summary.median)}. The rival is better by ${factor}.`
+      return `- ${where}. Skep on ${STORE_NAMES[store]}: ${show(skep.summary.median)}. The rival is better by ${factor}${overlap(skep, rival) ? ', within the spread of the rounds' : ''}.`
     })
     .join('\n')
+}
+
+/** A round of the one lies among the rounds of the other, so another run may turn them round. */
+function overlap({ summary: a }: Rank, { summary: b }: Rank): boolean {
+  return a.lowest <= b.highest && b.lowest <= a.highest
 }

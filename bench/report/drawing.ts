@@ -21,7 +21,7 @@ export function px(value: number): string {
   return String(Math.round(value * 10) / 10)
 }
 
-export function escape(text: string): string {
+export function escapeXml(text: string): string {
   return text
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')
@@ -39,7 +39,7 @@ interface TextStyle {
 export function text(x: number, y: number, words: string, style: TextStyle = {}): string {
   const { size = 13, anchor = 'start', bold = false, colour = COLOURS.ink } = style
   const weight = bold ? ' font-weight="600"' : ''
-  return `<text x="${px(x)}" y="${px(y)}" font-size="${size}" text-anchor="${anchor}" fill="${colour}"${weight}>${escape(words)}</text>`
+  return `<text x="${px(x)}" y="${px(y)}" font-size="${size}" text-anchor="${anchor}" fill="${colour}"${weight}>${escapeXml(words)}</text>`
 }
 
 export function line(
@@ -65,7 +65,7 @@ interface Frame {
 
 export function frame({ title, subtitle, height, body }: Frame): string {
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${px(height)}" viewBox="0 0 ${WIDTH} ${px(height)}" role="img" aria-label="${escape(`${title}. ${subtitle}`)}" font-family="system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif">`,
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${px(height)}" viewBox="0 0 ${WIDTH} ${px(height)}" role="img" aria-label="${escapeXml(`${title}. ${subtitle}`)}" font-family="system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif">`,
     `<rect x="0.5" y="0.5" width="${WIDTH - 1}" height="${px(height - 1)}" rx="10" fill="${COLOURS.paper}" stroke="${COLOURS.edge}"/>`,
     text(24, 36, title, { size: 18, bold: true }),
     text(24, 58, subtitle, { colour: COLOURS.faint }),

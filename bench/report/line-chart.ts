@@ -15,9 +15,11 @@ export interface LineChart {
 }
 
 const LEFT = 64
-const RIGHT = WIDTH - 200
-const TOP = 92
+const RIGHT = WIDTH - 232
+const TOP = 98
 const BOTTOM = 340
+
+const TIME_STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600]
 
 /** Rivals share a colour, and differ in their dashes and in the names at their ends. */
 const DASHES = ['', '7 4', '2 3', '9 3 2 3']
@@ -43,17 +45,23 @@ export function lineChart({ title, subtitle, lines, band }: LineChart): string {
     body: [
       ...(band ? drawBand(x(band.from), x(band.to), band.name) : []),
       ...drawAxes(x, y, last),
-      ...drawn.map((one) => {
-        const path = one.points.map(([seconds, value]) => `${px(x(seconds))},${px(y.at(value))}`).join(' ')
+      ...drawn.flatMap((one) => {
+        const colour = one.isSkep ? COLOURS.skep : COLOURS.whisker
         const dashes = one.isSkep ? '' : (DASHES[rivals.indexOf(one) % DASHES.length] ?? '')
-        return `<polyline points="${path}" fill="none" stroke="${one.isSkep ? COLOURS.skep : COLOURS.whisker}" stroke-width="${one.isSkep ? 3 : 2}" stroke-linejoin="round"${dashes ? ` stroke-dasharray="${dashes}"` : ''}/>`
+        const places = one.points.map(([seconds, value]) => [px(x(seconds)), px(y.at(value))] as const)
+        return [
+          `<polyline points="${places.join(' ')}" fill="none" stroke="${colour}" stroke-width="${one.isSkep ? 3 : 2}" stroke-linejoin="round"${dashes ? ` stroke-dasharray="${dashes}"` : ''}/>`,
+          ...places.map(
+            ([cx, cy]) => `<circle cx="${cx}" cy="${cy}" r="${one.isSkep ? 4 : 3}" fill="${colour}"/>`,
+          ),
+        ]
       }),
       ...labels.flatMap(({ one, y: at }) => {
         const [seconds, value] = one.points.at(-1) ?? [0, 0]
         const colour = one.isSkep ? COLOURS.skepDark : COLOURS.ink
         return [
           // Where the name had to move away from its line, a thin one leads to it.
-          line([x(seconds) + 3, y.at(value)], [RIGHT + 12, at - 4], COLOURS.rival),
+          line([x(seconds) + 5, y.at(value)], [RIGHT + 12, at - 4], COLOURS.rival),
           text(RIGHT + 15, at, `${one.name} ${show(value)}`, { bold: one.isSkep, colour }),
         ]
       }),
@@ -63,13 +71,13 @@ export function lineChart({ title, subtitle, lines, band }: LineChart): string {
 
 function drawBand(from: number, to: number, name: string): string[] {
   return [
-    `<rect x="${px(from)}" y="${TOP - 10}" width="${px(to - from)}" height="${BOTTOM - TOP + 10}" fill="${COLOURS.band}"/>`,
-    text((from + to) / 2, TOP + 6, name, { size: 12, anchor: 'middle', colour: COLOURS.faint }),
+    `<rect x="${px(from)}" y="${TOP}" width="${px(to - from)}" height="${BOTTOM - TOP}" fill="${COLOURS.band}"/>`,
+    text((from + to) / 2, TOP - 7, name, { size: 12, anchor: 'middle', colour: COLOURS.faint }),
   ]
 }
 
 function drawAxes(x: (seconds: number) => number, y: Scale, last: number): string[] {
-  const step = Math.max(niceStep(last / 8), 1)
+  const step = TIME_STEPS.find((one) => last / one <= 8) ?? niceStep(last / 8)
   const seconds = Array.from({ length: Math.floor(last / step) + 1 }, (_, index) => index * step)
   return [
     ...y.ticks.flatMap((tick) => [

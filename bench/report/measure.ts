@@ -21,9 +21,9 @@ export function show(value: number): string {
   return value.toLocaleString('en-US', { minimumFractionDigits: decimals, maximumFractionDigits: decimals })
 }
 
-/** `17 ×`, `1.4 ×`. */
+/** `17.2 ×`, `1.41 ×`. */
 export function times(ratio: number): string {
-  return `${ratio >= 10 ? Math.round(ratio).toLocaleString('en-US') : ratio.toFixed(2)} ×`
+  return `${show(ratio)} ×`
 }
 
 export function percent(share: number): string {

@@ -1,5 +1,5 @@
 import type { StoreKind } from '../contest.ts'
-import type { Entrant, Result } from '../result.ts'
+import type { Entrant, Note, Result } from '../result.ts'
 import { markdownTable } from './markdown.ts'
 import { advantage, higherIsBetter, percent, show, times } from './measure.ts'
 import { type Column, type Group, groupsOf } from './programme.ts'
@@ -31,7 +31,17 @@ export function groupTable(result: Result, group: Group, store: StoreKind): stri
       ...columns.map((column) => cell(rank(result, entrant, column)?.summary ?? null)),
     ])
   const head = ['', ...columns.map(({ title }) => title)]
-  return markdownTable(head, [...rows, ...comparisons(result, store, columns)])
+  const table = markdownTable(head, [...rows, ...comparisons(result, store, columns)])
+  return [table, ...notes(result, store, columns)].join('\n\n')
+}
+
+/** Why somebody has a dash. */
+function notes(result: Result, store: StoreKind, columns: readonly Column[]): string[] {
+  const isOurs = ({ scenario, contestant }: Note): boolean =>
+    columns.some((column) => column.scenario === scenario) &&
+    result.contestants.some((entrant) => entrant.name === contestant && entrant.store === store)
+  const lines = (result.notes ?? []).filter(isOurs).map(({ contestant, note }) => `${contestant}: ${note}.`)
+  return lines.length > 0 ? [[...new Set(lines)].join(' ')] : []
 }
 
 /** The rows below the contestants: how far Skep is ahead, and what it leaves of the limit. */

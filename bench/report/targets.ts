@@ -1,6 +1,6 @@
 import type { StoreKind } from '../contest.ts'
 import type { Result } from '../result.ts'
-import { type Place, percent, show, times } from './measure.ts'
+import { type Place, show } from './measure.ts'
 import { runOf } from './merge.ts'
 import { PLACES } from './programme.ts'
 import { type Rank, standing } from './standing.ts'
@@ -130,9 +130,10 @@ function noteOn(result: Result, { place }: Target, skep: Rank, other: Rank): str
 }
 
 function unit({ place, against }: Target, value: number): string {
-  if (against === 'raw') return percent(value)
-  if (against !== 'value') return times(value)
-  return /\bratio$/.test(place.measure) ? percent(value) : show(value)
+  // Four digits, where the tables have three: a value just below its bar must not look like the bar.
+  const digits = (number: number): string => Number(number.toPrecision(4)).toLocaleString('en-US')
+  if (against === 'raw' || /\bratio$/.test(place.measure)) return `${digits(value * 100)} %`
+  return against === 'value' ? digits(value) : `${digits(value)} ×`
 }
 
 /** One line for a terminal: `23 of 31 targets met, 4 not measured`. */

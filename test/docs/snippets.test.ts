@@ -13,8 +13,8 @@ const blocks = pages()
   .filter(({ language }) => language === 'ts')
 const pathOf = ({ page, line }: Block): string => `${page.path}.${line + 1}.ts`
 
-/** They tell how Skep is tested, and hold nothing for a user to type. */
-const WITHOUT_PROGRAMS = ['docs/guarantees.md', 'docs/mutants.md']
+/** They tell how Skep is tested and measured, and hold nothing for a user to type. */
+const WITHOUT_PROGRAMS = ['docs/benchmarks.md', 'docs/guarantees.md', 'docs/mutants.md']
 
 describe('snippets', () => {
   let workshop: Workshop
