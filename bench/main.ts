@@ -1,73 +1,64 @@
 /**
- * npm run bench -- [--quick] [--only postgres,sqlite] [--scenario drain] [--rounds n] [--json]
+ * npm run bench -- [--quick] [--only postgres,sqlite] [--scenario drain] [--rounds n] [--json [file]]
  *
- * Measures the built package in interleaved rounds: every contestant runs every scenario once per round, each
- * on a fresh store, and the median and the spread are shown. The figures hold for this machine and this run.
+ * Measures Skep, its rivals and the raw databases in interleaved rounds. This process starts the servers and tells others
+ * what to do (scenarios/); what is measured happens in processes of their own (player/), each of which opens the queue of
+ * one contestant (lines/). The figures hold for this machine and this run.
  */
-import { cpus } from 'node:os'
-import { parseArgs } from 'node:util'
-import { startPostgres } from '../test/servers/index.ts'
-import { type Figure, FULL, QUICK } from './contest.ts'
-import { makers } from './contestants.ts'
-import { measureRaw, RAW_SCENARIOS } from './raw.ts'
-import { measure, SCENARIOS } from './scenarios.ts'
-import { table } from './table.ts'
+import { writeFileSync } from 'node:fs'
+import { CONTESTANTS } from './contestants.ts'
+import { entrant, machine } from './entrants.ts'
+import { type Options, readOptions } from './options.ts'
+import { bundlePlayer } from './player/bundle.ts'
+import { renderTable } from './report/table.ts'
+import type { Result } from './result.ts'
+import { root } from './root.ts'
+import { estimateSeconds, playRounds } from './rounds.ts'
+import { SCENARIOS } from './scenarios/index.ts'
+import { Servers } from './servers.ts'
 
-const { values } = parseArgs({
-  options: {
-    quick: { type: 'boolean', default: false },
-    json: { type: 'boolean', default: false },
-    only: { type: 'string' },
-    scenario: { type: 'string' },
-    rounds: { type: 'string' },
-  },
-})
-const sizes = {
-  ...(values.quick ? QUICK : FULL),
-  ...(values.rounds ? { rounds: Number(values.rounds) } : {}),
-}
-const postgres = await startPostgres()
-const figures: Figure[] = []
-const settings = new Map<string, string>()
-
-try {
-  const all = makers(postgres.url)
-  const chosen = values.only?.split(',') ?? Object.keys(all)
-  const scenarios = Object.entries(SCENARIOS).filter(([name]) => name.includes(values.scenario ?? ''))
-  for (let round = 1; round <= sizes.rounds; round++) {
-    for (const [scenario, run] of scenarios) {
-      for (const name of chosen) {
-        const make = all[name]
-        if (make === undefined)
-          throw new Error(`There is no "${name}". Choose from: ${Object.keys(all).join(', ')}.`)
-        const contestant = await make()
-        try {
-          const raw = name.startsWith('raw-') ? RAW_SCENARIOS[scenario] : undefined
-          if (name.startsWith('raw-') && raw === undefined) continue
-          const perSecond = Math.round(
-            raw ? await measureRaw(raw, contestant, sizes) : await measure(run, contestant, sizes),
-          )
-          settings.set(name, contestant.settings)
-          figures.push({ scenario, contestant: name, perSecond })
-          process.stderr.write(`round ${round}/${sizes.rounds}  ${scenario}  ${name}  ${perSecond}/s\n`)
-        } finally {
-          await contestant.remove()
-        }
-      }
-    }
-  }
-} finally {
-  await postgres.stop()
-}
-
-const machine = { node: process.version, cpus: cpus().length, model: cpus()[0]?.model ?? 'unknown' }
-if (values.json) {
-  console.log(JSON.stringify({ machine, sizes, settings: Object.fromEntries(settings), figures }, null, 2))
-} else {
-  console.log(
-    `\nNode ${machine.node}, ${machine.cpus} × ${machine.model}; jobs per second, median (lowest..highest)\n`,
-  )
-  console.log(table(figures))
-  for (const [name, text] of settings) console.log(`${name}: ${text}`)
-}
+process.exitCode = await main()
+// Libraries and servers may keep timers; the results are written.
 process.exit()
+
+async function main(): Promise<number> {
+  let options: Options
+  try {
+    options = readOptions(process.argv.slice(2), { contestants: CONTESTANTS, scenarios: SCENARIOS })
+  } catch (error) {
+    console.error((error as Error).message)
+    return 2
+  }
+  const { contestants, sizes, quick, json } = options
+  const at = new Date().toISOString()
+  const entrants = contestants.map(entrant)
+  const minutes = Math.max(1, Math.round(estimateSeconds(options) / 60))
+  console.error(`${contestants.length} contestants, ${sizes.rounds} rounds: about ${minutes} minutes.`)
+
+  const bundle = await bundlePlayer(root)
+  const servers = await Servers.start(new Set(contestants.map(({ store }) => store)))
+  try {
+    const { figures, series, failures } = await playRounds(options, {
+      servers,
+      program: { file: bundle.file, root },
+      say: (line) => console.error(line),
+    })
+    const result: Result = {
+      machine: machine(await servers.versions()),
+      at,
+      quick,
+      rounds: sizes.rounds,
+      contestants: entrants,
+      figures,
+      ...(series.length > 0 && { series }),
+    }
+    if (json === '-') console.log(JSON.stringify(result, null, 2))
+    else console.log(renderTable(result))
+    if (json !== null && json !== '-') writeFileSync(json, `${JSON.stringify(result, null, 2)}\n`)
+    for (const failure of failures) console.error(`FAILED  ${failure}`)
+    return failures.length === 0 ? 0 : 1
+  } finally {
+    await servers.stop()
+    bundle.remove()
+  }
+}

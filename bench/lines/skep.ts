@@ -1,0 +1,43 @@
+import type { Store } from 'skep'
+import type { Address, Payload } from '../contest.ts'
+import type { OpenLine } from '../line.ts'
+import { importBuilt } from '../root.ts'
+
+/** The built package, used as its documentation says. */
+export const open: OpenLine = async ({ address, keep, options }) => {
+  const { archive, createSkep, discard, queue, silentLogger } = (await importBuilt(
+    'index',
+  )) as typeof import('skep')
+  const skep = createSkep({ store: await storeOf(address, options), logger: silentLogger })
+  await skep.ready()
+  const line = queue<Payload>('bench', { onSuccess: keep ? archive('1h') : discard() })
+
+  return {
+    enqueue: (job) => skep.enqueue(line, job),
+    enqueueMany: (jobs) => skep.enqueueMany(line, jobs),
+    async work(concurrency, handle) {
+      const worker = skep.worker([line.handle(async ({ payload }) => handle(payload))], { concurrency })
+      await worker.ready
+      return () => worker.stop()
+    },
+    async count() {
+      const [counts] = await skep.counts([line])
+      if (counts === undefined) return { open: 0, kept: 0 }
+      return { open: counts.ready + counts.running + counts.delayed, kept: counts.done }
+    },
+    close: () => skep.close(),
+  }
+}
+
+async function storeOf(address: Address, options: Readonly<Record<string, unknown>>): Promise<Store> {
+  if (address.kind === 'postgres') {
+    const { postgresStore } = (await importBuilt('postgres')) as typeof import('skep/postgres')
+    return postgresStore({ url: address.url, migrate: true })
+  }
+  if (address.kind === 'sqlite') {
+    const { sqliteStore } = (await importBuilt('sqlite')) as typeof import('skep/sqlite')
+    const synchronous = options['synchronous'] === 'normal' ? 'normal' : 'full'
+    return sqliteStore({ file: address.file, synchronous })
+  }
+  throw new Error(`Skep has no store for ${address.kind}.`)
+}

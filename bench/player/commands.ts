@@ -1,0 +1,73 @@
+import type { LineOptions } from '../line.ts'
+
+/**
+ * What a player, a process that has opened one line, can be told. The loops that are measured run inside it; the
+ * process that tells it only waits. Everything here travels as JSON.
+ */
+export interface Commands {
+  /** Opens the line. The other commands come after it. */
+  open(how: LineOptions & { readonly line: string }): Promise<void>
+  /** One call after the other, each awaited, until the time is over. */
+  enqueueOneByOne(how: { readonly from: number; readonly ms: number }): Promise<Enqueued>
+  /**
+   * Many callers, each awaiting its call before the next. `together`: one who gives all their jobs in one statement, the
+   * best that can be done by hand.
+   */
+  enqueueWithCallers(how: {
+    readonly from: number
+    readonly callers: number
+    readonly ms: number
+    readonly together: boolean
+  }): Promise<Enqueued>
+  enqueueMany(how: {
+    readonly from: number
+    readonly count: number
+    /** How many in one call. */
+    readonly chunk: number
+  }): Promise<Enqueued>
+  /**
+   * Enqueues at a fixed rate, whatever the answers take. A call later than it should have been says in its job when it
+   * should have been, unless `stamp` is `call`.
+   */
+  produce(how: {
+    readonly from: number
+    readonly rate: number
+    readonly seconds: number
+    readonly stamp: 'due' | 'call'
+  }): Promise<Enqueued>
+  /** Begins to run jobs. `hold`: handlers never end. */
+  work(how: { readonly concurrency: number; readonly hold?: boolean }): Promise<void>
+  progress(): Promise<{ readonly ran: number }>
+  /** What began to run between two times on the clock of `now()`, both in the past. */
+  window(how: { readonly from: number; readonly to: number }): Promise<Window>
+  /** Lets running handlers finish. */
+  stopWorking(): Promise<Worked>
+  count(): Promise<{ readonly open: number; readonly kept: number }>
+  close(): Promise<void>
+}
+
+export interface Enqueued {
+  readonly count: number
+  readonly ms: number
+}
+
+export interface Window {
+  readonly ran: number
+  /** From when the job should have been enqueued to when its handler was called. Null if none ran. */
+  readonly p50: number | null
+  readonly p99: number | null
+}
+
+export interface Worked {
+  /** How often the handler was called. */
+  readonly ran: number
+  /** Which jobs, a bit for each number, as base64. */
+  readonly seen: string
+  /** Of the first and the last call of the handler, on the clock of `now()`. */
+  readonly firstAt: number
+  readonly lastAt: number
+  /** Of the whole process while it worked. */
+  readonly cpuMicros: number
+  /** The highest that was seen. */
+  readonly rssMb: number
+}

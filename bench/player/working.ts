@@ -1,0 +1,94 @@
+import { now, type Payload } from '../contest.ts'
+import type { Line } from '../line.ts'
+import type { Commands } from './commands.ts'
+import { Samples } from './samples.ts'
+import { Seen } from './seen.ts'
+
+type Working = Pick<Commands, 'work' | 'progress' | 'window' | 'stopWorking'>
+
+/** One stretch of work: from `work` to `stopWorking`. */
+interface Stretch {
+  readonly seen: Seen
+  /** When each handler was called, and how long its job had waited until then. */
+  readonly times: Samples
+  readonly waits: Samples
+  readonly cpu: NodeJS.CpuUsage
+  ran: number
+  firstAt: number
+  lastAt: number
+  rssMb: number
+  stop(): Promise<void>
+}
+
+export function working(line: () => Line): Working {
+  let current: Stretch | null = null
+
+  const mine = (): Stretch => {
+    if (current === null) throw new Error('This player does not work.')
+    return current
+  }
+
+  return {
+    async work({ concurrency, hold = false }) {
+      const stretch: Stretch = {
+        seen: new Seen(),
+        times: new Samples(),
+        waits: new Samples(),
+        cpu: process.cpuUsage(),
+        ran: 0,
+        firstAt: 0,
+        lastAt: 0,
+        rssMb: 0,
+        stop: async () => {},
+      }
+      current = stretch
+      const note = ({ n, at }: Payload): void => {
+        const time = now()
+        if (stretch.ran++ === 0) stretch.firstAt = time
+        stretch.lastAt = time
+        stretch.seen.add(n)
+        stretch.times.add(time)
+        stretch.waits.add(time - at)
+      }
+      const handle = hold
+        ? (job: Payload): Promise<void> => {
+            note(job)
+            return new Promise(() => {})
+          }
+        : async (job: Payload): Promise<void> => note(job)
+      stretch.stop = await line().work(concurrency, handle)
+    },
+
+    async progress() {
+      const stretch = mine()
+      stretch.rssMb = Math.max(stretch.rssMb, process.memoryUsage.rss() / 1e6)
+      return { ran: stretch.ran }
+    },
+
+    // The times are looked at afterwards, because some workers leave no room for messages while there are jobs.
+    async window({ from, to }) {
+      const { times, waits } = mine()
+      const waited = new Samples()
+      times.forEach((time, i) => {
+        if (time >= from && time < to) waited.add(waits.at(i))
+      })
+      return { ran: waited.length, p50: waited.quantile(0.5), p99: waited.quantile(0.99) }
+    },
+
+    async stopWorking() {
+      const { stop, cpu } = mine()
+      await stop()
+      const stretch = mine()
+      const used = process.cpuUsage(cpu)
+      current = null
+      return {
+        ran: stretch.ran,
+        seen: stretch.seen.toText(),
+        firstAt: stretch.firstAt,
+        lastAt: stretch.lastAt,
+        cpuMicros: used.user + used.system,
+        rssMb: Math.max(stretch.rssMb, process.memoryUsage.rss() / 1e6),
+      }
+    },
+  }
+}

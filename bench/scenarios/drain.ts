@@ -1,0 +1,95 @@
+import type { Contestant } from '../contest.ts'
+import type { Usage } from '../measure/postgres.ts'
+import { lacks, type Measured, type Scenario, type Value } from './scenario.ts'
+import type { Sizes } from './sizes.ts'
+import { check, fill, type Outcome, rateOf, type Stage, stop, untilRan } from './stage.ts'
+
+/** A hundred handlers at once, over all processes. */
+const CONCURRENCY = 100
+
+/** The queue is filled, then workers that were waiting for it run it empty. */
+interface Drain {
+  readonly name: string
+  /** In the figures. */
+  readonly scenario: string
+  readonly processes: number
+  readonly keep: boolean
+  readonly analysed: boolean
+  takesPart(contestant: Contestant): boolean
+}
+
+const plain = {
+  name: 'drain-one',
+  scenario: 'drain, 1 process',
+  processes: 1,
+  keep: false,
+  analysed: false,
+  takesPart: () => true,
+} satisfies Drain
+
+export const drain: Scenario = scenarioOf(plain)
+
+export const drainTwo: Scenario = scenarioOf({
+  ...plain,
+  name: 'drain-two',
+  scenario: 'drain, 2 processes',
+  processes: 2,
+  takesPart: (contestant) => !lacks(contestant, 'processes'),
+})
+
+/** A table that was just filled has no statistics, and some claims are then planned badly. Here it has them. */
+export const drainAnalysed: Scenario = scenarioOf({
+  ...plain,
+  name: 'drain-analysed',
+  scenario: 'drain, analysed',
+  analysed: true,
+  takesPart: ({ store }) => store === 'postgres',
+})
+
+export const drainKept: Scenario = scenarioOf({
+  ...plain,
+  name: 'drain-kept',
+  scenario: 'drain, kept',
+  keep: true,
+  takesPart: (contestant) => !lacks(contestant, 'keep'),
+})
+
+function scenarioOf(how: Drain): Scenario {
+  return {
+    name: how.name,
+    takesPart: how.takesPart,
+    seconds: ({ drain, drainMs }: Sizes) => 1.5 + drain / 50_000 + (0.6 * drainMs) / 1_000,
+    run: (stage) => run(stage, how),
+  }
+}
+
+async function run(stage: Stage, { scenario, processes, keep, analysed }: Drain): Promise<Measured> {
+  const { drain: count, drainMs } = stage.sizes
+  const [filler, ...workers] = await stage.players(1 + processes, { keep })
+  if (filler === undefined) throw new Error('There is nobody to fill.')
+  const meter = await stage.meter()
+  await fill(filler, count)
+  if (analysed) await meter?.analyse()
+
+  const before = await meter?.usage()
+  const work = { concurrency: CONCURRENCY / processes }
+  await Promise.all(workers.map((worker) => worker.call('work', [work])))
+  await untilRan(workers, count, drainMs)
+  const outcome = await stop(workers)
+  const after = await meter?.usage()
+
+  await check(filler, count, outcome)
+  const figures = [
+    ['jobs/s', rateOf(outcome)],
+    ['worker CPU us/job', outcome.cpuMicros / outcome.ran],
+    ['worker RSS MB', outcome.rssMb],
+    ...(before && after ? databaseFigures(before, after, outcome) : []),
+  ] as const
+  return { figures: figures.map(([measure, value]): Value => ({ scenario, measure, value })) }
+}
+
+function databaseFigures(before: Usage, after: Usage, { ran }: Outcome): [string, number][] {
+  const wal: [string, number] = ['WAL bytes/job', (after.walBytes - before.walBytes) / ran]
+  if (before.cpuMicros === null || after.cpuMicros === null) return [wal]
+  return [['database CPU us/job', (after.cpuMicros - before.cpuMicros) / ran], wal]
+}

@@ -1,0 +1,71 @@
+/** How much of everything. A scenario has a count and a time: whichever is over first ends it, because some are slow. */
+export interface Sizes {
+  readonly rounds: number
+  /** Which scenarios run unless `--scenario` names some. Null: all. */
+  readonly scenarios: readonly string[] | null
+  /** One awaited call after the other, and a hundred callers: this long each. */
+  readonly enqueueMs: number
+  readonly bulk: number
+  readonly drain: number
+  readonly drainMs: number
+  readonly atOnceSeconds: number
+  readonly latencyJobs: number
+  /** Not counted: the first calls of a process are slow. */
+  readonly latencyWarmUp: number
+  readonly steadySeconds: number
+  readonly steadyWarmUpSeconds: number
+  readonly backlog: { readonly piece: number; readonly pieces: number; readonly large: number }
+  readonly killedSeconds: number
+  readonly pinned: {
+    readonly rate: number
+    readonly windowSeconds: number
+    readonly free: number
+    readonly pinned: number
+  }
+}
+
+export const FULL: Sizes = {
+  rounds: 3,
+  scenarios: null,
+  enqueueMs: 2_000,
+  bulk: 100_000,
+  drain: 100_000,
+  drainMs: 5_000,
+  atOnceSeconds: 4,
+  latencyJobs: 300,
+  latencyWarmUp: 50,
+  steadySeconds: 6,
+  steadyWarmUpSeconds: 2,
+  backlog: { piece: 10_000, pieces: 10, large: 1_000_000 },
+  killedSeconds: 100,
+  pinned: { rate: 2_000, windowSeconds: 30, free: 2, pinned: 6 },
+}
+
+export const QUICK: Sizes = {
+  ...FULL,
+  scenarios: ['enqueue', 'drain-one', 'latency'],
+  enqueueMs: 400,
+  bulk: 20_000,
+  drain: 20_000,
+  drainMs: 1_500,
+  latencyJobs: 100,
+  latencyWarmUp: 20,
+}
+
+/** For the test of the benchmark: everything once, the smallest that still says that it works. */
+export const TINY: Sizes = {
+  rounds: 1,
+  scenarios: null,
+  enqueueMs: 100,
+  bulk: 2_000,
+  drain: 2_000,
+  drainMs: 5_000,
+  atOnceSeconds: 0.3,
+  latencyJobs: 20,
+  latencyWarmUp: 5,
+  steadySeconds: 0.3,
+  steadyWarmUpSeconds: 0.1,
+  backlog: { piece: 200, pieces: 2, large: 2_000 },
+  killedSeconds: 20,
+  pinned: { rate: 500, windowSeconds: 0.5, free: 1, pinned: 1 },
+}
