@@ -12,7 +12,7 @@ export interface Result {
   readonly figures: readonly RoundFigure[]
   /** Values over time, for charts. */
   readonly series?: readonly Series[]
-  /** Why a figure is missing. */
+  /** Why a figure is missing: it took too long, or its measurement failed. */
   readonly notes?: readonly Note[]
 }
 
@@ -21,6 +21,7 @@ export interface Machine {
   readonly node: string
   readonly cpus: number
   readonly model: string
+  /** The system, then the servers that ran, as `Debian 12; PostgreSQL 15.18; Redis 7.0.15`. */
   readonly os: string
 }
 

@@ -1,4 +1,4 @@
-import type { Entrant, Result, RoundFigure } from '../result.ts'
+import type { Entrant, Machine, Result, RoundFigure } from '../result.ts'
 
 /** Puts results together. What a contestant did in a scenario is taken whole from the last result that has it. */
 export function mergeResults(results: readonly Result[]): Result {
@@ -20,9 +20,10 @@ export function runsOf(result: Result): string[] {
 
 function mergeTwo(old: Result, fresh: Result): Result {
   // Figures of two machines, or of small and large sizes, must not stand side by side in one table.
-  if (JSON.stringify(old.machine) !== JSON.stringify(fresh.machine))
+  const machine = mergeMachines(old.machine, fresh.machine)
+  if (machine === null)
     throw new Error(
-      `The runs of ${old.at} and ${fresh.at} are from different machines. Report them apart, or run all again on one.`,
+      `The runs of ${old.at} and ${fresh.at} are from different machines, or on different servers. Run all again on one.`,
     )
   if (old.quick !== fresh.quick)
     throw new Error(`Of the runs of ${old.at} and ${fresh.at} only one is quick. Their sizes differ.`)
@@ -36,12 +37,23 @@ function mergeTwo(old: Result, fresh: Result): Result {
   ]
   return {
     ...fresh,
+    machine,
     rounds: Math.max(old.rounds, fresh.rounds),
     contestants: mergeEntrants(old.contestants, fresh.contestants),
     figures: [...kept.map((figure) => ({ ...figure, at: figure.at ?? old.at })), ...fresh.figures],
     series: merge(old.series, fresh.series),
     notes: merge(old.notes, fresh.notes),
   }
+}
+
+/** A run on one store starts no other server, so the lists of servers may differ, but not the version of one of them. */
+function mergeMachines(a: Machine, b: Machine): Machine | null {
+  const [systemA, ...serversA] = a.os.split('; ')
+  const [systemB, ...serversB] = b.os.split('; ')
+  const servers = [...new Set([...serversA, ...serversB])]
+  const names = new Set(servers.map((server) => server.split(' ')[0]))
+  const isSame = systemA === systemB && a.node === b.node && a.cpus === b.cpus && a.model === b.model
+  return isSame && names.size === servers.length ? { ...a, os: [systemA, ...servers].join('; ') } : null
 }
 
 interface Key {

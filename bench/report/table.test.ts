@@ -46,6 +46,15 @@ describe('the table', () => {
     expect(renderTable(result)).toContain('0.50 ×')
   })
 
+  it('shows that a round is missing', () => {
+    const result = sampleResult([
+      ...rounds(PLACES.drain, 'Skep', 1, 2, 3),
+      ...rounds(PLACES.drain, 'quick', 1, 2),
+    ])
+
+    expect(renderTable(result)).toContain('1.50 (1.00..2.00) in 2 of 3')
+  })
+
   it('leaves out no measure, and says why a figure is missing', () => {
     const result = sampleResult(rounds({ scenario: 'new', measure: 'things/s' }, 'Skep', 1), {
       notes: [{ scenario: 'new', contestant: 'quick', note: 'not within 100 s' }],

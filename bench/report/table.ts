@@ -3,8 +3,7 @@ import type { Entrant, Note, Result } from '../result.ts'
 import { markdownTable } from './markdown.ts'
 import { advantage, higherIsBetter, percent, show, times } from './measure.ts'
 import { type Column, type Group, groupsOf } from './programme.ts'
-import { rank, STORE_NAMES, standing, storesOf } from './standing.ts'
-import type { Summary } from './statistics.ts'
+import { type Rank, rank, STORE_NAMES, standing, storesOf } from './standing.ts'
 
 /** All tables, as Markdown that also reads well in a terminal. */
 export function renderTable(result: Result): string {
@@ -28,7 +27,7 @@ export function groupTable(result: Result, group: Group, store: StoreKind): stri
     .sort((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind))
     .map((entrant) => [
       label(entrant),
-      ...columns.map((column) => cell(rank(result, entrant, column)?.summary ?? null)),
+      ...columns.map((column) => cell(rank(result, entrant, column), roundsOf(result, store, column))),
     ])
   const head = ['', ...columns.map(({ title }) => title)]
   const table = markdownTable(head, [...rows, ...comparisons(result, store, columns)])
@@ -65,8 +64,15 @@ function label({ name, kind }: Entrant): string {
   return kind === 'raw' ? `${name} (limit)` : name
 }
 
-function cell(summary: Summary | null): string {
-  if (summary === null) return '–'
-  const { median, lowest, highest, rounds } = summary
-  return rounds === 1 ? show(median) : `${show(median)} (${show(lowest)}..${show(highest)})`
+/** How many rounds those have who took part in all. Some scenarios are run once. */
+function roundsOf(result: Result, store: StoreKind, column: Column): number {
+  return Math.max(0, ...standing(result, store, column).ranks.map(({ summary }) => summary.rounds))
+}
+
+function cell(one: Rank | null, expected: number): string {
+  if (one === null) return '–'
+  const { median, lowest, highest, rounds } = one.summary
+  const value = rounds === 1 ? show(median) : `${show(median)} (${show(lowest)}..${show(highest)})`
+  // A round that failed must not go unseen.
+  return rounds < expected ? `${value} in ${rounds} of ${expected}` : value
 }
