@@ -5,9 +5,10 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 /** The repository. A player is bundled to somewhere else, so it is told. */
 export const root = process.env['SKEP_BENCH_ROOT'] ?? fileURLToPath(new URL('..', import.meta.url))
 
-/** An entry of the built package, as users get it. */
+/** An entry of the built package, as users get it. A test has a build of its own. */
 export async function importBuilt(entry: string): Promise<unknown> {
-  return import(pathToFileURL(join(root, 'dist/esm', `${entry}.js`)).href)
+  const folder = process.env['SKEP_BENCH_PACKAGE'] ?? root
+  return import(pathToFileURL(join(folder, 'dist/esm', `${entry}.js`)).href)
 }
 
 /** A package of the repository: the very one that Skep uses, should a rival have brought another version. */

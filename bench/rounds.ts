@@ -43,11 +43,13 @@ export async function playRounds({ contestants, scenarios, sizes }: Options, hal
 
   const play = async (round: number, scenario: Scenario, contestant: Contestant): Promise<void> => {
     const title = `round ${round}/${sizes.rounds}  ${scenario.name}  ${contestant.name}`
+    const startedAt = performance.now()
     try {
       const measured = await measure(scenario, contestant, sizes, hall)
       figures.push(...measured.figures.map((value) => ({ ...value, contestant: contestant.name, round })))
       series.push(...(measured.series ?? []).map((one) => ({ ...one, contestant: contestant.name })))
-      hall.say(`${title}  ${summary(measured)}`)
+      const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1)
+      hall.say(`${title}  ${summary(measured)}  (${seconds} s)`)
     } catch (error) {
       const failure = `${contestant.name}, ${scenario.name}, round ${round}: ${messageOf(error)}`
       failures.push(failure)

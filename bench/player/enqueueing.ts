@@ -70,7 +70,8 @@ export function enqueueing(line: () => Line): Enqueueing {
       }
       const ended = since(begin, sent)
       await Promise.all(underWay)
-      if (failure !== undefined) throw new Error(`An enqueue failed: ${messageOf(failure)}`, { cause: failure })
+      if (failure !== undefined)
+        throw new Error(`An enqueue failed: ${messageOf(failure)}`, { cause: failure })
       return ended
     },
   }

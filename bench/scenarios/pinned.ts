@@ -47,7 +47,8 @@ export const pinned: Scenario = {
     )
     // Whoever fails is seen at the end; until then it must not bring the process down.
     producing.catch(() => {})
-    const pattern = String(stage.contestant.options['claim'] ?? CLAIM)
+    const given = stage.contestant.options['claim']
+    const pattern = typeof given === 'string' ? given : CLAIM
     const watch = await watchWindows(worker, meter, windowSeconds, pattern)
     for (let n = 0; n < free; n++) await watch.next()
     const release = await meter.pin()
