@@ -27,8 +27,13 @@ export function partsOf(result: Result, charts: readonly Chart[]): Record<string
     charts: charts.map(({ name, title }) => `![${title}](benchmarks/${name}.svg)`).join('\n\n'),
     tables: tablesPart(result),
     behind: behindList(behind(result)) || 'In no measure of this run is a rival on the same store ahead.',
-    redis: behindList(behindRedis(result)) || 'In no measure of this run is a rival on Redis ahead.',
+    redis: redisPart(result),
   }
+}
+
+function redisPart(result: Result): string {
+  if (!result.contestants.some(({ store }) => store === 'redis')) return 'No rival on Redis took part.'
+  return behindList(behindRedis(result)) || 'In no measure of this run is a rival on Redis ahead.'
 }
 
 function machinePart(result: Result): string {
