@@ -135,3 +135,31 @@ describe.each(Object.entries(ways))('a store over %s', (_name, way) => {
     await eventually('the end', async () => (await life()) === 'gone')
   })
 })
+
+it('goes on without named statements when the server has forgotten them', async () => {
+  const { open, url } = await createWorld()
+  const pool = new pg.Pool({ connectionString: url, max: 1 })
+  onTestFinished(() => pool.end())
+  const store = await open({ pool, migrate: true })
+  await store.insert({ jobs: newJobs(2), fresh: true })
+  const named = await pool.query('select name from pg_prepared_statements')
+  // What a pooler between us and the server amounts to.
+  await pool.query('deallocate all')
+
+  await Promise.all([store.insert({ jobs: newJobs(2), fresh: true }), store.insert({ jobs: newJobs(2) })])
+  const claimed = await take(store, 10)
+
+  expect(named.rows).toEqual([{ name: expect.stringMatching(/^skep_insert_jobs_/) }])
+  expect(claimed).toHaveLength(6)
+})
+
+it('names no statement behind a pooler', async () => {
+  const { open, url } = await createWorld()
+  const pool = new pg.Pool({ connectionString: url, max: 1 })
+  onTestFinished(() => pool.end())
+  const store = await open({ pool, migrate: true, listen: false })
+
+  await store.insert({ jobs: newJobs(2), fresh: true })
+
+  expect((await pool.query('select name from pg_prepared_statements')).rows).toEqual([])
+})

@@ -48,7 +48,13 @@ async function openDriver(
   if (given.pool) {
     const pool = given.pool as PgPool & { readonly Client?: PgModule['Client'] }
     const Client = pool.Client ?? (await load<PgModule>('pg')).Client
-    return pgDriver({ pool, newClient: () => new Client(pool.options ?? {}), owned: false, runtime })
+    return pgDriver({
+      pool,
+      newClient: () => new Client(pool.options ?? {}),
+      owned: false,
+      prepare: listen,
+      runtime,
+    })
   }
   const { Pool, Client } = await load<PgModule>('pg')
   const options = {
@@ -61,7 +67,7 @@ async function openDriver(
   }
   // Idle connections do not keep a process alive that has nothing else to do.
   const pool = new Pool({ ...options, max: given.connections ?? 4, allowExitOnIdle: true })
-  return pgDriver({ pool, newClient: () => new Client(options), owned: true, runtime })
+  return pgDriver({ pool, newClient: () => new Client(options), owned: true, prepare: listen, runtime })
 }
 
 async function load<T>(name: 'pg' | 'postgres'): Promise<T> {

@@ -9,6 +9,7 @@ import {
   type Param,
   type Row,
 } from './driver.ts'
+import { PreparedNames } from './prepared-names.ts'
 
 /** The part of a `pg.Client` we call. */
 export interface PgClient {
@@ -42,6 +43,7 @@ export interface PgPool {
 
 interface PgQuery {
   readonly text: string
+  readonly name?: string
   readonly values?: readonly Param[]
   readonly rowMode: 'array'
   readonly types: typeof RAW
@@ -61,11 +63,14 @@ export interface PgDriverOptions {
   readonly newClient: () => PgOwnClient
   /** Whether the pool is ours to end. */
   readonly owned: boolean
+  /** Whether the server's side of a connection is always the same one, so that it can keep statements for us. */
+  readonly prepare: boolean
   readonly runtime: Runtime
 }
 
 /** Runs statements on a `pg.Pool`. */
-export function pgDriver({ pool, newClient, owned, runtime }: PgDriverOptions): Driver {
+export function pgDriver({ pool, newClient, owned, prepare, runtime }: PgDriverOptions): Driver {
+  const prepared = new PreparedNames(prepare)
   // A pool without a listener turns the loss of an idle connection into the end of the process.
   if (!heard.has(pool)) {
     heard.add(pool)
@@ -100,7 +105,12 @@ export function pgDriver({ pool, newClient, owned, runtime }: PgDriverOptions): 
   }
 
   // What `lend` does, for one statement and with one timer: this is the way of nearly every call.
-  function query(text: string, params: readonly Param[], timeoutMs: number): Promise<readonly Row[]> {
+  function query(
+    text: string,
+    params: readonly Param[],
+    timeoutMs: number,
+    name?: string,
+  ): Promise<readonly Row[]> {
     return new Promise((resolve, reject) => {
       let lent: PgPoolClient | undefined
       let isOver = false
@@ -120,7 +130,7 @@ export function pgDriver({ pool, newClient, owned, runtime }: PgDriverOptions): 
         if (isOver) return client.release()
         lent = client
         client.on('error', ignore)
-        return run(client, text, params).then((rows) => {
+        return run(client, text, params, name).then((rows) => {
           if (end(undefined)) resolve(rows)
         }, end)
       }, end)
@@ -128,7 +138,16 @@ export function pgDriver({ pool, newClient, owned, runtime }: PgDriverOptions): 
   }
 
   return {
-    query,
+    async query(text, params, timeoutMs) {
+      const name = prepared.nameOf(text)
+      if (name === undefined) return query(text, params, timeoutMs)
+      try {
+        return await query(text, params, timeoutMs, name)
+      } catch (error) {
+        if (!prepared.isOver(error)) throw error
+        return query(text, params, timeoutMs)
+      }
+    },
 
     transaction(use, timeoutMs) {
       return lend(timeoutMs, async (client) => {
@@ -179,10 +198,20 @@ export function pgDriver({ pool, newClient, owned, runtime }: PgDriverOptions): 
   }
 }
 
-async function run(client: PgClient, text: string, params: readonly Param[]): Promise<readonly Row[]> {
+async function run(
+  client: PgClient,
+  text: string,
+  params: readonly Param[],
+  name?: string,
+): Promise<readonly Row[]> {
   // Without parameters the simple protocol is used, which takes several statements at once.
-  const values = params.length > 0 ? { values: params } : {}
-  const result = await client.query({ text, ...values, rowMode: 'array', types: RAW })
+  const query: PgQuery =
+    params.length === 0
+      ? { text, rowMode: 'array', types: RAW }
+      : name === undefined
+        ? { text, values: params, rowMode: 'array', types: RAW }
+        : { text, values: params, name, rowMode: 'array', types: RAW }
+  const result = await client.query(query)
   // Several statements give several results.
   return (Array.isArray(result) ? [] : result.rows) as readonly Row[]
 }
