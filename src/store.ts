@@ -176,6 +176,8 @@ export interface InsertCall {
    * pruned soon after their finish, or removed by a change.
    */
   readonly again?: boolean
+  /** The ids were made for this very call, so no store has seen them before: they need not be looked for. */
+  readonly fresh?: boolean
   readonly now?: number
 }
 

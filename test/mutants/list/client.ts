@@ -52,7 +52,7 @@ export const CLIENT_MUTANTS: readonly Mutant[] = [
     incidents: [50],
     rule: 'R13',
     file: 'src/client/enqueuer.ts',
-    find: 'return await this.#store.insert(known || isUnknown ? { jobs, again: true } : { jobs })',
+    find: 'return await this.#store.insert(known || isUnknown ? { jobs, again: true } : { jobs, fresh: true })',
     replace:
       'return await this.#store.insert({\n' +
       '          jobs: failures > 1 ? jobs.map((job) => ({ ...job, id: this.#runtime.uuid() })) : jobs,\n' +
@@ -69,8 +69,8 @@ export const CLIENT_MUTANTS: readonly Mutant[] = [
     incidents: [3],
     rule: 'R6',
     file: 'src/client/enqueuer.ts',
-    find: 'return await this.#store.insert(known || isUnknown ? { jobs, again: true } : { jobs })',
-    replace: 'return await this.#store.insert({ jobs })',
+    find: 'return await this.#store.insert(known || isUnknown ? { jobs, again: true } : { jobs, fresh: true })',
+    replace: 'return await this.#store.insert({ jobs, fresh: true })',
     story: 'A repeated insert does not say that it is one, so a job that is done and gone runs again.',
     killedBy: {
       vitest: 'test/client/enqueue-faults.test.ts',

@@ -1,18 +1,15 @@
 import { COUNT_FRESH, INCOMING, insert } from './incoming.ts'
-import { CLOCK, fixedPath, pins } from './pins.ts'
+import { CLOCK, pins } from './pins.ts'
 
 /**
- * Whether the archive may hold a job with this id, or a higher one. An id begins with the moment it was made, and
+ * Whether the archive may hold a job with the lowest id, or a higher one. An id begins with the moment it was made, and
  * nothing ends before that: for a fresh job only the newest days are looked into. If that moment is far from now, it
  * may be no moment at all, and all of the archive is.
  */
-const mayBeArchived = (id: string): string => {
-  const near = `abs(('x' || translate(left(${id}::text, 13), '-', ''))::bit(48)::bigint - t) < 600000`
-  return `
-    margin := case when ${near} then 3600000 else 9007199254740991 end;
-    if exists (select 1 from archive a where a.id >= ${id}
-        and a.finished_at >= t - margin and a.finished_at <= t + margin) then`
-}
+const MAY_BE_ARCHIVED = `exists (select 1 from archive a where a.id >= lowest
+            and a.finished_at >= t - margin and a.finished_at <= t + margin)`
+const MARGIN = `case when abs(('x' || translate(left(lowest::text, 13), '-', ''))::bit(48)::bigint - t) < 600000
+            then 3600000 else 9007199254740991 end`
 
 /** Inserts jobs of several queues, some of them delayed. */
 const insertMixed = (onConflict: string): string => `
@@ -32,8 +29,8 @@ const insertMixed = (onConflict: string): string => `
  * job. If something was odd, a space and JSON follow: for each odd job [n, 0, state, due_at] (it was there before)
  * or [n, 1, id, action] (its key is held by another), with n counted from 1.
  *
- * `lowest` is the lowest of the ids. When nothing in the archive is as new as that, none of them can be there, which
- * is how fresh jobs, whose ids carry the time, are spared the search.
+ * `lowest` is the lowest of the ids; null when they were made for this call, and so cannot be in the archive. When
+ * nothing there is as new as that, none of them can be there, which spares most others the search.
  *
  * `strict`: fail with a unique violation if an id is there already. The usual case is then a fifth cheaper, because
  * nothing has to be reserved before it is written; the caller sends it again without.
@@ -80,8 +77,11 @@ begin
     end if;
 
     -- Looked up after the insert, so that a job which ended while the insert waited for it is found.
-${mayBeArchived('lowest')}
-        select array_agg(a.id) into stale from archive a where a.id = any(ids);
+    if lowest is not null then
+        margin := ${MARGIN};
+        if ${MAY_BE_ARCHIVED} then
+            select array_agg(a.id) into stale from archive a where a.id = any(ids);
+        end if;
         if stale is not null then
             with gone as (
                 delete from jobs j where j.id = any(stale) returning j.space, j.queue, j.state
@@ -97,40 +97,6 @@ ${mayBeArchived('lowest')}
             from archive a join unnest(ids) with ordinality u(id, n) on u.id = a.id where a.id = any(ids));
     end if;
     return concat_ws(' ', t, array_to_json(odds));
-end $function$;
-
--- The same for a single job, strict and in the fewest steps: most calls that are not under load bring one job.
-create function ${schema}.insert_job(
-    id uuid, payload text, space text, queue text, priority smallint, delay bigint, run_at bigint, headers text,
-    overrides text, at bigint)
-returns text
-language plpgsql ${fixedPath(schema)}
-    set enable_seqscan = off
-    set enable_bitmapscan = off
-    set plan_cache_mode = force_generic_plan
-as $function$
-#variable_conflict use_variable
-declare
-    t bigint := coalesce(at, ${CLOCK});
-    due bigint := greatest(t + delay, coalesce(run_at, 0));
-    margin bigint;
-    there record;
-begin
-    insert into jobs (id, space, queue, state, payload, headers, priority, overrides, due_at, rank, enqueued_at)
-    values (id, space, queue, case when due > t then 0 else 1 end, payload, headers, priority, overrides, due,
-        due - priority * 600000::bigint, t);
-    insert into deltas (space, queue, delayed, ready)
-    values (space, queue, case when due > t then 1 else 0 end, case when due > t then 0 else 1 end);
-${mayBeArchived('id')}
-        select a.state, a.due_at into there from archive a where a.id = id;
-        if found then
-            delete from jobs j where j.id = id;
-            insert into deltas (space, queue, delayed, ready)
-            values (space, queue, case when due > t then -1 else 0 end, case when due > t then 0 else -1 end);
-            return concat_ws(' ', t, json_build_array(json_build_array(1, 0, there.state, there.due_at)));
-        end if;
-    end if;
-    return t::text;
 end $function$;
 `
 }
