@@ -23,6 +23,8 @@ export interface ExchangeOptions {
   readonly logger: Logger
   /** What to claim along with the next call, or null. Asked only when a call is about to be sent. */
   readonly wish: () => Omit<ClaimCall, 'now'> | null
+  /** The same while jobs that were just claimed have not begun yet. */
+  readonly wishAhead: () => Omit<ClaimCall, 'now'> | null
   readonly onClaimed: (call: Omit<ClaimCall, 'now'>, reply: ClaimReply, sentAt: number) => void
   /** The claim failed: nothing came, or nothing is known. */
   readonly onClaimFailed: (call: Omit<ClaimCall, 'now'>, error: unknown) => void
@@ -47,6 +49,8 @@ export class Exchange {
   #underWay = 0
   #closed = false
   #scheduled = false
+  /** The last claim was filled. */
+  #mayBeMore = false
   #failures = 0
   #retryTimer: (() => void) | null = null
   /** A claim that may have taken jobs of which we do not know. */
@@ -86,7 +90,7 @@ export class Exchange {
 
   /** Sends what there is to send at the end of this turn of the event loop, so that what happens in it goes together. */
   nudge(): void {
-    if (this.#scheduled || this.#underWay > 0 || this.#retryTimer || this.#closed) return
+    if (this.#scheduled || !this.#canSend()) return
     this.#scheduled = true
     this.#options.runtime.defer(() => {
       this.#scheduled = false
@@ -103,19 +107,33 @@ export class Exchange {
   }
 
   #send(): void {
-    if (this.#underWay > 0 || this.#retryTimer || this.#closed) return
+    if (!this.#canSend()) return
     const claim = this.#uncertain ?? this.#options.wish()
+    if (this.#outbox.length > 0 || claim !== null) return this.#sendWith(claim)
+    for (const resolve of this.#idle.splice(0)) resolve()
+  }
+
+  /** Sends the next call before the jobs just claimed begin, if more of them are worth having: the store works while they run. */
+  #sendAhead(): void {
+    if (!this.#mayBeMore || !this.#canSend()) return
+    const claim = this.#options.wishAhead()
+    if (claim !== null) this.#sendWith(claim)
+  }
+
+  #canSend(): boolean {
+    return this.#underWay === 0 && this.#retryTimer === null && !this.#closed
+  }
+
+  #sendWith(claim: Omit<ClaimCall, 'now'> | null): void {
     const parcels = this.#outbox.splice(0, MOST_AT_ONCE)
-    if (parcels.length === 0 && claim === null) {
-      for (const resolve of this.#idle.splice(0)) resolve()
-      return
-    }
+    this.#mayBeMore = false
     this.#underWay++
     this.#sent = parcels.length
     this.#call(parcels, claim)
       .finally(() => {
         this.#underWay--
         this.#sent = 0
+        this.#sendAhead()
         this.#options.onTurn()
       })
       // A fault of our own must not end the exchange, or the process with it.
@@ -147,7 +165,9 @@ export class Exchange {
       return
     }
     this.#uncertain = null
-    if (claim && claimed) onClaimed(claim, claimed, sentAt)
+    if (!claim || !claimed) return
+    onClaimed(claim, claimed, sentAt)
+    if (claimed.jobs.length >= claim.limit) this.#mayBeMore = true
   }
 
   /** Keeps in mind a claim that failed if it may have happened all the same. */

@@ -5,9 +5,9 @@ import type { Run } from './run.ts'
 /** Prefetch at most what will start within this time at the present pace. */
 const AHEAD_MS = 100
 /** And at most this many, so that a crash puts few jobs back and one claim stays short. */
-const MOST_AHEAD = 500
-/** One claim takes at most this many, or one batch. */
-const MOST_AT_ONCE = 1_000
+const MOST_AHEAD = 1_000
+/** One claim takes at most this many, or one batch. Twice as many are held: one half runs while the other is fetched. */
+const MOST_AT_ONCE = 500
 /** The pace assumed of a queue whose claimed jobs found no slot. */
 const STALLED_MS = 60_000
 
@@ -124,9 +124,12 @@ export class Window {
     return known
   }
 
-  /** What to claim now, or null. The lines it asks about count as cold until something says otherwise. */
-  wish(): Wish | null {
-    const slots = this.#concurrency - this.#busy
+  /**
+   * What to claim now, or null. The lines it asks about count as cold until something says otherwise. `ahead`: the free
+   * slots are spoken for, by jobs that were claimed and are about to start.
+   */
+  wish(options: { readonly ahead: boolean } = { ahead: false }): Wish | null {
+    const slots = options.ahead ? 0 : this.#concurrency - this.#busy
     const sources: Source[] = []
     let most = 0
     for (let i = 0; i < this.#order.length; i++) {
@@ -135,7 +138,7 @@ export class Window {
       const { spec } = line
       // Slots that come free go to what is buffered, so a queue with nothing there may hold one too: beside a
       // busy queue whose buffer never runs empty it would otherwise wait for ever.
-      const next = line.buffered === 0 && this.#buffered > 0 ? 1 : 0
+      const next = !options.ahead && line.buffered === 0 && this.#buffered > 0 ? 1 : 0
       const free = Math.max(0, Math.min(Math.max(slots, next), spec.concurrency - line.running))
       const ahead = line.ahead(Math.min(this.#concurrency, spec.concurrency))
       const limit = Math.min(free * spec.batch + ahead - line.buffered, Math.max(spec.batch, MOST_AT_ONCE))

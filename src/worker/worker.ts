@@ -108,7 +108,8 @@ export class WorkerEngine {
       store,
       runtime,
       logger,
-      wish: () => this.#wish(),
+      wish: () => this.#wish(false),
+      wishAhead: () => this.#wish(true),
       onClaimed: (call, reply, sentAt) => this.#claimed(call, reply, sentAt),
       onClaimFailed: (call) => this.#window.reheat(call.sources),
       onTurn: () => this.#startWaiting(),
@@ -298,10 +299,10 @@ export class WorkerEngine {
     this.#exchange.nudge()
   }
 
-  #wish(): Omit<ClaimCall, 'now'> | null {
+  #wish(ahead: boolean): Omit<ClaimCall, 'now'> | null {
     // A worker that cannot renew must not take more.
     if (this.#status !== 'running' || !this.#canRenew()) return null
-    const wish = this.#window.wish()
+    const wish = this.#window.wish({ ahead })
     if (wish === null) return null
     const { runtime, options } = this.#parts
     return { ...wish, workerId: this.id, token: runtime.uuid(), leaseMs: options.leaseMs }
