@@ -3,6 +3,7 @@ import type { Logger } from '../core/logger.ts'
 import type { Runtime } from '../runtime.ts'
 import type { ClaimCall, ClaimReply, Settlement, SettleResult, Store } from '../store.ts'
 import { retryDelayMs } from '../supervise.ts'
+import type { WishOptions } from './window.ts'
 
 /** Settlements in one call. */
 const MOST_AT_ONCE = 1_000
@@ -22,9 +23,7 @@ export interface ExchangeOptions {
   readonly runtime: Runtime
   readonly logger: Logger
   /** What to claim along with the next call, or null. Asked only when a call is about to be sent. */
-  readonly wish: () => Omit<ClaimCall, 'now'> | null
-  /** The same while jobs that were just claimed have not begun yet. */
-  readonly wishAhead: () => Omit<ClaimCall, 'now'> | null
+  readonly wish: (options: WishOptions) => Omit<ClaimCall, 'now'> | null
   readonly onClaimed: (call: Omit<ClaimCall, 'now'>, reply: ClaimReply, sentAt: number) => void
   /** The claim failed: nothing came, or nothing is known. */
   readonly onClaimFailed: (call: Omit<ClaimCall, 'now'>, error: unknown) => void
@@ -108,7 +107,7 @@ export class Exchange {
 
   #send(): void {
     if (!this.#canSend()) return
-    const claim = this.#uncertain ?? this.#options.wish()
+    const claim = this.#uncertain ?? this.#options.wish({ ahead: false, along: this.#outbox.length > 0 })
     if (this.#outbox.length > 0 || claim !== null) return this.#sendWith(claim)
     for (const resolve of this.#idle.splice(0)) resolve()
   }
@@ -116,7 +115,7 @@ export class Exchange {
   /** Sends the next call before the jobs just claimed begin, if more of them are worth having: the store works while they run. */
   #sendAhead(): void {
     if (!this.#mayBeMore || !this.#canSend()) return
-    const claim = this.#options.wishAhead()
+    const claim = this.#options.wish({ ahead: true, along: false })
     if (claim !== null) this.#sendWith(claim)
   }
 

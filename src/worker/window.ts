@@ -20,6 +20,8 @@ class Line {
   running = 0
   /** The store may have work. Set by hints, timers, polls and full claims; cleared when a claim is sent. */
   hot = true
+  /** The last claim brought something. So work may be flowing, and asking again costs little when a call goes out anyway. */
+  warm = false
   hintedRank: number | null = null
   /** How long a run takes, smoothed; null until the first one ended. */
   meanMs: number | null = null
@@ -80,6 +82,13 @@ export interface Wish {
   readonly limit: number
 }
 
+export interface WishOptions {
+  /** The free slots are spoken for, by jobs that were claimed and are about to start. */
+  readonly ahead: boolean
+  /** A call goes to the store in any case. */
+  readonly along: boolean
+}
+
 /**
  * Decides how many jobs to claim, holds those that wait for a slot, and hands them out in turn. It measures in
  * time, not in count: a claim covers the free slots plus what will start within {@link AHEAD_MS}.
@@ -124,26 +133,23 @@ export class Window {
     return known
   }
 
-  /**
-   * What to claim now, or null. The lines it asks about count as cold until something says otherwise. `ahead`: the free
-   * slots are spoken for, by jobs that were claimed and are about to start.
-   */
-  wish(options: { readonly ahead: boolean } = { ahead: false }): Wish | null {
-    const slots = options.ahead ? 0 : this.#concurrency - this.#busy
+  /** What to claim now, or null. The lines it asks about count as cold until something says otherwise. */
+  wish({ ahead, along }: WishOptions): Wish | null {
+    const slots = ahead ? 0 : this.#concurrency - this.#busy
     const sources: Source[] = []
     let most = 0
     for (let i = 0; i < this.#order.length; i++) {
       const line = this.#order[(this.#turn + i) % this.#order.length] as Line
-      if (!line.hot) continue
+      if (!(line.hot || (along && line.warm))) continue
       const { spec } = line
       // Slots that come free go to what is buffered, so a queue with nothing there may hold one too: beside a
       // busy queue whose buffer never runs empty it would otherwise wait for ever.
-      const next = !options.ahead && line.buffered === 0 && this.#buffered > 0 ? 1 : 0
+      const next = !ahead && line.buffered === 0 && this.#buffered > 0 ? 1 : 0
       const free = Math.max(0, Math.min(Math.max(slots, next), spec.concurrency - line.running))
-      const ahead = line.ahead(Math.min(this.#concurrency, spec.concurrency))
-      const limit = Math.min(free * spec.batch + ahead - line.buffered, Math.max(spec.batch, MOST_AT_ONCE))
+      const spare = line.ahead(Math.min(this.#concurrency, spec.concurrency))
+      const limit = Math.min(free * spec.batch + spare - line.buffered, Math.max(spec.batch, MOST_AT_ONCE))
       // Topping up a buffer that is still half full would make many small claims of one large one.
-      if (limit <= 0 || (line.buffered > 0 && line.buffered * 2 > ahead)) continue
+      if (limit <= 0 || (line.buffered > 0 && line.buffered * 2 > spare)) continue
       const hinted = line.hintedRank
       sources.push({
         space: spec.space,
@@ -157,6 +163,7 @@ export class Window {
     for (const source of sources) {
       const line = this.#lines.get(keyOf(source)) as Line
       line.hot = false
+      line.warm = false
       line.hintedRank = null
     }
     this.#turn = (this.#turn + 1) % this.#order.length
@@ -169,7 +176,9 @@ export class Window {
   }
 
   add(run: Run): void {
-    ;(this.#lines.get(keyOf(run.spec)) as Line).push(run)
+    const line = this.#lines.get(keyOf(run.spec)) as Line
+    line.push(run)
+    line.warm = true
     this.#buffered++
   }
 

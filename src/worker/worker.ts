@@ -18,7 +18,7 @@ import { LeaseKeeper } from './lease-keeper.ts'
 import type { ResolvedWorkerOptions } from './options.ts'
 import { Run } from './run.ts'
 import { Settler } from './settler.ts'
-import { Window } from './window.ts'
+import { Window, type WishOptions } from './window.ts'
 
 /** A job that waited this long for a slot here is handed back: somebody else may have one free. */
 const STALE_MS = 1_000
@@ -108,8 +108,7 @@ export class WorkerEngine {
       store,
       runtime,
       logger,
-      wish: () => this.#wish(false),
-      wishAhead: () => this.#wish(true),
+      wish: (options) => this.#wish(options),
       onClaimed: (call, reply, sentAt) => this.#claimed(call, reply, sentAt),
       onClaimFailed: (call) => this.#window.reheat(call.sources),
       onTurn: () => this.#startWaiting(),
@@ -299,13 +298,13 @@ export class WorkerEngine {
     this.#exchange.nudge()
   }
 
-  #wish(ahead: boolean): Omit<ClaimCall, 'now'> | null {
+  #wish(options: WishOptions): Omit<ClaimCall, 'now'> | null {
     // A worker that cannot renew must not take more.
     if (this.#status !== 'running' || !this.#canRenew()) return null
-    const wish = this.#window.wish({ ahead })
+    const wish = this.#window.wish(options)
     if (wish === null) return null
-    const { runtime, options } = this.#parts
-    return { ...wish, workerId: this.id, token: runtime.uuid(), leaseMs: options.leaseMs }
+    const { runtime, options: settings } = this.#parts
+    return { ...wish, workerId: this.id, token: runtime.uuid(), leaseMs: settings.leaseMs }
   }
 
   /** False while heartbeats fail, and while one has been without an answer for too long. */
