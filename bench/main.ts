@@ -6,6 +6,7 @@
  * one contestant (lines/). The figures hold for this machine and this run.
  */
 import { writeFileSync } from 'node:fs'
+import { ensureRivals } from '../scripts/rivals.mjs'
 import { CONTESTANTS } from './contestants.ts'
 import { entrant, machine } from './entrants.ts'
 import { type Options, readOptions } from './options.ts'
@@ -30,6 +31,10 @@ async function main(): Promise<number> {
     return 2
   }
   const { contestants, sizes, quick, json } = options
+  if (contestants.some(({ kind }) => kind === 'rival') && !(await ensureRivals())) {
+    console.error('\nThe rivals could not be installed; npm says above why. Go without: --only skep,raw')
+    return 1
+  }
   const at = new Date().toISOString()
   const entrants = contestants.map(entrant)
   const minutes = Math.max(1, Math.round(estimateSeconds(options) / 60))

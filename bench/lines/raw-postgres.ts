@@ -2,7 +2,6 @@
  * The limit on Postgres: the same work done by hand, without retries, policies, leases that are renewed, counts, unique
  * keys or history. What a queue reaches of it is what it leaves of the machine.
  */
-import { randomUUID } from 'node:crypto'
 import type pg from 'pg'
 import type { Payload } from '../contest.ts'
 import type { OpenLine } from '../line.ts'
@@ -10,24 +9,23 @@ import { requireFromRoot } from '../root.ts'
 
 const TABLE = `
   create table if not exists raw (
-    id uuid primary key, queue text, rank bigint, state smallint default 0, lease bigint, payload text);
+    id bigint generated always as identity primary key, queue text, rank bigint, state smallint default 0, lease bigint, payload text);
   create index if not exists raw_ready on raw (queue, rank, id) where state = 0`
 
 const INSERT_ONE = {
   name: 'insert-one',
-  text: `insert into raw (id, queue, rank, payload) values ($1::uuid, 'q', $2::bigint, $3::text)`,
+  text: `insert into raw (queue, rank, payload) values ('q', $1::bigint, $2::text)`,
 }
 
 const INSERT_MANY = {
   name: 'insert-many',
-  text: `insert into raw (id, queue, rank, payload) select id, 'q', $1::bigint, payload
-    from unnest($2::uuid[], $3::text[]) as u(id, payload)`,
+  text: `insert into raw (queue, rank, payload) select 'q', $1::bigint, payload from unnest($2::text[]) as u(payload)`,
 }
 
-/** Deletes what was finished and takes the next. */
+/** Deletes what was finished and takes the next. The limit is no parameter: its plan must not fit every limit. */
 const FINISH_AND_TAKE = {
   name: 'finish-and-take',
-  text: `with done as (delete from raw where id = any($1::uuid[]))
+  text: `with done as (delete from raw where id = any($1::bigint[]))
     update raw set state = 1, lease = $2::bigint where id = any(array(
       select id from raw where state = 0 and queue = 'q' order by rank, id limit 500 for update skip locked))
     returning id, payload`,
@@ -53,12 +51,11 @@ export const open: OpenLine = async ({ address }) => {
   const insert = (session: pg.Client, jobs: readonly Payload[]): Promise<unknown> =>
     session.query({
       ...INSERT_MANY,
-      values: [Date.now(), jobs.map(() => randomUUID()), jobs.map((job) => JSON.stringify(job))],
+      values: [Date.now(), jobs.map((job) => JSON.stringify(job))],
     })
 
   return {
-    enqueue: (job) =>
-      client.query({ ...INSERT_ONE, values: [randomUUID(), Date.now(), JSON.stringify(job)] }),
+    enqueue: (job) => client.query({ ...INSERT_ONE, values: [Date.now(), JSON.stringify(job)] }),
 
     async enqueueMany(jobs) {
       let next = 0
@@ -75,9 +72,9 @@ export const open: OpenLine = async ({ address }) => {
     async work(_concurrency, handle) {
       let stopping = false
       let taken: string[] = []
-      const finishAndTake = async (text: typeof FINISH_AND_TAKE): Promise<Payload[]> => {
+      const finishAndTake = async (): Promise<Payload[]> => {
         const { rows } = await client.query<{ id: string; payload: string }>({
-          ...text,
+          ...FINISH_AND_TAKE,
           values: [taken, Date.now() + 30_000],
         })
         taken = rows.map((row) => row.id)
@@ -85,11 +82,11 @@ export const open: OpenLine = async ({ address }) => {
       }
       const loop = async (): Promise<void> => {
         while (!stopping) {
-          const jobs = await finishAndTake(FINISH_AND_TAKE)
+          const jobs = await finishAndTake()
           for (const job of jobs) await handle(job)
           if (jobs.length === 0) await new Promise((resolve) => setTimeout(resolve, 1))
         }
-        await client.query('delete from raw where id = any($1::uuid[])', [taken])
+        await client.query('delete from raw where id = any($1::bigint[])', [taken])
       }
       const ended = loop()
       return async () => {

@@ -8,7 +8,9 @@ const scenario = 'all at once'
 /** One process enqueues with a hundred callers while another runs the jobs: what comes through. */
 export const atOnce: Scenario = {
   name: 'at-once',
-  takesPart: (contestant) => !lacks(contestant, 'processes'),
+  // By hand, on SQLite, whoever writes without a pause keeps all others out: that is no limit, it is nothing.
+  takesPart: (contestant) =>
+    !lacks(contestant, 'processes') && !(contestant.kind === 'raw' && contestant.store === 'sqlite'),
   seconds: ({ atOnceSeconds }) => 2 + 1.3 * atOnceSeconds,
 
   async run(stage) {

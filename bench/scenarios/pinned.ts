@@ -111,7 +111,9 @@ function summary(stretches: readonly Stretch[], free: number): Measured {
   return {
     figures: [
       ...pairs,
-      { scenario, measure: 'ratio', value: last.values['jobs/s'] / before.values['jobs/s'] },
+      ...(before.values['jobs/s'] > 0
+        ? [{ scenario, measure: 'ratio', value: last.values['jobs/s'] / before.values['jobs/s'] }]
+        : []),
     ],
     series: measures.map((measure) => ({
       scenario,

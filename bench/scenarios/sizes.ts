@@ -44,12 +44,12 @@ export const FULL: Sizes = {
 export const QUICK: Sizes = {
   ...FULL,
   scenarios: ['enqueue', 'drain-one', 'latency'],
-  enqueueMs: 400,
+  enqueueMs: 350,
   bulk: 20_000,
   drain: 20_000,
-  drainMs: 1_500,
+  drainMs: 1_200,
   latencyJobs: 100,
-  latencyWarmUp: 20,
+  latencyWarmUp: 10,
 }
 
 /** For the test of the benchmark: everything once, the smallest that still says that it works. */
