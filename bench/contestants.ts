@@ -1,60 +1,145 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import pg from 'pg'
 import type { Contestant } from './contest.ts'
 
-/** A way to make a fresh, empty contestant for one measurement. */
-export type Maker = () => Promise<Contestant>
+/** Two rivals ask for a newer Node than the oldest one that Skep runs on. */
+const NEWER_NODE = 24
 
-let made = 0
-
-/** Who takes part, by name. Postgres needs the address of a server on which databases may be made. */
-export function makers(postgresUrl: string): Readonly<Record<string, Maker>> {
-  return {
-    memory: async () => ({
-      name: 'memory',
-      address: { kind: 'memory' },
-      settings: 'in the process, drained in the same process',
-      remove: async () => {},
-    }),
-    sqlite: async () => sqlite('full'),
-    'raw-sqlite': async () => sqlite('full'),
-    'sqlite-normal': async () => sqlite('normal'),
-    postgres: async () => postgres(postgresUrl),
-    'raw-postgres': async () => postgres(postgresUrl),
-  }
-}
-
-function sqlite(synchronous: 'full' | 'normal'): Contestant {
-  const folder = mkdtempSync(join(tmpdir(), 'skep-bench-'))
-  return {
-    name: synchronous === 'full' ? 'sqlite' : 'sqlite-normal',
-    address: { kind: 'sqlite', file: join(folder, 'jobs.db'), synchronous },
-    settings: `WAL, synchronous=${synchronous.toUpperCase()}`,
-    remove: async () => rmSync(folder, { recursive: true, force: true }),
-  }
-}
-
-async function postgres(url: string): Promise<Contestant> {
-  const name = `bench_${process.pid}_${made++}`
-  await admin(url, `create database ${name}`)
-  const own = new URL(url)
-  own.pathname = `/${name}`
-  return {
-    name: 'postgres',
-    address: { kind: 'postgres', url: own.href, schema: 'skep' },
-    settings: 'stock settings, fsync and synchronous_commit on',
-    remove: () => admin(url, `drop database ${name} with (force)`),
-  }
-}
-
-async function admin(url: string, sql: string): Promise<void> {
-  const client = new pg.Client(url)
-  await client.connect()
-  try {
-    await client.query(sql)
-  } finally {
-    await client.end()
-  }
-}
+/**
+ * Who takes part. Rivals have the settings that their own documentation recommends for throughput, and everything else at
+ * its default. All on Postgres share one server with stock settings: fsync and synchronous_commit are on.
+ */
+export const CONTESTANTS: readonly Contestant[] = [
+  {
+    name: 'Skep',
+    kind: 'skep',
+    store: 'postgres',
+    line: 'skep',
+    options: { store: 'postgres' },
+    settings: 'defaults',
+  },
+  {
+    name: 'pg-boss',
+    kind: 'rival',
+    store: 'postgres',
+    line: 'pg-boss',
+    options: {},
+    settings:
+      'batchSize = concurrency, burstWhenBatchFull, polls every 0.5 s (its least), pool of 20; completed jobs stay 7 days',
+    package: 'pg-boss',
+    node: NEWER_NODE,
+    lacks: ['discard'],
+  },
+  {
+    name: 'pg-boss, notify',
+    kind: 'rival',
+    store: 'postgres',
+    line: 'pg-boss',
+    options: { notify: true },
+    settings: 'the same with useListenNotify and a queue with notify',
+    package: 'pg-boss',
+    node: NEWER_NODE,
+    lacks: ['discard'],
+  },
+  {
+    name: 'pg-boss, batches',
+    kind: 'rival',
+    store: 'postgres',
+    line: 'pg-boss',
+    options: { batchSize: 2_000, localConcurrency: 2 },
+    settings: 'the same with batchSize 2000 and localConcurrency 2, whatever the concurrency',
+    package: 'pg-boss',
+    node: NEWER_NODE,
+    lacks: ['discard'],
+  },
+  {
+    name: 'graphile-worker',
+    kind: 'rival',
+    store: 'postgres',
+    line: 'graphile-worker',
+    options: {},
+    settings: 'concurrentJobs = concurrency, pool of concurrency + 2 (at most 25), log of successes off',
+    package: 'graphile-worker',
+    node: NEWER_NODE,
+    lacks: ['keep'],
+  },
+  {
+    name: 'graphile-worker, batches',
+    kind: 'rival',
+    store: 'postgres',
+    line: 'graphile-worker',
+    options: {
+      worker: { localQueue: { size: 500 }, completeJobBatchDelay: 0, failJobBatchDelay: 0 },
+    },
+    settings: 'the same with localQueue.size 500, completeJobBatchDelay 0 and failJobBatchDelay 0',
+    package: 'graphile-worker',
+    node: NEWER_NODE,
+    lacks: ['keep'],
+  },
+  {
+    name: 'bullmq, Postgres',
+    kind: 'rival',
+    store: 'postgres',
+    line: 'bullmq',
+    options: {},
+    settings: 'createPostgresBackend, pools of 20, addBulk by the thousand, removeOnComplete unless kept',
+    package: 'bullmq',
+  },
+  {
+    name: 'raw Postgres',
+    kind: 'raw',
+    store: 'postgres',
+    line: 'raw-postgres',
+    options: {},
+    settings: 'by hand: no retries, renewed leases, counts, unique keys or history',
+    package: 'pg',
+    lacks: ['keep'],
+  },
+  {
+    name: 'Skep, SQLite',
+    kind: 'skep',
+    store: 'sqlite',
+    line: 'skep',
+    options: { store: 'sqlite', synchronous: 'full' },
+    settings: 'WAL, synchronous FULL: its default',
+  },
+  {
+    name: 'plainjob',
+    kind: 'rival',
+    store: 'sqlite',
+    line: 'plainjob',
+    options: {},
+    settings:
+      'better-sqlite3, WAL, synchronous NORMAL (a power cut may lose the last commits), polls every 1 s, a worker for each job at a time; done jobs stay 7 days; all its defaults',
+    package: 'plainjob',
+    lacks: ['discard'],
+  },
+  {
+    name: 'raw SQLite, FULL',
+    kind: 'raw',
+    store: 'sqlite',
+    line: 'raw-sqlite',
+    options: { synchronous: 'full' },
+    settings: 'by hand, WAL, synchronous FULL',
+    package: '@photostructure/sqlite',
+    lacks: ['keep'],
+  },
+  {
+    name: 'bullmq',
+    kind: 'rival',
+    store: 'redis',
+    line: 'bullmq',
+    options: {},
+    settings:
+      'AOF everysec (a crash of the server may lose a second), noeviction, addBulk by the thousand, removeOnComplete unless kept',
+    package: 'bullmq',
+  },
+  {
+    name: 'bee-queue',
+    kind: 'rival',
+    store: 'redis',
+    line: 'bee-queue',
+    options: {},
+    settings:
+      'AOF everysec (a crash of the server may lose a second), noeviction, events and storeJobs off, saveAll, removeOnSuccess unless kept, checkStalledJobs every 5 s',
+    package: 'bee-queue',
+  },
+]

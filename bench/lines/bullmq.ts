@@ -1,0 +1,77 @@
+/** https://github.com/taskforcesh/bullmq, on Redis or on Postgres: the part of it that is called here. */
+import type { Address, Payload } from '../contest.ts'
+import type { OpenLine } from '../line.ts'
+
+interface BullModule {
+  readonly Queue: new (
+    name: string,
+    options: object,
+    backend?: unknown,
+  ) => {
+    on(event: 'error', listener: (error: unknown) => void): unknown
+    waitUntilReady(): Promise<unknown>
+    add(name: string, data: Payload): Promise<unknown>
+    addBulk(jobs: readonly { readonly name: string; readonly data: Payload }[]): Promise<unknown>
+    getJobCounts(...states: string[]): Promise<Record<string, number>>
+    close(): Promise<void>
+  }
+  readonly Worker: new (
+    name: string,
+    handler: (job: { readonly data: Payload }) => Promise<void>,
+    options: object,
+    backend?: unknown,
+  ) => {
+    on(event: 'error', listener: (error: unknown) => void): unknown
+    waitUntilReady(): Promise<unknown>
+    close(): Promise<void>
+  }
+  readonly createPostgresBackend: unknown
+}
+
+const QUEUE = 'bench'
+const OPEN = ['waiting', 'active', 'delayed', 'prioritized', 'paused', 'waiting-children']
+
+export const open: OpenLine = async ({ address, keep }) => {
+  const { Queue, Worker, createPostgresBackend } = (await import('bullmq' as string)) as BullModule
+  const backend = address.kind === 'postgres' ? createPostgresBackend : undefined
+  const connection = connectionOf(address)
+  const queue = new Queue(QUEUE, { connection }, backend)
+  queue.on('error', console.error)
+  await queue.waitUntilReady()
+
+  return {
+    enqueue: (job) => queue.add('job', job),
+    enqueueMany: async (jobs) => {
+      // Faster than all in one call.
+      for (let i = 0; i < jobs.length; i += 1_000) {
+        const some = jobs.slice(i, i + 1_000)
+        await queue.addBulk(some.map((data) => ({ name: 'job', data })))
+      }
+    },
+    async work(concurrency, handle) {
+      const removal = keep ? {} : { removeOnComplete: { count: 0 } }
+      const worker = new Worker(
+        QUEUE,
+        async ({ data }) => handle(data),
+        { connection, concurrency, ...removal },
+        backend,
+      )
+      worker.on('error', console.error)
+      await worker.waitUntilReady()
+      return () => worker.close()
+    },
+    async count() {
+      const { completed = 0, ...open } = await queue.getJobCounts(...OPEN, 'completed')
+      return { open: Object.values(open).reduce((sum, n) => sum + n, 0), kept: completed }
+    },
+    close: () => queue.close(),
+  }
+}
+
+function connectionOf(address: Address): object {
+  if (address.kind === 'postgres') return { connectionString: address.url, max: 20, migrate: true }
+  if (address.kind === 'sqlite') throw new Error('BullMQ keeps its jobs in Redis or Postgres.')
+  const { hostname, port } = new URL(address.url)
+  // A worker must wait for a lost server, however long it takes: so BullMQ's documentation.
+  return { host: hostname, port: Number(port), maxRetriesPerRequest: null }
+}
