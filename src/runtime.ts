@@ -72,7 +72,7 @@ export function sleep(
   })
 }
 
-const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
+const DIGITS = Buffer.from('0123456789abcdef', 'latin1')
 
 /**
  * Makes a UUIDv7 generator: 48 bits of time, a counter that keeps ids of the same millisecond in
@@ -83,14 +83,17 @@ export function uuidSource(now: () => number, fill: (bytes: Uint8Array<ArrayBuff
   let used = pool.length
   let lastMs = 0
   let counter = 0
+  // Written digit by digit and read as one text: put together from pieces, an id would keep them all in memory.
+  const text = Buffer.from('00000000-0000-7000-0000-000000000000', 'latin1')
+  const put = (at: number, digit: number): void => {
+    text[at] = DIGITS[digit & 0xf] as number
+  }
 
   return () => {
     if (used === pool.length) {
       fill(pool)
       used = 0
     }
-    const at = used
-    used += 8
 
     const ms = now()
     if (ms > lastMs) {
@@ -101,12 +104,22 @@ export function uuidSource(now: () => number, fill: (bytes: Uint8Array<ArrayBuff
       counter = 0
     }
 
-    const time = lastMs.toString(16).padStart(12, '0')
-    const byte = (i: number): string => HEX[pool[at + i] as number] as string
-    const variant = HEX[((pool[at] as number) & 0x3f) | 0x80] as string
-    return (
-      `${time.slice(0, 8)}-${time.slice(8)}-7${counter.toString(16).padStart(3, '0')}-` +
-      `${variant}${byte(1)}-${byte(2)}${byte(3)}${byte(4)}${byte(5)}${byte(6)}${byte(7)}`
-    )
+    if (counter === 0) text.write(timeOf(lastMs), 0, 'latin1')
+    put(15, counter >> 8)
+    put(16, counter >> 4)
+    put(17, counter)
+    for (let i = 0; i < 8; i++) {
+      const byte = pool[used++] as number
+      // The variant, then the four digits of which the first is a part, then twelve.
+      const at = i < 2 ? 19 + 2 * i : 20 + 2 * i
+      put(at, i === 0 ? 0x8 | ((byte >> 4) & 0x3) : byte >> 4)
+      put(at + 1, byte)
+    }
+    return text.toString('latin1')
   }
+}
+
+function timeOf(ms: number): string {
+  const digits = ms.toString(16).padStart(12, '0')
+  return `${digits.slice(0, 8)}-${digits.slice(8)}`
 }
