@@ -38,7 +38,7 @@ function inspect(what: string, given: unknown, seen: { keys: number }, depth: nu
   const value = hasToJson(given) ? given.toJSON() : given
   switch (typeof value) {
     case 'string':
-      if (value.includes('\0') || !value.isWellFormed()) {
+      if (!isStorable(value)) {
         refuse(
           'PAYLOAD_TEXT_INVALID',
           what,
@@ -66,7 +66,9 @@ function inspect(what: string, given: unknown, seen: { keys: number }, depth: nu
   }
   if (Array.isArray(value)) {
     count(what, seen, value.length, path)
-    for (let i = 0; i < value.length; i++) inspect(what, value[i], seen, depth + 1, `${path}[${i}]`)
+    for (let i = 0; i < value.length; i++) {
+      if (!isPlain(value[i])) inspect(what, value[i], seen, depth + 1, `${path}[${i}]`)
+    }
     return
   }
   const prototype = Object.getPrototypeOf(value)
@@ -93,10 +95,10 @@ function inspect(what: string, given: unknown, seen: { keys: number }, depth: nu
     const inner = object[key]
     // As JSON.stringify does, a property that is undefined is left out.
     if (inner === undefined) continue
-    if (key.includes('\0') || !key.isWellFormed()) {
+    if (!isStorable(key)) {
       refuse('PAYLOAD_TEXT_INVALID', what, path, 'has a key with a NUL or half a surrogate pair. Rename it')
     }
-    inspect(what, inner, seen, depth + 1, `${path}.${key}`)
+    if (!isPlain(inner)) inspect(what, inner, seen, depth + 1, `${path}.${key}`)
   }
   if (Object.hasOwn(object, 'constructor') && isObjectWith(object['constructor'], 'prototype')) {
     refuse(
@@ -106,6 +108,22 @@ function inspect(what: string, given: unknown, seen: { keys: number }, depth: nu
       'has "constructor.prototype", which can poison objects. Rename it',
     )
   }
+}
+
+/** Most values are plain: to see that at once saves telling where they are. */
+function isPlain(value: unknown): boolean {
+  switch (typeof value) {
+    case 'string':
+      return isStorable(value)
+    case 'number':
+      return Number.isFinite(value)
+    default:
+      return value === null || typeof value === 'boolean'
+  }
+}
+
+function isStorable(text: string): boolean {
+  return !text.includes('\0') && text.isWellFormed()
 }
 
 function hasToJson(value: unknown): value is { toJSON(): unknown } {
