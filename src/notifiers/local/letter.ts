@@ -9,15 +9,25 @@ export interface Letter {
 /** The most that a file holds. */
 export const MAILBOX_BYTES: number = 64 * 1024
 
+/** A letter as it stands in the file. Each stays there for a while, and is put into words only once. */
+export interface WrittenLetter {
+  readonly number: number
+  readonly text: string
+}
+
+export function writeLetter({ number, hints }: Letter): WrittenLetter {
+  return { number, text: JSON.stringify([number, hints]) }
+}
+
 /**
  * The content of a mailbox: a head with the number of the last letter and the length of the text, the letters as
  * JSON, and the number again. The file is overwritten in place while others read it; if the two numbers differ, or
  * the text is not whole, the reader came in between.
  */
-export function encodeLetters(letters: readonly Letter[]): Buffer {
+export function encodeLetters(letters: readonly WrittenLetter[]): Buffer {
   const number = letters.at(-1)?.number ?? 0
-  const encode = (kept: readonly Letter[]): Buffer => {
-    const text = JSON.stringify(kept.map(({ number: n, hints }) => [n, hints]))
+  const encode = (kept: readonly WrittenLetter[]): Buffer => {
+    const text = `[${kept.map((letter) => letter.text).join(',')}]`
     return Buffer.from(`${number} ${Buffer.byteLength(text)}\n${text}\n${number}\n`)
   }
   for (let kept = letters; kept.length > 0; kept = kept.slice(Math.ceil(kept.length / 2))) {
@@ -25,7 +35,7 @@ export function encodeLetters(letters: readonly Letter[]): Buffer {
     if (bytes.length <= MAILBOX_BYTES) return bytes
   }
   // A letter too long for the file becomes the shortest one: look at everything.
-  return encode(number === 0 ? [] : [{ number, hints: [{ kind: 'sync' }] }])
+  return encode(number === 0 ? [] : [writeLetter({ number, hints: [{ kind: 'sync' }] })])
 }
 
 /** The letters in a mailbox; null when it was read while it was being written. */

@@ -2,7 +2,7 @@ import { closeSync, fstatSync, mkdirSync, openSync, statSync, unlinkSync, writeS
 import { join } from 'node:path'
 import { type Hint, mergeHints } from '../../notifier.ts'
 import type { Runtime } from '../../runtime.ts'
-import { encodeLetters, type Letter } from './letter.ts'
+import { encodeLetters, type WrittenLetter, writeLetter } from './letter.ts'
 
 /** Hints of this long are sent together; the first of a burst goes at once. */
 const GAP_MS = 2
@@ -19,7 +19,7 @@ export class Mailbox {
   readonly #folder: string
   readonly #runtime: Runtime
   #file: number | null = null
-  #letters: (Letter & { readonly at: number })[] = []
+  #letters: (WrittenLetter & { readonly at: number })[] = []
   #number = 0
   #pending: Hint[] = []
   #scheduled = false
@@ -62,7 +62,8 @@ export class Mailbox {
     if (this.#pending.length === 0) return
     const at = this.#runtime.mono()
     const letters = this.#letters.filter((letter) => letter.at > at - KEEP_MS).slice(1 - KEEP_LETTERS)
-    this.#letters = [...letters, { number: ++this.#number, hints: mergeHints(this.#pending), at }]
+    const written = writeLetter({ number: ++this.#number, hints: mergeHints(this.#pending) })
+    this.#letters = [...letters, { ...written, at }]
     this.#pending = []
     this.#wroteAt = at
     this.#write()
