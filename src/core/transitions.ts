@@ -19,10 +19,14 @@ export function byRank(a: Job, b: Job): number {
   return rankOf(a.dueAt, a.priority) - rankOf(b.dueAt, b.priority) || (a.id < b.id ? -1 : 1)
 }
 
+/** When a job that is enqueued now may start. A moment in the past means now. */
+export function dueTime(job: Pick<NewJob, 'delayMs' | 'runAt'>, now: number): number {
+  return Math.max(now + job.delayMs, job.runAt ?? 0)
+}
+
 /** The record of a job that was just enqueued. */
 export function create(job: NewJob, now: number): Job {
-  // A moment in the past means now.
-  const dueAt = Math.max(now + job.delayMs, job.runAt ?? 0)
+  const dueAt = dueTime(job, now)
   return {
     id: job.id,
     space: job.space,

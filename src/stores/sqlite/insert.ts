@@ -13,7 +13,7 @@ export function insert(turn: Turn, jobs: readonly NewJob[], again: boolean, now:
       turn.intake.write(turn)
       results.push(insertOne(turn, job, again, now))
     } else {
-      turn.intake.add(turn, job, create(job, now), now, results)
+      turn.intake.add(turn, job, now, results)
     }
   }
   return results

@@ -1,5 +1,5 @@
-import type { Job, JobState, NewJob } from '../../core/job.ts'
-import { PRIORITY_STEP_MS } from '../../core/job.ts'
+import { type NewJob, PRIORITY_STEP_MS } from '../../core/job.ts'
+import { dueTime } from '../../core/transitions.ts'
 import type { InsertResult } from '../../store.ts'
 import { find } from './record.ts'
 import type { Turn } from './turn.ts'
@@ -7,12 +7,14 @@ import type { Turn } from './turn.ts'
 interface Entry {
   readonly job: NewJob
   readonly q: number
-  readonly state: JobState
   readonly dueAt: number
   /** Where its result belongs. */
   readonly results: InsertResult[]
   readonly at: number
 }
+
+/** What has gathered is put in at the latest when it is so many, so that a bulk needs little memory. */
+const MOST = 1_000
 
 /**
  * New jobs without a unique key, gathered over all calls of a transaction and put in by the hundred: calling a
@@ -21,24 +23,26 @@ interface Entry {
  */
 export class Intake {
   #entries: Entry[] = []
-  #ids = new Set<string>()
   #now = 0
+  #lastId = ''
+  /** Most jobs of a call are due at one time, and share their result. */
+  #result: { readonly status: 'ok'; readonly state: 'ready' | 'delayed'; readonly dueAt: number } | null =
+    null
 
   /** Takes a job and promises a result at the end of `results`. */
-  add(
-    turn: Turn,
-    job: NewJob,
-    created: Pick<Job, 'state' | 'dueAt'>,
-    now: number,
-    results: InsertResult[],
-  ): void {
-    if (this.#entries.length > 0 && (now !== this.#now || this.#ids.has(job.id))) this.write(turn)
+  add(turn: Turn, job: NewJob, now: number, results: InsertResult[]): void {
+    // Ids mostly grow, and while they do none can come twice. The first of two with one id is the one that counts.
+    const mayRepeat = job.id <= this.#lastId
+    if (now !== this.#now || mayRepeat || this.#entries.length === MOST) this.write(turn)
+    const dueAt = dueTime(job, now)
+    if (this.#result?.dueAt !== dueAt || now !== this.#now) {
+      this.#result = { status: 'ok', state: dueAt > now ? 'delayed' : 'ready', dueAt }
+    }
     const q = turn.queues.make(turn.db, job.space, job.queue)
-    const { state, dueAt } = created
-    this.#entries.push({ job, q, state, dueAt, results, at: results.length })
-    this.#ids.add(job.id)
+    this.#entries.push({ job, q, dueAt, results, at: results.length })
+    this.#lastId = job.id
     this.#now = now
-    results.push({ status: 'ok', state, dueAt })
+    results.push(this.#result)
   }
 
   /** Puts in what was gathered. Whoever looks at jobs in the same transaction has to see it. */
@@ -46,28 +50,29 @@ export class Intake {
     if (this.#entries.length === 0) return
     const entries = withoutArchived(turn, this.#entries)
     this.#entries = []
-    this.#ids = new Set()
+    this.#lastId = ''
     if (entries.length === 0) return
 
+    const now = this.#now
     const first = turn.numbers(entries.length)
-    const lines = inLines(entries, this.#now)
+    const lines = inLines(entries, now)
     let next = first
     let inserted = 0
     for (const { q, shape, members } of lines) {
-      inserted += putIn(turn, members, shape, q, this.#now, next)
+      inserted += putIn(turn, members, shape, q, now, next)
       next += members.length
     }
     turn.db.run(
       `insert into skep_waiting (q, state, place, id, n)
        select q, due_at <= ?, case when due_at <= ? then due_at - priority * ${PRIORITY_STEP_MS} else due_at end, id, n
        from skep_jobs where n >= ? and n < ?`,
-      this.#now,
-      this.#now,
+      now,
+      now,
       first,
       first + entries.length,
     )
-    if (inserted === entries.length) for (const { q, state } of entries) turn.count(q, state, 1)
-    else correct(turn, lines, first)
+    if (inserted < entries.length) correct(turn, lines, first, now)
+    else for (const line of lines) countIn(turn, line, now)
   }
 }
 
@@ -161,12 +166,17 @@ function forChunks(columns: string, values: string, row: string): Record<Chunk, 
   return { 100: statement(100), 10: statement(10), 1: statement(1) }
 }
 
+function countIn(turn: Turn, { q, shape, members }: Line, now: number): void {
+  if (shape === 'plain') turn.count(q, 'ready', members.length)
+  else for (const { q: own, dueAt } of members) turn.count(own, dueAt > now ? 'delayed' : 'ready', 1)
+}
+
 /** Some ids were known: only what did go in is counted, and the others get the results of what is there. */
-function correct(turn: Turn, lines: readonly Line[], first: number): void {
+function correct(turn: Turn, lines: readonly Line[], first: number, now: number): void {
   let n = first
   for (const entry of lines.flatMap(({ members }) => members)) {
     const [found] = turn.db.get('select n from skep_jobs where id = ?', entry.job.id) ?? []
-    if (found === n++) turn.count(entry.q, entry.state, 1)
+    if (found === n++) turn.count(entry.q, entry.dueAt > now ? 'delayed' : 'ready', 1)
     else tell(turn, entry)
   }
 }

@@ -53,26 +53,26 @@ export function makeSqliteStore(options: SqliteStoreOptions, makeNotifier: MakeN
       return { applied: await database.migrate() }
     },
 
-    async insert(call: InsertCall) {
+    insert(call: InsertCall) {
       return database.insert(call.jobs.length, (turn) => ({
         results: insert(turn, call.jobs, call.again ?? false, at(turn, call)),
       }))
     },
 
-    async claim(call: ClaimCall) {
+    claim(call: ClaimCall) {
       return database.write(call.limit, (turn) => claim(turn, call, at(turn, call)))
     },
 
-    async extend(call: ExtendCall) {
+    extend(call: ExtendCall) {
       return database.write(call.leases.length, (turn) => extend(turn, call, at(turn, call)))
     },
 
-    async settle(call: SettleCall) {
+    settle(call: SettleCall) {
       const weight = call.settlements.length + (call.claim?.limit ?? 0)
       return database.write(weight, (turn) => settle(turn, call, at(turn, call)))
     },
 
-    async change(call: ChangeCall) {
+    change(call: ChangeCall) {
       const weight = 'ids' in call.target ? call.target.ids.length : call.target.limit
       return database.write(weight, (turn) => change(turn, call, at(turn, call)))
     },
@@ -98,17 +98,17 @@ export function makeSqliteStore(options: SqliteStoreOptions, makeNotifier: MakeN
       return database.read((turn) => counts(turn, call))
     },
 
-    async prune(call) {
+    prune(call) {
       return database.write(call.limit, (turn) => prune(turn, call.limit, at(turn, call)))
     },
 
-    async attend(call) {
+    attend(call) {
       return database.write(1, (turn) => {
         attend(turn, call.worker, at(turn, call))
       })
     },
 
-    async depart({ workerId }) {
+    depart({ workerId }) {
       return database.write(1, (turn) => {
         depart(turn, workerId)
       })
