@@ -48,7 +48,7 @@ async function check({ line, node, options, store }: Contestant, keep: boolean):
   const producer = new Player(program)
   const worker = new Player(program)
   const wrong: string[] = []
-  const expect = (what: string, value: unknown, wanted: unknown): void => {
+  const expect = (what: string, value: number, wanted: number): void => {
     if (value !== wanted) wrong.push(`${what}: ${value} instead of ${wanted}`)
   }
   try {

@@ -46,7 +46,7 @@ export const open: OpenLine = async ({ address, options }) => {
       await boss.work(
         QUEUE,
         { batchSize, localConcurrency, pollingIntervalSeconds: 0.5, burstWhenBatchFull: true },
-        (jobs) => Promise.all(jobs.map(({ data }) => handle(data))),
+        (jobs) => Promise.all(jobs.map(async ({ data }) => handle(data))),
       )
       return () => boss.offWork(QUEUE, { wait: true })
     },
