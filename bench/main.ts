@@ -11,9 +11,10 @@ import { CONTESTANTS } from './contestants.ts'
 import { entrant, machine } from './entrants.ts'
 import { type Options, readOptions } from './options.ts'
 import { bundlePlayer } from './player/bundle.ts'
+import { copyPackage } from './player/package-copy.ts'
 import { renderTable } from './report/table.ts'
 import type { Result } from './result.ts'
-import { root } from './root.ts'
+import { built, root } from './root.ts'
 import { estimateSeconds, playRounds } from './rounds.ts'
 import { SCENARIOS } from './scenarios/index.ts'
 import { Servers } from './servers.ts'
@@ -41,11 +42,12 @@ async function main(): Promise<number> {
   console.error(`${contestants.length} contestants, ${sizes.rounds} rounds: about ${minutes} minutes.`)
 
   const bundle = await bundlePlayer(root)
+  const copy = copyPackage(root, built)
   const servers = await Servers.start(new Set(contestants.map(({ store }) => store)))
   try {
     const { figures, series, failures } = await playRounds(options, {
       servers,
-      program: { file: bundle.file, root },
+      program: { file: bundle.file, root, built: copy.folder },
       say: (line) => console.error(line),
     })
     const result: Result = {
@@ -65,5 +67,6 @@ async function main(): Promise<number> {
   } finally {
     await servers.stop()
     bundle.remove()
+    copy.remove()
   }
 }

@@ -5,10 +5,12 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 /** The repository. A player is bundled to somewhere else, so it is told. */
 export const root = process.env['SKEP_BENCH_ROOT'] ?? fileURLToPath(new URL('..', import.meta.url))
 
-/** An entry of the built package, as users get it. A test has a build of its own. */
+/** Where the built package is. A player has a copy, and a test a build of its own. */
+export const built = process.env['SKEP_BENCH_PACKAGE'] ?? root
+
+/** An entry of the built package, as users get it. */
 export async function importBuilt(entry: string): Promise<unknown> {
-  const folder = process.env['SKEP_BENCH_PACKAGE'] ?? root
-  return import(pathToFileURL(join(folder, 'dist/esm', `${entry}.js`)).href)
+  return import(pathToFileURL(join(built, 'dist/esm', `${entry}.js`)).href)
 }
 
 /** A package of the repository: the very one that Skep uses, should a rival have brought another version. */

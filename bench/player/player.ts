@@ -16,8 +16,10 @@ export interface PlayerProgram {
   readonly file: string
   /** The Node that runs it. */
   readonly node: string
-  /** The repository: where the built package is, and the packages it is tested with. */
+  /** The repository, with the packages that Skep is tested with. */
   readonly root: string
+  /** The built package, if it is not the repository's. */
+  readonly built?: string
 }
 
 /** A player, seen from the process that started it. */
@@ -29,11 +31,17 @@ export class Player {
   #said = ''
   readonly #ended: Promise<void>
 
-  constructor({ file, node, root }: PlayerProgram) {
+  constructor({ file, node, root, built = root }: PlayerProgram) {
     this.#child = fork(file, [], {
       execPath: node,
       execArgv: [],
-      env: { ...process.env, NODE_OPTIONS: '', NODE_ENV: 'production', SKEP_BENCH_ROOT: root },
+      env: {
+        ...process.env,
+        NODE_OPTIONS: '',
+        NODE_ENV: 'production',
+        SKEP_BENCH_ROOT: root,
+        SKEP_BENCH_PACKAGE: built,
+      },
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     })
     this.#child.stderr?.on('data', (chunk) => {
@@ -83,7 +91,7 @@ export class Player {
     await this.#ended
   }
 
-  /** Closes the line, and the process. A library that does not end is not waited for. */
+  /** Closes the line before. A library that does not end is not waited for. */
   async end(): Promise<void> {
     if (this.#child.connected) await this.call('close', [], 5_000).catch(() => {})
     await this.kill()

@@ -43,8 +43,9 @@ export class Stage {
     return this.#meter
   }
 
+  /** Nobody has to close anything: what is worth keeping is saved already, and the store goes away too. */
   async end(): Promise<void> {
-    await Promise.all(this.#players.map((player) => player.end()))
+    await Promise.all(this.#players.map((player) => player.kill()))
     await this.#meter?.close()
   }
 }
