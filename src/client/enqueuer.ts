@@ -155,7 +155,8 @@ export class Enqueuer {
       // Most inserts are many jobs of one queue, due at one time: one hint tells of them all.
       if (last && last.job.queue === job.queue && last.job.priority === job.priority && last.dueAt <= dueAt)
         continue
-      last = { hint: workHint({ ...job, dueAt }), job, dueAt }
+      const { space, queue, priority } = job
+      last = { hint: workHint({ space, queue, dueAt, priority }), job, dueAt }
       hints.push(last.hint)
     }
     if (hints.length > 0) this.#notifier.publish(hints)

@@ -44,7 +44,7 @@ export class Mailbox {
   }
 
   send(hints: readonly Hint[]): void {
-    for (const hint of hints) this.#pending.push(hint)
+    for (const hint of hints) if (!isTold(hint, this.#pending.at(-1))) this.#pending.push(hint)
     if (this.#scheduled) return
     this.#scheduled = true
     const waitMs = this.#wroteAt + GAP_MS - this.#runtime.mono()
@@ -131,4 +131,16 @@ export class Mailbox {
     }
     this.#file = null
   }
+}
+
+/** Whether the hint before says as much: in a burst of inserts into one queue, the first tells of them all. */
+function isTold(hint: Hint, before: Hint | undefined): boolean {
+  return (
+    hint.kind === 'work' &&
+    before?.kind === 'work' &&
+    hint.queue === before.queue &&
+    hint.space === before.space &&
+    hint.dueAt >= before.dueAt &&
+    hint.rank >= before.rank
+  )
 }
