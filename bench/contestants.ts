@@ -108,7 +108,7 @@ export const CONTESTANTS: readonly Contestant[] = [
     line: 'plainjob',
     options: {},
     settings:
-      'better-sqlite3, WAL, synchronous NORMAL (a power cut may lose the last commits), polls every 1 s, a worker for each job at a time; done jobs stay 7 days; all its defaults',
+      'better-sqlite3, WAL, synchronous NORMAL (a power cut may lose the last commits), polls every 1 s, a worker for each job at a time; done jobs stay 7 days; its defaults, but handlers let the event loop turn every 20 ms, which its loop never does',
     package: 'plainjob',
     lacks: ['discard'],
   },

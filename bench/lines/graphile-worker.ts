@@ -62,8 +62,8 @@ export const open: OpenLine = async ({ address, options }) => {
     enqueue: (job) => utils.addJob(TASK, job),
     enqueueMany: (jobs) => utils.addJobs(jobs.map((payload) => ({ identifier: TASK, payload }))),
     async work(concurrency, handle) {
-      // Its advice is two more than the jobs. With a hundred that is slower here, and too much for the server if there
-      // are two processes; 25 is what its own benchmark has.
+      // Its advice is two more than the jobs. With a hundred that is too much for the server if there are two processes;
+      // 25 is what its own benchmark has.
       const pgPool = new pg.Pool({
         connectionString: address.url,
         max: Math.max(10, Math.min(concurrency + 2, 25)),
