@@ -168,14 +168,27 @@ export interface Verdict {
 const COUNTER = { error: 'errors', timeout: 'timeouts', lost: 'lost' } as const
 const POLICY_OF = { error: 'onError', timeout: 'onTimeout', lost: 'onLost' } as const
 
+/** What a success leads to is the same for all jobs with a policy, and most jobs succeed. */
+const successes = new WeakMap<Policy, Verdict>()
+
+function successOf(policy: Policy): Verdict {
+  const known = successes.get(policy)
+  if (known !== undefined) return known
+  const { keepCancelledMs, onSuccess } = policy
+  const verdict = Object.freeze({ ...BLANK, keepCancelledMs, ...outcomeOf(onSuccess, 'done') })
+  successes.set(policy, verdict)
+  return verdict
+}
+
 /** Decides what an outcome leads to. The only place where policies and budgets are read. */
 export function judge(policy: Policy, counters: Counters, outcome: Outcome, random: number): Verdict {
+  if (outcome.kind === 'success') {
+    const success = successOf(policy)
+    return outcome.result === null ? success : { ...success, result: outcome.result }
+  }
   const blank: Verdict = { ...BLANK, keepCancelledMs: policy.keepCancelledMs }
 
   switch (outcome.kind) {
-    case 'success':
-      return { ...blank, ...outcomeOf(policy.onSuccess, 'done'), result: outcome.result }
-
     case 'error':
     case 'timeout':
     case 'lost': {

@@ -198,12 +198,7 @@ export class Window {
     for (let i = 0; i < this.#order.length; i++) {
       const line = this.#order[(this.#turn + i) % this.#order.length] as Line
       if (line.buffered === 0 || line.running >= line.spec.concurrency) continue
-      const runs: Run[] = []
-      while (runs.length < line.spec.batch && line.buffered > 0) {
-        const run = line.shift() as Run
-        this.#buffered--
-        if (mayStart(run)) runs.push(run)
-      }
+      const runs = this.#takeFrom(line, mayStart)
       if (runs.length === 0) continue
       line.running++
       this.#busy++
@@ -211,6 +206,19 @@ export class Window {
       return runs
     }
     return null
+  }
+
+  #takeFrom(line: Line, mayStart: (run: Run) => boolean): Run[] {
+    let runs: Run[] = []
+    while (runs.length < line.spec.batch && line.buffered > 0) {
+      const run = line.shift() as Run
+      this.#buffered--
+      if (!mayStart(run)) continue
+      // An array that grows from nothing takes room for many, and most have one.
+      if (runs.length === 0) runs = [run]
+      else runs.push(run)
+    }
+    return runs
   }
 
   /** Frees the slot of a run, or of the last run of a batch. */

@@ -360,8 +360,11 @@ export class WorkerEngine {
     if (this.#status !== 'running' || this.#starting) return
     this.#starting = true
     try {
-      const mayStart = (run: Run): boolean => this.#mayStart(run)
-      for (let runs = this.#window.take(mayStart); runs !== null; runs = this.#window.take(mayStart)) {
+      for (
+        let runs = this.#window.take(this.#mayStart);
+        runs !== null;
+        runs = this.#window.take(this.#mayStart)
+      ) {
         if (runs.length > 1 || (runs[0] as Run).spec.batch > 1) {
           const batch = { left: runs.length }
           for (const run of runs) run.batch = batch
@@ -376,7 +379,7 @@ export class WorkerEngine {
   }
 
   /** A claim may be answered late, and a process may stand still: what is perhaps not ours any more goes back unrun. */
-  #mayStart(run: Run): boolean {
+  readonly #mayStart = (run: Run): boolean => {
     if (this.#keeper.isSafe(run)) return true
     this.#handBack([run])
     return false

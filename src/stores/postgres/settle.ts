@@ -1,4 +1,5 @@
 import { type ClaimedJob, type NewJob, rankOf } from '../../core/job.ts'
+import type { Verdict } from '../../core/policy.ts'
 import type {
   ClaimCall,
   ClaimReply,
@@ -33,6 +34,16 @@ interface Remarks {
   readonly fresh: readonly (readonly Odd[] | null)[] | null
   /** Queues to which jobs went back: [space, queue, state, lowest rank, first due time]. */
   readonly waiting: readonly (readonly [string, string, number, number, number])[] | null
+}
+
+/** Nearly all settlements end like one of these. */
+const OK: Readonly<Record<Verdict['to'], SettleResult>> = {
+  done: { status: 'ok', state: 'done' },
+  failed: { status: 'ok', state: 'failed' },
+  dead: { status: 'ok', state: 'dead' },
+  cancelled: { status: 'ok', state: 'cancelled' },
+  ready: { status: 'ok', state: 'ready' },
+  delayed: { status: 'ok', state: 'delayed' },
 }
 
 const NOTHING: Remarks = Object.freeze({ odd: null, fresh: null, waiting: null })
@@ -155,7 +166,7 @@ function settleResults(
   starts: Starts,
 ): SettleResult[] {
   if (report.odd === null && report.fresh === null && !settlements.some(({ enqueue }) => enqueue)) {
-    return settlements.map(({ verdict }) => ({ status: 'ok', state: verdict.to }))
+    return settlements.map(({ verdict }) => OK[verdict.to])
   }
   const oddOf = new Map((report.odd ?? []).map((odd) => [odd[0], odd]))
   const results: SettleResult[] = []
