@@ -15,7 +15,7 @@ export default defineConfig({
     ],
   },
   test: {
-    include: ['test/**/*.test.ts', 'src/**/*.test.ts'],
+    include: ['test/**/*.test.ts', 'src/**/*.test.ts', 'bench/report/*.test.ts'],
     globalSetup: ['./test/servers/global-setup.ts'],
     // Processes, not threads: tests kill workers, open native databases and change signal handlers.
     pool: 'forks',

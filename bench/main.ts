@@ -45,7 +45,7 @@ async function main(): Promise<number> {
   const copy = copyPackage(root, built)
   const servers = await Servers.start(new Set(contestants.map(({ store }) => store)))
   try {
-    const { figures, series, failures } = await playRounds(options, {
+    const { figures, series, notes, failures } = await playRounds(options, {
       servers,
       program: { file: bundle.file, root, built: copy.folder },
       say: (line) => console.error(line),
@@ -58,6 +58,7 @@ async function main(): Promise<number> {
       contestants: entrants,
       figures,
       ...(series.length > 0 && { series }),
+      ...(notes.length > 0 && { notes }),
     }
     if (json === '-') console.log(JSON.stringify(result, null, 2))
     else console.log(renderTable(result))

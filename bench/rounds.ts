@@ -2,7 +2,7 @@ import type { Contestant } from './contest.ts'
 import { nodeOf } from './entrants.ts'
 import type { Options } from './options.ts'
 import type { PlayerProgram } from './player/player.ts'
-import type { RoundFigure, Series } from './result.ts'
+import type { Note, RoundFigure, Series } from './result.ts'
 import type { Measured, Scenario } from './scenarios/scenario.ts'
 import { Stage } from './scenarios/stage.ts'
 import type { Servers } from './servers.ts'
@@ -10,6 +10,7 @@ import type { Servers } from './servers.ts'
 export interface Found {
   readonly figures: readonly RoundFigure[]
   readonly series: readonly Series[]
+  readonly notes: readonly Note[]
   /** What did not work. A measurement that failed has no figures. */
   readonly failures: readonly string[]
 }
@@ -39,6 +40,7 @@ export function estimateSeconds({ contestants, scenarios, sizes }: Options): num
 export async function playRounds({ contestants, scenarios, sizes }: Options, hall: Hall): Promise<Found> {
   const figures: RoundFigure[] = []
   const series: Series[] = []
+  const notes: Note[] = []
   const failures: string[] = []
 
   const play = async (round: number, scenario: Scenario, contestant: Contestant): Promise<void> => {
@@ -48,11 +50,17 @@ export async function playRounds({ contestants, scenarios, sizes }: Options, hal
       const measured = await measure(scenario, contestant, sizes, hall)
       figures.push(...measured.figures.map((value) => ({ ...value, contestant: contestant.name, round })))
       series.push(...(measured.series ?? []).map((one) => ({ ...one, contestant: contestant.name })))
+      if (measured.note !== undefined) {
+        const missing = measured.figures[0]?.scenario ?? scenario.name
+        notes.push({ scenario: missing, contestant: contestant.name, note: measured.note })
+      }
       const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1)
       hall.say(`${title}  ${summary(measured)}  (${seconds} s)`)
     } catch (error) {
       const failure = `${contestant.name}, ${scenario.name}, round ${round}: ${messageOf(error)}`
       failures.push(failure)
+      const note = `failed in round ${round}: ${messageOf(error)}`
+      notes.push({ scenario: scenario.name, contestant: contestant.name, note })
       hall.say(`FAILED  ${failure}`)
     }
   }
@@ -68,7 +76,7 @@ export async function playRounds({ contestants, scenarios, sizes }: Options, hal
       }
     }
   }
-  return { figures, series, failures }
+  return { figures, series, notes, failures }
 }
 
 async function measure(
