@@ -6,9 +6,9 @@ import type { Logger } from '../core/logger.ts'
 import { judge, type Outcome, type Verdict } from '../core/policy.ts'
 import { type Notifier, workHint } from '../notifier.ts'
 import type { Runtime } from '../runtime.ts'
-import type { SettleResult } from '../store.ts'
+import type { Settlement, SettleResult } from '../store.ts'
 import { eventJob, readValue, type WorkerEvents } from './events.ts'
-import type { Exchange } from './exchange.ts'
+import type { Exchange, Parcel } from './exchange.ts'
 import type { Run } from './run.ts'
 
 export interface SettlerOptions {
@@ -21,6 +21,33 @@ export interface SettlerOptions {
   readonly storeTime: () => number
   /** The store has had its word on this run, whatever it was. */
   readonly onSettled: (run: Run) => void
+}
+
+/** A settlement on its way. A class, because there is one for every job: it takes half the room of a closure. */
+class Settling implements Parcel {
+  readonly settlement: Settlement
+  readonly run: Run
+  readonly outcome: Outcome
+  readonly durationMs: number
+  readonly #tell: (settling: Settling, result: SettleResult) => void
+
+  constructor(
+    settlement: Settlement,
+    run: Run,
+    outcome: Outcome,
+    durationMs: number,
+    tell: (settling: Settling, result: SettleResult) => void,
+  ) {
+    this.settlement = settlement
+    this.run = run
+    this.outcome = outcome
+    this.durationMs = durationMs
+    this.#tell = tell
+  }
+
+  onResult(result: SettleResult): void {
+    this.#tell(this, result)
+  }
 }
 
 /**
@@ -43,14 +70,21 @@ export class Settler {
     const { id, token } = run.job
     const verdict = this.#judge(run, outcome)
     const settlement = { id, token, verdict }
-    this.#options.exchange.settle({
-      settlement:
+    this.#options.exchange.settle(
+      new Settling(
         run.enqueued !== null && outcome.kind === 'success'
           ? { ...settlement, enqueue: run.enqueued }
           : settlement,
-      onResult: (result) => this.#settled(run, outcome, verdict, durationMs, result),
-    })
+        run,
+        outcome,
+        durationMs,
+        this.#tellSettled,
+      ),
+    )
   }
+
+  readonly #tellSettled = ({ run, outcome, settlement, durationMs }: Settling, result: SettleResult): void =>
+    this.#settled(run, outcome, settlement.verdict, durationMs, result)
 
   /**
    * The handler saved its own success. If its transaction committed, the store answers that this token has settled

@@ -95,6 +95,7 @@ export interface WishOptions {
  */
 export class Window {
   readonly #lines: Map<string, Line>
+  readonly #lineOf: Map<HandlerSpec, Line>
   readonly #order: Line[]
   readonly #concurrency: number
   #turn = 0
@@ -104,6 +105,7 @@ export class Window {
   constructor(specs: readonly HandlerSpec[], concurrency: number) {
     this.#order = specs.map((spec) => new Line(spec))
     this.#lines = new Map(this.#order.map((line) => [keyOf(line.spec), line]))
+    this.#lineOf = new Map(this.#order.map((line) => [line.spec, line]))
     this.#concurrency = concurrency
   }
 
@@ -176,7 +178,7 @@ export class Window {
   }
 
   add(run: Run): void {
-    const line = this.#lines.get(keyOf(run.spec)) as Line
+    const line = this.#lineOf.get(run.spec) as Line
     line.push(run)
     line.warm = true
     this.#buffered++
@@ -184,7 +186,7 @@ export class Window {
 
   /** Takes out a run that waits. False if it does not wait here. */
   remove(run: Run): boolean {
-    const found = (this.#lines.get(keyOf(run.spec)) as Line).remove(run)
+    const found = (this.#lineOf.get(run.spec) as Line).remove(run)
     if (found) this.#buffered--
     return found
   }
@@ -223,7 +225,7 @@ export class Window {
 
   /** Frees the slot of a run, or of the last run of a batch. */
   free(spec: HandlerSpec, durationMs: number): void {
-    const line = this.#lines.get(keyOf(spec)) as Line
+    const line = this.#lineOf.get(spec) as Line
     line.running--
     line.ended(durationMs)
     this.#busy--

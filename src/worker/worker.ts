@@ -317,9 +317,14 @@ export class WorkerEngine {
     const { runtime, options } = this.#parts
     const now = runtime.mono()
     this.#storeClock = reply.now - now
+    const leaseUntil = sentAt + options.leaseMs
+    let spec: HandlerSpec | undefined
     const runs = reply.jobs.map((job) => {
-      const spec = this.#window.specOf(job.space, job.queue) as HandlerSpec
-      return new Run(job, spec, sentAt + options.leaseMs, now)
+      // Mostly the same as for the job before it.
+      if (spec?.queue !== job.queue || spec.space !== job.space) {
+        spec = this.#window.specOf(job.space, job.queue) as HandlerSpec
+      }
+      return new Run(job, spec, leaseUntil, now)
     })
     for (const run of runs) {
       const before = this.#held.get(run.job.id)
