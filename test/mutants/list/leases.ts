@@ -7,8 +7,8 @@ export const LEASE_MUTANTS: readonly Mutant[] = [
     incidents: [9],
     rule: 'R3',
     file: 'src/worker/worker.ts',
-    find: 'new Run(job, spec, sentAt + options.leaseMs, now)',
-    replace: 'new Run(job, spec, now + options.leaseMs, now)',
+    find: 'const leaseUntil = sentAt + options.leaseMs',
+    replace: 'const leaseUntil = now + options.leaseMs',
     story:
       'A worker counts its lease from when the claim was answered, so it thinks it holds longer than it does.',
     killedBy: {
