@@ -25,21 +25,24 @@ export interface CommitterOptions {
 /** A transaction takes in calls up to so many jobs, so that the event loop is not kept for long. */
 const MOST_JOBS = 2_000
 
-// Pauses between tries for the write lock, spread so that waiting processes do not try in step.
-const PAUSE_MS = 4
+// Most transactions of others are over within a fraction of a millisecond, so a lock that is taken is tried again a few
+// times at once, and then after pauses, spread so that waiting processes do not try in step.
+const QUICK_TRIES = 4
+const PAUSE_MS = 1
 
 /**
  * Group commit: calls that come while the last transaction is on its way share the next one, so that they pay
  * for one sync of the disk together. Each is answered after the commit. A call that throws is taken out and
  * the others are run again without it.
  *
- * SQLite waits for a lock by blocking the thread, which would stop heartbeats. So it waits only for moments,
- * and between the tries the event loop runs.
+ * SQLite waits for a lock by blocking the thread, which would stop heartbeats. So it does not wait at all, and
+ * between the tries the event loop runs.
  */
 export class Committer {
   readonly #options: CommitterOptions
   #waiting: Task[] = []
   #scheduled = false
+  #busyTries = 0
   #failure: StoreError | null = null
   #closed = false
 
@@ -78,9 +81,10 @@ export class Committer {
     const run = (): void => {
       this.#scheduled = false
       if (this.#closed || this.#waiting.length === 0) return
-      const done = this.#runGroup()
-      if (this.#waiting.length > 0)
-        this.#schedule(done ? 0 : PAUSE_MS * (0.5 + this.#options.runtime.random()))
+      this.#busyTries = this.#runGroup() ? 0 : this.#busyTries + 1
+      if (this.#waiting.length === 0) return
+      const isPatient = this.#busyTries > QUICK_TRIES
+      this.#schedule(isPatient ? PAUSE_MS * (0.5 + this.#options.runtime.random()) : 0)
     }
     if (pauseMs > 0) this.#options.runtime.timer(pauseMs, run)
     else this.#options.runtime.defer(run)

@@ -7,8 +7,8 @@ import { Handle } from './handle.ts'
 import { openClient } from './load.ts'
 import type { ResolvedOptions } from './options.ts'
 
-// SQLite blocks the thread while it waits for a lock. The rest of busyTimeoutMs is waited for without blocking.
-const NATIVE_BUSY_MS = 20
+// SQLite blocks the thread while it waits for a lock, and sleeps longer and longer. The store waits on its own.
+const NATIVE_BUSY_MS = 0
 
 /** Versions before this one can damage the file when two connections restart the log at the same moment. */
 const SAFE_VERSION = [3, 51, 3] as const
@@ -94,7 +94,7 @@ function tune(db: Handle, { file, synchronous }: ResolvedOptions): void {
   }
   db.exec(`
     PRAGMA synchronous = ${synchronous.toUpperCase()};
-    PRAGMA cache_size = -32768;
+    PRAGMA cache_size = -8192;
     PRAGMA temp_store = MEMORY;
     PRAGMA wal_autocheckpoint = 2000;
     PRAGMA journal_size_limit = 67108864;`)
