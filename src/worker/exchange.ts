@@ -7,6 +7,9 @@ import type { WishOptions } from './window.ts'
 
 /** Settlements in one call. */
 const MOST_AT_ONCE = 1_000
+/** With this much to settle or to claim a second call goes beside the first: the store is worth keeping busy. */
+const WORTH_A_SECOND_CALL = 250
+const MOST_CALLS = 2
 
 /** How often a settlement may fail alone with an error no store should let through, before it is given up. */
 const MOST_STRANGE_FAILURES = 10
@@ -34,7 +37,8 @@ export interface ExchangeOptions {
 /**
  * The one place where a worker talks to the store about jobs: all outcomes that have gathered and the next
  * claim go in one call. While a call is under way the next one gathers, so batches form by themselves under
- * load and a single job goes at once when idle.
+ * load and a single job goes at once when idle. Under full load there are two: the store works on one while the jobs
+ * of the other run.
  *
  * A settlement leaves only with the store's word. When the store fails, the same call is sent again:
  * every settlement can be repeated. So can a claim: one whose answer was lost is asked about before the next, or what
@@ -43,17 +47,15 @@ export interface ExchangeOptions {
 export class Exchange {
   readonly #options: ExchangeOptions
   #outbox: Parcel[] = []
-  /** Parcels in the call that is under way. */
+  /** Parcels in the calls that are under way. */
   #sent = 0
   #underWay = 0
   #closed = false
   #scheduled = false
-  /** The last claim was filled. */
-  #mayBeMore = false
   #failures = 0
   #retryTimer: (() => void) | null = null
-  /** A claim that may have taken jobs of which we do not know. */
-  #uncertain: Omit<ClaimCall, 'now'> | null = null
+  /** Claims that may have taken jobs of which we do not know. */
+  readonly #uncertain: Omit<ClaimCall, 'now'>[] = []
   #idle: (() => void)[] = []
 
   constructor(options: ExchangeOptions) {
@@ -99,7 +101,7 @@ export class Exchange {
 
   /** Resolves when nothing is on its way and nothing waits to be sent. */
   flushed(): Promise<void> {
-    const isIdle = this.#outbox.length === 0 && this.#underWay === 0 && this.#uncertain === null
+    const isIdle = this.#outbox.length === 0 && this.#underWay === 0 && this.#uncertain.length === 0
     if (isIdle) return Promise.resolve()
     this.nudge()
     return new Promise((resolve) => this.#idle.push(resolve))
@@ -107,32 +109,33 @@ export class Exchange {
 
   #send(): void {
     if (!this.#canSend()) return
-    const claim = this.#uncertain ?? this.#options.wish({ ahead: false, along: this.#outbox.length > 0 })
-    if (this.#outbox.length > 0 || claim !== null) return this.#sendWith(claim)
-    for (const resolve of this.#idle.splice(0)) resolve()
-  }
-
-  /** Sends the next call before the jobs just claimed begin, if more of them are worth having: the store works while they run. */
-  #sendAhead(): void {
-    if (!this.#mayBeMore || !this.#canSend()) return
-    const claim = this.#options.wish({ ahead: true, along: false })
-    if (claim !== null) this.#sendWith(claim)
+    const isSecond = this.#underWay > 0
+    const isWorthIt = this.#outbox.length >= (isSecond ? WORTH_A_SECOND_CALL : 1)
+    const doubted = isSecond ? undefined : this.#uncertain.shift()
+    const claim =
+      doubted ??
+      this.#options.wish({ along: isWorthIt, least: isSecond && !isWorthIt ? WORTH_A_SECOND_CALL : 1 })
+    if (isWorthIt || claim !== null) {
+      this.#sendWith(claim)
+      // There may be enough left for a second call.
+      this.nudge()
+    } else if (!isSecond) {
+      for (const resolve of this.#idle.splice(0)) resolve()
+    }
   }
 
   #canSend(): boolean {
-    return this.#underWay === 0 && this.#retryTimer === null && !this.#closed
+    return this.#underWay < MOST_CALLS && this.#retryTimer === null && !this.#closed
   }
 
   #sendWith(claim: Omit<ClaimCall, 'now'> | null): void {
     const parcels = this.#outbox.splice(0, MOST_AT_ONCE)
-    this.#mayBeMore = false
     this.#underWay++
-    this.#sent = parcels.length
+    this.#sent += parcels.length
     this.#call(parcels, claim)
       .finally(() => {
         this.#underWay--
-        this.#sent = 0
-        this.#sendAhead()
+        this.#sent -= parcels.length
         this.#options.onTurn()
       })
       // A fault of our own must not end the exchange, or the process with it.
@@ -163,20 +166,15 @@ export class Exchange {
       await this.#failed(parcels, error)
       return
     }
-    this.#uncertain = null
-    if (!claim || !claimed) return
-    onClaimed(claim, claimed, sentAt)
-    if (claimed.jobs.length >= claim.limit) this.#mayBeMore = true
+    if (claim && claimed) onClaimed(claim, claimed, sentAt)
   }
 
   /** Keeps in mind a claim that failed if it may have happened all the same. */
   #doubt(claim: Omit<ClaimCall, 'now'>, parcels: readonly Parcel[], error: unknown): void {
-    if (!(error instanceof StoreError) || error.effect === 'unknown') {
-      this.#uncertain = { ...claim, again: true }
-    } else if (!error.transient && parcels.length === 0) {
-      // It was refused by itself. Asking for ever would keep us from every other job.
-      this.#uncertain = null
-    }
+    const isUnknown = !(error instanceof StoreError) || error.effect === 'unknown'
+    // One that was doubted before stays so, unless it was refused by itself: asking for ever would help nobody.
+    const isStill = claim.again === true && (isTransient(error) || parcels.length > 0)
+    if (isUnknown || isStill) this.#uncertain.push({ ...claim, again: true })
   }
 
   /** Passes on what the store said, and returns the parcels about which it said nothing. */
@@ -206,7 +204,7 @@ export class Exchange {
     this.#outbox.unshift(...parcels)
     this.#failures++
     if (this.#failures === 1) logger.warn(`The store does not answer; trying again: ${reason}`)
-    this.#retryTimer = runtime.timer(retryDelayMs(this.#failures, runtime.random()), () => {
+    this.#retryTimer ??= runtime.timer(retryDelayMs(this.#failures, runtime.random()), () => {
       this.#retryTimer = null
       this.nudge()
     })

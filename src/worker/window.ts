@@ -6,7 +6,7 @@ import type { Run } from './run.ts'
 const AHEAD_MS = 100
 /** And at most this many, so that a crash puts few jobs back and one claim stays short. */
 const MOST_AHEAD = 1_000
-/** One claim takes at most this many, or one batch. Twice as many are held: one half runs while the other is fetched. */
+/** One claim takes at most this many, or one batch. Twice as many are held: one half runs while the other is on its way. */
 const MOST_AT_ONCE = 500
 /** The pace assumed of a queue whose claimed jobs found no slot. */
 const STALLED_MS = 60_000
@@ -22,6 +22,10 @@ class Line {
   hot = true
   /** The last claim brought something. So work may be flowing, and asking again costs little when a call goes out anyway. */
   warm = false
+  /** The last claim brought all that was asked for, so there is more. */
+  full = false
+  /** How many jobs were asked for in claims that are not answered yet. */
+  asked = 0
   hintedRank: number | null = null
   /** How long a run takes, smoothed; null until the first one ended. */
   meanMs: number | null = null
@@ -83,10 +87,10 @@ export interface Wish {
 }
 
 export interface WishOptions {
-  /** The free slots are spoken for, by jobs that were claimed and are about to start. */
-  readonly ahead: boolean
   /** A call goes to the store in any case. */
   readonly along: boolean
+  /** Fewer jobs than this are not worth a claim. */
+  readonly least: number
 }
 
 /**
@@ -136,22 +140,23 @@ export class Window {
   }
 
   /** What to claim now, or null. The lines it asks about count as cold until something says otherwise. */
-  wish({ ahead, along }: WishOptions): Wish | null {
-    const slots = ahead ? 0 : this.#concurrency - this.#busy
+  wish({ along, least }: WishOptions): Wish | null {
+    const slots = this.#concurrency - this.#busy
     const sources: Source[] = []
     let most = 0
     for (let i = 0; i < this.#order.length; i++) {
       const line = this.#order[(this.#turn + i) % this.#order.length] as Line
-      if (!(line.hot || (along && line.warm))) continue
+      if (!(line.hot || line.full || (along && line.warm))) continue
       const { spec } = line
       // Slots that come free go to what is buffered, so a queue with nothing there may hold one too: beside a
       // busy queue whose buffer never runs empty it would otherwise wait for ever.
-      const next = !ahead && line.buffered === 0 && this.#buffered > 0 ? 1 : 0
+      const next = line.buffered === 0 && this.#buffered > 0 ? 1 : 0
       const free = Math.max(0, Math.min(Math.max(slots, next), spec.concurrency - line.running))
       const spare = line.ahead(Math.min(this.#concurrency, spec.concurrency))
-      const limit = Math.min(free * spec.batch + spare - line.buffered, Math.max(spec.batch, MOST_AT_ONCE))
+      const coming = line.buffered + line.asked
+      const limit = Math.min(free * spec.batch + spare - coming, Math.max(spec.batch, MOST_AT_ONCE))
       // Topping up a buffer that is still half full would make many small claims of one large one.
-      if (limit <= 0 || (line.buffered > 0 && line.buffered * 2 > spare)) continue
+      if (limit < least || (coming > 0 && coming * 2 > spare)) continue
       const hinted = line.hintedRank
       sources.push({
         space: spec.space,
@@ -167,9 +172,19 @@ export class Window {
       line.hot = false
       line.warm = false
       line.hintedRank = null
+      line.asked += source.limit
     }
     this.#turn = (this.#turn + 1) % this.#order.length
     return { sources, limit: most }
+  }
+
+  /** A claim was answered, or failed. `full` are the sources that gave all they were asked for. */
+  answered(sources: readonly Source[], full: readonly Source[]): void {
+    for (const source of sources) {
+      const line = this.#lines.get(keyOf(source)) as Line
+      line.asked -= source.limit
+      line.full = full.includes(source)
+    }
   }
 
   /** After a claim that failed, or gave these sources all they asked for: they may have more. */

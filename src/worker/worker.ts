@@ -110,7 +110,7 @@ export class WorkerEngine {
       logger,
       wish: (options) => this.#wish(options),
       onClaimed: (call, reply, sentAt) => this.#claimed(call, reply, sentAt),
-      onClaimFailed: (call) => this.#window.reheat(call.sources),
+      onClaimFailed: (call) => this.#claimFailed(call),
       onTurn: () => this.#startWaiting(),
     })
     this.#settler = new Settler({
@@ -332,13 +332,20 @@ export class WorkerEngine {
       if (before) this.#lost(before, true)
       this.#held.set(run.job.id, run)
     }
+    const full = unexhausted(call, reply)
+    if (!call.again) this.#window.answered(call.sources, full)
     if (this.#status !== 'running') {
       this.#handBack(runs)
       return
     }
     for (const run of runs) this.#window.add(run)
-    this.#window.reheat(unexhausted(call, reply))
+    this.#window.reheat(full)
     if (reply.nextDueAt !== null) this.#wakeIn(reply.nextDueAt - reply.now)
+  }
+
+  #claimFailed(call: Omit<ClaimCall, 'now'>): void {
+    if (!call.again) this.#window.answered(call.sources, [])
+    this.#window.reheat(call.sources)
   }
 
   /** Looks again when the next delayed job is due: a timer of its own, not a tick. */

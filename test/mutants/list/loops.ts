@@ -102,8 +102,8 @@ export const LOOP_MUTANTS: readonly Mutant[] = [
     incidents: [25],
     rule: 'R15',
     file: 'src/worker/worker.ts',
-    find: 'onClaimFailed: (call) => this.#window.reheat(call.sources),',
-    replace: 'onClaimFailed: () => {},',
+    find: 'this.#window.reheat(call.sources)',
+    replace: '',
     story: 'After a claim that failed a worker waits for the next poll instead of asking again.',
     killedBy: {
       vitest: 'test/mutants/gaps/worker.test.ts',

@@ -207,7 +207,7 @@ export const WORKER_MUTANTS: readonly Mutant[] = [
     incidents: [12],
     rule: 'R8',
     file: 'src/worker/exchange.ts',
-    find: 'this.#uncertain = { ...claim, again: true }',
+    find: 'if (isUnknown || isStill) this.#uncertain.push({ ...claim, again: true })',
     replace: '',
     story: 'Jobs of a claim whose answer was lost wait for their leases to end, and it counts as a lost run.',
     killedBy: { vitest: 'test/worker/lost-claim.test.ts' },
