@@ -4,7 +4,7 @@ import { failureOf, reasonFailure } from '../core/failure.ts'
 import type { Failure, JobState } from '../core/job.ts'
 import type { Logger } from '../core/logger.ts'
 import { judge, type Outcome, type Verdict } from '../core/policy.ts'
-import { type Notifier, workHint } from '../notifier.ts'
+import { type Hint, type Notifier, workHint } from '../notifier.ts'
 import type { Runtime } from '../runtime.ts'
 import type { Settlement, SettleResult } from '../store.ts'
 import { eventJob, readValue, type WorkerEvents } from './events.ts'
@@ -56,6 +56,8 @@ class Settling implements Parcel {
  */
 export class Settler {
   readonly #options: SettlerOptions
+  /** Hints that go out at the end of this turn of the event loop. */
+  readonly #ended: Extract<Hint, { kind: 'settled' }>[] = []
 
   constructor(options: SettlerOptions) {
     this.#options = options
@@ -140,7 +142,7 @@ export class Settler {
       ])
     } else if (verdict.keepMs !== null || result.state !== 'done') {
       // Nobody can wait for a result that is thrown away; but for one that failed somebody may.
-      notifier.publish([{ kind: 'settled', space: job.space, queue: job.queue }])
+      this.#hintEnded(job)
     }
     if (outcome.kind !== 'success') return
     run.enqueued?.forEach((fresh, index) => {
@@ -149,6 +151,15 @@ export class Settler {
       const dueAt = Math.max(storeNow + fresh.delayMs, fresh.runAt ?? 0)
       notifier.publish([workHint({ ...fresh, dueAt: inserted?.status === 'ok' ? inserted.dueAt : dueAt })])
     })
+  }
+
+  /** Jobs end by the hundred, mostly of one queue: one hint for each queue tells of all that ended in this turn. */
+  #hintEnded({ space, queue }: Run['job']): void {
+    if (this.#ended.some((hint) => hint.queue === queue && hint.space === space)) return
+    if (this.#ended.length === 0) {
+      this.#options.runtime.defer(() => this.#options.notifier.publish(this.#ended.splice(0)))
+    }
+    this.#ended.push({ kind: 'settled', space, queue })
   }
 
   #tell(run: Run, outcome: Outcome, state: JobState, durationMs: number): void {
