@@ -6,10 +6,11 @@ import { check, nth } from './stage.ts'
 export const enqueue: Scenario = {
   name: 'enqueue',
   takesPart: () => true,
-  seconds: ({ enqueueMs, bulk }) => 1 + (2.2 * enqueueMs) / 1_000 + bulk / 50_000,
+  seconds: ({ enqueueMs, enqueueWarmUpMs, bulk }) =>
+    1 + (2 * (enqueueMs + enqueueWarmUpMs)) / 1_000 + bulk / 50_000,
 
   async run(stage) {
-    const { enqueueMs: ms, bulk } = stage.sizes
+    const { enqueueMs: ms, enqueueWarmUpMs: warmUpMs, bulk } = stage.sizes
     const player = nth(await stage.players(1), 0)
     const together = stage.contestant.kind === 'raw'
     let from = 0
@@ -18,9 +19,9 @@ export const enqueue: Scenario = {
       return enqueued
     }
 
-    await counted(player.call('enqueueOneByOne', [{ from, ms: ms / 10 }]))
+    await counted(player.call('enqueueOneByOne', [{ from, ms: warmUpMs }]))
     const one = await counted(player.call('enqueueOneByOne', [{ from, ms }]))
-    await counted(player.call('enqueueWithCallers', [{ from, callers: 100, ms: ms / 10, together }]))
+    await counted(player.call('enqueueWithCallers', [{ from, callers: 100, ms: warmUpMs, together }]))
     const callers = await counted(player.call('enqueueWithCallers', [{ from, callers: 100, ms, together }]))
     const many = await counted(player.call('enqueueMany', [{ from, count: bulk, chunk: bulk }]))
 
