@@ -111,9 +111,9 @@ export class Exchange {
     if (!this.#canSend()) return
     const isSecond = this.#underWay > 0
     const isWorthIt = this.#outbox.length >= (isSecond ? WORTH_A_SECOND_CALL : 1)
-    const doubted = isSecond ? undefined : this.#uncertain.shift()
+    // What was doubted comes first, also beside another call: under full load there is always one.
     const claim =
-      doubted ??
+      this.#uncertain.shift() ??
       this.#options.wish({ along: isWorthIt, least: isSecond && !isWorthIt ? WORTH_A_SECOND_CALL : 1 })
     if (isWorthIt || claim !== null) {
       this.#sendWith(claim)
