@@ -27,7 +27,7 @@ export function columnOf<T extends string | number | null>(values: readonly T[])
 }
 
 /** Stands between texts in one parameter. JSON text cannot hold it, so nothing has to be escaped. */
-const SEPARATOR = '\x1e'
+export const SEPARATOR = '\x1e'
 
 /** All texts in one, for `string_to_array(…, chr(30))`; null if one of them is empty or holds the separator. */
 export function joined(texts: readonly string[]): string | null {

@@ -2,6 +2,7 @@ import type { ClaimedJob, Job } from '../../core/job.ts'
 import type { ExpiredLease } from '../../store.ts'
 import { scopeOf, stateOf } from './codes.ts'
 import type { Row } from './driver.ts'
+import { SEPARATOR } from './literals.ts'
 
 // Clients differ in what they make of numbers (text, number, bigint), so each one is converted here.
 const optional = (value: unknown): number | null => (value === null ? null : Number(value))
@@ -44,29 +45,40 @@ export function toJob(row: Row): Job {
   }
 }
 
-/** A row of `settle_and_claim`, in which null stands for what is usual. */
-export function toClaimed(row: Row, source: { space: string; queue: string }, token: string): ClaimedJob {
-  const dueAt = Number(row[6])
+/** The jobs of a row of `settle_and_claim`, in which null stands for what is usual, added to `to`. */
+export function addClaimed(
+  to: ClaimedJob[],
+  row: Row,
+  source: { space: string; queue: string },
+  token: string,
+): void {
+  const ids = (row[1] as string).split(',')
+  const isAlone = ids.length === 1
+  const payloads = isAlone ? [row[2] as string] : (row[2] as string).split(SEPARATOR)
+  const dueAts = isAlone ? [row[6] as string] : (row[6] as string).split(',')
   const counters = row[8] as string | null
   const [starts, errors, timeouts, lost, snoozes, generation] =
     counters === null ? UNTOUCHED : (counters.split(',').map(Number) as Sixfold)
-  return {
-    id: row[1] as string,
-    space: source.space,
-    queue: source.queue,
-    payload: row[2] as string,
-    headers: row[3] as string | null,
-    priority: row[5] === null ? 0 : Number(row[5]),
-    overrides: row[4] as string | null,
-    dueAt,
-    enqueuedAt: row[7] === null ? dueAt : Number(row[7]),
-    generation,
-    starts,
-    errors,
-    timeouts,
-    lost,
-    snoozes,
-    token,
+  for (let i = 0; i < ids.length; i++) {
+    const dueAt = Number(dueAts[i])
+    to.push({
+      id: ids[i] as string,
+      space: source.space,
+      queue: source.queue,
+      payload: payloads[i] as string,
+      headers: row[3] as string | null,
+      priority: row[5] === null ? 0 : Number(row[5]),
+      overrides: row[4] as string | null,
+      dueAt,
+      enqueuedAt: row[7] === null ? dueAt : Number(row[7]),
+      generation,
+      starts,
+      errors,
+      timeouts,
+      lost,
+      snoozes,
+      token,
+    })
   }
 }
 

@@ -15,7 +15,7 @@ import type { Param, Query, Row } from './driver.ts'
 import { type Grouped, groupSettlements } from './groups.ts'
 import { insertResults, type Odd } from './insert.ts'
 import { arrayOf, idArrayOf } from './literals.ts'
-import { toClaimed } from './rows.ts'
+import { addClaimed } from './rows.ts'
 import type { Search, Starts } from './starts.ts'
 
 /** What the last row of `settle_and_claim` tells. */
@@ -227,8 +227,11 @@ function claimReply(
   for (let i = 0; i < rows.length - 1; i++) {
     const row = rows[i] as Row
     const source = row[0] === null ? 0 : Number(row[0]) - 1
-    bySource[source]?.push(
-      toClaimed(row, claim.sources[source] as { space: string; queue: string }, claim.token),
+    addClaimed(
+      bySource[source] as ClaimedJob[],
+      row,
+      claim.sources[source] as { space: string; queue: string },
+      claim.token,
     )
   }
   const placeOf =

@@ -1,12 +1,37 @@
 /** The parts of `settle_and_claim` that lease jobs. They see one source and `room`, how many to take. */
 
-// What is usual is told by null, which costs nothing to send: no priority, due when it was enqueued, started once.
+// The counters of a job that has started before, or was made anew.
 const COUNTERS = `case when x.starts <> 1 or x.generation <> 0 or x.errors <> 0 or x.timeouts <> 0 or x.lost <> 0
-                    or x.snoozes <> 0 then concat_ws(',', x.starts, x.errors, x.timeouts, x.lost, x.snoozes,
-                    x.generation) end`
+                        or x.snoozes <> 0 then concat_ws(',', x.starts, x.errors, x.timeouts, x.lost, x.snoozes,
+                        x.generation) end`
 
-const LEASED = `nth, x.id, x.payload, x.headers, x.overrides, nullif(x.priority, 0), x.due_at,
-                        nullif(x.enqueued_at, x.due_at), ${COUNTERS}`
+const LEASED = `x.id, x.payload, x.headers, x.overrides, nullif(x.priority, 0) as priority, x.due_at,
+                        nullif(x.enqueued_at, x.due_at) as enqueued_at, ${COUNTERS} as counters`
+
+// Nothing but an id, a short payload and a time: it can be told together with others.
+const IS_PLAIN = `l.counters is null and l.headers is null and l.overrides is null and l.priority is null
+                        and l.enqueued_at is null and octet_length(l.payload) <= 4096
+                        and strpos(l.payload, chr(30)) = 0`
+
+/**
+ * Runs an update that leases jobs and returns them: the plain ones, which are nearly all, together in one row, because
+ * a row costs more than what is in it; each of the others in a row of its own. `n` is how many there are.
+ */
+function telling(leases: string): string {
+  return `
+                    n := 0;
+                    for id, payload, headers, overrides, priority, due_at, enqueued_at, counters, told in
+                        with leased as (${leases}
+                            returning ${LEASED})
+                        select string_agg(l.id::text, ','), string_agg(l.payload, chr(30)), max(l.headers),
+                            max(l.overrides), max(l.priority), string_agg(l.due_at::text, ','),
+                            max(l.enqueued_at), max(l.counters), count(*)
+                        from leased l group by case when ${IS_PLAIN} then null else l.id end
+                    loop
+                        n := n + told;
+                        return next;
+                    end loop;`
+}
 
 /**
  * Locks the jobs that `which` finds and leases them. Locked rows are found again by their place, which costs less than
@@ -19,13 +44,10 @@ function taking(which: string): string {
                     select c.ctid, c.id, c.unique_scope from jobs c
                     where ${which} for update skip locked
                 ) c;
-                if spots is not null then
-                    return query
-                    update jobs x set state = 2, token = lease_token, worker = lease_worker,
-                        lease_until = lease_end, started_at = t, starts = x.starts + 1
-                    where x.ctid = any(spots)
-                    returning ${LEASED};
-                    get diagnostics n = row_count;
+                if spots is not null then${telling(`
+                            update jobs x set state = 2, token = lease_token, worker = lease_worker,
+                                lease_until = lease_end, started_at = t, starts = x.starts + 1
+                            where x.ctid = any(spots)`)}
                     insert into deltas (space, queue, ready, running) values (in_space, in_queue, -n, n);
                     taken_in_all := taken_in_all + n;
                     if keyed is not null then
@@ -56,12 +78,9 @@ export const CLAIM_NAMED: string = `
                 end if;${taking('c.id = any(chosen) and c.state + 0 = 1 and c.due_at <= t')}`
 
 /** What the token of an earlier claim holds, with leases that begin anew. */
-export const CLAIM_AGAIN: string = `
-                return query
-                update jobs x set lease_until = lease_end
-                where x.space = in_space and x.queue = in_queue and x.state = 2 and x.token = lease_token
-                returning ${LEASED};
-                get diagnostics n = row_count;
+export const CLAIM_AGAIN: string = `${telling(`
+                            update jobs x set lease_until = lease_end
+                            where x.space = in_space and x.queue = in_queue and x.state = 2 and x.token = lease_token`)}
                 taken_in_all := taken_in_all + n;`
 
 /** Delayed jobs whose time has come. Their rank, and so their place, stays. */

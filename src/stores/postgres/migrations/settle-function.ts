@@ -14,6 +14,9 @@ import { CLOCK, fixedPath, pins } from './pins.ts'
  * search. Below those lie the dead entries of jobs long gone, which nothing can clean while some transaction keeps its
  * snapshot open.
  *
+ * A row is one job, or many that are plain (see IS_PLAIN): then id, payload and due_at are lists. Null stands for what is
+ * usual: no priority, due when it was enqueued, started once.
+ *
  * The last row has no job, but the time in due_at, the next due time in enqueued_at, and in counters whether more jobs
  * were due than one claim promotes. Its payload is JSON, if there is something to tell: `odd` (settlements that did
  * not go as said, see ODD), `fresh` (what the inserts of each round said), and `waiting` (queues to which jobs went
@@ -24,8 +27,8 @@ export function settleFunction(schema: string): string {
 create function ${schema}.settle_and_claim(
     ids uuid[], groups text[], tokens text[], results text[], failures text[], delays bigint[], fresh text,
     lease text[], named uuid[], spaces text[], queues text[], numbers bigint[], from_ids uuid[], at bigint)
-returns table (nth integer, id uuid, payload text, headers text, overrides text, priority smallint,
-    due_at bigint, enqueued_at bigint, counters text)
+returns table (nth integer, id text, payload text, headers text, overrides text, priority smallint,
+    due_at text, enqueued_at bigint, counters text)
 language plpgsql ${pins(schema)}
 as $function$
 #variable_conflict use_column
@@ -72,6 +75,7 @@ declare
     room bigint;
     taken_in_all bigint := 0;
     n bigint;
+    told bigint;
     next_due bigint;
     due bigint;
     crowded boolean;
@@ -135,6 +139,11 @@ begin
     end loop;
 
     nth := null;
+    id := null;
+    payload := null;
+    headers := null;
+    overrides := null;
+    priority := null;
     due_at := t;
     enqueued_at := case when taken_in_all < most then next_due end;
     counters := crowded::text;
