@@ -5,8 +5,9 @@
  * cleaning, and when some transaction keeps its snapshot open, nothing is cleaned. So each source remembers where
  * its last claim began and starts there. It goes back
  * - to the rank of a hint, or of a job that this process itself made ready, if that is lower;
- * - to the very head, when nobody has looked there for 200 ms, or for fifty times as long as the last look took:
- *   a job that nobody told of waits no longer than that, and looking costs at most 2 % of the time.
+ * - to the very head, when nobody has looked there for 200 ms. When such a look takes longer than other claims, it is
+ *   made so seldom that this costs no more than a four-hundredth of the time, but at least once a minute: a job that
+ *   nobody told of waits no longer than that.
  *
  * The same goes for delayed jobs and the moment up to which they were made ready.
  */
@@ -15,7 +16,8 @@ import type { Source } from '../../store.ts'
 import { LOWEST, LOWEST_ID } from './literals.ts'
 
 const HEAD_EVERY_MS = 200
-const HEAD_SHARE = 50
+const HEAD_SHARE = 400
+const HEAD_AT_LEAST_EVERY_MS = 60_000
 
 /** One source as a claim is told it. */
 export interface Start {
@@ -30,9 +32,10 @@ interface Place {
   due: number
   /** Raised whenever it goes back, so that a claim which began before that does not undo it. */
   backs: number
-  /** When a claim last began at the head, and how long it took. */
+  /** When a claim last began at the head, and how long it took; and how long the last one took that did not. */
   headAt: number
   headMs: number
+  usualMs: number
 }
 
 /** A claim under way. */
@@ -59,9 +62,7 @@ export class Starts {
     if (exact) return { starts: sources.map(() => HEAD), found() {}, failed() {} }
     const now = this.#runtime.mono()
     const places = sources.map((source) => this.#placeOf(source))
-    const isHead = places.map(
-      (place) => now - place.headAt > Math.max(HEAD_EVERY_MS, HEAD_SHARE * place.headMs),
-    )
+    const isHead = places.map((place) => now - place.headAt > pauseMs(place))
     const starts = places.map((place, index): Start => {
       if (isHead[index]) return HEAD
       const hinted = sources[index]?.hintedRank
@@ -81,6 +82,7 @@ export class Starts {
           const due = dueUpTo ?? begun.due
           if (place.backs === backs[index]) Object.assign(place, { rank, id, due })
           if (isHead[index]) Object.assign(place, { headAt: now, headMs: ms })
+          else place.usualMs = ms
         })
       },
       failed: () => {
@@ -116,10 +118,16 @@ export class Starts {
     const key = keyOf(source)
     const known = this.#places.get(key)
     if (known) return known
-    const place: Place = { ...HEAD, backs: 0, headAt: Number.NEGATIVE_INFINITY, headMs: 0 }
+    const place: Place = { ...HEAD, backs: 0, headAt: Number.NEGATIVE_INFINITY, headMs: 0, usualMs: 0 }
     this.#places.set(key, place)
     return place
   }
+}
+
+/** How long after a look at the head the next one is due. */
+function pauseMs({ headMs, usualMs }: Place): number {
+  const wanted = HEAD_SHARE * Math.max(0, headMs - usualMs)
+  return Math.min(HEAD_AT_LEAST_EVERY_MS, Math.max(HEAD_EVERY_MS, wanted))
 }
 
 function goBack(place: Place, to: Partial<Start>): void {
