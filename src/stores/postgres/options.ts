@@ -59,8 +59,8 @@ export function resolveOptions(options: PostgresStoreOptions): ResolvedOptions {
   })
 }
 
-/** Sends a hint. It commits like everything else, but nothing is lost with it, so it does not wait for the disk. */
-export const NOTIFY = "select set_config('synchronous_commit', 'off', true), pg_notify($1::text, $2::text)"
+/** Sends a hint. The commit of a transaction that writes no row does not wait for the disk. */
+export const NOTIFY = 'select pg_notify($1::text, $2::text)'
 
 /** The one channel of a schema. */
 export function channelOf(schema: string): string {
