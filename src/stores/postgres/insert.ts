@@ -2,7 +2,7 @@ import { StoreError } from '../../core/errors.ts'
 import { type NewJob, rankOf } from '../../core/job.ts'
 import type { InsertCall, InsertReply, InsertResult } from '../../store.ts'
 import { CONFLICT_ACTIONS, CONFLICT_CODES, SCOPE_CODES, stateOf } from './codes.ts'
-import type { Param, Query } from './driver.ts'
+import type { Param, Query, Row } from './driver.ts'
 import { arrayOf, columnOf, idArrayOf, joined } from './literals.ts'
 import { CLOCK } from './migrations/pins.ts'
 import type { Starts } from './starts.ts'
@@ -10,27 +10,70 @@ import type { Starts } from './starts.ts'
 /** [n, 0, state, due_at]: it was there before. [n, 1, id, action]: its key is held. `n` counts from 1. */
 export type Odd = readonly [number, 0, number, number] | readonly [number, 1, string, number]
 
-/**
- * Sends one insert, see `migrations/insert-function.ts`. `strict` assumes that the ids are new, which costs less; if
- * they are not, the whole statement fails, so it is not for the transactions of others.
- */
+interface InsertOptions {
+  /** The ids are new, which costs less. If one is not, all fails: so this is not for the transactions of others. */
+  readonly strict: boolean
+}
+
+/** Sends one insert, see `migrations/insert-function.ts`. */
 export async function insertJobs(
   query: Query,
   schema: string,
   starts: Starts,
-  { jobs, again = false, fresh = false, now }: InsertCall,
-  { strict }: { readonly strict: boolean },
+  call: InsertCall,
+  options: InsertOptions,
 ): Promise<InsertReply> {
-  if (jobs.length === 0) return { results: [] }
+  if (call.jobs.length === 0) return { results: [] }
+  const { text, params } = statementOf(schema, call, options)
+  return { results: resultsOf(call.jobs, await query(text, params), starts) }
+}
+
+/** So many jobs go in one statement. */
+export const PART = 5_000
+
+/**
+ * Sends very many jobs in parts, inside a transaction: while the server puts in one part, the next is written down, and
+ * neither side needs memory for all of them at once.
+ */
+export async function insertInParts(
+  query: Query,
+  schema: string,
+  starts: Starts,
+  call: InsertCall,
+  options: InsertOptions,
+): Promise<InsertReply> {
+  const results: InsertResult[] = []
+  let underWay: { readonly jobs: readonly NewJob[]; readonly rows: Promise<readonly Row[]> } | undefined
+  const arrived = async (): Promise<void> => {
+    if (underWay)
+      for (const result of resultsOf(underWay.jobs, await underWay.rows, starts)) results.push(result)
+  }
+  for (let from = 0; from < call.jobs.length; from += PART) {
+    const jobs = call.jobs.slice(from, from + PART)
+    const { text, params } = statementOf(schema, { ...call, jobs }, options)
+    await arrived()
+    underWay = { jobs, rows: query(text, params) }
+  }
+  await arrived()
+  return { results }
+}
+
+function statementOf(
+  schema: string,
+  { jobs, again = false, fresh = false, now }: InsertCall,
+  { strict }: InsertOptions,
+): { text: string; params: Param[] } {
   const at = now === undefined ? null : String(now)
   const [only] = jobs
   const isSimple = strict && fresh && jobs.length === 1 && isReady(only)
-  const { text, params } = isSimple
+  return isSimple
     ? singleStatement(schema, only, at)
     : insertStatement(schema, jobs, { again, fresh, strict, at })
-  const said = String((await query(text, params))[0]?.[0])
-  const [t, odds] = readReply(said)
-  return { results: insertResults(jobs, odds, t, starts) }
+}
+
+function resultsOf(jobs: readonly NewJob[], rows: readonly Row[], starts: Starts): InsertResult[] {
+  const [t, odds] = readReply(String(rows[0]?.[0]))
+  return insertResults(jobs, odds, t, starts)
 }
 
 /** Whether an insert failed because it was strict. */

@@ -6,7 +6,7 @@ import type { StoreChannel } from './channel.ts'
 import { checkDurability } from './durability.ts'
 import { Floors } from './floors.ts'
 import { Folding } from './folding.ts'
-import { insertJobs, isTwice } from './insert.ts'
+import { insertInParts, insertJobs, isTwice, PART } from './insert.ts'
 import { listJobs } from './list.ts'
 import { assertSchema, migrate } from './migrate.ts'
 import { driverOpener } from './open-driver.ts'
@@ -78,12 +78,16 @@ export function createPostgresStore(options: PostgresStoreOptions, makeNotifier:
     migrate: () => migrate(caller, schema),
 
     async insert(request) {
+      const insert = (strict: boolean): Promise<InsertReply> =>
+        request.jobs.length > PART
+          ? caller.transaction((query) => insertInParts(query, schema, starts, request, { strict }))
+          : insertJobs(call, schema, starts, request, { strict })
       let reply: InsertReply
       try {
-        reply = await insertJobs(call, schema, starts, request, { strict: true })
+        reply = await insert(true)
       } catch (error) {
         if (!isTwice(error)) throw error
-        reply = await insertJobs(call, schema, starts, request, { strict: false })
+        reply = await insert(false)
       }
       folding.wrote()
       return reply
