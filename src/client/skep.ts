@@ -239,7 +239,10 @@ export class Skep {
     const { results } = await transactionOf(this.#store, tx).insert({ jobs, again })
     const [first] = jobs
     if (first) {
-      const due = Math.min(...results.map((result) => (result.status === 'ok' ? result.dueAt : Infinity)))
+      const due = results.reduce(
+        (earliest, result) => (result.status === 'ok' ? Math.min(earliest, result.dueAt) : earliest),
+        Infinity,
+      )
       const dueAt = Number.isFinite(due) ? due : this.#runtime.now()
       this.#hintLater(workHint({ ...first, dueAt }))
     }
