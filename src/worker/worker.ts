@@ -14,6 +14,7 @@ import { eventJob, type WorkerEvents } from './events.ts'
 import { Exchange } from './exchange.ts'
 import { Executor, StopSignal } from './executor.ts'
 import type { HandlerSpec } from './handler.ts'
+import { HeldRuns } from './held-runs.ts'
 import { LeaseKeeper } from './lease-keeper.ts'
 import type { ResolvedWorkerOptions } from './options.ts'
 import { Run } from './run.ts'
@@ -66,7 +67,7 @@ export class WorkerEngine {
   readonly #settler: Settler
   readonly #executor: Executor
   readonly #keeper: LeaseKeeper
-  readonly #held = new Map<string, Run>()
+  readonly #held = new HeldRuns()
   readonly #loops: Loop[] = []
   readonly #startedAt: number
   #subscription: Subscription | null = null
@@ -327,10 +328,9 @@ export class WorkerEngine {
       return new Run(job, spec, leaseUntil, now)
     })
     for (const run of runs) {
-      const before = this.#held.get(run.job.id)
-      // The store gave the job anew, so the lease of the run we still have is over. Nobody would miss it otherwise.
+      // If the store gave the job anew, the lease of the run we still have is over. Nobody would miss it otherwise.
+      const before = this.#held.add(run)
       if (before) this.#lost(before, true)
-      this.#held.set(run.job.id, run)
     }
     const full = unexhausted(call, reply)
     if (!call.again) this.#window.answered(call.sources, full)
@@ -417,7 +417,7 @@ export class WorkerEngine {
 
   // The lease is kept until the outcome is saved, however long that takes: nobody else shall run the job meanwhile.
   #release(run: Run): void {
-    if (this.#held.get(run.job.id) === run) this.#held.delete(run.job.id)
+    this.#held.remove(run)
   }
 
   #storeTime(): number {

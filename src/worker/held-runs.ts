@@ -1,0 +1,58 @@
+import type { Run } from './run.ts'
+
+/** Runs that one map takes before the next one takes over. */
+const MOST_IN_A_MAP = 1_000
+const MOST_MAPS = 8
+
+/**
+ * The runs that a worker holds, by the ids of their jobs.
+ *
+ * One Map would do. But a Map that is added to and deleted from without end leaves its old tables behind, and in V8 each
+ * of them refers to the next and to what it held. As soon as one has grown old, everything after it lives until
+ * the next full collection: two thirds of what a drain kept in memory. So a map takes only so many runs, and is dropped
+ * when they have gone.
+ */
+export class HeldRuns {
+  /** The last one is added to. */
+  #maps: Map<string, Run>[] = [new Map()]
+  #added = 0
+
+  get(id: string): Run | undefined {
+    for (const map of this.#maps) {
+      const run = map.get(id)
+      if (run) return run
+    }
+    return undefined
+  }
+
+  /** Holds a run, in the place of another one of the same job, which it returns. */
+  add(run: Run): Run | undefined {
+    const before = this.get(run.job.id)
+    if (before) this.remove(before)
+    if (this.#added === MOST_IN_A_MAP) this.#addMap()
+    this.#maps.at(-1)?.set(run.job.id, run)
+    this.#added++
+    return before
+  }
+
+  /** Holds it no longer. Another run of the same job stays. */
+  remove(run: Run): void {
+    const { id } = run.job
+    const map = this.#maps.find((held) => held.get(id) === run)
+    map?.delete(id)
+    if (map?.size === 0 && map !== this.#maps.at(-1)) this.#maps.splice(this.#maps.indexOf(map), 1)
+  }
+
+  *values(): IterableIterator<Run> {
+    for (const map of this.#maps) yield* map.values()
+  }
+
+  #addMap(): void {
+    // Runs that take long are few, and each might keep a map of its own.
+    if (this.#maps.length === MOST_MAPS) {
+      this.#maps = [new Map(Array.from(this.values(), (run) => [run.job.id, run]))]
+    }
+    this.#maps.push(new Map())
+    this.#added = 0
+  }
+}
