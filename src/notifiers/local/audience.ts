@@ -11,6 +11,9 @@ export const LISTENER_SUFFIX = '.listens'
  */
 const SETTLED_MS = 3_000
 
+/** Who was there is taken to be there still for so long: a letter too many does no harm. */
+const STAYS_MS = 1_000
+
 /** Says that the process of the mailbox `own` listens. False if this was not known: it may have missed hints. */
 export function enlist(folder: string, own: string): boolean {
   const path = listenerPath(folder, own)
@@ -62,16 +65,17 @@ export class Audience {
 
   /** Whether another process listens. */
   isThere(): boolean {
+    const now = this.#runtime.mono()
+    if (this.#isThere && now < this.#lookedAt + STAYS_MS) return true
     try {
       // Names are read only when they may have changed: asking for the time costs much less.
       const changed = statSync(this.#folder, { throwIfNoEntry: false })?.mtimeMs
       if (changed === undefined) return false
-      const now = this.#runtime.mono()
       if (changed !== this.#changed) {
         this.#changed = changed
         this.#changeSeenAt = now
-      } else if (this.#lookedAt > this.#changeSeenAt + SETTLED_MS) {
-        return this.#isThere
+      } else if (!this.#isThere && this.#lookedAt > this.#changeSeenAt + SETTLED_MS) {
+        return false
       }
       this.#isThere = readdirSync(this.#folder).some(
         (name) => name.endsWith(LISTENER_SUFFIX) && name !== this.#own,
