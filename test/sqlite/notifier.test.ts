@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Hint, Notifier } from '../../src/notifier.ts'
@@ -130,15 +130,15 @@ describe('Hints between processes', () => {
     const folder = freshFolder()
     const virtual = virtualRuntime({ seed: 1 })
     const notifier = localNotifier({ runtime: virtual, folder })
-    notifier.publish([hint])
+    listen(notifier)
     await virtual.settle()
-    const [name] = readdirSync(folder) as [string]
-    const { rmSync } = await import('node:fs')
+    const names = readdirSync(folder)
     rmSync(folder, { recursive: true })
 
     await virtual.advance(11_000)
 
-    expect(readdirSync(folder)).toEqual([name])
+    expect(names).toHaveLength(2)
+    expect(readdirSync(folder)).toEqual(names)
     await notifier.close()
   })
 
@@ -170,6 +170,50 @@ describe('Hints between processes', () => {
     expect(existsSync(old)).toBe(false)
   })
 
+  it('are not written while nobody else listens, and heard by all who do', async () => {
+    const folder = freshFolder()
+    const virtual = virtualRuntime({ seed: 1 })
+    const make = (): Notifier => localNotifier({ runtime: virtual, folder })
+    const [sender, early, late] = [make(), make(), make()]
+    const named = (suffix: string): string[] => readdirSync(folder).filter((name) => name.endsWith(suffix))
+    const publish = async (): Promise<void> => {
+      sender.publish([hint])
+      await virtual.advance(10)
+    }
+    listen(sender)
+    await virtual.settle()
+    const [mailbox] = named('.hints') as [string]
+    const before = readFileSync(join(folder, mailbox), 'utf8')
+    await publish()
+    const after = readFileSync(join(folder, mailbox), 'utf8')
+
+    for (const listener of [early, late]) {
+      const ear = listen(listener)
+      await virtual.settle()
+      await publish()
+      await expect.poll(() => ear.heard).toEqual([{ kind: 'sync' }, hint])
+    }
+
+    expect(after).toBe(before)
+    expect(named('.listens')).toHaveLength(3)
+    await Promise.all([sender, early, late].map((notifier) => notifier.close()))
+    expect(named('.listens')).toEqual([])
+  })
+
+  it('that were dropped because a listener was taken for gone become a sync', async () => {
+    const folder = freshFolder()
+    const virtual = virtualRuntime({ seed: 1 })
+    const notifier = localNotifier({ runtime: virtual, folder })
+    const ear = listen(notifier)
+    await virtual.settle()
+    for (const name of readdirSync(folder)) rmSync(join(folder, name))
+
+    await virtual.advance(11_000)
+
+    expect(ear.heard).toEqual([{ kind: 'sync' }, { kind: 'sync' }])
+    await notifier.close()
+  })
+
   it('do not keep a process alive', async () => {
     const notifier = open(freshFolder())
     listen(notifier)
@@ -184,7 +228,7 @@ describe("A SQLite store's notifier", () => {
     const file = freshFile()
     const store = openStore({ file })
     const notifier = store.notifier?.() as Notifier
-    notifier.publish([hint])
+    listen(notifier)
     await sleep(runtime, 20)
 
     const isThere = statSync(`${file}-hints`).isDirectory()

@@ -2,6 +2,7 @@ import { closeSync, fstatSync, mkdirSync, openSync, statSync, unlinkSync, writeS
 import { join } from 'node:path'
 import { type Hint, mergeHints } from '../../notifier.ts'
 import type { Runtime } from '../../runtime.ts'
+import { Audience } from './audience.ts'
 import { encodeLetters, type WrittenLetter, writeLetter } from './letter.ts'
 
 /** Hints of this long are sent together; the first of a burst goes at once. */
@@ -12,16 +13,19 @@ const KEEP_LETTERS = 16
 
 /**
  * The file in which this process tells the others its hints. Only it writes there. The file holds the latest few
- * letters, so that a reader who comes late by some milliseconds has missed nothing.
+ * letters, so that a reader who comes late by some milliseconds has missed nothing. Nothing is written while nobody
+ * else listens.
  */
 export class Mailbox {
   readonly name: string
   readonly #folder: string
   readonly #runtime: Runtime
+  readonly #audience: Audience
   #file: number | null = null
   #letters: (WrittenLetter & { readonly at: number })[] = []
   #number = 0
   #pending: Hint[] = []
+  #isUsed = false
   #scheduled = false
   #wroteAt = -Infinity
   #failure: unknown = null
@@ -31,11 +35,12 @@ export class Mailbox {
     this.#runtime = runtime
     const salt = Math.floor(runtime.random() * 2 ** 40).toString(36)
     this.name = `${process.pid}-${salt}.hints`
+    this.#audience = new Audience(folder, runtime, this.name)
   }
 
-  /** Whether anything was ever sent from here. */
+  /** Whether anything was ever sent from here, to somebody or nobody. */
   get isUsed(): boolean {
-    return this.#number > 0 || this.#pending.length > 0
+    return this.#isUsed
   }
 
   /** Why the last write did not succeed, if so. */
@@ -44,6 +49,7 @@ export class Mailbox {
   }
 
   send(hints: readonly Hint[]): void {
+    this.#isUsed = true
     for (const hint of hints) if (!isTold(hint, this.#pending.at(-1))) this.#pending.push(hint)
     if (this.#scheduled) return
     this.#scheduled = true
@@ -57,15 +63,19 @@ export class Mailbox {
     else this.#runtime.defer(run)
   }
 
-  /** Writes what is pending. */
+  /** Writes what is pending, if somebody is there to read it. */
   flush(): void {
     if (this.#pending.length === 0) return
     const at = this.#runtime.mono()
+    this.#wroteAt = at
+    if (!this.#audience.isThere()) {
+      this.#pending = []
+      return
+    }
     const letters = this.#letters.filter((letter) => letter.at > at - KEEP_MS).slice(1 - KEEP_LETTERS)
     const written = writeLetter({ number: ++this.#number, hints: mergeHints(this.#pending) })
     this.#letters = [...letters, { ...written, at }]
     this.#pending = []
-    this.#wroteAt = at
     this.#write()
   }
 

@@ -12,6 +12,7 @@ import {
 import { join } from 'node:path'
 import type { Hint } from '../../notifier.ts'
 import type { Runtime } from '../../runtime.ts'
+import { delist, enlist, LISTENER_SUFFIX } from './audience.ts'
 import { decodeLetters, MAILBOX_BYTES } from './letter.ts'
 
 /** How often the folder is looked through where it cannot be watched. */
@@ -58,19 +59,23 @@ export class Peers {
     if (this.#open) return
     this.#open = true
     this.#watch()
+    enlist(this.#options.folder, this.#options.own)
     this.#scan('skip')
   }
 
   close(): void {
+    if (this.#open) delist(this.#options.folder, this.#options.own)
     this.#open = false
     this.#unwatch()
     this.#stopPolling?.()
     this.#stopPolling = null
   }
 
-  /** Looks after the watch, reads what it may have missed, and clears away. */
+  /** Looks after the watch, shows that it listens, reads what it may have missed, and clears away. */
   refresh(now: number): void {
     if (!this.#open) return
+    const { folder, own, onHints } = this.#options
+    if (!enlist(folder, own)) onHints([{ kind: 'sync' }])
     if (!this.#watcher) {
       this.#watch()
       if (this.#watcher) this.#stopPolling?.()
@@ -79,9 +84,9 @@ export class Peers {
     this.sweep(now)
   }
 
-  /** Clears away the mailboxes of processes that are gone. `now` is the time of the folder's own clock. */
+  /** Clears away the files of processes that are gone. `now` is the time of the folder's own clock. */
   sweep(now: number): void {
-    for (const name of this.#names()) {
+    for (const name of this.#names(SUFFIX, LISTENER_SUFFIX)) {
       const path = join(this.#options.folder, name)
       try {
         if (now - statSync(path).mtimeMs > STALE_MS) unlinkSync(path)
@@ -122,14 +127,15 @@ export class Peers {
   }
 
   #scan(how: 'read' | 'skip'): void {
-    for (const name of this.#names()) this.#take(name, how)
+    const names = this.#names(SUFFIX)
+    for (const known of this.#read.keys()) if (!names.includes(known)) this.#read.delete(known)
+    for (const name of names) this.#take(name, how)
   }
 
-  #names(): string[] {
+  #names(...suffixes: readonly string[]): string[] {
     try {
-      const names = readdirSync(this.#options.folder).filter((name) => name.endsWith(SUFFIX))
-      for (const known of this.#read.keys()) if (!names.includes(known)) this.#read.delete(known)
-      return names
+      const isMeant = (name: string): boolean => suffixes.some((suffix) => name.endsWith(suffix))
+      return readdirSync(this.#options.folder).filter(isMeant)
     } catch {
       return []
     }

@@ -31,8 +31,15 @@ const QUICK_TRIES = 4
 const PAUSE_MS = 1
 
 /**
+ * So many calls about one job go one after the other before the event loop has its turn, and with it whoever could
+ * share their transaction.
+ */
+const MOST_AT_ONCE = 4
+
+/**
  * Group commit: calls that come while the last transaction is on its way share the next one, so that they pay
- * for one sync of the disk together. Each is answered after the commit. A call that throws is taken out and
+ * for one sync of the disk together. One about a single job does not wait for the end of the event loop's turn, unless
+ * several did so before it. Each is answered after the commit. A call that throws is taken out and
  * the others are run again without it.
  *
  * SQLite waits for a lock by blocking the thread, which would stop heartbeats. So it does not wait at all, and
@@ -43,6 +50,7 @@ export class Committer {
   #waiting: Task[] = []
   #scheduled = false
   #busyTries = 0
+  #atOnce = 0
   #failure: StoreError | null = null
   #closed = false
 
@@ -62,7 +70,7 @@ export class Committer {
         resolve: resolve as (value: unknown) => void,
         reject,
       })
-      this.#schedule()
+      this.#schedule(weight === 1 ? 'at once' : 'next turn')
     })
   }
 
@@ -75,19 +83,25 @@ export class Committer {
     this.#waiting = []
   }
 
-  #schedule(pauseMs = 0): void {
+  #schedule(when: 'at once' | 'next turn' | 'after a pause'): void {
     if (this.#scheduled || this.#closed) return
     this.#scheduled = true
+    const { runtime } = this.#options
     const run = (): void => {
       this.#scheduled = false
       if (this.#closed || this.#waiting.length === 0) return
       this.#busyTries = this.#runGroup() ? 0 : this.#busyTries + 1
       if (this.#waiting.length === 0) return
-      const isPatient = this.#busyTries > QUICK_TRIES
-      this.#schedule(isPatient ? PAUSE_MS * (0.5 + this.#options.runtime.random()) : 0)
+      this.#schedule(this.#busyTries > QUICK_TRIES ? 'after a pause' : 'next turn')
     }
-    if (pauseMs > 0) this.#options.runtime.timer(pauseMs, run)
-    else this.#options.runtime.defer(run)
+    if (when === 'after a pause') runtime.timer(PAUSE_MS * (0.5 + runtime.random()), run)
+    else if (when === 'at once' && this.#atOnce++ < MOST_AT_ONCE) void Promise.resolve().then(run)
+    else {
+      runtime.defer(() => {
+        this.#atOnce = 0
+        run()
+      })
+    }
   }
 
   /** Runs the first calls that wait. False if the database was busy and they wait on. */

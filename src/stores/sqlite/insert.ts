@@ -1,19 +1,23 @@
 import type { NewJob, Unique } from '../../core/job.ts'
 import { collide, create } from '../../core/transitions.ts'
-import type { InsertResult } from '../../store.ts'
+import type { InsertCall, InsertResult } from '../../store.ts'
 import { find, replace } from './record.ts'
 import type { Turn } from './turn.ts'
 import { holdKey, keyHolder } from './uniques.ts'
 
 /** Inserts jobs in order. The results are complete when the turn has finished. */
-export function insert(turn: Turn, jobs: readonly NewJob[], again: boolean, now: number): InsertResult[] {
+export function insert(
+  turn: Turn,
+  { jobs, again = false, fresh = false }: InsertCall,
+  now: number,
+): InsertResult[] {
   const results: InsertResult[] = []
   for (const job of jobs) {
     if (again || job.unique) {
       turn.intake.write(turn)
       results.push(insertOne(turn, job, again, now))
     } else {
-      turn.intake.add(turn, job, now, results)
+      turn.intake.add(turn, job, fresh, now, results)
     }
   }
   return results

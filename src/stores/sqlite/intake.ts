@@ -8,6 +8,8 @@ interface Entry {
   readonly job: NewJob
   readonly q: number
   readonly dueAt: number
+  /** Its id was made for this call, see `InsertCall`. */
+  readonly isFresh: boolean
   /** Where its result belongs. */
   readonly results: InsertResult[]
   readonly at: number
@@ -30,7 +32,7 @@ export class Intake {
     null
 
   /** Takes a job and promises a result at the end of `results`. */
-  add(turn: Turn, job: NewJob, now: number, results: InsertResult[]): void {
+  add(turn: Turn, job: NewJob, isFresh: boolean, now: number, results: InsertResult[]): void {
     // Ids mostly grow, and while they do none can come twice. The first of two with one id is the one that counts.
     const mayRepeat = job.id <= this.#lastId
     if (now !== this.#now || mayRepeat || this.#entries.length === MOST) this.write(turn)
@@ -39,7 +41,7 @@ export class Intake {
       this.#result = { status: 'ok', state: dueAt > now ? 'delayed' : 'ready', dueAt }
     }
     const q = turn.queues.make(turn.db, job.space, job.queue)
-    this.#entries.push({ job, q, dueAt, results, at: results.length })
+    this.#entries.push({ job, q, dueAt, isFresh, results, at: results.length })
     this.#lastId = job.id
     this.#now = now
     results.push(this.#result)
@@ -54,32 +56,23 @@ export class Intake {
     if (entries.length === 0) return
 
     const now = this.#now
-    const first = turn.numbers(entries.length)
     const lines = inLines(entries, now)
-    let next = first
     let inserted = 0
-    for (const { q, shape, members } of lines) {
-      inserted += putIn(turn, members, shape, q, now, next)
-      next += members.length
-    }
-    turn.db.run(
-      `insert into skep_waiting (q, state, place, id, n)
-       select q, due_at <= ?, case when due_at <= ? then due_at - priority * ${PRIORITY_STEP_MS} else due_at end, id, n
-       from skep_jobs where n >= ? and n < ?`,
-      now,
-      now,
-      first,
-      first + entries.length,
-    )
-    if (inserted < entries.length) correct(turn, lines, first, now)
+    for (const line of lines) inserted += putIn(turn, line, now)
+    if (inserted > 0) turn.db.run(PUT_IN_LINE, now, now, inserted)
+    if (inserted < entries.length) correct(turn, entries, inserted, now)
     else for (const line of lines) countIn(turn, line, now)
   }
 }
 
+// New rows get the highest numbers, one after the other.
+const PUT_IN_LINE = `insert into skep_waiting (q, state, place, id, n)
+  select q, due_at <= ?, case when due_at <= ? then due_at - priority * ${PRIORITY_STEP_MS} else due_at end, id, n
+  from skep_jobs where n > last_insert_rowid() - ?`
+
 /** Leaves out the jobs that are finished already, and says so in their results. */
 function withoutArchived(turn: Turn, entries: Entry[]): Entry[] {
-  const newest = turn.newestArchived
-  if (!entries.some(({ job }) => job.id <= newest)) return entries
+  if (!entries.some(({ job, isFresh }) => !isFresh && job.id <= turn.newestArchived)) return entries
   const rows = turn.db.all(
     'select id from skep_archive where id in (select value from json_each(?))',
     JSON.stringify(entries.map(({ job }) => job.id)),
@@ -119,19 +112,12 @@ function inLines(entries: readonly Entry[], now: number): Line[] {
 const CHUNKS = [100, 10, 1] as const
 type Chunk = (typeof CHUNKS)[number]
 
-function putIn(
-  turn: Turn,
-  members: readonly Entry[],
-  shape: Shape,
-  q: number,
-  now: number,
-  first: number,
-): number {
+/** Returns how many were new. */
+function putIn(turn: Turn, { q, shape, members }: Line, now: number): number {
   let inserted = 0
   for (let from = 0; from < members.length; ) {
     const size = CHUNKS.find((rows) => rows <= members.length - from) as Chunk
-    const values: (string | number | null)[] =
-      shape === 'plain' ? [first + from, q, now, now] : [first + from, now]
+    const values: (string | number | null)[] = shape === 'plain' ? [q, now, now] : [now]
     for (let i = from; i < from + size; i++) {
       const { job, dueAt, q: own } = members[i] as Entry
       if (shape === 'plain') values.push(job.id, job.payload)
@@ -144,14 +130,10 @@ function putIn(
 }
 
 const STATEMENTS: Readonly<Record<Shape, Readonly<Record<Chunk, string>>>> = {
-  plain: forChunks(
-    'n, q, due_at, enqueued_at, id, payload',
-    '? + column1, ?, ?, ?, column2, column3',
-    '?, ?',
-  ),
+  plain: forChunks('q, due_at, enqueued_at, id, payload', '?, ?, ?, column1, column2', '?, ?'),
   full: forChunks(
-    'n, enqueued_at, id, q, due_at, payload, priority, headers, overrides',
-    '? + column1, ?, column2, column3, column4, column5, column6, column7, column8',
+    'enqueued_at, id, q, due_at, payload, priority, headers, overrides',
+    '?, column1, column2, column3, column4, column5, column6, column7',
     '?, ?, ?, ?, ?, ?, ?',
   ),
 }
@@ -160,7 +142,7 @@ const STATEMENTS: Readonly<Record<Shape, Readonly<Record<Chunk, string>>>> = {
 // know them.
 function forChunks(columns: string, values: string, row: string): Record<Chunk, string> {
   const statement = (count: number): string => {
-    const rows = Array.from({ length: count }, (_, i) => `(${i}, ${row})`).join(', ')
+    const rows = Array.from({ length: count }, () => `(${row})`).join(', ')
     return `insert or ignore into skep_jobs (${columns}) select ${values} from (values ${rows})`
   }
   return { 100: statement(100), 10: statement(10), 1: statement(1) }
@@ -172,11 +154,11 @@ function countIn(turn: Turn, { q, shape, members }: Line, now: number): void {
 }
 
 /** Some ids were known: only what did go in is counted, and the others get the results of what is there. */
-function correct(turn: Turn, lines: readonly Line[], first: number, now: number): void {
-  let n = first
-  for (const entry of lines.flatMap(({ members }) => members)) {
-    const [found] = turn.db.get('select n from skep_jobs where id = ?', entry.job.id) ?? []
-    if (found === n++) turn.count(entry.q, entry.dueAt > now ? 'delayed' : 'ready', 1)
+function correct(turn: Turn, entries: readonly Entry[], inserted: number, now: number): void {
+  const sql = 'select n > last_insert_rowid() - ? from skep_jobs where id = ?'
+  for (const entry of entries) {
+    const [isNew] = (inserted > 0 && turn.db.get(sql, inserted, entry.job.id)) || [0]
+    if (isNew === 1) turn.count(entry.q, entry.dueAt > now ? 'delayed' : 'ready', 1)
     else tell(turn, entry)
   }
 }

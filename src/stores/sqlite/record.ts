@@ -143,7 +143,7 @@ export function replace(turn: Turn, before: Placed | null, job: Job | null): voi
     if (job) enterArchive(turn, job, before ? before.q : turn.queues.make(turn.db, job.space, job.queue))
   } else {
     const q = before ? before.q : turn.queues.make(turn.db, job.space, job.queue)
-    enterHot(turn, job, q, wasHot ? before.n : turn.numbers(1))
+    enterHot(turn, job, q, wasHot ? before.n : null)
   }
 }
 
@@ -162,7 +162,8 @@ function leave(turn: Turn, { job, q, n }: Placed): void {
   }
 }
 
-function enterHot(turn: Turn, job: Job, q: number, n: number): void {
+/** `n` is null for a job that was not hot before: it gets the next number. */
+function enterHot(turn: Turn, job: Job, q: number, n: number | null): void {
   turn.count(q, job.state, 1)
   if (job.state === 'running') {
     // The row in jobs stays as it was while the job waited: a claim does not rewrite payloads.
@@ -180,12 +181,11 @@ function enterHot(turn: Turn, job: Job, q: number, n: number): void {
   }
   turn.db.run(PUT_HOT, n, ...commonValues(job, q))
   turn.db.run(
-    `insert into skep_waiting (q, state, place, id, n) values (${marks(5)})`,
+    `insert into skep_waiting (q, state, place, id, n) values (${marks(4)}, last_insert_rowid())`,
     q,
     STATE_NUMBER[job.state],
     placeOf(job),
     job.id,
-    n,
   )
 }
 

@@ -148,6 +148,6 @@ function settleOne(turn: Turn, settlement: Settlement, now: number): SettleResul
   const state = ended?.state ?? (settlement.verdict.to as FinalState)
   if (!ended) turn.discarded.add([running.id], rescue ? null : { token, state: state as FinalState }, now)
   if (!ended || isFinal(ended.state)) releaseKey(turn, placed.q, running, 'end')
-  const inserted = settlement.enqueue && insert(turn, settlement.enqueue, false, now)
+  const inserted = settlement.enqueue && insert(turn, { jobs: settlement.enqueue }, now)
   return inserted ? { status: 'ok', state, inserted } : { status: 'ok', state }
 }

@@ -55,7 +55,7 @@ export function makeSqliteStore(options: SqliteStoreOptions, makeNotifier: MakeN
 
     insert(call: InsertCall) {
       return database.insert(call.jobs.length, (turn) => ({
-        results: insert(turn, call.jobs, call.again ?? false, at(turn, call)),
+        results: insert(turn, call, at(turn, call)),
       }))
     },
 

@@ -15,7 +15,7 @@ const ADD_COUNTS = `update skep_queues set ${COUNTED} where q = ?`
 
 /**
  * One transaction's worth of work on one connection. It gathers what all calls of the transaction have in
- * common, so that it is written once: new jobs, counts, discarded ids, and the next free number.
+ * common, so that it is written once: new jobs, counts and discarded ids.
  */
 export class Turn {
   readonly db: Handle
@@ -25,7 +25,6 @@ export class Turn {
   readonly discarded: Discarded
   readonly intake: Intake = new Intake()
   readonly #counts = new Map<number, number[]>()
-  #next = 0
   #newestArchived: string | null | undefined
 
   constructor(db: Handle, now: number, queues: QueueIds, held: HeldJobs) {
@@ -45,17 +44,6 @@ export class Turn {
     }
     const at = typeof state === 'number' ? state : STATE_NUMBER[state]
     counts[at] = (counts[at] as number) + by
-  }
-
-  /** Takes `count` numbers for new rows of jobs and returns the first. Only one transaction writes at a time. */
-  numbers(count: number): number {
-    if (this.#next === 0) {
-      const [last] = this.db.get('select max(n) from skep_jobs') ?? []
-      this.#next = ((last as number | null) ?? 0) + 1
-    }
-    const first = this.#next
-    this.#next += count
-    return first
   }
 
   /**

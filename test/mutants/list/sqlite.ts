@@ -89,8 +89,8 @@ export const SQLITE_MUTANTS: readonly Mutant[] = [
     incidents: [3],
     rule: 'R6',
     file: 'src/stores/sqlite/intake.ts',
-    find: 'if (!entries.some(({ job }) => job.id <= newest)) return entries',
-    replace: 'if (newest !== null) return entries',
+    find: 'if (!entries.some(({ job, isFresh }) => !isFresh && job.id <= turn.newestArchived)) return entries',
+    replace: 'if (turn.newestArchived !== null) return entries',
     story: 'An insert sent again makes a second row of a job that is finished.',
     killedBy: {
       vitest: 'test/conformance/sqlite.test.ts',
