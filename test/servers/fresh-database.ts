@@ -24,7 +24,16 @@ export async function freshDatabase(): Promise<FreshDatabase> {
 
   const url = new URL(server)
   url.pathname = `/${name}`
-  const drop = (): Promise<void> => administer(server, `drop database if exists ${name} with (force)`)
+  const drop = async (): Promise<void> => {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await administer(server, `drop database if exists ${name} with (force)`)
+      } catch (error) {
+        // Dropping waits for a checkpoint, which fails now and then when other databases vanish at that moment.
+        if (tries === 5 || !String(error).includes('checkpoint request failed')) throw error
+      }
+    }
+  }
   return { name, url: url.href, drop, [Symbol.asyncDispose]: drop }
 }
 
