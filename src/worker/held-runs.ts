@@ -43,8 +43,9 @@ export class HeldRuns {
     if (map?.size === 0 && map !== this.#maps.at(-1)) this.#maps.splice(this.#maps.indexOf(map), 1)
   }
 
+  /** All of them. Whoever goes through them may remove them on the way. */
   *values(): IterableIterator<Run> {
-    for (const map of this.#maps) yield* map.values()
+    for (const map of [...this.#maps]) yield* map.values()
   }
 
   #addMap(): void {

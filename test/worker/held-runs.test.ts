@@ -25,6 +25,20 @@ describe('the runs a worker holds', () => {
     expect([...held.values()]).toEqual([])
   })
 
+  it('can be removed while somebody goes through them', () => {
+    const held = new HeldRuns()
+    for (let n = 0; n < 3_500; n++) held.add(runOf(`${n}`))
+    let seen = 0
+
+    for (const run of held.values()) {
+      held.remove(run)
+      seen++
+    }
+
+    expect(seen).toBe(3_500)
+    expect([...held.values()]).toEqual([])
+  })
+
   it('are one for each job: the newer one takes the place, and the older one cannot remove it', () => {
     const held = new HeldRuns()
     const [older, newer] = [runOf('a'), runOf('a')]
