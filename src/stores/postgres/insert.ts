@@ -1,6 +1,7 @@
 import { StoreError } from '../../core/errors.ts'
 import { type NewJob, rankOf } from '../../core/job.ts'
 import type { InsertCall, InsertReply, InsertResult } from '../../store.ts'
+import type { Caller } from './caller.ts'
 import { CONFLICT_ACTIONS, CONFLICT_CODES, SCOPE_CODES, stateOf } from './codes.ts'
 import type { Param, Query, Row } from './driver.ts'
 import { arrayOf, columnOf, idArrayOf, joined } from './literals.ts'
@@ -32,30 +33,32 @@ export async function insertJobs(
 export const PART = 5_000
 
 /**
- * Sends very many jobs in parts, inside a transaction: while the server puts in one part, the next is written down, and
+ * Sends very many jobs in parts of one transaction: while the server puts in one part, the next is written down, and
  * neither side needs memory for all of them at once.
  */
 export async function insertInParts(
-  query: Query,
+  transaction: Caller['transaction'],
   schema: string,
   starts: Starts,
   call: InsertCall,
   options: InsertOptions,
 ): Promise<InsertReply> {
-  const results: InsertResult[] = []
-  let underWay: { readonly jobs: readonly NewJob[]; readonly rows: Promise<readonly Row[]> } | undefined
-  const arrived = async (): Promise<void> => {
-    if (underWay)
-      for (const result of resultsOf(underWay.jobs, await underWay.rows, starts)) results.push(result)
-  }
-  for (let from = 0; from < call.jobs.length; from += PART) {
-    const jobs = call.jobs.slice(from, from + PART)
-    const { text, params } = statementOf(schema, { ...call, jobs }, options)
-    await arrived()
-    underWay = { jobs, rows: query(text, params) }
-  }
-  await arrived()
-  return { results }
+  const parts = Array.from({ length: Math.ceil(call.jobs.length / PART) }, (_, n) =>
+    call.jobs.slice(n * PART, (n + 1) * PART),
+  )
+  const replies = await transaction(async (query) => {
+    const arrived: (readonly Row[])[] = []
+    let underWay: Promise<readonly Row[]> | undefined
+    for (const jobs of parts) {
+      const { text, params } = statementOf(schema, { ...call, jobs }, options)
+      if (underWay) arrived.push(await underWay)
+      underWay = query(text, params)
+    }
+    if (underWay) arrived.push(await underWay)
+    return arrived
+  })
+  // Not before the commit: a claim that goes back for jobs it cannot see yet would pass them by.
+  return { results: parts.flatMap((jobs, n) => resultsOf(jobs, replies[n] ?? [], starts)) }
 }
 
 function statementOf(

@@ -80,7 +80,7 @@ export function createPostgresStore(options: PostgresStoreOptions, makeNotifier:
     async insert(request) {
       const insert = (strict: boolean): Promise<InsertReply> =>
         request.jobs.length > PART
-          ? caller.transaction((query) => insertInParts(query, schema, starts, request, { strict }))
+          ? insertInParts(caller.transaction, schema, starts, request, { strict })
           : insertJobs(call, schema, starts, request, { strict })
       let reply: InsertReply
       try {
