@@ -40,12 +40,13 @@ export class HeldRuns {
     const { id } = run.job
     const map = this.#maps.find((held) => held.get(id) === run)
     map?.delete(id)
-    if (map?.size === 0 && map !== this.#maps.at(-1)) this.#maps.splice(this.#maps.indexOf(map), 1)
+    // A new array, because somebody may be going through the old one.
+    if (map?.size === 0 && map !== this.#maps.at(-1)) this.#maps = this.#maps.filter((held) => held !== map)
   }
 
   /** All of them. Whoever goes through them may remove them on the way. */
   *values(): IterableIterator<Run> {
-    for (const map of [...this.#maps]) yield* map.values()
+    for (const map of this.#maps) yield* map.values()
   }
 
   #addMap(): void {
