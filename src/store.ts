@@ -19,8 +19,10 @@ import type { ClaimedJob, Job, JobState, NewJob } from './core/job.ts'
 import type { Verdict } from './core/policy.ts'
 import type { ChangeAction } from './core/transitions.ts'
 import type { Notifier } from './notifier.ts'
+import type { HoldStore } from './store/holds.ts'
+import type { LimitStore } from './store/limits.ts'
 
-export interface Store {
+export interface Store extends HoldStore, LimitStore {
   /** Facts about what this store can do. Nobody asks for its name. */
   readonly capabilities: Capabilities
 
@@ -45,7 +47,8 @@ export interface Store {
 
   /**
    * Leases ready jobs: delayed ones that are due become ready first (at most {@link PROMOTE_LIMIT} per
-   * source), then, source by source, the lowest ranks are taken. With `ids` the named jobs are taken
+   * source), then, source by source, the lowest ranks are taken; where there are limits, lane by lane as
+   * `core/lanes.ts` says. A source that is held is left as it is. With `ids` the named jobs are taken
    * by primary key under the same guard, and no query searches for work. After a lost reply, {@link ClaimCall.again}
    * asks for what was taken.
    * Redis: ZRANGEBYSCORE delayed → ZADD ready; ZPOPMIN ready; HSET lease; ZADD leases by expiry.
@@ -230,10 +233,14 @@ export interface ClaimCall {
 export interface ClaimReply {
   readonly jobs: readonly ClaimedJob[]
   /**
-   * When the next delayed job of these sources is due (a moment of the store's clock), and that clock's time
-   * now. Filled in when fewer jobs than `limit` were found; otherwise null.
+   * When it is worth looking again (a moment of the store's clock): the next delayed job of these sources is due, a rate
+   * lets the next one start, or a hold ends. It may be too early and is never too late. Filled in when fewer jobs than
+   * `limit` were found; otherwise null.
    */
   readonly nextDueAt: number | null
+  /** Which of the sources are limited, by their place in the call; left out when none is. There the end of a lease may make room for others. */
+  readonly limited?: readonly number[]
+  /** The time of the store's clock. */
   readonly now: number
 }
 

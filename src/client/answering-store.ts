@@ -131,6 +131,12 @@ export function answeringStore(store: Store, options: AnsweringStoreOptions): An
     list: (call) => inTime('list', callMs, () => store.list(call)),
     counts: (call) => inTime('counts', callMs, () => store.counts(call)),
     prune: (call) => inTime('prune', callMs, () => store.prune(call)),
+    hold: (call) => inTime('hold', callMs, () => store.hold(call)),
+    release: (call) => inTime('release', callMs, () => store.release(call)),
+    holds: (call) => inTime('holds', callMs, () => store.holds(call)),
+    setLimits: (call) => inTime('setLimits', callMs, () => store.setLimits(call)),
+    limits: (call) => inTime('limits', callMs, () => store.limits(call)),
+    lanes: (call) => inTime('lanes', callMs, () => store.lanes(call)),
     async attend(call) {
       const { id } = call.worker
       const late = (): void => {

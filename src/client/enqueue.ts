@@ -73,6 +73,9 @@ function build(
     runAt: runAt === undefined ? null : moment(runAt),
     unique: resolveUnique(options.unique ?? queue.uniqueOf?.(payload as never)),
     overrides: encodeOverrides(options),
+    lane: null,
+    strict: false,
+    cost: 1,
   }
 }
 

@@ -163,7 +163,15 @@ export interface Verdict {
   readonly keepCancelledMs: number
   readonly result: string | null
   readonly failure: string | null
+  /** What happens to the job's lane, in the same transaction. Left out: nothing. */
+  readonly lane?: LaneVerdict
 }
+
+/**
+ * `waitMs`: it starts nothing for so long, because the handler was told "too many requests".
+ * `pause`: a hold is put on it, for this reason.
+ */
+export type LaneVerdict = { readonly waitMs: number } | { readonly pause: string }
 
 const COUNTER = { error: 'errors', timeout: 'timeouts', lost: 'lost' } as const
 const POLICY_OF = { error: 'onError', timeout: 'onTimeout', lost: 'onLost' } as const

@@ -166,6 +166,9 @@ function drawJob({ random, now, fresh }: Draw): NewJob {
     runAt: random.chance(0.9) ? null : now + random.pick([-1_000, 0, 1, 60_000]),
     unique: random.chance(0.5) ? null : drawUnique(random),
     overrides: random.chance(0.1) ? '{"timeoutMs":1}' : null,
+    lane: null,
+    strict: false,
+    cost: 1,
   }
 }
 

@@ -1,0 +1,59 @@
+/**
+ * What keeps jobs from starting. `pause` is a user's, `block` an admin's; they do not know of each other, and as long as
+ * one of either stands nothing of its target starts. Jobs that run go on.
+ */
+export type HoldKind = 'pause' | 'block'
+
+export interface HoldTarget {
+  /** Null: every space. */
+  readonly space: string | null
+  /** A queue's name, or a pattern in which `*` stands for anything. Null: every queue. */
+  readonly queue: string | null
+  /** One lane of the named queue. Null: all of it. */
+  readonly lane: string | null
+}
+
+export interface Hold extends HoldTarget {
+  readonly kind: HoldKind
+  readonly reason: string | null
+  /** Who said so. */
+  readonly by: string | null
+  readonly since: number
+  /** When it ends by itself; null: when somebody says so. */
+  readonly until: number | null
+}
+
+/** Two holds are the same when kind and target are. */
+export function holdKey({ kind, space, queue, lane }: HoldTarget & Pick<Hold, 'kind'>): string {
+  return JSON.stringify([kind, space, queue, lane])
+}
+
+/** Whether a hold still stands. */
+export function stands(hold: Pick<Hold, 'until'>, now: number): boolean {
+  return hold.until === null || hold.until > now
+}
+
+/** Whether a hold is on a whole queue, by name, by pattern, by space or because it is on everything. */
+export function holdsQueue(hold: HoldTarget, space: string, queue: string): boolean {
+  return (
+    hold.lane === null &&
+    (hold.space === null || hold.space === space) &&
+    (hold.queue === null || matches(hold.queue, queue))
+  )
+}
+
+/** Whether a name fits a pattern. Names have no `*`, so a pattern without one is a name. */
+export function matches(pattern: string, name: string): boolean {
+  const [first = '', ...rest] = pattern.split('*')
+  if (rest.length === 0) return pattern === name
+  const last = rest.pop() as string
+  if (!name.startsWith(first) || name.length < first.length + last.length || !name.endsWith(last))
+    return false
+  let at = first.length
+  for (const part of rest) {
+    const found = name.indexOf(part, at)
+    if (found < 0 || found + part.length > name.length - last.length) return false
+    at = found + part.length
+  }
+  return true
+}
