@@ -6,6 +6,8 @@ export interface Group {
   readonly token: string
   /** The rest of what they share, as SQL reads it. */
   readonly text: string
+  /** Why the lanes of the jobs are paused; null when they are not. */
+  readonly pause: string | null
 }
 
 export interface Grouped {
@@ -87,18 +89,20 @@ function isLike(a: Settlement, b: Settlement): boolean {
         one.count === other.count &&
         one.refund === other.refund &&
         one.keepPlace === other.keepPlace &&
-        one.keepCancelledMs === other.keepCancelledMs))
+        one.keepCancelledMs === other.keepCancelledMs &&
+        one.lane === other.lane))
   )
 }
 
 function keyOf({ token, verdict, onlyIfExpired = false, rescue = false }: Settlement): string {
   const { to, keepMs, count, refund, keepPlace, keepCancelledMs } = verdict
-  return `${to} ${keepMs} ${count} ${refund} ${keepPlace} ${keepCancelledMs} ${onlyIfExpired} ${rescue} ${token}`
+  const lane = verdict.lane ? JSON.stringify(verdict.lane) : ''
+  return `${to} ${keepMs} ${count} ${refund} ${keepPlace} ${keepCancelledMs} ${onlyIfExpired} ${rescue} ${token} ${lane}`
 }
 
 function groupOf(settlement: Settlement, size: number, round: number): Group {
   const { token, verdict, onlyIfExpired = false, rescue = false } = settlement
-  const { to, keepMs, count, refund, keepPlace, keepCancelledMs } = verdict
+  const { to, keepMs, count, refund, keepPlace, keepCancelledMs, lane } = verdict
   const counter = count === null ? 0 : COUNTER_CODES[count]
   // In the order in which `settle_and_claim` reads them; nothing stands for null.
   const fields = [
@@ -112,6 +116,7 @@ function groupOf(settlement: Settlement, size: number, round: number): Group {
     Number(onlyIfExpired),
     round,
     Number(rescue),
+    lane && 'waitMs' in lane ? lane.waitMs : '',
   ]
-  return { token, text: fields.join(',') }
+  return { token, text: fields.join(','), pause: lane && 'pause' in lane ? lane.pause : null }
 }

@@ -1,4 +1,4 @@
-import { COUNT_FRESH, due, INCOMING, insert } from './incoming.ts'
+import { COUNT_FRESH, due, INCOMING, insert, TELL_FRESH } from './incoming.ts'
 import { pins } from './pins.ts'
 
 /**
@@ -11,7 +11,7 @@ export function insertWithCareFunction(schema: string): string {
 create function ${schema}.insert_with_care(
     ids uuid[], payloads text[], spaces text[], queues text[], priorities smallint[], delays bigint[],
     run_ats bigint[], headers text[], overrides text[], keys text[], scopes smallint[], windows bigint[],
-    conflicts smallint[], again boolean, one_by_one boolean, t bigint,
+    conflicts smallint[], lanes text[], costs integer[], stricts boolean[], again boolean, one_by_one boolean, t bigint,
     out inserted bigint, out odds json[])
 language plpgsql ${pins(schema)}
 as $function$
@@ -64,7 +64,9 @@ begin
             from (${INCOMING}) i
             where (i.key is null or i.id = any(winners)) and not (i.id = any(known) or i.id = any(forgotten))
             on conflict (id) do nothing
-            returning jobs.id, jobs.space, jobs.queue, jobs.state
+            returning jobs.id, jobs.space, jobs.queue, jobs.state, jobs.lane, jobs.rank
+        ), told as (
+            ${TELL_FRESH}
         ), counted as (
             ${COUNT_FRESH}
         )
@@ -112,10 +114,14 @@ begin
                     update jobs j set payload = job.payload, headers = job.headers, priority = job.priority,
                         overrides = job.overrides,
                         due_at = case when timed then ${due('job')} else j.due_at end,
-                        rank = case when timed then ${due('job')} else j.due_at end - job.priority * 600000::bigint,
+                        rank = case when j.strict then j.rank
+                            else case when timed then ${due('job')} else j.due_at end - job.priority * 600000::bigint end,
                         state = case when not timed then j.state when ${due('job')} > t then 0 else 1 end
                     where j.id = holder and j.state in (0, 1)
-                    returning j.space, j.queue, j.state as after
+                    returning j.space, j.queue, j.state as after, j.lane, j.rank
+                ), told as (
+                    insert into news (space, queue, lane, rank)
+                    select m.space, m.queue, m.lane, m.rank from moved m where m.lane is not null and m.after = 1
                 )
                 insert into deltas (space, queue, delayed, ready)
                 select m.space, m.queue, (m.after = 0)::integer - (before = 0)::integer,
@@ -132,7 +138,9 @@ begin
         with fresh as (
             ${insert('job')}
             on conflict (id) do nothing
-            returning jobs.space, jobs.queue, jobs.state
+            returning jobs.space, jobs.queue, jobs.state, jobs.lane, jobs.rank
+        ), told as (
+            ${TELL_FRESH}
         )
         ${COUNT_FRESH};
         inserted := inserted + 1;

@@ -28,6 +28,7 @@ declare
     j jobs%rowtype;
     a archive%rowtype;
     said text;
+    place bigint;
     removed uuid[];
     results json[] := '{}';
 begin
@@ -54,7 +55,10 @@ begin
                     (goes = 6)::integer, (goes = 7)::integer);
                 said := 'ok';
             elsif action = 'promote' and j.state = 0 then
-                update jobs x set state = 1, due_at = t, rank = t - x.priority * 600000::bigint where x.id = wanted;
+                update jobs x set state = 1, due_at = t,
+                    rank = case when x.strict then x.rank else t - x.priority * 600000::bigint end
+                where x.id = wanted returning x.rank into place;
+                insert into news (space, queue, lane, rank) select j.space, j.queue, j.lane, place where j.lane is not null;
                 insert into deltas (space, queue, delayed, ready) values (j.space, j.queue, -1, 1);
                 said := 'ok';
             elsif action = 'remove' and j.state in (0, 1) then
@@ -92,9 +96,13 @@ begin
                 if said is null then
                     delete from archive x where x.id = wanted;
                     insert into jobs (id, space, queue, state, payload, headers, priority, overrides, due_at, rank,
-                        enqueued_at, generation, unique_key, unique_scope)
+                        enqueued_at, generation, unique_key, unique_scope, lane, cost, strict)
                     values (a.id, a.space, a.queue, 1, a.payload, a.headers, a.priority, a.overrides, t,
-                        t - a.priority * 600000::bigint, a.enqueued_at, a.generation + 1, a.unique_key, a.unique_scope);
+                        case when a.strict then nextval('arrivals') else t - a.priority * 600000::bigint end,
+                        a.enqueued_at, a.generation + 1, a.unique_key, a.unique_scope, a.lane, a.cost, a.strict)
+                    returning rank into place;
+                    insert into news (space, queue, lane, rank)
+                    select a.space, a.queue, a.lane, place where a.lane is not null;
                     insert into deltas (space, queue, ready) values (a.space, a.queue, 1);
                     perform count_archived(a.space, a.queue, a.state, a.finished_at, -1);
                     said := 'ok';

@@ -1,7 +1,13 @@
 import { insertWithCareFunction } from './careful-insert-function.ts'
 import { changeFunction } from './change-function.ts'
 import { enqueueFunction } from './enqueue-function.ts'
+import { foldLineFunction } from './fold-line-function.ts'
+import { holdFunctions } from './hold-functions.ts'
 import { insertFunction } from './insert-function.ts'
+import { rateFunction } from './lane-rules.ts'
+import { laneTables } from './lane-tables.ts'
+import { limitFunctions } from './limit-functions.ts'
+import { namedLineFunction } from './named-line-function.ts'
 import {
   countFunction,
   everyJobView,
@@ -9,6 +15,7 @@ import {
   extendFunction,
   listFunction,
 } from './read-functions.ts'
+import { serveLineFunction } from './serve-line-function.ts'
 import { insertForFunction, settleFunction } from './settle-function.ts'
 import { tables } from './tables.ts'
 import { dayFunctions, foldFunction, pruneFunction } from './upkeep-functions.ts'
@@ -25,7 +32,14 @@ export const MIGRATIONS: readonly Migration[] = [
     sql: (schema) =>
       [
         tables,
+        laneTables,
         everyJobView,
+        rateFunction,
+        foldLineFunction,
+        serveLineFunction,
+        namedLineFunction,
+        holdFunctions,
+        limitFunctions,
         insertFunction,
         insertWithCareFunction,
         settleFunction,

@@ -151,6 +151,8 @@ begin
     delete from discarded d where d.at <= t - discarded_ms;
     delete from uniques u where u.until <= t;
     delete from workers w where w.seen_at <= t - worker_ms;
+    delete from holds h where h.until <= t;
+    perform prune_lanes(t);
     perform fold_deltas();
     return dropped + deleted;
 end $function$;
