@@ -10,7 +10,7 @@ const optional = (value: unknown): number | null => (value === null ? null : Num
 /** The columns of `every_job`, for SELECT, in the order in which {@link toJob} reads them. */
 export const JOB_SELECT = `id, space, queue, state, payload, headers, priority, overrides, due_at, enqueued_at,
   started_at, generation, starts, errors, timeouts, lost, snoozes, token, worker, cancel_reason, unique_key,
-  unique_scope, result, failure, lease_until, finished_at, expires_at, lane, strict, cost`
+  unique_scope, result, failure, lease_until, finished_at, expires_at, lane, is_strict, cost`
 
 /** Where `every_job` has the rank of a job that waits. */
 export const RANK = 30

@@ -120,7 +120,7 @@ function freshOf(grouped: Grouped, settlements: readonly Settlement[]): string |
         conflict: job.unique ? CONFLICT_CODES[job.unique.onConflict] : null,
         lane: job.lane,
         cost: job.cost === 1 ? null : job.cost,
-        strict: job.strict ? true : null,
+        is_strict: job.strict ? true : null,
       })),
     ),
   )

@@ -114,7 +114,7 @@ begin
                     update jobs j set payload = job.payload, headers = job.headers, priority = job.priority,
                         overrides = job.overrides,
                         due_at = case when timed then ${due('job')} else j.due_at end,
-                        rank = case when j.strict then j.rank
+                        rank = case when j.is_strict then j.rank
                             else case when timed then ${due('job')} else j.due_at end - job.priority * 600000::bigint end,
                         state = case when not timed then j.state when ${due('job')} > t then 0 else 1 end
                     where j.id = holder and j.state in (0, 1)

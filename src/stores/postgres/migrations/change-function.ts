@@ -56,7 +56,7 @@ begin
                 said := 'ok';
             elsif action = 'promote' and j.state = 0 then
                 update jobs x set state = 1, due_at = t,
-                    rank = case when x.strict then x.rank else t - x.priority * 600000::bigint end
+                    rank = case when x.is_strict then x.rank else t - x.priority * 600000::bigint end
                 where x.id = wanted returning x.rank into place;
                 insert into news (space, queue, lane, rank) select j.space, j.queue, j.lane, place where j.lane is not null;
                 insert into deltas (space, queue, delayed, ready) values (j.space, j.queue, -1, 1);
@@ -96,10 +96,10 @@ begin
                 if said is null then
                     delete from archive x where x.id = wanted;
                     insert into jobs (id, space, queue, state, payload, headers, priority, overrides, due_at, rank,
-                        enqueued_at, generation, unique_key, unique_scope, lane, cost, strict)
+                        enqueued_at, generation, unique_key, unique_scope, lane, cost, is_strict)
                     values (a.id, a.space, a.queue, 1, a.payload, a.headers, a.priority, a.overrides, t,
-                        case when a.strict then nextval('arrivals') else t - a.priority * 600000::bigint end,
-                        a.enqueued_at, a.generation + 1, a.unique_key, a.unique_scope, a.lane, a.cost, a.strict)
+                        case when a.is_strict then nextval('arrivals') else t - a.priority * 600000::bigint end,
+                        a.enqueued_at, a.generation + 1, a.unique_key, a.unique_scope, a.lane, a.cost, a.is_strict)
                     returning rank into place;
                     insert into news (space, queue, lane, rank)
                     select a.space, a.queue, a.lane, place where a.lane is not null;

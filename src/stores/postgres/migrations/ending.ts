@@ -30,7 +30,7 @@ const BACK = `update jobs x set state = goes, token = kept_token, lease_until = 
                         result = v.result,
                         failure = coalesce(v.failure, x.failure),
                         due_at = case when goes = 0 then t + v.delay when stays then x.due_at else t end,
-                        rank = case when x.strict then x.rank
+                        rank = case when x.is_strict then x.rank
                             else case when goes = 0 then t + v.delay when stays then x.due_at else t end
                                 - x.priority * 600000::bigint end
                     from unnest(part, ${slice('results')}, ${slice('failures')},

@@ -28,7 +28,7 @@ declare
     due bigint := greatest(t + delay_ms, coalesce(run_ms, 0));
     -- Its place in a strict lane is its arrival.
     is_strict boolean := (select true from limits l
-        where l.space = space and l.kind = 0 and l.name = queue and l.lane = '' and l.strict);
+        where l.space = space and l.kind = 0 and l.name = queue and l.lane = '' and l.is_strict);
     fresh uuid;
     said text;
 begin

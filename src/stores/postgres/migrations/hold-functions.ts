@@ -99,7 +99,7 @@ as $function$
         from news x where x.pause is not null and (in_space is null or x.space = in_space)
         group by x.space, x.queue, x.lane
     )
-    select json_agg(${AS_JSON} order by h.n)::text
+    select json_agg(${AS_JSON} order by h.since, h.n, h.queue, h.lane)::text
     from (
         select h.n, h.kind, h.space, h.queue, h.has_lane, h.lane, coalesce(w.reason, h.reason) as reason,
             case when w.reason is null then h.by_whom else 'skep' end as by_whom, h.since,

@@ -6,7 +6,7 @@ export const INCOMING: string = `
         select u.n, u.id, u.payload, u.headers, u.overrides, u.run_at, u.key, u.scope, u.window_ms, u.conflict,
             case when cardinality(lanes) = 1 then lanes[1] else u.lane end as lane,
             case when cardinality(costs) = 1 then costs[1] else u.cost end as cost,
-            case when cardinality(stricts) = 1 then stricts[1] else u.strict end as strict,
+            case when cardinality(stricts) = 1 then stricts[1] else u.is_strict end as is_strict,
             coalesce(u.space, spaces[1]) as space,
             coalesce(u.queue, queues[1]) as queue,
             coalesce(u.priority, priorities[1]) as priority,
@@ -14,18 +14,18 @@ export const INCOMING: string = `
         from unnest(ids, payloads, spaces, queues, priorities, delays, run_ats, headers, overrides,
                 keys, scopes, windows, conflicts, lanes, costs, stricts)
             with ordinality as u(id, payload, space, queue, priority, delay, run_at, headers, overrides,
-                key, scope, window_ms, conflict, lane, cost, strict, n)`
+                key, scope, window_ms, conflict, lane, cost, is_strict, n)`
 
 export const due = (job: string): string => `greatest(t + ${job}.delay, coalesce(${job}.run_at, 0))`
 
 /** Inserts `job`: an alias of INCOMING, or a record. */
 export const insert = (job: string): string => `insert into jobs
             (id, space, queue, state, payload, headers, priority, overrides, due_at, rank, enqueued_at,
-             unique_key, unique_scope, lane, cost, strict)
+             unique_key, unique_scope, lane, cost, is_strict)
         select ${job}.id, ${job}.space, ${job}.queue, case when ${due(job)} > t then 0 else 1 end, ${job}.payload,
             ${job}.headers, ${job}.priority, ${job}.overrides, ${due(job)},
-            case when ${job}.strict then nextval('arrivals') else ${due(job)} - ${job}.priority * 600000::bigint end, t,
-            ${job}.key, ${job}.scope, ${job}.lane, ${job}.cost, ${job}.strict`
+            case when ${job}.is_strict then nextval('arrivals') else ${due(job)} - ${job}.priority * 600000::bigint end, t,
+            ${job}.key, ${job}.scope, ${job}.lane, ${job}.cost, ${job}.is_strict`
 
 export const COUNT_FRESH: string = `insert into deltas (space, queue, delayed, ready)
         select f.space, f.queue, count(*) filter (where f.state = 0), count(*) filter (where f.state = 1)

@@ -53,7 +53,7 @@ export function ownLimits(of: string): string {
             ) own on true`
 }
 
-export const CAP = `case when q.strict then 1 when own.has_concurrency then own.concurrency else q.lane_concurrency end`
+export const CAP = `case when q.is_strict then 1 when own.has_concurrency then own.concurrency else q.lane_concurrency end`
 export const SPACING = 'case when own.has_rate then own.spacing else q.lane_spacing end'
 export const BURST = 'case when own.has_rate then own.burst else q.lane_burst end'
 export const WEIGHT = 'coalesce(own.weight, q.weight, 1)'

@@ -31,7 +31,7 @@ create table ${schema}.limits (
     lane_concurrency bigint,
     lane_spacing bigint,
     lane_burst bigint,
-    strict boolean not null default false,
+    is_strict boolean not null default false,
     weight bigint,
     primary key (space, kind, name, lane)
 );

@@ -51,7 +51,7 @@ begin
             delete from limits l where l.space = in_space and l.kind = c.kind and l.name = c.name and l.lane = c.lane;
             if r.declared is not null or r.changed is not null then
                 insert into limits (space, kind, name, lane, declared, changed, concurrency, spacing, burst,
-                    has_concurrency, has_rate, shared, lane_concurrency, lane_spacing, lane_burst, strict, weight)
+                    has_concurrency, has_rate, shared, lane_concurrency, lane_spacing, lane_burst, is_strict, weight)
                 values (in_space, c.kind, c.name, c.lane, r.declared, r.changed, (f ->> 'concurrency')::numeric,
                     ${spacing('rate')}, ${burst('rate')}, f ? 'concurrency', f ? 'rate', f ->> 'shared',
                     (f ->> 'laneConcurrency')::numeric, ${spacing('laneRate')}, ${burst('laneRate')},

@@ -21,7 +21,7 @@ export const LINE_VARIABLES = `
 export const OPEN_LINE = `
     select l.* into q from limits l where l.space = in_space and l.kind = 0 and l.name = in_queue and l.lane = '';
     has_own := exists (select 1 from limits l where l.space = in_space and l.kind = 1 and l.name = in_queue);
-    if q.strict then
+    if q.is_strict then
         -- A job that comes late may have any number.
         from_rank := -9007199254740991;
     end if;

@@ -9,8 +9,8 @@ const SERVED = `select lane.spot, lane.ver, lane.lane, lane.turn + job.cost * 10
                     greatest(lane.wait_until, starts_at(greatest(lane.full_us, t * 1000) + job.cost * lane.spacing, 1,
                         lane.spacing, lane.burst)) as wait_until,
                     lane.held_until, lane.head, lane.active,
-                    case when q.strict then job.id end as occupant,
-                    case when q.strict then job.generation end as generation`
+                    case when q.is_strict then job.id end as occupant,
+                    case when q.is_strict then job.generation end as generation`
 
 /**
  * claim_named_of_line: leases those of the named jobs of a limited queue against which nothing stands, one after the
@@ -52,7 +52,7 @@ begin
             order by y.ver desc limit 1
         ) x ${ownLimits('x')};
         continue when not lane.is_open or starts_at(lane.full_us, job.cost, lane.spacing, lane.burst) > t;
-        if q.strict then
+        if q.is_strict then
             -- Only the head of the lane: the job that occupies it, otherwise the first to arrive.
             select k.id, k.state into occupant from jobs k where k.id = lane.occupant and k.generation = lane.generation;
             if not found then

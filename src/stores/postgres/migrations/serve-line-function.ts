@@ -46,7 +46,7 @@ const WITH_JOBS = `
                 ) a
                 left join lateral (
                     select o.id from jobs o
-                    where q.strict and o.id = a.occupant and o.generation = a.generation
+                    where q.is_strict and o.id = a.occupant and o.generation = a.generation
                 ) o on true
                 left join lateral (
                     (${HEAD_OF_LANE} where a.allot > 0 and j.id = o.id)
@@ -131,8 +131,8 @@ const SERVED = `select k.ctid as spot, k.ver, k.lane,
                     greatest(k.wait_until, u.waits, case when u.count > 0 and u.spacing is not null then starts_at(
                         greatest(k.full_us, t * 1000) + u.costs * u.spacing, 1, u.spacing, u.burst) end) as wait_until,
                     k.held_until, greatest(k.head, u.head) as head, u.has_more as active,
-                    case when u.count = 0 then k.occupant when q.strict then u.occupant end as occupant,
-                    case when u.count = 0 then k.generation when q.strict then u.generation end as generation
+                    case when u.count = 0 then k.occupant when q.is_strict then u.occupant end as occupant,
+                    case when u.count = 0 then k.generation when q.is_strict then u.generation end as generation
                 from unnest(lane_spots, lane_counts, lane_strides, lane_firsts, lane_costs, lane_waits, lane_heads,
                         lane_more, lane_occupants, lane_generations, lane_spacings, lane_bursts)
                     as u(spot, count, strides, first_stride, costs, waits, head, has_more, occupant, generation,
@@ -224,7 +224,7 @@ begin${OPEN_LINE}
                     max(w.lane_at) filter (where w.is_refused and w.lane_at > t) over of_lane as waits,
                     case when w.lane = any(stuck) then w.head else coalesce(
                         min(w.rank) filter (where not w.is_taken) over of_lane, max(w.rank) over of_lane) end as new_head,
-                    w.found > count(*) filter (where w.is_taken) over of_lane or w.is_asleep
+                    w.found > least(w.allot, count(*) filter (where w.is_taken) over of_lane) or w.is_asleep
                         or w.lane = any(stuck) as has_more
                 from (${PICKED}
                 ) w window of_lane as (partition by w.lane)
@@ -243,7 +243,7 @@ begin${OPEN_LINE}
                 picks := array(select x.id from unnest(spots, picks) as x(spot, id) where not (x.spot = any(held)));
                 skipped := skipped || picks;
                 stuck := stuck || array(select coalesce(j.lane, '') from jobs j where j.id = any(picks));
-                if q.strict then
+                if q.is_strict then
                     asides := stuck;
                 end if;
                 continue;

@@ -244,7 +244,7 @@ begin
         array_agg(f.scope order by n) as scopes, array_agg(f.window_ms order by n) as windows,
         array_agg(f.conflict order by n) as conflicts,
         coalesce(array_agg(f.lane order by n) filter (where f.laned), '{}') as lanes,
-        array_agg(f.cost order by n) as costs, array_agg(f.strict order by n) as stricts, (array_agg(f.id order by f.id))[1] as lowest,
+        array_agg(f.cost order by n) as costs, array_agg(f.is_strict order by n) as stricts, (array_agg(f.id order by f.id))[1] as lowest,
         count(*) > count(distinct f.id) as doubled
     into b
     from (
@@ -252,9 +252,9 @@ begin
         from rows from (json_to_recordset(fresh) as (round integer, parent integer, id uuid, payload text,
                 space text, queue text, priority smallint, delay bigint, run_at bigint, headers text,
                 overrides text, key text, scope smallint, window_ms bigint, conflict smallint, lane text, cost integer,
-                strict boolean))
+                is_strict boolean))
             with ordinality as f(round, parent, id, payload, space, queue, priority, delay, run_at, headers,
-                overrides, key, scope, window_ms, conflict, lane, cost, strict, n)
+                overrides, key, scope, window_ms, conflict, lane, cost, is_strict, n)
         where f.round = this_round and not (f.parent = any(refused))
     ) f;
     if b.ids is null then
