@@ -63,7 +63,12 @@ function toHold([kind, space, queue, lane, reason, by, since, until]: HoldRow): 
 }
 
 /** What names a hold in the table, and what the names of its queues are like. */
-function keyOf({ kind, space, queue, lane }: HoldTarget & { readonly kind: HoldKind }): Record<string, unknown> {
+function keyOf({
+  kind,
+  space,
+  queue,
+  lane,
+}: HoldTarget & { readonly kind: HoldKind }): Record<string, unknown> {
   return {
     kind,
     space: space ?? '',

@@ -1,4 +1,5 @@
 import { COUNT_FRESH, due, INCOMING, insert, TELL_FRESH } from './incoming.ts'
+import { HIGHEST_RANK } from './lane-rules.ts'
 import { pins } from './pins.ts'
 
 /**
@@ -118,10 +119,13 @@ begin
                             else case when timed then ${due('job')} else j.due_at end - job.priority * 600000::bigint end,
                         state = case when not timed then j.state when ${due('job')} > t then 0 else 1 end
                     where j.id = holder and j.state in (0, 1)
-                    returning j.space, j.queue, j.state as after, j.lane, j.rank
+                    returning j.space, j.queue, j.state as after, j.lane, j.rank, j.is_strict
                 ), told as (
                     insert into news (space, queue, lane, rank)
-                    select m.space, m.queue, m.lane, m.rank from moved m where m.lane is not null and m.after = 1
+                    select m.space, m.queue, coalesce(m.lane, ''), case when m.after = 1 then m.rank else ${HIGHEST_RANK} end
+                    from moved m
+                    where (m.lane is not null and (m.after = 1 or m.is_strict)) or (m.is_strict and exists (
+                        select 1 from lines l where l.space = m.space and l.queue = m.queue))
                 )
                 insert into deltas (space, queue, delayed, ready)
                 select m.space, m.queue, (m.after = 0)::integer - (before = 0)::integer,

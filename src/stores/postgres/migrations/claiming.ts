@@ -57,7 +57,8 @@ function taking(which: string): string {
 }
 
 /** The lowest ranks. */
-export const CLAIM: string = taking(`c.space = in_space and c.queue = in_queue and c.state = 1 and c.lane is null
+export const CLAIM: string =
+  taking(`c.space = in_space and c.queue = in_queue and c.state = 1 and c.lane is null
                         and (c.rank, c.id) >= (from_rank, from_id)
                     order by c.rank, c.id limit room`)
 

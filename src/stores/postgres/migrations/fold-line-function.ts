@@ -12,6 +12,7 @@ const TOLD = `select k.ctid as spot, coalesce(k.ver, 0) as ver, u.lane, coalesce
                         where h.has_lane and h.space = in_space and h.queue = in_queue and h.lane = u.lane
                             and (h.until is null or h.until > t)), 0)
                         else coalesce(k.held_until, 0) end as held_until,
+                    case when u.freed > 0 or u.rank is not null then 0 else coalesce(k.head_at, 0) end as head_at,
                     least(coalesce(k.head, u.rank, ${LOWEST_RANK}), u.rank) as head,
                     coalesce(k.active, false) or u.rank is not null as active, k.occupant, k.generation
                 from unnest(names, ended, ranks, waits, holding) as u(lane, freed, rank, wait_until, held)
@@ -22,7 +23,7 @@ const TOLD = `select k.ctid as spot, coalesce(k.ver, 0) as ver, u.lane, coalesce
                     ) k on true`
 
 const stored = (where: string): string => `select x.ctid as spot, x.ver, x.lane, x.turn, x.running, x.full_us,
-                    x.wait_until, x.held_until, x.head, x.active, x.occupant, x.generation, x.wake_at
+                    x.wait_until, x.held_until, x.head_at, x.head, x.active, x.occupant, x.generation, x.wake_at
                 from lanes x where x.space = in_space and x.queue = in_queue and ${where}`
 
 /**
@@ -135,8 +136,10 @@ begin
 
     with put as (
         ${PUT_LANES}
-        from (${evaluated(`${stored(`x.wake_at >= line.woken_to and x.wake_at <= t
-                order by x.wake_at limit ${WAKE_LIMIT}`)}`)}) n where l.ctid = n.spot
+        from (${evaluated(
+          `${stored(`x.wake_at >= line.woken_to and x.wake_at <= t
+                order by x.wake_at limit ${WAKE_LIMIT}`)}`,
+        )}) n where l.ctid = n.spot
         returning n.wake_at
     )
     select count(*), max(p.wake_at) into n, wakes from put p;

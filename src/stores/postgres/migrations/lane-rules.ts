@@ -3,8 +3,9 @@
 /** Later than any moment: of a hold without an end. */
 export const NEVER = '8640000000000000'
 
-/** Before every rank. */
+/** Before and after every rank. */
 export const LOWEST_RANK = '-9007199254740991'
+export const HIGHEST_RANK = '9007199254740991'
 
 /**
  * Every claim holds it shared; whoever changes holds or limits holds it alone, for one short transaction in which it
@@ -60,7 +61,7 @@ export const WEIGHT = 'coalesce(own.weight, q.weight, 1)'
 
 /**
  * A lane as it is now, with what follows from it. `rows` gives the lanes: spot, ver, lane, turn, running, full_us,
- * wait_until, held_until, head, active, occupant and generation.
+ * wait_until, held_until, head_at, head, active, occupant and generation.
  */
 export function evaluated(rows: string): string {
   return `
@@ -68,7 +69,7 @@ export function evaluated(rows: string): string {
                 case when e.has_room and e.wakes > t and e.wakes < ${NEVER} then e.wakes end as wakes_at,
                 case when e.has_room and e.wakes <= t then greatest(e.turn, line.clock) else e.turn end as new_turn
             from (
-                select k.*, greatest(k.wait_until, k.held_until) as wakes,
+                select k.*, greatest(k.wait_until, k.held_until, k.head_at) as wakes,
                     k.active and coalesce(k.running < ${CAP}, true) as has_room
                 from (${rows}) k ${ownLimits('k')}
             ) e`
@@ -76,5 +77,5 @@ export function evaluated(rows: string): string {
 
 /** Writes evaluated lanes `n` over what they were. */
 export const PUT_LANES = `update lanes l set ver = n.ver + 1, turn = n.new_turn, running = n.running, full_us = n.full_us,
-            wait_until = n.wait_until, held_until = n.held_until, head = n.head, active = n.active,
+            wait_until = n.wait_until, held_until = n.held_until, head_at = n.head_at, head = n.head, active = n.active,
             occupant = n.occupant, generation = n.generation, eligible = n.is_eligible, wake_at = n.wakes_at`

@@ -59,6 +59,7 @@ create table ${schema}.lanes (
     full_us bigint not null default 0,
     wait_until bigint not null default 0,
     held_until bigint not null default 0,
+    head_at bigint not null default 0,
     head bigint not null default -9007199254740991,
     wake_at bigint,
     occupant uuid,
@@ -73,8 +74,8 @@ create table ${schema}.lanes (
 create index lanes_turn on ${schema}.lanes (space, queue, turn, lane) where eligible;
 create index lanes_wake on ${schema}.lanes (space, queue, wake_at) where wake_at is not null;
 
--- What happened to a lane: so many of its leases ended; a job of this rank is ready; it shall wait, or pause; its holds
--- have changed. Without a lane: the limits of the queue have changed.
+-- What happened to a lane: so many of its leases ended; a job of this rank is ready (of the highest: look again); it shall
+-- wait, or pause; its holds have changed. Without a lane: the limits of the queue have changed.
 create table ${schema}.news (
     xid xid8 not null default pg_current_xact_id(),
     rank bigint,

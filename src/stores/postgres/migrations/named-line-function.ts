@@ -8,7 +8,7 @@ const SERVED = `select lane.spot, lane.ver, lane.lane, lane.turn + job.cost * 10
                         else greatest(lane.full_us, t * 1000) + job.cost * lane.spacing end as full_us,
                     greatest(lane.wait_until, starts_at(greatest(lane.full_us, t * 1000) + job.cost * lane.spacing, 1,
                         lane.spacing, lane.burst)) as wait_until,
-                    lane.held_until, lane.head, lane.active,
+                    lane.held_until, lane.head_at, lane.head, lane.active,
                     case when q.is_strict then job.id end as occupant,
                     case when q.is_strict then job.generation end as generation`
 
@@ -45,7 +45,7 @@ begin
     loop
         exit when taken >= room or ${ROOM_IN_LINE} <= 0;
         select x.ctid as spot, x.*, ${SPACING} as spacing, ${BURST} as burst, ${WEIGHT} as weight,
-            x.active and coalesce(x.running < ${CAP}, true) and greatest(x.wait_until, x.held_until) <= t as is_open
+            x.active and coalesce(x.running < ${CAP}, true) and greatest(x.wait_until, x.held_until, x.head_at) <= t as is_open
         into lane
         from (
             select y.ctid, y.* from lanes y where y.space = in_space and y.queue = in_queue and y.lane = job.lane

@@ -7,7 +7,7 @@ const ROUNDS = 12
 // The lanes whose turn it is, the first of them first. `few`: there are no others.
 const CANDIDATES = `
                             select l.ctid as spot, l.lane, l.turn, l.full_us, l.head, l.running, l.occupant,
-                                l.generation, greatest(l.wait_until, l.held_until) > t as is_asleep,
+                                l.generation, greatest(l.wait_until, l.held_until, l.head_at) > t as is_asleep,
                                 ${CAP} - l.running as room_left, ${SPACING} as spacing, ${BURST} as burst,
                                 ${WEIGHT} as weight
                             from (
@@ -41,7 +41,7 @@ const HEAD_OF_LANE = `select j.ctid, j.id, j.rank, j.state, j.due_at, j.cost, j.
 // but the job that occupies it, as long as that has not ended.
 const WITH_JOBS = `
                 select a.*, j.ctid as at, j.id, j.rank, j.state, j.due_at, coalesce(j.cost, 1)::bigint as cost,
-                    j.generation as job_generation, row_number() over (partition by a.lane order by j.rank, j.id) as n
+                    j.generation as job_generation, o.id is not null as is_occupied, row_number() over (partition by a.lane order by j.rank, j.id) as n
                 from (${ALLOTTED}
                 ) a
                 left join lateral (
@@ -71,8 +71,7 @@ const TAGGED = `
                 f.n <= coalesce(f.room_left, f.n) and (f.n = 1 or starts_at(f.full_then, 1, f.spacing, f.burst) <= t)
                     as is_looked_at
             from (
-                select y.*, case when y.state = 0 then y.due_at
-                    else starts_at(y.full_then, y.cost, y.spacing, y.burst) end as lane_at
+                select y.*, starts_at(y.full_then, y.cost, y.spacing, y.burst) as lane_at
                 from (
                     select e.*, e.cost * 1000000 / e.weight as stride,
                         coalesce(sum(e.cost * 1000000 / e.weight) over earlier, 0)::bigint as before,
@@ -130,12 +129,12 @@ const SERVED = `select k.ctid as spot, k.ver, k.lane,
                         then greatest(k.full_us, t * 1000) + u.costs * u.spacing else k.full_us end as full_us,
                     greatest(k.wait_until, u.waits, case when u.count > 0 and u.spacing is not null then starts_at(
                         greatest(k.full_us, t * 1000) + u.costs * u.spacing, 1, u.spacing, u.burst) end) as wait_until,
-                    k.held_until, greatest(k.head, u.head) as head, u.has_more as active,
+                    k.held_until, coalesce(u.due, k.head_at) as head_at, greatest(k.head, u.head) as head, u.has_more as active,
                     case when u.count = 0 then k.occupant when q.is_strict then u.occupant end as occupant,
                     case when u.count = 0 then k.generation when q.is_strict then u.generation end as generation
-                from unnest(lane_spots, lane_counts, lane_strides, lane_firsts, lane_costs, lane_waits, lane_heads,
+                from unnest(lane_spots, lane_counts, lane_strides, lane_firsts, lane_costs, lane_waits, lane_dues, lane_heads,
                         lane_more, lane_occupants, lane_generations, lane_spacings, lane_bursts)
-                    as u(spot, count, strides, first_stride, costs, waits, head, has_more, occupant, generation,
+                    as u(spot, count, strides, first_stride, costs, waits, due, head, has_more, occupant, generation,
                         spacing, burst), lateral (select x.ctid, x.* from lanes x where x.ctid = u.spot) k`
 
 /**
@@ -171,6 +170,7 @@ declare${LINE_VARIABLES}
     lane_firsts bigint[];
     lane_costs bigint[];
     lane_waits bigint[];
+    lane_dues bigint[];
     lane_heads bigint[];
     lane_more boolean[];
     lane_occupants uuid[];
@@ -202,6 +202,7 @@ begin${OPEN_LINE}
             array_agg(p.spot) filter (where p.is_told), array_agg(p.count) filter (where p.is_told),
             array_agg(p.strides) filter (where p.is_told), array_agg(p.first_stride) filter (where p.is_told),
             array_agg(p.costs) filter (where p.is_told), array_agg(p.waits) filter (where p.is_told),
+            array_agg(case when p.is_refused and p.state = 0 then p.due_at end) filter (where p.is_told),
             array_agg(p.new_head) filter (where p.is_told), array_agg(p.has_more) filter (where p.is_told),
             array_agg(p.id) filter (where p.is_told), array_agg(p.job_generation) filter (where p.is_told),
             array_agg(p.spacing) filter (where p.is_told), array_agg(p.burst) filter (where p.is_told),
@@ -210,22 +211,22 @@ begin${OPEN_LINE}
             min(p.queue_at) filter (where p.is_end),
             coalesce(first_rank, (array_agg(p.rank order by p.g) filter (where p.is_taken and p.lane = ''))[1]),
             coalesce(first_id, (array_agg(p.id order by p.g) filter (where p.is_taken and p.lane = ''))[1])
-        into spots, picks, lane_spots, lane_counts, lane_strides, lane_firsts, lane_costs, lane_waits, lane_heads,
+        into spots, picks, lane_spots, lane_counts, lane_strides, lane_firsts, lane_costs, lane_waits, lane_dues, lane_heads,
             lane_more, lane_occupants, lane_generations, lane_spacings, lane_bursts, aside, first_turn, last_tag,
             cost_in_all, ends_at, first_rank, first_id
         from (
             select v.*, v.n = 1 and (v.is_asleep or (v.allot > 0 and (v.count > 0 or v.found = 0
-                    or v.waits is not null))) as is_told,
+                    or v.waits is not null or (v.is_refused and v.state = 0 and v.due_at > t)))) as is_told,
                 v.n = 1 and v.is_refused and (v.state = 2 or (v.state = 0 and v.due_at <= t)) as is_aside
             from (
                 select w.*, count(*) filter (where w.is_taken) over of_lane as count,
                     coalesce(sum(w.stride) filter (where w.is_taken) over of_lane, 0)::bigint as strides,
                     coalesce(sum(w.cost) filter (where w.is_taken) over of_lane, 0)::bigint as costs,
-                    max(w.lane_at) filter (where w.is_refused and w.lane_at > t) over of_lane as waits,
+                    max(w.lane_at) filter (where w.is_refused and w.state = 1 and w.lane_at > t) over of_lane as waits,
                     case when w.lane = any(stuck) then w.head else coalesce(
                         min(w.rank) filter (where not w.is_taken) over of_lane, max(w.rank) over of_lane) end as new_head,
                     w.found > least(w.allot, count(*) filter (where w.is_taken) over of_lane) or w.is_asleep
-                        or w.lane = any(stuck) as has_more
+                        or w.is_occupied or w.lane = any(stuck) as has_more
                 from (${PICKED}
                 ) w window of_lane as (partition by w.lane)
             ) v
