@@ -20,7 +20,11 @@ export async function setLimits(
   { space, limits }: SetLimitsCall,
 ): Promise<{ limits: LimitRecord[] }> {
   if (limits.length === 0) return { limits: [] }
-  const calls = limits.map(({ target, by, fields }) => ({ ...keyOf(target), by_hand: by === 'hand', fields }))
+  const calls = limits.map(({ target, by, fields }) => ({
+    ...keyOf(target),
+    is_change: by === 'hand',
+    fields,
+  }))
   const rows = await query(`select ${schema}.set_limits($1::text, $2::text::json)`, [
     space,
     JSON.stringify(calls),

@@ -6,7 +6,7 @@ const spacing = (name: string): string =>
   `ceil((f #>> '{${name},perMs}')::numeric * 1000 / (f #>> '{${name},limit}')::numeric)`
 const burst = (name: string): string => `(f #>> '{${name},burst}')::numeric`
 
-const CALLED = `json_to_recordset(calls) as c(kind smallint, name text, lane text, by_hand boolean, fields jsonb)`
+const CALLED = `json_to_recordset(calls) as c(kind smallint, name text, lane text, is_change boolean, fields jsonb)`
 
 /**
  * set_limits: says what limits are. What is said already costs a look and no lock, so everybody may say it at every start.
@@ -31,7 +31,7 @@ begin
     for c in select * from ${CALLED} loop
         select l.* into r from limits l
         where l.space = in_space and l.kind = c.kind and l.name = c.name and l.lane = c.lane;
-        is_same := is_same and case when c.by_hand then r.changed is not distinct from coalesce(r.changed, '{}') || c.fields
+        is_same := is_same and case when c.is_change then r.changed is not distinct from coalesce(r.changed, '{}') || c.fields
             else r.declared is not distinct from c.fields end
             and (c.kind = 2 or exists (select 1 from lines l where l.space = in_space and l.queue = c.name));
     end loop;
@@ -42,7 +42,7 @@ begin
         select l.* into r from limits l
         where l.space = in_space and l.kind = c.kind and l.name = c.name and l.lane = c.lane;
         if not is_same then
-            if c.by_hand then
+            if c.is_change then
                 r.changed := coalesce(r.changed, '{}') || c.fields;
             else
                 r.declared := c.fields;
@@ -60,7 +60,13 @@ begin
             if c.kind < 2 then
                 insert into lines (space, queue, ver) select in_space, c.name, 1
                 where not exists (select 1 from lines l where l.space = in_space and l.queue = c.name);
-                perform count_running(in_space, c.name);
+                -- Rows that somebody is just renewing are passed over, so it is tried for a moment.
+                for tries in 1..20 loop
+                    perform count_running(in_space, c.name);
+                    exit when not exists (select 1 from jobs j where j.space = in_space and j.queue = c.name
+                        and j.state = 2 and j.counted is not true);
+                    perform pg_sleep(0.005);
+                end loop;
                 insert into news (space, queue) values (in_space, c.name);
             end if;
         end if;

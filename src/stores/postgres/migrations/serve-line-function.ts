@@ -41,7 +41,8 @@ const HEAD_OF_LANE = `select j.ctid, j.id, j.rank, j.state, j.due_at, j.cost, j.
 // but the job that occupies it, as long as that has not ended.
 const WITH_JOBS = `
                 select a.*, j.ctid as at, j.id, j.rank, j.state, j.due_at, coalesce(j.cost, 1)::bigint as cost,
-                    j.generation as job_generation, o.id is not null as is_occupied, row_number() over (partition by a.lane order by j.rank, j.id) as n
+                    j.generation as job_generation, o.id is not null as is_occupied, count(j.id) over (partition by a.nth) as found,
+                    row_number() over (partition by a.nth order by j.rank, j.id) as n
                 from (${ALLOTTED}
                 ) a
                 left join lateral (
@@ -75,12 +76,13 @@ const TAGGED = `
                 from (
                     select e.*, e.cost * 1000000 / e.weight as stride,
                         coalesce(sum(e.cost * 1000000 / e.weight) over earlier, 0)::bigint as before,
-                        first_value(e.cost * 1000000 / e.weight) over (partition by e.lane order by e.n) as first_stride,
+                        first_value(e.cost * 1000000 / e.weight) over (partition by e.nth order by e.n) as first_stride,
                         greatest(e.full_us, t * 1000) + coalesce(sum(e.cost) over earlier, 0)::bigint * e.spacing
-                            as full_then,
-                        count(e.id) over (partition by e.lane) as found
-                    from (${WITH_JOBS}
-                    ) e window earlier as (partition by e.lane order by e.n
+                            as full_then
+                    from (
+                        select x.* from (${WITH_JOBS}
+                        ) x where x.n <= greatest(x.allot, 1)
+                    ) e window earlier as (partition by e.nth order by e.n
                         rows between unbounded preceding and 1 preceding)
                 ) y
             ) f`
@@ -99,13 +101,13 @@ const JUDGED = `
                     starts_at(greatest(meter.full_us, t * 1000) + h.spent * s.spacing, h.cost, s.spacing, s.burst))
                     as queue_at,
                 min(case when h.id is null then case when h.allot = 0 and not h.is_asleep then h.turn end
-                    when h.ok and h.n = h.found and h.found > h.allot then h.tag + h.stride end) over () as bound
+                    when h.ok and h.n = h.allot and h.found > h.allot then h.tag + h.stride end) over () as bound
             from (
                 select d.*, coalesce(sum(d.cost) filter (where d.ok) over (order by d.tag, d.lane
                     rows between unbounded preceding and 1 preceding), 0)::bigint as spent
                 from (
-                    select c.*, bool_and(c.fits) over (partition by c.lane order by c.n) as ok,
-                        c.is_looked_at and coalesce(bool_and(c.fits) over (partition by c.lane order by c.n
+                    select c.*, bool_and(c.fits) over (partition by c.nth order by c.n) as ok,
+                        c.is_looked_at and coalesce(bool_and(c.fits) over (partition by c.nth order by c.n
                             rows between unbounded preceding and 1 preceding), true) as is_next
                     from (${TAGGED}
                     ) c
@@ -225,10 +227,10 @@ begin${OPEN_LINE}
                     max(w.lane_at) filter (where w.is_refused and w.state = 1 and w.lane_at > t) over of_lane as waits,
                     case when w.lane = any(stuck) then w.head else coalesce(
                         min(w.rank) filter (where not w.is_taken) over of_lane, max(w.rank) over of_lane) end as new_head,
-                    w.found > least(w.allot, count(*) filter (where w.is_taken) over of_lane) or w.is_asleep
+                    w.found > count(*) filter (where w.is_taken) over of_lane or w.is_asleep
                         or w.is_occupied or w.lane = any(stuck) as has_more
                 from (${PICKED}
-                ) w window of_lane as (partition by w.lane)
+                ) w window of_lane as (partition by w.nth)
             ) v
         ) p;
         exit when first_turn is null;
