@@ -76,6 +76,37 @@ describe('a strict queue', () => {
   })
 })
 
+describe('many jobs in a transaction', () => {
+  it('are hinted at with a rank that none of them is before', async () => {
+    const scene = openScene({
+      wrap: (store) => ({
+        ...store,
+        capabilities: { ...store.capabilities, transactions: true },
+        within: () => store,
+      }),
+    })
+    const heard: Hint[] = []
+    scene.notifier.subscribe((hints) => void heard.push(...hints))
+    await scene.runtime.settle()
+    heard.length = 0
+
+    const jobs = await scene.skep.enqueueMany(pager, [0, 5, 2], {
+      tx: {},
+      each: (priority) => ({ priority }),
+    })
+    await scene.advance(5)
+
+    const { dueAt, priority } = await scene.job(jobs[1]!.id)
+    expect(heard).toContainEqual({
+      kind: 'work',
+      space: 'default',
+      queue: 'pager',
+      dueAt,
+      rank: dueAt - priority * PRIORITY_STEP_MS,
+    })
+  })
+})
+
 describe('prioritize', () => {
   it('counts as the queue does that it is given', async () => {
     const scene = openScene()
