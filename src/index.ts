@@ -12,7 +12,9 @@ export {
 export type { EnqueueOptions } from './client/enqueue.ts'
 export type { JobPage, ListOptions, QueueView } from './client/inspect.ts'
 export type { JobHandle } from './client/job-handle.ts'
-export type { ChangeSummary, Target } from './client/manage.ts'
+export type { ChangeSummary, JobFilter, Target } from './client/manage.ts'
+export type { DeclaredQueue, DeclaredTarget, PrioritizeOptions } from './client/prioritize.ts'
+export type { PurgeableState, PurgeOptions, PurgeSummary } from './client/purge.ts'
 export {
   type AnyQueue,
   type Handler,
@@ -60,6 +62,7 @@ export {
   retry,
 } from './core/policy.ts'
 export { type Preset, presets } from './core/presets.ts'
+export { type PriorityMode, STRICT_PRIORITY_SCALE } from './core/priority.ts'
 export type { Hint, Notifier, NotifierHealth } from './notifier.ts'
 export { type LocalNotifierOptions, localNotifier } from './notifiers/local/notifier.ts'
 export { type Runtime, systemRuntime } from './runtime.ts'

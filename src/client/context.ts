@@ -2,6 +2,7 @@ import { type Duration, toMs } from '../core/duration.ts'
 import { LeaseLostError, SkepError } from '../core/errors.ts'
 import { LIMITS } from '../core/limits.ts'
 import { judge } from '../core/policy.ts'
+import { shownPriority } from '../core/priority.ts'
 import type { Store } from '../store.ts'
 import { type Instruction, instruction } from '../worker/handler.ts'
 import { assertWhole } from '../worker/options.ts'
@@ -85,6 +86,10 @@ export class JobContext<Payload = unknown, Result = unknown> {
   } {
     const { errors, timeouts, lost, snoozes } = this.#run.job
     return { errors, timeouts, lost, snoozes }
+  }
+
+  get priority(): number {
+    return shownPriority(this.#run.job.priority)
   }
 
   get enqueuedAt(): Date {

@@ -4,6 +4,7 @@ import { LIMITS } from '../core/limits.ts'
 import { assertName, show } from '../core/names.ts'
 import { DEFAULT_POLICY, type Ending, type FailurePolicy, type Policy } from '../core/policy.ts'
 import type { Preset } from '../core/presets.ts'
+import { PRIORITY_MODES, type PriorityMode } from '../core/priority.ts'
 import { assertWhole } from '../worker/options.ts'
 import type { BatchHandlerFunction, HandlerFunction } from './context.ts'
 import {
@@ -33,6 +34,11 @@ export interface QueueOptions<Payload = unknown> {
   readonly keepCancelled?: Duration
   /** The priority of its jobs unless an enqueue says otherwise: -100 to 100. @default 0 */
   readonly priority?: number
+  /**
+   * How its priorities count. `'head-start'`: each step overtakes ten minutes of waiting, and nothing starves.
+   * `'strict'`: a higher priority always starts first, however long others wait. @default 'head-start'
+   */
+  readonly priorityMode?: PriorityMode
   /** The unique key of a job, unless an enqueue gives one. */
   readonly unique?: (payload: Payload) => string | UniqueOptions | undefined
   /** Runs at once in each worker, within that worker's own limit. @default no limit of its own */
@@ -58,6 +64,7 @@ export interface Queue<Input = unknown, Result = unknown, Output = Input> {
   readonly name: string
   readonly policy: Policy
   readonly priority: number
+  readonly priorityMode: PriorityMode
   readonly concurrency: number
   /** The key by which its jobs are unique, if it has one. */
   readonly uniqueOf: ((payload: Input) => string | UniqueOptions | undefined) | null
@@ -105,9 +112,11 @@ export function queue(
   options: QueueOptions<never> & { readonly payload?: StandardSchema; readonly result?: StandardSchema } = {},
 ): Queue<never, never, unknown> {
   assertName('Queue', name)
-  const { concurrency = Infinity, priority = 0, payload: schema, result: resultSchema } = options
+  const { concurrency = Infinity, priority = 0, priorityMode = 'head-start' } = options
+  const { payload: schema, result: resultSchema } = options
   if (concurrency !== Infinity) assertWhole('concurrency', concurrency, 1, 100_000)
-  assertWhole('priority', priority, -100, 100)
+  assertWhole('priority', priority, -LIMITS.priority, LIMITS.priority)
+  assertPriorityMode(priorityMode)
   assertSchema(name, 'payload', schema)
   assertSchema(name, 'result', resultSchema)
 
@@ -115,6 +124,7 @@ export function queue(
     name,
     policy: resolvePolicy(options),
     priority,
+    priorityMode,
     concurrency,
     uniqueOf: (options.unique as Queue<never>['uniqueOf']) ?? null,
     check: schema
@@ -161,6 +171,14 @@ export function timeoutMs(timeout: Duration | 'none'): number | null {
   const ms = toMs('timeout', timeout)
   assertWhole('timeout', ms, 1, 365 * 86_400_000)
   return ms
+}
+
+export function assertPriorityMode(mode: PriorityMode): void {
+  if (PRIORITY_MODES.includes(mode)) return
+  throw new SkepError(
+    'OPTION_INVALID',
+    `priorityMode is ${show(mode)}; use one of: ${PRIORITY_MODES.join(', ')}.`,
+  )
 }
 
 function assertSchema(name: string, what: string, schema: StandardSchema | undefined): void {

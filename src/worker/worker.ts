@@ -6,7 +6,7 @@ import type { Outcome } from '../core/policy.ts'
 import { MissingMarker, reviveMissing } from '../maintenance/missing.ts'
 import { pruneAll } from '../maintenance/prune.ts'
 import { Rescuer } from '../maintenance/rescue.ts'
-import { type Hint, type Notifier, type NotifierHealth, type Subscription, workHint } from '../notifier.ts'
+import type { Hint, Notifier, NotifierHealth, Subscription } from '../notifier.ts'
 import { type Runtime, sleep } from '../runtime.ts'
 import type { ClaimCall, ClaimReply, Source, Store, WorkerInfo } from '../store.ts'
 import { atMost, type Loop, type LoopHealth, supervise } from '../supervise.ts'
@@ -199,8 +199,9 @@ export class WorkerEngine {
     loop('missing', async () => {
       // Not only once: another process may have looked for handlers just before this worker was on the list.
       for (const spec of specs) {
-        const count = await reviveMissing(store, spec.space, spec.queue)
-        if (count > 0) notifier.publish([workHint({ ...spec, dueAt: runtime.now(), priority: 0 })])
+        const revived = await reviveMissing(store, spec.space, spec.queue)
+        const hints = revived.map((place): Hint => ({ kind: 'work', space: spec.space, ...place }))
+        if (hints.length > 0) notifier.publish(hints)
       }
       if (options.unknownQueues === 'mark') await marker.turn()
       return Math.min(60_000, Math.max(1_000, options.missingAfterMs / 4))

@@ -11,11 +11,13 @@ import {
   holder,
   isPossible,
   listKey,
+  prioritize,
   promote,
   redrive,
   settle,
   timeOf,
 } from '../../core/transitions.ts'
+import { waitingOf } from '../../core/waiting.ts'
 import type { Runtime } from '../../runtime.ts'
 import { systemRuntime } from '../../runtime.ts'
 import {
@@ -24,6 +26,7 @@ import {
   type ChangeResult,
   type ClaimCall,
   type ClaimReply,
+  type CountCall,
   type CountsCall,
   type ExpiredCall,
   type ExpiredReply,
@@ -196,7 +199,18 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     return inserted ? { status: 'ok', state, inserted } : { status: 'ok', state }
   }
 
-  function changeOne(job: Job | undefined, id: string, call: ChangeCall, now: number): ChangeResult {
+  /** `moved` gets the job if it came to another place in line. */
+  function changeOne(
+    job: Job | undefined,
+    id: string,
+    call: ChangeCall,
+    now: number,
+    moved: Job[],
+  ): ChangeResult {
+    const move = (to: Job): void => {
+      table.put(to)
+      moved.push(to)
+    }
     if (!job || job.space !== call.space) return { id, status: 'refused', reason: 'unknown' }
     if (!isPossible(call.action, job.state)) return { id, status: 'refused', reason: 'state' }
 
@@ -221,11 +235,14 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
             return { id, status: 'refused', reason: 'unique' }
           uniques.set(key, { jobId: job.id, until: null })
         }
-        table.put(redrive(job, now))
+        move(redrive(job, now))
         break
       }
       case 'promote':
-        table.put({ ...promote(job), dueAt: now })
+        move({ ...promote(job), dueAt: now })
+        break
+      case 'prioritize':
+        move(prioritize(job, call.priority ?? 0))
         break
       case 'remove':
         table.remove(job)
@@ -290,12 +307,23 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 
     async change(call: ChangeCall): Promise<ChangeReply> {
       const now = timeOfCall(call)
-      const { target } = call
-      if ('ids' in target) return { results: target.ids.map((id) => changeOne(table.get(id), id, call, now)) }
-      const chosen = isPossible(call.action, target.state)
-        ? select(call.space, target).slice(0, target.limit)
-        : []
-      return { results: chosen.map((job) => changeOne(job, job.id, call, now)) }
+      const { target, action, priority = 0 } = call
+      const moved: Job[] = []
+      if ('ids' in target) {
+        const results = target.ids.map((id) => changeOne(table.get(id), id, call, now, moved))
+        return { results, cursor: null, waiting: waitingOf(moved) }
+      }
+      const { state, cursor = null, limit } = target
+      const chosen = isPossible(action, state) ? beyond(select(call.space, target), cursor, state) : []
+      const page = chosen.slice(0, limit)
+      const results = page
+        .filter((job) => action !== 'prioritize' || job.priority !== priority)
+        .map((job) => changeOne(job, job.id, call, now, moved))
+      return { results, cursor: pageEnd(page, limit), waiting: waitingOf(moved) }
+    },
+
+    async count(call: CountCall) {
+      return { count: select(call.space, call).length }
     },
 
     async expired(call: ExpiredCall): Promise<ExpiredReply> {
@@ -326,11 +354,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 
     async list(call: ListCall): Promise<ListReply> {
       const order = inListOrder(call.state)
-      const chosen = select(call.space, call)
-      const after =
-        call.cursor === null
-          ? chosen
-          : chosen.filter((job) => isBeyond(job, call.cursor as string, call.state))
+      const after = beyond(select(call.space, call), call.cursor, call.state)
       const jobs = after.sort(order).slice(0, call.limit)
       const last = jobs.at(-1)
       return { jobs, cursor: last && after.length > jobs.length ? `${listKey(last)}:${last.id}` : null }
@@ -403,6 +427,16 @@ function uniqueKey(space: string, queue: string, key: string): string {
 function inListOrder(state: JobState): (a: Job, b: Job) => number {
   const direction = isFinal(state) ? -1 : 1
   return (a, b) => direction * (listKey(a) - listKey(b) || (a.id < b.id ? -1 : 1))
+}
+
+function beyond(jobs: Job[], cursor: string | null, state: JobState): Job[] {
+  return cursor === null ? jobs : jobs.filter((job) => isBeyond(job, cursor, state))
+}
+
+/** Where the next page begins; null when this one is not full. */
+function pageEnd(page: readonly Job[], limit: number): string | null {
+  const last = page.length < limit ? undefined : page.at(-1)
+  return last ? `${listKey(last)}:${last.id}` : null
 }
 
 function isBeyond(job: Job, cursor: string, state: JobState): boolean {

@@ -182,8 +182,8 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
     incidents: [3],
     rule: 'R1',
     file: 'src/stores/memory/store.ts',
-    find: 'table.put(redrive(job, now))',
-    replace: 'table.put({ ...redrive(job, now), token: job.token })',
+    find: 'move(redrive(job, now))',
+    replace: 'move({ ...redrive(job, now), token: job.token })',
     story: 'A token of an earlier generation is still known after a redrive.',
     killedBy: {
       vitest: 'test/conformance/memory.test.ts',
@@ -195,8 +195,8 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
     incidents: [41],
     rule: 'R6',
     file: 'src/stores/memory/store.ts',
-    find: 'table.put(redrive(job, now))',
-    replace: 'table.put({ ...redrive(job, now), starts: job.starts, errors: job.errors, lost: job.lost })',
+    find: 'move(redrive(job, now))',
+    replace: 'move({ ...redrive(job, now), starts: job.starts, errors: job.errors, lost: job.lost })',
     story: 'A redriven job begins with its tries used up.',
     killedBy: { simulation: 'memory', trials: 400 },
     also: {
