@@ -292,6 +292,8 @@ export class Skep {
     const env = {
       space: this.space,
       store: this.#store,
+      runtime: this.#runtime,
+      logger: this.#logger,
       prepare: this.#prepare,
       payloadBytes: this.#payloadBytes,
     }
