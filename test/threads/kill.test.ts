@@ -98,7 +98,8 @@ describe('a handler in a thread whose lease is lost', () => {
     const skep = createSkep({
       store: {
         ...inner,
-        extend: async ({ leases }) => ({ results: leases.map(({ id }) => ({ id, status: 'refused' })) }) as never,
+        extend: async ({ leases }) =>
+          ({ results: leases.map(({ id }) => ({ id, status: 'refused' })) }) as never,
       },
       logger: { ...silentLogger, warn: (message) => void log.push(message) },
     })

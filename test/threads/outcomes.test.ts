@@ -29,11 +29,7 @@ describe.each(STORES)('a handler in a thread, over %s', (store) => {
 
   it('gets what every handler gets', async () => {
     const stage = openStage(store)
-    const job = await stage.skep.enqueue(
-      work,
-      { do: 'look' },
-      { headers: { trace: 'abc' }, timeout: '5m' },
-    )
+    const job = await stage.skep.enqueue(work, { do: 'look' }, { headers: { trace: 'abc' }, timeout: '5m' })
     await stage.worker([work.handleInThreads(module('work.mjs'))])
 
     const sight = (await job.result()) as Sight

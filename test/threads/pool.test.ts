@@ -16,10 +16,10 @@ import { testModules } from './support.ts'
 
 const module = testModules({ 'work.mjs': 'work.thread.ts' })
 
-async function openPool(
+function newPool(
   options: ThreadOptions,
   parts: Partial<ThreadPoolParts> = {},
-): Promise<{ pool: ThreadPool; runtime: VirtualRuntime }> {
+): { pool: ThreadPool; runtime: VirtualRuntime } {
   const runtime = virtualRuntime({ seed: 1 })
   const pool = new ThreadPool({
     runtime,
@@ -29,6 +29,11 @@ async function openPool(
     onCall: () => {},
     ...parts,
   })
+  return { pool, runtime }
+}
+
+async function openPool(...how: Parameters<typeof newPool>): Promise<ReturnType<typeof newPool>> {
+  const { pool, runtime } = newPool(...how)
   await pool.start()
   const open = runs.length
   onTestFinished(async () => {
@@ -46,7 +51,12 @@ const { uuid } = systemRuntime()
 function newRun(task: Task): Run {
   const job = { id: uuid(), queue: 'work', space: 'default', payload: JSON.stringify(task), headers: null }
   const spec = { policyOf: () => DEFAULT_POLICY } as unknown as HandlerSpec
-  const run = new Run({ ...job, overrides: null, starts: 1, enqueuedAt: 0 } as unknown as ClaimedJob, spec, 0, 0)
+  const run = new Run(
+    { ...job, overrides: null, starts: 1, enqueuedAt: 0 } as unknown as ClaimedJob,
+    spec,
+    0,
+    0,
+  )
   runs.push(run)
   return run
 }
@@ -172,5 +182,37 @@ describe('a pool of threads', () => {
     await pool.run(run)
 
     expect(asked).toEqual([[run.job.id, 'progress', [0.5, 'half']]])
+  })
+
+  it('passes over what a handler asks in vain, and goes on', async () => {
+    const log: string[] = []
+    const logger = { ...silentLogger, warn: (message: string) => void log.push(message) }
+    const onCall = (): void => {
+      throw new Error('no such progress')
+    }
+    const { pool } = await openPool({ threads: 1 }, { onCall, logger })
+
+    expect(await pool.run(newRun({ do: 'call' }))).toBe('"called"')
+    expect(log).toEqual([expect.stringMatching(/^progress of job ".+" failed: no such progress$/)])
+  })
+
+  it('gives up its start when it is stopped meanwhile', async () => {
+    const { pool, runtime } = newPool({ threads: 1 })
+    const started = pool.start()
+
+    await Promise.all([expect(started).rejects.toThrow('The worker stops.'), pool.stop()])
+
+    expect(runtime.timers).toBe(0)
+  })
+
+  it('gives up its start when the module takes too long', async () => {
+    const never = new URL('data:text/javascript,setInterval(() => {}, 1000)')
+    const { pool, runtime } = newPool({}, { options: resolveThreadOptions(never) })
+    const started = pool.start()
+    const refused = expect(started).rejects.toMatchObject({ code: 'THREAD_MODULE_INVALID' })
+
+    await runtime.advance(60_000)
+
+    await refused
   })
 })

@@ -35,7 +35,7 @@ describe('a worker does not start, and takes no job, when the handler module', (
       code: 'THREAD_MODULE_INVALID',
       message: expect.stringContaining('nowhere.mjs'),
       facts: { queue: 'work' },
-      cause: { code: 'ERR_MODULE_NOT_FOUND' },
+      cause: { code: expect.stringContaining('MODULE_NOT_FOUND') },
     })
     expect(stage.log).toEqual([expect.stringContaining('The worker cannot start')])
   })
@@ -52,6 +52,15 @@ describe('a worker does not start, and takes no job, when the handler module', (
     expect(why).toMatchObject({
       code: 'THREAD_MODULE_INVALID',
       message: expect.stringContaining('could not be loaded: no database'),
+    })
+  })
+
+  it('ends its thread', async () => {
+    const why = await whyNot(openStage('memory'), written('ends.mjs', 'process.exit(4)'))
+
+    expect(why).toMatchObject({
+      code: 'THREAD_MODULE_INVALID',
+      message: expect.stringContaining('exit code 4 while it was loaded'),
     })
   })
 
@@ -115,13 +124,19 @@ describe('the options of threads', () => {
 
   it('take no path that depends on where the program was started', () => {
     expect(() => work.handleInThreads('./work.mjs')).toThrow(
-      expect.objectContaining({ code: 'OPTION_INVALID', message: expect.stringContaining('import.meta.url') }),
+      expect.objectContaining({
+        code: 'OPTION_INVALID',
+        message: expect.stringContaining('import.meta.url'),
+      }),
     )
   })
 
   it('take an absolute path and the text of a URL', async () => {
     for (const file of [module('work.mjs').href, join(folder, 'again.cjs')]) {
-      writeFileSync(join(folder, 'again.cjs'), `module.exports = import(${JSON.stringify(module('work.mjs').href)})`)
+      writeFileSync(
+        join(folder, 'again.cjs'),
+        `module.exports = import(${JSON.stringify(module('work.mjs').href)})`,
+      )
       const stage = openStage('memory')
       const job = await stage.skep.enqueue(work, { do: 'add', a: 1, b: 1 })
 

@@ -90,6 +90,7 @@ export class ThreadPool {
    */
   async stop(): Promise<void> {
     this.#stage = 'closed'
+    this.#first?.reject(new Error('The worker stops.'))
     this.#pause?.()
     this.#pause = null
     await Promise.all(
@@ -153,13 +154,13 @@ export class ThreadPool {
   }
 
   #open(): void {
-    const { data, options, onCall } = this.#parts
+    const { data, options } = this.#parts
     try {
       const thread = new Thread({
         module: options.module,
         memoryMb: options.memoryMb,
         data,
-        onCall,
+        onCall: (run, method, values) => this.#carryOut(run, method, values),
         onReady: () => {
           this.#first?.resolve()
           this.#assign()
@@ -175,6 +176,16 @@ export class ThreadPool {
     }
   }
 
+  #carryOut(run: Run, method: string, values: readonly unknown[]): void {
+    const { logger, onCall } = this.#parts
+    try {
+      onCall(run, method, values)
+    } catch (error) {
+      // Nobody waits for it, and a handler must not be able to end its worker.
+      logger.warn(`${method} of job "${run.job.id}" failed: ${messageOf(error)}`)
+    }
+  }
+
   #gone(thread: Thread): void {
     this.#threads.delete(thread)
     if (thread.wasKilled) {
@@ -186,6 +197,8 @@ export class ThreadPool {
       this.#failed(new Error(`it has ended by itself: ${fault ? messageOf(fault) : `exit code ${exitCode}`}`))
     } else if (fault) {
       this.#failed(this.#invalid(`could not be loaded: ${messageOf(fault)}`, fault))
+    } else if (exitCode !== 0) {
+      this.#failed(this.#invalid(`ended its thread with exit code ${exitCode} while it was loaded`))
     } else {
       const instead = others.length === 0 ? '' : `, but for ${others.map(show).join(', ')}`
       this.#failed(this.#invalid(`does not call threadHandler for this queue${instead}`))

@@ -93,9 +93,10 @@ export class Thread {
     return this.gone
   }
 
-  #hear(message: FromThread): void {
+  #hear(message: FromThread | null | undefined): void {
     const task = this.#task
-    switch (message.said) {
+    // The handler's own code can send anything along the same way.
+    switch (message?.said) {
       case 'ready':
         if (this.stage !== 'starting') return
         this.wasReady = true

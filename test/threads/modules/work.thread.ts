@@ -53,6 +53,9 @@ export default threadHandler(work, async (job) => {
       await job.complete(null, { tx: {} })
       return null
     case 'call':
+      // What only looks like ours, or is of another run, is passed over.
+      for (const strange of [null, 'hello', { said: 'what' }, { said: 'answer', run: 99, answer: {} }])
+        parentPort?.postMessage(strange)
       parentPort?.postMessage({ said: 'call', run: 1, method: 'progress', values: [0.5, 'half'] })
       return 'called'
   }

@@ -1,0 +1,103 @@
+import type { Mutant } from '../mutant.ts'
+
+/** Handlers in threads. */
+export const THREAD_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'thread-is-not-killed',
+    incidents: [],
+    rule: 'R17',
+    file: 'src/worker/threads/pool.ts',
+    find: 'stopTimer = runtime.timer(options.graceMs, () => void thread.kill())',
+    replace: '',
+    story: 'A handler in a thread that does not end when it shall goes on for ever.',
+    killedBy: {
+      vitest: 'test/threads/kill.test.ts',
+      test: 'kills one that runs out of time in the middle of a loop',
+    },
+  },
+  {
+    name: 'thread-death-goes-unnoticed',
+    incidents: [],
+    rule: 'R8',
+    file: 'src/worker/threads/thread.ts',
+    find: 'this.#task?.reject(new RunLostError(`The thread that ran the job has ended: ${how}`, { cause }))',
+    replace: 'void how',
+    story: 'The job of a thread that died keeps its lease and its slot for ever.',
+    killedBy: {
+      vitest: 'test/threads/crash.test.ts',
+      test: 'loses its job at once, and another thread runs it again',
+    },
+  },
+  {
+    name: 'thread-death-is-an-error',
+    incidents: [],
+    rule: 'R6',
+    file: 'src/worker/executor.ts',
+    find: "if (error instanceof RunLostError) return { kind: 'lost', failure: failureOf('lost', error) }",
+    replace: '',
+    story: 'A thread that died counts as an error of its handler.',
+    killedBy: {
+      vitest: 'test/threads/crash.test.ts',
+      test: 'loses its job at once, and another thread runs it again',
+    },
+  },
+  {
+    name: 'thread-is-not-replaced',
+    incidents: [],
+    rule: 'R9',
+    file: 'src/worker/threads/pool.ts',
+    find: 'this.#pause = null\n        this.#assign()',
+    replace: '',
+    story: 'After a thread died no other is ever started in its place.',
+    killedBy: {
+      vitest: 'test/threads/crash.test.ts',
+      test: 'loses its job at once, and another thread runs it again',
+    },
+  },
+  {
+    name: 'thread-is-replaced-without-a-wait',
+    incidents: [],
+    rule: 'R8',
+    file: 'src/worker/threads/pool.ts',
+    find: ' || this.#pause !== null',
+    replace: '',
+    story: 'A module that kills its threads gets new ones as fast as the machine can start them.',
+    killedBy: { vitest: 'test/threads/pool.test.ts', test: 'waits before it replaces a thread that died' },
+  },
+  {
+    name: 'thread-module-is-not-checked',
+    incidents: [],
+    rule: 'R5',
+    file: 'src/worker/worker.ts',
+    find: 'if (starts.length > 0) await Promise.all(starts)',
+    replace: 'for (const start of starts) start.catch(() => {})',
+    story: 'A worker claims jobs for a handler module that cannot be loaded.',
+    killedBy: { vitest: 'test/threads/start.test.ts', test: 'does not exist' },
+  },
+  {
+    name: 'thread-outlives-its-lease',
+    incidents: [],
+    rule: 'R4',
+    file: 'src/worker/worker.ts',
+    find: 'if (specs.some((spec) => spec.stop !== undefined)) await this.#stopHandlers()',
+    replace: '',
+    story: 'A stop hands jobs back while their threads still run, and leaves the threads behind.',
+    killedBy: {
+      vitest: 'test/threads/kill.test.ts',
+      test: 'kills what does not end when the worker stops, and hands the job back',
+    },
+  },
+  {
+    name: 'thread-loses-follow-up-jobs',
+    incidents: [],
+    rule: 'R2',
+    file: 'src/worker/threads/thread.ts',
+    find: 'if (message.enqueued.length > 0) task.run.enqueued = [...message.enqueued]',
+    replace: '',
+    story: 'Jobs that a handler in a thread enqueued are not saved with its success.',
+    killedBy: {
+      vitest: 'test/threads/outcomes.test.ts',
+      test: 'enqueues jobs that exist only if it succeeds',
+    },
+  },
+]
