@@ -79,7 +79,7 @@ export interface Queue<Input = unknown, Result = unknown, Output = Input> {
   /**
    * The same in threads, for handlers that keep a CPU busy: the event loop stays free, and a handler that does not end
    * when it shall is killed. `module` is the file that calls `threadHandler` with this queue. To have the compiler
-   * compare the two, name the module's type: `handleInThreads<typeof import('./resize.thread.ts')>(…)`.
+   * compare the two, name the module's type: `handleInThreads<typeof import('./compress.thread.ts')>(…)`.
    */
   handleInThreads<Module extends ThreadModule<Output, Result> = ThreadModule<Output, Result>>(
     module: ThreadFile<Module>,
