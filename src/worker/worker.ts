@@ -279,7 +279,7 @@ export class WorkerEngine {
 
   async #stopHandlers(): Promise<void> {
     const { runtime, specs, logger, options } = this.#parts
-    const stops = Promise.all(specs.map((spec) => spec.stop?.()))
+    const stops = Promise.all(specs.flatMap((spec) => spec.stop?.() ?? []))
     if (!(await atMost(runtime, options.graceMs, stops)))
       logger.warn('The worker stops while one of its threads still runs: it does not let itself be ended.')
   }

@@ -23,7 +23,7 @@ export default threadHandler(work, async (job) => {
     case 'throw':
       throw Object.assign(new TypeError('no', { cause: new RangeError('why') }), { code: 'E_NO' })
     case 'throw-text':
-      throw 'only text'
+      throw 'only text' as unknown
     case 'throw-late':
       setTimeout(() => {
         throw new Error('outside of the handler')
