@@ -91,6 +91,7 @@ function serve(
     run.stage = 'running'
     run.deadline = deadline
     current = { number, run }
+    say({ said: 'begun', run: number })
     const answer = await answerOf(run)
     run.stage = 'over'
     current = null

@@ -8,7 +8,7 @@ const module = testModules({ 'work.mjs': 'work.thread.ts' })
 
 describe.each(STORES)('while threads are blocked, over %s', (store) => {
   it('the leases of their jobs are kept, and the event loop is free', async () => {
-    const stage = openStage(store)
+    const stage = await openStage(store)
     const file = join(stage.folder, 'go')
     const options = { lease: '1s' } as const
     const worker = await stage.worker([work.handleInThreads(module('work.mjs'), { threads: 2 })], options)

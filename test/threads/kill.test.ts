@@ -12,7 +12,7 @@ const PATIENT = { grace: '1h' } as const
 
 describe.each(STORES)('ending a handler in a thread, over %s', (store) => {
   it('kills one that runs out of time in the middle of a loop', async () => {
-    const stage = openStage(store)
+    const stage = await openStage(store)
     const worker = await stage.worker(
       [work.handleInThreads(module('work.mjs'), { threads: 1, grace: '10ms' })],
       PATIENT,
@@ -33,7 +33,7 @@ describe.each(STORES)('ending a handler in a thread, over %s', (store) => {
   })
 
   it('kills one that was cancelled in the middle of a loop', async () => {
-    const stage = openStage(store)
+    const stage = await openStage(store)
     const worker = await stage.worker(
       [work.handleInThreads(module('work.mjs'), { threads: 1, grace: '10ms' })],
       PATIENT,
@@ -49,7 +49,7 @@ describe.each(STORES)('ending a handler in a thread, over %s', (store) => {
   })
 
   it('keeps the thread of one that ends when its signal aborts', async () => {
-    const stage = openStage(store)
+    const stage = await openStage(store)
     await stage.worker([work.handleInThreads(module('work.mjs'), { threads: 1, grace: '1h' })], PATIENT)
     const before = await (await stage.skep.enqueue(work, { do: 'thread' })).result()
     const job = await stage.skep.enqueue(work, { do: 'wait' }, { timeout: '50ms' })
@@ -61,7 +61,7 @@ describe.each(STORES)('ending a handler in a thread, over %s', (store) => {
   })
 
   it('kills what does not end when the worker stops, and hands the job back', async () => {
-    const stage = openStage(store)
+    const stage = await openStage(store)
     const worker = await stage.worker(
       [work.handleInThreads(module('work.mjs'), { threads: 1, grace: '10ms' })],
       PATIENT,
@@ -77,7 +77,7 @@ describe.each(STORES)('ending a handler in a thread, over %s', (store) => {
   })
 
   it('lets handlers finish when the worker stops', async () => {
-    const stage = openStage(store)
+    const stage = await openStage(store)
     const worker = await stage.worker([work.handleInThreads(module('work.mjs'), { threads: 1 })])
     const file = join(stage.folder, 'go')
     const job = await stage.skep.enqueue(work, { do: 'spin', until: file })

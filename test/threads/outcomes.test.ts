@@ -8,7 +8,7 @@ const module = testModules({ 'work.mjs': 'work.thread.ts', 'dated.mjs': 'dated.t
 
 describe.each(STORES)('a handler in a thread, over %s', (store) => {
   async function run(task: Task): Promise<JobHandle<unknown>> {
-    const stage = openStage(store)
+    const stage = await openStage(store)
     const job = await stage.skep.enqueue(work, task)
     await stage.worker([work.handleInThreads(module('work.mjs'), { threads: 1 })])
     return job
@@ -28,7 +28,7 @@ describe.each(STORES)('a handler in a thread, over %s', (store) => {
   })
 
   it('gets what every handler gets', async () => {
-    const stage = openStage(store)
+    const stage = await openStage(store)
     const job = await stage.skep.enqueue(work, { do: 'look' }, { headers: { trace: 'abc' }, timeout: '5m' })
     await stage.worker([work.handleInThreads(module('work.mjs'))])
 
@@ -103,7 +103,7 @@ describe.each(STORES)('a handler in a thread, over %s', (store) => {
   })
 
   it('enqueues jobs that exist only if it succeeds', async () => {
-    const stage = openStage(store)
+    const stage = await openStage(store)
     const good = await stage.skep.enqueue(work, { do: 'enqueue', fails: false })
     const bad = await stage.skep.enqueue(work, { do: 'enqueue', fails: true })
     await stage.worker([work.handleInThreads(module('work.mjs'))])
@@ -126,7 +126,7 @@ describe.each(STORES)('a handler in a thread, over %s', (store) => {
   })
 
   it('gets its payload as the schema gives it, and its result is checked', async () => {
-    const stage = openStage(store)
+    const stage = await openStage(store)
     const good = await stage.skep.enqueue(dated, { day: '2026-11-15' })
     const bad = await stage.skep.enqueue(dated, { day: '1999-01-01' })
     await stage.worker([dated.handleInThreads(module('dated.mjs'))])
@@ -137,7 +137,7 @@ describe.each(STORES)('a handler in a thread, over %s', (store) => {
   })
 
   it('never sees a payload that does not fit the schema: that job is buried', async () => {
-    const stage = openStage(store)
+    const stage = await openStage(store)
     const job = await stage.skep.enqueue(queue<string>('dated'), 'no object')
     await stage.worker([dated.handleInThreads(module('dated.mjs'))])
 

@@ -1,10 +1,10 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { threadHandler, type Worker } from '../../src/index.ts'
 import { dated, followUp, work } from './modules/queues.ts'
-import { openStage, type Stage, testFolder, testModules } from './support.ts'
+import { openStage, root, type Stage, testFolder, testModules } from './support.ts'
 
 const module = testModules({ 'work.mjs': 'work.thread.ts', 'twice.mjs': 'twice.thread.ts' })
 const folder = testFolder()
@@ -27,7 +27,7 @@ async function whyNot(stage: Stage, url: URL): Promise<unknown> {
 
 describe('a worker does not start, and takes no job, when the handler module', () => {
   it('does not exist', async () => {
-    const stage = openStage('memory')
+    const stage = await openStage('memory')
 
     const why = await whyNot(stage, pathToFileURL(join(folder, 'nowhere.mjs')))
 
@@ -41,13 +41,16 @@ describe('a worker does not start, and takes no job, when the handler module', (
   })
 
   it('cannot be read', async () => {
-    const why = await whyNot(openStage('memory'), written('broken.mjs', 'const ='))
+    const why = await whyNot(await openStage('memory'), written('broken.mjs', 'const ='))
 
     expect(why).toMatchObject({ code: 'THREAD_MODULE_INVALID', cause: { name: 'SyntaxError' } })
   })
 
   it('throws', async () => {
-    const why = await whyNot(openStage('memory'), written('throws.mjs', 'throw new Error("no database")'))
+    const why = await whyNot(
+      await openStage('memory'),
+      written('throws.mjs', 'throw new Error("no database")'),
+    )
 
     expect(why).toMatchObject({
       code: 'THREAD_MODULE_INVALID',
@@ -56,7 +59,7 @@ describe('a worker does not start, and takes no job, when the handler module', (
   })
 
   it('ends its thread', async () => {
-    const why = await whyNot(openStage('memory'), written('ends.mjs', 'process.exit(4)'))
+    const why = await whyNot(await openStage('memory'), written('ends.mjs', 'process.exit(4)'))
 
     expect(why).toMatchObject({
       code: 'THREAD_MODULE_INVALID',
@@ -65,7 +68,7 @@ describe('a worker does not start, and takes no job, when the handler module', (
   })
 
   it('has no handler', async () => {
-    const why = await whyNot(openStage('memory'), written('empty.mjs', 'export default 5'))
+    const why = await whyNot(await openStage('memory'), written('empty.mjs', 'export default 5'))
 
     expect(why).toMatchObject({
       code: 'THREAD_MODULE_INVALID',
@@ -74,7 +77,7 @@ describe('a worker does not start, and takes no job, when the handler module', (
   })
 
   it('has the handler of another queue', async () => {
-    const stage = openStage('memory')
+    const stage = await openStage('memory')
 
     const worker = stage.worker([followUp.handleInThreads(module('work.mjs'))])
 
@@ -85,7 +88,7 @@ describe('a worker does not start, and takes no job, when the handler module', (
   })
 
   it('has two handlers of the queue', async () => {
-    const why = await whyNot(openStage('memory'), module('twice.mjs'))
+    const why = await whyNot(await openStage('memory'), module('twice.mjs'))
 
     expect(why).toMatchObject({
       code: 'THREAD_MODULE_INVALID',
@@ -94,13 +97,13 @@ describe('a worker does not start, and takes no job, when the handler module', (
   })
 
   it('is somewhere where no thread can be started from', async () => {
-    const why = await whyNot(openStage('memory'), new URL('https://example.com/work.mjs'))
+    const why = await whyNot(await openStage('memory'), new URL('https://example.com/work.mjs'))
 
     expect(why).toMatchObject({ code: 'THREAD_MODULE_INVALID' })
   })
 
   it('is only one of two', async () => {
-    const stage = openStage('memory')
+    const stage = await openStage('memory')
 
     const worker = stage.worker([
       work.handleInThreads(module('work.mjs')),
@@ -137,7 +140,7 @@ describe('the options of threads', () => {
         join(folder, 'again.cjs'),
         `module.exports = import(${JSON.stringify(module('work.mjs').href)})`,
       )
-      const stage = openStage('memory')
+      const stage = await openStage('memory')
       const job = await stage.skep.enqueue(work, { do: 'add', a: 1, b: 1 })
 
       await stage.worker([work.handleInThreads(file)])
@@ -147,10 +150,24 @@ describe('the options of threads', () => {
   })
 })
 
+describe('a handler module in TypeScript', () => {
+  it('can be named where the process itself does not read it: with options for its threads', async () => {
+    vi.stubEnv('JITI_ALIAS', JSON.stringify({ skep: join(root, 'src/index.ts') }))
+    onTestFinished(() => void vi.unstubAllEnvs())
+    const stage = await openStage('memory')
+    const job = await stage.skep.enqueue(work, { do: 'add', a: 1, b: 1 })
+
+    const file = new URL('./modules/work.thread.ts', import.meta.url)
+    await stage.worker([work.handleInThreads(file, { threads: 1, execArgv: ['--import', 'jiti/register'] })])
+
+    expect(await job.result()).toBe(2)
+  })
+})
+
 describe('threadHandler', () => {
   it('does nothing outside of a thread, and its function can be called like any other', async () => {
     const { queue, run } = threadHandler(dated, ({ payload }) => payload.day.getFullYear())
-    const stage = openStage('memory')
+    const stage = await openStage('memory')
     const job = await stage.skep.enqueue(dated, { day: '2026-11-15' })
 
     const worker: Worker = await stage.worker([dated.handle(run)])

@@ -6,8 +6,10 @@ import { rolldown } from 'rolldown'
 import { afterAll, beforeAll, onTestFinished } from 'vitest'
 import { createSkep, type Handler, type Skep, type Worker, type WorkerOptions } from '../../src/index.ts'
 import { memoryStore } from '../../src/memory.ts'
+import { postgresStore } from '../../src/postgres.ts'
 import { sqliteStore } from '../../src/sqlite.ts'
 import { mutantPlugins } from '../mutants/plugin.ts'
+import { freshDatabase } from '../servers/index.ts'
 
 export const root: string = fileURLToPath(new URL('../../', import.meta.url))
 
@@ -50,7 +52,7 @@ export function testModules(entries: Readonly<Record<string, string>>): (name: s
   return (name) => pathToFileURL(join(folder, name))
 }
 
-export const STORES = ['memory', 'sqlite'] as const
+export const STORES = ['memory', 'sqlite', 'postgres'] as const
 
 /** A program with a store of its own. */
 export interface Stage {
@@ -63,14 +65,19 @@ export interface Stage {
   worker(handlers: readonly Handler[], options?: WorkerOptions): Promise<Worker>
 }
 
-export function openStage(store: (typeof STORES)[number]): Stage {
+export async function openStage(store: (typeof STORES)[number]): Promise<Stage> {
   const folder = mkdtempSync(join(tmpdir(), 'skep-threads-'))
   mkdirSync(folder, { recursive: true })
   const log: string[] = []
   const told: string[] = []
   const note = (message: string): void => void log.push(message)
+  const database = store === 'postgres' ? await freshDatabase() : null
   const skep = createSkep({
-    store: store === 'memory' ? memoryStore() : sqliteStore({ file: join(folder, 'jobs.db') }),
+    store: database
+      ? postgresStore({ url: database.url, migrate: true })
+      : store === 'memory'
+        ? memoryStore()
+        : sqliteStore({ file: join(folder, 'jobs.db') }),
     logger: { debug: () => {}, info: () => {}, warn: note, error: note },
   })
   for (const name of ['error', 'timeout', 'lost', 'cancelled', 'dead'] as const)
@@ -78,6 +85,7 @@ export function openStage(store: (typeof STORES)[number]): Stage {
   onTestFinished(async () => {
     await Promise.all(workers.map((worker) => worker.stop({ drain: 0 })))
     await skep.close()
+    await database?.drop()
     rmSync(folder, { recursive: true, force: true })
   })
   const workers: Worker[] = []

@@ -16,6 +16,8 @@ export interface ThreadOptions {
   readonly grace?: Duration
   /** The most memory for the objects of one thread, in MiB. A thread that needs more dies. @default what Node gives */
   readonly memoryMb?: number
+  /** Node's own options for the threads, such as `['--import', 'jiti/register']`. @default those of the process */
+  readonly execArgv?: readonly string[]
 }
 
 export interface ResolvedThreadOptions {
@@ -23,11 +25,12 @@ export interface ResolvedThreadOptions {
   readonly threads: number
   readonly graceMs: number
   readonly memoryMb: number | null
+  readonly execArgv: readonly string[] | null
 }
 
 export function resolveThreadOptions(
   module: URL | string,
-  { threads = true, grace = '1s', memoryMb }: ThreadOptions = {},
+  { threads = true, grace = '1s', memoryMb, execArgv }: ThreadOptions = {},
 ): ResolvedThreadOptions {
   if (threads !== true) assertWhole('threads', threads, 1, 1_000)
   if (memoryMb !== undefined) assertWhole('memoryMb', memoryMb, 8, 1_000_000)
@@ -36,6 +39,7 @@ export function resolveThreadOptions(
     threads: threads === true ? availableParallelism() : threads,
     graceMs: toMs('grace', grace),
     memoryMb: memoryMb ?? null,
+    execArgv: execArgv ?? null,
   })
 }
 

@@ -7,7 +7,7 @@ import { StopSignal } from '../executor.ts'
 import type { Run } from '../run.ts'
 import type { ResolvedThreadOptions } from './options.ts'
 import type { ThreadData } from './protocol.ts'
-import { Thread } from './thread.ts'
+import { NotBegunError, Thread } from './thread.ts'
 
 /** How long a module may take to be loaded. */
 const START_MS = 60_000
@@ -124,7 +124,8 @@ export class ThreadPool {
     return [...this.#threads].filter((thread) => thread.stage === stage)
   }
 
-  #give(thread: Thread, { run, resolve, reject }: Waiting): void {
+  #give(thread: Thread, waiting: Waiting): void {
+    const { run, resolve, reject } = waiting
     const { runtime, options } = this.#parts
     let stopTimer: (() => void) | null = null
     const stop = (): void => {
@@ -147,7 +148,10 @@ export class ThreadPool {
       },
       (error: unknown) => {
         ended()
-        reject(error)
+        // It died without having seen the job, so the job has lost nothing.
+        const isUnseen = error instanceof NotBegunError && !run.aborted && this.#stage === 'open'
+        if (isUnseen) this.#waiting.unshift(waiting)
+        else reject(error)
         this.#assign()
       },
     )
@@ -159,6 +163,7 @@ export class ThreadPool {
       const thread = new Thread({
         module: options.module,
         memoryMb: options.memoryMb,
+        execArgv: options.execArgv,
         data,
         onCall: (run, method, values) => this.#carryOut(run, method, values),
         onReady: () => {

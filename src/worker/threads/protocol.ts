@@ -38,6 +38,8 @@ export type FromThread =
   | { readonly said: 'ready' }
   /** Its module has a handler, but of this other queue. */
   | { readonly said: 'other'; readonly queue: string }
+  /** The job has arrived and its handler is called next. Without this word it was never called. */
+  | { readonly said: 'begun'; readonly run: number }
   /** The handler called a method of its context that only the worker can carry out. */
   | {
       readonly said: 'call'

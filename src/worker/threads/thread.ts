@@ -8,6 +8,7 @@ export interface ThreadParts {
   readonly module: URL | string
   readonly data: ThreadData
   readonly memoryMb: number | null
+  readonly execArgv: readonly string[] | null
   /** The handler called a method of its context that only this side can carry out. */
   readonly onCall: (run: Run, method: string, values: readonly unknown[]) => void
   /** It has the handler and takes jobs. */
@@ -20,10 +21,15 @@ export interface ThreadParts {
 
 interface Task {
   readonly number: number
+  /** Whether the handler may have been called. */
+  begun: boolean
   readonly run: Run
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
 }
+
+/** The thread had ended before the job reached it: another can have it. */
+export class NotBegunError extends RunLostError {}
 
 /**
  * One thread and its module: starting (the module is being loaded) → idle ⇄ busy → ending (we killed it) → gone.
@@ -50,7 +56,9 @@ export class Thread {
   constructor(parts: ThreadParts) {
     this.#parts = parts
     this.#worker = new Worker(parts.module, {
+      name: `skep ${parts.data.queue}`,
       workerData: { [THREAD_KEY]: parts.data },
+      ...(parts.execArgv === null ? {} : { execArgv: [...parts.execArgv] }),
       ...(parts.memoryMb === null ? {} : { resourceLimits: { maxOldGenerationSizeMb: parts.memoryMb } }),
     })
     this.#worker.on('message', (message: FromThread) => this.#hear(message))
@@ -67,13 +75,16 @@ export class Thread {
     })
   }
 
-  /** Gives it a job. Rejects with {@link RunLostError} when the thread ends before the handler does. */
+  /**
+   * Gives it a job. Rejects with {@link RunLostError} when the thread ends before the handler does, and with
+   * {@link NotBegunError} when it ended before the handler was called.
+   */
   run(run: Run): Promise<unknown> {
     this.stage = 'busy'
     this.#worker.ref()
     const number = ++this.#runs
     return new Promise((resolve, reject) => {
-      this.#task = { number, run, resolve, reject }
+      this.#task = { number, begun: false, run, resolve, reject }
       this.#say({ said: 'run', run: number, job: run.job, deadline: run.deadline })
     })
   }
@@ -106,6 +117,9 @@ export class Thread {
       case 'other':
         this.others.push(message.queue)
         return
+      case 'begun':
+        if (task?.number === message.run) task.begun = true
+        return
       case 'call':
         if (task?.number === message.run) this.#parts.onCall(task.run, message.method, message.values)
         return
@@ -134,7 +148,8 @@ export class Thread {
     this.stage = 'gone'
     this.exitCode = code
     const how = cause === undefined ? `exit code ${code}` : messageOf(cause)
-    this.#task?.reject(new RunLostError(`The thread that ran the job has ended: ${how}`, { cause }))
+    const Lost = this.#task?.begun === false ? NotBegunError : RunLostError
+    this.#task?.reject(new Lost(`The thread that ran the job has ended: ${how}`, { cause }))
     this.#task = null
     this.#parts.onGone()
   }

@@ -29,6 +29,19 @@ export const THREAD_MUTANTS: readonly Mutant[] = [
     },
   },
   {
+    name: 'thread-loses-what-it-never-saw',
+    incidents: [],
+    rule: 'R6',
+    file: 'src/worker/threads/thread.ts',
+    find: 'this.#task?.begun === false ? NotBegunError : RunLostError',
+    replace: 'RunLostError',
+    story: 'A job that had not yet reached its thread counts as lost when the thread dies.',
+    killedBy: {
+      vitest: 'test/threads/crash.test.ts',
+      test: 'loses nothing when it dies before the job has reached it',
+    },
+  },
+  {
     name: 'thread-death-is-an-error',
     incidents: [],
     rule: 'R6',
