@@ -75,6 +75,16 @@ describe.each(STORES)('a handler in a thread, over %s', (store) => {
     expect((await job.get())?.failure).toEqual({ kind: 'error', message: 'only text' })
   })
 
+  it('may throw what cannot be looked at', async () => {
+    const job = await run({ do: 'throw-unreadable' })
+
+    await expect(job.result()).rejects.toMatchObject({ code: 'JOB_FAILED' })
+    expect((await job.get())?.failure).toEqual({
+      kind: 'error',
+      message: 'The handler threw something that cannot be read.',
+    })
+  })
+
   it('fails when its result cannot be stored', async () => {
     const job = await run({ do: 'return-a-function' })
 

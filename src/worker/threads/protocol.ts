@@ -1,5 +1,5 @@
 import { SkepError } from '../../core/errors.ts'
-import { failureOf } from '../../core/failure.ts'
+import { failureOf, reasonFailure } from '../../core/failure.ts'
 import type { ClaimedJob, Failure, NewJob } from '../../core/job.ts'
 import { type Instruction, instruction, isInstruction } from '../handler.ts'
 
@@ -70,8 +70,14 @@ export function packAnswer(value: unknown, encodeResult: (value: unknown) => str
 
 /** What a handler threw, for the way: as much as would be stored of it. */
 export function packThrown(thrown: unknown): ThreadAnswer {
-  const poison = thrown instanceof SkepError && thrown.facts['poison'] === true
-  return { kind: 'thrown', failure: failureOf('error', thrown), poison }
+  try {
+    const poison = thrown instanceof SkepError && thrown.facts['poison'] === true
+    return { kind: 'thrown', failure: failureOf('error', thrown), poison }
+  } catch {
+    // Anything can be thrown, also things that throw when they are looked at. The thread must live on.
+    const failure = reasonFailure('error', 'The handler threw something that cannot be read.')
+    return { kind: 'thrown', failure, poison: false }
+  }
 }
 
 /** What the handler returned, or thrown again what it threw: the same failure comes of it as without a thread. */

@@ -7,7 +7,16 @@ export type Task =
   | { readonly do: 'look' }
   | { readonly do: 'spin'; readonly until?: string }
   | { readonly do: 'wait' }
-  | { readonly do: 'throw' | 'throw-text' | 'throw-late' | 'exit' | 'exit-once' | 'fill-memory' }
+  | {
+      readonly do:
+        | 'throw'
+        | 'throw-text'
+        | 'throw-unreadable'
+        | 'throw-late'
+        | 'exit'
+        | 'exit-once'
+        | 'fill-memory'
+    }
   | { readonly do: 'snooze' | 'cancel' | 'bury' }
   | { readonly do: 'return-a-function' | 'return-nothing' }
   | { readonly do: 'enqueue'; readonly fails: boolean }

@@ -24,6 +24,11 @@ export default threadHandler(work, async (job) => {
       throw Object.assign(new TypeError('no', { cause: new RangeError('why') }), { code: 'E_NO' })
     case 'throw-text':
       throw 'only text' as unknown
+    case 'throw-unreadable': {
+      const { proxy, revoke } = Proxy.revocable({}, {})
+      revoke()
+      throw proxy as unknown
+    }
     case 'throw-late':
       setTimeout(() => {
         throw new Error('outside of the handler')
