@@ -22,6 +22,8 @@ export {
   type QueueOptions,
   queue,
   type SchemaQueueOptions,
+  type ThreadHandler,
+  type ThreadModule,
 } from './client/queue.ts'
 export {
   createSkep,
@@ -30,6 +32,7 @@ export {
   type SkepOptions,
 } from './client/skep.ts'
 export type { StandardSchema } from './client/standard-schema.ts'
+export { threadHandler } from './client/thread-handler.ts'
 export type { UniqueOptions } from './client/unique.ts'
 export type { JobView } from './client/view.ts'
 export type { Worker } from './client/worker.ts'
@@ -70,4 +73,6 @@ export type { Durability, Store, WorkerPresence } from './store.ts'
 export type { EventJob, FailedRun, WorkerEvents } from './worker/events.ts'
 export type { Instruction } from './worker/handler.ts'
 export type { WorkerOptions } from './worker/options.ts'
+export type { ThreadOptions } from './worker/threads/options.ts'
+export { inThread } from './worker/threads/self.ts'
 export type { WorkerHealth } from './worker/worker.ts'

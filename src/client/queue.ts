@@ -6,6 +6,11 @@ import { DEFAULT_POLICY, type Ending, type FailurePolicy, type Policy } from '..
 import type { Preset } from '../core/presets.ts'
 import { PRIORITY_MODES, type PriorityMode } from '../core/priority.ts'
 import { assertWhole } from '../worker/options.ts'
+import {
+  type ResolvedThreadOptions,
+  resolveThreadOptions,
+  type ThreadOptions,
+} from '../worker/threads/options.ts'
 import type { BatchHandlerFunction, HandlerFunction } from './context.ts'
 import {
   describeIssues,
@@ -78,6 +83,31 @@ export interface Queue<Input = unknown, Result = unknown, Output = Input> {
   handle(run: HandlerFunction<Output, Result>): Handler
   /** The same for many jobs in one call: the handler answers for each. `size` is the most it gets at once. */
   handleBatch(options: { readonly size: number }, run: BatchHandlerFunction<Output, Result>): Handler
+  /**
+   * The same in threads, for handlers that keep a CPU busy: the event loop stays free, and a handler that does not end
+   * when it shall is killed. `module` is the file that calls `threadHandler` with this queue. To have the compiler
+   * compare the two, name the module's type: `handleInThreads<typeof import('./compress.thread.ts')>(…)`.
+   */
+  handleInThreads<Module extends ThreadModule<Output, Result> = ThreadModule<Output, Result>>(
+    module: ThreadFile<Module>,
+    options?: ThreadOptions,
+  ): Handler
+}
+
+/** A file whose default export is a handler for threads. */
+export interface ThreadModule<Payload, Result> {
+  readonly default: ThreadHandler<Payload, Result>
+}
+
+/** Where a module of this type is: a URL, or an absolute path. */
+export type ThreadFile<_Module> = URL | string
+
+/** A handler that can run in threads. Made by `threadHandler`. */
+export interface ThreadHandler<Payload = unknown, Result = unknown> {
+  /** The name of its queue. */
+  readonly queue: string
+  /** The function itself, for tests and for `queue.handle`. */
+  readonly run: HandlerFunction<Payload, Result>
 }
 
 /** A queue and what to do with its jobs. */
@@ -85,10 +115,13 @@ export interface Handler {
   readonly queue: AnyQueue
   readonly batch: number
   readonly run: HandlerFunction<never, unknown> | BatchHandlerFunction<never, unknown>
+  /** Where and how it runs, if in threads. */
+  readonly threads?: ResolvedThreadOptions
 }
 
 /** A queue whatever its types: what a list of handlers holds. */
-export interface AnyQueue extends Omit<Queue<never, never, unknown>, 'handle' | 'handleBatch'> {}
+export interface AnyQueue
+  extends Omit<Queue<never, never, unknown>, 'handle' | 'handleBatch' | 'handleInThreads'> {}
 
 /** Declares a queue, typed by a schema of its payload (zod, valibot, arktype …). */
 export function queue<
@@ -140,6 +173,13 @@ export function queue(
       assertWhole('size', size, 1, 10_000)
       return { queue: self, batch: size, run: run as BatchHandlerFunction<never, unknown> }
     },
+    handleInThreads: (module, options) => ({
+      queue: self,
+      batch: 1,
+      run: () =>
+        Promise.reject(new SkepError('OPTION_INVALID', 'This handler runs in threads of a worker only.')),
+      threads: resolveThreadOptions(module, options),
+    }),
   }
   return Object.freeze(self)
 }

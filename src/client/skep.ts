@@ -296,6 +296,8 @@ export class Skep {
     const env = {
       space: this.space,
       store: this.#store,
+      runtime: this.#runtime,
+      logger: this.#logger,
       prepare: this.#prepare,
       payloadBytes: this.#payloadBytes,
     }

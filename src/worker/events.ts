@@ -11,7 +11,7 @@ export interface WorkerEvents {
   error: FailedRun
   /** A handler ran out of time. */
   timeout: FailedRun
-  /** A worker died or lost its lease; told by whoever rescued the job. */
+  /** A worker died or lost its lease, told by whoever rescued the job; or a thread died, told by its worker. */
   lost: FailedRun
   /** A job went among the dead, whatever the reason. */
   dead: FailedRun
