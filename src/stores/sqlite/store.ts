@@ -3,6 +3,7 @@ import type { Runtime } from '../../runtime.ts'
 import type {
   ChangeCall,
   ClaimCall,
+  CountCall,
   Durability,
   ExpiredCall,
   ExtendCall,
@@ -19,7 +20,7 @@ import { Database } from './database.ts'
 import { expired } from './expired.ts'
 import { extend } from './extend.ts'
 import { insert } from './insert.ts'
-import { list } from './list.ts'
+import { count, list } from './list.ts'
 import { resolveOptions, type SqliteStoreOptions } from './options.ts'
 import { prune } from './prune.ts'
 import { find } from './record.ts'
@@ -92,6 +93,10 @@ export function makeSqliteStore(options: SqliteStoreOptions, makeNotifier: MakeN
 
     async list(call: ListCall) {
       return list(database, call)
+    },
+
+    async count(call: CountCall) {
+      return count(database, call)
     },
 
     async counts(call) {
