@@ -16,6 +16,8 @@ import { handlesCases } from './store/handles.ts'
 import { insertCases } from './store/insert.ts'
 import { lifecycleCases } from './store/lifecycle.ts'
 import { listCases } from './store/list.ts'
+import { notesCases } from './store/notes.ts'
+import { notesLifeCases } from './store/notes-life.ts'
 import { pruneCases } from './store/prune.ts'
 import { OTHER_QUEUE, OTHER_SPACE, QUEUE, SPACE } from './store/samples.ts'
 import { Scene, type StoreCase } from './store/scene.ts'
@@ -97,6 +99,8 @@ export function describeStore(
     describe('counts', () => countsCases(test))
     describe('prune', () => pruneCases(test))
     describe('workers', () => workersCases(test))
+    describe('notes', () => notesCases(test))
+    describe('the life of notes', () => notesLifeCases(test))
     describe('many at once', () => {
       concurrencyCases(test)
       crowdCases(test)

@@ -1,6 +1,7 @@
 import { finish, isPossible, promote, redrive } from '../../core/transitions.ts'
 import type { ChangeCall, ChangeReply, ChangeResult } from '../../store.ts'
 import { select } from './list.ts'
+import { removeNotes } from './notes.ts'
 import { find, type Placed, replace } from './record.ts'
 import type { Turn } from './turn.ts'
 import { holdKey, keyHolder, releaseKey } from './uniques.ts'
@@ -56,6 +57,7 @@ function changeOne(
     case 'remove':
       replace(turn, placed, null)
       turn.discarded.add([id], null, now)
+      removeNotes(turn, [id])
       releaseKey(turn, q, job, 'end')
   }
   return { id, status: 'ok' }

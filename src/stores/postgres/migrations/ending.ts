@@ -2,6 +2,7 @@
  * The parts of `settle_and_claim` that end leases. They see one group of settlements: its token, where it `goes`, and
  * `part`, the ids of its jobs.
  */
+import { removeNotes } from './notes.ts'
 import { dayOf } from './pins.ts'
 import { JOB_COLUMNS } from './tables.ts'
 
@@ -88,6 +89,8 @@ export const DISCARD: string = `${moving(
 )}
             if hit is not null then
                 insert into discarded (at, token, state, ids) values (t, kept_token, goes, hit);
+                if fields[11] = '1' then ${removeNotes('hit')}
+                end if;
             end if;`
 
 const TAKE_OUT = `delete from jobs j where ${HELD} returning j.*`
