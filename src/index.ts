@@ -12,6 +12,8 @@ export {
 export type { EnqueueOptions } from './client/enqueue.ts'
 export type { JobPage, ListOptions, QueueView } from './client/inspect.ts'
 export type { JobHandle } from './client/job-handle.ts'
+export type { JobLog, WriteLine } from './client/job-log.ts'
+export type { LogLine, LogOptions, LogPage, ProgressView } from './client/logs.ts'
 export type { ChangeSummary, Target } from './client/manage.ts'
 export {
   type AnyQueue,
@@ -30,6 +32,7 @@ export {
 export type { StandardSchema } from './client/standard-schema.ts'
 export type { UniqueOptions } from './client/unique.ts'
 export type { JobView } from './client/view.ts'
+export type { JobEvent, WatchOptions } from './client/watch.ts'
 export type { Worker } from './client/worker.ts'
 export type { Duration } from './core/duration.ts'
 export { ERROR_CODES, type ErrorCode, LeaseLostError, SkepError, StoreError } from './core/errors.ts'
@@ -46,6 +49,7 @@ export {
 } from './core/job.ts'
 export { LIMITS } from './core/limits.ts'
 export { consoleLogger, type Logger, silentLogger } from './core/logger.ts'
+export { LOG_LEVELS, type LogLevel } from './core/notes.ts'
 export {
   archive,
   type Backoff,

@@ -3,6 +3,7 @@ import { show } from '../core/names.ts'
 import { encodeJson } from '../core/payload.ts'
 import type { Store } from '../store.ts'
 import { batchAnswers, type HandlerSpec, isInstruction } from '../worker/handler.ts'
+import type { Noter } from '../worker/noter.ts'
 import type { Run } from '../worker/run.ts'
 import { type BatchHandlerFunction, type ContextTools, type HandlerFunction, JobContext } from './context.ts'
 import { type Prepare, withOverrides } from './enqueue.ts'
@@ -14,6 +15,7 @@ export function toSpec(
   env: {
     readonly space: string
     readonly store: Store
+    readonly noter: Noter
     readonly prepare: Prepare
     readonly payloadBytes: number
   },
@@ -21,7 +23,7 @@ export function toSpec(
   const queue = handler.queue as unknown as Queue
   const encodeResult = (value: unknown): string | null =>
     value === undefined ? null : encodeJson('result', plain(value), env.payloadBytes)
-  const tools: ContextTools = { store: env.store, prepare: env.prepare, encodeResult }
+  const tools: ContextTools = { store: env.store, noter: env.noter, prepare: env.prepare, encodeResult }
   const single = handler.run as HandlerFunction<unknown, unknown>
   const many = handler.run as BatchHandlerFunction<unknown, unknown>
 
