@@ -6,14 +6,21 @@ import { jobPage, jobTable } from '../job-text.ts'
 import { using } from '../open.ts'
 import { CHANGE_FLAGS, readSelection, SELECTION_FLAGS, type Selection } from '../selection.ts'
 import { clean } from '../text.ts'
+import { showLogs } from './job-logs.ts'
 
 export const jobsCommand: Command = {
   name: 'jobs',
   summary: 'List, show and change jobs',
-  usage: ['jobs [list] [filters]', 'jobs get <id…>', 'jobs cancel|redrive|promote|remove <id…> | filters'],
+  usage: [
+    'jobs [list] [filters]',
+    'jobs get <id…>',
+    'jobs logs <id> [--follow]',
+    'jobs cancel|redrive|promote|remove <id…> | filters',
+  ],
   actions: {
     list: 'Show a page of jobs',
     get: 'Show everything about jobs',
+    logs: 'Show the lines that the handlers of a job wrote',
     cancel: 'End waiting jobs, and ask running ones to stop',
     redrive: 'Start finished jobs anew (by filter: the dead ones)',
     promote: 'Make delayed jobs due now',
@@ -22,11 +29,13 @@ export const jobsCommand: Command = {
   flags: {
     ...SELECTION_FLAGS,
     cursor: { kind: 'text', value: 'text', help: 'The page after the one that ended with this' },
+    follow: { kind: 'switch', short: 'f', help: 'Show new lines as they come, until the job has ended' },
     ...CHANGE_FLAGS,
   },
   examples: [
     'skep jobs list --queue mail.send --state ready,running',
     'skep jobs get 01890a5d-ac96-774b-bcce-b302099a8057',
+    'skep jobs logs 01890a5d-ac96-774b-bcce-b302099a8057 --follow',
     'skep jobs redrive --queue mail.send --text ETIMEDOUT --dry-run',
     'skep jobs remove --state done --before 7d --yes',
   ],
@@ -41,6 +50,8 @@ export const jobsCommand: Command = {
         return changeJobs(call, action, { ids })
       case 'get':
         return getJobs(call, ids)
+      case 'logs':
+        return showLogs(call, ids)
       default:
         if (ids.length > 0) throw usage('skep jobs list takes filters, not ids.', 'Use: skep jobs get <id…>')
         return listJobs(call)
