@@ -54,6 +54,7 @@ export class JobContext<Payload = unknown, Result = unknown> {
   readonly attempt: number
   readonly #run: Run
   readonly #tools: ContextTools
+  #log: JobLog | null = null
 
   constructor(run: Run, payload: Payload, tools: ContextTools) {
     this.id = run.job.id
@@ -140,7 +141,10 @@ export class JobContext<Payload = unknown, Result = unknown> {
    * the last moments with it. Of each job the newest 1,000 lines are kept.
    */
   get log(): JobLog {
-    return jobLog((level, message, fields) => this.#tools.noter.line(this.#run, level, message, fields))
+    this.#log ??= jobLog((level, message, fields) =>
+      this.#tools.noter.line(this.#run, level, message, fields),
+    )
+    return this.#log
   }
 
   async #enqueue<Input, Other, Output>(

@@ -1,4 +1,3 @@
-import { removeNotes } from './notes.ts'
 import { CLOCK, dayOf, fixedPath } from './pins.ts'
 import { JOB_COLUMNS } from './tables.ts'
 
@@ -112,7 +111,8 @@ begin
         results := results || json_build_array(wanted, said);
     end loop;
     if removed is not null then
-        insert into discarded (at, ids) values (t, removed);${removeNotes('removed')}
+        insert into discarded (at, ids) values (t, removed);
+        perform remove_notes(removed);
     end if;
     return array_to_json(results)::text;
 end $function$;

@@ -2,7 +2,6 @@
  * The parts of `settle_and_claim` that end leases. They see one group of settlements: its token, where it `goes`, and
  * `part`, the ids of its jobs.
  */
-import { removeNotes } from './notes.ts'
 import { dayOf } from './pins.ts'
 import { JOB_COLUMNS } from './tables.ts'
 
@@ -89,7 +88,8 @@ export const DISCARD: string = `${moving(
 )}
             if hit is not null then
                 insert into discarded (at, token, state, ids) values (t, kept_token, goes, hit);
-                if fields[11] = '1' then ${removeNotes('hit')}
+                if fields[11] = '1' then
+                    perform remove_notes(hit);
                 end if;
             end if;`
 

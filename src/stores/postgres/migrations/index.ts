@@ -2,7 +2,7 @@ import { insertWithCareFunction } from './careful-insert-function.ts'
 import { changeFunction } from './change-function.ts'
 import { enqueueFunction } from './enqueue-function.ts'
 import { insertFunction } from './insert-function.ts'
-import { noteFunction, noteTables, pruneNotesFunction } from './notes.ts'
+import { noteFunction, noteTables, removeNotesFunctions } from './notes.ts'
 import {
   countFunction,
   everyJobView,
@@ -40,7 +40,7 @@ export const MIGRATIONS: readonly Migration[] = [
         foldFunction,
         dayFunctions,
         noteFunction,
-        pruneNotesFunction,
+        removeNotesFunctions,
         pruneFunction,
         enqueueFunction,
       ]

@@ -143,24 +143,33 @@ end $function$;
 `
 }
 
-/** The notes of jobs that are gone, as statements. \`ids\` is an expression for an array. */
-export const removeNotes = (ids: string): string => `
-                delete from notes x where x.id = any(${ids});
-                delete from note_lines x where x.id = any(${ids});`
-
-/** prune_notes: removes up to \`most\` notes that are too old, whatever became of their jobs. */
-export function pruneNotesFunction(schema: string): string {
+/**
+ * remove_notes: removes the notes of jobs that are gone. Those that somebody is writing just now are passed over and go
+ * by their own time: whoever ends or removes a job waits for nobody's notes.
+ *
+ * prune_notes: removes up to `most` notes that are too old, whatever became of their jobs.
+ */
+export function removeNotesFunctions(schema: string): string {
   return `
-create function ${schema}.prune_notes(most bigint, t bigint) returns void
+create function ${schema}.remove_notes(ids uuid[]) returns void
 language plpgsql ${fixedPath(schema)}
+    set plan_cache_mode = force_generic_plan
     set enable_seqscan = off
 as $function$
 declare
-    over uuid[] := array(
-        select x.id from notes x where x.until <= t order by x.until limit most for update skip locked);
+    free uuid[] := array(select x.id from notes x where x.id = any(ids) for update skip locked);
 begin
-    if cardinality(over) > 0 then ${removeNotes('over')}
+    if cardinality(free) > 0 then
+        delete from notes x where x.id = any(free);
+        delete from note_lines x where x.id = any(free);
     end if;
 end $function$;
+
+create function ${schema}.prune_notes(most bigint, t bigint) returns void
+language sql ${fixedPath(schema)}
+    set enable_seqscan = off
+as $function$
+    select remove_notes(array(select x.id from notes x where x.until <= t order by x.until limit most));
+$function$;
 `
 }

@@ -124,6 +124,7 @@ declare
     t bigint := coalesce(at, ${CLOCK});
     dropped bigint;
     deleted bigint;
+    gone uuid[];
 begin
     -- A test that owns the clock may be in any year; its jobs are at home in archive_rest.
     if abs(t - ${CLOCK}) < 86400000 then
@@ -139,10 +140,6 @@ begin
         -- The insert of a job that ended just now may yet be repeated.
         insert into discarded (at, ids)
         select t, array_agg(o.id) from over o where o.finished_at > t - discarded_ms having count(*) > 0
-    ), unnoted as (
-        delete from notes n using over o where n.id = o.id returning n.id
-    ), unlined as (
-        delete from note_lines l using unnoted u where l.id = u.id
     ), counted as (
         insert into deltas (space, queue, day, done, failed, dead, cancelled, missing)
         select o.space, o.queue, o.day, -count(*) filter (where o.state = 3), -count(*) filter (where o.state = 4),
@@ -151,10 +148,11 @@ begin
         from (select *, case when state = 5 then -1 else ${dayOf('finished_at')} end as day from over) o
         group by o.space, o.queue, o.day
     )
-    select count(*) into deleted from over;
+    select count(*), array_agg(o.id) into deleted, gone from over o;
     delete from discarded d where d.at <= t - discarded_ms;
     delete from uniques u where u.until <= t;
     delete from workers w where w.seen_at <= t - worker_ms;
+    perform remove_notes(gone);
     perform prune_notes(most, t);
     perform fold_deltas();
     return dropped + deleted;
