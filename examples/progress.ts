@@ -25,8 +25,7 @@ let percent = 0
 for await (const event of job.watch()) {
   if (event.kind === 'progress') percent = event.value
   if (event.kind === 'log') console.log(`${event.level}: ${event.message}`)
-  if (event.kind === 'state' && event.state === 'done')
-    console.log(`${percent} %, imported ${event.job.result}`)
+  if (event.kind === 'state' && event.state === 'done') console.log(`${percent} %, done`)
 }
 
 // They are kept with the job.
@@ -37,5 +36,5 @@ await skep.close()
 // Prints:
 // info: opened people.csv
 // warn: row 2 has no name
-// 100 %, imported 3
+// 100 %, done
 // 2 { rows: 3 } row 3 0

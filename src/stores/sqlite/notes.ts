@@ -15,6 +15,10 @@ import type { Turn } from './turn.ts'
 
 const HEAD = 'space, token, line_n, progress_n, value, note, progress_at, last, bytes, dropped, until'
 
+const PUT_HEAD = `insert or replace into skep_notes (id, ${HEAD}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+const PUT_LINE = `insert into skep_note_lines (id, place, start, at, level, text, fields)
+  values (?, ?, ?, ?, ?, ?, ?)`
+
 /** Writes notes of runs that hold their jobs, or settled them last. */
 export function note(turn: Turn, notes: readonly JobNote[], now: number): NoteReply {
   return { results: notes.map((one) => writeNote(turn, find(turn, one.id), one.token, one, now)) }
@@ -35,17 +39,13 @@ export function writeNote(
   const row = db.get(`select ${HEAD} from skep_notes where id = ?`, id)
   const { head, lines } = takeNote(row && headOf(row), token, note, now)
   for (const { place, start, at, level, text, fields } of lines) {
-    db.run(
-      'insert into skep_note_lines (id, place, start, at, level, text, fields) values (?, ?, ?, ?, ?, ?, ?)',
-      ...[id, place, start, at, LOG_LEVELS.indexOf(level), text, fields],
-    )
+    const values = [id, place, start, at, LOG_LEVELS.indexOf(level), text, fields]
+    db.run(PUT_LINE, ...values)
   }
-  db.run(
-    `insert or replace into skep_notes (id, ${HEAD}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    ...[id, space, token, head.lineN, head.progressN],
-    ...[head.progress?.value ?? null, head.progress?.note ?? null, head.progress?.at ?? null],
-    ...[head.last, head.bytes, head.dropped + trim(turn, id, head), head.until],
-  )
+  const { progress, lineN, progressN, last, bytes, until } = head
+  const dropped = head.dropped + trim(turn, id, head)
+  const told = progress ? [progress.value, progress.note, progress.at] : [null, null, null]
+  db.run(PUT_HEAD, id, space, token, lineN, progressN, ...told, last, bytes, dropped, until)
   return { status: 'ok' }
 }
 
