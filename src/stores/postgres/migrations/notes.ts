@@ -36,7 +36,7 @@ create table ${schema}.note_lines (
 }
 
 /**
- * note_jobs: writes notes, see \`takeNote\` in \`core/notes.ts\`. \`items\` is JSON: for each note [id, token, progress,
+ * note_jobs: writes notes, see `takeNote` in `core/notes.ts`. `items` is JSON: for each note [id, token, progress,
  * lines], where progress is [n, value, note, at] or null and a line is [n, at, level, text, fields]. Returns JSON: for each,
  * in order, ok, gone or lost.
  *
