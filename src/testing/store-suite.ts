@@ -17,6 +17,8 @@ import { handlesCases } from './store/handles.ts'
 import { insertCases } from './store/insert.ts'
 import { lifecycleCases } from './store/lifecycle.ts'
 import { listCases } from './store/list.ts'
+import { notesCases } from './store/notes.ts'
+import { notesLifeCases } from './store/notes-life.ts'
 import { prioritizeCases, priorityCases } from './store/priority.ts'
 import { pruneCases } from './store/prune.ts'
 import { OTHER_QUEUE, OTHER_SPACE, QUEUE, SPACE } from './store/samples.ts'
@@ -102,6 +104,8 @@ export function describeStore(
     describe('counts', () => countsCases(test))
     describe('prune', () => pruneCases(test))
     describe('workers', () => workersCases(test))
+    describe('notes', () => notesCases(test))
+    describe('the life of notes', () => notesLifeCases(test))
     describe('many at once', () => {
       concurrencyCases(test)
       crowdCases(test)

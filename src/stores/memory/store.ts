@@ -51,6 +51,7 @@ import {
   type WorkerInfo,
   type WorkerPresence,
 } from '../../store.ts'
+import { NoteBook } from './notes.ts'
 import { Table } from './table.ts'
 
 export interface MemoryStoreOptions {
@@ -84,6 +85,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   const uniques = new Map<string, Hold>()
   const discarded = new Map<string, Discarded>()
   const workers = new Map<string, { info: WorkerInfo; seenAt: number }>()
+  const noteBook = new NoteBook()
   const timeOfCall = (call: { readonly now?: number }): number => call.now ?? clock.now()
 
   function insertOne(job: NewJob, again: boolean, now: number): InsertResult {
@@ -176,6 +178,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   function settleOne(settlement: Settlement, now: number): SettleResult {
     const job = table.get(settlement.id)
     const { rescue = false } = settlement
+    if (settlement.note) noteBook.write(job, settlement.token, settlement.note, now)
     const held = holder(job, settlement.token, rescue)
     if (held === 'settled') return { status: 'ok', state: (job as Job).state }
     // The settlement that removed a job can be repeated too, for as long as the job's id is remembered.
@@ -193,6 +196,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     else {
       table.remove(running)
       forget({ id: running.id, state }, rescue ? null : settlement.token, now)
+      if (settlement.noted) noteBook.remove(running.id)
     }
     if (!ended || isFinal(ended.state)) release(running, 'end')
     const inserted = settlement.enqueue?.map((fresh) => insertOne(fresh, false, now))
@@ -247,6 +251,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       case 'remove':
         table.remove(job)
         forget(job, null, now)
+        noteBook.remove(id)
         release(job, 'end')
     }
     return { id, status: 'ok' }
@@ -382,8 +387,10 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
         .slice(0, call.limit)
       for (const job of over) {
         table.remove(job)
+        noteBook.remove(job.id)
         if (isFresh(job, now)) forget(job, null, now)
       }
+      noteBook.prune(now)
       for (const [id, { until }] of discarded) if (until <= now) discarded.delete(id)
       for (const [key, hold] of uniques) if (hold.until !== null && hold.until <= now) uniques.delete(key)
       for (const [id, worker] of workers) if (worker.seenAt <= now - FORGET_WORKER_MS) workers.delete(id)
@@ -404,6 +411,17 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       )
       const chosen = all.filter((worker) => call.space === undefined || worker.space === call.space)
       return { workers: chosen.sort((a, b) => (a.id < b.id ? -1 : 1)) }
+    },
+
+    async note(call) {
+      const now = timeOfCall(call)
+      return {
+        results: call.notes.map((note) => noteBook.write(table.get(note.id), note.token, note, now)),
+      }
+    },
+
+    async notes(call) {
+      return noteBook.read(call)
     },
 
     async close() {},
