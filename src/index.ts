@@ -13,6 +13,7 @@ export {
 export type { EnqueueOptions } from './client/enqueue.ts'
 export type { JobPage, ListOptions, QueueView } from './client/inspect.ts'
 export type { JobHandle } from './client/job-handle.ts'
+export type { JobLog, WriteLine } from './client/job-log.ts'
 export {
   type LaneOptions,
   type QueueLaneOptions,
@@ -20,6 +21,7 @@ export {
   sharedLimit,
 } from './client/lane-options.ts'
 export type { RateOptions, SharedLimitOptions } from './client/limit-options.ts'
+export type { LogLine, LogOptions, LogPage, ProgressView } from './client/logs.ts'
 export type { ChangeSummary, JobFilter, Target } from './client/manage.ts'
 export type { DeclaredQueue, DeclaredTarget, PrioritizeOptions } from './client/prioritize.ts'
 export type { PurgeableState, PurgeOptions, PurgeSummary } from './client/purge.ts'
@@ -43,6 +45,7 @@ export type { StandardSchema } from './client/standard-schema.ts'
 export { threadHandler } from './client/thread-handler.ts'
 export type { UniqueOptions } from './client/unique.ts'
 export type { JobView } from './client/view.ts'
+export type { JobEvent, WatchOptions } from './client/watch.ts'
 export type { Worker } from './client/worker.ts'
 export type { Duration } from './core/duration.ts'
 export { ERROR_CODES, type ErrorCode, LeaseLostError, SkepError, StoreError } from './core/errors.ts'
@@ -59,6 +62,7 @@ export {
 } from './core/job.ts'
 export { LIMITS } from './core/limits.ts'
 export { consoleLogger, type Logger, silentLogger } from './core/logger.ts'
+export { LOG_LEVELS, type LogLevel } from './core/notes.ts'
 export {
   archive,
   type Backoff,

@@ -12,6 +12,7 @@ import { type Runtime, sleep, systemRuntime } from '../runtime.ts'
 import type { Durability, InsertResult, Store, WorkerPresence } from '../store.ts'
 import { atMost, retryDelayMs } from '../supervise.ts'
 import type { WorkerEvents } from '../worker/events.ts'
+import { Noter } from '../worker/noter.ts'
 import { assertWhole, resolveWorkerOptions, type WorkerOptions } from '../worker/options.ts'
 import { type AnsweringStore, answeringStore } from './answering-store.ts'
 import { declareLimits } from './declare-limits.ts'
@@ -21,6 +22,7 @@ import { toSpec } from './handlers.ts'
 import { harmlessNotifier } from './harmless-notifier.ts'
 import { countJobs, type JobPage, type ListOptions, listJobs, type QueueView } from './inspect.ts'
 import { JobHandle } from './job-handle.ts'
+import { type LogOptions, type LogPage, progressView, readLogs } from './logs.ts'
 import { type ChangeSummary, changeJobs, type Target } from './manage.ts'
 import { type DeclaredTarget, type PrioritizeOptions, resolvePriority } from './prioritize.ts'
 import { type PurgeOptions, type PurgeSummary, purgeJobs } from './purge.ts'
@@ -28,6 +30,7 @@ import type { Handler, Queue } from './queue.ts'
 import { Results } from './results.ts'
 import { transactionOf } from './transaction.ts'
 import { type JobView, viewOf } from './view.ts'
+import { type JobEvent, type WatchOptions, watchJob } from './watch.ts'
 import { Worker } from './worker.ts'
 
 export interface SkepOptions {
@@ -76,6 +79,9 @@ export class Skep {
   readonly #enqueuer: Enqueuer
   readonly #enqueueTimeoutMs: number
   readonly #results: Results
+  readonly #noter: Noter
+  /** Who watches a job, and how to end that. */
+  readonly #watchers = new Set<(error: unknown) => void>()
   readonly #workers = new Set<Worker>()
   /** Hints that are still to be sent. */
   readonly #laterHints = new Set<() => void>()
@@ -115,6 +121,7 @@ export class Skep {
     const parts = { store, notifier: this.#notifier, runtime: this.#runtime }
     this.#enqueuer = new Enqueuer({ ...parts, timeoutMs: this.#enqueueTimeoutMs })
     this.#results = new Results({ ...parts, space })
+    this.#noter = new Noter({ ...parts, logger: this.#logger })
   }
 
   /**
@@ -299,6 +306,7 @@ export class Skep {
       store: this.#store,
       runtime: this.#runtime,
       logger: this.#logger,
+      noter: this.#noter,
       prepare: this.#prepare,
       payloadBytes: this.#payloadBytes,
     }
@@ -308,6 +316,7 @@ export class Skep {
       runtime: this.#runtime,
       logger: this.#logger,
       events: this.#events,
+      noter: this.#noter,
       specs: handlers.map((handler) => toSpec(handler, env)),
       options: resolveWorkerOptions(options),
       ready: async () => {
@@ -337,12 +346,38 @@ export class Skep {
 
   // ── look and change ────────────────────────────────────────────────────────────────────────────
 
-  /** A job by its id, or null. */
+  /** A job by its id, with how far it is, or null. */
   async get(id: string): Promise<JobView | null> {
     assertJobId(id)
     await this.ready()
-    const { jobs } = await this.#store.get({ space: this.space, ids: [id] })
-    return jobs[0] ? viewOf(jobs[0]) : null
+    const { space } = this
+    const [{ jobs }, { progress }] = await Promise.all([
+      this.#store.get({ space, ids: [id] }),
+      this.#store.notes({ space, id, after: 0, limit: 0 }),
+    ])
+    return jobs[0] ? { ...viewOf(jobs[0]), progress: progressView(progress) } : null
+  }
+
+  /** One page of the lines that a job's handlers wrote, oldest first, and how far it is. Empty if there are none. */
+  async logs(id: string, options: LogOptions = {}): Promise<LogPage> {
+    assertJobId(id)
+    await this.ready()
+    return readLogs(this.#store, this.space, id, options)
+  }
+
+  /**
+   * Follows a job: its state, its progress and its lines, those there are and those to come, until it has ended. Throws
+   * `JOB_NOT_FOUND` if there is no such job; one that is discarded just ends. What nobody reads costs nothing.
+   */
+  watch(id: string, options: WatchOptions = {}): AsyncIterableIterator<JobEvent> {
+    assertJobId(id)
+    return this.#watch(id, options)
+  }
+
+  async *#watch(id: string, options: WatchOptions): AsyncGenerator<JobEvent, void, void> {
+    await this.ready()
+    const [store, notifier, runtime, watchers] = [this.#store, this.#notifier, this.#runtime, this.#watchers]
+    yield* watchJob({ store, notifier, runtime, watchers, space: this.space }, id, options)
   }
 
   /** One page of jobs. */
@@ -449,6 +484,8 @@ export class Skep {
     await this.#enqueuer.close(closedError())
     for (const send of this.#laterHints) send()
     this.#results.close(new SkepError('CLOSED', 'This Skep was closed while a result was awaited.'))
+    for (const end of this.#watchers)
+      end(new SkepError('CLOSED', 'This Skep was closed while a job was watched.'))
     await this.#ownNotifier?.close()
     const left = (users.get(this.#given) ?? 1) - 1
     users.set(this.#given, left)

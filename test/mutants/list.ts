@@ -4,6 +4,7 @@ import { LEASE_MUTANTS } from './list/leases.ts'
 import { LOOP_MUTANTS } from './list/loops.ts'
 import { MAINTENANCE_MUTANTS } from './list/maintenance.ts'
 import { MEMORY_MUTANTS } from './list/memory.ts'
+import { NOTE_MUTANTS } from './list/notes.ts'
 import { POSTGRES_MUTANTS } from './list/postgres.ts'
 import { PRIORITY_MUTANTS } from './list/priority.ts'
 import { SQLITE_MUTANTS } from './list/sqlite.ts'
@@ -24,4 +25,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...MAINTENANCE_MUTANTS,
   ...CLIENT_MUTANTS,
   ...PRIORITY_MUTANTS,
+  ...NOTE_MUTANTS,
 ]

@@ -10,6 +10,7 @@ import { Folding } from './folding.ts'
 import { insertInParts, insertJobs, isTwice, PART } from './insert.ts'
 import { listJobs } from './list.ts'
 import { assertSchema, migrate } from './migrate.ts'
+import { noteJobs, readNotes } from './notes.ts'
 import { driverOpener } from './open-driver.ts'
 import { channelOf, NOTIFY, type PostgresStoreOptions, resolveOptions } from './options.ts'
 import { prune } from './prune.ts'
@@ -140,6 +141,8 @@ export function createPostgresStore(options: PostgresStoreOptions, makeNotifier:
     },
 
     workers: ({ space }) => workers(call, schema, space),
+    note: (request) => noteJobs(call, schema, request),
+    notes: (request) => readNotes(call, schema, request),
 
     within(tx: unknown): StoreInTransaction {
       const query = queryOf(tx)

@@ -3,6 +3,7 @@ import { finish, isPossible, listKey, prioritize, promote, redrive } from '../..
 import { waitingOf } from '../../core/waiting.ts'
 import type { ChangeCall, ChangeReply, ChangeResult } from '../../store.ts'
 import { select } from './list.ts'
+import { removeNotes } from './notes.ts'
 import { find, type Placed, replace } from './record.ts'
 import type { Turn } from './turn.ts'
 import { holdKey, keyHolder, releaseKey } from './uniques.ts'
@@ -73,6 +74,7 @@ function changeOne(
     case 'remove':
       replace(turn, placed, null)
       turn.discarded.add([id], null, now)
+      removeNotes(turn, [id])
       releaseKey(turn, q, job, 'end')
   }
   return { id, status: 'ok' }

@@ -21,6 +21,7 @@ import { expired } from './expired.ts'
 import { extend } from './extend.ts'
 import { insert } from './insert.ts'
 import { count, list } from './list.ts'
+import { note, notes } from './notes.ts'
 import { resolveOptions, type SqliteStoreOptions } from './options.ts'
 import { prune } from './prune.ts'
 import { find } from './record.ts'
@@ -121,6 +122,14 @@ export function makeSqliteStore(options: SqliteStoreOptions, makeNotifier: MakeN
 
     async workers(call) {
       return database.read((turn) => workers(turn, call.space))
+    },
+
+    note(call) {
+      return database.write(call.notes.length, (turn) => note(turn, call.notes, at(turn, call)))
+    },
+
+    async notes(call) {
+      return database.read((turn) => notes(turn, call))
     },
 
     within(tx: unknown) {

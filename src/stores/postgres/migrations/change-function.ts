@@ -135,6 +135,7 @@ begin
     end loop;
     if removed is not null then
         insert into discarded (at, ids) values (t, removed);
+        perform remove_notes(removed);
     end if;
     return array_to_json(results)::text;
 end $function$;

@@ -7,7 +7,7 @@ import { CLOCK, fixedPath, pins } from './pins.ts'
  * each part only if asked for. One call, one transaction.
  *
  * `ids` are the jobs to settle, ordered by group; a group shares token and verdict, written as text: size, state, keep,
- * counter, refund, place, keep if cancelled, only if expired, round, rescue. Settlements come in rounds: those of one round end
+ * counter, refund, place, keep if cancelled, only if expired, round, rescue, notes. Settlements come in rounds: those of one round end
  * before the jobs enqueued in it (`fresh`) are inserted.
  *
  * `lease` is token, worker, length and limit, and a fifth if an earlier claim with this token is asked about. Of each source `numbers` has three: limit, rank and due time from which to
