@@ -1,4 +1,5 @@
 /** `skep`: a durable job queue. Start with {@link createSkep} and {@link queue}. */
+export type { Cause, WorkerSeen } from './client/causes.ts'
 export { defineConfig, type SkepConfig } from './client/config.ts'
 export {
   type Answer,
@@ -9,9 +10,19 @@ export {
   type JobContext,
   snooze,
 } from './client/context.ts'
+export type { DrainOptions, DrainSummary } from './client/drain.ts'
 export type { EnqueueOptions } from './client/enqueue.ts'
+export type { Explanation } from './client/explain.ts'
+export type { Holdable, HoldOptions, HoldSummary, HoldView, ReleaseSummary } from './client/holds.ts'
 export type { JobPage, ListOptions, QueueView } from './client/inspect.ts'
 export type { JobHandle } from './client/job-handle.ts'
+export type {
+  LaneLimitOptions,
+  QueueLimitOptions,
+  RateOptions,
+  SharedLimitOptions,
+} from './client/limit-options.ts'
+export type { Limitable, Limits, LimitsSaid, LimitView, RateView } from './client/limits.ts'
 export type { ChangeSummary, Target } from './client/manage.ts'
 export {
   type AnyQueue,
@@ -33,6 +44,7 @@ export type { JobView } from './client/view.ts'
 export type { Worker } from './client/worker.ts'
 export type { Duration } from './core/duration.ts'
 export { ERROR_CODES, type ErrorCode, LeaseLostError, SkepError, StoreError } from './core/errors.ts'
+export type { HoldKind } from './core/holds.ts'
 export {
   type ClaimedJob,
   type Counters,

@@ -1,6 +1,7 @@
 import { type Duration, toMs } from '../core/duration.ts'
 import { SkepError } from '../core/errors.ts'
 import type { Failure, Job } from '../core/job.ts'
+import type { Explanation } from './explain.ts'
 import type { ChangeSummary } from './manage.ts'
 import type { Results } from './results.ts'
 import type { Skep } from './skep.ts'
@@ -49,6 +50,11 @@ export class JobHandle<Result = unknown> {
   /** The job as it is now, or null. */
   get(): Promise<JobView | null> {
     return this.#skep.get(this.id)
+  }
+
+  /** Why it is not running, see {@link Skep.explain}. */
+  explain(): Promise<Explanation> {
+    return this.#skep.explain(this.id)
   }
 
   cancel(reason?: string): Promise<ChangeSummary> {
