@@ -4,6 +4,7 @@ import { assertName } from '../core/names.ts'
 import type { Hint } from '../notifier.ts'
 import { type Runtime, sleep } from '../runtime.ts'
 import { type HoldEnv, type HoldOptions, type HoldView, hold } from './holds.ts'
+import { assertFields } from './limit-options.ts'
 
 /** Looks again this often even if no hint came: hints may be lost. */
 const LOOK_AGAIN_MS = 2_000
@@ -39,6 +40,7 @@ export async function drainQueue(
   queue: string | { readonly name: string },
   options: DrainOptions,
 ): Promise<DrainSummary> {
+  assertFields('options', options, ['reason', 'by', 'timeout', 'signal'])
   const { timeout, signal, ...said } = options
   const name = typeof queue === 'string' ? queue : queue?.name
   assertName('Queue', name)
