@@ -1,4 +1,4 @@
-import type { JobView } from '../index.ts'
+import type { Explanation, JobView } from '../index.ts'
 import { fromNow, span } from './numbers.ts'
 import type { Output, Paint } from './output.ts'
 import { STATE_STYLES } from './states.ts'
@@ -86,6 +86,15 @@ export function jobPage(job: JobView, paint: Paint, now: number): string {
     .filter(([, text]) => text !== null)
     .map(([name, text]) => `${paint('dim', name.padEnd(11))} ${text}`)
     .join('\n')
+}
+
+/** Why a job is where it is: its state, and a line for each cause. */
+export function explanationPage({ id, state, queue, causes }: Explanation, paint: Paint): string {
+  const head = state === null ? clean(id) : `${id} ${clean(queue ?? '')} ${paint(STATE_STYLES[state], state)}`
+  return [
+    head,
+    ...causes.map(({ cause, text }) => `  ${paint('yellow', cause.padEnd(12))} ${clean(text)}`),
+  ].join('\n')
 }
 
 function failureText(failure: NonNullable<JobView['failure']>): string {

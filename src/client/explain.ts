@@ -18,8 +18,11 @@ export interface Explanation {
   readonly queue: string | null
   readonly lane: string | null
   /** All that keeps it from starting, or what became of it: the most telling first. Never empty. */
-  readonly causes: readonly Cause[]
-  /** The same for people, in a sentence for each cause. */
+  readonly causes: readonly (Cause & {
+    /** The same for people, in one sentence. */
+    readonly text: string
+  })[]
+  /** All of that for people: the sentences of the causes. */
   readonly summary: string
 }
 
@@ -49,7 +52,7 @@ export async function explainJob(store: Store, space: string, id: string): Promi
     state: job?.state ?? null,
     queue: job?.queue ?? null,
     lane: job?.lane ?? null,
-    causes,
+    causes: causes.map((cause) => ({ ...cause, text: textOf(cause) })),
     summary: causes.map(textOf).join(' '),
   }
 }

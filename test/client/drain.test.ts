@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { fixed, queue, retry } from '../../src/index.ts'
 import { claimAndDie } from '../worker/support/dead-worker.ts'
-import { codeOf, gate, openScene, type Scene } from '../worker/support/scene.ts'
+import { codeOf, type Gate, gate, openScene, type Scene } from '../worker/support/scene.ts'
 
 const mail = queue<string, unknown>('mail', { onError: retry(3, fixed('1m')) })
 
 /** Two jobs that run until the gate opens, one that waits for a slot and one that is delayed. */
-async function busy(scene: Scene): Promise<ReturnType<typeof gate>> {
-  const open = gate()
+async function busy(scene: Scene): Promise<Gate<unknown>> {
+  const open = gate<unknown>()
   let running = 0
   const handler = mail.handle(async () => {
     running++
@@ -33,7 +33,7 @@ describe('drain', () => {
     await scene.advance(30_000)
     expect(over).toBe(false)
 
-    open.open()
+    open.open(1)
     const summary = await scene.through(drained)
 
     expect(summary).toMatchObject({ ended: 2, ready: 1, delayed: 1, holds: [{ kind: 'pause', by: 'ada' }] })
@@ -52,7 +52,7 @@ describe('drain', () => {
     await scene.advance(2_001)
     const openedAt = scene.runtime.mono()
 
-    open.open()
+    open.open(1)
     await scene.through(drained)
 
     expect(overAt - openedAt).toBeLessThan(1_000)
@@ -65,7 +65,7 @@ describe('drain', () => {
     await scene.advance(100)
     scene.notifier.blackHole = true
 
-    open.open()
+    open.open(1)
 
     expect(await scene.through(drained, 10_000)).toMatchObject({ ended: 2 })
   })
@@ -100,7 +100,7 @@ describe('drain', () => {
     const { facts } = (await failed.catch((error: unknown) => error)) as { facts: { running: string[] } }
     expect(facts.running).toHaveLength(2)
     expect((await scene.skep.counts([mail]))[0]?.hold).toBe('pause')
-    open.open()
+    open.open(1)
   })
 
   it('ends with the reason of its signal, and with the Skep', async () => {
