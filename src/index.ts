@@ -8,6 +8,7 @@ export {
   cancel,
   type HandlerFunction,
   type JobContext,
+  rateLimited,
   snooze,
 } from './client/context.ts'
 export type { DrainOptions, DrainSummary } from './client/drain.ts'
@@ -16,6 +17,12 @@ export type { Explanation } from './client/explain.ts'
 export type { Holdable, HoldOptions, HoldSummary, HoldView, ReleaseSummary } from './client/holds.ts'
 export type { JobPage, ListOptions, QueueView } from './client/inspect.ts'
 export type { JobHandle } from './client/job-handle.ts'
+export {
+  type LaneOptions,
+  type QueueLaneOptions,
+  type SharedLimit,
+  sharedLimit,
+} from './client/lane-options.ts'
 export type {
   LaneLimitOptions,
   QueueLimitOptions,

@@ -8,7 +8,7 @@ import { assertKey, assertName, assertPattern, show, utf8Bytes } from '../core/n
 import type { Hint, Notifier } from '../notifier.ts'
 import type { Store } from '../store.ts'
 import { assertWhole } from '../worker/options.ts'
-import { assertFields } from './limit-options.ts'
+import { assertFields, isSharedLimit } from './limit-options.ts'
 
 /**
  * What a hold is on: a queue, by its name or itself; all queues whose names fit a pattern, in which `*` stands for
@@ -126,6 +126,9 @@ async function standingOn(store: Store, target: HoldTarget): Promise<HoldView[]>
 /** Checks what a hold is said to be on. */
 function toHoldTarget(space: string, target: Holdable): HoldTarget {
   if (typeof target === 'string') return { space, queue: patternOf(target), lane: null }
+  if (isSharedLimit(target)) {
+    throw new SkepError('OPTION_INVALID', 'A shared limit cannot be held. Name the queues that share it.')
+  }
   if (typeof (target as { name?: unknown } | null)?.name === 'string') {
     return { space, queue: patternOf((target as { name: string }).name), lane: null }
   }

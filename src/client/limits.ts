@@ -6,8 +6,10 @@ import type { Notifier } from '../notifier.ts'
 import type { LimitRecord, LimitTarget } from '../store/limits.ts'
 import type { Store } from '../store.ts'
 import { assertLane, wake } from './holds.ts'
+import type { SharedLimit } from './lane-options.ts'
 import {
   assertFields,
+  isSharedLimit,
   type LaneLimitOptions,
   type LimitKind,
   type QueueLimitOptions,
@@ -19,6 +21,7 @@ type QueueName = string | { readonly name: string }
 
 /** A queue, one of its lanes (`''` is the lane of jobs without one), or a limit that several queues share. */
 export type Limitable =
+  | SharedLimit
   | QueueName
   | { readonly queue: QueueName; readonly lane?: string }
   | { readonly shared: string }
@@ -73,12 +76,12 @@ export class Limits {
    * Changes limits. What is left out stays as it is, null takes a limit away, and jobs that run already count. It
    * counts more than what code declares, also after a restart, until {@link Limits.reset}.
    */
-  set(target: QueueName | { readonly queue: QueueName }, limits: QueueLimitOptions): Promise<LimitView>
+  set(target: SharedLimit | { readonly shared: string }, limits: SharedLimitOptions): Promise<LimitView>
   set(
     target: { readonly queue: QueueName; readonly lane: string },
     limits: LaneLimitOptions,
   ): Promise<LimitView>
-  set(target: { readonly shared: string }, limits: SharedLimitOptions): Promise<LimitView>
+  set(target: QueueName | { readonly queue: QueueName }, limits: QueueLimitOptions): Promise<LimitView>
   async set(
     target: Limitable,
     limits: QueueLimitOptions | LaneLimitOptions | SharedLimitOptions,
@@ -119,6 +122,7 @@ export class Limits {
 }
 
 function toLimitTarget(target: Limitable): LimitTarget {
+  if (isSharedLimit(target)) return { shared: target.name }
   if (typeof target === 'string' || typeof (target as { name?: unknown } | null)?.name === 'string') {
     return { queue: nameOf(target as QueueName) }
   }

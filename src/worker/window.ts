@@ -24,6 +24,8 @@ class Line {
   warm = false
   /** The last claim brought all that was asked for, so there is more. */
   full = false
+  /** The store keeps limits for this queue, so the end of a run may make room for another. */
+  limited = false
   /** How many jobs were asked for in claims that are not answered yet. */
   asked = 0
   hintedRank: number | null = null
@@ -61,6 +63,14 @@ class Line {
     const at = this.#buffer.indexOf(run, this.#head)
     if (at >= 0) this.#buffer.splice(at, 1)
     return at >= 0
+  }
+
+  /** Takes out the runs of one lane that wait. */
+  takeLane(lane: string | null): Run[] {
+    const waiting = this.#buffer.slice(this.#head)
+    this.#buffer = waiting.filter((run) => run.job.lane !== lane)
+    this.#head = 0
+    return waiting.filter((run) => run.job.lane === lane)
   }
 
   ended(durationMs: number): void {
@@ -179,12 +189,29 @@ export class Window {
   }
 
   /** A claim was answered, or failed. `full` are the sources that gave all they were asked for. */
-  answered(sources: readonly Source[], full: readonly Source[]): void {
-    for (const source of sources) {
+  answered(
+    sources: readonly Source[],
+    full: readonly Source[],
+    limited: readonly number[] | null = null,
+  ): void {
+    for (const [index, source] of sources.entries()) {
       const line = this.#lines.get(keyOf(source)) as Line
       line.asked -= source.limit
       line.full = full.includes(source)
+      if (limited !== null) line.limited = limited.includes(index)
     }
+  }
+
+  /** A lease of this queue is about to end, which may make room for another. */
+  makeRoom(spec: HandlerSpec): void {
+    const line = this.#lineOf.get(spec) as Line
+    if (line.limited) line.hot = true
+  }
+
+  /** Whether there may be room that this worker has not asked for. */
+  leavesRoom(spec: HandlerSpec): boolean {
+    const line = this.#lineOf.get(spec) as Line
+    return line.limited && line.hot
   }
 
   /** After a claim that failed, or gave these sources all they asked for: they may have more. */
@@ -244,6 +271,13 @@ export class Window {
     line.running--
     line.ended(durationMs)
     this.#busy--
+  }
+
+  /** Takes back what waits of one lane: nothing of it shall start now. */
+  takeLane(spec: HandlerSpec, lane: string | null): Run[] {
+    const runs = (this.#lineOf.get(spec) as Line).takeLane(lane)
+    this.#buffered -= runs.length
+    return runs
   }
 
   /** Takes back what has waited for a slot since before `since`: others may have one free. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { bury, type Cause, fixed, type Handler, never, queue, retry } from '../../src/index.ts'
 import { newJob } from '../support/new-job.ts'
 import { claimAndDie } from '../worker/support/dead-worker.ts'
-import { codeOf, openScene, type Scene } from '../worker/support/scene.ts'
+import { codeOf, gate, openScene, type Scene } from '../worker/support/scene.ts'
 
 const mail = queue<unknown, unknown>('mail', { onError: retry(3, fixed('1m')) })
 const report = queue<unknown, unknown>('report', { onError: never() })
@@ -253,22 +253,29 @@ describe('explain', () => {
     expect(said.summary).toContain('its handler said so')
   })
 
-  it('names the job at the head of a strict lane', async () => {
+  it('names the job at the head of a strict lane, also while that waits for its next try', async () => {
     const scene = openScene()
-    await scene.truth.setLimits({
-      space: 'default',
-      limits: [{ target: { queue: 'mail' }, by: 'code', fields: { strict: true } }],
+    const steps = queue<string, unknown>('steps', {
+      lane: ({ payload }) => payload,
+      lanes: { order: 'strict' },
+      onError: retry(3, fixed('1m')),
     })
-    await worker(scene)
-    const head = await insert(scene, { queue: 'mail', lane: 'a', strict: true })
-    const id = await insert(scene, { queue: 'mail', lane: 'a', strict: true })
+    const open = gate<unknown>()
+    await scene.skep.worker([steps.handle(() => open.promise)]).ready
+    const [head, next] = await scene.skep.enqueueMany(steps, ['a', 'a'])
+    await scene.until(async () => (await scene.state(head!.id)) === 'running')
 
-    const said = await scene.skep.explain(id)
+    const said = await next!.explain()
+    open.fail(new Error('no'))
+    await scene.until(async () => (await scene.state(head!.id)) === 'delayed')
+    const later = await next!.explain()
 
-    expect(said.causes).toMatchObject([
-      { cause: 'occupied', lane: 'a', job: head, state: 'running', until: null },
-    ])
-    expect(said.summary).toContain(`job ${head}, which is running, is at its head`)
+    const occupied = { cause: 'occupied', lane: 'a', job: head!.id }
+    expect(said.causes).toMatchObject([{ ...occupied, state: 'running', until: null }])
+    expect(said.summary).toContain(`job ${head!.id}, which is running, is at its head`)
+    const { dueAt } = (await head!.get()) as { dueAt: Date }
+    expect(later.causes).toMatchObject([{ ...occupied, state: 'delayed', until: dueAt }])
+    expect((await head!.explain()).causes).toMatchObject([{ cause: 'not-due' }])
   })
 
   it('says that all workers are busy, and how many jobs are before it', async () => {

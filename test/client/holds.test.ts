@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type Holdable, type HoldOptions, queue } from '../../src/index.ts'
+import { type Holdable, type HoldOptions, queue, sharedLimit } from '../../src/index.ts'
 import { newJob, newJobs } from '../support/new-job.ts'
 import { codeOf, gate, openScene, type Scene } from '../worker/support/scene.ts'
 
@@ -300,6 +300,7 @@ describe('holds', () => {
     ['a lane of a pattern', { queue: 'mail.*', lane: 'a' }, {}, 'NAME_INVALID'],
     ['a lane of every space', { queue: 'mail', lane: 'a', everywhere: true }, {}, 'OPTION_INVALID'],
     ['a lane that is no key', { queue: 'mail', lane: '\n' }, {}, 'KEY_INVALID'],
+    ['a shared limit', sharedLimit('smtp', {}), {}, 'OPTION_INVALID'],
     ['a list', ['mail'], {}, 'OPTION_INVALID'],
     ['a reason that is too long', 'mail', { reason: 'ä'.repeat(2_049) }, 'OPTION_INVALID'],
     ['a name that is no text', 'mail', { by: 7 }, 'OPTION_INVALID'],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type Limitable, type QueueLimitOptions, queue } from '../../src/index.ts'
+import { type Limitable, type QueueLimitOptions, queue, sharedLimit } from '../../src/index.ts'
 import { newJobs } from '../support/new-job.ts'
 import { codeOf, gate, openScene } from '../worker/support/scene.ts'
 
@@ -50,7 +50,7 @@ describe('limits.set', () => {
     await scene.advance(10_000)
     expect(running).toBe(1)
 
-    await scene.skep.limits.set({ shared: 'smtp' }, { concurrency: 2 })
+    await scene.skep.limits.set(sharedLimit('smtp', {}), { concurrency: 2 })
     await scene.advance(10)
 
     expect(running).toBe(2)
