@@ -33,6 +33,8 @@ export async function changeHolds(call: Call, action: HoldAction, names: readonl
   const options = holdOptions(args, puts)
   return using(call, { create: false }, async ({ skep }) => {
     if (puts && names.length === 0) await confirm(call, `${title(action)} ${targetText({}, args, skep)}?`)
+    // Before: a hold on a lane may make its queue known.
+    const unknown = puts && !out.json ? await unknownOf(skep, names) : []
     const answers: { target: string; summary: HoldSummary | ReleaseSummary }[] = []
     for (const target of targets) {
       const summary = await skep[action](target, options)
@@ -43,7 +45,9 @@ export async function changeHolds(call: Call, action: HoldAction, names: readonl
       return EXIT.ok
     }
     for (const { target, summary } of answers) out.data(line(action, target, summary))
-    if (puts) await noteUnknown(call, skep, names)
+    for (const name of unknown) {
+      out.note(out.paintNote('dim', `There is no queue ${quote(name)} yet; the hold waits for it.`))
+    }
     return EXIT.ok
   })
 }
@@ -158,14 +162,12 @@ export function laneText(lane: string): string {
   return lane === '' ? 'the default lane' : `lane ${quote(lane)}`
 }
 
-/** A misspelt name holds nothing, and nobody would notice. */
-async function noteUnknown({ out }: Call, skep: Skep, names: readonly string[]): Promise<void> {
-  if (names.length === 0) return
+/** Names of queues that have no jobs: a misspelt name holds nothing, and nobody would notice. */
+async function unknownOf(skep: Skep, names: readonly string[]): Promise<string[]> {
+  const exact = names.filter((name) => !name.includes('*'))
+  if (exact.length === 0) return []
   const known = await skep.counts()
-  for (const name of names.filter((one) => !one.includes('*'))) {
-    if (known.some(({ queue }) => queue === name)) continue
-    out.note(out.paintNote('dim', `There is no queue ${quote(name)} yet; the hold waits for it.`))
-  }
+  return exact.filter((name) => !known.some(({ queue }) => queue === name))
 }
 
 function title(action: string): string {
