@@ -1,4 +1,5 @@
 /** `skep`: a durable job queue. Start with {@link createSkep} and {@link queue}. */
+export type { Cause, WorkerSeen } from './client/causes.ts'
 export { defineConfig, type SkepConfig } from './client/config.ts'
 export {
   type Answer,
@@ -10,7 +11,10 @@ export {
   rateLimited,
   snooze,
 } from './client/context.ts'
+export type { DrainOptions, DrainSummary } from './client/drain.ts'
 export type { EnqueueOptions } from './client/enqueue.ts'
+export type { Explanation } from './client/explain.ts'
+export type { Holdable, HoldOptions, HoldSummary, HoldView, ReleaseSummary } from './client/holds.ts'
 export type { JobPage, ListOptions, QueueView } from './client/inspect.ts'
 export type { JobHandle } from './client/job-handle.ts'
 export type { JobLog, WriteLine } from './client/job-log.ts'
@@ -20,7 +24,13 @@ export {
   type SharedLimit,
   sharedLimit,
 } from './client/lane-options.ts'
-export type { RateOptions, SharedLimitOptions } from './client/limit-options.ts'
+export type {
+  LaneLimitOptions,
+  QueueLimitOptions,
+  RateOptions,
+  SharedLimitOptions,
+} from './client/limit-options.ts'
+export type { Limitable, Limits, LimitsSaid, LimitView, RateView } from './client/limits.ts'
 export type { LogLine, LogOptions, LogPage, ProgressView } from './client/logs.ts'
 export type { ChangeSummary, JobFilter, Target } from './client/manage.ts'
 export type { DeclaredQueue, DeclaredTarget, PrioritizeOptions } from './client/prioritize.ts'
@@ -49,6 +59,7 @@ export type { JobEvent, WatchOptions } from './client/watch.ts'
 export type { Worker } from './client/worker.ts'
 export type { Duration } from './core/duration.ts'
 export { ERROR_CODES, type ErrorCode, LeaseLostError, SkepError, StoreError } from './core/errors.ts'
+export type { HoldKind } from './core/holds.ts'
 export {
   type ClaimedJob,
   type Counters,

@@ -16,12 +16,26 @@ import { Noter } from '../worker/noter.ts'
 import { assertWhole, resolveWorkerOptions, type WorkerOptions } from '../worker/options.ts'
 import { type AnsweringStore, answeringStore } from './answering-store.ts'
 import { declareLimits } from './declare-limits.ts'
+import { type DrainOptions, type DrainSummary, drainQueue } from './drain.ts'
 import { type EnqueueOptions, makePrepare, type Prepare } from './enqueue.ts'
 import { Enqueuer } from './enqueuer.ts'
+import { type Explanation, explainJob } from './explain.ts'
 import { toSpec } from './handlers.ts'
 import { harmlessNotifier } from './harmless-notifier.ts'
+import {
+  type Holdable,
+  type HoldEnv,
+  type HoldOptions,
+  type HoldSummary,
+  type HoldView,
+  hold,
+  type ReleaseSummary,
+  release,
+  standing,
+} from './holds.ts'
 import { countJobs, type JobPage, type ListOptions, listJobs, type QueueView } from './inspect.ts'
 import { JobHandle } from './job-handle.ts'
+import { Limits } from './limits.ts'
 import { type LogOptions, type LogPage, progressView, readLogs } from './logs.ts'
 import { type ChangeSummary, changeJobs, type Target } from './manage.ts'
 import { type DeclaredTarget, type PrioritizeOptions, resolvePriority } from './prioritize.ts'
@@ -66,6 +80,8 @@ export function createSkep(options: SkepOptions): Skep {
 /** The queue system as your program sees it. Made by {@link createSkep}. */
 export class Skep {
   readonly space: string
+  /** Limits at run time. */
+  readonly limits: Limits
   readonly #store: AnsweringStore
   /** The store as it was passed in. */
   readonly #given: Store
@@ -82,11 +98,14 @@ export class Skep {
   readonly #noter: Noter
   /** Who watches a job, and how to end that. */
   readonly #watchers = new Set<(error: unknown) => void>()
+  readonly #holdEnv: HoldEnv
   readonly #workers = new Set<Worker>()
   /** Hints that are still to be sent. */
   readonly #laterHints = new Set<() => void>()
   #ready: Promise<Durability> | null = null
   #isReady = false
+  /** Ends what waits when this is closed. */
+  readonly #end = new AbortController()
   #closing: Promise<void> | null = null
   #closed = false
 
@@ -122,6 +141,8 @@ export class Skep {
     this.#enqueuer = new Enqueuer({ ...parts, timeoutMs: this.#enqueueTimeoutMs })
     this.#results = new Results({ ...parts, space })
     this.#noter = new Noter({ ...parts, logger: this.#logger })
+    this.#holdEnv = { ...parts, logger: this.#logger, space, ready: () => this.ready() }
+    this.limits = new Limits(this.#holdEnv)
   }
 
   /**
@@ -393,6 +414,52 @@ export class Skep {
     return countJobs(this.#store, this.space, this.#runtime.now(), names)
   }
 
+  /** Why a job is not running, with the names of what keeps it back; or what became of it. It changes nothing. */
+  async explain(id: string): Promise<Explanation> {
+    assertJobId(id)
+    await this.ready()
+    return explainJob(this.#store, this.space, id)
+  }
+
+  // ── hold back ──────────────────────────────────────────────────────────────────────────────────
+
+  /**
+   * Keeps jobs from starting: of a queue, of all that fit a pattern, of a lane, of the space or everywhere. When it has
+   * answered, no worker takes one until {@link Skep.resume}, or until its time is over. Jobs that run go on, and nothing is
+   * lost. Costs the same however many jobs wait. Repeating it is fine.
+   */
+  pause(target: Holdable, options: HoldOptions = {}): Promise<HoldSummary> {
+    return hold(this.#holdEnv, 'pause', target, options)
+  }
+
+  /** Takes a pause on this very target away. A block on it, or a hold on something wider, stays and is in the answer. */
+  resume(target: Holdable, options: Pick<HoldOptions, 'by'> = {}): Promise<ReleaseSummary> {
+    return release(this.#holdEnv, 'pause', target, options)
+  }
+
+  /** Like {@link Skep.pause}, for admins: the two do not know of each other, and both must be gone. */
+  block(target: Holdable, options: HoldOptions = {}): Promise<HoldSummary> {
+    return hold(this.#holdEnv, 'block', target, options)
+  }
+
+  /** Takes a block on this very target away. */
+  unblock(target: Holdable, options: Pick<HoldOptions, 'by'> = {}): Promise<ReleaseSummary> {
+    return release(this.#holdEnv, 'block', target, options)
+  }
+
+  /** The holds that stand and concern this space, the oldest first. */
+  holds(): Promise<readonly HoldView[]> {
+    return standing(this.#holdEnv)
+  }
+
+  /**
+   * Pauses a queue and waits until none of its jobs runs. The pause stays, also when this rejects: with `DRAIN_TIMEOUT`
+   * after `timeout`, or with the reason of `signal`.
+   */
+  drain(queue: string | { readonly name: string }, options: DrainOptions = {}): Promise<DrainSummary> {
+    return drainQueue({ ...this.#holdEnv, runtime: this.#runtime, closed: this.#end.signal }, queue, options)
+  }
+
   /** Ends waiting jobs, and asks running ones to stop. After this none of them starts again. */
   cancel(
     target: Target,
@@ -483,6 +550,7 @@ export class Skep {
     this.#closed = true
     await this.#enqueuer.close(closedError())
     for (const send of this.#laterHints) send()
+    this.#end.abort(closedError())
     this.#results.close(new SkepError('CLOSED', 'This Skep was closed while a result was awaited.'))
     for (const end of this.#watchers)
       end(new SkepError('CLOSED', 'This Skep was closed while a job was watched.'))

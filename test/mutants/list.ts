@@ -1,5 +1,6 @@
 import { CLIENT_MUTANTS } from './list/client.ts'
 import { CORE_MUTANTS } from './list/core.ts'
+import { HOLD_MUTANTS } from './list/holds.ts'
 import { LEASE_MUTANTS } from './list/leases.ts'
 import { LOOP_MUTANTS } from './list/loops.ts'
 import { MAINTENANCE_MUTANTS } from './list/maintenance.ts'
@@ -26,4 +27,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...CLIENT_MUTANTS,
   ...PRIORITY_MUTANTS,
   ...NOTE_MUTANTS,
+  ...HOLD_MUTANTS,
 ]
