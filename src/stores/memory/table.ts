@@ -1,6 +1,6 @@
 import { JOB_STATES, type Job, type JobState } from '../../core/job.ts'
 import { byRank } from '../../core/transitions.ts'
-import { Heap } from './heap.ts'
+import { Heap } from '../shared/heap.ts'
 
 /** The jobs of one queue, by state, with what is next in front. */
 class Queue {
