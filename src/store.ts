@@ -89,7 +89,8 @@ export interface Store extends HoldStore, LimitStore {
   get(call: GetCall): Promise<{ readonly jobs: readonly (Job | null)[] }>
 
   /**
-   * One page of a queue's jobs in one state, by key and never by offset: ready by rank, delayed by due time,
+   * One page of a queue's jobs in one state, by key and never by offset: ready lane by lane and by their place in it
+   * (without lanes: by rank), delayed by due time,
    * running by start, finished newest first. Redis: ZRANGE by score from the cursor.
    */
   list(call: ListCall): Promise<ListReply>
@@ -334,6 +335,8 @@ export interface Where {
   readonly before?: number
   /** This text, letter by letter, is in the payload or the failure. */
   readonly text?: string
+  /** In this lane; `''` is the default lane. */
+  readonly lane?: string
 }
 
 export interface ExpiredCall {

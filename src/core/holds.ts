@@ -1,3 +1,5 @@
+import { NEVER } from './lanes.ts'
+
 /**
  * What keeps jobs from starting. `pause` is a user's, `block` an admin's; they do not know of each other, and as long as
  * one of either stands nothing of its target starts. Jobs that run go on.
@@ -56,4 +58,9 @@ export function matches(pattern: string, name: string): boolean {
     at = found + part.length
   }
   return true
+}
+
+/** The end of several holds together: the latest; {@link NEVER} if one has none. */
+export function latestEnd(holds: readonly { readonly until: number | null }[]): number {
+  return holds.reduce((latest, { until }) => Math.max(latest, until ?? NEVER), 0)
 }

@@ -8,9 +8,9 @@
  *   full      as many of its jobs run as may
  *   eligible  otherwise; and only these are looked at, the one with the lowest virtual time first
  *
- * Virtual time makes it fair: each start moves its lane on by `cost / weight`, so lanes are served in turn and in the
- * ratio of their weights, however much waits in each. A lane that comes back begins at the queue's clock, which is the
- * virtual time of the latest start: nobody saves up turns.
+ * Virtual time makes it fair: each start moves its lane on by its {@link stride}, so lanes are served in turn and in the
+ * ratio of their weights, however much waits in each. A lane that becomes eligible begins at the queue's clock if it was
+ * behind, which is the virtual time of the latest start: nobody saves up turns.
  *
  * A strict lane runs one job at a time, in the order of arrival. Its job occupies it until it has ended for good, so
  * through retries, snoozes and lost leases nothing overtakes it.
@@ -33,7 +33,7 @@ export interface Limit {
 export interface LaneLimit extends Limit {
   /** One at a time, in the order of arrival. */
   readonly strict: boolean
-  /** Its share beside other lanes. */
+  /** Its share beside other lanes: a whole number. */
   readonly weight: number
 }
 
@@ -48,8 +48,8 @@ export interface QueueLimits extends Limit {
 /** What of a limit is in use. */
 export interface Meter {
   readonly running: number
-  /** See {@link Rate}. */
-  readonly fullAt: number
+  /** When its rate's bucket is full again, see {@link Rate}. */
+  readonly fullAtUs: number
 }
 
 export interface Lane extends Meter {
@@ -64,12 +64,14 @@ export interface Lane extends Meter {
   readonly heldUntil: number
   /** The job that occupies a strict lane. */
   readonly occupant: string | null
+  /** When that job is due again; 0 when it is not known. */
+  readonly headAt: number
 }
 
-export const UNUSED: Meter = Object.freeze({ running: 0, fullAt: 0 })
+export const UNUSED: Meter = Object.freeze({ running: 0, fullAtUs: 0 })
 
 export function newLane(key: string, clock: number): Lane {
-  return { ...UNUSED, key, turn: clock, active: false, waitUntil: 0, heldUntil: 0, occupant: null }
+  return { ...UNUSED, key, turn: clock, active: false, waitUntil: 0, heldUntil: 0, occupant: null, headAt: 0 }
 }
 
 /** How many more leases a limit has room for. */
@@ -79,13 +81,13 @@ export function roomIn(limit: Limit, meter: Meter): number {
 
 /** From when on a limit's rate lets a job of this cost start; 0 when it has none. */
 export function rateStartsAt(limit: Limit, meter: Meter, cost: number): number {
-  return limit.rate === null ? 0 : startsAt(limit.rate, meter.fullAt, cost)
+  return limit.rate === null ? 0 : startsAt(limit.rate, meter.fullAtUs, cost)
 }
 
 /** A job of this cost has started. */
 export function occupied<M extends Meter>(limit: Limit, meter: M, cost: number, now: number): M {
-  const fullAt = limit.rate === null ? meter.fullAt : charged(limit.rate, meter.fullAt, cost, now)
-  return { ...meter, running: meter.running + 1, fullAt }
+  const fullAtUs = limit.rate === null ? meter.fullAtUs : charged(limit.rate, meter.fullAtUs, cost, now)
+  return { ...meter, running: meter.running + 1, fullAtUs }
 }
 
 /** The same limit for one lane; a strict one has room for one. */
@@ -95,16 +97,21 @@ export function laneLimit(lanes: LaneLimit): Limit {
 
 /** When a lane may be looked at again, as far as time alone decides. */
 export function wakesAt(lane: Lane): number {
-  return Math.max(lane.waitUntil, lane.heldUntil)
+  return Math.max(lane.waitUntil, lane.heldUntil, lane.headAt)
 }
 
 export function isEligible(lane: Lane, limit: LaneLimit, now: number): boolean {
   return lane.active && wakesAt(lane) <= now && roomIn(laneLimit(limit), lane) > 0
 }
 
-/** A lane of which something may be ready again. */
-export function activated(lane: Lane, clock: number): Lane {
-  return { ...lane, active: true, turn: Math.max(lane.turn, clock) }
+/** A lane of which something may be ready again, or whose occupant may have changed. */
+export function activated(lane: Lane): Lane {
+  return { ...lane, active: true, headAt: 0 }
+}
+
+/** How far a start moves its lane on. A whole number, so that sums are the same in whatever order they are made. */
+export function stride(cost: number, weight: number): number {
+  return Math.floor((cost * 1_000_000) / weight)
 }
 
 /** A lane after one of its jobs has started. It waits if its rate has no whole token left. */
@@ -117,7 +124,7 @@ export function served(
   const after = occupied(limit, lane, job.cost, now)
   return {
     ...after,
-    turn: lane.turn + job.cost / limit.weight,
+    turn: lane.turn + stride(job.cost, limit.weight),
     waitUntil: Math.max(lane.waitUntil, rateStartsAt(limit, after, 1)),
     occupant: limit.strict ? job.id : null,
   }
@@ -125,6 +132,6 @@ export function served(
 
 /** A lane after a lease of it has ended: for good, or with the job waiting for another try. */
 export function vacated(lane: Lane, job: { readonly id: string; readonly isWaiting: boolean }): Lane {
-  const stays = job.isWaiting || lane.occupant !== job.id
+  const stays = job.isWaiting || lane.occupant !== job.id // Another job's end does not free it.
   return { ...lane, running: Math.max(0, lane.running - 1), occupant: stays ? lane.occupant : null }
 }

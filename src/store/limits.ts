@@ -1,4 +1,6 @@
-import type { Rate } from '../core/rate.ts'
+import type { LimitFields } from '../core/limit-fields.ts'
+
+export type { LimitFields }
 
 /**
  * Limits. They are kept in the store, so that they hold for all workers on all machines and can be changed at run time.
@@ -27,21 +29,6 @@ export interface LimitStore {
 
 /** A queue, one of its lanes, or a limit that several queues share. */
 export type LimitTarget = { readonly queue: string; readonly lane?: string } | { readonly shared: string }
-
-/** What is said about a target. What is left out is not said; null says that there is no limit. */
-export interface LimitFields {
-  readonly concurrency?: number | null
-  readonly rate?: Rate | null
-  /** Of a queue: the name of the limit it shares with others. */
-  readonly shared?: string | null
-  /** Of a queue: the limits of each lane that has none of its own. */
-  readonly laneConcurrency?: number | null
-  readonly laneRate?: Rate | null
-  /** Of a queue: each lane runs one job at a time, in the order of arrival. */
-  readonly strict?: boolean
-  /** Of a lane, or of a queue for each lane that has none of its own. */
-  readonly weight?: number
-}
 
 export interface SetLimitsCall {
   readonly space: string

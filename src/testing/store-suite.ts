@@ -13,8 +13,11 @@ import { crowdCases } from './store/crowd.ts'
 import { expiredCases } from './store/expired.ts'
 import { extendCases } from './store/extend.ts'
 import { handlesCases } from './store/handles.ts'
+import { holdsCases } from './store/holds.ts'
 import { insertCases } from './store/insert.ts'
+import { laneCases } from './store/lanes.ts'
 import { lifecycleCases } from './store/lifecycle.ts'
+import { limitCases } from './store/limits.ts'
 import { listCases } from './store/list.ts'
 import { pruneCases } from './store/prune.ts'
 import { OTHER_QUEUE, OTHER_SPACE, QUEUE, SPACE } from './store/samples.ts'
@@ -22,6 +25,7 @@ import { Scene, type StoreCase } from './store/scene.ts'
 import { settleCases } from './store/settle.ts'
 import { settleEnqueueCases } from './store/settle-enqueue.ts'
 import { settleFencingCases } from './store/settle-fencing.ts'
+import { strictCases } from './store/strict.ts'
 import { transactionCases, type UserTransaction } from './store/transactions.ts'
 import { uniqueCases } from './store/unique.ts'
 import { uniqueConflictCases } from './store/unique-conflict.ts'
@@ -97,6 +101,10 @@ export function describeStore(
     describe('counts', () => countsCases(test))
     describe('prune', () => pruneCases(test))
     describe('workers', () => workersCases(test))
+    describe('lanes', () => laneCases(test))
+    describe('limits', () => limitCases(test))
+    describe('strict lanes', () => strictCases(test))
+    describe('holds', () => holdsCases(test))
     describe('many at once', () => {
       concurrencyCases(test)
       crowdCases(test)
