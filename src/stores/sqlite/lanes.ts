@@ -6,7 +6,6 @@ import {
   newLane,
   occupied,
   served,
-
   vacated,
 } from '../../core/lanes.ts'
 import type { LimitFields } from '../../core/limit-fields.ts'
@@ -47,6 +46,7 @@ export class Lanes {
   readonly #lines = new Map<number, Line>()
   readonly #shared = new Map<string, Shared>()
   #isChecked = false
+  #hasNew = false
 
   constructor(db: Handle, rules: Rules, queues: QueueIds) {
     this.#db = db
@@ -99,6 +99,7 @@ export class Lanes {
     const known = line.lanes.get(key)
     if (known) return known
     const row = this.#db.get(`select ${LANE_COLUMNS} from skep_lanes where q = ? and key = ?`, line.q, key)
+    if (!row) this.#hasNew = true
     const lane = row ? laneOf(row, line.limits) : this.#newLane(line, key)
     line.lanes.set(key, lane)
     return lane
@@ -114,15 +115,20 @@ export class Lanes {
     known.isChanged = true
   }
 
-  /** A job of this lane is ready. */
-  activate(line: Line, key: string, now: number): KnownLane {
+  /** A job of this lane is ready, or its occupant may have changed. */
+  activate(line: Line, key: string, now: number): void {
     const known = this.lane(line, key)
-    this.put(line, known, known.lane.active ? known.lane : activated(known.lane), now)
-    return known
+    const { active, headAt } = known.lane
+    this.put(line, known, active && headAt === 0 ? known.lane : activated(known.lane), now)
   }
 
   /** A job of this lane starts. */
-  start(line: Line, known: KnownLane, job: { readonly id: string; readonly cost: number }, now: number): void {
+  start(
+    line: Line,
+    known: KnownLane,
+    job: { readonly id: string; readonly cost: number },
+    now: number,
+  ): void {
     const { shared } = line
     line.clock = Math.max(line.clock, known.lane.turn)
     line.meter = occupied(line.limits, line.meter, job.cost, now)
@@ -134,7 +140,7 @@ export class Lanes {
     this.put(line, known, served(known.lane, known.limit, job, now), now)
   }
 
-  /** A lease of this lane has ended. Whoever comes back to it says so himself. */
+  /** A lease of this lane has ended. A job that is ready again activates it by itself. */
   vacate(
     line: Line,
     key: string,
@@ -142,7 +148,7 @@ export class Lanes {
     now: number,
   ): void {
     const known = this.lane(line, key)
-    this.put(line, known, vacated(known.lane, job), now)
+    this.put(line, known, { ...vacated(known.lane, job), headAt: 0 }, now)
     this.#count(line, -1)
   }
 
@@ -198,7 +204,14 @@ export class Lanes {
       name,
     )
     const [text, running, fullAtUs] = (row ?? [NO_LIMITS, 0, 0]) as [string, number, number]
-    const shared = { space, name, text, limit: limitsIn(text), meter: { running, fullAtUs }, isChanged: false }
+    const shared = {
+      space,
+      name,
+      text,
+      limit: limitsIn(text),
+      meter: { running, fullAtUs },
+      isChanged: false,
+    }
     this.#shared.set(key, shared)
     return shared
   }
@@ -240,13 +253,14 @@ export class Lanes {
   }
 
   /** Sees to it that new lanes have their numbers in the table. */
-  writeNew(line: Line): void {
-    for (const known of line.lanes.values()) if (known.isChanged && !known.isStored) return this.write()
+  writeNew(): void {
+    if (this.#hasNew) this.write()
   }
 
   /** Writes what has changed. */
   write(): void {
     const db = this.#db
+    this.#hasNew = false
     for (const line of this.#lines.values()) {
       const changed: KnownLane[] = []
       for (const known of line.lanes.values()) if (known.isChanged) changed.push(known)
@@ -277,6 +291,12 @@ export class Lanes {
         shared.meter.fullAtUs,
       )
     }
+  }
+
+  /** Others than this have changed lanes: they are read anew. All is written. */
+  forget(): void {
+    this.#lines.clear()
+    this.#shared.clear()
   }
 
   #count(line: Line, by: number): void {
@@ -346,4 +366,3 @@ export class Lanes {
     return this.#rules
   }
 }
-

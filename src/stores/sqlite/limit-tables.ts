@@ -33,8 +33,8 @@ export const LIMIT_TABLES = `
   create table skep_lanes (
     q integer not null, key text not null, number integer not null, standing integer not null,
     turn integer not null, running integer not null, full_at integer not null,
-    wait_until integer not null, held_until integer not null, wake_at integer not null,
-    occupant text, own text, primary key (q, key)
+    wait_until integer not null, held_until integer not null, head_at integer not null,
+    wake_at integer not null, occupant text, own text, primary key (q, key)
   ) without rowid;
   create index skep_lanes_turn on skep_lanes (q, turn, key) where standing = 1;
   create index skep_lanes_wake on skep_lanes (q, wake_at) where standing = 2;`

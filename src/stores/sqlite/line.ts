@@ -67,11 +67,11 @@ export function standingOf(lane: Lane, limit: LaneLimit, now: number): number {
 }
 
 export const LANE_COLUMNS =
-  'key, number, standing, turn, running, full_at, wait_until, held_until, occupant, own'
+  'key, number, standing, turn, running, full_at, wait_until, held_until, head_at, occupant, own'
 
 /** Reads a row of {@link LANE_COLUMNS}. */
 export function laneOf(row: Row, limits: QueueLimits): KnownLane {
-  const own = row[9] as string | null
+  const own = row[10] as string | null
   return {
     lane: {
       key: row[0] as string,
@@ -81,7 +81,8 @@ export function laneOf(row: Row, limits: QueueLimits): KnownLane {
       fullAtUs: row[5] as number,
       waitUntil: row[6] as number,
       heldUntil: row[7] as number,
-      occupant: row[8] as string | null,
+      headAt: row[8] as number,
+      occupant: row[9] as string | null,
     },
     number: row[1] as number,
     own,
@@ -112,7 +113,7 @@ export function limitsIn(text: string): QueueLimits {
 const CHUNKS = [100, 10, 1] as const
 const COLUMNS = [
   ...['q', 'key', 'number', 'standing', 'turn', 'running', 'full_at'],
-  ...['wait_until', 'held_until', 'wake_at', 'occupant', 'own'],
+  ...['wait_until', 'held_until', 'head_at', 'wake_at', 'occupant', 'own'],
 ]
 const UPDATED = COLUMNS.slice(3).map((name) => `${name} = excluded.${name}`)
 const WRITE_LANES = CHUNKS.map((count) => {
@@ -128,8 +129,8 @@ export function writeLanes(db: Handle, q: number, lanes: readonly KnownLane[]): 
     const values: SqlValue[] = []
     for (const known of lanes.slice(from, to)) {
       const { lane, number, own, standing } = known
-      const { key, turn, running, fullAtUs, waitUntil, heldUntil, occupant } = lane
-      values.push(q, key, number, standing, turn, running, fullAtUs, waitUntil, heldUntil, wakesAt(lane), occupant, own)
+      values.push(q, lane.key, number, standing, lane.turn, lane.running, lane.fullAtUs)
+      values.push(lane.waitUntil, lane.heldUntil, lane.headAt, wakesAt(lane), lane.occupant, own)
       known.isStored = true
       known.isChanged = false
     }

@@ -4,7 +4,7 @@ import type { ClaimCall, Source } from '../../store.ts'
 import { Heap } from '../shared/heap.ts'
 import type { KnownLane, Line } from './line.ts'
 import { claimedOf, type ReadyJob, readBehind, readReady, restOf } from './ready.ts'
-import { find } from './record.ts'
+import { find, type Placed } from './record.ts'
 import type { Turn } from './turn.ts'
 import { releaseKey } from './uniques.ts'
 
@@ -195,13 +195,34 @@ export function startsAt({ limits, meter, shared }: Line, cost: number): number 
   return shared ? Math.max(own, rateStartsAt(shared.limit, shared.meter, cost)) : own
 }
 
+/** Lets a named job start, if nothing stands against it. */
+export function startNamed(turn: Turn, line: Line, { job, n }: Placed, now: number): boolean {
+  const { lanes } = turn
+  const { id, cost } = job
+  const { limits, meter, shared } = line
+  lanes.wake(line, now)
+  const key = job.lane ?? DEFAULT_LANE
+  lanes.activate(line, key, now)
+  const known = lanes.lane(line, key)
+  if (roomIn(limits, meter) === 0 || (shared && roomIn(shared.limit, shared.meter) === 0)) return false
+  if (!isEligible(known.lane, known.limit, now)) return false
+  if (rateStartsAt(known.limit, known.lane, cost) > now) return false
+  if (known.limit.strict) {
+    const head = occupantOf(turn, line, known, now) ?? readReady(turn, line.q, known.number, 1)[0]
+    if (head === undefined || head === 'waits' || head.n !== n) return false
+  }
+  if (startsAt(line, cost) > now) return false
+  lanes.start(line, known, { id, cost }, now)
+  return true
+}
+
 /** The job that occupies a strict lane, if it does; `waits` if it is not ready, and the lane then waits for it. */
 export function occupantOf(turn: Turn, line: Line, known: KnownLane, now: number): ReadyJob | 'waits' | null {
   const { lane, limit } = known
   if (lane.occupant === null || !limit.strict) return null
   const occupant = find(turn, lane.occupant)
   if (occupant?.job.state === 'delayed') {
-    turn.lanes.wait(line, lane.key, occupant.job.dueAt, now)
+    turn.lanes.put(line, known, { ...lane, headAt: occupant.job.dueAt }, now)
     return 'waits'
   }
   if (occupant?.job.state === 'ready') {
