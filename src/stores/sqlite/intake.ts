@@ -72,10 +72,14 @@ export class Intake {
 function enterLanes(turn: Turn, entries: readonly Entry[], inserted: number, now: number): boolean {
   const { lanes } = turn
   let isLaned = false
+  // One job with a lane is enough for all of its queue to be in lanes.
+  for (const { job, q } of entries) {
+    if (job.lane !== null) lanes.limited(q, now)
+    if (job.lane !== null || job.strict) isLaned = true
+  }
   for (const entry of entries) {
     const { job, q, dueAt } = entry
-    if (job.lane !== null || job.strict) isLaned = true
-    const line = job.lane === null ? lanes.line(q) : lanes.limited(q, now)
+    const line = lanes.line(q)
     if (!line || dueAt > now) continue
     if (inserted < entries.length && !isNew(turn, entry, inserted)) continue
     lanes.activate(line, job.lane ?? DEFAULT_LANE, now)
