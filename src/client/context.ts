@@ -32,6 +32,20 @@ export function snooze(wait: Duration, reason = ''): Instruction {
   return instruction('snooze', delayMs, reason)
 }
 
+/**
+ * Return it when somebody else's limit was hit (a 429): nothing of this job's lane starts until then, and of a queue
+ * without lanes nothing at all. The job keeps its place, and it counts as if it had not been taken.
+ */
+export function rateLimited(until: Duration | Date, reason = ''): Instruction {
+  if (until instanceof Date) {
+    if (Number.isFinite(until.getTime())) return instruction('throttle', 0, reason, until.getTime())
+    throw new SkepError('OPTION_INVALID', 'rateLimited got an invalid Date; use a valid one, or a duration.')
+  }
+  const delayMs = toMs('rateLimited', until)
+  assertWhole('rateLimited', delayMs, 0, LIMITS.delayMs)
+  return instruction('throttle', delayMs, reason)
+}
+
 /** Return it to end the job as cancelled. */
 export function cancel(reason: string): Instruction {
   return instruction('cancel', 0, reason)

@@ -57,7 +57,7 @@ function read(error: Error | null, key: string): unknown {
 }
 
 /** Text every database can hold: no NUL, no half surrogate pair, cut to its limit (a letter is at most 3 bytes). */
-function clean(text: string, maxBytes: number): string {
+export function clean(text: string, maxBytes: number): string {
   const cut = text.length > maxBytes / 3 ? cutToBytes(text, maxBytes) : text
   return cut.replaceAll('\0', '').toWellFormed()
 }

@@ -24,6 +24,8 @@ class Line {
   warm = false
   /** The last claim brought all that was asked for, so there is more. */
   full = false
+  /** The store keeps limits for this queue, so the end of a run may make room for another. */
+  limited = false
   /** How many jobs were asked for in claims that are not answered yet. */
   asked = 0
   hintedRank: number | null = null
@@ -179,12 +181,29 @@ export class Window {
   }
 
   /** A claim was answered, or failed. `full` are the sources that gave all they were asked for. */
-  answered(sources: readonly Source[], full: readonly Source[]): void {
-    for (const source of sources) {
+  answered(
+    sources: readonly Source[],
+    full: readonly Source[],
+    limited: readonly number[] | null = null,
+  ): void {
+    for (const [index, source] of sources.entries()) {
       const line = this.#lines.get(keyOf(source)) as Line
       line.asked -= source.limit
       line.full = full.includes(source)
+      if (limited !== null) line.limited = limited.includes(index)
     }
+  }
+
+  /** A lease of this queue is about to end, which may make room for another. */
+  makeRoom(spec: HandlerSpec): void {
+    const line = this.#lineOf.get(spec) as Line
+    if (line.limited) line.hot = true
+  }
+
+  /** Whether there may be room that this worker has not asked for. */
+  leavesRoom(spec: HandlerSpec): boolean {
+    const line = this.#lineOf.get(spec) as Line
+    return line.limited && line.hot
   }
 
   /** After a claim that failed, or gave these sources all they asked for: they may have more. */

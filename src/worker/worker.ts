@@ -83,6 +83,8 @@ export class WorkerEngine {
   /** When the heartbeat last got through; null while it fails. */
   #renewedAt: number | null
   #becameIdle: (() => void) | null = null
+  /** Queues of which others are told, at the end of this turn of the event loop, that there is room. */
+  readonly #roomTold = new Set<HandlerSpec>()
 
   constructor(parts: WorkerParts) {
     const { store, runtime, logger, specs, options } = parts
@@ -121,7 +123,10 @@ export class WorkerEngine {
       events: parts.events,
       exchange: this.#exchange,
       storeTime: () => this.#storeTime(),
-      onSettled: (run) => this.#release(run),
+      onSettled: (run) => {
+        this.#release(run)
+        if (this.#window.leavesRoom(run.spec)) this.#tellOfRoom(run.spec)
+      },
     })
   }
 
@@ -333,7 +338,7 @@ export class WorkerEngine {
       if (before) this.#lost(before, true)
     }
     const full = unexhausted(call, reply)
-    if (!call.again) this.#window.answered(call.sources, full)
+    if (!call.again) this.#window.answered(call.sources, full, reply.limited ?? [])
     if (this.#status !== 'running') {
       this.#handBack(runs)
       return
@@ -408,6 +413,8 @@ export class WorkerEngine {
       this.#release(run)
       logger.warn(`The lease on job "${run.job.id}" was lost, so its outcome is not saved.`)
     } else {
+      // The claim that goes along with the outcome finds the room that it makes.
+      this.#window.makeRoom(run.spec)
       this.#settler.settle(run, outcome, durationMs)
     }
     if (this.#window.busy === 0) this.#becameIdle?.()
@@ -418,6 +425,21 @@ export class WorkerEngine {
   // The lease is kept until the outcome is saved, however long that takes: nobody else shall run the job meanwhile.
   #release(run: Run): void {
     this.#held.remove(run)
+  }
+
+  /** A lease has ended and this worker has no slot for what may start instead: another may. */
+  #tellOfRoom(spec: HandlerSpec): void {
+    const { runtime, notifier } = this.#parts
+    if (this.#roomTold.size === 0) {
+      runtime.defer(() => {
+        const hints = [...this.#roomTold].map((told) =>
+          workHint({ ...told, dueAt: this.#storeTime(), priority: 0 }),
+        )
+        this.#roomTold.clear()
+        notifier.publish(hints)
+      })
+    }
+    this.#roomTold.add(spec)
   }
 
   #storeTime(): number {
@@ -459,6 +481,7 @@ export class WorkerEngine {
   #handBack(runs: readonly Run[]): void {
     for (const run of runs) {
       run.stage = 'over'
+      this.#window.makeRoom(run.spec)
       if (run.holds) this.#settler.settle(run, { kind: 'handback', ran: false }, 0)
       else this.#release(run)
     }
