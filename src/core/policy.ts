@@ -212,7 +212,13 @@ export function judge(policy: Policy, counters: Counters, outcome: Outcome, rand
       if (retries !== null && failures > retries) {
         if (policy.holdsLane !== true) return { ...blank, ...outcomeOf(ending, 'failed'), count, failure }
         const pause = `Its first job has failed ${failures} times: ${outcome.failure.message}`
-        return { ...blank, keepPlace: true, count, failure, lane: { pause: clean(pause, LIMITS.reasonBytes) } }
+        return {
+          ...blank,
+          keepPlace: true,
+          count,
+          failure,
+          lane: { pause: clean(pause, LIMITS.reasonBytes) },
+        }
       }
       const delayMs = backoffMs(backoff, failures, random)
       return { ...blank, to: delayMs > 0 ? 'delayed' : 'ready', delayMs, count, failure }

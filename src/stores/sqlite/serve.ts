@@ -1,5 +1,13 @@
 import { type ClaimedJob, rankOf } from '../../core/job.ts'
-import { DEFAULT_LANE, isEligible, type Lane, laneLimit, rateStartsAt, roomIn } from '../../core/lanes.ts'
+import {
+  byKey,
+  DEFAULT_LANE,
+  isEligible,
+  type Lane,
+  laneLimit,
+  rateStartsAt,
+  roomIn,
+} from '../../core/lanes.ts'
 import type { ClaimCall, Source } from '../../store.ts'
 import { Heap } from '../shared/heap.ts'
 import type { KnownLane, Line } from './line.ts'
@@ -235,5 +243,5 @@ export function occupantOf(turn: Turn, line: Line, known: KnownLane, now: number
 }
 
 function order(a: Pick<Lane, 'turn' | 'key'>, b: Pick<Lane, 'turn' | 'key'>): number {
-  return a.turn - b.turn || (a.key < b.key ? -1 : a.key > b.key ? 1 : 0)
+  return a.turn - b.turn || byKey(a.key, b.key)
 }
