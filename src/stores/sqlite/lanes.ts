@@ -99,7 +99,6 @@ export class Lanes {
     const known = line.lanes.get(key)
     if (known) return known
     const row = this.#db.get(`select ${LANE_COLUMNS} from skep_lanes where q = ? and key = ?`, line.q, key)
-    if (!row) this.#hasNew = true
     const lane = row ? laneOf(row, line.limits) : this.#newLane(line, key)
     line.lanes.set(key, lane)
     return lane
@@ -113,6 +112,7 @@ export class Lanes {
     known.lane = isBehind ? { ...lane, turn: line.clock } : lane
     known.standing = standing
     known.isChanged = true
+    if (!known.isStored) this.#hasNew = true
   }
 
   /** A job of this lane is ready, or its occupant may have changed. */

@@ -63,7 +63,7 @@ export class Serving {
   /** Chooses jobs. Returns when a rate of the whole queue lets the next one start, if that is why it stopped. */
   choose(): number | null {
     const now = this.#now
-    if (this.#room <= 0) return null
+    // Also without room: a lane that has slept long enough must not go on telling when to look again.
     this.#turn.lanes.wake(this.#line, now)
     for (; this.#room > 0; this.#room--) {
       const chosen = this.#next()
