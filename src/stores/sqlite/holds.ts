@@ -42,8 +42,9 @@ export function release(
       const known = find(turn, key)
       if (!known) return false
       turn.db.run('delete from skep_holds where key = ?', key)
-      show(turn, one, now)
-      return stands(known, now)
+      const stood = stands(known, now)
+      if (stood) show(turn, one, now)
+      return stood
     }),
   }
 }
