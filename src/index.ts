@@ -7,11 +7,19 @@ export {
   cancel,
   type HandlerFunction,
   type JobContext,
+  rateLimited,
   snooze,
 } from './client/context.ts'
 export type { EnqueueOptions } from './client/enqueue.ts'
 export type { JobPage, ListOptions, QueueView } from './client/inspect.ts'
 export type { JobHandle } from './client/job-handle.ts'
+export {
+  type LaneOptions,
+  type QueueLaneOptions,
+  type SharedLimit,
+  sharedLimit,
+} from './client/lane-options.ts'
+export type { RateOptions, SharedLimitOptions } from './client/limit-options.ts'
 export type { ChangeSummary, Target } from './client/manage.ts'
 export {
   type AnyQueue,

@@ -62,6 +62,8 @@ export class JobContext<Payload = unknown, Result = unknown> {
   readonly queue: string
   readonly space: string
   readonly payload: Payload
+  /** The key of its lane; null when it has none. */
+  readonly lane: string | null
   /** Which run of the job this is, from 1. */
   readonly attempt: number
   readonly #run: Run
@@ -72,6 +74,7 @@ export class JobContext<Payload = unknown, Result = unknown> {
     this.queue = run.job.queue
     this.space = run.job.space
     this.payload = payload
+    this.lane = run.job.lane
     this.attempt = run.job.starts
     this.#run = run
     this.#tools = tools

@@ -28,7 +28,7 @@ export function toSpec(
   return {
     space: env.space,
     queue: queue.name,
-    concurrency: queue.concurrency,
+    concurrency: queue.concurrencyPerWorker,
     batch: handler.batch,
     policyOf: (job) => withOverrides(queue.policy, job.overrides),
     encodeResult,

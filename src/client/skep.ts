@@ -14,6 +14,7 @@ import { atMost, retryDelayMs } from '../supervise.ts'
 import type { WorkerEvents } from '../worker/events.ts'
 import { assertWhole, resolveWorkerOptions, type WorkerOptions } from '../worker/options.ts'
 import { type AnsweringStore, answeringStore } from './answering-store.ts'
+import { declareLimits } from './declare-limits.ts'
 import { type EnqueueOptions, makePrepare, type Prepare } from './enqueue.ts'
 import { Enqueuer } from './enqueuer.ts'
 import { toSpec } from './handlers.ts'
@@ -303,7 +304,11 @@ export class Skep {
       events: this.#events,
       specs: handlers.map((handler) => toSpec(handler, env)),
       options: resolveWorkerOptions(options),
-      ready: () => this.ready(),
+      ready: async () => {
+        await this.ready()
+        const queues = handlers.map(({ queue }) => ({ name: queue.name, declared: queue.lanes.declared }))
+        await declareLimits(this.#store, this.space, queues)
+      },
       onStopped: () => void this.#workers.delete(worker),
     })
     this.#workers.add(worker)

@@ -65,6 +65,14 @@ class Line {
     return at >= 0
   }
 
+  /** Takes out the runs of one lane that wait. */
+  takeLane(lane: string | null): Run[] {
+    const waiting = this.#buffer.slice(this.#head)
+    this.#buffer = waiting.filter((run) => run.job.lane !== lane)
+    this.#head = 0
+    return waiting.filter((run) => run.job.lane === lane)
+  }
+
   ended(durationMs: number): void {
     this.meanMs = this.meanMs === null ? durationMs : this.meanMs + (durationMs - this.meanMs) / 8
   }
@@ -263,6 +271,13 @@ export class Window {
     line.running--
     line.ended(durationMs)
     this.#busy--
+  }
+
+  /** Takes back what waits of one lane: nothing of it shall start now. */
+  takeLane(spec: HandlerSpec, lane: string | null): Run[] {
+    const runs = (this.#lineOf.get(spec) as Line).takeLane(lane)
+    this.#buffered -= runs.length
+    return runs
   }
 
   /** Takes back what has waited for a slot since before `since`: others may have one free. */

@@ -413,6 +413,7 @@ export class WorkerEngine {
       this.#release(run)
       logger.warn(`The lease on job "${run.job.id}" was lost, so its outcome is not saved.`)
     } else {
+      if (outcome.kind === 'throttle') this.#handBack(this.#window.takeLane(run.spec, run.job.lane))
       // The claim that goes along with the outcome finds the room that it makes.
       this.#window.makeRoom(run.spec)
       this.#settler.settle(run, outcome, durationMs)

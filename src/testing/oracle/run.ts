@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { JOB_STATES, type Job } from '../../core/job.ts'
-import type { Store } from '../../store.ts'
+import type { ClaimReply, SettleReply, Store } from '../../store.ts'
 import { memoryStore } from '../../stores/memory/store.ts'
 import { auditStore } from '../invariants.ts'
 import { type Command, jobsIn, type Replies, send } from './commands.ts'
 import { QUEUES, SPACES, START } from './generate.ts'
 import { Ledger, type Snapshot } from './ledger.ts'
+import { checkClaimed } from './limits.ts'
 
 /** Where a history went wrong: the number of the command, and how. */
 export interface Mismatch {
@@ -45,6 +46,7 @@ export async function runCommands(
         assert.deepEqual(after, modelled, 'the jobs differ from those of the memory store')
       }
       ledger.check(command, replies, before, after, now)
+      await checkClaimed(store, command, replies, after, now)
       await checkCounts(store, after)
       if (step % AUDIT_EVERY === 0 || step === commands.length - 1) {
         await auditStore(store, Object.fromEntries(SPACES.map((space) => [space, [...QUEUES]])), now)
@@ -66,7 +68,17 @@ function comparable(command: Command, replies: Replies, after: Snapshot): Replie
       result.status === 'ok' && !after.has(command.jobs[n]?.id ?? '') ? { status: 'ok' } : result,
     )
   }
+  if (command.do === 'claim') return [withoutGuess(replies[0] as ClaimReply)]
+  if (command.do === 'settle') {
+    const { results, claimed } = replies[0] as SettleReply
+    return [{ results, claimed: claimed && withoutGuess(claimed) }]
+  }
   return replies
+}
+
+/** With limits, a store may tell people to look again earlier than need be. */
+function withoutGuess(reply: ClaimReply): unknown {
+  return reply.limited ? { ...reply, nextDueAt: null } : reply
 }
 
 async function snapshot(store: Store, ids: readonly string[]): Promise<Snapshot> {
