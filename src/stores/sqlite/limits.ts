@@ -116,7 +116,7 @@ export function limits(
 ): { readonly limits: readonly LimitRecord[] } {
   const [where, values] = queue === undefined ? ['', []] : [`and kind in (0, 1) and name = ?`, [queue]]
   const rows = turn.db.all(
-    `select ${RECORD_COLUMNS} from skep_limits where space = ? ${where} order by kind, name, lane`,
+    `select ${RECORD_COLUMNS} from skep_limits where space = ? ${where} order by kind = 2, name, kind = 0, lane`,
     space,
     ...values,
   )
