@@ -114,6 +114,7 @@ describe('limits.set', () => {
     const listed = await scene.skep.limits.list()
 
     expect(listed.map(({ target, limits }) => [target, limits])).toEqual([
+      [{ queue: 'mail' }, { lanes: { weight: 2 } }],
       [
         { queue: 'mail', lane: '' },
         { weight: 7, rate: null },
