@@ -48,7 +48,7 @@ const allowed = {
  */
 function place(path) {
   const [, first = '', second = ''] = path.split('/')
-  if (first === 'store.ts' || first === 'store' || first === 'notifier.ts')
+  if (['store.ts', 'store', 'notifier.ts'].includes(first))
     return { layer: 'contract', folder: 'the contracts' }
   if (first === 'runtime.ts' || first === 'supervise.ts') return { layer: 'runtime', folder: 'the runtime' }
   if (first.endsWith('.ts')) {

@@ -5,6 +5,7 @@ import { changeHolds, drainQueue, HOLD_FLAGS, holdText } from '../holding.ts'
 import { LIMIT_FLAGS, limitsCommand } from '../limiting.ts'
 import { count, span } from '../numbers.ts'
 import { using } from '../open.ts'
+import { PURGE_FLAGS, purgeQueue } from '../purge.ts'
 import { STATE_STYLES } from '../states.ts'
 import { suggest } from '../suggest.ts'
 import { type Cell, table } from '../table.ts'
@@ -18,16 +19,18 @@ const ACTIONS = {
   unblock: 'Take a block away',
   drain: 'Pause a queue and wait until nothing of it runs',
   limits: 'Show limits, or change them at run time',
+  purge: 'Remove the jobs of a queue that do not run',
 } as const
 
 export const queuesCommand: Command = {
   name: 'queues',
-  summary: 'Count, pause, block, drain and limit queues',
+  summary: 'Count, pause, block, drain, limit and purge queues',
   usage: [
     'queues [list] [name…]',
     'queues pause|resume|block|unblock <name|pattern…> | --all | --everywhere',
     'queues drain <name>',
     'queues limits [name] [limits]',
+    'queues purge <name> [filters] [--dry-run]',
   ],
   actions: ACTIONS,
   takesNames: true,
@@ -35,6 +38,7 @@ export const queuesCommand: Command = {
     ...HOLD_FLAGS,
     timeout: { kind: 'text', value: '5m', help: 'How long drain waits. Default: for as long as a job runs' },
     ...LIMIT_FLAGS,
+    ...PURGE_FLAGS,
   },
   examples: [
     'skep queues',
@@ -43,6 +47,7 @@ export const queuesCommand: Command = {
     'skep queues drain report.build --timeout 5m',
     'skep queues limits mail.send --concurrency 20 --rate 100/1s',
     'skep queues limits mail.send --lane acme --weight 3',
+    'skep queues purge mail.send --state dead,failed --older 30d --dry-run',
   ],
 
   async run(call) {
@@ -60,6 +65,9 @@ export const queuesCommand: Command = {
       case 'limits':
         assertFlags(call, word, [...Object.keys(LIMIT_FLAGS), 'lane', 'default-lane'])
         return limitsCommand(call, names)
+      case 'purge':
+        assertFlags(call, word, Object.keys(PURGE_FLAGS))
+        return purgeQueue(call, names)
       case 'list':
         return listQueues(call, names)
       default:

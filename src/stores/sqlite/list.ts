@@ -1,6 +1,6 @@
 import { isFinal, type Job, type JobState } from '../../core/job.ts'
 import { listKey } from '../../core/transitions.ts'
-import type { ListCall, ListReply } from '../../store.ts'
+import type { CountCall, ListCall, ListReply } from '../../store.ts'
 import type { Row, SqlValue } from './client.ts'
 import { ARCHIVE_COLUMNS, archivedJob, HOT_COLUMNS, hotJob, type Placed } from './record.ts'
 import { STATE_NUMBER, type Turn } from './turn.ts'
@@ -30,6 +30,25 @@ export async function list(
   const jobs = found.slice(0, call.limit)
   const last = jobs.at(-1)
   return { jobs, cursor: last && found.length > jobs.length ? `${listKey(last)}:${last.id}` : null }
+}
+
+/** How many jobs of a queue are in one state and fit, counted step by step so that the event loop can run between. */
+export async function count(
+  database: { read<T>(work: (turn: Reader) => T): Promise<T> },
+  call: CountCall,
+): Promise<{ readonly count: number }> {
+  let found = 0
+  let cursor: string | null = null
+  for (let isMore = true; isMore; ) {
+    isMore = await database.read((turn) => {
+      const end = stepEnd(turn, { ...call, cursor })
+      const query = queryOf(turn, { ...call, cursor }, end)
+      if (query) found += turn.db.get(`select count(*) ${query.from}`, ...query.values)?.[0] as number
+      cursor = end
+      return end !== null
+    })
+  }
+  return { count: found }
 }
 
 /** The last job of the next step of a search, as a cursor; null when it reaches the end. */

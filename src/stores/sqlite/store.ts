@@ -3,6 +3,7 @@ import type { Runtime } from '../../runtime.ts'
 import type {
   ChangeCall,
   ClaimCall,
+  CountCall,
   Durability,
   ExpiredCall,
   ExtendCall,
@@ -19,7 +20,8 @@ import { Database } from './database.ts'
 import { expired } from './expired.ts'
 import { extend } from './extend.ts'
 import { insert } from './insert.ts'
-import { list } from './list.ts'
+import { count, list } from './list.ts'
+import { note, notes } from './notes.ts'
 import { resolveOptions, type SqliteStoreOptions } from './options.ts'
 import { prune } from './prune.ts'
 import { find } from './record.ts'
@@ -94,6 +96,10 @@ export function makeSqliteStore(options: SqliteStoreOptions, makeNotifier: MakeN
       return list(database, call)
     },
 
+    async count(call: CountCall) {
+      return count(database, call)
+    },
+
     async counts(call) {
       return database.read((turn) => counts(turn, call))
     },
@@ -116,6 +122,14 @@ export function makeSqliteStore(options: SqliteStoreOptions, makeNotifier: MakeN
 
     async workers(call) {
       return database.read((turn) => workers(turn, call.space))
+    },
+
+    note(call) {
+      return database.write(call.notes.length, (turn) => note(turn, call.notes, at(turn, call)))
+    },
+
+    async notes(call) {
+      return database.read((turn) => notes(turn, call))
     },
 
     within(tx: unknown) {

@@ -41,6 +41,8 @@ export const OPERATIONS: readonly Operation[] = [
   'attend',
   'depart',
   'workers',
+  'note',
+  'notes',
 ]
 
 /** A store with bad days: another store, and what goes wrong with it. It also writes down what it was asked. */

@@ -2,6 +2,7 @@ import { insertWithCareFunction } from './careful-insert-function.ts'
 import { changeFunction } from './change-function.ts'
 import { enqueueFunction } from './enqueue-function.ts'
 import { insertFunction } from './insert-function.ts'
+import { noteFunction, noteTables, removeNotesFunctions } from './notes.ts'
 import {
   countFunction,
   everyJobView,
@@ -25,6 +26,7 @@ export const MIGRATIONS: readonly Migration[] = [
     sql: (schema) =>
       [
         tables,
+        noteTables,
         everyJobView,
         insertFunction,
         insertWithCareFunction,
@@ -37,6 +39,8 @@ export const MIGRATIONS: readonly Migration[] = [
         countFunction,
         foldFunction,
         dayFunctions,
+        noteFunction,
+        removeNotesFunctions,
         pruneFunction,
         enqueueFunction,
       ]
