@@ -220,9 +220,10 @@ async function behind({ job, lane, store }: Facts): Promise<Cause[]> {
     cursor: null,
   })
   const place = jobs.findIndex(({ id }) => id === job.id)
-  if (place === 0 || jobs.length === 0) return []
+  // Not among so few: it was not made ready yet, or has just been taken.
+  if (place === 0 || (place < 0 && jobs.length < NAMED)) return []
   const ahead = jobs.slice(0, place < 0 ? NAMED : place).map(({ id }) => id)
-  return [{ cause: 'behind', lane, jobs: ahead, isMore: place < 0 && ahead.length === NAMED }]
+  return [{ cause: 'behind', lane, jobs: ahead, isMore: place < 0 }]
 }
 
 async function runningIn(store: Store, space: string, queue: string, lane?: string): Promise<string[]> {
