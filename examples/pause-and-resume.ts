@@ -45,7 +45,7 @@ await skep.close()
 
 // Prints:
 // 1 ended, 0 ready
-// block [ 'pause by ada: SMTP is down', 'block by ops: incident 42' ]
+// block [ 'block by ops: incident 42', 'pause by ada: SMTP is down' ]
 // still there: [ 'block on mail.*' ]
 // ready
 // sent to bob

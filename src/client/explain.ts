@@ -6,7 +6,7 @@ import { type Rate, spacingUs } from '../core/rate.ts'
 import type { LimitRecord } from '../store/limits.ts'
 import type { Store, WorkerPresence } from '../store.ts'
 import { type Cause, textOf, type WorkerSeen } from './causes.ts'
-import { holdView } from './holds.ts'
+import { holdViews } from './holds.ts'
 import { rateView } from './limits.ts'
 import { viewOf } from './view.ts'
 
@@ -76,11 +76,9 @@ async function causesOf(store: Store, job: Job): Promise<readonly Cause[]> {
     .map((one) => seen(one, meters.now))
   if (job.state === 'running') return [leased(facts, workers), ...unserved(serving)]
 
-  const onIt = holds.filter((one) => covers(one, { space, queue, lane }))
-  const isBlock = ({ kind }: { kind: string }): number => (kind === 'block' ? 0 : 1)
-  const held = onIt
-    .sort((a, b) => isBlock(a) - isBlock(b))
-    .map((one) => ({ cause: 'held', hold: holdView(one) }) as const)
+  const held = holdViews(holds.filter((one) => covers(one, { space, queue, lane }))).map(
+    (hold) => ({ cause: 'held', hold }) as const,
+  )
   if (job.state === 'delayed' && job.dueAt > meters.now) {
     const { dueAt, failure } = viewOf(job)
     return [{ cause: 'not-due', until: dueAt, failure }, ...held, ...unserved(serving)]
@@ -222,9 +220,10 @@ async function behind({ job, lane, store }: Facts): Promise<Cause[]> {
     cursor: null,
   })
   const place = jobs.findIndex(({ id }) => id === job.id)
-  if (place === 0 || jobs.length === 0) return []
+  // Not among so few: it was not made ready yet, or has just been taken.
+  if (place === 0 || (place < 0 && jobs.length < NAMED)) return []
   const ahead = jobs.slice(0, place < 0 ? NAMED : place).map(({ id }) => id)
-  return [{ cause: 'behind', lane, jobs: ahead, isMore: place < 0 && ahead.length === NAMED }]
+  return [{ cause: 'behind', lane, jobs: ahead, isMore: place < 0 }]
 }
 
 async function runningIn(store: Store, space: string, queue: string, lane?: string): Promise<string[]> {

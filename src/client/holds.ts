@@ -1,6 +1,6 @@
 import { type Duration, toMs } from '../core/duration.ts'
 import { SkepError } from '../core/errors.ts'
-import { covers, type Hold, type HoldKind, type HoldTarget } from '../core/holds.ts'
+import { covers, type Hold, type HoldKind, type HoldTarget, holdKey } from '../core/holds.ts'
 import { DEFAULT_LANE } from '../core/lanes.ts'
 import { LIMITS } from '../core/limits.ts'
 import type { Logger } from '../core/logger.ts'
@@ -111,16 +111,16 @@ export function wake({ space, queue }: Pick<HoldTarget, 'space' | 'queue'>): Hin
   return { kind: 'work', space, queue, dueAt: 0, rank: LOWEST_RANK }
 }
 
-/** The holds that concern a space, the oldest first. */
+/** The holds that concern a space. */
 export async function standing({ store, space, ready }: HoldEnv): Promise<readonly HoldView[]> {
   await ready()
   const { holds } = await store.holds({ space })
-  return holds.toSorted((a, b) => a.since - b.since).map(holdView)
+  return holdViews(holds)
 }
 
 async function standingOn(store: Store, target: HoldTarget): Promise<HoldView[]> {
   const { holds } = await store.holds(target.space === null ? {} : { space: target.space })
-  return holds.filter((one) => covers(one, target)).map(holdView)
+  return holdViews(holds.filter((one) => covers(one, target)))
 }
 
 /** Checks what a hold is said to be on. */
@@ -184,14 +184,16 @@ function readHoldOptions(options: HoldOptions): {
   }
 }
 
-export function holdView({ since, until, ...hold }: Hold): HoldView {
+function holdView({ since, until, ...hold }: Hold): HoldView {
   return { ...hold, since: new Date(since), until: until === null ? null : new Date(until) }
 }
 
-/** Which of several holds is shown: a block is the stronger word. */
-export function holdShown(holds: readonly Pick<Hold, 'kind'>[]): HoldKind | null {
-  if (holds.some(({ kind }) => kind === 'block')) return 'block'
-  return holds.length > 0 ? 'pause' : null
+/** Holds as they are shown: blocks first, because a block is the stronger word, then the oldest. */
+export function holdViews(holds: readonly Hold[]): HoldView[] {
+  const isBlock = ({ kind }: Hold): number => (kind === 'block' ? 1 : 0)
+  return holds
+    .toSorted((a, b) => isBlock(b) - isBlock(a) || a.since - b.since || (holdKey(a) < holdKey(b) ? -1 : 1))
+    .map(holdView)
 }
 
 export function describeTarget({ space, queue, lane }: HoldTarget): string {

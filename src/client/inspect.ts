@@ -5,7 +5,7 @@ import { LIMITS } from '../core/limits.ts'
 import { assertName, show } from '../core/names.ts'
 import type { Store, Where } from '../store.ts'
 import { assertWhole } from '../worker/options.ts'
-import { type HoldView, holdShown, holdView } from './holds.ts'
+import { type HoldView, holdViews } from './holds.ts'
 import { type JobView, viewOf } from './view.ts'
 
 /** Which jobs to list. Without a queue, those of all queues, one queue after the other. */
@@ -100,13 +100,13 @@ export async function countJobs(
     store.holds({ space }),
   ])
   return queues.map(({ queue, states, oldestDueAt }) => {
-    const holds = standing.holds.filter((hold) => holdsQueue(hold, space, queue))
+    const holds = holdViews(standing.holds.filter((hold) => holdsQueue(hold, space, queue)))
     return {
       queue,
       ...states,
       oldestMs: oldestDueAt === null ? null : Math.max(0, now - oldestDueAt),
-      hold: holdShown(holds),
-      holds: holds.map(holdView),
+      hold: holds[0]?.kind ?? null,
+      holds,
     }
   })
 }

@@ -102,13 +102,13 @@ export class Limits {
     return this.#say(toLimitTarget(target), null)
   }
 
-  /** What was said about limits, in code and at run time: all of the space, or one queue with its lanes. */
+  /** What was said about limits, in code and at run time: all of the space, queue by queue, or one queue with its lanes. */
   async list(queue?: QueueName): Promise<readonly LimitView[]> {
     const { store, space, ready } = this.#env
     const name = queue === undefined ? undefined : nameOf(queue)
     await ready()
     const { limits } = await store.limits(name === undefined ? { space } : { space, queue: name })
-    return limits.map(limitView)
+    return limits.toSorted((a, b) => compare(orderOf(a), orderOf(b))).map(limitView)
   }
 
   async #say(target: LimitTarget, fields: LimitFields | null): Promise<LimitView> {
@@ -150,6 +150,18 @@ function nameOf(queue: QueueName): string {
 export function kindOf(target: LimitTarget): LimitKind {
   if ('shared' in target) return 'shared'
   return target.lane === undefined ? 'queue' : 'lane'
+}
+
+/** Queue by queue, each before its lanes; then what is shared. */
+function orderOf({ target }: LimitRecord): readonly string[] {
+  if ('shared' in target) return ['1', target.shared]
+  return ['0', target.queue, ...(target.lane === undefined ? [] : [target.lane])]
+}
+
+function compare(a: readonly string[], b: readonly string[]): number {
+  const at = a.findIndex((part, index) => part !== b[index])
+  if (at < 0) return a.length - b.length
+  return (a[at] as string) < (b[at] ?? '') ? -1 : 1
 }
 
 function limitView({ target, declared, changed }: LimitRecord): LimitView {

@@ -447,7 +447,7 @@ export class Skep {
     return release(this.#holdEnv, 'block', target, options)
   }
 
-  /** The holds that stand and concern this space, the oldest first. */
+  /** The holds that stand and concern this space: blocks first, then the oldest. */
   holds(): Promise<readonly HoldView[]> {
     return standing(this.#holdEnv)
   }

@@ -48,8 +48,8 @@ describe('skep queues pause and block', () => {
       ['hello', 'block'],
     ])
     expect(holds.map(({ kind, by }: any) => [kind, by])).toEqual([
-      ['pause', userInfo().username],
       ['block', 'ops'],
+      ['pause', userInfo().username],
     ])
     expect(resumed.stdout).toMatch(/^Resumed hello\.\nStill held: block on hel\*, by ops/)
     expect(JSON.parse(other.stderr).error.code).toBe('JOB_FAILED')

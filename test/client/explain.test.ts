@@ -310,6 +310,18 @@ describe('explain', () => {
     expect(said).toMatchObject({ state: 'ready', causes: [{ cause: 'any-moment' }] })
   })
 
+  it('does not say that a job which is due but not made ready yet is behind others', async () => {
+    const scene = openScene()
+    const due = await scene.skep.enqueue(mail, 1, { delay: '5s' })
+    await scene.skep.enqueue(mail, 2)
+    await scene.advance(5_000)
+
+    const said = await due.explain()
+
+    expect(said.state).toBe('delayed')
+    expect(names(said.causes)).toEqual(['no-worker'])
+  })
+
   it('only reads', async () => {
     const scene = openScene()
     await scene.skep.limits.set(mail, { concurrency: 1 })

@@ -243,8 +243,8 @@ describe('pause and block', () => {
     ])
     expect(counts[0]?.holds).toMatchObject([{ kind: 'pause', by: 'ada', reason: 'quota' }])
     expect(counts[1]?.holds.map(({ kind, queue: on }) => [kind, on])).toEqual([
-      ['pause', 'mail.print'],
       ['block', '*print'],
+      ['pause', 'mail.print'],
     ])
   })
 

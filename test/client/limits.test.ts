@@ -109,10 +109,12 @@ describe('limits.set', () => {
     const scene = openScene()
     await scene.skep.limits.set({ queue: 'mail', lane: '' }, { weight: 7, rate: null })
     await scene.skep.limits.set({ shared: 'smtp' }, { rate: { limit: 1, per: '1m', burst: 5 } })
+    await scene.skep.limits.set('mail', { lanes: { weight: 2 } })
 
     const listed = await scene.skep.limits.list()
 
     expect(listed.map(({ target, limits }) => [target, limits])).toEqual([
+      [{ queue: 'mail' }, { lanes: { weight: 2 } }],
       [
         { queue: 'mail', lane: '' },
         { weight: 7, rate: null },
