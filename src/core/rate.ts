@@ -37,7 +37,8 @@ function toleranceUs(rate: Rate): number {
  */
 export function startsAt(rate: Rate, fullAtUs: number, cost: number): number {
   const us = fullAtUs + (Math.min(cost, rate.burst) - 1) * spacingUs(rate) - toleranceUs(rate)
-  return Math.ceil(us / 1_000)
+  // Not -0, which no database keeps.
+  return Math.ceil(us / 1_000) + 0
 }
 
 /** `fullAtUs` after a job of this cost has started. */
