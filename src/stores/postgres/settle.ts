@@ -15,6 +15,7 @@ import type { Param, Query, Row } from './driver.ts'
 import { type Grouped, groupSettlements } from './groups.ts'
 import { insertResults, type Odd } from './insert.ts'
 import { arrayOf, columnOf, idArrayOf } from './literals.ts'
+import { withNotes } from './notes.ts'
 import { addClaimed } from './rows.ts'
 import type { Search, Starts } from './starts.ts'
 
@@ -48,6 +49,9 @@ const OK: Readonly<Record<Verdict['to'], SettleResult>> = {
   delayed: { status: 'ok', state: 'delayed' },
 }
 
+const SETTLE_AND_CLAIM = `settle_and_claim($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[],
+        $7::bigint[], $8::text, $9::text[], $10::uuid[], $11::text[], $12::text[], $13::bigint[], $14::uuid[], $15::bigint)`
+
 const NOTHING: Remarks = Object.freeze({ odd: null, fresh: null, waiting: null, limited: null })
 
 /** Sends one settle, one claim, or both in one statement; see `migrations/settle-function.ts`. */
@@ -63,15 +67,12 @@ export async function settleAndClaim(
   const search = claim && starts.begin(claim.sources, isExact)
   let rows: readonly Row[]
   try {
-    rows = await query(
-      `select * from ${schema}.settle_and_claim($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[],
-        $7::bigint[], $8::text, $9::text[], $10::uuid[], $11::text[], $12::text[], $13::bigint[], $14::uuid[], $15::bigint)`,
-      [
-        ...settleParams(settlements, grouped),
-        ...claimParams(claim, search),
-        now === undefined ? null : String(now),
-      ],
-    )
+    const statement = withNotes(schema, settlements, SETTLE_AND_CLAIM, [
+      ...settleParams(settlements, grouped),
+      ...claimParams(claim, search),
+      now === undefined ? null : String(now),
+    ])
+    rows = await query(statement.text, statement.params)
   } catch (error) {
     search?.failed()
     throw error

@@ -3,6 +3,7 @@ import type { Durability, InsertReply, Store, StoreInTransaction } from '../../s
 import { createCaller } from './caller.ts'
 import { changeJobs } from './change.ts'
 import type { StoreChannel } from './channel.ts'
+import { countSelection } from './count.ts'
 import { checkDurability } from './durability.ts'
 import { Floors } from './floors.ts'
 import { Folding } from './folding.ts'
@@ -11,6 +12,7 @@ import { insertInParts, insertJobs, isTwice, PART } from './insert.ts'
 import { listLanes, listLimits, setLimits } from './limits.ts'
 import { listJobs } from './list.ts'
 import { assertSchema, migrate } from './migrate.ts'
+import { noteJobs, readNotes } from './notes.ts'
 import { driverOpener } from './open-driver.ts'
 import { channelOf, NOTIFY, type PostgresStoreOptions, resolveOptions } from './options.ts'
 import { prune } from './prune.ts'
@@ -119,6 +121,8 @@ export function createPostgresStore(options: PostgresStoreOptions, makeNotifier:
     get: (request) => getJobs(call, schema, request),
     list: (request) => listJobs(call, schema, request),
 
+    count: (request) => countSelection(call, schema, request),
+
     async counts(request) {
       const reply = await countJobs(call, schema, countFloors, request)
       folding.counted()
@@ -145,6 +149,8 @@ export function createPostgresStore(options: PostgresStoreOptions, makeNotifier:
     },
 
     workers: ({ space }) => workers(call, schema, space),
+    note: (request) => noteJobs(call, schema, request),
+    notes: (request) => readNotes(call, schema, request),
 
     within(tx: unknown): StoreInTransaction {
       const query = queryOf(tx)

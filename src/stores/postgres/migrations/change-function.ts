@@ -11,13 +11,15 @@ function replaced(alias: string, changes: Readonly<Record<string, string>>): str
 
 /**
  * change_jobs: what people do to jobs, one after the other. Returns JSON: for each job [id, what], where what is
- * ok, requested, unknown, state or unique. `only_state`: the jobs were selected by this state, and one that has
- * left it since is passed over in silence.
+ * ok, requested, unknown, state or unique; and [id, ok, queue, due_at, priority] if it came to another place in line.
+ * `only_state`: the jobs were selected by this state, and one that has left it since, or has the new priority
+ * already, is passed over in silence.
  */
 export function changeFunction(schema: string): string {
   return `
 create function ${schema}.change_jobs(
-    action text, in_space text, ids uuid[], only_state smallint, failure text, reason text, keep bigint, at bigint)
+    action text, in_space text, ids uuid[], only_state smallint, failure text, reason text, keep bigint,
+    steps integer, at bigint)
 returns text
 language plpgsql ${fixedPath(schema)}
 as $function$
@@ -29,12 +31,17 @@ declare
     j jobs%rowtype;
     a archive%rowtype;
     said text;
+    -- The queue, due time and priority of a job that came to another place in line.
+    line text;
+    due bigint;
+    has_steps integer;
     place bigint;
     removed uuid[];
     results json[] := '{}';
 begin
     foreach wanted in array ids loop
         said := null;
+        line := null;
         select x.* into j from jobs x where x.id = wanted for update;
         if found then
             if j.space <> in_space then
@@ -63,6 +70,23 @@ begin
                 perform tell_lane(j.space, j.queue, j.lane, j.is_strict, place);
                 insert into deltas (space, queue, delayed, ready) values (j.space, j.queue, -1, 1);
                 said := 'ok';
+                line := j.queue;
+                due := t;
+                has_steps := j.priority;
+            elsif action = 'prioritize' and j.state in (0, 1) then
+                if only_state is not null and j.priority = steps then
+                    continue;
+                end if;
+                update jobs x set priority = steps,
+                    rank = case when x.is_strict then x.rank else x.due_at - steps * 600000::bigint end
+                where x.id = wanted returning x.rank into place;
+                if j.state = 1 then
+                    perform tell_lane(j.space, j.queue, j.lane, j.is_strict, place);
+                end if;
+                said := 'ok';
+                line := j.queue;
+                due := j.due_at;
+                has_steps := steps;
             elsif action = 'remove' and j.state in (0, 1) then
                 delete from jobs x where x.id = wanted;
                 delete from uniques u where u.job_id = wanted and u.until is null;
@@ -108,6 +132,9 @@ begin
                     insert into deltas (space, queue, ready) values (a.space, a.queue, 1);
                     perform count_archived(a.space, a.queue, a.state, a.finished_at, -1);
                     said := 'ok';
+                    line := a.queue;
+                    due := t;
+                    has_steps := a.priority;
                 end if;
             elsif action = 'remove' then
                 delete from archive x where x.id = wanted;
@@ -118,10 +145,12 @@ begin
                 said := 'state';
             end if;
         end if;
-        results := results || json_build_array(wanted, said);
+        results := results || case when line is null then json_build_array(wanted, said)
+            else json_build_array(wanted, said, line, due, has_steps) end;
     end loop;
     if removed is not null then
         insert into discarded (at, ids) values (t, removed);
+        perform remove_notes(removed);
     end if;
     return array_to_json(results)::text;
 end $function$;

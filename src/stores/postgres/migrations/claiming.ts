@@ -85,13 +85,16 @@ export const CLAIM_AGAIN: string = `${telling(`
                 taken_in_all := taken_in_all + n;`
 
 const DUE = (which: string): string => `update jobs j set state = 1
-                where j.ctid = any(array(
-                    select c.ctid from jobs c
-                    where c.space = in_space and c.queue = in_queue and c.state = 0
-                        and c.due_at >= from_due and c.due_at <= t${which}
-                    order by c.due_at limit 1000 for update skip locked))`
+                    where j.ctid = any(array(
+                        select c.ctid from jobs c
+                        where c.space = in_space and c.queue = in_queue and c.state = 0
+                            and c.due_at >= from_due and c.due_at <= t${which}
+                        order by c.due_at limit 1000 for update skip locked))`
 
-/** Delayed jobs whose time has come. Their rank, and so their place, stays. A lane hears of it if the queue is limited. */
+/**
+ * Delayed jobs whose time has come. Their rank, and so their place, stays. If that is before the place from which this
+ * claim was to search, it searches from there, and so does the next one. A lane hears of it if the queue is limited.
+ */
 export const PROMOTE: string = `
                 if limited[i] then
                     with due as (${DUE('')} returning j.lane, j.rank
@@ -99,13 +102,18 @@ export const PROMOTE: string = `
                         insert into news (space, queue, lane, rank)
                         select in_space, in_queue, d.lane, min(d.rank) from due d where d.lane is not null group by d.lane
                     )
-                    select count(*) into n from due;
+                    select count(*), min(d.rank) filter (where d.lane is null) into n, low from due d;
                 else
-                    ${DUE(' and c.lane is null')};
-                    get diagnostics n = row_count;
+                    with promoted as (${DUE(' and c.lane is null')} returning j.rank)
+                    select count(*), min(p.rank) into n, low from promoted p;
                 end if;
                 if n > 0 then
                     insert into deltas (space, queue, delayed, ready) values (in_space, in_queue, -n, n);
+                end if;
+                if low < from_rank then
+                    from_rank := low;
+                    from_id := '00000000-0000-0000-0000-000000000000';
+                    waiting := array_append(waiting, json_build_array(in_space, in_queue, 1, low, t));
                 end if;
                 crowded := crowded or n = 1000;`
 

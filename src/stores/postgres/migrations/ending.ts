@@ -105,6 +105,9 @@ export const DISCARD: string = `${moving(
 )}
             if hit is not null then
                 insert into discarded (at, token, state, ids) values (t, kept_token, goes, hit);
+                if fields[11] = '1' then
+                    perform remove_notes(hit);
+                end if;
             end if;`
 
 const TAKE_OUT = `delete from jobs j where ${HELD} returning j.*`

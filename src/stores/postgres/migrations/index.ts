@@ -8,6 +8,7 @@ import { rateFunction } from './lane-rules.ts'
 import { laneTables } from './lane-tables.ts'
 import { limitFunctions } from './limit-functions.ts'
 import { namedLineFunction } from './named-line-function.ts'
+import { noteFunction, noteTables, removeNotesFunctions } from './notes.ts'
 import {
   countFunction,
   everyJobView,
@@ -32,6 +33,7 @@ export const MIGRATIONS: readonly Migration[] = [
     sql: (schema) =>
       [
         tables,
+        noteTables,
         laneTables,
         everyJobView,
         rateFunction,
@@ -51,6 +53,8 @@ export const MIGRATIONS: readonly Migration[] = [
         countFunction,
         foldFunction,
         dayFunctions,
+        noteFunction,
+        removeNotesFunctions,
         pruneFunction,
         enqueueFunction,
       ]

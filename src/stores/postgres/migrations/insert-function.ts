@@ -46,7 +46,7 @@ const TOLD = `, told as (
 export function insertFunction(schema: string): string {
   return `
 create function ${schema}.insert_jobs(
-    ids uuid[], payloads text[], spaces text[], queues text[], priorities smallint[], delays bigint[],
+    ids uuid[], payloads text[], spaces text[], queues text[], priorities integer[], delays bigint[],
     run_ats bigint[], headers text[], overrides text[], keys text[], scopes smallint[], windows bigint[],
     conflicts smallint[], lanes text[], costs integer[], stricts boolean[], lowest uuid, strict boolean, again boolean, one_by_one boolean, at bigint)
 returns text

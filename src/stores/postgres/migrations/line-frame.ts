@@ -70,7 +70,7 @@ export const CLOSE_LINE = `
     end if;`
 
 /** What a job is told as; the columns of the functions' rows. */
-export const TOLD_COLUMNS = `id text, payload text, headers text, overrides text, priority smallint, due_at text,
+export const TOLD_COLUMNS = `id text, payload text, headers text, overrides text, priority integer, due_at text,
     enqueued_at bigint, counters text, lanes text, places text, told bigint`
 
 /** Leases the jobs of `from`, an alias p with spot and n, their place; and returns them, plain ones in one row, in any order. */

@@ -8,8 +8,8 @@ import { CLOCK, fixedPath, pins } from './pins.ts'
  * each part only if asked for. One call, one transaction.
  *
  * `ids` are the jobs to settle, ordered by group; a group shares token and verdict, written as text: size, state, keep,
- * counter, refund, place, keep if cancelled, only if expired, round, rescue, and for how long the lane waits; `pauses`
- * has the reason if it is paused. Settlements come in rounds: those of one round end
+ * counter, refund, place, keep if cancelled, only if expired, round, rescue, notes, and for how long the lane waits;
+ * `pauses` has the reason if it is paused. Settlements come in rounds: those of one round end
  * before the jobs enqueued in it (`fresh`) are inserted.
  *
  * `lease` is token, worker, length and limit, and a fifth if an earlier claim with this token is asked about. Of each source `numbers` has three: limit, rank and due time from which to
@@ -33,7 +33,7 @@ export function settleFunction(schema: string): string {
 create function ${schema}.settle_and_claim(
     ids uuid[], groups text[], tokens text[], pauses text[], results text[], failures text[], delays bigint[], fresh text,
     lease text[], named uuid[], spaces text[], queues text[], numbers bigint[], from_ids uuid[], at bigint)
-returns table (nth integer, id text, payload text, headers text, overrides text, priority smallint,
+returns table (nth integer, id text, payload text, headers text, overrides text, priority integer,
     due_at text, enqueued_at bigint, counters text, lanes text, places text)
 language plpgsql ${pins(schema)}
 as $function$
@@ -85,6 +85,7 @@ declare
     taken_in_all bigint := 0;
     n bigint;
     told bigint;
+    low bigint;
     next_due bigint;
     due bigint;
     crowded boolean;
@@ -111,7 +112,7 @@ begin
         keep_cancelled := fields[7];
         only_expired := fields[8]::integer;
         kept_token := case when fields[10] = '0' then my_token end;
-        lane_wait := fields[11];
+        lane_wait := fields[12];
         lane_pause := pauses[i];
         concerns_lane := lane_wait is not null or lane_pause is not null;
         if fields[9]::integer > round then
@@ -250,7 +251,7 @@ begin
     from (
         select f.*, bool_or(f.key is not null) over () as keyed, bool_or(f.lane is not null) over () as laned
         from rows from (json_to_recordset(fresh) as (round integer, parent integer, id uuid, payload text,
-                space text, queue text, priority smallint, delay bigint, run_at bigint, headers text,
+                space text, queue text, priority integer, delay bigint, run_at bigint, headers text,
                 overrides text, key text, scope smallint, window_ms bigint, conflict smallint, lane text, cost integer,
                 is_strict boolean))
             with ordinality as f(round, parent, id, payload, space, queue, priority, delay, run_at, headers,
