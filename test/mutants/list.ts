@@ -7,6 +7,7 @@ import { MAINTENANCE_MUTANTS } from './list/maintenance.ts'
 import { MEMORY_MUTANTS } from './list/memory.ts'
 import { NOTE_MUTANTS } from './list/notes.ts'
 import { POSTGRES_MUTANTS } from './list/postgres.ts'
+import { POSTGRES_LANES_MUTANTS } from './list/postgres-lanes.ts'
 import { PRIORITY_MUTANTS } from './list/priority.ts'
 import { SQLITE_MUTANTS } from './list/sqlite.ts'
 import { THREAD_MUTANTS } from './list/threads.ts'
@@ -19,6 +20,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...MEMORY_MUTANTS,
   ...SQLITE_MUTANTS,
   ...POSTGRES_MUTANTS,
+  ...POSTGRES_LANES_MUTANTS,
   ...LEASE_MUTANTS,
   ...LOOP_MUTANTS,
   ...WORKER_MUTANTS,

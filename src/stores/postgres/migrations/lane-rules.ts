@@ -40,8 +40,8 @@ export function rateFunction(schema: string): string {
 create function ${schema}.starts_at(full_us bigint, cost bigint, spacing bigint, burst bigint) returns bigint
 language sql immutable parallel safe
 as $function$
-    select coalesce(ceil((full_us + (least(cost, burst) - burst) * spacing - least(spacing / 2, 20000))::float8
-        / 1000)::bigint, 0)
+    select case when spacing is null then 0 else
+        ceil((full_us + (least(cost, burst) - burst) * spacing - least(spacing / 2, 20000))::float8 / 1000)::bigint end
 $function$;
 `
 }

@@ -21,15 +21,17 @@ const CANDIDATES = `
 // wanted number fills them. Others are not looked at yet, and nothing beyond their turn is taken.
 const ALLOTTED = `
                     select b.*, case when b.is_asleep or b.turn >= b.level then 0
-                            else least(b.room_left, ceil((b.level - b.turn) * b.weight / 1e6)::bigint) end as allot,
+                            -- A little less, or the last bit of the level would be worth a job.
+                            else least(b.room_left, greatest(1, ceil((b.level - b.turn) * b.weight / 1e6 - 1e-3)::bigint))
+                            end as allot,
                         max(b.turn) filter (where b.nth = most_lanes) over () as last_turn,
                         max(b.lane) filter (where b.nth = most_lanes) over () as last_lane
                     from (
-                        select a.*, min((wanted + a.drawn) / a.share) over () as level
+                        select a.*, line.scan_from + min((wanted + a.drawn) / a.share) over () as level
                         from (
                             select c.*, row_number() over by_turn as nth,
                                 sum(c.weight / 1e6::float8) over by_turn as share,
-                                sum(c.weight / 1e6::float8 * c.turn) over by_turn as drawn
+                                sum(c.weight / 1e6::float8 * (c.turn - line.scan_from)) over by_turn as drawn
                             from (${CANDIDATES}
                             ) c window by_turn as (order by c.turn, c.lane rows unbounded preceding)
                         ) a
@@ -41,8 +43,7 @@ const HEAD_OF_LANE = `select j.ctid, j.id, j.rank, j.state, j.due_at, j.cost, j.
 // but the job that occupies it, as long as that has not ended.
 const WITH_JOBS = `
                 select a.*, j.ctid as at, j.id, j.rank, j.state, j.due_at, coalesce(j.cost, 1)::bigint as cost,
-                    j.generation as job_generation, o.id is not null as is_occupied, count(j.id) over (partition by a.nth) as found,
-                    row_number() over (partition by a.nth order by j.rank, j.id) as n
+                    j.generation as job_generation, o.id is not null as is_occupied, count(j.id) over whole_lane as found, row_number() over whole_lane as n
                 from (${ALLOTTED}
                 ) a
                 left join lateral (
@@ -62,11 +63,13 @@ const WITH_JOBS = `
                         and j.lane is null and j.state = 1 and (j.rank, j.id) >= (from_rank, from_id)
                         and not (j.id = any(skipped))
                     order by j.rank, j.id limit a.allot + 1)
-                ) j on true`
+                ) j on true
+                window whole_lane as (partition by a.nth order by j.rank, j.id
+                    rows between unbounded preceding and unbounded following)`
 
 // The tag of each, and whether its own lane lets it start.
 const TAGGED = `
-            select f.*, case when f.n = 1 then f.turn else greatest(f.turn, line.clock - f.first_stride) + f.before end
+            select f.*, case when f.n = 1 then f.turn else greatest(f.turn, line.clock - f.first_of_earlier) + f.before end
                     as tag,
                 f.id is not null and f.state = 1 and f.n <= coalesce(f.room_left, f.n) and f.lane_at <= t as fits,
                 f.n <= coalesce(f.room_left, f.n) and (f.n = 1 or starts_at(f.full_then, 1, f.spacing, f.burst) <= t)
@@ -76,7 +79,7 @@ const TAGGED = `
                 from (
                     select e.*, e.cost * 1000000 / e.weight as stride,
                         coalesce(sum(e.cost * 1000000 / e.weight) over earlier, 0)::bigint as before,
-                        first_value(e.cost * 1000000 / e.weight) over (partition by e.nth order by e.n) as first_stride,
+                        first_value(e.cost * 1000000 / e.weight) over earlier as first_of_earlier,
                         greatest(e.full_us, t * 1000) + coalesce(sum(e.cost) over earlier, 0)::bigint * e.spacing
                             as full_then
                     from (
@@ -95,7 +98,7 @@ const JUDGED = `
             coalesce(bool_and(i.queue_at <= t or not i.ok) over (order by i.tag, i.lane
                 rows between unbounded preceding and 1 preceding), true) as goes_on
         from (
-            select h.*, count(*) filter (where h.ok) over in_turn as g,
+            select h.*, h.g_before + h.ok::integer as g,
                 greatest(
                     starts_at(greatest(line.full_us, t * 1000) + h.spent * q.spacing, h.cost, q.spacing, q.burst),
                     starts_at(greatest(meter.full_us, t * 1000) + h.spent * s.spacing, h.cost, s.spacing, s.burst))
@@ -103,21 +106,23 @@ const JUDGED = `
                 min(case when h.id is null then case when h.allot = 0 and not h.is_asleep then h.turn end
                     when h.ok and h.n = h.allot and h.found > h.allot then h.tag + h.stride end) over () as bound
             from (
-                select d.*, coalesce(sum(d.cost) filter (where d.ok) over (order by d.tag, d.lane
-                    rows between unbounded preceding and 1 preceding), 0)::bigint as spent
+                select d.*, coalesce(sum(d.cost) filter (where d.ok) over before, 0)::bigint as spent,
+                    count(*) filter (where d.ok) over before as g_before
                 from (
-                    select c.*, bool_and(c.fits) over (partition by c.nth order by c.n) as ok,
-                        c.is_looked_at and coalesce(bool_and(c.fits) over (partition by c.nth order by c.n
+                    select m.*, m.fits and m.is_next as ok
+                    from (
+                        select c.*, coalesce(bool_and(c.fits) over (partition by c.nth order by c.n
                             rows between unbounded preceding and 1 preceding), true) as is_next
-                    from (${TAGGED}
-                    ) c
-                ) d
-            ) h window in_turn as (order by h.tag, h.lane rows unbounded preceding)
+                        from (${TAGGED}
+                        ) c
+                    ) m
+                ) d window before as (order by d.tag, d.lane rows between unbounded preceding and 1 preceding)
+            ) h
         ) i`
 
 const PICKED = `
     select p.*, p.ok and p.g <= wanted and p.is_known and p.goes_on and p.queue_at <= t as is_taken,
-        p.id is not null and p.is_next and not p.ok and p.g < wanted and p.is_known and p.goes_on as is_refused,
+        p.id is not null and p.is_next and p.is_looked_at and not p.ok and p.g < wanted and p.is_known and p.goes_on as is_refused,
         p.ok and p.g <= wanted and p.is_known and p.goes_on and p.queue_at > t as is_end
     from (${JUDGED}
     ) p`
@@ -202,7 +207,7 @@ begin${OPEN_LINE}
         select array_agg(p.at order by p.g) filter (where p.is_taken),
             array_agg(p.id order by p.g) filter (where p.is_taken),
             array_agg(p.spot) filter (where p.is_told), array_agg(p.count) filter (where p.is_told),
-            array_agg(p.strides) filter (where p.is_told), array_agg(p.first_stride) filter (where p.is_told),
+            array_agg(p.strides) filter (where p.is_told), array_agg(p.stride) filter (where p.is_told),
             array_agg(p.costs) filter (where p.is_told), array_agg(p.waits) filter (where p.is_told),
             array_agg(case when p.is_refused and p.state = 0 then p.due_at end) filter (where p.is_told),
             array_agg(p.new_head) filter (where p.is_told), array_agg(p.has_more) filter (where p.is_told),
