@@ -28,6 +28,7 @@ export interface Notifier {
  * work: jobs of a queue became ready (or are delayed until `dueAt`, the earliest of them).
  * settled: jobs of a queue ended; whoever waits for a result looks again.
  * cancel: jobs that run shall stop.
+ * schedules: schedules of a space were changed, so the next slot may come earlier than expected.
  * sync: hints may have been missed: look at everything once.
  */
 export type Hint =
@@ -42,6 +43,7 @@ export type Hint =
     }
   | { readonly kind: 'settled'; readonly space: string; readonly queue: string }
   | { readonly kind: 'cancel'; readonly space: string; readonly ids: readonly string[] }
+  | { readonly kind: 'schedules'; readonly space: string }
   | { readonly kind: 'sync' }
 
 export type HintListener = (hints: readonly Hint[]) => void
@@ -75,8 +77,8 @@ export function mergeHints(hints: readonly Hint[]): Hint[] {
     const key =
       hint.kind === 'work' || hint.kind === 'settled'
         ? `${hint.kind}\n${hint.space}\n${hint.queue}`
-        : hint.kind === 'cancel'
-          ? `cancel\n${hint.space}`
+        : hint.kind === 'cancel' || hint.kind === 'schedules'
+          ? `${hint.kind}\n${hint.space}`
           : 'sync'
     const known = merged.get(key)
     if (known?.kind === 'work' && hint.kind === 'work') {

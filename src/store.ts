@@ -19,8 +19,9 @@ import type { ClaimedJob, Job, JobState, NewJob } from './core/job.ts'
 import type { Verdict } from './core/policy.ts'
 import type { ChangeAction } from './core/transitions.ts'
 import type { Notifier } from './notifier.ts'
+import type { ScheduleStore } from './store/schedules.ts'
 
-export interface Store {
+export interface Store extends ScheduleStore {
   /** Facts about what this store can do. Nobody asks for its name. */
   readonly capabilities: Capabilities
 

@@ -48,6 +48,7 @@ import {
   type WorkerInfo,
   type WorkerPresence,
 } from '../../store.ts'
+import { memorySchedules } from './schedules.ts'
 import { Table } from './table.ts'
 
 export interface MemoryStoreOptions {
@@ -381,6 +382,19 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       const chosen = all.filter((worker) => call.space === undefined || worker.space === call.space)
       return { workers: chosen.sort((a, b) => (a.id < b.id ? -1 : 1)) }
     },
+
+    ...memorySchedules({
+      timeOfCall,
+      find: (id) => table.get(id),
+      insert: (job, now) => insertOne(job, false, now),
+      cancel: (job, failure, keepMs, now) =>
+        void changeOne(
+          job,
+          job.id,
+          { action: 'cancel', space: job.space, target: { ids: [] }, failure, keepMs },
+          now,
+        ),
+    }),
 
     async close() {},
   }

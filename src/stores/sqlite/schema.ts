@@ -1,5 +1,6 @@
 import { SkepError } from '../../core/errors.ts'
 import type { Handle } from './handle.ts'
+import { SCHEDULE_TABLES } from './schedules-schema.ts'
 
 /**
  * Where a job is, is its state:
@@ -80,7 +81,8 @@ const MIGRATIONS: readonly { readonly id: string; readonly sql: string }[] = [
         queues text not null, concurrency integer not null, running integer not null,
         started_at integer not null, seen_at integer not null,
         machine text, process_start text
-      );`,
+      );
+      ${SCHEDULE_TABLES}`,
   },
 ]
 

@@ -9,6 +9,12 @@ import {
   extendFunction,
   listFunction,
 } from './read-functions.ts'
+import {
+  dueSchedulesFunction,
+  fireSchedulesFunction,
+  putSchedulesFunctions,
+  scheduleTables,
+} from './schedules.ts'
 import { insertForFunction, settleFunction } from './settle-function.ts'
 import { tables } from './tables.ts'
 import { dayFunctions, foldFunction, pruneFunction } from './upkeep-functions.ts'
@@ -39,6 +45,10 @@ export const MIGRATIONS: readonly Migration[] = [
         dayFunctions,
         pruneFunction,
         enqueueFunction,
+        scheduleTables,
+        putSchedulesFunctions,
+        dueSchedulesFunction,
+        fireSchedulesFunction,
       ]
         .map((part) => part(schema))
         .join(''),
