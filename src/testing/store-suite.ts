@@ -19,6 +19,8 @@ import { listCases } from './store/list.ts'
 import { pruneCases } from './store/prune.ts'
 import { OTHER_QUEUE, OTHER_SPACE, QUEUE, SPACE } from './store/samples.ts'
 import { Scene, type StoreCase } from './store/scene.ts'
+import { fireCases, schedulesCases } from './store/schedules.ts'
+import { scheduleHandlesCases } from './store/schedules-handles.ts'
 import { settleCases } from './store/settle.ts'
 import { settleEnqueueCases } from './store/settle-enqueue.ts'
 import { settleFencingCases } from './store/settle-fencing.ts'
@@ -97,12 +99,17 @@ export function describeStore(
     describe('counts', () => countsCases(test))
     describe('prune', () => pruneCases(test))
     describe('workers', () => workersCases(test))
+    describe('schedules', () => schedulesCases(test))
+    describe('the fire of schedules', () => fireCases(test))
     describe('many at once', () => {
       concurrencyCases(test)
       crowdCases(test)
     })
     describe('cases of the ancestors', () => ancestorsCases(test))
     if (begin) describe('a transaction of the user', () => transactionCases(test, begin))
-    if (reopen) describe('two handles', () => handlesCases(test, reopen))
+    if (reopen) {
+      describe('two handles', () => handlesCases(test, reopen))
+      describe('two handles on schedules', () => scheduleHandlesCases(test, reopen))
+    }
   })
 }
