@@ -9,6 +9,7 @@ export {
   type JobContext,
   snooze,
 } from './client/context.ts'
+export type { SyncSummary } from './client/declarations.ts'
 export type { EnqueueOptions } from './client/enqueue.ts'
 export type { JobPage, ListOptions, QueueView } from './client/inspect.ts'
 export type { JobHandle } from './client/job-handle.ts'
@@ -21,6 +22,15 @@ export {
   queue,
   type SchemaQueueOptions,
 } from './client/queue.ts'
+export {
+  type ResolvedSchedule,
+  type ScheduleDefinition,
+  type ScheduleOptions,
+  type SlotContext,
+  schedule,
+} from './client/schedule.ts'
+export type { ScheduleView } from './client/schedule-view.ts'
+export type { SchedulePage, Schedules } from './client/schedules.ts'
 export {
   createSkep,
   type EnqueueManyOptions,
@@ -60,9 +70,11 @@ export {
   retry,
 } from './core/policy.ts'
 export { type Preset, presets } from './core/presets.ts'
+export type { Missed, Overlap, Schedule } from './core/schedule.ts'
 export type { Hint, Notifier, NotifierHealth } from './notifier.ts'
 export { type LocalNotifierOptions, localNotifier } from './notifiers/local/notifier.ts'
 export { type Runtime, systemRuntime } from './runtime.ts'
+export type { ScheduleStore } from './store/schedules.ts'
 export type { Durability, Store, WorkerPresence } from './store.ts'
 export type { EventJob, FailedRun, WorkerEvents } from './worker/events.ts'
 export type { Instruction } from './worker/handler.ts'

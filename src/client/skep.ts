@@ -9,11 +9,13 @@ import { pruneAll } from '../maintenance/prune.ts'
 import { type Hint, type Notifier, workHint } from '../notifier.ts'
 import { localNotifier } from '../notifiers/local/notifier.ts'
 import { type Runtime, sleep, systemRuntime } from '../runtime.ts'
+import { Scheduler } from '../scheduler/scheduler.ts'
 import type { Durability, InsertResult, Store, WorkerPresence } from '../store.ts'
 import { atMost, retryDelayMs } from '../supervise.ts'
 import type { WorkerEvents } from '../worker/events.ts'
 import { assertWhole, resolveWorkerOptions, type WorkerOptions } from '../worker/options.ts'
 import { type AnsweringStore, answeringStore } from './answering-store.ts'
+import { Declarations } from './declarations.ts'
 import { type EnqueueOptions, makePrepare, type Prepare } from './enqueue.ts'
 import { Enqueuer } from './enqueuer.ts'
 import { toSpec } from './handlers.ts'
@@ -23,6 +25,7 @@ import { JobHandle } from './job-handle.ts'
 import { type ChangeSummary, changeJobs, type Target } from './manage.ts'
 import type { Handler, Queue } from './queue.ts'
 import { Results } from './results.ts'
+import { Schedules } from './schedules.ts'
 import { transactionOf } from './transaction.ts'
 import { type JobView, viewOf } from './view.ts'
 import { Worker } from './worker.ts'
@@ -73,6 +76,8 @@ export class Skep {
   readonly #enqueuer: Enqueuer
   readonly #enqueueTimeoutMs: number
   readonly #results: Results
+  readonly #scheduler: Scheduler
+  readonly #schedules: Schedules
   readonly #workers = new Set<Worker>()
   /** Hints that are still to be sent. */
   readonly #laterHints = new Set<() => void>()
@@ -112,6 +117,24 @@ export class Skep {
     const parts = { store, notifier: this.#notifier, runtime: this.#runtime }
     this.#enqueuer = new Enqueuer({ ...parts, timeoutMs: this.#enqueueTimeoutMs })
     this.#results = new Results({ ...parts, space })
+    const env = { ...parts, space, logger: this.#logger, prepare: this.#prepare }
+    const declarations = new Declarations(env)
+    this.#scheduler = new Scheduler({
+      ...env,
+      makers: () => declarations.makers,
+      sync: () => declarations.syncPending(),
+    })
+    this.#schedules = new Schedules(
+      {
+        ...env,
+        ready: () => this.ready(),
+        wakeWorkers: () => {
+          if (this.#workers.size > 0) this.#notifier.publish([{ kind: 'schedules', space }])
+        },
+        insert: (job) => this.#insertOne(job),
+      },
+      declarations,
+    )
   }
 
   /**
@@ -272,6 +295,13 @@ export class Skep {
     return new JobHandle(this, this.#results, duplicate ? result.id : job.id, { duplicate, discards })
   }
 
+  async #insertOne(job: NewJob): Promise<JobHandle<unknown>> {
+    const [result] = await this.#enqueuer.insert([job], false)
+    const duplicate = result?.status === 'duplicate'
+    const id = duplicate ? result.id : job.id
+    return new JobHandle(this, this.#results, id, { duplicate, discards: false })
+  }
+
   /** A handle on a job by its id, whether or not it exists. */
   job<Result = unknown>(id: string): JobHandle<Result> {
     assertJobId(id)
@@ -303,6 +333,7 @@ export class Skep {
       events: this.#events,
       specs: handlers.map((handler) => toSpec(handler, env)),
       options: resolveWorkerOptions(options),
+      duties: [this.#scheduler],
       ready: () => this.ready(),
       onStopped: () => void this.#workers.delete(worker),
     })
@@ -322,6 +353,11 @@ export class Skep {
   async workers(): Promise<readonly WorkerPresence[]> {
     await this.ready()
     return (await this.#store.workers({ space: this.space })).workers
+  }
+
+  /** The schedules of this space: what makes jobs by cron or interval. */
+  get schedules(): Schedules {
+    return this.#schedules
   }
 
   // ── look and change ────────────────────────────────────────────────────────────────────────────

@@ -182,7 +182,7 @@ export function lookAfterRun(spec: ScheduleSpec, slot: number, now: number, last
   return { slots: [slot], nextAt: nextSlot(spec, now), skipped: 0 }
 }
 
-export function countsFromLastRun({ timing }: ScheduleSpec): boolean {
+export function countsFromLastRun({ timing }: Pick<Calendar, 'timing'>): boolean {
   return timing.kind === 'every' && timing.from === 'last-run'
 }
 

@@ -17,7 +17,7 @@ export interface ScheduleStore {
    */
   putSchedules(call: PutSchedulesCall): Promise<{ readonly results: readonly PutScheduleResult[] }>
 
-  /** Removes schedules; with `declaredBy` only those of that owner. Their jobs stay. Returns the ids of those that were there. */
+  /** Removes schedules. Their jobs stay. Returns the ids of those that were there. */
   removeSchedules(call: RemoveSchedulesCall): Promise<{ readonly removed: readonly string[] }>
 
   /** Makes schedules stand still. One that does already keeps its reason. Returns the ids of all that exist. */
@@ -70,7 +70,8 @@ export type PutScheduleResult = 'ok' | 'unchanged' | 'refused'
 export interface RemoveSchedulesCall {
   readonly space: string
   readonly ids: readonly string[]
-  readonly declaredBy?: string
+  /** Only those declared by this owner; with null only those made at run time. */
+  readonly declaredBy?: string | null
 }
 
 export interface PauseSchedulesCall {

@@ -102,8 +102,8 @@ async function removeSchedules(
 ): Promise<{ removed: string[] }> {
   const rows = await query(
     `delete from ${schema}.schedules s where s.space = $1::text and s.id = any($2::text[])
-      and ($3::text is null or s.declared_by = $3::text) returning s.id`,
-    [space, arrayOf(ids), declaredBy ?? null],
+      and ($3::text = 'any' or s.declared_by is not distinct from $4::text) returning s.id`,
+    [space, arrayOf(ids), declaredBy === undefined ? 'any' : 'one', declaredBy ?? null],
   )
   return { removed: inOrder(ids, rows) }
 }

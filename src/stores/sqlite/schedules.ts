@@ -41,10 +41,10 @@ export function removeSchedules(turn: Turn, { space, ids, declaredBy }: RemoveSc
   return ids.filter(
     (id) =>
       turn.db.run(
-        'delete from skep_schedules where space = ? and id = ? and (? is null or declared_by = ?)',
+        'delete from skep_schedules where space = ? and id = ? and (? or declared_by is ?)',
         space,
         id,
-        declaredBy ?? null,
+        declaredBy === undefined ? 1 : 0,
         declaredBy ?? null,
       ) > 0,
   )

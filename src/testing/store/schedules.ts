@@ -158,7 +158,12 @@ export function schedulesCases(test: StoreCase): void {
 
     const owned = await removeSchedules({ space: SPACE, ids: ['a', 'b', 'c', 'x'], declaredBy: 'app' })
     assert.deepEqual(owned.removed, ['a'])
-    assert.deepEqual((await removeSchedules({ space: SPACE, ids: ['x', 'c', 'a'] })).removed, ['c'])
+    const made = await removeSchedules({ space: SPACE, ids: ['b'], declaredBy: null })
+    assert.deepEqual(made.removed, [])
+    assert.deepEqual(
+      (await removeSchedules({ space: SPACE, ids: ['x', 'c', 'a'], declaredBy: null })).removed,
+      ['c'],
+    )
     assert.deepEqual([await read(scene, 'a'), await read(scene, 'c')], [null, null])
     assert.ok(await read(scene, 'b'))
     assert.ok(await read(scene, 'a', OTHER_SPACE))
