@@ -35,6 +35,14 @@ export const OPERATIONS: readonly Operation[] = [
   'attend',
   'depart',
   'workers',
+  'putSchedules',
+  'removeSchedules',
+  'pauseSchedules',
+  'resumeSchedules',
+  'getSchedules',
+  'listSchedules',
+  'dueSchedules',
+  'fireSchedules',
 ]
 
 /** A store with bad days: another store, and what goes wrong with it. It also writes down what it was asked. */
