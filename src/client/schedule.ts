@@ -46,7 +46,12 @@ interface EveryOptions {
   readonly timeZone?: never
 }
 
-type PayloadSource<Input> = Input | ((context: SlotContext) => Input | Promise<Input>)
+type PayloadFunction<Input> = (context: SlotContext) => Input | Promise<Input>
+
+// `unknown` would swallow the function, and with it the types of its argument.
+type PayloadSource<Input> =
+  | (unknown extends Input ? string | number | boolean | object | null | undefined : Input)
+  | PayloadFunction<Input>
 
 // What a queue without a type takes may also be nothing.
 type PayloadOption<Input> = undefined extends Input
@@ -133,7 +138,7 @@ export function schedule<Input, Result, Output>(
     calendar,
     async resolve(prepare: Prepare): Promise<ResolvedSchedule> {
       if (typeof payload === 'function') {
-        const make = payload as (context: SlotContext) => Input | Promise<Input>
+        const make = payload as PayloadFunction<Input>
         if (priority !== undefined) assertWhole('priority', priority, -LIMITS.priority, LIMITS.priority)
         const spec: ScheduleSpec = {
           ...calendar,
