@@ -62,7 +62,7 @@ export const enqueueCommand: Command = {
 }
 
 /** The queue as the config declares it, so that its schema and its unique key hold here too; else a plain one. */
-function queueOf({ handlers }: Opened, name: string): ReturnType<typeof queue> {
+export function queueOf({ handlers }: Opened, name: string): ReturnType<typeof queue> {
   const known = handlers.find((handler) => handler.queue.name === name)?.queue
   return known === undefined ? queue(name) : (known as unknown as ReturnType<typeof queue>)
 }
@@ -89,7 +89,8 @@ function readOptions(args: Arguments): EnqueueOptions {
   }
 }
 
-async function readPayload({ args, cwd, out }: Call): Promise<unknown> {
+/** The payload that was typed, or comes from a file or stdin; null without one. */
+export async function readPayload({ args, cwd, out }: Call): Promise<unknown> {
   const data = args.text('data')
   if (data === '-') return parse(await readStdin(out), 'stdin')
   if (data?.startsWith('@') === true)
