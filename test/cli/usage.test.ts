@@ -96,7 +96,7 @@ describe('the command line', () => {
     const codes = await Promise.all(looks.map(async (args) => (await skep(args, { cwd })).code))
     const again = await skep(['queues'], { cwd })
 
-    expect(codes).toEqual([3, 3, 3, 1, 3])
+    expect(codes).toEqual([3, 3, 3, 3, 1, 3])
     expect(again.stderr).toContain('There is no database ".skep/dev.db" yet.')
   })
 })
