@@ -5,6 +5,7 @@ import { LOOP_MUTANTS } from './list/loops.ts'
 import { MAINTENANCE_MUTANTS } from './list/maintenance.ts'
 import { MEMORY_MUTANTS } from './list/memory.ts'
 import { POSTGRES_MUTANTS } from './list/postgres.ts'
+import { SCHEDULE_MUTANTS } from './list/schedules.ts'
 import { SQLITE_MUTANTS } from './list/sqlite.ts'
 import { WORKER_MUTANTS } from './list/worker.ts'
 import type { Mutant } from './mutant.ts'
@@ -20,4 +21,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...WORKER_MUTANTS,
   ...MAINTENANCE_MUTANTS,
   ...CLIENT_MUTANTS,
+  ...SCHEDULE_MUTANTS,
 ]

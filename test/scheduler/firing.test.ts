@@ -321,5 +321,7 @@ describe('when the clock of the store jumps', () => {
     await other.schedules.sync()
     await scene.advance(3 * HOUR)
     expect(seen.map(({ slot }) => (slot as number) / HOUR)).toEqual([1, 2, 3])
+    // A second fire of a slot would make no second job, because its id is the same. It would be counted.
+    expect(await scene.skep.schedules.get('hourly')).toMatchObject({ fired: 3 })
   })
 })
