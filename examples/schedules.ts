@@ -17,7 +17,7 @@ const twoBeats = new Promise<void>((resolve) => {
       if (beats === 2) resolve()
     }),
     report.handle(({ payload, schedule }) =>
-      console.log(`${schedule?.id} for ${payload.day}, slot: ${schedule?.slot}`),
+      console.log(`${schedule?.id} for ${payload.day}, by hand: ${schedule?.slot === null}`),
     ),
   ])
 })
@@ -55,5 +55,5 @@ await skep.close()
 // 2030-03-30T01:30:00.000Z
 // 2030-03-31T01:00:00.000Z
 // 2030-04-01T00:30:00.000Z
-// report.nightly for today, slot: null
+// report.nightly for today, by hand: true
 // enough

@@ -59,7 +59,8 @@ export interface SchedulerParts {
   readonly sync: () => Promise<void>
 }
 
-interface Plan extends Fire {
+interface Plan {
+  readonly fire: Fire
   readonly spec: ScheduleSpec
 }
 
@@ -94,7 +95,7 @@ export class Scheduler implements Duty {
       const reply = await store.dueSchedules({ space, limit: PAGE, known, except: this.#left() })
       if (reply.schedules.length === 0) return this.#sleepMs(reply)
       const plans = await this.#plan(reply)
-      const { results } = await store.fireSchedules({ fires: plans.map(({ spec: _, ...fire }) => fire) })
+      const { results } = await store.fireSchedules({ fires: plans.map(({ fire }) => fire) })
       this.#tell(plans, results)
       const isIdle = plans.length > 0 && results.every(({ status }) => status === 'refused')
       if (isIdle) return RIVALS_MS * (0.5 + runtime.random())
@@ -169,8 +170,8 @@ export class Scheduler implements Duty {
         }),
       )
       this.#resting.delete(id)
-      return {
-        spec,
+      const reason = `The next run of schedule ${show(id)} took its place.`
+      const fire: Fire = {
         space,
         id,
         revision,
@@ -180,11 +181,10 @@ export class Scheduler implements Duty {
         jobs,
         skipped: look.skipped,
         overlap: spec.overlap,
-        failure: JSON.stringify(
-          reasonFailure('cancel', `The next run of schedule ${show(id)} took its place.`),
-        ),
+        failure: JSON.stringify(reasonFailure('cancel', reason)),
         keepMs: DEFAULT_POLICY.keepCancelledMs,
       }
+      return { fire, spec }
     } catch (error) {
       this.#rest(id, error)
       return null

@@ -90,7 +90,9 @@ describe('schedules declared in code', () => {
     await deploy(scene, 'app', make('a', 'new'), schedule('b', { queue: tick, every: '90s', payload: 'new' }))
     const { seen } = watch(scene)
     await scene.advance(SECOND)
-    const found = seen.map(({ schedule: id, slot, payload }) => `${id} ${(slot ?? 0) / MINUTE} ${payload}`)
+    const found = seen.map(
+      ({ schedule: id, slot, payload }) => `${id} ${(slot ?? 0) / MINUTE} ${String(payload)}`,
+    )
     expect(found.toSorted()).toEqual(['a 1 new', 'a 10 new', 'a 9 new'])
   })
 
@@ -106,7 +108,7 @@ describe('schedules declared in code', () => {
     await scene.advance(SECOND)
     expect(await stored(scene)).toEqual(['early', 'late'])
     await scene.advance(MINUTE)
-    expect(seen.map(({ schedule: id }) => id).toSorted()).toEqual(['early', 'late'])
+    expect(seen.map(({ schedule: id }) => String(id)).toSorted()).toEqual(['early', 'late'])
   })
 
   it('that are not valid keep no others: a worker logs them, a sync throws', async () => {
