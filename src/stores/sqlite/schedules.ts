@@ -86,7 +86,12 @@ export function listSchedules(
 const ACTIVE = 'next_at is not null and paused_at is null and id not in (select value from json_each(?))'
 const KNOWN = 'and id in (select value from json_each(?))'
 
-function reads(dynamic: 0 | 1): { readonly due: string; readonly next: string } {
+interface Reads {
+  readonly due: string
+  readonly next: string
+}
+
+function reads(dynamic: 0 | 1): Reads {
   const from = `from skep_schedules where space = ? and dynamic = ${dynamic} and ${ACTIVE} ${dynamic ? KNOWN : ''}`
   return {
     due: `select ${COLUMNS} ${from} and next_at <= ? order by next_at, id limit ?`,
@@ -95,13 +100,16 @@ function reads(dynamic: 0 | 1): { readonly due: string; readonly next: string } 
 }
 
 /** The reads that a wake-up consists of, for schedules whose payload is stored and for those that have a function. */
-export const DUE_READS = { stored: reads(0), byFunction: reads(1) } as const
+export const DUE_READS: Readonly<Record<'stored' | 'byFunction', Reads>> = {
+  stored: reads(0),
+  byFunction: reads(1),
+}
 
 export function dueSchedules(turn: Reader, call: DueSchedulesCall, now: number): DueSchedulesReply {
   const { space, limit, known } = call
   const due: Schedule[] = []
   let nextAt: number | null = null
-  const read = ({ due: sql, next }: (typeof DUE_READS)['stored'], ...given: readonly string[]): void => {
+  const read = ({ due: sql, next }: Reads, ...given: readonly string[]): void => {
     due.push(...turn.db.all(sql, ...given, now, limit).map(toSchedule))
     const [slot] = turn.db.get(next, ...given, now) ?? []
     if (slot !== undefined) nextAt = Math.min(nextAt ?? Infinity, slot as number)

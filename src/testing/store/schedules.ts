@@ -7,7 +7,7 @@ import type { Scene, StoreCase } from './scene.ts'
 
 /** The specification is the caller's own business: to a store it is a text. */
 const SPEC = '{"n":1}'
-export const FIRST = START + MINUTE
+export const FIRST: number = START + MINUTE
 
 /** A draft of schedule `id`, new and made at run time, with what differs. */
 export function draft(id: string, difference: Partial<PutSchedule> = {}): PutSchedule {
@@ -59,7 +59,7 @@ async function outcome(scene: Scene, one: Fire): Promise<string> {
   return result?.status === 'refused' ? result.reason : (result?.status ?? 'none')
 }
 
-export async function read(scene: Scene, id: string, space = SPACE): Promise<Schedule | null> {
+export async function read(scene: Scene, id: string, space: string = SPACE): Promise<Schedule | null> {
   return (await scene.store.getSchedules({ space, ids: [id], now: scene.now })).schedules[0] ?? null
 }
 
