@@ -58,7 +58,7 @@ export class Schedules {
   /**
    * Says which schedules the code has. They are brought into the store when a worker of this process starts, or by
    * `sync()`, and win over what is there. With an `owner`, schedules of that owner that are not in the list are
-   * removed then: all processes of an owner declare the same list. Without one, what leaves the code stays in the store.
+   * removed then: all processes of an owner declare the same list, and a second call for an owner replaces the first. Without one, what leaves the code stays in the store.
    */
   declare(schedules: readonly ScheduleDefinition[], options: { readonly owner?: string } = {}): void {
     this.#declarations.add(schedules, options.owner)

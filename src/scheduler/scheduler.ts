@@ -70,6 +70,8 @@ export class Scheduler implements Duty {
   /** Schedules that could not be fired, and until when they are left alone. */
   readonly #resting = new Map<string, { failures: number; until: number; readonly message: string }>()
   #underWay: Promise<number> | null = null
+  /** Ends the turn under way. */
+  #signal: AbortSignal | null = null
 
   constructor(parts: SchedulerParts) {
     this.#parts = parts
@@ -89,6 +91,7 @@ export class Scheduler implements Duty {
 
   async #turn(signal: AbortSignal): Promise<number> {
     const { store, runtime, space, makers, sync } = this.#parts
+    this.#signal = signal
     await sync()
     while (!signal.aborted) {
       const known = [...makers().keys()]
@@ -196,6 +199,9 @@ export class Scheduler implements Duty {
     const maker = makers().get(id)
     if (!maker) throw new Error('This process can no longer make its payload.')
     const over = new AbortController()
+    // A stop does not wait for a function that hangs.
+    const stop = (): void => over.abort()
+    this.#signal?.addEventListener('abort', stop, { once: true })
     try {
       return await Promise.race([
         maker(slot),
@@ -204,12 +210,14 @@ export class Scheduler implements Duty {
         }),
       ])
     } finally {
+      this.#signal?.removeEventListener('abort', stop)
       over.abort()
     }
   }
 
   /** Its slot stays where it is: this process tries again later, and another may do better. */
   #rest(id: string, error: unknown): void {
+    if (this.#signal?.aborted) return
     const { runtime, logger } = this.#parts
     const before = this.#resting.get(id)
     const message = messageOf(error)

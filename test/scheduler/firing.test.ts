@@ -119,6 +119,19 @@ describe('a schedule', () => {
     ).toBe(true)
   })
 
+  it('whose function hangs does not keep a worker from stopping', async () => {
+    const scene = openScene()
+    scene.skep.schedules.declare([
+      schedule('hangs', { queue: tick, every: '1m', payload: () => new Promise(() => {}) }),
+    ])
+    const { worker } = watch(scene)
+    await scene.advance(MINUTE + SECOND)
+    const before = scene.runtime.mono()
+    await scene.through(worker.stop())
+    expect(scene.runtime.mono() - before).toBeLessThan(SECOND)
+    expect(scene.logged('error', /hangs/)).toBe(false)
+  })
+
   it('with a payload by function is left to those who declared it', async () => {
     const scene = openScene()
     const stranger = watch(scene, scene.client())
