@@ -8,32 +8,28 @@ const report = queue<{ day: string }>('report.build')
 
 let beats = 0
 const twoBeats = new Promise<void>((resolve) => {
-  skep.worker([
-    heartbeat.handle(({ payload, schedule }) => {
-      if (++beats > 2) return
-      console.log(
-        `${schedule?.id} from ${payload.from}, on the second: ${schedule?.slot?.getMilliseconds() === 0}`,
-      )
-      if (beats === 2) resolve()
-    }),
-    report.handle(({ payload, schedule }) =>
-      console.log(`${schedule?.id} for ${payload.day}, by hand: ${schedule?.slot === null}`),
-    ),
-  ])
+  const beat = heartbeat.handle(({ payload, schedule }) => {
+    if (++beats <= 2) console.log(`${schedule?.id} ${payload.from}: ${schedule?.slot?.getMilliseconds()} ms`)
+    if (beats === 2) resolve()
+  })
+  const build = report.handle(({ payload, schedule }) => {
+    console.log(`${schedule?.id} for ${payload.day}, by hand: ${schedule?.slot === null}`)
+  })
+  skep.worker([beat, build])
 })
 
 const nightly = schedule('report.nightly', {
   queue: report,
   cron: '30 2 * * *',
   timeZone: 'Europe/Berlin',
-  payload: ({ slot }) => ({ day: slot.getFullYear() >= 2026 ? 'today' : 'long ago' }),
+  payload: ({ slot }) => ({ day: slot.getTime() > 0 ? 'today' : 'never' }),
   missed: 'once',
   overlap: 'skip',
   startAt: new Date('2030-03-30T00:00:00Z'),
 })
 skep.schedules.declare([
   nightly,
-  schedule('beat', { queue: heartbeat, every: '1s', payload: { from: 'code' } }),
+  schedule('beat', { queue: heartbeat, every: '1s', payload: { from: 'from code' } }),
 ])
 await skep.schedules.sync()
 await twoBeats
@@ -50,8 +46,8 @@ console.log((await skep.schedules.get('beat'))?.paused?.reason)
 await skep.close()
 
 // Prints:
-// beat from code, on the second: true
-// beat from code, on the second: true
+// beat from code: 0 ms
+// beat from code: 0 ms
 // 2030-03-30T01:30:00.000Z
 // 2030-03-31T01:00:00.000Z
 // 2030-04-01T00:30:00.000Z

@@ -139,7 +139,7 @@ describe('a look at a schedule', () => {
           if (missed === 'all') expect(fired).toEqual(all)
         },
       ),
-      { seed: 1, numRuns: 100 },
+      { seed: 1, numRuns: 60 },
     )
   })
 })
