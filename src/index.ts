@@ -11,6 +11,7 @@ export {
   rateLimited,
   snooze,
 } from './client/context.ts'
+export type { SyncSummary } from './client/declarations.ts'
 export type { DrainOptions, DrainSummary } from './client/drain.ts'
 export type { EnqueueOptions } from './client/enqueue.ts'
 export type { Explanation } from './client/explain.ts'
@@ -45,6 +46,15 @@ export {
   type ThreadHandler,
   type ThreadModule,
 } from './client/queue.ts'
+export {
+  type ResolvedSchedule,
+  type ScheduleDefinition,
+  type ScheduleOptions,
+  type SlotContext,
+  schedule,
+} from './client/schedule.ts'
+export type { ScheduleView } from './client/schedule-view.ts'
+export type { SchedulePage, Schedules } from './client/schedules.ts'
 export {
   createSkep,
   type EnqueueManyOptions,
@@ -89,9 +99,11 @@ export {
 } from './core/policy.ts'
 export { type Preset, presets } from './core/presets.ts'
 export { type PriorityMode, STRICT_PRIORITY_SCALE } from './core/priority.ts'
+export type { Missed, Overlap, Schedule } from './core/schedule.ts'
 export type { Hint, Notifier, NotifierHealth } from './notifier.ts'
 export { type LocalNotifierOptions, localNotifier } from './notifiers/local/notifier.ts'
 export { type Runtime, systemRuntime } from './runtime.ts'
+export type { ScheduleStore } from './store/schedules.ts'
 export type { Durability, Store, WorkerPresence } from './store.ts'
 export type { EventJob, FailedRun, WorkerEvents } from './worker/events.ts'
 export type { Instruction } from './worker/handler.ts'

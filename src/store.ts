@@ -24,8 +24,9 @@ import type { Notifier } from './notifier.ts'
 import type { HoldStore } from './store/holds.ts'
 import type { LimitStore } from './store/limits.ts'
 import type { NoteStore } from './store/notes.ts'
+import type { ScheduleStore } from './store/schedules.ts'
 
-export interface Store extends HoldStore, LimitStore, NoteStore {
+export interface Store extends HoldStore, LimitStore, NoteStore, ScheduleStore {
   /** Facts about what this store can do. Nobody asks for its name. */
   readonly capabilities: Capabilities
 

@@ -3,6 +3,7 @@ import { LeaseLostError, SkepError } from '../core/errors.ts'
 import { LIMITS } from '../core/limits.ts'
 import { judge } from '../core/policy.ts'
 import { shownPriority } from '../core/priority.ts'
+import { SCHEDULE_HEADER, SLOT_HEADER } from '../core/schedule.ts'
 import type { StoreInTransaction } from '../store.ts'
 import { type Instruction, instruction } from '../worker/handler.ts'
 import type { Noter } from '../worker/noter.ts'
@@ -94,6 +95,12 @@ export class JobContext<Payload = unknown, Result = unknown> {
         { cause, facts: { id, poison: true } },
       )
     }
+  }
+
+  /** The schedule that made the job, and the moment it stands for; null when it was run by hand. Null for all other jobs. */
+  get schedule(): { readonly id: string; readonly slot: Date | null } | null {
+    const { [SCHEDULE_HEADER]: id, [SLOT_HEADER]: slot } = this.headers
+    return id === undefined ? null : { id, slot: slot === undefined ? null : new Date(slot) }
   }
 
   /** How often each thing happened to the job before this run. */

@@ -108,7 +108,10 @@ interface Overrides {
   readonly keepMs?: number
 }
 
-function encodeOverrides({ timeout, retention }: EnqueueOptions): string | null {
+export function encodeOverrides({
+  timeout,
+  retention,
+}: Pick<EnqueueOptions, 'timeout' | 'retention'>): string | null {
   if (timeout === undefined && retention === undefined) return null
   const keepMs = retention === undefined ? 0 : toMs('retention', retention)
   assertWhole('retention', keepMs, 0, LIMITS.delayMs)

@@ -9,12 +9,14 @@ import { pruneAll } from '../maintenance/prune.ts'
 import { type Hint, type Notifier, workHint } from '../notifier.ts'
 import { localNotifier } from '../notifiers/local/notifier.ts'
 import { type Runtime, sleep, systemRuntime } from '../runtime.ts'
+import { Scheduler } from '../scheduler/scheduler.ts'
 import type { Durability, InsertResult, Store, WorkerPresence } from '../store.ts'
 import { atMost, retryDelayMs } from '../supervise.ts'
 import type { WorkerEvents } from '../worker/events.ts'
 import { Noter } from '../worker/noter.ts'
 import { assertWhole, resolveWorkerOptions, type WorkerOptions } from '../worker/options.ts'
 import { type AnsweringStore, answeringStore } from './answering-store.ts'
+import { Declarations } from './declarations.ts'
 import { declareLimits } from './declare-limits.ts'
 import { type DrainOptions, type DrainSummary, drainQueue } from './drain.ts'
 import { type EnqueueOptions, makePrepare, type Prepare } from './enqueue.ts'
@@ -42,6 +44,7 @@ import { type DeclaredTarget, type PrioritizeOptions, resolvePriority } from './
 import { type PurgeOptions, type PurgeSummary, purgeJobs } from './purge.ts'
 import type { Handler, Queue } from './queue.ts'
 import { Results } from './results.ts'
+import { Schedules } from './schedules.ts'
 import { transactionOf } from './transaction.ts'
 import { type JobView, viewOf } from './view.ts'
 import { type JobEvent, type WatchOptions, watchJob } from './watch.ts'
@@ -99,6 +102,8 @@ export class Skep {
   /** Who watches a job, and how to end that. */
   readonly #watchers = new Set<(error: unknown) => void>()
   readonly #holdEnv: HoldEnv
+  readonly #scheduler: Scheduler
+  readonly #schedules: Schedules
   readonly #workers = new Set<Worker>()
   /** Hints that are still to be sent. */
   readonly #laterHints = new Set<() => void>()
@@ -143,6 +148,24 @@ export class Skep {
     this.#noter = new Noter({ ...parts, logger: this.#logger })
     this.#holdEnv = { ...parts, logger: this.#logger, space, ready: () => this.ready() }
     this.limits = new Limits(this.#holdEnv)
+    const env = { ...parts, space, logger: this.#logger, prepare: this.#prepare }
+    const declarations = new Declarations(env)
+    this.#scheduler = new Scheduler({
+      ...env,
+      makers: () => declarations.makers,
+      sync: () => declarations.syncPending(),
+    })
+    this.#schedules = new Schedules(
+      {
+        ...env,
+        ready: () => this.ready(),
+        wakeWorkers: () => {
+          if (this.#workers.size > 0) this.#notifier.publish([{ kind: 'schedules', space }])
+        },
+        insert: (job) => this.#insertOne(job),
+      },
+      declarations,
+    )
   }
 
   /**
@@ -305,6 +328,13 @@ export class Skep {
     return new JobHandle(this, this.#results, duplicate ? result.id : job.id, { duplicate, discards })
   }
 
+  async #insertOne(job: NewJob): Promise<JobHandle<unknown>> {
+    const [result] = await this.#enqueuer.insert([job], false)
+    const duplicate = result?.status === 'duplicate'
+    const id = duplicate ? result.id : job.id
+    return new JobHandle(this, this.#results, id, { duplicate, discards: false })
+  }
+
   /** A handle on a job by its id, whether or not it exists. */
   job<Result = unknown>(id: string): JobHandle<Result> {
     assertJobId(id)
@@ -340,6 +370,7 @@ export class Skep {
       noter: this.#noter,
       specs: handlers.map((handler) => toSpec(handler, env)),
       options: resolveWorkerOptions(options),
+      duties: [this.#scheduler],
       ready: async () => {
         await this.ready()
         const queues = handlers.map(({ queue }) => ({ name: queue.name, declared: queue.lanes.declared }))
@@ -363,6 +394,11 @@ export class Skep {
   async workers(): Promise<readonly WorkerPresence[]> {
     await this.ready()
     return (await this.#store.workers({ space: this.space })).workers
+  }
+
+  /** The schedules of this space: what makes jobs by cron or interval. */
+  get schedules(): Schedules {
+    return this.#schedules
   }
 
   // ── look and change ────────────────────────────────────────────────────────────────────────────

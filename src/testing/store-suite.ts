@@ -26,6 +26,8 @@ import { prioritizeCases, priorityCases } from './store/priority.ts'
 import { pruneCases } from './store/prune.ts'
 import { OTHER_QUEUE, OTHER_SPACE, QUEUE, SPACE } from './store/samples.ts'
 import { Scene, type StoreCase } from './store/scene.ts'
+import { fireCases, schedulesCases } from './store/schedules.ts'
+import { scheduleHandlesCases } from './store/schedules-handles.ts'
 import { settleCases } from './store/settle.ts'
 import { settleEnqueueCases } from './store/settle-enqueue.ts'
 import { settleFencingCases } from './store/settle-fencing.ts'
@@ -114,12 +116,17 @@ export function describeStore(
     describe('holds', () => holdsCases(test))
     describe('notes', () => notesCases(test))
     describe('the life of notes', () => notesLifeCases(test))
+    describe('schedules', () => schedulesCases(test))
+    describe('the fire of schedules', () => fireCases(test))
     describe('many at once', () => {
       concurrencyCases(test)
       crowdCases(test)
     })
     describe('cases of the ancestors', () => ancestorsCases(test))
     if (begin) describe('a transaction of the user', () => transactionCases(test, begin))
-    if (reopen) describe('two handles', () => handlesCases(test, reopen))
+    if (reopen) {
+      describe('two handles', () => handlesCases(test, reopen))
+      describe('two handles on schedules', () => scheduleHandlesCases(test, reopen))
+    }
   })
 }

@@ -10,6 +10,7 @@ import { type Hint, type Notifier, type NotifierHealth, type Subscription, workH
 import { type Runtime, sleep } from '../runtime.ts'
 import type { ClaimCall, ClaimReply, Source, Store, WorkerInfo } from '../store.ts'
 import { atMost, type Loop, type LoopHealth, supervise } from '../supervise.ts'
+import type { Duty } from './duty.ts'
 import { eventJob, type WorkerEvents } from './events.ts'
 import { Exchange } from './exchange.ts'
 import { Executor, StopSignal } from './executor.ts'
@@ -40,6 +41,8 @@ export interface WorkerParts {
   readonly noter: Noter
   readonly specs: readonly HandlerSpec[]
   readonly options: ResolvedWorkerOptions
+  /** What else its process does. */
+  readonly duties?: readonly Duty[]
 }
 
 export interface WorkerHealth {
@@ -72,6 +75,7 @@ export class WorkerEngine {
   readonly #keeper: LeaseKeeper
   readonly #held = new HeldRuns()
   readonly #loops: Loop[] = []
+  readonly #duties: { readonly duty: Duty; readonly loop: Loop }[] = []
   readonly #startedAt: number
   #subscription: Subscription | null = null
   #poll: Loop | null = null
@@ -207,6 +211,8 @@ export class WorkerEngine {
       return options.pruneMs * (0.5 + runtime.random())
     })
     this.#superviseMissing(loop)
+    for (const duty of this.#parts.duties ?? [])
+      this.#duties.push({ duty, loop: loop(duty.name, (signal) => duty.turn(signal)) })
   }
 
   #superviseMissing(loop: (name: string, turn: () => Promise<number>) => Loop): void {
@@ -324,6 +330,7 @@ export class WorkerEngine {
       } else if (hint.kind === 'watch' && this.#window.specOf(hint.space, hint.queue)) {
         this.#parts.noter.watch(hint)
       }
+      for (const { duty, loop } of this.#duties) if (duty.concerns(hint)) loop.wake()
     }
     this.#exchange.nudge()
   }

@@ -9,6 +9,7 @@ import { NOTE_MUTANTS } from './list/notes.ts'
 import { POSTGRES_MUTANTS } from './list/postgres.ts'
 import { POSTGRES_LANES_MUTANTS } from './list/postgres-lanes.ts'
 import { PRIORITY_MUTANTS } from './list/priority.ts'
+import { SCHEDULE_MUTANTS } from './list/schedules.ts'
 import { SQLITE_MUTANTS } from './list/sqlite.ts'
 import { THREAD_MUTANTS } from './list/threads.ts'
 import { WORKER_MUTANTS } from './list/worker.ts'
@@ -30,4 +31,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...PRIORITY_MUTANTS,
   ...NOTE_MUTANTS,
   ...HOLD_MUTANTS,
+  ...SCHEDULE_MUTANTS,
 ]

@@ -58,6 +58,21 @@ function settledAgain({ history }: TrialResult, test: (record: SettleRecord) => 
 
 export const SOMETIMES: readonly Sometimes[] = [
   {
+    what: 'a schedule made a job',
+    in: ({ history }) => history.audit.some(({ before, after }) => before === null && after?.slot != null),
+  },
+  {
+    what: 'the next job of a schedule took the place of one that waited',
+    in: some(
+      ({ before, after }) =>
+        before.slot != null && before.state !== 'running' && after?.state === 'cancelled',
+    ),
+  },
+  {
+    what: 'an answer to a fire of schedules was lost',
+    in: fault('unanswered fireSchedules'),
+  },
+  {
     what: 'a lease was rescued',
     in: record('settle', (entry) => entry.rescue && entry.status === 'ok'),
   },

@@ -84,6 +84,7 @@ export class Trial {
       const { callFaults, callFaultRate } = this.swarm
       app.link.luck = () => (this.random.chance(callFaultRate) ? this.random.pick(callFaults) : null)
     }
+    for (const feature of FEATURES) feature.begin?.(this, app)
     app.work(this, this.#handlers(app))
     return app
   }
@@ -147,10 +148,22 @@ export class Trial {
       await this.world.pass(250)
       if (this.open > 0 || this.model.unfinished() > 0) continue
       const isMissing = [...this.model.final().values()].some(({ state }) => state === 'missing')
-      if (!isMissing) return true
+      if (!isMissing && !(await this.#owesSlots())) return true
       await this.world.pass(1_000)
     }
     return false
+  }
+
+  /** Whether a schedule will still make jobs. */
+  async #owesSlots(): Promise<boolean> {
+    const { store, abandon } = this.model.open(new Process(this.world, 'observer', 0))
+    let owes: boolean | null = null
+    void store.listSchedules({ space: 'default', limit: 100, cursor: null }).then(({ schedules }) => {
+      owes = schedules.some(({ nextAt, pausedAt }) => nextAt !== null && pausedAt === null)
+    })
+    await this.world.pass(0, () => owes !== null)
+    abandon()
+    return owes === true
   }
 
   /** The store's counts and what it holds in that very moment must agree. */
@@ -210,6 +223,7 @@ export class Trial {
         limits,
         leaks,
         liveness: false,
+        slots: FEATURES.flatMap((feature) => feature.slots?.(this, audit) ?? []),
       },
     }
     const report = check(history)

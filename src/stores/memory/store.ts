@@ -58,6 +58,7 @@ import { Holds } from './holds.ts'
 import { earlier, Lines, orNull } from './lines.ts'
 import { beyond, cursorAt, list, select } from './list.ts'
 import { NoteBook } from './notes.ts'
+import { memorySchedules } from './schedules.ts'
 import { Table } from './table.ts'
 
 export interface MemoryStoreOptions {
@@ -532,6 +533,20 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     async notes(call) {
       return noteBook.read(call)
     },
+
+    ...memorySchedules({
+      timeOfCall,
+      find: (id) => table.get(id),
+      insert: (job, now) => insertOne(job, false, now),
+      cancel: (job, failure, keepMs, now) =>
+        void changeOne(
+          job,
+          job.id,
+          { action: 'cancel', space: job.space, target: { ids: [] }, failure, keepMs },
+          now,
+          [],
+        ),
+    }),
 
     async close() {},
   }

@@ -17,6 +17,7 @@ import { driverOpener } from './open-driver.ts'
 import { channelOf, NOTIFY, type PostgresStoreOptions, resolveOptions } from './options.ts'
 import { prune } from './prune.ts'
 import { countJobs, expiredLeases, extendLeases, getJobs, type Place } from './reads.ts'
+import { postgresSchedules } from './schedules.ts'
 import { Session } from './session.ts'
 import { settleAndClaim } from './settle.ts'
 import { Starts } from './starts.ts'
@@ -151,6 +152,8 @@ export function createPostgresStore(options: PostgresStoreOptions, makeNotifier:
     workers: ({ space }) => workers(call, schema, space),
     note: (request) => noteJobs(call, schema, request),
     notes: (request) => readNotes(call, schema, request),
+
+    ...postgresSchedules(call, schema, starts, () => folding.wrote()),
 
     within(tx: unknown): StoreInTransaction {
       const query = queryOf(tx)

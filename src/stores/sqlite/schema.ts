@@ -2,6 +2,7 @@ import { SkepError } from '../../core/errors.ts'
 import type { Handle } from './handle.ts'
 import { LIMIT_TABLES } from './limit-tables.ts'
 import { NOTE_TABLES } from './note-tables.ts'
+import { SCHEDULE_TABLES } from './schedules-schema.ts'
 
 /**
  * Where a job is, is its state:
@@ -87,7 +88,8 @@ const MIGRATIONS: readonly { readonly id: string; readonly sql: string }[] = [
         machine text, process_start text
       );
 ${NOTE_TABLES}
-      ${LIMIT_TABLES}`,
+      ${LIMIT_TABLES}
+      ${SCHEDULE_TABLES}`,
   },
 ]
 

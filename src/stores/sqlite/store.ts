@@ -27,6 +27,16 @@ import { note, notes } from './notes.ts'
 import { resolveOptions, type SqliteStoreOptions } from './options.ts'
 import { prune } from './prune.ts'
 import { find } from './record.ts'
+import {
+  dueSchedules,
+  findSchedule,
+  fireSchedules,
+  listSchedules,
+  pauseSchedules,
+  putSchedules,
+  removeSchedules,
+  resumeSchedules,
+} from './schedules.ts'
 import { settle } from './settle.ts'
 import { transaction } from './transaction.ts'
 import type { Turn } from './turn.ts'
@@ -156,6 +166,48 @@ export function makeSqliteStore(options: SqliteStoreOptions, makeNotifier: MakeN
 
     async notes(call) {
       return database.read((turn) => notes(turn, call))
+    },
+
+    putSchedules(call) {
+      return database.write(call.schedules.length, (turn) => ({
+        results: putSchedules(turn, call, at(turn, call)),
+      }))
+    },
+
+    removeSchedules(call) {
+      return database.write(call.ids.length, (turn) => ({ removed: removeSchedules(turn, call) }))
+    },
+
+    pauseSchedules(call) {
+      return database.write(call.ids.length, (turn) => ({
+        paused: pauseSchedules(turn, call, at(turn, call)),
+      }))
+    },
+
+    resumeSchedules(call) {
+      return database.write(call.schedules.length, (turn) => ({
+        results: resumeSchedules(turn, call, at(turn, call)),
+      }))
+    },
+
+    async getSchedules(call) {
+      return database.read((turn) => ({
+        schedules: call.ids.map((id) => findSchedule(turn, call.space, id)),
+        now: at(turn, call),
+      }))
+    },
+
+    async listSchedules(call) {
+      return database.read((turn) => listSchedules(turn, call))
+    },
+
+    async dueSchedules(call) {
+      return database.read((turn) => dueSchedules(turn, call, at(turn, call)))
+    },
+
+    fireSchedules(call) {
+      const weight = call.fires.reduce((sum, { jobs }) => sum + jobs.length + 1, 0)
+      return database.write(weight, (turn) => ({ results: fireSchedules(turn, call.fires, at(turn, call)) }))
     },
 
     within(tx: unknown) {

@@ -43,6 +43,14 @@ export const OPERATIONS: readonly Operation[] = [
   'workers',
   'note',
   'notes',
+  'putSchedules',
+  'removeSchedules',
+  'pauseSchedules',
+  'resumeSchedules',
+  'getSchedules',
+  'listSchedules',
+  'dueSchedules',
+  'fireSchedules',
 ]
 
 /** A store with bad days: another store, and what goes wrong with it. It also writes down what it was asked. */

@@ -16,6 +16,12 @@ import {
   extendFunction,
   listFunction,
 } from './read-functions.ts'
+import {
+  dueSchedulesFunction,
+  fireSchedulesFunction,
+  putSchedulesFunctions,
+  scheduleTables,
+} from './schedules.ts'
 import { serveLineFunction } from './serve-line-function.ts'
 import { insertForFunction, settleFunction } from './settle-function.ts'
 import { tables } from './tables.ts'
@@ -57,6 +63,10 @@ export const MIGRATIONS: readonly Migration[] = [
         removeNotesFunctions,
         pruneFunction,
         enqueueFunction,
+        scheduleTables,
+        putSchedulesFunctions,
+        dueSchedulesFunction,
+        fireSchedulesFunction,
       ]
         .map((part) => part(schema))
         .join(''),
