@@ -83,7 +83,7 @@ begin
         ended := null;
         delete from holds h where ${SAME('c')} returning coalesce(h.until, ${NEVER}) into ended;
         released := released || coalesce(ended > t, false);
-        if c.has_lane then
+        if c.has_lane and ended > t then
             insert into news (space, queue, lane, held) values (c.space, c.queue, c.lane, true);
         end if;
     end loop;
