@@ -77,6 +77,7 @@ function enterLanes(turn: Turn, entries: readonly Entry[], inserted: number, now
     if (job.lane !== null) lanes.limited(q, now)
     if (job.lane !== null || job.strict) isLaned = true
   }
+  if (isLaned) loadLanes(turn, entries, now)
   for (const entry of entries) {
     const { job, q, dueAt } = entry
     const line = lanes.line(q)
@@ -86,6 +87,17 @@ function enterLanes(turn: Turn, entries: readonly Entry[], inserted: number, now
   }
   if (isLaned) lanes.writeNew()
   return isLaned
+}
+
+function loadLanes({ lanes }: Turn, entries: readonly Entry[], now: number): void {
+  const keys = new Map<number, string[]>()
+  for (const { job, q, dueAt } of entries) {
+    if (job.lane === null || dueAt > now) continue
+    const known = keys.get(q)
+    if (known) known.push(job.lane)
+    else keys.set(q, [job.lane])
+  }
+  for (const [q, own] of keys) lanes.load(lanes.limited(q, now), own)
 }
 
 // New rows get the highest numbers, one after the other.

@@ -104,6 +104,14 @@ export class Lanes {
     return lane
   }
 
+  /** Reads lanes that will be asked for, all at once. */
+  load(line: Line, keys: Iterable<string>): void {
+    const unknown = [...new Set(keys)].filter((key) => !line.lanes.has(key))
+    if (unknown.length < 2) return
+    const sql = `select ${LANE_COLUMNS} from skep_lanes where q = ? and key in (select value from json_each(?))`
+    for (const row of this.#db.all(sql, line.q, JSON.stringify(unknown))) this.#known(line, row)
+  }
+
   /** The same lane in another state. One that is eligible does not stand behind the clock: nobody saves up turns. */
   put(line: Line, known: KnownLane, lane: Lane, now: number): void {
     const standing = standingOf(lane, known.limit, now)

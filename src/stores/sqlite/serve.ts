@@ -11,7 +11,7 @@ import {
 import type { ClaimCall, Source } from '../../store.ts'
 import { Heap } from '../shared/heap.ts'
 import type { KnownLane, Line } from './line.ts'
-import { claimedOf, type ReadyJob, readBehind, readReady, restOf } from './ready.ts'
+import { claimedOf, type ReadyJob, readBehind, readEach, readReady, restOf } from './ready.ts'
 import { find, type Placed } from './record.ts'
 import type { Turn } from './turn.ts'
 import { releaseKey } from './uniques.ts'
@@ -19,6 +19,9 @@ import { releaseKey } from './uniques.ts'
 /** Lanes are read by the page: at least so many, and no more than this. */
 const LEAST_LANES = 8
 const MOST_LANES = 500
+
+/** The jobs of so many lanes are read together. */
+const MANY_LANES = 16
 
 /** A lane that is being served, with those of its jobs that were read. */
 interface Served {
@@ -150,14 +153,27 @@ export class Serving {
     const limit = Math.min(MOST_LANES, Math.max(LEAST_LANES, this.#room))
     const page = this.#turn.lanes.eligible(this.#line, this.#read, limit)
     this.#isMore = page.length === limit
+    const lanes: Served[] = []
     for (const known of page) {
       const { turn, key } = known.lane
       this.#read = { turn, key }
       if (isEligible(known.lane, known.limit, this.#now)) {
-        const served = { known, jobs: [], next: 0, asked: 0, last: null }
-        this.#heap.push(served)
-        this.#lanes.push(served)
+        lanes.push({ known, jobs: [], next: 0, asked: 0, last: null })
       } else this.#turn.lanes.put(this.#line, known, known.lane, this.#now) // The limit or the clock went down.
+    }
+    if (lanes.length >= MANY_LANES) this.#readHeads(lanes)
+    for (const served of lanes) this.#heap.push(served)
+    this.#lanes.push(...lanes)
+  }
+
+  /** Reads the first jobs of many lanes at once: a statement for each would cost more than the jobs. */
+  #readHeads(lanes: readonly Served[]): void {
+    const numbers = lanes.map(({ known }) => known.number)
+    const asked = Math.ceil(this.#room / lanes.length) + 1
+    const heads = readEach(this.#turn, this.#line.q, numbers, asked)
+    for (const [i, served] of lanes.entries()) {
+      served.asked = asked
+      served.jobs = heads[i] as ReadyJob[]
     }
   }
 

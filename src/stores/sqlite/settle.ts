@@ -105,9 +105,10 @@ function endTogether(turn: Turn, batch: HeldBatch, settlements: readonly Settlem
   turn.held.settled(batch, ids)
   const line = turn.lanes.line(batch.q)
   if (line) {
-    for (const id of ids) {
-      turn.lanes.vacate(line, batch.lanes.get(id) ?? DEFAULT_LANE, { id, isWaiting: false }, now)
-    }
+    const keys = ids.map((id) => batch.lanes.get(id) ?? DEFAULT_LANE)
+    turn.lanes.load(line, keys)
+    for (const [i, id] of ids.entries())
+      turn.lanes.vacate(line, keys[i] as string, { id, isWaiting: false }, now)
   }
   return true
 }
