@@ -130,19 +130,21 @@ interface Line {
   readonly members: Entry[]
 }
 
-type Shape = 'plain' | 'full'
+type Shape = 'plain' | 'laned' | 'full'
 
-/** Most jobs are due now and have nothing but a payload, so of them only that and the id are sent. */
+/** Most jobs are due now and have nothing but a payload and perhaps a lane, so of them only that and the id are sent. */
 function inLines(entries: readonly Entry[], now: number): Line[] {
   const lines = new Map<number, Line>()
   for (const entry of entries) {
     const { headers, overrides, priority, lane, strict, cost } = entry.job
     const isBare = headers === null && overrides === null && priority === 0 && entry.dueAt === now
-    const isPlain = isBare && lane === null && !strict && cost === 1
-    const key = isPlain ? entry.q : -1
+    const isShort = isBare && !strict && cost === 1
+    const shape = isShort ? (lane === null ? 'plain' : 'laned') : 'full'
+    // Strict jobs are all in one, in the order of their arrival. The numbers of queues begin with 1.
+    const key = shape === 'full' ? 0 : shape === 'plain' ? entry.q : -entry.q
     let line = lines.get(key)
     if (!line) {
-      line = { q: entry.q, shape: isPlain ? 'plain' : 'full', members: [] }
+      line = { q: entry.q, shape, members: [] }
       lines.set(key, line)
     }
     line.members.push(entry)
@@ -158,10 +160,11 @@ function putIn(turn: Turn, { q, shape, members }: Line, now: number): number {
   let inserted = 0
   for (let from = 0; from < members.length; ) {
     const size = CHUNKS.find((rows) => rows <= members.length - from) as Chunk
-    const values: (string | number | null)[] = shape === 'plain' ? [q, now, now] : [now]
+    const values: (string | number | null)[] = shape === 'full' ? [now] : [q, now, now]
     for (let i = from; i < from + size; i++) {
       const { job, dueAt, q: own } = members[i] as Entry
       if (shape === 'plain') values.push(job.id, job.payload)
+      else if (shape === 'laned') values.push(job.id, job.payload, job.lane)
       else {
         values.push(job.id, own, dueAt, job.payload, job.priority, job.headers, job.overrides)
         values.push(job.lane, job.strict ? 1 : 0, job.cost)
@@ -175,6 +178,11 @@ function putIn(turn: Turn, { q, shape, members }: Line, now: number): number {
 
 const STATEMENTS: Readonly<Record<Shape, Readonly<Record<Chunk, string>>>> = {
   plain: forChunks('q, due_at, enqueued_at, id, payload', '?, ?, ?, column1, column2', '?, ?'),
+  laned: forChunks(
+    'q, due_at, enqueued_at, id, payload, lane',
+    '?, ?, ?, column1, column2, column3',
+    '?, ?, ?',
+  ),
   full: forChunks(
     'enqueued_at, id, q, due_at, payload, priority, headers, overrides, lane, strict, cost',
     '?, column1, column2, column3, column4, column5, column6, column7, column8, column9, column10',
@@ -193,7 +201,7 @@ function forChunks(columns: string, values: string, row: string): Record<Chunk, 
 }
 
 function countIn(turn: Turn, { q, shape, members }: Line, now: number): void {
-  if (shape === 'plain') turn.count(q, 'ready', members.length)
+  if (shape !== 'full') turn.count(q, 'ready', members.length)
   else for (const { q: own, dueAt } of members) turn.count(own, dueAt > now ? 'delayed' : 'ready', 1)
 }
 

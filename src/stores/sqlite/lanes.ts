@@ -110,6 +110,7 @@ export class Lanes {
     if (unknown.length < 2) return
     const sql = `select ${LANE_COLUMNS} from skep_lanes where q = ? and key in (select value from json_each(?))`
     for (const row of this.#db.all(sql, line.q, JSON.stringify(unknown))) this.#known(line, row)
+    for (const key of unknown) if (!line.lanes.has(key)) line.lanes.set(key, this.#newLane(line, key))
   }
 
   /** The same lane in another state. One that is eligible does not stand behind the clock: nobody saves up turns. */
@@ -158,6 +159,26 @@ export class Lanes {
     const known = this.lane(line, key)
     this.put(line, known, { ...vacated(known.lane, job), headAt: 0 }, now)
     this.#count(line, -1)
+  }
+
+  /** Many leases of a line have ended for good. */
+  vacateAll(line: Line, jobs: Iterable<readonly [id: string, key: string]>, now: number): void {
+    const lanes = new Map<string, string[]>()
+    for (const [id, key] of jobs) {
+      const ids = lanes.get(key)
+      if (ids) ids.push(id)
+      else lanes.set(key, [id])
+    }
+    this.load(line, lanes.keys())
+    for (const [key, ids] of lanes) {
+      // The last of them as the others would do, and those that are left only count.
+      const known = this.lane(line, key)
+      const { occupant, running } = known.lane
+      const id = occupant !== null && ids.includes(occupant) ? occupant : (ids[0] as string)
+      const lane = { ...known.lane, running: running - ids.length + 1 }
+      this.put(line, known, { ...vacated(lane, { id, isWaiting: false }), headAt: 0 }, now)
+      this.#count(line, -ids.length)
+    }
   }
 
   /** Nothing of this lane starts before a moment. */

@@ -105,10 +105,8 @@ function endTogether(turn: Turn, batch: HeldBatch, settlements: readonly Settlem
   turn.held.settled(batch, ids)
   const line = turn.lanes.line(batch.q)
   if (line) {
-    const keys = ids.map((id) => batch.lanes.get(id) ?? DEFAULT_LANE)
-    turn.lanes.load(line, keys)
-    for (const [i, id] of ids.entries())
-      turn.lanes.vacate(line, keys[i] as string, { id, isWaiting: false }, now)
+    const ended = ids.map((id) => [id, batch.lanes.get(id) ?? DEFAULT_LANE] as const)
+    turn.lanes.vacateAll(line, ended, now)
   }
   return true
 }
