@@ -1,4 +1,5 @@
 /** `skep`: a durable job queue. Start with {@link createSkep} and {@link queue}. */
+export type { Cause, WorkerSeen } from './client/causes.ts'
 export { defineConfig, type SkepConfig } from './client/config.ts'
 export {
   type Answer,
@@ -10,17 +11,30 @@ export {
   rateLimited,
   snooze,
 } from './client/context.ts'
+export type { DrainOptions, DrainSummary } from './client/drain.ts'
 export type { EnqueueOptions } from './client/enqueue.ts'
+export type { Explanation } from './client/explain.ts'
+export type { Holdable, HoldOptions, HoldSummary, HoldView, ReleaseSummary } from './client/holds.ts'
 export type { JobPage, ListOptions, QueueView } from './client/inspect.ts'
 export type { JobHandle } from './client/job-handle.ts'
+export type { JobLog, WriteLine } from './client/job-log.ts'
 export {
   type LaneOptions,
   type QueueLaneOptions,
   type SharedLimit,
   sharedLimit,
 } from './client/lane-options.ts'
-export type { RateOptions, SharedLimitOptions } from './client/limit-options.ts'
-export type { ChangeSummary, Target } from './client/manage.ts'
+export type {
+  LaneLimitOptions,
+  QueueLimitOptions,
+  RateOptions,
+  SharedLimitOptions,
+} from './client/limit-options.ts'
+export type { Limitable, Limits, LimitsSaid, LimitView, RateView } from './client/limits.ts'
+export type { LogLine, LogOptions, LogPage, ProgressView } from './client/logs.ts'
+export type { ChangeSummary, JobFilter, Target } from './client/manage.ts'
+export type { DeclaredQueue, DeclaredTarget, PrioritizeOptions } from './client/prioritize.ts'
+export type { PurgeableState, PurgeOptions, PurgeSummary } from './client/purge.ts'
 export {
   type AnyQueue,
   type Handler,
@@ -28,6 +42,8 @@ export {
   type QueueOptions,
   queue,
   type SchemaQueueOptions,
+  type ThreadHandler,
+  type ThreadModule,
 } from './client/queue.ts'
 export {
   createSkep,
@@ -36,11 +52,14 @@ export {
   type SkepOptions,
 } from './client/skep.ts'
 export type { StandardSchema } from './client/standard-schema.ts'
+export { threadHandler } from './client/thread-handler.ts'
 export type { UniqueOptions } from './client/unique.ts'
 export type { JobView } from './client/view.ts'
+export type { JobEvent, WatchOptions } from './client/watch.ts'
 export type { Worker } from './client/worker.ts'
 export type { Duration } from './core/duration.ts'
 export { ERROR_CODES, type ErrorCode, LeaseLostError, SkepError, StoreError } from './core/errors.ts'
+export type { HoldKind } from './core/holds.ts'
 export {
   type ClaimedJob,
   type Counters,
@@ -54,6 +73,7 @@ export {
 } from './core/job.ts'
 export { LIMITS } from './core/limits.ts'
 export { consoleLogger, type Logger, silentLogger } from './core/logger.ts'
+export { LOG_LEVELS, type LogLevel } from './core/notes.ts'
 export {
   archive,
   type Backoff,
@@ -68,6 +88,7 @@ export {
   retry,
 } from './core/policy.ts'
 export { type Preset, presets } from './core/presets.ts'
+export { type PriorityMode, STRICT_PRIORITY_SCALE } from './core/priority.ts'
 export type { Hint, Notifier, NotifierHealth } from './notifier.ts'
 export { type LocalNotifierOptions, localNotifier } from './notifiers/local/notifier.ts'
 export { type Runtime, systemRuntime } from './runtime.ts'
@@ -75,4 +96,6 @@ export type { Durability, Store, WorkerPresence } from './store.ts'
 export type { EventJob, FailedRun, WorkerEvents } from './worker/events.ts'
 export type { Instruction } from './worker/handler.ts'
 export type { WorkerOptions } from './worker/options.ts'
+export type { ThreadOptions } from './worker/threads/options.ts'
+export { inThread } from './worker/threads/self.ts'
 export type { WorkerHealth } from './worker/worker.ts'

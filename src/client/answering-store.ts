@@ -129,6 +129,7 @@ export function answeringStore(store: Store, options: AnsweringStoreOptions): An
     expired: (call) => inTime('expired', callMs, () => store.expired(call)),
     get: (call) => inTime('get', callMs, () => store.get(call)),
     list: (call) => inTime('list', callMs, () => store.list(call)),
+    count: (call) => inTime('count', callMs, () => store.count(call)),
     counts: (call) => inTime('counts', callMs, () => store.counts(call)),
     prune: (call) => inTime('prune', callMs, () => store.prune(call)),
     hold: (call) => inTime('hold', callMs, () => store.hold(call)),
@@ -151,6 +152,8 @@ export function answeringStore(store: Store, options: AnsweringStoreOptions): An
       return inTime('depart', callMs, () => store.depart(call))
     },
     workers: (call) => inTime('workers', callMs, () => store.workers(call)),
+    note: (call) => inTime('note', callMs, () => store.note(call)),
+    notes: (call) => inTime('notes', callMs, () => store.notes(call)),
     ...(store.within ? { within: (tx: unknown) => store.within?.(tx) as StoreInTransaction } : {}),
     ...(store.notifier ? { notifier: () => store.notifier?.() as Notifier } : {}),
     close: () => inTime('close', callMs, () => store.close()),

@@ -2,13 +2,15 @@ import { type Duration, toMs } from '../core/duration.ts'
 import { LeaseLostError, SkepError } from '../core/errors.ts'
 import { LIMITS } from '../core/limits.ts'
 import { judge } from '../core/policy.ts'
-import type { Store } from '../store.ts'
+import { shownPriority } from '../core/priority.ts'
+import type { StoreInTransaction } from '../store.ts'
 import { type Instruction, instruction } from '../worker/handler.ts'
+import type { Noter } from '../worker/noter.ts'
 import { assertWhole } from '../worker/options.ts'
 import type { Run } from '../worker/run.ts'
 import type { EnqueueOptions, Prepare } from './enqueue.ts'
+import { type JobLog, jobLog } from './job-log.ts'
 import type { Queue } from './queue.ts'
-import { transactionOf } from './transaction.ts'
 
 /** What a handler may answer: its result, or an instruction. */
 export type Answer<Result> = Result | Instruction
@@ -68,6 +70,7 @@ export class JobContext<Payload = unknown, Result = unknown> {
   readonly attempt: number
   readonly #run: Run
   readonly #tools: ContextTools
+  #log: JobLog | null = null
 
   constructor(run: Run, payload: Payload, tools: ContextTools) {
     this.id = run.job.id
@@ -102,6 +105,10 @@ export class JobContext<Payload = unknown, Result = unknown> {
   } {
     const { errors, timeouts, lost, snoozes } = this.#run.job
     return { errors, timeouts, lost, snoozes }
+  }
+
+  get priority(): number {
+    return shownPriority(this.#run.job.priority)
   }
 
   get enqueuedAt(): Date {
@@ -141,6 +148,26 @@ export class JobContext<Payload = unknown, Result = unknown> {
     return (result, options) => this.#complete(result, options.tx)
   }
 
+  /**
+   * Says how far the job is, for whoever looks: a number of your choice, usually percent, and a few words. The last
+   * one counts. It returns at once and never fails; what is not a number is ignored.
+   */
+  get progress(): (value: number, note?: string) => void {
+    return (value, note) => this.#tools.noter.progress(this.#run, value, note)
+  }
+
+  /**
+   * Writes a line that is kept with the job: `log('sent')`, `log.warn('slow', { ms })`. It returns at once and never
+   * fails. Lines are sent in batches, and all of them by the time the job's end can be seen; a process that dies takes
+   * the last moments with it. Of each job the newest 1,000 lines are kept.
+   */
+  get log(): JobLog {
+    this.#log ??= jobLog((level, message, fields) =>
+      this.#tools.noter.line(this.#run, level, message, fields),
+    )
+    return this.#log
+  }
+
   async #enqueue<Input, Other, Output>(
     queue: Queue<Input, Other, Output>,
     payload: Input,
@@ -160,12 +187,13 @@ export class JobContext<Payload = unknown, Result = unknown> {
   }
 
   async #complete(result: Result, tx: unknown): Promise<void> {
-    const { store, encodeResult } = this.#tools
+    const { within, encodeResult } = this.#tools
     const { job, spec } = this.#run
+    const transaction = within(tx)
     const outcome = { kind: 'success', result: encodeResult(result) } as const
     const verdict = judge(spec.policyOf(job), job, outcome, 0)
     const enqueue = this.#run.enqueued ?? []
-    const reply = await transactionOf(store, tx).settle({
+    const reply = await transaction.settle({
       settlements: [{ id: job.id, token: job.token, verdict, enqueue }],
     })
     if (reply.results[0]?.status !== 'ok') throw new LeaseLostError(job.id)
@@ -186,7 +214,10 @@ export type EnqueueWithin = <Input, Result, Output>(
 ) => Promise<{ readonly id: string }>
 
 export interface ContextTools {
-  readonly store: Store
+  /** The store inside the user's transaction. */
+  readonly within: (tx: unknown) => StoreInTransaction
+  /** Where progress and lines go. */
+  readonly noter: Pick<Noter, 'progress' | 'line'>
   readonly prepare: Prepare
   readonly encodeResult: (value: unknown) => string | null
 }

@@ -60,7 +60,8 @@ export class Line {
   changed(limits: QueueLimits, laneLimitOf: (key: string) => LaneLimit, now: number): void {
     this.limits = limits
     this.laneLimitOf = laneLimitOf
-    for (const lane of [...this.#lanes.values()]) this.#put({ ...lane }, now)
+    // Putting one in its place moves nothing, so all are visited once.
+    for (const lane of this.#lanes.values()) this.#put({ ...lane }, now)
   }
 
   lane(key: string): Lane | undefined {

@@ -13,10 +13,12 @@ import {
   finish,
   holder,
   isPossible,
+  prioritize,
   promote,
   redrive,
   settle,
 } from '../../core/transitions.ts'
+import { waitingOf } from '../../core/waiting.ts'
 import type { Runtime } from '../../runtime.ts'
 import { systemRuntime } from '../../runtime.ts'
 import type { HoldCall, ReleaseCall } from '../../store/holds.ts'
@@ -27,6 +29,7 @@ import {
   type ChangeResult,
   type ClaimCall,
   type ClaimReply,
+  type CountCall,
   type CountsCall,
   type ExpiredCall,
   type ExpiredReply,
@@ -53,7 +56,8 @@ import {
 } from '../../store.ts'
 import { Holds } from './holds.ts'
 import { earlier, Lines, orNull } from './lines.ts'
-import { list, select } from './list.ts'
+import { beyond, cursorAt, list, select } from './list.ts'
+import { NoteBook } from './notes.ts'
 import { Table } from './table.ts'
 
 export interface MemoryStoreOptions {
@@ -89,6 +93,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   const workers = new Map<string, { info: WorkerInfo; seenAt: number }>()
   const lines = new Lines(table)
   const holds = new Holds()
+  const noteBook = new NoteBook()
   const timeOfCall = (call: { readonly now?: number }): number => call.now ?? clock.now()
 
   /** Puts a job in the place of what it was before, anything but claimed. */
@@ -238,6 +243,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   function settleOne(settlement: Settlement, now: number): SettleResult {
     const job = table.get(settlement.id)
     const { rescue = false } = settlement
+    if (settlement.note) noteBook.write(job, settlement.token, settlement.note, now)
     const held = holder(job, settlement.token, rescue)
     if (held === 'settled') return { status: 'ok', state: (job as Job).state }
     // The settlement that removed a job can be repeated too, for as long as the job's id is remembered.
@@ -255,6 +261,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     else {
       remove(running, now)
       forget({ id: running.id, state }, rescue ? null : settlement.token, now)
+      if (settlement.noted) noteBook.remove(running.id)
     }
     if (!ended || isFinal(ended.state)) release(running, 'end')
     if (settlement.verdict.lane) applyToLane(running, settlement.verdict.lane, now)
@@ -284,7 +291,18 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     lines.make(space, queue, now).hold(lane, holds.laneEnd(space, queue, lane, now), now)
   }
 
-  function changeOne(job: Job | undefined, id: string, call: ChangeCall, now: number): ChangeResult {
+  /** `moved` gets the job if it came to another place in line. */
+  function changeOne(
+    job: Job | undefined,
+    id: string,
+    call: ChangeCall,
+    now: number,
+    moved: Job[],
+  ): ChangeResult {
+    const move = (to: Job): void => {
+      put(to, now)
+      moved.push(to)
+    }
     if (!job || job.space !== call.space) return { id, status: 'refused', reason: 'unknown' }
     if (!isPossible(call.action, job.state)) return { id, status: 'refused', reason: 'state' }
 
@@ -309,15 +327,19 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
             return { id, status: 'refused', reason: 'unique' }
           uniques.set(key, { jobId: job.id, until: null })
         }
-        put(redrive(job, now), now)
+        move(redrive(job, now))
         break
       }
       case 'promote':
-        put({ ...promote(job), dueAt: now }, now)
+        move({ ...promote(job), dueAt: now })
+        break
+      case 'prioritize':
+        move(prioritize(job, call.priority ?? 0))
         break
       case 'remove':
         remove(job, now)
         forget(job, null, now)
+        noteBook.remove(id)
         release(job, 'end')
     }
     return { id, status: 'ok' }
@@ -367,12 +389,25 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 
     async change(call: ChangeCall): Promise<ChangeReply> {
       const now = timeOfCall(call)
-      const { target } = call
-      if ('ids' in target) return { results: target.ids.map((id) => changeOne(table.get(id), id, call, now)) }
-      const chosen = isPossible(call.action, target.state)
-        ? select(table, call.space, target).slice(0, target.limit)
-        : []
-      return { results: chosen.map((job) => changeOne(job, job.id, call, now)) }
+      const { target, action, priority = 0 } = call
+      const moved: Job[] = []
+      if ('ids' in target) {
+        const results = target.ids.map((id) => changeOne(table.get(id), id, call, now, moved))
+        return { results, cursor: null, waiting: waitingOf(moved) }
+      }
+      const { state, cursor = null, limit } = target
+      const chosen = isPossible(action, state) ? beyond(table, select(table, call.space, target), cursor) : []
+      const page = chosen.slice(0, limit)
+      // Told before anything moves.
+      const end = page.length === limit ? cursorAt(table, page.at(-1)) : null
+      const results = page
+        .filter((job) => action !== 'prioritize' || job.priority !== priority)
+        .map((job) => changeOne(job, job.id, call, now, moved))
+      return { results, cursor: end, waiting: waitingOf(moved) }
+    },
+
+    async count(call: CountCall) {
+      return { count: select(table, call.space, call).length }
     },
 
     async expired(call: ExpiredCall): Promise<ExpiredReply> {
@@ -461,8 +496,10 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
         .slice(0, call.limit)
       for (const job of over) {
         table.remove(job)
+        noteBook.remove(job.id)
         if (isFresh(job, now)) forget(job, null, now)
       }
+      noteBook.prune(now)
       for (const [id, { until }] of discarded) if (until <= now) discarded.delete(id)
       for (const [key, hold] of uniques) if (hold.until !== null && hold.until <= now) uniques.delete(key)
       for (const [id, worker] of workers) if (worker.seenAt <= now - FORGET_WORKER_MS) workers.delete(id)
@@ -483,6 +520,17 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       )
       const chosen = all.filter((worker) => call.space === undefined || worker.space === call.space)
       return { workers: chosen.sort((a, b) => (a.id < b.id ? -1 : 1)) }
+    },
+
+    async note(call) {
+      const now = timeOfCall(call)
+      return {
+        results: call.notes.map((note) => noteBook.write(table.get(note.id), note.token, note, now)),
+      }
+    },
+
+    async notes(call) {
+      return noteBook.read(call)
     },
 
     async close() {},

@@ -93,7 +93,11 @@ function readReply(said: string): [t: number, odds: readonly Odd[]] {
 
 /** Nothing but a job that may start at once. */
 function isReady(job: NewJob | undefined): job is NewJob {
-  return job?.unique === null && job.delayMs === 0 && job.runAt === null
+  return job?.unique === null && job.delayMs === 0 && job.runAt === null && isUsual(job)
+}
+
+function isUsual({ lane, strict, cost }: NewJob): boolean {
+  return lane === null && !strict && cost === 1
 }
 
 /**
@@ -104,7 +108,7 @@ function singleStatement(schema: string, job: NewJob, at: Param): { text: string
   return {
     text: `/* insert_job */ with counted as (insert into ${schema}.deltas (space, queue, ready) values ($3, $4, 1))
       insert into ${schema}.jobs (id, space, queue, state, payload, headers, priority, overrides, due_at, rank, enqueued_at)
-      select $1::uuid, $3, $4, 1, $2, $5, $6::smallint, $7, c.t, c.t - $6::smallint * 600000::bigint, c.t
+      select $1::uuid, $3, $4, 1, $2, $5, $6::integer, $7, c.t, c.t - $6::integer * 600000::bigint, c.t
       from (select coalesce($8::bigint, ${CLOCK}) as t) c
       returning enqueued_at`,
     params: [job.id, job.payload, job.space, job.queue, job.headers, String(job.priority), job.overrides, at],
@@ -136,7 +140,7 @@ function insertStatement(
     payloads === null ? `${put(arrayOf(texts))}::text[]` : `string_to_array(${put(payloads)}::text, chr(30))`,
     column('text', (job) => job.space),
     column('text', (job) => job.queue),
-    column('smallint', (job) => job.priority),
+    column('integer', (job) => job.priority),
     column('bigint', (job) => job.delayMs),
     jobs.some((job) => job.runAt !== null) ? full('bigint', (job) => job.runAt) : "'{}'",
     isPlain ? "'{}'" : full('text', (job) => job.headers),
@@ -149,6 +153,13 @@ function insertStatement(
           full('smallint', (job) => (job.unique ? CONFLICT_CODES[job.unique.onConflict] : null)),
         ]
       : ["'{}'", "'{}'", "'{}'", "'{}'"]),
+    ...(jobs.every(isUsual)
+      ? ["'{}'", "'{}'", "'{}'"]
+      : [
+          column('text', (job) => job.lane),
+          column('integer', (job) => (job.cost === 1 ? null : job.cost)),
+          column('boolean', (job) => (job.strict ? 'true' : null)),
+        ]),
     fresh ? 'null' : `${put(lowestOf(ids))}::uuid`,
     String(strict),
     String(again),

@@ -111,10 +111,8 @@ export function limitsIn(text: string): QueueLimits {
 }
 
 const CHUNKS = [100, 10, 1] as const
-const COLUMNS = [
-  ...['q', 'key', 'number', 'standing', 'turn', 'running', 'full_at'],
-  ...['wait_until', 'held_until', 'head_at', 'wake_at', 'occupant', 'own'],
-]
+const COLUMNS =
+  'q key number standing turn running full_at wait_until held_until head_at wake_at occupant own'.split(' ')
 const UPDATED = COLUMNS.slice(3).map((name) => `${name} = excluded.${name}`)
 const WRITE_LANES = CHUNKS.map((count) => {
   const row = `(${COLUMNS.map(() => '?').join(', ')})`

@@ -1,4 +1,5 @@
 import { FORGET_WORKER_MS, REMEMBER_DISCARDED_MS } from '../../store.ts'
+import { pruneNotes, removeNotes } from './notes.ts'
 import type { Turn } from './turn.ts'
 
 /** Lanes with nothing to remember: as new ones would be. */
@@ -18,6 +19,11 @@ export function prune(turn: Turn, limit: number, now: number): { readonly pruned
   for (const [, q, state] of over) turn.count(q, state, -1)
   const numbers = JSON.stringify(over.map(([a]) => a))
   db.run('delete from skep_archive where a in (select value from json_each(?))', numbers)
+  removeNotes(
+    turn,
+    over.map(([, , , id]) => id),
+  )
+  pruneNotes(turn, limit, now)
   // The insert of a job that finished just now may yet be repeated.
   const fresh = over.filter(([, , , , finishedAt]) => finishedAt > now - REMEMBER_DISCARDED_MS)
   if (fresh.length > 0)

@@ -1,6 +1,7 @@
 import { SkepError } from '../../core/errors.ts'
 import type { Handle } from './handle.ts'
 import { LIMIT_TABLES } from './limit-tables.ts'
+import { NOTE_TABLES } from './note-tables.ts'
 
 /**
  * Where a job is, is its state:
@@ -85,6 +86,7 @@ const MIGRATIONS: readonly { readonly id: string; readonly sql: string }[] = [
         started_at integer not null, seen_at integer not null,
         machine text, process_start text
       );
+${NOTE_TABLES}
       ${LIMIT_TABLES}`,
   },
 ]

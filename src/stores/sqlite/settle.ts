@@ -7,6 +7,7 @@ import { claim } from './claim.ts'
 import type { HeldBatch } from './held.ts'
 import { holdOne } from './holds.ts'
 import { insert } from './insert.ts'
+import { removeNotes, writeNote } from './notes.ts'
 import { find, type Placed, replace } from './record.ts'
 import { STATE_NUMBER, type Turn } from './turn.ts'
 import { releaseKey } from './uniques.ts'
@@ -43,6 +44,8 @@ function isAlike(settlement: Settlement, first: Settlement, batch: HeldBatch): b
   return (
     settlement.token === first.token &&
     settlement.enqueue === undefined &&
+    settlement.note === undefined &&
+    settlement.noted !== true &&
     settlement.onlyIfExpired !== true &&
     settlement.rescue !== true &&
     verdict.to === first.verdict.to &&
@@ -136,6 +139,7 @@ function settleOne(turn: Turn, settlement: Settlement, now: number): SettleResul
   const placed = find(turn, settlement.id)
   const { token, rescue = false } = settlement
   const held = holder(placed?.job, token, rescue)
+  if (settlement.note) writeNote(turn, placed, token, settlement.note, now)
   // The settlement that removed a job can be repeated too, for as long as the job's id is remembered.
   const gone = placed || rescue ? null : turn.discarded.find(settlement.id)
   if (gone?.token === token) return { status: 'ok', state: gone.state }
@@ -154,6 +158,7 @@ function settleOne(turn: Turn, settlement: Settlement, now: number): SettleResul
   if (batch) turn.held.settled(batch, [running.id])
   const state = ended?.state ?? (settlement.verdict.to as FinalState)
   if (!ended) turn.discarded.add([running.id], rescue ? null : { token, state: state as FinalState }, now)
+  if (!ended && settlement.noted) removeNotes(turn, [running.id])
   if (!ended || isFinal(ended.state)) releaseKey(turn, placed.q, running, 'end')
   if (settlement.verdict.lane) applyToLane(turn, placed, settlement.verdict.lane, now)
   const inserted = settlement.enqueue && insert(turn, { jobs: settlement.enqueue }, now)

@@ -3,6 +3,7 @@ import type { Runtime } from '../../runtime.ts'
 import type {
   ChangeCall,
   ClaimCall,
+  CountCall,
   Durability,
   ExpiredCall,
   ExtendCall,
@@ -21,7 +22,8 @@ import { extend } from './extend.ts'
 import { hold, holds, release } from './holds.ts'
 import { insert } from './insert.ts'
 import { lanes, limits, setLimits } from './limits.ts'
-import { list } from './list.ts'
+import { count, list } from './list.ts'
+import { note, notes } from './notes.ts'
 import { resolveOptions, type SqliteStoreOptions } from './options.ts'
 import { prune } from './prune.ts'
 import { find } from './record.ts'
@@ -96,6 +98,10 @@ export function makeSqliteStore(options: SqliteStoreOptions, makeNotifier: MakeN
       return list(database, call)
     },
 
+    async count(call: CountCall) {
+      return count(database, call)
+    },
+
     async counts(call) {
       return database.read((turn) => counts(turn, call))
     },
@@ -142,6 +148,14 @@ export function makeSqliteStore(options: SqliteStoreOptions, makeNotifier: MakeN
 
     async workers(call) {
       return database.read((turn) => workers(turn, call.space))
+    },
+
+    note(call) {
+      return database.write(call.notes.length, (turn) => note(turn, call.notes, at(turn, call)))
+    },
+
+    async notes(call) {
+      return database.read((turn) => notes(turn, call))
     },
 
     within(tx: unknown) {

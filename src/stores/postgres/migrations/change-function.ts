@@ -1,3 +1,4 @@
+import { HIGHEST_RANK } from './lane-rules.ts'
 import { CLOCK, dayOf, fixedPath } from './pins.ts'
 import { JOB_COLUMNS } from './tables.ts'
 
@@ -10,13 +11,15 @@ function replaced(alias: string, changes: Readonly<Record<string, string>>): str
 
 /**
  * change_jobs: what people do to jobs, one after the other. Returns JSON: for each job [id, what], where what is
- * ok, requested, unknown, state or unique. `only_state`: the jobs were selected by this state, and one that has
- * left it since is passed over in silence.
+ * ok, requested, unknown, state or unique; and [id, ok, queue, due_at, priority] if it came to another place in line.
+ * `only_state`: the jobs were selected by this state, and one that has left it since, or has the new priority
+ * already, is passed over in silence.
  */
 export function changeFunction(schema: string): string {
   return `
 create function ${schema}.change_jobs(
-    action text, in_space text, ids uuid[], only_state smallint, failure text, reason text, keep bigint, at bigint)
+    action text, in_space text, ids uuid[], only_state smallint, failure text, reason text, keep bigint,
+    steps integer, at bigint)
 returns text
 language plpgsql ${fixedPath(schema)}
 as $function$
@@ -28,11 +31,17 @@ declare
     j jobs%rowtype;
     a archive%rowtype;
     said text;
+    -- The queue, due time and priority of a job that came to another place in line.
+    line text;
+    due bigint;
+    has_steps integer;
+    place bigint;
     removed uuid[];
     results json[] := '{}';
 begin
     foreach wanted in array ids loop
         said := null;
+        line := null;
         select x.* into j from jobs x where x.id = wanted for update;
         if found then
             if j.space <> in_space then
@@ -52,16 +61,38 @@ begin
                 insert into deltas (space, queue, day, dead, cancelled, missing)
                 values (j.space, j.queue, case when goes = 5 then -1 else ${dayOf('t')} end, (goes = 5)::integer,
                     (goes = 6)::integer, (goes = 7)::integer);
+                perform tell_lane(j.space, j.queue, j.lane, j.is_strict, ${HIGHEST_RANK});
                 said := 'ok';
             elsif action = 'promote' and j.state = 0 then
-                update jobs x set state = 1, due_at = t, rank = t - x.priority * 600000::bigint where x.id = wanted;
+                update jobs x set state = 1, due_at = t,
+                    rank = case when x.is_strict then x.rank else t - x.priority * 600000::bigint end
+                where x.id = wanted returning x.rank into place;
+                perform tell_lane(j.space, j.queue, j.lane, j.is_strict, place);
                 insert into deltas (space, queue, delayed, ready) values (j.space, j.queue, -1, 1);
                 said := 'ok';
+                line := j.queue;
+                due := t;
+                has_steps := j.priority;
+            elsif action = 'prioritize' and j.state in (0, 1) then
+                if only_state is not null and j.priority = steps then
+                    continue;
+                end if;
+                update jobs x set priority = steps,
+                    rank = case when x.is_strict then x.rank else x.due_at - steps * 600000::bigint end
+                where x.id = wanted returning x.rank into place;
+                if j.state = 1 then
+                    perform tell_lane(j.space, j.queue, j.lane, j.is_strict, place);
+                end if;
+                said := 'ok';
+                line := j.queue;
+                due := j.due_at;
+                has_steps := steps;
             elsif action = 'remove' and j.state in (0, 1) then
                 delete from jobs x where x.id = wanted;
                 delete from uniques u where u.job_id = wanted and u.until is null;
                 insert into deltas (space, queue, delayed, ready) select j.space, j.queue,
                     -(j.state = 0)::integer, -(j.state = 1)::integer;
+                perform tell_lane(j.space, j.queue, j.lane, j.is_strict, ${HIGHEST_RANK});
                 removed := removed || wanted;
                 said := 'ok';
             else
@@ -92,12 +123,18 @@ begin
                 if said is null then
                     delete from archive x where x.id = wanted;
                     insert into jobs (id, space, queue, state, payload, headers, priority, overrides, due_at, rank,
-                        enqueued_at, generation, unique_key, unique_scope)
+                        enqueued_at, generation, unique_key, unique_scope, lane, cost, is_strict)
                     values (a.id, a.space, a.queue, 1, a.payload, a.headers, a.priority, a.overrides, t,
-                        t - a.priority * 600000::bigint, a.enqueued_at, a.generation + 1, a.unique_key, a.unique_scope);
+                        case when a.is_strict then nextval('arrivals') else t - a.priority * 600000::bigint end,
+                        a.enqueued_at, a.generation + 1, a.unique_key, a.unique_scope, a.lane, a.cost, a.is_strict)
+                    returning rank into place;
+                    perform tell_lane(a.space, a.queue, a.lane, a.is_strict, place);
                     insert into deltas (space, queue, ready) values (a.space, a.queue, 1);
                     perform count_archived(a.space, a.queue, a.state, a.finished_at, -1);
                     said := 'ok';
+                    line := a.queue;
+                    due := t;
+                    has_steps := a.priority;
                 end if;
             elsif action = 'remove' then
                 delete from archive x where x.id = wanted;
@@ -108,13 +145,26 @@ begin
                 said := 'state';
             end if;
         end if;
-        results := results || json_build_array(wanted, said);
+        results := results || case when line is null then json_build_array(wanted, said)
+            else json_build_array(wanted, said, line, due, has_steps) end;
     end loop;
     if removed is not null then
         insert into discarded (at, ids) values (t, removed);
+        perform remove_notes(removed);
     end if;
     return array_to_json(results)::text;
 end $function$;
+
+-- Tells a lane that a job of this rank is ready; of the highest rank: that the job may have been at its head.
+create function ${schema}.tell_lane(in_space text, in_queue text, in_lane text, is_strict boolean, place bigint)
+returns void
+language sql ${fixedPath(schema)}
+as $function$
+    insert into news (space, queue, lane, rank)
+    select in_space, in_queue, coalesce(in_lane, ''), place
+    where (in_lane is not null and (is_strict or place < ${HIGHEST_RANK}))
+        or (is_strict and exists (select 1 from lines l where l.space = in_space and l.queue = in_queue));
+$function$;
 
 create function ${schema}.count_archived(
     in_space text, in_queue text, state smallint, finished_at bigint, n integer) returns void
