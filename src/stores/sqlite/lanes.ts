@@ -25,12 +25,10 @@ import {
 } from './line.ts'
 import type { QueueIds } from './queues.ts'
 import type { Rules } from './rules.ts'
+import { NO_LIMITS, SharedLimits } from './shared-limits.ts'
 
 /** So many lanes are woken by one claim at most, as with delayed jobs. */
 const WAKE_LIMIT = 1_000
-
-/** A limited queue about which nothing was said. */
-const NO_LIMITS = '{}'
 
 /**
  * The limited queues and lanes that a transaction looks at. What changes is kept here and written once: at the end, or
@@ -44,7 +42,7 @@ export class Lanes {
   readonly #rules: Rules
   readonly #queues: QueueIds
   readonly #lines = new Map<number, Line>()
-  readonly #shared = new Map<string, Shared>()
+  readonly #shared: SharedLimits
   #isChecked = false
   #hasNew = false
 
@@ -52,6 +50,7 @@ export class Lanes {
     this.#db = db
     this.#rules = rules
     this.#queues = queues
+    this.#shared = new SharedLimits(db)
   }
 
   /** When the holds on a queue end together; 0 if none stands. */
@@ -237,33 +236,8 @@ export class Lanes {
     this.put(line, known, { ...known.lane }, now)
   }
 
-  shared(space: string, name: string): Shared {
-    const key = JSON.stringify([space, name])
-    const known = this.#shared.get(key)
-    if (known) return known
-    const row = this.#db.get(
-      'select limits, running, full_at from skep_shared where space = ? and name = ?',
-      space,
-      name,
-    )
-    const [text, running, fullAtUs] = (row ?? [NO_LIMITS, 0, 0]) as [string, number, number]
-    const shared = {
-      space,
-      name,
-      text,
-      limit: limitsIn(text),
-      meter: { running, fullAtUs },
-      isChanged: false,
-    }
-    this.#shared.set(key, shared)
-    return shared
-  }
-
   setSharedLimits(space: string, name: string, fields: LimitFields): void {
-    const shared = this.shared(space, name)
-    shared.text = JSON.stringify(fields)
-    shared.limit = limitsIn(shared.text)
-    shared.isChanged = true
+    this.#shared.set(space, name, fields)
   }
 
   /** Makes lanes eligible whose time has come. */
@@ -320,26 +294,13 @@ export class Lanes {
         line.q,
       )
     }
-    for (const shared of this.#shared.values()) {
-      if (!shared.isChanged) continue
-      shared.isChanged = false
-      db.run(
-        `insert into skep_shared (space, name, limits, running, full_at) values (?, ?, ?, ?, ?)
-         on conflict (space, name) do update set limits = excluded.limits, running = excluded.running,
-           full_at = excluded.full_at`,
-        shared.space,
-        shared.name,
-        shared.text,
-        shared.meter.running,
-        shared.meter.fullAtUs,
-      )
-    }
+    this.#shared.write()
   }
 
   /** Others than this have changed lanes: they are read anew. All is written. */
   forget(): void {
     this.#lines.clear()
-    this.#shared.clear()
+    this.#shared.forget()
   }
 
   #count(line: Line, by: number): void {
@@ -375,7 +336,7 @@ export class Lanes {
   }
 
   #sharedOf({ space, limits }: Line): Shared | null {
-    return limits.shared === null ? null : this.shared(space, limits.shared)
+    return limits.shared === null ? null : this.#shared.get(space, limits.shared)
   }
 
   #newLane(line: Line, key: string): KnownLane {
