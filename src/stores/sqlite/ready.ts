@@ -91,7 +91,7 @@ function read(turn: Turn, sql: string, ...values: readonly SqlValue[]): ReadyJob
 
 const READ_EACH = `
   select group_concat((select json_group_array(json_array(n, id, place, payload, rest))
-    from (${ready('w.q = ? and w.state = a.value')})), ',') from json_each(?) a`
+    from (${ready('w.q = ? and w.state = wanted.value')})), ',') from json_each(?) wanted`
 
 /** The first ready jobs of each of many lanes, so many of each, in the order of the lanes. */
 export function readEach(turn: Turn, q: number, lanes: readonly number[], limit: number): ReadyJob[][] {
