@@ -429,7 +429,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       return {
         released: call.holds.map((hold) => {
           const stood = holds.release(hold, now)
-          showLane(hold, now)
+          if (stood) showLane(hold, now)
           return stood
         }),
       }

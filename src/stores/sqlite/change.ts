@@ -33,11 +33,11 @@ function changeOne(
     case 'bury':
     case 'miss': {
       if (job.state === 'running') {
-        replace(turn, placed, { ...job, cancelReason: reasonIn(call.failure) })
+        replace(turn, placed, { ...job, cancelReason: reasonIn(call.failure) }, now)
         return { id, status: 'requested' }
       }
       const to = ({ cancel: 'cancelled', bury: 'dead', miss: 'missing' } as const)[call.action]
-      replace(turn, placed, finish(job, to, call.failure, call.keepMs, now))
+      replace(turn, placed, finish(job, to, call.failure, call.keepMs, now), now)
       releaseKey(turn, q, job, 'end')
       break
     }
@@ -48,13 +48,13 @@ function changeOne(
         }
         holdKey(turn, q, job.uniqueKey, job.id, null)
       }
-      replace(turn, placed, redrive(job, now))
+      replace(turn, placed, redrive(job, now), now)
       break
     case 'promote':
-      replace(turn, placed, { ...promote(job), dueAt: now })
+      replace(turn, placed, { ...promote(job), dueAt: now }, now)
       break
     case 'remove':
-      replace(turn, placed, null)
+      replace(turn, placed, null, now)
       turn.discarded.add([id], null, now)
       releaseKey(turn, q, job, 'end')
   }

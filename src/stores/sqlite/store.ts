@@ -18,7 +18,9 @@ import { counts } from './counts.ts'
 import { Database } from './database.ts'
 import { expired } from './expired.ts'
 import { extend } from './extend.ts'
+import { hold, holds, release } from './holds.ts'
 import { insert } from './insert.ts'
+import { lanes, limits, setLimits } from './limits.ts'
 import { list } from './list.ts'
 import { resolveOptions, type SqliteStoreOptions } from './options.ts'
 import { prune } from './prune.ts'
@@ -96,6 +98,30 @@ export function makeSqliteStore(options: SqliteStoreOptions, makeNotifier: MakeN
 
     async counts(call) {
       return database.read((turn) => counts(turn, call))
+    },
+
+    hold(call) {
+      return database.write(1, (turn) => hold(turn, call, at(turn, call)))
+    },
+
+    release(call) {
+      return database.write(1, (turn) => release(turn, call, at(turn, call)))
+    },
+
+    async holds(call) {
+      return database.read((turn) => holds(turn, call.space, at(turn, call)))
+    },
+
+    setLimits(call) {
+      return database.write(1, (turn) => setLimits(turn, call, at(turn, call)))
+    },
+
+    async limits(call) {
+      return database.read((turn) => limits(turn, call))
+    },
+
+    async lanes(call) {
+      return database.read((turn) => lanes(turn, call, at(turn, call)))
     },
 
     prune(call) {
