@@ -99,6 +99,8 @@ function rowOf(job: Job): AuditRow {
     finishedAt,
     expiresAt,
     result,
+    lane: job.lane,
+    cost: job.cost,
   }
 }
 

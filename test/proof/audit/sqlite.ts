@@ -29,7 +29,7 @@ export const FUNCTION_CLOCK: SqliteAuditClock = { now: 'audit_now()', n: 'audit_
 
 const COUNTERS = ['starts', 'errors', 'timeouts', 'lost', 'snoozes'] as const
 const COLUMNS = {
-  jobs: ['n', 'id', 'q', 'due_at', 'generation', ...COUNTERS, 'unique_key', 'unique_scope'],
+  jobs: ['n', 'id', 'q', 'due_at', 'generation', ...COUNTERS, 'unique_key', 'unique_scope', 'lane', 'cost'],
   waiting: ['n', 'state'],
   leases: ['n', 'token', 'worker', 'until', 'cancel_reason'],
   archive: [
@@ -45,6 +45,8 @@ const COLUMNS = {
     'unique_scope',
     'result',
     'cancel_reason',
+    'lane',
+    'cost',
   ],
 } as const
 
@@ -209,7 +211,7 @@ function common(
   values: Values<'jobs'> | Values<'archive'>,
   queues: ReadonlyMap<number, string>,
   started: number,
-): Pick<AuditRow, 'queue' | 'generation' | 'dueAt' | 'counters' | 'unique'> {
+): Pick<AuditRow, 'queue' | 'generation' | 'dueAt' | 'counters' | 'unique' | 'lane' | 'cost'> {
   const number = (column: (typeof COUNTERS)[number]): number => values[column] as number
   const key = values.unique_key as string | null
   return {
@@ -224,6 +226,8 @@ function common(
       snoozes: number('snoozes'),
     },
     unique: key === null ? null : { key, scope: values.unique_scope as UniqueScope },
+    lane: values.lane as string | null,
+    cost: values.cost as number,
   }
 }
 
