@@ -1,4 +1,4 @@
-import { holdKey, holdsQueue } from '../../../src/core/holds.ts'
+import { holdKey } from '../../../src/core/holds.ts'
 import type { AuditEntry, AuditRow, HistoryRecord, HoldRecord, Violation } from '../history.ts'
 import { type Asked, claimsLease, entryOf, type Invariant, type View } from './view.ts'
 
@@ -38,7 +38,6 @@ function stretchesOf(view: View): Stretch[] {
       const others = calls.filter(
         (other) => other.invoke !== invoke && other.answer?.type !== 'fail' && !isOver(view, other, invoke),
       )
-      // Neither can what was asked when it had been answered, as long as it was not asked.
       const undoing = others.filter((other) => undoes(other, answer))
       if (undoing.some((other) => !view.order.follows(other.invoke, answer))) continue
       const [ended = null] = undoing.map((other) => other.invoke)
@@ -63,9 +62,14 @@ function isBroken(view: View, { hold, ended, until }: Stretch, entry: AuditEntry
   if (!view.order.isBefore(hold, entry) || now + view.facts.slackMs >= until) return false
   if (ended !== null && !view.order.isAfter(ended, entry)) return false
   const { queue, lane } = entry.after as AuditRow
-  // All jobs of a run are in one space, and a hold on another is not recorded.
-  if (hold.lane === null) return holdsQueue(hold, hold.space ?? '', queue)
-  return hold.queue === queue && hold.lane === (lane ?? '')
+  // All jobs and holds of a run are in one space.
+  if (hold.lane !== null) return hold.queue === queue && hold.lane === (lane ?? '')
+  return hold.queue === null || fitsPattern(hold.queue, queue)
+}
+
+function fitsPattern(pattern: string, name: string): boolean {
+  const parts = pattern.split('*').map((part) => part.replaceAll(/[^\w]/g, '\\$&'))
+  return new RegExp(`^${parts.join('.*')}$`).test(name)
 }
 
 /**
@@ -83,17 +87,22 @@ class Clock {
 
   at(entry: AuditEntry): number {
     const { clocks, order } = this.#view
+    let backMs = 0
     for (; this.#jumps < clocks.length; this.#jumps++) {
       const jump = clocks[this.#jumps] as (typeof clocks)[number]
       if (order.isAfter(jump, entry)) break
-      this.#latest = Math.max(this.#latest, entry.at + Number(jump.what))
+      backMs += Number(jump.what)
     }
-    this.#latest = Math.max(this.#latest, entry.at)
+    this.#latest = Math.max(this.#latest, entry.at + backMs)
     return this.#latest
   }
 }
 
 function messageOf({ kind, space, queue, lane }: HoldRecord): string {
-  const target = [space ?? 'every space', queue ?? 'every queue', ...(lane === null ? [] : [`lane "${lane}"`])]
+  const target = [
+    space ?? 'every space',
+    queue ?? 'every queue',
+    ...(lane === null ? [] : [`lane "${lane}"`]),
+  ]
   return `It was claimed although a ${kind} on ${target.join(', ')} stood.`
 }
