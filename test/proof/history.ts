@@ -173,9 +173,9 @@ export interface ClaimRecord extends Common {
   readonly token: string
   readonly workerId: string
   readonly leaseMs: number
-  /** What was asked for. Absent where nobody needs it. */
+  /** On `invoke`, of one that may take new jobs: how many at most, in all and by queue. */
   readonly limit?: number
-  readonly queues?: readonly string[]
+  readonly asked?: Readonly<Record<string, number>>
   readonly jobs?: readonly { readonly id: string; readonly generation: number; readonly starts: number }[]
 }
 

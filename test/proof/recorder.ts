@@ -88,8 +88,15 @@ export function recordingStore(store: Store, recorder: Recorder): Store {
   let calls = 0
   const claiming = (call: Omit<ClaimCall, 'now'>): void => {
     const { token, workerId, leaseMs, limit } = call
-    const queues = call.sources.map(({ queue }) => queue)
-    recorder.write({ f: 'claim', type: 'invoke', token, workerId, leaseMs, limit, queues })
+    const asked = Object.fromEntries(call.sources.map((source) => [source.queue, source.limit]))
+    recorder.write({
+      f: 'claim',
+      type: 'invoke',
+      token,
+      workerId,
+      leaseMs,
+      ...(!call.again && !call.ids && { limit, asked }),
+    })
   }
   const claimed = (call: Omit<ClaimCall, 'now'>, reply: ClaimReply): void => {
     const { token, workerId, leaseMs } = call
