@@ -1,5 +1,6 @@
 import { CLIENT_MUTANTS } from './list/client.ts'
 import { CORE_MUTANTS } from './list/core.ts'
+import { LANE_MUTANTS } from './list/lanes.ts'
 import { LEASE_MUTANTS } from './list/leases.ts'
 import { LOOP_MUTANTS } from './list/loops.ts'
 import { MAINTENANCE_MUTANTS } from './list/maintenance.ts'
@@ -16,6 +17,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...SQLITE_MUTANTS,
   ...POSTGRES_MUTANTS,
   ...LEASE_MUTANTS,
+  ...LANE_MUTANTS,
   ...LOOP_MUTANTS,
   ...WORKER_MUTANTS,
   ...MAINTENANCE_MUTANTS,
