@@ -17,10 +17,10 @@ export function claim(turn: Turn, call: Omit<ClaimCall, 'now'>, now: number): Cl
   let next = NEVER
   for (const [index, source] of call.sources.entries()) {
     const q = turn.queues.find(turn.db, source.space, source.queue)
-    if (q === undefined) continue
-    if (turn.lanes.line(q)) limited.push(index)
-    if (call.again) takeAgain(turn, call, q, now, taken)
-    const at = call.again ? firstDelayed(turn, q) : claimFrom(turn, call, source, q, now, taken)
+    if (q !== undefined && turn.lanes.line(q)) limited.push(index)
+    const heldUntil = call.again ? 0 : turn.lanes.heldUntil(source.space, source.queue, now)
+    const at =
+      heldUntil > 0 ? heldUntil : q === undefined ? null : claimFrom(turn, call, source, q, now, taken)
     next = Math.min(next, at ?? NEVER)
   }
   return {
@@ -40,8 +40,10 @@ function claimFrom(
   now: number,
   taken: ClaimedJob[],
 ): number | null {
-  const heldUntil = turn.lanes.heldUntil(source.space, source.queue, now)
-  if (heldUntil > 0) return heldUntil
+  if (call.again) {
+    takeAgain(turn, call, q, now, taken)
+    return firstDelayed(turn, q)
+  }
   const room = Math.max(0, Math.min(source.limit, call.limit - taken.length))
   const line = turn.lanes.line(q)
   if (call.ids) takeNamed(turn, call, call.ids, source, room, now, taken)

@@ -186,6 +186,20 @@ export class Lanes {
     }
   }
 
+  /**
+   * Brings eligible lanes that stand behind the clock up to it. There are only such if a named job of another lane was
+   * started before them.
+   */
+  catchUp(line: Line, now: number): void {
+    this.write()
+    const sql = `select ${LANE_COLUMNS} from skep_lanes
+      where q = ? and standing = ${STANDING.eligible} and turn < ?`
+    for (const row of this.#db.all(sql, line.q, line.clock)) {
+      const known = this.#known(line, row)
+      this.put(line, known, known.lane, now)
+    }
+  }
+
   /** Gives a lane limits of its own; null takes them away. */
   setOwnLimits(line: Line, key: string, own: LimitFields | null, now: number): void {
     const known = this.lane(line, key)

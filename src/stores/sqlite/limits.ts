@@ -9,7 +9,7 @@ import type {
   SetLimitsCall,
 } from '../../store/limits.ts'
 import type { Row, SqlValue } from './client.ts'
-import { type KnownLane, LANE_COLUMNS, laneOf } from './line.ts'
+import { type KnownLane, LANE_COLUMNS, type Line, laneOf } from './line.ts'
 import type { Turn } from './turn.ts'
 
 const KIND = { queue: 0, lane: 1, shared: 2 } as const
@@ -36,16 +36,16 @@ function setOne(
     changed: by === 'hand' ? fields && { ...changed, ...fields } : changed,
   }
   // Every producer and worker says at its start what it has always said.
-  const isKnown = 'shared' in target || isLimited(turn, space, target.queue)
-  if (isKnown && sameFields(declared, record.declared) && sameFields(changed, record.changed)) return record
-  write(turn, space, record)
-  apply(turn, space, record, now)
+  const isSaid = sameFields(declared, record.declared) && sameFields(changed, record.changed)
+  if (!isSaid) write(turn, space, record)
+  if ('shared' in target) {
+    if (!isSaid) turn.lanes.setSharedLimits(space, target.shared, overlaid(record.declared, record.changed))
+    return record
+  }
+  const line = turn.lanes.limited(turn.queues.make(turn.db, space, target.queue), now)
+  if (!isSaid) apply(turn, line, target, record, now)
+  turn.lanes.catchUp(line, now)
   return record
-}
-
-function isLimited(turn: Turn, space: string, queue: string): boolean {
-  const q = turn.queues.find(turn.db, space, queue)
-  return q !== undefined && turn.lanes.line(q) !== null
 }
 
 function write(turn: Turn, space: string, { target, declared, changed }: LimitRecord): void {
@@ -62,17 +62,18 @@ function write(turn: Turn, space: string, { target, declared, changed }: LimitRe
   )
 }
 
-/** Lets claims keep to what was said. */
-function apply(turn: Turn, space: string, { target, declared, changed }: LimitRecord, now: number): void {
-  const { lanes } = turn
+/** Lets claims keep to what was said of a queue or a lane. */
+function apply(
+  turn: Turn,
+  line: Line,
+  { lane }: { readonly lane?: string },
+  { declared, changed }: LimitRecord,
+  now: number,
+): void {
   const fields = overlaid(declared, changed)
-  if ('shared' in target) {
-    lanes.setSharedLimits(space, target.shared, fields)
-    return
-  }
-  const line = lanes.limited(turn.queues.make(turn.db, space, target.queue), now)
-  if (target.lane === undefined) lanes.setLimits(line, fields, now)
-  else lanes.setOwnLimits(line, target.lane, declared === null && changed === null ? null : fields, now)
+  const isNone = declared === null && changed === null
+  if (lane === undefined) turn.lanes.setLimits(line, fields, now)
+  else turn.lanes.setOwnLimits(line, lane, isNone ? null : fields, now)
 }
 
 function keyOf(space: string, target: LimitTarget): [string, number, string, string] {
@@ -115,7 +116,7 @@ export function limits(
 ): { readonly limits: readonly LimitRecord[] } {
   const [where, values] = queue === undefined ? ['', []] : [`and kind in (0, 1) and name = ?`, [queue]]
   const rows = turn.db.all(
-    `select ${RECORD_COLUMNS} from skep_limits where space = ? ${where} order by kind, name, lane`,
+    `select ${RECORD_COLUMNS} from skep_limits where space = ? ${where} order by kind = 2, name, kind = 0, lane`,
     space,
     ...values,
   )

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { JOB_STATES, type Job } from '../../core/job.ts'
+import type { LanesReply } from '../../store/limits.ts'
 import type { ClaimReply, SettleReply, Store } from '../../store.ts'
 import { memoryStore } from '../../stores/memory/store.ts'
 import { auditStore } from '../invariants.ts'
@@ -73,7 +74,17 @@ function comparable(command: Command, replies: Replies, after: Snapshot): Replie
     const { results, claimed } = replies[0] as SettleReply
     return [{ results, claimed: claimed && withoutGuess(claimed) }]
   }
+  if (command.do === 'lanes') return [withoutBlank(replies[0] as LanesReply)]
   return replies
+}
+
+/** When a store forgets a lane that has nothing to tell is its own affair, and a start in the past means now. */
+function withoutBlank(reply: LanesReply): LanesReply {
+  const { now } = reply
+  const lanes = reply.lanes
+    .filter(({ running, occupant, startsAt }) => running > 0 || occupant !== null || startsAt > now)
+    .map((lane) => ({ ...lane, startsAt: Math.max(now, lane.startsAt) }))
+  return { ...reply, lanes }
 }
 
 /** With limits, a store may tell people to look again earlier than need be. */
