@@ -1,5 +1,6 @@
 // Checks the package as a user gets it: packs it, lets publint and attw judge it, installs it into an empty folder
-// without any database client, and there imports, requires and type checks every sub-path and runs the command.
+// without any database client, and there imports, requires and type checks every sub-path, starts a thread, and runs
+// the command.
 
 import {
   accessSync,
@@ -46,6 +47,9 @@ async function checkPackage() {
   await check('no client comes along', () => noClients(consumer))
   await check('import every sub-path', () => runNode(['import.mjs'], { cwd: consumer, quiet: true }))
   await check('require every sub-path', () => runNode(['require.cjs'], { cwd: consumer, quiet: true }))
+  for (const name of ['threads.mjs', 'threads.cjs']) {
+    await check(`a thread in ${name}`, () => runNode([name], { cwd: consumer, quiet: true }))
+  }
   // Node's own types alone: with all of ours in reach, a client's types would be found here but not at a user's.
   mkdirSync(join(consumer, 'node_modules/@types'))
   symlinkSync(join(root, 'node_modules/@types/node'), join(consumer, 'node_modules/@types/node'), 'dir')
@@ -108,6 +112,31 @@ function writeConsumer(consumer) {
          throw new Error(name + ' differs: import gives ' + imported + '; require gives ' + required)
        }
      }`,
+  )
+  // A handler in a thread: of each build it must be the same one that runs there.
+  const thread = `
+     const { createSkep, inThread, queue, threadHandler } = skep
+     const double = queue('double')
+     threadHandler(double, ({ payload }) => (inThread() ? payload * 2 : 'not in a thread'))
+     const main = async () => {
+       const app = createSkep({ store: memory.memoryStore() })
+       app.worker([double.handleInThreads(file, { threads: 1 })])
+       const result = await (await app.enqueue(double, 21)).result()
+       await app.close()
+       if (result !== 42) throw new Error('the thread answered ' + result)
+     }
+     if (!inThread()) main()`
+  write(
+    'threads.mjs',
+    `import * as skep from '${manifest.name}'
+     import * as memory from '${manifest.name}/memory'
+     const file = new URL(import.meta.url)${thread}`,
+  )
+  write(
+    'threads.cjs',
+    `const skep = require('${manifest.name}')
+     const memory = require('${manifest.name}/memory')
+     const file = __filename${thread}`,
   )
   write('require.cjs', names.map((name) => `require('${name}')\n`).join(''))
   write(

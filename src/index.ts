@@ -20,7 +20,9 @@ export {
   sharedLimit,
 } from './client/lane-options.ts'
 export type { RateOptions, SharedLimitOptions } from './client/limit-options.ts'
-export type { ChangeSummary, Target } from './client/manage.ts'
+export type { ChangeSummary, JobFilter, Target } from './client/manage.ts'
+export type { DeclaredQueue, DeclaredTarget, PrioritizeOptions } from './client/prioritize.ts'
+export type { PurgeableState, PurgeOptions, PurgeSummary } from './client/purge.ts'
 export {
   type AnyQueue,
   type Handler,
@@ -28,6 +30,8 @@ export {
   type QueueOptions,
   queue,
   type SchemaQueueOptions,
+  type ThreadHandler,
+  type ThreadModule,
 } from './client/queue.ts'
 export {
   createSkep,
@@ -36,6 +40,7 @@ export {
   type SkepOptions,
 } from './client/skep.ts'
 export type { StandardSchema } from './client/standard-schema.ts'
+export { threadHandler } from './client/thread-handler.ts'
 export type { UniqueOptions } from './client/unique.ts'
 export type { JobView } from './client/view.ts'
 export type { Worker } from './client/worker.ts'
@@ -68,6 +73,7 @@ export {
   retry,
 } from './core/policy.ts'
 export { type Preset, presets } from './core/presets.ts'
+export { type PriorityMode, STRICT_PRIORITY_SCALE } from './core/priority.ts'
 export type { Hint, Notifier, NotifierHealth } from './notifier.ts'
 export { type LocalNotifierOptions, localNotifier } from './notifiers/local/notifier.ts'
 export { type Runtime, systemRuntime } from './runtime.ts'
@@ -75,4 +81,6 @@ export type { Durability, Store, WorkerPresence } from './store.ts'
 export type { EventJob, FailedRun, WorkerEvents } from './worker/events.ts'
 export type { Instruction } from './worker/handler.ts'
 export type { WorkerOptions } from './worker/options.ts'
+export type { ThreadOptions } from './worker/threads/options.ts'
+export { inThread } from './worker/threads/self.ts'
 export type { WorkerHealth } from './worker/worker.ts'

@@ -18,6 +18,7 @@
 import type { ClaimedJob, Job, JobState, NewJob } from './core/job.ts'
 import type { Verdict } from './core/policy.ts'
 import type { ChangeAction } from './core/transitions.ts'
+import type { Waiting } from './core/waiting.ts'
 import type { Notifier } from './notifier.ts'
 import type { HoldStore } from './store/holds.ts'
 import type { LimitStore } from './store/limits.ts'
@@ -73,10 +74,16 @@ export interface Store extends HoldStore, LimitStore {
 
   /**
    * What people do to jobs: cancel, bury, redrive, and so on, by id or by selection. The ids of removed jobs are
-   * remembered, see {@link InsertCall.again}.
+   * remembered, see {@link InsertCall.again}. Of a selection, `prioritize` passes over what has the priority already.
    * Redis: the same moves between sorted sets, for ids given or found by ZRANGE.
    */
   change(call: ChangeCall): Promise<ChangeReply>
+
+  /**
+   * How many jobs a selection has. Exact, unless somebody moves jobs while it counts. Without a filter `counts` tells
+   * it at once. Redis: ZCOUNT; with a text, ZSCAN and HGET each.
+   */
+  count(call: CountCall): Promise<{ readonly count: number }>
 
   /**
    * Running jobs whose lease is over, or that belong to one of `workers`, in the named queues only, by the
@@ -299,8 +306,16 @@ export type SettleResult =
 export interface ChangeCall {
   readonly action: ChangeAction
   readonly space: string
-  /** These jobs, or those of a selection, up to its limit. */
-  readonly target: { readonly ids: readonly string[] } | (Selection & { readonly limit: number })
+  /** These jobs, or a page of a selection: up to its limit, in the order of the list. */
+  readonly target:
+    | { readonly ids: readonly string[] }
+    | (Selection & {
+        readonly limit: number
+        /** From the page before. @default null, for the first */
+        readonly cursor?: string | null
+      })
+  /** For `prioritize`: the priority as stored, see {@link NewJob.priority}. @default 0 */
+  readonly priority?: number
   /** JSON text of a failure, kept with jobs that this ends. */
   readonly failure: string | null
   /** How long jobs that this ends are kept. */
@@ -311,6 +326,14 @@ export interface ChangeCall {
 export interface ChangeReply {
   /** One for each id given, in order; or one for each job of the selection, refused ones (`unique`) among them. */
   readonly results: readonly ChangeResult[]
+  /**
+   * Of a selection: where the next page begins; null when fewer jobs than the limit were selected, so that this was
+   * the last. A page may have fewer results than its limit and not be the last: what left its state meanwhile is
+   * passed over.
+   */
+  readonly cursor: string | null
+  /** The queues in which a job came to another place in line (redrive, promote, prioritize), for hints. */
+  readonly waiting: readonly Waiting[]
 }
 
 export type ChangeResult =
@@ -374,6 +397,10 @@ export interface ListReply {
   readonly jobs: readonly Job[]
   /** For the next page; null when this was the last. */
   readonly cursor: string | null
+}
+
+export interface CountCall extends Selection {
+  readonly space: string
 }
 
 export interface CountsCall {

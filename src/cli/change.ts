@@ -1,9 +1,9 @@
-import type { ChangeSummary, JobState, Skep } from '../index.ts'
+import type { ChangeSummary, JobState, Skep, Target } from '../index.ts'
 import type { Call } from './command.ts'
 import { confirm } from './confirm.ts'
 import { EXIT, usage } from './exit.ts'
 import { count, many } from './numbers.ts'
-import { using } from './open.ts'
+import { type Opened, using } from './open.ts'
 import {
   type Action,
   assertMeant,
@@ -22,6 +22,7 @@ const DONE: Readonly<Record<Action, string>> = {
   promote: 'Promoted',
   remove: 'Removed',
   bury: 'Buried',
+  prioritize: 'Prioritized',
 }
 
 const REASONS = {
@@ -30,16 +31,19 @@ const REASONS = {
   unique: 'another job holds its unique key',
 } as const
 
+/** Does the thing to some jobs. */
+export type Apply = (skep: Skep, target: Target) => Promise<ChangeSummary>
+
+interface ChangeOptions {
+  readonly ids: readonly string[]
+  /** Added to the filters; ids of jobs in other states are refused. */
+  readonly state?: JobState
+  /** Finds out how to do it, before anybody is asked and anything is changed. @default the method of that name */
+  readonly prepare?: (opened: Opened, ids: readonly string[], selection: Selection) => Promise<Apply>
+}
+
 /** Does one thing to jobs, by their ids or by a filter, and says what became of them. */
-export async function changeJobs(
-  call: Call,
-  action: Action,
-  options: {
-    readonly ids: readonly string[]
-    /** Added to the filters; ids of jobs in other states are refused. */
-    readonly state?: JobState
-  },
-): Promise<number> {
+export async function changeJobs(call: Call, action: Action, options: ChangeOptions): Promise<number> {
   const { args, out } = call
   const ids = [...new Set(options.ids)]
   const filters = readSelection(args, { maxLimit: 1_000_000_000 })
@@ -50,7 +54,9 @@ export async function changeJobs(
   }
   if (ids.length === 0) assertMeant(filters, args, action)
 
-  return using(call, { create: false }, async ({ skep }) => {
+  return using(call, { create: false }, async (opened) => {
+    const { skep } = opened
+    const apply = (await options.prepare?.(opened, ids, selection)) ?? plainly(action)
     const found: Tally =
       ids.length > 0 ? { jobs: ids.length, exact: true } : await tally(skep, action, selection)
     const about = found.exact ? many(found.jobs, 'job') : `more than ${many(found.jobs, 'job')}`
@@ -62,20 +68,26 @@ export async function changeJobs(
     if (ids.length === 0 && found.jobs > 0) await confirm(call, `${title(action)} ${about}?`)
     const summary =
       ids.length > 0
-        ? await changeNamed(skep, action, ids, options.state)
-        : await changeSelected(skep, action, selection)
+        ? await changeNamed(skep, apply, ids, options.state)
+        : await changeSelected(skep, apply, selection)
     return tell(call, action, summary)
   })
+}
+
+/** How a change is done of which nothing but its name has to be known. */
+function plainly(action: Action): Apply {
+  if (action === 'prioritize') throw new TypeError('prioritize needs to know which priority.')
+  return (skep, target) => skep[action](target)
 }
 
 /** `skep dead remove <id>` must not remove a job that waits, so the state is looked at first. */
 async function changeNamed(
   skep: Skep,
-  action: Action,
+  apply: Apply,
   ids: readonly string[],
   state: JobState | undefined,
 ): Promise<ChangeSummary> {
-  if (state === undefined) return skep[action](ids)
+  if (state === undefined) return apply(skep, ids)
   const fitting: string[] = []
   const refused: ChangeSummary['refused'][number][] = []
   for (const id of ids) {
@@ -83,18 +95,18 @@ async function changeNamed(
     if (job?.state === state) fitting.push(id)
     else refused.push({ id, reason: job === null ? 'unknown' : 'state' })
   }
-  const summary = await skep[action](fitting)
+  const summary = await apply(skep, fitting)
   return { ...summary, refused: [...refused, ...summary.refused] }
 }
 
-async function changeSelected(skep: Skep, action: Action, selection: Selection): Promise<ChangeSummary> {
+async function changeSelected(skep: Skep, apply: Apply, selection: Selection): Promise<ChangeSummary> {
   let changed = 0
   let requested = 0
   const refused: ChangeSummary['refused'][number][] = []
   for (const queue of await queuesOf(skep, selection)) {
     const left = (selection.limit ?? Infinity) - changed - requested
     if (left <= 0) break
-    const part = await skep[action](targetIn(queue, selection, left))
+    const part = await apply(skep, targetIn(queue, selection, left))
     changed += part.changed
     requested += part.requested
     refused.push(...part.refused)

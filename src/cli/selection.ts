@@ -46,7 +46,7 @@ export function readSelection(args: Arguments, { maxLimit }: { readonly maxLimit
   }
 }
 
-export type Action = 'cancel' | 'redrive' | 'promote' | 'remove' | 'bury'
+export type Action = 'cancel' | 'redrive' | 'promote' | 'remove' | 'bury' | 'prioritize'
 
 /** Which states an action takes when nobody names one; the library has the same rule. */
 export const USUAL_STATES: Readonly<Record<Action, readonly JobState[]>> = {
@@ -54,6 +54,7 @@ export const USUAL_STATES: Readonly<Record<Action, readonly JobState[]>> = {
   bury: ['delayed', 'ready'],
   redrive: ['dead'],
   promote: ['delayed'],
+  prioritize: ['delayed', 'ready'],
   remove: ['done', 'failed', 'dead', 'cancelled', 'missing'],
 }
 

@@ -129,6 +129,7 @@ export function answeringStore(store: Store, options: AnsweringStoreOptions): An
     expired: (call) => inTime('expired', callMs, () => store.expired(call)),
     get: (call) => inTime('get', callMs, () => store.get(call)),
     list: (call) => inTime('list', callMs, () => store.list(call)),
+    count: (call) => inTime('count', callMs, () => store.count(call)),
     counts: (call) => inTime('counts', callMs, () => store.counts(call)),
     prune: (call) => inTime('prune', callMs, () => store.prune(call)),
     hold: (call) => inTime('hold', callMs, () => store.hold(call)),

@@ -2,13 +2,13 @@ import { type Duration, toMs } from '../core/duration.ts'
 import { LeaseLostError, SkepError } from '../core/errors.ts'
 import { LIMITS } from '../core/limits.ts'
 import { judge } from '../core/policy.ts'
-import type { Store } from '../store.ts'
+import { shownPriority } from '../core/priority.ts'
+import type { StoreInTransaction } from '../store.ts'
 import { type Instruction, instruction } from '../worker/handler.ts'
 import { assertWhole } from '../worker/options.ts'
 import type { Run } from '../worker/run.ts'
 import type { EnqueueOptions, Prepare } from './enqueue.ts'
 import type { Queue } from './queue.ts'
-import { transactionOf } from './transaction.ts'
 
 /** What a handler may answer: its result, or an instruction. */
 export type Answer<Result> = Result | Instruction
@@ -104,6 +104,10 @@ export class JobContext<Payload = unknown, Result = unknown> {
     return { errors, timeouts, lost, snoozes }
   }
 
+  get priority(): number {
+    return shownPriority(this.#run.job.priority)
+  }
+
   get enqueuedAt(): Date {
     return new Date(this.#run.job.enqueuedAt)
   }
@@ -160,12 +164,13 @@ export class JobContext<Payload = unknown, Result = unknown> {
   }
 
   async #complete(result: Result, tx: unknown): Promise<void> {
-    const { store, encodeResult } = this.#tools
+    const { within, encodeResult } = this.#tools
     const { job, spec } = this.#run
+    const transaction = within(tx)
     const outcome = { kind: 'success', result: encodeResult(result) } as const
     const verdict = judge(spec.policyOf(job), job, outcome, 0)
     const enqueue = this.#run.enqueued ?? []
-    const reply = await transactionOf(store, tx).settle({
+    const reply = await transaction.settle({
       settlements: [{ id: job.id, token: job.token, verdict, enqueue }],
     })
     if (reply.results[0]?.status !== 'ok') throw new LeaseLostError(job.id)
@@ -186,7 +191,8 @@ export type EnqueueWithin = <Input, Result, Output>(
 ) => Promise<{ readonly id: string }>
 
 export interface ContextTools {
-  readonly store: Store
+  /** The store inside the user's transaction. */
+  readonly within: (tx: unknown) => StoreInTransaction
   readonly prepare: Prepare
   readonly encodeResult: (value: unknown) => string | null
 }

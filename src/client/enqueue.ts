@@ -5,6 +5,7 @@ import { LIMITS } from '../core/limits.ts'
 import { assertJobId, assertKey, show } from '../core/names.ts'
 import { encodeHeaders, encodeJson } from '../core/payload.ts'
 import type { Policy } from '../core/policy.ts'
+import { storedPriority } from '../core/priority.ts'
 import type { Runtime } from '../runtime.ts'
 import { assertWhole } from '../worker/options.ts'
 import { assertCost } from './lane-options.ts'
@@ -16,7 +17,7 @@ export interface EnqueueOptions {
   readonly delay?: Duration
   /** Starts not earlier than this moment; years ahead is fine. A moment in the past means now. */
   readonly runAt?: Date | number
-  /** -100 to 100. One step overtakes ten minutes of waiting. @default the queue's */
+  /** -100 to 100. What a step is worth is the queue's `priorityMode`: ten minutes of waiting, or any. @default the queue's */
   readonly priority?: number
   /** At most one such job at a time; a string is the key, held until the job has ended. */
   readonly unique?: string | UniqueOptions
@@ -81,7 +82,7 @@ function build(
     queue: queue.name,
     payload: encodeJson('payload', payload, env.payloadBytes),
     headers: encodeHeaders(options.headers),
-    priority,
+    priority: storedPriority(priority, queue.priorityMode),
     delayMs,
     runAt: runAt === undefined ? null : moment(runAt),
     unique: resolveUnique(options.unique ?? queue.uniqueOf?.(payload as never)),

@@ -1,27 +1,34 @@
 import { messageOf, SkepError } from '../core/errors.ts'
+import type { Logger } from '../core/logger.ts'
 import { show } from '../core/names.ts'
 import { encodeJson } from '../core/payload.ts'
+import type { Runtime } from '../runtime.ts'
 import type { Store } from '../store.ts'
 import { batchAnswers, type HandlerSpec, isInstruction } from '../worker/handler.ts'
 import type { Run } from '../worker/run.ts'
 import { type BatchHandlerFunction, type ContextTools, type HandlerFunction, JobContext } from './context.ts'
 import { type Prepare, withOverrides } from './enqueue.ts'
 import type { Handler, Queue } from './queue.ts'
+import { threadSpec } from './thread-spec.ts'
+import { transactionOf } from './transaction.ts'
+
+/** What handlers of a Skep have in common. */
+export interface HandlerEnv {
+  readonly space: string
+  readonly store: Store
+  readonly runtime: Runtime
+  readonly logger: Logger
+  readonly prepare: Prepare
+  readonly payloadBytes: number
+}
 
 /** Turns a user's handler into what a worker runs: it reads payloads, makes contexts and checks results. */
-export function toSpec(
-  handler: Handler,
-  env: {
-    readonly space: string
-    readonly store: Store
-    readonly prepare: Prepare
-    readonly payloadBytes: number
-  },
-): HandlerSpec {
+export function toSpec(handler: Handler, env: HandlerEnv): HandlerSpec {
+  if (handler.threads) return threadSpec(handler, handler.threads, env)
   const queue = handler.queue as unknown as Queue
-  const encodeResult = (value: unknown): string | null =>
-    value === undefined ? null : encodeJson('result', plain(value), env.payloadBytes)
-  const tools: ContextTools = { store: env.store, prepare: env.prepare, encodeResult }
+  const encodeResult = resultEncoder(env.payloadBytes)
+  const within: ContextTools['within'] = (tx) => transactionOf(env.store, tx)
+  const tools: ContextTools = { within, prepare: env.prepare, encodeResult }
   const single = handler.run as HandlerFunction<unknown, unknown>
   const many = handler.run as BatchHandlerFunction<unknown, unknown>
 
@@ -39,12 +46,18 @@ export function toSpec(
   }
 }
 
+/** Makes JSON text of what handlers return. */
+export function resultEncoder(payloadBytes: number): (value: unknown) => string | null {
+  return (value) => (value === undefined ? null : encodeJson('result', plain(value), payloadBytes))
+}
+
 /** Returning is success, also of an error: what JSON can hold of it is kept. */
 function plain(value: unknown): unknown {
   return value instanceof Error ? { name: value.name, message: value.message } : value
 }
 
-function callOne(
+/** Calls the handler of a single job. */
+export function callOne(
   queue: Queue,
   run: HandlerFunction<unknown, unknown>,
   one: Run,

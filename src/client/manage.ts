@@ -5,20 +5,19 @@ import { FINAL_STATES, isFinal, type JobState } from '../core/job.ts'
 import { LIMITS } from '../core/limits.ts'
 import { assertJobId, assertName } from '../core/names.ts'
 import { type ChangeAction, isPossible, POSSIBLE } from '../core/transitions.ts'
-import type { Notifier } from '../notifier.ts'
+import type { Hint, Notifier } from '../notifier.ts'
 import type { ChangeRefusal, Store, Where } from '../store.ts'
 import { assertWhole } from '../worker/options.ts'
 import { type ListOptions, statesOf, whereOf } from './inspect.ts'
 
 /** Jobs by id, or all of a queue that fit. */
-export type Target =
-  | string
-  | readonly string[]
-  | (Pick<ListOptions, 'state' | 'after' | 'before' | 'text'> & {
-      readonly queue: string
-      /** At most this many. @default all */
-      readonly limit?: number
-    })
+export type Target = string | readonly string[] | (JobFilter & { readonly queue: string })
+
+/** Which jobs of a queue. */
+export type JobFilter = Pick<ListOptions, 'state' | 'after' | 'before' | 'text'> & {
+  /** At most this many. @default all */
+  readonly limit?: number
+}
 
 export interface ChangeSummary {
   /** Jobs changed. */
@@ -38,37 +37,52 @@ const USUAL: Readonly<Record<ChangeAction, readonly JobState[]>> = {
   remove: FINAL_STATES,
 }
 
+/** What ends jobs for which somebody may wait. */
+const ENDING: ReadonlySet<ChangeAction> = new Set<ChangeAction>(['cancel', 'bury', 'miss', 'remove'])
+
 /** Does one thing to many jobs, in portions. Hints tell workers and whoever waits for a result. */
 export async function changeJobs(
   env: { readonly store: Store; readonly notifier: Notifier; readonly space: string },
   action: ChangeAction,
   target: Target,
-  options: { readonly reason: string; readonly keep: Duration },
+  options: {
+    readonly reason: string
+    readonly keep: Duration
+    /** For `prioritize`, as stored. */
+    readonly priority?: number
+  },
 ): Promise<ChangeSummary> {
   const { store, notifier, space } = env
+  const { priority = 0 } = options
   const kind = action === 'bury' ? 'bury' : 'cancel'
   const failure =
     action === 'cancel' || action === 'bury' ? JSON.stringify(reasonFailure(kind, options.reason)) : null
   const keepMs = toMs('keep', options.keep)
   assertWhole('keep', keepMs, 0, LIMITS.delayMs)
-  const common = { action, space, failure, keepMs }
+  const common = { action, space, failure, keepMs, priority }
   let changed = 0
-  const requested: string[] = []
+  let requested = 0
   const refused = new Map<string, ChangeRefusal>()
 
   const page = async (
     part: Parameters<Store['change']>[0]['target'],
-  ): Promise<{ found: number; moved: number }> => {
-    const { results } = await store.change({ ...common, target: part })
+  ): Promise<{ moved: number; cursor: string | null }> => {
+    const { results, cursor, waiting } = await store.change({ ...common, target: part })
+    const stopping: string[] = []
+    let moved = 0
     for (const result of results) {
-      if (result.status === 'ok') changed++
-      else if (result.status === 'requested') requested.push(result.id)
-      else refused.set(result.id, result.reason)
+      if (result.status === 'refused') refused.set(result.id, result.reason)
+      else moved++
+      if (result.status === 'requested') stopping.push(result.id)
     }
-    return {
-      found: results.length,
-      moved: results.filter((result) => result.status !== 'refused').length,
-    }
+    requested += stopping.length
+    changed += moved - stopping.length
+    // After each page: the next one may fail, and what this one did is to be known all the same.
+    const hints: Hint[] = waiting.map((place) => ({ kind: 'work', space, ...place }))
+    if (stopping.length > 0) hints.push({ kind: 'cancel', space, ids: stopping })
+    if (moved > stopping.length && ENDING.has(action)) hints.push({ kind: 'sync' })
+    if (hints.length > 0) notifier.publish(hints)
+    return { moved, cursor }
   }
 
   if (typeof target === 'string' || Array.isArray(target)) {
@@ -81,30 +95,33 @@ export async function changeJobs(
     if (chosen.limit !== undefined) assertWhole('limit', chosen.limit, 1, Number.MAX_SAFE_INTEGER)
     let left = chosen.limit ?? Infinity
     const states = chosen.state === undefined ? USUAL[action] : statesOf(chosen.state)
-    for (const state of states) {
-      if (isPossible(action, state)) continue
-      throw new SkepError('OPTION_INVALID', `A job that is ${state} cannot be changed by ${action}.`)
-    }
+    assertPossible(action, states)
     for (const state of states) {
       const where = await settledWhere(store, space, chosen, state)
-      for (let goOn = where !== null; goOn && left > 0; ) {
-        // A running job that was asked to stop still runs, so it would be found again.
-        const limit = Math.min(left, state === 'running' ? 10_000 : PAGE)
-        const { found, moved } = await page({ queue: chosen.queue, state, where: where ?? {}, limit })
-        left -= moved
-        // Those that were refused are found again, and are no reason to leave out what comes after them.
-        goOn = found === limit && moved > 0 && state !== 'running'
+      let cursor: string | null = null
+      for (let goOn = where !== null; goOn && left > 0; goOn = cursor !== null) {
+        const limit = Math.min(left, PAGE)
+        // From where the last page ended: what was refused, asked to stop or moved up is not looked at again.
+        const part = { queue: chosen.queue, state, where: where ?? {}, limit, cursor }
+        const reply: Awaited<ReturnType<typeof page>> = await page(part)
+        left -= reply.moved
+        cursor = reply.cursor
       }
     }
   }
 
-  if (requested.length > 0) notifier.publish([{ kind: 'cancel', space, ids: requested }])
-  if (changed > 0) notifier.publish([{ kind: 'sync' }])
   return {
     changed,
-    requested: requested.length,
+    requested,
     refused: Array.from(refused, ([id, reason]) => ({ id, reason })),
   }
+}
+
+/** Refuses states in which the action is never possible, before anything is changed. */
+export function assertPossible(action: ChangeAction, states: readonly JobState[]): void {
+  const state = states.find((one) => !isPossible(action, one))
+  if (state === undefined) return
+  throw new SkepError('OPTION_INVALID', `A job that is ${state} cannot be changed by ${action}.`)
 }
 
 /**

@@ -4,7 +4,13 @@ import { LIMITS } from '../core/limits.ts'
 import { assertName, show } from '../core/names.ts'
 import { DEFAULT_POLICY, type Ending, type FailurePolicy, type Policy } from '../core/policy.ts'
 import type { Preset } from '../core/presets.ts'
+import { PRIORITY_MODES, type PriorityMode } from '../core/priority.ts'
 import { assertWhole } from '../worker/options.ts'
+import {
+  type ResolvedThreadOptions,
+  resolveThreadOptions,
+  type ThreadOptions,
+} from '../worker/threads/options.ts'
 import type { BatchHandlerFunction, HandlerFunction } from './context.ts'
 import { type LaneRules, type QueueLaneOptions, resolveLanes } from './lane-options.ts'
 import {
@@ -34,6 +40,11 @@ export interface QueueOptions<Payload = unknown> extends QueueLaneOptions<Payloa
   readonly keepCancelled?: Duration
   /** The priority of its jobs unless an enqueue says otherwise: -100 to 100. @default 0 */
   readonly priority?: number
+  /**
+   * How its priorities count. `'head-start'`: each step overtakes ten minutes of waiting, and nothing starves.
+   * `'strict'`: a higher priority always starts first, however long others wait. @default 'head-start'
+   */
+  readonly priorityMode?: PriorityMode
   /** The unique key of a job, unless an enqueue gives one. */
   readonly unique?: (payload: Payload) => string | UniqueOptions | undefined
   /** Runs at once in each worker, within that worker's own limit. @default no limit of its own */
@@ -59,6 +70,7 @@ export interface Queue<Input = unknown, Result = unknown, Output = Input> {
   readonly name: string
   readonly policy: Policy
   readonly priority: number
+  readonly priorityMode: PriorityMode
   readonly concurrencyPerWorker: number
   /** Its lanes and limits. */
   readonly lanes: LaneRules
@@ -74,6 +86,31 @@ export interface Queue<Input = unknown, Result = unknown, Output = Input> {
   handle(run: HandlerFunction<Output, Result>): Handler
   /** The same for many jobs in one call: the handler answers for each. `size` is the most it gets at once. */
   handleBatch(options: { readonly size: number }, run: BatchHandlerFunction<Output, Result>): Handler
+  /**
+   * The same in threads, for handlers that keep a CPU busy: the event loop stays free, and a handler that does not end
+   * when it shall is killed. `module` is the file that calls `threadHandler` with this queue. To have the compiler
+   * compare the two, name the module's type: `handleInThreads<typeof import('./compress.thread.ts')>(…)`.
+   */
+  handleInThreads<Module extends ThreadModule<Output, Result> = ThreadModule<Output, Result>>(
+    module: ThreadFile<Module>,
+    options?: ThreadOptions,
+  ): Handler
+}
+
+/** A file whose default export is a handler for threads. */
+export interface ThreadModule<Payload, Result> {
+  readonly default: ThreadHandler<Payload, Result>
+}
+
+/** Where a module of this type is: a URL, or an absolute path. */
+export type ThreadFile<_Module> = URL | string
+
+/** A handler that can run in threads. Made by `threadHandler`. */
+export interface ThreadHandler<Payload = unknown, Result = unknown> {
+  /** The name of its queue. */
+  readonly queue: string
+  /** The function itself, for tests and for `queue.handle`. */
+  readonly run: HandlerFunction<Payload, Result>
 }
 
 /** A queue and what to do with its jobs. */
@@ -81,10 +118,13 @@ export interface Handler {
   readonly queue: AnyQueue
   readonly batch: number
   readonly run: HandlerFunction<never, unknown> | BatchHandlerFunction<never, unknown>
+  /** Where and how it runs, if in threads. */
+  readonly threads?: ResolvedThreadOptions
 }
 
 /** A queue whatever its types: what a list of handlers holds. */
-export interface AnyQueue extends Omit<Queue<never, never, unknown>, 'handle' | 'handleBatch'> {}
+export interface AnyQueue
+  extends Omit<Queue<never, never, unknown>, 'handle' | 'handleBatch' | 'handleInThreads'> {}
 
 /** Declares a queue, typed by a schema of its payload (zod, valibot, arktype …). */
 export function queue<
@@ -108,9 +148,11 @@ export function queue(
   options: QueueOptions<never> & { readonly payload?: StandardSchema; readonly result?: StandardSchema } = {},
 ): Queue<never, never, unknown> {
   assertName('Queue', name)
-  const { concurrencyPerWorker = Infinity, priority = 0, payload: schema, result: resultSchema } = options
+  const { concurrencyPerWorker = Infinity, priority = 0, priorityMode = 'head-start' } = options
+  const { payload: schema, result: resultSchema } = options
   if (concurrencyPerWorker !== Infinity) assertWhole('concurrencyPerWorker', concurrencyPerWorker, 1, 100_000)
-  assertWhole('priority', priority, -100, 100)
+  assertWhole('priority', priority, -LIMITS.priority, LIMITS.priority)
+  assertPriorityMode(priorityMode)
   assertSchema(name, 'payload', schema)
   assertSchema(name, 'result', resultSchema)
 
@@ -120,6 +162,7 @@ export function queue(
     name,
     policy: lanes.holdsLane ? Object.freeze({ ...policy, holdsLane: true }) : policy,
     priority,
+    priorityMode,
     concurrencyPerWorker,
     lanes,
     uniqueOf: (options.unique as Queue<never>['uniqueOf']) ?? null,
@@ -136,6 +179,13 @@ export function queue(
       assertWhole('size', size, 1, 10_000)
       return { queue: self, batch: size, run: run as BatchHandlerFunction<never, unknown> }
     },
+    handleInThreads: (module, options) => ({
+      queue: self,
+      batch: 1,
+      run: () =>
+        Promise.reject(new SkepError('OPTION_INVALID', 'This handler runs in threads of a worker only.')),
+      threads: resolveThreadOptions(module, options),
+    }),
   }
   return Object.freeze(self)
 }
@@ -167,6 +217,14 @@ export function timeoutMs(timeout: Duration | 'none'): number | null {
   const ms = toMs('timeout', timeout)
   assertWhole('timeout', ms, 1, 365 * 86_400_000)
   return ms
+}
+
+export function assertPriorityMode(mode: PriorityMode): void {
+  if (PRIORITY_MODES.includes(mode)) return
+  throw new SkepError(
+    'OPTION_INVALID',
+    `priorityMode is ${show(mode)}; use one of: ${PRIORITY_MODES.join(', ')}.`,
+  )
 }
 
 function assertSchema(name: string, what: string, schema: StandardSchema | undefined): void {

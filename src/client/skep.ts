@@ -22,6 +22,8 @@ import { harmlessNotifier } from './harmless-notifier.ts'
 import { countJobs, type JobPage, type ListOptions, listJobs, type QueueView } from './inspect.ts'
 import { JobHandle } from './job-handle.ts'
 import { type ChangeSummary, changeJobs, type Target } from './manage.ts'
+import { type DeclaredTarget, type PrioritizeOptions, resolvePriority } from './prioritize.ts'
+import { type PurgeOptions, type PurgeSummary, purgeJobs } from './purge.ts'
 import type { Handler, Queue } from './queue.ts'
 import { Results } from './results.ts'
 import { transactionOf } from './transaction.ts'
@@ -245,7 +247,9 @@ export class Skep {
         Infinity,
       )
       const dueAt = Number.isFinite(due) ? due : this.#runtime.now()
-      this.#hintLater(workHint({ ...first, dueAt }))
+      // No job of them ranks before this.
+      const priority = jobs.reduce((highest, job) => Math.max(highest, job.priority), first.priority)
+      this.#hintLater(workHint({ ...first, dueAt, priority }))
     }
     return results
   }
@@ -293,6 +297,8 @@ export class Skep {
     const env = {
       space: this.space,
       store: this.#store,
+      runtime: this.#runtime,
+      logger: this.#logger,
       prepare: this.#prepare,
       payloadBytes: this.#payloadBytes,
     }
@@ -383,15 +389,42 @@ export class Skep {
     return this.#change('remove', target, '', 0)
   }
 
+  /**
+   * Gives waiting jobs another priority, -100 to 100, and with it another place in line; delayed ones keep their time.
+   * Pass the queue as it was declared, alone or in a filter, and all its waiting jobs that fit are reached.
+   */
+  prioritize(target: DeclaredTarget, priority: number): Promise<ChangeSummary>
+  /** The same by id or by the name of a queue. Neither tells how the queue counts priorities, so you say it. */
+  prioritize(target: Target, priority: number, options: PrioritizeOptions): Promise<ChangeSummary>
+  async prioritize(
+    target: Target | DeclaredTarget,
+    priority: number,
+    options?: PrioritizeOptions,
+  ): Promise<ChangeSummary> {
+    const resolved = resolvePriority(target, priority, options)
+    return this.#change('prioritize', resolved.target, '', 0, resolved.priority)
+  }
+
+  /**
+   * Deletes all jobs of a queue that do not run, or those that fit. With `dryRun` it only counts them. Says how many
+   * were in each state, and how many run.
+   */
+  async purge(queue: string | { readonly name: string }, options: PurgeOptions = {}): Promise<PurgeSummary> {
+    await this.ready()
+    const env = { store: this.#store, notifier: this.#notifier, space: this.space }
+    return purgeJobs(env, typeof queue === 'string' ? queue : queue.name, options)
+  }
+
   async #change(
     action: Parameters<typeof changeJobs>[1],
     target: Target,
     reason: string,
     keep: Duration,
+    priority = 0,
   ): Promise<ChangeSummary> {
     await this.ready()
     const env = { store: this.#store, notifier: this.#notifier, space: this.space }
-    return changeJobs(env, action, target, { reason, keep })
+    return changeJobs(env, action, target, { reason, keep, priority })
   }
 
   /** Removes finished jobs whose time is over. Workers do this by themselves. Returns how many. */

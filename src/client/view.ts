@@ -1,4 +1,5 @@
 import type { Counters, Failure, Job, JobState } from '../core/job.ts'
+import { shownPriority } from '../core/priority.ts'
 import { readValue } from '../worker/events.ts'
 
 /** A job as it is shown: parsed, with dates. */
@@ -43,7 +44,7 @@ export function viewOf(job: Job): JobView {
     state: job.state,
     payload: readValue(job.payload),
     headers: job.headers === null ? {} : (readValue(job.headers) as Record<string, string>),
-    priority: job.priority,
+    priority: shownPriority(job.priority),
     lane: job.lane,
     cost: job.cost,
     dueAt: new Date(job.dueAt),

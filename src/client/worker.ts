@@ -97,6 +97,6 @@ function isFinal(error: unknown): boolean {
   const code = (error as { code?: unknown } | null | undefined)?.code
   return (
     typeof code === 'string' &&
-    /^(SCHEMA_TOO_NEW|STORE_UNSAFE|STORE_REJECTED|CONFIG_|CLIENT_|CLOSED|NAME_)/.test(code)
+    /^(SCHEMA_TOO_NEW|STORE_UNSAFE|STORE_REJECTED|CONFIG_|CLIENT_|CLOSED|NAME_|THREAD_)/.test(code)
   )
 }

@@ -80,7 +80,7 @@ export interface NewJob {
   readonly payload: string
   /** JSON text of a flat object of strings, or null. */
   readonly headers: string | null
-  /** -100 to 100; each step is a head start, see {@link rankOf}. */
+  /** Steps of head start, see {@link rankOf}: -100 to 100, or strict ones as `storedPriority` makes them. */
   readonly priority: number
   /** Starts not earlier than this long after the insert, by the store's clock. */
   readonly delayMs: number

@@ -225,6 +225,11 @@ export function redrive(job: Job, now: number): Job {
   }
 }
 
+/** A waiting job with another priority. Its due time stays, and its rank follows. */
+export function prioritize(job: Job, priority: number): Job {
+  return { ...job, priority }
+}
+
 /** The moment a selection's `after` and `before` are about: due, started or finished. */
 export function timeOf(job: Job): number {
   return job.state === 'ready' ? job.dueAt : listKey(job)
@@ -249,8 +254,9 @@ export function listKey(job: Job): number {
  * cancel: a waiting job ends, a running one is asked to. bury: a waiting job goes among the dead.
  * redrive: a finished job starts anew, as its next generation. promote: a delayed job is due now.
  * miss: a waiting job is put aside because nobody handles it. remove: a job that does not run is deleted.
+ * prioritize: a waiting job gets another priority, and with it another place in line.
  */
-export type ChangeAction = 'cancel' | 'bury' | 'redrive' | 'promote' | 'miss' | 'remove'
+export type ChangeAction = 'cancel' | 'bury' | 'redrive' | 'promote' | 'miss' | 'remove' | 'prioritize'
 
 /** The states in which each action is possible. */
 export const POSSIBLE: Readonly<Record<ChangeAction, readonly JobState[]>> = {
@@ -260,6 +266,8 @@ export const POSSIBLE: Readonly<Record<ChangeAction, readonly JobState[]>> = {
   promote: ['delayed'],
   miss: ['delayed', 'ready'],
   remove: ['delayed', 'ready', ...FINAL_STATES],
+  // Delayed ones first: one that becomes ready meanwhile is then not missed.
+  prioritize: ['delayed', 'ready'],
 }
 
 export function isPossible(action: ChangeAction, state: JobState): boolean {

@@ -1,6 +1,7 @@
 import { reasonFailure } from '../core/failure.ts'
+import type { Waiting } from '../core/waiting.ts'
 import type { Runtime } from '../runtime.ts'
-import type { Store } from '../store.ts'
+import type { ChangeReply, Store } from '../store.ts'
 
 const PAGE = 500
 const KEEP_MS = 30 * 86_400_000
@@ -41,32 +42,34 @@ export class MissingMarker {
   async #mark(queue: string): Promise<void> {
     const { store, space } = this.#options
     const failure = JSON.stringify(reasonFailure('missing', `No worker handles queue "${queue}".`))
-    for (;;) {
-      const { results } = await store.change({
+    let cursor: string | null = null
+    do {
+      const reply: ChangeReply = await store.change({
         action: 'miss',
         space,
-        target: { queue, state: 'ready', limit: PAGE },
+        target: { queue, state: 'ready', limit: PAGE, cursor },
         failure,
         keepMs: KEEP_MS,
       })
-      if (results.length < PAGE) return
-    }
+      cursor = reply.cursor
+    } while (cursor !== null)
   }
 }
 
-/** Brings back the jobs that were put aside, now that somebody handles their queue. */
-export async function reviveMissing(store: Store, space: string, queue: string): Promise<number> {
-  let revived = 0
-  for (;;) {
-    const { results } = await store.change({
+/** Brings back the jobs that were put aside, now that somebody handles their queue. Tells where they wait now. */
+export async function reviveMissing(store: Store, space: string, queue: string): Promise<Waiting[]> {
+  const revived: Waiting[] = []
+  let cursor: string | null = null
+  do {
+    const reply: ChangeReply = await store.change({
       action: 'redrive',
       space,
-      target: { queue, state: 'missing', limit: PAGE },
+      target: { queue, state: 'missing', limit: PAGE, cursor },
       failure: null,
       keepMs: 0,
     })
-    const ok = results.filter((result) => result.status === 'ok').length
-    revived += ok
-    if (results.length < PAGE || ok === 0) return revived
-  }
+    revived.push(...reply.waiting)
+    cursor = reply.cursor
+  } while (cursor !== null)
+  return revived
 }

@@ -8,6 +8,7 @@ import { claimCases } from './store/claim.ts'
 import { claimOrderCases } from './store/claim-order.ts'
 import { concurrencyCases } from './store/concurrency.ts'
 import { contentCases } from './store/content.ts'
+import { countCases } from './store/count.ts'
 import { countsCases } from './store/counts.ts'
 import { crowdCases } from './store/crowd.ts'
 import { expiredCases } from './store/expired.ts'
@@ -19,6 +20,7 @@ import { laneCases } from './store/lanes.ts'
 import { lifecycleCases } from './store/lifecycle.ts'
 import { limitCases } from './store/limits.ts'
 import { listCases } from './store/list.ts'
+import { prioritizeCases, priorityCases } from './store/priority.ts'
 import { pruneCases } from './store/prune.ts'
 import { OTHER_QUEUE, OTHER_SPACE, QUEUE, SPACE } from './store/samples.ts'
 import { Scene, type StoreCase } from './store/scene.ts'
@@ -90,14 +92,17 @@ export function describeStore(
     describe('conflicts of unique keys', () => uniqueConflictCases(test))
     describe('claim', () => claimCases(test))
     describe('the order of claims', () => claimOrderCases(test))
+    describe('strict priorities', () => priorityCases(test))
     describe('extend', () => extendCases(test))
     describe('settle', () => settleCases(test))
     describe('the fencing of settle', () => settleFencingCases(test))
     describe('settle with enqueued jobs and the next claim', () => settleEnqueueCases(test))
     describe('change by id', () => changeCases(test))
     describe('change by selection', () => changeSelectionCases(test))
+    describe('prioritize', () => prioritizeCases(test))
     describe('expired', () => expiredCases(test))
     describe('list and get', () => listCases(test))
+    describe('count', () => countCases(test))
     describe('counts', () => countsCases(test))
     describe('prune', () => pruneCases(test))
     describe('workers', () => workersCases(test))

@@ -1,4 +1,5 @@
 import type { ClaimedJob, Counters, Failure, JobState } from '../core/job.ts'
+import { shownPriority } from '../core/priority.ts'
 
 /** What workers tell. By the time a listener hears of an end, it is saved. */
 export interface WorkerEvents {
@@ -10,7 +11,7 @@ export interface WorkerEvents {
   error: FailedRun
   /** A handler ran out of time. */
   timeout: FailedRun
-  /** A worker died or lost its lease; told by whoever rescued the job. */
+  /** A worker died or lost its lease, told by whoever rescued the job; or a thread died, told by its worker. */
   lost: FailedRun
   /** A job went among the dead, whatever the reason. */
   dead: FailedRun
@@ -42,14 +43,14 @@ export interface EventJob extends Counters {
 
 /** Made only when somebody listens. */
 export function eventJob(job: ClaimedJob): EventJob {
-  const { id, space, queue, priority, starts, errors, timeouts, lost, snoozes } = job
+  const { id, space, queue, starts, errors, timeouts, lost, snoozes } = job
   return {
     id,
     space,
     queue,
     payload: readValue(job.payload),
     headers: job.headers === null ? {} : (readValue(job.headers) as Record<string, string>),
-    priority,
+    priority: shownPriority(job.priority),
     enqueuedAt: new Date(job.enqueuedAt),
     attempt: starts,
     starts,

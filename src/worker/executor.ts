@@ -2,7 +2,7 @@ import { LeaseLostError, SkepError } from '../core/errors.ts'
 import { failureOf, reasonFailure } from '../core/failure.ts'
 import type { Outcome } from '../core/policy.ts'
 import type { Runtime } from '../runtime.ts'
-import { batchAnswers, isInstruction } from './handler.ts'
+import { batchAnswers, isInstruction, RunLostError } from './handler.ts'
 import type { Run } from './run.ts'
 
 /** Why a handler's signal aborted. */
@@ -140,6 +140,7 @@ function errorOutcome(run: Run, error: unknown): Outcome | null {
   if (run.aborted) return outcomeOfStop(run)
   try {
     if (error instanceof LeaseLostError && error.jobId === run.job.id) return null
+    if (error instanceof RunLostError) return { kind: 'lost', failure: failureOf('lost', error) }
     if (error instanceof SkepError && error.facts['poison'] === true) {
       return { kind: 'bury', failure: failureOf('poison', error) }
     }

@@ -20,6 +20,15 @@ export interface HandlerSpec {
   call(runs: readonly Run[]): unknown
   /** The JSON text of a value the handler returned. Throws if it cannot be stored. */
   encodeResult(value: unknown): string | null
+  /** Prepares what the handler needs. Before it resolves nothing is claimed; what it throws ends the start. */
+  start?(): Promise<void>
+  /** Ends what {@link start} began. Runs that are not over have been aborted; when it resolves none of them runs. */
+  stop?(): Promise<void>
+}
+
+/** What a call rejects with when whoever ran the handler has died, but not its worker: the job is lost, and that at once. */
+export class RunLostError extends Error {
+  override readonly name = 'RunLostError'
 }
 
 const INSTRUCTION: unique symbol = Symbol.for('skep.instruction')

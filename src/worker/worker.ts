@@ -136,8 +136,16 @@ export class WorkerEngine {
    */
   async start(awaySince: number | null = null): Promise<void> {
     const { store, notifier, specs, options, runtime, logger } = this.#parts
-    // The store has to know the worker before it holds anything, or nobody would miss it if it died.
-    await store.attend({ worker: this.#info() })
+    try {
+      const starts = specs.flatMap((spec) => spec.start?.() ?? [])
+      if (starts.length > 0) await Promise.all(starts)
+      // The store has to know the worker before it holds anything, or nobody would miss it if it died.
+      await store.attend({ worker: this.#info() })
+    } catch (error) {
+      // A start that failed is begun anew, or never again.
+      await this.#stopHandlers()
+      throw error
+    }
     this.#subscription = notifier.subscribe((hints) => this.#hear(hints))
 
     const loop = (name: string, turn: (signal: AbortSignal) => Promise<number>): Loop => {
@@ -204,8 +212,9 @@ export class WorkerEngine {
     loop('missing', async () => {
       // Not only once: another process may have looked for handlers just before this worker was on the list.
       for (const spec of specs) {
-        const count = await reviveMissing(store, spec.space, spec.queue)
-        if (count > 0) notifier.publish([workHint({ ...spec, dueAt: runtime.now(), priority: 0 })])
+        const revived = await reviveMissing(store, spec.space, spec.queue)
+        const hints = revived.map((place): Hint => ({ kind: 'work', space: spec.space, ...place }))
+        if (hints.length > 0) notifier.publish(hints)
       }
       if (options.unknownQueues === 'mark') await marker.turn()
       return Math.min(60_000, Math.max(1_000, options.missingAfterMs / 4))
@@ -241,7 +250,7 @@ export class WorkerEngine {
   }
 
   async #stop(drainMs: number): Promise<void> {
-    const { store, runtime, logger } = this.#parts
+    const { store, runtime, logger, specs } = this.#parts
     this.#status = 'stopping'
     this.#subscription?.end()
     this.#dueTimer?.stop()
@@ -257,6 +266,8 @@ export class WorkerEngine {
     }
     const left = [...this.#held.values()].filter((run) => run.stage === 'running')
     for (const run of left) run.abort(new StopSignal('stop', 'The worker stops.'))
+    // What can be ended has ended before its job goes back, so that the next holder is alone with it.
+    if (specs.some((spec) => spec.stop !== undefined)) await this.#stopHandlers()
     for (const run of left) this.#executor.giveUp(run)
 
     // The leases are kept until every outcome is saved. A store that is away for long must not keep us for ever:
@@ -270,6 +281,13 @@ export class WorkerEngine {
     if (!(await atMost(runtime, SIGN_OFF_MS, signedOff)))
       logger.warn('The worker stops without having signed off: the store does not answer.')
     this.#status = 'stopped'
+  }
+
+  async #stopHandlers(): Promise<void> {
+    const { runtime, specs, logger, options } = this.#parts
+    const stops = Promise.all(specs.flatMap((spec) => spec.stop?.() ?? []))
+    if (!(await atMost(runtime, options.graceMs, stops)))
+      logger.warn('The worker stops while one of its threads still runs: it does not let itself be ended.')
   }
 
   #info(): WorkerInfo {

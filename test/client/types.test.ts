@@ -174,3 +174,16 @@ describe('the rest of the public types', () => {
     expectTypeOf<Answer<number>>().extract<number>().toEqualTypeOf<number>()
   })
 })
+
+describe('prioritize', () => {
+  it('wants the queue as it was declared, or the mode', () => {
+    compiled(() => skep.prioritize(byHand, 1))
+    compiled(() => skep.prioritize({ queue: byZod, text: 'x' }, 1))
+    compiled(() => skep.prioritize('id', 1, { priorityMode: 'strict' }))
+    compiled(() => skep.prioritize({ queue: 'by-hand' }, 1, { priorityMode: 'head-start' }))
+    // @ts-expect-error an id does not tell the mode
+    compiled(() => skep.prioritize('id', 1))
+    // @ts-expect-error nor does a name
+    compiled(() => skep.prioritize({ queue: 'by-hand' }, 1))
+  })
+})

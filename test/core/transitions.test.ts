@@ -325,12 +325,13 @@ describe('what people may do', () => {
       promote: ['delayed'],
       miss: ['delayed', 'ready'],
       remove: ['delayed', 'ready', 'done', 'failed', 'dead', 'cancelled', 'missing'],
+      prioritize: ['delayed', 'ready'],
     })
   })
 
   it('never ends a running job: only its holder and its rescuer do', () => {
-    const ending = (['bury', 'redrive', 'promote', 'miss', 'remove'] as const).filter((action) =>
-      isPossible(action, 'running'),
+    const ending = (['bury', 'redrive', 'promote', 'miss', 'remove', 'prioritize'] as const).filter(
+      (action) => isPossible(action, 'running'),
     )
 
     expect(ending).toEqual([])

@@ -6,7 +6,9 @@ import { LOOP_MUTANTS } from './list/loops.ts'
 import { MAINTENANCE_MUTANTS } from './list/maintenance.ts'
 import { MEMORY_MUTANTS } from './list/memory.ts'
 import { POSTGRES_MUTANTS } from './list/postgres.ts'
+import { PRIORITY_MUTANTS } from './list/priority.ts'
 import { SQLITE_MUTANTS } from './list/sqlite.ts'
+import { THREAD_MUTANTS } from './list/threads.ts'
 import { WORKER_MUTANTS } from './list/worker.ts'
 import type { Mutant } from './mutant.ts'
 
@@ -20,6 +22,8 @@ export const MUTANTS: readonly Mutant[] = [
   ...LANE_MUTANTS,
   ...LOOP_MUTANTS,
   ...WORKER_MUTANTS,
+  ...THREAD_MUTANTS,
   ...MAINTENANCE_MUTANTS,
   ...CLIENT_MUTANTS,
+  ...PRIORITY_MUTANTS,
 ]

@@ -116,6 +116,7 @@ export const SOMETIMES: readonly Sometimes[] = [
   { what: 'a waiting job was cancelled', in: command('cancel', 'ok') },
   { what: 'a waiting job was buried', in: command('bury', 'ok') },
   { what: 'a delayed job was promoted', in: command('promote', 'ok') },
+  { what: 'a waiting job got another priority', in: command('prioritize', 'ok') },
   { what: 'a job was removed', in: command('remove', 'ok') },
   {
     what: 'a finished job was redriven',

@@ -1,12 +1,13 @@
 import { fstatSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { type EnqueueOptions, queue, SkepError } from '../../index.ts'
+import { type EnqueueOptions, type PriorityMode, queue, SkepError } from '../../index.ts'
 import type { Arguments } from '../arguments.ts'
 import type { Call, Command } from '../command.ts'
 import { EXIT, usage } from '../exit.ts'
 import { briefly } from '../explain.ts'
 import { type Opened, using } from '../open.ts'
 import type { Output } from '../output.ts'
+import { MODE_FLAG, readMode } from '../prioritize.ts'
 import { quote, safeJson } from '../text.ts'
 
 export const enqueueCommand: Command = {
@@ -18,6 +19,7 @@ export const enqueueCommand: Command = {
     delay: { kind: 'text', value: '5m', help: 'Start not earlier than this long from now' },
     'run-at': { kind: 'text', value: 'date', help: 'Start not earlier than this moment (ISO 8601)' },
     priority: { kind: 'text', value: 'n', help: '-100 to 100. Default: 0' },
+    'priority-mode': MODE_FLAG,
     unique: { kind: 'text', value: 'key', help: 'Do nothing if such a job waits or runs already' },
     header: { kind: 'list', value: 'name=value', help: 'A header that travels with the job' },
     id: { kind: 'text', value: 'uuid', help: 'The id; enqueuing it again does nothing' },
@@ -41,11 +43,12 @@ export const enqueueCommand: Command = {
     }
     const payload = await readPayload(call)
     const options = readOptions(args)
+    const mode = readMode(args)
     const wait = args.text('wait')
     const timeout = wait === undefined || wait === '' ? undefined : args.duration('wait')
 
     return using(call, { create: true }, async (opened) => {
-      const job = await opened.skep.enqueue(queueOf(opened, name), payload, options)
+      const job = await opened.skep.enqueue(queueOf(opened, name, mode), payload, options)
       if (job.duplicate) out.note(`The key is held, so nothing was enqueued; this is the job that holds it.`)
       if (wait === undefined) {
         if (out.json) out.object({ id: job.id, queue: name, duplicate: job.duplicate })
@@ -62,9 +65,20 @@ export const enqueueCommand: Command = {
 }
 
 /** The queue as the config declares it, so that its schema and its unique key hold here too; else a plain one. */
-function queueOf({ handlers }: Opened, name: string): ReturnType<typeof queue> {
+function queueOf(
+  { handlers }: Opened,
+  name: string,
+  mode: PriorityMode | undefined,
+): ReturnType<typeof queue> {
   const known = handlers.find((handler) => handler.queue.name === name)?.queue
-  return known === undefined ? queue(name) : (known as unknown as ReturnType<typeof queue>)
+  const declared =
+    known === undefined
+      ? queue(name, mode === undefined ? {} : { priorityMode: mode })
+      : (known as unknown as ReturnType<typeof queue>)
+  if (mode === undefined || mode === declared.priorityMode) return declared
+  throw usage(
+    `--priority-mode is ${mode}, but the config declares ${quote(name)} as ${declared.priorityMode}.`,
+  )
 }
 
 function readOptions(args: Arguments): EnqueueOptions {

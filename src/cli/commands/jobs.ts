@@ -4,13 +4,19 @@ import type { Call, Command } from '../command.ts'
 import { EXIT, usage } from '../exit.ts'
 import { jobPage, jobTable } from '../job-text.ts'
 import { using } from '../open.ts'
+import { MODE_FLAG, prioritizeJobs } from '../prioritize.ts'
 import { CHANGE_FLAGS, readSelection, SELECTION_FLAGS, type Selection } from '../selection.ts'
 import { clean } from '../text.ts'
 
 export const jobsCommand: Command = {
   name: 'jobs',
   summary: 'List, show and change jobs',
-  usage: ['jobs [list] [filters]', 'jobs get <id…>', 'jobs cancel|redrive|promote|remove <id…> | filters'],
+  usage: [
+    'jobs [list] [filters]',
+    'jobs get <id…>',
+    'jobs cancel|redrive|promote|remove <id…> | filters',
+    'jobs prioritize <id…> | filters --priority <n>',
+  ],
   actions: {
     list: 'Show a page of jobs',
     get: 'Show everything about jobs',
@@ -18,27 +24,37 @@ export const jobsCommand: Command = {
     redrive: 'Start finished jobs anew (by filter: the dead ones)',
     promote: 'Make delayed jobs due now',
     remove: 'Delete jobs that do not run (by filter: finished ones)',
+    prioritize: 'Give waiting jobs another priority',
   },
   flags: {
     ...SELECTION_FLAGS,
     cursor: { kind: 'text', value: 'text', help: 'The page after the one that ended with this' },
     ...CHANGE_FLAGS,
+    priority: { kind: 'text', value: 'n', help: 'For prioritize: -100 to 100' },
+    'priority-mode': MODE_FLAG,
   },
   examples: [
     'skep jobs list --queue mail.send --state ready,running',
     'skep jobs get 01890a5d-ac96-774b-bcce-b302099a8057',
     'skep jobs redrive --queue mail.send --text ETIMEDOUT --dry-run',
     'skep jobs remove --state done --before 7d --yes',
+    'skep jobs prioritize --queue mail.send --text ada@example.com --priority 10',
   ],
 
   async run(call) {
     const [action = 'list', ...ids] = call.args.words
+    for (const name of ['priority', 'priority-mode']) {
+      if (action !== 'prioritize' && call.args.typed(name))
+        throw usage(`--${name} is for skep jobs prioritize.`)
+    }
     switch (action) {
       case 'cancel':
       case 'redrive':
       case 'promote':
       case 'remove':
         return changeJobs(call, action, { ids })
+      case 'prioritize':
+        return prioritizeJobs(call, ids)
       case 'get':
         return getJobs(call, ids)
       default:

@@ -17,16 +17,25 @@ export function select(table: Table, space: string, selection: Selection): Job[]
     .sort(inListOrder(table, selection.state))
 }
 
-/** One page. The cursor is where the last job stands. */
+/** One page. */
 export function list(table: Table, call: ListCall): ListReply {
-  const chosen = select(table, call.space, call)
-  const order = byPosition(call.state)
-  const last = call.cursor === null ? null : (JSON.parse(call.cursor) as Position)
-  const after = last === null ? chosen : chosen.filter((job) => order(positionOf(table, job), last) > 0)
+  const after = beyond(table, select(table, call.space, call), call.cursor)
   const jobs = after.slice(0, call.limit)
-  const end = jobs.at(-1)
-  const hasMore = end !== undefined && after.length > jobs.length
-  return { jobs, cursor: hasMore ? JSON.stringify(positionOf(table, end)) : null }
+  return { jobs, cursor: after.length > jobs.length ? cursorAt(table, jobs.at(-1)) : null }
+}
+
+/** Those of the jobs, all in one state, that come after a cursor. */
+export function beyond(table: Table, jobs: readonly Job[], cursor: string | null): readonly Job[] {
+  const [first] = jobs
+  if (cursor === null || first === undefined) return jobs
+  const order = byPosition(first.state)
+  const last = JSON.parse(cursor) as Position
+  return jobs.filter((job) => order(positionOf(table, job), last) > 0)
+}
+
+/** The cursor of what comes after a job: where it stands. */
+export function cursorAt(table: Table, job: Job | undefined): string | null {
+  return job === undefined ? null : JSON.stringify(positionOf(table, job))
 }
 
 type Position = readonly [lane: string, key: number, id: string]

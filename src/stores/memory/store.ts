@@ -13,10 +13,12 @@ import {
   finish,
   holder,
   isPossible,
+  prioritize,
   promote,
   redrive,
   settle,
 } from '../../core/transitions.ts'
+import { waitingOf } from '../../core/waiting.ts'
 import type { Runtime } from '../../runtime.ts'
 import { systemRuntime } from '../../runtime.ts'
 import type { HoldCall, ReleaseCall } from '../../store/holds.ts'
@@ -27,6 +29,7 @@ import {
   type ChangeResult,
   type ClaimCall,
   type ClaimReply,
+  type CountCall,
   type CountsCall,
   type ExpiredCall,
   type ExpiredReply,
@@ -53,7 +56,7 @@ import {
 } from '../../store.ts'
 import { Holds } from './holds.ts'
 import { earlier, Lines, orNull } from './lines.ts'
-import { list, select } from './list.ts'
+import { beyond, cursorAt, list, select } from './list.ts'
 import { Table } from './table.ts'
 
 export interface MemoryStoreOptions {
@@ -284,7 +287,18 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     lines.make(space, queue, now).hold(lane, holds.laneEnd(space, queue, lane, now), now)
   }
 
-  function changeOne(job: Job | undefined, id: string, call: ChangeCall, now: number): ChangeResult {
+  /** `moved` gets the job if it came to another place in line. */
+  function changeOne(
+    job: Job | undefined,
+    id: string,
+    call: ChangeCall,
+    now: number,
+    moved: Job[],
+  ): ChangeResult {
+    const move = (to: Job): void => {
+      put(to, now)
+      moved.push(to)
+    }
     if (!job || job.space !== call.space) return { id, status: 'refused', reason: 'unknown' }
     if (!isPossible(call.action, job.state)) return { id, status: 'refused', reason: 'state' }
 
@@ -309,11 +323,14 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
             return { id, status: 'refused', reason: 'unique' }
           uniques.set(key, { jobId: job.id, until: null })
         }
-        put(redrive(job, now), now)
+        move(redrive(job, now))
         break
       }
       case 'promote':
-        put({ ...promote(job), dueAt: now }, now)
+        move({ ...promote(job), dueAt: now })
+        break
+      case 'prioritize':
+        move(prioritize(job, call.priority ?? 0))
         break
       case 'remove':
         remove(job, now)
@@ -367,12 +384,25 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 
     async change(call: ChangeCall): Promise<ChangeReply> {
       const now = timeOfCall(call)
-      const { target } = call
-      if ('ids' in target) return { results: target.ids.map((id) => changeOne(table.get(id), id, call, now)) }
-      const chosen = isPossible(call.action, target.state)
-        ? select(table, call.space, target).slice(0, target.limit)
-        : []
-      return { results: chosen.map((job) => changeOne(job, job.id, call, now)) }
+      const { target, action, priority = 0 } = call
+      const moved: Job[] = []
+      if ('ids' in target) {
+        const results = target.ids.map((id) => changeOne(table.get(id), id, call, now, moved))
+        return { results, cursor: null, waiting: waitingOf(moved) }
+      }
+      const { state, cursor = null, limit } = target
+      const chosen = isPossible(action, state) ? beyond(table, select(table, call.space, target), cursor) : []
+      const page = chosen.slice(0, limit)
+      // Told before anything moves.
+      const end = page.length === limit ? cursorAt(table, page.at(-1)) : null
+      const results = page
+        .filter((job) => action !== 'prioritize' || job.priority !== priority)
+        .map((job) => changeOne(job, job.id, call, now, moved))
+      return { results, cursor: end, waiting: waitingOf(moved) }
+    },
+
+    async count(call: CountCall) {
+      return { count: select(table, call.space, call).length }
     },
 
     async expired(call: ExpiredCall): Promise<ExpiredReply> {

@@ -1,10 +1,19 @@
+import { isFinal, type Job, type JobState, PRIORITY_STEP_MS } from '../../core/job.ts'
 import { isPossible } from '../../core/transitions.ts'
+import { waitingOf } from '../../core/waiting.ts'
 import type { ChangeCall, ChangeRefusal, ChangeReply, ChangeResult } from '../../store.ts'
 import { STATE_CODES } from './codes.ts'
 import type { Query, Row } from './driver.ts'
 import { listStatement } from './list.ts'
 import { idArrayOf } from './literals.ts'
 import type { Starts } from './starts.ts'
+
+const NOTHING: ChangeReply = { results: [], cursor: null, waiting: [] }
+
+/** [id, what], and the queue, due time and priority of a job that came to another place in line. */
+type Said =
+  | readonly [string, 'ok' | 'requested' | ChangeRefusal]
+  | readonly [string, 'ok', string, number, number]
 
 /** Sends one change, see `migrations/change-function.ts`. */
 export async function changeJobs(
@@ -13,38 +22,59 @@ export async function changeJobs(
   starts: Starts,
   call: ChangeCall,
 ): Promise<ChangeReply> {
-  const { action, space, target, failure, keepMs, now } = call
+  const { action, space, target, failure, keepMs, priority = 0, now } = call
   const isSelection = !('ids' in target)
-  if (isSelection && !isPossible(action, target.state)) return { results: [] }
-  if (isSelection ? target.limit < 1 : target.ids.length === 0) return { results: [] }
+  if (isSelection && !isPossible(action, target.state)) return NOTHING
+  if (isSelection ? target.limit < 1 : target.ids.length === 0) return NOTHING
 
   // A selection is read and changed by one statement, so that it is one transaction.
   const selected = isSelection
     ? listStatement(
         schema,
-        { ...target, space, cursor: null },
+        { ...target, space, cursor: target.cursor ?? null },
         target.limit,
-        'array(select x.id from',
+        `with chosen as materialized (
+          select x.id, ${placeOf(target.state)} as place, row_number() over () as n from`,
         ' as x)',
       )
-    : { text: '$1::uuid[]', params: [idArrayOf(target.ids)] }
+    : { text: '', params: [] }
   const params = [...selected.params]
   const put = (value: string | null): string => `$${params.push(value)}`
-  const text = `select ${schema}.change_jobs(${put(action)}::text, ${put(space)}::text, ${selected.text},
+  const ids = isSelection
+    ? 'array(select c.id from chosen c order by c.n)'
+    : `${put(idArrayOf(target.ids))}::uuid[]`
+  const end = isSelection
+    ? `(select c.place || ':' || c.id from chosen c where c.n = ${put(String(target.limit))}::bigint)`
+    : 'null'
+  const text = `${selected.text} select ${schema}.change_jobs(${put(action)}::text, ${put(space)}::text, ${ids},
     ${put(isSelection ? String(STATE_CODES[target.state]) : null)}::smallint, ${put(failure)}::text,
-    ${put(reasonIn(failure))}::text, ${put(String(keepMs))}::bigint, ${put(now === undefined ? null : String(now))}::bigint)`
-  const rows = await query(text, params)
+    ${put(reasonIn(failure))}::text, ${put(String(keepMs))}::bigint, ${put(String(priority))}::integer,
+    ${put(now === undefined ? null : String(now))}::bigint), ${end}`
+  const [row] = await query(text, params)
 
-  if (action === 'redrive' || action === 'promote') starts.forget(space)
-  const said = JSON.parse((rows[0] as Row)[0] as string) as [string, 'ok' | 'requested' | ChangeRefusal][]
-  return {
-    results: said.map(
-      ([id, what]): ChangeResult =>
-        what === 'ok' || what === 'requested'
-          ? { id, status: what }
-          : { id, status: 'refused', reason: what },
-    ),
-  }
+  const [said, cursor] = row as Row
+  return { ...readSaid(JSON.parse(said as string) as Said[], space, starts), cursor: cursor as string | null }
+}
+
+function readSaid(said: readonly Said[], space: string, starts: Starts): Omit<ChangeReply, 'cursor'> {
+  const moved: Pick<Job, 'queue' | 'dueAt' | 'priority'>[] = []
+  const results = said.map(([id, what, queue, dueAt, priority]): ChangeResult => {
+    if (queue !== undefined) moved.push({ queue, dueAt: dueAt as number, priority: priority as number })
+    return what === 'ok' || what === 'requested'
+      ? { id, status: what }
+      : { id, status: 'refused', reason: what }
+  })
+  const waiting = waitingOf(moved)
+  // They came to any place, also to one that a claim under way has just passed.
+  for (const { queue } of waiting) starts.forget(space, queue)
+  return { results, waiting }
+}
+
+/** The number by which the jobs of a state are listed, see `listKey`. */
+function placeOf(state: JobState): string {
+  if (state === 'ready') return `x.due_at - x.priority * ${PRIORITY_STEP_MS}::bigint`
+  if (state === 'delayed') return 'x.due_at'
+  return isFinal(state) ? 'x.finished_at' : 'x.started_at'
 }
 
 /** What a running job is told when it is cancelled. */

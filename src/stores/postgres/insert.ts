@@ -104,7 +104,7 @@ function singleStatement(schema: string, job: NewJob, at: Param): { text: string
   return {
     text: `/* insert_job */ with counted as (insert into ${schema}.deltas (space, queue, ready) values ($3, $4, 1))
       insert into ${schema}.jobs (id, space, queue, state, payload, headers, priority, overrides, due_at, rank, enqueued_at)
-      select $1::uuid, $3, $4, 1, $2, $5, $6::smallint, $7, c.t, c.t - $6::smallint * 600000::bigint, c.t
+      select $1::uuid, $3, $4, 1, $2, $5, $6::integer, $7, c.t, c.t - $6::integer * 600000::bigint, c.t
       from (select coalesce($8::bigint, ${CLOCK}) as t) c
       returning enqueued_at`,
     params: [job.id, job.payload, job.space, job.queue, job.headers, String(job.priority), job.overrides, at],
@@ -136,7 +136,7 @@ function insertStatement(
     payloads === null ? `${put(arrayOf(texts))}::text[]` : `string_to_array(${put(payloads)}::text, chr(30))`,
     column('text', (job) => job.space),
     column('text', (job) => job.queue),
-    column('smallint', (job) => job.priority),
+    column('integer', (job) => job.priority),
     column('bigint', (job) => job.delayMs),
     jobs.some((job) => job.runAt !== null) ? full('bigint', (job) => job.runAt) : "'{}'",
     isPlain ? "'{}'" : full('text', (job) => job.headers),

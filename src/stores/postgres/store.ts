@@ -3,6 +3,7 @@ import type { Durability, InsertReply, Store, StoreInTransaction } from '../../s
 import { createCaller } from './caller.ts'
 import { changeJobs } from './change.ts'
 import type { StoreChannel } from './channel.ts'
+import { countSelection } from './count.ts'
 import { checkDurability } from './durability.ts'
 import { Floors } from './floors.ts'
 import { Folding } from './folding.ts'
@@ -116,6 +117,8 @@ export function createPostgresStore(options: PostgresStoreOptions, makeNotifier:
     expired: (request) => expiredLeases(call, schema, leaseFloors, request),
     get: (request) => getJobs(call, schema, request),
     list: (request) => listJobs(call, schema, request),
+
+    count: (request) => countSelection(call, schema, request),
 
     async counts(request) {
       const reply = await countJobs(call, schema, countFloors, request)

@@ -1,32 +1,46 @@
-import { finish, isPossible, promote, redrive } from '../../core/transitions.ts'
+import type { Job } from '../../core/job.ts'
+import { finish, isPossible, prioritize, promote, redrive } from '../../core/transitions.ts'
+import { waitingOf } from '../../core/waiting.ts'
 import type { ChangeCall, ChangeReply, ChangeResult } from '../../store.ts'
-import { select } from './list.ts'
+import { cursorAt, select } from './list.ts'
 import { find, type Placed, replace } from './record.ts'
 import type { Turn } from './turn.ts'
 import { holdKey, keyHolder, releaseKey } from './uniques.ts'
 
 /** What people do to jobs, by id or by selection. */
 export function change(turn: Turn, call: ChangeCall, now: number): ChangeReply {
-  const { target } = call
+  const { target, action, space, priority = 0 } = call
+  const moved: Job[] = []
   if ('ids' in target) {
-    return { results: target.ids.map((id) => changeOne(turn, find(turn, id), id, call, now)) }
+    const results = target.ids.map((id) => changeOne(turn, find(turn, id), id, call, now, moved))
+    return { results, cursor: null, waiting: waitingOf(moved) }
   }
-  const chosen = isPossible(call.action, target.state)
-    ? select(turn, { ...target, space: call.space, cursor: null }, target.limit)
+  const page = isPossible(action, target.state)
+    ? select(turn, { ...target, space, cursor: target.cursor ?? null }, target.limit)
     : []
-  return { results: chosen.map((placed) => changeOne(turn, placed, placed.job.id, call, now)) }
+  const results = page
+    .filter(({ job }) => action !== 'prioritize' || job.priority !== priority)
+    .map((placed) => changeOne(turn, placed, placed.job.id, call, now, moved))
+  const last = page.length < target.limit ? undefined : page.at(-1)
+  return { results, cursor: last ? cursorAt(last) : null, waiting: waitingOf(moved) }
 }
 
+/** `moved` gets the job if it came to another place in line. */
 function changeOne(
   turn: Turn,
   placed: Placed | undefined,
   id: string,
   call: ChangeCall,
   now: number,
+  moved: Job[],
 ): ChangeResult {
   if (!placed || placed.job.space !== call.space) return { id, status: 'refused', reason: 'unknown' }
   const { job, q } = placed
   if (!isPossible(call.action, job.state)) return { id, status: 'refused', reason: 'state' }
+  const move = (to: Job): void => {
+    replace(turn, placed, to, now)
+    moved.push(to)
+  }
 
   switch (call.action) {
     case 'cancel':
@@ -48,10 +62,13 @@ function changeOne(
         }
         holdKey(turn, q, job.uniqueKey, job.id, null)
       }
-      replace(turn, placed, redrive(job, now), now)
+      move(redrive(job, now))
       break
     case 'promote':
-      replace(turn, placed, { ...promote(job), dueAt: now }, now)
+      move({ ...promote(job), dueAt: now })
+      break
+    case 'prioritize':
+      move(prioritize(job, call.priority ?? 0))
       break
     case 'remove':
       replace(turn, placed, null, now)

@@ -1,7 +1,7 @@
 import { isFinal, type JobState } from '../../core/job.ts'
 import { DEFAULT_LANE } from '../../core/lanes.ts'
 import { listKey } from '../../core/transitions.ts'
-import type { ListCall, ListReply } from '../../store.ts'
+import type { CountCall, ListCall, ListReply } from '../../store.ts'
 import type { Row, SqlValue } from './client.ts'
 import { ARCHIVE_COLUMNS, archivedJob, HOT_COLUMNS, hotJob, type Placed } from './record.ts'
 import { STATE_NUMBER, type Turn } from './turn.ts'
@@ -30,7 +30,26 @@ export async function list(
   const page = found.slice(0, call.limit)
   const last = page.at(-1)
   const hasMore = last !== undefined && found.length > page.length
-  return { jobs: page.map(({ job }) => job), cursor: hasMore ? JSON.stringify(positionOf(last)) : null }
+  return { jobs: page.map(({ job }) => job), cursor: hasMore ? cursorAt(last) : null }
+}
+
+/** How many jobs of a queue are in one state and fit, counted step by step so that the event loop can run between. */
+export async function count(
+  database: { read<T>(work: (turn: Reader) => T): Promise<T> },
+  call: CountCall,
+): Promise<{ readonly count: number }> {
+  let found = 0
+  let cursor: string | null = null
+  for (let isMore = true; isMore; ) {
+    isMore = await database.read((turn) => {
+      const end = stepEnd(turn, { ...call, cursor })
+      const query = queryOf(turn, { ...call, cursor }, end)
+      if (query) found += turn.db.get(`select count(*) ${query.from}`, ...query.values)?.[0] as number
+      cursor = end
+      return end !== null
+    })
+  }
+  return { count: found }
 }
 
 /** The last job of the next step of a search, as a cursor; null when it reaches the end. */
@@ -96,6 +115,11 @@ function queryOf(turn: Reader, call: Omit<ListCall, 'limit'>, end: string | null
   if (text !== undefined) add(`(instr(${payload}, ?) > 0 or instr(${failure}, ?) > 0)`, text, text)
   const order = isDown ? position.replaceAll(/,|$/g, ' desc$&') : position
   return { view, from: conditions.join(' and '), order, values }
+}
+
+/** The cursor of what comes after a job. */
+export function cursorAt(placed: Placed): string {
+  return JSON.stringify(positionOf(placed))
 }
 
 /** Where a job stands in its list: its lane if it is ready, its place, its id. */

@@ -3,6 +3,7 @@ import type { Runtime } from '../../runtime.ts'
 import type {
   ChangeCall,
   ClaimCall,
+  CountCall,
   Durability,
   ExpiredCall,
   ExtendCall,
@@ -21,7 +22,7 @@ import { extend } from './extend.ts'
 import { hold, holds, release } from './holds.ts'
 import { insert } from './insert.ts'
 import { lanes, limits, setLimits } from './limits.ts'
-import { list } from './list.ts'
+import { count, list } from './list.ts'
 import { resolveOptions, type SqliteStoreOptions } from './options.ts'
 import { prune } from './prune.ts'
 import { find } from './record.ts'
@@ -94,6 +95,10 @@ export function makeSqliteStore(options: SqliteStoreOptions, makeNotifier: MakeN
 
     async list(call: ListCall) {
       return list(database, call)
+    },
+
+    async count(call: CountCall) {
+      return count(database, call)
     },
 
     async counts(call) {

@@ -5,6 +5,7 @@ import type { LanesCall, SetLimitsCall } from '../../store/limits.ts'
 import type {
   ChangeCall,
   ClaimCall,
+  CountCall,
   ExpiredCall,
   ExtendCall,
   InsertCall,
@@ -31,6 +32,7 @@ export type Step =
   | ({ readonly do: 'change' } & Omit<ChangeCall, 'now'>)
   | ({ readonly do: 'rescue'; readonly verdict: Verdict } & Omit<ExpiredCall, 'now'>)
   | ({ readonly do: 'list' } & Omit<ListCall, 'cursor'>)
+  | ({ readonly do: 'count' } & CountCall)
   | { readonly do: 'prune'; readonly limit: number }
   | ({ readonly do: 'limit' } & Omit<SetLimitsCall, 'now'>)
   | ({ readonly do: 'hold' } & Omit<HoldCall, 'now'>)
@@ -59,7 +61,8 @@ export async function send(store: Store, command: Command, now: number): Promise
       const reply = await store.change({ ...strip(command), now })
       // Of a selection only the jobs that were changed are promised.
       const isSelection = !('ids' in command.target)
-      return [isSelection ? { results: reply.results.filter(({ status }) => status !== 'refused') } : reply]
+      const results = reply.results.filter(({ status }) => status !== 'refused')
+      return [isSelection ? { ...reply, results } : reply]
     }
     case 'rescue': {
       const { verdict, ...call } = strip(command)
@@ -83,6 +86,8 @@ export async function send(store: Store, command: Command, now: number): Promise
       } while (cursor !== null)
       return pages
     }
+    case 'count':
+      return [await store.count(strip(command))]
     case 'prune':
       return [await store.prune({ ...strip(command), now })]
     case 'limit': {

@@ -1,5 +1,6 @@
 import { JOB_STATES, type Job, type NewJob, type Unique } from '../../core/job.ts'
 import type { Verdict } from '../../core/policy.ts'
+import { storedPriority } from '../../core/priority.ts'
 import { isPossible } from '../../core/transitions.ts'
 import type { LimitFields, LimitTarget } from '../../store/limits.ts'
 import type { ClaimCall, Selection, Settlement, SettleReply, Source } from '../../store.ts'
@@ -134,6 +135,8 @@ function draw(it: Draw): Step | null {
     case 'release':
     case 'lanes':
       return drawLimiting(kind, it)
+    case 'count':
+      return { do: 'count', ...drawSelection(it) }
     case 'prune':
       return present.length === 0 ? null : { do: 'prune', limit: 1_000 }
   }
@@ -142,7 +145,7 @@ function draw(it: Draw): Step | null {
 const WEIGHTED = [
   ...(['pass', 'pass', 'pass', 'insert', 'insert', 'insert', 'insert', 'claim', 'claim', 'claim'] as const),
   ...(['settle', 'settle', 'settle', 'settle', 'extend', 'change', 'change', 'rescue'] as const),
-  ...(['list', 'prune'] as const),
+  ...(['list', 'count', 'prune'] as const),
 ]
 const LIMITING = ['limit', 'limit', 'hold', 'release', 'release', 'lanes'] as const
 const WORKERS = ['worker-a', 'worker-b', 'worker-c'] as const
@@ -173,7 +176,7 @@ function drawJob({ random, now, fresh, limited }: Draw): NewJob {
     queue,
     payload: random.pick(['{}', '"é%_"', '[1.0, 2]', `"${id.slice(-4)}"`]),
     headers: random.chance(0.2) ? '{"a":"b"}' : null,
-    priority: random.chance(0.7) ? 0 : random.pick([-100, -1, 1, 2, 100]),
+    priority: random.chance(0.7) ? 0 : random.pick(PRIORITIES),
     delayMs: random.chance(0.6) ? 0 : random.pick([1, 500, 5_000, 3_600_000]),
     runAt: random.chance(0.9) ? null : now + random.pick([-1_000, 0, 1, 60_000]),
     unique: random.chance(0.5) ? null : drawUnique(random),
@@ -329,7 +332,12 @@ function drawSettle(it: Draw): Step | null {
   return distinct.length === 0 && !claim.claim ? null : { do: 'settle', settlements: distinct, ...claim }
 }
 
-const ACTIONS = ['cancel', 'cancel', 'bury', 'redrive', 'redrive', 'promote', 'miss', 'remove'] as const
+const ACTIONS = [
+  ...(['cancel', 'cancel', 'bury', 'redrive', 'redrive', 'promote', 'miss', 'remove'] as const),
+  ...(['prioritize', 'prioritize'] as const),
+]
+/** Head starts, and strict priorities as they are stored. */
+const PRIORITIES = [-100, -1, 1, 2, 100, ...[-100, -1, 1, 2, 100].map((p) => storedPriority(p, 'strict'))]
 
 function drawChange(it: Draw): Step {
   const { random, memory, present } = it
@@ -337,6 +345,7 @@ function drawChange(it: Draw): Step {
   const rest = {
     failure: random.chance(0.5) ? null : '{"kind":"cancel","message":"enough é"}',
     keepMs: random.pick([0, 1_000, 3_600_000, 3_600_000]),
+    priority: random.chance(0.3) ? 0 : random.pick(PRIORITIES),
   }
   if (random.chance(0.4)) {
     const { space, ...selection } = drawSelection(it)

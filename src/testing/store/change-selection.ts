@@ -8,6 +8,7 @@ import {
   OTHER_QUEUE,
   OTHER_SPACE,
   QUEUE,
+  SPACE,
   START,
   sample,
   samples,
@@ -139,5 +140,63 @@ export function changeSelectionCases(test: StoreCase): void {
 
     const results = await scene.insert(...keys.map((key, n) => sample(n + 11, { unique: unique(key) })))
     assert.ok(results.every(({ status }) => status === 'ok'))
+  })
+
+  test('goes on where the page before ended, and says when there is no more', async (scene) => {
+    await scene.insert(...samples(5))
+    const page = (cursor: string | null) =>
+      scene.store.change({
+        action: 'cancel',
+        space: SPACE,
+        target: { queue: QUEUE, state: 'ready', limit: 2, cursor },
+        failure: null,
+        keepMs: HOUR,
+        now: scene.now,
+      })
+
+    const first = await page(null)
+    const second = await page(first.cursor)
+    const third = await page(second.cursor)
+
+    assert.deepEqual(idsOf(first.results), [1, 2].map(idOf))
+    assert.deepEqual(idsOf(second.results), [3, 4].map(idOf))
+    assert.deepEqual(idsOf(third.results), [idOf(5)])
+    assert.deepEqual([first.cursor === null, second.cursor === null, third.cursor], [false, false, null])
+  })
+
+  test('passes over running jobs that were asked to stop, and finished ones that cannot be redriven', async (scene) => {
+    for (const n of [1, 2, 3]) {
+      await scene.running(sample(n))
+      await scene.inState(sample(n + 10, { unique: unique(`key ${n}`) }), 'dead')
+      scene.pass(1)
+    }
+    await scene.insert(sample(20, { unique: unique('key 3') }))
+    const pages = async (action: 'cancel' | 'redrive', state: 'running' | 'dead'): Promise<unknown[]> => {
+      const told: unknown[] = []
+      let cursor: string | null = null
+      do {
+        const reply: Awaited<ReturnType<typeof scene.store.change>> = await scene.store.change({
+          action,
+          space: SPACE,
+          target: { queue: QUEUE, state, limit: 1, cursor },
+          failure: null,
+          keepMs: HOUR,
+          now: scene.now,
+        })
+        told.push(...reply.results.map(({ id, status }) => [id, status]))
+        cursor = reply.cursor
+      } while (cursor !== null && told.length < 9)
+      return told
+    }
+
+    assert.deepEqual(
+      await pages('cancel', 'running'),
+      [1, 2, 3].map((n) => [idOf(n), 'requested']),
+    )
+    assert.deepEqual(await pages('redrive', 'dead'), [
+      [idOf(13), 'refused'],
+      [idOf(12), 'ok'],
+      [idOf(11), 'ok'],
+    ])
   })
 }

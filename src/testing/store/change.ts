@@ -24,6 +24,7 @@ const MOVES: Readonly<Record<ChangeAction, Partial<Record<JobState, JobState | '
   redrive: { done: 'ready', failed: 'ready', dead: 'ready', cancelled: 'ready', missing: 'ready' },
   promote: { delayed: 'ready' },
   miss: { delayed: 'missing', ready: 'missing' },
+  prioritize: { delayed: 'delayed', ready: 'ready' },
   remove: {
     delayed: 'none',
     ready: 'none',

@@ -25,6 +25,20 @@ function redriveAll(trial: Trial): void {
   app.track(app.skep.redrive({ queue, state: trial.random.pick(['dead', 'failed', 'cancelled']) }))
 }
 
+/** Another priority for one job, or for all of a queue that wait. */
+function prioritize(trial: Trial): void {
+  const { random, known } = trial
+  const app = random.pick(trial.up)
+  const priority = random.int(-3, 3)
+  const options = { priorityMode: random.pick(['head-start', 'strict'] as const) }
+  if (random.chance(0.3)) {
+    const queue = random.pick(['kept', 'spool', 'single', 'child'])
+    app.track(app.skep.prioritize({ queue }, priority, options))
+  } else if (known.length > 0) {
+    app.track(app.skep.prioritize(random.pick(known.slice(-10)), priority, options))
+  }
+}
+
 export const commands: Feature = {
   name: 'commands',
   queues: [],
@@ -34,6 +48,7 @@ export const commands: Feature = {
     command('remove', 3),
     command('promote', 2),
     command('bury', 2),
+    { name: 'prioritize', weight: 3, run: prioritize },
     { name: 'redrive a whole queue', weight: 1, run: redriveAll },
   ],
 }

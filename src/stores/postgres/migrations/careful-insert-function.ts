@@ -9,7 +9,7 @@ import { pins } from './pins.ts'
 export function insertWithCareFunction(schema: string): string {
   return `
 create function ${schema}.insert_with_care(
-    ids uuid[], payloads text[], spaces text[], queues text[], priorities smallint[], delays bigint[],
+    ids uuid[], payloads text[], spaces text[], queues text[], priorities integer[], delays bigint[],
     run_ats bigint[], headers text[], overrides text[], keys text[], scopes smallint[], windows bigint[],
     conflicts smallint[], again boolean, one_by_one boolean, t bigint,
     out inserted bigint, out odds json[])

@@ -10,13 +10,15 @@ function replaced(alias: string, changes: Readonly<Record<string, string>>): str
 
 /**
  * change_jobs: what people do to jobs, one after the other. Returns JSON: for each job [id, what], where what is
- * ok, requested, unknown, state or unique. `only_state`: the jobs were selected by this state, and one that has
- * left it since is passed over in silence.
+ * ok, requested, unknown, state or unique; and [id, ok, queue, due_at, priority] if it came to another place in line.
+ * `only_state`: the jobs were selected by this state, and one that has left it since, or has the new priority
+ * already, is passed over in silence.
  */
 export function changeFunction(schema: string): string {
   return `
 create function ${schema}.change_jobs(
-    action text, in_space text, ids uuid[], only_state smallint, failure text, reason text, keep bigint, at bigint)
+    action text, in_space text, ids uuid[], only_state smallint, failure text, reason text, keep bigint,
+    steps integer, at bigint)
 returns text
 language plpgsql ${fixedPath(schema)}
 as $function$
@@ -28,11 +30,16 @@ declare
     j jobs%rowtype;
     a archive%rowtype;
     said text;
+    -- The queue, due time and priority of a job that came to another place in line.
+    line text;
+    due bigint;
+    has_steps integer;
     removed uuid[];
     results json[] := '{}';
 begin
     foreach wanted in array ids loop
         said := null;
+        line := null;
         select x.* into j from jobs x where x.id = wanted for update;
         if found then
             if j.space <> in_space then
@@ -57,6 +64,18 @@ begin
                 update jobs x set state = 1, due_at = t, rank = t - x.priority * 600000::bigint where x.id = wanted;
                 insert into deltas (space, queue, delayed, ready) values (j.space, j.queue, -1, 1);
                 said := 'ok';
+                line := j.queue;
+                due := t;
+                has_steps := j.priority;
+            elsif action = 'prioritize' and j.state in (0, 1) then
+                if only_state is not null and j.priority = steps then
+                    continue;
+                end if;
+                update jobs x set priority = steps, rank = x.due_at - steps * 600000::bigint where x.id = wanted;
+                said := 'ok';
+                line := j.queue;
+                due := j.due_at;
+                has_steps := steps;
             elsif action = 'remove' and j.state in (0, 1) then
                 delete from jobs x where x.id = wanted;
                 delete from uniques u where u.job_id = wanted and u.until is null;
@@ -98,6 +117,9 @@ begin
                     insert into deltas (space, queue, ready) values (a.space, a.queue, 1);
                     perform count_archived(a.space, a.queue, a.state, a.finished_at, -1);
                     said := 'ok';
+                    line := a.queue;
+                    due := t;
+                    has_steps := a.priority;
                 end if;
             elsif action = 'remove' then
                 delete from archive x where x.id = wanted;
@@ -108,7 +130,8 @@ begin
                 said := 'state';
             end if;
         end if;
-        results := results || json_build_array(wanted, said);
+        results := results || case when line is null then json_build_array(wanted, said)
+            else json_build_array(wanted, said, line, due, has_steps) end;
     end loop;
     if removed is not null then
         insert into discarded (at, ids) values (t, removed);

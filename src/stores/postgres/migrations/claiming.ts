@@ -83,17 +83,28 @@ export const CLAIM_AGAIN: string = `${telling(`
                             where x.space = in_space and x.queue = in_queue and x.state = 2 and x.token = lease_token`)}
                 taken_in_all := taken_in_all + n;`
 
-/** Delayed jobs whose time has come. Their rank, and so their place, stays. */
+/**
+ * Delayed jobs whose time has come. Their rank, and so their place, stays. If that is before the place from which this
+ * claim was to search, it searches from there, and so does the next one.
+ */
 export const PROMOTE: string = `
-                update jobs j set state = 1
-                where j.ctid = any(array(
-                    select c.ctid from jobs c
-                    where c.space = in_space and c.queue = in_queue and c.state = 0
-                        and c.due_at >= from_due and c.due_at <= t
-                    order by c.due_at limit 1000 for update skip locked));
-                get diagnostics n = row_count;
+                with promoted as (
+                    update jobs j set state = 1
+                    where j.ctid = any(array(
+                        select c.ctid from jobs c
+                        where c.space = in_space and c.queue = in_queue and c.state = 0
+                            and c.due_at >= from_due and c.due_at <= t
+                        order by c.due_at limit 1000 for update skip locked))
+                    returning j.rank
+                )
+                select count(*), min(p.rank) into n, low from promoted p;
                 if n > 0 then
                     insert into deltas (space, queue, delayed, ready) values (in_space, in_queue, -n, n);
+                end if;
+                if low < from_rank then
+                    from_rank := low;
+                    from_id := '00000000-0000-0000-0000-000000000000';
+                    waiting := array_append(waiting, json_build_array(in_space, in_queue, 1, low, t));
                 end if;
                 crowded := crowded or n = 1000;`
 

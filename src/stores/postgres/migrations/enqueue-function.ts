@@ -5,6 +5,7 @@ import { CLOCK, fixedPath } from './pins.ts'
  *
  *   select skep.enqueue('report.build', '{"month": "2026-11"}');
  *   select skep.enqueue('mail', '{"to": "a@b.c"}', delay => interval '5 minutes', priority => 10);
+ *   select skep.enqueue('page', '{}', priority => 2, strict => true);   -- for a queue with priorityMode 'strict'
  *   select skep.enqueue('sync', '{}', unique_key => 'customer-7');   -- returns the waiting job, if there is one
  *
  * It returns the job's id and refuses what the TypeScript client refuses. A unique key is held until the job
@@ -15,7 +16,7 @@ export function enqueueFunction(schema: string): string {
 create function ${schema}.enqueue(
     queue text, payload jsonb default 'null', delay interval default '0', run_at timestamptz default null,
     priority integer default 0, unique_key text default null, space text default 'default',
-    headers jsonb default null)
+    headers jsonb default null, strict boolean default false)
 returns uuid
 language plpgsql ${fixedPath(schema)}
 as $function$
@@ -25,6 +26,7 @@ declare
     delay_ms bigint := greatest(0, floor(extract(epoch from delay) * 1000));
     run_ms bigint := floor(extract(epoch from run_at) * 1000);
     due bigint := greatest(t + delay_ms, coalesce(run_ms, 0));
+    steps integer;
     fresh uuid;
     said text;
 begin
@@ -49,7 +51,10 @@ begin
         raise exception 'skep: the job may be delayed by at most 100 years.' using errcode = 'invalid_parameter_value';
     elsif headers is not null and jsonb_typeof(headers) <> 'object' then
         raise exception 'skep: headers must be an object of texts.' using errcode = 'invalid_parameter_value';
+    elsif strict is null then
+        raise exception 'skep: strict is null; use true or false.' using errcode = 'null_value_not_allowed';
     end if;
+    steps := priority * case when strict then 1000000 else 1 end;
     if headers = '{}' then
         headers := null;
     elsif headers is not null and (octet_length(headers::text) > 8192
@@ -65,14 +70,14 @@ begin
     fresh := encode(set_bit(set_bit(overlay(uuid_send(gen_random_uuid())
         placing substring(int8send(t) from 3) from 1 for 6), 52, 1), 53, 1), 'hex')::uuid;
     said := insert_jobs(array[fresh], array[payload::text], array[space], array[queue],
-        array[priority]::smallint[], array[delay_ms], array[run_ms], array[headers::text], '{}',
+        array[steps], array[delay_ms], array[run_ms], array[headers::text], '{}',
         case when unique_key is null then '{}' else array[unique_key] end, array[1]::smallint[], array[0]::bigint[],
         array[0]::smallint[], fresh, false, false, false, t);
     if strpos(said, ' ') > 0 then
         return (substr(said, strpos(said, ' ') + 1)::json -> 0 ->> 2)::uuid;
     end if;
     perform pg_notify('skep_${schema}', json_build_array('',
-        json_build_array('work', space, queue, due, due - priority * 600000::bigint))::text);
+        json_build_array('work', space, queue, due, due - steps * 600000::bigint))::text);
     return fresh;
 end $function$;
 `

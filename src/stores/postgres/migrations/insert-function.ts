@@ -40,7 +40,7 @@ const insertMixed = (onConflict: string): string => `
 export function insertFunction(schema: string): string {
   return `
 create function ${schema}.insert_jobs(
-    ids uuid[], payloads text[], spaces text[], queues text[], priorities smallint[], delays bigint[],
+    ids uuid[], payloads text[], spaces text[], queues text[], priorities integer[], delays bigint[],
     run_ats bigint[], headers text[], overrides text[], keys text[], scopes smallint[], windows bigint[],
     conflicts smallint[], lowest uuid, strict boolean, again boolean, one_by_one boolean, at bigint)
 returns text

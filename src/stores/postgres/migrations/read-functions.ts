@@ -61,7 +61,7 @@ export function expiredFunction(schema: string): string {
             x.lease_until`
   return `
 create function ${schema}.expired_leases(sources json, dead text[], most integer, at bigint)
-returns table (id uuid, space text, queue text, payload text, headers text, overrides text, priority smallint,
+returns table (id uuid, space text, queue text, payload text, headers text, overrides text, priority integer,
     due_at bigint, enqueued_at bigint, starts integer, errors integer, timeouts integer, lost integer, snoozes integer,
     generation integer, token text, worker text, cancel_reason text, lease_until bigint, t bigint)
 language plpgsql stable ${pins(schema)}

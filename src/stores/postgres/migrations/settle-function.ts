@@ -27,7 +27,7 @@ export function settleFunction(schema: string): string {
 create function ${schema}.settle_and_claim(
     ids uuid[], groups text[], tokens text[], results text[], failures text[], delays bigint[], fresh text,
     lease text[], named uuid[], spaces text[], queues text[], numbers bigint[], from_ids uuid[], at bigint)
-returns table (nth integer, id text, payload text, headers text, overrides text, priority smallint,
+returns table (nth integer, id text, payload text, headers text, overrides text, priority integer,
     due_at text, enqueued_at bigint, counters text)
 language plpgsql ${pins(schema)}
 as $function$
@@ -76,6 +76,7 @@ declare
     taken_in_all bigint := 0;
     n bigint;
     told bigint;
+    low bigint;
     next_due bigint;
     due bigint;
     crowded boolean;
@@ -184,7 +185,7 @@ begin
     from (
         select f.*, bool_or(f.key is not null) over () as keyed
         from rows from (json_to_recordset(fresh) as (round integer, parent integer, id uuid, payload text,
-                space text, queue text, priority smallint, delay bigint, run_at bigint, headers text,
+                space text, queue text, priority integer, delay bigint, run_at bigint, headers text,
                 overrides text, key text, scope smallint, window_ms bigint, conflict smallint))
             with ordinality as f(round, parent, id, payload, space, queue, priority, delay, run_at, headers,
                 overrides, key, scope, window_ms, conflict, n)

@@ -1,0 +1,115 @@
+import { type MessagePort, parentPort } from 'node:worker_threads'
+import { SkepError } from '../core/errors.ts'
+import { show } from '../core/names.ts'
+import { systemRuntime } from '../runtime.ts'
+import { StopSignal } from '../worker/executor.ts'
+import type { HandlerSpec } from '../worker/handler.ts'
+import { Run } from '../worker/run.ts'
+import {
+  type FromThread,
+  packAnswer,
+  packThrown,
+  type ThreadAnswer,
+  type ThreadData,
+  type ToThread,
+} from '../worker/threads/protocol.ts'
+import { threadData } from '../worker/threads/self.ts'
+import type { ContextTools, HandlerFunction } from './context.ts'
+import { makePrepare, withOverrides } from './enqueue.ts'
+import { callOne, resultEncoder } from './handlers.ts'
+import type { Queue, ThreadHandler } from './queue.ts'
+
+/**
+ * Makes a handler for threads. Call it in a file of its own and export what it returns; `queue.handleInThreads` starts
+ * threads with that file. In such a thread the call also begins to take jobs. Everywhere else it does nothing, so the
+ * file can be imported like any other.
+ *
+ * The handler gets what every handler gets, except that `complete` refuses: a transaction cannot cross into a thread.
+ */
+export function threadHandler<Input, Result, Output>(
+  queue: Queue<Input, Result, Output>,
+  run: HandlerFunction<NoInfer<Output>, NoInfer<Result>>,
+): ThreadHandler<Output, Result> {
+  const data = threadData()
+  if (data !== null && parentPort !== null) {
+    serve(queue as unknown as Queue, run as HandlerFunction<unknown, unknown>, data, parentPort)
+  }
+  return Object.freeze({ queue: queue.name, run })
+}
+
+/** The queues with a handler in this thread. */
+const served = new Set<string>()
+
+function serve(
+  queue: Queue,
+  handler: HandlerFunction<unknown, unknown>,
+  data: ThreadData,
+  port: MessagePort,
+): void {
+  const say = (message: FromThread): void => port.postMessage(message)
+  if (queue.name !== data.queue) {
+    say({ said: 'other', queue: queue.name })
+    return
+  }
+  if (served.has(queue.name)) {
+    throw new SkepError(
+      'QUEUE_DUPLICATE',
+      `threadHandler is called twice for queue ${show(queue.name)}. Keep one.`,
+    )
+  }
+  served.add(queue.name)
+
+  const runtime = systemRuntime()
+  const encodeResult = resultEncoder(data.payloadBytes)
+  const tools: ContextTools = {
+    within: refuseTransaction,
+    prepare: makePrepare({ ...data, runtime }),
+    encodeResult,
+  }
+  const spec: HandlerSpec = {
+    space: data.space,
+    queue: queue.name,
+    concurrency: 1,
+    batch: 1,
+    policyOf: (job) => withOverrides(queue.policy, job.overrides),
+    encodeResult,
+    call: ([run]) => callOne(queue, handler, run as Run, tools),
+  }
+  let current: { readonly number: number; readonly run: Run } | null = null
+
+  async function answerOf(run: Run): Promise<ThreadAnswer> {
+    try {
+      return packAnswer(await spec.call([run]), encodeResult)
+    } catch (thrown) {
+      return packThrown(thrown)
+    }
+  }
+
+  async function take({ run: number, job, deadline }: Extract<ToThread, { said: 'run' }>): Promise<void> {
+    // The lease is kept in the worker; here it is as good as endless.
+    const run = new Run(job, spec, Infinity, runtime.mono())
+    run.stage = 'running'
+    run.deadline = deadline
+    current = { number, run }
+    say({ said: 'begun', run: number })
+    const answer = await answerOf(run)
+    run.stage = 'over'
+    current = null
+    say({ said: 'answer', run: number, answer, enqueued: run.enqueued ?? [] })
+  }
+
+  port.on('message', (message: ToThread) => {
+    if (message.said === 'run') void take(message)
+    else if (current?.number === message.run) current.run.abort(new StopSignal(message.kind, message.message))
+  })
+  // Not before the rest of the file has run: what it throws there must be seen as a module that cannot be loaded.
+  runtime.defer(() => say({ said: 'ready' }))
+}
+
+function refuseTransaction(): never {
+  throw new SkepError(
+    'TX_UNSUPPORTED',
+    'complete() saves the job in your transaction, and a transaction cannot cross into a thread. Return the result, or ' +
+      'let a handler outside of threads do this part.',
+  )
+}

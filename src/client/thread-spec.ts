@@ -1,0 +1,53 @@
+import { SkepError } from '../core/errors.ts'
+import { show } from '../core/names.ts'
+import type { HandlerSpec } from '../worker/handler.ts'
+import type { Run } from '../worker/run.ts'
+import type { ResolvedThreadOptions } from '../worker/threads/options.ts'
+import { ThreadPool } from '../worker/threads/pool.ts'
+import { inThread } from '../worker/threads/self.ts'
+import { withOverrides } from './enqueue.ts'
+import type { HandlerEnv } from './handlers.ts'
+import type { Handler } from './queue.ts'
+
+/** What a worker runs for a handler in threads. */
+export function threadSpec(handler: Handler, options: ResolvedThreadOptions, env: HandlerEnv): HandlerSpec {
+  const { name, concurrencyPerWorker, policy } = handler.queue
+  if (inThread()) {
+    throw new SkepError(
+      'THREAD_MODULE_INVALID',
+      `A thread of a worker starts a worker with threads for queue ${show(name)}. If the program's own file is the ` +
+        'handler module, start workers only where inThread() is false.',
+      { facts: { queue: name } },
+    )
+  }
+  const pool = new ThreadPool({
+    runtime: env.runtime,
+    logger: env.logger,
+    data: { space: env.space, queue: name, payloadBytes: env.payloadBytes },
+    options,
+    onCall: carryOut,
+  })
+  return {
+    space: env.space,
+    queue: name,
+    // A job is claimed only when a thread is free for it.
+    concurrency: Math.min(concurrencyPerWorker, options.threads),
+    batch: 1,
+    policyOf: (job) => withOverrides(policy, job.overrides),
+    // The thread has written the text already, as it has read the payload.
+    encodeResult: (value) => value as string | null,
+    call: (runs) => pool.run(runs[0] as Run),
+    start: () => pool.start(),
+    stop: () => pool.stop(),
+  }
+}
+
+/**
+ * What a handler in a thread asks of its worker: methods of the context that need the store. A method is added here,
+ * and where the thread makes the tools of its context.
+ */
+const CALLS: Readonly<Record<string, (run: Run, values: readonly unknown[]) => void>> = {}
+
+function carryOut(run: Run, method: string, values: readonly unknown[]): void {
+  CALLS[method]?.(run, values)
+}

@@ -1,0 +1,38 @@
+import { isFinal, type JobState } from '../../core/job.ts'
+import type { CountCall } from '../../store.ts'
+import { STATE_CODES } from './codes.ts'
+import type { Param, Query } from './driver.ts'
+
+/** How many jobs a selection has: read, not estimated. Payloads are looked at only for a text. */
+export async function countSelection(
+  query: Query,
+  schema: string,
+  { space, queue, state, where = {} }: CountCall,
+): Promise<{ readonly count: number }> {
+  const params: Param[] = []
+  const put = (value: string): string => `$${params.push(value)}`
+  const time = timeOf(state)
+  const conditions = [
+    `x.space = ${put(space)}::text and x.queue = ${put(queue)}::text`,
+    // Written out, so that the index of the state is found.
+    `x.state = ${STATE_CODES[state]}`,
+  ]
+  if (where.after !== undefined) conditions.push(`x.${time} >= ${put(String(where.after))}::bigint`)
+  if (where.before !== undefined) conditions.push(`x.${time} < ${put(String(where.before))}::bigint`)
+  if (where.text !== undefined) {
+    const words = `${put(where.text)}::text`
+    conditions.push(`(strpos(x.payload, ${words}) > 0 or strpos(x.failure, ${words}) > 0)`)
+  }
+  const table = isFinal(state) ? 'archive' : 'jobs'
+  const rows = await query(
+    `select count(*) from ${schema}.${table} x where ${conditions.join(' and ')}`,
+    params,
+  )
+  return { count: Number(rows[0]?.[0]) }
+}
+
+/** The moment a selection is about. */
+function timeOf(state: JobState): string {
+  if (state === 'running') return 'started_at'
+  return isFinal(state) ? 'finished_at' : 'due_at'
+}

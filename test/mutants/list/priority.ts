@@ -1,0 +1,96 @@
+import type { Mutant } from '../mutant.ts'
+
+/** Priorities, and changes and purges of many jobs. */
+export const PRIORITY_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'strict-priority-is-a-head-start',
+    incidents: [],
+    rule: 'R6',
+    file: 'src/client/enqueue.ts',
+    find: 'priority: storedPriority(priority, queue.priorityMode),',
+    replace: 'priority,',
+    story: 'A strict queue lets old jobs go before urgent ones.',
+    killedBy: { vitest: 'test/client/priority.test.ts', test: 'starts the higher priority first' },
+  },
+  {
+    name: 'prioritize-guesses-the-mode',
+    incidents: [],
+    rule: 'R13',
+    file: 'src/client/prioritize.ts',
+    find: 'const mode = options.priorityMode ?? queue?.priorityMode',
+    replace: "const mode = options.priorityMode ?? queue?.priorityMode ?? 'head-start'",
+    story: 'A job of a strict queue silently gets ten minutes for each step.',
+    killedBy: { vitest: 'test/client/priority.test.ts', test: 'wants to be told the mode' },
+  },
+  {
+    name: 'prioritize-finds-the-same-again',
+    incidents: [],
+    rule: 'R18',
+    file: 'src/stores/memory/store.ts',
+    find: ".filter((job) => action !== 'prioritize' || job.priority !== priority)",
+    replace: '',
+    story: 'A job that was moved down the line is changed and counted again by a later page.',
+    killedBy: {
+      vitest: 'test/conformance/memory.test.ts',
+      test: 'page by page reaches each job of a selection once',
+    },
+  },
+  {
+    name: 'change-stops-at-a-page-with-refusals',
+    incidents: [],
+    rule: 'R18',
+    file: 'src/client/manage.ts',
+    find: 'cursor = reply.cursor',
+    replace: 'cursor = reply.moved < limit ? null : reply.cursor',
+    story: 'A change of all jobs of a queue ends at the first page of which some could not be changed.',
+    killedBy: {
+      vitest: 'test/client/manage.test.ts',
+      test: 'goes on past those whose unique key is held',
+    },
+  },
+  {
+    name: 'postgres-change-page-without-its-end',
+    incidents: [],
+    rule: 'R18',
+    file: 'src/stores/postgres/change.ts',
+    find: 'cursor: cursor as string | null }',
+    replace:
+      "cursor: (JSON.parse(said as string) as Said[]).length < ('limit' in target ? target.limit : 0) ? null : (cursor as string | null) }",
+    story: 'A page that lost a job to a worker is taken for the last one.',
+    killedBy: { vitest: 'test/postgres/priority.test.ts', test: 'does not take a page for the last one' },
+  },
+  {
+    name: 'postgres-prioritize-keeps-the-rank',
+    incidents: [],
+    rule: 'R6',
+    file: 'src/stores/postgres/migrations/change-function.ts',
+    find: 'set priority = steps, rank = x.due_at - steps * 600000::bigint',
+    replace: 'set priority = steps',
+    story: 'A job shows its new priority and keeps its old place in line.',
+    killedBy: { vitest: 'test/conformance/postgres.test.ts', test: 'moves jobs up and down the line, by id' },
+  },
+  {
+    name: 'postgres-due-job-behind-the-start',
+    incidents: [17],
+    rule: 'R12',
+    file: 'src/stores/postgres/migrations/claiming.ts',
+    find: 'if low < from_rank then',
+    replace: 'if false then',
+    story:
+      'A delayed job of high priority becomes ready behind the place where claims search, and waits there.',
+    killedBy: {
+      vitest: 'test/postgres/priority.test.ts',
+      test: 'is taken first by the claim that finds it due',
+    },
+  },
+  {
+    name: 'purge-dry-run-removes',
+    incidents: [],
+    rule: 'R2',
+    file: 'src/client/purge.ts',
+    find: 'else if (dryRun) ',
+    replace: 'else if (!dryRun) ',
+    story: 'A dry run with a filter removes the jobs.',
+    killedBy: { vitest: 'test/client/purge.test.ts', test: 'a dry run counts exactly what it would remove' },
+  },
+]
