@@ -199,7 +199,7 @@ export const LANE_MUTANTS: readonly Mutant[] = [
     find: 'if (isBlank && lane.fullAtUs <= now * 1_000 && lane.turn',
     replace: 'if (isBlank && lane.turn',
     story: 'Pruning forgets what an empty lane has taken of its rate.',
-    killedBy: simulated(1_000),
+    killedBy: conformance('does not forget what an idle lane has taken of its rate when it prunes'),
   },
   {
     name: 'memory-named-job-passes-the-limit',
