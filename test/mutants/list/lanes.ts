@@ -243,7 +243,7 @@ export const LANE_MUTANTS: readonly Mutant[] = [
     story: 'The end of a run makes room that nobody asks for until the next poll.',
     killedBy: {
       vitest: 'test/worker/lanes.test.ts',
-      test: 'go on when a worker with no slot for the next job',
+      test: 'go on at the end of a run, after a claim that found no room',
     },
   },
   {
