@@ -1,6 +1,7 @@
 import { CLIENT_MUTANTS } from './list/client.ts'
 import { CORE_MUTANTS } from './list/core.ts'
 import { HOLD_MUTANTS } from './list/holds.ts'
+import { LANE_MUTANTS } from './list/lanes.ts'
 import { LEASE_MUTANTS } from './list/leases.ts'
 import { LOOP_MUTANTS } from './list/loops.ts'
 import { MAINTENANCE_MUTANTS } from './list/maintenance.ts'
@@ -23,6 +24,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...POSTGRES_MUTANTS,
   ...POSTGRES_LANES_MUTANTS,
   ...LEASE_MUTANTS,
+  ...LANE_MUTANTS,
   ...LOOP_MUTANTS,
   ...WORKER_MUTANTS,
   ...THREAD_MUTANTS,

@@ -101,6 +101,8 @@ function rowOf(job: Job): AuditRow {
     expiresAt,
     result,
     ...slotIn(job.headers),
+    lane: job.lane,
+    cost: job.cost,
   }
 }
 

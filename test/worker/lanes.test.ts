@@ -148,6 +148,25 @@ describe('lanes', () => {
     expect(runs[1]).toBeLessThan(until.getTime() + 50)
   })
 
+  it('go on at the end of a run, after a claim that found no room', async () => {
+    const scene = openScene()
+    const ran: number[] = []
+    const mail = queue<Mail>('mail', { concurrency: 1 })
+    const handler = mail.handle(async ({ payload }) => {
+      ran.push(payload.n)
+      await pause(scene, 1_000)
+    })
+    await scene.skep.worker([handler], { poll: '1h' }).ready
+    await scene.skep.enqueue(mail, { to: 'a', n: 1 })
+    await scene.until(() => ran.length === 1)
+    await scene.skep.enqueue(mail, { to: 'a', n: 2 })
+    await scene.advance(500)
+    expect(ran).toEqual([1])
+    await scene.until(() => ran.length === 2, 10_000)
+
+    expect(ran).toEqual([1, 2])
+  })
+
   it('go on when a worker with no slot for the next job makes room', async () => {
     const scene = openScene()
     const ran: string[] = []

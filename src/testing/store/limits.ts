@@ -242,6 +242,19 @@ export function limitCases(test: StoreCase): void {
     assert.deepEqual([lanes.length, new Set(lanes)], [2, new Set(['a', 'b'])])
   })
 
+  test('does not forget what an idle lane has taken of its rate when it prunes', async (scene) => {
+    await scene.limit({ laneRate: { limit: 1, perMs: MINUTE, burst: 3 } })
+    await scene.insert(...laned('a', 2), ...laned('b', 3, 101))
+    for (const job of await scene.take()) await scene.settle(job, verdict('done', { keepMs: null }))
+    // Both are found empty, and the other one is ahead.
+    assert.deepEqual(await scene.take(), [])
+    await scene.prune()
+
+    await scene.insert(...laned('a', 3, 201))
+
+    assert.deepEqual(idsOf(await scene.take()), [idOf(201)])
+  })
+
   test('shares a rate between queues', async (scene) => {
     await scene.limit({ rate: { limit: 1, perMs: 1_000, burst: 3 } }, { shared: 'api' })
     await scene.limit({ shared: 'api' })

@@ -30,7 +30,19 @@ export const FUNCTION_CLOCK: SqliteAuditClock = { now: 'audit_now()', n: 'audit_
 
 const COUNTERS = ['starts', 'errors', 'timeouts', 'lost', 'snoozes'] as const
 const COLUMNS = {
-  jobs: ['n', 'id', 'q', 'due_at', 'generation', ...COUNTERS, 'unique_key', 'unique_scope', 'headers'],
+  jobs: [
+    'n',
+    'id',
+    'q',
+    'due_at',
+    'generation',
+    ...COUNTERS,
+    'unique_key',
+    'unique_scope',
+    'headers',
+    'lane',
+    'cost',
+  ],
   waiting: ['n', 'state'],
   leases: ['n', 'token', 'worker', 'until', 'cancel_reason'],
   archive: [
@@ -47,6 +59,8 @@ const COLUMNS = {
     'headers',
     'result',
     'cancel_reason',
+    'lane',
+    'cost',
   ],
 } as const
 
@@ -211,7 +225,7 @@ function common(
   values: Values<'jobs'> | Values<'archive'>,
   queues: ReadonlyMap<number, string>,
   started: number,
-): Pick<AuditRow, 'queue' | 'generation' | 'dueAt' | 'counters' | 'unique' | 'slot'> {
+): Pick<AuditRow, 'queue' | 'generation' | 'dueAt' | 'counters' | 'unique' | 'slot' | 'lane' | 'cost'> {
   const number = (column: (typeof COUNTERS)[number]): number => values[column] as number
   const key = values.unique_key as string | null
   return {
@@ -227,6 +241,8 @@ function common(
     },
     unique: key === null ? null : { key, scope: values.unique_scope as UniqueScope },
     ...slotIn(values.headers as string | null),
+    lane: values.lane as string | null,
+    cost: values.cost as number,
   }
 }
 
