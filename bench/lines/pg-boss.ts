@@ -62,6 +62,8 @@ export const open: OpenLine = async ({ address, rules, options }) => {
           localConcurrency,
           ...(groupConcurrency !== null && { groupConcurrency }),
           pollingIntervalSeconds: 0.5,
+          // It tells of jobs that are enqueued, not of those that may start later. By default that takes 30 s.
+          ...(hasWaits(rules) && { notifyPollingIntervalSeconds: 0.5 }),
           burstWhenBatchFull: true,
         },
         (jobs) => Promise.all(jobs.map(async ({ data }) => handle(data))),
@@ -80,6 +82,11 @@ export const open: OpenLine = async ({ address, rules, options }) => {
   }
 }
 
+/** Jobs have to wait for something else than a free handler. */
+function hasWaits({ lanes, delays }: Rules): boolean {
+  return lanes !== undefined || delays === true
+}
+
 interface BatchSizes {
   readonly batchSize: number
   readonly localConcurrency: number
@@ -93,9 +100,11 @@ function sizesOf(rules: Rules, options: Readonly<Record<string, unknown>>, concu
   const { lanes, strict, laneAtOnce } = rules
   if (lanes === undefined) return { batchSize, localConcurrency, groupConcurrency: null }
   if (strict === undefined && laneAtOnce === undefined) {
-    // It has no turns. Half of all for one group at most is the nearest to it: the others always find room.
-    const half = Math.max(1, Math.floor((batchSize * localConcurrency) / 2))
-    return { batchSize, localConcurrency, groupConcurrency: half }
+    // It has no turns. The nearest to it are two who fetch, and no more for a group than one of them can have: then the other
+    // one has room for the rest.
+    const fetchers = Math.max(2, localConcurrency)
+    const each = Math.max(1, Math.floor((batchSize * localConcurrency) / fetchers))
+    return { batchSize: each, localConcurrency: fetchers, groupConcurrency: each }
   }
   // A batch that is not full makes it wait for its next poll, and no batch can be larger than what may run at once. With a
   // fifth of that, four can be under way and the next is still full.
