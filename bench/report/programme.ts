@@ -67,6 +67,8 @@ export interface Column extends Place {
 export interface Group {
   readonly title: string
   readonly columns: readonly Column[]
+  /** More of scenarios that have a table already: why somebody is missing stands there. */
+  readonly isMore?: true
 }
 
 const column = (place: Place, title: string): Column => ({ ...place, title })
@@ -144,6 +146,7 @@ const GROUPS: readonly Group[] = [
   },
   {
     title: 'What a job in lanes costs, database CPU µs',
+    isMore: true,
     columns: LANE_DRAINS.map(([{ scenario }, title]) =>
       column({ scenario, measure: 'database CPU us/job' }, title),
     ),
@@ -218,9 +221,9 @@ const sameAs =
 /** The groups of which something was measured. A measure that no group names gets a table of its scenario: none is left out. */
 export function groupsOf(result: Result): Group[] {
   const places = placesOf(result)
-  const known = GROUPS.map(({ title, columns }) => ({
-    title,
-    columns: columns.filter((place) => places.some(sameAs(place))),
+  const known = GROUPS.map((group) => ({
+    ...group,
+    columns: group.columns.filter((place) => places.some(sameAs(place))),
   }))
   const others = places.filter((place) => !known.some(({ columns }) => columns.some(sameAs(place))))
   const scenarios = [...new Set(others.map(({ scenario }) => scenario))]

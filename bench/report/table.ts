@@ -19,12 +19,17 @@ export function renderTable(result: Result): string {
 /** The table of one group on one store; where nobody has a figure, why. Null if nobody there was meant to take part. */
 export function groupTable(result: Result, group: Group, store: StoreKind): string | null {
   const columns = group.columns.filter((column) => standing(result, store, column).ranks.length > 0)
-  const why = notes(result, store, group.columns)
+  const why = group.isMore ? null : notes(result, store, group.columns)
   if (columns.length === 0) return why
   const order = ['skep', 'rival', 'raw']
   const rows = result.contestants
     .filter((entrant) => entrant.store === store)
-    .filter((entrant) => columns.some((column) => isIn(result, entrant, column)))
+    .filter((entrant) =>
+      columns.some(
+        (column) =>
+          rank(result, entrant, column) !== null || (why !== null && hasNote(result, entrant, column)),
+      ),
+    )
     .sort((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind))
     .map((entrant) => [
       label(entrant),
@@ -35,11 +40,9 @@ export function groupTable(result: Result, group: Group, store: StoreKind): stri
   return why === null ? table : `${table}\n\n${why}`
 }
 
-/** It has a figure, or there is a reason why not. */
-function isIn(result: Result, entrant: Entrant, column: Column): boolean {
-  const isWhy = ({ scenario, contestant }: Note): boolean =>
-    scenario === column.scenario && contestant === entrant.name
-  return rank(result, entrant, column) !== null || (result.notes ?? []).some(isWhy)
+/** There is a reason why it has no figure. */
+function hasNote({ notes = [] }: Result, { name }: Entrant, column: Column): boolean {
+  return notes.some(({ scenario, contestant }) => scenario === column.scenario && contestant === name)
 }
 
 /** Why somebody has a dash. Null if there is nothing to say. */
