@@ -48,7 +48,8 @@ const allowed = {
  */
 function place(path) {
   const [, first = '', second = ''] = path.split('/')
-  if (first === 'store.ts' || first === 'notifier.ts') return { layer: 'contract', folder: 'the contracts' }
+  if (['store.ts', 'store', 'notifier.ts'].includes(first))
+    return { layer: 'contract', folder: 'the contracts' }
   if (first === 'runtime.ts' || first === 'supervise.ts') return { layer: 'runtime', folder: 'the runtime' }
   if (first.endsWith('.ts')) {
     return entries.includes(first.slice(0, -3)) ? { layer: 'entry', folder: path } : undefined

@@ -1,4 +1,5 @@
 /** `skep`: a durable job queue. Start with {@link createSkep} and {@link queue}. */
+export type { Cause, WorkerSeen } from './client/causes.ts'
 export { defineConfig, type SkepConfig } from './client/config.ts'
 export {
   type Answer,
@@ -10,16 +11,27 @@ export {
   rateLimited,
   snooze,
 } from './client/context.ts'
+export type { DrainOptions, DrainSummary } from './client/drain.ts'
 export type { EnqueueOptions } from './client/enqueue.ts'
+export type { Explanation } from './client/explain.ts'
+export type { Holdable, HoldOptions, HoldSummary, HoldView, ReleaseSummary } from './client/holds.ts'
 export type { JobPage, ListOptions, QueueView } from './client/inspect.ts'
 export type { JobHandle } from './client/job-handle.ts'
+export type { JobLog, WriteLine } from './client/job-log.ts'
 export {
   type LaneOptions,
   type QueueLaneOptions,
   type SharedLimit,
   sharedLimit,
 } from './client/lane-options.ts'
-export type { RateOptions, SharedLimitOptions } from './client/limit-options.ts'
+export type {
+  LaneLimitOptions,
+  QueueLimitOptions,
+  RateOptions,
+  SharedLimitOptions,
+} from './client/limit-options.ts'
+export type { Limitable, Limits, LimitsSaid, LimitView, RateView } from './client/limits.ts'
+export type { LogLine, LogOptions, LogPage, ProgressView } from './client/logs.ts'
 export type { ChangeSummary, JobFilter, Target } from './client/manage.ts'
 export type { DeclaredQueue, DeclaredTarget, PrioritizeOptions } from './client/prioritize.ts'
 export type { PurgeableState, PurgeOptions, PurgeSummary } from './client/purge.ts'
@@ -43,9 +55,11 @@ export type { StandardSchema } from './client/standard-schema.ts'
 export { threadHandler } from './client/thread-handler.ts'
 export type { UniqueOptions } from './client/unique.ts'
 export type { JobView } from './client/view.ts'
+export type { JobEvent, WatchOptions } from './client/watch.ts'
 export type { Worker } from './client/worker.ts'
 export type { Duration } from './core/duration.ts'
 export { ERROR_CODES, type ErrorCode, LeaseLostError, SkepError, StoreError } from './core/errors.ts'
+export type { HoldKind } from './core/holds.ts'
 export {
   type ClaimedJob,
   type Counters,
@@ -59,6 +73,7 @@ export {
 } from './core/job.ts'
 export { LIMITS } from './core/limits.ts'
 export { consoleLogger, type Logger, silentLogger } from './core/logger.ts'
+export { LOG_LEVELS, type LogLevel } from './core/notes.ts'
 export {
   archive,
   type Backoff,

@@ -28,6 +28,8 @@ export interface Notifier {
  * work: jobs of a queue became ready (or are delayed until `dueAt`, the earliest of them).
  * settled: jobs of a queue ended; whoever waits for a result looks again.
  * cancel: jobs that run shall stop.
+ * watch: somebody follows jobs of a queue, so whoever runs some tells when they wrote notes, for a while ({@link WATCH_MS}).
+ * noted: runs of a queue wrote notes; whoever follows one looks again. Sent only while somebody does.
  * sync: hints may have been missed: look at everything once.
  */
 export type Hint =
@@ -41,8 +43,13 @@ export type Hint =
       readonly rank: number
     }
   | { readonly kind: 'settled'; readonly space: string; readonly queue: string }
+  | { readonly kind: 'watch'; readonly space: string; readonly queue: string }
+  | { readonly kind: 'noted'; readonly space: string; readonly queue: string }
   | { readonly kind: 'cancel'; readonly space: string; readonly ids: readonly string[] }
   | { readonly kind: 'sync' }
+
+/** So long after a `watch` somebody is taken to be there still. Whoever follows says so more often. */
+export const WATCH_MS = 10_000
 
 export type HintListener = (hints: readonly Hint[]) => void
 
@@ -73,11 +80,11 @@ export function mergeHints(hints: readonly Hint[]): Hint[] {
   const merged = new Map<string, Hint>()
   for (const hint of hints) {
     const key =
-      hint.kind === 'work' || hint.kind === 'settled'
-        ? `${hint.kind}\n${hint.space}\n${hint.queue}`
+      hint.kind === 'sync'
+        ? 'sync'
         : hint.kind === 'cancel'
           ? `cancel\n${hint.space}`
-          : 'sync'
+          : `${hint.kind}\n${hint.space}\n${hint.queue}`
     const known = merged.get(key)
     if (known?.kind === 'work' && hint.kind === 'work') {
       merged.set(key, {

@@ -16,14 +16,16 @@
  * The guard of a claim, in this order: exists → not leased → not held → due → room → claim.
  */
 import type { ClaimedJob, Job, JobState, NewJob } from './core/job.ts'
+import type { Note } from './core/notes.ts'
 import type { Verdict } from './core/policy.ts'
 import type { ChangeAction } from './core/transitions.ts'
 import type { Waiting } from './core/waiting.ts'
 import type { Notifier } from './notifier.ts'
 import type { HoldStore } from './store/holds.ts'
 import type { LimitStore } from './store/limits.ts'
+import type { NoteStore } from './store/notes.ts'
 
-export interface Store extends HoldStore, LimitStore {
+export interface Store extends HoldStore, LimitStore, NoteStore {
   /** Facts about what this store can do. Nobody asks for its name. */
   readonly capabilities: Capabilities
 
@@ -283,6 +285,10 @@ export interface Settlement {
   readonly rescue?: boolean
   /** Jobs the handler enqueued: inserted if, and only if, this settlement is accepted. */
   readonly enqueue?: readonly NewJob[]
+  /** What the run still has to tell. It is written before the lease ends, as {@link NoteStore.note} would. */
+  readonly note?: Note
+  /** The job may have notes. If this settlement removes the job, they go with it; of others nobody looks for any. */
+  readonly noted?: boolean
 }
 
 export interface SettleCall {

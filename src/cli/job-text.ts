@@ -1,4 +1,4 @@
-import type { JobView } from '../index.ts'
+import type { Explanation, JobView, ProgressView } from '../index.ts'
 import { fromNow, span } from './numbers.ts'
 import type { Output, Paint } from './output.ts'
 import { STATE_STYLES } from './states.ts'
@@ -66,6 +66,7 @@ export function jobPage(job: JobView, paint: Paint, now: number): string {
     ['space', clean(job.space)],
     ['state', paint(STATE_STYLES[job.state], job.state)],
     ['tries', tries.join(', ')],
+    ['progress', job.progress ? progressLine(job.progress, now, paint) : null],
     ['priority', job.priority === 0 ? null : String(job.priority)],
     ['generation', job.generation === 0 ? null : String(job.generation)],
     ['unique', job.unique === null ? null : clean(job.unique)],
@@ -86,6 +87,24 @@ export function jobPage(job: JobView, paint: Paint, now: number): string {
     .filter(([, text]) => text !== null)
     .map(([name, text]) => `${paint('dim', name.padEnd(11))} ${text}`)
     .join('\n')
+}
+
+function progressLine(progress: NonNullable<JobView['progress']>, now: number, paint: Paint): string {
+  return `${progressText(progress)} ${paint('dim', `(${fromNow(progress.at, now)})`)}`
+}
+
+/** How far a job is, on one line. */
+export function progressText({ value, note }: Pick<ProgressView, 'value' | 'note'>): string {
+  return note === null ? String(value) : `${value} ${clean(note)}`
+}
+
+/** Why a job is where it is: its state, and a line for each cause. */
+export function explanationPage({ id, state, queue, causes }: Explanation, paint: Paint): string {
+  const head = state === null ? clean(id) : `${id} ${clean(queue ?? '')} ${paint(STATE_STYLES[state], state)}`
+  return [
+    head,
+    ...causes.map(({ cause, text }) => `  ${paint('yellow', cause.padEnd(12))} ${clean(text)}`),
+  ].join('\n')
 }
 
 function failureText(failure: NonNullable<JobView['failure']>): string {

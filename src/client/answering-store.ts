@@ -152,6 +152,8 @@ export function answeringStore(store: Store, options: AnsweringStoreOptions): An
       return inTime('depart', callMs, () => store.depart(call))
     },
     workers: (call) => inTime('workers', callMs, () => store.workers(call)),
+    note: (call) => inTime('note', callMs, () => store.note(call)),
+    notes: (call) => inTime('notes', callMs, () => store.notes(call)),
     ...(store.within ? { within: (tx: unknown) => store.within?.(tx) as StoreInTransaction } : {}),
     ...(store.notifier ? { notifier: () => store.notifier?.() as Notifier } : {}),
     close: () => inTime('close', callMs, () => store.close()),

@@ -5,9 +5,11 @@ import { judge } from '../core/policy.ts'
 import { shownPriority } from '../core/priority.ts'
 import type { StoreInTransaction } from '../store.ts'
 import { type Instruction, instruction } from '../worker/handler.ts'
+import type { Noter } from '../worker/noter.ts'
 import { assertWhole } from '../worker/options.ts'
 import type { Run } from '../worker/run.ts'
 import type { EnqueueOptions, Prepare } from './enqueue.ts'
+import { type JobLog, jobLog } from './job-log.ts'
 import type { Queue } from './queue.ts'
 
 /** What a handler may answer: its result, or an instruction. */
@@ -68,6 +70,7 @@ export class JobContext<Payload = unknown, Result = unknown> {
   readonly attempt: number
   readonly #run: Run
   readonly #tools: ContextTools
+  #log: JobLog | null = null
 
   constructor(run: Run, payload: Payload, tools: ContextTools) {
     this.id = run.job.id
@@ -145,6 +148,26 @@ export class JobContext<Payload = unknown, Result = unknown> {
     return (result, options) => this.#complete(result, options.tx)
   }
 
+  /**
+   * Says how far the job is, for whoever looks: a number of your choice, usually percent, and a few words. The last
+   * one counts. It returns at once and never fails; what is not a number is ignored.
+   */
+  get progress(): (value: number, note?: string) => void {
+    return (value, note) => this.#tools.noter.progress(this.#run, value, note)
+  }
+
+  /**
+   * Writes a line that is kept with the job: `log('sent')`, `log.warn('slow', { ms })`. It returns at once and never
+   * fails. Lines are sent in batches, and all of them by the time the job's end can be seen; a process that dies takes
+   * the last moments with it. Of each job the newest 1,000 lines are kept.
+   */
+  get log(): JobLog {
+    this.#log ??= jobLog((level, message, fields) =>
+      this.#tools.noter.line(this.#run, level, message, fields),
+    )
+    return this.#log
+  }
+
   async #enqueue<Input, Other, Output>(
     queue: Queue<Input, Other, Output>,
     payload: Input,
@@ -193,6 +216,8 @@ export type EnqueueWithin = <Input, Result, Output>(
 export interface ContextTools {
   /** The store inside the user's transaction. */
   readonly within: (tx: unknown) => StoreInTransaction
+  /** Where progress and lines go. */
+  readonly noter: Pick<Noter, 'progress' | 'line'>
   readonly prepare: Prepare
   readonly encodeResult: (value: unknown) => string | null
 }

@@ -5,6 +5,7 @@ import { encodeJson } from '../core/payload.ts'
 import type { Runtime } from '../runtime.ts'
 import type { Store } from '../store.ts'
 import { batchAnswers, type HandlerSpec, isInstruction } from '../worker/handler.ts'
+import type { Noter } from '../worker/noter.ts'
 import type { Run } from '../worker/run.ts'
 import { type BatchHandlerFunction, type ContextTools, type HandlerFunction, JobContext } from './context.ts'
 import { type Prepare, withOverrides } from './enqueue.ts'
@@ -18,6 +19,7 @@ export interface HandlerEnv {
   readonly store: Store
   readonly runtime: Runtime
   readonly logger: Logger
+  readonly noter: Noter
   readonly prepare: Prepare
   readonly payloadBytes: number
 }
@@ -28,7 +30,7 @@ export function toSpec(handler: Handler, env: HandlerEnv): HandlerSpec {
   const queue = handler.queue as unknown as Queue
   const encodeResult = resultEncoder(env.payloadBytes)
   const within: ContextTools['within'] = (tx) => transactionOf(env.store, tx)
-  const tools: ContextTools = { within, prepare: env.prepare, encodeResult }
+  const tools: ContextTools = { within, noter: env.noter, prepare: env.prepare, encodeResult }
   const single = handler.run as HandlerFunction<unknown, unknown>
   const many = handler.run as BatchHandlerFunction<unknown, unknown>
 

@@ -1,10 +1,13 @@
 import { type Duration, toMs } from '../core/duration.ts'
 import { SkepError } from '../core/errors.ts'
 import type { Failure, Job } from '../core/job.ts'
+import type { Explanation } from './explain.ts'
+import type { LogOptions, LogPage } from './logs.ts'
 import type { ChangeSummary } from './manage.ts'
 import type { Results } from './results.ts'
 import type { Skep } from './skep.ts'
 import { type JobView, resultOf } from './view.ts'
+import type { JobEvent, WatchOptions } from './watch.ts'
 
 /** A job that was enqueued. */
 export class JobHandle<Result = unknown> {
@@ -49,6 +52,21 @@ export class JobHandle<Result = unknown> {
   /** The job as it is now, or null. */
   get(): Promise<JobView | null> {
     return this.#skep.get(this.id)
+  }
+
+  /** One page of the lines its handlers wrote, see {@link Skep.logs}. */
+  logs(options?: LogOptions): Promise<LogPage> {
+    return this.#skep.logs(this.id, options)
+  }
+
+  /** Its state, progress and lines until it has ended, see {@link Skep.watch}. */
+  watch(options?: WatchOptions): AsyncIterableIterator<JobEvent> {
+    return this.#skep.watch(this.id, options)
+  }
+
+  /** Why it is not running, see {@link Skep.explain}. */
+  explain(): Promise<Explanation> {
+    return this.#skep.explain(this.id)
   }
 
   cancel(reason?: string): Promise<ChangeSummary> {

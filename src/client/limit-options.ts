@@ -123,3 +123,10 @@ export function assertFields(what: string, options: unknown, known: readonly str
     { facts: { what, name: unknown } },
   )
 }
+
+/** Whether it is what `sharedLimit` makes, which has a name as a queue has. */
+export function isSharedLimit(
+  thing: unknown,
+): thing is { readonly name: string; readonly fields: LimitFields } {
+  return typeof thing === 'object' && thing !== null && 'name' in thing && 'fields' in thing
+}

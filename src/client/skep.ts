@@ -12,15 +12,31 @@ import { type Runtime, sleep, systemRuntime } from '../runtime.ts'
 import type { Durability, InsertResult, Store, WorkerPresence } from '../store.ts'
 import { atMost, retryDelayMs } from '../supervise.ts'
 import type { WorkerEvents } from '../worker/events.ts'
+import { Noter } from '../worker/noter.ts'
 import { assertWhole, resolveWorkerOptions, type WorkerOptions } from '../worker/options.ts'
 import { type AnsweringStore, answeringStore } from './answering-store.ts'
 import { declareLimits } from './declare-limits.ts'
+import { type DrainOptions, type DrainSummary, drainQueue } from './drain.ts'
 import { type EnqueueOptions, makePrepare, type Prepare } from './enqueue.ts'
 import { Enqueuer } from './enqueuer.ts'
+import { type Explanation, explainJob } from './explain.ts'
 import { toSpec } from './handlers.ts'
 import { harmlessNotifier } from './harmless-notifier.ts'
+import {
+  type Holdable,
+  type HoldEnv,
+  type HoldOptions,
+  type HoldSummary,
+  type HoldView,
+  hold,
+  type ReleaseSummary,
+  release,
+  standing,
+} from './holds.ts'
 import { countJobs, type JobPage, type ListOptions, listJobs, type QueueView } from './inspect.ts'
 import { JobHandle } from './job-handle.ts'
+import { Limits } from './limits.ts'
+import { type LogOptions, type LogPage, progressView, readLogs } from './logs.ts'
 import { type ChangeSummary, changeJobs, type Target } from './manage.ts'
 import { type DeclaredTarget, type PrioritizeOptions, resolvePriority } from './prioritize.ts'
 import { type PurgeOptions, type PurgeSummary, purgeJobs } from './purge.ts'
@@ -28,6 +44,7 @@ import type { Handler, Queue } from './queue.ts'
 import { Results } from './results.ts'
 import { transactionOf } from './transaction.ts'
 import { type JobView, viewOf } from './view.ts'
+import { type JobEvent, type WatchOptions, watchJob } from './watch.ts'
 import { Worker } from './worker.ts'
 
 export interface SkepOptions {
@@ -63,6 +80,8 @@ export function createSkep(options: SkepOptions): Skep {
 /** The queue system as your program sees it. Made by {@link createSkep}. */
 export class Skep {
   readonly space: string
+  /** Limits at run time. */
+  readonly limits: Limits
   readonly #store: AnsweringStore
   /** The store as it was passed in. */
   readonly #given: Store
@@ -76,11 +95,17 @@ export class Skep {
   readonly #enqueuer: Enqueuer
   readonly #enqueueTimeoutMs: number
   readonly #results: Results
+  readonly #noter: Noter
+  /** Who watches a job, and how to end that. */
+  readonly #watchers = new Set<(error: unknown) => void>()
+  readonly #holdEnv: HoldEnv
   readonly #workers = new Set<Worker>()
   /** Hints that are still to be sent. */
   readonly #laterHints = new Set<() => void>()
   #ready: Promise<Durability> | null = null
   #isReady = false
+  /** Ends what waits when this is closed. */
+  readonly #end = new AbortController()
   #closing: Promise<void> | null = null
   #closed = false
 
@@ -115,6 +140,9 @@ export class Skep {
     const parts = { store, notifier: this.#notifier, runtime: this.#runtime }
     this.#enqueuer = new Enqueuer({ ...parts, timeoutMs: this.#enqueueTimeoutMs })
     this.#results = new Results({ ...parts, space })
+    this.#noter = new Noter({ ...parts, logger: this.#logger })
+    this.#holdEnv = { ...parts, logger: this.#logger, space, ready: () => this.ready() }
+    this.limits = new Limits(this.#holdEnv)
   }
 
   /**
@@ -299,6 +327,7 @@ export class Skep {
       store: this.#store,
       runtime: this.#runtime,
       logger: this.#logger,
+      noter: this.#noter,
       prepare: this.#prepare,
       payloadBytes: this.#payloadBytes,
     }
@@ -308,6 +337,7 @@ export class Skep {
       runtime: this.#runtime,
       logger: this.#logger,
       events: this.#events,
+      noter: this.#noter,
       specs: handlers.map((handler) => toSpec(handler, env)),
       options: resolveWorkerOptions(options),
       ready: async () => {
@@ -337,12 +367,38 @@ export class Skep {
 
   // ── look and change ────────────────────────────────────────────────────────────────────────────
 
-  /** A job by its id, or null. */
+  /** A job by its id, with how far it is, or null. */
   async get(id: string): Promise<JobView | null> {
     assertJobId(id)
     await this.ready()
-    const { jobs } = await this.#store.get({ space: this.space, ids: [id] })
-    return jobs[0] ? viewOf(jobs[0]) : null
+    const { space } = this
+    const [{ jobs }, { progress }] = await Promise.all([
+      this.#store.get({ space, ids: [id] }),
+      this.#store.notes({ space, id, after: 0, limit: 0 }),
+    ])
+    return jobs[0] ? { ...viewOf(jobs[0]), progress: progressView(progress) } : null
+  }
+
+  /** One page of the lines that a job's handlers wrote, oldest first, and how far it is. Empty if there are none. */
+  async logs(id: string, options: LogOptions = {}): Promise<LogPage> {
+    assertJobId(id)
+    await this.ready()
+    return readLogs(this.#store, this.space, id, options)
+  }
+
+  /**
+   * Follows a job: its state, its progress and its lines, those there are and those to come, until it has ended. Throws
+   * `JOB_NOT_FOUND` if there is no such job; one that is discarded just ends. What nobody reads costs nothing.
+   */
+  watch(id: string, options: WatchOptions = {}): AsyncIterableIterator<JobEvent> {
+    assertJobId(id)
+    return this.#watch(id, options)
+  }
+
+  async *#watch(id: string, options: WatchOptions): AsyncGenerator<JobEvent, void, void> {
+    await this.ready()
+    const [store, notifier, runtime, watchers] = [this.#store, this.#notifier, this.#runtime, this.#watchers]
+    yield* watchJob({ store, notifier, runtime, watchers, space: this.space }, id, options)
   }
 
   /** One page of jobs. */
@@ -356,6 +412,52 @@ export class Skep {
     await this.ready()
     const names = queues?.map((queue) => (typeof queue === 'string' ? queue : queue.name))
     return countJobs(this.#store, this.space, this.#runtime.now(), names)
+  }
+
+  /** Why a job is not running, with the names of what keeps it back; or what became of it. It changes nothing. */
+  async explain(id: string): Promise<Explanation> {
+    assertJobId(id)
+    await this.ready()
+    return explainJob(this.#store, this.space, id)
+  }
+
+  // ── hold back ──────────────────────────────────────────────────────────────────────────────────
+
+  /**
+   * Keeps jobs from starting: of a queue, of all that fit a pattern, of a lane, of the space or everywhere. When it has
+   * answered, no worker takes one until {@link Skep.resume}, or until its time is over. Jobs that run go on, and nothing is
+   * lost. Costs the same however many jobs wait. Repeating it is fine.
+   */
+  pause(target: Holdable, options: HoldOptions = {}): Promise<HoldSummary> {
+    return hold(this.#holdEnv, 'pause', target, options)
+  }
+
+  /** Takes a pause on this very target away. A block on it, or a hold on something wider, stays and is in the answer. */
+  resume(target: Holdable, options: Pick<HoldOptions, 'by'> = {}): Promise<ReleaseSummary> {
+    return release(this.#holdEnv, 'pause', target, options)
+  }
+
+  /** Like {@link Skep.pause}, for admins: the two do not know of each other, and both must be gone. */
+  block(target: Holdable, options: HoldOptions = {}): Promise<HoldSummary> {
+    return hold(this.#holdEnv, 'block', target, options)
+  }
+
+  /** Takes a block on this very target away. */
+  unblock(target: Holdable, options: Pick<HoldOptions, 'by'> = {}): Promise<ReleaseSummary> {
+    return release(this.#holdEnv, 'block', target, options)
+  }
+
+  /** The holds that stand and concern this space: blocks first, then the oldest. */
+  holds(): Promise<readonly HoldView[]> {
+    return standing(this.#holdEnv)
+  }
+
+  /**
+   * Pauses a queue and waits until none of its jobs runs. The pause stays, also when this rejects: with `DRAIN_TIMEOUT`
+   * after `timeout`, or with the reason of `signal`.
+   */
+  drain(queue: string | { readonly name: string }, options: DrainOptions = {}): Promise<DrainSummary> {
+    return drainQueue({ ...this.#holdEnv, runtime: this.#runtime, closed: this.#end.signal }, queue, options)
   }
 
   /** Ends waiting jobs, and asks running ones to stop. After this none of them starts again. */
@@ -448,7 +550,10 @@ export class Skep {
     this.#closed = true
     await this.#enqueuer.close(closedError())
     for (const send of this.#laterHints) send()
+    this.#end.abort(closedError())
     this.#results.close(new SkepError('CLOSED', 'This Skep was closed while a result was awaited.'))
+    for (const end of this.#watchers)
+      end(new SkepError('CLOSED', 'This Skep was closed while a job was watched.'))
     await this.#ownNotifier?.close()
     const left = (users.get(this.#given) ?? 1) - 1
     users.set(this.#given, left)

@@ -1,6 +1,8 @@
 import { type MessagePort, parentPort } from 'node:worker_threads'
 import { SkepError } from '../core/errors.ts'
+import { LIMITS } from '../core/limits.ts'
 import { show } from '../core/names.ts'
+import { lineOf, noteText } from '../core/notes.ts'
 import { systemRuntime } from '../runtime.ts'
 import { StopSignal } from '../worker/executor.ts'
 import type { HandlerSpec } from '../worker/handler.ts'
@@ -10,6 +12,7 @@ import {
   packAnswer,
   packThrown,
   type ThreadAnswer,
+  type ThreadCall,
   type ThreadData,
   type ToThread,
 } from '../worker/threads/protocol.ts'
@@ -59,10 +62,26 @@ function serve(
   }
   served.add(queue.name)
 
+  let current: { readonly number: number; readonly run: Run } | null = null
   const runtime = systemRuntime()
+  const tell = (method: ThreadCall, values: readonly unknown[]): void => {
+    if (current !== null) say({ said: 'call', run: current.number, method, values })
+  }
   const encodeResult = resultEncoder(data.payloadBytes)
   const tools: ContextTools = {
     within: refuseTransaction,
+    // As texts: what a handler passes may not survive the way.
+    noter: {
+      progress: (_, value, note) =>
+        tell('progress', [
+          typeof value === 'number' ? value : null,
+          note == null ? null : noteText(note, LIMITS.progressNoteBytes),
+        ]),
+      line: (_, level, message, fields) => {
+        const line = lineOf(message, fields)
+        tell('line', [level, line.text, line.fields])
+      },
+    },
     prepare: makePrepare({ ...data, runtime }),
     encodeResult,
   }
@@ -75,8 +94,6 @@ function serve(
     encodeResult,
     call: ([run]) => callOne(queue, handler, run as Run, tools),
   }
-  let current: { readonly number: number; readonly run: Run } | null = null
-
   async function answerOf(run: Run): Promise<ThreadAnswer> {
     try {
       return packAnswer(await spec.call([run]), encodeResult)

@@ -1,9 +1,11 @@
 import { SkepError } from '../core/errors.ts'
 import { show } from '../core/names.ts'
+import type { LogLevel } from '../core/notes.ts'
 import type { HandlerSpec } from '../worker/handler.ts'
 import type { Run } from '../worker/run.ts'
 import type { ResolvedThreadOptions } from '../worker/threads/options.ts'
 import { ThreadPool } from '../worker/threads/pool.ts'
+import type { ThreadCall } from '../worker/threads/protocol.ts'
 import { inThread } from '../worker/threads/self.ts'
 import { withOverrides } from './enqueue.ts'
 import type { HandlerEnv } from './handlers.ts'
@@ -20,12 +22,13 @@ export function threadSpec(handler: Handler, options: ResolvedThreadOptions, env
       { facts: { queue: name } },
     )
   }
+  const callsOf = calls(env.noter)
   const pool = new ThreadPool({
     runtime: env.runtime,
     logger: env.logger,
     data: { space: env.space, queue: name, payloadBytes: env.payloadBytes },
     options,
-    onCall: carryOut,
+    onCall: (run, method, values) => callsOf[method](run, values),
   })
   return {
     space: env.space,
@@ -42,12 +45,13 @@ export function threadSpec(handler: Handler, options: ResolvedThreadOptions, env
   }
 }
 
-/**
- * What a handler in a thread asks of its worker: methods of the context that need the store. A method is added here,
- * and where the thread makes the tools of its context.
- */
-const CALLS: Readonly<Record<string, (run: Run, values: readonly unknown[]) => void>> = {}
-
-function carryOut(run: Run, method: string, values: readonly unknown[]): void {
-  CALLS[method]?.(run, values)
+/** What a handler in a thread asks of its worker: methods of the context that need the store. */
+function calls(noter: HandlerEnv['noter']): Readonly<Record<ThreadCall, Call>> {
+  return {
+    progress: (run, [value, note]) => noter.progress(run, value, note),
+    line: (run, [level, text, fields]) =>
+      noter.line(run, level as LogLevel, text, fields === null ? undefined : JSON.parse(fields as string)),
+  }
 }
+
+type Call = (run: Run, values: readonly unknown[]) => void

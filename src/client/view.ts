@@ -1,6 +1,7 @@
 import type { Counters, Failure, Job, JobState } from '../core/job.ts'
 import { shownPriority } from '../core/priority.ts'
 import { readValue } from '../worker/events.ts'
+import type { ProgressView } from './logs.ts'
 
 /** A job as it is shown: parsed, with dates. */
 export interface JobView extends Counters {
@@ -34,6 +35,8 @@ export interface JobView extends Counters {
   readonly result: unknown
   /** The latest error, or why it was snoozed, cancelled or buried. */
   readonly failure: Failure | null
+  /** How far it is, if a handler said so. Only where one job was asked for: lists leave it out. */
+  readonly progress?: ProgressView | null
 }
 
 export function viewOf(job: Job): JobView {

@@ -37,11 +37,14 @@ export function stands(hold: Pick<Hold, 'until'>, now: number): boolean {
 
 /** Whether a hold is on a whole queue, by name, by pattern, by space or because it is on everything. */
 export function holdsQueue(hold: HoldTarget, space: string, queue: string): boolean {
-  return (
-    hold.lane === null &&
-    (hold.space === null || hold.space === space) &&
-    (hold.queue === null || matches(hold.queue, queue))
-  )
+  return covers(hold, { space, queue, lane: null })
+}
+
+/** Whether a hold keeps back the whole of a target. A pattern is inside another if that one fits it as if it were a name. */
+export function covers(hold: HoldTarget, target: HoldTarget): boolean {
+  if (hold.space !== null && hold.space !== target.space) return false
+  if (hold.lane !== null) return hold.queue === target.queue && hold.lane === target.lane
+  return hold.queue === null || (target.queue !== null && matches(hold.queue, target.queue))
 }
 
 /** Whether a name fits a pattern. Names have no `*`, so a pattern without one is a name. */

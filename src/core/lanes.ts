@@ -20,6 +20,26 @@ import { charged, type Rate, startsAt } from './rate.ts'
 /** The key of the lane for jobs that have none. */
 export const DEFAULT_LANE = ''
 
+/**
+ * Orders the keys of lanes by code point, as databases do. JavaScript's own order is another where a key has characters
+ * beyond the first 65,536, which it keeps as two halves.
+ */
+export function byKey(a: string, b: string): number {
+  const length = Math.min(a.length, b.length)
+  for (let i = 0; i < length; i++) {
+    const x = a.charCodeAt(i)
+    const y = b.charCodeAt(i)
+    if (x !== y) return behindHalves(x) - behindHalves(y)
+  }
+  return a.length - b.length
+}
+
+/** The halves of a pair, 0xd800 to 0xdfff, stand for characters that come after all others. */
+function behindHalves(unit: number): number {
+  if (unit < 0xd800) return unit
+  return unit < 0xe000 ? unit + 0x2000 : unit - 0x800
+}
+
 /** Later than any moment: of a hold without an end. */
 export const NEVER = 8_640_000_000_000_000
 

@@ -23,6 +23,17 @@ export const LIMITS = {
   errorStackBytes: 16_384,
   errorCauses: 5,
   reasonBytes: 4_096,
+  /** A line that a handler logs, its fields included. */
+  noteLineBytes: 4_096,
+  /** The lines that are kept of one job, and their bytes: the newest. */
+  noteLines: 1_000,
+  notesBytes: 262_144,
+  /** What goes with a progress. */
+  progressNoteBytes: 512,
+  /** How long notes are kept after the last of them, if their job stays that long: seven days. */
+  notesKeptMs: 604_800_000,
+  /** Lines on one page. */
+  pageLines: 1_000,
   /** The furthest a job may be delayed: a hundred years. */
   delayMs: 3_153_600_000_000,
 } as const

@@ -17,6 +17,9 @@ export interface Rate {
 /** Whoever wakes up to start the next job is a little late, and must not lose the time. */
 const LATE_US = 20_000
 
+/** The year 2255. A moment that is further away would not be a whole number any more. */
+const FAR_US = 9_000_000_000_000_000
+
 /** The time in which one token comes back. Rounded up: a rate is never exceeded. */
 export function spacingUs({ limit, perMs }: Rate): number {
   return Math.ceil((perMs * 1_000) / limit)
@@ -34,12 +37,13 @@ function toleranceUs(rate: Rate): number {
  */
 export function startsAt(rate: Rate, fullAtUs: number, cost: number): number {
   const us = fullAtUs + (Math.min(cost, rate.burst) - 1) * spacingUs(rate) - toleranceUs(rate)
-  return Math.ceil(us / 1_000)
+  // Not -0, which no database keeps.
+  return Math.ceil(us / 1_000) + 0
 }
 
 /** `fullAtUs` after a job of this cost has started. */
 export function charged(rate: Rate, fullAtUs: number, cost: number, now: number): number {
-  return Math.max(fullAtUs, now * 1_000) + cost * spacingUs(rate)
+  return Math.min(FAR_US, Math.max(fullAtUs, now * 1_000) + cost * spacingUs(rate))
 }
 
 /** The burst when nothing is said: what comes back in a tenth of a second, so that claims in batches can keep up. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { isFinal, JOB_STATES, type Job, type JobState } from '../core/job.ts'
-import { DEFAULT_LANE } from '../core/lanes.ts'
+import { byKey, DEFAULT_LANE } from '../core/lanes.ts'
 import { byRank } from '../core/transitions.ts'
 import type { Store } from '../store.ts'
 
@@ -91,7 +91,7 @@ export async function auditStore(
 /** Ready jobs are listed lane by lane, and within a lane by rank unless their place is their arrival. */
 function checkReady(jobs: readonly Job[], oldestDueAt: number | null, where: string): void {
   const lanes = [...new Set(jobs.map(({ lane }) => lane ?? DEFAULT_LANE))]
-  assert.deepEqual(lanes, lanes.toSorted(), `the lanes of ${where} are in order`)
+  assert.deepEqual(lanes, lanes.toSorted(byKey), `the lanes of ${where} are in order`)
   const inLanes = lanes.flatMap((lane) => jobs.filter((job) => (job.lane ?? DEFAULT_LANE) === lane))
   assert.deepEqual(jobs, inLanes, `ready jobs of ${where} are listed lane by lane`)
   for (const lane of lanes) {

@@ -56,6 +56,8 @@ export function describeNotifier(
         work('a.b:c/d_e-F9', { space: 'other-space', dueAt: 4_956_000_000_000, rank: -60_000_000 }),
         work('q'.repeat(128), { space: 's'.repeat(128), dueAt: 0, rank: 1_799_940_000_000 }),
         { kind: 'settled', space: 'acme', queue: 'mail' },
+        { kind: 'watch', space: 'acme', queue: 'mail' },
+        { kind: 'noted', space: 'acme', queue: 'mail' },
         { kind: 'cancel', space: 'acme', ids: ['01a31c50-0000-7000-8000-000000000001'] },
       ]
       const ear = new Ear(notifier)
@@ -63,7 +65,7 @@ export function describeNotifier(
 
       notifier.publish(hints)
 
-      await ear.until((heard) => heard.length > hints.length, 'all four hints')
+      await ear.until((heard) => heard.length > hints.length, 'all hints')
       const order = (list: readonly Hint[]): string[] =>
         list.map((hint) => JSON.stringify(hint, keyOrder)).toSorted()
       const heard = ear.heard.filter(({ kind }) => kind !== 'sync')

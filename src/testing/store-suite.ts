@@ -20,6 +20,8 @@ import { laneCases } from './store/lanes.ts'
 import { lifecycleCases } from './store/lifecycle.ts'
 import { limitCases } from './store/limits.ts'
 import { listCases } from './store/list.ts'
+import { notesCases } from './store/notes.ts'
+import { notesLifeCases } from './store/notes-life.ts'
 import { prioritizeCases, priorityCases } from './store/priority.ts'
 import { pruneCases } from './store/prune.ts'
 import { OTHER_QUEUE, OTHER_SPACE, QUEUE, SPACE } from './store/samples.ts'
@@ -110,6 +112,8 @@ export function describeStore(
     describe('limits', () => limitCases(test))
     describe('strict lanes', () => strictCases(test))
     describe('holds', () => holdsCases(test))
+    describe('notes', () => notesCases(test))
+    describe('the life of notes', () => notesLifeCases(test))
     describe('many at once', () => {
       concurrencyCases(test)
       crowdCases(test)

@@ -214,7 +214,9 @@ export class Exchange {
     const again: Parcel[] = []
     for (const [index, parcel] of parcels.entries()) {
       try {
-        const { results } = await this.#options.store.settle({ settlements: [parcel.settlement] })
+        // Without its notes: should they be what is refused, the outcome is worth more.
+        const { note: _note, ...settlement } = parcel.settlement
+        const { results } = await this.#options.store.settle({ settlements: [settlement] })
         again.push(...this.#answered([parcel], results))
       } catch (error) {
         if (isTransient(error)) {

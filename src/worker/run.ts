@@ -1,5 +1,6 @@
 import type { ClaimedJob, NewJob } from '../core/job.ts'
 import type { HandlerSpec } from './handler.ts'
+import type { RunNotes } from './run-notes.ts'
 
 /**
  * One lease of one job in this process:
@@ -19,6 +20,8 @@ export class Run {
   enqueued: NewJob[] | null = null
   /** What the handler saved in a transaction of its own; whether that committed is seen when we settle. */
   completed: { readonly kind: 'success'; readonly result: string | null } | null = null
+  /** What the handler told and no store has confirmed yet; null as long as it told nothing. */
+  notes: RunNotes | null = null
   /** What it shares with the other runs of its batch: how many are not over. */
   batch: { left: number } | null = null
   /** Ends the timer of the time limit. */

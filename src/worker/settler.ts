@@ -1,7 +1,7 @@
 import type { Emitter } from '../core/emitter.ts'
 import { SkepError } from '../core/errors.ts'
 import { failureOf, reasonFailure } from '../core/failure.ts'
-import type { Failure, JobState } from '../core/job.ts'
+import { type Failure, isFinal, type JobState } from '../core/job.ts'
 import type { Logger } from '../core/logger.ts'
 import { judge, type Outcome, type Verdict } from '../core/policy.ts'
 import { type Hint, type Notifier, workHint } from '../notifier.ts'
@@ -9,6 +9,7 @@ import type { Runtime } from '../runtime.ts'
 import type { Settlement, SettleResult } from '../store.ts'
 import { eventJob, readValue, type WorkerEvents } from './events.ts'
 import type { Exchange, Parcel } from './exchange.ts'
+import type { Noter } from './noter.ts'
 import type { Run } from './run.ts'
 
 export interface SettlerOptions {
@@ -17,6 +18,7 @@ export interface SettlerOptions {
   readonly notifier: Notifier
   readonly events: Emitter<WorkerEvents>
   readonly exchange: Exchange
+  readonly noter: Noter
   /** What the store's clock says now, as far as we know. */
   readonly storeTime: () => number
   /** The store has had its word on this run, whatever it was. */
@@ -71,7 +73,7 @@ export class Settler {
     }
     const { id, token } = run.job
     const verdict = this.#judge(run, outcome)
-    const settlement = { id, token, verdict }
+    const settlement = this.#withNotes(run, { id, token, verdict })
     this.#options.exchange.settle(
       new Settling(
         run.enqueued !== null && outcome.kind === 'success'
@@ -98,7 +100,7 @@ export class Settler {
     const failed = outcome.kind === 'success' ? rolledBack() : outcome
     const verdict = this.#judge(run, failed)
     this.#options.exchange.settle({
-      settlement: { id, token, verdict, onlyIfExpired: true },
+      settlement: this.#withNotes(run, { id, token, verdict, onlyIfExpired: true }),
       onResult: (result) => {
         if (result.status === 'refused' && result.reason === 'not-expired') {
           const onResult = (word: SettleResult): void => this.#settled(run, failed, verdict, durationMs, word)
@@ -112,13 +114,26 @@ export class Settler {
     })
   }
 
+  /** What the run still has to tell goes along. If the job is discarded, what it told goes with the job instead. */
+  #withNotes(run: Run, settlement: Settlement): Settlement {
+    const { verdict } = settlement
+    if (verdict.keepMs === null && isFinal(verdict.to)) {
+      const { starts, generation } = run.job
+      this.#options.noter.take(run)
+      return run.notes !== null || starts > 1 || generation > 0 ? { ...settlement, noted: true } : settlement
+    }
+    const note = run.notes === null ? null : this.#options.noter.take(run)
+    return note === null ? settlement : { ...settlement, note }
+  }
+
   #judge({ job, spec }: Run, outcome: Outcome): Verdict {
     return judge(spec.policyOf(job), job, outcome, this.#options.runtime.random())
   }
 
   #settled(run: Run, outcome: Outcome, verdict: Verdict, durationMs: number, result: SettleResult): void {
-    const { logger, onSettled } = this.#options
+    const { logger, noter, onSettled } = this.#options
     onSettled(run)
+    noter.release(run, result.status === 'ok')
     // Done although it failed: its own transaction had committed after all, only the answer to that was lost.
     const isDone = result.status === 'ok' && result.state === 'done' && outcome.kind !== 'success'
     if (result.status === 'ok') {

@@ -16,6 +16,7 @@ import { Executor, StopSignal } from './executor.ts'
 import type { HandlerSpec } from './handler.ts'
 import { HeldRuns } from './held-runs.ts'
 import { LeaseKeeper } from './lease-keeper.ts'
+import type { Noter } from './noter.ts'
 import type { ResolvedWorkerOptions } from './options.ts'
 import { Run } from './run.ts'
 import { Settler } from './settler.ts'
@@ -35,6 +36,8 @@ export interface WorkerParts {
   readonly runtime: Runtime
   readonly logger: Logger
   readonly events: Emitter<WorkerEvents>
+  /** Where handlers leave their notes. Several workers may share one. */
+  readonly noter: Noter
   readonly specs: readonly HandlerSpec[]
   readonly options: ResolvedWorkerOptions
 }
@@ -122,6 +125,7 @@ export class WorkerEngine {
       notifier: parts.notifier,
       events: parts.events,
       exchange: this.#exchange,
+      noter: parts.noter,
       storeTime: () => this.#storeTime(),
       onSettled: (run) => {
         this.#release(run)
@@ -317,6 +321,8 @@ export class WorkerEngine {
         else if (this.#window.specOf(hint.space, hint.queue)) this.#wakeIn(waitMs)
       } else if (hint.kind === 'cancel') {
         this.#confirmCancel(hint.ids)
+      } else if (hint.kind === 'watch' && this.#window.specOf(hint.space, hint.queue)) {
+        this.#parts.noter.watch(hint)
       }
     }
     this.#exchange.nudge()
@@ -429,6 +435,7 @@ export class WorkerEngine {
 
     if (outcome === null) {
       this.#release(run)
+      this.#parts.noter.release(run, false)
       logger.warn(`The lease on job "${run.job.id}" was lost, so its outcome is not saved.`)
     } else {
       if (outcome.kind === 'throttle') this.#handBack(this.#window.takeLane(run.spec, run.job.lane))

@@ -1,10 +1,13 @@
 import { CLIENT_MUTANTS } from './list/client.ts'
 import { CORE_MUTANTS } from './list/core.ts'
+import { HOLD_MUTANTS } from './list/holds.ts'
 import { LEASE_MUTANTS } from './list/leases.ts'
 import { LOOP_MUTANTS } from './list/loops.ts'
 import { MAINTENANCE_MUTANTS } from './list/maintenance.ts'
 import { MEMORY_MUTANTS } from './list/memory.ts'
+import { NOTE_MUTANTS } from './list/notes.ts'
 import { POSTGRES_MUTANTS } from './list/postgres.ts'
+import { POSTGRES_LANES_MUTANTS } from './list/postgres-lanes.ts'
 import { PRIORITY_MUTANTS } from './list/priority.ts'
 import { SQLITE_MUTANTS } from './list/sqlite.ts'
 import { THREAD_MUTANTS } from './list/threads.ts'
@@ -17,6 +20,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...MEMORY_MUTANTS,
   ...SQLITE_MUTANTS,
   ...POSTGRES_MUTANTS,
+  ...POSTGRES_LANES_MUTANTS,
   ...LEASE_MUTANTS,
   ...LOOP_MUTANTS,
   ...WORKER_MUTANTS,
@@ -24,4 +28,6 @@ export const MUTANTS: readonly Mutant[] = [
   ...MAINTENANCE_MUTANTS,
   ...CLIENT_MUTANTS,
   ...PRIORITY_MUTANTS,
+  ...NOTE_MUTANTS,
+  ...HOLD_MUTANTS,
 ]

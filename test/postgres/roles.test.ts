@@ -17,6 +17,10 @@ async function useAll(store: Store): Promise<void> {
   expect(jobs).toHaveLength(6)
   const extended = await store.extend({ leases: jobs, leaseMs: 60_000 })
   expect(extended.results.every(({ status }) => status === 'ok')).toBe(true)
+  const line = { n: 1, at: 1, level: 'info', text: 'x', fields: null } as const
+  const noted = await store.note({ notes: jobs.map((job) => ({ ...job, progress: null, lines: [line] })) })
+  expect(noted.results.every(({ status }) => status === 'ok')).toBe(true)
+  expect((await store.notes({ space: 'acme', id: jobs[0]!.id, after: 0, limit: 5 })).lines).toHaveLength(1)
   await finish(store, jobs.slice(0, 1), { keepMs: null })
   await finish(store, jobs.slice(1, 2))
   await finish(store, jobs.slice(2, 3), { to: 'dead', failure: '{"kind":"error","message":"x"}' })

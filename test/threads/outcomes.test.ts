@@ -49,6 +49,18 @@ describe.each(STORES)('a handler in a thread, over %s', (store) => {
     } satisfies Sight)
   })
 
+  it('reports progress and writes lines', async () => {
+    const job = await run({ do: 'note' })
+
+    expect(await job.result()).toBe('noted')
+    const { progress, lines } = await job.logs()
+    expect(progress).toMatchObject({ value: 0.5, note: 'half' })
+    expect(lines.map(({ level, message, fields }) => [level, message, fields])).toEqual([
+      ['warn', 'looked', { pages: 2 }],
+      ['info', 'done', {}],
+    ])
+  })
+
   it('throws as it would without a thread', async () => {
     const job = await run({ do: 'throw' })
 

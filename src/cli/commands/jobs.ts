@@ -1,12 +1,13 @@
-import { type JobView, LIMITS } from '../../index.ts'
+import { type Explanation, type JobView, LIMITS } from '../../index.ts'
 import { changeJobs } from '../change.ts'
 import type { Call, Command } from '../command.ts'
 import { EXIT, usage } from '../exit.ts'
-import { jobPage, jobTable } from '../job-text.ts'
+import { explanationPage, jobPage, jobTable } from '../job-text.ts'
 import { using } from '../open.ts'
 import { MODE_FLAG, prioritizeJobs } from '../prioritize.ts'
 import { CHANGE_FLAGS, readSelection, SELECTION_FLAGS, type Selection } from '../selection.ts'
 import { clean } from '../text.ts'
+import { showLogs } from './job-logs.ts'
 
 export const jobsCommand: Command = {
   name: 'jobs',
@@ -14,12 +15,16 @@ export const jobsCommand: Command = {
   usage: [
     'jobs [list] [filters]',
     'jobs get <id…>',
+    'jobs explain <id…>',
+    'jobs logs <id> [--follow]',
     'jobs cancel|redrive|promote|remove <id…> | filters',
     'jobs prioritize <id…> | filters --priority <n>',
   ],
   actions: {
     list: 'Show a page of jobs',
     get: 'Show everything about jobs',
+    logs: 'Show the lines that the handlers of a job wrote',
+    explain: 'Say why jobs are not running',
     cancel: 'End waiting jobs, and ask running ones to stop',
     redrive: 'Start finished jobs anew (by filter: the dead ones)',
     promote: 'Make delayed jobs due now',
@@ -29,6 +34,7 @@ export const jobsCommand: Command = {
   flags: {
     ...SELECTION_FLAGS,
     cursor: { kind: 'text', value: 'text', help: 'The page after the one that ended with this' },
+    follow: { kind: 'switch', short: 'f', help: 'Show new lines as they come, until the job has ended' },
     ...CHANGE_FLAGS,
     priority: { kind: 'text', value: 'n', help: 'For prioritize: -100 to 100' },
     'priority-mode': MODE_FLAG,
@@ -36,6 +42,8 @@ export const jobsCommand: Command = {
   examples: [
     'skep jobs list --queue mail.send --state ready,running',
     'skep jobs get 01890a5d-ac96-774b-bcce-b302099a8057',
+    'skep jobs logs 01890a5d-ac96-774b-bcce-b302099a8057 --follow',
+    'skep jobs explain 01890a5d-ac96-774b-bcce-b302099a8057',
     'skep jobs redrive --queue mail.send --text ETIMEDOUT --dry-run',
     'skep jobs remove --state done --before 7d --yes',
     'skep jobs prioritize --queue mail.send --text ada@example.com --priority 10',
@@ -57,6 +65,10 @@ export const jobsCommand: Command = {
         return prioritizeJobs(call, ids)
       case 'get':
         return getJobs(call, ids)
+      case 'logs':
+        return showLogs(call, ids)
+      case 'explain':
+        return explainJobs(call, ids)
       default:
         if (ids.length > 0) throw usage('skep jobs list takes filters, not ids.', 'Use: skep jobs get <id…>')
         return listJobs(call)
@@ -109,5 +121,17 @@ async function getJobs(call: Call, ids: readonly string[]): Promise<number> {
       }
     }
     return missing.length > 0 ? EXIT.notFound : EXIT.ok
+  })
+}
+
+async function explainJobs(call: Call, ids: readonly string[]): Promise<number> {
+  const { out } = call
+  if (ids.length === 0) throw usage('Which job?', 'skep jobs explain <id…>')
+  return using(call, { create: false }, async ({ skep }) => {
+    const jobs: Explanation[] = []
+    for (const id of ids) jobs.push(await skep.explain(id))
+    if (out.json) out.object({ jobs })
+    else out.data(jobs.map((job) => explanationPage(job, out.paint)).join('\n\n'))
+    return jobs.some(({ state }) => state === null) ? EXIT.notFound : EXIT.ok
   })
 }

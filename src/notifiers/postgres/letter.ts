@@ -32,7 +32,9 @@ function toTuple(hint: Hint): readonly unknown[] {
     case 'work':
       return ['work', hint.space, hint.queue, hint.dueAt, hint.rank]
     case 'settled':
-      return ['settled', hint.space, hint.queue]
+    case 'watch':
+    case 'noted':
+      return [hint.kind, hint.space, hint.queue]
     case 'cancel':
       return ['cancel', hint.space, ...hint.ids]
     case 'sync':
@@ -49,7 +51,7 @@ function toHint(tuple: unknown): Hint | null {
     return { kind, space, ids: tuple.slice(2).filter((id): id is string => typeof id === 'string') }
   }
   if (typeof queue !== 'string') return null
-  if (kind === 'settled') return { kind, space, queue }
+  if (kind === 'settled' || kind === 'watch' || kind === 'noted') return { kind, space, queue }
   if (kind !== 'work' || !Number.isSafeInteger(dueAt) || !Number.isSafeInteger(rank)) return null
   return { kind, space, queue, dueAt: dueAt as number, rank: rank as number }
 }

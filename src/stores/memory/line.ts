@@ -1,6 +1,7 @@
 import type { Job } from '../../core/job.ts'
 import {
   activated,
+  byKey,
   DEFAULT_LANE,
   isEligible,
   type Lane,
@@ -19,7 +20,7 @@ import {
   vacated,
   wakesAt,
 } from '../../core/lanes.ts'
-import { Heap } from './heap.ts'
+import { Heap } from '../shared/heap.ts'
 
 /** The limit that a queue shares with others, as its line sees it. */
 export interface SharedLimit {
@@ -46,7 +47,7 @@ export class Line {
   #clock = 0
   readonly #jobs: LineJobs
   readonly #lanes = new Map<string, Lane>()
-  #eligible = new Heap<Lane>((a, b) => a.turn - b.turn || (a.key < b.key ? -1 : 1))
+  #eligible = new Heap<Lane>((a, b) => a.turn - b.turn || byKey(a.key, b.key))
   #waiting = new Heap<Lane>((a, b) => wakesAt(a) - wakesAt(b))
 
   constructor(jobs: LineJobs, limits: QueueLimits, laneLimitOf: (key: string) => LaneLimit) {
@@ -59,7 +60,8 @@ export class Line {
   changed(limits: QueueLimits, laneLimitOf: (key: string) => LaneLimit, now: number): void {
     this.limits = limits
     this.laneLimitOf = laneLimitOf
-    for (const lane of [...this.#lanes.values()]) this.#put({ ...lane }, now)
+    // Putting one in its place moves nothing, so all are visited once.
+    for (const lane of this.#lanes.values()) this.#put({ ...lane }, now)
   }
 
   lane(key: string): Lane | undefined {

@@ -1,5 +1,13 @@
 import { isFinal, type Job } from '../../core/job.ts'
-import { DEFAULT_LANE, type LaneLimit, NEVER, occupied, rateStartsAt, UNUSED } from '../../core/lanes.ts'
+import {
+  byKey,
+  DEFAULT_LANE,
+  type LaneLimit,
+  NEVER,
+  occupied,
+  rateStartsAt,
+  UNUSED,
+} from '../../core/lanes.ts'
 import { type LimitFields, laneLimitOf, overlaid, queueLimitsOf } from '../../core/limit-fields.ts'
 import type {
   LanesCall,
@@ -120,8 +128,8 @@ export class Lines {
           ({ active, running, occupant }) => active || running > 0 || occupant !== null,
         )
     const lanes = chosen
-      .sort((a, b) => (a.key < b.key ? -1 : 1))
-      .filter(({ key }) => call.after === undefined || key > call.after)
+      .sort((a, b) => byKey(a.key, b.key))
+      .filter(({ key }) => call.after === undefined || byKey(key, call.after) > 0)
       .slice(0, call.limit)
       .map((lane): LaneView => {
         const byRate = rateStartsAt(line.laneLimitOf(lane.key), lane, 1)

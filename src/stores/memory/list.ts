@@ -1,5 +1,5 @@
 import { isFinal, type Job, type JobState } from '../../core/job.ts'
-import { DEFAULT_LANE } from '../../core/lanes.ts'
+import { byKey, DEFAULT_LANE } from '../../core/lanes.ts'
 import { listKey, timeOf } from '../../core/transitions.ts'
 import type { ListCall, ListReply, Selection } from '../../store.ts'
 import type { Table } from './table.ts'
@@ -54,7 +54,7 @@ function inListOrder(table: Table, state: JobState): (a: Job, b: Job) => number 
 function byPosition(state: JobState): (a: Position, b: Position) => number {
   const direction = isFinal(state) ? -1 : 1
   return ([laneA, keyA, idA], [laneB, keyB, idB]) =>
-    direction * (compare(laneA, laneB) || keyA - keyB || compare(idA, idB))
+    direction * (byKey(laneA, laneB) || keyA - keyB || compare(idA, idB))
 }
 
 function compare(a: string, b: string): number {

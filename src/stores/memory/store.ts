@@ -57,6 +57,7 @@ import {
 import { Holds } from './holds.ts'
 import { earlier, Lines, orNull } from './lines.ts'
 import { beyond, cursorAt, list, select } from './list.ts'
+import { NoteBook } from './notes.ts'
 import { Table } from './table.ts'
 
 export interface MemoryStoreOptions {
@@ -92,6 +93,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   const workers = new Map<string, { info: WorkerInfo; seenAt: number }>()
   const lines = new Lines(table)
   const holds = new Holds()
+  const noteBook = new NoteBook()
   const timeOfCall = (call: { readonly now?: number }): number => call.now ?? clock.now()
 
   /** Puts a job in the place of what it was before, anything but claimed. */
@@ -241,6 +243,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   function settleOne(settlement: Settlement, now: number): SettleResult {
     const job = table.get(settlement.id)
     const { rescue = false } = settlement
+    if (settlement.note) noteBook.write(job, settlement.token, settlement.note, now)
     const held = holder(job, settlement.token, rescue)
     if (held === 'settled') return { status: 'ok', state: (job as Job).state }
     // The settlement that removed a job can be repeated too, for as long as the job's id is remembered.
@@ -258,6 +261,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     else {
       remove(running, now)
       forget({ id: running.id, state }, rescue ? null : settlement.token, now)
+      if (settlement.noted) noteBook.remove(running.id)
     }
     if (!ended || isFinal(ended.state)) release(running, 'end')
     if (settlement.verdict.lane) applyToLane(running, settlement.verdict.lane, now)
@@ -335,6 +339,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       case 'remove':
         remove(job, now)
         forget(job, null, now)
+        noteBook.remove(id)
         release(job, 'end')
     }
     return { id, status: 'ok' }
@@ -459,7 +464,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       return {
         released: call.holds.map((hold) => {
           const stood = holds.release(hold, now)
-          showLane(hold, now)
+          if (stood) showLane(hold, now)
           return stood
         }),
       }
@@ -491,8 +496,10 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
         .slice(0, call.limit)
       for (const job of over) {
         table.remove(job)
+        noteBook.remove(job.id)
         if (isFresh(job, now)) forget(job, null, now)
       }
+      noteBook.prune(now)
       for (const [id, { until }] of discarded) if (until <= now) discarded.delete(id)
       for (const [key, hold] of uniques) if (hold.until !== null && hold.until <= now) uniques.delete(key)
       for (const [id, worker] of workers) if (worker.seenAt <= now - FORGET_WORKER_MS) workers.delete(id)
@@ -513,6 +520,17 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       )
       const chosen = all.filter((worker) => call.space === undefined || worker.space === call.space)
       return { workers: chosen.sort((a, b) => (a.id < b.id ? -1 : 1)) }
+    },
+
+    async note(call) {
+      const now = timeOfCall(call)
+      return {
+        results: call.notes.map((note) => noteBook.write(table.get(note.id), note.token, note, now)),
+      }
+    },
+
+    async notes(call) {
+      return noteBook.read(call)
     },
 
     async close() {},

@@ -1,6 +1,12 @@
 import { JOB_STATES, type Job, type JobState, rankOf } from '../../core/job.ts'
 import { DEFAULT_LANE } from '../../core/lanes.ts'
-import { Heap } from './heap.ts'
+import { Heap } from '../shared/heap.ts'
+
+/** A ready job with its place, which it keeps in the heap although it may be gone by now. */
+interface Ready {
+  readonly place: number
+  readonly job: Job
+}
 
 /** The jobs of one queue, by state, with what is next in front. */
 class Queue {
@@ -8,7 +14,7 @@ class Queue {
     JOB_STATES.map((state) => [state, new Set<string>()]),
   ) as unknown as Record<JobState, Set<string>>
   /** By lane. */
-  readonly ready = new Map<string, Heap<Job>>()
+  readonly ready = new Map<string, Heap<Ready>>()
   readonly delayed = new Heap<Job>((a, b) => a.dueAt - b.dueAt || (a.id < b.id ? -1 : 1))
 }
 
@@ -43,7 +49,7 @@ export class Table {
     queue.ids[job.state].add(job.id)
     this.#jobs.set(job.id, job)
     if (job.strict && before?.generation !== job.generation) this.#arrivals.set(job.id, ++this.#arrived)
-    if (job.state === 'ready') this.#heap(queue, job.lane ?? DEFAULT_LANE).push(job)
+    if (job.state === 'ready') heapOf(queue, job.lane ?? DEFAULT_LANE).push({ place: this.placeOf(job), job })
     if (job.state === 'delayed') queue.delayed.push(job)
     this.#onChange?.(before ?? null, job)
   }
@@ -57,12 +63,14 @@ export class Table {
 
   /** The first delayed job of a queue, left in place. */
   nextDelayed(space: string, name: string): Job | undefined {
-    return this.#first(this.#spaces.get(space)?.get(name)?.delayed)
+    const heap = this.#spaces.get(space)?.get(name)?.delayed
+    return heap && this.#first(heap, (job) => job)
   }
 
   /** The first ready job of a lane, left in place. */
   nextReady(space: string, name: string, lane: string): Job | undefined {
-    return this.#first(this.#spaces.get(space)?.get(name)?.ready.get(lane))
+    const heap = this.#spaces.get(space)?.get(name)?.ready.get(lane)
+    return heap && this.#first(heap, ({ job }) => job)
   }
 
   /** When the first of the jobs that are next in their lanes became due; null when none is ready. */
@@ -73,8 +81,9 @@ export class Table {
     return oldest === Infinity ? null : oldest
   }
 
-  #first(heap: Heap<Job> | undefined): Job | undefined {
-    for (let job = heap?.peek(); heap && job; job = heap.peek()) {
+  #first<T>(heap: Heap<T>, jobOf: (item: T) => Job): Job | undefined {
+    for (let item = heap.peek(); item !== undefined; item = heap.peek()) {
+      const job = jobOf(item)
       if (this.#jobs.get(job.id) === job) return job
       heap.pop()
     }
@@ -84,14 +93,6 @@ export class Table {
   /** Where a ready job stands in its lane, lowest first: by arrival if the lane is strict, otherwise by rank. */
   placeOf(job: Job): number {
     return job.strict ? (this.#arrivals.get(job.id) as number) : rankOf(job.dueAt, job.priority)
-  }
-
-  #heap(queue: Queue, lane: string): Heap<Job> {
-    const known = queue.ready.get(lane)
-    if (known) return known
-    const heap = new Heap<Job>((a, b) => this.placeOf(a) - this.placeOf(b) || (a.id < b.id ? -1 : 1))
-    queue.ready.set(lane, heap)
-    return heap
   }
 
   inState(space: string, name: string, state: JobState): Job[] {
@@ -114,4 +115,12 @@ export class Table {
     queues.set(name, queue)
     return queue
   }
+}
+
+function heapOf({ ready }: Queue, lane: string): Heap<Ready> {
+  const known = ready.get(lane)
+  if (known) return known
+  const heap = new Heap<Ready>((a, b) => a.place - b.place || (a.job.id < b.job.id ? -1 : 1))
+  ready.set(lane, heap)
+  return heap
 }

@@ -1,6 +1,8 @@
 import { type NewJob, PRIORITY_STEP_MS } from '../../core/job.ts'
+import { DEFAULT_LANE } from '../../core/lanes.ts'
 import { dueTime } from '../../core/transitions.ts'
 import type { InsertResult } from '../../store.ts'
+import { DEFAULT_NUMBER } from './line.ts'
 import { find } from './record.ts'
 import type { Turn } from './turn.ts'
 
@@ -59,16 +61,42 @@ export class Intake {
     const lines = inLines(entries, now)
     let inserted = 0
     for (const line of lines) inserted += putIn(turn, line, now)
-    if (inserted > 0) turn.db.run(PUT_IN_LINE, now, now, inserted)
+    const isLaned = inserted > 0 && enterLanes(turn, entries, inserted, now)
+    if (inserted > 0) turn.db.run(isLaned ? PUT_IN_LANES : PUT_IN_LINE, now, now, inserted)
     if (inserted < entries.length) correct(turn, entries, inserted, now)
     else for (const line of lines) countIn(turn, line, now)
   }
+}
+
+/** Lets the lanes of limited queues know of new ready jobs. True if some do not stand where jobs without lanes do. */
+function enterLanes(turn: Turn, entries: readonly Entry[], inserted: number, now: number): boolean {
+  const { lanes } = turn
+  let isLaned = false
+  // One job with a lane is enough for all of its queue to be in lanes.
+  for (const { job, q } of entries) {
+    if (job.lane !== null) lanes.limited(q, now)
+    if (job.lane !== null || job.strict) isLaned = true
+  }
+  for (const entry of entries) {
+    const { job, q, dueAt } = entry
+    const line = lanes.line(q)
+    if (!line || dueAt > now) continue
+    if (inserted < entries.length && !isNew(turn, entry, inserted)) continue
+    lanes.activate(line, job.lane ?? DEFAULT_LANE, now)
+  }
+  if (isLaned) lanes.writeNew()
+  return isLaned
 }
 
 // New rows get the highest numbers, one after the other.
 const PUT_IN_LINE = `insert into skep_waiting (q, state, place, id, n)
   select q, due_at <= ?, case when due_at <= ? then due_at - priority * ${PRIORITY_STEP_MS} else due_at end, id, n
   from skep_jobs where n > last_insert_rowid() - ?`
+const PUT_IN_LANES = `insert into skep_waiting (q, state, place, id, n)
+  select q, case when due_at > ? then 0 when lane is null then ${DEFAULT_NUMBER}
+      else (select number from skep_lanes a where a.q = j.q and a.key = j.lane) end,
+    case when due_at > ? then due_at when strict then n else due_at - priority * ${PRIORITY_STEP_MS} end, id, n
+  from skep_jobs j where n > last_insert_rowid() - ?`
 
 /** Leaves out the jobs that are finished already, and says so in their results. */
 function withoutArchived(turn: Turn, entries: Entry[]): Entry[] {
@@ -96,8 +124,9 @@ type Shape = 'plain' | 'full'
 function inLines(entries: readonly Entry[], now: number): Line[] {
   const lines = new Map<number, Line>()
   for (const entry of entries) {
-    const { headers, overrides, priority } = entry.job
-    const isPlain = headers === null && overrides === null && priority === 0 && entry.dueAt === now
+    const { headers, overrides, priority, lane, strict, cost } = entry.job
+    const isBare = headers === null && overrides === null && priority === 0 && entry.dueAt === now
+    const isPlain = isBare && lane === null && !strict && cost === 1
     const key = isPlain ? entry.q : -1
     let line = lines.get(key)
     if (!line) {
@@ -121,7 +150,10 @@ function putIn(turn: Turn, { q, shape, members }: Line, now: number): number {
     for (let i = from; i < from + size; i++) {
       const { job, dueAt, q: own } = members[i] as Entry
       if (shape === 'plain') values.push(job.id, job.payload)
-      else values.push(job.id, own, dueAt, job.payload, job.priority, job.headers, job.overrides)
+      else {
+        values.push(job.id, own, dueAt, job.payload, job.priority, job.headers, job.overrides)
+        values.push(job.lane, job.strict ? 1 : 0, job.cost)
+      }
     }
     inserted += turn.db.run(STATEMENTS[shape][size], ...values)
     from += size
@@ -132,9 +164,9 @@ function putIn(turn: Turn, { q, shape, members }: Line, now: number): number {
 const STATEMENTS: Readonly<Record<Shape, Readonly<Record<Chunk, string>>>> = {
   plain: forChunks('q, due_at, enqueued_at, id, payload', '?, ?, ?, column1, column2', '?, ?'),
   full: forChunks(
-    'enqueued_at, id, q, due_at, payload, priority, headers, overrides',
-    '?, column1, column2, column3, column4, column5, column6, column7',
-    '?, ?, ?, ?, ?, ?, ?',
+    'enqueued_at, id, q, due_at, payload, priority, headers, overrides, lane, strict, cost',
+    '?, column1, column2, column3, column4, column5, column6, column7, column8, column9, column10',
+    '?, ?, ?, ?, ?, ?, ?, ?, ?, ?',
   ),
 }
 
@@ -155,12 +187,17 @@ function countIn(turn: Turn, { q, shape, members }: Line, now: number): void {
 
 /** Some ids were known: only what did go in is counted, and the others get the results of what is there. */
 function correct(turn: Turn, entries: readonly Entry[], inserted: number, now: number): void {
-  const sql = 'select n > last_insert_rowid() - ? from skep_jobs where id = ?'
   for (const entry of entries) {
-    const [isNew] = (inserted > 0 && turn.db.get(sql, inserted, entry.job.id)) || [0]
-    if (isNew === 1) turn.count(entry.q, entry.dueAt > now ? 'delayed' : 'ready', 1)
+    if (isNew(turn, entry, inserted)) turn.count(entry.q, entry.dueAt > now ? 'delayed' : 'ready', 1)
     else tell(turn, entry)
   }
+}
+
+/** Whether it is among the jobs that were put in last. */
+function isNew(turn: Turn, { job }: Entry, inserted: number): boolean {
+  if (inserted === 0) return false
+  const row = turn.db.get('select n > last_insert_rowid() - ? from skep_jobs where id = ?', inserted, job.id)
+  return row?.[0] === 1
 }
 
 function tell(turn: Turn, { job, results, at }: Entry): void {

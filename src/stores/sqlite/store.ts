@@ -19,8 +19,11 @@ import { counts } from './counts.ts'
 import { Database } from './database.ts'
 import { expired } from './expired.ts'
 import { extend } from './extend.ts'
+import { hold, holds, release } from './holds.ts'
 import { insert } from './insert.ts'
+import { lanes, limits, setLimits } from './limits.ts'
 import { count, list } from './list.ts'
+import { note, notes } from './notes.ts'
 import { resolveOptions, type SqliteStoreOptions } from './options.ts'
 import { prune } from './prune.ts'
 import { find } from './record.ts'
@@ -103,6 +106,30 @@ export function makeSqliteStore(options: SqliteStoreOptions, makeNotifier: MakeN
       return database.read((turn) => counts(turn, call))
     },
 
+    hold(call) {
+      return database.write(1, (turn) => hold(turn, call, at(turn, call)))
+    },
+
+    release(call) {
+      return database.write(1, (turn) => release(turn, call, at(turn, call)))
+    },
+
+    async holds(call) {
+      return database.read((turn) => holds(turn, call.space, at(turn, call)))
+    },
+
+    setLimits(call) {
+      return database.write(1, (turn) => setLimits(turn, call, at(turn, call)))
+    },
+
+    async limits(call) {
+      return database.read((turn) => limits(turn, call))
+    },
+
+    async lanes(call) {
+      return database.read((turn) => lanes(turn, call, at(turn, call)))
+    },
+
     prune(call) {
       return database.write(call.limit, (turn) => prune(turn, call.limit, at(turn, call)))
     },
@@ -121,6 +148,14 @@ export function makeSqliteStore(options: SqliteStoreOptions, makeNotifier: MakeN
 
     async workers(call) {
       return database.read((turn) => workers(turn, call.space))
+    },
+
+    note(call) {
+      return database.write(call.notes.length, (turn) => note(turn, call.notes, at(turn, call)))
+    },
+
+    async notes(call) {
+      return database.read((turn) => notes(turn, call))
     },
 
     within(tx: unknown) {

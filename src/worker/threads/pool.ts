@@ -6,7 +6,7 @@ import { retryDelayMs } from '../../supervise.ts'
 import { StopSignal } from '../executor.ts'
 import type { Run } from '../run.ts'
 import type { ResolvedThreadOptions } from './options.ts'
-import type { ThreadData } from './protocol.ts'
+import type { ThreadCall, ThreadData } from './protocol.ts'
 import { NotBegunError, Thread } from './thread.ts'
 
 /** How long a module may take to be loaded. */
@@ -18,7 +18,7 @@ export interface ThreadPoolParts {
   readonly data: ThreadData
   readonly options: ResolvedThreadOptions
   /** A handler called a method of its context that only this side can carry out. */
-  readonly onCall: (run: Run, method: string, values: readonly unknown[]) => void
+  readonly onCall: (run: Run, method: ThreadCall, values: readonly unknown[]) => void
 }
 
 interface Waiting {
@@ -181,7 +181,7 @@ export class ThreadPool {
     }
   }
 
-  #carryOut(run: Run, method: string, values: readonly unknown[]): void {
+  #carryOut(run: Run, method: ThreadCall, values: readonly unknown[]): void {
     const { logger, onCall } = this.#parts
     try {
       onCall(run, method, values)

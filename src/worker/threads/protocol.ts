@@ -32,6 +32,9 @@ export type ToThread =
       readonly message: string
     }
 
+/** Methods of the context that only the worker can carry out. */
+export type ThreadCall = 'progress' | 'line'
+
 /** From a thread to its worker. */
 export type FromThread =
   /** It has the handler and waits for jobs. */
@@ -44,7 +47,7 @@ export type FromThread =
   | {
       readonly said: 'call'
       readonly run: number
-      readonly method: string
+      readonly method: ThreadCall
       readonly values: readonly unknown[]
     }
   | {

@@ -2,7 +2,14 @@ import { Worker } from 'node:worker_threads'
 import { messageOf } from '../../core/errors.ts'
 import { RunLostError } from '../handler.ts'
 import type { Run } from '../run.ts'
-import { type FromThread, THREAD_KEY, type ThreadData, type ToThread, unpackAnswer } from './protocol.ts'
+import {
+  type FromThread,
+  THREAD_KEY,
+  type ThreadCall,
+  type ThreadData,
+  type ToThread,
+  unpackAnswer,
+} from './protocol.ts'
 
 export interface ThreadParts {
   readonly module: URL | string
@@ -10,7 +17,7 @@ export interface ThreadParts {
   readonly memoryMb: number | null
   readonly execArgv: readonly string[] | null
   /** The handler called a method of its context that only this side can carry out. */
-  readonly onCall: (run: Run, method: string, values: readonly unknown[]) => void
+  readonly onCall: (run: Run, method: ThreadCall, values: readonly unknown[]) => void
   /** It has the handler and takes jobs. */
   readonly onReady: () => void
   /** A handler has ended in it, however it ended. */

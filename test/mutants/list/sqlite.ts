@@ -78,8 +78,9 @@ export const SQLITE_MUTANTS: readonly Mutant[] = [
     incidents: [],
     rule: 'R5',
     file: 'src/stores/sqlite/claim.ts',
-    find: 'and w.state = 0 and w.place <= ? order by',
-    replace: 'and w.state = 0 and w.place <= ? + 60000 order by',
+    find: 'w.n, j.priority from skep_waiting w cross join skep_jobs j on j.n = w.n\n     where w.q = ? and w.state = 0 and w.place <= ? order by',
+    replace:
+      'w.n, j.priority from skep_waiting w cross join skep_jobs j on j.n = w.n\n     where w.q = ? and w.state = 0 and w.place <= ? + 60000 order by',
     story: 'When one delayed job is due, those of the next minute become ready with it.',
     killedBy: { simulation: 'sqlite', trials: 200 },
     also: { vitest: 'test/mutants/gaps/promote.test.ts', test: 'one before it is due (sqlite)' },
@@ -138,8 +139,8 @@ export const SQLITE_MUTANTS: readonly Mutant[] = [
     incidents: [43],
     rule: 'R9',
     file: 'src/stores/sqlite/claim.ts',
-    find: "turn.count(q, 'ready', -ids.length)",
-    replace: 'void ids',
+    find: "turn.count(q, 'ready', -jobs.length)",
+    replace: 'void jobs',
     story: 'One of the ways to claim does not count, so the counts drift from the rows.',
     killedBy: { simulation: 'sqlite', trials: 200 },
     also: {

@@ -23,6 +23,7 @@ export type Task =
   | { readonly do: 'complete' }
   | { readonly do: 'thread' }
   | { readonly do: 'call' }
+  | { readonly do: 'note' }
 
 /** What a handler tells of itself. */
 export interface Sight {

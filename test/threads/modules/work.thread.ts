@@ -57,6 +57,11 @@ export default threadHandler(work, async (job) => {
     case 'complete':
       await job.complete(null, { tx: {} })
       return null
+    case 'note':
+      job.progress(0.5, 'half')
+      job.log.warn('looked', { pages: 2, at: () => {} })
+      job.log('done')
+      return 'noted'
     case 'call':
       // What only looks like ours, or is of another run, is passed over.
       for (const strange of [null, 'hello', { said: 'what' }, { said: 'answer', run: 99, answer: {} }])

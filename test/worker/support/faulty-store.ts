@@ -32,9 +32,17 @@ export const OPERATIONS: readonly Operation[] = [
   'list',
   'counts',
   'prune',
+  'hold',
+  'release',
+  'holds',
+  'setLimits',
+  'limits',
+  'lanes',
   'attend',
   'depart',
   'workers',
+  'note',
+  'notes',
 ]
 
 /** A store with bad days: another store, and what goes wrong with it. It also writes down what it was asked. */

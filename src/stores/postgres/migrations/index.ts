@@ -1,7 +1,14 @@
 import { insertWithCareFunction } from './careful-insert-function.ts'
 import { changeFunction } from './change-function.ts'
 import { enqueueFunction } from './enqueue-function.ts'
+import { foldLineFunction } from './fold-line-function.ts'
+import { holdFunctions } from './hold-functions.ts'
 import { insertFunction } from './insert-function.ts'
+import { rateFunction } from './lane-rules.ts'
+import { laneTables } from './lane-tables.ts'
+import { limitFunctions } from './limit-functions.ts'
+import { namedLineFunction } from './named-line-function.ts'
+import { noteFunction, noteTables, removeNotesFunctions } from './notes.ts'
 import {
   countFunction,
   everyJobView,
@@ -9,6 +16,7 @@ import {
   extendFunction,
   listFunction,
 } from './read-functions.ts'
+import { serveLineFunction } from './serve-line-function.ts'
 import { insertForFunction, settleFunction } from './settle-function.ts'
 import { tables } from './tables.ts'
 import { dayFunctions, foldFunction, pruneFunction } from './upkeep-functions.ts'
@@ -25,7 +33,15 @@ export const MIGRATIONS: readonly Migration[] = [
     sql: (schema) =>
       [
         tables,
+        noteTables,
+        laneTables,
         everyJobView,
+        rateFunction,
+        foldLineFunction,
+        serveLineFunction,
+        namedLineFunction,
+        holdFunctions,
+        limitFunctions,
         insertFunction,
         insertWithCareFunction,
         settleFunction,
@@ -37,6 +53,8 @@ export const MIGRATIONS: readonly Migration[] = [
         countFunction,
         foldFunction,
         dayFunctions,
+        noteFunction,
+        removeNotesFunctions,
         pruneFunction,
         enqueueFunction,
       ]

@@ -124,6 +124,7 @@ declare
     t bigint := coalesce(at, ${CLOCK});
     dropped bigint;
     deleted bigint;
+    gone uuid[];
 begin
     -- A test that owns the clock may be in any year; its jobs are at home in archive_rest.
     if abs(t - ${CLOCK}) < 86400000 then
@@ -147,10 +148,14 @@ begin
         from (select *, case when state = 5 then -1 else ${dayOf('finished_at')} end as day from over) o
         group by o.space, o.queue, o.day
     )
-    select count(*) into deleted from over;
+    select count(*), array_agg(o.id) into deleted, gone from over o;
     delete from discarded d where d.at <= t - discarded_ms;
     delete from uniques u where u.until <= t;
     delete from workers w where w.seen_at <= t - worker_ms;
+    perform remove_notes(gone);
+    perform prune_notes(most, t);
+    delete from holds h where h.until <= t;
+    perform prune_lanes(t);
     perform fold_deltas();
     return dropped + deleted;
 end $function$;

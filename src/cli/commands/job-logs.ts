@@ -1,0 +1,77 @@
+import { type LogLine, type Skep, SkepError } from '../../index.ts'
+import type { Call } from '../command.ts'
+import { EXIT, notFound, usage } from '../exit.ts'
+import { progressText } from '../job-text.ts'
+import { many } from '../numbers.ts'
+import { using } from '../open.ts'
+import type { Output, Style } from '../output.ts'
+import { listenForStop } from '../stopping.ts'
+import { clean, safeJson } from '../text.ts'
+
+const LEVEL_STYLES: Readonly<Record<LogLine['level'], Style>> = {
+  debug: 'dim',
+  info: 'blue',
+  warn: 'yellow',
+  error: 'red',
+}
+
+/** Shows the lines that a job's handlers wrote; with `--follow` also those to come, until the job has ended. */
+export async function showLogs(call: Call, ids: readonly string[]): Promise<number> {
+  const [id, ...others] = ids
+  if (id === undefined || others.length > 0) throw usage('Which job? One at a time.', 'skep jobs logs <id>')
+  const isFollowed = call.args.on('follow')
+  return using(call, { create: false }, ({ skep }) =>
+    isFollowed ? follow(call.out, skep, id) : showAll(call.out, skep, id),
+  )
+}
+
+async function showAll(out: Output, skep: Skep, id: string): Promise<number> {
+  if ((await skep.get(id)) === null) throw missing(id)
+  const lines: LogLine[] = []
+  let page = await skep.logs(id)
+  lines.push(...page.lines)
+  while (page.more) {
+    page = await skep.logs(id, { after: page.cursor })
+    lines.push(...page.lines)
+  }
+  const { progress, dropped } = page
+  if (out.json) {
+    out.object({ progress, lines, dropped })
+    return EXIT.ok
+  }
+  if (lines.length > 0) out.data(lines.map((line) => lineText(line, out)).join('\n'))
+  else out.note('No lines.')
+  if (dropped > 0) out.note(out.paintNote('dim', `${many(dropped, 'older line')} not kept`))
+  if (progress !== null) out.note(out.paintNote('dim', `progress ${progressText(progress)}`))
+  return EXIT.ok
+}
+
+async function follow(out: Output, skep: Skep, id: string): Promise<number> {
+  const end = (): void => process.exit(EXIT.ok)
+  const stop = listenForStop({ onHurry: end, onForce: end })
+  try {
+    for await (const event of skep.watch(id, { signal: stop.signal })) {
+      if (out.json) {
+        const { kind } = event
+        out.object(kind === 'state' ? { kind, state: event.state } : event)
+      } else if (event.kind === 'log') out.data(lineText(event, out))
+      else if (event.kind === 'progress') out.note(out.paintNote('dim', `progress ${progressText(event)}`))
+      else out.note(out.paintNote('dim', event.state))
+    }
+  } catch (error) {
+    if (error instanceof SkepError && error.code === 'JOB_NOT_FOUND') throw missing(id)
+    if (!stop.signal.aborted) throw error
+  } finally {
+    stop.release()
+  }
+  return EXIT.ok
+}
+
+function lineText({ at, level, message, fields }: LogLine, { paint }: Output): string {
+  const rest = Object.keys(fields).length === 0 ? '' : ` ${paint('dim', clean(safeJson(fields)))}`
+  return `${paint('dim', at.toISOString())} ${paint(LEVEL_STYLES[level], level.padEnd(5))} ${clean(message)}${rest}`
+}
+
+function missing(id: string): Error {
+  return notFound(`There is no job ${clean(id)} in this space.`)
+}

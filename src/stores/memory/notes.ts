@@ -1,0 +1,47 @@
+import type { Job } from '../../core/job.ts'
+import { isKept, type KeptLine, type Note, type NoteHead, takeNote } from '../../core/notes.ts'
+import { holder } from '../../core/transitions.ts'
+import { NO_NOTES, type NoteResult, type NotesCall, type NotesReply } from '../../store/notes.ts'
+
+interface Notes {
+  readonly space: string
+  readonly head: NoteHead
+  readonly lines: readonly KeptLine[]
+}
+
+/** The notes of all jobs: the rules of `core/notes.ts` over a map. */
+export class NoteBook {
+  readonly #notes = new Map<string, Notes>()
+
+  /** Writes a note about `job`, if the token has a right to. */
+  write(job: Job | undefined, token: string, note: Note, now: number): NoteResult {
+    const held = holder(job, token)
+    if (job === undefined) return { status: 'refused', reason: 'gone' }
+    if (held !== 'holds' && held !== 'settled') return { status: 'refused', reason: 'lost' }
+    const before = this.#notes.get(job.id)
+    const { head, lines } = takeNote(before?.head, token, note, now)
+    const all = [...(before?.lines ?? []), ...lines]
+    const kept = all.filter((line) => isKept(line, head))
+    const dropped = head.dropped + all.length - kept.length
+    this.#notes.set(job.id, { space: job.space, head: { ...head, dropped }, lines: kept })
+    return { status: 'ok' }
+  }
+
+  read({ space, id, after, limit }: NotesCall): NotesReply {
+    const notes = this.#notes.get(id)
+    if (notes?.space !== space) return NO_NOTES
+    const { progress, last, dropped } = notes.head
+    const lines = notes.lines.filter(({ place }) => place > after).slice(0, limit)
+    return { progress, lines: lines.map(({ start: _start, ...line }) => line), last, dropped }
+  }
+
+  /** The job is gone. */
+  remove(id: string): void {
+    this.#notes.delete(id)
+  }
+
+  /** Removes what is too old, whatever became of its job. */
+  prune(now: number): void {
+    for (const [id, { head }] of this.#notes) if (head.until <= now) this.#notes.delete(id)
+  }
+}
