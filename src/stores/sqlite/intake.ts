@@ -77,6 +77,7 @@ function enterLanes(turn: Turn, entries: readonly Entry[], inserted: number, now
     if (job.lane !== null) lanes.limited(q, now)
     if (job.lane !== null || job.strict) isLaned = true
   }
+  if (isLaned) loadLanes(turn, entries, now)
   for (const entry of entries) {
     const { job, q, dueAt } = entry
     const line = lanes.line(q)
@@ -86,6 +87,17 @@ function enterLanes(turn: Turn, entries: readonly Entry[], inserted: number, now
   }
   if (isLaned) lanes.writeNew()
   return isLaned
+}
+
+function loadLanes({ lanes }: Turn, entries: readonly Entry[], now: number): void {
+  const keys = new Map<number, string[]>()
+  for (const { job, q, dueAt } of entries) {
+    if (job.lane === null || dueAt > now) continue
+    const known = keys.get(q)
+    if (known) known.push(job.lane)
+    else keys.set(q, [job.lane])
+  }
+  for (const [q, own] of keys) lanes.load(lanes.limited(q, now), own)
 }
 
 // New rows get the highest numbers, one after the other.
@@ -118,19 +130,21 @@ interface Line {
   readonly members: Entry[]
 }
 
-type Shape = 'plain' | 'full'
+type Shape = 'plain' | 'laned' | 'full'
 
-/** Most jobs are due now and have nothing but a payload, so of them only that and the id are sent. */
+/** Most jobs are due now and have nothing but a payload and perhaps a lane, so of them only that and the id are sent. */
 function inLines(entries: readonly Entry[], now: number): Line[] {
   const lines = new Map<number, Line>()
   for (const entry of entries) {
     const { headers, overrides, priority, lane, strict, cost } = entry.job
     const isBare = headers === null && overrides === null && priority === 0 && entry.dueAt === now
-    const isPlain = isBare && lane === null && !strict && cost === 1
-    const key = isPlain ? entry.q : -1
+    const isShort = isBare && !strict && cost === 1
+    const shape = isShort ? (lane === null ? 'plain' : 'laned') : 'full'
+    // Strict jobs are all in one, in the order of their arrival. The numbers of queues begin with 1.
+    const key = shape === 'full' ? 0 : shape === 'plain' ? entry.q : -entry.q
     let line = lines.get(key)
     if (!line) {
-      line = { q: entry.q, shape: isPlain ? 'plain' : 'full', members: [] }
+      line = { q: entry.q, shape, members: [] }
       lines.set(key, line)
     }
     line.members.push(entry)
@@ -146,10 +160,11 @@ function putIn(turn: Turn, { q, shape, members }: Line, now: number): number {
   let inserted = 0
   for (let from = 0; from < members.length; ) {
     const size = CHUNKS.find((rows) => rows <= members.length - from) as Chunk
-    const values: (string | number | null)[] = shape === 'plain' ? [q, now, now] : [now]
+    const values: (string | number | null)[] = shape === 'full' ? [now] : [q, now, now]
     for (let i = from; i < from + size; i++) {
       const { job, dueAt, q: own } = members[i] as Entry
       if (shape === 'plain') values.push(job.id, job.payload)
+      else if (shape === 'laned') values.push(job.id, job.payload, job.lane)
       else {
         values.push(job.id, own, dueAt, job.payload, job.priority, job.headers, job.overrides)
         values.push(job.lane, job.strict ? 1 : 0, job.cost)
@@ -163,6 +178,11 @@ function putIn(turn: Turn, { q, shape, members }: Line, now: number): number {
 
 const STATEMENTS: Readonly<Record<Shape, Readonly<Record<Chunk, string>>>> = {
   plain: forChunks('q, due_at, enqueued_at, id, payload', '?, ?, ?, column1, column2', '?, ?'),
+  laned: forChunks(
+    'q, due_at, enqueued_at, id, payload, lane',
+    '?, ?, ?, column1, column2, column3',
+    '?, ?, ?',
+  ),
   full: forChunks(
     'enqueued_at, id, q, due_at, payload, priority, headers, overrides, lane, strict, cost',
     '?, column1, column2, column3, column4, column5, column6, column7, column8, column9, column10',
@@ -181,7 +201,7 @@ function forChunks(columns: string, values: string, row: string): Record<Chunk, 
 }
 
 function countIn(turn: Turn, { q, shape, members }: Line, now: number): void {
-  if (shape === 'plain') turn.count(q, 'ready', members.length)
+  if (shape !== 'full') turn.count(q, 'ready', members.length)
   else for (const { q: own, dueAt } of members) turn.count(own, dueAt > now ? 'delayed' : 'ready', 1)
 }
 

@@ -25,12 +25,10 @@ import {
 } from './line.ts'
 import type { QueueIds } from './queues.ts'
 import type { Rules } from './rules.ts'
+import { NO_LIMITS, SharedLimits } from './shared-limits.ts'
 
 /** So many lanes are woken by one claim at most, as with delayed jobs. */
 const WAKE_LIMIT = 1_000
-
-/** A limited queue about which nothing was said. */
-const NO_LIMITS = '{}'
 
 /**
  * The limited queues and lanes that a transaction looks at. What changes is kept here and written once: at the end, or
@@ -44,7 +42,7 @@ export class Lanes {
   readonly #rules: Rules
   readonly #queues: QueueIds
   readonly #lines = new Map<number, Line>()
-  readonly #shared = new Map<string, Shared>()
+  readonly #shared: SharedLimits
   #isChecked = false
   #hasNew = false
 
@@ -52,6 +50,7 @@ export class Lanes {
     this.#db = db
     this.#rules = rules
     this.#queues = queues
+    this.#shared = new SharedLimits(db)
   }
 
   /** When the holds on a queue end together; 0 if none stands. */
@@ -104,6 +103,15 @@ export class Lanes {
     return lane
   }
 
+  /** Reads lanes that will be asked for, all at once. */
+  load(line: Line, keys: Iterable<string>): void {
+    const unknown = [...new Set(keys)].filter((key) => !line.lanes.has(key))
+    if (unknown.length < 2) return
+    const sql = `select ${LANE_COLUMNS} from skep_lanes where q = ? and key in (select value from json_each(?))`
+    for (const row of this.#db.all(sql, line.q, JSON.stringify(unknown))) this.#known(line, row)
+    for (const key of unknown) if (!line.lanes.has(key)) line.lanes.set(key, this.#newLane(line, key))
+  }
+
   /** The same lane in another state. One that is eligible does not stand behind the clock: nobody saves up turns. */
   put(line: Line, known: KnownLane, lane: Lane, now: number): void {
     const standing = standingOf(lane, known.limit, now)
@@ -150,6 +158,26 @@ export class Lanes {
     const known = this.lane(line, key)
     this.put(line, known, { ...vacated(known.lane, job), headAt: 0 }, now)
     this.#count(line, -1)
+  }
+
+  /** Many leases of a line have ended for good. */
+  vacateAll(line: Line, jobs: Iterable<readonly [id: string, key: string]>, now: number): void {
+    const lanes = new Map<string, string[]>()
+    for (const [id, key] of jobs) {
+      const ids = lanes.get(key)
+      if (ids) ids.push(id)
+      else lanes.set(key, [id])
+    }
+    this.load(line, lanes.keys())
+    for (const [key, ids] of lanes) {
+      // The last of them as the others would do, and those that are left only count.
+      const known = this.lane(line, key)
+      const { occupant, running } = known.lane
+      const id = occupant !== null && ids.includes(occupant) ? occupant : (ids[0] as string)
+      const lane = { ...known.lane, running: running - ids.length + 1 }
+      this.put(line, known, { ...vacated(lane, { id, isWaiting: false }), headAt: 0 }, now)
+      this.#count(line, -ids.length)
+    }
   }
 
   /** Nothing of this lane starts before a moment. */
@@ -208,33 +236,8 @@ export class Lanes {
     this.put(line, known, { ...known.lane }, now)
   }
 
-  shared(space: string, name: string): Shared {
-    const key = JSON.stringify([space, name])
-    const known = this.#shared.get(key)
-    if (known) return known
-    const row = this.#db.get(
-      'select limits, running, full_at from skep_shared where space = ? and name = ?',
-      space,
-      name,
-    )
-    const [text, running, fullAtUs] = (row ?? [NO_LIMITS, 0, 0]) as [string, number, number]
-    const shared = {
-      space,
-      name,
-      text,
-      limit: limitsIn(text),
-      meter: { running, fullAtUs },
-      isChanged: false,
-    }
-    this.#shared.set(key, shared)
-    return shared
-  }
-
   setSharedLimits(space: string, name: string, fields: LimitFields): void {
-    const shared = this.shared(space, name)
-    shared.text = JSON.stringify(fields)
-    shared.limit = limitsIn(shared.text)
-    shared.isChanged = true
+    this.#shared.set(space, name, fields)
   }
 
   /** Makes lanes eligible whose time has come. */
@@ -291,26 +294,13 @@ export class Lanes {
         line.q,
       )
     }
-    for (const shared of this.#shared.values()) {
-      if (!shared.isChanged) continue
-      shared.isChanged = false
-      db.run(
-        `insert into skep_shared (space, name, limits, running, full_at) values (?, ?, ?, ?, ?)
-         on conflict (space, name) do update set limits = excluded.limits, running = excluded.running,
-           full_at = excluded.full_at`,
-        shared.space,
-        shared.name,
-        shared.text,
-        shared.meter.running,
-        shared.meter.fullAtUs,
-      )
-    }
+    this.#shared.write()
   }
 
   /** Others than this have changed lanes: they are read anew. All is written. */
   forget(): void {
     this.#lines.clear()
-    this.#shared.clear()
+    this.#shared.forget()
   }
 
   #count(line: Line, by: number): void {
@@ -346,7 +336,7 @@ export class Lanes {
   }
 
   #sharedOf({ space, limits }: Line): Shared | null {
-    return limits.shared === null ? null : this.shared(space, limits.shared)
+    return limits.shared === null ? null : this.#shared.get(space, limits.shared)
   }
 
   #newLane(line: Line, key: string): KnownLane {

@@ -31,7 +31,7 @@ export type Rest = readonly [
 // Of most jobs only the payload is worth reading; the rest comes as one text, and only if there is something in it.
 // A long payload is read by itself, so that the texts of a claim cannot grow beyond what a string can hold.
 const ready = (where: string): string => `
-  select w.n, w.id, w.place, case when length(j.payload) <= 4096 then j.payload else '' end as payload,
+  select w.n as n, w.id as id, w.place as place, case when length(j.payload) <= 4096 then j.payload else '' end as payload,
     case when j.priority = 0 and j.enqueued_at = j.due_at and j.generation = 0
       and j.starts = 0 and j.errors = 0 and j.timeouts = 0 and j.lost = 0 and j.snoozes = 0
       and j.headers is null and j.overrides is null and j.unique_key is null and j.cost = 1 and j.strict = 0
@@ -87,6 +87,31 @@ function read(turn: Turn, sql: string, ...values: readonly SqlValue[]): ReadyJob
     const payload = (isWhole && payloads[i]) || payloadOf(turn, n)
     return { n, id, place, payload, rest: text === '' ? plainRest(place) : (JSON.parse(text) as Rest) }
   })
+}
+
+const READ_EACH = `
+  select group_concat((select json_group_array(json_array(n, id, place, payload, rest))
+    from (${ready('w.q = ? and w.state = a.value')})), ',') from json_each(?) a`
+
+/** The first ready jobs of each of many lanes, so many of each, in the order of the lanes. */
+export function readEach(turn: Turn, q: number, lanes: readonly number[], limit: number): ReadyJob[][] {
+  const row = turn.db.get(READ_EACH, q, limit, `[${lanes.join()}]`) as [string]
+  const each = JSON.parse(`[${row[0]}]`) as [
+    n: number,
+    id: string,
+    place: number,
+    text: string,
+    rest: string,
+  ][][]
+  return each.map((jobs) =>
+    jobs.map(([n, id, place, text, rest]) => ({
+      n,
+      id,
+      place,
+      payload: text === '' ? payloadOf(turn, n) : text,
+      rest: rest === '' ? plainRest(place) : (JSON.parse(rest) as Rest),
+    })),
+  )
 }
 
 function payloadOf(turn: Turn, n: number): string {

@@ -11,7 +11,7 @@ import {
 import type { ClaimCall, Source } from '../../store.ts'
 import { Heap } from '../shared/heap.ts'
 import type { KnownLane, Line } from './line.ts'
-import { claimedOf, type ReadyJob, readBehind, readReady, restOf } from './ready.ts'
+import { claimedOf, type ReadyJob, readBehind, readEach, readReady, restOf } from './ready.ts'
 import { find, type Placed } from './record.ts'
 import type { Turn } from './turn.ts'
 import { releaseKey } from './uniques.ts'
@@ -19,6 +19,9 @@ import { releaseKey } from './uniques.ts'
 /** Lanes are read by the page: at least so many, and no more than this. */
 const LEAST_LANES = 8
 const MOST_LANES = 500
+
+/** Of so many lanes the places are given up together. */
+const MANY_LANES = 16
 
 /** A lane that is being served, with those of its jobs that were read. */
 interface Served {
@@ -34,7 +37,9 @@ interface Served {
 
 interface Taken {
   readonly job: ReadyJob
+  /** The key and the number of its lane. */
   readonly key: string
+  readonly number: number
 }
 
 /** Takes jobs of a limited queue, each from the lane whose turn it is. */
@@ -50,7 +55,7 @@ export class Serving {
   #room: number
   readonly #taken: Taken[] = []
   /** Jobs that were taken out of order, because they occupy their lanes. */
-  readonly #singles: { readonly number: number; readonly job: ReadyJob }[] = []
+  readonly #singles: Taken[] = []
 
   constructor(turn: Turn, line: Line, room: number, now: number) {
     this.#turn = turn
@@ -90,15 +95,7 @@ export class Serving {
       this.#now + call.leaseMs,
       `[${this.#taken.map(({ job }) => job.n).join()}]`,
     )
-    for (const { known, last } of this.#lanes) {
-      if (!last) continue
-      const sql = 'delete from skep_waiting where q = ? and state = ? and (place, id) <= (?, ?)'
-      db.run(sql, q, known.number, last.place, last.id)
-    }
-    for (const { number, job } of this.#singles) {
-      const sql = 'delete from skep_waiting where q = ? and state = ? and place = ? and id = ?'
-      db.run(sql, q, number, job.place, job.id)
-    }
+    this.#leaveLine()
     this.#turn.count(q, 'ready', -this.#taken.length)
     this.#turn.count(q, 'running', this.#taken.length)
 
@@ -115,17 +112,41 @@ export class Serving {
     this.#turn.held.claimed({ token: call.token, q, numbers, lanes })
   }
 
+  /** Takes what was chosen out of line. */
+  #leaveLine(): void {
+    const { db } = this.#turn
+    const { q } = this.#line
+    const lanes = this.#lanes.filter(({ last }) => last !== null)
+    if (lanes.length + this.#singles.length >= MANY_LANES) {
+      const places = this.#taken.map(({ number, job }) => [number, job.place, job.id])
+      const sql = `delete from skep_waiting where (q, state, place, id) in
+        (select ?, value ->> 0, value ->> 1, value ->> 2 from json_each(?))`
+      db.run(sql, q, JSON.stringify(places))
+      return
+    }
+    for (const { known, last } of lanes) {
+      const { place, id } = last as ReadyJob
+      const sql = 'delete from skep_waiting where q = ? and state = ? and (place, id) <= (?, ?)'
+      db.run(sql, q, known.number, place, id)
+    }
+    for (const { number, job } of this.#singles) {
+      const sql = 'delete from skep_waiting where q = ? and state = ? and place = ? and id = ?'
+      db.run(sql, q, number, job.place, job.id)
+    }
+  }
+
   #take(from: Served, job: ReadyJob): void {
     const { lanes } = this.#turn
     const { known } = from
     lanes.start(this.#line, known, { id: job.id, cost: job.rest[13] }, this.#now)
-    this.#taken.push({ job, key: known.lane.key })
+    const taken = { job, key: known.lane.key, number: known.number }
+    this.#taken.push(taken)
     if (job === from.jobs[from.next]) {
       from.next++
       from.last = job
       if (from.next === from.jobs.length && from.jobs.length < from.asked)
         lanes.put(this.#line, known, { ...known.lane, active: false }, this.#now)
-    } else this.#singles.push({ number: known.number, job })
+    } else this.#singles.push(taken)
     if (isEligible(known.lane, known.limit, this.#now)) this.#heap.push(from)
   }
 
@@ -150,14 +171,27 @@ export class Serving {
     const limit = Math.min(MOST_LANES, Math.max(LEAST_LANES, this.#room))
     const page = this.#turn.lanes.eligible(this.#line, this.#read, limit)
     this.#isMore = page.length === limit
+    const lanes: Served[] = []
     for (const known of page) {
       const { turn, key } = known.lane
       this.#read = { turn, key }
       if (isEligible(known.lane, known.limit, this.#now)) {
-        const served = { known, jobs: [], next: 0, asked: 0, last: null }
-        this.#heap.push(served)
-        this.#lanes.push(served)
+        lanes.push({ known, jobs: [], next: 0, asked: 0, last: null })
       } else this.#turn.lanes.put(this.#line, known, known.lane, this.#now) // The limit or the clock went down.
+    }
+    if (lanes.length > 1 && !this.#isRated) this.#readHeads(lanes)
+    for (const served of lanes) this.#heap.push(served)
+    this.#lanes.push(...lanes)
+  }
+
+  /** Reads the first jobs of all these lanes at once: a statement for each costs more than the jobs. */
+  #readHeads(lanes: readonly Served[]): void {
+    const numbers = lanes.map(({ known }) => known.number)
+    const asked = Math.ceil(this.#room / lanes.length) + 1
+    const heads = readEach(this.#turn, this.#line.q, numbers, asked)
+    for (const [i, served] of lanes.entries()) {
+      served.asked = asked
+      served.jobs = heads[i] as ReadyJob[]
     }
   }
 
@@ -177,6 +211,13 @@ export class Serving {
     return null
   }
 
+  get #isRated(): boolean {
+    const { limits, shared } = this.#line
+    return (
+      limits.rate !== null || limits.lanes.rate !== null || (shared !== null && shared.limit.rate !== null)
+    )
+  }
+
   /** The first job of a lane that was not taken. As many are read as will be its share if all have enough. */
   #first(from: Served): ReadyJob | null {
     const known = from.jobs[from.next]
@@ -186,9 +227,7 @@ export class Serving {
     const share = Math.ceil(this.#room / (this.#heap.size + 1))
     const most = Math.min(share, roomIn(laneLimit(limit), lane)) + 1
     // Nobody knows how many a rate lets through before it has been asked for each.
-    const { limits, shared } = this.#line
-    const isRated = limit.rate !== null || limits.rate !== null || shared?.limit.rate
-    from.asked = isRated ? Math.min(most, 2 * Math.max(1, from.asked)) : most
+    from.asked = this.#isRated || limit.rate !== null ? Math.min(most, 2 * Math.max(1, from.asked)) : most
     from.jobs = from.last
       ? readBehind(this.#turn, this.#line.q, number, from.last, from.asked)
       : readReady(this.#turn, this.#line.q, number, from.asked)

@@ -108,9 +108,8 @@ function endTogether(turn: Turn, batch: HeldBatch, settlements: readonly Settlem
   turn.held.settled(batch, ids)
   const line = turn.lanes.line(batch.q)
   if (line) {
-    for (const id of ids) {
-      turn.lanes.vacate(line, batch.lanes.get(id) ?? DEFAULT_LANE, { id, isWaiting: false }, now)
-    }
+    const ended = ids.map((id) => [id, batch.lanes.get(id) ?? DEFAULT_LANE] as const)
+    turn.lanes.vacateAll(line, ended, now)
   }
   return true
 }

@@ -77,7 +77,7 @@ export const SQLITE_MUTANTS: readonly Mutant[] = [
     name: 'sqlite-promotes-early',
     incidents: [],
     rule: 'R5',
-    file: 'src/stores/sqlite/claim.ts',
+    file: 'src/stores/sqlite/promote.ts',
     find: 'w.n, j.priority from skep_waiting w cross join skep_jobs j on j.n = w.n\n     where w.q = ? and w.state = 0 and w.place <= ? order by',
     replace:
       'w.n, j.priority from skep_waiting w cross join skep_jobs j on j.n = w.n\n     where w.q = ? and w.state = 0 and w.place <= ? + 60000 order by',
