@@ -42,14 +42,13 @@ describe('the benchmark', () => {
   }, 120_000)
 
   it('measures lanes, order, rates and delays, and keeps the order', async () => {
-    const scenarios = 'lanes-1k,lanes-limited,strict,throttled,whale,rate,lateness'
+    const scenarios = 'lanes-1k,strict,throttled,whale,rate,lateness'
     const result = await bench('--only', 'skep', '--scenario', scenarios)
 
     for (const { name } of result.contestants) {
       expect([...measured(result, name)], name).toEqual(
         expect.arrayContaining([
           'lanes-1k: jobs/s',
-          'lanes-limited: jobs/s',
           'strict: jobs/s',
           'throttled: ratio',
           'whale: p99 ms',
