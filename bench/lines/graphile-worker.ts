@@ -1,6 +1,6 @@
 /** https://github.com/graphile/worker: the part of it that is called here. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Payload } from '../contest.ts'
+import type { Payload, Rules } from '../contest.ts'
 import type { OpenLine } from '../line.ts'
 
 interface GraphileModule {
@@ -8,8 +8,10 @@ interface GraphileModule {
   readonly WorkerPreset: object
   makeWorkerUtils(options: { readonly preset: object }): Promise<{
     migrate(): Promise<void>
-    addJob(task: string, payload: Payload): Promise<unknown>
-    addJobs(jobs: readonly { readonly identifier: string; readonly payload: Payload }[]): Promise<unknown>
+    addJob(task: string, payload: Payload, spec: Spec): Promise<unknown>
+    addJobs(
+      jobs: readonly (Spec & { readonly identifier: string; readonly payload: Payload })[],
+    ): Promise<unknown>
     withPgClient<T>(
       use: (client: { query(sql: string): Promise<{ rows: Record<string, number>[] }> }) => Promise<T>,
     ): Promise<T>
@@ -22,6 +24,12 @@ interface GraphileModule {
     readonly parsedCronItems: readonly []
     readonly noHandleSignals: boolean
   }): Promise<{ stop(): Promise<void> }>
+}
+
+interface Spec {
+  /** Jobs of one queue name run one at a time, in order. */
+  readonly queueName?: string
+  readonly runAt?: Date
 }
 
 interface PgModule {
@@ -41,7 +49,7 @@ interface Pool {
 const TASK = 'bench'
 
 /** `worker`: settings that are given to its worker as they are. */
-export const open: OpenLine = async ({ address, options }) => {
+export const open: OpenLine = async ({ address, rules, options }) => {
   if (address.kind !== 'postgres') throw new Error('graphile-worker keeps its jobs in Postgres.')
   const { Logger, WorkerPreset, makeWorkerUtils, run } = (await import(
     'graphile-worker' as string
@@ -59,8 +67,13 @@ export const open: OpenLine = async ({ address, options }) => {
   await utils.migrate()
 
   return {
-    enqueue: (job) => utils.addJob(TASK, job),
-    enqueueMany: (jobs) => utils.addJobs(jobs.map((payload) => ({ identifier: TASK, payload }))),
+    enqueue: (job, delayMs) =>
+      utils.addJob(TASK, job, {
+        ...laneOf(job),
+        ...(delayMs !== undefined && { runAt: new Date(Date.now() + delayMs) }),
+      }),
+    enqueueMany: (jobs) =>
+      utils.addJobs(jobs.map((payload) => ({ identifier: TASK, payload, ...laneOf(payload) }))),
     async work(concurrency, handle) {
       // Its advice is two more than the jobs. With a hundred that is too much for the server if there are two processes;
       // 25 is what its own benchmark has.
@@ -70,7 +83,7 @@ export const open: OpenLine = async ({ address, options }) => {
       })
       pgPool.on('error', console.error)
       const runner = await run({
-        preset: preset({ concurrentJobs: concurrency, ...(options['worker'] as object | undefined) }),
+        preset: preset({ concurrentJobs: concurrency, ...settingsOf(rules, options) }),
         pgPool,
         taskList: { [TASK]: (job) => handle(job) },
         parsedCronItems: [],
@@ -92,4 +105,21 @@ export const open: OpenLine = async ({ address, options }) => {
     },
     close: () => utils.release(),
   }
+}
+
+interface WorkerSettings {
+  readonly localQueue?: { readonly size: number }
+}
+
+function settingsOf({ lanes }: Rules, options: Readonly<Record<string, unknown>>): WorkerSettings {
+  const settings = (options['worker'] ?? {}) as WorkerSettings
+  if (lanes === undefined || settings.localQueue === undefined) return settings
+  // A batch that is not full makes it wait for its next poll, and has at most one job of a lane. With a fifth of the lanes
+  // several can be under way and the next is still full.
+  const size = Math.min(settings.localQueue.size, Math.max(2, Math.floor(lanes / 5)))
+  return { ...settings, localQueue: { size } }
+}
+
+function laneOf({ lane }: Payload): Spec {
+  return lane === undefined ? {} : { queueName: lane }
 }
