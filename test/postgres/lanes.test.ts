@@ -113,6 +113,24 @@ describe('a hold', () => {
   })
 })
 
+describe('a handler that pauses its lane', () => {
+  it('pauses the lanes of all jobs that end so in one call, whatever leases they had', async () => {
+    const world = await createWorld()
+    const store = await world.open({ migrate: true })
+    await store.insert({ jobs: [...inLane('a', 2), ...inLane('b', 2)] })
+    const jobs = [...(await take(store, 1)), ...(await take(store, 1))]
+
+    await finish(store, jobs, { lane: { pause: 'stuck' } })
+
+    const { holds } = await store.holds({ space: 'acme' })
+    expect(holds.map(({ lane, reason }) => [lane, reason])).toEqual([
+      ['a', 'stuck'],
+      ['b', 'stuck'],
+    ])
+    expect(await take(store)).toHaveLength(0)
+  })
+})
+
 describe('limits', () => {
   it('are said again without waiting for a claim under way', async () => {
     const world = await createWorld()

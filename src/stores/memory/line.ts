@@ -119,6 +119,7 @@ export class Line {
       if (!job) continue
       const at = this.#startsAt(job, shared)
       if (at > now) return at
+      this.#clock = Math.max(this.#clock, lane.turn)
       this.#start(lane, job, shared, now)
       take(job)
       taken++
@@ -126,7 +127,7 @@ export class Line {
     return null
   }
 
-  /** Takes a named job, if nothing stands against it. */
+  /** Takes a named job, if nothing stands against it. It starts out of turn, so the clock stays. */
   takeNamed(job: Job, shared: SharedLimit | null, now: number): boolean {
     this.#wake(now)
     const lane = this.#put(activated(this.#laneOf(job.lane ?? DEFAULT_LANE)), now)
@@ -149,7 +150,6 @@ export class Line {
   }
 
   #start(lane: Lane, job: Job, shared: SharedLimit | null, now: number): void {
-    this.#clock = Math.max(this.#clock, lane.turn)
     this.#put(served(lane, this.laneLimitOf(lane.key), job, now), now)
     this.meter = occupied(this.limits, this.meter, job.cost, now)
     shared?.charge(job.cost, now)

@@ -14,7 +14,7 @@ import { CONFLICT_CODES, SCOPE_CODES, stateOf } from './codes.ts'
 import type { Param, Query, Row } from './driver.ts'
 import { type Grouped, groupSettlements } from './groups.ts'
 import { insertResults, type Odd } from './insert.ts'
-import { arrayOf, columnOf, idArrayOf } from './literals.ts'
+import { arrayOf, idArrayOf } from './literals.ts'
 import { withNotes } from './notes.ts'
 import { addClaimed } from './rows.ts'
 import type { Search, Starts } from './starts.ts'
@@ -133,7 +133,7 @@ function settleParams(settlements: readonly Settlement[], grouped: Grouped): Par
     idArrayOf(grouped.order.map((index) => (settlements[index] as Settlement).id)),
     arrayOf(grouped.groups.map((group) => group.text)),
     arrayOf(grouped.groups.map((group) => group.token)),
-    columnOf(grouped.groups.map((group) => group.pause)),
+    arrayOf(grouped.groups.map((group) => group.pause)),
     textsOf(grouped, settlements, 'result'),
     textsOf(grouped, settlements, 'failure'),
     delaysOf(grouped, settlements),

@@ -138,7 +138,6 @@ export class Lanes {
     now: number,
   ): void {
     const { shared } = line
-    line.clock = Math.max(line.clock, known.lane.turn)
     line.meter = occupied(line.limits, line.meter, job.cost, now)
     line.isChanged = true
     if (shared) {

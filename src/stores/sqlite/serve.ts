@@ -138,6 +138,7 @@ export class Serving {
   #take(from: Served, job: ReadyJob): void {
     const { lanes } = this.#turn
     const { known } = from
+    this.#line.clock = Math.max(this.#line.clock, known.lane.turn)
     lanes.start(this.#line, known, { id: job.id, cost: job.rest[13] }, this.#now)
     const taken = { job, key: known.lane.key, number: known.number }
     this.#taken.push(taken)

@@ -88,7 +88,6 @@ begin
         if s.spacing is not null then
             meter.full_us := greatest(meter.full_us, t * 1000) + job.cost * s.spacing;
         end if;
-        line.clock := greatest(line.clock, lane.turn);
         ${PUT_LANES}
         from (${evaluated(SERVED)}) n where l.ctid = n.spot
         returning l.wake_at into wakes;
