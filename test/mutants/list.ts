@@ -12,6 +12,7 @@ import { POSTGRES_LANES_MUTANTS } from './list/postgres-lanes.ts'
 import { PRIORITY_MUTANTS } from './list/priority.ts'
 import { SCHEDULE_MUTANTS } from './list/schedules.ts'
 import { SQLITE_MUTANTS } from './list/sqlite.ts'
+import { SQLITE_LANES_MUTANTS } from './list/sqlite-lanes.ts'
 import { THREAD_MUTANTS } from './list/threads.ts'
 import { WORKER_MUTANTS } from './list/worker.ts'
 import type { Mutant } from './mutant.ts'
@@ -21,6 +22,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...CORE_MUTANTS,
   ...MEMORY_MUTANTS,
   ...SQLITE_MUTANTS,
+  ...SQLITE_LANES_MUTANTS,
   ...POSTGRES_MUTANTS,
   ...POSTGRES_LANES_MUTANTS,
   ...LEASE_MUTANTS,
