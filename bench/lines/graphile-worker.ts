@@ -1,6 +1,6 @@
 /** https://github.com/graphile/worker: the part of it that is called here. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Payload, Rules } from '../contest.ts'
+import type { Payload } from '../contest.ts'
 import type { OpenLine } from '../line.ts'
 
 interface GraphileModule {
@@ -49,7 +49,7 @@ interface Pool {
 const TASK = 'bench'
 
 /** `worker`: settings that are given to its worker as they are. */
-export const open: OpenLine = async ({ address, rules, options }) => {
+export const open: OpenLine = async ({ address, options }) => {
   if (address.kind !== 'postgres') throw new Error('graphile-worker keeps its jobs in Postgres.')
   const { Logger, WorkerPreset, makeWorkerUtils, run } = (await import(
     'graphile-worker' as string
@@ -83,7 +83,7 @@ export const open: OpenLine = async ({ address, rules, options }) => {
       })
       pgPool.on('error', console.error)
       const runner = await run({
-        preset: preset({ concurrentJobs: concurrency, ...settingsOf(rules, options) }),
+        preset: preset({ concurrentJobs: concurrency, ...(options['worker'] as object | undefined) }),
         pgPool,
         taskList: { [TASK]: (job) => handle(job) },
         parsedCronItems: [],
@@ -105,19 +105,6 @@ export const open: OpenLine = async ({ address, rules, options }) => {
     },
     close: () => utils.release(),
   }
-}
-
-interface WorkerSettings {
-  readonly localQueue?: { readonly size: number }
-}
-
-function settingsOf({ lanes }: Rules, options: Readonly<Record<string, unknown>>): WorkerSettings {
-  const settings = (options['worker'] ?? {}) as WorkerSettings
-  if (lanes === undefined || settings.localQueue === undefined) return settings
-  // A batch that is not full makes it wait for its next poll, and has at most one job of a lane. With a fifth of the lanes
-  // several can be under way and the next is still full.
-  const size = Math.min(settings.localQueue.size, Math.max(2, Math.floor(lanes / 5)))
-  return { ...settings, localQueue: { size } }
 }
 
 function laneOf({ lane }: Payload): Spec {

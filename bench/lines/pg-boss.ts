@@ -106,12 +106,10 @@ function sizesOf(rules: Rules, options: Readonly<Record<string, unknown>>, concu
     const each = Math.max(1, Math.floor((batchSize * localConcurrency) / fetchers))
     return { batchSize: each, localConcurrency: fetchers, groupConcurrency: each }
   }
-  // A batch that is not full makes it wait for its next poll, and no batch can be larger than what may run at once. With a
-  // fifth of that, four can be under way and the next is still full.
-  const fifth = Math.max(2, Math.floor((lanes * (laneAtOnce ?? 1)) / 5))
-  return {
-    batchSize: Math.min(batchSize, fifth),
-    localConcurrency,
-    groupConcurrency: strict ? null : (laneAtOnce ?? null),
-  }
+  // A batch that is not full makes it wait for its next poll, and no batch can be larger than what may run at once.
+  const least = (size: number): number => Math.min(batchSize, Math.max(2, Math.floor(size)))
+  // With one who fetches in each of two processes, a third of the lanes is always free. More of them take turns in waiting.
+  if (strict) return { batchSize: least(lanes / 3), localConcurrency: 1, groupConcurrency: null }
+  const atOnce = laneAtOnce ?? 1
+  return { batchSize: least((lanes * atOnce) / localConcurrency), localConcurrency, groupConcurrency: atOnce }
 }
