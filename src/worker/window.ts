@@ -4,6 +4,8 @@ import type { Run } from './run.ts'
 
 /** Prefetch at most what will start within this time at the present pace. */
 const AHEAD_MS = 100
+/** The same for a queue with limits. What is held here has had its turn: whoever comes now waits for it. */
+const AHEAD_LIMITED_MS = 20
 /** And at most this many, so that a crash puts few jobs back and one claim stays short. */
 const MOST_AHEAD = 1_000
 /** One claim takes at most this many, or one batch. Twice as many are held: one half runs while the other is on its way. */
@@ -85,7 +87,8 @@ class Line {
   /** How many jobs are worth holding beyond those that can start at once. Slow handlers get none. */
   ahead(slots: number): number {
     if (this.meanMs === null) return 0
-    const startsInTime = (slots * this.spec.batch * AHEAD_MS) / Math.max(this.meanMs, 0.01)
+    const aheadMs = this.limited ? AHEAD_LIMITED_MS : AHEAD_MS
+    const startsInTime = (slots * this.spec.batch * aheadMs) / Math.max(this.meanMs, 0.01)
     return Math.min(MOST_AHEAD, Math.floor(startsInTime))
   }
 }

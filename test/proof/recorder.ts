@@ -66,13 +66,14 @@ export class Recorder {
 
   learn(job: KnownLease & { readonly id: string }): void {
     const { id, token, generation, starts } = job
-    this.#leases.set(id, [{ token, generation, starts }, ...(this.#leases.get(id) ?? []).slice(0, 1)])
+    // An answer may come after several later leases of the same job.
+    this.#leases.set(id, [{ token, generation, starts }, ...(this.#leases.get(id) ?? []).slice(0, 49)])
   }
 
   /** The lease that an event about this start tells of; null if there were several: a start may have been taken back. */
   tokenOf(id: string, start: number): string | null {
     const known = (this.#leases.get(id) ?? []).filter(({ starts }) => starts === start)
-    return known.length > 1 ? null : this.leaseOf(id, start).token
+    return known.length === 1 ? (known[0] as KnownLease).token : null
   }
 
   /** The lease under which this process got this start of the job. */

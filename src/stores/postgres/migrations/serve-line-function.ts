@@ -127,6 +127,60 @@ const PICKED = `
     from (${JUDGED}
     ) p`
 
+// Most claims meet nothing but jobs of cost 1 in lanes without a rate. Then the tags of a lane follow from its turn alone,
+// and what each lane gives is known before its jobs are looked at: as many as lie below the level, and where that is a few
+// too many, the last of the lanes with the highest tags are left.
+const SHARED_OUT = `
+                    select b.*, b.allot - (b.allot > 0 and row_number() over (order by b.allot > 0 desc,
+                            b.turn + (b.allot - 1) * b.stride desc, b.lane desc)
+                            <= greatest(0, sum(b.allot) over () - wanted))::integer as take
+                    from (select a.*, 1000000 / a.weight as stride from (${ALLOTTED}
+                    ) a) b`
+
+const HEADS = (which: string): string => `(select j.ctid, j.id, j.rank, j.cost, j.generation from jobs j
+                        where ${which} and j.space = in_space and j.queue = in_queue and j.state = 1`
+
+const SIMPLE = `
+            with served as materialized (
+                select a.*, f.*, least(f.found, a.take) as count,
+                    a.is_asleep or a.spacing is not null or a.turn < line.clock or coalesce(f.has_costs, false)
+                        or (q.is_strict and exists (select 1 from jobs o
+                            where o.id = a.occupant and o.generation = a.generation)) as is_odd
+                from (${SHARED_OUT}
+                ) a
+                left join lateral (
+                    select array_agg(j.ctid) as ats, array_agg(j.id) as ids, array_agg(j.rank) as ranks,
+                        (array_agg(j.generation))[1] as job_generation, count(*) as found,
+                        bool_or(j.cost is not null) as has_costs
+                    from (
+                        ${HEADS("a.take > 0 and a.lane <> '' and j.lane = a.lane and j.rank >= a.head")}
+                        order by j.rank, j.id limit a.take + 1)
+                        union all
+                        ${HEADS("a.take > 0 and a.lane = '' and j.lane is null and (j.rank, j.id) >= (from_rank, from_id)")}
+                        order by j.rank, j.id limit a.take + 1)
+                    ) j
+                ) f on true
+            ), picked as materialized (
+                select s.lane, o.at, o.id, s.turn + (o.n - 1) * s.stride as tag
+                from served s, unnest(s.ats[1:s.count], s.ids[1:s.count]) with ordinality as o(at, id, n)
+            )
+            select coalesce(bool_or(s.is_odd), false),
+                (select array_agg(x.at order by x.tag, x.lane) from picked x),
+                (select array_agg(x.id order by x.tag, x.lane) from picked x),
+                array_agg(s.spot) filter (where s.take > 0), array_agg(s.count) filter (where s.take > 0),
+                array_agg(s.count * s.stride) filter (where s.take > 0), array_agg(s.stride) filter (where s.take > 0),
+                array_agg(s.count) filter (where s.take > 0), '{}', '{}',
+                array_agg(s.ranks[least(s.found, s.take + 1)]) filter (where s.take > 0),
+                array_agg(s.found > s.count) filter (where s.take > 0), array_agg(s.ids[1]) filter (where s.take > 0),
+                array_agg(s.job_generation) filter (where s.take > 0), '{}', '{}', null,
+                min(s.turn), (select max(x.tag) from picked x), coalesce(sum(s.count), 0), null,
+                coalesce(first_rank, max(s.ranks[1]) filter (where s.lane = '' and s.count > 0)),
+                coalesce(first_id, (array_agg(s.ids[1]) filter (where s.lane = '' and s.count > 0))[1])
+            into is_odd, spots, picks, lane_spots, lane_counts, lane_strides, lane_firsts, lane_costs, lane_waits,
+                lane_dues, lane_heads, lane_more, lane_occupants, lane_generations, lane_spacings, lane_bursts, aside,
+                first_turn, last_tag, cost_in_all, ends_at, first_rank, first_id
+            from served s;`
+
 // The lanes that were looked at, as they are afterwards.
 const SERVED = `select k.ctid as spot, k.ver, k.lane,
                     case when u.count = 0 then k.turn else greatest(k.turn, line.clock - u.first_stride) + u.strides end
@@ -192,6 +246,9 @@ declare${LINE_VARIABLES}
     wakes bigint;
     first_rank bigint;
     first_id uuid;
+    kept_rank bigint;
+    kept_id uuid;
+    is_odd boolean;
     free_ids uuid[];
     n bigint;
 begin${OPEN_LINE}
@@ -204,6 +261,14 @@ begin${OPEN_LINE}
             exit;
         end if;
         most_lanes := greatest(wanted, 16);
+        is_odd := q.spacing is not null or s.spacing is not null or cardinality(skipped) + cardinality(asides) > 0;
+        if not is_odd then
+            kept_rank := first_rank;
+            kept_id := first_id;${SIMPLE}
+        end if;
+        if is_odd then
+            first_rank := kept_rank;
+            first_id := kept_id;
         select array_agg(p.at order by p.g) filter (where p.is_taken),
             array_agg(p.id order by p.g) filter (where p.is_taken),
             array_agg(p.spot) filter (where p.is_told), array_agg(p.count) filter (where p.is_told),
@@ -238,6 +303,7 @@ begin${OPEN_LINE}
                 ) w window of_lane as (partition by w.nth)
             ) v
         ) p;
+        end if;
         exit when first_turn is null;
         if aside is not null then
             asides := asides || aside;
