@@ -71,7 +71,8 @@ function moving(gone: string, lands: string, more = '', tells = KEYS): string {
                 if q.lanes is not null then
                     insert into news (space, queue, lane, freed, rank)
                     select q.space, q.queue, u.lane, count(*) filter (where u.frees), min(u.rank)
-                    from unnest(q.lanes, q.frees, q.ranks) as u(lane, frees, rank) group by u.lane;
+                    from unnest(q.lanes, q.frees, q.ranks) as u(lane, frees, rank) group by u.lane
+                    having bool_or(u.frees) or min(u.rank) is not null;
                 end if;
                 if q.concerned is not null then
                     insert into news (space, queue, lane, wait_until, pause, at)

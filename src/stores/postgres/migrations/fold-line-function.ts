@@ -31,7 +31,8 @@ const stored = (where: string): string => `select x.ctid as spot, x.ver, x.lane,
  * lanes, and looks again at the lanes whose time has come. `from_rank` and `from_id`: where to look for jobs without a
  * lane, of whose arrival nobody tells. The caller writes the line back, with save_line, if it has changed.
  *
- * count_running: tells of the leases of a queue that no limit has counted yet. A job that somebody is just settling is
+ * count_running: tells of the leases of a queue that nobody has counted: they began before it was limited, or no limit is
+ * about them. A job that somebody is just settling is
  * passed over, and so is the end of its lease.
  */
 export function foldLineFunction(schema: string): string {

@@ -57,7 +57,10 @@ begin
                     (f ->> 'laneConcurrency')::numeric, ${spacing('laneRate')}, ${burst('laneRate')},
                     coalesce((f ->> 'strict')::boolean, false), (f ->> 'weight')::numeric);
             end if;
-            if c.kind < 2 then
+            if c.kind = 2 then
+                perform count_running(in_space, l.name) from limits l
+                where l.space = in_space and l.kind = 0 and l.shared = c.name;
+            else
                 insert into lines (space, queue, ver) select in_space, c.name, 1
                 where not exists (select 1 from lines l where l.space = in_space and l.queue = c.name);
                 -- Rows that somebody is just renewing are passed over, so it is tried for a moment.
@@ -107,6 +110,7 @@ begin
         where l.space = in_space and l.kind = 0 and l.shared = q.shared and l.name <> in_queue
         order by 2 desc
     loop
+        perform count_running(in_space, other.name);
         folded := fold_line(in_space, other.name, t, -9007199254740991, '00000000-0000-0000-0000-000000000000');
         line := folded.line;
         if folded.is_changed then

@@ -5,6 +5,8 @@ export const LINE_VARIABLES = `
     q limits%rowtype;
     s limits%rowtype;
     has_own boolean;
+    -- Whether anybody has to know how many run. If not, the end of a lease concerns no lane.
+    counts_leases boolean;
     line lines%rowtype;
     line_spot tid;
     is_changed boolean;
@@ -50,7 +52,11 @@ export const OPEN_LINE = `
             select l.ctid into meter_spot from lines l where l.space = in_space and l.queue = '=' || q.shared
             order by l.ver desc limit 1;
         end if;
-    end if;`
+    end if;
+    -- Nothing may have been said about the queue.
+    counts_leases := q.is_strict is true or q.concurrency is not null or q.lane_concurrency is not null
+        or s.concurrency is not null or (has_own and exists (select 1 from limits l
+            where l.space = in_space and l.kind = 1 and l.name = in_queue and l.concurrency is not null));`
 
 /** How many more leases the queue and the limit it shares have room for; null when neither has a limit. */
 export const ROOM_IN_LINE = `least(q.concurrency - line.running, s.concurrency - others_running - line.running)`
@@ -77,7 +83,7 @@ export const TOLD_COLUMNS = `id text, payload text, headers text, overrides text
 export function leasing(from: string): string {
   return `with leased as (
                 update jobs x set state = 2, token = lease_token, worker = lease_worker, lease_until = lease_end,
-                    started_at = t, starts = x.starts + 1, counted = true
+                    started_at = t, starts = x.starts + 1, counted = case when counts_leases then true end
                 from ${from}
                 where x.ctid = p.spot
                 returning x.id, x.payload, x.headers, x.overrides, nullif(x.priority, 0) as priority, x.due_at,

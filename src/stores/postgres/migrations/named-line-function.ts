@@ -3,7 +3,7 @@ import { CLOSE_LINE, LINE_VARIABLES, leasing, OPEN_LINE, ROOM_IN_LINE, TOLD_COLU
 
 // The lane of the job, as it is after the job has started.
 const SERVED = `select lane.spot, lane.ver, lane.lane, lane.turn + job.cost * 1000000 / lane.weight as turn,
-                    lane.running + 1 as running,
+                    lane.running + counts_leases::integer as running,
                     case when lane.spacing is null then lane.full_us
                         else greatest(lane.full_us, t * 1000) + job.cost * lane.spacing end as full_us,
                     greatest(lane.wait_until, starts_at(greatest(lane.full_us, t * 1000) + job.cost * lane.spacing, 1,
@@ -81,7 +81,7 @@ begin
         continue when not found;
         promoted := promoted + (job.state = 0)::integer;
         is_changed := true;
-        line.running := line.running + 1;
+        line.running := line.running + counts_leases::integer;
         if q.spacing is not null then
             line.full_us := greatest(line.full_us, t * 1000) + job.cost * q.spacing;
         end if;

@@ -185,7 +185,7 @@ const SIMPLE = `
 const SERVED = `select k.ctid as spot, k.ver, k.lane,
                     case when u.count = 0 then k.turn else greatest(k.turn, line.clock - u.first_stride) + u.strides end
                         as turn,
-                    k.running + u.count as running,
+                    k.running + case when counts_leases then u.count else 0 end as running,
                     case when u.count > 0 and u.spacing is not null
                         then greatest(k.full_us, t * 1000) + u.costs * u.spacing else k.full_us end as full_us,
                     greatest(k.wait_until, u.waits, case when u.count > 0 and u.spacing is not null then starts_at(
@@ -329,7 +329,9 @@ begin${OPEN_LINE}
                 return next;
             end loop;
             taken := taken + cardinality(spots);
-            line.running := line.running + cardinality(spots);
+            if counts_leases then
+                line.running := line.running + cardinality(spots);
+            end if;
             if q.spacing is not null then
                 line.full_us := greatest(line.full_us, t * 1000) + cost_in_all * q.spacing;
             end if;
