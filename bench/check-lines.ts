@@ -55,7 +55,7 @@ async function check({ line, node, options, store }: Contestant, keep: boolean):
     // At the same time: whoever comes second must not stumble over the tables of the first.
     await Promise.all(
       [producer, worker].map((player) =>
-        player.call('open', [{ address: fresh.address, keep, options, line }]),
+        player.call('open', [{ address: fresh.address, keep, rules: {}, options, line }]),
       ),
     )
     const { count: first } = await producer.call('enqueueOneByOne', [{ from: 0, ms: 200 }])

@@ -16,10 +16,31 @@ export interface Payload {
   readonly at: number
   readonly to: string
   readonly subject: string
+  /** Where the rules have lanes. */
+  readonly lane?: string
 }
 
-export function payload(n: number, at = 0): Payload {
-  return { n, at, to: `user-${n}@example.test`, subject: 'Your monthly report is ready' }
+export function payload(n: number, at = 0, lane?: string): Payload {
+  const job = { n, at, to: `user-${n}@example.test`, subject: 'Your monthly report is ready' }
+  return lane === undefined ? job : { ...job, lane }
+}
+
+/** What a scenario asks of a queue beside running its jobs. It asks only those who can. */
+export interface Rules {
+  /**
+   * How many lanes the jobs are spread over, so that a line can choose its batches. A job says its lane. Without more rules
+   * lanes take turns, or whatever a library has that comes nearest to it.
+   */
+  readonly lanes?: number
+  /** One job of a lane at a time, in the order in which they were enqueued. */
+  readonly strict?: true
+  /** So many jobs of a lane at a time, counted over all processes. */
+  readonly laneAtOnce?: number
+  readonly laneRate?: { readonly limit: number; readonly perMs: number }
+  /** So many jobs of the whole queue may start in a second, counted over all processes. */
+  readonly rate?: number
+  /** Some jobs have a delay. */
+  readonly delays?: true
 }
 
 /** Milliseconds on a clock that all processes of this machine share. */
@@ -57,6 +78,14 @@ export type Ability =
   | 'keep'
   /** Can be shared by two processes. */
   | 'processes'
+  /** Knows jobs that belong together by a key of the job, and keeps one key from taking everything: by turns or by a limit. */
+  | 'lanes'
+  /** Runs several jobs of a key at once. */
+  | 'wide lanes'
+  /** Runs the jobs of a key one at a time and in order. */
+  | 'strict'
+  /** Limits how many jobs of a queue start in a second, and keeps the others waiting. */
+  | 'rate'
 
 /** One measured value of one round. */
 export interface Figure {

@@ -26,7 +26,7 @@ export const CONTESTANTS: readonly Contestant[] = [
       'batchSize = concurrency, burstWhenBatchFull, polls every 0.5 s (its least), pool of 20; completed jobs stay 7 days',
     package: 'pg-boss',
     node: NEWER_NODE,
-    lacks: ['discard'],
+    lacks: ['discard', 'rate'],
   },
   {
     name: 'pg-boss, notify',
@@ -37,7 +37,7 @@ export const CONTESTANTS: readonly Contestant[] = [
     settings: 'the same with useListenNotify and a queue with notify',
     package: 'pg-boss',
     node: NEWER_NODE,
-    lacks: ['discard'],
+    lacks: ['discard', 'rate'],
   },
   {
     name: 'pg-boss, batches',
@@ -48,7 +48,7 @@ export const CONTESTANTS: readonly Contestant[] = [
     settings: 'the same with batchSize 2000 and localConcurrency 2, whatever the concurrency',
     package: 'pg-boss',
     node: NEWER_NODE,
-    lacks: ['discard'],
+    lacks: ['discard', 'rate'],
   },
   {
     name: 'graphile-worker',
@@ -59,7 +59,7 @@ export const CONTESTANTS: readonly Contestant[] = [
     settings: 'concurrentJobs = concurrency, pool of concurrency + 2 (at most 25), log of successes off',
     package: 'graphile-worker',
     node: NEWER_NODE,
-    lacks: ['keep'],
+    lacks: ['keep', 'wide lanes', 'rate'],
   },
   {
     name: 'graphile-worker, batches',
@@ -72,7 +72,7 @@ export const CONTESTANTS: readonly Contestant[] = [
     settings: 'the same with localQueue.size 500, completeJobBatchDelay 0 and failJobBatchDelay 0',
     package: 'graphile-worker',
     node: NEWER_NODE,
-    lacks: ['keep'],
+    lacks: ['keep', 'wide lanes', 'rate'],
   },
   {
     name: 'bullmq, Postgres',
@@ -82,6 +82,8 @@ export const CONTESTANTS: readonly Contestant[] = [
     options: {},
     settings: 'createPostgresBackend, pools of 20, addBulk by the thousand, removeOnComplete unless kept',
     package: 'bullmq',
+    // Its groups are in the paid edition.
+    lacks: ['lanes', 'strict'],
   },
   {
     name: 'raw Postgres',
@@ -110,7 +112,7 @@ export const CONTESTANTS: readonly Contestant[] = [
     settings:
       'better-sqlite3, WAL, synchronous NORMAL (a power cut may lose the last commits), polls every 1 s, a worker for each job at a time; done jobs stay 7 days; its defaults, but handlers let the event loop turn every 20 ms, which its loop never does',
     package: 'plainjob',
-    lacks: ['discard'],
+    lacks: ['discard', 'lanes', 'strict', 'rate'],
   },
   {
     name: 'raw SQLite, FULL',
@@ -131,6 +133,8 @@ export const CONTESTANTS: readonly Contestant[] = [
     settings:
       'AOF everysec (a crash of the server may lose a second), noeviction, addBulk by the thousand, removeOnComplete unless kept',
     package: 'bullmq',
+    // Its groups are in the paid edition.
+    lacks: ['lanes', 'strict'],
   },
   {
     name: 'bee-queue',
@@ -141,5 +145,6 @@ export const CONTESTANTS: readonly Contestant[] = [
     settings:
       'AOF everysec (a crash of the server may lose a second), noeviction, events and storeJobs off, saveAll, removeOnSuccess unless kept, checkStalledJobs every 5 s',
     package: 'bee-queue',
+    lacks: ['lanes', 'strict', 'rate'],
   },
 ]

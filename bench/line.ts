@@ -1,12 +1,12 @@
-import type { Address, Payload } from './contest.ts'
+import type { Address, Payload, Rules } from './contest.ts'
 
 /**
  * A queue as the benchmark sees it: one line of jobs, opened by one process. Each rival, Skep and the raw databases have
  * one in `lines/`. A line does what its documentation recommends, and nothing the user of that library would not do.
  */
 export interface Line {
-  /** Resolves when the job is durably in the store. */
-  enqueue(job: Payload): Promise<unknown>
+  /** Resolves when the job is durably in the store. With a delay only if the rules say that there are some. */
+  enqueue(job: Payload, delayMs?: number): Promise<unknown>
   /** Resolves when all are. Uses the library's way for many jobs; called with up to 100,000. */
   enqueueMany(jobs: readonly Payload[]): Promise<unknown>
   /** Runs jobs until the function that it resolves to is called, which lets running ones finish and saves their ends. */
@@ -20,6 +20,8 @@ export interface LineOptions {
   readonly address: Address
   /** Jobs that succeed are kept, or removed. A line that can do only one of them does that. */
   readonly keep: boolean
+  /** Only what the contestant is able to. */
+  readonly rules: Rules
   /** The contestant's own. */
   readonly options: Readonly<Record<string, unknown>>
 }

@@ -3,7 +3,7 @@ import { nodeOf } from './entrants.ts'
 import type { Options } from './options.ts'
 import type { PlayerProgram } from './player/player.ts'
 import type { Note, RoundFigure, Series } from './result.ts'
-import type { Measured, Scenario } from './scenarios/scenario.ts'
+import { CANNOT, canTakePart, type Measured, missing, type Scenario } from './scenarios/scenario.ts'
 import { Stage } from './scenarios/stage.ts'
 import type { Servers } from './servers.ts'
 
@@ -26,7 +26,7 @@ export interface Hall {
 export function estimateSeconds({ contestants, scenarios, sizes }: Options): number {
   let seconds = 0
   for (const scenario of scenarios) {
-    const count = contestants.filter((contestant) => scenario.takesPart(contestant)).length
+    const count = contestants.filter((contestant) => canTakePart(scenario, contestant)).length
     const times = scenario.when === 'together' ? Math.min(1, count) : count
     seconds += times * scenario.seconds(sizes) * (scenario.when === undefined ? sizes.rounds : 1)
   }
@@ -68,7 +68,8 @@ export async function playRounds({ contestants, scenarios, sizes }: Options, hal
   for (let round = 1; round <= sizes.rounds; round++) {
     for (const scenario of scenarios) {
       if (round > 1 && scenario.when !== undefined) continue
-      const taking = contestants.filter((contestant) => scenario.takesPart(contestant))
+      const taking = contestants.filter((contestant) => canTakePart(scenario, contestant))
+      if (round === 1) notes.push(...cannot(scenario, contestants))
       if (scenario.when === 'together') {
         await Promise.all(taking.map((contestant) => play(round, scenario, contestant)))
       } else {
@@ -77,6 +78,14 @@ export async function playRounds({ contestants, scenarios, sizes }: Options, hal
     }
   }
   return { figures, series, notes, failures }
+}
+
+/** Who would take part, if only it could. */
+function cannot(scenario: Scenario, contestants: readonly Contestant[]): Note[] {
+  return contestants.flatMap((contestant) => {
+    const need = scenario.takesPart(contestant) ? missing(scenario, contestant) : null
+    return need === null ? [] : [{ scenario: scenario.name, contestant: contestant.name, note: CANNOT[need] }]
+  })
 }
 
 async function measure(

@@ -1,4 +1,5 @@
 /** `skep`: a durable job queue. Start with {@link createSkep} and {@link queue}. */
+export type { Cause, WorkerSeen } from './client/causes.ts'
 export { defineConfig, type SkepConfig } from './client/config.ts'
 export {
   type Answer,
@@ -7,12 +8,30 @@ export {
   cancel,
   type HandlerFunction,
   type JobContext,
+  rateLimited,
   snooze,
 } from './client/context.ts'
+export type { SyncSummary } from './client/declarations.ts'
+export type { DrainOptions, DrainSummary } from './client/drain.ts'
 export type { EnqueueOptions } from './client/enqueue.ts'
+export type { Explanation } from './client/explain.ts'
+export type { Holdable, HoldOptions, HoldSummary, HoldView, ReleaseSummary } from './client/holds.ts'
 export type { JobPage, ListOptions, QueueView } from './client/inspect.ts'
 export type { JobHandle } from './client/job-handle.ts'
 export type { JobLog, WriteLine } from './client/job-log.ts'
+export {
+  type LaneOptions,
+  type QueueLaneOptions,
+  type SharedLimit,
+  sharedLimit,
+} from './client/lane-options.ts'
+export type {
+  LaneLimitOptions,
+  QueueLimitOptions,
+  RateOptions,
+  SharedLimitOptions,
+} from './client/limit-options.ts'
+export type { Limitable, Limits, LimitsSaid, LimitView, RateView } from './client/limits.ts'
 export type { LogLine, LogOptions, LogPage, ProgressView } from './client/logs.ts'
 export type { ChangeSummary, JobFilter, Target } from './client/manage.ts'
 export type { DeclaredQueue, DeclaredTarget, PrioritizeOptions } from './client/prioritize.ts'
@@ -28,6 +47,15 @@ export {
   type ThreadModule,
 } from './client/queue.ts'
 export {
+  type ResolvedSchedule,
+  type ScheduleDefinition,
+  type ScheduleOptions,
+  type SlotContext,
+  schedule,
+} from './client/schedule.ts'
+export type { ScheduleView } from './client/schedule-view.ts'
+export type { SchedulePage, Schedules } from './client/schedules.ts'
+export {
   createSkep,
   type EnqueueManyOptions,
   type Skep,
@@ -41,6 +69,7 @@ export type { JobEvent, WatchOptions } from './client/watch.ts'
 export type { Worker } from './client/worker.ts'
 export type { Duration } from './core/duration.ts'
 export { ERROR_CODES, type ErrorCode, LeaseLostError, SkepError, StoreError } from './core/errors.ts'
+export type { HoldKind } from './core/holds.ts'
 export {
   type ClaimedJob,
   type Counters,
@@ -70,9 +99,11 @@ export {
 } from './core/policy.ts'
 export { type Preset, presets } from './core/presets.ts'
 export { type PriorityMode, STRICT_PRIORITY_SCALE } from './core/priority.ts'
+export type { Missed, Overlap, Schedule } from './core/schedule.ts'
 export type { Hint, Notifier, NotifierHealth } from './notifier.ts'
 export { type LocalNotifierOptions, localNotifier } from './notifiers/local/notifier.ts'
 export { type Runtime, systemRuntime } from './runtime.ts'
+export type { ScheduleStore } from './store/schedules.ts'
 export type { Durability, Store, WorkerPresence } from './store.ts'
 export type { EventJob, FailedRun, WorkerEvents } from './worker/events.ts'
 export type { Instruction } from './worker/handler.ts'

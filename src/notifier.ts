@@ -30,6 +30,7 @@ export interface Notifier {
  * cancel: jobs that run shall stop.
  * watch: somebody follows jobs of a queue, so whoever runs some tells when they wrote notes, for a while ({@link WATCH_MS}).
  * noted: runs of a queue wrote notes; whoever follows one looks again. Sent only while somebody does.
+ * schedules: schedules of a space were changed, so the next slot may come earlier than expected.
  * sync: hints may have been missed: look at everything once.
  */
 export type Hint =
@@ -46,6 +47,7 @@ export type Hint =
   | { readonly kind: 'watch'; readonly space: string; readonly queue: string }
   | { readonly kind: 'noted'; readonly space: string; readonly queue: string }
   | { readonly kind: 'cancel'; readonly space: string; readonly ids: readonly string[] }
+  | { readonly kind: 'schedules'; readonly space: string }
   | { readonly kind: 'sync' }
 
 /** So long after a `watch` somebody is taken to be there still. Whoever follows says so more often. */
@@ -82,8 +84,8 @@ export function mergeHints(hints: readonly Hint[]): Hint[] {
     const key =
       hint.kind === 'sync'
         ? 'sync'
-        : hint.kind === 'cancel'
-          ? `cancel\n${hint.space}`
+        : hint.kind === 'cancel' || hint.kind === 'schedules'
+          ? `${hint.kind}\n${hint.space}`
           : `${hint.kind}\n${hint.space}\n${hint.queue}`
     const known = merged.get(key)
     if (known?.kind === 'work' && hint.kind === 'work') {

@@ -21,9 +21,12 @@ import type { Verdict } from './core/policy.ts'
 import type { ChangeAction } from './core/transitions.ts'
 import type { Waiting } from './core/waiting.ts'
 import type { Notifier } from './notifier.ts'
+import type { HoldStore } from './store/holds.ts'
+import type { LimitStore } from './store/limits.ts'
 import type { NoteStore } from './store/notes.ts'
+import type { ScheduleStore } from './store/schedules.ts'
 
-export interface Store extends NoteStore {
+export interface Store extends HoldStore, LimitStore, NoteStore, ScheduleStore {
   /** Facts about what this store can do. Nobody asks for its name. */
   readonly capabilities: Capabilities
 
@@ -48,7 +51,8 @@ export interface Store extends NoteStore {
 
   /**
    * Leases ready jobs: delayed ones that are due become ready first (at most {@link PROMOTE_LIMIT} per
-   * source), then, source by source, the lowest ranks are taken. With `ids` the named jobs are taken
+   * source), then, source by source, the lowest ranks are taken; where there are limits, lane by lane as
+   * `core/lanes.ts` says. A source that is held is left as it is. With `ids` the named jobs are taken
    * by primary key under the same guard, and no query searches for work. After a lost reply, {@link ClaimCall.again}
    * asks for what was taken.
    * Redis: ZRANGEBYSCORE delayed → ZADD ready; ZPOPMIN ready; HSET lease; ZADD leases by expiry.
@@ -95,7 +99,8 @@ export interface Store extends NoteStore {
   get(call: GetCall): Promise<{ readonly jobs: readonly (Job | null)[] }>
 
   /**
-   * One page of a queue's jobs in one state, by key and never by offset: ready by rank, delayed by due time,
+   * One page of a queue's jobs in one state, by key and never by offset: ready lane by lane and by their place in it
+   * (without lanes: by rank), delayed by due time,
    * running by start, finished newest first. Redis: ZRANGE by score from the cursor.
    */
   list(call: ListCall): Promise<ListReply>
@@ -239,10 +244,14 @@ export interface ClaimCall {
 export interface ClaimReply {
   readonly jobs: readonly ClaimedJob[]
   /**
-   * When the next delayed job of these sources is due (a moment of the store's clock), and that clock's time
-   * now. Filled in when fewer jobs than `limit` were found; otherwise null.
+   * When it is worth looking again (a moment of the store's clock): the next delayed job of these sources is due, a rate
+   * lets the next one start, or a hold ends. It may be too early and is never too late. Filled in when fewer jobs than
+   * `limit` were found; otherwise null.
    */
   readonly nextDueAt: number | null
+  /** Which of the sources are limited, by their place in the call; left out when none is. There the end of a lease may make room for others. */
+  readonly limited?: readonly number[]
+  /** The time of the store's clock. */
   readonly now: number
 }
 
@@ -356,6 +365,8 @@ export interface Where {
   readonly before?: number
   /** This text, letter by letter, is in the payload or the failure. */
   readonly text?: string
+  /** In this lane; `''` is the default lane. */
+  readonly lane?: string
 }
 
 export interface ExpiredCall {

@@ -3,6 +3,7 @@ import type { Payload } from '../contest.ts'
 import type { OpenLine } from '../line.ts'
 
 interface BeeJob {
+  delayUntil(time: number): BeeJob
   save(): Promise<unknown>
 }
 
@@ -24,7 +25,7 @@ interface BeeModule {
 
 const QUEUE = 'bench'
 
-export const open: OpenLine = async ({ address, keep }) => {
+export const open: OpenLine = async ({ address, keep, rules: { delays = false } }) => {
   if (address.kind !== 'redis') throw new Error('bee-queue keeps its jobs in Redis.')
   const { default: BeeQueue } = (await import('bee-queue' as string)) as BeeModule
   // Nobody listens to events here, and its documentation says to turn off what is not needed.
@@ -34,7 +35,10 @@ export const open: OpenLine = async ({ address, keep }) => {
   await producer.ready()
 
   return {
-    enqueue: (job) => producer.createJob(job).save(),
+    enqueue(data, delayMs) {
+      const job = producer.createJob(data)
+      return (delayMs === undefined ? job : job.delayUntil(Date.now() + delayMs)).save()
+    },
     async enqueueMany(jobs) {
       // By the thousand: one call with all of them blocks the server for long.
       for (let i = 0; i < jobs.length; i += 1_000) {
@@ -44,7 +48,7 @@ export const open: OpenLine = async ({ address, keep }) => {
       }
     },
     async work(concurrency, handle) {
-      const worker = new BeeQueue(QUEUE, { ...silent, removeOnSuccess: !keep })
+      const worker = new BeeQueue(QUEUE, { ...silent, removeOnSuccess: !keep, activateDelayedJobs: delays })
       worker.on('error', console.error)
       await worker.ready()
       worker.process(concurrency, async ({ data }) => handle(data))

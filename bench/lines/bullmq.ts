@@ -10,7 +10,7 @@ interface BullModule {
   ) => {
     on(event: 'error', listener: (error: unknown) => void): unknown
     waitUntilReady(): Promise<unknown>
-    add(name: string, data: Payload): Promise<unknown>
+    add(name: string, data: Payload, options: { readonly delay?: number }): Promise<unknown>
     addBulk(jobs: readonly { readonly name: string; readonly data: Payload }[]): Promise<unknown>
     getJobCounts(...states: string[]): Promise<Record<string, number>>
     close(): Promise<void>
@@ -31,7 +31,7 @@ interface BullModule {
 const QUEUE = 'bench'
 const OPEN = ['waiting', 'active', 'delayed', 'prioritized', 'paused', 'waiting-children']
 
-export const open: OpenLine = async ({ address, keep }) => {
+export const open: OpenLine = async ({ address, keep, rules: { rate } }) => {
   const { Queue, Worker, createPostgresBackend } = (await import('bullmq' as string)) as BullModule
   const backend = address.kind === 'postgres' ? createPostgresBackend : undefined
   const connection = connectionOf(address)
@@ -40,7 +40,7 @@ export const open: OpenLine = async ({ address, keep }) => {
   await queue.waitUntilReady()
 
   return {
-    enqueue: (job) => queue.add('job', job),
+    enqueue: (job, delay) => queue.add('job', job, delay === undefined ? {} : { delay }),
     enqueueMany: async (jobs) => {
       // By the thousand: one call with all of them blocks the server for long.
       for (let i = 0; i < jobs.length; i += 1_000) {
@@ -50,10 +50,11 @@ export const open: OpenLine = async ({ address, keep }) => {
     },
     async work(concurrency, handle) {
       const removal = keep ? {} : { removeOnComplete: { count: 0 } }
+      const limit = rate === undefined ? {} : { limiter: { max: rate, duration: 1_000 } }
       const worker = new Worker(
         QUEUE,
         async ({ data }) => handle(data),
-        { connection, concurrency, ...removal },
+        { connection, concurrency, ...removal, ...limit },
         backend,
       )
       worker.on('error', console.error)

@@ -8,8 +8,10 @@ interface GraphileModule {
   readonly WorkerPreset: object
   makeWorkerUtils(options: { readonly preset: object }): Promise<{
     migrate(): Promise<void>
-    addJob(task: string, payload: Payload): Promise<unknown>
-    addJobs(jobs: readonly { readonly identifier: string; readonly payload: Payload }[]): Promise<unknown>
+    addJob(task: string, payload: Payload, spec: Spec): Promise<unknown>
+    addJobs(
+      jobs: readonly (Spec & { readonly identifier: string; readonly payload: Payload })[],
+    ): Promise<unknown>
     withPgClient<T>(
       use: (client: { query(sql: string): Promise<{ rows: Record<string, number>[] }> }) => Promise<T>,
     ): Promise<T>
@@ -22,6 +24,12 @@ interface GraphileModule {
     readonly parsedCronItems: readonly []
     readonly noHandleSignals: boolean
   }): Promise<{ stop(): Promise<void> }>
+}
+
+interface Spec {
+  /** Jobs of one queue name run one at a time, in order. */
+  readonly queueName?: string
+  readonly runAt?: Date
 }
 
 interface PgModule {
@@ -59,8 +67,13 @@ export const open: OpenLine = async ({ address, options }) => {
   await utils.migrate()
 
   return {
-    enqueue: (job) => utils.addJob(TASK, job),
-    enqueueMany: (jobs) => utils.addJobs(jobs.map((payload) => ({ identifier: TASK, payload }))),
+    enqueue: (job, delayMs) =>
+      utils.addJob(TASK, job, {
+        ...laneOf(job),
+        ...(delayMs !== undefined && { runAt: new Date(Date.now() + delayMs) }),
+      }),
+    enqueueMany: (jobs) =>
+      utils.addJobs(jobs.map((payload) => ({ identifier: TASK, payload, ...laneOf(payload) }))),
     async work(concurrency, handle) {
       // Its advice is two more than the jobs. With a hundred that is too much for the server if there are two processes;
       // 25 is what its own benchmark has.
@@ -92,4 +105,8 @@ export const open: OpenLine = async ({ address, options }) => {
     },
     close: () => utils.release(),
   }
+}
+
+function laneOf({ lane }: Payload): Spec {
+  return lane === undefined ? {} : { queueName: lane }
 }

@@ -3,7 +3,7 @@ import type { Payload } from '../contest.ts'
 import type { OpenLine } from '../line.ts'
 
 interface PlainQueue {
-  add(type: string, data: Payload): unknown
+  add(type: string, data: Payload, options: { readonly delay?: number }): unknown
   addMany(type: string, data: readonly Payload[]): unknown
   countJobs(which: { readonly type: string; readonly status: number }): number
   close(): void
@@ -35,7 +35,7 @@ export const open: OpenLine = async ({ address }) => {
   const queue = defineQueue({ connection: better(new Database(address.file)), logger: silence })
 
   return {
-    enqueue: async (job) => queue.add(TYPE, job),
+    enqueue: async (job, delay) => queue.add(TYPE, job, delay === undefined ? {} : { delay }),
     enqueueMany: async (jobs) => queue.addMany(TYPE, jobs),
     async work(concurrency, handle) {
       const breathe = breathing()

@@ -1,19 +1,19 @@
-import type { Store } from 'skep'
-import type { Address, Payload } from '../contest.ts'
+import type { QueueOptions, Store } from 'skep'
+import type { Address, Payload, Rules } from '../contest.ts'
 import type { OpenLine } from '../line.ts'
 import { importBuilt } from '../root.ts'
 
 /** The built package, used as its documentation says. */
-export const open: OpenLine = async ({ address, keep, options }) => {
+export const open: OpenLine = async ({ address, keep, rules, options }) => {
   const { archive, createSkep, discard, queue, silentLogger } = (await importBuilt(
     'index',
   )) as typeof import('skep')
   const skep = createSkep({ store: await storeOf(address, options), logger: silentLogger })
   await skep.ready()
-  const line = queue<Payload>('bench', { onSuccess: keep ? archive('1h') : discard() })
+  const line = queue<Payload>('bench', { ...limitsOf(rules), onSuccess: keep ? archive('1h') : discard() })
 
   return {
-    enqueue: (job) => skep.enqueue(line, job),
+    enqueue: (job, delay) => skep.enqueue(line, job, delay === undefined ? {} : { delay }),
     enqueueMany: (jobs) => skep.enqueueMany(line, jobs),
     async work(concurrency, handle) {
       const worker = skep.worker([line.handle(async ({ payload }) => handle(payload))], { concurrency })
@@ -26,6 +26,20 @@ export const open: OpenLine = async ({ address, keep, options }) => {
       return { open: counts.ready + counts.running + counts.delayed, kept: counts.done }
     },
     close: () => skep.close(),
+  }
+}
+
+function limitsOf({ lanes, strict, laneAtOnce, laneRate, rate }: Rules): QueueOptions<Payload> {
+  return {
+    ...(lanes !== undefined && {
+      lane: ({ payload }) => payload.lane,
+      lanes: {
+        ...(strict && { order: 'strict' }),
+        ...(laneAtOnce !== undefined && { concurrency: laneAtOnce }),
+        ...(laneRate && { rate: { limit: laneRate.limit, per: laneRate.perMs } }),
+      },
+    }),
+    ...(rate !== undefined && { rate: { limit: rate, per: '1s' } }),
   }
 }
 

@@ -1,5 +1,8 @@
 import type { LineOptions } from '../line.ts'
 
+/** Which lane a job is in: its number modulo this, or a lane of its own. Left out: none. */
+export type LaneRule = number | 'own'
+
 /**
  * What a player, a process that has opened one line, can be told. The loops that are measured run inside it; the
  * process that tells it only waits. Everything here travels as JSON.
@@ -24,22 +27,33 @@ export interface Commands {
     readonly count: number
     /** How many in one call. */
     readonly chunk: number
+    readonly lanes?: LaneRule
   }): Promise<Enqueued>
   /**
    * Enqueues at a fixed rate, whatever the answers take. A call later than it should have been says in its job when it
-   * should have been, unless `stamp` is `call`.
+   * should have been, unless `stamp` is `call`. With a delay it says when it is due.
    */
   produce(how: {
     readonly from: number
     readonly rate: number
     readonly seconds: number
     readonly stamp: 'due' | 'call'
+    readonly lanes?: LaneRule
+    readonly delayMs?: number
   }): Promise<Enqueued>
-  /** Begins to run jobs. `hold`: handlers never end. */
-  work(how: { readonly concurrency: number; readonly hold?: boolean }): Promise<void>
+  /**
+   * Begins to run jobs. Handlers end at once, never (`hold`) or after a time (`takesMs`). `logged`: they take a turn of the
+   * event loop, so that two at once are seen, and are remembered one by one.
+   */
+  work(how: {
+    readonly concurrency: number
+    readonly hold?: boolean
+    readonly takesMs?: number
+    readonly logged?: boolean
+  }): Promise<void>
   progress(): Promise<{ readonly ran: number }>
-  /** What began to run between two times on the clock of `now()`, both in the past. */
-  window(how: { readonly from: number; readonly to: number }): Promise<Window>
+  /** What began to run between two times on the clock of `now()`, both in the past. `least`: jobs from this number on. */
+  window(how: { readonly from: number; readonly to: number; readonly least?: number }): Promise<Window>
   /** Lets running handlers finish. */
   stopWorking(): Promise<Worked>
   count(): Promise<{ readonly open: number; readonly kept: number }>
@@ -63,6 +77,8 @@ export interface Worked {
   readonly ran: number
   /** Which jobs, a bit for each number, as base64. */
   readonly seen: string
+  /** Every call of a handler, if they were logged: text for RunLog. */
+  readonly log: string
   /** Of the first and the last call of the handler, on the clock of `now()`. */
   readonly firstAt: number
   readonly lastAt: number

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { now, payload } from '../contest.ts'
 import type { Line } from '../line.ts'
-import type { Commands, Enqueued } from './commands.ts'
+import type { Commands, Enqueued, LaneRule } from './commands.ts'
 
 type Enqueueing = Pick<Commands, 'enqueueOneByOne' | 'enqueueWithCallers' | 'enqueueMany' | 'produce'>
 
@@ -35,11 +35,11 @@ export function enqueueing(line: () => Line): Enqueueing {
       return since(begin, n - from)
     },
 
-    async enqueueMany({ from, count, chunk }) {
+    async enqueueMany({ from, count, chunk, lanes }) {
       const own = line()
       let ms = 0
       for (let done = 0; done < count; done += chunk) {
-        const some = jobs(from + done, Math.min(chunk, count - done))
+        const some = jobs(from + done, Math.min(chunk, count - done), lanes)
         const begin = now()
         await own.enqueueMany(some)
         ms += now() - begin
@@ -47,7 +47,7 @@ export function enqueueing(line: () => Line): Enqueueing {
       return { count, ms }
     },
 
-    async produce({ from, rate, seconds, stamp }) {
+    async produce({ from, rate, seconds, stamp, lanes, delayMs }) {
       const own = line()
       const most = Math.round(rate * seconds)
       const underWay = new Set<Promise<unknown>>()
@@ -58,7 +58,9 @@ export function enqueueing(line: () => Line): Enqueueing {
         const due = Math.min(most, Math.floor(((now() - begin) / 1_000) * rate) + 1)
         while (sent < due && underWay.size < MOST_UNDER_WAY) {
           const at = stamp === 'due' ? begin + (sent / rate) * 1_000 : now()
-          const call: Promise<unknown> = own.enqueue(payload(from + sent++, at)).then(
+          const n = from + sent++
+          const job = payload(n, at + (delayMs ?? 0), laneOf(n, lanes))
+          const call: Promise<unknown> = own.enqueue(job, delayMs).then(
             () => underWay.delete(call),
             (error) => {
               failure ??= error
@@ -77,8 +79,13 @@ export function enqueueing(line: () => Line): Enqueueing {
   }
 }
 
-function jobs(from: number, count: number): ReturnType<typeof payload>[] {
-  return Array.from({ length: count }, (_, i) => payload(from + i))
+function jobs(from: number, count: number, lanes?: LaneRule): ReturnType<typeof payload>[] {
+  return Array.from({ length: count }, (_, i) => payload(from + i, 0, laneOf(from + i, lanes)))
+}
+
+function laneOf(n: number, lanes: LaneRule | undefined): string | undefined {
+  if (lanes === undefined) return undefined
+  return lanes === 'own' ? `own-${n}` : `lane-${n % lanes}`
 }
 
 function since(begin: number, count: number): Enqueued {

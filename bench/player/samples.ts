@@ -22,6 +22,11 @@ export class Samples {
     return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? null
   }
 
+  /** A copy. */
+  toArray(): Float64Array<ArrayBuffer> {
+    return this.#values.slice(0, this.#length)
+  }
+
   at(index: number): number {
     return this.#values[index] as number
   }

@@ -1,5 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { now, type Payload } from '../contest.ts'
 import type { Line } from '../line.ts'
+import { RunLog } from '../measure/log.ts'
 import type { Commands } from './commands.ts'
 import { Samples } from './samples.ts'
 import { Seen } from './seen.ts'
@@ -12,6 +14,8 @@ interface Stretch {
   /** When each handler was called, and how long its job had waited until then. */
   readonly times: Samples
   readonly waits: Samples
+  readonly numbers: Samples
+  readonly log: RunLog
   readonly cpu: NodeJS.CpuUsage
   ran: number
   firstAt: number
@@ -29,11 +33,13 @@ export function working(line: () => Line): Working {
   }
 
   return {
-    async work({ concurrency, hold = false }) {
+    async work({ concurrency, hold = false, takesMs, logged = false }) {
       const stretch: Stretch = {
         seen: new Seen(),
         times: new Samples(),
         waits: new Samples(),
+        numbers: new Samples(),
+        log: new RunLog(),
         cpu: process.cpuUsage(),
         ran: 0,
         firstAt: 0,
@@ -49,13 +55,17 @@ export function working(line: () => Line): Working {
         stretch.seen.add(n)
         stretch.times.add(time)
         stretch.waits.add(time - at)
+        stretch.numbers.add(n)
       }
-      const handle = hold
-        ? (job: Payload): Promise<void> => {
-            note(job)
-            return new Promise(() => {})
-          }
-        : async (job: Payload): Promise<void> => note(job)
+      const handle = async (job: Payload): Promise<void> => {
+        note(job)
+        if (hold) await new Promise(() => {})
+        if (takesMs !== undefined) await sleep(takesMs)
+        if (!logged) return
+        const begin = now()
+        await new Promise((resolve) => setImmediate(resolve))
+        stretch.log.add({ n: job.n, begin, end: now() })
+      }
       stretch.stop = await line().work(concurrency, handle)
     },
 
@@ -66,11 +76,11 @@ export function working(line: () => Line): Working {
     },
 
     // The times are looked at afterwards, because some workers leave no room for messages while there are jobs.
-    async window({ from, to }) {
-      const { times, waits } = mine()
+    async window({ from, to, least = 0 }) {
+      const { times, waits, numbers } = mine()
       const waited = new Samples()
       times.forEach((time, i) => {
-        if (time >= from && time < to) waited.add(waits.at(i))
+        if (time >= from && time < to && numbers.at(i) >= least) waited.add(waits.at(i))
       })
       return { ran: waited.length, p50: waited.quantile(0.5), p99: waited.quantile(0.99) }
     },
@@ -84,6 +94,7 @@ export function working(line: () => Line): Working {
       return {
         ran: stretch.ran,
         seen: stretch.seen.toText(),
+        log: stretch.log.toText(),
         firstAt: stretch.firstAt,
         lastAt: stretch.lastAt,
         cpuMicros: used.user + used.system,

@@ -34,6 +34,8 @@ const WISHES: readonly Wish[] = [
     place: PLACES.steadyP99,
     held: { place: PLACES.steadyDone, least: 9_900 },
   },
+  { name: 'lanes', title: 'Drain of 10,000 lanes', unit: 'jobs/s', place: PLACES.lanes10k },
+  { name: 'strict', title: 'Drain of 1,000 strict lanes', unit: 'jobs/s', place: PLACES.strict },
 ]
 
 /** The charts for which there are figures. */

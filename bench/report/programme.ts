@@ -34,6 +34,26 @@ export const PLACES = {
   pinnedClaim: { scenario: 'horizon pinned', measure: 'pinned claim ms' },
   pinnedFreeP99: { scenario: 'horizon pinned', measure: 'free p99 ms' },
   pinnedP99: { scenario: 'horizon pinned', measure: 'pinned p99 ms' },
+  lanes10: { scenario: 'lanes-10', measure: 'jobs/s' },
+  lanes1k: { scenario: 'lanes-1k', measure: 'jobs/s' },
+  lanes10k: { scenario: 'lanes-10k', measure: 'jobs/s' },
+  lanes100k: { scenario: 'lanes-100k', measure: 'jobs/s' },
+  lanesLimited: { scenario: 'lanes-limited', measure: 'jobs/s' },
+  strict: { scenario: 'strict', measure: 'jobs/s' },
+  throttledFree: { scenario: 'throttled', measure: 'free jobs/s' },
+  throttledBeside: { scenario: 'throttled', measure: 'beside jobs/s' },
+  throttledRatio: { scenario: 'throttled', measure: 'ratio' },
+  whaleP50: { scenario: 'whale', measure: 'p50 ms' },
+  whaleP99: { scenario: 'whale', measure: 'p99 ms' },
+  whaleNoopP50: { scenario: 'whale', measure: 'no-op p50 ms' },
+  whaleNoopP99: { scenario: 'whale', measure: 'no-op p99 ms' },
+  rateRatio: { scenario: 'rate', measure: 'ratio' },
+  rateFullest: { scenario: 'rate', measure: 'fullest second' },
+  latenessP50: { scenario: 'lateness', measure: 'p50 ms' },
+  latenessP99: { scenario: 'lateness', measure: 'p99 ms' },
+  pinnedLanesRatio: { scenario: 'pinned-lanes', measure: 'ratio' },
+  pinnedLanesFreeClaim: { scenario: 'pinned-lanes', measure: 'free claim ms' },
+  pinnedLanesClaim: { scenario: 'pinned-lanes', measure: 'pinned claim ms' },
 } as const satisfies Record<string, Place>
 
 /** The values over time that are drawn. */
@@ -47,9 +67,19 @@ export interface Column extends Place {
 export interface Group {
   readonly title: string
   readonly columns: readonly Column[]
+  /** More of scenarios that have a table already: why somebody is missing stands there. */
+  readonly isMore?: true
 }
 
 const column = (place: Place, title: string): Column => ({ ...place, title })
+
+const LANE_DRAINS = [
+  [PLACES.lanes10, '10 lanes'],
+  [PLACES.lanes1k, '1,000'],
+  [PLACES.lanes10k, '10,000'],
+  [PLACES.lanes100k, '100,000'],
+  [PLACES.lanesLimited, '1,000, two at once of each'],
+] as const
 
 /** Every drain has the same measures beside its rate. */
 function costs(scenario: string): Group {
@@ -111,6 +141,49 @@ const GROUPS: readonly Group[] = [
     ],
   },
   {
+    title: 'Drain of 100k no-op jobs in lanes, jobs/s',
+    columns: LANE_DRAINS.map(([place, title]) => column(place, title)),
+  },
+  {
+    title: 'What a job in lanes costs, database CPU µs',
+    isMore: true,
+    columns: LANE_DRAINS.map(([{ scenario }, title]) =>
+      column({ scenario, measure: 'database CPU us/job' }, title),
+    ),
+  },
+  {
+    title: 'Drain of 1,000 strict lanes of 20 jobs, 2 processes',
+    columns: [column(PLACES.strict, 'jobs/s, in order')],
+  },
+  {
+    title: 'Beside 50,000 lanes that may not start anything, jobs/s',
+    columns: [
+      column(PLACES.throttledFree, 'without them'),
+      column(PLACES.throttledBeside, 'beside them'),
+      column(PLACES.throttledRatio, 'ratio'),
+    ],
+  },
+  {
+    title: 'A single job beside a lane of 500k, ms from enqueue to start',
+    columns: [
+      column(PLACES.whaleP50, 'handlers of 10 ms: p50'),
+      column(PLACES.whaleP99, 'p99'),
+      column(PLACES.whaleNoopP50, 'no-op handlers: p50'),
+      column(PLACES.whaleNoopP99, 'p99'),
+    ],
+  },
+  {
+    title: 'A limit of 200 starts a second, offered 400',
+    columns: [
+      column(PLACES.rateRatio, 'rate, of the limit'),
+      column(PLACES.rateFullest, 'fullest second, of the limit'),
+    ],
+  },
+  {
+    title: 'Jobs with a delay of 200 ms, ms from due to start',
+    columns: [column(PLACES.latenessP50, 'p50'), column(PLACES.latenessP99, 'p99')],
+  },
+  {
     title: 'kill -9 of a worker with 100 running jobs',
     columns: [column(PLACES.killed, 'seconds until all run again')],
   },
@@ -126,6 +199,18 @@ const GROUPS: readonly Group[] = [
       column(PLACES.pinnedP99, 'p99 ms, last 30 s'),
     ],
   },
+  {
+    title: 'The same with jobs of 1,000 lanes',
+    columns: [
+      column({ scenario: 'pinned-lanes', measure: 'free jobs/s' }, 'done/s before'),
+      column({ scenario: 'pinned-lanes', measure: 'pinned jobs/s' }, 'done/s, last 30 s'),
+      column(PLACES.pinnedLanesRatio, 'ratio'),
+      column(PLACES.pinnedLanesFreeClaim, 'claim ms before'),
+      column(PLACES.pinnedLanesClaim, 'claim ms, last 30 s'),
+      column({ scenario: 'pinned-lanes', measure: 'free p99 ms' }, 'p99 ms before'),
+      column({ scenario: 'pinned-lanes', measure: 'pinned p99 ms' }, 'p99 ms, last 30 s'),
+    ],
+  },
 ]
 
 const sameAs =
@@ -136,9 +221,9 @@ const sameAs =
 /** The groups of which something was measured. A measure that no group names gets a table of its scenario: none is left out. */
 export function groupsOf(result: Result): Group[] {
   const places = placesOf(result)
-  const known = GROUPS.map(({ title, columns }) => ({
-    title,
-    columns: columns.filter((place) => places.some(sameAs(place))),
+  const known = GROUPS.map((group) => ({
+    ...group,
+    columns: group.columns.filter((place) => places.some(sameAs(place))),
   }))
   const others = places.filter((place) => !known.some(({ columns }) => columns.some(sameAs(place))))
   const scenarios = [...new Set(others.map(({ scenario }) => scenario))]

@@ -65,6 +65,32 @@ describe('the table', () => {
   })
 })
 
+describe('who cannot do what a scenario asks', () => {
+  const figures = [
+    ...rounds(PLACES.lanes10, 'Skep', 9),
+    ...rounds({ scenario: 'lanes-10', measure: 'database CPU us/job' }, 'Skep', 7),
+  ]
+  const notes = ['quick', 'elsewhere'].map((contestant) => ({
+    scenario: 'lanes-10',
+    contestant,
+    note: 'cannot: it has no lanes or groups',
+  }))
+
+  it('has a row with a dash, and the reason below', () => {
+    const lines = renderTable(sampleResult(figures, { notes })).split('\n')
+
+    expect(lines).toContain('| quick    |        – |')
+    expect(lines.filter((line) => line.startsWith('quick: cannot'))).toHaveLength(1)
+  })
+
+  it('is told of where nobody on a store can', () => {
+    const text = renderTable(sampleResult(figures, { notes }))
+
+    expect(text).toContain('Redis: Drain of 100k no-op jobs in lanes, jobs/s\n\nelsewhere: cannot')
+    expect(text.match(/Redis:/g)).toHaveLength(1)
+  })
+})
+
 describe('the list of what Skep is behind in', () => {
   it('has rates that are lower and times that are higher, and nothing else', () => {
     const result = sampleResult([

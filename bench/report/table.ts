@@ -16,14 +16,20 @@ export function renderTable(result: Result): string {
   return `${tables.join('\n\n')}\n`
 }
 
-/** The table of one group on one store. Null if nobody there has a figure in it. */
+/** The table of one group on one store; where nobody has a figure, why. Null if nobody there was meant to take part. */
 export function groupTable(result: Result, group: Group, store: StoreKind): string | null {
   const columns = group.columns.filter((column) => standing(result, store, column).ranks.length > 0)
-  if (columns.length === 0) return null
+  const why = group.isMore ? null : notes(result, store, group.columns)
+  if (columns.length === 0) return why
   const order = ['skep', 'rival', 'raw']
   const rows = result.contestants
     .filter((entrant) => entrant.store === store)
-    .filter((entrant) => columns.some((column) => rank(result, entrant, column) !== null))
+    .filter((entrant) =>
+      columns.some(
+        (column) =>
+          rank(result, entrant, column) !== null || (why !== null && hasNote(result, entrant, column)),
+      ),
+    )
     .sort((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind))
     .map((entrant) => [
       label(entrant),
@@ -31,16 +37,21 @@ export function groupTable(result: Result, group: Group, store: StoreKind): stri
     ])
   const head = ['', ...columns.map(({ title }) => title)]
   const table = markdownTable(head, [...rows, ...comparisons(result, store, columns)])
-  return [table, ...notes(result, store, columns)].join('\n\n')
+  return why === null ? table : `${table}\n\n${why}`
 }
 
-/** Why somebody has a dash. */
-function notes(result: Result, store: StoreKind, columns: readonly Column[]): string[] {
+/** There is a reason why it has no figure. */
+function hasNote({ notes = [] }: Result, { name }: Entrant, column: Column): boolean {
+  return notes.some(({ scenario, contestant }) => scenario === column.scenario && contestant === name)
+}
+
+/** Why somebody has a dash. Null if there is nothing to say. */
+function notes(result: Result, store: StoreKind, columns: readonly Column[]): string | null {
   const isOurs = ({ scenario, contestant }: Note): boolean =>
     columns.some((column) => column.scenario === scenario) &&
     result.contestants.some((entrant) => entrant.name === contestant && entrant.store === store)
   const lines = (result.notes ?? []).filter(isOurs).map(({ contestant, note }) => `${contestant}: ${note}.`)
-  return lines.length > 0 ? [[...new Set(lines)].join(' ')] : []
+  return lines.length > 0 ? [...new Set(lines)].join(' ') : null
 }
 
 /** The rows below the contestants: how far Skep is ahead, and what it leaves of the limit. */

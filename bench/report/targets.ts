@@ -47,8 +47,43 @@ function bars(store: StoreKind, list: readonly Bar[]): Target[] {
     { title: 'kill -9 to all running again, s', place: PLACES.killed, against: 'value', atMost: 10 },
     { title: 'worker CPU, µs per job', place: PLACES.workerCpu, against: 'value', atMost: 12 },
     { title: 'worker RSS, MB', place: PLACES.workerMemory, against: 'value', atMost: 120, strictly: true },
+    { title: 'delayed by 200 ms, p99 late, ms', place: PLACES.latenessP99, against: 'value', atMost: 20 },
+    { title: 'rate, of the limit', place: PLACES.rateRatio, against: 'value', atLeast: 0.98 },
+    // The limit and a burst of a tenth of it.
+    { title: 'rate, fullest second', place: PLACES.rateFullest, against: 'value', atMost: 1.1 },
+    { title: 'beside 50,000 lanes that wait', place: PLACES.throttledRatio, against: 'value', atLeast: 0.9 },
   ]
   return [...list, ...both].map((bar) => ({ ...bar, store }))
+}
+
+/** What was asked of lanes, with a number for Postgres alone. */
+function laneBars(): Target[] {
+  const { lanes10, lanes1k, lanes10k, lanes100k, lanesLimited, strict } = PLACES
+  const bars: readonly Bar[] = [
+    { title: 'drain, 10 lanes', place: lanes10, against: 'value', atLeast: 50_000 },
+    { title: 'drain, 1,000 lanes', place: lanes1k, against: 'value', atLeast: 20_000 },
+    { title: 'drain, 100,000 lanes', place: lanes100k, against: 'value', atLeast: 20_000 },
+    { title: 'drain, 10 lanes', place: lanes10, against: 'rival', atLeast: 1 },
+    { title: 'drain, 1,000 lanes', place: lanes1k, against: 'rival', atLeast: 1 },
+    { title: 'drain, 10,000 lanes', place: lanes10k, against: 'rival', atLeast: 1 },
+    { title: 'drain, two at once of a lane', place: lanesLimited, against: 'rival', atLeast: 1 },
+    { title: 'drain, strict lanes', place: strict, against: 'rival', atLeast: 1 },
+    { title: 'beside a lane of 500k, p99 ms', place: PLACES.whaleP99, against: 'value', atMost: 15 },
+    { title: 'the same, no-op handlers', place: PLACES.whaleNoopP99, against: 'value', atMost: 15 },
+    {
+      title: 'pinned horizon, lanes, done/s',
+      place: PLACES.pinnedLanesRatio,
+      against: 'value',
+      atLeast: 0.8,
+    },
+    {
+      title: 'pinned horizon, lanes, claim time',
+      place: PLACES.pinnedLanesClaim,
+      against: { itself: PLACES.pinnedLanesFreeClaim },
+      atMost: 1.2,
+    },
+  ]
+  return bars.map((bar) => ({ ...bar, store: 'postgres' }))
 }
 
 export const TARGETS: readonly Target[] = [
@@ -74,6 +109,7 @@ export const TARGETS: readonly Target[] = [
       atMost: 1.2,
     },
   ]),
+  ...laneBars(),
   ...bars('sqlite', [
     { title: 'enqueue, 100 callers', place: PLACES.enqueueCallers, against: 'rival', atLeast: 4 },
     { title: 'enqueue, one awaited', place: PLACES.enqueueOne, against: 'raw', atLeast: 0.8 },

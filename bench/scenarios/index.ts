@@ -3,10 +3,16 @@ import { backlog } from './backlog.ts'
 import { drain, drainAnalysed, drainKept, drainTwo } from './drain.ts'
 import { enqueue } from './enqueue.ts'
 import { killed } from './killed.ts'
+import { lanes1k, lanes10, lanes10k, lanes100k, lanesLimited } from './lanes.ts'
 import { latency } from './latency.ts'
-import { pinned } from './pinned.ts'
+import { lateness } from './lateness.ts'
+import { pinned, pinnedLanes } from './pinned.ts'
+import { rate } from './rate.ts'
 import type { Scenario } from './scenario.ts'
 import { steady1k, steady10k } from './steady.ts'
+import { strict } from './strict.ts'
+import { throttled } from './throttled.ts'
+import { whale } from './whale.ts'
 
 /**
  * In the order in which they run. Their figures are named:
@@ -20,10 +26,16 @@ import { steady1k, steady10k } from './steady.ts'
  * | latency | `idle latency` | p50 ms, p99 ms |
  * | steady-1k, steady-10k | `steady, 1,000/s`, `steady, 10,000/s` | jobs/s, p50 ms, p99 ms |
  * | backlog | `backlog` | 10k jobs/s, 1M jobs/s, ratio |
+ * | lanes-10, lanes-1k, lanes-10k, lanes-100k, lanes-limited | the same | jobs/s, database CPU us/job |
+ * | strict | `strict` | jobs/s |
+ * | throttled | `throttled` | free jobs/s, beside jobs/s, ratio |
+ * | whale | `whale` | p50 ms, p99 ms |
+ * | rate | `rate` | ratio, fullest second |
+ * | lateness | `lateness` | p50 ms, p99 ms |
  * | killed | `killed` | seconds |
- * | pinned | `horizon pinned` | free jobs/s, pinned jobs/s, ratio, free and pinned claim ms, free and pinned p99 ms |
+ * | pinned, pinned-lanes | `horizon pinned`, `pinned-lanes` | free jobs/s, pinned jobs/s, ratio, free and pinned claim ms, free and pinned p99 ms |
  *
- * `horizon pinned` also has series: jobs/s, p50 ms, p99 ms, claim ms, claim max ms, database CPU %.
+ * The last two also have series: jobs/s, p50 ms, p99 ms, claim ms, claim max ms, database CPU %.
  */
 export const SCENARIOS: readonly Scenario[] = [
   enqueue,
@@ -36,6 +48,17 @@ export const SCENARIOS: readonly Scenario[] = [
   steady1k,
   steady10k,
   backlog,
+  lanes10,
+  lanes1k,
+  lanes10k,
+  lanes100k,
+  lanesLimited,
+  strict,
+  throttled,
+  whale,
+  rate,
+  lateness,
   killed,
   pinned,
+  pinnedLanes,
 ]

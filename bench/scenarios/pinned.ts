@@ -3,9 +3,8 @@ import { now } from '../contest.ts'
 import type { PostgresMeter } from '../measure/postgres.ts'
 import type { Player } from '../player/player.ts'
 import { lacks, type Measured, type Scenario } from './scenario.ts'
-import { check, nth, stop } from './stage.ts'
-
-const scenario = 'horizon pinned'
+import type { Sizes } from './sizes.ts'
+import { check, nth, type Stage, stop } from './stage.ts'
 
 /** The statement that claims, unless the contestant's options say another. */
 const CLAIM = 'skip locked|settle_and_claim'
@@ -29,36 +28,50 @@ export const pinned: Scenario = {
     contestant.store === 'postgres' &&
     !lacks(contestant, 'work', 'processes') &&
     (contestant.kind === 'skep' || contestant.name.endsWith(', batches')),
-  seconds: ({ pinned: { windowSeconds, free, pinned } }) => 5 + windowSeconds * (free + pinned),
+  seconds,
+  run: (stage) => run(stage, 'horizon pinned', null),
+}
 
-  async run(stage) {
-    const { rate, windowSeconds, free, pinned } = stage.sizes.pinned
-    const players = await stage.players(2)
-    const [producer, worker] = [nth(players, 0), nth(players, 1)]
-    const meter = await stage.meter()
-    if (meter === null) throw new Error('Only Postgres can be pinned.')
+/** The same with jobs of a thousand lanes. */
+export const pinnedLanes: Scenario = {
+  name: 'pinned-lanes',
+  when: 'once',
+  takesPart: ({ kind, store }) => kind === 'skep' && store === 'postgres',
+  seconds,
+  run: (stage) => run(stage, 'pinned-lanes', 1_000),
+}
 
-    await worker.call('work', [{ concurrency: 100 }])
-    const seconds = windowSeconds * (free + pinned) + 1
-    const producing = producer.call(
-      'produce',
-      [{ from: 0, rate, seconds, stamp: 'due' }],
-      (seconds + 300) * 1_000,
-    )
-    // Whoever fails is seen at the end; until then it must not bring the process down.
-    producing.catch(() => {})
-    const given = stage.contestant.options['claim']
-    const pattern = typeof given === 'string' ? given : CLAIM
-    const watch = await watchWindows(worker, meter, windowSeconds, pattern)
-    for (let n = 0; n < free; n++) await watch.next()
-    const release = await meter.pin()
-    for (let n = 0; n < pinned; n++) await watch.next()
-    await release()
+function seconds({ pinned: { windowSeconds, free, pinned } }: Sizes): number {
+  return 5 + windowSeconds * (free + pinned)
+}
 
-    const produced = await producing
-    await check(producer, produced.count, await stop([worker]))
-    return summary(watch.stretches, free)
-  },
+async function run(stage: Stage, scenario: string, lanes: number | null): Promise<Measured> {
+  const { rate, windowSeconds, free, pinned } = stage.sizes.pinned
+  const players = await stage.players(2, lanes === null ? {} : { rules: { lanes } })
+  const [producer, worker] = [nth(players, 0), nth(players, 1)]
+  const meter = await stage.meter()
+  if (meter === null) throw new Error('Only Postgres can be pinned.')
+
+  await worker.call('work', [{ concurrency: 100 }])
+  const seconds = windowSeconds * (free + pinned) + 1
+  const producing = producer.call(
+    'produce',
+    [{ from: 0, rate, seconds, stamp: 'due', ...(lanes !== null && { lanes }) }],
+    (seconds + 300) * 1_000,
+  )
+  // Whoever fails is seen at the end; until then it must not bring the process down.
+  producing.catch(() => {})
+  const given = stage.contestant.options['claim']
+  const pattern = typeof given === 'string' ? given : CLAIM
+  const watch = await watchWindows(worker, meter, windowSeconds, pattern)
+  for (let n = 0; n < free; n++) await watch.next()
+  const release = await meter.pin()
+  for (let n = 0; n < pinned; n++) await watch.next()
+  await release()
+
+  const produced = await producing
+  await check(producer, produced.count, await stop([worker]))
+  return summary(scenario, watch.stretches, free)
 }
 
 async function watchWindows(worker: Player, meter: PostgresMeter, seconds: number, pattern: string) {
@@ -95,7 +108,7 @@ async function watchWindows(worker: Player, meter: PostgresMeter, seconds: numbe
   }
 }
 
-function summary(stretches: readonly Stretch[], free: number): Measured {
+function summary(scenario: string, stretches: readonly Stretch[], free: number): Measured {
   // The first window has the warm-up in it, so the last free one is what the last pinned one is compared with.
   const [before, last] = [stretches[free - 1], stretches.at(-1)]
   if (before === undefined || last === undefined) throw new Error('Nothing was watched.')

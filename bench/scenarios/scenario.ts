@@ -1,4 +1,4 @@
-import type { Contestant } from '../contest.ts'
+import type { Ability, Contestant } from '../contest.ts'
 import type { Series } from '../result.ts'
 import type { Sizes } from './sizes.ts'
 import type { Stage } from './stage.ts'
@@ -7,6 +7,8 @@ import type { Stage } from './stage.ts'
 export interface Scenario {
   /** For `--scenario`. */
   readonly name: string
+  /** Who lacks one of these is left out, and the tables say so. */
+  readonly needs?: readonly Need[]
   /** Who can and should do it. */
   takesPart(contestant: Contestant): boolean
   /** About how long one contestant takes, for the estimate at the start. */
@@ -15,6 +17,16 @@ export interface Scenario {
   readonly when?: 'once' | 'together'
   run(stage: Stage): Promise<Measured>
 }
+
+/** What not every queue can do, and how the tables say that one cannot. */
+export type Need = keyof typeof CANNOT
+
+export const CANNOT = {
+  lanes: 'cannot: it has no lanes or groups',
+  'wide lanes': 'cannot: it runs one job of a key at a time',
+  strict: 'cannot: it keeps no order within a key',
+  rate: 'cannot: it has no rate limit that keeps jobs waiting',
+} as const satisfies Partial<Record<Ability, string>>
 
 export interface Measured {
   readonly figures: readonly Value[]
@@ -36,6 +48,16 @@ export function isQueue({ kind }: Contestant): boolean {
   return kind !== 'raw'
 }
 
-export function lacks(contestant: Contestant, ...abilities: NonNullable<Contestant['lacks']>): boolean {
+export function lacks(contestant: Contestant, ...abilities: readonly Ability[]): boolean {
   return abilities.some((ability) => contestant.lacks?.includes(ability))
+}
+
+/** Who wants to take part and can. */
+export function canTakePart(scenario: Scenario, contestant: Contestant): boolean {
+  return scenario.takesPart(contestant) && missing(scenario, contestant) === null
+}
+
+/** The first need of a scenario that a contestant lacks. */
+export function missing({ needs = [] }: Scenario, contestant: Contestant): Need | null {
+  return needs.find((need) => lacks(contestant, need)) ?? null
 }

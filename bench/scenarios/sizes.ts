@@ -24,6 +24,12 @@ export interface Sizes {
     readonly free: number
     readonly pinned: number
   }
+  readonly strict: { readonly lanes: number; readonly each: number; readonly ms: number }
+  readonly rate: { readonly limit: number; readonly seconds: number }
+  /** So many jobs wait in one lane, and then come so many in lanes of their own, every 20 ms. */
+  readonly whale: { readonly backlog: number; readonly jobs: number; readonly warmUp: number }
+  /** Lanes whose rate is used up, and the jobs of other lanes that run beside them. */
+  readonly throttled: { readonly lanes: number; readonly jobs: number }
 }
 
 export const FULL: Sizes = {
@@ -42,6 +48,10 @@ export const FULL: Sizes = {
   backlog: { piece: 10_000, pieces: 10, large: 1_000_000 },
   killedSeconds: 100,
   pinned: { rate: 2_000, windowSeconds: 30, free: 2, pinned: 6 },
+  strict: { lanes: 1_000, each: 20, ms: 10_000 },
+  rate: { limit: 200, seconds: 10 },
+  whale: { backlog: 500_000, jobs: 250, warmUp: 50 },
+  throttled: { lanes: 50_000, jobs: 20_000 },
 }
 
 export const QUICK: Sizes = {
@@ -54,6 +64,10 @@ export const QUICK: Sizes = {
   drainMs: 1_000,
   latencyJobs: 100,
   latencyWarmUp: 10,
+  strict: { lanes: 500, each: 10, ms: 5_000 },
+  rate: { limit: 100, seconds: 3 },
+  whale: { backlog: 50_000, jobs: 50, warmUp: 10 },
+  throttled: { lanes: 5_000, jobs: 5_000 },
 }
 
 /** For the test of the benchmark: everything once, the smallest that still says that it works. */
@@ -73,4 +87,8 @@ export const TINY: Sizes = {
   backlog: { piece: 200, pieces: 2, large: 2_000 },
   killedSeconds: 20,
   pinned: { rate: 500, windowSeconds: 0.5, free: 1, pinned: 1 },
+  strict: { lanes: 100, each: 5, ms: 10_000 },
+  rate: { limit: 50, seconds: 1.5 },
+  whale: { backlog: 5_000, jobs: 15, warmUp: 5 },
+  throttled: { lanes: 500, jobs: 500 },
 }

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Address, type Contestant, now } from '../contest.ts'
+import { type Address, type Contestant, now, type Rules } from '../contest.ts'
 import { checkLeft } from '../measure/left.ts'
+import { type Run, RunLog } from '../measure/log.ts'
 import { PostgresMeter } from '../measure/postgres.ts'
-import type { Enqueued, Worked } from '../player/commands.ts'
+import type { Enqueued, LaneRule, Worked } from '../player/commands.ts'
 import { Player, type PlayerProgram } from '../player/player.ts'
 import { Seen } from '../player/seen.ts'
 import type { Sizes } from './sizes.ts'
@@ -24,13 +25,16 @@ export class Stage {
   }
 
   /** Starts processes that have opened the contestant's line. The first makes the tables before the others open it. */
-  async players(count: number, { keep = false } = {}): Promise<Player[]> {
+  async players(
+    count: number,
+    { keep = false, rules = {} }: { keep?: boolean; rules?: Rules } = {},
+  ): Promise<Player[]> {
     const started = Array.from({ length: count }, () => new Player(this.#program))
     const isFirst = this.#players.length === 0
     this.#players.push(...started)
     const { line, options } = this.contestant
     const open = (player: Player): Promise<void> =>
-      player.call('open', [{ line, address: this.#address, keep, options }])
+      player.call('open', [{ line, address: this.#address, keep, rules, options }])
     if (isFirst) await open(started[0] as Player)
     await Promise.all(started.slice(isFirst ? 1 : 0).map(open))
     return started
@@ -58,8 +62,14 @@ export function nth(players: readonly Player[], index: number): Player {
 }
 
 /** Fills the line, as fast as it goes. */
-export function fill(player: Player, count: number, from = 0): Promise<Enqueued> {
-  return player.call('enqueueMany', [{ from, count, chunk: 10_000 }], 300_000)
+export function fill(
+  player: Player,
+  count: number,
+  from = 0,
+  { chunk = 10_000, lanes }: { chunk?: number; lanes?: LaneRule } = {},
+): Promise<Enqueued> {
+  const how = { from, count, chunk, ...(lanes !== undefined && { lanes }) }
+  return player.call('enqueueMany', [how], 300_000)
 }
 
 /** Waits until the workers have run so many jobs together, or the time is over. */
@@ -76,6 +86,8 @@ export async function untilRan(workers: readonly Player[], count: number, ms: nu
 export interface Outcome {
   readonly ran: number
   readonly distinct: number
+  /** Every call of a handler, in the order of their beginnings, if they were logged. */
+  readonly runs: readonly Run[]
   /** From the first call of a handler to the last. */
   readonly ms: number
   readonly lastAt: number
@@ -93,6 +105,7 @@ export async function stop(workers: readonly Player[]): Promise<Outcome> {
   return {
     ran: all.reduce((sum, { ran }) => sum + ran, 0),
     distinct: seen.count(),
+    runs: all.flatMap(({ log }) => RunLog.read(log)).sort((a, b) => a.begin - b.begin),
     ms: lastAt - Math.min(lastAt, ...busy.map(({ firstAt }) => firstAt)),
     lastAt,
     cpuMicros: all.reduce((sum, { cpuMicros }) => sum + cpuMicros, 0),

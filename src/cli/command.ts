@@ -21,6 +21,8 @@ export interface Command {
   readonly usage: readonly string[]
   /** The words that may come first, with what each does. The first one is meant when there is none. */
   readonly actions?: Readonly<Record<string, string>>
+  /** Names may stand in the place of an action; then the command judges the first word itself. */
+  readonly takesNames?: boolean
   readonly flags: Flags
   readonly examples: readonly string[]
   /** Does the work and returns the exit code. What it throws is explained and shown by the caller. */

@@ -72,6 +72,10 @@ function isHandler(value: unknown): value is Handler {
   return typeof run === 'function' && typeof queue?.name === 'string'
 }
 
+function isSchedule(value: unknown): boolean {
+  return typeof (value as { resolve?: unknown } | null | undefined)?.resolve === 'function'
+}
+
 /** Says what is wrong with a config in the words of the file, not in those of whoever stumbles over it later. */
 function checkConfig(value: unknown, file: string): SkepConfig {
   const example = 'export default defineConfig({ store: sqliteStore({ file: "jobs.db" }), handlers: [] })'
@@ -82,7 +86,7 @@ function checkConfig(value: unknown, file: string): SkepConfig {
       `Write: ${example}`,
     )
   }
-  const { store, handlers, space, worker } = value as Record<keyof SkepConfig, unknown>
+  const { store, handlers, schedules, owner, space, worker } = value as Record<keyof SkepConfig, unknown>
   if (
     typeof store !== 'function' &&
     typeof (store as { insert?: unknown } | undefined)?.insert !== 'function'
@@ -106,6 +110,15 @@ function checkConfig(value: unknown, file: string): SkepConfig {
         "A handler is what queue('name').handle(…) returns.",
       )
     }
+  }
+  if (schedules !== undefined && !(Array.isArray(schedules) && schedules.every(isSchedule))) {
+    throw invalid(
+      `In "${file}", schedules is not a list of schedules.`,
+      "Use a list: schedules: [schedule('nightly', { queue, cron: '0 3 * * *', payload })]",
+    )
+  }
+  if (owner !== undefined && typeof owner !== 'string') {
+    throw invalid(`In "${file}", owner is ${kindOf(owner)}.`, "Use a name: owner: 'billing'")
   }
   if (space !== undefined && typeof space !== 'string') {
     throw invalid(`In "${file}", space is ${kindOf(space)}.`, 'Use a name: space: "shop"')

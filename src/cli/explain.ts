@@ -16,7 +16,8 @@ export interface Report {
   readonly exitCode: number
 }
 
-const USAGE = /^(CONFIG_INVALID|QUEUE_DUPLICATE|(BATCH|DURATION|HEADERS|KEY|NAME|OPTION|PAYLOAD)_)/
+const USAGE =
+  /^(CONFIG_INVALID|QUEUE_DUPLICATE|SCHEDULE_INVALID|(BATCH|DURATION|HEADERS|KEY|NAME|OPTION|PAYLOAD)_)/
 const ABOUT_THE_STORE = /^(STORE|SCHEMA|CLIENT)_/
 
 /** Anything that was thrown, in parts. `dialled` is what the command tried to reach. */
@@ -40,13 +41,19 @@ export function explain(thrown: unknown, dialled?: string): Report {
   return {
     code,
     message,
-    exitCode: USAGE.test(code) ? EXIT.usage : code === 'JOB_NOT_FOUND' ? EXIT.notFound : EXIT.failure,
+    exitCode: exitOf(code),
     ...optional({
       dialled: ABOUT_THE_STORE.test(code) ? dialled : undefined,
       why: why !== undefined && message.includes(why) ? undefined : why,
       fix: message.includes('skep migrate') ? undefined : fixOf(code, cause),
     }),
   }
+}
+
+function exitOf(code: string): number {
+  if (USAGE.test(code)) return EXIT.usage
+  if (code === 'JOB_NOT_FOUND' || code === 'SCHEDULE_NOT_FOUND') return EXIT.notFound
+  return code.startsWith('SCHEDULE_') ? EXIT.conflict : EXIT.failure
 }
 
 /** Whether the store may answer later without anybody changing anything. */

@@ -1,4 +1,4 @@
-import type { JobView, ProgressView } from '../index.ts'
+import type { Explanation, JobView, ProgressView } from '../index.ts'
 import { fromNow, span } from './numbers.ts'
 import type { Output, Paint } from './output.ts'
 import { STATE_STYLES } from './states.ts'
@@ -96,6 +96,15 @@ function progressLine(progress: NonNullable<JobView['progress']>, now: number, p
 /** How far a job is, on one line. */
 export function progressText({ value, note }: Pick<ProgressView, 'value' | 'note'>): string {
   return note === null ? String(value) : `${value} ${clean(note)}`
+}
+
+/** Why a job is where it is: its state, and a line for each cause. */
+export function explanationPage({ id, state, queue, causes }: Explanation, paint: Paint): string {
+  const head = state === null ? clean(id) : `${id} ${clean(queue ?? '')} ${paint(STATE_STYLES[state], state)}`
+  return [
+    head,
+    ...causes.map(({ cause, text }) => `  ${paint('yellow', cause.padEnd(12))} ${clean(text)}`),
+  ].join('\n')
 }
 
 function failureText(failure: NonNullable<JobView['failure']>): string {

@@ -7,6 +7,7 @@ import { enqueueCommand } from './commands/enqueue.ts'
 import { jobsCommand } from './commands/jobs.ts'
 import { migrateCommand } from './commands/migrate.ts'
 import { queuesCommand } from './commands/queues.ts'
+import { schedulesCommand } from './commands/schedules.ts'
 import { workerCommand } from './commands/worker.ts'
 import { quietExperiments } from './experiments.ts'
 import { flushed } from './output.ts'
@@ -20,6 +21,7 @@ const commands = [
   queuesCommand,
   jobsCommand,
   deadCommand,
+  schedulesCommand,
   migrateCommand,
   doctorCommand,
   benchCommand,

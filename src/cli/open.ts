@@ -65,6 +65,9 @@ export async function open(call: Call, options: OpenOptions): Promise<Opened> {
     logger: options.logger ?? silentLogger,
     ...(space === undefined ? {} : { space }),
   })
+  const { schedules, owner } = config?.config ?? {}
+  // Only a worker brings them into the store.
+  if (schedules) skep.schedules.declare(schedules, owner === undefined ? {} : { owner })
   return { skep, store, place, config, handlers: config?.handlers ?? [] }
 }
 

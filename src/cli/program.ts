@@ -93,6 +93,7 @@ function assertKnown(
 }
 
 function assertAction(command: Command, word: string | undefined): void {
+  if (command.takesNames === true) return
   if (command.actions === undefined || word === undefined || Object.hasOwn(command.actions, word)) return
   const names = Object.keys(command.actions)
   throw usage(

@@ -132,6 +132,12 @@ export function answeringStore(store: Store, options: AnsweringStoreOptions): An
     count: (call) => inTime('count', callMs, () => store.count(call)),
     counts: (call) => inTime('counts', callMs, () => store.counts(call)),
     prune: (call) => inTime('prune', callMs, () => store.prune(call)),
+    hold: (call) => inTime('hold', callMs, () => store.hold(call)),
+    release: (call) => inTime('release', callMs, () => store.release(call)),
+    holds: (call) => inTime('holds', callMs, () => store.holds(call)),
+    setLimits: (call) => inTime('setLimits', callMs, () => store.setLimits(call)),
+    limits: (call) => inTime('limits', callMs, () => store.limits(call)),
+    lanes: (call) => inTime('lanes', callMs, () => store.lanes(call)),
     async attend(call) {
       const { id } = call.worker
       const late = (): void => {
@@ -148,6 +154,14 @@ export function answeringStore(store: Store, options: AnsweringStoreOptions): An
     workers: (call) => inTime('workers', callMs, () => store.workers(call)),
     note: (call) => inTime('note', callMs, () => store.note(call)),
     notes: (call) => inTime('notes', callMs, () => store.notes(call)),
+    putSchedules: (call) => inTime('putSchedules', callMs, () => store.putSchedules(call)),
+    removeSchedules: (call) => inTime('removeSchedules', callMs, () => store.removeSchedules(call)),
+    pauseSchedules: (call) => inTime('pauseSchedules', callMs, () => store.pauseSchedules(call)),
+    resumeSchedules: (call) => inTime('resumeSchedules', callMs, () => store.resumeSchedules(call)),
+    getSchedules: (call) => inTime('getSchedules', callMs, () => store.getSchedules(call)),
+    listSchedules: (call) => inTime('listSchedules', callMs, () => store.listSchedules(call)),
+    dueSchedules: (call) => inTime('dueSchedules', callMs, () => store.dueSchedules(call)),
+    fireSchedules: (call) => inTime('fireSchedules', callMs, () => store.fireSchedules(call)),
     ...(store.within ? { within: (tx: unknown) => store.within?.(tx) as StoreInTransaction } : {}),
     ...(store.notifier ? { notifier: () => store.notifier?.() as Notifier } : {}),
     close: () => inTime('close', callMs, () => store.close()),

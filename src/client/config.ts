@@ -1,6 +1,7 @@
 import type { Store } from '../store.ts'
 import type { WorkerOptions } from '../worker/options.ts'
 import type { Handler } from './queue.ts'
+import type { ScheduleDefinition } from './schedule.ts'
 
 /** What `skep.config.ts` tells the command line about your program. */
 export interface SkepConfig {
@@ -8,6 +9,10 @@ export interface SkepConfig {
   readonly store: Store | (() => Store | Promise<Store>)
   /** What `skep worker` and `skep dev` run. @default none: then only the commands that look and change work */
   readonly handlers?: readonly Handler[]
+  /** What the code declares: `skep worker` and `skep dev` bring it into the store. @default none */
+  readonly schedules?: readonly ScheduleDefinition[]
+  /** Whose schedules they are; those of this owner that are not in the list are removed. @default nobody's: nothing is removed */
+  readonly owner?: string
   /** The tenant. @default 'default' */
   readonly space?: string
   /** How the workers run; flags win. */

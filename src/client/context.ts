@@ -3,6 +3,7 @@ import { LeaseLostError, SkepError } from '../core/errors.ts'
 import { LIMITS } from '../core/limits.ts'
 import { judge } from '../core/policy.ts'
 import { shownPriority } from '../core/priority.ts'
+import { SCHEDULE_HEADER, SLOT_HEADER } from '../core/schedule.ts'
 import type { StoreInTransaction } from '../store.ts'
 import { type Instruction, instruction } from '../worker/handler.ts'
 import type { Noter } from '../worker/noter.ts'
@@ -34,6 +35,20 @@ export function snooze(wait: Duration, reason = ''): Instruction {
   return instruction('snooze', delayMs, reason)
 }
 
+/**
+ * Return it when somebody else's limit was hit (a 429): nothing of this job's lane starts until then, and of a queue
+ * without lanes nothing at all. The job keeps its place, and it counts as if it had not been taken.
+ */
+export function rateLimited(until: Duration | Date, reason = ''): Instruction {
+  if (until instanceof Date) {
+    if (Number.isFinite(until.getTime())) return instruction('throttle', 0, reason, until.getTime())
+    throw new SkepError('OPTION_INVALID', 'rateLimited got an invalid Date; use a valid one, or a duration.')
+  }
+  const delayMs = toMs('rateLimited', until)
+  assertWhole('rateLimited', delayMs, 0, LIMITS.delayMs)
+  return instruction('throttle', delayMs, reason)
+}
+
 /** Return it to end the job as cancelled. */
 export function cancel(reason: string): Instruction {
   return instruction('cancel', 0, reason)
@@ -50,6 +65,8 @@ export class JobContext<Payload = unknown, Result = unknown> {
   readonly queue: string
   readonly space: string
   readonly payload: Payload
+  /** The key of its lane; null when it has none. */
+  readonly lane: string | null
   /** Which run of the job this is, from 1. */
   readonly attempt: number
   readonly #run: Run
@@ -61,6 +78,7 @@ export class JobContext<Payload = unknown, Result = unknown> {
     this.queue = run.job.queue
     this.space = run.job.space
     this.payload = payload
+    this.lane = run.job.lane
     this.attempt = run.job.starts
     this.#run = run
     this.#tools = tools
@@ -77,6 +95,12 @@ export class JobContext<Payload = unknown, Result = unknown> {
         { cause, facts: { id, poison: true } },
       )
     }
+  }
+
+  /** The schedule that made the job, and the moment it stands for; null when it was run by hand. Null for all other jobs. */
+  get schedule(): { readonly id: string; readonly slot: Date | null } | null {
+    const { [SCHEDULE_HEADER]: id, [SLOT_HEADER]: slot } = this.headers
+    return id === undefined ? null : { id, slot: slot === undefined ? null : new Date(slot) }
   }
 
   /** How often each thing happened to the job before this run. */

@@ -2,12 +2,13 @@ import { type Duration, toMs } from '../core/duration.ts'
 import { SkepError } from '../core/errors.ts'
 import type { NewJob } from '../core/job.ts'
 import { LIMITS } from '../core/limits.ts'
-import { assertJobId, show } from '../core/names.ts'
+import { assertJobId, assertKey, show } from '../core/names.ts'
 import { encodeHeaders, encodeJson } from '../core/payload.ts'
 import type { Policy } from '../core/policy.ts'
 import { storedPriority } from '../core/priority.ts'
 import type { Runtime } from '../runtime.ts'
 import { assertWhole } from '../worker/options.ts'
+import { assertCost } from './lane-options.ts'
 import { type Queue, timeoutMs } from './queue.ts'
 import { resolveUnique, type UniqueOptions } from './unique.ts'
 
@@ -28,6 +29,10 @@ export interface EnqueueOptions {
   readonly retention?: Duration
   /** The id of the job, a UUID. Enqueuing the same id again does nothing. @default a new UUIDv7 */
   readonly id?: string
+  /** The key of its lane. @default what the queue's `lane` says */
+  readonly lane?: string
+  /** How much of a rate, and of its lane's turn, it takes: 1 to 1,000,000. @default the queue's */
+  readonly cost?: number
   /** Your open transaction: the job exists if, and only if, it commits. */
   readonly tx?: unknown
 }
@@ -58,11 +63,19 @@ function build(
   payload: unknown,
   options: Omit<EnqueueOptions, 'tx'>,
 ): NewJob {
-  const { delay, runAt, priority = queue.priority, id } = options
+  const { delay, runAt, priority = queue.priority, id, lane, cost } = options
   const delayMs = delay === undefined ? 0 : toMs('delay', delay)
   if (delayMs !== 0) assertWhole('delay', delayMs, 0, LIMITS.delayMs)
   if (priority !== 0) assertWhole('priority', priority, -LIMITS.priority, LIMITS.priority)
   if (id !== undefined) assertJobId(id)
+  if (lane !== undefined) assertKey('lane', lane)
+  if (cost !== undefined) assertCost(cost)
+  if (queue.lanes.strict && (delayMs > 0 || runAt !== undefined || priority !== 0)) {
+    throw new SkepError(
+      'OPTION_INVALID',
+      `Queue ${show(queue.name)} runs its jobs in strict order, so none can have a delay, a runAt or a priority. Use a queue without order: 'strict' for those.`,
+    )
+  }
   return {
     id: id ?? env.runtime.uuid(),
     space: env.space,
@@ -74,6 +87,9 @@ function build(
     runAt: runAt === undefined ? null : moment(runAt),
     unique: resolveUnique(options.unique ?? queue.uniqueOf?.(payload as never)),
     overrides: encodeOverrides(options),
+    lane: lane ?? queue.lanes.laneOf?.(payload) ?? null,
+    strict: queue.lanes.strict,
+    cost: cost ?? queue.lanes.costOf(payload),
   }
 }
 
@@ -92,7 +108,10 @@ interface Overrides {
   readonly keepMs?: number
 }
 
-function encodeOverrides({ timeout, retention }: EnqueueOptions): string | null {
+export function encodeOverrides({
+  timeout,
+  retention,
+}: Pick<EnqueueOptions, 'timeout' | 'retention'>): string | null {
   if (timeout === undefined && retention === undefined) return null
   const keepMs = retention === undefined ? 0 : toMs('retention', retention)
   assertWhole('retention', keepMs, 0, LIMITS.delayMs)

@@ -37,7 +37,7 @@ export function toSpec(handler: Handler, env: HandlerEnv): HandlerSpec {
   return {
     space: env.space,
     queue: queue.name,
-    concurrency: queue.concurrency,
+    concurrency: queue.concurrencyPerWorker,
     batch: handler.batch,
     policyOf: (job) => withOverrides(queue.policy, job.overrides),
     encodeResult,

@@ -1,9 +1,11 @@
 import { SkepError } from '../core/errors.ts'
+import { type HoldKind, holdsQueue } from '../core/holds.ts'
 import { JOB_STATES, type JobState } from '../core/job.ts'
 import { LIMITS } from '../core/limits.ts'
 import { assertName, show } from '../core/names.ts'
 import type { Store, Where } from '../store.ts'
 import { assertWhole } from '../worker/options.ts'
+import { type HoldView, holdViews } from './holds.ts'
 import { type JobView, viewOf } from './view.ts'
 
 /** Which jobs to list. Without a queue, those of all queues, one queue after the other. */
@@ -29,11 +31,15 @@ export interface JobPage {
   readonly cursor: string | null
 }
 
-/** How many jobs a queue has in each state. */
+/** How many jobs a queue has in each state, and what keeps them back. */
 export interface QueueView extends Readonly<Record<JobState, number>> {
   readonly queue: string
   /** How long the next ready job has been due, in milliseconds; null when none is ready. */
   readonly oldestMs: number | null
+  /** Whether the queue as a whole is held. A block is shown before a pause; both must be gone. */
+  readonly hold: HoldKind | null
+  /** What is behind that: all holds on it, by its name, a pattern, its space or everywhere. */
+  readonly holds: readonly HoldView[]
 }
 
 /** One page of jobs. Pages are by key, so they neither skip nor repeat while jobs come and go. */
@@ -89,12 +95,20 @@ export async function countJobs(
   now: number,
   names?: readonly string[],
 ): Promise<QueueView[]> {
-  const { queues } = await store.counts(names === undefined ? { space } : { space, queues: names })
-  return queues.map(({ queue, states, oldestDueAt }) => ({
-    queue,
-    ...states,
-    oldestMs: oldestDueAt === null ? null : Math.max(0, now - oldestDueAt),
-  }))
+  const [{ queues }, standing] = await Promise.all([
+    store.counts(names === undefined ? { space } : { space, queues: names }),
+    store.holds({ space }),
+  ])
+  return queues.map(({ queue, states, oldestDueAt }) => {
+    const holds = holdViews(standing.holds.filter((hold) => holdsQueue(hold, space, queue)))
+    return {
+      queue,
+      ...states,
+      oldestMs: oldestDueAt === null ? null : Math.max(0, now - oldestDueAt),
+      hold: holds[0]?.kind ?? null,
+      holds,
+    }
+  })
 }
 
 export function statesOf(state: ListOptions['state']): readonly JobState[] {

@@ -1,6 +1,7 @@
 import { type Duration, toMs } from '../core/duration.ts'
 import { SkepError } from '../core/errors.ts'
 import type { Failure, Job } from '../core/job.ts'
+import type { Explanation } from './explain.ts'
 import type { LogOptions, LogPage } from './logs.ts'
 import type { ChangeSummary } from './manage.ts'
 import type { Results } from './results.ts'
@@ -61,6 +62,11 @@ export class JobHandle<Result = unknown> {
   /** Its state, progress and lines until it has ended, see {@link Skep.watch}. */
   watch(options?: WatchOptions): AsyncIterableIterator<JobEvent> {
     return this.#skep.watch(this.id, options)
+  }
+
+  /** Why it is not running, see {@link Skep.explain}. */
+  explain(): Promise<Explanation> {
+    return this.#skep.explain(this.id)
   }
 
   cancel(reason?: string): Promise<ChangeSummary> {

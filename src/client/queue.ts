@@ -12,6 +12,7 @@ import {
   type ThreadOptions,
 } from '../worker/threads/options.ts'
 import type { BatchHandlerFunction, HandlerFunction } from './context.ts'
+import { type LaneRules, type QueueLaneOptions, resolveLanes } from './lane-options.ts'
 import {
   describeIssues,
   type InputOf,
@@ -22,7 +23,7 @@ import {
 import type { UniqueOptions } from './unique.ts'
 
 /** What a queue says about all its jobs. Everything has a default. */
-export interface QueueOptions<Payload = unknown> {
+export interface QueueOptions<Payload = unknown> extends QueueLaneOptions<Payload> {
   /** Starts from the numbers of an ancestor design; what is said beside it wins. */
   readonly preset?: Preset
   /** The longest a handler may run. `'none'`: as long as it likes, as long as its worker lives. @default 'none' */
@@ -47,7 +48,7 @@ export interface QueueOptions<Payload = unknown> {
   /** The unique key of a job, unless an enqueue gives one. */
   readonly unique?: (payload: Payload) => string | UniqueOptions | undefined
   /** Runs at once in each worker, within that worker's own limit. @default no limit of its own */
-  readonly concurrency?: number
+  readonly concurrencyPerWorker?: number
 }
 
 /** A queue with a description of its payload, and perhaps of its result, that is checked at both ends. */
@@ -70,7 +71,9 @@ export interface Queue<Input = unknown, Result = unknown, Output = Input> {
   readonly policy: Policy
   readonly priority: number
   readonly priorityMode: PriorityMode
-  readonly concurrency: number
+  readonly concurrencyPerWorker: number
+  /** Its lanes and limits. */
+  readonly lanes: LaneRules
   /** The key by which its jobs are unique, if it has one. */
   readonly uniqueOf: ((payload: Input) => string | UniqueOptions | undefined) | null
   /** Checks a payload before it is enqueued. Throws `PAYLOAD_INVALID`. */
@@ -145,20 +148,23 @@ export function queue(
   options: QueueOptions<never> & { readonly payload?: StandardSchema; readonly result?: StandardSchema } = {},
 ): Queue<never, never, unknown> {
   assertName('Queue', name)
-  const { concurrency = Infinity, priority = 0, priorityMode = 'head-start' } = options
+  const { concurrencyPerWorker = Infinity, priority = 0, priorityMode = 'head-start' } = options
   const { payload: schema, result: resultSchema } = options
-  if (concurrency !== Infinity) assertWhole('concurrency', concurrency, 1, 100_000)
+  if (concurrencyPerWorker !== Infinity) assertWhole('concurrencyPerWorker', concurrencyPerWorker, 1, 100_000)
   assertWhole('priority', priority, -LIMITS.priority, LIMITS.priority)
   assertPriorityMode(priorityMode)
   assertSchema(name, 'payload', schema)
   assertSchema(name, 'result', resultSchema)
 
+  const policy = resolvePolicy(options)
+  const lanes = resolveLanes(name, options)
   const self: Queue<never, never, unknown> = {
     name,
-    policy: resolvePolicy(options),
+    policy: lanes.holdsLane ? Object.freeze({ ...policy, holdsLane: true }) : policy,
     priority,
     priorityMode,
-    concurrency,
+    concurrencyPerWorker,
+    lanes,
     uniqueOf: (options.unique as Queue<never>['uniqueOf']) ?? null,
     check: schema
       ? (payload) => checkWith(schema, `The payload does not fit queue ${show(name)}`, payload)

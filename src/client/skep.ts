@@ -9,24 +9,42 @@ import { pruneAll } from '../maintenance/prune.ts'
 import { type Hint, type Notifier, workHint } from '../notifier.ts'
 import { localNotifier } from '../notifiers/local/notifier.ts'
 import { type Runtime, sleep, systemRuntime } from '../runtime.ts'
+import { Scheduler } from '../scheduler/scheduler.ts'
 import type { Durability, InsertResult, Store, WorkerPresence } from '../store.ts'
 import { atMost, retryDelayMs } from '../supervise.ts'
 import type { WorkerEvents } from '../worker/events.ts'
 import { Noter } from '../worker/noter.ts'
 import { assertWhole, resolveWorkerOptions, type WorkerOptions } from '../worker/options.ts'
 import { type AnsweringStore, answeringStore } from './answering-store.ts'
+import { Declarations } from './declarations.ts'
+import { declareLimits } from './declare-limits.ts'
+import { type DrainOptions, type DrainSummary, drainQueue } from './drain.ts'
 import { type EnqueueOptions, makePrepare, type Prepare } from './enqueue.ts'
 import { Enqueuer } from './enqueuer.ts'
+import { type Explanation, explainJob } from './explain.ts'
 import { toSpec } from './handlers.ts'
 import { harmlessNotifier } from './harmless-notifier.ts'
+import {
+  type Holdable,
+  type HoldEnv,
+  type HoldOptions,
+  type HoldSummary,
+  type HoldView,
+  hold,
+  type ReleaseSummary,
+  release,
+  standing,
+} from './holds.ts'
 import { countJobs, type JobPage, type ListOptions, listJobs, type QueueView } from './inspect.ts'
 import { JobHandle } from './job-handle.ts'
+import { Limits } from './limits.ts'
 import { type LogOptions, type LogPage, progressView, readLogs } from './logs.ts'
 import { type ChangeSummary, changeJobs, type Target } from './manage.ts'
 import { type DeclaredTarget, type PrioritizeOptions, resolvePriority } from './prioritize.ts'
 import { type PurgeOptions, type PurgeSummary, purgeJobs } from './purge.ts'
 import type { Handler, Queue } from './queue.ts'
 import { Results } from './results.ts'
+import { Schedules } from './schedules.ts'
 import { transactionOf } from './transaction.ts'
 import { type JobView, viewOf } from './view.ts'
 import { type JobEvent, type WatchOptions, watchJob } from './watch.ts'
@@ -65,6 +83,8 @@ export function createSkep(options: SkepOptions): Skep {
 /** The queue system as your program sees it. Made by {@link createSkep}. */
 export class Skep {
   readonly space: string
+  /** Limits at run time. */
+  readonly limits: Limits
   readonly #store: AnsweringStore
   /** The store as it was passed in. */
   readonly #given: Store
@@ -81,11 +101,16 @@ export class Skep {
   readonly #noter: Noter
   /** Who watches a job, and how to end that. */
   readonly #watchers = new Set<(error: unknown) => void>()
+  readonly #holdEnv: HoldEnv
+  readonly #scheduler: Scheduler
+  readonly #schedules: Schedules
   readonly #workers = new Set<Worker>()
   /** Hints that are still to be sent. */
   readonly #laterHints = new Set<() => void>()
   #ready: Promise<Durability> | null = null
   #isReady = false
+  /** Ends what waits when this is closed. */
+  readonly #end = new AbortController()
   #closing: Promise<void> | null = null
   #closed = false
 
@@ -121,6 +146,26 @@ export class Skep {
     this.#enqueuer = new Enqueuer({ ...parts, timeoutMs: this.#enqueueTimeoutMs })
     this.#results = new Results({ ...parts, space })
     this.#noter = new Noter({ ...parts, logger: this.#logger })
+    this.#holdEnv = { ...parts, logger: this.#logger, space, ready: () => this.ready() }
+    this.limits = new Limits(this.#holdEnv)
+    const env = { ...parts, space, logger: this.#logger, prepare: this.#prepare }
+    const declarations = new Declarations(env)
+    this.#scheduler = new Scheduler({
+      ...env,
+      makers: () => declarations.makers,
+      sync: () => declarations.syncPending(),
+    })
+    this.#schedules = new Schedules(
+      {
+        ...env,
+        ready: () => this.ready(),
+        wakeWorkers: () => {
+          if (this.#workers.size > 0) this.#notifier.publish([{ kind: 'schedules', space }])
+        },
+        insert: (job) => this.#insertOne(job),
+      },
+      declarations,
+    )
   }
 
   /**
@@ -283,6 +328,13 @@ export class Skep {
     return new JobHandle(this, this.#results, duplicate ? result.id : job.id, { duplicate, discards })
   }
 
+  async #insertOne(job: NewJob): Promise<JobHandle<unknown>> {
+    const [result] = await this.#enqueuer.insert([job], false)
+    const duplicate = result?.status === 'duplicate'
+    const id = duplicate ? result.id : job.id
+    return new JobHandle(this, this.#results, id, { duplicate, discards: false })
+  }
+
   /** A handle on a job by its id, whether or not it exists. */
   job<Result = unknown>(id: string): JobHandle<Result> {
     assertJobId(id)
@@ -318,7 +370,12 @@ export class Skep {
       noter: this.#noter,
       specs: handlers.map((handler) => toSpec(handler, env)),
       options: resolveWorkerOptions(options),
-      ready: () => this.ready(),
+      duties: [this.#scheduler],
+      ready: async () => {
+        await this.ready()
+        const queues = handlers.map(({ queue }) => ({ name: queue.name, declared: queue.lanes.declared }))
+        await declareLimits(this.#store, this.space, queues)
+      },
       onStopped: () => void this.#workers.delete(worker),
     })
     this.#workers.add(worker)
@@ -337,6 +394,11 @@ export class Skep {
   async workers(): Promise<readonly WorkerPresence[]> {
     await this.ready()
     return (await this.#store.workers({ space: this.space })).workers
+  }
+
+  /** The schedules of this space: what makes jobs by cron or interval. */
+  get schedules(): Schedules {
+    return this.#schedules
   }
 
   // ── look and change ────────────────────────────────────────────────────────────────────────────
@@ -386,6 +448,52 @@ export class Skep {
     await this.ready()
     const names = queues?.map((queue) => (typeof queue === 'string' ? queue : queue.name))
     return countJobs(this.#store, this.space, this.#runtime.now(), names)
+  }
+
+  /** Why a job is not running, with the names of what keeps it back; or what became of it. It changes nothing. */
+  async explain(id: string): Promise<Explanation> {
+    assertJobId(id)
+    await this.ready()
+    return explainJob(this.#store, this.space, id)
+  }
+
+  // ── hold back ──────────────────────────────────────────────────────────────────────────────────
+
+  /**
+   * Keeps jobs from starting: of a queue, of all that fit a pattern, of a lane, of the space or everywhere. When it has
+   * answered, no worker takes one until {@link Skep.resume}, or until its time is over. Jobs that run go on, and nothing is
+   * lost. Costs the same however many jobs wait. Repeating it is fine.
+   */
+  pause(target: Holdable, options: HoldOptions = {}): Promise<HoldSummary> {
+    return hold(this.#holdEnv, 'pause', target, options)
+  }
+
+  /** Takes a pause on this very target away. A block on it, or a hold on something wider, stays and is in the answer. */
+  resume(target: Holdable, options: Pick<HoldOptions, 'by'> = {}): Promise<ReleaseSummary> {
+    return release(this.#holdEnv, 'pause', target, options)
+  }
+
+  /** Like {@link Skep.pause}, for admins: the two do not know of each other, and both must be gone. */
+  block(target: Holdable, options: HoldOptions = {}): Promise<HoldSummary> {
+    return hold(this.#holdEnv, 'block', target, options)
+  }
+
+  /** Takes a block on this very target away. */
+  unblock(target: Holdable, options: Pick<HoldOptions, 'by'> = {}): Promise<ReleaseSummary> {
+    return release(this.#holdEnv, 'block', target, options)
+  }
+
+  /** The holds that stand and concern this space: blocks first, then the oldest. */
+  holds(): Promise<readonly HoldView[]> {
+    return standing(this.#holdEnv)
+  }
+
+  /**
+   * Pauses a queue and waits until none of its jobs runs. The pause stays, also when this rejects: with `DRAIN_TIMEOUT`
+   * after `timeout`, or with the reason of `signal`.
+   */
+  drain(queue: string | { readonly name: string }, options: DrainOptions = {}): Promise<DrainSummary> {
+    return drainQueue({ ...this.#holdEnv, runtime: this.#runtime, closed: this.#end.signal }, queue, options)
   }
 
   /** Ends waiting jobs, and asks running ones to stop. After this none of them starts again. */
@@ -478,6 +586,7 @@ export class Skep {
     this.#closed = true
     await this.#enqueuer.close(closedError())
     for (const send of this.#laterHints) send()
+    this.#end.abort(closedError())
     this.#results.close(new SkepError('CLOSED', 'This Skep was closed while a result was awaited.'))
     for (const end of this.#watchers)
       end(new SkepError('CLOSED', 'This Skep was closed while a job was watched.'))

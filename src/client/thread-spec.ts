@@ -13,7 +13,7 @@ import type { Handler } from './queue.ts'
 
 /** What a worker runs for a handler in threads. */
 export function threadSpec(handler: Handler, options: ResolvedThreadOptions, env: HandlerEnv): HandlerSpec {
-  const { name, concurrency, policy } = handler.queue
+  const { name, concurrencyPerWorker, policy } = handler.queue
   if (inThread()) {
     throw new SkepError(
       'THREAD_MODULE_INVALID',
@@ -34,7 +34,7 @@ export function threadSpec(handler: Handler, options: ResolvedThreadOptions, env
     space: env.space,
     queue: name,
     // A job is claimed only when a thread is free for it.
-    concurrency: Math.min(concurrency, options.threads),
+    concurrency: Math.min(concurrencyPerWorker, options.threads),
     batch: 1,
     policyOf: (job) => withOverrides(policy, job.overrides),
     // The thread has written the text already, as it has read the payload.

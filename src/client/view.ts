@@ -13,6 +13,9 @@ export interface JobView extends Counters {
   readonly payload: unknown
   readonly headers: Readonly<Record<string, string>>
   readonly priority: number
+  /** The key of its lane; null when it has none. */
+  readonly lane: string | null
+  readonly cost: number
   readonly dueAt: Date
   readonly enqueuedAt: Date
   /** When it was last taken. */
@@ -45,6 +48,8 @@ export function viewOf(job: Job): JobView {
     payload: readValue(job.payload),
     headers: job.headers === null ? {} : (readValue(job.headers) as Record<string, string>),
     priority: shownPriority(job.priority),
+    lane: job.lane,
+    cost: job.cost,
     dueAt: new Date(job.dueAt),
     enqueuedAt: new Date(job.enqueuedAt),
     startedAt: dateOf(job.startedAt),

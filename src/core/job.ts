@@ -89,6 +89,12 @@ export interface NewJob {
   readonly unique: Unique | null
   /** JSON text of the options that differ from the queue's own, or null. */
   readonly overrides: string | null
+  /** The key of its lane; null for the default lane. */
+  readonly lane: string | null
+  /** Its place in the lane is its arrival, and neither its time nor its priority: of a strict lane. */
+  readonly strict: boolean
+  /** How much of a rate and of its lane's turn it takes: a whole number from 1. */
+  readonly cost: number
 }
 
 /** Everything a store knows about one job. Times are milliseconds of the store's clock. */
@@ -101,6 +107,9 @@ export interface Job extends Counters {
   readonly headers: string | null
   readonly priority: number
   readonly overrides: string | null
+  readonly lane: string | null
+  readonly strict: boolean
+  readonly cost: number
   /** When it may start, or could last start. */
   readonly dueAt: number
   readonly enqueuedAt: number
@@ -135,6 +144,7 @@ export interface ClaimedJob extends Counters {
   readonly headers: string | null
   readonly priority: number
   readonly overrides: string | null
+  readonly lane: string | null
   readonly dueAt: number
   readonly enqueuedAt: number
   readonly generation: number

@@ -34,6 +34,12 @@ export const LIMITS = {
   notesKeptMs: 604_800_000,
   /** Lines on one page. */
   pageLines: 1_000,
+  /** The shortest interval of a schedule. */
+  everyMs: 1_000,
+  /** A cron expression. */
+  cronBytes: 256,
+  /** Schedules in one call to a store. */
+  schedulesBatch: 500,
   /** The furthest a job may be delayed: a hundred years. */
   delayMs: 3_153_600_000_000,
 } as const

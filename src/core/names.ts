@@ -16,6 +16,14 @@ export function assertName(what: string, name: unknown): asserts name is string 
   )
 }
 
+/** Refuses what is neither a name nor a pattern of names, in which `*` stands for anything. */
+export function assertPattern(what: string, pattern: unknown): asserts pattern is string {
+  const isPattern = typeof pattern === 'string' && pattern.includes('*')
+  // A pattern is good if a name could stand there: each `*` may stand for a letter.
+  if (isPattern && pattern.length <= LIMITS.nameBytes && NAME.test(pattern.replaceAll('*', 'x'))) return
+  assertName(what, pattern)
+}
+
 /** Refuses a key (unique key, lane key) that some store could not compare byte by byte. */
 export function assertKey(what: string, key: unknown): asserts key is string {
   if (

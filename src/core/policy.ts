@@ -1,5 +1,6 @@
 import { type Duration, toMs } from './duration.ts'
 import { SkepError } from './errors.ts'
+import { clean } from './failure.ts'
 import type { Counters, Failure } from './job.ts'
 import { LIMITS } from './limits.ts'
 
@@ -38,6 +39,8 @@ export interface Policy {
   readonly keepCancelledMs: number
   /** The longest a handler may run. `null` means no limit: the lease alone tells whether it lives. */
   readonly timeoutMs: number | null
+  /** A job whose tries are used up stays at the head of its strict lane, and the lane is paused for a person to see. */
+  readonly holdsLane?: boolean
 }
 
 const DAY = 86_400_000
@@ -143,6 +146,8 @@ export type Outcome =
   | { readonly kind: 'cancel'; readonly failure: Failure }
   /** The handler gave up, or its payload could not be read. */
   | { readonly kind: 'bury'; readonly failure: Failure }
+  /** The handler was told "too many requests": the job goes back as if never taken, and its lane waits. */
+  | { readonly kind: 'throttle'; readonly delayMs: number; readonly failure: Failure | null }
   /** The worker stops: the job goes back as if never taken. `ran` tells whether its handler was called. */
   | { readonly kind: 'handback'; readonly ran: boolean }
 
@@ -163,7 +168,15 @@ export interface Verdict {
   readonly keepCancelledMs: number
   readonly result: string | null
   readonly failure: string | null
+  /** What happens to the job's lane, in the same transaction. Left out: nothing. */
+  readonly lane?: LaneVerdict
 }
+
+/**
+ * `waitMs`: it starts nothing for so long, because the handler was told "too many requests".
+ * `pause`: a hold is put on it, for this reason.
+ */
+export type LaneVerdict = { readonly waitMs: number } | { readonly pause: string }
 
 const COUNTER = { error: 'errors', timeout: 'timeouts', lost: 'lost' } as const
 const POLICY_OF = { error: 'onError', timeout: 'onTimeout', lost: 'onLost' } as const
@@ -196,8 +209,17 @@ export function judge(policy: Policy, counters: Counters, outcome: Outcome, rand
       const count = COUNTER[outcome.kind]
       const failures = counters[count] + 1
       const failure = JSON.stringify(outcome.failure)
-      if (retries !== null && failures > retries)
-        return { ...blank, ...outcomeOf(ending, 'failed'), count, failure }
+      if (retries !== null && failures > retries) {
+        if (policy.holdsLane !== true) return { ...blank, ...outcomeOf(ending, 'failed'), count, failure }
+        const pause = `Its first job has failed ${failures} times: ${outcome.failure.message}`
+        return {
+          ...blank,
+          keepPlace: true,
+          count,
+          failure,
+          lane: { pause: clean(pause, LIMITS.reasonBytes) },
+        }
+      }
       const delayMs = backoffMs(backoff, failures, random)
       return { ...blank, to: delayMs > 0 ? 'delayed' : 'ready', delayMs, count, failure }
     }
@@ -209,6 +231,15 @@ export function judge(policy: Policy, counters: Counters, outcome: Outcome, rand
         delayMs: outcome.delayMs,
         count: 'snoozes',
         failure: outcome.failure === null ? null : JSON.stringify(outcome.failure),
+      }
+
+    case 'throttle':
+      return {
+        ...blank,
+        refund: true,
+        keepPlace: true,
+        failure: outcome.failure === null ? null : JSON.stringify(outcome.failure),
+        lane: { waitMs: outcome.delayMs },
       }
 
     case 'cancel':

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { isFinal, JOB_STATES, type Job, type JobState } from '../core/job.ts'
+import { byKey, DEFAULT_LANE } from '../core/lanes.ts'
 import { byRank } from '../core/transitions.ts'
 import type { Store } from '../store.ts'
 
@@ -72,14 +73,8 @@ export async function auditStore(
           assert.deepEqual([job.space, job.queue, job.state], [space, queue, state])
           assert.deepEqual(shapeFaults(job, now), [], `the shape of ${JSON.stringify(job)}`)
         }
-        if (state === 'ready') {
-          assert.deepEqual(jobs, jobs.toSorted(byRank), `ready jobs of ${space}/${queue} are in rank order`)
-          assert.equal(
-            counts?.oldestDueAt ?? null,
-            jobs[0]?.dueAt ?? null,
-            `oldestDueAt of ${space}/${queue}`,
-          )
-        }
+        if (state === 'ready') checkReady(jobs, counts?.oldestDueAt ?? null, `${space}/${queue}`)
+        if (state === 'running') await checkLanes(store, space, queue, jobs, now)
         all.push(...jobs)
       }
     }
@@ -91,4 +86,42 @@ export async function auditStore(
     assert.deepEqual(jobs, mine, 'get and list show the same jobs')
   }
   return all
+}
+
+/** Ready jobs are listed lane by lane, and within a lane by rank unless their place is their arrival. */
+function checkReady(jobs: readonly Job[], oldestDueAt: number | null, where: string): void {
+  const lanes = [...new Set(jobs.map(({ lane }) => lane ?? DEFAULT_LANE))]
+  assert.deepEqual(lanes, lanes.toSorted(byKey), `the lanes of ${where} are in order`)
+  const inLanes = lanes.flatMap((lane) => jobs.filter((job) => (job.lane ?? DEFAULT_LANE) === lane))
+  assert.deepEqual(jobs, inLanes, `ready jobs of ${where} are listed lane by lane`)
+  for (const lane of lanes) {
+    const own: Job[] = jobs.filter((job) => (job.lane ?? DEFAULT_LANE) === lane && !job.strict)
+    assert.deepEqual(own, own.toSorted(byRank), `ready jobs of ${where} are in rank order`)
+  }
+  // With lanes it is enough that it tells of one that is ready.
+  if (jobs.every(({ lane }) => lane === null)) {
+    assert.equal(oldestDueAt, jobs[0]?.dueAt ?? null, `oldestDueAt of ${where}`)
+  } else
+    assert.ok(
+      jobs.some(({ dueAt }) => dueAt === oldestDueAt),
+      `oldestDueAt of ${where}`,
+    )
+}
+
+/** What a limited queue believes to be running is what runs: no permit is lost, and none is given twice (I-11). */
+async function checkLanes(
+  store: Store,
+  space: string,
+  queue: string,
+  running: readonly Job[],
+  now: number,
+): Promise<void> {
+  const { lanes, queue: whole } = await store.lanes({ space, queue, limit: 100_000, now })
+  if (whole === null) return
+  assert.equal(whole.running, running.length, `what runs in ${space}/${queue} by its meter`)
+  const counted = new Map<string, number>()
+  for (const { lane } of running)
+    counted.set(lane ?? DEFAULT_LANE, (counted.get(lane ?? DEFAULT_LANE) ?? 0) + 1)
+  const metered = lanes.filter((lane) => lane.running !== 0).map(({ lane, running: n }) => [lane, n] as const)
+  assert.deepEqual(new Map(metered), counted, `what runs in the lanes of ${space}/${queue}`)
 }

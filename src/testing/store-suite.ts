@@ -14,8 +14,11 @@ import { crowdCases } from './store/crowd.ts'
 import { expiredCases } from './store/expired.ts'
 import { extendCases } from './store/extend.ts'
 import { handlesCases } from './store/handles.ts'
+import { holdsCases } from './store/holds.ts'
 import { insertCases } from './store/insert.ts'
+import { laneCases } from './store/lanes.ts'
 import { lifecycleCases } from './store/lifecycle.ts'
+import { limitCases } from './store/limits.ts'
 import { listCases } from './store/list.ts'
 import { notesCases } from './store/notes.ts'
 import { notesLifeCases } from './store/notes-life.ts'
@@ -23,9 +26,12 @@ import { prioritizeCases, priorityCases } from './store/priority.ts'
 import { pruneCases } from './store/prune.ts'
 import { OTHER_QUEUE, OTHER_SPACE, QUEUE, SPACE } from './store/samples.ts'
 import { Scene, type StoreCase } from './store/scene.ts'
+import { fireCases, schedulesCases } from './store/schedules.ts'
+import { scheduleHandlesCases } from './store/schedules-handles.ts'
 import { settleCases } from './store/settle.ts'
 import { settleEnqueueCases } from './store/settle-enqueue.ts'
 import { settleFencingCases } from './store/settle-fencing.ts'
+import { strictCases } from './store/strict.ts'
 import { transactionCases, type UserTransaction } from './store/transactions.ts'
 import { uniqueCases } from './store/unique.ts'
 import { uniqueConflictCases } from './store/unique-conflict.ts'
@@ -104,14 +110,23 @@ export function describeStore(
     describe('counts', () => countsCases(test))
     describe('prune', () => pruneCases(test))
     describe('workers', () => workersCases(test))
+    describe('lanes', () => laneCases(test))
+    describe('limits', () => limitCases(test))
+    describe('strict lanes', () => strictCases(test))
+    describe('holds', () => holdsCases(test))
     describe('notes', () => notesCases(test))
     describe('the life of notes', () => notesLifeCases(test))
+    describe('schedules', () => schedulesCases(test))
+    describe('the fire of schedules', () => fireCases(test))
     describe('many at once', () => {
       concurrencyCases(test)
       crowdCases(test)
     })
     describe('cases of the ancestors', () => ancestorsCases(test))
     if (begin) describe('a transaction of the user', () => transactionCases(test, begin))
-    if (reopen) describe('two handles', () => handlesCases(test, reopen))
+    if (reopen) {
+      describe('two handles', () => handlesCases(test, reopen))
+      describe('two handles on schedules', () => scheduleHandlesCases(test, reopen))
+    }
   })
 }

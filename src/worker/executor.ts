@@ -110,9 +110,10 @@ export class Executor {
     if (isStop(run.abortReason, 'timeout', 'lost')) return outcomeOfStop(run)
     try {
       if (isInstruction(value)) {
-        if (value.kind === 'snooze') {
+        if (value.kind === 'snooze' || value.kind === 'throttle') {
           const failure = value.reason === '' ? null : reasonFailure('snooze', value.reason)
-          return { kind: 'snooze', delayMs: value.delayMs, failure }
+          const left = value.until === null ? value.delayMs : value.until - this.#options.runtime.now()
+          return { kind: value.kind, delayMs: Math.max(0, left), failure }
         }
         return { kind: value.kind, failure: reasonFailure(value.kind, value.reason) }
       }

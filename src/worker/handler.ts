@@ -36,14 +36,21 @@ const INSTRUCTION: unique symbol = Symbol.for('skep.instruction')
 /** What a handler returns to say something other than "done". */
 export interface Instruction {
   readonly [INSTRUCTION]: true
-  readonly kind: 'snooze' | 'cancel' | 'bury'
+  readonly kind: 'snooze' | 'throttle' | 'cancel' | 'bury'
   readonly delayMs: number
+  /** Until this moment, instead of for so long. */
+  readonly until: number | null
   readonly reason: string
 }
 
-export function instruction(kind: Instruction['kind'], delayMs: number, reason: string): Instruction {
+export function instruction(
+  kind: Instruction['kind'],
+  delayMs: number,
+  reason: string,
+  until: number | null = null,
+): Instruction {
   // Programs without types leave the reason out.
-  return Object.freeze({ [INSTRUCTION]: true as const, kind, delayMs, reason: String(reason ?? '') })
+  return Object.freeze({ [INSTRUCTION]: true as const, kind, delayMs, until, reason: String(reason ?? '') })
 }
 
 // A registered symbol and not a class: the package may be loaded twice, once as ESM and once as CommonJS.

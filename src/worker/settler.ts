@@ -200,11 +200,12 @@ export class Settler {
         events.emit('cancelled', { job, failure: outcome.failure })
         return
       case 'snooze':
+      case 'throttle':
       case 'handback':
         // It would have waited, had nobody cancelled it meanwhile.
         if (state === 'cancelled')
           events.emit('cancelled', { job, failure: reasonFailure('cancel', 'Cancelled.') })
-        else if (outcome.kind === 'snooze') events.emit('snoozed', { job, delayMs: outcome.delayMs })
+        else if (outcome.kind !== 'handback') events.emit('snoozed', { job, delayMs: outcome.delayMs })
     }
   }
 

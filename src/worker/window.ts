@@ -4,6 +4,8 @@ import type { Run } from './run.ts'
 
 /** Prefetch at most what will start within this time at the present pace. */
 const AHEAD_MS = 100
+/** The same for a queue with limits. What is held here has had its turn: whoever comes now waits for it. */
+const AHEAD_LIMITED_MS = 20
 /** And at most this many, so that a crash puts few jobs back and one claim stays short. */
 const MOST_AHEAD = 1_000
 /** One claim takes at most this many, or one batch. Twice as many are held: one half runs while the other is on its way. */
@@ -24,6 +26,8 @@ class Line {
   warm = false
   /** The last claim brought all that was asked for, so there is more. */
   full = false
+  /** The store keeps limits for this queue, so the end of a run may make room for another. */
+  limited = false
   /** How many jobs were asked for in claims that are not answered yet. */
   asked = 0
   hintedRank: number | null = null
@@ -63,6 +67,14 @@ class Line {
     return at >= 0
   }
 
+  /** Takes out the runs of one lane that wait. */
+  takeLane(lane: string | null): Run[] {
+    const waiting = this.#buffer.slice(this.#head)
+    this.#buffer = waiting.filter((run) => run.job.lane !== lane)
+    this.#head = 0
+    return waiting.filter((run) => run.job.lane === lane)
+  }
+
   ended(durationMs: number): void {
     this.meanMs = this.meanMs === null ? durationMs : this.meanMs + (durationMs - this.meanMs) / 8
   }
@@ -75,7 +87,8 @@ class Line {
   /** How many jobs are worth holding beyond those that can start at once. Slow handlers get none. */
   ahead(slots: number): number {
     if (this.meanMs === null) return 0
-    const startsInTime = (slots * this.spec.batch * AHEAD_MS) / Math.max(this.meanMs, 0.01)
+    const aheadMs = this.limited ? AHEAD_LIMITED_MS : AHEAD_MS
+    const startsInTime = (slots * this.spec.batch * aheadMs) / Math.max(this.meanMs, 0.01)
     return Math.min(MOST_AHEAD, Math.floor(startsInTime))
   }
 }
@@ -179,12 +192,29 @@ export class Window {
   }
 
   /** A claim was answered, or failed. `full` are the sources that gave all they were asked for. */
-  answered(sources: readonly Source[], full: readonly Source[]): void {
-    for (const source of sources) {
+  answered(
+    sources: readonly Source[],
+    full: readonly Source[],
+    limited: readonly number[] | null = null,
+  ): void {
+    for (const [index, source] of sources.entries()) {
       const line = this.#lines.get(keyOf(source)) as Line
       line.asked -= source.limit
       line.full = full.includes(source)
+      if (limited !== null) line.limited = limited.includes(index)
     }
+  }
+
+  /** A lease of this queue is about to end, which may make room for another. */
+  makeRoom(spec: HandlerSpec): void {
+    const line = this.#lineOf.get(spec) as Line
+    if (line.limited) line.hot = true
+  }
+
+  /** Whether there may be room that this worker has not asked for. */
+  leavesRoom(spec: HandlerSpec): boolean {
+    const line = this.#lineOf.get(spec) as Line
+    return line.limited && line.hot
   }
 
   /** After a claim that failed, or gave these sources all they asked for: they may have more. */
@@ -244,6 +274,13 @@ export class Window {
     line.running--
     line.ended(durationMs)
     this.#busy--
+  }
+
+  /** Takes back what waits of one lane: nothing of it shall start now. */
+  takeLane(spec: HandlerSpec, lane: string | null): Run[] {
+    const runs = (this.#lineOf.get(spec) as Line).takeLane(lane)
+    this.#buffered -= runs.length
+    return runs
   }
 
   /** Takes back what has waited for a slot since before `since`: others may have one free. */

@@ -6,10 +6,11 @@ import type { Outcome } from '../core/policy.ts'
 import { MissingMarker, reviveMissing } from '../maintenance/missing.ts'
 import { pruneAll } from '../maintenance/prune.ts'
 import { Rescuer } from '../maintenance/rescue.ts'
-import type { Hint, Notifier, NotifierHealth, Subscription } from '../notifier.ts'
+import { type Hint, type Notifier, type NotifierHealth, type Subscription, workHint } from '../notifier.ts'
 import { type Runtime, sleep } from '../runtime.ts'
 import type { ClaimCall, ClaimReply, Source, Store, WorkerInfo } from '../store.ts'
 import { atMost, type Loop, type LoopHealth, supervise } from '../supervise.ts'
+import type { Duty } from './duty.ts'
 import { eventJob, type WorkerEvents } from './events.ts'
 import { Exchange } from './exchange.ts'
 import { Executor, StopSignal } from './executor.ts'
@@ -40,6 +41,8 @@ export interface WorkerParts {
   readonly noter: Noter
   readonly specs: readonly HandlerSpec[]
   readonly options: ResolvedWorkerOptions
+  /** What else its process does. */
+  readonly duties?: readonly Duty[]
 }
 
 export interface WorkerHealth {
@@ -72,6 +75,7 @@ export class WorkerEngine {
   readonly #keeper: LeaseKeeper
   readonly #held = new HeldRuns()
   readonly #loops: Loop[] = []
+  readonly #duties: { readonly duty: Duty; readonly loop: Loop }[] = []
   readonly #startedAt: number
   #subscription: Subscription | null = null
   #poll: Loop | null = null
@@ -86,6 +90,8 @@ export class WorkerEngine {
   /** When the heartbeat last got through; null while it fails. */
   #renewedAt: number | null
   #becameIdle: (() => void) | null = null
+  /** Queues of which others are told, at the end of this turn of the event loop, that there is room. */
+  readonly #roomTold = new Set<HandlerSpec>()
 
   constructor(parts: WorkerParts) {
     const { store, runtime, logger, specs, options } = parts
@@ -125,7 +131,10 @@ export class WorkerEngine {
       exchange: this.#exchange,
       noter: parts.noter,
       storeTime: () => this.#storeTime(),
-      onSettled: (run) => this.#release(run),
+      onSettled: (run) => {
+        this.#release(run)
+        if (this.#window.leavesRoom(run.spec)) this.#tellOfRoom(run.spec)
+      },
     })
   }
 
@@ -202,6 +211,8 @@ export class WorkerEngine {
       return options.pruneMs * (0.5 + runtime.random())
     })
     this.#superviseMissing(loop)
+    for (const duty of this.#parts.duties ?? [])
+      this.#duties.push({ duty, loop: loop(duty.name, (signal) => duty.turn(signal)) })
   }
 
   #superviseMissing(loop: (name: string, turn: () => Promise<number>) => Loop): void {
@@ -319,6 +330,7 @@ export class WorkerEngine {
       } else if (hint.kind === 'watch' && this.#window.specOf(hint.space, hint.queue)) {
         this.#parts.noter.watch(hint)
       }
+      for (const { duty, loop } of this.#duties) if (duty.concerns(hint)) loop.wake()
     }
     this.#exchange.nudge()
   }
@@ -357,7 +369,7 @@ export class WorkerEngine {
       if (before) this.#lost(before, true)
     }
     const full = unexhausted(call, reply)
-    if (!call.again) this.#window.answered(call.sources, full)
+    if (!call.again) this.#window.answered(call.sources, full, reply.limited ?? [])
     if (this.#status !== 'running') {
       this.#handBack(runs)
       return
@@ -433,6 +445,9 @@ export class WorkerEngine {
       this.#parts.noter.release(run, false)
       logger.warn(`The lease on job "${run.job.id}" was lost, so its outcome is not saved.`)
     } else {
+      if (outcome.kind === 'throttle') this.#handBack(this.#window.takeLane(run.spec, run.job.lane))
+      // The claim that goes along with the outcome finds the room that it makes.
+      this.#window.makeRoom(run.spec)
       this.#settler.settle(run, outcome, durationMs)
     }
     if (this.#window.busy === 0) this.#becameIdle?.()
@@ -443,6 +458,21 @@ export class WorkerEngine {
   // The lease is kept until the outcome is saved, however long that takes: nobody else shall run the job meanwhile.
   #release(run: Run): void {
     this.#held.remove(run)
+  }
+
+  /** A lease has ended and this worker has no slot for what may start instead: another may. */
+  #tellOfRoom(spec: HandlerSpec): void {
+    const { runtime, notifier } = this.#parts
+    if (this.#roomTold.size === 0) {
+      runtime.defer(() => {
+        const hints = [...this.#roomTold].map((told) =>
+          workHint({ ...told, dueAt: this.#storeTime(), priority: 0 }),
+        )
+        this.#roomTold.clear()
+        notifier.publish(hints)
+      })
+    }
+    this.#roomTold.add(spec)
   }
 
   #storeTime(): number {
@@ -484,6 +514,7 @@ export class WorkerEngine {
   #handBack(runs: readonly Run[]): void {
     for (const run of runs) {
       run.stage = 'over'
+      this.#window.makeRoom(run.spec)
       if (run.holds) this.#settler.settle(run, { kind: 'handback', ran: false }, 0)
       else this.#release(run)
     }

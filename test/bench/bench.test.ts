@@ -40,4 +40,26 @@ describe('the benchmark', () => {
     expect(result.contestants.length).toBeGreaterThanOrEqual(4)
     expect(result.figures.filter(({ value }) => !(value > 0 && Number.isFinite(value)))).toEqual([])
   }, 120_000)
+
+  it('measures lanes, order, rates and delays, and keeps the order', async () => {
+    const scenarios = 'lanes-1k,strict,throttled,whale,rate,lateness'
+    const result = await bench('--only', 'skep', '--scenario', scenarios)
+
+    for (const { name } of result.contestants) {
+      expect([...measured(result, name)], name).toEqual(
+        expect.arrayContaining([
+          'lanes-1k: jobs/s',
+          'strict: jobs/s',
+          'throttled: ratio',
+          'whale: p99 ms',
+          'whale: no-op p99 ms',
+          'rate: ratio',
+          'rate: fullest second',
+          'lateness: p99 ms',
+        ]),
+      )
+    }
+    expect(result.contestants).toHaveLength(2)
+    expect(result.notes).toBeUndefined()
+  }, 240_000)
 })

@@ -19,7 +19,7 @@ describe('the config file', () => {
     const { stdout, code } = await skep(['queues', '--json'], { cwd: join(cwd, 'deep/er') })
 
     expect(code).toBe(0)
-    expect(JSON.parse(stdout)).toEqual({ space: 'shop', queues: [] })
+    expect(JSON.parse(stdout)).toEqual({ space: 'shop', queues: [], holds: [] })
   })
 
   it.each(['skep.config.mts', 'skep.config.js', 'skep.config.mjs'])('may be called %s', async (name) => {

@@ -13,7 +13,18 @@ describe('the command line', () => {
     ])
 
     expect(bare.code).toBe(0)
-    for (const name of ['dev', 'worker', 'enqueue', 'queues', 'jobs', 'dead', 'migrate', 'doctor', 'bench']) {
+    for (const name of [
+      'dev',
+      'worker',
+      'enqueue',
+      'queues',
+      'jobs',
+      'dead',
+      'schedules',
+      'migrate',
+      'doctor',
+      'bench',
+    ]) {
       expect(bare.stdout).toMatch(new RegExp(`^  ${name} `, 'm'))
     }
     expect(page.stdout).toBe(help.stdout)
@@ -81,11 +92,11 @@ describe('the command line', () => {
   it('makes no file when it only looks', async () => {
     const cwd = project()
 
-    const looks = [['queues'], ['jobs'], ['dead'], ['doctor'], ['migrate', 'status']]
+    const looks = [['queues'], ['jobs'], ['dead'], ['schedules'], ['doctor'], ['migrate', 'status']]
     const codes = await Promise.all(looks.map(async (args) => (await skep(args, { cwd })).code))
     const again = await skep(['queues'], { cwd })
 
-    expect(codes).toEqual([3, 3, 3, 1, 3])
+    expect(codes).toEqual([3, 3, 3, 3, 1, 3])
     expect(again.stderr).toContain('There is no database ".skep/dev.db" yet.')
   })
 })

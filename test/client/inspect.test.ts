@@ -211,6 +211,9 @@ async function insertRaw(scene: Scene, payload: string): Promise<void> {
       runAt: null,
       unique: null,
       overrides: null,
+      lane: null,
+      strict: false,
+      cost: 1,
     })),
   })
 }

@@ -16,7 +16,16 @@ async function insertRaw(
   headers: string | null = null,
 ): Promise<string> {
   const id = scene.runtime.uuid()
-  const rest = { priority: 0, delayMs: 0, runAt: null, unique: null, overrides: null }
+  const rest = {
+    priority: 0,
+    delayMs: 0,
+    runAt: null,
+    unique: null,
+    overrides: null,
+    lane: null,
+    strict: false,
+    cost: 1,
+  }
   await scene.truth.insert({ jobs: [{ id, space: 'default', queue: name, payload, headers, ...rest }] })
   return id
 }

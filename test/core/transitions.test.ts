@@ -45,6 +45,9 @@ const newJob: fc.Arbitrary<NewJob> = fc.record({
     }),
   ),
   overrides: fc.constant(null),
+  lane: fc.constantFrom(null, 'a', 'b'),
+  strict: fc.boolean(),
+  cost: fc.integer({ min: 1, max: 9 }),
 })
 
 const verdict: fc.Arbitrary<Verdict> = fc.record({
@@ -368,6 +371,9 @@ function sample(difference: Partial<NewJob> = {}): NewJob {
     runAt: null,
     unique: null,
     overrides: null,
+    lane: null,
+    strict: false,
+    cost: 1,
     ...difference,
   }
 }

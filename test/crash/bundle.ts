@@ -10,7 +10,7 @@ import { rolldown } from 'rolldown'
 
 export interface Bundle {
   /** The script of a program. */
-  script(name: 'worker-program' | 'producer-program'): string
+  script(name: 'worker-program' | 'producer-program' | 'schedule-program'): string
   remove(): void
 }
 
@@ -25,6 +25,7 @@ export async function bundlePrograms(): Promise<Bundle> {
     input: {
       'worker-program': here('./worker-program.ts'),
       'producer-program': here('./producer-program.ts'),
+      'schedule-program': here('./schedule-program.ts'),
     },
     platform: 'node',
     external: ['pg-native', 'postgres', '@photostructure/sqlite'],

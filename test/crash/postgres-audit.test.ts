@@ -102,7 +102,17 @@ async function audit(): Promise<AuditEntry[]> {
 const idOf = (n: number): string => `01a00000-0000-7000-8000-${String(n).padStart(12, '0')}`
 
 function job(n: number, more: Partial<NewJob> = {}): NewJob {
-  const plain = { headers: null, priority: 0, delayMs: 0, runAt: null, unique: null, overrides: null }
+  const plain = {
+    headers: null,
+    priority: 0,
+    delayMs: 0,
+    runAt: null,
+    unique: null,
+    overrides: null,
+    lane: null,
+    strict: false,
+    cost: 1,
+  }
   return { id: idOf(n), space: 'default', queue: 'q', payload: '{}', ...plain, ...more }
 }
 

@@ -121,6 +121,9 @@ export function newJob(number: number): NewJob {
     runAt: null,
     unique: null,
     overrides: null,
+    lane: null,
+    strict: false,
+    cost: 1,
   }
 }
 

@@ -1,13 +1,18 @@
 import { CLIENT_MUTANTS } from './list/client.ts'
 import { CORE_MUTANTS } from './list/core.ts'
+import { HOLD_MUTANTS } from './list/holds.ts'
+import { LANE_MUTANTS } from './list/lanes.ts'
 import { LEASE_MUTANTS } from './list/leases.ts'
 import { LOOP_MUTANTS } from './list/loops.ts'
 import { MAINTENANCE_MUTANTS } from './list/maintenance.ts'
 import { MEMORY_MUTANTS } from './list/memory.ts'
 import { NOTE_MUTANTS } from './list/notes.ts'
 import { POSTGRES_MUTANTS } from './list/postgres.ts'
+import { POSTGRES_LANES_MUTANTS } from './list/postgres-lanes.ts'
 import { PRIORITY_MUTANTS } from './list/priority.ts'
+import { SCHEDULE_MUTANTS } from './list/schedules.ts'
 import { SQLITE_MUTANTS } from './list/sqlite.ts'
+import { SQLITE_LANES_MUTANTS } from './list/sqlite-lanes.ts'
 import { THREAD_MUTANTS } from './list/threads.ts'
 import { WORKER_MUTANTS } from './list/worker.ts'
 import type { Mutant } from './mutant.ts'
@@ -17,8 +22,11 @@ export const MUTANTS: readonly Mutant[] = [
   ...CORE_MUTANTS,
   ...MEMORY_MUTANTS,
   ...SQLITE_MUTANTS,
+  ...SQLITE_LANES_MUTANTS,
   ...POSTGRES_MUTANTS,
+  ...POSTGRES_LANES_MUTANTS,
   ...LEASE_MUTANTS,
+  ...LANE_MUTANTS,
   ...LOOP_MUTANTS,
   ...WORKER_MUTANTS,
   ...THREAD_MUTANTS,
@@ -26,4 +34,6 @@ export const MUTANTS: readonly Mutant[] = [
   ...CLIENT_MUTANTS,
   ...PRIORITY_MUTANTS,
   ...NOTE_MUTANTS,
+  ...HOLD_MUTANTS,
+  ...SCHEDULE_MUTANTS,
 ]

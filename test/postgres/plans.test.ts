@@ -67,4 +67,35 @@ describe.each(Object.entries(STATISTICS))('the plans on a table %s', (_name, pre
       expect(plan).not.toMatch(/Seq Scan on (jobs|archive|uniques)|Bitmap|Sort Key: .*rank/)
     }
   })
+
+  it('find lanes and their jobs by the indexes meant for it', async () => {
+    const world = await createWorld()
+    const filler = await world.open({ migrate: true, listen: false })
+    await filler.setLimits({
+      space: 'acme',
+      limits: [{ target: { queue: 'mail' }, by: 'code', fields: { laneConcurrency: 5 } }],
+    })
+    for (let n = 0; n < 5; n++) {
+      const jobs = newJobs(1_000).map((job, at) => ({ ...job, lane: `lane-${at % 100}` }))
+      await filler.insert({ jobs })
+    }
+    await prepare(world)
+    const { store, plans } = await explained(world)
+    await take(store, 100)
+    plans()
+
+    const jobs = await take(store, 50)
+    const claiming = plans()
+    await finish(store, jobs)
+    await take(store, 50)
+    const folding = plans()
+
+    expect(jobs).toHaveLength(50)
+    expect(claiming.join()).toMatch(/Index Scan using lanes_turn on lanes x\w* .*rows=50(\.00)? loops=1/)
+    expect(claiming.join()).toMatch(/Index Scan using jobs_lanes on jobs j_\d .*rows=2(\.00)? loops=50/)
+    expect(folding.join()).toMatch(/Index Scan using news_order on news x/)
+    for (const plan of [...claiming, ...folding]) {
+      expect(plan).not.toMatch(/Seq Scan on (jobs|archive|uniques|lanes|lines|news|holds|limits)|Bitmap/)
+    }
+  })
 })

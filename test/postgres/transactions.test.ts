@@ -59,6 +59,9 @@ function newJob(difference: Partial<NewJob> = {}): NewJob {
     runAt: null,
     unique: { key: `key ${uuid()} ?`, scope: 'active', windowMs: 0, onConflict: 'ignore' },
     overrides: null,
+    lane: null,
+    strict: false,
+    cost: 1,
     ...difference,
   }
 }

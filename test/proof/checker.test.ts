@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { check, describeReport } from './checker/index.ts'
 import { LEASE_MS, MAIL, NO_COUNTS, Story } from './checker/story.ts'
-import type { AuditRow, History, ViolationKind } from './history.ts'
+import type { AuditRow, History, RateFact, ViolationKind } from './history.ts'
 
 const UNIQUE = { key: 'k', scope: 'active', windowMs: 0 } as const
 
@@ -21,6 +21,14 @@ function loseOnce(story: Story, id: string, token: string): Story {
     .settle(id, token, { to: 'ready', count: 'lost', rescue: true })
     .told('lost', id, token)
 }
+
+/** The handler is told "too many requests", and its lane shall wait. */
+function throttle(story: Story, id: string, token: string, waitMs: number): Story {
+  return story.run(id, token, { how: 'throttled', to: 'ready', refund: true, waitMs })
+}
+
+/** Ten in a second. */
+const TEN: RateFact = { name: 'ten', limit: 10, perMs: 1_000, burst: 1, of: () => true }
 
 const story = (): Story => new Story()
 const slot = (id: string, at: number): Story =>
@@ -187,7 +195,55 @@ describe('the checker accepts', () => {
       const row = { lane: 'l' }
       s.enqueue('a', { row }).enqueue('b', { row }).enqueue('c', { row }).cancel('b')
       s.run('a', 't1').run('c', 't2').redrive('a').run('a', 't3')
-      return s.history({ order: ['l'] })
+      return s.history({ order: ['mail/l'] })
+    },
+    'a strict lane whose first job is tried again, handed back, put aside and left behind': (s) => {
+      const row = { lane: 'l' }
+      s.enqueue('a', { row }).enqueue('b', { row }).enqueue('c').run('c', 't0')
+      failOnce(s, 'a', 't1').wait(100)
+      s.claim(['a'], 't2').settle('a', 't2', { to: 'ready', refund: true })
+      loseOnce(s, 'a', 't3').finish('a', 'missing')
+      s.run('b', 't4').begin('a').run('a', 't5')
+      return s.history({ order: ['mail/l'] })
+    },
+    'a rate with its burst, and one that costs more than the burst': (s) => {
+      for (const id of ['a', 'b', 'c']) s.enqueue(id)
+      s.enqueue('d', { row: { cost: 5 } }).enqueue('e')
+      s.claim(['a', 'b'], 't1').wait(100).claim(['c'], 't2').wait(200).claim(['d'], 't3')
+      s.wait(400).claim(['e'], 't4')
+      const taken = { a: 't1', b: 't1', c: 't2', d: 't3', e: 't4' }
+      for (const [id, token] of Object.entries(taken)) s.start(id, token).end(id, token).settle(id, token)
+      return s.history({ rates: [{ ...TEN, burst: 2 }] })
+    },
+    'a bucket that a clock which went back has forgotten': (s) => {
+      s.enqueue('a').run('a', 't1').enqueue('b').record({ f: 'clock', type: 'info', what: '500' })
+      return s.run('b', 't2').history({ rates: [{ ...TEN, limit: 1, forgets: true }] })
+    },
+    'a lane that waits as its handler was told': (s) => {
+      throttle(s.enqueue('a', { row: { lane: 'l' } }).enqueue('b'), 'a', 't1', 500)
+      return s.run('b', 't2').wait(490).run('a', 't3')
+    },
+    'a hold that is released, and one that ends': (s) => {
+      s.enqueue('a').enqueue('b').hold('hold').wait(50).hold('release').run('a', 't1')
+      return s.hold('hold', { forMs: 100 }).wait(100).run('b', 't2')
+    },
+    'a hold on something else': (s) => {
+      s.enqueue('a', { row: { lane: 'l' } }).enqueue('b', { queue: 'fast' })
+      s.hold('hold', { lane: 'k' }).hold('hold', { queue: 'ma' }).hold('hold', { queue: 'm*s' })
+      return s.run('a', 't1').hold('hold', { queue: '*il' }).run('b', 't2', { removes: true })
+    },
+    'a claim after the release was asked for, although it was never answered': (s) =>
+      s.enqueue('a').hold('hold').hold('release', { answer: 'none' }).run('a', 't1'),
+    'a claim after a release that may have arrived late': (s) =>
+      s.enqueue('a').hold('release', { answer: 'info' }).hold('hold').run('a', 't1'),
+    'a claim before the hold was answered': (s) =>
+      s.enqueue('a').hold('hold', { answer: 'none' }).run('a', 't1'),
+    'a hold that a late one with an end has replaced': (s) =>
+      s.enqueue('a').hold('hold', { forMs: 10, answer: 'none' }).hold('hold').wait(50).run('a', 't1'),
+    'a hold that had ended before the clock went back': (s) => {
+      s.enqueue('a').hold('hold', { forMs: 100 }).wait(110).record({ f: 'clock', type: 'info', what: '60' })
+      s.now -= 60
+      return s.run('a', 't1').history()
     },
     'a limit that an expired lease does not use up': (s) => {
       s.enqueue('a').enqueue('b').claim(['a'], 't1').start('a', 't1').crash('w1#1').wait(LEASE_MS).as('w2#1')
@@ -481,16 +537,32 @@ describe('the checker rejects', () => {
       },
     },
     'order-break': {
+      'a job that overtakes one that waits for its next try': (s) => {
+        const row = { lane: 'l' }
+        failOnce(s.enqueue('a', { row }).enqueue('b', { row }), 'a', 't1')
+        s.run('b', 't2').wait(100).run('a', 't3')
+        return s.history({ order: ['mail/l'] })
+      },
+      'a redriven job that comes before those that wait': (s) => {
+        const row = { lane: 'l' }
+        s.enqueue('a', { row })
+          .enqueue('b', { row })
+          .run('a', 't1')
+          .redrive('a')
+          .run('a', 't2')
+          .run('b', 't3')
+        return s.history({ order: ['mail/l'] })
+      },
       'a job that overtakes in its lane': (s) => {
         const row = { lane: 'l' }
         s.enqueue('a', { row }).enqueue('b', { row }).run('b', 't1').run('a', 't2')
-        return s.history({ order: ['l'] })
+        return s.history({ order: ['mail/l'] })
       },
       'two jobs of a lane at once': (s) => {
         const row = { lane: 'l' }
         s.enqueue('a', { row }).run('a', 't1').enqueue('b', { row }).claim(['b'], 't2').start('b', 't2')
         s.redrive('a').run('a', 't3').end('b', 't2').settle('b', 't2')
-        return s.history({ order: ['l'] })
+        return s.history({ order: ['mail/l'] })
       },
     },
     'limit-break': {
@@ -499,6 +571,64 @@ describe('the checker rejects', () => {
         s.end('a', 't1').settle('a', 't1').end('b', 't1').settle('b', 't1')
         return s.history({ limits: [{ name: 'one', limit: 1, of: ({ queue }) => queue === 'mail' }] })
       },
+    },
+    'rate-break': {
+      'a burst too many': (s) => {
+        s.enqueue('a').enqueue('b').enqueue('c').claim(['a', 'b', 'c'], 't1')
+        for (const id of ['a', 'b', 'c']) s.start(id, 't1').end(id, 't1').settle(id, 't1')
+        return s.history({ rates: [{ ...TEN, burst: 2 }] })
+      },
+      'a cost that was not charged': (s) => {
+        s.enqueue('a', { row: { cost: 5 } })
+          .enqueue('b')
+          .run('a', 't1')
+          .wait(390)
+          .run('b', 't2')
+        return s.history({ rates: [TEN] })
+      },
+      'a little more than the rate, for long': (s) => {
+        for (let n = 0; n < 20; n++) s.enqueue(`job-${n}`).run(`job-${n}`, `t${n}`).wait(80)
+        return s.history({ rates: [{ ...TEN, forgets: true }] })
+      },
+      'a bucket that a clock which went back must not forget': (s) => {
+        s.enqueue('a').run('a', 't1').enqueue('b').record({ f: 'clock', type: 'info', what: '500' })
+        return s.run('b', 't2').history({ rates: [{ ...TEN, limit: 1 }] })
+      },
+      'a lane that did not wait although its handler was told to': (s) =>
+        throttle(s.enqueue('a', { row: { lane: 'l' } }), 'a', 't1', 500)
+          .wait(400)
+          .run('a', 't2'),
+    },
+    'hold-break': {
+      'a claim while the queue is held': (s) => s.enqueue('a').hold('hold').wait(50).run('a', 't1'),
+      'a claim while a pattern, the space or everything is held': (s) => {
+        s.enqueue('a')
+          .hold('hold', { queue: '*ai*' })
+          .wait(50)
+          .run('a', 't1')
+          .hold('release', { queue: '*ai*' })
+        s.enqueue('b').hold('hold', { queue: null }).wait(50).run('b', 't2').hold('release', { queue: null })
+        s.enqueue('c').hold('hold', { space: null, queue: null }).wait(50)
+        return s.run('c', 't3')
+      },
+      'a claim while the lane is held': (s) =>
+        s
+          .enqueue('a', { row: { lane: 'l' } })
+          .hold('hold', { lane: 'l' })
+          .wait(50)
+          .run('a', 't1'),
+      'a claim while the default lane is held': (s) =>
+        s.enqueue('a').hold('hold', { lane: '' }).wait(50).run('a', 't1'),
+      'a claim while the other kind is still there': (s) =>
+        s.enqueue('a').hold('hold').hold('hold', { kind: 'block' }).hold('release').wait(50).run('a', 't1'),
+      'a claim after a release that failed': (s) =>
+        s.enqueue('a').hold('hold').hold('release', { answer: 'fail' }).wait(50).run('a', 't1'),
+      'a claim before the end of the hold': (s) =>
+        s.enqueue('a').hold('hold', { forMs: 200 }).wait(100).run('a', 't1'),
+      'a claim in spite of a hold that was put again': (s) =>
+        s.enqueue('a').hold('hold').hold('release').wait(50).hold('hold').wait(50).run('a', 't1'),
+      'a claim although the hold was made longer': (s) =>
+        s.enqueue('a').hold('hold', { forMs: 100 }).hold('hold').wait(200).run('a', 't1'),
     },
     'started-after-cancel': {
       'a running job that was asked to stop and waits again': (s) => {

@@ -9,6 +9,7 @@
  *
  * The simulator and the tests with real processes write the same things, so there is one checker for both.
  */
+import type { HoldKind, HoldTarget } from '../../src/core/holds.ts'
 import type { Counters, JobState, UniqueScope } from '../../src/core/job.ts'
 import type { ChangeAction } from '../../src/core/transitions.ts'
 
@@ -32,8 +33,10 @@ export interface Facts {
   readonly queues: Readonly<Record<string, QueueFacts>>
   /** No more live leases than this at any moment, over the jobs that `of` accepts. */
   readonly limits: readonly LimitFact[]
-  /** Lanes whose jobs run one at a time, in the order of their enqueues. Absent: there are none. */
+  /** Lanes, as `queue/lane`, whose jobs run one at a time, in the order of their enqueues. Absent: there are none. */
   readonly order?: readonly string[]
+  /** How often jobs may start, by the store's clock. Absent: as often as they like. */
+  readonly rates?: readonly RateFact[]
   /** What `store.counts` said after the drain, by queue and state. Absent: not asked. */
   readonly counts?: Readonly<Record<string, Readonly<Record<JobState, number>>>>
   /** Things that must be back at zero in the end: timers, handles, listeners, subscriptions. */
@@ -65,6 +68,17 @@ export interface LimitFact {
   readonly name: string
   readonly limit: number
   readonly of: (row: AuditRow) => boolean
+}
+
+/** In a span of W ms jobs start that cost no more than `limit * W / perMs + burst`. */
+export interface RateFact {
+  readonly name: string
+  readonly limit: number
+  readonly perMs: number
+  readonly burst: number
+  readonly of: (row: AuditRow) => boolean
+  /** A full bucket is forgotten: a clock that goes back to before it was full finds a new one. */
+  readonly forgets?: boolean
 }
 
 export interface SlotFact {
@@ -102,6 +116,7 @@ interface Common {
 export type HistoryRecord =
   | EnqueueRecord
   | CommandRecord
+  | HoldRecord
   | ClaimRecord
   | ExtendRecord
   | SettleRecord
@@ -141,12 +156,26 @@ export interface CommandRecord extends Common {
   readonly result?: 'ok' | 'requested' | 'refused'
 }
 
+/** Somebody puts a hold, or takes it away: one record for each. */
+export interface HoldRecord extends Common, HoldTarget {
+  readonly f: 'hold'
+  readonly action: 'hold' | 'release'
+  /** The same for a question and its answer. */
+  readonly call: number
+  readonly kind: HoldKind
+  /** On `ok` of a hold: when it ends by itself, by the store's clock; null: never. */
+  readonly until?: number | null
+}
+
 /** A claim as the worker sent it, and the jobs it got on `ok`. */
 export interface ClaimRecord extends Common {
   readonly f: 'claim'
   readonly token: string
   readonly workerId: string
   readonly leaseMs: number
+  /** On `invoke`, of one that may take new jobs: how many at most, in all and by queue. */
+  readonly limit?: number
+  readonly asked?: Readonly<Record<string, number>>
   readonly jobs?: readonly { readonly id: string; readonly generation: number; readonly starts: number }[]
 }
 
@@ -176,6 +205,8 @@ export interface SettleRecord extends Common {
   readonly state?: JobState
   /** Ids of the jobs that are inserted with it. */
   readonly enqueue?: readonly string[]
+  /** The lane of the job starts nothing for so long: its handler was told "too many requests". */
+  readonly waitMs?: number
 }
 
 /** A handler began. Its type is always `ok`. */
@@ -195,7 +226,7 @@ export interface EndRecord extends Common {
   readonly f: 'end'
   readonly id: string
   readonly token: string
-  readonly how: 'returned' | 'threw' | 'snoozed' | 'cancelled' | 'buried' | 'aborted'
+  readonly how: 'returned' | 'threw' | 'snoozed' | 'throttled' | 'cancelled' | 'buried' | 'aborted'
   /** JSON text of what it returned. */
   readonly value: string | null
 }
@@ -216,9 +247,9 @@ export interface StopRecord extends Common {
   readonly workerId: string
 }
 
-/** What happened to the world: for people who read a trace. */
+/** What happened to the world: for people who read a trace. `clock`: the store's clock went back. */
 export interface EventRecord extends Common {
-  readonly f: 'crash' | 'fault' | 'heal' | 'stall'
+  readonly f: 'crash' | 'fault' | 'heal' | 'stall' | 'clock'
   readonly what: string
 }
 
@@ -254,8 +285,10 @@ export interface AuditRow {
   readonly finishedAt?: number | null
   readonly expiresAt?: number | null
   readonly result?: string | null
-  /** For later features: the lane it takes a slot of, the slot of a schedule it stands for, the join it is. */
   readonly lane?: string | null
+  /** How much of a rate it takes. Absent: 1. */
+  readonly cost?: number
+  /** For later features: the slot of a schedule it stands for, the join it is. */
   readonly slot?: { readonly schedule: string; readonly slot: number } | null
   readonly join?: { readonly run: string; readonly node: string } | null
 }
@@ -307,6 +340,8 @@ export type ViolationKind =
   | 'early-start'
   | 'order-break'
   | 'limit-break'
+  | 'rate-break'
+  | 'hold-break'
   | 'started-after-cancel'
   | 'slot-duplicate'
   | 'slot-missed'

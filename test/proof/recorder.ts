@@ -1,6 +1,7 @@
 import { StoreError } from '../../src/core/errors.ts'
 import type { NewJob } from '../../src/core/job.ts'
 import type { JobContext, JobHandle, Skep } from '../../src/index.ts'
+import type { ReleaseCall } from '../../src/store/holds.ts'
 import type { ChangeCall, ClaimCall, ClaimReply, Settlement, Store } from '../../src/store.ts'
 import { type EndRecord, type HistoryRecord, SELECTION, type ToldRecord } from './history.ts'
 
@@ -65,7 +66,14 @@ export class Recorder {
 
   learn(job: KnownLease & { readonly id: string }): void {
     const { id, token, generation, starts } = job
-    this.#leases.set(id, [{ token, generation, starts }, ...(this.#leases.get(id) ?? []).slice(0, 1)])
+    // An answer may come after several later leases of the same job.
+    this.#leases.set(id, [{ token, generation, starts }, ...(this.#leases.get(id) ?? []).slice(0, 49)])
+  }
+
+  /** The lease that an event about this start tells of; null if there were several: a start may have been taken back. */
+  tokenOf(id: string, start: number): string | null {
+    const known = (this.#leases.get(id) ?? []).filter(({ starts }) => starts === start)
+    return known.length === 1 ? (known[0] as KnownLease).token : null
   }
 
   /** The lease under which this process got this start of the job. */
@@ -80,8 +88,16 @@ export class Recorder {
 export function recordingStore(store: Store, recorder: Recorder): Store {
   let calls = 0
   const claiming = (call: Omit<ClaimCall, 'now'>): void => {
-    const { token, workerId, leaseMs } = call
-    recorder.write({ f: 'claim', type: 'invoke', token, workerId, leaseMs })
+    const { token, workerId, leaseMs, limit } = call
+    const asked = Object.fromEntries(call.sources.map((source) => [source.queue, source.limit]))
+    recorder.write({
+      f: 'claim',
+      type: 'invoke',
+      token,
+      workerId,
+      leaseMs,
+      ...(!call.again && !call.ids && { limit, asked }),
+    })
   }
   const claimed = (call: Omit<ClaimCall, 'now'>, reply: ClaimReply): void => {
     const { token, workerId, leaseMs } = call
@@ -194,7 +210,48 @@ export function recordingStore(store: Store, recorder: Recorder): Store {
         throw error
       }
     },
+
+    async hold(call) {
+      const asked = calls++
+      const write = (type: 'invoke' | 'fail' | 'info'): void => {
+        for (const hold of call.holds) recorder.write({ ...holding('hold', asked, hold), type })
+      }
+      write('invoke')
+      try {
+        const reply = await store.hold(call)
+        for (const hold of reply.holds)
+          recorder.write({ ...holding('hold', asked, hold), type: 'ok', until: hold.until })
+        return reply
+      } catch (error) {
+        write(typeOf(error))
+        throw error
+      }
+    },
+
+    async release(call) {
+      const asked = calls++
+      const write = (type: 'invoke' | 'ok' | 'fail' | 'info'): void => {
+        for (const hold of call.holds) recorder.write({ ...holding('release', asked, hold), type })
+      }
+      write('invoke')
+      try {
+        const reply = await store.release(call)
+        write('ok')
+        return reply
+      } catch (error) {
+        write(typeOf(error))
+        throw error
+      }
+    },
   }
+}
+
+function holding(
+  action: 'hold' | 'release',
+  call: number,
+  { kind, space, queue, lane }: ReleaseCall['holds'][number],
+): Extract<Draft, { f: 'hold' }> {
+  return { f: 'hold', type: 'invoke', action, call, kind, space, queue, lane }
 }
 
 function settling(settlement: Settlement): Extract<Draft, { f: 'settle' }> {
@@ -208,6 +265,7 @@ function settling(settlement: Settlement): Extract<Draft, { f: 'settle' }> {
     rescue: (settlement as { rescue?: boolean }).rescue ?? false,
     value: verdict.to === 'done' ? verdict.result : null,
     ...(enqueue && { enqueue: enqueue.map((job) => job.id) }),
+    ...(verdict.lane && 'waitMs' in verdict.lane && { waitMs: verdict.lane.waitMs }),
   }
 }
 
@@ -287,7 +345,7 @@ export function recordEvents(recorder: Recorder, skep: Skep): void {
       const id = what.job.id
       // Whoever rescued a job never held it, and tells of its end too.
       const isOwn = event !== 'lost' && event !== 'dead' && event !== 'cancelled'
-      const token = isOwn ? recorder.leaseOf(id, what.job.attempt).token : null
+      const token = isOwn ? recorder.tokenOf(id, what.job.attempt) : null
       const value = event === 'finished' ? jsonOf((what as { result?: unknown }).result) : null
       recorder.write({ f: 'told', type: 'ok', event, id, token, value } satisfies Omit<
         ToldRecord,

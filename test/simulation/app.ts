@@ -1,4 +1,5 @@
 import { createSkep, type Handler, type Skep, silentLogger, type Worker } from '../../src/index.ts'
+import type { Store } from '../../src/store.ts'
 import type { HistoryRecord } from '../proof/history.ts'
 import { Recorder, recordEvents, recordingStore } from '../proof/recorder.ts'
 import { Link } from './link.ts'
@@ -12,6 +13,8 @@ export class App {
   readonly recorder: Recorder
   readonly link: Link
   readonly skep: Skep
+  /** For what the client has no call for. It may never answer. */
+  readonly store: Store
   readonly transaction: (() => UserTransaction) | undefined
   worker: Worker | null = null
   /** Calls that have no answer yet. */
@@ -44,8 +47,9 @@ export class App {
       onFault: (fault, operation) =>
         this.recorder.write({ f: 'fault', type: 'info', what: `${fault} ${operation}` }),
     })
+    this.store = recordingStore(this.link.store, this.recorder)
     this.skep = createSkep({
-      store: recordingStore(this.link.store, this.recorder),
+      store: this.store,
       notifier: trial.hints.notifier(this.process),
       runtime: this.process.runtime,
       logger: silentLogger,
@@ -78,6 +82,11 @@ export class App {
       .finally(() => {
         this.open--
       })
+  }
+
+  /** The same for a call to the store itself: nobody waits for its answer for ever. */
+  trackCall(call: Promise<unknown>): void {
+    this.track(Promise.race([call, new Promise<void>((resolve) => this.process.wait(10_000, resolve))]))
   }
 
   /** The worker stops, then the client closes, as a deploy does it. */

@@ -1,5 +1,6 @@
 import { isFinal } from '../../src/core/job.ts'
 import type { AuditEntry, CommandRecord, HistoryRecord, SettleRecord } from '../proof/history.ts'
+import { keptBack } from './kept-back.ts'
 import type { StoreName } from './stores.ts'
 import type { TrialResult } from './trial.ts'
 
@@ -57,6 +58,21 @@ function settledAgain({ history }: TrialResult, test: (record: SettleRecord) => 
 }
 
 export const SOMETIMES: readonly Sometimes[] = [
+  {
+    what: 'a schedule made a job',
+    in: ({ history }) => history.audit.some(({ before, after }) => before === null && after?.slot != null),
+  },
+  {
+    what: 'the next job of a schedule took the place of one that waited',
+    in: some(
+      ({ before, after }) =>
+        before.slot != null && before.state !== 'running' && after?.state === 'cancelled',
+    ),
+  },
+  {
+    what: 'an answer to a fire of schedules was lost',
+    in: fault('unanswered fireSchedules'),
+  },
   {
     what: 'a lease was rescued',
     in: record('settle', (entry) => entry.rescue && entry.status === 'ok'),
@@ -200,6 +216,24 @@ export const SOMETIMES: readonly Sometimes[] = [
     },
   },
   { what: 'somebody waited for a result and got it', in: record('told', ({ event }) => event === 'result') },
+  { what: 'a full lane kept a job back', in: keptBack('full lane') },
+  { what: 'a full queue kept a job back', in: keptBack('full queue') },
+  { what: 'one queue used up a shared limit and kept the other back', in: keptBack('shared limit') },
+  { what: 'a rate kept a job back', in: keptBack('rate') },
+  {
+    what: 'the first job of a strict lane failed, and nothing overtook it',
+    in: keptBack('a retried head stayed in front'),
+  },
+  {
+    what: 'the first job of a strict lane lost its worker and ran again before all others',
+    in: keptBack('a lost head stayed in front'),
+  },
+  { what: 'a throttled lane waited while another went on', in: keptBack('a throttled lane waited') },
+  { what: 'a claim met a hold', in: keptBack('hold') },
+  { what: 'a job that was held back ran after the release', in: keptBack('ran after a hold') },
+  { what: 'a hold ended by itself', in: keptBack('a hold ended') },
+  { what: "a hold's answer was lost", in: fault('unanswered hold') },
+  { what: 'a release arrived late', in: fault('late release') },
   { what: 'no hint ever arrived', in: ({ swarm }) => swarm.hints === 'silent' },
   { what: 'hints were lost, doubled and late', in: ({ swarm }) => swarm.hints === 'flaky' },
   {

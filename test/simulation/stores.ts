@@ -15,6 +15,7 @@ import {
   readSqliteFinal,
 } from '../proof/audit/sqlite.ts'
 import type { AuditEntry, AuditRow } from '../proof/history.ts'
+import { slotIn } from '../proof/slot.ts'
 import type { Process, World } from './world.ts'
 
 /** A kind of store, as the simulator uses it. A new store is added by writing one of these. */
@@ -99,6 +100,9 @@ function rowOf(job: Job): AuditRow {
     finishedAt,
     expiresAt,
     result,
+    ...slotIn(job.headers),
+    lane: job.lane,
+    cost: job.cost,
   }
 }
 

@@ -40,7 +40,7 @@ export function drawSwarm(random: Random, actions: readonly string[]): Swarm {
     callFaultRate: isCalm ? 0 : random.next() ** 2 * 0.3,
     callFaults: some(random, CALL_FAULTS),
     skewMs: random.pick([0, 50, 5_000, 3_600_000]),
-    actions: random.int(5, 50),
+    actions: random.int(5, 60),
     paceMs: random.pick([0, 20, 100, 400, 800]),
     handlerMs: random.pick([0, 10, 200, 1_500, 6_000]),
     failureRate: random.pick([0, 0.1, 0.5]),

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Handler } from '../../src/index.ts'
+import type { Store } from '../../src/store.ts'
 import type { Random } from '../../src/testing.ts'
 import { check } from '../proof/checker/index.ts'
 import type { History, HistoryRecord, LimitFact, QueueFacts, Report, Violation } from '../proof/history.ts'
@@ -84,6 +85,7 @@ export class Trial {
       const { callFaults, callFaultRate } = this.swarm
       app.link.luck = () => (this.random.chance(callFaultRate) ? this.random.pick(callFaults) : null)
     }
+    for (const feature of FEATURES) feature.begin?.(this, app)
     app.work(this, this.#handlers(app))
     return app
   }
@@ -145,18 +147,37 @@ export class Trial {
     const until = this.world.time + DRAIN_MS
     while (this.world.time < until) {
       await this.world.pass(250)
-      if (this.open > 0 || this.model.unfinished() > 0) continue
+      if (this.open > 0 || this.model.unfinished() > 0) {
+        for (const feature of FEATURES) feature.mend?.(this)
+        continue
+      }
       const isMissing = [...this.model.final().values()].some(({ state }) => state === 'missing')
-      if (!isMissing) return true
+      if (!isMissing && !(await this.#owesSlots())) return true
       await this.world.pass(1_000)
     }
     return false
+  }
+
+  /** Whether a schedule will still make jobs. */
+  async #owesSlots(): Promise<boolean> {
+    const { store, abandon } = this.model.open(new Process(this.world, 'observer', 0))
+    let owes: boolean | null = null
+    void store.listSchedules({ space: 'default', limit: 100, cursor: null }).then(({ schedules }) => {
+      owes = schedules.some(({ nextAt, pausedAt }) => nextAt !== null && pausedAt === null)
+    })
+    await this.world.pass(0, () => owes !== null)
+    abandon()
+    return owes === true
   }
 
   /** The store's counts and what it holds in that very moment must agree. */
   async #tally(): Promise<void> {
     const { store, abandon } = this.model.open(new Process(this.world, 'observer', 0))
     let isDone = false
+    let isFree = false
+    void this.#tallyRoom(store).then(() => {
+      isFree = true
+    })
     void store.counts({ space: 'default' }).then(({ queues }) => {
       const left = new Map<string, number>()
       const add = (key: string, by: number): void => void left.set(key, (left.get(key) ?? 0) + by)
@@ -166,8 +187,24 @@ export class Trial {
       for (const [about, by] of left) if (by !== 0) this.#miscounted(about, by)
       isDone = true
     })
-    await this.world.pass(0, () => isDone)
+    await this.world.pass(0, () => isDone && isFree)
     abandon()
+  }
+
+  /** Where nothing runs, nothing is in use. */
+  async #tallyRoom(store: Store): Promise<void> {
+    for (const { name } of FEATURES.flatMap((feature) => feature.queues)) {
+      const { lanes, queue, shared } = await store.lanes({ space: 'default', queue: name, limit: 1_000 })
+      for (const { running, what } of [
+        ...lanes.map(({ lane, running }) => ({ running, what: `lane ${name}/${lane}` })),
+        { running: queue?.running ?? 0, what: `queue ${name}` },
+        { running: shared?.running ?? 0, what: `limit shared by ${name}` },
+      ]) {
+        if (running === 0) continue
+        const message = `${running} of its leases count although nothing runs.`
+        this.violate({ invariant: 'I-11', kind: 'leak', about: what, message })
+      }
+    }
   }
 
   #miscounted(about: string, by: number): void {
@@ -208,8 +245,11 @@ export class Trial {
         leaseMs: this.swarm.leaseMs,
         queues,
         limits,
+        rates: FEATURES.flatMap((feature) => feature.rates ?? []),
+        order: FEATURES.flatMap((feature) => feature.order ?? []),
         leaks,
         liveness: false,
+        slots: FEATURES.flatMap((feature) => feature.slots?.(this, audit) ?? []),
       },
     }
     const report = check(history)

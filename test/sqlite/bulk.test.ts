@@ -93,6 +93,9 @@ class Commands {
               onConflict: 'replace',
             },
       overrides: null,
+      lane: null,
+      strict: false,
+      cost: 1,
     }
   }
 

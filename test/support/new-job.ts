@@ -16,6 +16,9 @@ export function newJob(difference: Partial<NewJob> = {}): NewJob {
     runAt: null,
     unique: null,
     overrides: null,
+    lane: null,
+    strict: false,
+    cost: 1,
     ...difference,
   }
 }

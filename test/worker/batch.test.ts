@@ -27,6 +27,9 @@ async function insertRaw(scene: Scene, name: string, payload: string): Promise<s
         runAt: null,
         unique: null,
         overrides: null,
+        lane: null,
+        strict: false,
+        cost: 1,
       },
     ],
   })

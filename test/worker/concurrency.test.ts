@@ -26,8 +26,8 @@ describe('concurrency', () => {
     async (seed) => {
       const scene = openScene({ seed })
       const gauge = new Gauge()
-      const one = queue<number>('one', { concurrency: 1 })
-      const three = queue<number>('three', { concurrency: 3 })
+      const one = queue<number>('one', { concurrencyPerWorker: 1 })
+      const three = queue<number>('three', { concurrencyPerWorker: 3 })
       const free = queue<number>('free')
       for (const each of [one, three, free]) await scene.skep.enqueueMany(each, many(60))
       const duration = (): number => Math.floor(scene.runtime.random() * 40)

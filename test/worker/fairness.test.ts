@@ -70,7 +70,7 @@ it('serves each of five queues, whichever of them are empty', async () => {
 
 it('goes on with a queue of concurrency 1 at once, although the other queue it was claimed with is empty', async () => {
   const scene = openScene()
-  const single = queue<number>('single', { concurrency: 1 })
+  const single = queue<number>('single', { concurrencyPerWorker: 1 })
   const idle = queue<number>('idle')
   const gates = many(4).map(() => gate())
   const started: number[] = []

@@ -47,6 +47,7 @@ describe('the loops of a worker', () => {
       'rescue',
       'prune',
       'missing',
+      'schedules',
     ])
     after.forEach((loop, n) => {
       expect(loop.ticks).toBeGreaterThan(before[n]!.ticks)

@@ -78,6 +78,9 @@ describe('jobs of a queue that no worker handles', () => {
           runAt: null,
           unique: null,
           overrides: null,
+          lane: null,
+          strict: false,
+          cost: 1,
         },
       ],
     })

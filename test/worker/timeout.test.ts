@@ -160,6 +160,9 @@ describe('the options of one job', () => {
             runAt: null,
             unique: null,
             overrides,
+            lane: null,
+            strict: false,
+            cost: 1,
           },
         ],
       })

@@ -2,6 +2,7 @@ import type { Durability, QueueView, Skep, WorkerPresence } from '../../index.ts
 import type { Call, Command } from '../command.ts'
 import { EXIT } from '../exit.ts'
 import { explain } from '../explain.ts'
+import { holdText } from '../holding.ts'
 import { count, many, span } from '../numbers.ts'
 import { type Opened, open } from '../open.ts'
 import { clean } from '../text.ts'
@@ -170,7 +171,12 @@ function* queueFindings(
   }
   for (const queue of queues) {
     const name = clean(queue.queue)
-    if (queue.ready > 0 && !served.has(queue.queue)) {
+    const [hold] = queue.holds
+    if (hold !== undefined && queue.ready > 0) {
+      const detail = `${name}: ${many(queue.ready, 'job')} ready, and held: ${holdText(hold, Date.now())}`
+      const release = hold.kind === 'pause' ? 'resume' : 'unblock'
+      yield { name: 'queues', status: 'warn', detail, fix: `If it may run again: skep queues ${release}` }
+    } else if (queue.ready > 0 && !served.has(queue.queue)) {
       const detail = `${name}: ${many(queue.ready, 'job')} ready, and no worker takes them`
       yield {
         name: 'queues',

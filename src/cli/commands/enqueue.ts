@@ -65,11 +65,7 @@ export const enqueueCommand: Command = {
 }
 
 /** The queue as the config declares it, so that its schema and its unique key hold here too; else a plain one. */
-function queueOf(
-  { handlers }: Opened,
-  name: string,
-  mode: PriorityMode | undefined,
-): ReturnType<typeof queue> {
+export function queueOf({ handlers }: Opened, name: string, mode?: PriorityMode): ReturnType<typeof queue> {
   const known = handlers.find((handler) => handler.queue.name === name)?.queue
   const declared =
     known === undefined
@@ -103,7 +99,8 @@ function readOptions(args: Arguments): EnqueueOptions {
   }
 }
 
-async function readPayload({ args, cwd, out }: Call): Promise<unknown> {
+/** The payload that was typed, or comes from a file or stdin; null without one. */
+export async function readPayload({ args, cwd, out }: Call): Promise<unknown> {
   const data = args.text('data')
   if (data === '-') return parse(await readStdin(out), 'stdin')
   if (data?.startsWith('@') === true)

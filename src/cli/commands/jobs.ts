@@ -1,8 +1,8 @@
-import { type JobView, LIMITS } from '../../index.ts'
+import { type Explanation, type JobView, LIMITS } from '../../index.ts'
 import { changeJobs } from '../change.ts'
 import type { Call, Command } from '../command.ts'
 import { EXIT, usage } from '../exit.ts'
-import { jobPage, jobTable } from '../job-text.ts'
+import { explanationPage, jobPage, jobTable } from '../job-text.ts'
 import { using } from '../open.ts'
 import { MODE_FLAG, prioritizeJobs } from '../prioritize.ts'
 import { CHANGE_FLAGS, readSelection, SELECTION_FLAGS, type Selection } from '../selection.ts'
@@ -15,6 +15,7 @@ export const jobsCommand: Command = {
   usage: [
     'jobs [list] [filters]',
     'jobs get <id…>',
+    'jobs explain <id…>',
     'jobs logs <id> [--follow]',
     'jobs cancel|redrive|promote|remove <id…> | filters',
     'jobs prioritize <id…> | filters --priority <n>',
@@ -23,6 +24,7 @@ export const jobsCommand: Command = {
     list: 'Show a page of jobs',
     get: 'Show everything about jobs',
     logs: 'Show the lines that the handlers of a job wrote',
+    explain: 'Say why jobs are not running',
     cancel: 'End waiting jobs, and ask running ones to stop',
     redrive: 'Start finished jobs anew (by filter: the dead ones)',
     promote: 'Make delayed jobs due now',
@@ -41,6 +43,7 @@ export const jobsCommand: Command = {
     'skep jobs list --queue mail.send --state ready,running',
     'skep jobs get 01890a5d-ac96-774b-bcce-b302099a8057',
     'skep jobs logs 01890a5d-ac96-774b-bcce-b302099a8057 --follow',
+    'skep jobs explain 01890a5d-ac96-774b-bcce-b302099a8057',
     'skep jobs redrive --queue mail.send --text ETIMEDOUT --dry-run',
     'skep jobs remove --state done --before 7d --yes',
     'skep jobs prioritize --queue mail.send --text ada@example.com --priority 10',
@@ -64,6 +67,8 @@ export const jobsCommand: Command = {
         return getJobs(call, ids)
       case 'logs':
         return showLogs(call, ids)
+      case 'explain':
+        return explainJobs(call, ids)
       default:
         if (ids.length > 0) throw usage('skep jobs list takes filters, not ids.', 'Use: skep jobs get <id…>')
         return listJobs(call)
@@ -116,5 +121,17 @@ async function getJobs(call: Call, ids: readonly string[]): Promise<number> {
       }
     }
     return missing.length > 0 ? EXIT.notFound : EXIT.ok
+  })
+}
+
+async function explainJobs(call: Call, ids: readonly string[]): Promise<number> {
+  const { out } = call
+  if (ids.length === 0) throw usage('Which job?', 'skep jobs explain <id…>')
+  return using(call, { create: false }, async ({ skep }) => {
+    const jobs: Explanation[] = []
+    for (const id of ids) jobs.push(await skep.explain(id))
+    if (out.json) out.object({ jobs })
+    else out.data(jobs.map((job) => explanationPage(job, out.paint)).join('\n\n'))
+    return jobs.some(({ state }) => state === null) ? EXIT.notFound : EXIT.ok
   })
 }

@@ -1,66 +1,135 @@
 import { JOB_STATES } from '../../index.ts'
 import type { Call, Command } from '../command.ts'
 import { EXIT, usage } from '../exit.ts'
+import { changeHolds, drainQueue, HOLD_FLAGS, holdText } from '../holding.ts'
+import { LIMIT_FLAGS, limitsCommand } from '../limiting.ts'
 import { count, span } from '../numbers.ts'
 import { using } from '../open.ts'
 import { PURGE_FLAGS, purgeQueue } from '../purge.ts'
 import { STATE_STYLES } from '../states.ts'
+import { suggest } from '../suggest.ts'
 import { type Cell, table } from '../table.ts'
+import { quote } from '../text.ts'
+
+const ACTIONS = {
+  list: 'How many jobs each queue has in each state, and which are held',
+  pause: 'Start no more jobs of queues; those that run go on',
+  resume: 'Take a pause away',
+  block: 'The same for admins: both must be gone',
+  unblock: 'Take a block away',
+  drain: 'Pause a queue and wait until nothing of it runs',
+  limits: 'Show limits, or change them at run time',
+  purge: 'Remove the jobs of a queue that do not run',
+} as const
 
 export const queuesCommand: Command = {
   name: 'queues',
-  summary: 'How many jobs each queue has in each state, and purging them',
-  usage: ['queues [list] [name…]', 'queues purge <name> [filters] [--dry-run]'],
-  flags: PURGE_FLAGS,
+  summary: 'Count, pause, block, drain, limit and purge queues',
+  usage: [
+    'queues [list] [name…]',
+    'queues pause|resume|block|unblock <name|pattern…> | --all | --everywhere',
+    'queues drain <name>',
+    'queues limits [name] [limits]',
+    'queues purge <name> [filters] [--dry-run]',
+  ],
+  actions: ACTIONS,
+  takesNames: true,
+  flags: {
+    ...HOLD_FLAGS,
+    timeout: { kind: 'text', value: '5m', help: 'How long drain waits. Default: for as long as a job runs' },
+    ...LIMIT_FLAGS,
+    ...PURGE_FLAGS,
+  },
   examples: [
     'skep queues',
-    'skep queues mail.send --json',
+    "skep queues pause 'mail.*' --reason 'SMTP is down' --for 1h",
+    'skep queues resume mail.send',
+    'skep queues drain report.build --timeout 5m',
+    'skep queues limits mail.send --concurrency 20 --rate 100/1s',
+    'skep queues limits mail.send --lane acme --weight 3',
     'skep queues purge mail.send --state dead,failed --older 30d --dry-run',
   ],
 
-  // No `actions`: whatever else comes first is the name of a queue.
   async run(call) {
-    const { args } = call
-    const [first, ...rest] = args.words
-    if (first === 'purge') return purgeQueue(call, rest)
-    const flag = Object.keys(PURGE_FLAGS).find((name) => args.typed(name))
-    if (flag !== undefined) throw usage(`--${flag} is for skep queues purge <name>.`)
-    return listQueues(call, first === 'list' ? rest : args.words)
+    const [word, ...names] = call.args.words
+    switch (word) {
+      case 'pause':
+      case 'resume':
+      case 'block':
+      case 'unblock':
+        assertFlags(call, word, Object.keys(HOLD_FLAGS))
+        return changeHolds(call, word, names)
+      case 'drain':
+        assertFlags(call, word, [...Object.keys(HOLD_FLAGS), 'timeout'])
+        return drainQueue(call, names)
+      case 'limits':
+        assertFlags(call, word, [...Object.keys(LIMIT_FLAGS), 'lane', 'default-lane'])
+        return limitsCommand(call, names)
+      case 'purge':
+        assertFlags(call, word, Object.keys(PURGE_FLAGS))
+        return purgeQueue(call, names)
+      case 'list':
+        return listQueues(call, names)
+      default:
+        assertNoAction(word)
+        return listQueues(call, call.args.words)
+    }
   },
+}
+
+function assertFlags({ args }: Call, action: string, taken: readonly string[]): void {
+  const wrong = Object.keys(queuesCommand.flags).find((name) => args.typed(name) && !taken.includes(name))
+  if (wrong !== undefined) throw usage(`--${wrong} does not go with skep queues ${action}.`)
+}
+
+/** `skep queues puase mail` must not look like a success. */
+function assertNoAction(word: string | undefined): void {
+  const near = word === undefined ? undefined : suggest(word, Object.keys(ACTIONS))
+  if (near === undefined) return
+  throw usage(
+    `Did you mean "skep queues ${near}"?`,
+    `For a queue with the name ${quote(word as string)}: skep queues list ${word}`,
+  )
 }
 
 async function listQueues(call: Call, words: readonly string[]): Promise<number> {
   const { out } = call
+  assertFlags(call, 'list', [])
   return using(call, { create: false }, async ({ skep }) => {
     const names = words.length === 0 ? undefined : words
     const queues = [...(await skep.counts(names))].sort((a, b) => a.queue.localeCompare(b.queue))
+    const holds = await skep.holds()
     if (out.json) {
-      out.object({ space: skep.space, queues })
+      out.object({ space: skep.space, queues, holds })
       return EXIT.ok
     }
     if (queues.length === 0) {
       out.note('There are no queues yet. Enqueue a job: skep enqueue hello -d \'{"name":"you"}\'')
-      return EXIT.ok
+    } else {
+      const states = JOB_STATES.filter(
+        (state) => state !== 'missing' || queues.some((queue) => queue.missing > 0),
+      )
+      const isHeld = queues.some(({ hold }) => hold !== null)
+      const number = (value: number, state: (typeof states)[number]): Cell =>
+        value === 0 ? { text: '0', style: 'dim' } : { text: count(value), style: STATE_STYLES[state] }
+      const lines = table(
+        [
+          { title: 'QUEUE', flexible: true },
+          ...(isHeld ? [{ title: 'HELD' }] : []),
+          ...states.map((state) => ({ title: state.toUpperCase(), align: 'right' }) as const),
+          { title: 'OLDEST', align: 'right' },
+        ],
+        queues.map((queue) => [
+          queue.queue,
+          ...(isHeld ? [{ text: queue.hold ?? '', style: 'yellow' } as const] : []),
+          ...states.map((state) => number(queue[state], state)),
+          queue.oldestMs === null ? '–' : span(queue.oldestMs),
+        ]),
+        { width: out.width, paint: out.paint },
+      )
+      out.data(lines.join('\n'))
     }
-    const states = JOB_STATES.filter(
-      (state) => state !== 'missing' || queues.some((queue) => queue.missing > 0),
-    )
-    const number = (value: number, state: (typeof states)[number]): Cell =>
-      value === 0 ? { text: '0', style: 'dim' } : { text: count(value), style: STATE_STYLES[state] }
-    const lines = table(
-      [
-        { title: 'QUEUE', flexible: true },
-        ...states.map((state) => ({ title: state.toUpperCase(), align: 'right' }) as const),
-        { title: 'OLDEST', align: 'right' },
-      ],
-      queues.map((queue) => [
-        queue.queue,
-        ...states.map((state) => number(queue[state], state)),
-        queue.oldestMs === null ? '–' : span(queue.oldestMs),
-      ]),
-      { width: out.width, paint: out.paint },
-    )
-    out.data(lines.join('\n'))
+    for (const hold of holds) out.note(out.paintNote('yellow', holdText(hold, Date.now())))
     return EXIT.ok
   })
 }

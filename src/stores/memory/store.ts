@@ -1,4 +1,7 @@
+import type { Hold, HoldTarget } from '../../core/holds.ts'
 import { isFinal, JOB_STATES, type Job, type JobState, type NewJob } from '../../core/job.ts'
+import { DEFAULT_LANE, NEVER } from '../../core/lanes.ts'
+import type { LaneVerdict } from '../../core/policy.ts'
 import {
   byRank,
   claim,
@@ -10,16 +13,16 @@ import {
   finish,
   holder,
   isPossible,
-  listKey,
   prioritize,
   promote,
   redrive,
   settle,
-  timeOf,
 } from '../../core/transitions.ts'
 import { waitingOf } from '../../core/waiting.ts'
 import type { Runtime } from '../../runtime.ts'
 import { systemRuntime } from '../../runtime.ts'
+import type { HoldCall, ReleaseCall } from '../../store/holds.ts'
+import type { LanesCall, SetLimitsCall } from '../../store/limits.ts'
 import {
   type ChangeCall,
   type ChangeReply,
@@ -42,16 +45,20 @@ import {
   PROMOTE_LIMIT,
   type QueueCounts,
   REMEMBER_DISCARDED_MS,
-  type Selection,
   type SettleCall,
   type Settlement,
   type SettleReply,
   type SettleResult,
+  type Source,
   type Store,
   type WorkerInfo,
   type WorkerPresence,
 } from '../../store.ts'
+import { Holds } from './holds.ts'
+import { earlier, Lines, orNull } from './lines.ts'
+import { beyond, cursorAt, list, select } from './list.ts'
 import { NoteBook } from './notes.ts'
+import { memorySchedules } from './schedules.ts'
 import { Table } from './table.ts'
 
 export interface MemoryStoreOptions {
@@ -61,8 +68,8 @@ export interface MemoryStoreOptions {
   readonly onChange?: (before: Job | null, after: Job | null) => void
 }
 
-/** Who holds a unique key, and until when if it is held for a span of time. */
-interface Hold {
+/** Who has a unique key, and until when if it is for a span of time. */
+interface KeyHolder {
   readonly jobId: string
   readonly until: number | null
 }
@@ -82,11 +89,25 @@ interface Discarded {
 export function memoryStore(options: MemoryStoreOptions = {}): Store {
   const clock = options.runtime ?? systemRuntime()
   const table = new Table(options.onChange)
-  const uniques = new Map<string, Hold>()
+  const uniques = new Map<string, KeyHolder>()
   const discarded = new Map<string, Discarded>()
   const workers = new Map<string, { info: WorkerInfo; seenAt: number }>()
+  const lines = new Lines(table)
+  const holds = new Holds()
   const noteBook = new NoteBook()
   const timeOfCall = (call: { readonly now?: number }): number => call.now ?? clock.now()
+
+  /** Puts a job in the place of what it was before, anything but claimed. */
+  function put(job: Job, now: number): void {
+    const before = table.get(job.id) ?? null
+    table.put(job)
+    lines.track(before, job, now)
+  }
+
+  function remove(job: Job, now: number): void {
+    table.remove(job)
+    lines.track(job, null, now)
+  }
 
   function insertOne(job: NewJob, again: boolean, now: number): InsertResult {
     const known = table.get(job.id)
@@ -99,7 +120,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       if (hold && (hold.until === null || hold.until > now)) {
         const held = table.get(hold.jobId)
         const changed = held ? collide(held, job, now) : null
-        if (changed) table.put(changed)
+        if (changed) put(changed, now)
         const action = changed ? (job.unique.onConflict === 'replace' ? 'replaced' : 'postponed') : 'ignored'
         return { status: 'duplicate', id: hold.jobId, action }
       }
@@ -109,7 +130,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       })
     }
     const created = create(job, now)
-    table.put(created)
+    put(created, now)
     return { status: 'ok', state: created.state, dueAt: created.dueAt }
   }
 
@@ -128,18 +149,70 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   }
 
   /** What the token of an earlier claim holds, with leases that begin anew. */
-  function claimAgain(call: Omit<ClaimCall, 'now'>, now: number): Job[] {
-    return call.sources.flatMap(({ space, queue }) => {
-      const held = table.inState(space, queue, 'running').filter(({ token }) => token === call.token)
-      const kept = held.map((job) => extend(job, call.leaseMs, now)).sort(byRank)
-      for (const job of kept) table.put(job)
-      return kept
-    })
+  function claimAgain(call: Omit<ClaimCall, 'now'>, { space, queue }: Source, now: number): Job[] {
+    const held = table.inState(space, queue, 'running').filter(({ token }) => token === call.token)
+    const kept = held.map((job) => extend(job, call.leaseMs, now)).sort(byRank)
+    for (const job of kept) table.put(job)
+    return kept
+  }
+
+  /** The named jobs of a source, as far as they are due. */
+  function named(ids: readonly string[], { space, queue }: Source, now: number): Job[] {
+    return [...new Set(ids)]
+      .map((id) => table.get(id))
+      .filter((job) => job !== undefined)
+      .filter((job) => job.space === space && job.queue === queue && claimable(job, now))
+  }
+
+  function promoteDue({ space, queue }: Source, now: number): void {
+    for (let n = 0; n < PROMOTE_LIMIT; n++) {
+      const due = table.nextDelayed(space, queue)
+      if (!due || due.dueAt > now) return
+      put(promote(due), now)
+    }
+  }
+
+  /** Claims from one source. Returns when a rate or a hold lets the next job start, if that is why it stopped. */
+  function claimFrom(
+    source: Source,
+    ids: readonly string[] | undefined,
+    room: number,
+    now: number,
+    take: (job: Job) => void,
+  ): number | null {
+    const { space, queue } = source
+    const heldUntil = holds.endOf(space, queue, now)
+    if (heldUntil > 0) return orNull(heldUntil)
+    if (ids === undefined) promoteDue(source, now)
+    const line = lines.get(space, queue)
+    if (!line) {
+      if (ids) for (const job of named(ids, source, now).slice(0, room)) take(job)
+      for (let n = 0; n < room && !ids; n++) {
+        const job = table.nextReady(space, queue, DEFAULT_LANE)
+        if (!job) break
+        take(job)
+      }
+      return orNull(table.nextDelayed(space, queue)?.dueAt ?? NEVER)
+    }
+
+    const shared = lines.sharedOf(space, line)
+    let startsAt: number | null = null
+    if (ids) {
+      let left = room
+      for (const job of named(ids, source, now)) {
+        if (left === 0 || !line.takeNamed(job, shared, now)) continue
+        take(job)
+        left--
+      }
+    } else startsAt = line.serve(room, shared, now, take)
+    const next = Math.min(table.nextDelayed(space, queue)?.dueAt ?? NEVER, line.nextWake())
+    return earlier(startsAt, orNull(next))
   }
 
   function claimNow(call: Omit<ClaimCall, 'now'>, now: number): ClaimReply {
     const lease = { workerId: call.workerId, token: call.token, leaseMs: call.leaseMs }
-    const taken: Job[] = call.again ? claimAgain(call, now) : []
+    const taken: Job[] = []
+    let next: number | null = null
     const take = (job: Job): void => {
       const leased = claim(job, lease, now)
       release(job, 'claim')
@@ -147,32 +220,25 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       taken.push(leased)
     }
 
-    for (const { space, queue, limit } of call.again ? [] : call.sources) {
-      const room = Math.min(limit, call.limit - taken.length)
-      if (call.ids) {
-        const named = [...new Set(call.ids)]
-          .map((id) => table.get(id))
-          .filter((job) => job?.space === space && job.queue === queue && claimable(job, now))
-        for (const job of named.slice(0, room)) take(job as Job)
-        continue
-      }
-      for (let n = 0; n < PROMOTE_LIMIT; n++) {
-        const due = table.next(space, queue, 'delayed')
-        if (!due || due.dueAt > now) break
-        table.put(promote(due))
-      }
-      for (let n = 0; n < room; n++) {
-        const job = table.next(space, queue, 'ready')
-        if (!job) break
-        take(job)
+    for (const source of call.sources) {
+      if (call.again) {
+        taken.push(...claimAgain(call, source, now))
+        next = earlier(next, table.nextDelayed(source.space, source.queue)?.dueAt ?? null)
+      } else {
+        const room = Math.max(0, Math.min(source.limit, call.limit - taken.length))
+        next = earlier(next, claimFrom(source, call.ids, room, now, take))
       }
     }
-
-    const dues = call.sources.map(
-      ({ space, queue }) => table.next(space, queue, 'delayed')?.dueAt ?? Infinity,
-    )
-    const nextDueAt = taken.length < call.limit ? Math.min(...dues) : Infinity
-    return { jobs: taken.map(claimedPart), nextDueAt: nextDueAt === Infinity ? null : nextDueAt, now }
+    const limited = [...call.sources.keys()].filter((index) => {
+      const { space, queue } = call.sources[index] as Source
+      return lines.get(space, queue) !== undefined
+    })
+    return {
+      jobs: taken.map(claimedPart),
+      nextDueAt: taken.length < call.limit ? next : null,
+      ...(limited.length > 0 ? { limited } : {}),
+      now,
+    }
   }
 
   function settleOne(settlement: Settlement, now: number): SettleResult {
@@ -192,15 +258,38 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 
     const ended = settle(running, settlement.verdict, now, rescue)
     const state = ended?.state ?? settlement.verdict.to
-    if (ended) table.put(ended)
+    if (ended) put(ended, now)
     else {
-      table.remove(running)
+      remove(running, now)
       forget({ id: running.id, state }, rescue ? null : settlement.token, now)
       if (settlement.noted) noteBook.remove(running.id)
     }
     if (!ended || isFinal(ended.state)) release(running, 'end')
+    if (settlement.verdict.lane) applyToLane(running, settlement.verdict.lane, now)
     const inserted = settlement.enqueue?.map((fresh) => insertOne(fresh, false, now))
     return inserted ? { status: 'ok', state, inserted } : { status: 'ok', state }
+  }
+
+  /** What a verdict says about the lane of its job. */
+  function applyToLane({ space, queue, lane }: Job, verdict: LaneVerdict, now: number): void {
+    const key = lane ?? DEFAULT_LANE
+    if ('waitMs' in verdict) lines.make(space, queue, now).wait(key, now + verdict.waitMs, now)
+    else {
+      const target = { space, queue, lane: key } as const
+      holdOne({ kind: 'pause', ...target, reason: verdict.pause, by: 'skep', forMs: null }, now)
+    }
+  }
+
+  function holdOne(hold: HoldCall['holds'][number], now: number): Hold {
+    const put = holds.put(hold, now)
+    showLane(hold, now)
+    return put
+  }
+
+  /** Tells a lane until when it is held. */
+  function showLane({ space, queue, lane }: HoldTarget, now: number): void {
+    if (space === null || queue === null || lane === null) return
+    lines.make(space, queue, now).hold(lane, holds.laneEnd(space, queue, lane, now), now)
   }
 
   /** `moved` gets the job if it came to another place in line. */
@@ -212,7 +301,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     moved: Job[],
   ): ChangeResult {
     const move = (to: Job): void => {
-      table.put(to)
+      put(to, now)
       moved.push(to)
     }
     if (!job || job.space !== call.space) return { id, status: 'refused', reason: 'unknown' }
@@ -223,11 +312,11 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       case 'bury':
       case 'miss': {
         if (job.state === 'running') {
-          table.put({ ...job, cancelReason: reasonIn(call.failure) })
+          put({ ...job, cancelReason: reasonIn(call.failure) }, now)
           return { id, status: 'requested' }
         }
         const to = ({ cancel: 'cancelled', bury: 'dead', miss: 'missing' } as const)[call.action]
-        table.put(finish(job, to, call.failure, call.keepMs, now))
+        put(finish(job, to, call.failure, call.keepMs, now), now)
         release(job, 'end')
         break
       }
@@ -249,23 +338,12 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
         move(prioritize(job, call.priority ?? 0))
         break
       case 'remove':
-        table.remove(job)
+        remove(job, now)
         forget(job, null, now)
         noteBook.remove(id)
         release(job, 'end')
     }
     return { id, status: 'ok' }
-  }
-
-  function select(space: string, selection: Selection): Job[] {
-    const { after = -Infinity, before = Infinity, text } = selection.where ?? {}
-    return table
-      .inState(space, selection.queue, selection.state)
-      .filter((job) => timeOf(job) >= after && timeOf(job) < before)
-      .filter(
-        (job) => text === undefined || job.payload.includes(text) || (job.failure?.includes(text) ?? false),
-      )
-      .sort(inListOrder(selection.state))
   }
 
   return {
@@ -319,16 +397,18 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
         return { results, cursor: null, waiting: waitingOf(moved) }
       }
       const { state, cursor = null, limit } = target
-      const chosen = isPossible(action, state) ? beyond(select(call.space, target), cursor, state) : []
+      const chosen = isPossible(action, state) ? beyond(table, select(table, call.space, target), cursor) : []
       const page = chosen.slice(0, limit)
+      // Told before anything moves.
+      const end = page.length === limit ? cursorAt(table, page.at(-1)) : null
       const results = page
         .filter((job) => action !== 'prioritize' || job.priority !== priority)
         .map((job) => changeOne(job, job.id, call, now, moved))
-      return { results, cursor: pageEnd(page, limit), waiting: waitingOf(moved) }
+      return { results, cursor: end, waiting: waitingOf(moved) }
     },
 
     async count(call: CountCall) {
-      return { count: select(call.space, call).length }
+      return { count: select(table, call.space, call).length }
     },
 
     async expired(call: ExpiredCall): Promise<ExpiredReply> {
@@ -358,11 +438,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     },
 
     async list(call: ListCall): Promise<ListReply> {
-      const order = inListOrder(call.state)
-      const after = beyond(select(call.space, call), call.cursor, call.state)
-      const jobs = after.sort(order).slice(0, call.limit)
-      const last = jobs.at(-1)
-      return { jobs, cursor: last && after.length > jobs.length ? `${listKey(last)}:${last.id}` : null }
+      return list(table, call)
     },
 
     async counts(call: CountsCall) {
@@ -373,14 +449,48 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
           states: Object.fromEntries(
             JOB_STATES.map((state) => [state, table.count(call.space, queue, state)]),
           ) as Record<JobState, number>,
-          oldestDueAt: table.next(call.space, queue, 'ready')?.dueAt ?? null,
+          oldestDueAt: table.oldestDueAt(call.space, queue),
         }),
       )
       return { queues }
     },
 
+    async hold(call: HoldCall) {
+      const now = timeOfCall(call)
+      return { holds: call.holds.map((hold) => holdOne(hold, now)) }
+    },
+
+    async release(call: ReleaseCall) {
+      const now = timeOfCall(call)
+      return {
+        released: call.holds.map((hold) => {
+          const stood = holds.release(hold, now)
+          if (stood) showLane(hold, now)
+          return stood
+        }),
+      }
+    },
+
+    async holds(call) {
+      return { holds: holds.standing(call.space, timeOfCall(call)) }
+    },
+
+    async setLimits(call: SetLimitsCall) {
+      return { limits: lines.set(call, timeOfCall(call)) }
+    },
+
+    async limits({ space, queue }) {
+      return { limits: lines.list(space, queue) }
+    },
+
+    async lanes(call: LanesCall) {
+      return lines.lanes(call, timeOfCall(call))
+    },
+
     async prune(call) {
       const now = timeOfCall(call)
+      holds.prune(now)
+      lines.prune(now)
       const over = [...table.all()]
         .filter((job) => job.expiresAt !== null && job.expiresAt <= now)
         .sort((a, b) => (a.expiresAt as number) - (b.expiresAt as number) || (a.id < b.id ? -1 : 1))
@@ -424,6 +534,20 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       return noteBook.read(call)
     },
 
+    ...memorySchedules({
+      timeOfCall,
+      find: (id) => table.get(id),
+      insert: (job, now) => insertOne(job, false, now),
+      cancel: (job, failure, keepMs, now) =>
+        void changeOne(
+          job,
+          job.id,
+          { action: 'cancel', space: job.space, target: { ids: [] }, failure, keepMs },
+          now,
+          [],
+        ),
+    }),
+
     async close() {},
   }
 }
@@ -439,26 +563,4 @@ function isFresh(job: Job, now: number): boolean {
 
 function uniqueKey(space: string, queue: string, key: string): string {
   return JSON.stringify([space, queue, key])
-}
-
-/** Finished jobs newest first, all others in the order in which they will be, or were, taken up. */
-function inListOrder(state: JobState): (a: Job, b: Job) => number {
-  const direction = isFinal(state) ? -1 : 1
-  return (a, b) => direction * (listKey(a) - listKey(b) || (a.id < b.id ? -1 : 1))
-}
-
-function beyond(jobs: Job[], cursor: string | null, state: JobState): Job[] {
-  return cursor === null ? jobs : jobs.filter((job) => isBeyond(job, cursor, state))
-}
-
-/** Where the next page begins; null when this one is not full. */
-function pageEnd(page: readonly Job[], limit: number): string | null {
-  const last = page.length < limit ? undefined : page.at(-1)
-  return last ? `${listKey(last)}:${last.id}` : null
-}
-
-function isBeyond(job: Job, cursor: string, state: JobState): boolean {
-  const [key, id] = cursor.split(':') as [string, string]
-  const distance = listKey(job) - Number(key) || (job.id < id ? -1 : job.id > id ? 1 : 0)
-  return isFinal(state) ? distance < 0 : distance > 0
 }

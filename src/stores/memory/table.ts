@@ -1,13 +1,20 @@
-import { JOB_STATES, type Job, type JobState } from '../../core/job.ts'
-import { byRank } from '../../core/transitions.ts'
-import { Heap } from './heap.ts'
+import { JOB_STATES, type Job, type JobState, rankOf } from '../../core/job.ts'
+import { DEFAULT_LANE } from '../../core/lanes.ts'
+import { Heap } from '../shared/heap.ts'
+
+/** A ready job with its place, which it keeps in the heap although it may be gone by now. */
+interface Ready {
+  readonly place: number
+  readonly job: Job
+}
 
 /** The jobs of one queue, by state, with what is next in front. */
 class Queue {
   readonly ids: Record<JobState, Set<string>> = Object.fromEntries(
     JOB_STATES.map((state) => [state, new Set<string>()]),
   ) as unknown as Record<JobState, Set<string>>
-  readonly ready = new Heap<Job>(byRank)
+  /** By lane. */
+  readonly ready = new Map<string, Heap<Ready>>()
   readonly delayed = new Heap<Job>((a, b) => a.dueAt - b.dueAt || (a.id < b.id ? -1 : 1))
 }
 
@@ -18,6 +25,9 @@ class Queue {
 export class Table {
   readonly #jobs = new Map<string, Job>()
   readonly #spaces = new Map<string, Map<string, Queue>>()
+  /** When each job of a strict lane arrived, as a number that only grows. */
+  readonly #arrivals = new Map<string, number>()
+  #arrived = 0
   readonly #onChange: ((before: Job | null, after: Job | null) => void) | undefined
 
   constructor(onChange?: (before: Job | null, after: Job | null) => void) {
@@ -38,7 +48,8 @@ export class Table {
     if (before) queue.ids[before.state].delete(job.id)
     queue.ids[job.state].add(job.id)
     this.#jobs.set(job.id, job)
-    if (job.state === 'ready') queue.ready.push(job)
+    if (job.strict && before?.generation !== job.generation) this.#arrivals.set(job.id, ++this.#arrived)
+    if (job.state === 'ready') heapOf(queue, job.lane ?? DEFAULT_LANE).push({ place: this.placeOf(job), job })
     if (job.state === 'delayed') queue.delayed.push(job)
     this.#onChange?.(before ?? null, job)
   }
@@ -46,17 +57,42 @@ export class Table {
   remove(job: Job): void {
     this.#queue(job.space, job.queue).ids[job.state].delete(job.id)
     this.#jobs.delete(job.id)
+    this.#arrivals.delete(job.id)
     this.#onChange?.(job, null)
   }
 
-  /** The first ready or delayed job of a queue, left in place. */
-  next(space: string, name: string, state: 'ready' | 'delayed'): Job | undefined {
-    const heap = this.#spaces.get(space)?.get(name)?.[state]
-    for (let job = heap?.peek(); heap && job; job = heap.peek()) {
+  /** The first delayed job of a queue, left in place. */
+  nextDelayed(space: string, name: string): Job | undefined {
+    const heap = this.#spaces.get(space)?.get(name)?.delayed
+    return heap && this.#first(heap, (job) => job)
+  }
+
+  /** The first ready job of a lane, left in place. */
+  nextReady(space: string, name: string, lane: string): Job | undefined {
+    const heap = this.#spaces.get(space)?.get(name)?.ready.get(lane)
+    return heap && this.#first(heap, ({ job }) => job)
+  }
+
+  /** When the first of the jobs that are next in their lanes became due; null when none is ready. */
+  oldestDueAt(space: string, name: string): number | null {
+    const lanes = this.#spaces.get(space)?.get(name)?.ready.keys() ?? []
+    const dues = Array.from(lanes, (lane) => this.nextReady(space, name, lane)?.dueAt ?? Infinity)
+    const oldest = Math.min(...dues)
+    return oldest === Infinity ? null : oldest
+  }
+
+  #first<T>(heap: Heap<T>, jobOf: (item: T) => Job): Job | undefined {
+    for (let item = heap.peek(); item !== undefined; item = heap.peek()) {
+      const job = jobOf(item)
       if (this.#jobs.get(job.id) === job) return job
       heap.pop()
     }
     return undefined
+  }
+
+  /** Where a ready job stands in its lane, lowest first: by arrival if the lane is strict, otherwise by rank. */
+  placeOf(job: Job): number {
+    return job.strict ? (this.#arrivals.get(job.id) as number) : rankOf(job.dueAt, job.priority)
   }
 
   inState(space: string, name: string, state: JobState): Job[] {
@@ -79,4 +115,12 @@ export class Table {
     queues.set(name, queue)
     return queue
   }
+}
+
+function heapOf({ ready }: Queue, lane: string): Heap<Ready> {
+  const known = ready.get(lane)
+  if (known) return known
+  const heap = new Heap<Ready>((a, b) => a.place - b.place || (a.job.id < b.job.id ? -1 : 1))
+  ready.set(lane, heap)
+  return heap
 }

@@ -1,4 +1,4 @@
-import { isFinal, type Job, type JobState, PRIORITY_STEP_MS } from '../../core/job.ts'
+import { isFinal, type Job, type JobState } from '../../core/job.ts'
 import { isPossible } from '../../core/transitions.ts'
 import { waitingOf } from '../../core/waiting.ts'
 import type { ChangeCall, ChangeRefusal, ChangeReply, ChangeResult } from '../../store.ts'
@@ -44,7 +44,7 @@ export async function changeJobs(
     ? 'array(select c.id from chosen c order by c.n)'
     : `${put(idArrayOf(target.ids))}::uuid[]`
   const end = isSelection
-    ? `(select c.place || ':' || c.id from chosen c where c.n = ${put(String(target.limit))}::bigint)`
+    ? `(select c.place from chosen c where c.n = ${put(String(target.limit))}::bigint)`
     : 'null'
   const text = `${selected.text} select ${schema}.change_jobs(${put(action)}::text, ${put(space)}::text, ${ids},
     ${put(isSelection ? String(STATE_CODES[target.state]) : null)}::smallint, ${put(failure)}::text,
@@ -70,11 +70,15 @@ function readSaid(said: readonly Said[], space: string, starts: Starts): Omit<Ch
   return { results, waiting }
 }
 
-/** The number by which the jobs of a state are listed, see `listKey`. */
+/** Where a job of a state stands, as a cursor, see `list.ts`. */
 function placeOf(state: JobState): string {
-  if (state === 'ready') return `x.due_at - x.priority * ${PRIORITY_STEP_MS}::bigint`
-  if (state === 'delayed') return 'x.due_at'
-  return isFinal(state) ? 'x.finished_at' : 'x.started_at'
+  if (state === 'ready') return cursorText('x.rank', "coalesce(x.lane, '')")
+  if (state === 'delayed') return cursorText('x.due_at', "''")
+  return cursorText(isFinal(state) ? 'x.finished_at' : 'x.started_at', "''")
+}
+
+function cursorText(key: string, lane: string): string {
+  return `json_build_array(${key}::text, x.id, ${lane})::text`
 }
 
 /** What a running job is told when it is cancelled. */

@@ -19,6 +19,8 @@ export async function countSelection(
   ]
   if (where.after !== undefined) conditions.push(`x.${time} >= ${put(String(where.after))}::bigint`)
   if (where.before !== undefined) conditions.push(`x.${time} < ${put(String(where.before))}::bigint`)
+  if (where.lane === '') conditions.push('x.lane is null')
+  else if (where.lane !== undefined) conditions.push(`x.lane = ${put(where.lane)}::text`)
   if (where.text !== undefined) {
     const words = `${put(where.text)}::text`
     conditions.push(`(strpos(x.payload, ${words}) > 0 or strpos(x.failure, ${words}) > 0)`)

@@ -6,6 +6,8 @@ export interface Group {
   readonly token: string
   /** The rest of what they share, as SQL reads it. */
   readonly text: string
+  /** Why the lanes of the jobs are paused; null when they are not. */
+  readonly pause: string | null
 }
 
 export interface Grouped {
@@ -88,18 +90,20 @@ function isLike(a: Settlement, b: Settlement): boolean {
         one.count === other.count &&
         one.refund === other.refund &&
         one.keepPlace === other.keepPlace &&
-        one.keepCancelledMs === other.keepCancelledMs))
+        one.keepCancelledMs === other.keepCancelledMs &&
+        one.lane === other.lane))
   )
 }
 
 function keyOf({ token, verdict, onlyIfExpired = false, rescue = false, noted = false }: Settlement): string {
   const { to, keepMs, count, refund, keepPlace, keepCancelledMs } = verdict
-  return `${to} ${keepMs} ${count} ${refund} ${keepPlace} ${keepCancelledMs} ${onlyIfExpired} ${rescue} ${noted} ${token}`
+  const lane = verdict.lane ? JSON.stringify(verdict.lane) : ''
+  return `${to} ${keepMs} ${count} ${refund} ${keepPlace} ${keepCancelledMs} ${onlyIfExpired} ${rescue} ${noted} ${token} ${lane}`
 }
 
 function groupOf(settlement: Settlement, size: number, round: number): Group {
   const { token, verdict, onlyIfExpired = false, rescue = false, noted = false } = settlement
-  const { to, keepMs, count, refund, keepPlace, keepCancelledMs } = verdict
+  const { to, keepMs, count, refund, keepPlace, keepCancelledMs, lane } = verdict
   const counter = count === null ? 0 : COUNTER_CODES[count]
   // In the order in which `settle_and_claim` reads them; nothing stands for null.
   const fields = [
@@ -114,6 +118,7 @@ function groupOf(settlement: Settlement, size: number, round: number): Group {
     round,
     Number(rescue),
     Number(noted),
+    lane && 'waitMs' in lane ? lane.waitMs : '',
   ]
-  return { token, text: fields.join(',') }
+  return { token, text: fields.join(','), pause: lane && 'pause' in lane ? lane.pause : null }
 }

@@ -93,7 +93,11 @@ function readReply(said: string): [t: number, odds: readonly Odd[]] {
 
 /** Nothing but a job that may start at once. */
 function isReady(job: NewJob | undefined): job is NewJob {
-  return job?.unique === null && job.delayMs === 0 && job.runAt === null
+  return job?.unique === null && job.delayMs === 0 && job.runAt === null && isUsual(job)
+}
+
+function isUsual({ lane, strict, cost }: NewJob): boolean {
+  return lane === null && !strict && cost === 1
 }
 
 /**
@@ -149,6 +153,13 @@ function insertStatement(
           full('smallint', (job) => (job.unique ? CONFLICT_CODES[job.unique.onConflict] : null)),
         ]
       : ["'{}'", "'{}'", "'{}'", "'{}'"]),
+    ...(jobs.every(isUsual)
+      ? ["'{}'", "'{}'", "'{}'"]
+      : [
+          column('text', (job) => job.lane),
+          column('integer', (job) => (job.cost === 1 ? null : job.cost)),
+          column('boolean', (job) => (job.strict ? 'true' : null)),
+        ]),
     fresh ? 'null' : `${put(lowestOf(ids))}::uuid`,
     String(strict),
     String(again),

@@ -2,9 +2,12 @@ import { isFinal, type Job } from '../../core/job.ts'
 import { listKey } from '../../core/transitions.ts'
 import type { ListCall, ListReply } from '../../store.ts'
 import { STATE_CODES } from './codes.ts'
-import type { Param, Query } from './driver.ts'
+import type { Param, Query, Row } from './driver.ts'
 import { HIGHEST, HIGHEST_ID, LOWEST, LOWEST_ID } from './literals.ts'
-import { toJob } from './rows.ts'
+import { RANK, toJob } from './rows.ts'
+
+/** Where the last job of a page stands. */
+type Cursor = [key: string, id: string, lane: string]
 
 /** The call of `list_jobs`, between `before` and `after`. */
 export function listStatement(
@@ -15,15 +18,15 @@ export function listStatement(
   after: string,
 ): { text: string; params: Param[] } {
   const { space, queue, state, cursor, where = {} } = call
-  const [key, id] =
+  const [key, id, lane] =
     cursor === null
       ? isFinal(state)
-        ? [String(HIGHEST), HIGHEST_ID]
-        : [String(LOWEST), LOWEST_ID]
-      : (cursor.split(':') as [string, string])
+        ? [String(HIGHEST), HIGHEST_ID, '']
+        : [String(LOWEST), LOWEST_ID, '']
+      : (JSON.parse(cursor) as Cursor)
   return {
     text: `${before} ${schema}.list_jobs($1::text, $2::text, $3::smallint, $4::integer, $5::bigint,
-      $6::uuid, $7::bigint, $8::bigint, $9::text)${after}`,
+      $6::uuid, $7::bigint, $8::bigint, $9::text, $10::text, $11::text)${after}`,
     params: [
       space,
       queue,
@@ -34,6 +37,8 @@ export function listStatement(
       String(where.after ?? LOWEST),
       String(where.before ?? HIGHEST),
       where.text ?? null,
+      lane,
+      where.lane ?? null,
     ],
   }
 }
@@ -41,8 +46,14 @@ export function listStatement(
 /** One page; one job more than that is read, to know whether it is the last. */
 export async function listJobs(query: Query, schema: string, call: ListCall): Promise<ListReply> {
   const { text, params } = listStatement(schema, call, call.limit + 1, 'select * from', '')
-  const found = (await query(text, params)).map(toJob)
-  const jobs: Job[] = found.slice(0, call.limit)
+  const rows = await query(text, params)
+  const jobs: Job[] = rows.slice(0, call.limit).map(toJob)
   const last = jobs.at(-1)
-  return { jobs, cursor: last && found.length > jobs.length ? `${listKey(last)}:${last.id}` : null }
+  return { jobs, cursor: last && rows.length > jobs.length ? cursorOf(last, rows[jobs.length - 1]) : null }
+}
+
+function cursorOf(job: Job, row: Row | undefined): string {
+  const place: Cursor =
+    job.state === 'ready' ? [String(row?.[RANK]), job.id, job.lane ?? ''] : [String(listKey(job)), job.id, '']
+  return JSON.stringify(place)
 }

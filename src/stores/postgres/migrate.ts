@@ -74,6 +74,7 @@ export function grantText(schema: string, role: string): string {
   const name = `"${role.replaceAll('"', '""')}"`
   return `grant usage on schema ${schema} to ${name};
 grant select, insert, update, delete on all tables in schema ${schema} to ${name};
+grant usage on all sequences in schema ${schema} to ${name};
 grant execute on all functions in schema ${schema} to ${name};
 revoke insert, update, delete on ${schema}.migrations from ${name};
 `

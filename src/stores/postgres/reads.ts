@@ -76,7 +76,7 @@ export async function expiredLeases(
   )
   const leases = rows.slice(0, -1)
   // Nothing that is over now ended before the first of these did, or before this look.
-  const first = Math.min(Number(rows.at(-1)?.[19]), leases.length > 0 ? Number(leases[0]?.[18]) : Infinity)
+  const first = Math.min(Number(rows.at(-1)?.[20]), leases.length > 0 ? Number(leases[0]?.[18]) : Infinity)
   look?.found(keys.map(() => first))
   return { leases: leases.map(toExpired) }
 }

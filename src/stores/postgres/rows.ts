@@ -10,7 +10,15 @@ const optional = (value: unknown): number | null => (value === null ? null : Num
 /** The columns of `every_job`, for SELECT, in the order in which {@link toJob} reads them. */
 export const JOB_SELECT = `id, space, queue, state, payload, headers, priority, overrides, due_at, enqueued_at,
   started_at, generation, starts, errors, timeouts, lost, snoozes, token, worker, cancel_reason, unique_key,
-  unique_scope, result, failure, lease_until, finished_at, expires_at`
+  unique_scope, result, failure, lease_until, finished_at, expires_at, lane, is_strict, cost`
+
+/** Where `every_job` has the rank of a job that waits. */
+export const RANK = 30
+
+/** Clients differ here too. */
+function isTrue(value: unknown): boolean {
+  return value === true || value === 't' || value === 'true'
+}
 
 export function toJob(row: Row): Job {
   const scope = row[21]
@@ -23,6 +31,9 @@ export function toJob(row: Row): Job {
     headers: row[5] as string | null,
     priority: Number(row[6]),
     overrides: row[7] as string | null,
+    lane: row[27] as string | null,
+    strict: isTrue(row[28]),
+    cost: row[29] === null ? 1 : Number(row[29]),
     dueAt: Number(row[8]),
     enqueuedAt: Number(row[9]),
     startedAt: optional(row[10]),
@@ -55,6 +66,7 @@ export function addClaimed(
   const ids = (row[1] as string).split(',')
   const isAlone = ids.length === 1
   const payloads = isAlone ? [row[2] as string] : (row[2] as string).split(SEPARATOR)
+  const lanes = row[9] === null || isAlone ? [row[9] as string | null] : (row[9] as string).split(SEPARATOR)
   const dueAts = isAlone ? [row[6] as string] : (row[6] as string).split(',')
   const counters = row[8] as string | null
   const [starts, errors, timeouts, lost, snoozes, generation] =
@@ -69,6 +81,7 @@ export function addClaimed(
       headers: row[3] as string | null,
       priority: row[5] === null ? 0 : Number(row[5]),
       overrides: row[4] as string | null,
+      lane: lanes[i] || null,
       dueAt,
       enqueuedAt: row[7] === null ? dueAt : Number(row[7]),
       generation,
@@ -95,6 +108,7 @@ export function toExpired(row: Row): ExpiredLease {
     headers: row[4] as string | null,
     priority: Number(row[6]),
     overrides: row[5] as string | null,
+    lane: row[19] as string | null,
     dueAt: Number(row[7]),
     enqueuedAt: Number(row[8]),
     generation: Number(row[14]),
@@ -106,6 +120,6 @@ export function toExpired(row: Row): ExpiredLease {
     token: row[15] as string,
     workerId: row[16] as string,
     cancelReason: row[17] as string | null,
-    over: Number(row[18]) <= Number(row[19]),
+    over: Number(row[18]) <= Number(row[20]),
   }
 }

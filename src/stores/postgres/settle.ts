@@ -35,6 +35,8 @@ interface Remarks {
   readonly fresh: readonly (readonly Odd[] | null)[] | null
   /** Queues to which jobs went back: [space, queue, state, lowest rank, first due time]. */
   readonly waiting: readonly (readonly [string, string, number, number, number])[] | null
+  /** Limited sources: [n, rank and id of the first job without a lane]. `n` counts from 1. */
+  readonly limited: readonly (readonly [number, number | null, string | null])[] | null
 }
 
 /** Nearly all settlements end like one of these. */
@@ -47,10 +49,10 @@ const OK: Readonly<Record<Verdict['to'], SettleResult>> = {
   delayed: { status: 'ok', state: 'delayed' },
 }
 
-const SETTLE_AND_CLAIM = `settle_and_claim($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[],
-        $6::bigint[], $7::text, $8::text[], $9::uuid[], $10::text[], $11::text[], $12::bigint[], $13::uuid[], $14::bigint)`
+const SETTLE_AND_CLAIM = `settle_and_claim($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[],
+        $7::bigint[], $8::text, $9::text[], $10::uuid[], $11::text[], $12::text[], $13::bigint[], $14::uuid[], $15::bigint)`
 
-const NOTHING: Remarks = Object.freeze({ odd: null, fresh: null, waiting: null })
+const NOTHING: Remarks = Object.freeze({ odd: null, fresh: null, waiting: null, limited: null })
 
 /** Sends one settle, one claim, or both in one statement; see `migrations/settle-function.ts`. */
 export async function settleAndClaim(
@@ -117,17 +119,21 @@ function freshOf(grouped: Grouped, settlements: readonly Settlement[]): string |
         scope: job.unique ? SCOPE_CODES[job.unique.scope] : null,
         window_ms: job.unique?.windowMs ?? null,
         conflict: job.unique ? CONFLICT_CODES[job.unique.onConflict] : null,
+        lane: job.lane,
+        cost: job.cost === 1 ? null : job.cost,
+        is_strict: job.strict ? true : null,
       })),
     ),
   )
 }
 
 function settleParams(settlements: readonly Settlement[], grouped: Grouped): Param[] {
-  if (settlements.length === 0) return ['{}', '{}', '{}', '{}', '{}', '{}', null]
+  if (settlements.length === 0) return ['{}', '{}', '{}', '{}', '{}', '{}', '{}', null]
   return [
     idArrayOf(grouped.order.map((index) => (settlements[index] as Settlement).id)),
     arrayOf(grouped.groups.map((group) => group.text)),
     arrayOf(grouped.groups.map((group) => group.token)),
+    arrayOf(grouped.groups.map((group) => group.pause)),
     textsOf(grouped, settlements, 'result'),
     textsOf(grouped, settlements, 'failure'),
     delaysOf(grouped, settlements),
@@ -225,31 +231,43 @@ function claimReply(
   report: Report,
 ): ClaimReply {
   const bySource: ClaimedJob[][] = claim.sources.map(() => [])
+  const limited = new Map((report.limited ?? []).map(([n, rank, id]) => [n - 1, { rank, id }]))
+  const takenAs = new Map<ClaimedJob, number>()
   for (let i = 0; i < rows.length - 1; i++) {
     const row = rows[i] as Row
     const source = row[0] === null ? 0 : Number(row[0]) - 1
-    addClaimed(
-      bySource[source] as ClaimedJob[],
-      row,
-      claim.sources[source] as { space: string; queue: string },
-      claim.token,
-    )
+    const jobs = bySource[source] as ClaimedJob[]
+    const before = jobs.length
+    addClaimed(jobs, row, claim.sources[source] as { space: string; queue: string }, claim.token)
+    if (row[10] === null) continue
+    for (const [n, place] of (row[10] as string).split(',').entries()) {
+      takenAs.set(jobs[before + n] as ClaimedJob, Number(place))
+    }
   }
   const placeOf =
     claim.ids && !claim.again && new Map([...claim.ids.entries()].reverse().map(([place, id]) => [id, place]))
   for (const jobs of bySource) {
     // They come in the order in which they lie in the table.
-    if (placeOf) jobs.sort((a, b) => (placeOf.get(a.id) ?? 0) - (placeOf.get(b.id) ?? 0))
+    if (takenAs.has(jobs[0] as ClaimedJob)) {
+      jobs.sort((a, b) => (takenAs.get(a) as number) - (takenAs.get(b) as number))
+    } else if (placeOf) jobs.sort((a, b) => (placeOf.get(a.id) ?? 0) - (placeOf.get(b.id) ?? 0))
     else jobs.sort(byRank)
   }
   search.found(
     (source) => {
+      const line = limited.get(source)
+      if (line) return line.rank === null ? undefined : { rank: line.rank, id: line.id as string }
       const first = bySource[source]?.[0]
       return first && { rank: rankOf(first.dueAt, first.priority), id: first.id }
     },
     report.crowded ? null : report.now,
   )
-  return { jobs: bySource.flat(), nextDueAt: report.next, now: report.now }
+  return {
+    jobs: bySource.flat(),
+    nextDueAt: report.next,
+    ...(limited.size > 0 ? { limited: [...limited.keys()] } : {}),
+    now: report.now,
+  }
 }
 
 function byRank(a: ClaimedJob, b: ClaimedJob): number {

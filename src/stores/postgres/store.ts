@@ -7,7 +7,9 @@ import { countSelection } from './count.ts'
 import { checkDurability } from './durability.ts'
 import { Floors } from './floors.ts'
 import { Folding } from './folding.ts'
+import { holdJobs, listHolds, releaseHolds } from './holds.ts'
 import { insertInParts, insertJobs, isTwice, PART } from './insert.ts'
+import { listLanes, listLimits, setLimits } from './limits.ts'
 import { listJobs } from './list.ts'
 import { assertSchema, migrate } from './migrate.ts'
 import { noteJobs, readNotes } from './notes.ts'
@@ -15,6 +17,7 @@ import { driverOpener } from './open-driver.ts'
 import { channelOf, NOTIFY, type PostgresStoreOptions, resolveOptions } from './options.ts'
 import { prune } from './prune.ts'
 import { countJobs, expiredLeases, extendLeases, getJobs, type Place } from './reads.ts'
+import { postgresSchedules } from './schedules.ts'
 import { Session } from './session.ts'
 import { settleAndClaim } from './settle.ts'
 import { Starts } from './starts.ts'
@@ -128,6 +131,12 @@ export function createPostgresStore(options: PostgresStoreOptions, makeNotifier:
     },
 
     prune: (request) => prune(call, schema, request),
+    hold: (request) => holdJobs(call, schema, request),
+    release: (request) => releaseHolds(call, schema, request),
+    holds: (request) => listHolds(call, schema, request),
+    setLimits: (request) => setLimits(call, schema, request),
+    limits: (request) => listLimits(call, schema, request),
+    lanes: (request) => listLanes(call, schema, request),
 
     async attend({ worker, now }) {
       // A worker is never kept from saying that it is here by the lack of a lock.
@@ -143,6 +152,8 @@ export function createPostgresStore(options: PostgresStoreOptions, makeNotifier:
     workers: ({ space }) => workers(call, schema, space),
     note: (request) => noteJobs(call, schema, request),
     notes: (request) => readNotes(call, schema, request),
+
+    ...postgresSchedules(call, schema, starts, () => folding.wrote()),
 
     within(tx: unknown): StoreInTransaction {
       const query = queryOf(tx)

@@ -1,8 +1,8 @@
 import type { Job } from '../../core/job.ts'
-import { finish, isPossible, listKey, prioritize, promote, redrive } from '../../core/transitions.ts'
+import { finish, isPossible, prioritize, promote, redrive } from '../../core/transitions.ts'
 import { waitingOf } from '../../core/waiting.ts'
 import type { ChangeCall, ChangeReply, ChangeResult } from '../../store.ts'
-import { select } from './list.ts'
+import { cursorAt, select } from './list.ts'
 import { removeNotes } from './notes.ts'
 import { find, type Placed, replace } from './record.ts'
 import type { Turn } from './turn.ts'
@@ -19,11 +19,12 @@ export function change(turn: Turn, call: ChangeCall, now: number): ChangeReply {
   const page = isPossible(action, target.state)
     ? select(turn, { ...target, space, cursor: target.cursor ?? null }, target.limit)
     : []
+  // Told before anything moves.
+  const last = page.length < target.limit ? undefined : page.at(-1)
   const results = page
     .filter(({ job }) => action !== 'prioritize' || job.priority !== priority)
     .map((placed) => changeOne(turn, placed, placed.job.id, call, now, moved))
-  const last = page.length < target.limit ? undefined : page.at(-1)?.job
-  return { results, cursor: last ? `${listKey(last)}:${last.id}` : null, waiting: waitingOf(moved) }
+  return { results, cursor: last ? cursorAt(last) : null, waiting: waitingOf(moved) }
 }
 
 /** `moved` gets the job if it came to another place in line. */
@@ -39,7 +40,7 @@ function changeOne(
   const { job, q } = placed
   if (!isPossible(call.action, job.state)) return { id, status: 'refused', reason: 'state' }
   const move = (to: Job): void => {
-    replace(turn, placed, to)
+    replace(turn, placed, to, now)
     moved.push(to)
   }
 
@@ -48,11 +49,11 @@ function changeOne(
     case 'bury':
     case 'miss': {
       if (job.state === 'running') {
-        replace(turn, placed, { ...job, cancelReason: reasonIn(call.failure) })
+        replace(turn, placed, { ...job, cancelReason: reasonIn(call.failure) }, now)
         return { id, status: 'requested' }
       }
       const to = ({ cancel: 'cancelled', bury: 'dead', miss: 'missing' } as const)[call.action]
-      replace(turn, placed, finish(job, to, call.failure, call.keepMs, now))
+      replace(turn, placed, finish(job, to, call.failure, call.keepMs, now), now)
       releaseKey(turn, q, job, 'end')
       break
     }
@@ -72,7 +73,7 @@ function changeOne(
       move(prioritize(job, call.priority ?? 0))
       break
     case 'remove':
-      replace(turn, placed, null)
+      replace(turn, placed, null, now)
       turn.discarded.add([id], null, now)
       removeNotes(turn, [id])
       releaseKey(turn, q, job, 'end')

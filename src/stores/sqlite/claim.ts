@@ -1,114 +1,85 @@
-import { type ClaimedJob, PRIORITY_STEP_MS, type UniqueScope } from '../../core/job.ts'
+import type { ClaimedJob } from '../../core/job.ts'
+import { NEVER } from '../../core/lanes.ts'
 import { byRank, claimable, claim as claimed, claimedPart } from '../../core/transitions.ts'
-import { type ClaimCall, type ClaimReply, PROMOTE_LIMIT, type Source } from '../../store.ts'
-import type { Row } from './client.ts'
+import type { ClaimCall, ClaimReply, Source } from '../../store.ts'
+import { DEFAULT_NUMBER, type Line } from './line.ts'
+import { firstDelayed, promoteDue, promoteLaned } from './promote.ts'
+import { claimedOf, type ReadyJob, readReady } from './ready.ts'
 import { find, HOT_COLUMNS, hotJob, type Placed, replace } from './record.ts'
+import { Serving, startNamed } from './serve.ts'
 import type { Turn } from './turn.ts'
 import { releaseKey } from './uniques.ts'
 
 /** Leases jobs, source by source. */
 export function claim(turn: Turn, call: Omit<ClaimCall, 'now'>, now: number): ClaimReply {
   const taken: ClaimedJob[] = []
-  for (const source of call.sources) {
-    const room = Math.min(source.limit, call.limit - taken.length)
-    if (call.again) takeAgain(turn, call, source, now, taken)
-    else if (call.ids) takeNamed(turn, call, call.ids, source, room, now, taken)
-    else {
-      const q = turn.queues.find(turn.db, source.space, source.queue)
-      if (q === undefined) continue
-      promoteDue(turn, q, now)
-      if (room > 0) takeNext(turn, call, source, q, room, now, taken)
-    }
+  const limited: number[] = []
+  let next = NEVER
+  for (const [index, source] of call.sources.entries()) {
+    const q = turn.queues.find(turn.db, source.space, source.queue)
+    if (q !== undefined && turn.lanes.line(q)) limited.push(index)
+    const heldUntil = call.again ? 0 : turn.lanes.heldUntil(source.space, source.queue, now)
+    const at =
+      heldUntil > 0 ? heldUntil : q === undefined ? null : claimFrom(turn, call, source, q, now, taken)
+    next = Math.min(next, at ?? NEVER)
   }
-  return { jobs: taken, nextDueAt: taken.length < call.limit ? nextDue(turn, call.sources) : null, now }
-}
-
-/** When the next delayed job of these sources is due. */
-function nextDue(turn: Turn, sources: readonly Source[]): number | null {
-  let next: number | null = null
-  for (const { space, queue } of sources) {
-    const q = turn.queues.find(turn.db, space, queue)
-    const due = q === undefined ? null : firstDelayed(turn, q)
-    if (due !== null && (next === null || due < next)) next = due
-  }
-  return next
-}
-
-function firstDelayed(turn: Turn, q: number): number | null {
-  const row = turn.db.get(
-    'select place from skep_waiting where q = ? and state = 0 order by place limit 1',
-    q,
-  )
-  return row === undefined ? null : (row[0] as number)
-}
-
-/** Makes delayed jobs ready whose time has come. */
-function promoteDue(turn: Turn, q: number, now: number): void {
-  const { db } = turn
-  const first = firstDelayed(turn, q)
-  if (first === null || first > now) return
-  const due = db.all(
-    `select w.place, w.id, w.n, j.priority from skep_waiting w cross join skep_jobs j on j.n = w.n
-     where w.q = ? and w.state = 0 and w.place <= ? order by w.place, w.id limit ?`,
-    q,
+  return {
+    jobs: taken,
+    nextDueAt: taken.length < call.limit && next < NEVER ? next : null,
+    ...(limited.length > 0 ? { limited } : {}),
     now,
-    PROMOTE_LIMIT,
-  )
-  const [place, id] = due.at(-1) as Row
-  db.run(
-    `insert into skep_waiting (q, state, place, id, n)
-     select w.q, 1, w.place - j.priority * ${PRIORITY_STEP_MS}, w.id, w.n
-     from skep_waiting w cross join skep_jobs j on j.n = w.n
-     where w.q = ? and w.state = 0 and (w.place, w.id) <= (?, ?)`,
-    q,
-    place as number,
-    id as string,
-  )
-  db.run(
-    'delete from skep_waiting where q = ? and state = 0 and (place, id) <= (?, ?)',
-    q,
-    place as number,
-    id as string,
-  )
-  turn.count(q, 'delayed', -due.length)
-  turn.count(q, 'ready', due.length)
+  }
 }
 
-// Of most jobs only the payload is worth reading; the rest comes as one text, and only if there is something in it.
-// A long payload is read by itself, so that the texts of a claim cannot grow beyond what a string can hold.
-const READY = `
-  select w.n, w.id, w.place, case when length(j.payload) <= 4096 then j.payload else '' end as payload,
-    case when j.priority = 0 and j.enqueued_at = j.due_at and j.generation = 0
-      and j.starts = 0 and j.errors = 0 and j.timeouts = 0 and j.lost = 0 and j.snoozes = 0
-      and j.headers is null and j.overrides is null and j.unique_key is null
-    then '' else json_array(
-      j.headers, j.priority, j.overrides, j.due_at, j.enqueued_at, j.generation,
-      j.starts, j.errors, j.timeouts, j.lost, j.snoozes, j.unique_key, j.unique_scope) end as rest
-  from skep_waiting w cross join skep_jobs j on j.n = w.n
-  where w.q = ? and w.state = 1 order by w.place, w.id limit ?`
+/** Claims from one source. Returns when it is worth looking again, as far as that is a question of time. */
+function claimFrom(
+  turn: Turn,
+  call: Omit<ClaimCall, 'now'>,
+  source: Source,
+  q: number,
+  now: number,
+  taken: ClaimedJob[],
+): number | null {
+  if (call.again) {
+    takeAgain(turn, call, q, now, taken)
+    return firstDelayed(turn, q)
+  }
+  const room = Math.max(0, Math.min(source.limit, call.limit - taken.length))
+  const line = turn.lanes.line(q)
+  if (call.ids) takeNamed(turn, call, call.ids, source, room, now, taken)
+  else if (line) return serve(turn, call, source, line, room, now, taken)
+  else {
+    promoteDue(turn, q, now)
+    if (room > 0) takeNext(turn, call, source, q, room, now, taken)
+  }
+  const due = firstDelayed(turn, q)
+  return line ? earlier(due, turn.lanes.nextWake(line)) : due
+}
 
-// Handing over a value costs more than reading it does, so each column comes as one text. The separator cannot occur in
-// JSON, where control characters are escaped.
-const SEPARATOR = '\u001f'
-const READ_READY = `
-  select group_concat(n), group_concat(id), group_concat(place),
-    group_concat(payload, char(31)), group_concat(rest, char(31)) from (${READY})`
+/** Claims from a limited queue. */
+function serve(
+  turn: Turn,
+  call: Omit<ClaimCall, 'now'>,
+  source: Source,
+  line: Line,
+  room: number,
+  now: number,
+  taken: ClaimedJob[],
+): number | null {
+  promoteLaned(turn, line, now)
+  const serving = new Serving(turn, line, room, now)
+  const startsAt = serving.choose()
+  serving.lease(call, source, taken)
+  // With all the room used up nobody asks when to look again.
+  if (taken.length >= call.limit) return null
+  return earlier(startsAt, earlier(firstDelayed(turn, line.q), turn.lanes.nextWake(line)))
+}
 
-type Rest = [
-  headers: string | null,
-  priority: number,
-  overrides: string | null,
-  dueAt: number,
-  enqueuedAt: number,
-  generation: number,
-  starts: number,
-  errors: number,
-  timeouts: number,
-  lost: number,
-  snoozes: number,
-  uniqueKey: string | null,
-  uniqueScope: UniqueScope | null,
-]
+/** The earlier of two moments; null stands for none. */
+function earlier(a: number | null, b: number | null): number | null {
+  if (a === null || b === null) return a ?? b
+  return Math.min(a, b)
+}
 
 /** Takes the lowest ranks. All that is in front of the last one goes with it, so whole ranges are moved. */
 function takeNext(
@@ -123,14 +94,9 @@ function takeNext(
   const { db } = turn
   // Workers look at many empty queues, and the large statement is dear even for nothing.
   if (db.get('select 1 from skep_waiting where q = ? and state = 1 limit 1', q) === undefined) return
-  const columns = db.get(READ_READY, q, room) as string[]
-  const [numbers, ids, places] = columns.slice(0, 3).map((text) => text.split(',')) as [
-    string[],
-    string[],
-    string[],
-  ]
-  const [payloads, rests] = columns.slice(3).map((text) => text.split(SEPARATOR)) as [string[], string[]]
-  const last = [q, Number(places.at(-1)), ids.at(-1) as string] as const
+  const jobs = readReady(turn, q, DEFAULT_NUMBER, room)
+  const { place, id: lastId } = jobs.at(-1) as ReadyJob
+  const last = [q, place, lastId] as const
   db.run(
     `insert into skep_leases (n, q, token, worker, started_at, until)
      select n, q, ?, ?, ?, ? from skep_waiting where q = ? and state = 1 and (place, id) <= (?, ?)`,
@@ -141,60 +107,21 @@ function takeNext(
     ...last,
   )
   db.run('delete from skep_waiting where q = ? and state = 1 and (place, id) <= (?, ?)', ...last)
-  turn.count(q, 'ready', -ids.length)
-  turn.count(q, 'running', ids.length)
+  turn.count(q, 'ready', -jobs.length)
+  turn.count(q, 'running', jobs.length)
 
   const held = new Map<string, number>()
-  const isWhole = payloads.length === ids.length
-  for (let i = 0; i < ids.length; i++) {
-    const id = ids[i] as string
-    const n = Number(numbers[i])
-    const text = rests[i] as string
-    const payload = (isWhole && payloads[i]) || payloadOf(turn, n)
-    const rest = text === '' ? plainRest(Number(places[i])) : (JSON.parse(text) as Rest)
-    const uniqueKey = rest[11]
-    if (uniqueKey === null) held.set(id, n)
-    else releaseKey(turn, q, { id, uniqueKey, uniqueScope: rest[12] }, 'claim')
-    taken.push(claimedOf(call.token, space, queue, id, payload, rest))
+  const from = { space, queue, lane: null, token: call.token }
+  for (const job of jobs) {
+    const { id, n, rest } = job
+    if (rest[11] === null) held.set(id, n)
+    else releaseKey(turn, q, { id, uniqueKey: rest[11], uniqueScope: rest[12] }, 'claim')
+    taken.push(claimedOf(job, from))
   }
-  turn.held.claimed({ token: call.token, q, numbers: held })
+  turn.held.claimed({ token: call.token, q, numbers: held, lanes: NO_LANES })
 }
 
-function payloadOf(turn: Turn, n: number): string {
-  return turn.db.get('select payload from skep_jobs where n = ?', n)?.[0] as string
-}
-
-function plainRest(dueAt: number): Rest {
-  return [null, 0, null, dueAt, dueAt, 0, 0, 0, 0, 0, 0, null, null]
-}
-
-function claimedOf(
-  token: string,
-  space: string,
-  queue: string,
-  id: string,
-  payload: string,
-  rest: Rest,
-): ClaimedJob {
-  return {
-    id,
-    space,
-    queue,
-    payload,
-    headers: rest[0],
-    priority: rest[1],
-    overrides: rest[2],
-    dueAt: rest[3],
-    enqueuedAt: rest[4],
-    generation: rest[5],
-    starts: rest[6] + 1,
-    errors: rest[7],
-    timeouts: rest[8],
-    lost: rest[9],
-    snoozes: rest[10],
-    token,
-  }
-}
+const NO_LANES: ReadonlyMap<string, string> = new Map()
 
 const HELD = `select ${HOT_COLUMNS} from skep_leases l cross join skep_jobs j on j.n = l.n where l.q = ? and l.token = ?`
 
@@ -202,12 +129,10 @@ const HELD = `select ${HOT_COLUMNS} from skep_leases l cross join skep_jobs j on
 function takeAgain(
   turn: Turn,
   call: Omit<ClaimCall, 'now'>,
-  { space, queue }: Source,
+  q: number,
   now: number,
   taken: ClaimedJob[],
 ): void {
-  const q = turn.queues.find(turn.db, space, queue)
-  if (q === undefined) return
   const held = turn.db.all(HELD, q, call.token).map((row) => hotJob(turn, row).job)
   turn.db.run('update skep_leases set until = ? where q = ? and token = ?', now + call.leaseMs, q, call.token)
   taken.push(...held.sort(byRank).map(claimedPart))
@@ -228,10 +153,14 @@ function takeNamed(
     .map((id) => find(turn, id))
     .filter((found): found is Placed => found?.job.space === space && found.job.queue === queue)
     .filter(({ job }) => claimable(job, now))
-  for (const placed of named.slice(0, room)) {
+  const line = named[0] ? turn.lanes.line(named[0].q) : null
+  let left = room
+  for (const placed of named) {
+    if (left === 0 || (line && !startNamed(turn, line, placed, now))) continue
+    left--
     const leased = claimed(placed.job, lease, now)
     releaseKey(turn, placed.q, placed.job, 'claim')
-    replace(turn, placed, leased)
+    replace(turn, placed, leased, now)
     taken.push(claimedPart(leased))
   }
 }

@@ -5,7 +5,7 @@ import type { Turn } from './turn.ts'
 
 const COUNTS = `
   select name, (select j.due_at from skep_waiting w cross join skep_jobs j on j.n = w.n
-    where w.q = s.q and w.state = 1 order by w.place, w.id limit 1), ${JOB_STATES.join(', ')}
+    where w.q = s.q and w.state >= 1 order by w.state, w.place, w.id limit 1), ${JOB_STATES.join(', ')}
   from skep_queues s where space = ?`
 
 /** How many jobs each queue has in each state: kept with the queue, so that nothing is counted. */

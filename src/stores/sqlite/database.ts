@@ -8,6 +8,7 @@ import { HeldJobs } from './held.ts'
 import { connect, fileOf, type Opened } from './open.ts'
 import type { ResolvedOptions } from './options.ts'
 import { QueueIds } from './queues.ts'
+import { Rules } from './rules.ts'
 import { isMigrated, migrate } from './schema.ts'
 import { Turn } from './turn.ts'
 
@@ -25,6 +26,7 @@ export class Database {
   readonly path: string | null
   readonly #queues = new QueueIds()
   readonly #held = new HeldJobs()
+  readonly #rules = new Rules()
   #connecting: Promise<Opened> | null = null
   #opening: Promise<Ready> | null = null
   #ready: Ready | null = null
@@ -145,7 +147,7 @@ export class Database {
   }
 
   #turn(db: Handle): Turn {
-    return new Turn(db, this.options.runtime.now(), this.#queues, this.#held)
+    return new Turn(db, this.options.runtime.now(), this.#queues, this.#held, this.#rules)
   }
 
   #endTurn(how: 'commit' | 'rollback'): void {
@@ -153,6 +155,7 @@ export class Database {
     else {
       this.#held.rollback()
       this.#queues.forget()
+      this.#rules.forget()
     }
   }
 

@@ -6,6 +6,8 @@ export interface HeldBatch {
   readonly token: string
   readonly q: number
   readonly numbers: Map<string, number>
+  /** The keys of their lanes, for those that are in one. */
+  readonly lanes: ReadonlyMap<string, string>
 }
 
 /**

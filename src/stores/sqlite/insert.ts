@@ -34,7 +34,7 @@ function insertOne(turn: Turn, job: NewJob, again: boolean, now: number): Insert
     if (duplicate) return duplicate
   }
   const created = create(job, now)
-  replace(turn, null, created)
+  replace(turn, null, created, now)
   return { status: 'ok', state: created.state, dueAt: created.dueAt }
 }
 
@@ -48,7 +48,7 @@ function takeKey(turn: Turn, job: NewJob, unique: Unique, now: number): InsertRe
   }
   const held = find(turn, holder)
   const changed = held ? collide(held.job, job, now) : null
-  if (held && changed) replace(turn, held, changed)
+  if (held && changed) replace(turn, held, changed, now)
   const action = changed ? (unique.onConflict === 'replace' ? 'replaced' : 'postponed') : 'ignored'
   return { status: 'duplicate', id: holder, action }
 }

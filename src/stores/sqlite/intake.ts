@@ -1,6 +1,8 @@
 import { type NewJob, PRIORITY_STEP_MS } from '../../core/job.ts'
+import { DEFAULT_LANE } from '../../core/lanes.ts'
 import { dueTime } from '../../core/transitions.ts'
 import type { InsertResult } from '../../store.ts'
+import { DEFAULT_NUMBER } from './line.ts'
 import { find } from './record.ts'
 import type { Turn } from './turn.ts'
 
@@ -59,16 +61,54 @@ export class Intake {
     const lines = inLines(entries, now)
     let inserted = 0
     for (const line of lines) inserted += putIn(turn, line, now)
-    if (inserted > 0) turn.db.run(PUT_IN_LINE, now, now, inserted)
+    const isLaned = inserted > 0 && enterLanes(turn, entries, inserted, now)
+    if (inserted > 0) turn.db.run(isLaned ? PUT_IN_LANES : PUT_IN_LINE, now, now, inserted)
     if (inserted < entries.length) correct(turn, entries, inserted, now)
     else for (const line of lines) countIn(turn, line, now)
   }
+}
+
+/** Lets the lanes of limited queues know of new ready jobs. True if some do not stand where jobs without lanes do. */
+function enterLanes(turn: Turn, entries: readonly Entry[], inserted: number, now: number): boolean {
+  const { lanes } = turn
+  let isLaned = false
+  // One job with a lane is enough for all of its queue to be in lanes.
+  for (const { job, q } of entries) {
+    if (job.lane !== null) lanes.limited(q, now)
+    if (job.lane !== null || job.strict) isLaned = true
+  }
+  if (isLaned) loadLanes(turn, entries, now)
+  for (const entry of entries) {
+    const { job, q, dueAt } = entry
+    const line = lanes.line(q)
+    if (!line || dueAt > now) continue
+    if (inserted < entries.length && !isNew(turn, entry, inserted)) continue
+    lanes.activate(line, job.lane ?? DEFAULT_LANE, now)
+  }
+  if (isLaned) lanes.writeNew()
+  return isLaned
+}
+
+function loadLanes({ lanes }: Turn, entries: readonly Entry[], now: number): void {
+  const keys = new Map<number, string[]>()
+  for (const { job, q, dueAt } of entries) {
+    if (job.lane === null || dueAt > now) continue
+    const known = keys.get(q)
+    if (known) known.push(job.lane)
+    else keys.set(q, [job.lane])
+  }
+  for (const [q, own] of keys) lanes.load(lanes.limited(q, now), own)
 }
 
 // New rows get the highest numbers, one after the other.
 const PUT_IN_LINE = `insert into skep_waiting (q, state, place, id, n)
   select q, due_at <= ?, case when due_at <= ? then due_at - priority * ${PRIORITY_STEP_MS} else due_at end, id, n
   from skep_jobs where n > last_insert_rowid() - ?`
+const PUT_IN_LANES = `insert into skep_waiting (q, state, place, id, n)
+  select q, case when due_at > ? then 0 when lane is null then ${DEFAULT_NUMBER}
+      else (select number from skep_lanes a where a.q = j.q and a.key = j.lane) end,
+    case when due_at > ? then due_at when strict then n else due_at - priority * ${PRIORITY_STEP_MS} end, id, n
+  from skep_jobs j where n > last_insert_rowid() - ?`
 
 /** Leaves out the jobs that are finished already, and says so in their results. */
 function withoutArchived(turn: Turn, entries: Entry[]): Entry[] {
@@ -90,18 +130,21 @@ interface Line {
   readonly members: Entry[]
 }
 
-type Shape = 'plain' | 'full'
+type Shape = 'plain' | 'laned' | 'full'
 
-/** Most jobs are due now and have nothing but a payload, so of them only that and the id are sent. */
+/** Most jobs are due now and have nothing but a payload and perhaps a lane, so of them only that and the id are sent. */
 function inLines(entries: readonly Entry[], now: number): Line[] {
   const lines = new Map<number, Line>()
   for (const entry of entries) {
-    const { headers, overrides, priority } = entry.job
-    const isPlain = headers === null && overrides === null && priority === 0 && entry.dueAt === now
-    const key = isPlain ? entry.q : -1
+    const { headers, overrides, priority, lane, strict, cost } = entry.job
+    const isBare = headers === null && overrides === null && priority === 0 && entry.dueAt === now
+    const isShort = isBare && !strict && cost === 1
+    const shape = isShort ? (lane === null ? 'plain' : 'laned') : 'full'
+    // Strict jobs are all in one, in the order of their arrival. The numbers of queues begin with 1.
+    const key = shape === 'full' ? 0 : shape === 'plain' ? entry.q : -entry.q
     let line = lines.get(key)
     if (!line) {
-      line = { q: entry.q, shape: isPlain ? 'plain' : 'full', members: [] }
+      line = { q: entry.q, shape, members: [] }
       lines.set(key, line)
     }
     line.members.push(entry)
@@ -117,11 +160,15 @@ function putIn(turn: Turn, { q, shape, members }: Line, now: number): number {
   let inserted = 0
   for (let from = 0; from < members.length; ) {
     const size = CHUNKS.find((rows) => rows <= members.length - from) as Chunk
-    const values: (string | number | null)[] = shape === 'plain' ? [q, now, now] : [now]
+    const values: (string | number | null)[] = shape === 'full' ? [now] : [q, now, now]
     for (let i = from; i < from + size; i++) {
       const { job, dueAt, q: own } = members[i] as Entry
       if (shape === 'plain') values.push(job.id, job.payload)
-      else values.push(job.id, own, dueAt, job.payload, job.priority, job.headers, job.overrides)
+      else if (shape === 'laned') values.push(job.id, job.payload, job.lane)
+      else {
+        values.push(job.id, own, dueAt, job.payload, job.priority, job.headers, job.overrides)
+        values.push(job.lane, job.strict ? 1 : 0, job.cost)
+      }
     }
     inserted += turn.db.run(STATEMENTS[shape][size], ...values)
     from += size
@@ -131,10 +178,15 @@ function putIn(turn: Turn, { q, shape, members }: Line, now: number): number {
 
 const STATEMENTS: Readonly<Record<Shape, Readonly<Record<Chunk, string>>>> = {
   plain: forChunks('q, due_at, enqueued_at, id, payload', '?, ?, ?, column1, column2', '?, ?'),
+  laned: forChunks(
+    'q, due_at, enqueued_at, id, payload, lane',
+    '?, ?, ?, column1, column2, column3',
+    '?, ?, ?',
+  ),
   full: forChunks(
-    'enqueued_at, id, q, due_at, payload, priority, headers, overrides',
-    '?, column1, column2, column3, column4, column5, column6, column7',
-    '?, ?, ?, ?, ?, ?, ?',
+    'enqueued_at, id, q, due_at, payload, priority, headers, overrides, lane, strict, cost',
+    '?, column1, column2, column3, column4, column5, column6, column7, column8, column9, column10',
+    '?, ?, ?, ?, ?, ?, ?, ?, ?, ?',
   ),
 }
 
@@ -149,18 +201,23 @@ function forChunks(columns: string, values: string, row: string): Record<Chunk, 
 }
 
 function countIn(turn: Turn, { q, shape, members }: Line, now: number): void {
-  if (shape === 'plain') turn.count(q, 'ready', members.length)
+  if (shape !== 'full') turn.count(q, 'ready', members.length)
   else for (const { q: own, dueAt } of members) turn.count(own, dueAt > now ? 'delayed' : 'ready', 1)
 }
 
 /** Some ids were known: only what did go in is counted, and the others get the results of what is there. */
 function correct(turn: Turn, entries: readonly Entry[], inserted: number, now: number): void {
-  const sql = 'select n > last_insert_rowid() - ? from skep_jobs where id = ?'
   for (const entry of entries) {
-    const [isNew] = (inserted > 0 && turn.db.get(sql, inserted, entry.job.id)) || [0]
-    if (isNew === 1) turn.count(entry.q, entry.dueAt > now ? 'delayed' : 'ready', 1)
+    if (isNew(turn, entry, inserted)) turn.count(entry.q, entry.dueAt > now ? 'delayed' : 'ready', 1)
     else tell(turn, entry)
   }
+}
+
+/** Whether it is among the jobs that were put in last. */
+function isNew(turn: Turn, { job }: Entry, inserted: number): boolean {
+  if (inserted === 0) return false
+  const row = turn.db.get('select n > last_insert_rowid() - ? from skep_jobs where id = ?', inserted, job.id)
+  return row?.[0] === 1
 }
 
 function tell(turn: Turn, { job, results, at }: Entry): void {

@@ -1,11 +1,12 @@
-import { isFinal, type Job, type JobState } from '../../core/job.ts'
+import { isFinal, type JobState } from '../../core/job.ts'
+import { DEFAULT_LANE } from '../../core/lanes.ts'
 import { listKey } from '../../core/transitions.ts'
 import type { CountCall, ListCall, ListReply } from '../../store.ts'
 import type { Row, SqlValue } from './client.ts'
 import { ARCHIVE_COLUMNS, archivedJob, HOT_COLUMNS, hotJob, type Placed } from './record.ts'
 import { STATE_NUMBER, type Turn } from './turn.ts'
 
-type Reader = Pick<Turn, 'db' | 'queues'>
+type Reader = Pick<Turn, 'db' | 'queues' | 'lanes'>
 
 /** A search for a text looks at so many jobs at a time, and lets the event loop run between. */
 const SEARCH_STEP = 2_000
@@ -15,21 +16,21 @@ export async function list(
   database: { read<T>(work: (turn: Reader) => T): Promise<T> },
   call: ListCall,
 ): Promise<ListReply> {
-  const found: Job[] = []
+  const found: Placed[] = []
   let cursor = call.cursor
   // One more than asked for tells whether there is another page.
   for (let isMore = true; isMore && found.length <= call.limit; ) {
     isMore = await database.read((turn) => {
       const end = call.where?.text === undefined ? null : stepEnd(turn, { ...call, cursor })
-      for (const { job } of select(turn, { ...call, cursor }, call.limit + 1 - found.length, end))
-        found.push(job)
+      found.push(...select(turn, { ...call, cursor }, call.limit + 1 - found.length, end))
       cursor = end
       return end !== null
     })
   }
-  const jobs = found.slice(0, call.limit)
-  const last = jobs.at(-1)
-  return { jobs, cursor: last && found.length > jobs.length ? `${listKey(last)}:${last.id}` : null }
+  const page = found.slice(0, call.limit)
+  const last = page.at(-1)
+  const hasMore = last !== undefined && found.length > page.length
+  return { jobs: page.map(({ job }) => job), cursor: hasMore ? cursorAt(last) : null }
 }
 
 /** How many jobs of a queue are in one state and fit, counted step by step so that the event loop can run between. */
@@ -55,12 +56,12 @@ export async function count(
 function stepEnd(turn: Reader, call: Omit<ListCall, 'limit'>): string | null {
   const query = queryOf(turn, { ...call, where: {} }, null)
   if (!query) return null
-  const { key, id } = query.view
   const [row] = turn.db.all(
-    `select ${key} as place, ${id} as id ${query.from} order by ${query.order} limit 1 offset ${SEARCH_STEP - 1}`,
+    `select ${query.view.position} ${query.from} order by ${query.order} limit 1 offset ${SEARCH_STEP - 1}`,
     ...query.values,
   )
-  return row ? `${row[0] as number}:${row[1] as string}` : null
+  // Only ready jobs of limited queues have a lane in front.
+  return row ? JSON.stringify(row.length < 3 ? [DEFAULT_LANE, ...row] : row) : null
 }
 
 /** Up to `limit` jobs of a selection, in the order in which they are listed, and not beyond `end`. */
@@ -88,8 +89,9 @@ interface Query {
 function queryOf(turn: Reader, call: Omit<ListCall, 'limit'>, end: string | null): Query | null {
   const q = turn.queues.find(turn.db, call.space, call.queue)
   if (q === undefined) return null
-  const view = VIEWS[viewOf(call.state)]
-  const { key, id, time, payload, failure } = view
+  const isLaned = call.state === 'ready' && turn.lanes.line(q) !== null
+  const view = isLaned ? LANED : VIEWS[viewOf(call.state)]
+  const { position, time, payload, failure } = view
   const values: SqlValue[] = [q]
   const conditions = [view.from(call.state)]
   const add = (condition: string, ...bound: SqlValue[]): void => {
@@ -98,49 +100,68 @@ function queryOf(turn: Reader, call: Omit<ListCall, 'limit'>, end: string | null
   }
 
   const isDown = isFinal(call.state)
-  if (call.cursor !== null) add(`(${key}, ${id}) ${isDown ? '<' : '>'} (?, ?)`, ...positionOf(call.cursor))
-  if (end !== null) add(`(${key}, ${id}) ${isDown ? '>=' : '<='} (?, ?)`, ...positionOf(end))
-  const { after, before, text } = call.where ?? {}
+  const compare = (how: string, cursor: string): void => {
+    const all = JSON.parse(cursor) as [lane: string, place: number, id: string]
+    const [lane, ...inLane] = all
+    if (isLaned) add(`a.key ${how.slice(0, 1)}= ? and (${position}) ${how} (?, ?, ?)`, lane, ...all)
+    else add(`(${position}) ${how} (?, ?)`, ...inLane)
+  }
+  if (call.cursor !== null) compare(isDown ? '<' : '>', call.cursor)
+  if (end !== null) compare(isDown ? '>=' : '<=', end)
+  const { after, before, text, lane } = call.where ?? {}
+  if (lane !== undefined) add(`${view.lane} = ?`, lane)
   if (after !== undefined) add(`${time} >= ?`, after)
   if (before !== undefined) add(`${time} < ?`, before)
   if (text !== undefined) add(`(instr(${payload}, ?) > 0 or instr(${failure}, ?) > 0)`, text, text)
-  const order = isDown ? `${key} desc, ${id} desc` : `${key}, ${id}`
+  const order = isDown ? position.replaceAll(/,|$/g, ' desc$&') : position
   return { view, from: conditions.join(' and '), order, values }
 }
 
-function positionOf(cursor: string): [place: number, id: string] {
-  const [place, id] = cursor.split(':') as [string, string]
-  return [Number(place), id]
+/** The cursor of what comes after a job. */
+export function cursorAt(placed: Placed): string {
+  return JSON.stringify(positionOf(placed))
+}
+
+/** Where a job stands in its list: its lane if it is ready, its place, its id. */
+function positionOf({ job, n }: Placed): [lane: string, place: number, id: string] {
+  const isReady = job.state === 'ready'
+  const place = isReady && job.strict ? n : listKey(job)
+  return [(isReady && job.lane) || DEFAULT_LANE, place, job.id]
 }
 
 /** Where the jobs of a state are found, by which number they are ordered, and which time is asked about. */
 interface View {
   readonly columns: string
-  readonly read: (turn: Reader, row: Row) => Placed
+  readonly read: (turn: Pick<Turn, 'db' | 'queues'>, row: Row) => Placed
   readonly from: (state: JobState) => string
-  readonly key: string
+  /** The columns by which they are ordered. */
+  readonly position: string
   readonly time: string
   readonly payload: string
   readonly failure: string
-  readonly id: string
+  readonly lane: string
 }
 
-const HOT = { columns: HOT_COLUMNS, read: hotJob, payload: 'j.payload', failure: 'j.failure' }
+const HOT = {
+  columns: HOT_COLUMNS,
+  read: hotJob,
+  payload: 'j.payload',
+  failure: 'j.failure',
+  lane: `ifnull(j.lane, '${DEFAULT_LANE}')`,
+}
 const VIEWS: Readonly<Record<'waiting' | 'running' | 'finished', View>> = {
   waiting: {
     ...HOT,
     from: (state) => `from skep_waiting v cross join skep_jobs j on j.n = v.n
       left join skep_leases l on l.n = j.n where v.q = ? and v.state = ${STATE_NUMBER[state]}`,
-    key: 'v.place',
+    position: 'v.place, v.id',
     time: 'j.due_at',
-    id: 'v.id',
   },
   running: {
     ...HOT,
     from: () => 'from skep_leases l cross join skep_jobs j on j.n = l.n where l.q = ?',
-    key: 'l.started_at',
+    position: 'l.started_at, j.id',
     time: 'l.started_at',
-    id: 'j.id',
   },
   finished: {
     columns: ARCHIVE_COLUMNS,
@@ -148,10 +169,20 @@ const VIEWS: Readonly<Record<'waiting' | 'running' | 'finished', View>> = {
     payload: 'z.payload',
     failure: 'z.failure',
     from: (state) => `from skep_archive z where z.q = ? and z.state = ${STATE_NUMBER[state]}`,
-    key: 'z.finished_at',
+    position: 'z.finished_at, z.id',
     time: 'z.finished_at',
-    id: 'z.id',
+    lane: `ifnull(z.lane, '${DEFAULT_LANE}')`,
   },
+}
+
+/** Ready jobs of a limited queue. A lane of which one is ready is never idle. */
+const LANED: View = {
+  ...HOT,
+  from: () => `from skep_lanes a cross join skep_waiting v on v.q = a.q and v.state = a.number
+    cross join skep_jobs j on j.n = v.n left join skep_leases l on l.n = j.n where a.q = ? and a.standing <> 0`,
+  position: 'a.key, v.place, v.id',
+  time: 'j.due_at',
+  lane: 'a.key',
 }
 
 function viewOf(state: JobState): keyof typeof VIEWS {

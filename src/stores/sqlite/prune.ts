@@ -2,6 +2,12 @@ import { FORGET_WORKER_MS, REMEMBER_DISCARDED_MS } from '../../store.ts'
 import { pruneNotes, removeNotes } from './notes.ts'
 import type { Turn } from './turn.ts'
 
+/** Lanes with nothing to remember: as new ones would be. */
+const BLANK_LANES = `
+  delete from skep_lanes where standing = 0 and running = 0 and occupant is null and own is null
+    and wait_until <= ? and held_until <= ? and full_at <= ?
+    and turn <= (select clock from skep_lines s where s.q = skep_lanes.q)`
+
 /** Removes finished jobs whose time is over, oldest first, and what nobody needs any more. */
 export function prune(turn: Turn, limit: number, now: number): { readonly pruned: number } {
   const { db } = turn
@@ -29,6 +35,15 @@ export function prune(turn: Turn, limit: number, now: number): { readonly pruned
   turn.discarded.write()
   db.run('delete from skep_discarded where until <= ?', now)
   db.run('delete from skep_uniques where until is not null and until <= ?', now)
+  pruneLanes(turn, now)
   db.run('delete from skep_workers where seen_at <= ?', now - FORGET_WORKER_MS)
   return { pruned: over.length }
+}
+
+/** Forgets holds that ended and lanes that have nothing to remember. */
+function pruneLanes(turn: Turn, now: number): void {
+  turn.lanes.write()
+  if (turn.db.run('delete from skep_holds where until <= ?', now) > 0) turn.lanes.holdsChanged()
+  turn.db.run(BLANK_LANES, now, now, now * 1_000)
+  turn.lanes.forget()
 }

@@ -1,5 +1,7 @@
 import { type FinalState, isFinal, JOB_STATES, type Job, rankOf, type UniqueScope } from '../../core/job.ts'
+import { DEFAULT_LANE } from '../../core/lanes.ts'
 import type { Row } from './client.ts'
+import { DEFAULT_NUMBER } from './line.ts'
 import { STATE_NUMBER, type Turn } from './turn.ts'
 
 /** A job together with where it is kept: `n` is its number in jobs, or in the archive once it is finished. */
@@ -32,6 +34,9 @@ const COMMON = [
   'started_at',
   'result',
   'failure',
+  'lane',
+  'strict',
+  'cost',
 ] as const
 
 const columns = (alias: string): string => COMMON.map((name) => `${alias}.${name}`).join(', ')
@@ -126,6 +131,9 @@ function common(turn: Reader, row: Row): Placed {
     startedAt: row[19] as number | null,
     result: row[20] as string | null,
     failure: row[21] as string | null,
+    lane: row[22] as string | null,
+    strict: row[23] === 1,
+    cost: row[24] as number,
     finishedAt: null,
     expiresAt: null,
     leaseUntil: null,
@@ -135,7 +143,7 @@ function common(turn: Reader, row: Row): Placed {
 }
 
 /** Puts a job in the place of what it was before: nothing, or the same job in another state. Null takes it away. */
-export function replace(turn: Turn, before: Placed | null, job: Job | null): void {
+export function replace(turn: Turn, before: Placed | null, job: Job | null, now: number): void {
   if (before) leave(turn, before)
   const wasHot = before !== null && !isFinal(before.job.state)
   if (job === null || isFinal(job.state)) {
@@ -143,8 +151,26 @@ export function replace(turn: Turn, before: Placed | null, job: Job | null): voi
     if (job) enterArchive(turn, job, before ? before.q : turn.queues.make(turn.db, job.space, job.queue))
   } else {
     const q = before ? before.q : turn.queues.make(turn.db, job.space, job.queue)
+    track(turn, q, before?.job ?? null, job, now)
     enterHot(turn, job, q, wasHot ? before.n : null)
+    return
   }
+  if (before) track(turn, before.q, before.job, job, now)
+}
+
+/** Keeps account of a job in its lane, if its queue is limited. A claim does so by itself. */
+function track(turn: Turn, q: number, before: Job | null, after: Job | null, now: number): void {
+  if (after?.state === 'running') return
+  const { lanes } = turn
+  const { id, lane } = (after ?? before) as Job
+  const line = lane === null ? lanes.line(q) : lanes.limited(q, now)
+  if (!line) return
+  const key = lane ?? DEFAULT_LANE
+  if (before?.state === 'running') {
+    lanes.vacate(line, key, { id, isWaiting: after !== null && !isFinal(after.state) }, now)
+  }
+  if (after?.state === 'ready' || lanes.lane(line, key).lane.occupant === id) lanes.activate(line, key, now)
+  if (after?.state === 'ready') lanes.writeNew()
 }
 
 function leave(turn: Turn, { job, q, n }: Placed): void {
@@ -155,8 +181,8 @@ function leave(turn: Turn, { job, q, n }: Placed): void {
     turn.db.run(
       'delete from skep_waiting where q = ? and state = ? and place = ? and id = ?',
       q,
-      STATE_NUMBER[job.state],
-      placeOf(job),
+      lineOf(turn, q, job),
+      placeOf(job, n),
       job.id,
     )
   }
@@ -181,10 +207,11 @@ function enterHot(turn: Turn, job: Job, q: number, n: number | null): void {
   }
   turn.db.run(PUT_HOT, n, ...commonValues(job, q))
   turn.db.run(
-    `insert into skep_waiting (q, state, place, id, n) values (${marks(4)}, last_insert_rowid())`,
+    `insert into skep_waiting (q, state, place, id, n)
+     values (?, ?, coalesce(?, last_insert_rowid()), ?, last_insert_rowid())`,
     q,
-    STATE_NUMBER[job.state],
-    placeOf(job),
+    lineOf(turn, q, job),
+    placeOf(job, null),
     job.id,
   )
 }
@@ -202,9 +229,18 @@ function enterArchive(turn: Turn, job: Job, q: number): void {
   )
 }
 
-/** Where a waiting job stands in line. */
-function placeOf(job: Job): number {
-  return job.state === 'ready' ? rankOf(job.dueAt, job.priority) : job.dueAt
+/** The state of a waiting job in its table: for a ready one the number of its lane. */
+function lineOf(turn: Turn, q: number, job: Job): number {
+  if (job.state === 'delayed') return STATE_NUMBER.delayed
+  if (job.lane === null) return DEFAULT_NUMBER
+  const line = turn.lanes.line(q)
+  return line === null ? DEFAULT_NUMBER : turn.lanes.lane(line, job.lane).number
+}
+
+/** Where a waiting job stands in line: for a strict one its number `n`. */
+function placeOf(job: Job, n: number | null): number | null {
+  if (job.state === 'delayed') return job.dueAt
+  return job.strict ? n : rankOf(job.dueAt, job.priority)
 }
 
 function commonValues(job: Job, q: number): (string | number | null)[] {
@@ -230,5 +266,8 @@ function commonValues(job: Job, q: number): (string | number | null)[] {
     job.startedAt,
     job.result,
     job.failure,
+    job.lane,
+    job.strict ? 1 : 0,
+    job.cost,
   ]
 }

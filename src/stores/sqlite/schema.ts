@@ -1,6 +1,8 @@
 import { SkepError } from '../../core/errors.ts'
 import type { Handle } from './handle.ts'
+import { LIMIT_TABLES } from './limit-tables.ts'
 import { NOTE_TABLES } from './note-tables.ts'
+import { SCHEDULE_TABLES } from './schedules-schema.ts'
 
 /**
  * Where a job is, is its state:
@@ -35,10 +37,12 @@ const MIGRATIONS: readonly { readonly id: string; readonly sql: string }[] = [
         errors integer not null default 0, timeouts integer not null default 0,
         lost integer not null default 0, snoozes integer not null default 0,
         unique_key text, unique_scope text,
-        token text, worker text, started_at integer, result text, failure text
+        token text, worker text, started_at integer, result text, failure text,
+        lane text, strict integer not null default 0, cost integer not null default 1
       );
 
-      -- state 0 is delayed and its place the due time; state 1 is ready and its place the rank.
+      -- state 0 is delayed and its place the due time. All others are ready: 1 in the default lane, from 2 on in the lane
+      -- of that number. Their place is the rank, or n where the lane is strict: n grows, and is less than any rank.
       create table skep_waiting (
         q integer not null, state integer not null, place integer not null, id text not null,
         n integer not null, primary key (q, state, place, id)
@@ -56,7 +60,8 @@ const MIGRATIONS: readonly { readonly id: string; readonly sql: string }[] = [
         priority integer not null, headers text, overrides text, generation integer not null,
         starts integer not null, errors integer not null, timeouts integer not null,
         lost integer not null, snoozes integer not null, unique_key text, unique_scope text,
-        token text, worker text, started_at integer, result text, failure text, cancel_reason text
+        token text, worker text, started_at integer, result text, failure text, cancel_reason text,
+        lane text, strict integer not null, cost integer not null
       );
       create index skep_archive_listed on skep_archive (q, state, finished_at);
       create index skep_archive_expiry on skep_archive (expires_at);
@@ -82,7 +87,9 @@ const MIGRATIONS: readonly { readonly id: string; readonly sql: string }[] = [
         started_at integer not null, seen_at integer not null,
         machine text, process_start text
       );
-${NOTE_TABLES}`,
+${NOTE_TABLES}
+      ${LIMIT_TABLES}
+      ${SCHEDULE_TABLES}`,
   },
 ]
 

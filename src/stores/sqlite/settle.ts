@@ -1,12 +1,14 @@
 import { type FinalState, isFinal, type Job } from '../../core/job.ts'
-import type { Verdict } from '../../core/policy.ts'
+import { DEFAULT_LANE } from '../../core/lanes.ts'
+import type { LaneVerdict, Verdict } from '../../core/policy.ts'
 import { holder, settle as settled } from '../../core/transitions.ts'
 import type { SettleCall, Settlement, SettleReply, SettleResult } from '../../store.ts'
 import { claim } from './claim.ts'
 import type { HeldBatch } from './held.ts'
+import { holdOne } from './holds.ts'
 import { insert } from './insert.ts'
 import { removeNotes, writeNote } from './notes.ts'
-import { find, replace } from './record.ts'
+import { find, type Placed, replace } from './record.ts'
 import { STATE_NUMBER, type Turn } from './turn.ts'
 import { releaseKey } from './uniques.ts'
 
@@ -55,7 +57,7 @@ function isAlike(settlement: Settlement, first: Settlement, batch: HeldBatch): b
 
 /** The end of a job that succeeded: no counter moves and nothing failed. Or one that leaves nothing behind. */
 function isPlainEnd(verdict: Verdict): boolean {
-  if (verdict.to === 'ready' || verdict.to === 'delayed') return false
+  if (verdict.to === 'ready' || verdict.to === 'delayed' || verdict.lane !== undefined) return false
   if (verdict.keepMs === null) return true
   return verdict.to === 'done' && verdict.count === null && !verdict.refund && verdict.failure === null
 }
@@ -63,10 +65,10 @@ function isPlainEnd(verdict: Verdict): boolean {
 const ARCHIVE = `
   insert into skep_archive (id, q, state, finished_at, expires_at, due_at, enqueued_at, payload, priority,
     headers, overrides, generation, starts, errors, timeouts, lost, snoozes, unique_key, unique_scope,
-    token, worker, started_at, result, failure, cancel_reason)
+    lane, strict, cost, token, worker, started_at, result, failure, cancel_reason)
   select j.id, j.q, ?, ?, ?, j.due_at, j.enqueued_at, j.payload, j.priority,
     j.headers, j.overrides, j.generation, j.starts + 1, j.errors, j.timeouts, j.lost, j.snoozes, null, null,
-    l.token, l.worker, l.started_at, `
+    j.lane, j.strict, j.cost, l.token, l.worker, l.started_at, `
 const ARCHIVE_RESULTS = `${ARCHIVE} v.value ->> 1, null, l.cancel_reason
   from json_each(?) v cross join skep_jobs j on j.n = v.value ->> 0 cross join skep_leases l on l.n = j.n`
 const archiveNone = (span: string): string => `${ARCHIVE} null, null, l.cancel_reason
@@ -104,6 +106,11 @@ function endTogether(turn: Turn, batch: HeldBatch, settlements: readonly Settlem
   const ids = settlements.map(({ id }) => id)
   if (verdict.keepMs === null) turn.discarded.add(ids, { token, state: verdict.to as FinalState }, now)
   turn.held.settled(batch, ids)
+  const line = turn.lanes.line(batch.q)
+  if (line) {
+    const ended = ids.map((id) => [id, batch.lanes.get(id) ?? DEFAULT_LANE] as const)
+    turn.lanes.vacateAll(line, ended, now)
+  }
   return true
 }
 
@@ -146,13 +153,25 @@ function settleOne(turn: Turn, settlement: Settlement, now: number): SettleResul
   }
 
   const ended: Job | null = settled(running, settlement.verdict, now, rescue)
-  replace(turn, placed, ended)
+  replace(turn, placed, ended, now)
   const batch = turn.held.find(token, running.id)
   if (batch) turn.held.settled(batch, [running.id])
   const state = ended?.state ?? (settlement.verdict.to as FinalState)
   if (!ended) turn.discarded.add([running.id], rescue ? null : { token, state: state as FinalState }, now)
   if (!ended && settlement.noted) removeNotes(turn, [running.id])
   if (!ended || isFinal(ended.state)) releaseKey(turn, placed.q, running, 'end')
+  if (settlement.verdict.lane) applyToLane(turn, placed, settlement.verdict.lane, now)
   const inserted = settlement.enqueue && insert(turn, { jobs: settlement.enqueue }, now)
   return inserted ? { status: 'ok', state, inserted } : { status: 'ok', state }
+}
+
+/** What a verdict says about the lane of its job. */
+function applyToLane(turn: Turn, { job, q }: Placed, verdict: LaneVerdict, now: number): void {
+  const key = job.lane ?? DEFAULT_LANE
+  if ('waitMs' in verdict) {
+    turn.lanes.wait(turn.lanes.limited(q, now), key, now + verdict.waitMs, now)
+    return
+  }
+  const target = { space: job.space, queue: job.queue, lane: key }
+  holdOne(turn, { kind: 'pause', ...target, reason: verdict.pause, by: 'skep', forMs: null }, now)
 }

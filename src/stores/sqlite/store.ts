@@ -19,12 +19,24 @@ import { counts } from './counts.ts'
 import { Database } from './database.ts'
 import { expired } from './expired.ts'
 import { extend } from './extend.ts'
+import { hold, holds, release } from './holds.ts'
 import { insert } from './insert.ts'
+import { lanes, limits, setLimits } from './limits.ts'
 import { count, list } from './list.ts'
 import { note, notes } from './notes.ts'
 import { resolveOptions, type SqliteStoreOptions } from './options.ts'
 import { prune } from './prune.ts'
 import { find } from './record.ts'
+import {
+  dueSchedules,
+  findSchedule,
+  fireSchedules,
+  listSchedules,
+  pauseSchedules,
+  putSchedules,
+  removeSchedules,
+  resumeSchedules,
+} from './schedules.ts'
 import { settle } from './settle.ts'
 import { transaction } from './transaction.ts'
 import type { Turn } from './turn.ts'
@@ -104,6 +116,30 @@ export function makeSqliteStore(options: SqliteStoreOptions, makeNotifier: MakeN
       return database.read((turn) => counts(turn, call))
     },
 
+    hold(call) {
+      return database.write(1, (turn) => hold(turn, call, at(turn, call)))
+    },
+
+    release(call) {
+      return database.write(1, (turn) => release(turn, call, at(turn, call)))
+    },
+
+    async holds(call) {
+      return database.read((turn) => holds(turn, call.space, at(turn, call)))
+    },
+
+    setLimits(call) {
+      return database.write(1, (turn) => setLimits(turn, call, at(turn, call)))
+    },
+
+    async limits(call) {
+      return database.read((turn) => limits(turn, call))
+    },
+
+    async lanes(call) {
+      return database.read((turn) => lanes(turn, call, at(turn, call)))
+    },
+
     prune(call) {
       return database.write(call.limit, (turn) => prune(turn, call.limit, at(turn, call)))
     },
@@ -130,6 +166,48 @@ export function makeSqliteStore(options: SqliteStoreOptions, makeNotifier: MakeN
 
     async notes(call) {
       return database.read((turn) => notes(turn, call))
+    },
+
+    putSchedules(call) {
+      return database.write(call.schedules.length, (turn) => ({
+        results: putSchedules(turn, call, at(turn, call)),
+      }))
+    },
+
+    removeSchedules(call) {
+      return database.write(call.ids.length, (turn) => ({ removed: removeSchedules(turn, call) }))
+    },
+
+    pauseSchedules(call) {
+      return database.write(call.ids.length, (turn) => ({
+        paused: pauseSchedules(turn, call, at(turn, call)),
+      }))
+    },
+
+    resumeSchedules(call) {
+      return database.write(call.schedules.length, (turn) => ({
+        results: resumeSchedules(turn, call, at(turn, call)),
+      }))
+    },
+
+    async getSchedules(call) {
+      return database.read((turn) => ({
+        schedules: call.ids.map((id) => findSchedule(turn, call.space, id)),
+        now: at(turn, call),
+      }))
+    },
+
+    async listSchedules(call) {
+      return database.read((turn) => listSchedules(turn, call))
+    },
+
+    async dueSchedules(call) {
+      return database.read((turn) => dueSchedules(turn, call, at(turn, call)))
+    },
+
+    fireSchedules(call) {
+      const weight = call.fires.reduce((sum, { jobs }) => sum + jobs.length + 1, 0)
+      return database.write(weight, (turn) => ({ results: fireSchedules(turn, call.fires, at(turn, call)) }))
     },
 
     within(tx: unknown) {

@@ -8,6 +8,7 @@ import { HeldJobs } from './held.ts'
 import { insert } from './insert.ts'
 import { fileOf } from './open.ts'
 import { QueueIds } from './queues.ts'
+import { Rules } from './rules.ts'
 import { settle } from './settle.ts'
 import { Turn } from './turn.ts'
 
@@ -35,7 +36,8 @@ export function transaction(database: Database, tx: unknown): StoreInTransaction
     }
     const db = handleOf(client, database.options.tablePrefix)
     // Nothing is remembered beyond the call: the transaction may yet be rolled back.
-    const turn = new Turn(db, database.options.runtime.now(), new QueueIds(), new HeldJobs())
+    const { now } = database.options.runtime
+    const turn = new Turn(db, now(), new QueueIds(), new HeldJobs(), new Rules())
     db.exec('SAVEPOINT skep_call')
     try {
       const reply = work(turn, call.now ?? turn.now)

@@ -3,7 +3,9 @@ import { Discarded } from './discarded.ts'
 import type { Handle } from './handle.ts'
 import type { HeldJobs } from './held.ts'
 import { Intake } from './intake.ts'
+import { Lanes } from './lanes.ts'
 import type { QueueIds } from './queues.ts'
+import type { Rules } from './rules.ts'
 
 /** The number of each state in the tables: its place in the list of states. */
 export const STATE_NUMBER: Readonly<Record<JobState, number>> = Object.freeze(
@@ -15,7 +17,7 @@ const ADD_COUNTS = `update skep_queues set ${COUNTED} where q = ?`
 
 /**
  * One transaction's worth of work on one connection. It gathers what all calls of the transaction have in
- * common, so that it is written once: new jobs, counts and discarded ids.
+ * common, so that it is written once: new jobs, lanes, counts and discarded ids.
  */
 export class Turn {
   readonly db: Handle
@@ -24,15 +26,17 @@ export class Turn {
   readonly held: HeldJobs
   readonly discarded: Discarded
   readonly intake: Intake = new Intake()
+  readonly lanes: Lanes
   readonly #counts = new Map<number, number[]>()
   #newestArchived: string | null | undefined
 
-  constructor(db: Handle, now: number, queues: QueueIds, held: HeldJobs) {
+  constructor(db: Handle, now: number, queues: QueueIds, held: HeldJobs, rules: Rules) {
     this.db = db
     this.now = now
     this.queues = queues
     this.held = held
     this.discarded = new Discarded(db)
+    this.lanes = new Lanes(db, rules, queues)
   }
 
   /** Adds to how many jobs a queue has in a state. */
@@ -66,6 +70,7 @@ export class Turn {
   /** Writes what was gathered. The last thing before the commit. */
   finish(): void {
     this.intake.write(this)
+    this.lanes.write()
     for (const [q, counts] of this.#counts) {
       if (counts.some((by) => by !== 0)) this.db.run(ADD_COUNTS, ...counts, q)
     }

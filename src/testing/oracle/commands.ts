@@ -1,5 +1,7 @@
 import type { NewJob } from '../../core/job.ts'
 import type { Verdict } from '../../core/policy.ts'
+import type { HoldCall, ReleaseCall } from '../../store/holds.ts'
+import type { LanesCall, SetLimitsCall } from '../../store/limits.ts'
 import type {
   ChangeCall,
   ClaimCall,
@@ -32,6 +34,10 @@ export type Step =
   | ({ readonly do: 'list' } & Omit<ListCall, 'cursor'>)
   | ({ readonly do: 'count' } & CountCall)
   | { readonly do: 'prune'; readonly limit: number }
+  | ({ readonly do: 'limit' } & Omit<SetLimitsCall, 'now'>)
+  | ({ readonly do: 'hold' } & Omit<HoldCall, 'now'>)
+  | ({ readonly do: 'release' } & Omit<ReleaseCall, 'now'>)
+  | ({ readonly do: 'lanes' } & Omit<LanesCall, 'now'>)
 
 /** What a command came to: every reply it got, in order. */
 export type Replies = readonly unknown[]
@@ -84,7 +90,23 @@ export async function send(store: Store, command: Command, now: number): Promise
       return [await store.count(strip(command))]
     case 'prune':
       return [await store.prune({ ...strip(command), now })]
+    case 'limit': {
+      const reply = await store.setLimits({ ...strip(command), now })
+      return [reply, await store.limits({ space: command.space })]
+    }
+    case 'hold':
+      return [await store.hold({ ...strip(command), now }), await holdsOf(store, now)]
+    case 'release':
+      return [await store.release({ ...strip(command), now }), await holdsOf(store, now)]
+    case 'lanes':
+      return [await store.lanes({ ...strip(command), now })]
   }
+}
+
+/** The holds that stand, in an order of our own. */
+async function holdsOf(store: Store, now: number): Promise<unknown> {
+  const { holds } = await store.holds({ now })
+  return holds.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))
 }
 
 function strip<T extends Command>(command: T): Omit<T, 'do' | 'by'> {

@@ -2,6 +2,7 @@ import { JOB_STATES, type Job, type NewJob, type Unique } from '../../core/job.t
 import type { Verdict } from '../../core/policy.ts'
 import { storedPriority } from '../../core/priority.ts'
 import { isPossible } from '../../core/transitions.ts'
+import type { LimitFields, LimitTarget } from '../../store/limits.ts'
 import type { ClaimCall, Selection, Settlement, SettleReply, Source } from '../../store.ts'
 import { memoryStore } from '../../stores/memory/store.ts'
 import { type Random, seededRandom } from '../random.ts'
@@ -43,9 +44,11 @@ export async function generateCommands(seed: number, length: number): Promise<Co
   }
   const token = (): string => tokenOf(++tokens)
 
+  // Half of the histories know no limits: what most queues are, and the stores' own way for them.
+  const limited = random.chance(0.5)
   let present: Job[] = []
   while (commands.length < length) {
-    const step = draw({ random, memory, present, now, fresh, token })
+    const step = draw({ random, memory, present, now, fresh, token, limited })
     if (step === null) continue
     const command: Command = { ...step, by: random.chance(0.5) ? 1 : 0 }
     commands.push(command)
@@ -95,11 +98,13 @@ interface Draw {
   readonly now: number
   readonly fresh: () => string
   readonly token: () => string
+  /** Whether there are lanes, limits and holds. */
+  readonly limited: boolean
 }
 
 function draw(it: Draw): Step | null {
   const { random, present } = it
-  const kind = random.pick(WEIGHTED)
+  const kind = random.pick(it.limited && random.chance(0.15) ? LIMITING : WEIGHTED)
   switch (kind) {
     case 'pass':
       return { do: 'pass', ms: random.pick([1, 1, 10, 500, 1_000, 5_000, 60_000, 3_600_000, 90_000_000]) }
@@ -121,10 +126,15 @@ function draw(it: Draw): Step | null {
         sources: drawSources(random),
         workerIds: random.chance(0.3) ? [random.pick(WORKERS)] : [],
         limit: random.int(1, 5),
-        verdict: { ...drawVerdict(random), count: 'lost', result: null },
+        verdict: { ...drawVerdict(it), count: 'lost', result: null },
       }
     case 'list':
       return { do: 'list', ...drawSelection(it), limit: random.pick([1, 2, 3, 10]) }
+    case 'limit':
+    case 'hold':
+    case 'release':
+    case 'lanes':
+      return drawLimiting(kind, it)
     case 'count':
       return { do: 'count', ...drawSelection(it) }
     case 'prune':
@@ -137,6 +147,7 @@ const WEIGHTED = [
   ...(['settle', 'settle', 'settle', 'settle', 'extend', 'change', 'change', 'rescue'] as const),
   ...(['list', 'count', 'prune'] as const),
 ]
+const LIMITING = ['limit', 'limit', 'hold', 'release', 'release', 'lanes'] as const
 const WORKERS = ['worker-a', 'worker-b', 'worker-c'] as const
 
 function drawInsert(it: Draw): Step {
@@ -156,12 +167,13 @@ function drawInsert(it: Draw): Step {
   return { do: 'insert', jobs: shuffled(random, jobs), again }
 }
 
-function drawJob({ random, now, fresh }: Draw): NewJob {
+function drawJob({ random, now, fresh, limited }: Draw): NewJob {
   const id = fresh()
+  const queue = random.chance(0.7) ? QUEUES[0] : QUEUES[1]
   return {
     id,
     space: random.chance(0.8) ? SPACES[0] : SPACES[1],
-    queue: random.chance(0.7) ? QUEUES[0] : QUEUES[1],
+    queue,
     payload: random.pick(['{}', '"é%_"', '[1.0, 2]', `"${id.slice(-4)}"`]),
     headers: random.chance(0.2) ? '{"a":"b"}' : null,
     priority: random.chance(0.7) ? 0 : random.pick(PRIORITIES),
@@ -169,8 +181,61 @@ function drawJob({ random, now, fresh }: Draw): NewJob {
     runAt: random.chance(0.9) ? null : now + random.pick([-1_000, 0, 1, 60_000]),
     unique: random.chance(0.5) ? null : drawUnique(random),
     overrides: random.chance(0.1) ? '{"timeoutMs":1}' : null,
+    lane: limited ? random.pick([null, ...LANES]) : null,
+    // The second queue is strict, see drawFields.
+    strict: limited && queue === QUEUES[1],
+    cost: limited && random.chance(0.2) ? random.pick([2, 5]) : 1,
   }
 }
+
+/** What is said about limits, what is held, and what lanes do. */
+function drawLimiting(kind: (typeof LIMITING)[number], { random }: Draw): Step {
+  const space = random.chance(0.8) ? SPACES[0] : SPACES[1]
+  const queue = random.pick(QUEUES)
+  if (kind === 'limit') {
+    const by = random.pick(['code', 'hand'] as const)
+    const target = random.pick([{ queue }, { queue }, { queue, lane: random.pick(LANES) }, { shared: 'api' }])
+    const fields = random.chance(0.15) ? null : drawFields(random, target)
+    return { do: 'limit', space, limits: [{ target, by, fields }] }
+  }
+  if (kind === 'lanes') return { do: 'lanes', space, queue, lanes: [...LANES, ''], limit: 10 }
+  const target = random.pick([
+    { space, queue, lane: null },
+    { space, queue, lane: random.pick([...LANES, '']) },
+    { space, queue: 'm*', lane: null },
+    { space: null, queue, lane: null },
+    { space, queue: null, lane: null },
+    { space: null, queue: null, lane: null },
+  ])
+  const hold = { kind: random.pick(['pause', 'block'] as const), ...target }
+  if (kind === 'release') return { do: 'release', holds: [hold] }
+  // Most end by themselves, or soon nothing would happen any more.
+  const forMs = random.chance(0.1) ? null : random.pick([1, 1_000, 60_000])
+  return { do: 'hold', holds: [{ ...hold, reason: random.pick([null, 'é']), by: null, forMs }] }
+}
+
+function drawFields(random: Random, target: LimitTarget): LimitFields {
+  const concurrency = random.pick([null, 1, 2, 5])
+  const rate = random.chance(0.6) ? null : random.pick(RATES)
+  if ('shared' in target) return { concurrency, rate }
+  if (target.lane !== undefined)
+    return { concurrency, ...(random.chance(0.5) ? { weight: random.int(1, 4) } : {}) }
+  return {
+    ...(random.chance(0.5) ? { concurrency } : {}),
+    ...(random.chance(0.5) ? { laneConcurrency: random.pick([null, 1, 2]) } : {}),
+    ...(random.chance(0.3) ? { rate } : {}),
+    ...(random.chance(0.3) ? { laneRate: random.pick([null, ...RATES]) } : {}),
+    ...(random.chance(0.3) ? { weight: random.int(1, 3) } : {}),
+    ...(random.chance(0.3) ? { shared: random.pick([null, 'api']) } : {}),
+    ...(target.queue === QUEUES[1] && random.chance(0.8) ? { strict: true } : {}),
+  }
+}
+
+const LANES = ['a', 'b', 'é'] as const
+const RATES = [
+  { limit: 3, perMs: 1_000, burst: 1 },
+  { limit: 7, perMs: 60_000, burst: 4 },
+] as const
 
 function drawUnique(random: Random): Unique {
   const scope = random.pick(['queued', 'active', 'window'] as const)
@@ -202,7 +267,7 @@ function drawClaim({ random, present, token, memory }: Draw): Omit<ClaimCall, 'n
   return { sources: sources.map((source) => ({ ...source, limit: 9 })), limit: 99, ids, ...lease }
 }
 
-function drawVerdict(random: Random): Verdict {
+function drawVerdict({ random, limited }: Draw): Verdict {
   const to = random.pick([
     'done',
     'done',
@@ -224,6 +289,7 @@ function drawVerdict(random: Random): Verdict {
     keepCancelledMs: random.pick([0, 60_000]),
     result: to === 'done' ? random.pick([null, '1.0', '"é"']) : null,
     failure: to === 'done' || random.chance(0.3) ? null : '{"kind":"error","message":"boom"}',
+    ...(limited && random.chance(0.1) ? { lane: random.pick([{ waitMs: 1_000 }, { pause: 'stuck' }]) } : {}),
   }
 }
 
@@ -234,7 +300,7 @@ function drawSettle(it: Draw): Step | null {
   // Many alike are what a busy worker sends, so stores treat them in a way of their own.
   if (random.chance(0.3) && live.length > 0) {
     const { token } = random.pick(live)
-    const alike = drawVerdict(random)
+    const alike = drawVerdict(it)
     for (const job of live.filter((other) => other.token === token)) {
       const result = alike.to === 'done' ? random.pick([null, '1.0', '"é"', job.payload]) : null
       settlements.push({ id: job.id, token: token as string, verdict: { ...alike, result } })
@@ -245,7 +311,7 @@ function drawSettle(it: Draw): Step | null {
     const early = random.chance(0.1) ? { onlyIfExpired: true } : {}
     const rescue = random.chance(0.2) ? { rescue: true } : {}
     const how = { ...early, ...rescue, ...enqueue }
-    settlements.push({ id, token: token as string, verdict: drawVerdict(random), ...how })
+    settlements.push({ id, token: token as string, verdict: drawVerdict(it), ...how })
   }
   const repeats = memory.settled.filter(({ at }) => it.now - at < REPEAT_WITHIN_MS)
   if (random.chance(0.3))
@@ -254,11 +320,11 @@ function drawSettle(it: Draw): Step | null {
   if (random.chance(0.2)) {
     const stale = sampleOf(random, memory.leases, 2)
     const rescue = random.chance(0.3) ? { rescue: true } : {}
-    settlements.push(...stale.map((lease) => ({ ...lease, verdict: drawVerdict(random), ...rescue })))
+    settlements.push(...stale.map((lease) => ({ ...lease, verdict: drawVerdict(it), ...rescue })))
   }
   if (random.chance(0.1)) {
     const ids = sampleOf(random, present, 1).map(({ id }) => id)
-    settlements.push(...ids.map((id) => ({ id, token: it.token(), verdict: drawVerdict(random) })))
+    settlements.push(...ids.map((id) => ({ id, token: it.token(), verdict: drawVerdict(it) })))
   }
   // One lease is settled once in a call: what two verdicts for one job come to is nobody's promise.
   const distinct = settlements.filter(({ id }, n) => settlements.findIndex((other) => other.id === id) === n)
@@ -296,7 +362,7 @@ function drawChange(it: Draw): Step {
 }
 
 /** Jobs of a queue and state, mostly of one that has some. */
-function drawSelection({ random, now, present }: Draw): Selection & { readonly space: string } {
+function drawSelection({ random, now, present, limited }: Draw): Selection & { readonly space: string } {
   const like = random.chance(0.75) && present.length > 0 ? random.pick(present) : null
   const selection = {
     space: like?.space ?? random.pick(SPACES),
@@ -308,6 +374,7 @@ function drawSelection({ random, now, present }: Draw): Selection & { readonly s
     ...(random.chance(0.5) ? { after: now - random.pick([0, 1_000, 100_000]) } : {}),
     ...(random.chance(0.3) ? { before: now + random.pick([-1, 1, 10_000]) } : {}),
     ...(random.chance(0.4) ? { text: random.pick(['é', '%', 'boom', '1', '"']) } : {}),
+    ...(limited && random.chance(0.3) ? { lane: random.pick([...LANES, '']) } : {}),
   }
   return { ...selection, where }
 }

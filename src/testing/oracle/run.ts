@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { JOB_STATES, type Job } from '../../core/job.ts'
-import type { Store } from '../../store.ts'
+import type { LanesReply } from '../../store/limits.ts'
+import type { ChangeReply, ClaimReply, SettleReply, Store } from '../../store.ts'
 import { memoryStore } from '../../stores/memory/store.ts'
 import { auditStore } from '../invariants.ts'
 import { type Command, jobsIn, type Replies, send } from './commands.ts'
 import { QUEUES, SPACES, START } from './generate.ts'
 import { Ledger, type Snapshot } from './ledger.ts'
+import { checkClaimed } from './limits.ts'
 
 /** Where a history went wrong: the number of the command, and how. */
 export interface Mismatch {
@@ -45,6 +47,7 @@ export async function runCommands(
         assert.deepEqual(after, modelled, 'the jobs differ from those of the memory store')
       }
       ledger.check(command, replies, before, after, now)
+      await checkClaimed(store, command, replies, after, now)
       await checkCounts(store, after)
       if (step % AUDIT_EVERY === 0 || step === commands.length - 1) {
         await auditStore(store, Object.fromEntries(SPACES.map((space) => [space, [...QUEUES]])), now)
@@ -66,7 +69,32 @@ function comparable(command: Command, replies: Replies, after: Snapshot): Replie
       result.status === 'ok' && !after.has(command.jobs[n]?.id ?? '') ? { status: 'ok' } : result,
     )
   }
+  if (command.do === 'change') {
+    // A cursor is the store's own affair; that there is one is not.
+    const reply = replies[0] as ChangeReply
+    return [{ ...reply, cursor: reply.cursor === null ? null : 'some' }]
+  }
+  if (command.do === 'claim') return [withoutGuess(replies[0] as ClaimReply)]
+  if (command.do === 'settle') {
+    const { results, claimed } = replies[0] as SettleReply
+    return [{ results, claimed: claimed && withoutGuess(claimed) }]
+  }
+  if (command.do === 'lanes') return [withoutBlank(replies[0] as LanesReply)]
   return replies
+}
+
+/** When a store forgets a lane that has nothing to tell is its own affair, and a start in the past means now. */
+function withoutBlank(reply: LanesReply): LanesReply {
+  const { now } = reply
+  const lanes = reply.lanes
+    .filter(({ running, occupant, startsAt }) => running > 0 || occupant !== null || startsAt > now)
+    .map((lane) => ({ ...lane, startsAt: Math.max(now, lane.startsAt) }))
+  return { ...reply, lanes }
+}
+
+/** With limits, a store may tell people to look again earlier than need be. */
+function withoutGuess(reply: ClaimReply): unknown {
+  return reply.limited ? { ...reply, nextDueAt: null } : reply
 }
 
 async function snapshot(store: Store, ids: readonly string[]): Promise<Snapshot> {

@@ -109,6 +109,7 @@ export function claimCases(test: StoreCase): void {
           headers,
           priority: 2,
           overrides: '{"timeoutMs":5}',
+          lane: null,
           dueAt: START,
           enqueuedAt: START,
           generation: 0,

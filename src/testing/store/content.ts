@@ -69,7 +69,7 @@ export function contentCases(test: StoreCase): void {
 
   test('keeps apart what is null and what is the text "null" or nothing', async (scene) => {
     await scene.insert(
-      sample(1, { headers: null, overrides: null }),
+      sample(1, { headers: null, overrides: null, lane: null, strict: false, cost: 1 }),
       sample(2, { headers: 'null', overrides: '{}' }),
     )
     const held = await scene.take()

@@ -5,7 +5,8 @@ import type { StoreCase } from './scene.ts'
 
 export function insertCases(test: StoreCase): void {
   test('keeps every field of a new job', async (scene) => {
-    const job = sample(1, { priority: 3, headers: '{"trace":"7"}', overrides: '{"timeoutMs":5}' })
+    const fields = { headers: '{"trace":"7"}', overrides: '{"timeoutMs":5}', lane: 'a', cost: 2 }
+    const job = sample(1, { priority: 3, ...fields })
 
     const results = await scene.insert(job)
 
@@ -19,6 +20,9 @@ export function insertCases(test: StoreCase): void {
       headers: job.headers,
       priority: 3,
       overrides: job.overrides,
+      lane: 'a',
+      strict: false,
+      cost: 2,
       dueAt: START,
       enqueuedAt: START,
       startedAt: null,

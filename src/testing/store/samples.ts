@@ -39,6 +39,9 @@ export function sample(n: number, difference: Partial<NewJob> = {}): NewJob {
     runAt: null,
     unique: null,
     overrides: null,
+    lane: null,
+    strict: false,
+    cost: 1,
     ...difference,
   }
 }

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
+import type { Hold, HoldKind, HoldTarget } from '../../core/holds.ts'
 import type { ClaimedJob, Job, JobState, NewJob } from '../../core/job.ts'
 import type { Verdict } from '../../core/policy.ts'
 import type { ChangeAction } from '../../core/transitions.ts'
+import type { HoldCall } from '../../store/holds.ts'
+import type { LimitFields, LimitTarget } from '../../store/limits.ts'
 import type {
   ChangeCall,
   ChangeResult,
@@ -157,6 +160,25 @@ export class Scene {
     return (await this.store.list({ ...call, ...difference })).jobs
   }
 
+  /** Says by hand what the limits of the sample queue are, or of one of its lanes. */
+  async limit(fields: LimitFields | null, target: LimitTarget = { queue: QUEUE }): Promise<void> {
+    const limits = [{ target, by: 'hand', fields }] as const
+    await this.store.setLimits({ space: SPACE, limits, now: this.now })
+  }
+
+  /** Puts a hold on the sample queue, with what differs. */
+  async hold(kind: HoldKind, difference: Partial<HoldCall['holds'][number]> = {}): Promise<Hold> {
+    const hold = { ...HOLD, kind, ...difference }
+    const { holds } = await this.store.hold({ holds: [hold], now: this.now })
+    return holds[0] as Hold
+  }
+
+  async release(kind: HoldKind, target: Partial<HoldTarget> = {}): Promise<boolean> {
+    const { space, queue, lane } = { ...HOLD, ...target }
+    const { released } = await this.store.release({ holds: [{ kind, space, queue, lane }], now: this.now })
+    return released[0] as boolean
+  }
+
   async prune(limit = 1_000): Promise<number> {
     return (await this.store.prune({ limit, now: this.now })).pruned
   }
@@ -185,6 +207,8 @@ export class Scene {
     assert.equal(await this.state(job.id, job.space), state)
   }
 }
+
+const HOLD = { space: SPACE, queue: QUEUE, lane: null, reason: null, by: null, forMs: null } as const
 
 const DONE: Verdict = {
   to: 'done',

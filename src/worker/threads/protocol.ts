@@ -61,14 +61,17 @@ export type FromThread =
 export type ThreadAnswer =
   /** JSON text: it is checked and written where the value is. */
   | { readonly kind: 'result'; readonly result: string | null }
-  | { readonly kind: 'instruction'; readonly instruction: Pick<Instruction, 'kind' | 'delayMs' | 'reason'> }
+  | {
+      readonly kind: 'instruction'
+      readonly instruction: Pick<Instruction, 'kind' | 'delayMs' | 'until' | 'reason'>
+    }
   | { readonly kind: 'thrown'; readonly failure: Failure; readonly poison: boolean }
 
 /** What a handler returned, for the way. Throws if it cannot be stored. */
 export function packAnswer(value: unknown, encodeResult: (value: unknown) => string | null): ThreadAnswer {
   if (!isInstruction(value)) return { kind: 'result', result: encodeResult(value) }
-  const { kind, delayMs, reason } = value
-  return { kind: 'instruction', instruction: { kind, delayMs, reason } }
+  const { kind, delayMs, until, reason } = value
+  return { kind: 'instruction', instruction: { kind, delayMs, until, reason } }
 }
 
 /** What a handler threw, for the way: as much as would be stored of it. */
@@ -89,8 +92,8 @@ export function unpackAnswer(answer: ThreadAnswer): unknown {
     case 'result':
       return answer.result
     case 'instruction': {
-      const { kind, delayMs, reason } = answer.instruction
-      return instruction(kind, delayMs, reason)
+      const { kind, delayMs, until, reason } = answer.instruction
+      return instruction(kind, delayMs, reason, until)
     }
     case 'thrown':
       throw thrownAgain(answer.failure, answer.poison)

@@ -19,6 +19,9 @@ function uniqueJob(space: string, queue: string, key: string): NewJob {
     runAt: null,
     unique: { key, scope: 'active', windowMs: 0, onConflict: 'ignore' },
     overrides: null,
+    lane: null,
+    strict: false,
+    cost: 1,
   }
 }
 

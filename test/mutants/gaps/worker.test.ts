@@ -175,7 +175,7 @@ describe('slots', () => {
 
   it('of a queue that are all taken, with more of its jobs at hand, hold up no other queue', async () => {
     const scene = openScene()
-    const narrow = queue<number, number>('narrow', { concurrency: 1 })
+    const narrow = queue<number, number>('narrow', { concurrencyPerWorker: 1 })
     const stuck = gate<number>()
     const handlers = [
       narrow.handle(({ payload }) => (payload === 500 ? stuck.promise : payload)),

@@ -203,7 +203,7 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
     incidents: [55],
     rule: 'R21',
     file: 'src/stores/postgres/migrations/tables.ts',
-    find: 'jobs (space, queue, rank, id) where state = 1;',
+    find: 'jobs (space, queue, rank, id) where state = 1 and lane is null;',
     replace: 'jobs (space, queue, id);',
     story: 'The index of what may start holds everything and in another order, so claims read all of it.',
     killedBy: { vitest: 'test/postgres/plans.test.ts' },

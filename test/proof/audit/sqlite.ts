@@ -1,6 +1,7 @@
 import type { DatabaseSync } from '@photostructure/sqlite'
 import { JOB_STATES, type JobState, type UniqueScope } from '../../../src/core/job.ts'
 import type { AuditEntry, AuditRow } from '../history.ts'
+import { slotIn } from '../slot.ts'
 
 type Handle = InstanceType<typeof DatabaseSync>
 
@@ -29,7 +30,19 @@ export const FUNCTION_CLOCK: SqliteAuditClock = { now: 'audit_now()', n: 'audit_
 
 const COUNTERS = ['starts', 'errors', 'timeouts', 'lost', 'snoozes'] as const
 const COLUMNS = {
-  jobs: ['n', 'id', 'q', 'due_at', 'generation', ...COUNTERS, 'unique_key', 'unique_scope'],
+  jobs: [
+    'n',
+    'id',
+    'q',
+    'due_at',
+    'generation',
+    ...COUNTERS,
+    'unique_key',
+    'unique_scope',
+    'headers',
+    'lane',
+    'cost',
+  ],
   waiting: ['n', 'state'],
   leases: ['n', 'token', 'worker', 'until', 'cancel_reason'],
   archive: [
@@ -43,8 +56,11 @@ const COLUMNS = {
     ...COUNTERS,
     'unique_key',
     'unique_scope',
+    'headers',
     'result',
     'cancel_reason',
+    'lane',
+    'cost',
   ],
 } as const
 
@@ -209,7 +225,7 @@ function common(
   values: Values<'jobs'> | Values<'archive'>,
   queues: ReadonlyMap<number, string>,
   started: number,
-): Pick<AuditRow, 'queue' | 'generation' | 'dueAt' | 'counters' | 'unique'> {
+): Pick<AuditRow, 'queue' | 'generation' | 'dueAt' | 'counters' | 'unique' | 'slot' | 'lane' | 'cost'> {
   const number = (column: (typeof COUNTERS)[number]): number => values[column] as number
   const key = values.unique_key as string | null
   return {
@@ -224,6 +240,9 @@ function common(
       snoozes: number('snoozes'),
     },
     unique: key === null ? null : { key, scope: values.unique_scope as UniqueScope },
+    ...slotIn(values.headers as string | null),
+    lane: values.lane as string | null,
+    cost: values.cost as number,
   }
 }
 

@@ -68,7 +68,8 @@ function wrongRelease(
   }
   if (refunds + total > 1) return `${moved}: a job that goes back unrun counts nothing.`
   if (after?.state === 'done' && refunds + total > 0) return `${moved} although it succeeded.`
-  if (refunds === 1 && started) return `${moved} although its handler had started.`
+  const wasThrottled = lease?.ends.some(({ how }) => how === 'throttled') ?? false
+  if (refunds === 1 && started && !wasThrottled) return `${moved} although its handler had started.`
   if (refunds + total === 0 && waits(after?.state) && !started) {
     return `${moved}: it went back unrun, and its start still counts.`
   }

@@ -10,11 +10,13 @@ import { countsAgree } from './counts.ts'
 import { drains, leasesEnd, nothingLeaks } from './drain.ts'
 import { fencing, oneEnd } from './fencing.ts'
 import { endIsFinal } from './finality.ts'
+import { holdsHold } from './holds.ts'
 import { joinsFireOnce } from './joins.ts'
 import { lanesInOrder } from './lanes.ts'
 import { oneLease } from './leases.ts'
 import { limits } from './limits.ts'
 import { noLoss, noPhantom } from './loss.ts'
+import { lanesWait, rates } from './rates.ts'
 import { rightPayload, rightResult } from './results.ts'
 import { keptLongEnough } from './retention.ts'
 import { oneJobPerSlot } from './schedules.ts'
@@ -36,6 +38,9 @@ const INVARIANTS: readonly Invariant[] = [
   notEarly, // I-9
   lanesInOrder, // I-10
   limits, // I-11
+  rates, // I-12
+  lanesWait, // I-12
+  holdsHold, // I-13
   cancelHolds, // I-14
   oneJobPerSlot, // I-15
   joinsFireOnce, // I-16

@@ -57,7 +57,20 @@ function badMove(view: View, job: JobView, entry: AuditEntry): string | null {
 function badWait(view: View, job: JobView, entry: AuditEntry, after: AuditRow): string | null {
   if (after.state === 'done' || after.state === 'failed') return `It is ${after.state} without having run.`
   if (after.state !== 'cancelled' || commanded(view, job, 'cancel', entry)) return null
+  if (isReplaced(view, entry, after)) return null
   return 'It was cancelled, and nobody asked for it.'
+}
+
+/** In the same moment the next job of its schedule came into being, in its place. */
+function isReplaced(view: View, { at }: AuditEntry, { slot }: AuditRow): boolean {
+  if (!slot) return false
+  return view.audit.some(
+    (entry) =>
+      entry.before === null &&
+      entry.at === at &&
+      entry.after?.slot?.schedule === slot.schedule &&
+      entry.after.slot.slot > slot.slot,
+  )
 }
 
 /** Each change begins where the one before it ended. A second holder is an overlap and is told of there. */

@@ -46,8 +46,19 @@ export interface SettleTelling {
   readonly proc?: string
   readonly removes?: boolean
   readonly enqueue?: readonly string[]
+  /** So long its lane shall wait. */
+  readonly waitMs?: number
   readonly answer?: 'ok' | 'refused' | 'none'
   readonly row?: Partial<AuditRow>
+}
+
+export interface HoldTelling {
+  readonly kind?: 'pause' | 'block'
+  readonly space?: string | null
+  readonly queue?: string | null
+  readonly lane?: string
+  readonly forMs?: number
+  readonly answer?: 'ok' | 'fail' | 'info' | 'none'
 }
 
 export class Story {
@@ -58,6 +69,7 @@ export class Story {
   readonly audit: AuditEntry[] = []
   readonly rows = new Map<string, AuditRow>()
   #places = 0
+  #holds = 0
 
   wait(ms: number): this {
     this.now += ms
@@ -205,9 +217,9 @@ export class Story {
   sends(
     id: string,
     token: string,
-    { to = 'done', rescue = false, value = null, proc, enqueue }: SettleTelling = {},
+    { to = 'done', rescue = false, value = null, proc, enqueue, waitMs }: SettleTelling = {},
   ): this {
-    const carried = enqueue ? { enqueue } : {}
+    const carried = { ...(enqueue && { enqueue }), ...(waitMs !== undefined && { waitMs }) }
     return this.#by(proc, { f: 'settle', type: 'invoke', id, token, to, rescue, value, ...carried })
   }
 
@@ -255,6 +267,16 @@ export class Story {
     this.record({ f: 'command', type: 'invoke', action, id })
     change()
     return this.record({ f: 'command', type: 'ok', action, id, result: result as 'ok' })
+  }
+
+  /** A hold on the queue `mail`, if nothing else is said, or its release. */
+  hold(action: 'hold' | 'release', telling: HoldTelling = {}): this {
+    const { kind = 'pause', space = 'default', queue = 'mail', lane = null, forMs, answer = 'ok' } = telling
+    const call = { f: 'hold', action, call: this.#holds++, kind, space, queue, lane } as const
+    this.record({ ...call, type: 'invoke' })
+    if (answer === 'none') return this
+    const until = forMs === undefined ? null : this.now + forMs
+    return this.record({ ...call, type: answer, ...(action === 'hold' && { until }) })
   }
 
   cancel(id: string): this {

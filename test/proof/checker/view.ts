@@ -1,3 +1,4 @@
+import { holdKey } from '../../../src/core/holds.ts'
 import { isFinal, type JobState } from '../../../src/core/job.ts'
 import type {
   AuditEntry,
@@ -6,10 +7,12 @@ import type {
   CommandRecord,
   EndRecord,
   EnqueueRecord,
+  EventRecord,
   ExtendRecord,
   Facts,
   History,
   HistoryRecord,
+  HoldRecord,
   SettleRecord,
   StartRecord,
   StopRecord,
@@ -73,6 +76,10 @@ export interface View {
   /** When each process died. */
   readonly crashes: ReadonlyMap<string, number>
   readonly stops: readonly StopRecord[]
+  /** Holds and their releases, in the order in which they were asked for. */
+  readonly holds: readonly Asked<HoldRecord>[]
+  /** When the store's clock went back. */
+  readonly clocks: readonly EventRecord[]
   readonly leaseOf: (id: string, token: string) => LeaseView | undefined
 }
 
@@ -85,6 +92,8 @@ export function viewOf({ records, audit, final, facts }: History): View {
   const grants: ClaimRecord[] = []
   const crashes = new Map<string, number>()
   const stops: StopRecord[] = []
+  const holds: Asked<HoldRecord>[] = []
+  const clocks: EventRecord[] = []
   const pairs = new Pairs()
   const selections = new Map<string, CommandRecord>()
   const order = new Order(audit, facts.slackMs)
@@ -140,6 +149,9 @@ export function viewOf({ records, audit, final, facts }: History): View {
         if (record.type === 'invoke' && record.id === SELECTION)
           selections.set(`${record.proc} ${record.call}`, record)
         break
+      case 'hold':
+        pairs.take(record, `${record.action} ${record.call} ${holdKey(record)}`, holds)
+        break
       case 'claim':
         if (record.type === 'invoke') {
           asked.set(record.token, record)
@@ -174,6 +186,9 @@ export function viewOf({ records, audit, final, facts }: History): View {
       case 'stop':
         stops.push(record)
         break
+      case 'clock':
+        clocks.push(record)
+        break
       case 'crash':
         // The one that died wrote it, or whoever killed it did and names it.
         for (const proc of [record.proc, record.what]) {
@@ -194,6 +209,8 @@ export function viewOf({ records, audit, final, facts }: History): View {
     grants,
     crashes,
     stops,
+    holds,
+    clocks,
     leaseOf: (id, token) => leases.get(leaseKey(id, token)),
   }
 }

@@ -21,7 +21,7 @@ function command(name: Command, weight: number): Action {
 
 function redriveAll(trial: Trial): void {
   const app = trial.random.pick(trial.up)
-  const queue = trial.random.pick(['kept', 'strict', 'single', 'child'])
+  const queue = trial.random.pick(['kept', 'strict', 'single', 'child', 'laned', 'ordered'])
   app.track(app.skep.redrive({ queue, state: trial.random.pick(['dead', 'failed', 'cancelled']) }))
 }
 

@@ -1,10 +1,13 @@
 import type { Handler } from '../../../src/index.ts'
-import type { LimitFact, QueueFacts } from '../../proof/history.ts'
+import type { AuditEntry, LimitFact, QueueFacts, RateFact, SlotFact } from '../../proof/history.ts'
 import type { App } from '../app.ts'
 import type { Trial } from '../trial.ts'
 import { commands } from './commands.ts'
+import { holds } from './holds.ts'
 import { jobs } from './jobs.ts'
+import { lanes } from './lanes.ts'
 import { processes } from './processes.ts'
+import { schedules } from './schedules.ts'
 import { transactions } from './transactions.ts'
 import { trouble } from './trouble.ts'
 import { unique } from './unique.ts'
@@ -32,7 +35,26 @@ export interface Feature {
   readonly queues: readonly SimulatedQueue[]
   readonly actions: readonly Action[]
   readonly limits?: readonly LimitFact[]
+  /** What a program does before it starts to work. */
+  readonly begin?: (trial: Trial, app: App) => void
+  /** The slots that schedules may have fired, and those they had to. */
+  readonly slots?: (trial: Trial, audit: readonly AuditEntry[]) => readonly SlotFact[]
+  readonly rates?: readonly RateFact[]
+  /** Its strict lanes, as `queue/lane`. */
+  readonly order?: readonly string[]
+  /** Called again and again after the heal: what keeps jobs from ending is taken away. */
+  readonly mend?: (trial: Trial) => void
 }
 
 /** All of them. A new feature of the product is added here. */
-export const FEATURES: readonly Feature[] = [jobs, unique, commands, transactions, processes, trouble]
+export const FEATURES: readonly Feature[] = [
+  jobs,
+  unique,
+  lanes,
+  holds,
+  commands,
+  transactions,
+  schedules,
+  processes,
+  trouble,
+]

@@ -39,7 +39,9 @@ export const trouble: Feature = {
       name: "the store's clock goes back",
       weight: 1,
       run: (trial) => {
-        trial.world.storeSkewMs -= trial.random.int(1, 1_500)
+        const ms = trial.random.int(1, 1_500)
+        trial.world.storeSkewMs -= ms
+        trial.random.pick(trial.up).recorder.write({ f: 'clock', type: 'info', what: `${ms}` })
       },
     },
   ],

@@ -1,4 +1,5 @@
-import { COUNT_FRESH, due, INCOMING, insert } from './incoming.ts'
+import { COUNT_FRESH, due, INCOMING, insert, TELL_FRESH } from './incoming.ts'
+import { HIGHEST_RANK } from './lane-rules.ts'
 import { pins } from './pins.ts'
 
 /**
@@ -11,7 +12,7 @@ export function insertWithCareFunction(schema: string): string {
 create function ${schema}.insert_with_care(
     ids uuid[], payloads text[], spaces text[], queues text[], priorities integer[], delays bigint[],
     run_ats bigint[], headers text[], overrides text[], keys text[], scopes smallint[], windows bigint[],
-    conflicts smallint[], again boolean, one_by_one boolean, t bigint,
+    conflicts smallint[], lanes text[], costs integer[], stricts boolean[], again boolean, one_by_one boolean, t bigint,
     out inserted bigint, out odds json[])
 language plpgsql ${pins(schema)}
 as $function$
@@ -64,7 +65,9 @@ begin
             from (${INCOMING}) i
             where (i.key is null or i.id = any(winners)) and not (i.id = any(known) or i.id = any(forgotten))
             on conflict (id) do nothing
-            returning jobs.id, jobs.space, jobs.queue, jobs.state
+            returning jobs.id, jobs.space, jobs.queue, jobs.state, jobs.lane, jobs.rank
+        ), told as (
+            ${TELL_FRESH}
         ), counted as (
             ${COUNT_FRESH}
         )
@@ -112,10 +115,17 @@ begin
                     update jobs j set payload = job.payload, headers = job.headers, priority = job.priority,
                         overrides = job.overrides,
                         due_at = case when timed then ${due('job')} else j.due_at end,
-                        rank = case when timed then ${due('job')} else j.due_at end - job.priority * 600000::bigint,
+                        rank = case when j.is_strict then j.rank
+                            else case when timed then ${due('job')} else j.due_at end - job.priority * 600000::bigint end,
                         state = case when not timed then j.state when ${due('job')} > t then 0 else 1 end
                     where j.id = holder and j.state in (0, 1)
-                    returning j.space, j.queue, j.state as after
+                    returning j.space, j.queue, j.state as after, j.lane, j.rank, j.is_strict
+                ), told as (
+                    insert into news (space, queue, lane, rank)
+                    select m.space, m.queue, coalesce(m.lane, ''), case when m.after = 1 then m.rank else ${HIGHEST_RANK} end
+                    from moved m
+                    where (m.lane is not null and (m.after = 1 or m.is_strict)) or (m.is_strict and exists (
+                        select 1 from lines l where l.space = m.space and l.queue = m.queue))
                 )
                 insert into deltas (space, queue, delayed, ready)
                 select m.space, m.queue, (m.after = 0)::integer - (before = 0)::integer,
@@ -132,7 +142,9 @@ begin
         with fresh as (
             ${insert('job')}
             on conflict (id) do nothing
-            returning jobs.space, jobs.queue, jobs.state
+            returning jobs.space, jobs.queue, jobs.state, jobs.lane, jobs.rank
+        ), told as (
+            ${TELL_FRESH}
         )
         ${COUNT_FRESH};
         inserted := inserted + 1;

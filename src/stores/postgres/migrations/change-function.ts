@@ -1,3 +1,4 @@
+import { HIGHEST_RANK } from './lane-rules.ts'
 import { CLOCK, dayOf, fixedPath } from './pins.ts'
 import { JOB_COLUMNS } from './tables.ts'
 
@@ -34,6 +35,7 @@ declare
     line text;
     due bigint;
     has_steps integer;
+    place bigint;
     removed uuid[];
     results json[] := '{}';
 begin
@@ -59,9 +61,13 @@ begin
                 insert into deltas (space, queue, day, dead, cancelled, missing)
                 values (j.space, j.queue, case when goes = 5 then -1 else ${dayOf('t')} end, (goes = 5)::integer,
                     (goes = 6)::integer, (goes = 7)::integer);
+                perform tell_lane(j.space, j.queue, j.lane, j.is_strict, ${HIGHEST_RANK});
                 said := 'ok';
             elsif action = 'promote' and j.state = 0 then
-                update jobs x set state = 1, due_at = t, rank = t - x.priority * 600000::bigint where x.id = wanted;
+                update jobs x set state = 1, due_at = t,
+                    rank = case when x.is_strict then x.rank else t - x.priority * 600000::bigint end
+                where x.id = wanted returning x.rank into place;
+                perform tell_lane(j.space, j.queue, j.lane, j.is_strict, place);
                 insert into deltas (space, queue, delayed, ready) values (j.space, j.queue, -1, 1);
                 said := 'ok';
                 line := j.queue;
@@ -71,7 +77,12 @@ begin
                 if only_state is not null and j.priority = steps then
                     continue;
                 end if;
-                update jobs x set priority = steps, rank = x.due_at - steps * 600000::bigint where x.id = wanted;
+                update jobs x set priority = steps,
+                    rank = case when x.is_strict then x.rank else x.due_at - steps * 600000::bigint end
+                where x.id = wanted returning x.rank into place;
+                if j.state = 1 then
+                    perform tell_lane(j.space, j.queue, j.lane, j.is_strict, place);
+                end if;
                 said := 'ok';
                 line := j.queue;
                 due := j.due_at;
@@ -81,6 +92,7 @@ begin
                 delete from uniques u where u.job_id = wanted and u.until is null;
                 insert into deltas (space, queue, delayed, ready) select j.space, j.queue,
                     -(j.state = 0)::integer, -(j.state = 1)::integer;
+                perform tell_lane(j.space, j.queue, j.lane, j.is_strict, ${HIGHEST_RANK});
                 removed := removed || wanted;
                 said := 'ok';
             else
@@ -111,9 +123,12 @@ begin
                 if said is null then
                     delete from archive x where x.id = wanted;
                     insert into jobs (id, space, queue, state, payload, headers, priority, overrides, due_at, rank,
-                        enqueued_at, generation, unique_key, unique_scope)
+                        enqueued_at, generation, unique_key, unique_scope, lane, cost, is_strict)
                     values (a.id, a.space, a.queue, 1, a.payload, a.headers, a.priority, a.overrides, t,
-                        t - a.priority * 600000::bigint, a.enqueued_at, a.generation + 1, a.unique_key, a.unique_scope);
+                        case when a.is_strict then nextval('arrivals') else t - a.priority * 600000::bigint end,
+                        a.enqueued_at, a.generation + 1, a.unique_key, a.unique_scope, a.lane, a.cost, a.is_strict)
+                    returning rank into place;
+                    perform tell_lane(a.space, a.queue, a.lane, a.is_strict, place);
                     insert into deltas (space, queue, ready) values (a.space, a.queue, 1);
                     perform count_archived(a.space, a.queue, a.state, a.finished_at, -1);
                     said := 'ok';
@@ -139,6 +154,17 @@ begin
     end if;
     return array_to_json(results)::text;
 end $function$;
+
+-- Tells a lane that a job of this rank is ready; of the highest rank: that the job may have been at its head.
+create function ${schema}.tell_lane(in_space text, in_queue text, in_lane text, is_strict boolean, place bigint)
+returns void
+language sql ${fixedPath(schema)}
+as $function$
+    insert into news (space, queue, lane, rank)
+    select in_space, in_queue, coalesce(in_lane, ''), place
+    where (in_lane is not null and (is_strict or place < ${HIGHEST_RANK}))
+        or (is_strict and exists (select 1 from lines l where l.space = in_space and l.queue = in_queue));
+$function$;
 
 create function ${schema}.count_archived(
     in_space text, in_queue text, state smallint, finished_at bigint, n integer) returns void

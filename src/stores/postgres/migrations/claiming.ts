@@ -1,15 +1,15 @@
 /** The parts of `settle_and_claim` that lease jobs. They see one source and `room`, how many to take. */
 
 // The counters of a job that has started before, or was made anew.
-const COUNTERS = `case when x.starts <> 1 or x.generation <> 0 or x.errors <> 0 or x.timeouts <> 0 or x.lost <> 0
+export const COUNTERS = `case when x.starts <> 1 or x.generation <> 0 or x.errors <> 0 or x.timeouts <> 0 or x.lost <> 0
                         or x.snoozes <> 0 then concat_ws(',', x.starts, x.errors, x.timeouts, x.lost, x.snoozes,
                         x.generation) end`
 
 const LEASED = `x.id, x.payload, x.headers, x.overrides, nullif(x.priority, 0) as priority, x.due_at,
-                        nullif(x.enqueued_at, x.due_at) as enqueued_at, ${COUNTERS} as counters`
+                        nullif(x.enqueued_at, x.due_at) as enqueued_at, ${COUNTERS} as counters, x.lane`
 
 // Nothing but an id, a short payload and a time: it can be told together with others.
-const IS_PLAIN = `l.counters is null and l.headers is null and l.overrides is null and l.priority is null
+export const IS_PLAIN = `l.lane is null and l.counters is null and l.headers is null and l.overrides is null and l.priority is null
                         and l.enqueued_at is null and octet_length(l.payload) <= 4096
                         and strpos(l.payload, chr(30)) = 0`
 
@@ -20,12 +20,12 @@ const IS_PLAIN = `l.counters is null and l.headers is null and l.overrides is nu
 function telling(leases: string): string {
   return `
                     n := 0;
-                    for id, payload, headers, overrides, priority, due_at, enqueued_at, counters, told in
+                    for id, payload, headers, overrides, priority, due_at, enqueued_at, counters, lanes, told in
                         with leased as (${leases}
                             returning ${LEASED})
                         select string_agg(l.id::text, ','), string_agg(l.payload, chr(30)), max(l.headers),
                             max(l.overrides), max(l.priority), string_agg(l.due_at::text, ','),
-                            max(l.enqueued_at), max(l.counters), count(*)
+                            max(l.enqueued_at), max(l.counters), max(l.lane), count(*)
                         from leased l group by case when ${IS_PLAIN} then null else l.id end
                     loop
                         n := n + told;
@@ -57,7 +57,8 @@ function taking(which: string): string {
 }
 
 /** The lowest ranks. */
-export const CLAIM: string = taking(`c.space = in_space and c.queue = in_queue and c.state = 1
+export const CLAIM: string =
+  taking(`c.space = in_space and c.queue = in_queue and c.state = 1 and c.lane is null
                         and (c.rank, c.id) >= (from_rank, from_id)
                     order by c.rank, c.id limit room`)
 
@@ -67,7 +68,7 @@ export const CLAIM_NAMED: string = `
                     select w.id from unnest(named) with ordinality as w(id, n),
                         lateral (select 1 from jobs k where k.id = w.id
                             and k.space = in_space and k.queue = in_queue
-                            and k.state in (0, 1) and k.due_at <= t) k
+                            and k.state in (0, 1) and k.lane is null and k.due_at <= t) k
                     order by w.n limit room);
                 update jobs j set state = 1
                 where j.id = any(chosen) and j.state + 0 = 0 and j.due_at <= t
@@ -83,21 +84,29 @@ export const CLAIM_AGAIN: string = `${telling(`
                             where x.space = in_space and x.queue = in_queue and x.state = 2 and x.token = lease_token`)}
                 taken_in_all := taken_in_all + n;`
 
-/**
- * Delayed jobs whose time has come. Their rank, and so their place, stays. If that is before the place from which this
- * claim was to search, it searches from there, and so does the next one.
- */
-export const PROMOTE: string = `
-                with promoted as (
-                    update jobs j set state = 1
+const DUE = (which: string): string => `update jobs j set state = 1
                     where j.ctid = any(array(
                         select c.ctid from jobs c
                         where c.space = in_space and c.queue = in_queue and c.state = 0
-                            and c.due_at >= from_due and c.due_at <= t
-                        order by c.due_at limit 1000 for update skip locked))
-                    returning j.rank
-                )
-                select count(*), min(p.rank) into n, low from promoted p;
+                            and c.due_at >= from_due and c.due_at <= t${which}
+                        order by c.due_at limit 1000 for update skip locked))`
+
+/**
+ * Delayed jobs whose time has come. Their rank, and so their place, stays. If that is before the place from which this
+ * claim was to search, it searches from there, and so does the next one. A lane hears of it if the queue is limited.
+ */
+export const PROMOTE: string = `
+                if limited[i] then
+                    with due as (${DUE('')} returning j.lane, j.rank
+                    ), told as (
+                        insert into news (space, queue, lane, rank)
+                        select in_space, in_queue, d.lane, min(d.rank) from due d where d.lane is not null group by d.lane
+                    )
+                    select count(*), min(d.rank) filter (where d.lane is null) into n, low from due d;
+                else
+                    with promoted as (${DUE(' and c.lane is null')} returning j.rank)
+                    select count(*), min(p.rank) into n, low from promoted p;
+                end if;
                 if n > 0 then
                     insert into deltas (space, queue, delayed, ready) values (in_space, in_queue, -n, n);
                 end if;
@@ -113,3 +122,24 @@ export const NEXT_DUE: string = `
                 select j.due_at into due from jobs j
                 where j.space = in_space and j.queue = in_queue and j.state = 0 and j.due_at >= from_due
                 order by j.due_at limit 1;`
+
+/** From a limited queue, lane by lane, or those of the named jobs that may start; and when to look again. */
+export const CLAIM_LIMITED: string = `
+            looked_at := null;
+            for id, payload, headers, overrides, priority, due_at, enqueued_at, counters, lanes, places, told in
+                select c.* from claim_line(in_space, in_queue, room, t, lease_token, lease_worker, lease_end, from_rank,
+                    from_id) c where named is null
+                union all
+                select c.* from claim_named_of_line(in_space, in_queue, room, t, lease_token, lease_worker, lease_end,
+                    from_rank, from_id, named) c where named is not null
+            loop
+                if id is not null then
+                    taken_in_all := taken_in_all + told;
+                    return next;
+                else
+                    looked_at := enqueued_at;
+                    first_rank := due_at;
+                    first_id := payload;
+                end if;
+            end loop;${NEXT_DUE}
+            due := least(due, looked_at);`

@@ -30,16 +30,24 @@ const BACK = `update jobs x set state = goes, token = kept_token, lease_until = 
                         result = v.result,
                         failure = coalesce(v.failure, x.failure),
                         due_at = case when goes = 0 then t + v.delay when stays then x.due_at else t end,
-                        rank = case when goes = 0 then t + v.delay when stays then x.due_at else t end
-                            - x.priority * 600000::bigint
+                        rank = case when x.is_strict then x.rank
+                            else case when goes = 0 then t + v.delay when stays then x.due_at else t end
+                                - x.priority * 600000::bigint end
                     from unnest(part, ${slice('results')}, ${slice('failures')},
                         ${slice('delays')}) as v(id, result, failure, delay)
                     where v.id = x.id and ${HELD.replaceAll('j.', 'x.')} and x.cancel_reason is null
-                    returning x.id, x.space, x.queue, x.rank, x.due_at`
+                    returning x.id, x.space, x.queue, x.rank, x.due_at, x.lane, x.counted`
 
 // What has to be known of jobs that ended, and of jobs that went back.
-const KEYS = `array_agg(y.id) filter (where y.unique_scope < 2) as keyed, null::bigint as rank, null::bigint as due_at`
-const PLACES = `null::uuid[] as keyed, min(y.rank) as rank, min(y.due_at) as due_at`
+const KEYS = `array_agg(y.id) filter (where y.unique_scope < 2) as keyed, null::bigint as rank, null::bigint as due_at,
+                    null::bigint[] as ranks`
+const PLACES = `null::uuid[] as keyed, min(y.rank) as rank, min(y.due_at) as due_at,
+                    array_agg(case when goes = 1 then y.rank end) filter (where y.lane is not null or y.counted) as ranks`
+
+/** What of the jobs concerns their lanes: leases that limits have counted, and places in a lane; or what the verdict says. */
+const LANES = `array_agg(coalesce(y.lane, '')) filter (where y.lane is not null or y.counted) as lanes,
+                    array_agg(y.counted is true) filter (where y.lane is not null or y.counted) as frees,
+                    array_agg(distinct coalesce(y.lane, '')) filter (where concerns_lane) as concerned`
 
 /**
  * Runs a statement whose CTE `gone` has the jobs that it moved, and keeps account of them: in the counts, in the unique
@@ -52,7 +60,7 @@ function moving(gone: string, lands: string, more = '', tells = KEYS): string {
             for q in
                 with gone as (${gone})${more}
                 select y.space, y.queue, count(*) as n, array_agg(y.id) as ids,
-                    ${tells}
+                    ${tells}, ${LANES}
                 from gone y group by y.space, y.queue
             loop
                 insert into deltas (space, queue, day, running, delayed, ready, done, failed, dead, cancelled)
@@ -60,6 +68,16 @@ function moving(gone: string, lands: string, more = '', tells = KEYS): string {
                     case when lands = 0 then q.n else 0 end, case when lands = 1 then q.n else 0 end,
                     case when lands = 3 then q.n else 0 end, case when lands = 4 then q.n else 0 end,
                     case when lands = 5 then q.n else 0 end, case when lands = 6 then q.n else 0 end);
+                if q.lanes is not null then
+                    insert into news (space, queue, lane, freed, rank)
+                    select q.space, q.queue, u.lane, count(*) filter (where u.frees), min(u.rank)
+                    from unnest(q.lanes, q.frees, q.ranks) as u(lane, frees, rank) group by u.lane
+                    having bool_or(u.frees) or min(u.rank) is not null;
+                end if;
+                if q.concerned is not null then
+                    insert into news (space, queue, lane, wait_until, pause, at)
+                    select q.space, q.queue, u.lane, t + lane_wait, lane_pause, t from unnest(q.concerned) as u(lane);
+                end if;
                 if lands < 2 then
                     waiting := waiting || json_build_array(q.space, q.queue, lands, q.rank, q.due_at);
                 elsif q.keyed is not null then
@@ -83,7 +101,7 @@ function archiving(changes: Readonly<Record<string, string>>, keep: string, text
 /** Removed at once. `discarded` remembers the ids. */
 export const DISCARD: string = `${moving(
   `delete from jobs j where ${HELD}
-                    returning j.id, j.space, j.queue, j.unique_scope`,
+                    returning j.id, j.space, j.queue, j.unique_scope, j.lane, j.counted`,
   'null',
 )}
             if hit is not null then

@@ -7,6 +7,7 @@ import { CLOCK, fixedPath } from './pins.ts'
  *   select skep.enqueue('mail', '{"to": "a@b.c"}', delay => interval '5 minutes', priority => 10);
  *   select skep.enqueue('page', '{}', priority => 2, strict => true);   -- for a queue with priorityMode 'strict'
  *   select skep.enqueue('sync', '{}', unique_key => 'customer-7');   -- returns the waiting job, if there is one
+ *   select skep.enqueue('sync', '{}', lane => 'customer-7', cost => 5);
  *
  * It returns the job's id and refuses what the TypeScript client refuses. A unique key is held until the job
  * ends; an enqueue with a key that is held changes nothing.
@@ -16,7 +17,7 @@ export function enqueueFunction(schema: string): string {
 create function ${schema}.enqueue(
     queue text, payload jsonb default 'null', delay interval default '0', run_at timestamptz default null,
     priority integer default 0, unique_key text default null, space text default 'default',
-    headers jsonb default null, strict boolean default false)
+    headers jsonb default null, strict boolean default false, lane text default null, cost integer default 1)
 returns uuid
 language plpgsql ${fixedPath(schema)}
 as $function$
@@ -27,6 +28,9 @@ declare
     run_ms bigint := floor(extract(epoch from run_at) * 1000);
     due bigint := greatest(t + delay_ms, coalesce(run_ms, 0));
     steps integer;
+    -- Its place in a strict lane is its arrival.
+    is_strict boolean := (select true from limits l
+        where l.space = space and l.kind = 0 and l.name = queue and l.lane = '' and l.is_strict);
     fresh uuid;
     said text;
 begin
@@ -49,6 +53,11 @@ begin
             using errcode = 'invalid_parameter_value';
     elsif delay is null or due - t > 3153600000000 then
         raise exception 'skep: the job may be delayed by at most 100 years.' using errcode = 'invalid_parameter_value';
+    elsif lane = '' or octet_length(lane) > 512 or lane ~ '[\\u0001-\\u001f\\u007f-\\u009f\\u2028\\u2029]' then
+        raise exception 'skep: the lane is not valid. Use 1 to 512 bytes of text without control characters.'
+            using errcode = 'invalid_parameter_value';
+    elsif cost is null or cost not between 1 and 1000000 then
+        raise exception 'skep: cost is %; use 1 to 1000000.', cost using errcode = 'invalid_parameter_value';
     elsif headers is not null and jsonb_typeof(headers) <> 'object' then
         raise exception 'skep: headers must be an object of texts.' using errcode = 'invalid_parameter_value';
     elsif strict is null then
@@ -72,7 +81,9 @@ begin
     said := insert_jobs(array[fresh], array[payload::text], array[space], array[queue],
         array[steps], array[delay_ms], array[run_ms], array[headers::text], '{}',
         case when unique_key is null then '{}' else array[unique_key] end, array[1]::smallint[], array[0]::bigint[],
-        array[0]::smallint[], fresh, false, false, false, t);
+        array[0]::smallint[], case when lane is null then '{}' else array[lane] end,
+        case when cost = 1 then '{}' else array[cost] end, case when is_strict then array[true] else '{}' end,
+        fresh, false, false, false, t);
     if strpos(said, ' ') > 0 then
         return (substr(said, strpos(said, ' ') + 1)::json -> 0 ->> 2)::uuid;
     end if;

@@ -1,7 +1,13 @@
 import { insertWithCareFunction } from './careful-insert-function.ts'
 import { changeFunction } from './change-function.ts'
 import { enqueueFunction } from './enqueue-function.ts'
+import { foldLineFunction } from './fold-line-function.ts'
+import { holdFunctions } from './hold-functions.ts'
 import { insertFunction } from './insert-function.ts'
+import { rateFunction } from './lane-rules.ts'
+import { laneTables } from './lane-tables.ts'
+import { limitFunctions } from './limit-functions.ts'
+import { namedLineFunction } from './named-line-function.ts'
 import { noteFunction, noteTables, removeNotesFunctions } from './notes.ts'
 import {
   countFunction,
@@ -10,6 +16,13 @@ import {
   extendFunction,
   listFunction,
 } from './read-functions.ts'
+import {
+  dueSchedulesFunction,
+  fireSchedulesFunction,
+  putSchedulesFunctions,
+  scheduleTables,
+} from './schedules.ts'
+import { serveLineFunction } from './serve-line-function.ts'
 import { insertForFunction, settleFunction } from './settle-function.ts'
 import { tables } from './tables.ts'
 import { dayFunctions, foldFunction, pruneFunction } from './upkeep-functions.ts'
@@ -27,7 +40,14 @@ export const MIGRATIONS: readonly Migration[] = [
       [
         tables,
         noteTables,
+        laneTables,
         everyJobView,
+        rateFunction,
+        foldLineFunction,
+        serveLineFunction,
+        namedLineFunction,
+        holdFunctions,
+        limitFunctions,
         insertFunction,
         insertWithCareFunction,
         settleFunction,
@@ -43,6 +63,10 @@ export const MIGRATIONS: readonly Migration[] = [
         removeNotesFunctions,
         pruneFunction,
         enqueueFunction,
+        scheduleTables,
+        putSchedulesFunctions,
+        dueSchedulesFunction,
+        fireSchedulesFunction,
       ]
         .map((part) => part(schema))
         .join(''),

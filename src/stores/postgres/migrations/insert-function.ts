@@ -1,4 +1,4 @@
-import { COUNT_FRESH, INCOMING, insert } from './incoming.ts'
+import { COUNT_FRESH, INCOMING, insert, TELL_FRESH } from './incoming.ts'
 import { CLOCK, pins } from './pins.ts'
 
 /**
@@ -11,18 +11,22 @@ const MAY_BE_ARCHIVED = `exists (select 1 from archive a where a.id >= lowest
 const MARGIN = `case when abs(('x' || translate(left(lowest::text, 13), '-', ''))::bit(48)::bigint - t) < 600000
             then 3600000 else 9007199254740991 end`
 
-/** Inserts jobs of several queues, some of them delayed. */
-const insertMixed = (onConflict: string): string => `
+/** Inserts jobs of several queues, some of them delayed; `tells`: some of them in lanes. */
+const insertMixed = (onConflict: string, tells = ''): string => `
         with fresh as (
             ${insert('i')}
             from (${INCOMING}) i
             ${onConflict}
-            returning jobs.space, jobs.queue, jobs.state
-        ), counted as (
+            returning jobs.space, jobs.queue, jobs.state${tells && ', jobs.lane, jobs.rank'}
+        )${tells}, counted as (
             ${COUNT_FRESH}
             returning deltas.delayed + deltas.ready as n
         )
         select coalesce(sum(c.n), 0) into inserted from counted c;`
+
+const TOLD = `, told as (
+            ${TELL_FRESH}
+        )`
 
 /**
  * insert_jobs: inserts jobs in order. Returns the time of the insert, from which the caller can tell what became of each
@@ -35,6 +39,8 @@ const insertMixed = (onConflict: string): string => `
  * `strict`: fail with a unique violation if an id is there already. The usual case is then a fifth cheaper, because
  * nothing has to be reserved before it is written; the caller sends it again without.
  *
+ * `lanes`, `costs` and `stricts`: null, or an array of none, for what is usual.
+ *
  * `one_by_one`: ids occur twice in the batch, so each job has to see what the one before it did.
  */
 export function insertFunction(schema: string): string {
@@ -42,7 +48,7 @@ export function insertFunction(schema: string): string {
 create function ${schema}.insert_jobs(
     ids uuid[], payloads text[], spaces text[], queues text[], priorities integer[], delays bigint[],
     run_ats bigint[], headers text[], overrides text[], keys text[], scopes smallint[], windows bigint[],
-    conflicts smallint[], lowest uuid, strict boolean, again boolean, one_by_one boolean, at bigint)
+    conflicts smallint[], lanes text[], costs integer[], stricts boolean[], lowest uuid, strict boolean, again boolean, one_by_one boolean, at bigint)
 returns text
 language plpgsql ${pins(schema)}
 as $function$
@@ -52,7 +58,7 @@ declare
     size integer := cardinality(ids);
     has_care boolean := again or cardinality(keys) > 0;
     is_uniform boolean := cardinality(spaces) = 1 and cardinality(queues) = 1 and cardinality(delays) = 1
-        and cardinality(run_ats) = 0;
+        and cardinality(run_ats) = 0 and cardinality(lanes) = 0;
     inserted bigint;
     stale uuid[];
     odds json[];
@@ -60,7 +66,7 @@ declare
 begin
     if has_care then
         select * into inserted, odds from insert_with_care(ids, payloads, spaces, queues, priorities, delays,
-            run_ats, headers, overrides, keys, scopes, windows, conflicts, again, one_by_one, t);
+            run_ats, headers, overrides, keys, scopes, windows, conflicts, lanes, costs, stricts, again, one_by_one, t);
     elsif strict and is_uniform then
         ${insert('i')}
         from (${INCOMING}) i;
@@ -68,8 +74,9 @@ begin
         insert into deltas (space, queue, delayed, ready)
         values (spaces[1], queues[1], case when delays[1] > 0 then size else 0 end,
             case when delays[1] > 0 then 0 else size end);
-    elsif strict then ${insertMixed('')}
-    else ${insertMixed('on conflict (id) do nothing')}
+    elsif strict and cardinality(lanes) = 0 then ${insertMixed('')}
+    elsif strict then ${insertMixed('', TOLD)}
+    else ${insertMixed('on conflict (id) do nothing', TOLD)}
         if inserted < size then
             select array_agg(json_build_array(u.n, 0, j.state, j.due_at)) into odds
             from jobs j join unnest(ids) with ordinality u(id, n) on u.id = j.id where j.id = any(ids);

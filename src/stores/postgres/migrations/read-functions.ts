@@ -5,46 +5,66 @@ export function everyJobView(schema: string): string {
   const shared = `space, queue, state, payload, headers, priority, overrides, due_at, enqueued_at, started_at,
         generation, starts, errors, timeouts, lost, snoozes, token, worker, cancel_reason, unique_key, unique_scope,
         result, failure`
+  const lanes = 'lane, is_strict, cost'
   return `
 create view ${schema}.every_job as
-    select id, ${shared}, lease_until, null::bigint as finished_at, null::bigint as expires_at from ${schema}.jobs
+    select id, ${shared}, lease_until, null::bigint as finished_at, null::bigint as expires_at, ${lanes}, rank
+    from ${schema}.jobs
     union all
-    select id, ${shared}, null::bigint, finished_at, expires_at from ${schema}.archive;
+    select id, ${shared}, null::bigint, finished_at, expires_at, ${lanes}, null::bigint from ${schema}.archive;
 `
 }
 
 const MATCHES = (time: string): string => `x.${time} >= since and x.${time} < before
             and (words is null or strpos(x.payload, words) > 0 or strpos(x.failure, words) > 0)`
+const IN_LANE = `(in_lane is null or coalesce(x.lane, '') = in_lane)`
 
 const AS_JOB = `x.id, x.space, x.queue, x.state, x.payload, x.headers, x.priority, x.overrides, x.due_at,
             x.enqueued_at, x.started_at, x.generation, x.starts, x.errors, x.timeouts, x.lost, x.snoozes, x.token,
             x.worker, x.cancel_reason, x.unique_key, x.unique_scope, x.result, x.failure`
 
 /**
- * list_jobs: one page of a queue's jobs in one state, beyond (key, id). Ready jobs by rank, delayed by due time, running
- * by start, ended ones newest first.
+ * list_jobs: one page of a queue's jobs in one state, beyond (key, id). Delayed jobs by due time, running by start, ended
+ * ones newest first; ready ones by rank, first those without a lane, then lane by lane, beyond (from_lane, key, id).
  */
 export function listFunction(schema: string): string {
-  const waiting = (state: number, key: string, time: string): string => `
-        return query select ${AS_JOB}, x.lease_until, null::bigint, null::bigint from jobs x
-        where x.space = in_space and x.queue = in_queue and x.state = ${state} and (x.${key}, x.id) > (key, beyond)
-            and ${MATCHES(time)}
+  const jobs = `return query select ${AS_JOB}, x.lease_until, null::bigint, null::bigint, x.lane, x.is_strict, x.cost, x.rank
+        from jobs x where x.space = in_space and x.queue = in_queue`
+  const waiting = (state: number, key: string): string => `
+        ${jobs} and x.state = ${state} and (x.${key}, x.id) > (key, beyond) and ${MATCHES(key)} and ${IN_LANE}
         order by x.${key}, x.id limit most;`
   return `
 create function ${schema}.list_jobs(in_space text, in_queue text, in_state smallint, most integer, key bigint,
-    beyond uuid, since bigint, before bigint, words text)
+    beyond uuid, since bigint, before bigint, words text, from_lane text, in_lane text)
 returns setof ${schema}.every_job
 language plpgsql stable ${pins(schema)}
 as $function$
 #variable_conflict use_variable
+declare
+    n integer := 0;
 begin
-    if in_state = 1 then ${waiting(1, 'rank', 'due_at')}
-    elsif in_state = 0 then ${waiting(0, 'due_at', 'due_at')}
-    elsif in_state = 2 then ${waiting(2, 'started_at', 'started_at')}
+    if in_state = 1 then
+        if from_lane = '' and coalesce(in_lane, '') = '' then
+            ${jobs} and x.state = 1 and x.lane is null and (x.rank, x.id) > (key, beyond) and ${MATCHES('due_at')}
+            order by x.rank, x.id limit most;
+            get diagnostics n = row_count;
+        end if;
+        if n < most and in_lane is null then
+            ${jobs} and x.state = 1 and x.lane is not null and (x.lane, x.rank, x.id) > (from_lane, key, beyond)
+                and ${MATCHES('due_at')}
+            order by x.lane, x.rank, x.id limit most - n;
+        elsif n < most and in_lane <> '' then
+            ${jobs} and x.state = 1 and x.lane = in_lane and (x.lane, x.rank, x.id) > (from_lane, key, beyond)
+                and ${MATCHES('due_at')}
+            order by x.rank, x.id limit most;
+        end if;
+    elsif in_state = 0 then ${waiting(0, 'due_at')}
+    elsif in_state = 2 then ${waiting(2, 'started_at')}
     else
-        return query select ${AS_JOB}, null::bigint, x.finished_at, x.expires_at from archive x
+        return query select ${AS_JOB}, null::bigint, x.finished_at, x.expires_at, x.lane, x.is_strict, x.cost, null::bigint
+        from archive x
         where x.space = in_space and x.queue = in_queue and x.state = in_state and (x.finished_at, x.id) < (key, beyond)
-            and ${MATCHES('finished_at')}
+            and ${MATCHES('finished_at')} and ${IN_LANE}
         order by x.finished_at desc, x.id desc limit most;
     end if;
 end $function$;
@@ -58,12 +78,12 @@ end $function$;
 export function expiredFunction(schema: string): string {
   const columns = `x.id, x.space, x.queue, x.payload, x.headers, x.overrides, x.priority, x.due_at, x.enqueued_at,
             x.starts, x.errors, x.timeouts, x.lost, x.snoozes, x.generation, x.token, x.worker, x.cancel_reason,
-            x.lease_until`
+            x.lease_until, x.lane`
   return `
 create function ${schema}.expired_leases(sources json, dead text[], most integer, at bigint)
 returns table (id uuid, space text, queue text, payload text, headers text, overrides text, priority integer,
     due_at bigint, enqueued_at bigint, starts integer, errors integer, timeouts integer, lost integer, snoozes integer,
-    generation integer, token text, worker text, cancel_reason text, lease_until bigint, t bigint)
+    generation integer, token text, worker text, cancel_reason text, lease_until bigint, lane text, t bigint)
 language plpgsql stable ${pins(schema)}
 as $function$
 #variable_conflict use_column
@@ -137,7 +157,7 @@ as $function$
 #variable_conflict use_column
 begin
     return query
-    select c.*, o.due_at, o.rank, o.id
+    select c.*, least(o.due_at, l.due_at), o.rank, o.id
     from (
         select p.queue, ${states.map((name) => `sum(p.${name})::bigint as ${name}`).join(', ')}
         from (
@@ -154,9 +174,25 @@ begin
     ) f on true
     left join lateral (
         select j.due_at, j.rank, j.id from jobs j
-        where j.space = in_space and j.queue = c.queue and j.state = 1 and (j.rank, j.id) >= (f.rank, f.id)
+        where j.space = in_space and j.queue = c.queue and j.state = 1 and j.lane is null
+            and (j.rank, j.id) >= (f.rank, f.id)
         order by j.rank, j.id limit 1
-    ) o on c.ready > 0;
+    ) o on c.ready > 0
+    left join lateral (
+        -- From lane to lane, some of them.
+        with recursive heads as (
+            (select j.lane, j.due_at, 1 as n from jobs j
+            where j.space = in_space and j.queue = c.queue and j.state = 1 and j.lane is not null
+            order by j.lane, j.rank, j.id limit 1)
+            union all
+            select k.lane, k.due_at, h.n + 1 from heads h, lateral (
+                select j.lane, j.due_at from jobs j
+                where j.space = in_space and j.queue = c.queue and j.state = 1 and j.lane > h.lane
+                order by j.lane, j.rank, j.id limit 1
+            ) k where h.n < 64
+        )
+        select min(h.due_at) as due_at from heads h
+    ) l on c.ready > 0;
 end $function$;
 `
 }

@@ -1,5 +1,6 @@
-import { CLAIM, CLAIM_AGAIN, CLAIM_NAMED, NEXT_DUE, PROMOTE } from './claiming.ts'
+import { CLAIM, CLAIM_AGAIN, CLAIM_LIMITED, CLAIM_NAMED, NEXT_DUE, PROMOTE } from './claiming.ts'
 import { ARCHIVE, ARCHIVE_WITH_TEXTS, DISCARD, ODD, STOP_CANCELLED, WAIT } from './ending.ts'
+import { gate, lineLock, NEVER } from './lane-rules.ts'
 import { CLOCK, fixedPath, pins } from './pins.ts'
 
 /**
@@ -7,7 +8,8 @@ import { CLOCK, fixedPath, pins } from './pins.ts'
  * each part only if asked for. One call, one transaction.
  *
  * `ids` are the jobs to settle, ordered by group; a group shares token and verdict, written as text: size, state, keep,
- * counter, refund, place, keep if cancelled, only if expired, round, rescue, notes. Settlements come in rounds: those of one round end
+ * counter, refund, place, keep if cancelled, only if expired, round, rescue, notes, and for how long the lane waits;
+ * `pauses` has the reason if it is paused. Settlements come in rounds: those of one round end
  * before the jobs enqueued in it (`fresh`) are inserted.
  *
  * `lease` is token, worker, length and limit, and a fifth if an earlier claim with this token is asked about. Of each source `numbers` has three: limit, rank and due time from which to
@@ -20,15 +22,19 @@ import { CLOCK, fixedPath, pins } from './pins.ts'
  * The last row has no job, but the time in due_at, the next due time in enqueued_at, and in counters whether more jobs
  * were due than one claim promotes. Its payload is JSON, if there is something to tell: `odd` (settlements that did
  * not go as said, see ODD), `fresh` (what the inserts of each round said), and `waiting` (queues to which jobs went
- * back: [space, queue, state, lowest rank, first due time]).
+ * back: [space, queue, state, lowest rank, first due time]), and `limited` (sources that are limited: [n, and the rank
+ * and id of the first job without a lane]).
+ *
+ * Of a job in a lane `lanes` has the lane; of jobs of limited queues both it and `places`, the order in which they were
+ * taken, are lists like the others.
  */
 export function settleFunction(schema: string): string {
   return `
 create function ${schema}.settle_and_claim(
-    ids uuid[], groups text[], tokens text[], results text[], failures text[], delays bigint[], fresh text,
+    ids uuid[], groups text[], tokens text[], pauses text[], results text[], failures text[], delays bigint[], fresh text,
     lease text[], named uuid[], spaces text[], queues text[], numbers bigint[], from_ids uuid[], at bigint)
 returns table (nth integer, id text, payload text, headers text, overrides text, priority integer,
-    due_at text, enqueued_at bigint, counters text)
+    due_at text, enqueued_at bigint, counters text, lanes text, places text)
 language plpgsql ${pins(schema)}
 as $function$
 #variable_conflict use_column
@@ -48,6 +54,9 @@ declare
     stays boolean;
     keep_cancelled bigint;
     only_expired boolean;
+    lane_wait bigint;
+    lane_pause text;
+    concerns_lane boolean;
     round integer := 0;
     first integer := 1;
     part uuid[];
@@ -80,6 +89,16 @@ declare
     next_due bigint;
     due bigint;
     crowded boolean;
+    -- Of holds and limits, by source.
+    held bigint[];
+    held_until bigint;
+    is_limited boolean;
+    limited boolean[];
+    locks bigint[];
+    firsts json[];
+    first_rank bigint;
+    first_id uuid;
+    looked_at bigint;
 begin
     for i in 1..cardinality(groups) loop
         fields := string_to_array(groups[i], ',', '');
@@ -93,6 +112,9 @@ begin
         keep_cancelled := fields[7];
         only_expired := fields[8]::integer;
         kept_token := case when fields[10] = '0' then my_token end;
+        lane_wait := fields[12];
+        lane_pause := pauses[i];
+        concerns_lane := lane_wait is not null or lane_pause is not null;
         if fields[9]::integer > round then
             if fresh is not null then
                 added := array_append(added, insert_for(fresh::json, round, odds, t));
@@ -118,15 +140,50 @@ begin
         added := array_append(added, insert_for(fresh::json, round, odds, t));
     end if;
 
+    if cardinality(spaces) > 0 then
+        perform pg_advisory_xact_lock_shared(${gate(schema)});
+        for i in 1..cardinality(spaces) loop
+            select (select max(coalesce(h.until, ${NEVER})) from holds h
+                    where not h.has_lane and h.space in ('', spaces[i]) and (h.until is null or h.until > t)
+                        and (h.pattern is null or queues[i] like h.pattern)),
+                (select l.ver from lines l where l.space = spaces[i] and l.queue = queues[i]
+                    order by l.ver desc limit 1) is not null
+                or exists (select 1 from news w where w.space = spaces[i] and w.queue = queues[i])
+            into held_until, is_limited;
+            held[i] := held_until;
+            limited[i] := is_limited;
+            if is_limited and lease[5] is null then
+                locks := locks || ${lineLock(schema, 'spaces[i]', 'queues[i]')};
+            end if;
+        end loop;
+        if locks is not null then
+            -- In one order, so that nobody waits in a circle. Then time has gone by.
+            for q in select k from unnest(locks) as k group by k order by k loop
+                perform pg_advisory_xact_lock(q.k);
+            end loop;
+            t := coalesce(at, ${CLOCK});
+            lease_end := t + lease[3]::bigint;
+        end if;
+    end if;
+
     for i in 1..cardinality(spaces) loop
         nth := nullif(i, 1);
+        places := null;
         in_space := spaces[i];
         in_queue := queues[i];
         room := greatest(0, least(numbers[3 * i - 2], most - taken_in_all));
         from_rank := numbers[3 * i - 1];
         from_due := numbers[3 * i];
         from_id := from_ids[i];
+        due := null;
         if lease[5] is not null then ${CLAIM_AGAIN}${NEXT_DUE}
+        elsif held[i] is not null then
+            due := nullif(held[i], ${NEVER});
+        elsif limited[i] then
+            if named is null then ${NEXT_DUE}
+                if due <= t then ${PROMOTE}
+                end if;
+            end if;${CLAIM_LIMITED}
         elsif named is null then ${NEXT_DUE}
             if due <= t then ${PROMOTE}${NEXT_DUE}
             end if;
@@ -137,6 +194,11 @@ begin
             end if;${NEXT_DUE}
         end if;
         next_due := least(next_due, due);
+        if limited[i] then
+            firsts := firsts || json_build_array(i, first_rank, first_id);
+            first_rank := null;
+            first_id := null;
+        end if;
     end loop;
 
     nth := null;
@@ -148,9 +210,11 @@ begin
     due_at := t;
     enqueued_at := case when taken_in_all < most then next_due end;
     counters := crowded::text;
-    if odds is not null or added is not null or waiting is not null then
+    lanes := null;
+    places := null;
+    if odds is not null or added is not null or waiting is not null or firsts is not null then
         payload := json_build_object('odd', array_to_json(odds), 'fresh', array_to_json(added),
-            'waiting', array_to_json(waiting));
+            'waiting', array_to_json(waiting), 'limited', array_to_json(firsts));
     end if;
     return next;
 end $function$;
@@ -179,23 +243,26 @@ begin
         array_agg(f.overrides order by n) as overrides,
         coalesce(array_agg(f.key order by n) filter (where f.keyed), '{}') as keys,
         array_agg(f.scope order by n) as scopes, array_agg(f.window_ms order by n) as windows,
-        array_agg(f.conflict order by n) as conflicts, (array_agg(f.id order by f.id))[1] as lowest,
+        array_agg(f.conflict order by n) as conflicts,
+        coalesce(array_agg(f.lane order by n) filter (where f.laned), '{}') as lanes,
+        array_agg(f.cost order by n) as costs, array_agg(f.is_strict order by n) as stricts, (array_agg(f.id order by f.id))[1] as lowest,
         count(*) > count(distinct f.id) as doubled
     into b
     from (
-        select f.*, bool_or(f.key is not null) over () as keyed
+        select f.*, bool_or(f.key is not null) over () as keyed, bool_or(f.lane is not null) over () as laned
         from rows from (json_to_recordset(fresh) as (round integer, parent integer, id uuid, payload text,
                 space text, queue text, priority integer, delay bigint, run_at bigint, headers text,
-                overrides text, key text, scope smallint, window_ms bigint, conflict smallint))
+                overrides text, key text, scope smallint, window_ms bigint, conflict smallint, lane text, cost integer,
+                is_strict boolean))
             with ordinality as f(round, parent, id, payload, space, queue, priority, delay, run_at, headers,
-                overrides, key, scope, window_ms, conflict, n)
+                overrides, key, scope, window_ms, conflict, lane, cost, is_strict, n)
         where f.round = this_round and not (f.parent = any(refused))
     ) f;
     if b.ids is null then
         return null;
     end if;
     said := insert_jobs(b.ids, b.payloads, b.spaces, b.queues, b.priorities, b.delays, b.run_ats,
-        b.headers, b.overrides, b.keys, b.scopes, b.windows, b.conflicts, b.lowest, false, false, b.doubled, t);
+        b.headers, b.overrides, b.keys, b.scopes, b.windows, b.conflicts, b.lanes, b.costs, b.stricts, b.lowest, false, false, b.doubled, t);
     return case when strpos(said, ' ') > 0 then substr(said, strpos(said, ' ') + 1)::json end;
 end $function$;
 `

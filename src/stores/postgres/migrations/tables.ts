@@ -8,6 +8,9 @@ export const JOB_COLUMNS: readonly string[] = [
   'headers',
   'priority',
   'overrides',
+  'lane',
+  'is_strict',
+  'cost',
   'due_at',
   'enqueued_at',
   'started_at',
@@ -41,11 +44,14 @@ const JOB_COLUMN_TYPES = `
     priority integer not null,
     state smallint not null,
     unique_scope smallint,
+    is_strict boolean,
+    cost integer,
     space text collate "C" not null,
     queue text collate "C" not null,
     payload text not null,
     headers text,
     overrides text,
+    lane text collate "C",
     token text collate "C",
     worker text collate "C",
     cancel_reason text,
@@ -60,6 +66,8 @@ const JOB_COLUMN_TYPES = `
  * running jobs: with stale statistics the planner would read all of it to find a few ids.
  * archive: done (3), failed (4), cancelled (6) and missing (7) by the day they ended, so that whole days
  * can be dropped; dead (5) apart, because they stay much longer. `archive_rest` catches days nobody made.
+ *
+ * Null stands for what is usual: no lane, not strict, a cost of 1. `counted`: the lease is counted by the queue's limits.
  */
 export function tables(schema: string): string {
   return `
@@ -67,6 +75,7 @@ create table ${schema}.jobs (
     ${JOB_COLUMN_TYPES.trim()},
     rank bigint not null,
     lease_until bigint,
+    counted boolean,
     primary key (id)
 ) with (
     autovacuum_vacuum_threshold = 1000,
@@ -76,7 +85,8 @@ create table ${schema}.jobs (
     autovacuum_vacuum_cost_delay = 1,
     autovacuum_vacuum_cost_limit = 1000
 );
-create index jobs_order on ${schema}.jobs (space, queue, rank, id) where state = 1;
+create index jobs_order on ${schema}.jobs (space, queue, rank, id) where state = 1 and lane is null;
+create index jobs_lanes on ${schema}.jobs (space, queue, lane, rank, id) where state = 1 and lane is not null;
 create index jobs_due on ${schema}.jobs (space, queue, due_at) where state = 0;
 create index jobs_leases on ${schema}.jobs (space, queue, lease_until) where state = 2;
 

@@ -154,6 +154,8 @@ begin
     delete from workers w where w.seen_at <= t - worker_ms;
     perform remove_notes(gone);
     perform prune_notes(most, t);
+    delete from holds h where h.until <= t;
+    perform prune_lanes(t);
     perform fold_deltas();
     return dropped + deleted;
 end $function$;

@@ -1,0 +1,45 @@
+import { type Hold, holdKey, holdsQueue, latestEnd, stands } from '../../core/holds.ts'
+import type { HoldCall, ReleaseCall } from '../../store/holds.ts'
+
+/** The holds, few as they are, in the order in which they were put. */
+export class Holds {
+  readonly #holds = new Map<string, Hold>()
+
+  put(hold: HoldCall['holds'][number], now: number): Hold {
+    const { kind, space, queue, lane, reason, by, forMs } = hold
+    const known = this.#holds.get(holdKey(hold))
+    const since = known && stands(known, now) ? known.since : now
+    const until = forMs === null ? null : now + forMs
+    const put: Hold = { kind, space, queue, lane, reason, by, since, until }
+    this.#holds.set(holdKey(hold), put)
+    return put
+  }
+
+  release(hold: ReleaseCall['holds'][number], now: number): boolean {
+    const known = this.#holds.get(holdKey(hold))
+    this.#holds.delete(holdKey(hold))
+    return known !== undefined && stands(known, now)
+  }
+
+  /** The holds that concern a space, or all. */
+  standing(space: string | undefined, now: number): Hold[] {
+    return [...this.#holds.values()].filter(
+      (hold) => stands(hold, now) && (space === undefined || hold.space === null || hold.space === space),
+    )
+  }
+
+  /** Until when a queue as a whole is held; 0 when it is not. */
+  endOf(space: string, queue: string, now: number): number {
+    return latestEnd(this.standing(space, now).filter((hold) => holdsQueue(hold, space, queue)))
+  }
+
+  /** Until when one lane is held by holds of its own; 0 when it is not. */
+  laneEnd(space: string, queue: string, lane: string, now: number): number {
+    const own = this.standing(space, now).filter((hold) => hold.queue === queue && hold.lane === lane)
+    return latestEnd(own)
+  }
+
+  prune(now: number): void {
+    for (const [key, hold] of this.#holds) if (!stands(hold, now)) this.#holds.delete(key)
+  }
+}

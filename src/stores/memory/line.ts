@@ -1,0 +1,228 @@
+import type { Job } from '../../core/job.ts'
+import {
+  activated,
+  byKey,
+  DEFAULT_LANE,
+  isEligible,
+  type Lane,
+  type LaneLimit,
+  type Limit,
+  laneLimit,
+  type Meter,
+  NEVER,
+  newLane,
+  occupied,
+  type QueueLimits,
+  rateStartsAt,
+  roomIn,
+  served,
+  UNUSED,
+  vacated,
+  wakesAt,
+} from '../../core/lanes.ts'
+import { Heap } from '../shared/heap.ts'
+
+/** The limit that a queue shares with others, as its line sees it. */
+export interface SharedLimit {
+  readonly limit: Limit
+  readonly meter: Meter
+  charge(cost: number, now: number): void
+}
+
+/** Where the jobs of a line come from. */
+export interface LineJobs {
+  get(id: string): Job | undefined
+  /** The first ready job of a lane. */
+  first(lane: string): Job | undefined
+}
+
+/**
+ * One limited queue: its lanes, and what of its limits is in use. Lanes are never changed in place, so an entry of a
+ * heap is current exactly if the line still holds that very object.
+ */
+export class Line {
+  limits: QueueLimits
+  laneLimitOf: (key: string) => LaneLimit
+  meter: Meter = UNUSED
+  #clock = 0
+  readonly #jobs: LineJobs
+  readonly #lanes = new Map<string, Lane>()
+  #eligible = new Heap<Lane>((a, b) => a.turn - b.turn || byKey(a.key, b.key))
+  #waiting = new Heap<Lane>((a, b) => wakesAt(a) - wakesAt(b))
+
+  constructor(jobs: LineJobs, limits: QueueLimits, laneLimitOf: (key: string) => LaneLimit) {
+    this.#jobs = jobs
+    this.limits = limits
+    this.laneLimitOf = laneLimitOf
+  }
+
+  /** What limits are has changed. */
+  changed(limits: QueueLimits, laneLimitOf: (key: string) => LaneLimit, now: number): void {
+    this.limits = limits
+    this.laneLimitOf = laneLimitOf
+    // Putting one in its place moves nothing, so all are visited once.
+    for (const lane of this.#lanes.values()) this.#put({ ...lane }, now)
+  }
+
+  lane(key: string): Lane | undefined {
+    return this.#lanes.get(key)
+  }
+
+  lanes(): Iterable<Lane> {
+    return this.#lanes.values()
+  }
+
+  /** Something of this lane may be ready. */
+  activate(key: string, now: number): void {
+    this.#put(activated(this.#laneOf(key)), now)
+  }
+
+  /** A lease begins that nobody chose here: it ran before the queue was limited. */
+  found(key: string, now: number): void {
+    const lane = this.#laneOf(key)
+    this.#put({ ...lane, running: lane.running + 1 }, now)
+    this.meter = { ...this.meter, running: this.meter.running + 1 }
+  }
+
+  /** A lease has ended. */
+  vacate(key: string, job: { readonly id: string; readonly isWaiting: boolean }, now: number): void {
+    this.#put(activated(vacated(this.#laneOf(key), job)), now)
+    this.meter = { ...this.meter, running: this.meter.running - 1 }
+  }
+
+  wait(key: string, until: number, now: number): void {
+    const lane = this.#laneOf(key)
+    this.#put({ ...lane, waitUntil: Math.max(lane.waitUntil, until) }, now)
+  }
+
+  hold(key: string, until: number, now: number): void {
+    this.#put({ ...this.#laneOf(key), heldUntil: until }, now)
+  }
+
+  /** When the next lane that waits is to be looked at. */
+  nextWake(): number {
+    return this.#first(this.#waiting) ? wakesAt(this.#waiting.peek() as Lane) : NEVER
+  }
+
+  /**
+   * Takes up to `room` jobs, each from the lane whose turn it is. Returns when a rate of the queue lets the next one
+   * start, if that is why it stopped.
+   */
+  serve(room: number, shared: SharedLimit | null, now: number, take: (job: Job) => void): number | null {
+    this.#wake(now)
+    for (let taken = 0; taken < room; ) {
+      if (roomIn(this.limits, this.meter) === 0) return null
+      if (shared && roomIn(shared.limit, shared.meter) === 0) return null
+      const lane = this.#nextLane(now)
+      if (!lane) return null
+      const job = this.#head(lane, now)
+      if (!job) continue
+      const at = this.#startsAt(job, shared)
+      if (at > now) return at
+      this.#clock = Math.max(this.#clock, lane.turn)
+      this.#start(lane, job, shared, now)
+      take(job)
+      taken++
+    }
+    return null
+  }
+
+  /** Takes a named job, if nothing stands against it. It starts out of turn, so the clock stays. */
+  takeNamed(job: Job, shared: SharedLimit | null, now: number): boolean {
+    this.#wake(now)
+    const lane = this.#put(activated(this.#laneOf(job.lane ?? DEFAULT_LANE)), now)
+    const limit = this.laneLimitOf(lane.key)
+    if (roomIn(this.limits, this.meter) === 0 || (shared && roomIn(shared.limit, shared.meter) === 0))
+      return false
+    if (!isEligible(lane, limit, now) || rateStartsAt(limit, lane, job.cost) > now) return false
+    if (limit.strict && this.#head(lane, now)?.id !== job.id) return false
+    if (this.#startsAt(job, shared) > now) return false
+    this.#start(this.#laneOf(lane.key), job, shared, now)
+    return true
+  }
+
+  /** Forgets lanes that have nothing to remember. */
+  prune(now: number): void {
+    for (const lane of this.#lanes.values()) {
+      const isBlank = !lane.active && lane.running === 0 && lane.occupant === null && wakesAt(lane) <= now
+      if (isBlank && lane.fullAtUs <= now * 1_000 && lane.turn <= this.#clock) this.#lanes.delete(lane.key)
+    }
+  }
+
+  #start(lane: Lane, job: Job, shared: SharedLimit | null, now: number): void {
+    this.#put(served(lane, this.laneLimitOf(lane.key), job, now), now)
+    this.meter = occupied(this.limits, this.meter, job.cost, now)
+    shared?.charge(job.cost, now)
+  }
+
+  #startsAt(job: Job, shared: SharedLimit | null): number {
+    const own = rateStartsAt(this.limits, this.meter, job.cost)
+    return shared ? Math.max(own, rateStartsAt(shared.limit, shared.meter, job.cost)) : own
+  }
+
+  /** The job that a lane would start now. If it has none, or none yet, the lane is put aside. */
+  #head(lane: Lane, now: number): Job | undefined {
+    if (lane.occupant === null || !this.laneLimitOf(lane.key).strict) return this.#firstOf(lane, now)
+    const occupant = this.#jobs.get(lane.occupant)
+    if (occupant?.state === 'ready') return this.#onTime(lane, occupant, now)
+    if (occupant?.state !== 'delayed') return this.#firstOf(this.#put({ ...lane, occupant: null }, now), now)
+    this.#put({ ...lane, headAt: occupant.dueAt }, now)
+    return undefined
+  }
+
+  #firstOf(lane: Lane, now: number): Job | undefined {
+    const job = this.#jobs.first(lane.key)
+    if (job) return this.#onTime(lane, job, now)
+    this.#put({ ...lane, active: false }, now)
+    return undefined
+  }
+
+  #onTime(lane: Lane, job: Job, now: number): Job | undefined {
+    const at = rateStartsAt(this.laneLimitOf(lane.key), lane, job.cost)
+    if (at <= now) return job
+    this.#put({ ...lane, waitUntil: Math.max(lane.waitUntil, at) }, now)
+    return undefined
+  }
+
+  #nextLane(now: number): Lane | undefined {
+    for (let lane = this.#first(this.#eligible); lane; lane = this.#first(this.#eligible)) {
+      if (isEligible(lane, this.laneLimitOf(lane.key), now)) return lane
+      // The clock went back.
+      this.#eligible.pop()
+      this.#waiting.push(lane)
+    }
+    return undefined
+  }
+
+  #wake(now: number): void {
+    for (
+      let lane = this.#first(this.#waiting);
+      lane && wakesAt(lane) <= now;
+      lane = this.#first(this.#waiting)
+    ) {
+      this.#waiting.pop()
+      this.#put({ ...lane }, now)
+    }
+  }
+
+  #first(heap: Heap<Lane>): Lane | undefined {
+    for (let lane = heap.peek(); lane; lane = heap.peek()) {
+      if (this.#lanes.get(lane.key) === lane) return lane
+      heap.pop()
+    }
+    return undefined
+  }
+
+  #laneOf(key: string): Lane {
+    return this.#lanes.get(key) ?? newLane(key, this.#clock)
+  }
+
+  #put(lane: Lane, now: number): Lane {
+    const hasRoom = lane.active && roomIn(laneLimit(this.laneLimitOf(lane.key)), lane) > 0
+    const isAwake = wakesAt(lane) <= now
+    const kept = hasRoom && isAwake ? { ...lane, turn: Math.max(lane.turn, this.#clock) } : lane
+    this.#lanes.set(lane.key, kept)
+    if (hasRoom) (isAwake ? this.#eligible : this.#waiting).push(kept)
+    return kept
+  }
+}

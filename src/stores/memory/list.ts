@@ -1,0 +1,66 @@
+import { isFinal, type Job, type JobState } from '../../core/job.ts'
+import { byKey, DEFAULT_LANE } from '../../core/lanes.ts'
+import { listKey, timeOf } from '../../core/transitions.ts'
+import type { ListCall, ListReply, Selection } from '../../store.ts'
+import type { Table } from './table.ts'
+
+/** The jobs of a selection, in the order of the list. */
+export function select(table: Table, space: string, selection: Selection): Job[] {
+  const { after = -Infinity, before = Infinity, text, lane } = selection.where ?? {}
+  return table
+    .inState(space, selection.queue, selection.state)
+    .filter((job) => timeOf(job) >= after && timeOf(job) < before)
+    .filter((job) => lane === undefined || laneOf(job) === lane)
+    .filter(
+      (job) => text === undefined || job.payload.includes(text) || (job.failure?.includes(text) ?? false),
+    )
+    .sort(inListOrder(table, selection.state))
+}
+
+/** One page. */
+export function list(table: Table, call: ListCall): ListReply {
+  const after = beyond(table, select(table, call.space, call), call.cursor)
+  const jobs = after.slice(0, call.limit)
+  return { jobs, cursor: after.length > jobs.length ? cursorAt(table, jobs.at(-1)) : null }
+}
+
+/** Those of the jobs, all in one state, that come after a cursor. */
+export function beyond(table: Table, jobs: readonly Job[], cursor: string | null): readonly Job[] {
+  const [first] = jobs
+  if (cursor === null || first === undefined) return jobs
+  const order = byPosition(first.state)
+  const last = JSON.parse(cursor) as Position
+  return jobs.filter((job) => order(positionOf(table, job), last) > 0)
+}
+
+/** The cursor of what comes after a job: where it stands. */
+export function cursorAt(table: Table, job: Job | undefined): string | null {
+  return job === undefined ? null : JSON.stringify(positionOf(table, job))
+}
+
+type Position = readonly [lane: string, key: number, id: string]
+
+/** Ready jobs stand lane by lane, all others in one line. */
+function positionOf(table: Table, job: Job): Position {
+  return job.state === 'ready' ? [laneOf(job), table.placeOf(job), job.id] : ['', listKey(job), job.id]
+}
+
+function inListOrder(table: Table, state: JobState): (a: Job, b: Job) => number {
+  const order = byPosition(state)
+  return (a, b) => order(positionOf(table, a), positionOf(table, b))
+}
+
+/** Finished jobs newest first, all others in the order in which they will be, or were, taken up. */
+function byPosition(state: JobState): (a: Position, b: Position) => number {
+  const direction = isFinal(state) ? -1 : 1
+  return ([laneA, keyA, idA], [laneB, keyB, idB]) =>
+    direction * (byKey(laneA, laneB) || keyA - keyB || compare(idA, idB))
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}
+
+function laneOf(job: Job): string {
+  return job.lane ?? DEFAULT_LANE
+}

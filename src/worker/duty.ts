@@ -1,0 +1,9 @@
+import type { Hint } from '../notifier.ts'
+
+/** Something that a worker's process does beside its jobs: a loop, woken by the hints that concern it. */
+export interface Duty {
+  readonly name: string
+  /** Does what there is to do, and says after how many milliseconds to look again. */
+  turn(signal: AbortSignal): Promise<number>
+  concerns(hint: Hint): boolean
+}

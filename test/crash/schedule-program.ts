@@ -1,0 +1,20 @@
+/** A worker in a process of its own that fires schedules and runs their jobs, to be killed. */
+import { createSkep, queue, silentLogger } from '../../src/index.ts'
+import { type Address, openStore, tellParent } from './program.ts'
+
+const { address } = JSON.parse(process.argv[2] as string) as { readonly address: Address }
+const skep = createSkep({ store: openStore(address), logger: silentLogger })
+const worker = skep.worker([queue('slots').handle(() => null)], {
+  concurrency: 50,
+  lease: '2s',
+  rescueGrace: '1s',
+})
+process.on('disconnect', () => process.exit(72))
+process.once('SIGTERM', () => {
+  skep.close().then(
+    () => process.exit(0),
+    () => process.exit(71),
+  )
+})
+await worker.ready
+tellParent({ ready: true })
