@@ -376,6 +376,10 @@ export class WorkerEngine {
     }
     for (const run of runs) this.#window.add(run)
     this.#window.reheat(full)
+    for (const source of cutShort(call, reply, full)) {
+      const { space, queue } = source
+      this.#tellOfRoom(this.#window.specOf(space, queue) as HandlerSpec)
+    }
     if (reply.nextDueAt !== null) this.#wakeIn(reply.nextDueAt - reply.now)
   }
 
@@ -528,5 +532,22 @@ function unexhausted(call: Omit<ClaimCall, 'now'>, { jobs }: ClaimReply): readon
   return call.sources.filter(
     ({ space, queue, limit }) =>
       jobs.reduce((sum, job) => sum + (job.space === space && job.queue === queue ? 1 : 0), 0) >= limit,
+  )
+}
+
+/**
+ * Limited sources that the claim did not get to, because others filled it: the room that an ended lease made there is left
+ * for whoever has a slot.
+ */
+function cutShort(
+  call: Omit<ClaimCall, 'now'>,
+  { jobs, limited = [] }: ClaimReply,
+  full: readonly Source[],
+): readonly Source[] {
+  if (limited.length === 0 || call.sources.length === 1) return []
+  return full.filter(
+    (source) =>
+      limited.includes(call.sources.indexOf(source)) &&
+      !jobs.some(({ space, queue }) => space === source.space && queue === source.queue),
   )
 }
