@@ -14,6 +14,7 @@ import type { Facts, Report } from '../proof/history.ts'
 import { Recorder } from '../proof/recorder.ts'
 import { type Bundle, bundlePrograms } from './bundle.ts'
 import { fileSink, readRecords, SLACK_MS } from './evidence.ts'
+import { inUse, limitFacts, strictLanes } from './limited.ts'
 import type { MortalPostgres } from './mortal-postgres.ts'
 import { type Harm, Nemesis } from './nemesis.ts'
 import { type Outage, recoveryMs, wasServed } from './outage.ts'
@@ -242,11 +243,13 @@ class Run {
       slackMs: SLACK_MS,
       leaseMs: options.leaseMs,
       queues: queueFacts(options.store),
-      limits: [],
+      limits: limitFacts,
+      order: strictLanes,
+      overlapping: options.store === 'postgres',
       counts: Object.fromEntries(
         counts.queues.map(({ queue, states }) => [queue, states as Record<JobState, number>]),
       ),
-      leaks: {},
+      leaks: drainMs === null ? {} : await inUse(store),
       liveness: store.capabilities.liveness,
     }
     const report = check({ records, audit, final, facts })

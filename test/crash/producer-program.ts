@@ -7,7 +7,7 @@ import { type JobHandle, SkepError } from '../../src/index.ts'
 import { seededRandom } from '../../src/testing/random.ts'
 import { recordedEnqueue } from '../proof/recorder.ts'
 import { onStop, openProgram, readConfig, tellParent } from './program.ts'
-import { type QueueName, queues, SHARES, type Task } from './workload.ts'
+import { LANES, type QueueName, queues, SHARES, type Task } from './workload.ts'
 
 const config = readConfig()
 const { skep, recorder } = openProgram(config)
@@ -23,7 +23,7 @@ const names = SHARES.flatMap(([name, share]) => Array.from({ length: share }, ()
 
 /** Numbers that no other incarnation uses. */
 const base = Number(config.proc.split('#')[1]) * 10_000_000
-const nextTask = (): Task => ({ n: base + sent++, ms: duration() })
+const nextTask = (): Task => ({ n: base + sent++, ms: duration(), lane: random.pick(LANES) })
 
 /** Mostly short; a few last long enough to be frozen or killed with, and to be taken over while they run. */
 function duration(): number {
@@ -43,11 +43,13 @@ async function enqueueSome(): Promise<void> {
     const tasks = Array.from({ length: isLate ? random.int(10, 40) : random.int(2, 8) }, nextTask)
     return remember(name, await recordedEnqueue(recorder, name, skep.enqueueMany(queue, tasks)))
   }
-  const options = random.chance(0.1)
-    ? { delay: random.int(1, 400) }
-    : random.chance(0.05)
-      ? { unique: `key-${random.int(1, 20)}` }
-      : {}
+  // A job of a strict lane waits for its turn and for nothing else.
+  const options =
+    name !== 'strict' && random.chance(0.1)
+      ? { delay: random.int(1, 400) }
+      : random.chance(0.05)
+        ? { unique: `key-${random.int(1, 20)}` }
+        : {}
   remember(name, await recordedEnqueue(recorder, name, skep.enqueue(queue, nextTask(), options)))
 }
 
