@@ -1,6 +1,6 @@
 /** What the checker has to know about the limited queues of the crash tests, and what they have in use. */
 import type { Store } from '../../src/store.ts'
-import type { AuditRow, LimitFact } from '../proof/history.ts'
+import type { AuditEntry, AuditRow, LimitFact } from '../proof/history.ts'
 import { AT_MOST, LANES, type QueueName } from './workload.ts'
 
 const SHARING: readonly QueueName[] = ['left', 'right']
@@ -11,7 +11,7 @@ const inQueues =
   ({ queue }: AuditRow): boolean =>
     names.some((name) => name === queue)
 
-const inLane =
+export const inLane =
   (name: QueueName, lane: string) =>
   (row: AuditRow): boolean =>
     row.queue === name && (row.lane ?? '') === lane
@@ -42,4 +42,21 @@ export async function inUse(store: Store): Promise<Record<string, number>> {
     for (const { lane, running } of lanes) counted[`leases of lane ${name}/${lane}`] = running
   }
   return counted
+}
+
+/** How many of these jobs were running at once, at most, by the audit. */
+export function mostAtOnce(audit: readonly AuditEntry[], of: LimitFact['of']): number {
+  const running = new Set<string>()
+  let most = 0
+  for (const { id, after } of audit) {
+    if (after?.state === 'running' && of(after)) running.add(id)
+    else running.delete(id)
+    most = Math.max(most, running.size)
+  }
+  return most
+}
+
+/** The limits that were used up at some time, by name. */
+export function usedUp(audit: readonly AuditEntry[]): string[] {
+  return limitFacts.filter(({ limit, of }) => mostAtOnce(audit, of) >= limit).map(({ name }) => name)
 }

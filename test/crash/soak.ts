@@ -77,7 +77,7 @@ function summary(
   { store, hints, seed, seconds }: ChaosOptions,
   result: ChaosResult,
 ): Record<string, unknown> {
-  const { report, harm, jobs, drainMs, recoveriesMs } = result
+  const { report, harm, jobs, drainMs, recoveriesMs, usedUp } = result
   const { kills, stops, longStops, producerKills, restarts, ...faults } = harm
   return {
     name: `${outages === null ? 'kills' : 'outages'} on ${store}${hints ? '' : ', hints black-holed'}`,
@@ -93,6 +93,7 @@ function summary(
       restarts,
       faults,
       drainMs,
+      limitsUsedUp: usedUp.length,
       ...(outages !== null && {
         slowestRecoveryMs: recoveriesMs.some((ms) => ms === null)
           ? null
