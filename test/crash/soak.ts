@@ -36,7 +36,7 @@ const outages = given.outages?.count ?? (values.outages === undefined ? null : N
 /** 100,000 in a quarter of an hour, and some. A run that is repeated need not reach any number. */
 const wantedJobs = given.store || outages !== null ? 0 : Number(values.jobs ?? seconds * 112)
 
-/** A job in seven brings a child, and a producer that is dead or cut off enqueues nothing; it catches up later. */
+/** A job in ten brings a child, and a producer that is dead or cut off enqueues nothing; it catches up later. */
 const MARGIN = 1.05
 
 const options: ChaosOptions = {
