@@ -7,11 +7,11 @@ import { inLane, mostAtOnce } from './limited.ts'
 import { Scene } from './scene.ts'
 import { LANES } from './workload.ts'
 
-const KILLS_OF_EACH = 12
+const KILLS_OF_EACH = 11
 /** Jobs of a lane that wait or run while the killing goes on. */
 const AHEAD = 3
 /** How long after the first start in a process it is killed, in milliseconds, at most. */
-const LATEST = 250
+const LATEST = 200
 
 const random = seededRandom(11)
 let scene: Scene | null = null
