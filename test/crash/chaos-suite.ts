@@ -20,6 +20,7 @@ export function describeChaos(store: StoreName): void {
       expect(result.problem).toBe('')
       expect(result.report.counts).toMatchObject({ lost: 0, unexpected: 0, staleSettles: 0 })
       expect(result.harm.kills).toBeGreaterThan(0)
+      expect(result.usedUp).toEqual(expect.arrayContaining(['laned', 'left and right']))
       expect(result.report.counts.enqueued).toBeGreaterThan(100)
     }, 120_000)
 

@@ -14,6 +14,7 @@ import type { Facts, Report } from '../proof/history.ts'
 import { Recorder } from '../proof/recorder.ts'
 import { type Bundle, bundlePrograms } from './bundle.ts'
 import { fileSink, readRecords, SLACK_MS } from './evidence.ts'
+import { inUse, limitFacts, strictLanes, usedUp } from './limited.ts'
 import type { MortalPostgres } from './mortal-postgres.ts'
 import { type Harm, Nemesis } from './nemesis.ts'
 import { type Outage, recoveryMs, wasServed } from './outage.ts'
@@ -68,6 +69,8 @@ export interface ChaosResult {
   readonly drainMs: number | null
   /** How long after each outage jobs ended again and every process had been served; null: longer than there was time. */
   readonly recoveriesMs: readonly (number | null)[]
+  /** The limits that were used up at some time: of others nothing was proved. */
+  readonly usedUp: readonly string[]
   /** What must not happen and is not for the checker to see: a process that ended by itself, a stop that took too long. */
   readonly surprises: readonly string[]
   /** What is wrong, in words, with the place of the evidence. Empty if nothing is. */
@@ -242,11 +245,13 @@ class Run {
       slackMs: SLACK_MS,
       leaseMs: options.leaseMs,
       queues: queueFacts(options.store),
-      limits: [],
+      limits: limitFacts,
+      order: strictLanes,
+      overlapping: options.store === 'postgres',
       counts: Object.fromEntries(
         counts.queues.map(({ queue, states }) => [queue, states as Record<JobState, number>]),
       ),
-      leaks: {},
+      leaks: drainMs === null ? {} : await inUse(store),
       liveness: store.capabilities.liveness,
     }
     const report = check({ records, audit, final, facts })
@@ -261,7 +266,8 @@ class Run {
     ).size
     const problem = ok ? '' : this.#describe(report, harm)
     if (!ok) writeFileSync(join(this.#folder, 'problem.txt'), problem)
-    return { ok, report, harm, jobs, drainMs, recoveriesMs, surprises: this.#surprises, problem }
+    const surprises = this.#surprises
+    return { ok, report, harm, jobs, drainMs, recoveriesMs, usedUp: usedUp(audit), surprises, problem }
   }
 
   #describe(report: Report, harm: Harm): string {

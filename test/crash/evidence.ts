@@ -20,12 +20,15 @@ export function fileSink(path: string): (record: HistoryRecord) => void {
 export function readRecords(folder: string): HistoryRecord[] {
   const records: HistoryRecord[] = []
   for (const name of readdirSync(folder)) {
-    if (!name.endsWith('.jsonl')) continue
-    for (const line of linesOf(join(folder, name)))
-      records.push(withoutGuess(JSON.parse(line) as HistoryRecord))
+    if (name.endsWith('.jsonl')) for (const record of recordsIn(join(folder, name))) records.push(record)
   }
   // Stable, so the records of one process stay in their order.
   return records.sort((a, b) => a.at - b.at)
+}
+
+/** The records of one process. */
+export function* recordsIn(path: string): Generator<HistoryRecord> {
+  for (const line of linesOf(path)) yield withoutGuess(JSON.parse(line) as HistoryRecord)
 }
 
 /** Whoever rescued a job hears of its end, but never held it. */

@@ -76,6 +76,25 @@ describe('The audit of the Postgres store', () => {
     expect(present).toHaveLength(49)
   })
 
+  it('keeps the lane, the cost and the slot of a job, also when it has moved', async () => {
+    const headers = JSON.stringify({
+      'skep-schedule': 'nightly',
+      'skep-slot': '2026-11-01T00:00:00.000Z',
+    })
+    await store.insert({ jobs: [job(1, { lane: 'a', cost: 5, headers })] })
+    await claim('t1')
+    await settle(1, 't1', { to: 'done', keepMs: 60_000 })
+    await store.insert({ jobs: [job(2)] })
+
+    const slot = { schedule: 'nightly', slot: Date.UTC(2026, 10, 1) }
+    const [waiting, running, done, plain] = await audit()
+    for (const row of [waiting?.after, running?.after, done?.before, done?.after])
+      expect(row).toMatchObject({ lane: 'a', cost: 5, slot })
+    expect(plain?.after).toMatchObject({ lane: null, cost: 1 })
+    expect(plain?.after).not.toHaveProperty('slot')
+    expect((await dumpPostgres(client)).get(idOf(1))).toEqual(done?.after)
+  })
+
   it('does not tell of an insert that was taken back in its own transaction', async () => {
     await store.insert({ jobs: [job(1)] })
     await claim('t1')

@@ -7,7 +7,7 @@ import { type JobHandle, SkepError } from '../../src/index.ts'
 import { seededRandom } from '../../src/testing/random.ts'
 import { recordedEnqueue } from '../proof/recorder.ts'
 import { onStop, openProgram, readConfig, tellParent } from './program.ts'
-import { type QueueName, queues, SHARES, type Task } from './workload.ts'
+import { LANES, type QueueName, queues, SHARES, type Task } from './workload.ts'
 
 const config = readConfig()
 const { skep, recorder } = openProgram(config)
@@ -23,7 +23,7 @@ const names = SHARES.flatMap(([name, share]) => Array.from({ length: share }, ()
 
 /** Numbers that no other incarnation uses. */
 const base = Number(config.proc.split('#')[1]) * 10_000_000
-const nextTask = (): Task => ({ n: base + sent++, ms: duration() })
+const nextTask = (): Task => ({ n: base + sent++, ms: duration(), lane: random.pick(LANES) })
 
 /** Mostly short; a few last long enough to be frozen or killed with, and to be taken over while they run. */
 function duration(): number {
@@ -43,12 +43,22 @@ async function enqueueSome(): Promise<void> {
     const tasks = Array.from({ length: isLate ? random.int(10, 40) : random.int(2, 8) }, nextTask)
     return remember(name, await recordedEnqueue(recorder, name, skep.enqueueMany(queue, tasks)))
   }
-  const options = random.chance(0.1)
-    ? { delay: random.int(1, 400) }
-    : random.chance(0.05)
-      ? { unique: `key-${random.int(1, 20)}` }
-      : {}
+  // A job of a strict lane waits for its turn and for nothing else.
+  const options =
+    name !== 'strict' && random.chance(0.1)
+      ? { delay: random.int(1, 400) }
+      : random.chance(0.05)
+        ? { unique: `key-${random.int(1, 20)}` }
+        : {}
   remember(name, await recordedEnqueue(recorder, name, skep.enqueue(queue, nextTask(), options)))
+}
+
+/** More at once than the limits let run, in all lanes: a limit that nobody reaches proves nothing. */
+async function enqueueRush(): Promise<void> {
+  for (const name of ['laned', 'left', 'right'] as const) {
+    const tasks = [...LANES, ...LANES].map((lane) => ({ ...nextTask(), lane }))
+    remember(name, await recordedEnqueue(recorder, name, skep.enqueueMany(queues[name], tasks)))
+  }
 }
 
 function remember(name: QueueName, handles: readonly JobHandle<number>[] | null): void {
@@ -101,6 +111,7 @@ function onlySkep(error: unknown): void {
 }
 
 async function call(): Promise<void> {
+  await rush
   while (!isStopping) {
     if (isFull || sent >= due()) {
       await sleep(5)
@@ -123,6 +134,7 @@ async function watchBacklog(): Promise<void> {
   }
 }
 
+const rush = enqueueRush()
 const telling = setInterval(() => tellParent({ sent }), 100)
 void watchBacklog()
 const callers = Array.from({ length: config.callers }, call)
@@ -134,4 +146,5 @@ onStop(async () => {
   await skep.close()
 })
 await skep.ready().catch(onlySkep)
+await rush
 tellParent({ ready: true })

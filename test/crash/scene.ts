@@ -1,5 +1,5 @@
 /** A store with its audit, worker processes, and a Skep in the test itself: for one fault at a time, done on purpose. */
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -10,7 +10,8 @@ import { Recorder, recordedEnqueue, recordingStore } from '../proof/recorder.ts'
 import { startPostgres } from '../servers/index.ts'
 import { type Bundle, bundlePrograms } from './bundle.ts'
 import { hasDrained } from './chaos.ts'
-import { fileSink, readRecords, SLACK_MS } from './evidence.ts'
+import { fileSink, readRecords, recordsIn, SLACK_MS } from './evidence.ts'
+import { inUse, limitFacts, strictLanes } from './limited.ts'
 import { type MortalPostgres, startMortalPostgres } from './mortal-postgres.ts'
 import { openStore, type ProgramConfig } from './program.ts'
 import { Slot } from './slot.ts'
@@ -47,6 +48,7 @@ export class Scene {
   readonly stage: Stage
   readonly skep: Skep
   readonly leaseMs: number
+  readonly #concurrency: number
   readonly #folder: string
   readonly #records: string
   readonly #bundle: Bundle
@@ -55,9 +57,10 @@ export class Scene {
   readonly #surprises: string[] = []
   #n = 0
 
-  private constructor(stage: Stage, bundle: Bundle, folder: string, leaseMs: number) {
+  private constructor(stage: Stage, bundle: Bundle, folder: string, leaseMs: number, concurrency: number) {
     this.stage = stage
     this.leaseMs = leaseMs
+    this.#concurrency = concurrency
     this.#bundle = bundle
     this.#folder = folder
     this.#records = join(folder, 'records')
@@ -71,11 +74,15 @@ export class Scene {
     this.skep = createSkep({ store, logger: silentLogger })
   }
 
-  static async open(store: StoreName, { leaseMs = 1_500, mortal = true } = {}): Promise<Scene> {
+  static async open(
+    store: StoreName,
+    { leaseMs = 1_500, mortal = true, concurrency = 10 } = {},
+  ): Promise<Scene> {
     const folder = mkdtempSync(join(tmpdir(), `skep-scene-${store}-`))
     shared.bundle ??= bundlePrograms()
     const server = store === 'postgres' ? await (mortal ? mortalServer() : testServer()) : undefined
-    return new Scene(await openStage(store, folder, server), await shared.bundle, folder, leaseMs)
+    const stage = await openStage(store, folder, server)
+    return new Scene(stage, await shared.bundle, folder, leaseMs, concurrency)
   }
 
   /** Ends what the scenes of a file share. */
@@ -96,6 +103,13 @@ export class Scene {
     slot.start()
     await slot.ready
     return slot
+  }
+
+  /** Kills the process and starts the next one in its place, without waiting for it. */
+  async replace(slot: Slot): Promise<void> {
+    this.#recorder.write({ f: 'crash', type: 'ok', what: slot.proc })
+    await slot.kill()
+    slot.start()
   }
 
   /** Enqueues a job whose handler takes this long. */
@@ -119,7 +133,13 @@ export class Scene {
     }
   }
 
-  /** Stops everybody, and has the checker judge what is left. Every process must still be the one that was started. */
+  /** Waits until the handler of a job began in this process, which may only be starting. */
+  async busy({ proc }: Slot): Promise<void> {
+    const path = join(this.#records, `${proc}.jsonl`)
+    while (!existsSync(path) || ![...recordsIn(path)].some(({ f }) => f === 'start')) await sleep(10)
+  }
+
+  /** Stops everybody, and has the checker judge what is left. No process may have ended by itself. */
   async judge(): Promise<Verdict> {
     await this.stage.heal()
     const store = this.stage.open()
@@ -127,6 +147,7 @@ export class Scene {
     await Promise.all(this.#slots.map((slot) => slot.stop(20_000)))
     if (this.#surprises.length > 0) throw new Error(this.#surprises.join('\n'))
     const { queues: counted } = await store.counts({ space: 'default' })
+    const leaks = await inUse(store)
     await store.close()
     const { audit, final } = await this.stage.read()
     const facts: Facts = {
@@ -134,9 +155,11 @@ export class Scene {
       slackMs: SLACK_MS,
       leaseMs: this.leaseMs,
       queues: queueFacts(this.stage.store),
-      limits: [],
+      limits: limitFacts,
+      order: strictLanes,
+      overlapping: this.stage.store === 'postgres',
       counts: Object.fromEntries(counted.map(({ queue, states }) => [queue, states])),
-      leaks: {},
+      leaks,
       liveness: true,
     }
     return { report: check({ records: this.records(), audit, final, facts }), audit, final }
@@ -159,7 +182,7 @@ export class Scene {
       seed: 1,
       leaseMs: this.leaseMs,
       rescueGraceMs: 300,
-      concurrency: 10,
+      concurrency: this.#concurrency,
       callTimeoutMs: this.leaseMs,
       rate: 0,
       callers: 0,

@@ -36,7 +36,7 @@ const outages = given.outages?.count ?? (values.outages === undefined ? null : N
 /** 100,000 in a quarter of an hour, and some. A run that is repeated need not reach any number. */
 const wantedJobs = given.store || outages !== null ? 0 : Number(values.jobs ?? seconds * 112)
 
-/** A job in seven brings a child, and a producer that is dead or cut off enqueues nothing; it catches up later. */
+/** A job in ten brings a child, and a producer that is dead or cut off enqueues nothing; it catches up later. */
 const MARGIN = 1.05
 
 const options: ChaosOptions = {
@@ -77,7 +77,7 @@ function summary(
   { store, hints, seed, seconds }: ChaosOptions,
   result: ChaosResult,
 ): Record<string, unknown> {
-  const { report, harm, jobs, drainMs, recoveriesMs } = result
+  const { report, harm, jobs, drainMs, recoveriesMs, usedUp } = result
   const { kills, stops, longStops, producerKills, restarts, ...faults } = harm
   return {
     name: `${outages === null ? 'kills' : 'outages'} on ${store}${hints ? '' : ', hints black-holed'}`,
@@ -93,6 +93,7 @@ function summary(
       restarts,
       faults,
       drainMs,
+      limitsUsedUp: usedUp.length,
       ...(outages !== null && {
         slowestRecoveryMs: recoveriesMs.some((ms) => ms === null)
           ? null

@@ -9,6 +9,7 @@ import {
   type Queue,
   queue,
   retry,
+  sharedLimit,
   snooze,
 } from '../../src/index.ts'
 import type { QueueFacts } from '../proof/history.ts'
@@ -19,13 +20,22 @@ export interface Task {
   readonly n: number
   /** How long the handler takes. */
   readonly ms: number
+  /** Where it stands in a queue with lanes. @default '' */
+  readonly lane?: string
 }
+
+/** The lanes of queues that have some; '' is the one of jobs that name none. */
+export const LANES: readonly string[] = ['', 'a', 'b', 'c', 'd', 'e']
+/** Of one lane of `laned`, of all of it, and of `left` and `right` together. */
+export const AT_MOST = { lane: 2, laned: 4, pair: 3 } as const
 
 // Killed workers are the test's own doing, so being lost never uses up a job.
 const onLost = retry(Infinity, fixed(0))
 const common = { onLost, onTimeout: retry(Infinity, fixed('400ms')), onSuccess: archive('1h') }
 const declare = (name: string, options: object = {}): Queue<Task, number> =>
   queue<Task, number>(name, { ...common, ...options })
+const lane = ({ payload }: { readonly payload: Task }): string | undefined => payload.lane || undefined
+const pair = sharedLimit('pair', { concurrency: AT_MOST.pair })
 
 export const queues = {
   /** Ends as done and is kept. */
@@ -41,6 +51,15 @@ export const queues = {
   nap: declare('nap'),
   /** One in four hangs the first time, until its time is up. */
   slow: declare('slow', { timeout: '300ms' }),
+  /** No more than so many of a lane, and of all of it. */
+  laned: declare('laned', { lane, lanes: { concurrency: AT_MOST.lane }, concurrency: AT_MOST.laned }),
+  /** One of each lane. */
+  single: declare('single', { lane, lanes: { concurrency: 1 } }),
+  /** One of each lane, in order. One in three throws once, and what comes after it waits. */
+  strict: declare('strict', { lane, lanes: { order: 'strict' }, onError: retry(3, fixed('150ms')) }),
+  /** Two that share a limit. */
+  left: declare('left', { limit: pair }),
+  right: declare('right', { limit: pair }),
 } as const
 
 export type QueueName = keyof typeof queues
@@ -53,6 +72,11 @@ export const SHARES: readonly (readonly [QueueName, number])[] = [
   ['parent', 15],
   ['nap', 10],
   ['slow', 5],
+  ['laned', 20],
+  ['single', 10],
+  ['strict', 10],
+  ['left', 8],
+  ['right', 7],
 ]
 
 /**
@@ -96,6 +120,12 @@ const work = async ({ payload, signal }: Job): Promise<number> => {
   return payload.n
 }
 
+/** For queues with limits: never so short that nobody else wants the room. */
+const workSteadily = async ({ payload, signal }: Job): Promise<number> => {
+  await pause(50 + Math.min(payload.ms, 150), signal)
+  return payload.n
+}
+
 const runs: Record<QueueName, (job: Job) => Promise<Answer>> = {
   kept: workLong,
   discarded: workLong,
@@ -117,6 +147,18 @@ const runs: Record<QueueName, (job: Job) => Promise<Answer>> = {
   async nap(job) {
     const n = await work(job)
     return job.counters.snoozes < 1 ? snooze('150ms') : n
+  },
+
+  laned: workSteadily,
+  single: workSteadily,
+  left: workSteadily,
+  right: workSteadily,
+
+  async strict(job) {
+    await workSteadily(job)
+    const { n } = job.payload
+    if (n % 3 === 0 && job.counters.errors < 1) throw new Error(`Job ${n} fails.`)
+    return n
   },
 
   async slow(job) {

@@ -206,6 +206,19 @@ describe('the checker accepts', () => {
       s.run('b', 't4').begin('a').run('a', 't5')
       return s.history({ order: ['mail/l'] })
     },
+    'jobs of a strict lane in another order than the audit saw them, because their enqueues overlapped': (
+      s,
+    ) => {
+      const row = { lane: 'l' }
+      s.asked('b')
+        .enqueue('a', { row })
+        .change('b', { dueAt: s.now, ...row })
+        .answered('b')
+      return s
+        .run('b', 't1')
+        .run('a', 't2')
+        .historyOfProcesses({ order: ['mail/l'], overlapping: true })
+    },
     'a rate with its burst, and one that costs more than the burst': (s) => {
       for (const id of ['a', 'b', 'c']) s.enqueue(id)
       s.enqueue('d', { row: { cost: 5 } }).enqueue('e')
@@ -557,6 +570,19 @@ describe('the checker rejects', () => {
         const row = { lane: 'l' }
         s.enqueue('a', { row }).enqueue('b', { row }).run('b', 't1').run('a', 't2')
         return s.history({ order: ['mail/l'] })
+      },
+      'a job that overtakes one whose enqueue was answered before, where transactions overlap': (s) => {
+        const row = { lane: 'l' }
+        s.enqueue('a', { row }).enqueue('b', { row }).run('b', 't1').run('a', 't2')
+        return s.historyOfProcesses({ order: ['mail/l'], overlapping: true })
+      },
+      'a job that overtakes one that was tried before, where transactions overlap': (s) => {
+        const row = { lane: 'l' }
+        s.asked('b')
+        failOnce(s.enqueue('a', { row }), 'a', 't1')
+        s.change('b', { dueAt: s.now, ...row }).answered('b')
+        s.run('b', 't2').wait(100).run('a', 't3')
+        return s.historyOfProcesses({ order: ['mail/l'], overlapping: true })
       },
       'two jobs of a lane at once': (s) => {
         const row = { lane: 'l' }

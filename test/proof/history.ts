@@ -35,6 +35,11 @@ export interface Facts {
   readonly limits: readonly LimitFact[]
   /** Lanes, as `queue/lane`, whose jobs run one at a time, in the order of their enqueues. Absent: there are none. */
   readonly order?: readonly string[]
+  /**
+   * Transactions overlap, so two jobs may arrive in another order than the audit saw them. Then one is surely before
+   * another only if its enqueue was answered before the other was asked for.
+   */
+  readonly overlapping?: boolean
   /** How often jobs may start, by the store's clock. Absent: as often as they like. */
   readonly rates?: readonly RateFact[]
   /** What `store.counts` said after the drain, by queue and state. Absent: not asked. */

@@ -11,6 +11,7 @@
 import type pg from 'pg'
 import { scopeOf, stateOf } from '../../../src/stores/postgres/codes.ts'
 import type { AuditEntry, AuditRow } from '../history.ts'
+import { slotIn } from '../slot.ts'
 
 export interface PostgresAuditOptions {
   /** The schema of the store. @default 'skep' */
@@ -21,7 +22,7 @@ type Client = Pick<pg.ClientBase, 'query'>
 
 /** What is kept of a row, in the order in which `toRow` reads it. `x` is the row. */
 const shared = `x.queue, x.state, x.generation, x.due_at, x.token, x.worker, x.cancel_reason, x.starts, x.errors,
-    x.timeouts, x.lost, x.snoozes, x.unique_key, x.unique_scope, x.result`
+    x.timeouts, x.lost, x.snoozes, x.unique_key, x.unique_scope, x.result, x.lane, x.cost, x.headers`
 const JOB = `${shared}, x.lease_until, null, null`
 const ARCHIVED = `${shared}, null, x.finished_at, x.expires_at`
 
@@ -200,12 +201,15 @@ function toRow(row: Row): AuditRow {
     dueAt: count(3),
     token: runs ? text(4) : null,
     worker: runs ? text(5) : null,
-    leaseUntil: number(row[15]),
+    leaseUntil: number(row[18]),
     cancelReason: text(6),
     counters: { starts: count(7), errors: count(8), timeouts: count(9), lost: count(10), snoozes: count(11) },
     unique: key === null ? null : { key, scope: scopeOf(row[13]) },
     result: text(14),
-    finishedAt: number(row[16]),
-    expiresAt: number(row[17]),
+    lane: text(15),
+    cost: number(row[16]) ?? 1,
+    ...slotIn(text(17)),
+    finishedAt: number(row[19]),
+    expiresAt: number(row[20]),
   }
 }
