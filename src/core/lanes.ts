@@ -9,8 +9,11 @@
  *   eligible  otherwise; and only these are looked at, the one with the lowest virtual time first
  *
  * Virtual time makes it fair: each start moves its lane on by its {@link stride}, so lanes are served in turn and in the
- * ratio of their weights, however much waits in each. A lane that becomes eligible begins at the queue's clock if it was
- * behind, which is the virtual time of the latest start: nobody saves up turns.
+ * ratio of their weights, however much waits in each. The queue's clock is the virtual time of the latest start. A lane
+ * that becomes eligible begins just before it if it was further behind: nobody saves up turns, and whoever had none is
+ * next.
+ *
+ * A large claim takes a {@link portion} of each lane instead of one job of each, so that it has to do with few lanes.
  *
  * A strict lane runs one job at a time, in the order of arrival. Its job occupies it until it has ended for good, so
  * through retries, snoozes and lost leases nothing overtakes it.
@@ -91,7 +94,7 @@ export interface Lane extends Meter {
 export const UNUSED: Meter = Object.freeze({ running: 0, fullAtUs: 0 })
 
 export function newLane(key: string, clock: number): Lane {
-  return { ...UNUSED, key, turn: clock, active: false, waitUntil: 0, heldUntil: 0, occupant: null, headAt: 0 }
+  return { ...UNUSED, key, turn: entry(clock), active: false, waitUntil: 0, heldUntil: 0, occupant: null, headAt: 0 }
 }
 
 /** How many more leases a limit has room for. */
@@ -127,6 +130,22 @@ export function isEligible(lane: Lane, limit: LaneLimit, now: number): boolean {
 /** A lane of which something may be ready again, or whose occupant may have changed. */
 export function activated(lane: Lane): Lane {
   return { ...lane, active: true, headAt: 0 }
+}
+
+/** The virtual time of a lane that comes in: before all that have had a turn, also before those at the clock itself. */
+export function entry(clock: number): number {
+  return clock - 1
+}
+
+/** One claim divides what it takes into so many portions. */
+export const PORTIONS = 64
+
+/**
+ * How many jobs a claim for `room` jobs takes of a lane of weight 1 before it looks for the next lane; of others, that times
+ * their weight. One, unless the claim is large: then nobody would see in which order its jobs were found.
+ */
+export function portion(room: number): number {
+  return Math.max(1, Math.floor(room / PORTIONS))
 }
 
 /** How far a start moves its lane on. A whole number, so that sums are the same in whatever order they are made. */

@@ -3,6 +3,7 @@ import {
   activated,
   byKey,
   DEFAULT_LANE,
+  entry,
   isEligible,
   type Lane,
   type LaneLimit,
@@ -12,6 +13,7 @@ import {
   NEVER,
   newLane,
   occupied,
+  portion,
   type QueueLimits,
   rateStartsAt,
   roomIn,
@@ -105,24 +107,33 @@ export class Line {
   }
 
   /**
-   * Takes up to `room` jobs, each from the lane whose turn it is. Returns when a rate of the queue lets the next one
+   * Takes up to `room` jobs, each portion from the lane whose turn it is. Returns when a rate of the queue lets the next one
    * start, if that is why it stopped.
    */
   serve(room: number, shared: SharedLimit | null, now: number, take: (job: Job) => void): number | null {
     this.#wake(now)
+    let key = DEFAULT_LANE
+    let left = 0
     for (let taken = 0; taken < room; ) {
       if (roomIn(this.limits, this.meter) === 0) return null
       if (shared && roomIn(shared.limit, shared.meter) === 0) return null
-      const lane = this.#nextLane(now)
+      const served = left > 0 ? this.#lanes.get(key) : undefined
+      const goesOn = served !== undefined && isEligible(served, this.laneLimitOf(key), now)
+      const lane = goesOn ? served : this.#nextLane(now)
       if (!lane) return null
+      if (!goesOn) {
+        key = lane.key
+        left = portion(room) * this.laneLimitOf(key).weight
+      }
       const job = this.#head(lane, now)
       if (!job) continue
       const at = this.#startsAt(job, shared)
       if (at > now) return at
-      this.#clock = Math.max(this.#clock, lane.turn)
+      if (!goesOn) this.#clock = Math.max(this.#clock, lane.turn)
       this.#start(lane, job, shared, now)
       take(job)
       taken++
+      left--
     }
     return null
   }
@@ -145,7 +156,7 @@ export class Line {
   prune(now: number): void {
     for (const lane of this.#lanes.values()) {
       const isBlank = !lane.active && lane.running === 0 && lane.occupant === null && wakesAt(lane) <= now
-      if (isBlank && lane.fullAtUs <= now * 1_000 && lane.turn <= this.#clock) this.#lanes.delete(lane.key)
+      if (isBlank && lane.fullAtUs <= now * 1_000 && lane.turn <= entry(this.#clock)) this.#lanes.delete(lane.key)
     }
   }
 
@@ -220,7 +231,7 @@ export class Line {
   #put(lane: Lane, now: number): Lane {
     const hasRoom = lane.active && roomIn(laneLimit(this.laneLimitOf(lane.key)), lane) > 0
     const isAwake = wakesAt(lane) <= now
-    const kept = hasRoom && isAwake ? { ...lane, turn: Math.max(lane.turn, this.#clock) } : lane
+    const kept = hasRoom && isAwake ? { ...lane, turn: Math.max(lane.turn, entry(this.#clock)) } : lane
     this.#lanes.set(lane.key, kept)
     if (hasRoom) (isAwake ? this.#eligible : this.#waiting).push(kept)
     return kept

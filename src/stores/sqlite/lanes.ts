@@ -1,6 +1,7 @@
 import {
   activated,
   DEFAULT_LANE,
+  entry,
   type Lane,
   NEVER,
   newLane,
@@ -112,12 +113,12 @@ export class Lanes {
     for (const key of unknown) if (!line.lanes.has(key)) line.lanes.set(key, this.#newLane(line, key))
   }
 
-  /** The same lane in another state. One that is eligible does not stand behind the clock: nobody saves up turns. */
+  /** The same lane in another state. One that is eligible does not stand far behind the clock: nobody saves up turns. */
   put(line: Line, known: KnownLane, lane: Lane, now: number): void {
     const standing = standingOf(lane, known.limit, now)
-    const isBehind = standing === STANDING.eligible && lane.turn < line.clock
+    const isBehind = standing === STANDING.eligible && lane.turn < entry(line.clock)
     if (known.isStored && !isBehind && lane === known.lane && standing === known.standing) return
-    known.lane = isBehind ? { ...lane, turn: line.clock } : lane
+    known.lane = isBehind ? { ...lane, turn: entry(line.clock) } : lane
     known.standing = standing
     known.isChanged = true
     if (!known.isStored) this.#hasNew = true
@@ -221,7 +222,7 @@ export class Lanes {
     this.write()
     const sql = `select ${LANE_COLUMNS} from skep_lanes
       where q = ? and standing = ${STANDING.eligible} and turn < ?`
-    for (const row of this.#db.all(sql, line.q, line.clock)) {
+    for (const row of this.#db.all(sql, line.q, entry(line.clock))) {
       const known = this.#known(line, row)
       this.put(line, known, known.lane, now)
     }

@@ -6,7 +6,7 @@ import type { Turn } from './turn.ts'
 const BLANK_LANES = `
   delete from skep_lanes where standing = 0 and running = 0 and occupant is null and own is null
     and wait_until <= ? and held_until <= ? and full_at <= ?
-    and turn <= (select clock from skep_lines s where s.q = skep_lanes.q)`
+    and turn < (select clock from skep_lines s where s.q = skep_lanes.q)`
 
 /** Removes finished jobs whose time is over, oldest first, and what nobody needs any more. */
 export function prune(turn: Turn, limit: number, now: number): { readonly pruned: number } {

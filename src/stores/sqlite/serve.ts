@@ -5,6 +5,7 @@ import {
   isEligible,
   type Lane,
   laneLimit,
+  portion,
   rateStartsAt,
   roomIn,
 } from '../../core/lanes.ts'
@@ -42,7 +43,7 @@ interface Taken {
   readonly number: number
 }
 
-/** Takes jobs of a limited queue, each from the lane whose turn it is. */
+/** Takes jobs of a limited queue, each portion from the lane whose turn it is. */
 export class Serving {
   readonly #turn: Turn
   readonly #line: Line
@@ -50,9 +51,15 @@ export class Serving {
   readonly #heap = new Heap<Served>((a, b) => order(a.known.lane, b.known.lane))
   readonly #lanes: Served[] = []
   /** Lanes up to here were read. */
-  #read: Pick<Lane, 'turn' | 'key'> = { turn: -1, key: '' }
+  #read: Pick<Lane, 'turn' | 'key'> = { turn: Number.MIN_SAFE_INTEGER, key: '' }
   #isMore = true
+  /** How many lanes are worth reading next: few if they have enough, and more each time they had not. */
+  #page: number
   #room: number
+  readonly #portion: number
+  /** The lane that is being served, and how much of its portion is left. */
+  #from: Served | null = null
+  #left = 0
   readonly #taken: Taken[] = []
   /** Jobs that were taken out of order, because they occupy their lanes. */
   readonly #singles: Taken[] = []
@@ -62,6 +69,8 @@ export class Serving {
     this.#line = line
     this.#now = now
     const { limits, meter, shared } = line
+    this.#portion = portion(room)
+    this.#page = Math.ceil(room / this.#portion) + 1
     this.#room = Math.min(room, roomIn(limits, meter), shared ? roomIn(shared.limit, shared.meter) : Infinity)
   }
 
@@ -138,7 +147,10 @@ export class Serving {
   #take(from: Served, job: ReadyJob): void {
     const { lanes } = this.#turn
     const { known } = from
-    this.#line.clock = Math.max(this.#line.clock, known.lane.turn)
+    if (from !== this.#from) {
+      this.#line.clock = Math.max(this.#line.clock, known.lane.turn)
+      this.#left = this.#portion * known.limit.weight
+    }
     lanes.start(this.#line, known, { id: job.id, cost: job.rest[13] }, this.#now)
     const taken = { job, key: known.lane.key, number: known.number }
     this.#taken.push(taken)
@@ -148,12 +160,16 @@ export class Serving {
       if (from.next === from.jobs.length && from.jobs.length < from.asked)
         lanes.put(this.#line, known, { ...known.lane, active: false }, this.#now)
     } else this.#singles.push(taken)
-    if (isEligible(known.lane, known.limit, this.#now)) this.#heap.push(from)
+    this.#left--
+    this.#from = null
+    if (!isEligible(known.lane, known.limit, this.#now)) return
+    if (this.#left > 0) this.#from = from
+    else this.#heap.push(from)
   }
 
   /** The job that is next, with its lane. Lanes that can start nothing now are put aside on the way. */
   #next(): { readonly from: Served; readonly job: ReadyJob } | null {
-    for (let from = this.#nextLane(); from; from = this.#nextLane()) {
+    for (let from = this.#from ?? this.#nextLane(); from; from = this.#nextLane()) {
       const job = this.#head(from)
       if (job) return { from, job }
     }
@@ -169,7 +185,8 @@ export class Serving {
   }
 
   #readLanes(): void {
-    const limit = Math.min(MOST_LANES, Math.max(LEAST_LANES, this.#room))
+    const limit = Math.min(MOST_LANES, Math.max(LEAST_LANES, Math.min(this.#room, this.#page)))
+    this.#page *= 4
     const page = this.#turn.lanes.eligible(this.#line, this.#read, limit)
     this.#isMore = page.length === limit
     const lanes: Served[] = []
@@ -188,7 +205,7 @@ export class Serving {
   /** Reads the first jobs of all these lanes at once: a statement for each costs more than the jobs. */
   #readHeads(lanes: readonly Served[]): void {
     const numbers = lanes.map(({ known }) => known.number)
-    const asked = Math.ceil(this.#room / lanes.length) + 1
+    const asked = Math.max(this.#portion, Math.ceil(this.#room / lanes.length)) + 1
     const heads = readEach(this.#turn, this.#line.q, numbers, asked)
     for (const [i, served] of lanes.entries()) {
       served.asked = asked
@@ -226,7 +243,7 @@ export class Serving {
     if (from.jobs.length < from.asked) return null
     const { limit, lane, number } = from.known
     const share = Math.ceil(this.#room / (this.#heap.size + 1))
-    const most = Math.min(share, roomIn(laneLimit(limit), lane)) + 1
+    const most = Math.min(Math.max(share, this.#portion * limit.weight), roomIn(laneLimit(limit), lane)) + 1
     // Nobody knows how many a rate lets through before it has been asked for each.
     from.asked = this.#isRated || limit.rate !== null ? Math.min(most, 2 * Math.max(1, from.asked)) : most
     from.jobs = from.last

@@ -250,7 +250,9 @@ function drawUnique(random: Random): Unique {
 function drawSources(random: Random): Source[] {
   const all = SPACES.flatMap((space) => QUEUES.map((queue) => ({ space, queue })))
   const chosen = random.chance(0.4) ? shuffled(random, all) : sampleOf(random, all, 2)
-  return (chosen.length > 0 ? chosen : all).map((source) => ({ ...source, limit: random.int(1, 6) }))
+  // A large claim takes portions.
+  const least = random.chance(0.15) ? 200 : 1
+  return (chosen.length > 0 ? chosen : all).map((source) => ({ ...source, limit: least + random.int(0, 5) }))
 }
 
 function drawClaim({ random, present, token, memory }: Draw): Omit<ClaimCall, 'now'> {
@@ -261,7 +263,7 @@ function drawClaim({ random, present, token, memory }: Draw): Omit<ClaimCall, 'n
     return { sources, limit: 1_000, token: random.pick(known).token, again: true, ...lease }
   }
   const lease = { workerId: random.pick(WORKERS), token: token(), leaseMs: random.pick([1, 1_000, 30_000]) }
-  if (random.chance(0.8) || present.length === 0) return { sources, limit: random.int(1, 8), ...lease }
+  if (random.chance(0.8) || present.length === 0) return { sources, limit: random.pick([1, 2, 3, 5, 8, 300]), ...lease }
   // Which of the named jobs are taken when there is not room for all is left open, so there is room.
   const ids = sampleOf(random, present, 4).map(({ id }) => id)
   return { sources: sources.map((source) => ({ ...source, limit: 9 })), limit: 99, ids, ...lease }

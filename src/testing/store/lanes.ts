@@ -29,7 +29,7 @@ export function laneCases(test: StoreCase): void {
 
     await scene.insert(...laned('b', 20, 1_000))
 
-    assert.equal(lanesOf(await scene.take({ limit: 10 })), 'bababababa')
+    assert.equal(lanesOf(await scene.take({ limit: 10 })), 'bbabababab')
   })
 
   test('does not serve a lane twice in a row because it is empty in between', async (scene) => {
@@ -204,18 +204,48 @@ export function laneCases(test: StoreCase): void {
 
     await scene.insert(...laned('a', 2, 201), ...laned('b', 2, 301))
 
-    assert.equal(lanesOf(await scene.take()), 'abab')
+    assert.equal(lanesOf(await scene.take({ limit: 10 })), 'abab')
   })
 
-  test('serves a thousand lanes in one claim', async (scene) => {
+  test('serves hundreds of lanes in one claim', async (scene) => {
     const jobs = Array.from({ length: 1_000 }, (_, n) => sample(n + 1, { lane: `lane ${n % 500}` }))
     await scene.insert(...jobs)
 
     const first = await scene.take({ limit: 500 })
     const second = await scene.take({ limit: 1_000 })
 
-    assert.equal(new Set(first.map(({ lane }) => lane)).size, 500)
+    assert.equal(new Set(first.map(({ lane }) => lane)).size, 250)
+    assert.equal(new Set(first.map(({ id }) => id)).size, 500)
+    assert.equal(new Set(second.map(({ lane }) => lane)).size, 250)
     assert.equal(second.length, 500)
+  })
+
+  test('takes a portion of each lane if the claim is large', async (scene) => {
+    await scene.limit({ concurrency: 14 })
+    await scene.limit({ weight: 2 }, { queue: QUEUE, lane: 'b' })
+    await scene.insert(...laned('a', 9), ...laned('b', 9, 101), ...laned('c', 2, 201), ...laned('d', 9, 301))
+
+    const jobs = await scene.take({ limit: 200 })
+
+    assert.equal(lanesOf(jobs), 'aaabbbbbbccddd')
+  })
+
+  test('takes a portion again when all have had one', async (scene) => {
+    await scene.insert(...laned('a', 300), ...laned('b', 300, 1_001), ...laned('c', 5, 2_001))
+
+    const jobs = await scene.take({ limit: 128 })
+
+    assert.equal(lanesOf(jobs.slice(0, 18)), 'aabbccaabbccaabbca')
+    assert.equal(jobs.filter(({ lane }) => lane === 'b').length, 61)
+  })
+
+  test('lets a lane that comes in start before all that wait', async (scene) => {
+    for (const [n, lane] of [...'abcdef'].entries()) await scene.insert(...laned(lane, 50, 100 * (n + 1)))
+    await scene.take({ limit: 8 })
+
+    await scene.insert(...laned('z', 2, 1))
+
+    assert.equal(lanesOf(await scene.take({ limit: 3 })), 'zcd')
   })
 
   test('keeps lanes whose keys differ only in case, space or accent apart', async (scene) => {

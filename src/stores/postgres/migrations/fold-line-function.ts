@@ -4,7 +4,7 @@ import { evaluated, LOWEST_RANK, lanePins, NEVER, PUT_LANES } from './lane-rules
 const WAKE_LIMIT = 2_000
 
 // The lanes of which there are news, as they are after them: those that are known, and those that are new.
-const TOLD = `select k.ctid as spot, coalesce(k.ver, 0) as ver, u.lane, coalesce(k.turn, line.clock) as turn,
+const TOLD = `select k.ctid as spot, coalesce(k.ver, 0) as ver, u.lane, coalesce(k.turn, line.clock - 1) as turn,
                     greatest(0, coalesce(k.running, 0) - u.freed) as running, coalesce(k.full_us, 0) as full_us,
                     greatest(coalesce(k.wait_until, 0), u.wait_until) as wait_until,
                     case when u.held then coalesce((

@@ -41,7 +41,7 @@ create table ${schema}.limits (
 create table ${schema}.lines (
     ver bigint not null,
     clock bigint not null default 0,
-    scan_from bigint not null default 0,
+    scan_from bigint not null default -1,
     running bigint not null default 0,
     full_us bigint not null default 0,
     woken_to bigint not null default 0,

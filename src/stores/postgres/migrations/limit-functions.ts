@@ -157,7 +157,7 @@ begin
             select k.ctid from lanes k
             where k.space = other.space and k.queue = other.queue and not k.active and k.running = 0
                 and greatest(k.wait_until, k.held_until, k.head_at) <= t and k.full_us <= t * 1000
-                and k.turn <= (select l.clock from lines l where l.space = other.space and l.queue = other.queue
+                and k.turn < (select l.clock from lines l where l.space = other.space and l.queue = other.queue
                     order by l.ver desc limit 1)
                 and not exists (select 1 from jobs j where j.id = k.occupant and j.generation = k.generation)
             limit 10000));

@@ -1,3 +1,4 @@
+import { PORTIONS } from '../../../core/lanes.ts'
 import { BURST, CAP, evaluated, lanePins, ownLimits, PUT_LANES, SPACING, WEIGHT } from './lane-rules.ts'
 import { CLOSE_LINE, LINE_VARIABLES, leasing, OPEN_LINE, ROOM_IN_LINE, TOLD_COLUMNS } from './line-frame.ts'
 
@@ -9,7 +10,7 @@ const CANDIDATES = `
                             select l.ctid as spot, l.lane, l.turn, l.full_us, l.head, l.running, l.occupant,
                                 l.generation, greatest(l.wait_until, l.held_until, l.head_at) > t as is_asleep,
                                 ${CAP} - l.running as room_left, ${SPACING} as spacing, ${BURST} as burst,
-                                ${WEIGHT} as weight
+                                ${WEIGHT} as weight, portion * ${WEIGHT} as portion
                             from (
                                 select x.ctid, x.* from lanes x
                                 where x.space = in_space and x.queue = in_queue and x.eligible
@@ -17,13 +18,13 @@ const CANDIDATES = `
                                 order by x.turn, x.lane limit most_lanes
                             ) l ${ownLimits('l')}`
 
-// How many jobs each would get if all had enough and each cost 1: those whose tags lie below the level to which the
-// wanted number fills them. Others are not looked at yet, and nothing beyond their turn is taken.
+// How many jobs each would get if all had enough and each cost 1: the portions that begin below the level to which the
+// wanted number fills the lanes. Others are not looked at yet, and nothing beyond their turn is taken.
 const ALLOTTED = `
                     select b.*, case when b.is_asleep or b.turn >= b.level then 0
                             -- A little less, or the last bit of the level would be worth a job.
-                            else least(b.room_left, greatest(1, ceil((b.level - b.turn) * b.weight / 1e6 - 1e-3)::bigint))
-                            end as allot,
+                            else least(b.room_left, b.portion * greatest(1,
+                                ceil((b.level - b.turn) * b.weight / 1e6 / b.portion - 1e-3)::bigint)) end as allot,
                         max(b.turn) filter (where b.nth = most_lanes) over () as last_turn,
                         max(b.lane) filter (where b.nth = most_lanes) over () as last_lane
                     from (
@@ -69,8 +70,8 @@ const WITH_JOBS = `
 
 // The tag of each, and whether its own lane lets it start.
 const TAGGED = `
-            select f.*, case when f.n = 1 then f.turn else greatest(f.turn, line.clock - f.first_of_earlier) + f.before end
-                    as tag,
+            select f.*, case when f.n = 1 then f.turn
+                    else greatest(f.turn, line.clock - 1 - f.first_of_earlier) + f.before end as tag,
                 f.id is not null and f.state = 1 and f.n <= coalesce(f.room_left, f.n) and f.lane_at <= t as fits,
                 f.n <= coalesce(f.room_left, f.n) and (f.n = 1 or starts_at(f.full_then, 1, f.spacing, f.burst) <= t)
                     as is_looked_at
@@ -90,12 +91,12 @@ const TAGGED = `
                 ) y
             ) f`
 
-// In the order of the tags: whether the limits of the queue let each start, and whether all that could come before it
-// is known. \`ok\` of a lane ends at the first of its jobs that does not fit.
+// In the order in which the portions begin: whether the limits of the queue let each start, and whether all that could
+// come before it is known. \`ok\` of a lane ends at the first of its jobs that does not fit.
 const JUDGED = `
-        select i.*, i.tag < coalesce(i.bound, i.tag + 1)
-                and (i.last_lane is null or (i.tag, i.lane) <= (i.last_turn, i.last_lane)) as is_known,
-            coalesce(bool_and(i.queue_at <= t or not i.ok) over (order by i.tag, i.lane
+        select i.*, i.begins < coalesce(i.bound, i.begins + 1)
+                and (i.last_lane is null or (i.begins, i.lane) <= (i.last_turn, i.last_lane)) as is_known,
+            coalesce(bool_and(i.queue_at <= t or not i.ok) over (order by i.begins, i.lane, i.n
                 rows between unbounded preceding and 1 preceding), true) as goes_on
         from (
             select h.*, h.g_before + h.ok::integer as g,
@@ -112,11 +113,12 @@ const JUDGED = `
                     select m.*, m.fits and m.is_next as ok
                     from (
                         select c.*, coalesce(bool_and(c.fits) over (partition by c.nth order by c.n
-                            rows between unbounded preceding and 1 preceding), true) as is_next
+                            rows between unbounded preceding and 1 preceding), true) as is_next,
+                            first_value(c.tag) over (partition by c.nth, (c.n - 1) / c.portion order by c.n) as begins
                         from (${TAGGED}
                         ) c
                     ) m
-                ) d window before as (order by d.tag, d.lane rows between unbounded preceding and 1 preceding)
+                ) d window before as (order by d.begins, d.lane, d.n rows between unbounded preceding and 1 preceding)
             ) h
         ) i`
 
@@ -127,63 +129,114 @@ const PICKED = `
     from (${JUDGED}
     ) p`
 
-// Most claims meet nothing but jobs of cost 1 in lanes without a rate. Then the tags of a lane follow from its turn alone,
-// and what each lane gives is known before its jobs are looked at: as many as lie below the level, and where that is a few
-// too many, the last of the lanes with the highest tags are left.
-const SHARED_OUT = `
-                    select b.*, b.allot - (b.allot > 0 and row_number() over (order by b.allot > 0 desc,
-                            b.turn + (b.allot - 1) * b.stride desc, b.lane desc)
-                            <= greatest(0, sum(b.allot) over () - wanted))::integer as take
-                    from (select a.*, 1000000 / a.weight as stride from (${ALLOTTED}
-                    ) a) b`
-
+// Most claims meet nothing but jobs of cost 1 in lanes without a rate. Then the tags of a lane follow from its turn alone:
+// its portions are put in the order in which they begin, until there are as many jobs as are wanted.
 const HEADS = (which: string): string => `(select j.ctid, j.id, j.rank, j.cost, j.generation from jobs j
-                        where ${which} and j.space = in_space and j.queue = in_queue and j.state = 1`
+                                                where ${which} and j.space = in_space and j.queue = in_queue and j.state = 1`
+
+const WITH_HEADS = `
+                                        select a.*, f.*, 1000000 / a.weight as stride
+                                        from (${ALLOTTED}
+                                        ) a
+                                        left join lateral (
+                                            select array_agg(j.ctid) as ats, array_agg(j.id) as ids,
+                                                array_agg(j.rank) as ranks,
+                                                (array_agg(j.generation))[1] as job_generation, count(*) as found,
+                                                bool_or(j.cost is not null) as has_costs
+                                            from (
+                                                ${HEADS("a.allot > 0 and a.lane <> '' and j.lane = a.lane and j.rank >= a.head")}
+                                                order by j.rank, j.id limit a.allot + 1)
+                                                union all
+                                                ${HEADS("a.allot > 0 and a.lane = '' and j.lane is null and (j.rank, j.id) >= (from_rank, from_id)")}
+                                                order by j.rank, j.id limit a.allot + 1)
+                                            ) j
+                                        ) f on true`
+
+const FOUND = `is_odd, spots, picks, lane_spots, lane_counts, lane_strides, lane_firsts, lane_costs, lane_waits,
+                lane_dues, lane_heads, lane_more, lane_occupants, lane_generations, lane_spacings, lane_bursts, aside,
+                first_turn, last_tag, cost_in_all, ends_at, first_rank, first_id`
 
 const SIMPLE = `
             with served as materialized (
-                select a.*, f.*, least(f.found, a.take) as count,
-                    a.is_asleep or a.spacing is not null or a.turn < line.clock or coalesce(f.has_costs, false)
-                        or (q.is_strict and exists (select 1 from jobs o
-                            where o.id = a.occupant and o.generation = a.generation)) as is_odd
-                from (${SHARED_OUT}
-                ) a
-                left join lateral (
-                    select array_agg(j.ctid) as ats, array_agg(j.id) as ids, array_agg(j.rank) as ranks,
-                        (array_agg(j.generation))[1] as job_generation, count(*) as found,
-                        bool_or(j.cost is not null) as has_costs
+                select d.*, d.is_asleep or d.spacing is not null or d.turn < line.clock - 1 or coalesce(d.has_costs, false)
+                        as is_odd,
+                    d.count > 0 or (d.allot > 0 and d.found = 0) as is_told
+                from (
+                    select c.*, sum(c.given) over (partition by c.nth) as count
                     from (
-                        ${HEADS("a.take > 0 and a.lane <> '' and j.lane = a.lane and j.rank >= a.head")}
-                        order by j.rank, j.id limit a.take + 1)
-                        union all
-                        ${HEADS("a.take > 0 and a.lane = '' and j.lane is null and (j.rank, j.id) >= (from_rank, from_id)")}
-                        order by j.rank, j.id limit a.take + 1)
-                    ) j
-                ) f on true
+                        select b.*, greatest(0, least(b.amount, wanted - coalesce(sum(b.amount) over
+                            (order by b.begins, b.lane rows between unbounded preceding and 1 preceding), 0))) as given
+                        from (
+                            select x.*, case when x.begins < coalesce(x.bound, x.begins + 1)
+                                and (x.last_lane is null or (x.begins, x.lane) <= (x.last_turn, x.last_lane))
+                                then least(x.portion, least(x.allot, x.found) - x.k * x.portion) else 0 end as amount
+                            from (
+                                select h.*, k.k, h.turn + k.k * h.portion * h.stride as begins
+                                from (
+                                    -- A portion that was not looked at begins here.
+                                    select g.*, min(case when g.found > g.allot and g.allot is distinct from g.room_left
+                                        or (g.allot = 0 and not g.is_asleep)
+                                        then g.turn + g.allot * g.stride end) over () as bound
+                                    from (${WITH_HEADS}
+                                    ) g
+                                ) h, generate_series(0, greatest(0, (least(h.allot, h.found) - 1) / h.portion)) as k(k)
+                            ) x
+                        ) b
+                    ) c
+                ) d where d.k = 0
             ), picked as materialized (
-                select s.lane, o.at, o.id, s.turn + (o.n - 1) * s.stride as tag
+                select s.lane, o.at, o.id, o.n, s.turn + (o.n - 1) / s.portion * s.portion * s.stride as begins
                 from served s, unnest(s.ats[1:s.count], s.ids[1:s.count]) with ordinality as o(at, id, n)
             )
             select coalesce(bool_or(s.is_odd), false),
-                (select array_agg(x.at order by x.tag, x.lane) from picked x),
-                (select array_agg(x.id order by x.tag, x.lane) from picked x),
-                array_agg(s.spot) filter (where s.take > 0), array_agg(s.count) filter (where s.take > 0),
-                array_agg(s.count * s.stride) filter (where s.take > 0), array_agg(s.stride) filter (where s.take > 0),
-                array_agg(s.count) filter (where s.take > 0), '{}', '{}',
-                array_agg(s.ranks[least(s.found, s.take + 1)]) filter (where s.take > 0),
-                array_agg(s.found > s.count) filter (where s.take > 0), array_agg(s.ids[1]) filter (where s.take > 0),
-                array_agg(s.job_generation) filter (where s.take > 0), '{}', '{}', null,
-                min(s.turn), (select max(x.tag) from picked x), coalesce(sum(s.count), 0), null,
+                (select array_agg(x.at order by x.begins, x.lane, x.n) from picked x),
+                (select array_agg(x.id order by x.begins, x.lane, x.n) from picked x),
+                array_agg(s.spot) filter (where s.is_told), array_agg(s.count) filter (where s.is_told),
+                array_agg(s.count * s.stride) filter (where s.is_told), array_agg(s.stride) filter (where s.is_told),
+                array_agg(s.count) filter (where s.is_told), '{}', '{}',
+                array_agg(s.ranks[least(s.found, s.count + 1)]) filter (where s.is_told),
+                array_agg(s.found > s.count) filter (where s.is_told), array_agg(s.ids[1]) filter (where s.is_told),
+                array_agg(s.job_generation) filter (where s.is_told), '{}', '{}', null,
+                min(s.turn), (select max(x.begins) from picked x), coalesce(sum(s.count), 0), null,
                 coalesce(first_rank, max(s.ranks[1]) filter (where s.lane = '' and s.count > 0)),
                 coalesce(first_id, (array_agg(s.ids[1]) filter (where s.lane = '' and s.count > 0))[1])
-            into is_odd, spots, picks, lane_spots, lane_counts, lane_strides, lane_firsts, lane_costs, lane_waits,
-                lane_dues, lane_heads, lane_more, lane_occupants, lane_generations, lane_spacings, lane_bursts, aside,
-                first_turn, last_tag, cost_in_all, ends_at, first_rank, first_id
+            into ${FOUND}
+            from served s;`
+
+// A strict lane without a rate has one job to give, its turn is its tag, and nothing else has to be known. Whether it has
+// another is seen when that one has ended.
+const ONE_EACH = `
+            with served as materialized (
+                select l.*, j.ctid as at, j.id, j.rank, j.generation as job_generation, coalesce(j.cost, 1)::bigint as cost,
+                    coalesce(j.cost, 1) * 1000000 / l.weight as stride,
+                    l.is_asleep or l.spacing is not null or exists (select 1 from jobs o
+                        where o.id = l.occupant and o.generation = l.generation) as is_odd
+                from (${CANDIDATES}
+                ) l
+                left join lateral (
+                    ${HEADS("l.lane <> '' and j.lane = l.lane and j.rank >= l.head")}
+                    order by j.rank, j.id limit 1)
+                    union all
+                    ${HEADS("l.lane = '' and j.lane is null and (j.rank, j.id) >= (from_rank, from_id)")}
+                    order by j.rank, j.id limit 1)
+                ) j on true
+            )
+            select coalesce(bool_or(s.is_odd), false),
+                array_agg(s.at order by s.turn, s.lane) filter (where s.id is not null),
+                array_agg(s.id order by s.turn, s.lane) filter (where s.id is not null),
+                array_agg(s.spot), array_agg((s.id is not null)::integer), array_agg(s.stride), array_agg(s.stride),
+                array_agg(s.cost), '{}', '{}', array_agg(s.rank), array_agg(s.id is not null), array_agg(s.id),
+                array_agg(s.job_generation), '{}', '{}', null,
+                min(s.turn), max(s.turn) filter (where s.id is not null), 0, null,
+                coalesce(first_rank, max(s.rank) filter (where s.lane = '')),
+                coalesce(first_id, (array_agg(s.id) filter (where s.lane = '' and s.id is not null))[1])
+            into ${FOUND}
             from served s;`
 
 // The lanes that were looked at, as they are afterwards.
 const SERVED = `select k.ctid as spot, k.ver, k.lane,
-                    case when u.count = 0 then k.turn else greatest(k.turn, line.clock - u.first_stride) + u.strides end
+                    case when u.count = 0 then k.turn
+                        else greatest(k.turn, line.clock - 1 - u.first_stride) + u.strides end
                         as turn,
                     k.running + case when counts_leases then u.count else 0 end as running,
                     case when u.count > 0 and u.spacing is not null
@@ -199,10 +252,10 @@ const SERVED = `select k.ctid as spot, k.ver, k.lane,
                         spacing, burst), lateral (select x.ctid, x.* from lanes x where x.ctid = u.spot) k`
 
 /**
- * claim_line: leases up to \`room\` jobs of a limited queue, each from the lane whose turn it is, as \`Line.serve\` of the
- * memory store does one by one. Here whole rounds are taken at once: the n jobs of a claim are those with the n smallest
- * (tag, lane), where the tag of a job is the turn its lane will have when it starts. A round takes of them what it can be
- * sure of; the next round sees the lanes that have moved on.
+ * claim_line: leases up to \`room\` jobs of a limited queue, each portion from the lane whose turn it is, as \`Line.serve\` of
+ * the memory store does one by one. Here whole rounds are taken at once: the tag of a job is the turn its lane will have
+ * when it starts, a portion begins at the tag of its first job, and the n jobs of a claim are the first n by (beginning,
+ * lane). A round takes of them what it can be sure of; the next round sees the lanes that have moved on.
  *
  * A row is one job or many plain ones, in the order of \`places\`. The last row has no job, but in enqueued_at when to look
  * again, and in due_at and payload the rank and id of the first job without a lane.
@@ -217,6 +270,9 @@ as $function$
 #variable_conflict use_column
 declare${LINE_VARIABLES}
     wanted bigint;
+    portion constant bigint := greatest(1, room / ${PORTIONS});
+    -- What a lane may be expected to give.
+    per_lane float8;
     most_lanes bigint;
     rounds integer := 0;
     spots tid[];
@@ -252,6 +308,7 @@ declare${LINE_VARIABLES}
     free_ids uuid[];
     n bigint;
 begin${OPEN_LINE}
+    per_lane := least(portion, case when q.is_strict then 1 else q.lane_concurrency end);
     loop
         wanted := least(room - taken, ${ROOM_IN_LINE});
         exit when wanted <= 0;
@@ -260,11 +317,15 @@ begin${OPEN_LINE}
             ends_at := t;
             exit;
         end if;
-        most_lanes := greatest(wanted, 16);
         is_odd := q.spacing is not null or s.spacing is not null or cardinality(skipped) + cardinality(asides) > 0;
+        most_lanes := case when q.is_strict and not is_odd then wanted
+            else greatest(ceil(wanted / per_lane) + 1, 16) end;
         if not is_odd then
             kept_rank := first_rank;
-            kept_id := first_id;${SIMPLE}
+            kept_id := first_id;
+            if q.is_strict then${ONE_EACH}
+            else${SIMPLE}
+            end if;
         end if;
         if is_odd then
             first_rank := kept_rank;
@@ -279,7 +340,7 @@ begin${OPEN_LINE}
             array_agg(p.id) filter (where p.is_told), array_agg(p.job_generation) filter (where p.is_told),
             array_agg(p.spacing) filter (where p.is_told), array_agg(p.burst) filter (where p.is_told),
             array_agg(p.lane) filter (where p.is_aside),
-            min(p.turn), max(p.tag) filter (where p.is_taken), coalesce(sum(p.cost) filter (where p.is_taken), 0),
+            min(p.turn), max(p.begins) filter (where p.is_taken), coalesce(sum(p.cost) filter (where p.is_taken), 0),
             min(p.queue_at) filter (where p.is_end),
             coalesce(first_rank, (array_agg(p.rank order by p.g) filter (where p.is_taken and p.lane = ''))[1]),
             coalesce(first_id, (array_agg(p.id order by p.g) filter (where p.is_taken and p.lane = ''))[1])
@@ -349,9 +410,10 @@ begin${OPEN_LINE}
             select min(p.wake_at) into wakes from put p;
             line.woken_to := least(line.woken_to, wakes);
         end if;
+        per_lane := greatest(1, least(per_lane, cardinality(spots)::float8 / cardinality(lane_spots)));
         line.clock := greatest(line.clock, last_tag);
         if cardinality(asides) = 0 then
-            line.scan_from := least(first_turn, line.clock);
+            line.scan_from := least(first_turn, line.clock - 1);
         end if;
         exit when ends_at is not null or (spots is null and lane_spots is null and aside is null);
     end loop;${CLOSE_LINE}
