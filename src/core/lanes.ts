@@ -94,7 +94,16 @@ export interface Lane extends Meter {
 export const UNUSED: Meter = Object.freeze({ running: 0, fullAtUs: 0 })
 
 export function newLane(key: string, clock: number): Lane {
-  return { ...UNUSED, key, turn: entry(clock), active: false, waitUntil: 0, heldUntil: 0, occupant: null, headAt: 0 }
+  return {
+    ...UNUSED,
+    key,
+    turn: entry(clock),
+    active: false,
+    waitUntil: 0,
+    heldUntil: 0,
+    occupant: null,
+    headAt: 0,
+  }
 }
 
 /** How many more leases a limit has room for. */

@@ -1,6 +1,7 @@
 import type { Source } from '../store.ts'
 import type { HandlerSpec } from './handler.ts'
 import type { Run } from './run.ts'
+import { WaitingRuns } from './waiting-runs.ts'
 
 /** Prefetch at most what will start within this time at the present pace. */
 const AHEAD_MS = 100
@@ -10,15 +11,15 @@ const AHEAD_LIMITED_MS = 20
 const MOST_AHEAD = 1_000
 /** One claim takes at most this many, or one batch. Twice as many are held: one half runs while the other is on its way. */
 const MOST_AT_ONCE = 500
+/** So many are asked for in between, when a queue with limits that holds enough hears of new jobs: one of them may be next. */
+const TOP_UP = 8
 /** The pace assumed of a queue whose claimed jobs found no slot. */
 const STALLED_MS = 60_000
 
 /** One queue the worker serves: what waits in its buffer, what runs, and whether the store may have more. */
 class Line {
   readonly spec: HandlerSpec
-  /** Claimed runs that wait for a slot; `head` is the first, so that taking one moves nothing. */
-  #buffer: Run[] = []
-  #head = 0
+  readonly waiting = new WaitingRuns()
   running = 0
   /** The store may have work. Set by hints, timers, polls and full claims; cleared when a claim is sent. */
   hot = true
@@ -36,43 +37,6 @@ class Line {
 
   constructor(spec: HandlerSpec) {
     this.spec = spec
-  }
-
-  get buffered(): number {
-    return this.#buffer.length - this.#head
-  }
-
-  push(run: Run): void {
-    this.#buffer.push(run)
-  }
-
-  first(): Run | undefined {
-    return this.#buffer[this.#head]
-  }
-
-  shift(): Run | undefined {
-    const run = this.#buffer[this.#head]
-    if (run === undefined) return undefined
-    this.#head++
-    if (this.#head === this.#buffer.length) {
-      this.#buffer = []
-      this.#head = 0
-    }
-    return run
-  }
-
-  remove(run: Run): boolean {
-    const at = this.#buffer.indexOf(run, this.#head)
-    if (at >= 0) this.#buffer.splice(at, 1)
-    return at >= 0
-  }
-
-  /** Takes out the runs of one lane that wait. */
-  takeLane(lane: string | null): Run[] {
-    const waiting = this.#buffer.slice(this.#head)
-    this.#buffer = waiting.filter((run) => run.job.lane !== lane)
-    this.#head = 0
-    return waiting.filter((run) => run.job.lane === lane)
   }
 
   ended(durationMs: number): void {
@@ -163,14 +127,18 @@ export class Window {
       const { spec } = line
       // Slots that come free go to what is buffered, so a queue with nothing there may hold one too: beside a
       // busy queue whose buffer never runs empty it would otherwise wait for ever.
-      const next = line.buffered === 0 && this.#buffered > 0 ? 1 : 0
+      const next = line.waiting.size === 0 && this.#buffered > 0 ? 1 : 0
       const free = Math.max(0, Math.min(Math.max(slots, next), spec.concurrency - line.running))
       const spare = line.ahead(Math.min(this.#concurrency, spec.concurrency))
-      const coming = line.buffered + line.asked
-      const limit = Math.min(free * spec.batch + spare - coming, Math.max(spec.batch, MOST_AT_ONCE))
-      // Topping up a buffer that is still half full would make many small claims of one large one.
-      if (limit < least || (coming > 0 && coming * 2 > spare)) continue
+      const coming = line.waiting.size + line.asked
       const hinted = line.hintedRank
+      // Topping up a buffer that is still half full would make many small claims of one large one.
+      const isStocked = coming > 0 && coming * 2 > spare
+      const isTopUp = isStocked && line.limited && hinted !== null && line.asked === 0 && coming < spare * 2
+      if (isStocked && !isTopUp) continue
+      const lacking = free * spec.batch + spare - coming
+      const limit = isTopUp ? TOP_UP : Math.min(lacking, Math.max(spec.batch, MOST_AT_ONCE))
+      if (limit < least) continue
       sources.push({
         space: spec.space,
         queue: spec.queue,
@@ -224,14 +192,14 @@ export class Window {
 
   add(run: Run): void {
     const line = this.#lineOf.get(run.spec) as Line
-    line.push(run)
+    line.waiting.push(run)
     line.warm = true
     this.#buffered++
   }
 
   /** Takes out a run that waits. False if it does not wait here. */
   remove(run: Run): boolean {
-    const found = (this.#lineOf.get(run.spec) as Line).remove(run)
+    const found = (this.#lineOf.get(run.spec) as Line).waiting.remove(run)
     if (found) this.#buffered--
     return found
   }
@@ -244,7 +212,7 @@ export class Window {
     if (this.#buffered === 0 || this.#busy >= this.#concurrency) return null
     for (let i = 0; i < this.#order.length; i++) {
       const line = this.#order[(this.#turn + i) % this.#order.length] as Line
-      if (line.buffered === 0 || line.running >= line.spec.concurrency) continue
+      if (line.waiting.size === 0 || line.running >= line.spec.concurrency) continue
       const runs = this.#takeFrom(line, mayStart)
       if (runs.length === 0) continue
       line.running++
@@ -257,8 +225,8 @@ export class Window {
 
   #takeFrom(line: Line, mayStart: (run: Run) => boolean): Run[] {
     let runs: Run[] = []
-    while (runs.length < line.spec.batch && line.buffered > 0) {
-      const run = line.shift() as Run
+    while (runs.length < line.spec.batch && line.waiting.size > 0) {
+      const run = line.waiting.shift() as Run
       this.#buffered--
       if (!mayStart(run)) continue
       // An array that grows from nothing takes room for many, and most have one.
@@ -278,7 +246,7 @@ export class Window {
 
   /** Takes back what waits of one lane: nothing of it shall start now. */
   takeLane(spec: HandlerSpec, lane: string | null): Run[] {
-    const runs = (this.#lineOf.get(spec) as Line).takeLane(lane)
+    const runs = (this.#lineOf.get(spec) as Line).waiting.take((run) => run.job.lane === lane)
     this.#buffered -= runs.length
     return runs
   }
@@ -287,11 +255,9 @@ export class Window {
   takeStale(since: number): Run[] {
     const stale: Run[] = []
     for (const line of this.#order) {
-      const before = stale.length
-      for (let run = line.first(); run && run.since <= since; run = line.first()) {
-        stale.push(line.shift() as Run)
-      }
-      if (stale.length > before) line.stalled()
+      const runs = line.waiting.take((run) => run.since <= since)
+      if (runs.length > 0) line.stalled()
+      stale.push(...runs)
     }
     this.#buffered -= stale.length
     return stale

@@ -156,7 +156,8 @@ export class Line {
   prune(now: number): void {
     for (const lane of this.#lanes.values()) {
       const isBlank = !lane.active && lane.running === 0 && lane.occupant === null && wakesAt(lane) <= now
-      if (isBlank && lane.fullAtUs <= now * 1_000 && lane.turn <= entry(this.#clock)) this.#lanes.delete(lane.key)
+      if (isBlank && lane.fullAtUs <= now * 1_000 && lane.turn <= entry(this.#clock))
+        this.#lanes.delete(lane.key)
     }
   }
 

@@ -263,7 +263,8 @@ function drawClaim({ random, present, token, memory }: Draw): Omit<ClaimCall, 'n
     return { sources, limit: 1_000, token: random.pick(known).token, again: true, ...lease }
   }
   const lease = { workerId: random.pick(WORKERS), token: token(), leaseMs: random.pick([1, 1_000, 30_000]) }
-  if (random.chance(0.8) || present.length === 0) return { sources, limit: random.pick([1, 2, 3, 5, 8, 300]), ...lease }
+  if (random.chance(0.8) || present.length === 0)
+    return { sources, limit: random.pick([1, 2, 3, 5, 8, 300]), ...lease }
   // Which of the named jobs are taken when there is not room for all is left open, so there is room.
   const ids = sampleOf(random, present, 4).map(({ id }) => id)
   return { sources: sources.map((source) => ({ ...source, limit: 9 })), limit: 99, ids, ...lease }
