@@ -48,6 +48,25 @@ describe('lanes', () => {
     expect(order.indexOf('minnow') - before).toBeLessThanOrEqual(16)
   })
 
+  it('let a worker ask for the job of another lane while it holds enough', async () => {
+    const scene = openScene()
+    const order: string[] = []
+    const mail = queue<Mail>('mail', { lane: ({ payload }) => payload.to })
+    await scene.skep.enqueueMany(mail, many('whale', 3_000))
+    const handler = mail.handle(async ({ payload }) => {
+      order.push(payload.to)
+      await pause(scene, 2)
+    })
+    const worker = scene.skep.worker([handler], { concurrency: 10 })
+    await scene.until(() => order.length >= 500 && worker.health().buffered > 60)
+
+    const before = order.length
+    await scene.skep.enqueue(mail, { to: 'minnow', n: 1 })
+    await scene.until(() => order.includes('minnow'))
+
+    expect(order.indexOf('minnow') - before).toBeLessThanOrEqual(30)
+  })
+
   it.each([1, 2, 3])('keep every limit across three workers (seed %i)', async (seed) => {
     const scene = openScene({ seed })
     const gauge = new Gauge()

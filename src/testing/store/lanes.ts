@@ -230,6 +230,18 @@ export function laneCases(test: StoreCase): void {
     assert.equal(lanesOf(jobs), 'aaabbbbbbccddd')
   })
 
+  test('keeps the turn of lanes that a large claim did not reach', async (scene) => {
+    await scene.limit({ concurrency: 3 })
+    await scene.insert(...laned('a', 20), ...laned('b', 20, 101))
+    const first = await scene.take({ limit: 200 })
+    await scene.insert(sample(200, { lane: 'b' }))
+    for (const job of first) await scene.settle(job, verdict('done', { keepMs: null }))
+
+    const second = await scene.take({ limit: 3 })
+
+    assert.equal(lanesOf(first) + lanesOf(second), 'aaabbb')
+  })
+
   test('takes a portion again when all have had one', async (scene) => {
     await scene.insert(...laned('a', 300), ...laned('b', 300, 1_001), ...laned('c', 5, 2_001))
 
@@ -240,7 +252,8 @@ export function laneCases(test: StoreCase): void {
   })
 
   test('lets a lane that comes in start before all that wait', async (scene) => {
-    for (const [n, lane] of [...'abcdef'].entries()) await scene.insert(...laned(lane, 50, 100 * (n + 1)))
+    for (const [n, lane] of ['a', 'b', 'c', 'd', 'e', 'f'].entries())
+      await scene.insert(...laned(lane, 50, 100 * (n + 1)))
     await scene.take({ limit: 8 })
 
     await scene.insert(...laned('z', 2, 1))
