@@ -150,8 +150,7 @@ export function entry(clock: number): number {
 export const PORTIONS = 64
 
 /**
- * How many jobs a claim for `room` jobs takes of a lane of weight 1 before it looks for the next lane; of others, that times
- * their weight. One, unless the claim is large: then nobody would see in which order its jobs were found.
+ * How many jobs a claim for `room` jobs takes of a lane before it looks for the next lane. One, unless the claim is large: then nobody would see in which order its jobs were found.
  */
 export function portion(room: number): number {
   return Math.max(1, Math.floor(room / PORTIONS))

@@ -1,45 +1,47 @@
 import { Fifo } from './fifo.ts'
 import type { Run } from './run.ts'
 
-type Lane = Fifo<Run>
+/** A lane with runs that wait: where they all are, and how many. */
+interface Lane {
+  readonly runs: Fifo<Run>
+  count: number
+}
 
 /**
- * Claimed runs that wait for a slot. Lanes take turns here too, and within a lane the first to come is the first to go:
- * a single job does not wait behind all that was claimed of a busy lane before it.
+ * Claimed runs that wait for a slot, in the order in which the store gave them. But a lane of which nothing waits here may
+ * pass those of which something does: of a busy lane much was claimed ahead, and a single job of another would wait for
+ * all of it. It passes every other one, so nobody is kept waiting. Within a lane the order stays.
  */
 export class WaitingRuns {
+  readonly #inOrder = new Fifo<Run>()
+  readonly #passing = new Fifo<Run>()
   readonly #lanes = new Map<string | null, Lane>()
-  /** Those with runs; the first is next. */
-  #turns = new Fifo<Lane>()
-  #size = 0
+  /** Whether something waited when the claim came whose runs are being added. */
+  #isBehind = false
+  #isPassed = false
 
   get size(): number {
-    return this.#size
+    return this.#inOrder.size + this.#passing.size
+  }
+
+  /** The runs that follow are of one claim, which has put their lanes in order. */
+  beginClaim(): void {
+    this.#isBehind = this.size > 0
   }
 
   push(run: Run): void {
-    this.#size++
     const lane = this.#lanes.get(run.job.lane)
-    if (lane) {
-      lane.push(run)
-      return
-    }
-    const added = new Fifo<Run>()
-    added.push(run)
-    this.#lanes.set(run.job.lane, added)
-    this.#turns.push(added)
+    const runs = lane?.runs ?? (this.#isBehind ? this.#passing : this.#inOrder)
+    if (lane) lane.count++
+    else this.#lanes.set(run.job.lane, { runs, count: 1 })
+    runs.push(run)
   }
 
   shift(): Run | undefined {
-    const lane = this.#turns.first()
-    const run = lane?.shift()
-    if (lane === undefined || run === undefined) return undefined
-    this.#size--
-    // Mostly there is one lane, and it is next again.
-    if (lane.size > 0 && this.#turns.size === 1) return run
-    this.#turns.shift()
-    if (lane.size > 0) this.#turns.push(lane)
-    else this.#lanes.delete(run.job.lane)
+    this.#isPassed = !this.#isPassed && this.#passing.size > 0
+    const first = this.#isPassed ? this.#passing : this.#inOrder
+    const run = first.shift() ?? this.#passing.shift()
+    if (run) this.#left(run)
     return run
   }
 
@@ -49,13 +51,14 @@ export class WaitingRuns {
 
   /** Takes out all for which this is true. */
   take(isTaken: (run: Run) => boolean): Run[] {
-    const taken: Run[] = []
-    for (const [key, lane] of this.#lanes) {
-      taken.push(...lane.take(isTaken))
-      if (lane.size === 0) this.#lanes.delete(key)
-    }
-    if (taken.length > 0) this.#turns.take((lane) => lane.size === 0)
-    this.#size -= taken.length
+    const taken = [...this.#passing.take(isTaken), ...this.#inOrder.take(isTaken)]
+    for (const run of taken) this.#left(run)
     return taken
+  }
+
+  #left(run: Run): void {
+    const lane = this.#lanes.get(run.job.lane) as Lane
+    lane.count--
+    if (lane.count === 0) this.#lanes.delete(run.job.lane)
   }
 }

@@ -190,11 +190,15 @@ export class Window {
     for (const { space, queue, hintedRank } of sources) this.heat({ space, queue }, hintedRank ?? null)
   }
 
-  add(run: Run): void {
-    const line = this.#lineOf.get(run.spec) as Line
-    line.waiting.push(run)
-    line.warm = true
-    this.#buffered++
+  /** Adds the runs of one claim. */
+  add(runs: readonly Run[]): void {
+    for (const line of this.#order) line.waiting.beginClaim()
+    for (const run of runs) {
+      const line = this.#lineOf.get(run.spec) as Line
+      line.waiting.push(run)
+      line.warm = true
+    }
+    this.#buffered += runs.length
   }
 
   /** Takes out a run that waits. False if it does not wait here. */

@@ -374,7 +374,7 @@ export class WorkerEngine {
       this.#handBack(runs)
       return
     }
-    for (const run of runs) this.#window.add(run)
+    this.#window.add(runs)
     this.#window.reheat(full)
     for (const source of cutShort(call, reply, full)) {
       const { space, queue } = source

@@ -7,10 +7,16 @@ function runs(names: string): Run[] {
   return names.split(' ').map((id) => ({ job: { id, lane: id[0] === '-' ? null : id[0] } }) as Run)
 }
 
-function filled(names: string): WaitingRuns {
+/** One claim after the other. */
+function filled(...claims: string[]): WaitingRuns {
   const waiting = new WaitingRuns()
-  for (const run of runs(names)) waiting.push(run)
+  for (const claim of claims) add(waiting, claim)
   return waiting
+}
+
+function add(waiting: WaitingRuns, claim: string): void {
+  waiting.beginClaim()
+  for (const run of runs(claim)) waiting.push(run)
 }
 
 /** Takes all that wait. */
@@ -21,31 +27,37 @@ function drained(waiting: WaitingRuns): string {
 }
 
 describe('runs that wait for a slot', () => {
-  it('go in the order in which they came, if they are of one lane or of none', () => {
+  it('go in the order in which the store gave them', () => {
     expect(drained(filled('-1 -2 -3'))).toBe('-1 -2 -3')
-    expect(drained(filled('a1 a2 a3'))).toBe('a1 a2 a3')
+    expect(drained(filled('a1 b1 a2 a3 -1', 'b2 a4'))).toBe('a1 b1 a2 a3 -1 b2 a4')
   })
 
-  it('takes one of each lane in turn', () => {
-    const waiting = filled('a1 a2 a3 a4 b1 b2 -1')
-    expect(waiting.shift()?.job.id).toBe('a1')
-    for (const run of runs('c1 a5')) waiting.push(run)
+  it('let a lane pass of which nothing waits, every other time', () => {
+    const waiting = filled('a1 a2 a3 a4', 'b1 b2 a5 b3')
+    expect(waiting.shift()?.job.id).toBe('b1')
+    add(waiting, 'c1 b4')
 
-    expect(drained(waiting)).toBe('b1 -1 a2 c1 b2 a3 a4 a5')
+    expect(drained(waiting)).toBe('a1 b2 a2 b3 a3 c1 a4 b4 a5')
     expect(waiting.size).toBe(0)
   })
 
-  it('can be taken out in any number, and the others keep their turn', () => {
-    const waiting = filled('a1 a2 b1 c1 c2')
-    expect(waiting.take(({ job }) => job.lane === 'a' || job.id === 'c1').map(({ job }) => job.id)).toEqual([
-      'a1',
-      'a2',
-      'c1',
-    ])
-    expect(waiting.size).toBe(2)
-    for (const run of runs('a3 b2')) waiting.push(run)
+  it('begin anew when nothing waits', () => {
+    const waiting = filled('a1', 'b1')
+    drained(waiting)
+    add(waiting, 'a2 b2 a3')
+    add(waiting, 'c1')
 
-    expect(drained(waiting)).toBe('b1 c2 a3 b2')
+    expect(drained(waiting)).toBe('c1 a2 b2 a3')
+  })
+
+  it('can be taken out in any number, and the others keep their places', () => {
+    const waiting = filled('a1 b1 a2', 'c1 c2 b2')
+    const taken = waiting.take(({ job }) => job.lane === 'a' || job.id === 'c1')
+    expect(taken.map(({ job }) => job.id)).toEqual(['c1', 'a1', 'a2'])
+    expect(waiting.size).toBe(3)
+    add(waiting, 'a3')
+
+    expect(drained(waiting)).toBe('c2 b1 a3 b2')
   })
 
   it('can be taken out one by one', () => {
@@ -62,7 +74,7 @@ describe('runs that wait for a slot', () => {
   it('keep their order over thousands that never run out', () => {
     const waiting = filled('a0')
     for (let n = 1; n < 5_000; n++) {
-      waiting.push(...(runs(`a${n}`) as [Run]))
+      add(waiting, `a${n}`)
       expect(waiting.shift()?.job.id).toBe(`a${n - 1}`)
     }
     expect(waiting.size).toBe(1)

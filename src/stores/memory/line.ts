@@ -123,7 +123,7 @@ export class Line {
       if (!lane) return null
       if (!goesOn) {
         key = lane.key
-        left = portion(room) * this.laneLimitOf(key).weight
+        left = portion(room)
       }
       const job = this.#head(lane, now)
       if (!job) continue

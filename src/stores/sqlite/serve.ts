@@ -149,7 +149,7 @@ export class Serving {
     const { known } = from
     if (from !== this.#from) {
       this.#line.clock = Math.max(this.#line.clock, known.lane.turn)
-      this.#left = this.#portion * known.limit.weight
+      this.#left = this.#portion
     }
     lanes.start(this.#line, known, { id: job.id, cost: job.rest[13] }, this.#now)
     const taken = { job, key: known.lane.key, number: known.number }
@@ -243,7 +243,7 @@ export class Serving {
     if (from.jobs.length < from.asked) return null
     const { limit, lane, number } = from.known
     const share = Math.ceil(this.#room / (this.#heap.size + 1))
-    const most = Math.min(Math.max(share, this.#portion * limit.weight), roomIn(laneLimit(limit), lane)) + 1
+    const most = Math.min(Math.max(share, this.#portion), roomIn(laneLimit(limit), lane)) + 1
     // Nobody knows how many a rate lets through before it has been asked for each.
     from.asked = this.#isRated || limit.rate !== null ? Math.min(most, 2 * Math.max(1, from.asked)) : most
     from.jobs = from.last

@@ -227,7 +227,7 @@ export function laneCases(test: StoreCase): void {
 
     const jobs = await scene.take({ limit: 200 })
 
-    assert.equal(lanesOf(jobs), 'aaabbbbbbccddd')
+    assert.equal(lanesOf(jobs), 'aaabbbccdddbbb')
   })
 
   test('keeps the turn of lanes that a large claim did not reach', async (scene) => {

@@ -155,10 +155,10 @@ export const WORKER_MUTANTS: readonly Mutant[] = [
     incidents: [],
     rule: 'R9',
     file: 'src/worker/waiting-runs.ts',
-    find: 'const lane = this.#lanes.get(run.job.lane)',
-    replace: 'const lane = this.#turns.first()',
+    find: '(this.#isBehind ? this.#passing : this.#inOrder)',
+    replace: 'this.#inOrder',
     story: 'A single job waits in the worker behind all that it had claimed of a busy lane.',
-    killedBy: { vitest: 'test/worker/waiting-runs.test.ts', test: 'takes one of each lane in turn' },
+    killedBy: { vitest: 'test/worker/waiting-runs.test.ts', test: 'let a lane pass of which nothing waits' },
   },
   {
     name: 'worker-stocked-queue-does-not-listen',

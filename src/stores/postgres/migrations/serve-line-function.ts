@@ -10,7 +10,7 @@ const CANDIDATES = `
                             select l.ctid as spot, l.lane, l.turn, l.full_us, l.head, l.running, l.occupant,
                                 l.generation, greatest(l.wait_until, l.held_until, l.head_at) > t as is_asleep,
                                 ${CAP} - l.running as room_left, ${SPACING} as spacing, ${BURST} as burst,
-                                ${WEIGHT} as weight, portion * ${WEIGHT} as portion
+                                ${WEIGHT} as weight
                             from (
                                 select x.ctid, x.* from lanes x
                                 where x.space = in_space and x.queue = in_queue and x.eligible
@@ -23,8 +23,8 @@ const CANDIDATES = `
 const ALLOTTED = `
                     select b.*, case when b.is_asleep or b.turn >= b.level then 0
                             -- A little less, or the last bit of the level would be worth a job.
-                            else least(b.room_left, b.portion * greatest(1,
-                                ceil((b.level - b.turn) * b.weight / 1e6 / b.portion - 1e-3)::bigint)) end as allot,
+                            else least(b.room_left, portion * greatest(1,
+                                ceil((b.level - b.turn) * b.weight / 1e6 / portion - 1e-3)::bigint)) end as allot,
                         max(b.turn) filter (where b.nth = most_lanes) over () as last_turn,
                         max(b.lane) filter (where b.nth = most_lanes) over () as last_lane
                     from (
@@ -114,7 +114,7 @@ const JUDGED = `
                     from (
                         select c.*, coalesce(bool_and(c.fits) over (partition by c.nth order by c.n
                             rows between unbounded preceding and 1 preceding), true) as is_next,
-                            first_value(c.tag) over (partition by c.nth, (c.n - 1) / c.portion order by c.n) as begins
+                            first_value(c.tag) over (partition by c.nth, (c.n - 1) / portion order by c.n) as begins
                         from (${TAGGED}
                         ) c
                     ) m
@@ -169,9 +169,9 @@ const SIMPLE = `
                         from (
                             select x.*, case when x.begins < coalesce(x.bound, x.begins + 1)
                                 and (x.last_lane is null or (x.begins, x.lane) <= (x.last_turn, x.last_lane))
-                                then least(x.portion, least(x.allot, x.found) - x.k * x.portion) else 0 end as amount
+                                then least(portion, least(x.allot, x.found) - x.k * portion) else 0 end as amount
                             from (
-                                select h.*, k.k, h.turn + k.k * h.portion * h.stride as begins
+                                select h.*, k.k, h.turn + k.k * portion * h.stride as begins
                                 from (
                                     -- A portion that was not looked at begins here.
                                     select g.*, min(case when g.found > g.allot and g.allot is distinct from g.room_left
@@ -179,13 +179,13 @@ const SIMPLE = `
                                         then g.turn + g.allot * g.stride end) over () as bound
                                     from (${WITH_HEADS}
                                     ) g
-                                ) h, generate_series(0, greatest(0, (least(h.allot, h.found) - 1) / h.portion)) as k(k)
+                                ) h, generate_series(0, greatest(0, (least(h.allot, h.found) - 1) / portion)) as k(k)
                             ) x
                         ) b
                     ) c
                 ) d where d.k = 0
             ), picked as materialized (
-                select s.lane, o.at, o.id, o.n, s.turn + (o.n - 1) / s.portion * s.portion * s.stride as begins
+                select s.lane, o.at, o.id, o.n, s.turn + (o.n - 1) / portion * portion * s.stride as begins
                 from served s, unnest(s.ats[1:s.count], s.ids[1:s.count]) with ordinality as o(at, id, n)
             )
             select coalesce(bool_or(s.is_odd), false),
