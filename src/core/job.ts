@@ -91,7 +91,7 @@ export interface NewJob {
   readonly overrides: string | null
   /** The key of its lane; null for the default lane. */
   readonly lane: string | null
-  /** Its place in the lane is its arrival, and neither its time nor its priority: of a strict lane. */
+  /** Its place in the lane is its arrival, and neither its time nor its priority: of a strict lane. The queue must be limited by then. */
   readonly strict: boolean
   /** How much of a rate and of its lane's turn it takes: a whole number from 1. */
   readonly cost: number

@@ -177,8 +177,23 @@ export function served(
   }
 }
 
-/** A lane after a lease of it has ended: for good, or with the job waiting for another try. */
-export function vacated(lane: Lane, job: { readonly id: string; readonly isWaiting: boolean }): Lane {
+/** A job that was changed: it has ended for good, or it waits. */
+export interface ChangedJob {
+  readonly id: string
+  readonly isWaiting: boolean
+}
+
+/** A lane after a lease of it has ended. */
+export function vacated(lane: Lane, job: ChangedJob): Lane {
+  return { ...left(lane, job), running: Math.max(0, lane.running - 1) }
+}
+
+/** A lane after one of its jobs was changed that did not run. */
+export function revisited(lane: Lane, job: ChangedJob): Lane {
+  return activated(left(lane, job))
+}
+
+function left(lane: Lane, job: ChangedJob): Lane {
   const stays = job.isWaiting || lane.occupant !== job.id // Another job's end does not free it.
-  return { ...lane, running: Math.max(0, lane.running - 1), occupant: stays ? lane.occupant : null }
+  return stays ? lane : { ...lane, occupant: null }
 }

@@ -2,6 +2,7 @@ import type { Job } from '../../core/job.ts'
 import {
   activated,
   byKey,
+  type ChangedJob,
   DEFAULT_LANE,
   entry,
   isEligible,
@@ -16,6 +17,7 @@ import {
   portion,
   type QueueLimits,
   rateStartsAt,
+  revisited,
   roomIn,
   served,
   UNUSED,
@@ -87,9 +89,14 @@ export class Line {
   }
 
   /** A lease has ended. */
-  vacate(key: string, job: { readonly id: string; readonly isWaiting: boolean }, now: number): void {
+  vacate(key: string, job: ChangedJob, now: number): void {
     this.#put(activated(vacated(this.#laneOf(key), job)), now)
     this.meter = { ...this.meter, running: this.meter.running - 1 }
+  }
+
+  /** A job was changed that did not run. */
+  revisit(key: string, job: ChangedJob, now: number): void {
+    this.#put(revisited(this.#laneOf(key), job), now)
   }
 
   wait(key: string, until: number, now: number): void {

@@ -61,10 +61,10 @@ export class Lines {
     const line = job.lane === null ? this.get(job.space, job.queue) : this.make(job.space, job.queue, now)
     if (!line) return
     const lane = job.lane ?? DEFAULT_LANE
-    if (before?.state === 'running' && after?.state !== 'running') {
-      const isWaiting = after !== null && !isFinal(after.state)
-      line.vacate(lane, { id: job.id, isWaiting }, now)
-    } else if (after?.state === 'ready' || line.lane(lane)?.occupant === job.id) line.activate(lane, now)
+    const changed = { id: job.id, isWaiting: after !== null && !isFinal(after.state) }
+    if (before?.state === 'running' && after?.state !== 'running') line.vacate(lane, changed, now)
+    else if (after?.state === 'ready' || line.lane(lane)?.occupant === job.id)
+      line.revisit(lane, changed, now)
   }
 
   /** The limit that a line shares with others, if it does. */

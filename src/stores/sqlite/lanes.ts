@@ -1,11 +1,13 @@
 import {
   activated,
+  type ChangedJob,
   DEFAULT_LANE,
   entry,
   type Lane,
   NEVER,
   newLane,
   occupied,
+  revisited,
   served,
   vacated,
 } from '../../core/lanes.ts'
@@ -124,11 +126,18 @@ export class Lanes {
     if (!known.isStored) this.#hasNew = true
   }
 
-  /** A job of this lane is ready, or its occupant may have changed. */
+  /** A job of this lane is ready. */
   activate(line: Line, key: string, now: number): void {
     const known = this.lane(line, key)
     const { active, headAt } = known.lane
     this.put(line, known, active && headAt === 0 ? known.lane : activated(known.lane), now)
+  }
+
+  /** A job of this lane was changed that does not run now. */
+  revisit(line: Line, key: string, job: ChangedJob, now: number): void {
+    const known = this.lane(line, key)
+    if (known.lane.occupant === job.id) this.put(line, known, revisited(known.lane, job), now)
+    else this.activate(line, key, now)
   }
 
   /** A job of this lane starts. */
@@ -149,12 +158,7 @@ export class Lanes {
   }
 
   /** A lease of this lane has ended. A job that is ready again activates it by itself. */
-  vacate(
-    line: Line,
-    key: string,
-    job: { readonly id: string; readonly isWaiting: boolean },
-    now: number,
-  ): void {
+  vacate(line: Line, key: string, job: ChangedJob, now: number): void {
     const known = this.lane(line, key)
     this.put(line, known, { ...vacated(known.lane, job), headAt: 0 }, now)
     this.#count(line, -1)

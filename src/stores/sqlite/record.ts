@@ -166,10 +166,10 @@ function track(turn: Turn, q: number, before: Job | null, after: Job | null, now
   const line = lane === null ? lanes.line(q) : lanes.limited(q, now)
   if (!line) return
   const key = lane ?? DEFAULT_LANE
-  if (before?.state === 'running') {
-    lanes.vacate(line, key, { id, isWaiting: after !== null && !isFinal(after.state) }, now)
-  }
-  if (after?.state === 'ready' || lanes.lane(line, key).lane.occupant === id) lanes.activate(line, key, now)
+  const changed = { id, isWaiting: after !== null && !isFinal(after.state) }
+  if (before?.state === 'running') lanes.vacate(line, key, changed, now)
+  if (after?.state === 'ready' || lanes.lane(line, key).lane.occupant === id)
+    lanes.revisit(line, key, changed, now)
   if (after?.state === 'ready') lanes.writeNew()
 }
 

@@ -46,9 +46,10 @@ export async function generateCommands(seed: number, length: number): Promise<Co
 
   // Half of the histories know no limits: what most queues are, and the stores' own way for them.
   const limited = random.chance(0.5)
+  const first = limited ? SPACES.map(declareStrict) : []
   let present: Job[] = []
   while (commands.length < length) {
-    const step = draw({ random, memory, present, now, fresh, token, limited })
+    const step = first.shift() ?? draw({ random, memory, present, now, fresh, token, limited })
     if (step === null) continue
     const command: Command = { ...step, by: random.chance(0.5) ? 1 : 0 }
     commands.push(command)
@@ -182,7 +183,7 @@ function drawJob({ random, now, fresh, limited }: Draw): NewJob {
     unique: random.chance(0.5) ? null : drawUnique(random),
     overrides: random.chance(0.1) ? '{"timeoutMs":1}' : null,
     lane: limited ? random.pick([null, ...LANES]) : null,
-    // The second queue is strict, see drawFields.
+    // See declareStrict.
     strict: limited && queue === QUEUES[1],
     cost: limited && random.chance(0.2) ? random.pick([2, 5]) : 1,
   }
@@ -212,6 +213,12 @@ function drawLimiting(kind: (typeof LIMITING)[number], { random }: Draw): Step {
   // Most end by themselves, or soon nothing would happen any more.
   const forMs = random.chance(0.1) ? null : random.pick([1, 1_000, 60_000])
   return { do: 'hold', holds: [{ ...hold, reason: random.pick([null, 'é']), by: null, forMs }] }
+}
+
+/** The second queue has strict jobs. A worker says so before its first claim. */
+function declareStrict(space: string): Step {
+  const target = { queue: QUEUES[1] }
+  return { do: 'limit', space, limits: [{ target, by: 'code', fields: { strict: true } }] }
 }
 
 function drawFields(random: Random, target: LimitTarget): LimitFields {

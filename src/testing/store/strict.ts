@@ -138,6 +138,17 @@ export function strictCases(test: StoreCase): void {
     assert.deepEqual([lanes[0]?.occupant, lanes[0]?.running], [idOf(1), 0])
   })
 
+  test('has nobody at the head when the job there was cancelled while it waited', async (scene) => {
+    await open(scene, ...strict('a', 1))
+    await scene.settle(await next(scene), verdict('delayed'))
+    await scene.change('cancel', { ids: [idOf(1)] })
+
+    const call = { space: 'acme', queue: 'mail', lanes: ['a'], limit: 1, now: scene.now }
+    const { lanes } = await scene.store.lanes(call)
+
+    assert.equal(lanes[0]?.occupant ?? null, null)
+  })
+
   test('holds the lane when its policy says so, with the job still at the head', async (scene) => {
     await open(scene, ...strict('a', 2), ...strict('b', 1, 101))
     const [head, other] = await scene.take()
