@@ -15,18 +15,21 @@
  *
  * The guard of a claim, in this order: exists → not leased → not held → due → room → claim.
  */
+import type { NewGroup } from './core/groups.ts'
 import type { ClaimedJob, Job, JobState, NewJob } from './core/job.ts'
 import type { Note } from './core/notes.ts'
 import type { Verdict } from './core/policy.ts'
+import type { NewRun, RunMove } from './core/runs.ts'
 import type { ChangeAction } from './core/transitions.ts'
 import type { Waiting } from './core/waiting.ts'
 import type { Notifier } from './notifier.ts'
+import type { Enqueued, FlowStore } from './store/flows.ts'
 import type { HoldStore } from './store/holds.ts'
 import type { LimitStore } from './store/limits.ts'
 import type { NoteStore } from './store/notes.ts'
 import type { ScheduleStore } from './store/schedules.ts'
 
-export interface Store extends HoldStore, LimitStore, NoteStore, ScheduleStore {
+export interface Store extends FlowStore, HoldStore, LimitStore, NoteStore, ScheduleStore {
   /** Facts about what this store can do. Nobody asks for its name. */
   readonly capabilities: Capabilities
 
@@ -184,6 +187,9 @@ export const FORGET_WORKER_MS = 3_600_000
 
 export interface InsertCall {
   readonly jobs: readonly NewJob[]
+  /** Groups and runs that come with them: made before the jobs, those that are there are left as they are. */
+  readonly groups?: readonly NewGroup[]
+  readonly runs?: readonly NewRun[]
   /**
    * An earlier call with these jobs may have happened. Then a job that meanwhile ran, finished and left must not be
    * inserted anew, so the store also looks among those that lately left, in whatever way: discarded by a settlement,
@@ -198,6 +204,8 @@ export interface InsertCall {
 export interface InsertReply {
   /** One for each job, in order. */
   readonly results: readonly InsertResult[]
+  /** Queues in which groups that fired have enqueued jobs, for hints; left out when none did. */
+  readonly enqueued?: readonly Enqueued[]
 }
 
 export type InsertResult =
@@ -286,6 +294,8 @@ export interface Settlement {
   readonly rescue?: boolean
   /** Jobs the handler enqueued: inserted if, and only if, this settlement is accepted. */
   readonly enqueue?: readonly NewJob[]
+  /** What it does to a run. If that has moved on, or ended, the job is settled and nothing else happens. */
+  readonly move?: RunMove
   /** What the run still has to tell. It is written before the lease ends, as {@link NoteStore.note} would. */
   readonly note?: Note
   /** The job may have notes. If this settlement removes the job, they go with it; of others nobody looks for any. */
@@ -301,6 +311,8 @@ export interface SettleCall {
 export interface SettleReply {
   readonly results: readonly SettleResult[]
   readonly claimed: ClaimReply | null
+  /** Queues in which groups that fired, or moves, have enqueued jobs, for hints; left out when none did. */
+  readonly enqueued?: readonly Enqueued[]
 }
 
 export type SettleResult =
@@ -341,6 +353,8 @@ export interface ChangeReply {
   readonly cursor: string | null
   /** The queues in which a job came to another place in line (redrive, promote, prioritize), for hints. */
   readonly waiting: readonly Waiting[]
+  /** Queues in which groups that fired have enqueued jobs, for hints; left out when none did. */
+  readonly enqueued?: readonly Enqueued[]
 }
 
 export type ChangeResult =

@@ -1,3 +1,5 @@
+import type { Membership } from './groups.ts'
+
 /**
  * The states of a job and the ways between them:
  *
@@ -95,6 +97,8 @@ export interface NewJob {
   readonly strict: boolean
   /** How much of a rate and of its lane's turn it takes: a whole number from 1. */
   readonly cost: number
+  /** Which member of which group it is; null: of none. */
+  readonly member: Membership | null
 }
 
 /** Everything a store knows about one job. Times are milliseconds of the store's clock. */
@@ -110,6 +114,7 @@ export interface Job extends Counters {
   readonly lane: string | null
   readonly strict: boolean
   readonly cost: number
+  readonly member: Membership | null
   /** When it may start, or could last start. */
   readonly dueAt: number
   readonly enqueuedAt: number

@@ -39,6 +39,7 @@ export function create(job: NewJob, now: number): Job {
     lane: job.lane,
     strict: job.strict,
     cost: job.cost,
+    member: job.member,
     dueAt,
     enqueuedAt: now,
     startedAt: null,

@@ -1,0 +1,320 @@
+import type { NewGroup, Outcome } from '../core/groups.ts'
+import type { NewJob } from '../core/job.ts'
+import type { NewRun, Run, RunMove } from '../core/runs.ts'
+import { type Position, readPosition, START } from './position.ts'
+import { signalGroup } from './signals.ts'
+import {
+  type Member,
+  type Node,
+  nodeAt,
+  type Path,
+  type SignalNode,
+  sequenceIn,
+  type Tree,
+  type Undoable,
+  type View,
+  type WorkNode,
+} from './tree.ts'
+
+/** What the engine needs to make jobs. */
+export interface Maker {
+  uuid(): string
+  /** A job for a member that is one. */
+  job(member: Extract<Member, { queue: unknown }>): Promise<NewJob>
+  /** A job that moves a run on, see `control.ts`. */
+  control(run: Pick<Run, 'id' | 'space' | 'flow'>, revision: number, delayMs: number): NewJob
+  /** How long ended runs are kept. */
+  readonly keepMs: number
+  readonly stateBytes: number
+}
+
+/** What the run was waiting for. */
+export type Event =
+  | { readonly kind: 'begin' }
+  | { readonly kind: 'moment' }
+  | { readonly kind: 'group'; readonly outcomes: readonly Outcome[]; readonly failed: boolean }
+
+/** A node cannot be entered: a function of the flow threw, or gave something that is of no use. */
+export class StepError extends Error {}
+
+/**
+ * The next move of a run, after what it waited for has happened: the results go into its state, and it goes on to the next
+ * node at which there is something to wait for, or to its end. It reads nothing and writes nothing.
+ */
+export async function advance(tree: Tree, run: Run, event: Event, maker: Maker): Promise<RunMove> {
+  return new Advance(tree, run, maker).go(event)
+}
+
+class Advance {
+  readonly #tree: Tree
+  readonly #run: Run
+  readonly #maker: Maker
+  #position: Position
+  #state: Record<string, unknown>
+  readonly #groups: NewGroup[] = []
+  readonly #runs: NewRun[] = []
+  readonly #jobs: NewJob[] = []
+
+  constructor(tree: Tree, run: Run, maker: Maker) {
+    this.#tree = tree
+    this.#run = run
+    this.#maker = maker
+    this.#position = readPosition(run.position)
+    this.#state = JSON.parse(run.state) as Record<string, unknown>
+  }
+
+  get #view(): View {
+    return { run: { id: this.#run.id, flow: this.#run.flow }, state: this.#state }
+  }
+
+  async go(event: Event): Promise<RunMove> {
+    if (event.kind === 'group') this.#take(event)
+    else if (event.kind === 'moment') this.#position = { ...this.#position, path: next(this.#position.path) }
+    this.#position = { ...this.#position, waits: null }
+
+    if (this.#position.failure !== null) return this.#undoNext()
+    for (;;) {
+      this.#climb()
+      const node = nodeAt(this.#tree.nodes, this.#position.path)
+      if (node === undefined) return this.#end()
+      if (await this.#enter(node)) return this.#move({})
+    }
+  }
+
+  /** Takes in what became of the members. */
+  #take({ outcomes, failed }: Extract<Event, { kind: 'group' }>): void {
+    const { path, waits, failure, done } = this.#position
+    if (failure !== null) {
+      // Something was undone, or could not be: either way the next one is due.
+      this.#position = { ...this.#position, done: done.slice(0, -1) }
+      return
+    }
+    const node = nodeAt(this.#tree.nodes, path) as Node
+    if (failed) {
+      const first = outcomes.find(({ state }) => state !== 'done')
+      this.#position = { ...this.#position, failure: first?.failure ?? messageJson(`Step "${node.name}" failed.`) }
+      return
+    }
+    if (node.kind === 'work') {
+      const size = waits && 'size' in waits ? waits.size : outcomes.length
+      this.#add(node.collect(outcomes, size))
+      if (node.undo) {
+        const result = outcomes.length === 1 && outcomes[0]?.result ? JSON.parse(outcomes[0].result) : null
+        this.#position = { ...this.#position, done: [...done, { node: node.name, result }] }
+      }
+    } else {
+      const told = outcomes.find(({ n }) => n === 0)
+      this.#add({ [node.name]: told?.result ? JSON.parse(told.result) : null })
+    }
+    this.#position = { ...this.#position, path: next(path) }
+  }
+
+  /** Out of sequences that have come to their end: behind a `when`, and back to the head of a loop. */
+  #climb(): void {
+    let { path } = this.#position
+    while (path.length > 1 && nodeAt(this.#tree.nodes, path) === undefined) {
+      const outer = path.slice(0, -2)
+      path = path.at(-2) === 'body' ? outer : next(outer)
+    }
+    this.#position = { ...this.#position, path }
+  }
+
+  /** Begins a node. True: there is something to wait for. */
+  async #enter(node: Node): Promise<boolean> {
+    const { path, rounds } = this.#position
+    switch (node.kind) {
+      case 'work':
+        return this.#work(node)
+      case 'when': {
+        const word = node.test(this.#view) ? 'then' : 'else'
+        const isEmpty = (sequenceIn(node, word) ?? []).length === 0
+        this.#position = { ...this.#position, path: isEmpty ? next(path) : [...path, word, 0] }
+        return false
+      }
+      case 'repeat': {
+        const key = path.join('.')
+        const round = rounds[key] ?? 0
+        const goesRound = round < node.most && node.body.length > 0 && node.test(this.#view, round)
+        // A loop that is come to again begins anew.
+        this.#position = {
+          ...this.#position,
+          rounds: { ...rounds, [key]: goesRound ? round + 1 : 0 },
+          path: goesRound ? [...path, 'body', 0] : next(path),
+        }
+        return false
+      }
+      case 'sleep':
+        this.#jobs.push(this.#control(node.delayMs(this.#view)))
+        this.#position = { ...this.#position, waits: { until: true } }
+        return true
+      case 'signal':
+        return this.#signal(node)
+    }
+  }
+
+  async #work(node: WorkNode): Promise<boolean> {
+    const members = node.members(this.#view)
+    const need = needOf(node.join.need, members.length)
+    if (members.length === 0) {
+      if (need > 0) throw new StepError(`Step "${node.name}" needs ${need} members and has none.`)
+      this.#add(node.collect([], 0))
+      this.#position = { ...this.#position, path: next(this.#position.path) }
+      return false
+    }
+    if (need > members.length)
+      throw new StepError(`Step "${node.name}" needs ${need} members and has ${members.length}.`)
+    const group = this.#maker.uuid()
+    const then = this.#control(0)
+    const isSettled = node.join.need === 'none'
+    this.#groups.push({
+      id: group,
+      space: this.#run.space,
+      run: this.#run.id,
+      size: members.length,
+      need,
+      failing: node.join.failing,
+      jobs: isSettled ? { settled: then } : { success: then, failure: this.#control(0) },
+      keepMs: 0,
+    })
+    for (const [n, member] of members.entries()) await this.#member(member, group, n)
+    this.#position = { ...this.#position, waits: { group, size: members.length } }
+    return true
+  }
+
+  async #member(member: Member, group: string, n: number): Promise<void> {
+    if ('queue' in member) {
+      this.#jobs.push({ ...(await this.#maker.job(member)), member: { group, n } })
+      return
+    }
+    const { space, root } = this.#run
+    const run: NewRun = {
+      id: this.#maker.uuid(),
+      space,
+      flow: member.tree.name,
+      version: member.tree.version,
+      position: JSON.stringify(START),
+      state: this.#encode(member.state),
+      attributes: [],
+      member: { group, n },
+      root,
+    }
+    this.#runs.push(run)
+    this.#jobs.push(this.#maker.control(run, 0, 0))
+  }
+
+  /** A group of one whom somebody outside tells of; with a time limit, of two, and the second is a job that is due then. */
+  #signal({ name, timeoutMs }: SignalNode): boolean {
+    const { signals } = this.#position
+    const nth = signals[name] ?? 0
+    const group = signalGroup(this.#run.id, name, nth)
+    const then = this.#control(0)
+    const size = timeoutMs === null ? 1 : 2
+    this.#groups.push({
+      id: group,
+      space: this.#run.space,
+      run: this.#run.id,
+      size,
+      need: 1,
+      failing: 'hopeless',
+      jobs: { success: then },
+      keepMs: 0,
+    })
+    if (timeoutMs !== null) this.#jobs.push({ ...this.#control(timeoutMs), member: { group, n: 1 } })
+    this.#position = {
+      ...this.#position,
+      signals: { ...signals, [name]: nth + 1 },
+      waits: { group, size },
+    }
+    return true
+  }
+
+  /** Undoes the last that was done, or ends the run as failed when there is nothing left. */
+  async #undoNext(): Promise<RunMove> {
+    for (;;) {
+      const { done, failure } = this.#position
+      const last = done.at(-1)
+      if (last === undefined)
+        return this.#move({ status: 'failed', failure, keepMs: this.#maker.keepMs })
+      const node = workNamed(this.#tree.nodes, last)
+      if (node?.undo) {
+        const group = this.#maker.uuid()
+        const then = this.#control(0)
+        const { space, id } = this.#run
+        this.#groups.push({
+          id: group,
+          space,
+          run: id,
+          size: 1,
+          need: 0,
+          failing: 'end',
+          jobs: { settled: then },
+          keepMs: 0,
+        })
+        await this.#member(node.undo(this.#view, last), group, 0)
+        this.#position = { ...this.#position, waits: { group, size: 1 } }
+        return this.#move({})
+      }
+      this.#position = { ...this.#position, done: done.slice(0, -1) }
+    }
+  }
+
+  #end(): RunMove {
+    const result = JSON.stringify(this.#tree.result(this.#view) ?? null)
+    return this.#move({ status: 'done', result, keepMs: this.#maker.keepMs })
+  }
+
+  #move(end: Partial<RunMove>): RunMove {
+    return {
+      id: this.#run.id,
+      space: this.#run.space,
+      revision: this.#run.revision,
+      position: JSON.stringify(this.#position),
+      state: this.#encode(this.#state),
+      groups: this.#groups,
+      runs: this.#runs,
+      jobs: this.#jobs,
+      ...end,
+    }
+  }
+
+  #control(delayMs: number): NewJob {
+    return this.#maker.control(this.#run, this.#run.revision + 1, delayMs)
+  }
+
+  #add(more: Readonly<Record<string, unknown>>): void {
+    this.#state = { ...this.#state, ...more }
+  }
+
+  #encode(state: Readonly<Record<string, unknown>>): string {
+    const text = JSON.stringify(state)
+    if (Buffer.byteLength(text) <= this.#maker.stateBytes) return text
+    throw new StepError(
+      `The state of a run has ${Buffer.byteLength(text)} bytes; ${this.#maker.stateBytes} are allowed. ` +
+        'Keep large things elsewhere and their keys in the state.',
+    )
+  }
+}
+
+function next(path: Path): Path {
+  return [...path.slice(0, -1), (path.at(-1) as number) + 1]
+}
+
+function needOf(need: 'all' | 'none' | number, size: number): number {
+  return need === 'all' ? size : need === 'none' ? 0 : need
+}
+
+function workNamed(nodes: readonly Node[], { node: name }: Undoable): WorkNode | undefined {
+  for (const node of nodes) {
+    if (node.kind === 'work' && node.name === name) return node
+    for (const word of ['then', 'else', 'body']) {
+      const inside = sequenceIn(node, word)
+      const found = inside && workNamed(inside, { node: name, result: null })
+      if (found) return found
+    }
+  }
+  return undefined
+}
+
+function messageJson(message: string): string {
+  return JSON.stringify({ kind: 'error', message })
+}

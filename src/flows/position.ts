@@ -1,0 +1,23 @@
+import type { Path, Undoable } from './tree.ts'
+
+/** Where a run stands. Stored with it as JSON. */
+export interface Position {
+  /** The node it is at; behind the last one when it has ended. */
+  readonly path: Path
+  /** What it waits for there: a group, or a moment. */
+  readonly waits: { readonly group: string; readonly size: number } | { readonly until: true } | null
+  /** How often each loop has gone round, by the path of the loop. */
+  readonly rounds: Readonly<Record<string, number>>
+  /** How often each signal was waited for, by name. */
+  readonly signals: Readonly<Record<string, number>>
+  /** What is done and can be undone, the last one last. */
+  readonly done: readonly Undoable[]
+  /** Why it fails, once it does: from then on it only undoes. */
+  readonly failure: string | null
+}
+
+export const START: Position = { path: [0], waits: null, rounds: {}, signals: {}, done: [], failure: null }
+
+export function readPosition(text: string): Position {
+  return { ...START, ...(JSON.parse(text) as Partial<Position>) }
+}

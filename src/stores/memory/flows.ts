@@ -1,0 +1,260 @@
+import {
+  counted,
+  createGroup,
+  dueEvents,
+  type Group,
+  groupExpiresAt,
+  type Membership,
+  type NewGroup,
+  type Outcome,
+} from '../../core/groups.ts'
+import { type FinalState, isFinal, type Job, type NewJob, rankOf } from '../../core/job.ts'
+import { createRun, mayMove, moved, type NewRun, outcomeState, type Run, type RunMove } from '../../core/runs.ts'
+import type { InsertResult } from '../../store.ts'
+import type {
+  AuditCall,
+  AuditReply,
+  Enqueued,
+  ListRunsCall,
+  MoveResult,
+  OpenMember,
+  OutcomesCall,
+  TellCall,
+  TellReply,
+} from '../../store/flows.ts'
+
+/** What the flows need of the jobs. */
+interface FlowJobs {
+  insert(job: NewJob, now: number): InsertResult
+  all(): Iterable<Job>
+}
+
+/** How a job ended that is no longer there to tell. */
+export interface Ending {
+  readonly state: FinalState
+  readonly result: string | null
+  readonly failure: string | null
+}
+
+/** Groups, their outcomes, and runs: the rules of `core/groups.ts` and `core/runs.ts` over maps. */
+export class Flows {
+  readonly #jobs: FlowJobs
+  readonly #groups = new Map<string, Group>()
+  readonly #outcomes = new Map<string, Map<number, Outcome>>()
+  readonly #runs = new Map<string, Run>()
+  /** Groups of which something changed in this call. */
+  readonly #touched = new Set<string>()
+  #enqueued: Enqueued[] = []
+
+  constructor(jobs: FlowJobs) {
+    this.#jobs = jobs
+  }
+
+  // ── making ─────────────────────────────────────────────────────────────────────────────────────
+
+  makeGroup(made: NewGroup, now: number): void {
+    if (this.#groups.has(made.id)) return
+    let group = createGroup(made, now)
+    // Somebody outside may have been earlier.
+    for (const { state } of this.#outcomesOf(made.id).values()) group = counted(group, null, state, now)
+    if (group.size === 0) group = { ...group, endedAt: now }
+    this.#groups.set(made.id, group)
+    this.#touched.add(made.id)
+  }
+
+  makeRun(made: NewRun, now: number): void {
+    if (!this.#runs.has(made.id)) this.#runs.set(made.id, createRun(made, now))
+  }
+
+  /** A job was inserted. If another holds its unique key, it is a member that has ended. */
+  inserted(job: NewJob, result: InsertResult, now: number): void {
+    if (job.member === null || result.status !== 'duplicate') return
+    const failure = JSON.stringify({ kind: 'duplicate', message: `Its unique key is held by job "${result.id}".` })
+    this.#end(job.member, { id: job.id, state: 'cancelled', result: null, failure }, now)
+  }
+
+  // ── ending ─────────────────────────────────────────────────────────────────────────────────────
+
+  /** Keeps account of a job that changed. `ending`: how it ended, if it is gone by now. */
+  track(before: Job | null, after: Job | null, ending: Ending | null, now: number): void {
+    const job = (after ?? before) as Job
+    const { member } = job
+    if (member === null) return
+    if (after === null && ending === null && before !== null && isFinal(before.state)) return // Its outcome stays.
+    if (after !== null && !isFinal(after.state)) {
+      if (before !== null && isFinal(before.state)) this.#reopen(member, now)
+      return
+    }
+    const { state, result, failure } = ending ?? after ?? REMOVED
+    this.#end(member, { id: job.id, state: state as FinalState, result, failure }, now)
+  }
+
+  move(move: RunMove, now: number): MoveResult {
+    const run = this.#runs.get(move.id)
+    if (run?.space !== move.space) return { status: 'refused', reason: 'unknown' }
+    if (!mayMove(run, move))
+      return { status: 'refused', reason: run.revision === move.revision ? 'over' : 'moved' }
+    const after = moved(run, move, now)
+    this.#runs.set(run.id, after)
+    for (const made of move.runs) this.makeRun(made, now)
+    for (const group of move.groups) this.makeGroup(group, now)
+    for (const job of move.jobs) this.#insert(job, now)
+    if (run.member) {
+      const state = outcomeState(after.status)
+      if (state) this.#end(run.member, { id: run.id, state, result: after.result, failure: after.failure }, now)
+      else if (outcomeState(run.status)) this.#reopen(run.member, now)
+    }
+    return { status: 'ok' }
+  }
+
+  tell({ space, group, n, result }: TellCall, now: number): TellReply {
+    const known = this.#groups.get(group)
+    if ((known && known.space !== space) || this.#outcomesOf(group).has(n)) return { status: 'told', enqueued: [] }
+    this.#end({ group, n }, { id: null, state: 'done', result, failure: null }, now)
+    return { status: 'ok', enqueued: this.fire(now) }
+  }
+
+  /** Enqueues what groups have to, and tells in which queues. Every call that changes something ends with it. */
+  fire(now: number): readonly Enqueued[] {
+    // What is enqueued may itself end a member at once, so there may be more on the way.
+    for (const id of this.#touched) {
+      this.#touched.delete(id)
+      const group = this.#groups.get(id)
+      const due = group ? dueEvents(group) : []
+      if (!group || due.length === 0) continue
+      this.#groups.set(id, { ...group, fired: [...group.fired, ...due] })
+      for (const event of due) {
+        const job = group.jobs[event]
+        if (job) this.#insert(job, now)
+      }
+    }
+    const enqueued = this.#enqueued
+    this.#enqueued = []
+    return enqueued
+  }
+
+  #end(member: Membership, { id, state, result, failure }: Omit<Outcome, 'n'>, now: number): void {
+    const outcomes = this.#outcomesOf(member.group)
+    const was = outcomes.get(member.n)?.state ?? null
+    outcomes.set(member.n, { n: member.n, id, state, result, failure })
+    this.#count(member.group, was, state, now)
+  }
+
+  #reopen(member: Membership, now: number): void {
+    const outcomes = this.#outcomesOf(member.group)
+    const was = outcomes.get(member.n)?.state ?? null
+    outcomes.delete(member.n)
+    this.#count(member.group, was, null, now)
+  }
+
+  #count(id: string, was: FinalState | null, is: FinalState | null, now: number): void {
+    const group = this.#groups.get(id)
+    if (!group) return
+    this.#groups.set(id, counted(group, was, is, now))
+    this.#touched.add(id)
+  }
+
+  #insert(job: NewJob, now: number): void {
+    const result = this.#jobs.insert(job, now)
+    if (result.status !== 'ok') return
+    const { space, queue, priority } = job
+    this.#enqueued.push({ space, queue, dueAt: result.dueAt, rank: rankOf(result.dueAt, priority) })
+  }
+
+  #outcomesOf(group: string): Map<number, Outcome> {
+    let outcomes = this.#outcomes.get(group)
+    if (!outcomes) this.#outcomes.set(group, (outcomes = new Map()))
+    return outcomes
+  }
+
+  // ── looking ────────────────────────────────────────────────────────────────────────────────────
+
+  run(space: string, id: string): Run | null {
+    const run = this.#runs.get(id)
+    return run?.space === space ? run : null
+  }
+
+  group(space: string, id: string): Group | null {
+    const group = this.#groups.get(id)
+    return group?.space === space ? group : null
+  }
+
+  outcomes({ space, group, from, limit }: OutcomesCall): Outcome[] {
+    if (this.group(space, group) === null) return []
+    const found = [...this.#outcomesOf(group).values()].filter(({ n }) => n >= from)
+    return found.sort((a, b) => a.n - b.n).slice(0, limit)
+  }
+
+  openMembers({ space, group, from, limit }: OutcomesCall): OpenMember[] {
+    if (this.group(space, group) === null) return []
+    const isOpen = (member: Membership | null): member is Membership =>
+      member?.group === group && member.n >= from && !this.#outcomesOf(group).has(member.n)
+    const members: OpenMember[] = []
+    for (const { id, member } of this.#jobs.all()) {
+      if (isOpen(member)) members.push({ n: member.n, id, kind: 'job' })
+    }
+    for (const { id, member } of this.#runs.values()) {
+      if (isOpen(member)) members.push({ n: member.n, id, kind: 'run' })
+    }
+    return members.sort((a, b) => a.n - b.n).slice(0, limit)
+  }
+
+  listRuns(call: ListRunsCall): { runs: Run[]; cursor: string | null } {
+    const { space, flow, status, attribute, root, branches = false, limit, cursor } = call
+    const chosen = [...this.#runs.values()]
+      .filter((run) => run.space === space && (branches || run.member === null))
+      .filter((run) => flow === undefined || run.flow === flow)
+      .filter((run) => status === undefined || run.status === status)
+      .filter((run) => attribute === undefined || run.attributes.includes(attribute))
+      .filter((run) => root === undefined || run.root === root)
+      .filter(({ id }) => cursor === null || id < cursor)
+      .sort((a, b) => (a.id < b.id ? 1 : -1))
+    const runs = chosen.slice(0, limit)
+    return { runs, cursor: chosen.length > limit ? (runs.at(-1)?.id ?? null) : null }
+  }
+
+  // ── keeping in order ───────────────────────────────────────────────────────────────────────────
+
+  audit({ limit, cursor }: AuditCall, now: number): AuditReply {
+    const open = [...this.#groups.values()]
+      .filter(({ id, endedAt }) => endedAt === null && (cursor === null || id > cursor))
+      .sort((a, b) => (a.id < b.id ? -1 : 1))
+    const page = open.slice(0, limit)
+    const mended: { space: string; group: string; what: string }[] = []
+    for (const group of page) {
+      const states = [...this.#outcomesOf(group.id).values()].map(({ state }) => state)
+      const done = states.filter((state) => state === 'done').length
+      const failed = states.length - done
+      const isMiscounted = group.done !== done || group.failed !== failed
+      const right = { ...group, done, failed }
+      if (isMiscounted) this.#groups.set(group.id, right)
+      if (!isMiscounted && dueEvents(right).length === 0) continue
+      this.#touched.add(group.id)
+      mended.push({ space: group.space, group: group.id, what: isMiscounted ? 'counts' : 'fire' })
+    }
+    const last = page.at(-1)?.id ?? null
+    return { mended, enqueued: this.fire(now), cursor: open.length > limit ? last : null }
+  }
+
+  prune(now: number): void {
+    const gone = new Set<string>()
+    for (const { id, root } of this.#runs.values()) {
+      const top = this.#runs.get(root)
+      if (!top || (top.expiresAt !== null && top.expiresAt <= now)) gone.add(id)
+    }
+    for (const id of gone) this.#runs.delete(id)
+    for (const group of this.#groups.values()) {
+      const expiresAt = groupExpiresAt(group)
+      const isGone = group.run === null ? expiresAt !== null && expiresAt <= now : !this.#runs.has(group.run)
+      if (!isGone) continue
+      this.#groups.delete(group.id)
+      this.#outcomes.delete(group.id)
+    }
+  }
+}
+
+const REMOVED: Ending = {
+  state: 'cancelled',
+  result: null,
+  failure: JSON.stringify({ kind: 'cancel', message: 'The job was removed.' }),
+}
