@@ -294,6 +294,8 @@ export interface Settlement {
   readonly rescue?: boolean
   /** Jobs the handler enqueued: inserted if, and only if, this settlement is accepted. */
   readonly enqueue?: readonly NewJob[]
+  /** Groups that the handler made, with what it enqueued as their members. */
+  readonly groups?: readonly NewGroup[]
   /** What it does to a run. If that has moved on, or ended, the job is settled and nothing else happens. */
   readonly move?: RunMove
   /** What the run still has to tell. It is written before the lease ends, as {@link NoteStore.note} would. */

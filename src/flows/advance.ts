@@ -1,4 +1,4 @@
-import type { NewGroup, Outcome } from '../core/groups.ts'
+import type { GroupEvent, NewGroup, Outcome } from '../core/groups.ts'
 import type { NewJob } from '../core/job.ts'
 import type { NewRun, Run, RunMove } from '../core/runs.ts'
 import { type Position, readPosition, START } from './position.ts'
@@ -21,18 +21,37 @@ export interface Maker {
   uuid(): string
   /** A job for a member that is one. */
   job(member: Extract<Member, { queue: unknown }>): Promise<NewJob>
-  /** A job that moves a run on, see `control.ts`. */
-  control(run: Pick<Run, 'id' | 'space' | 'flow'>, revision: number, delayMs: number): NewJob
+  /** A job that moves a run on when what it waits for has happened. */
+  control(tree: Tree, run: string, what: Happening, delayMs: number): NewJob
   /** How long ended runs are kept. */
   readonly keepMs: number
   readonly stateBytes: number
 }
 
-/** What the run was waiting for. */
-export type Event =
-  | { readonly kind: 'begin' }
-  | { readonly kind: 'moment' }
-  | { readonly kind: 'group'; readonly outcomes: readonly Outcome[]; readonly failed: boolean }
+/** What a run was waiting for has happened: a group has fired, or a moment has come. The first is its beginning. */
+export interface Happening {
+  readonly event: GroupEvent | 'moment'
+  /** The group or the moment. */
+  readonly id: string
+}
+
+/** The same with what became of the group's members. */
+export interface Event extends Happening {
+  readonly outcomes: readonly Outcome[]
+}
+
+/** What a new run waits for. */
+export const BEGIN: Happening = { event: 'moment', id: 'begin' }
+
+/**
+ * Whether this is what a run waits for. One that failed for a member still does: somebody may mend that member. But what was
+ * undone stays undone.
+ */
+export function isAwaited(run: Run, { event, id }: Happening): boolean {
+  const { waits, failure } = readPosition(run.position)
+  if (waits?.id !== id) return false
+  return run.status === 'running' || (run.status === 'failed' && event === 'success' && failure === null)
+}
 
 /** A node cannot be entered: a function of the flow threw, or gave something that is of no use. */
 export class StepError extends Error {}
@@ -68,9 +87,13 @@ class Advance {
   }
 
   async go(event: Event): Promise<RunMove> {
-    if (event.kind === 'group') this.#take(event)
-    else if (event.kind === 'moment') this.#position = { ...this.#position, path: next(this.#position.path) }
+    const { waits, done } = this.#position
+    if (event.event === 'failure' && done.length === 0) {
+      return this.#move({ status: 'failed', failure: failureOf(event), keepMs: this.#maker.keepMs })
+    }
     this.#position = { ...this.#position, waits: null }
+    if (event.event !== 'moment') this.#take(event, waits?.size ?? 0)
+    else if (event.id !== BEGIN.id) this.#position = { ...this.#position, path: next(this.#position.path) }
 
     if (this.#position.failure !== null) return this.#undoNext()
     for (;;) {
@@ -82,21 +105,20 @@ class Advance {
   }
 
   /** Takes in what became of the members. */
-  #take({ outcomes, failed }: Extract<Event, { kind: 'group' }>): void {
-    const { path, waits, failure, done } = this.#position
+  #take(event: Event, size: number): void {
+    const { outcomes } = event
+    const { path, failure, done } = this.#position
     if (failure !== null) {
       // Something was undone, or could not be: either way the next one is due.
       this.#position = { ...this.#position, done: done.slice(0, -1) }
       return
     }
-    const node = nodeAt(this.#tree.nodes, path) as Node
-    if (failed) {
-      const first = outcomes.find(({ state }) => state !== 'done')
-      this.#position = { ...this.#position, failure: first?.failure ?? messageJson(`Step "${node.name}" failed.`) }
+    if (event.event === 'failure') {
+      this.#position = { ...this.#position, failure: failureOf(event) }
       return
     }
+    const node = nodeAt(this.#tree.nodes, path) as Node
     if (node.kind === 'work') {
-      const size = waits && 'size' in waits ? waits.size : outcomes.length
       this.#add(node.collect(outcomes, size))
       if (node.undo) {
         const result = outcomes.length === 1 && outcomes[0]?.result ? JSON.parse(outcomes[0].result) : null
@@ -144,12 +166,17 @@ class Advance {
         return false
       }
       case 'sleep':
-        this.#jobs.push(this.#control(node.delayMs(this.#view)))
-        this.#position = { ...this.#position, waits: { until: true } }
+        this.#sleep(node.delayMs(this.#view))
         return true
       case 'signal':
         return this.#signal(node)
     }
+  }
+
+  #sleep(delayMs: number): void {
+    const id = this.#maker.uuid()
+    this.#jobs.push(this.#control('moment', id, delayMs))
+    this.#position = { ...this.#position, waits: { id, size: 0 } }
   }
 
   async #work(node: WorkNode): Promise<boolean> {
@@ -164,8 +191,7 @@ class Advance {
     if (need > members.length)
       throw new StepError(`Step "${node.name}" needs ${need} members and has ${members.length}.`)
     const group = this.#maker.uuid()
-    const then = this.#control(0)
-    const isSettled = node.join.need === 'none'
+    const events: GroupEvent[] = node.join.need === 'none' ? ['settled'] : ['success', 'failure']
     this.#groups.push({
       id: group,
       space: this.#run.space,
@@ -173,11 +199,11 @@ class Advance {
       size: members.length,
       need,
       failing: node.join.failing,
-      jobs: isSettled ? { settled: then } : { success: then, failure: this.#control(0) },
+      jobs: this.#controls(group, events),
       keepMs: 0,
     })
     for (const [n, member] of members.entries()) await this.#member(member, group, n)
-    this.#position = { ...this.#position, waits: { group, size: members.length } }
+    this.#position = { ...this.#position, waits: { id: group, size: members.length } }
     return true
   }
 
@@ -199,7 +225,7 @@ class Advance {
       root,
     }
     this.#runs.push(run)
-    this.#jobs.push(this.#maker.control(run, 0, 0))
+    this.#jobs.push(this.#maker.control(member.tree, run.id, BEGIN, 0))
   }
 
   /** A group of one whom somebody outside tells of; with a time limit, of two, and the second is a job that is due then. */
@@ -207,7 +233,6 @@ class Advance {
     const { signals } = this.#position
     const nth = signals[name] ?? 0
     const group = signalGroup(this.#run.id, name, nth)
-    const then = this.#control(0)
     const size = timeoutMs === null ? 1 : 2
     this.#groups.push({
       id: group,
@@ -216,14 +241,16 @@ class Advance {
       size,
       need: 1,
       failing: 'hopeless',
-      jobs: { success: then },
+      jobs: this.#controls(group, ['success']),
       keepMs: 0,
     })
-    if (timeoutMs !== null) this.#jobs.push({ ...this.#control(timeoutMs), member: { group, n: 1 } })
+    // Nobody waits for this moment: that its job ends is what counts.
+    if (timeoutMs !== null)
+      this.#jobs.push({ ...this.#control('moment', this.#maker.uuid(), timeoutMs), member: { group, n: 1 } })
     this.#position = {
       ...this.#position,
       signals: { ...signals, [name]: nth + 1 },
-      waits: { group, size },
+      waits: { id: group, size },
     }
     return true
   }
@@ -238,7 +265,6 @@ class Advance {
       const node = workNamed(this.#tree.nodes, last)
       if (node?.undo) {
         const group = this.#maker.uuid()
-        const then = this.#control(0)
         const { space, id } = this.#run
         this.#groups.push({
           id: group,
@@ -247,11 +273,11 @@ class Advance {
           size: 1,
           need: 0,
           failing: 'end',
-          jobs: { settled: then },
+          jobs: this.#controls(group, ['settled']),
           keepMs: 0,
         })
         await this.#member(node.undo(this.#view, last), group, 0)
-        this.#position = { ...this.#position, waits: { group, size: 1 } }
+        this.#position = { ...this.#position, waits: { id: group, size: 1 } }
         return this.#move({})
       }
       this.#position = { ...this.#position, done: done.slice(0, -1) }
@@ -270,6 +296,7 @@ class Advance {
       revision: this.#run.revision,
       position: JSON.stringify(this.#position),
       state: this.#encode(this.#state),
+      status: 'running',
       groups: this.#groups,
       runs: this.#runs,
       jobs: this.#jobs,
@@ -277,8 +304,12 @@ class Advance {
     }
   }
 
-  #control(delayMs: number): NewJob {
-    return this.#maker.control(this.#run, this.#run.revision + 1, delayMs)
+  #control(event: Happening['event'], id: string, delayMs: number): NewJob {
+    return this.#maker.control(this.#tree, this.#run.id, { event, id }, delayMs)
+  }
+
+  #controls(group: string, events: readonly GroupEvent[]): NewGroup['jobs'] {
+    return Object.fromEntries(events.map((event) => [event, this.#control(event, group, 0)]))
   }
 
   #add(more: Readonly<Record<string, unknown>>): void {
@@ -315,6 +346,7 @@ function workNamed(nodes: readonly Node[], { node: name }: Undoable): WorkNode |
   return undefined
 }
 
-function messageJson(message: string): string {
-  return JSON.stringify({ kind: 'error', message })
+function failureOf({ outcomes }: Event): string {
+  const first = outcomes.find(({ state, failure }) => state !== 'done' && failure !== null)
+  return first?.failure ?? JSON.stringify({ kind: 'error', message: 'A member of the group was not done.' })
 }

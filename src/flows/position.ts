@@ -4,8 +4,8 @@ import type { Path, Undoable } from './tree.ts'
 export interface Position {
   /** The node it is at; behind the last one when it has ended. */
   readonly path: Path
-  /** What it waits for there: a group, or a moment. */
-  readonly waits: { readonly group: string; readonly size: number } | { readonly until: true } | null
+  /** What it waits for there: a group with so many members, or a moment. Whatever else wants to move it on comes too late. */
+  readonly waits: { readonly id: string; readonly size: number } | null
   /** How often each loop has gone round, by the path of the loop. */
   readonly rounds: Readonly<Record<string, number>>
   /** How often each signal was waited for, by name. */
@@ -16,7 +16,7 @@ export interface Position {
   readonly failure: string | null
 }
 
-export const START: Position = { path: [0], waits: null, rounds: {}, signals: {}, done: [], failure: null }
+export const START: Position = { path: [0], waits: { id: 'begin', size: 0 }, rounds: {}, signals: {}, done: [], failure: null }
 
 export function readPosition(text: string): Position {
   return { ...START, ...(JSON.parse(text) as Partial<Position>) }

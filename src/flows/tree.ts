@@ -13,6 +13,8 @@ export interface View {
 export interface Tree {
   readonly name: string
   readonly version: number
+  /** The queue of the jobs that move its runs on: the same for its branches. */
+  readonly queue: string
   readonly nodes: readonly Node[]
   /** What the run gives in the end. */
   result(view: View): unknown

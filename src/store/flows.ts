@@ -29,11 +29,11 @@ export interface FlowStore {
     readonly ids: readonly string[]
   }): Promise<{ readonly groups: readonly (Group | null)[] }>
 
-  /** The outcomes of a group, by number. Redis: HMGET of a range of numbers. */
-  outcomes(call: OutcomesCall): Promise<{ readonly outcomes: readonly Outcome[] }>
+  /** The outcomes of each of these groups, by number: up to a limit of each, the same for all. Redis: HMGET of a range of numbers. */
+  outcomes(call: OutcomesCall): Promise<{ readonly outcomes: readonly (readonly Outcome[])[] }>
 
-  /** The members of a group that have not ended: jobs and runs. Redis: SSCAN of its members. */
-  openMembers(call: OutcomesCall): Promise<{ readonly members: readonly OpenMember[] }>
+  /** The members of a group that have not ended: jobs and runs, by number. Redis: SSCAN of its members. */
+  openMembers(call: OpenMembersCall): Promise<{ readonly members: readonly OpenMember[] }>
 
   /**
    * Tells of a member outside. It counts once: later words about it are `told`. The group may not be there yet;
@@ -87,8 +87,15 @@ export interface ListRunsCall {
 
 export interface OutcomesCall {
   readonly space: string
-  readonly group: string
+  readonly groups: readonly string[]
   /** From this number on. */
+  readonly from: number
+  readonly limit: number
+}
+
+export interface OpenMembersCall {
+  readonly space: string
+  readonly group: string
   readonly from: number
   readonly limit: number
 }

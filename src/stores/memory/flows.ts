@@ -18,6 +18,7 @@ import type {
   ListRunsCall,
   MoveResult,
   OpenMember,
+  OpenMembersCall,
   OutcomesCall,
   TellCall,
   TellReply,
@@ -179,13 +180,15 @@ export class Flows {
     return group?.space === space ? group : null
   }
 
-  outcomes({ space, group, from, limit }: OutcomesCall): Outcome[] {
-    if (this.group(space, group) === null) return []
-    const found = [...this.#outcomesOf(group).values()].filter(({ n }) => n >= from)
-    return found.sort((a, b) => a.n - b.n).slice(0, limit)
+  outcomes({ space, groups, from, limit }: OutcomesCall): Outcome[][] {
+    return groups.map((group) => {
+      if (this.group(space, group) === null) return []
+      const found = [...this.#outcomesOf(group).values()].filter(({ n }) => n >= from)
+      return found.sort((a, b) => a.n - b.n).slice(0, limit)
+    })
   }
 
-  openMembers({ space, group, from, limit }: OutcomesCall): OpenMember[] {
+  openMembers({ space, group, from, limit }: OpenMembersCall): OpenMember[] {
     if (this.group(space, group) === null) return []
     const isOpen = (member: Membership | null): member is Membership =>
       member?.group === group && member.n >= from && !this.#outcomesOf(group).has(member.n)

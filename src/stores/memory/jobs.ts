@@ -133,6 +133,7 @@ export class Jobs {
     if (!ended || isFinal(ended.state)) this.release(running, 'end')
     if (settlement.verdict.lane) this.#applyToLane(running, settlement.verdict.lane, now)
     if (settlement.move) this.flows.move(settlement.move, now)
+    for (const group of settlement.groups ?? []) this.flows.makeGroup(group, now)
     const inserted = settlement.enqueue?.map((fresh) => this.insert(fresh, false, now))
     return inserted ? { status: 'ok', state, inserted } : { status: 'ok', state }
   }

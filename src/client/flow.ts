@@ -1,0 +1,334 @@
+import { type Duration, toMs } from '../core/duration.ts'
+import { SkepError } from '../core/errors.ts'
+import type { Outcome } from '../core/groups.ts'
+import { assertName, show } from '../core/names.ts'
+import type { Member, Node, Tree, Undoable, View, WorkNode } from '../flows/tree.ts'
+import { walk } from '../flows/tree.ts'
+import { assertWhole } from '../worker/options.ts'
+import type { EnqueueOptions } from './enqueue.ts'
+import { all, type Joined, type JoinKind, type JoinRule } from './joins.ts'
+import type { Queue } from './queue.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: what a queue's handler gets does not matter here, and it is in both places.
+type AnyOutput = any
+
+/** A flow: typed by what it starts with and what it gives. Made by {@link flow}. */
+export interface Flow<Input = unknown, Result = unknown> {
+  readonly name: string
+  readonly version: number
+  readonly tree: Tree
+  /** Only for the compiler. */
+  readonly types?: (input: Input) => Result
+}
+
+export interface FlowOptions {
+  /**
+   * Raise it when you change the steps. Runs keep the version with which they started: a worker moves on only runs of versions
+   * that it has. @default 1
+   */
+  readonly version?: number
+}
+
+/** What a step's functions see: the state that the steps before it have made. */
+export interface StepView<State> {
+  readonly run: { readonly id: string; readonly flow: string }
+  readonly state: State
+}
+
+/** What a result adds to the state: its fields if it is an object, under `as` if there is one, else nothing. */
+export type Added<Result, As extends string | undefined> = As extends string
+  ? { readonly [Key in As]: Result }
+  : Result extends readonly unknown[] | ((...args: never) => unknown)
+    ? unknown
+    : Result extends object
+      ? Result
+      : unknown
+
+/** A state with more in it; of what both have, the later counts. */
+export type Merged<State, More> = unknown extends More ? State : Omit<State, keyof More> & More
+
+export interface StepOptions<State, Input, Result, As extends string | undefined>
+  extends Omit<EnqueueOptions, 'tx' | 'id' | 'unique'> {
+  /** What people call it. @default the name of the queue or flow */
+  readonly name?: string
+  /** @default the state */
+  readonly payload?: (view: StepView<State>) => Input
+  /** Where its result goes in the state. @default its fields, if it is an object */
+  readonly as?: As
+  /** Takes it back when a later step fails: a queue whose payload is what this step gave. */
+  readonly undo?: Queue<NoInfer<Result>, unknown, AnyOutput>
+}
+
+/** What a step does: a job of a queue, or a whole flow. */
+export type Work<Input, Result> = Queue<Input, Result, AnyOutput> | Flow<Input, Result>
+
+/** A branch: a queue, a flow, or steps. */
+export type Branch<State> =
+  | Queue<State, unknown, AnyOutput>
+  | Flow<State, unknown>
+  | ((f: Steps<State, State>) => Steps<State, unknown>)
+
+export type BranchResult<B> =
+  B extends Queue<never, infer Result, AnyOutput>
+    ? Result
+    : B extends (f: never) => Steps<never, infer State>
+      ? State
+      : B extends Flow<never, infer Result>
+        ? Result
+        : never
+
+/** The steps of a flow so far. Each call gives longer ones. */
+export interface Steps<Input, State> {
+  /** A job, or another flow. Its result goes into the state. */
+  step<P, Result, const As extends string | undefined = undefined>(
+    work: Work<P, Result>,
+    ...options: State extends P
+      ? [options?: StepOptions<State, P, Result, As> | ((view: StepView<State>) => P)]
+      : [
+          options:
+            | (StepOptions<State, P, Result, As> & { readonly payload: (view: StepView<State>) => P })
+            | ((view: StepView<State>) => P),
+        ]
+  ): Steps<Input, Merged<State, Added<Result, As>>>
+
+  /** One for each item, at the same time. What they give goes into the state under the name, in the order of the items. */
+  each<const Name extends string, P, Result, Kind extends JoinKind = 'all'>(
+    name: Name,
+    work: Work<P, Result>,
+    items: readonly NoInfer<P>[] | ((view: StepView<State>) => readonly NoInfer<P>[]),
+    join?: JoinRule<Kind>,
+  ): Steps<Input, Merged<State, { readonly [Key in Name]: Joined<Kind, Result> }>>
+
+  /**
+   * Branches at the same time. Each has the state as it is now and goes on with a copy; what it gives goes into the state
+   * under its name, so that two never write the same.
+   */
+  parallel<const Branches extends Readonly<Record<string, Branch<State>>>>(
+    branches: Branches,
+    join?: JoinRule<'all' | 'failFast'>,
+  ): Steps<
+    Input,
+    Merged<State, { readonly [Name in keyof Branches]: BranchResult<Branches[Name]> }>
+  >
+
+  /** These steps if the test is true, others if it is not. */
+  when<Then, Else = State>(
+    test: (view: StepView<State>) => boolean,
+    then: (f: Steps<State, State>) => Steps<State, Then>,
+    otherwise?: (f: Steps<State, State>) => Steps<State, Else>,
+  ): Steps<Input, Then | Else>
+
+  /** These steps again and again while the test is true, at most so often. */
+  repeat(
+    options: { readonly most: number; readonly while?: (view: StepView<State>, round: number) => boolean },
+    body: (f: Steps<State, State>) => Steps<State, State>,
+  ): Steps<Input, State>
+
+  /** Nothing, for a while. No worker waits. */
+  sleep(time: Duration | ((view: StepView<State>) => Duration)): Steps<Input, State>
+
+  /** Waits for `skep.signal(run, name, value)`, which may have come before. Null if the time was over first. */
+  signal<Value, const Name extends string = string>(
+    name: Name,
+    options?: { readonly timeout?: Duration },
+  ): Steps<Input, Merged<State, { readonly [Key in Name]: Value | null }>>
+}
+
+/** Where a flow begins: with the payload of its first step, or with what you say. */
+export interface Beginning extends Pick<Steps<never, never>, never> {
+  /** Begins with this. */
+  input<Input extends object>(): Steps<Input, Input>
+  /** The first step: the flow begins with its payload. */
+  step<Input extends object, Result, const As extends string | undefined = undefined>(
+    work: Work<Input, Result>,
+    options?: StepOptions<Input, Input, Result, As>,
+  ): Steps<Input, Merged<Input, Added<Result, As>>>
+}
+
+/**
+ * Declares a flow: steps over queues, with a state that they share. Give it to `skep.worker` beside the handlers of its
+ * queues, and start runs with `skep.start`.
+ */
+export function flow<Input, State>(
+  name: string,
+  build: (f: Beginning) => Steps<Input, State>,
+  options: FlowOptions = {},
+): Flow<Input, State> {
+  assertName('Flow', name)
+  const { version = 1 } = options
+  assertWhole('version', version, 1, 1_000_000)
+  const queue = `flow:${name}`
+  assertName('Flow', queue)
+  const nodes = nodesOf({ name, version, queue }, build)
+  const tree: Tree = { name, version, queue, nodes, result: ({ state }) => state }
+  const names = [...walk(tree.nodes)].map(([, node]) => node.name)
+  const twice = names.find((one, index) => names.indexOf(one) !== index)
+  if (twice !== undefined) {
+    throw new SkepError(
+      'CONFIG_INVALID',
+      `Flow ${show(name)} has two steps ${show(twice)}. Give one of them a name of its own.`,
+    )
+  }
+  return { name, version, tree }
+}
+
+type Build = (f: never) => unknown
+
+type Head = Pick<Tree, 'name' | 'version' | 'queue'>
+
+function nodesOf(head: Head, build: Build): readonly Node[] {
+  const builder = new Builder(head)
+  build(builder as never)
+  return builder.nodes
+}
+
+/** What the calls of a builder write down. The types above say what may be called; here nothing is typed any more. */
+class Builder {
+  readonly nodes: Node[] = []
+  readonly #head: Head
+
+  constructor(head: Head) {
+    this.#head = head
+  }
+
+  input(): this {
+    return this
+  }
+
+  step(work: Work<never, unknown>, given: object | ((view: View) => unknown) = {}): this {
+    const options = (typeof given === 'function' ? { payload: given } : given) as StepOptions<
+      unknown,
+      unknown,
+      unknown,
+      string | undefined
+    >
+    const { name = work.name, payload, as, undo, ...enqueue } = options
+    const payloadOf = (payload ?? (({ state }: View) => state)) as (view: View) => unknown
+    return this.#work({
+      name,
+      members: (view) => [memberOf(work, payloadOf(view), enqueue)],
+      join: all.join,
+      collect: ([outcome]) => added(outcome, as),
+      undo: undo
+        ? (_view: View, done: Undoable) => ({ queue: undo, payload: done.result, options: enqueue })
+        : null,
+    })
+  }
+
+  each(
+    name: string,
+    work: Work<never, unknown>,
+    items: readonly unknown[] | ((view: View) => readonly unknown[]),
+    join: JoinRule = all,
+  ): this {
+    return this.#work({
+      name,
+      members: (view) => {
+        const list = typeof items === 'function' ? items(view) : items
+        if (!Array.isArray(list)) throw new TypeError(`Step ${show(name)} needs an array of items.`)
+        return list.map((item) => memberOf(work, item, {}))
+      },
+      join: join.join,
+      collect: (outcomes, size) => ({ [name]: joined(join, outcomes, size) }),
+      undo: null,
+    })
+  }
+
+  parallel(branches: Readonly<Record<string, unknown>>, join: JoinRule = all): this {
+    const names = Object.keys(branches)
+    const works = names.map((name) => this.#branch(name, branches[name]))
+    return this.#work({
+      name: names.join('+'),
+      members: (view) => works.map((work) => memberOf(work, view.state, {})),
+      join: join.join,
+      collect: (outcomes) =>
+        Object.fromEntries(outcomes.map((outcome) => [names[outcome.n] as string, resultOf(outcome)])),
+      undo: null,
+    })
+  }
+
+  when(test: (view: View) => boolean, then: Build, otherwise?: Build): this {
+    const inside = (build: Build): readonly Node[] => nodesOf(this.#head, build)
+    return this.#add({
+      kind: 'when',
+      name: `when ${this.nodes.length + 1}`,
+      test,
+      then: inside(then),
+      otherwise: otherwise ? inside(otherwise) : [],
+    })
+  }
+
+  repeat(
+    options: { readonly most: number; readonly while?: (view: View, round: number) => boolean },
+    body: Build,
+  ): this {
+    assertWhole('most', options.most, 1, 1_000_000)
+    return this.#add({
+      kind: 'repeat',
+      name: `repeat ${this.nodes.length + 1}`,
+      test: options.while ?? (() => true),
+      most: options.most,
+      body: nodesOf(this.#head, body),
+    })
+  }
+
+  sleep(time: Duration | ((view: View) => Duration)): this {
+    const delayMs = typeof time === 'function' ? (view: View) => toMs('sleep', time(view)) : () => fixed
+    const fixed = typeof time === 'function' ? 0 : toMs('sleep', time)
+    return this.#add({ kind: 'sleep', name: `sleep ${this.nodes.length + 1}`, delayMs })
+  }
+
+  signal(name: string, options: { readonly timeout?: Duration } = {}): this {
+    assertName('Signal', name)
+    const timeoutMs = options.timeout === undefined ? null : toMs('timeout', options.timeout)
+    return this.#add({ kind: 'signal', name, timeoutMs })
+  }
+
+  #branch(name: string, branch: unknown): Work<never, unknown> {
+    assertName('Branch', name)
+    if (typeof branch !== 'function') return branch as Work<never, unknown>
+    const head = { ...this.#head, name: `${this.#head.name}:${name}` }
+    const tree: Tree = { ...head, nodes: nodesOf(head, branch as Build), result: ({ state }) => state }
+    return { name: head.name, version: head.version, tree } as Flow<never, unknown>
+  }
+
+  #work(node: Omit<WorkNode, 'kind'>): this {
+    assertName('Step', node.name)
+    return this.#add({ kind: 'work', ...node })
+  }
+
+  #add(node: Node): this {
+    this.nodes.push(node)
+    return this
+  }
+}
+
+function memberOf(work: Work<never, unknown>, payload: unknown, options: object): Member {
+  if ('tree' in work) return { tree: work.tree, state: payload as Record<string, unknown> }
+  return { queue: work, payload, options }
+}
+
+function resultOf({ result }: Outcome): unknown {
+  return result === null ? null : (JSON.parse(result) as unknown)
+}
+
+function added(outcome: Outcome | undefined, as: string | undefined): Record<string, unknown> {
+  const result = outcome && resultOf(outcome)
+  if (as !== undefined) return { [as]: result ?? null }
+  return typeof result === 'object' && result !== null && !Array.isArray(result)
+    ? (result as Record<string, unknown>)
+    : {}
+}
+
+function joined(rule: JoinRule, outcomes: readonly Outcome[], size: number): unknown {
+  if (rule.kind !== 'settled') {
+    const done = outcomes.filter(({ state }) => state === 'done')
+    const need = typeof rule.join.need === 'number' ? rule.join.need : size
+    return done.slice(0, need).map(resultOf)
+  }
+  return outcomes.map((outcome) =>
+    outcome.state === 'done'
+      ? { ok: true, result: resultOf(outcome) }
+      : { ok: false, state: outcome.state, failure: outcome.failure ? JSON.parse(outcome.failure) : { message: '' } },
+  )
+}

@@ -1,0 +1,29 @@
+import type { Tree } from './tree.ts'
+
+/** The flows that a worker knows, with their branches and the flows inside them, by name and version. */
+export class Registry {
+  readonly #trees = new Map<string, Map<number, Tree>>()
+
+  /** Adds a flow and all that is inside it. */
+  add(tree: Tree, inside: readonly Tree[]): void {
+    for (const one of [tree, ...inside]) {
+      const versions = this.#trees.get(one.name) ?? new Map<number, Tree>()
+      versions.set(one.version, one)
+      this.#trees.set(one.name, versions)
+    }
+  }
+
+  find(name: string, version: number): Tree | undefined {
+    return this.#trees.get(name)?.get(version)
+  }
+
+  versions(name: string): readonly number[] {
+    return [...(this.#trees.get(name)?.keys() ?? [])].sort((a, b) => a - b)
+  }
+
+  /** The queues of the jobs that move runs on. */
+  queues(): readonly string[] {
+    const trees = [...this.#trees.values()].flatMap((versions) => [...versions.values()])
+    return [...new Set(trees.map(({ queue }) => queue))]
+  }
+}
