@@ -208,6 +208,7 @@ class Builder {
       name,
       members: (view) => [memberOf(work, payloadOf(view), enqueue)],
       join: all.join,
+      trees: treesOf(work),
       collect: ([outcome]) => added(outcome, as),
       undo: undo
         ? (_view: View, done: Undoable) => ({ queue: undo, payload: done.result, options: enqueue })
@@ -229,6 +230,7 @@ class Builder {
         return list.map((item) => memberOf(work, item, {}))
       },
       join: join.join,
+      trees: treesOf(work),
       collect: (outcomes, size) => ({ [name]: joined(join, outcomes, size) }),
       undo: null,
     })
@@ -241,6 +243,7 @@ class Builder {
       name: names.join('+'),
       members: (view) => works.map((work) => memberOf(work, view.state, {})),
       join: join.join,
+      trees: treesOf(...works),
       collect: (outcomes) =>
         Object.fromEntries(outcomes.map((outcome) => [names[outcome.n] as string, resultOf(outcome)])),
       undo: null,
@@ -301,6 +304,10 @@ class Builder {
     this.nodes.push(node)
     return this
   }
+}
+
+function treesOf(...works: readonly Work<never, unknown>[]): readonly Tree[] {
+  return works.flatMap((work) => ('tree' in work ? [work.tree] : []))
 }
 
 function memberOf(work: Work<never, unknown>, payload: unknown, options: object): Member {

@@ -1,12 +1,12 @@
-import type { Tree } from './tree.ts'
+import { type Tree, treesIn } from './tree.ts'
 
 /** The flows that a worker knows, with their branches and the flows inside them, by name and version. */
 export class Registry {
   readonly #trees = new Map<string, Map<number, Tree>>()
 
   /** Adds a flow and all that is inside it. */
-  add(tree: Tree, inside: readonly Tree[]): void {
-    for (const one of [tree, ...inside]) {
+  add(tree: Tree): void {
+    for (const one of treesIn(tree)) {
       const versions = this.#trees.get(one.name) ?? new Map<number, Tree>()
       versions.set(one.version, one)
       this.#trees.set(one.name, versions)

@@ -32,6 +32,8 @@ export interface WorkNode extends Named {
   readonly kind: 'work'
   members(view: View): readonly Member[]
   readonly join: Join
+  /** Those of its members that are runs are of these. */
+  readonly trees: readonly Tree[]
   /** What their outcomes add to the state. */
   collect(outcomes: readonly Outcome[], members: number): Readonly<Record<string, unknown>>
   /** What takes it back when a later node fails. */
@@ -85,6 +87,16 @@ export interface Undoable {
 export function sequenceIn(node: Node, word: string): readonly Node[] | undefined {
   if (node.kind === 'when') return word === 'then' ? node.then : word === 'else' ? node.otherwise : undefined
   return node.kind === 'repeat' && word === 'body' ? node.body : undefined
+}
+
+/** A tree and all that are inside it: branches, and flows that are steps of it. */
+export function treesIn(tree: Tree): readonly Tree[] {
+  const found = new Set<Tree>([tree])
+  // What is added on the way is visited too.
+  for (const one of found) {
+    for (const [, node] of walk(one.nodes)) if (node.kind === 'work') for (const inside of node.trees) found.add(inside)
+  }
+  return [...found]
 }
 
 /** All nodes with their paths, in the order in which they stand. */

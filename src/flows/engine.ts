@@ -1,0 +1,97 @@
+import { messageOf } from '../core/errors.ts'
+import type { Outcome } from '../core/groups.ts'
+import type { Run, RunMove } from '../core/runs.ts'
+import type { Store } from '../store.ts'
+import { advance, type Happening, isAwaited, type Maker } from './advance.ts'
+import type { Registry } from './registry.ts'
+import type { Tree } from './tree.ts'
+
+/** What a job that moves a run on has as its payload. */
+export interface Control extends Happening {
+  readonly run: string
+}
+
+/** Outcomes are read by so many of each group. */
+const PAGE = 1_000
+
+/** No worker here has the version of the flow with which a run started. */
+export class UnknownVersionError extends Error {
+  override readonly name = 'UnknownVersionError'
+}
+
+/** What becomes of a control job: the move of its run, or that it came too late, or why there is none. */
+export type Decision = { readonly move: RunMove } | { readonly late: true } | { readonly error: unknown }
+
+export interface EngineParts {
+  readonly store: Pick<Store, 'getRuns' | 'outcomes'>
+  readonly space: string
+  readonly registry: Registry
+  readonly maker: Maker
+}
+
+/** Finds out how runs move on: many at a time, because they are read together. */
+export class Engine {
+  readonly #parts: EngineParts
+
+  constructor(parts: EngineParts) {
+    this.#parts = parts
+  }
+
+  async decide(controls: readonly Control[]): Promise<readonly Decision[]> {
+    const { store, space } = this.#parts
+    const { runs } = await store.getRuns({ space, ids: controls.map(({ run }) => run) })
+    const awaited = controls.map((control, index) => {
+      const run = runs[index]
+      return run && isAwaited(run, control) ? { control, run } : null
+    })
+    const groups = awaited.flatMap((one) => (one && one.control.event !== 'moment' ? [one.control.id] : []))
+    const outcomes = await this.#outcomes([...new Set(groups)])
+    return Promise.all(
+      awaited.map(async (one): Promise<Decision> => {
+        if (one === null) return { late: true }
+        try {
+          return { move: await this.#move(one.run, one.control, outcomes.get(one.control.id) ?? []) }
+        } catch (error) {
+          return { error }
+        }
+      }),
+    )
+  }
+
+  /** The move that ends a run because it cannot go on. */
+  giveUp(run: Pick<Run, 'id' | 'space' | 'revision'>, error: unknown): RunMove {
+    const failure = JSON.stringify({ kind: 'error', message: messageOf(error) })
+    const { id, space, revision } = run
+    const { keepMs } = this.#parts.maker
+    return { id, space, revision, status: 'failed', failure, keepMs, groups: [], runs: [], jobs: [] }
+  }
+
+  async #move(run: Run, { event, id }: Control, outcomes: readonly Outcome[]): Promise<RunMove> {
+    return advance(this.#treeOf(run), run, { event, id, outcomes }, this.#parts.maker)
+  }
+
+  #treeOf({ flow, version }: Run): Tree {
+    const { registry } = this.#parts
+    const tree = registry.find(flow, version)
+    if (tree) return tree
+    const known = registry.versions(flow).join(', ') || 'none'
+    throw new UnknownVersionError(
+      `The run started with version ${version} of flow "${flow}", and this worker has ${known}. ` +
+        'Give that version to a worker as well until its runs have ended.',
+    )
+  }
+
+  async #outcomes(groups: readonly string[]): Promise<Map<string, readonly Outcome[]>> {
+    const { store, space } = this.#parts
+    const found = new Map<string, Outcome[]>(groups.map((group) => [group, []]))
+    let left = groups
+    for (let from = 0; left.length > 0; ) {
+      const { outcomes } = await store.outcomes({ space, groups: left, from, limit: PAGE })
+      left.forEach((group, index) => found.get(group)?.push(...(outcomes[index] ?? [])))
+      // Numbers have no gaps in a group that has ended, so whoever gave a whole page goes on behind it.
+      left = left.filter((_, index) => (outcomes[index] ?? []).length === PAGE)
+      from += PAGE
+    }
+    return found
+  }
+}
