@@ -42,6 +42,7 @@ export function sample(n: number, difference: Partial<NewJob> = {}): NewJob {
     lane: null,
     strict: false,
     cost: 1,
+    member: null,
     ...difference,
   }
 }

@@ -1,0 +1,327 @@
+import assert from 'node:assert/strict'
+import type { Verdict } from '../../core/policy.ts'
+import { group, groupOf, make, members, outcomesOf, readGroup } from './group-samples.ts'
+import { DAY, failure, idOf, idsOf, MINUTE, OTHER_QUEUE, sample, SPACE, unique, verdict } from './samples.ts'
+import { type Scene, type StoreCase, source } from './scene.ts'
+
+/** Groups wait for their members and fire once, in the transaction that ends the last (I-16). */
+export function groupCases(test: StoreCase): void {
+  test('fires when the last member is done, and not before', async (scene) => {
+    await make(scene, [group(3)], members(3))
+
+    await end(scene, 'done', 1, 2)
+    assert.equal(await scene.state(idOf(1_000)), 'none')
+    await end(scene, 'done', 3)
+
+    assert.equal(await scene.state(idOf(1_000)), 'ready')
+    const { done, failed, fired, endedAt } = await readGroup(scene)
+    assert.deepEqual([done, failed, fired, endedAt], [3, 0, ['success'], scene.now])
+  })
+
+  test('tells of the queues in which it has enqueued, with the settlement that fired it', async (scene) => {
+    const jobs = { success: sample(1_000, { queue: OTHER_QUEUE }) }
+    await make(scene, [group(1, { jobs })], members(1))
+    const [job] = await scene.take()
+    assert.ok(job)
+
+    const settlements = [{ id: job.id, token: job.token, verdict: verdict('done') }]
+    const reply = await scene.store.settle({ settlements, now: scene.now })
+
+    assert.deepEqual(
+      reply.enqueued?.map(({ space, queue, dueAt }) => [space, queue, dueAt]),
+      [[SPACE, OTHER_QUEUE, scene.now]],
+    )
+  })
+
+  test('fires once when all end in one call', async (scene) => {
+    await make(scene, [group(50)], members(50))
+
+    await end(scene, 'done', ...numbers(50))
+
+    assert.deepEqual(idsOf(await scene.take()), [idOf(1_000)])
+    assert.equal((await readGroup(scene)).done, 50)
+  })
+
+  test('keeps results and failures in the order of the members', async (scene) => {
+    await make(scene, [group(3, { need: 0, jobs: {} })], members(3))
+    const jobs = await scene.take()
+    const verdicts: Verdict[] = [
+      verdict('done', { result: '"first"' }),
+      verdict('dead', { failure: failure('boom') }),
+      // Of a job that is thrown away, too.
+      verdict('done', { keepMs: null, result: '{"n":3}' }),
+    ]
+    for (const n of [2, 0, 1]) await scene.settle(jobs[n] as (typeof jobs)[number], verdicts[n] as Verdict)
+
+    assert.deepEqual(await outcomesOf(scene), [
+      { n: 0, id: idOf(1), state: 'done', result: '"first"', failure: null },
+      { n: 1, id: idOf(2), state: 'dead', result: null, failure: failure('boom') },
+      { n: 2, id: idOf(3), state: 'done', result: '{"n":3}', failure: null },
+    ])
+  })
+
+  for (const to of ['failed', 'dead', 'cancelled'] as const) {
+    test(`counts a member that is ${to}`, async (scene) => {
+      const jobs = { success: sample(1_000), failure: sample(1_001), settled: sample(1_002) }
+      await make(scene, [group(2, { jobs })], members(2))
+
+      await end(scene, to, 1)
+      await end(scene, 'done', 2)
+
+      assert.deepEqual(await scene.states(...[1_000, 1_001, 1_002].map(idOf)), ['none', 'ready', 'ready'])
+    })
+  }
+
+  test('counts what people do to a member that waits', async (scene) => {
+    for (const [index, action] of (['cancel', 'bury', 'miss', 'remove'] as const).entries()) {
+      const id = groupOf(index + 1)
+      const jobs = { settled: sample(1_000 + index) }
+      await make(scene, [group(1, { id, jobs })], members(1, id, index + 1))
+
+      assert.equal(await scene.changeOne(action, idOf(index + 1)), 'ok')
+
+      assert.equal(await scene.state(idOf(1_000 + index)), 'ready', action)
+      assert.equal((await outcomesOf(scene, id)).length, 1, action)
+    }
+  })
+
+  test('does not count a member that waits for another try, or was handed back', async (scene) => {
+    await make(scene, [group(1)], members(1))
+    await end(scene, 'delayed', 1)
+    await scene.changeOne('promote', idOf(1))
+    await end(scene, 'ready', 1)
+
+    assert.deepEqual(await outcomesOf(scene), [])
+    await end(scene, 'done', 1)
+    assert.equal(await scene.state(idOf(1_000)), 'ready')
+  })
+
+  test('counts a member once, through redrives', async (scene) => {
+    await make(scene, [group(2)], members(2))
+    await end(scene, 'dead', 1)
+    for (let round = 0; round < 3; round++) {
+      assert.equal(await scene.changeOne('redrive', idOf(1)), 'ok')
+      assert.equal((await readGroup(scene)).failed, 0)
+      await end(scene, 'dead', 1)
+      assert.equal((await readGroup(scene)).failed, 1)
+    }
+
+    await scene.changeOne('redrive', idOf(1))
+    await end(scene, 'done', 1)
+    assert.equal(await scene.state(idOf(1_000)), 'none')
+    await end(scene, 'done', 2)
+    assert.equal(await scene.state(idOf(1_000)), 'ready')
+  })
+
+  test('can still succeed when a member that failed it is mended', async (scene) => {
+    const jobs = { success: sample(1_000), failure: sample(1_001) }
+    await make(scene, [group(2, { jobs })], members(2))
+    await end(scene, 'done', 2)
+    await end(scene, 'dead', 1)
+    assert.deepEqual(await scene.states(idOf(1_000), idOf(1_001)), ['none', 'ready'])
+
+    await scene.changeOne('redrive', idOf(1))
+    await end(scene, 'done', 1)
+
+    assert.deepEqual((await readGroup(scene)).fired, ['success', 'failure'])
+    assert.equal(await scene.state(idOf(1_000)), 'ready')
+  })
+
+  test('fails at the first, when it is hopeless, or in the end', async (scene) => {
+    const rules = [
+      { failing: 'first', need: 2 },
+      { failing: 'hopeless', need: 2 },
+      { failing: 'end', need: 2 },
+    ] as const
+    for (const [index, rule] of rules.entries()) {
+      const id = groupOf(index + 1)
+      const jobs = { failure: sample(1_000 + index) }
+      await make(scene, [group(3, { id, jobs, ...rule })], members(3, id, 10 * index + 1))
+    }
+    const failedAfter: (string | null)[] = []
+    for (let n = 1; n <= 3; n++) {
+      await end(scene, 'dead', n, 10 + n, 20 + n)
+      const states = await scene.states(...[1_000, 1_001, 1_002].map(idOf))
+      failedAfter.push(states.map((state) => (state === 'none' ? '-' : 'x')).join(''))
+    }
+
+    assert.deepEqual(failedAfter, ['x--', 'xx-', 'xxx'])
+  })
+
+  test('needs no more than it asks for', async (scene) => {
+    await make(scene, [group(5, { need: 2 })], members(5))
+
+    await end(scene, 'done', 4)
+    assert.equal(await scene.state(idOf(1_000)), 'none')
+    await end(scene, 'done', 2)
+    assert.equal(await scene.state(idOf(1_000)), 'ready')
+
+    await end(scene, 'done', 1, 3, 5)
+    assert.deepEqual((await readGroup(scene)).fired, ['success'])
+  })
+
+  test('fires at once if it is empty', async (scene) => {
+    const jobs = { success: sample(1_000), failure: sample(1_001), settled: sample(1_002) }
+    const { enqueued } = await scene.store.insert({ jobs: [], groups: [group(0, { jobs })], now: scene.now })
+
+    assert.deepEqual(await scene.states(...[1_000, 1_001, 1_002].map(idOf)), ['ready', 'none', 'ready'])
+    assert.equal(enqueued?.length, 2)
+    assert.equal((await readGroup(scene)).endedAt, scene.now)
+  })
+
+  test('is made once, however often it is sent', async (scene) => {
+    await make(scene, [group(2)], members(2))
+    await end(scene, 'done', 1)
+
+    await scene.store.insert({ jobs: members(2), groups: [group(2)], again: true, now: scene.now })
+
+    assert.equal((await readGroup(scene)).done, 1)
+    await end(scene, 'done', 2)
+    assert.equal((await readGroup(scene)).done, 2)
+    assert.equal(await scene.state(idOf(1_000)), 'ready')
+  })
+
+  test('counts a member whose unique key is held by another as one that has ended', async (scene) => {
+    await scene.insert(sample(99, { unique: unique('a') }))
+    const [first, second] = members(2)
+    await make(scene, [group(2, { need: 0, jobs: { settled: sample(1_000) } })], [
+      { ...(first as NonNullable<typeof first>), unique: unique('a') },
+      second as NonNullable<typeof second>,
+    ])
+
+    const [outcome] = await outcomesOf(scene)
+    assert.deepEqual([outcome?.n, outcome?.state], [0, 'cancelled'])
+    await end(scene, 'done', 2)
+    assert.equal(await scene.state(idOf(1_000)), 'ready')
+  })
+
+  test('leads from job to job, thousands of them', async (scene) => {
+    const count = 2_000
+    const links = Array.from({ length: count }, (_, n) =>
+      group(1, {
+        id: groupOf(n),
+        jobs: n + 1 < count ? { success: sample(n + 2, { member: { group: groupOf(n + 1), n: 0 } }) } : {},
+      }),
+    )
+    await make(scene, links, members(1, groupOf(0)))
+    let ran = 0
+    for (let jobs = await scene.take(); jobs.length > 0; ran++) {
+      const [job] = jobs
+      assert.equal(job?.id, idOf(ran + 1))
+      const settlements = [{ id: job?.id ?? '', token: job?.token ?? '', verdict: verdict('done', { keepMs: null }) }]
+      const { now: _now, ...claim } = scene.call()
+      const reply = await scene.store.settle({ settlements, claim, now: scene.now })
+      jobs = reply.claimed?.jobs ?? []
+    }
+
+    assert.equal(ran, count)
+  })
+
+  test('refuses a settlement of a member that comes too late, and counts nothing', async (scene) => {
+    await make(scene, [group(1)], members(1))
+    const [job] = await scene.take()
+    assert.ok(job)
+
+    const result = await scene.settle({ id: job.id, token: scene.token() }, verdict('done'))
+
+    assert.equal(result.status, 'refused')
+    assert.deepEqual(await outcomesOf(scene), [])
+  })
+
+  test('counts a settlement that is repeated once', async (scene) => {
+    await make(scene, [group(2)], members(2))
+    const jobs = await scene.take()
+    const [first] = jobs
+    assert.ok(first)
+    for (let n = 0; n < 3; n++) assert.equal((await scene.settle(first, verdict('done', { keepMs: null }))).status, 'ok')
+
+    assert.equal((await readGroup(scene)).done, 1)
+    assert.equal(await scene.state(idOf(1_000)), 'none')
+  })
+
+  test('tells which members have not ended', async (scene) => {
+    await make(scene, [group(4)], members(4))
+    await end(scene, 'done', 2)
+
+    const call = { space: SPACE, group: groupOf(1), from: 1, limit: 2 }
+    const { members: open } = await scene.store.openMembers(call)
+
+    assert.deepEqual(open, [
+      { n: 2, id: idOf(3), kind: 'job' },
+      { n: 3, id: idOf(4), kind: 'job' },
+    ])
+  })
+
+  test('is made by a settlement, with its members, if that is accepted', async (scene) => {
+    const parent = await scene.running(sample(500))
+    const more = { groups: [group(2)], enqueue: members(2) }
+    assert.equal((await scene.settle({ ...parent, token: scene.token() }, verdict('done'), more)).status, 'refused')
+    assert.equal((await scene.store.getGroups({ space: SPACE, ids: [groupOf(1)] })).groups[0], null)
+
+    assert.equal((await scene.settle(parent, verdict('done'), more)).status, 'ok')
+    await end(scene, 'done', 1, 2)
+
+    assert.equal(await scene.state(idOf(1_000)), 'ready')
+  })
+
+  test('hears of a member outside once, also before it is made', async (scene) => {
+    const tell = (n: number, result: string): Promise<{ status: string }> =>
+      scene.store.tell({ space: SPACE, group: groupOf(1), n, result, now: scene.now })
+    assert.equal((await tell(0, '"early"')).status, 'ok')
+    assert.equal((await tell(0, '"twice"')).status, 'told')
+
+    await make(scene, [group(2)], [])
+    assert.equal((await readGroup(scene)).done, 1)
+    assert.equal((await tell(1, 'null')).status, 'ok')
+
+    assert.equal(await scene.state(idOf(1_000)), 'ready')
+    assert.deepEqual(
+      (await outcomesOf(scene)).map(({ id, result }) => [id, result]),
+      [
+        [null, '"early"'],
+        [null, 'null'],
+      ],
+    )
+  })
+
+  test('is forgotten with its outcomes when its time is over, and not before all have ended', async (scene) => {
+    await make(scene, [group(2, { jobs: {}, keepMs: MINUTE })], members(2))
+    await end(scene, 'done', 1)
+    scene.pass(DAY)
+    await scene.prune()
+    assert.equal((await outcomesOf(scene)).length, 1)
+
+    await end(scene, 'done', 2)
+    scene.pass(MINUTE - 1)
+    await scene.prune()
+    assert.equal((await outcomesOf(scene)).length, 2)
+    scene.pass(1)
+    await scene.prune()
+
+    assert.equal((await scene.store.getGroups({ space: SPACE, ids: [groupOf(1)] })).groups[0], null)
+    assert.equal((await outcomesOf(scene)).length, 0)
+  })
+
+  test('has nothing to mend', async (scene) => {
+    await make(scene, [group(3)], members(3))
+    await end(scene, 'done', 1)
+    await end(scene, 'dead', 2)
+
+    const { mended, cursor } = await scene.store.auditGroups({ limit: 100, cursor: null, now: scene.now })
+
+    assert.deepEqual([mended, cursor], [[], null])
+  })
+}
+
+function numbers(count: number): number[] {
+  return Array.from({ length: count }, (_, n) => n + 1)
+}
+
+/** Claims these jobs and ends them, in one call. */
+async function end(scene: Scene, to: Verdict['to'], ...which: readonly number[]): Promise<void> {
+  const claimed = await scene.take({ ids: which.map(idOf), sources: [source(), source({ queue: OTHER_QUEUE })] })
+  assert.equal(claimed.length, which.length)
+  const settlements = claimed.map(({ id, token }) => ({ id, token, verdict: verdict(to) }))
+  const results = await scene.settleAll(settlements)
+  assert.ok(results.every(({ status }) => status === 'ok'))
+}

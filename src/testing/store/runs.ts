@@ -1,0 +1,213 @@
+import assert from 'node:assert/strict'
+import type { NewRun, Run } from '../../core/runs.ts'
+import { group, groupOf, members, move, outcomesOf, readGroup, readRun, run, runOf } from './group-samples.ts'
+import { DAY, failure, idOf, MINUTE, OTHER_SPACE, sample, SPACE, verdict } from './samples.ts'
+import type { Scene, StoreCase } from './scene.ts'
+
+/** Runs of flows: a state and a place, moved by whoever names the revision that it has. */
+export function runCases(test: StoreCase): void {
+  test('is made with its jobs and groups, in one call', async (scene) => {
+    const made = run(1, { state: '{"user":62}', position: '[0]', attributes: ['userId:62'] })
+    await scene.store.insert({ jobs: [sample(1)], runs: [made], now: scene.now })
+
+    assert.deepEqual(await readRun(scene, 1), {
+      ...made,
+      status: 'running',
+      revision: 0,
+      startedAt: scene.now,
+      changedAt: scene.now,
+      endedAt: null,
+      expiresAt: null,
+      result: null,
+      failure: null,
+    })
+    assert.equal(await scene.state(idOf(1)), 'ready')
+  })
+
+  test('is made once, however often it is sent', async (scene) => {
+    await begin(scene, run(1))
+    await scene.store.moveRuns({ moves: [move(1, 0, { state: '{"a":1}' })], now: scene.now })
+
+    await scene.store.insert({ jobs: [], runs: [run(1)], again: true, now: scene.now })
+
+    assert.equal((await readRun(scene, 1)).state, '{"a":1}')
+  })
+
+  test('moves on with the settlement of a job, together with what comes next', async (scene) => {
+    await begin(scene, run(1))
+    const control = await scene.running(sample(1))
+    scene.pass(5)
+    const step = move(1, 0, {
+      state: '{"a":1}',
+      position: '[1]',
+      groups: [group(2, { run: runOf(1) })],
+      jobs: members(2, groupOf(1), 2),
+    })
+
+    const settlements = [{ id: control.id, token: control.token, verdict: verdict('done'), move: step }]
+    const reply = await scene.store.settle({ settlements, now: scene.now })
+
+    assert.equal(reply.results[0]?.status, 'ok')
+    assert.equal(reply.enqueued?.length, 2)
+    const { revision, state, position, status, changedAt, startedAt } = await readRun(scene, 1)
+    assert.deepEqual([revision, state, position, status], [1, '{"a":1}', '[1]', 'running'])
+    assert.deepEqual([startedAt, changedAt], [scene.now - 5, scene.now])
+    assert.deepEqual(await scene.states(idOf(2), idOf(3)), ['ready', 'ready'])
+    assert.equal((await readGroup(scene)).run, runOf(1))
+  })
+
+  test('stays where it is if the settlement is refused', async (scene) => {
+    await begin(scene, run(1))
+    const control = await scene.running(sample(1))
+
+    const stale = { id: control.id, token: scene.token() }
+    await scene.settle(stale, verdict('done'), { move: move(1, 0, { jobs: [sample(2)] }) })
+
+    assert.equal((await readRun(scene, 1)).revision, 0)
+    assert.equal(await scene.state(idOf(2)), 'none')
+  })
+
+  test('moves on once: whoever names an earlier revision changes nothing, and their job is settled', async (scene) => {
+    await begin(scene, run(1))
+    const [first, second] = [await scene.running(sample(1)), await scene.running(sample(2))]
+    const one = { move: move(1, 0, { state: '{"by":1}', jobs: [sample(10)] }) }
+    const other = { move: move(1, 0, { state: '{"by":2}', jobs: [sample(20)], groups: [group(1)] }) }
+
+    assert.equal((await scene.settle(first, verdict('done'), one)).status, 'ok')
+    assert.equal((await scene.settle(second, verdict('done'), other)).status, 'ok')
+
+    assert.equal((await readRun(scene, 1)).state, '{"by":1}')
+    assert.deepEqual(await scene.states(idOf(10), idOf(20), idOf(2)), ['ready', 'none', 'done'])
+    assert.equal((await scene.store.getGroups({ space: SPACE, ids: [groupOf(1)] })).groups[0], null)
+  })
+
+  test('says why a move was refused', async (scene) => {
+    await begin(scene, run(1), run(2))
+    await scene.store.moveRuns({ moves: [move(2, 0, { status: 'cancelled', keepMs: DAY })], now: scene.now })
+    const moves = [move(9, 0), move(1, 3), move(2, 1), move(1, 0), { ...move(1, 1), space: OTHER_SPACE }]
+
+    const { results } = await scene.store.moveRuns({ moves, now: scene.now })
+
+    assert.deepEqual(
+      results.map((result) => (result.status === 'ok' ? 'ok' : result.reason)),
+      ['unknown', 'moved', 'over', 'ok', 'unknown'],
+    )
+  })
+
+  test('ends with a result or a failure, is kept for its time, and can begin again', async (scene) => {
+    await begin(scene, run(1))
+    const end = { status: 'failed', failure: failure('boom'), keepMs: MINUTE } as const
+    await scene.store.moveRuns({ moves: [move(1, 0, end)], now: scene.now })
+    const ended = await readRun(scene, 1)
+    assert.deepEqual(
+      [ended.status, ended.failure, ended.result, ended.endedAt, ended.expiresAt],
+      ['failed', failure('boom'), null, scene.now, scene.now + MINUTE],
+    )
+
+    await scene.store.moveRuns({ moves: [move(1, 1, { status: 'running' })], now: scene.now })
+    const again = await readRun(scene, 1)
+    assert.deepEqual([again.status, again.failure, again.endedAt, again.expiresAt], ['running', null, null, null])
+
+    await scene.store.moveRuns({
+      moves: [move(1, 2, { status: 'done', result: '{"a":1}', keepMs: DAY })],
+      now: scene.now,
+    })
+    assert.equal((await readRun(scene, 1)).result, '{"a":1}')
+  })
+
+  test('is a member of the group that waits for it', async (scene) => {
+    const branches = [1, 2].map((n) =>
+      run(n + 1, { member: { group: groupOf(1), n: n - 1 }, root: runOf(1), flow: 'access:branch' }),
+    )
+    await begin(scene, run(1))
+    const jobs = { success: sample(1_000), failure: sample(1_001) }
+    const waits = move(1, 0, { groups: [group(2, { run: runOf(1), jobs })], runs: branches })
+    await scene.store.moveRuns({ moves: [waits], now: scene.now })
+    const open = await scene.store.openMembers({ space: SPACE, group: groupOf(1), from: 0, limit: 9 })
+    assert.deepEqual(open.members, [
+      { n: 0, id: runOf(2), kind: 'run' },
+      { n: 1, id: runOf(3), kind: 'run' },
+    ])
+
+    const done = move(2, 0, { status: 'done', result: '1', keepMs: 0 })
+    const failed = move(3, 0, { status: 'failed', failure: failure('no'), keepMs: 0 })
+    const { enqueued } = await scene.store.moveRuns({ moves: [done, failed], now: scene.now })
+
+    assert.equal(enqueued.length, 1)
+    assert.deepEqual(await scene.states(idOf(1_000), idOf(1_001)), ['none', 'ready'])
+    assert.deepEqual(
+      (await outcomesOf(scene)).map(({ id, state, result }) => [id, state, result]),
+      [
+        [runOf(2), 'done', '1'],
+        [runOf(3), 'failed', null],
+      ],
+    )
+
+    // Begun again and done, it completes the group.
+    await scene.store.moveRuns({ moves: [move(3, 1, { status: 'running' })], now: scene.now })
+    assert.equal((await readGroup(scene)).failed, 0)
+    await scene.store.moveRuns({ moves: [move(3, 2, { status: 'done', keepMs: 0 })], now: scene.now })
+    assert.equal(await scene.state(idOf(1_000)), 'ready')
+  })
+
+  test('is found by flow, status and attribute, newest first, by the page', async (scene) => {
+    await begin(
+      scene,
+      ...[1, 2, 3, 4, 5].map((n) =>
+        run(n, { flow: n < 4 ? 'access' : 'join', attributes: n % 2 ? ['userId:62', 'tag:a'] : ['userId:7'] }),
+      ),
+      run(6, { member: { group: groupOf(1), n: 0 }, root: runOf(1), attributes: ['userId:62'] }),
+    )
+    await scene.store.moveRuns({ moves: [move(3, 0, { status: 'done', keepMs: DAY })], now: scene.now })
+    const find = async (filter: object): Promise<number[]> => {
+      const call = { space: SPACE, limit: 10, cursor: null, ...filter }
+      return numbersOf((await scene.store.listRuns(call)).runs)
+    }
+
+    assert.deepEqual(await find({}), [5, 4, 3, 2, 1])
+    assert.deepEqual(await find({ flow: 'access' }), [3, 2, 1])
+    assert.deepEqual(await find({ status: 'done' }), [3])
+    assert.deepEqual(await find({ attribute: 'userId:62' }), [5, 3, 1])
+    assert.deepEqual(await find({ attribute: 'userId:62', flow: 'access', status: 'running' }), [1])
+    assert.deepEqual(await find({ attribute: 'userId:6' }), [])
+    assert.deepEqual(await find({ root: runOf(1), branches: true }), [6, 1])
+    assert.deepEqual(await find({ space: OTHER_SPACE }), [])
+
+    const first = await scene.store.listRuns({ space: SPACE, limit: 2, cursor: null })
+    const second = await scene.store.listRuns({ space: SPACE, limit: 3, cursor: first.cursor })
+    assert.deepEqual([numbersOf(first.runs), numbersOf(second.runs), second.cursor], [[5, 4], [3, 2, 1], null])
+  })
+
+  test('is removed whole when its time is over, with its branches, groups and outcomes', async (scene) => {
+    const branch = run(2, { member: { group: groupOf(1), n: 0 }, root: runOf(1) })
+    await begin(scene, run(1, { attributes: ['userId:62'] }), run(3))
+    const groups = [group(1, { run: runOf(1), jobs: {} })]
+    await scene.store.moveRuns({ moves: [move(1, 0, { groups, runs: [branch] })], now: scene.now })
+    await scene.store.moveRuns({ moves: [move(2, 0, { status: 'done', keepMs: 0 })], now: scene.now })
+    scene.pass(DAY)
+    await scene.prune()
+    assert.equal((await readRun(scene, 2)).status, 'done')
+
+    await scene.store.moveRuns({ moves: [move(1, 1, { status: 'done', keepMs: MINUTE })], now: scene.now })
+    scene.pass(MINUTE)
+    await scene.prune()
+
+    const { runs } = await scene.store.getRuns({ space: SPACE, ids: [1, 2, 3].map(runOf) })
+    assert.deepEqual(
+      runs.map((one) => one?.id ?? null),
+      [null, null, runOf(3)],
+    )
+    assert.equal((await scene.store.getGroups({ space: SPACE, ids: [groupOf(1)] })).groups[0], null)
+    assert.equal((await outcomesOf(scene)).length, 0)
+    const found = await scene.store.listRuns({ space: SPACE, attribute: 'userId:62', limit: 9, cursor: null })
+    assert.deepEqual(found.runs, [])
+  })
+}
+
+async function begin(scene: Scene, ...runs: readonly NewRun[]): Promise<void> {
+  await scene.store.insert({ jobs: [], runs, now: scene.now })
+}
+
+function numbersOf(runs: readonly Run[]): number[] {
+  return runs.map(({ id }) => Number.parseInt(id.slice(-12), 16))
+}
