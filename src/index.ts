@@ -34,6 +34,7 @@ export type {
 export type { Limitable, Limits, LimitsSaid, LimitView, RateView } from './client/limits.ts'
 export type { LogLine, LogOptions, LogPage, ProgressView } from './client/logs.ts'
 export type { ChangeSummary, JobFilter, Target } from './client/manage.ts'
+export type { EnqueueManyOptions } from './client/prepare-many.ts'
 export type { DeclaredQueue, DeclaredTarget, PrioritizeOptions } from './client/prioritize.ts'
 export type { PurgeableState, PurgeOptions, PurgeSummary } from './client/purge.ts'
 export {
@@ -55,12 +56,7 @@ export {
 } from './client/schedule.ts'
 export type { ScheduleView } from './client/schedule-view.ts'
 export type { SchedulePage, Schedules } from './client/schedules.ts'
-export {
-  createSkep,
-  type EnqueueManyOptions,
-  type Skep,
-  type SkepOptions,
-} from './client/skep.ts'
+export { createSkep, type Skep, type SkepOptions } from './client/skep.ts'
 export type { StandardSchema } from './client/standard-schema.ts'
 export { threadHandler } from './client/thread-handler.ts'
 export type { UniqueOptions } from './client/unique.ts'

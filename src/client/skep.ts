@@ -1,17 +1,16 @@
 import { type Duration, toMs } from '../core/duration.ts'
 import { Emitter } from '../core/emitter.ts'
-import { messageOf, SkepError, StoreError } from '../core/errors.ts'
+import { SkepError } from '../core/errors.ts'
 import type { NewJob } from '../core/job.ts'
 import { LIMITS } from '../core/limits.ts'
 import { consoleLogger, harmless, type Logger } from '../core/logger.ts'
 import { assertJobId, assertName, show } from '../core/names.ts'
 import { pruneAll } from '../maintenance/prune.ts'
-import { type Hint, type Notifier, workHint } from '../notifier.ts'
+import type { Notifier } from '../notifier.ts'
 import { localNotifier } from '../notifiers/local/notifier.ts'
-import { type Runtime, sleep, systemRuntime } from '../runtime.ts'
+import { type Runtime, systemRuntime } from '../runtime.ts'
 import { Scheduler } from '../scheduler/scheduler.ts'
 import type { Durability, InsertResult, Store, WorkerPresence } from '../store.ts'
-import { atMost, retryDelayMs } from '../supervise.ts'
 import type { WorkerEvents } from '../worker/events.ts'
 import { Noter } from '../worker/noter.ts'
 import { assertWhole, resolveWorkerOptions, type WorkerOptions } from '../worker/options.ts'
@@ -37,9 +36,12 @@ import {
 } from './holds.ts'
 import { countJobs, type JobPage, type ListOptions, listJobs, type QueueView } from './inspect.ts'
 import { JobHandle } from './job-handle.ts'
+import { LaterHints } from './later-hints.ts'
 import { Limits } from './limits.ts'
 import { type LogOptions, type LogPage, progressView, readLogs } from './logs.ts'
 import { type ChangeSummary, changeJobs, type Target } from './manage.ts'
+import { Opening } from './opening.ts'
+import { type EnqueueManyOptions, prepareMany } from './prepare-many.ts'
 import { type DeclaredTarget, type PrioritizeOptions, resolvePriority } from './prioritize.ts'
 import { type PurgeOptions, type PurgeSummary, purgeJobs } from './purge.ts'
 import type { Handler, Queue } from './queue.ts'
@@ -69,9 +71,6 @@ export interface SkepOptions {
   readonly runtime?: Runtime
 }
 
-/** Hints for a job enqueued in a transaction: when it commits is not ours to know, so they are sent a few times. */
-const TX_HINTS_MS = [1, 10, 50, 250, 1_000]
-
 /** How many open Skeps use each store: several spaces may share one. */
 const users = new WeakMap<Store, number>()
 
@@ -96,7 +95,6 @@ export class Skep {
   readonly #payloadBytes: number
   readonly #prepare: Prepare
   readonly #enqueuer: Enqueuer
-  readonly #enqueueTimeoutMs: number
   readonly #results: Results
   readonly #noter: Noter
   /** Who watches a job, and how to end that. */
@@ -105,10 +103,8 @@ export class Skep {
   readonly #scheduler: Scheduler
   readonly #schedules: Schedules
   readonly #workers = new Set<Worker>()
-  /** Hints that are still to be sent. */
-  readonly #laterHints = new Set<() => void>()
-  #ready: Promise<Durability> | null = null
-  #isReady = false
+  readonly #laterHints: LaterHints
+  readonly #opening: Opening
   /** Ends what waits when this is closed. */
   readonly #end = new AbortController()
   #closing: Promise<void> | null = null
@@ -126,12 +122,12 @@ export class Skep {
     assertWhole('payloadBytes', payloadBytes, 1, LIMITS.payloadBytesMax)
     this.space = space
     this.#runtime = options.runtime ?? systemRuntime()
-    this.#enqueueTimeoutMs = toMs('enqueueTimeout', options.enqueueTimeout ?? '10s')
+    const patienceMs = toMs('enqueueTimeout', options.enqueueTimeout ?? '10s')
     this.#given = given
     const store = answeringStore(given, {
       runtime: this.#runtime,
       callMs: toMs('storeTimeout', options.storeTimeout ?? '60s'),
-      insertMs: this.#enqueueTimeoutMs,
+      insertMs: patienceMs,
     })
     this.#store = store
     this.#logger = harmless(options.logger ?? consoleLogger)
@@ -143,7 +139,9 @@ export class Skep {
     this.#payloadBytes = payloadBytes
     this.#prepare = makePrepare({ space, runtime: this.#runtime, payloadBytes })
     const parts = { store, notifier: this.#notifier, runtime: this.#runtime }
-    this.#enqueuer = new Enqueuer({ ...parts, timeoutMs: this.#enqueueTimeoutMs })
+    this.#opening = new Opening({ store, runtime: this.#runtime, logger: this.#logger, patienceMs })
+    this.#laterHints = new LaterHints(this.#notifier, this.#runtime)
+    this.#enqueuer = new Enqueuer({ ...parts, timeoutMs: patienceMs })
     this.#results = new Results({ ...parts, space })
     this.#noter = new Noter({ ...parts, logger: this.#logger })
     this.#holdEnv = { ...parts, logger: this.#logger, space, ready: () => this.ready() }
@@ -174,45 +172,12 @@ export class Skep {
    */
   async ready(): Promise<Durability> {
     if (this.#closed) throw closedError()
-    this.#ready ??= this.#open()
-    return this.#ready
+    return this.#opening.ready()
   }
 
-  async #open(): Promise<Durability> {
-    try {
-      const durability = await this.#store.ready()
-      for (const warning of durability.warnings) this.#logger.warn(warning)
-      this.#isReady = true
-      return durability
-    } catch (error) {
-      this.#ready = null
-      throw error
-    }
-  }
-
-  /** Ready, with the patience of an enqueue: the first one may come while the store is away, like any other. */
   async #readyToInsert(): Promise<void> {
-    const runtime = this.#runtime
-    const giveUpAt = runtime.mono() + this.#enqueueTimeoutMs
-    for (let failures = 1; ; failures++) {
-      try {
-        const ready = this.ready()
-        // Opening a store takes some time, however little patience there is.
-        if (!(await atMost(runtime, Math.max(1_000, giveUpAt - runtime.mono()), ready))) {
-          throw new StoreError('STORE_UNAVAILABLE', 'The store is not ready yet.')
-        }
-        await ready
-        return
-      } catch (error) {
-        if (!(error instanceof StoreError) || !error.transient) throw error
-        const waitMs = retryDelayMs(failures, runtime.random())
-        if (runtime.mono() + waitMs >= giveUpAt) {
-          const message = `The jobs were not enqueued: ${messageOf(error)}`
-          throw new StoreError('STORE_UNAVAILABLE', message, { cause: error })
-        }
-        await sleep(runtime, waitMs)
-      }
-    }
+    if (this.#closed) throw closedError()
+    await this.#opening.readyToInsert()
   }
 
   /** Brings the store's schema up to date. Returns what was applied. */
@@ -232,7 +197,7 @@ export class Skep {
     payload: NoInfer<Input>,
     options: EnqueueOptions = {},
   ): Promise<JobHandle<Result>> {
-    if (!this.#isReady || this.#closed) await this.#readyToInsert()
+    if (!this.#opening.isReady || this.#closed) await this.#readyToInsert()
     const prepared = this.#prepare(queue, payload, options)
     const job = prepared instanceof Promise ? await prepared : prepared
     const [result] =
@@ -251,34 +216,10 @@ export class Skep {
     items: readonly NoInfer<Input>[],
     options: EnqueueManyOptions<NoInfer<Input>> = {},
   ): Promise<JobHandle<Result>[]> {
-    if (!this.#isReady || this.#closed) await this.#readyToInsert()
-    if (items.length > LIMITS.batchJobs) {
-      throw new SkepError(
-        'BATCH_TOO_LARGE',
-        `enqueueMany got ${items.length} jobs; at most ${LIMITS.batchJobs} go in one batch. Send several.`,
-      )
-    }
+    if (!this.#opening.isReady || this.#closed) await this.#readyToInsert()
     if (items.length === 0) return []
-    const { tx, each, ...common } = options
-    const jobs: NewJob[] = []
-    let again = false
-    for (let index = 0; index < items.length; index++) {
-      try {
-        const item = items[index] as Input
-        const own: Omit<EnqueueOptions, 'tx'> =
-          each === undefined ? common : { ...common, ...each(item, index) }
-        again ||= own.id !== undefined
-        const prepared = this.#prepare(queue, item, own)
-        jobs.push(prepared instanceof Promise ? await prepared : prepared)
-      } catch (cause) {
-        const code = cause instanceof SkepError ? cause.code : 'unknown'
-        const message = cause instanceof Error ? cause.message : String(cause)
-        throw new SkepError('BATCH_ITEM_INVALID', `Item ${index}: ${message} Nothing was enqueued.`, {
-          cause,
-          facts: { index, code },
-        })
-      }
-    }
+    const { tx, ...own } = options
+    const { jobs, again } = await prepareMany(this.#prepare, queue, items, own)
     const results =
       tx === undefined ? await this.#enqueuer.insert(jobs, again) : await this.#insertWithin(tx, jobs, again)
     return jobs.map((job, index) => this.#handle(queue, job, results[index] as InsertResult))
@@ -291,31 +232,8 @@ export class Skep {
   ): Promise<readonly InsertResult[]> {
     if (this.#closed) throw closedError()
     const { results } = await transactionOf(this.#store, tx).insert({ jobs, again })
-    const [first] = jobs
-    if (first) {
-      const due = results.reduce(
-        (earliest, result) => (result.status === 'ok' ? Math.min(earliest, result.dueAt) : earliest),
-        Infinity,
-      )
-      const dueAt = Number.isFinite(due) ? due : this.#runtime.now()
-      // No job of them ranks before this.
-      const priority = jobs.reduce((highest, job) => Math.max(highest, job.priority), first.priority)
-      this.#hintLater(workHint({ ...first, dueAt, priority }))
-    }
+    this.#laterHints.tellOf(jobs, results)
     return results
-  }
-
-  /** Nobody tells us when the user's transaction commits, so the hint is sent several times. */
-  #hintLater(hint: Hint): void {
-    for (const ms of TX_HINTS_MS) {
-      const send = (): void => {
-        this.#laterHints.delete(send)
-        stop()
-        this.#notifier.publish([hint])
-      }
-      const stop = this.#runtime.timer(ms, send, { background: true })
-      this.#laterHints.add(send)
-    }
   }
 
   #handle<Input, Result, Output>(
@@ -585,7 +503,7 @@ export class Skep {
     if (this.#workers.size > 0) await Promise.all([...this.#workers].map((worker) => worker.stop()))
     this.#closed = true
     await this.#enqueuer.close(closedError())
-    for (const send of this.#laterHints) send()
+    this.#laterHints.flush()
     this.#end.abort(closedError())
     this.#results.close(new SkepError('CLOSED', 'This Skep was closed while a result was awaited.'))
     for (const end of this.#watchers)
@@ -604,9 +522,4 @@ export class Skep {
 
 function closedError(): SkepError {
   return new SkepError('CLOSED', 'This Skep is closed. Make a new one with createSkep.')
-}
-
-export interface EnqueueManyOptions<Input> extends Omit<EnqueueOptions, 'id'> {
-  /** Options of one item's own. */
-  readonly each?: (item: Input, index: number) => Omit<EnqueueOptions, 'tx'>
 }

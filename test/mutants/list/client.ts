@@ -125,7 +125,7 @@ export const CLIENT_MUTANTS: readonly Mutant[] = [
     incidents: [],
     rule: 'R15',
     file: 'src/client/skep.ts',
-    find: 'for (const send of this.#laterHints) send()',
+    find: 'this.#laterHints.flush()',
     replace: '',
     story: "The hints of a user's transaction are sent after the client was closed.",
     killedBy: { simulation: 'sqlite', trials: 400 },

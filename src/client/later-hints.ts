@@ -1,0 +1,51 @@
+import type { NewJob } from '../core/job.ts'
+import { type Hint, type Notifier, workHint } from '../notifier.ts'
+import type { Runtime } from '../runtime.ts'
+import type { InsertResult } from '../store.ts'
+
+/** When hints are sent for jobs in a transaction: when it commits is not ours to know, so it is several times. */
+const HINTS_MS = [1, 10, 50, 250, 1_000]
+
+/** Tells of jobs that were enqueued in a transaction of the user's. */
+export class LaterHints {
+  readonly #notifier: Notifier
+  readonly #runtime: Runtime
+  /** Hints that are still to be sent. */
+  readonly #pending = new Set<() => void>()
+
+  constructor(notifier: Notifier, runtime: Runtime) {
+    this.#notifier = notifier
+    this.#runtime = runtime
+  }
+
+  /** Tells of the jobs of one insert, which are all of one queue. */
+  tellOf(jobs: readonly NewJob[], results: readonly InsertResult[]): void {
+    const [first] = jobs
+    if (first === undefined) return
+    const due = results.reduce(
+      (earliest, result) => (result.status === 'ok' ? Math.min(earliest, result.dueAt) : earliest),
+      Infinity,
+    )
+    const dueAt = Number.isFinite(due) ? due : this.#runtime.now()
+    // No job of them ranks before this.
+    const priority = jobs.reduce((highest, job) => Math.max(highest, job.priority), first.priority)
+    this.#send(workHint({ ...first, dueAt, priority }))
+  }
+
+  /** Sends at once what is still to be sent. */
+  flush(): void {
+    for (const send of this.#pending) send()
+  }
+
+  #send(hint: Hint): void {
+    for (const ms of HINTS_MS) {
+      const send = (): void => {
+        this.#pending.delete(send)
+        stop()
+        this.#notifier.publish([hint])
+      }
+      const stop = this.#runtime.timer(ms, send, { background: true })
+      this.#pending.add(send)
+    }
+  }
+}

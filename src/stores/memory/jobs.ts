@@ -1,0 +1,240 @@
+import type { Hold, HoldTarget } from '../../core/holds.ts'
+import { isFinal, type Job, type JobState, type NewJob } from '../../core/job.ts'
+import { DEFAULT_LANE } from '../../core/lanes.ts'
+import type { LaneVerdict } from '../../core/policy.ts'
+import {
+  collide,
+  create,
+  finish,
+  holder,
+  isPossible,
+  prioritize,
+  promote,
+  redrive,
+  settle,
+} from '../../core/transitions.ts'
+import type { HoldCall } from '../../store/holds.ts'
+import {
+  type ChangeCall,
+  type ChangeResult,
+  type InsertResult,
+  REMEMBER_DISCARDED_MS,
+  type Settlement,
+  type SettleResult,
+} from '../../store.ts'
+import { Holds } from './holds.ts'
+import { Lines } from './lines.ts'
+import { NoteBook } from './notes.ts'
+import { Table } from './table.ts'
+
+/** Who has a unique key, and until when if it is for a span of time. */
+interface KeyHolder {
+  readonly jobId: string
+  readonly until: number | null
+}
+
+/** A job that was removed: until when its id is remembered, and by whose settlement it went where. */
+interface Discarded {
+  readonly until: number
+  /** Null when no holder did it: then no settlement can be a repetition. */
+  readonly token: string | null
+  readonly state: JobState
+}
+
+/** All jobs, and what has to change with them: unique keys, lanes, notes, and the ids of those that left. */
+export class Jobs {
+  readonly table: Table
+  readonly lines: Lines
+  readonly holds = new Holds()
+  readonly notes = new NoteBook()
+  readonly #uniques = new Map<string, KeyHolder>()
+  readonly #discarded = new Map<string, Discarded>()
+
+  constructor(onChange?: (before: Job | null, after: Job | null) => void) {
+    this.table = new Table(onChange)
+    this.lines = new Lines(this.table)
+  }
+
+  /** Puts a job in the place of what it was before, anything but claimed. */
+  put(job: Job, now: number): void {
+    const before = this.table.get(job.id) ?? null
+    this.table.put(job)
+    this.lines.track(before, job, now)
+  }
+
+  #remove(job: Job, now: number): void {
+    this.table.remove(job)
+    this.lines.track(job, null, now)
+  }
+
+  insert(job: NewJob, again: boolean, now: number): InsertResult {
+    const known = this.table.get(job.id)
+    if (known) return { status: 'ok', state: known.state, dueAt: known.dueAt }
+    if (again && this.#discarded.has(job.id)) return { status: 'ok', state: 'done', dueAt: now }
+
+    if (job.unique) {
+      const key = uniqueKey(job.space, job.queue, job.unique.key)
+      const hold = this.#uniques.get(key)
+      if (hold && (hold.until === null || hold.until > now)) {
+        const held = this.table.get(hold.jobId)
+        const changed = held ? collide(held, job, now) : null
+        if (changed) this.put(changed, now)
+        const action = changed ? (job.unique.onConflict === 'replace' ? 'replaced' : 'postponed') : 'ignored'
+        return { status: 'duplicate', id: hold.jobId, action }
+      }
+      this.#uniques.set(key, {
+        jobId: job.id,
+        until: job.unique.scope === 'window' ? now + job.unique.windowMs : null,
+      })
+    }
+    const created = create(job, now)
+    this.put(created, now)
+    return { status: 'ok', state: created.state, dueAt: created.dueAt }
+  }
+
+  settle(settlement: Settlement, now: number): SettleResult {
+    const job = this.table.get(settlement.id)
+    const { rescue = false } = settlement
+    if (settlement.note) this.notes.write(job, settlement.token, settlement.note, now)
+    const held = holder(job, settlement.token, rescue)
+    if (held === 'settled') return { status: 'ok', state: (job as Job).state }
+    // The settlement that removed a job can be repeated too, for as long as the job's id is remembered.
+    const gone = job || rescue ? undefined : this.#discarded.get(settlement.id)
+    if (gone?.token === settlement.token) return { status: 'ok', state: gone.state }
+    if (held !== 'holds') return { status: 'refused', reason: held }
+    const running = job as Job
+    if (settlement.onlyIfExpired && (running.leaseUntil as number) > now) {
+      return { status: 'refused', reason: 'not-expired' }
+    }
+
+    const ended = settle(running, settlement.verdict, now, rescue)
+    const state = ended?.state ?? settlement.verdict.to
+    if (ended) this.put(ended, now)
+    else {
+      this.#remove(running, now)
+      this.#forget({ id: running.id, state }, rescue ? null : settlement.token, now)
+      if (settlement.noted) this.notes.remove(running.id)
+    }
+    if (!ended || isFinal(ended.state)) this.release(running, 'end')
+    if (settlement.verdict.lane) this.#applyToLane(running, settlement.verdict.lane, now)
+    const inserted = settlement.enqueue?.map((fresh) => this.insert(fresh, false, now))
+    return inserted ? { status: 'ok', state, inserted } : { status: 'ok', state }
+  }
+
+  /** `moved` gets the job if it came to another place in line. */
+  change(job: Job | undefined, id: string, call: ChangeCall, now: number, moved: Job[]): ChangeResult {
+    const move = (to: Job): void => {
+      this.put(to, now)
+      moved.push(to)
+    }
+    if (!job || job.space !== call.space) return { id, status: 'refused', reason: 'unknown' }
+    if (!isPossible(call.action, job.state)) return { id, status: 'refused', reason: 'state' }
+
+    switch (call.action) {
+      case 'cancel':
+      case 'bury':
+      case 'miss': {
+        if (job.state === 'running') {
+          this.put({ ...job, cancelReason: reasonIn(call.failure) }, now)
+          return { id, status: 'requested' }
+        }
+        const to = ({ cancel: 'cancelled', bury: 'dead', miss: 'missing' } as const)[call.action]
+        this.put(finish(job, to, call.failure, call.keepMs, now), now)
+        this.release(job, 'end')
+        break
+      }
+      case 'redrive': {
+        if (job.uniqueKey !== null && job.uniqueScope !== 'window') {
+          const key = uniqueKey(job.space, job.queue, job.uniqueKey)
+          const hold = this.#uniques.get(key)
+          if (hold && (hold.until === null || hold.until > now))
+            return { id, status: 'refused', reason: 'unique' }
+          this.#uniques.set(key, { jobId: job.id, until: null })
+        }
+        move(redrive(job, now))
+        break
+      }
+      case 'promote':
+        move({ ...promote(job), dueAt: now })
+        break
+      case 'prioritize':
+        move(prioritize(job, call.priority ?? 0))
+        break
+      case 'remove':
+        this.#remove(job, now)
+        this.#forget(job, null, now)
+        this.notes.remove(id)
+        this.release(job, 'end')
+    }
+    return { id, status: 'ok' }
+  }
+
+  hold(hold: HoldCall['holds'][number], now: number): Hold {
+    const put = this.holds.put(hold, now)
+    this.showLane(hold, now)
+    return put
+  }
+
+  /** Tells a lane until when it is held. */
+  showLane({ space, queue, lane }: HoldTarget, now: number): void {
+    if (space === null || queue === null || lane === null) return
+    this.lines.make(space, queue, now).hold(lane, this.holds.laneEnd(space, queue, lane, now), now)
+  }
+
+  /** Gives up the unique key of a job that has reached the end of the key's scope. */
+  release(job: Job, at: 'claim' | 'end'): void {
+    if (job.uniqueKey === null || job.uniqueScope === 'window') return
+    if (at === 'claim' && job.uniqueScope !== 'queued') return
+    const key = uniqueKey(job.space, job.queue, job.uniqueKey)
+    // Only the holder lets go: the key may belong to a later job by now.
+    if (this.#uniques.get(key)?.jobId === job.id) this.#uniques.delete(key)
+  }
+
+  /** Removes finished jobs whose time is over, and forgets what need not be remembered. Returns how many jobs. */
+  prune(limit: number, now: number): number {
+    this.holds.prune(now)
+    this.lines.prune(now)
+    const over = [...this.table.all()]
+      .filter((job) => job.expiresAt !== null && job.expiresAt <= now)
+      .sort((a, b) => (a.expiresAt as number) - (b.expiresAt as number) || (a.id < b.id ? -1 : 1))
+      .slice(0, limit)
+    for (const job of over) {
+      this.table.remove(job)
+      this.notes.remove(job.id)
+      if (isFresh(job, now)) this.#forget(job, null, now)
+    }
+    this.notes.prune(now)
+    for (const [id, { until }] of this.#discarded) if (until <= now) this.#discarded.delete(id)
+    for (const [key, { until }] of this.#uniques)
+      if (until !== null && until <= now) this.#uniques.delete(key)
+    return over.length
+  }
+
+  /** Remembers no more than the id of a job that is removed, so that it cannot come back. */
+  #forget({ id, state }: Pick<Job, 'id' | 'state'>, token: string | null, now: number): void {
+    this.#discarded.set(id, { until: now + REMEMBER_DISCARDED_MS, token, state })
+  }
+
+  /** What a verdict says about the lane of its job. */
+  #applyToLane({ space, queue, lane }: Job, verdict: LaneVerdict, now: number): void {
+    const key = lane ?? DEFAULT_LANE
+    if ('waitMs' in verdict) this.lines.make(space, queue, now).wait(key, now + verdict.waitMs, now)
+    else {
+      const target = { space, queue, lane: key } as const
+      this.hold({ kind: 'pause', ...target, reason: verdict.pause, by: 'skep', forMs: null }, now)
+    }
+  }
+}
+
+function reasonIn(failure: string | null): string {
+  return failure === null ? '' : (JSON.parse(failure) as { message: string }).message
+}
+
+/** Whether somebody may still repeat the insert of a finished job. */
+function isFresh(job: Job, now: number): boolean {
+  return (job.finishedAt as number) > now - REMEMBER_DISCARDED_MS
+}
+
+function uniqueKey(space: string, queue: string, key: string): string {
+  return JSON.stringify([space, queue, key])
+}
