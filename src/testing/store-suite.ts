@@ -31,6 +31,8 @@ import { scheduleHandlesCases } from './store/schedules-handles.ts'
 import { settleCases } from './store/settle.ts'
 import { settleEnqueueCases } from './store/settle-enqueue.ts'
 import { settleFencingCases } from './store/settle-fencing.ts'
+import { groupCases } from './store/groups.ts'
+import { runCases } from './store/runs.ts'
 import { strictCases } from './store/strict.ts'
 import { transactionCases, type UserTransaction } from './store/transactions.ts'
 import { uniqueCases } from './store/unique.ts'
@@ -113,6 +115,8 @@ export function describeStore(
     describe('lanes', () => laneCases(test))
     describe('limits', () => limitCases(test))
     describe('strict lanes', () => strictCases(test))
+    describe('groups', () => groupCases(test))
+    describe('runs', () => runCases(test))
     describe('holds', () => holdsCases(test))
     describe('notes', () => notesCases(test))
     describe('the life of notes', () => notesLifeCases(test))

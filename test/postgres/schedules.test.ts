@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { PutSchedule } from '../../src/store/schedules.ts'
-import { createWorld } from './world.ts'
+import { createWorld, eventually } from './world.ts'
 
 const NOW = 1_800_000_000_000
 
@@ -65,4 +65,37 @@ describe('ten thousand schedules', () => {
       expect(read.reduce((sum, rows) => sum + rows, 0)).toBeLessThanOrEqual(14)
     },
   )
+})
+
+describe('schedules of one call', () => {
+  it('are locked in one order, whatever the order of the call, and answered in that', async () => {
+    const world = await createWorld()
+    const store = await world.open({ migrate: true, listen: false })
+    const [first, second] = drafts(2) as [PutSchedule, PutSchedule]
+    await store.putSchedules({ schedules: [first, second], now: NOW })
+    const client = new pg.Client({ connectionString: world.url })
+    await client.connect()
+    onTestFinished(() => client.end())
+    await client.query(`begin; select from skep.schedules where id = 's0' for update`)
+
+    const changed = {
+      ...second,
+      revision: 'new',
+      spec: '[]',
+      expect: { revision: 'r1', nextAt: second.nextAt },
+    }
+    const put = store.putSchedules({
+      schedules: [changed, { ...first, spec: '[]', revision: 'x' }],
+      now: NOW,
+    })
+    await eventually('the call to wait', async () => {
+      const [row] = await world.sql('select count(*)::integer as n from pg_locks where not granted')
+      return row?.['n'] !== 0
+    })
+    // Had the call begun with the second one, nobody could have it now.
+    await world.sql(`select from skep.schedules where id = 's1' for update nowait`)
+    await client.query('commit')
+
+    expect((await put).results).toEqual(['ok', 'refused'])
+  })
 })

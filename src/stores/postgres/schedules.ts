@@ -65,13 +65,10 @@ async function putSchedules(
   schema: string,
   { schedules, now }: PutSchedulesCall,
 ): Promise<{ results: PutScheduleResult[] }> {
-  if (schedules.length === 0) return { results: [] }
   const drafts = schedules.map(({ expect, ...draft }) => ({ ...draft, ...expected(expect) }))
-  const rows = await query(`select ${schema}.put_schedules($1::json, $2::bigint)`, [
-    JSON.stringify(drafts),
-    at(now),
-  ])
-  return { results: JSON.parse(rows[0]?.[0] as string) as PutScheduleResult[] }
+  return {
+    results: await lockedInOrder(drafts, (texts) => put(query, `${schema}.put_schedules`, texts, now)),
+  }
 }
 
 async function resumeSchedules(
@@ -79,13 +76,34 @@ async function resumeSchedules(
   schema: string,
   { schedules, now }: ResumeSchedulesCall,
 ): Promise<{ results: PutScheduleResult[] }> {
-  if (schedules.length === 0) return { results: [] }
   const wanted = schedules.map(({ expect, ...one }) => ({ ...one, ...expected(expect) }))
-  const rows = await query(`select ${schema}.resume_schedules($1::json, $2::bigint)`, [
-    JSON.stringify(wanted),
-    at(now),
-  ])
-  return { results: JSON.parse(rows[0]?.[0] as string) as PutScheduleResult[] }
+  return {
+    results: await lockedInOrder(wanted, (texts) => put(query, `${schema}.resume_schedules`, texts, now)),
+  }
+}
+
+async function put(
+  query: Query,
+  name: string,
+  schedules: readonly object[],
+  now: number | undefined,
+): Promise<PutScheduleResult[]> {
+  if (schedules.length === 0) return []
+  const rows = await query(`select ${name}($1::json, $2::bigint)`, [JSON.stringify(schedules), at(now)])
+  return JSON.parse(rows[0]?.[0] as string) as PutScheduleResult[]
+}
+
+/** Everybody locks schedules in the same order, so that nobody waits for somebody who waits for them. */
+async function lockedInOrder<Item extends { readonly space: string; readonly id: string }>(
+  items: readonly Item[],
+  send: (items: readonly Item[]) => Promise<PutScheduleResult[]>,
+): Promise<PutScheduleResult[]> {
+  const key = (place: number): string => `${items[place]?.space} ${items[place]?.id}`
+  const places = [...items.keys()].sort((a, b) => (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : a - b))
+  const answers = await send(places.map((place) => items[place] as Item))
+  const results: PutScheduleResult[] = []
+  for (const [index, place] of places.entries()) results[place] = answers[index] as PutScheduleResult
+  return results
 }
 
 function expected(expect: { revision: string; nextAt: number | null } | null): {

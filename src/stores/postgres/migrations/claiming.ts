@@ -99,8 +99,9 @@ export const PROMOTE: string = `
                 if limited[i] then
                     with due as (${DUE('')} returning j.lane, j.rank
                     ), told as (
-                        insert into news (space, queue, lane, rank)
-                        select in_space, in_queue, d.lane, min(d.rank) from due d where d.lane is not null group by d.lane
+                        insert into news (space, queue, lanes, ranks)
+                        select in_space, in_queue, array_agg(d.lane), array_agg(d.rank) from due d
+                        where d.lane is not null having count(*) > 0
                     )
                     select count(*), min(d.rank) filter (where d.lane is null) into n, low from due d;
                 else

@@ -68,11 +68,9 @@ function moving(gone: string, lands: string, more = '', tells = KEYS): string {
                     case when lands = 0 then q.n else 0 end, case when lands = 1 then q.n else 0 end,
                     case when lands = 3 then q.n else 0 end, case when lands = 4 then q.n else 0 end,
                     case when lands = 5 then q.n else 0 end, case when lands = 6 then q.n else 0 end);
-                if q.lanes is not null then
-                    insert into news (space, queue, lane, freed, rank)
-                    select q.space, q.queue, u.lane, count(*) filter (where u.frees), min(u.rank)
-                    from unnest(q.lanes, q.frees, q.ranks) as u(lane, frees, rank) group by u.lane
-                    having bool_or(u.frees) or min(u.rank) is not null;
+                if q.lanes is not null and (lands = 1 or true = any(q.frees)) then
+                    insert into news (space, queue, lanes, frees, ranks)
+                    values (q.space, q.queue, q.lanes, q.frees, q.ranks);
                 end if;
                 if q.concerned is not null then
                     insert into news (space, queue, lane, wait_until, pause, at)

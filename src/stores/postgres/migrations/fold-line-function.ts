@@ -89,12 +89,19 @@ begin
                 since = case when holds.until <= excluded.since then excluded.since else holds.since end
     )
     select array_agg(p.lane), array_agg(p.freed), array_agg(p.rank), array_agg(p.wait_until), array_agg(p.held),
-        (select bool_or(g.lane is null) from gone g), pg_snapshot_xmin(pg_current_snapshot())
+        (select bool_or(g.lane is null and g.lanes is null) from gone g), pg_snapshot_xmin(pg_current_snapshot())
     into names, ended, ranks, waits, holding, is_dirty, seen_to
     from (
         select g.lane, sum(g.freed) as freed, min(g.rank) as rank, max(g.wait_until) as wait_until,
-            bool_or(g.held or g.pause is not null) as held
-        from gone g where g.lane is not null group by g.lane
+            bool_or(g.held) as held
+        from (
+            select g.lane, g.freed, g.rank, g.wait_until, g.held or g.pause is not null as held
+            from gone g where g.lane is not null
+            union all
+            select u.lane, coalesce(u.frees, false)::integer, u.rank, null, null
+            from gone g, unnest(g.lanes, g.frees, g.ranks) as u(lane, frees, rank)
+            where u.frees or u.rank is not null
+        ) g group by g.lane
     ) p;
 
     if names is not null then

@@ -32,6 +32,9 @@ export const COUNT_FRESH: string = `insert into deltas (space, queue, delayed, r
         from fresh f group by f.space, f.queue`
 
 /** Tells the lanes of what was inserted; and that the queue has lanes, even if nothing is ready yet. */
-export const TELL_FRESH: string = `insert into news (space, queue, lane, rank)
-        select f.space, f.queue, f.lane, min(f.rank) filter (where f.state = 1)
-        from fresh f where f.lane is not null group by f.space, f.queue, f.lane`
+export const TELL_FRESH: string = `insert into news (space, queue, lanes, ranks)
+        select l.space, l.queue, array_agg(l.lane), array_agg(l.rank)
+        from (
+            select f.space, f.queue, f.lane, min(f.rank) filter (where f.state = 1) as rank
+            from fresh f where f.lane is not null group by f.space, f.queue, f.lane
+        ) l group by l.space, l.queue`

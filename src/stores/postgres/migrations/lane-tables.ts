@@ -75,7 +75,8 @@ create index lanes_turn on ${schema}.lanes (space, queue, turn, lane) where elig
 create index lanes_wake on ${schema}.lanes (space, queue, wake_at) where wake_at is not null;
 
 -- What happened to a lane: so many of its leases ended; a job of this rank is ready (of the highest: look again); it shall
--- wait, or pause; its holds have changed. Without a lane: the limits of the queue have changed.
+-- wait, or pause; its holds have changed. Without a lane: the limits of the queue have changed. What one call did to many
+-- lanes is one row, with arrays: of each job the lane, whether a lease of it ended, and its rank if it is ready.
 create table ${schema}.news (
     xid xid8 not null default pg_current_xact_id(),
     rank bigint,
@@ -86,7 +87,10 @@ create table ${schema}.news (
     space text collate "C" not null,
     queue text collate "C" not null,
     lane text collate "C",
-    pause text
+    pause text,
+    lanes text[] collate "C",
+    frees boolean[],
+    ranks bigint[]
 ) with (
     autovacuum_vacuum_threshold = 1000,
     autovacuum_vacuum_scale_factor = 0,

@@ -319,7 +319,7 @@ begin${OPEN_LINE}
         end if;
         is_odd := q.spacing is not null or s.spacing is not null or cardinality(skipped) + cardinality(asides) > 0;
         most_lanes := case when q.is_strict and not is_odd then wanted
-            else greatest(ceil(wanted / per_lane) + 1, 16) end;
+            else greatest(ceil(wanted / per_lane), 16) end;
         if not is_odd then
             kept_rank := first_rank;
             kept_id := first_id;
