@@ -90,6 +90,7 @@ function build(
     lane: lane ?? queue.lanes.laneOf?.(payload) ?? null,
     strict: queue.lanes.strict,
     cost: cost ?? queue.lanes.costOf(payload),
+    member: null,
   }
 }
 

@@ -106,10 +106,7 @@ export interface Steps<Input, State> {
   parallel<const Branches extends Readonly<Record<string, Branch<State>>>>(
     branches: Branches,
     join?: JoinRule<'all' | 'failFast'>,
-  ): Steps<
-    Input,
-    Merged<State, { readonly [Name in keyof Branches]: BranchResult<Branches[Name]> }>
-  >
+  ): Steps<Input, Merged<State, { readonly [Name in keyof Branches]: BranchResult<Branches[Name]> }>>
 
   /** These steps if the test is true, others if it is not. */
   when<Then, Else = State>(
@@ -336,6 +333,10 @@ function joined(rule: JoinRule, outcomes: readonly Outcome[], size: number): unk
   return outcomes.map((outcome) =>
     outcome.state === 'done'
       ? { ok: true, result: resultOf(outcome) }
-      : { ok: false, state: outcome.state, failure: outcome.failure ? JSON.parse(outcome.failure) : { message: '' } },
+      : {
+          ok: false,
+          state: outcome.state,
+          failure: outcome.failure ? JSON.parse(outcome.failure) : { message: '' },
+        },
   )
 }

@@ -185,6 +185,7 @@ export class Schedules {
       runAt: null,
       overrides,
       strict,
+      member: null,
     })
   }
 

@@ -53,6 +53,7 @@ export interface Group extends NewGroup {
   /** How many members are done, and how many have ended in another way. */
   readonly done: number
   readonly failed: number
+  /** In the order of {@link GROUP_EVENTS}. */
   readonly fired: readonly GroupEvent[]
   readonly createdAt: number
   /** When all had ended. */

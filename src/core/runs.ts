@@ -7,8 +7,9 @@
  *
  * Each move raises its revision and names the one that it leaves: whoever comes late, or twice, changes nothing.
  */
-import type { FinalState, NewJob } from './job.ts'
+
 import type { Membership, NewGroup } from './groups.ts'
+import type { FinalState, NewJob } from './job.ts'
 
 export const RUN_STATUSES = ['running', 'done', 'failed', 'cancelled'] as const
 

@@ -226,6 +226,7 @@ export function slotJob(
     lane: made.lane,
     strict: job.strict,
     cost: made.cost,
+    member: null,
   }
 }
 

@@ -260,8 +260,7 @@ class Advance {
     for (;;) {
       const { done, failure } = this.#position
       const last = done.at(-1)
-      if (last === undefined)
-        return this.#move({ status: 'failed', failure, keepMs: this.#maker.keepMs })
+      if (last === undefined) return this.#move({ status: 'failed', failure, keepMs: this.#maker.keepMs })
       const node = workNamed(this.#tree.nodes, last)
       if (node?.undo) {
         const group = this.#maker.uuid()

@@ -16,7 +16,14 @@ export interface Position {
   readonly failure: string | null
 }
 
-export const START: Position = { path: [0], waits: { id: 'begin', size: 0 }, rounds: {}, signals: {}, done: [], failure: null }
+export const START: Position = {
+  path: [0],
+  waits: { id: 'begin', size: 0 },
+  rounds: {},
+  signals: {},
+  done: [],
+  failure: null,
+}
 
 export function readPosition(text: string): Position {
   return { ...START, ...(JSON.parse(text) as Partial<Position>) }

@@ -10,5 +10,7 @@ export function signalGroup(run: string, name: string, nth: number): string {
   hash[6] = ((hash[6] as number) & 0x0f) | 0x80
   hash[8] = ((hash[8] as number) & 0x3f) | 0x80
   const hex = hash.toString('hex')
-  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join('-')
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join(
+    '-',
+  )
 }

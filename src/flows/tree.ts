@@ -94,7 +94,8 @@ export function treesIn(tree: Tree): readonly Tree[] {
   const found = new Set<Tree>([tree])
   // What is added on the way is visited too.
   for (const one of found) {
-    for (const [, node] of walk(one.nodes)) if (node.kind === 'work') for (const inside of node.trees) found.add(inside)
+    for (const [, node] of walk(one.nodes))
+      if (node.kind === 'work') for (const inside of node.trees) found.add(inside)
   }
   return [...found]
 }

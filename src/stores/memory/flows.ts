@@ -2,6 +2,7 @@ import {
   counted,
   createGroup,
   dueEvents,
+  GROUP_EVENTS,
   type Group,
   groupExpiresAt,
   type Membership,
@@ -9,8 +10,15 @@ import {
   type Outcome,
 } from '../../core/groups.ts'
 import { type FinalState, isFinal, type Job, type NewJob, rankOf } from '../../core/job.ts'
-import { createRun, mayMove, moved, type NewRun, outcomeState, type Run, type RunMove } from '../../core/runs.ts'
-import type { InsertResult } from '../../store.ts'
+import {
+  createRun,
+  mayMove,
+  moved,
+  type NewRun,
+  outcomeState,
+  type Run,
+  type RunMove,
+} from '../../core/runs.ts'
 import type {
   AuditCall,
   AuditReply,
@@ -23,6 +31,7 @@ import type {
   TellCall,
   TellReply,
 } from '../../store/flows.ts'
+import type { InsertResult } from '../../store.ts'
 
 /** What the flows need of the jobs. */
 interface FlowJobs {
@@ -70,7 +79,10 @@ export class Flows {
   /** A job was inserted. If another holds its unique key, it is a member that has ended. */
   inserted(job: NewJob, result: InsertResult, now: number): void {
     if (job.member === null || result.status !== 'duplicate') return
-    const failure = JSON.stringify({ kind: 'duplicate', message: `Its unique key is held by job "${result.id}".` })
+    const failure = JSON.stringify({
+      kind: 'duplicate',
+      message: `Its unique key is held by job "${result.id}".`,
+    })
     this.#end(job.member, { id: job.id, state: 'cancelled', result: null, failure }, now)
   }
 
@@ -102,7 +114,8 @@ export class Flows {
     for (const job of move.jobs) this.#insert(job, now)
     if (run.member) {
       const state = outcomeState(after.status)
-      if (state) this.#end(run.member, { id: run.id, state, result: after.result, failure: after.failure }, now)
+      if (state)
+        this.#end(run.member, { id: run.id, state, result: after.result, failure: after.failure }, now)
       else if (outcomeState(run.status)) this.#reopen(run.member, now)
     }
     return { status: 'ok' }
@@ -110,7 +123,8 @@ export class Flows {
 
   tell({ space, group, n, result }: TellCall, now: number): TellReply {
     const known = this.#groups.get(group)
-    if ((known && known.space !== space) || this.#outcomesOf(group).has(n)) return { status: 'told', enqueued: [] }
+    if ((known && known.space !== space) || this.#outcomesOf(group).has(n))
+      return { status: 'told', enqueued: [] }
     this.#end({ group, n }, { id: null, state: 'done', result, failure: null }, now)
     return { status: 'ok', enqueued: this.fire(now) }
   }
@@ -123,7 +137,8 @@ export class Flows {
       const group = this.#groups.get(id)
       const due = group ? dueEvents(group) : []
       if (!group || due.length === 0) continue
-      this.#groups.set(id, { ...group, fired: [...group.fired, ...due] })
+      const fired = GROUP_EVENTS.filter((event) => group.fired.includes(event) || due.includes(event))
+      this.#groups.set(id, { ...group, fired })
       for (const event of due) {
         const job = group.jobs[event]
         if (job) this.#insert(job, now)

@@ -186,6 +186,7 @@ function drawJob({ random, now, fresh, limited }: Draw): NewJob {
     // See declareStrict.
     strict: limited && queue === QUEUES[1],
     cost: limited && random.chance(0.2) ? random.pick([2, 5]) : 1,
+    member: null,
   }
 }
 

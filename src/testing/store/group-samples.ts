@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { Group, NewGroup, Outcome } from '../../core/groups.ts'
 import type { NewJob } from '../../core/job.ts'
 import type { NewRun, Run, RunMove } from '../../core/runs.ts'
-import { DAY, sample, SPACE } from './samples.ts'
+import { DAY, SPACE, sample } from './samples.ts'
 import type { Scene } from './scene.ts'
 
 const serial = (n: number): string => n.toString(16).padStart(12, '0')
@@ -33,8 +33,15 @@ export function group(size: number, difference: Partial<NewGroup> = {}): NewGrou
 }
 
 /** Jobs number `from` and up, the members of a group. */
-export function members(count: number, of = groupOf(1), from = 1, difference: Partial<NewJob> = {}): NewJob[] {
-  return Array.from({ length: count }, (_, n) => sample(from + n, { member: { group: of, n }, ...difference }))
+export function members(
+  count: number,
+  of = groupOf(1),
+  from = 1,
+  difference: Partial<NewJob> = {},
+): NewJob[] {
+  return Array.from({ length: count }, (_, n) =>
+    sample(from + n, { member: { group: of, n }, ...difference }),
+  )
 }
 
 export function run(n: number, difference: Partial<NewRun> = {}): NewRun {
@@ -57,7 +64,11 @@ export function move(n: number, revision: number, difference: Partial<RunMove> =
 }
 
 /** Puts groups and their jobs into the store. */
-export async function make(scene: Scene, groups: readonly NewGroup[], jobs: readonly NewJob[]): Promise<void> {
+export async function make(
+  scene: Scene,
+  groups: readonly NewGroup[],
+  jobs: readonly NewJob[],
+): Promise<void> {
   await scene.store.insert({ jobs, groups, now: scene.now })
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Verdict } from '../../core/policy.ts'
 import { group, groupOf, make, members, outcomesOf, readGroup } from './group-samples.ts'
-import { DAY, failure, idOf, idsOf, MINUTE, OTHER_QUEUE, sample, SPACE, unique, verdict } from './samples.ts'
+import { DAY, failure, idOf, idsOf, MINUTE, OTHER_QUEUE, SPACE, sample, unique, verdict } from './samples.ts'
 import { type Scene, type StoreCase, source } from './scene.ts'
 
 /** Groups wait for their members and fire once, in the transaction that ends the last (I-16). */
@@ -15,7 +15,7 @@ export function groupCases(test: StoreCase): void {
 
     assert.equal(await scene.state(idOf(1_000)), 'ready')
     const { done, failed, fired, endedAt } = await readGroup(scene)
-    assert.deepEqual([done, failed, fired, endedAt], [3, 0, ['success'], scene.now])
+    assert.deepEqual([done, failed, fired, endedAt], [3, 0, ['success', 'settled'], scene.now])
   })
 
   test('tells of the queues in which it has enqueued, with the settlement that fired it', async (scene) => {
@@ -123,7 +123,7 @@ export function groupCases(test: StoreCase): void {
     await scene.changeOne('redrive', idOf(1))
     await end(scene, 'done', 1)
 
-    assert.deepEqual((await readGroup(scene)).fired, ['success', 'failure'])
+    assert.deepEqual((await readGroup(scene)).fired, ['success', 'failure', 'settled'])
     assert.equal(await scene.state(idOf(1_000)), 'ready')
   })
 
@@ -156,8 +156,9 @@ export function groupCases(test: StoreCase): void {
     await end(scene, 'done', 2)
     assert.equal(await scene.state(idOf(1_000)), 'ready')
 
-    await end(scene, 'done', 1, 3, 5)
     assert.deepEqual((await readGroup(scene)).fired, ['success'])
+    await end(scene, 'done', 1, 3, 5)
+    assert.deepEqual((await readGroup(scene)).fired, ['success', 'settled'])
   })
 
   test('fires at once if it is empty', async (scene) => {
@@ -184,10 +185,14 @@ export function groupCases(test: StoreCase): void {
   test('counts a member whose unique key is held by another as one that has ended', async (scene) => {
     await scene.insert(sample(99, { unique: unique('a') }))
     const [first, second] = members(2)
-    await make(scene, [group(2, { need: 0, jobs: { settled: sample(1_000) } })], [
-      { ...(first as NonNullable<typeof first>), unique: unique('a') },
-      second as NonNullable<typeof second>,
-    ])
+    await make(
+      scene,
+      [group(2, { need: 0, jobs: { settled: sample(1_000) } })],
+      [
+        { ...(first as NonNullable<typeof first>), unique: unique('a') },
+        second as NonNullable<typeof second>,
+      ],
+    )
 
     const [outcome] = await outcomesOf(scene)
     assert.deepEqual([outcome?.n, outcome?.state], [0, 'cancelled'])
@@ -208,7 +213,9 @@ export function groupCases(test: StoreCase): void {
     for (let jobs = await scene.take(); jobs.length > 0; ran++) {
       const [job] = jobs
       assert.equal(job?.id, idOf(ran + 1))
-      const settlements = [{ id: job?.id ?? '', token: job?.token ?? '', verdict: verdict('done', { keepMs: null }) }]
+      const settlements = [
+        { id: job?.id ?? '', token: job?.token ?? '', verdict: verdict('done', { keepMs: null }) },
+      ]
       const { now: _now, ...claim } = scene.call()
       const reply = await scene.store.settle({ settlements, claim, now: scene.now })
       jobs = reply.claimed?.jobs ?? []
@@ -233,7 +240,8 @@ export function groupCases(test: StoreCase): void {
     const jobs = await scene.take()
     const [first] = jobs
     assert.ok(first)
-    for (let n = 0; n < 3; n++) assert.equal((await scene.settle(first, verdict('done', { keepMs: null }))).status, 'ok')
+    for (let n = 0; n < 3; n++)
+      assert.equal((await scene.settle(first, verdict('done', { keepMs: null }))).status, 'ok')
 
     assert.equal((await readGroup(scene)).done, 1)
     assert.equal(await scene.state(idOf(1_000)), 'none')
@@ -255,7 +263,10 @@ export function groupCases(test: StoreCase): void {
   test('is made by a settlement, with its members, if that is accepted', async (scene) => {
     const parent = await scene.running(sample(500))
     const more = { groups: [group(2)], enqueue: members(2) }
-    assert.equal((await scene.settle({ ...parent, token: scene.token() }, verdict('done'), more)).status, 'refused')
+    assert.equal(
+      (await scene.settle({ ...parent, token: scene.token() }, verdict('done'), more)).status,
+      'refused',
+    )
     assert.equal((await scene.store.getGroups({ space: SPACE, ids: [groupOf(1)] })).groups[0], null)
 
     assert.equal((await scene.settle(parent, verdict('done'), more)).status, 'ok')
@@ -319,7 +330,10 @@ function numbers(count: number): number[] {
 
 /** Claims these jobs and ends them, in one call. */
 async function end(scene: Scene, to: Verdict['to'], ...which: readonly number[]): Promise<void> {
-  const claimed = await scene.take({ ids: which.map(idOf), sources: [source(), source({ queue: OTHER_QUEUE })] })
+  const claimed = await scene.take({
+    ids: which.map(idOf),
+    sources: [source(), source({ queue: OTHER_QUEUE })],
+  })
   assert.equal(claimed.length, which.length)
   const settlements = claimed.map(({ id, token }) => ({ id, token, verdict: verdict(to) }))
   const results = await scene.settleAll(settlements)

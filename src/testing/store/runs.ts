@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { NewRun, Run } from '../../core/runs.ts'
 import { group, groupOf, members, move, outcomesOf, readGroup, readRun, run, runOf } from './group-samples.ts'
-import { DAY, failure, idOf, MINUTE, OTHER_SPACE, sample, SPACE, verdict } from './samples.ts'
+import { DAY, failure, idOf, MINUTE, OTHER_SPACE, SPACE, sample, verdict } from './samples.ts'
 import type { Scene, StoreCase } from './scene.ts'
 
 /** Runs of flows: a state and a place, moved by whoever names the revision that it has. */
@@ -106,7 +106,10 @@ export function runCases(test: StoreCase): void {
 
     await scene.store.moveRuns({ moves: [move(1, 1, { status: 'running' })], now: scene.now })
     const again = await readRun(scene, 1)
-    assert.deepEqual([again.status, again.failure, again.endedAt, again.expiresAt], ['running', null, null, null])
+    assert.deepEqual(
+      [again.status, again.failure, again.endedAt, again.expiresAt],
+      ['running', null, null, null],
+    )
 
     await scene.store.moveRuns({
       moves: [move(1, 2, { status: 'done', result: '{"a":1}', keepMs: DAY })],
@@ -154,7 +157,10 @@ export function runCases(test: StoreCase): void {
     await begin(
       scene,
       ...[1, 2, 3, 4, 5].map((n) =>
-        run(n, { flow: n < 4 ? 'access' : 'join', attributes: n % 2 ? ['userId:62', 'tag:a'] : ['userId:7'] }),
+        run(n, {
+          flow: n < 4 ? 'access' : 'join',
+          attributes: n % 2 ? ['userId:62', 'tag:a'] : ['userId:7'],
+        }),
       ),
       run(6, { member: { group: groupOf(1), n: 0 }, root: runOf(1), attributes: ['userId:62'] }),
     )
@@ -175,7 +181,10 @@ export function runCases(test: StoreCase): void {
 
     const first = await scene.store.listRuns({ space: SPACE, limit: 2, cursor: null })
     const second = await scene.store.listRuns({ space: SPACE, limit: 3, cursor: first.cursor })
-    assert.deepEqual([numbersOf(first.runs), numbersOf(second.runs), second.cursor], [[5, 4], [3, 2, 1], null])
+    assert.deepEqual(
+      [numbersOf(first.runs), numbersOf(second.runs), second.cursor],
+      [[5, 4], [3, 2, 1], null],
+    )
   })
 
   test('is removed whole when its time is over, with its branches, groups and outcomes', async (scene) => {
