@@ -15,10 +15,12 @@ export type { SyncSummary } from './client/declarations.ts'
 export type { DrainOptions, DrainSummary } from './client/drain.ts'
 export type { EnqueueOptions } from './client/enqueue.ts'
 export type { Explanation } from './client/explain.ts'
+export { type Flow, type FlowOptions, flow, type Steps, type StepView } from './client/flow.ts'
 export type { Holdable, HoldOptions, HoldSummary, HoldView, ReleaseSummary } from './client/holds.ts'
 export type { JobPage, ListOptions, QueueView } from './client/inspect.ts'
 export type { JobHandle } from './client/job-handle.ts'
 export type { JobLog, WriteLine } from './client/job-log.ts'
+export { all, failFast, first, type JoinRule, type Settled, settled } from './client/joins.ts'
 export {
   type LaneOptions,
   type QueueLaneOptions,
@@ -47,6 +49,7 @@ export {
   type ThreadHandler,
   type ThreadModule,
 } from './client/queue.ts'
+export type { Attributes, RunHandle, Runs, RunView, StartOptions } from './client/runs.ts'
 export {
   type ResolvedSchedule,
   type ScheduleDefinition,

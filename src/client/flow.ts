@@ -9,7 +9,7 @@ import type { EnqueueOptions } from './enqueue.ts'
 import { all, type Joined, type JoinKind, type JoinRule } from './joins.ts'
 import type { Queue } from './queue.ts'
 
-// biome-ignore lint/suspicious/noExplicitAny: what a queue's handler gets does not matter here, and it is in both places.
+// What a queue's handler gets does not matter here, and it is in both places of its type.
 type AnyOutput = any
 
 /** A flow: typed by what it starts with and what it gives. Made by {@link flow}. */
@@ -237,7 +237,7 @@ class Builder {
     const names = Object.keys(branches)
     const works = names.map((name) => this.#branch(name, branches[name]))
     return this.#work({
-      name: names.join('+'),
+      name: names.join('-'),
       members: (view) => works.map((work) => memberOf(work, view.state, {})),
       join: join.join,
       trees: treesOf(...works),
@@ -253,8 +253,8 @@ class Builder {
       kind: 'when',
       name: `when ${this.nodes.length + 1}`,
       test,
-      then: inside(then),
-      otherwise: otherwise ? inside(otherwise) : [],
+      whenTrue: inside(then),
+      whenFalse: otherwise ? inside(otherwise) : [],
     })
   }
 

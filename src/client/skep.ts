@@ -5,6 +5,8 @@ import type { NewJob } from '../core/job.ts'
 import { LIMITS } from '../core/limits.ts'
 import { consoleLogger, harmless, type Logger } from '../core/logger.ts'
 import { assertJobId, assertName, show } from '../core/names.ts'
+import type { Run } from '../core/runs.ts'
+import { Registry } from '../flows/registry.ts'
 import { pruneAll } from '../maintenance/prune.ts'
 import type { Notifier } from '../notifier.ts'
 import { localNotifier } from '../notifiers/local/notifier.ts'
@@ -15,12 +17,16 @@ import type { WorkerEvents } from '../worker/events.ts'
 import { Noter } from '../worker/noter.ts'
 import { assertWhole, resolveWorkerOptions, type WorkerOptions } from '../worker/options.ts'
 import { type AnsweringStore, answeringStore } from './answering-store.ts'
+import { type Awaiting, awaitingJobs, awaitingRuns, type Results } from './awaiting.ts'
 import { Declarations } from './declarations.ts'
 import { declareLimits } from './declare-limits.ts'
 import { type DrainOptions, type DrainSummary, drainQueue } from './drain.ts'
 import { type EnqueueOptions, makePrepare, type Prepare } from './enqueue.ts'
 import { Enqueuer } from './enqueuer.ts'
 import { type Explanation, explainJob } from './explain.ts'
+import type { Flow } from './flow.ts'
+import { flowMaker } from './flow-maker.ts'
+import { flowSpecs } from './flow-spec.ts'
 import { toSpec } from './handlers.ts'
 import { harmlessNotifier } from './harmless-notifier.ts'
 import {
@@ -45,7 +51,7 @@ import { type EnqueueManyOptions, prepareMany } from './prepare-many.ts'
 import { type DeclaredTarget, type PrioritizeOptions, resolvePriority } from './prioritize.ts'
 import { type PurgeOptions, type PurgeSummary, purgeJobs } from './purge.ts'
 import type { Handler, Queue } from './queue.ts'
-import { Results } from './results.ts'
+import { type RunHandle, Runs, type StartOptions } from './runs.ts'
 import { Schedules } from './schedules.ts'
 import { transactionOf } from './transaction.ts'
 import { type JobView, viewOf } from './view.ts'
@@ -84,6 +90,8 @@ export class Skep {
   readonly space: string
   /** Limits at run time. */
   readonly limits: Limits
+  /** Runs of flows. */
+  readonly runs: Runs
   readonly #store: AnsweringStore
   /** The store as it was passed in. */
   readonly #given: Store
@@ -96,6 +104,7 @@ export class Skep {
   readonly #prepare: Prepare
   readonly #enqueuer: Enqueuer
   readonly #results: Results
+  readonly #awaitingRuns: Awaiting<Run>
   readonly #noter: Noter
   /** Who watches a job, and how to end that. */
   readonly #watchers = new Set<(error: unknown) => void>()
@@ -142,10 +151,18 @@ export class Skep {
     this.#opening = new Opening({ store, runtime: this.#runtime, logger: this.#logger, patienceMs })
     this.#laterHints = new LaterHints(this.#notifier, this.#runtime)
     this.#enqueuer = new Enqueuer({ ...parts, timeoutMs: patienceMs })
-    this.#results = new Results({ ...parts, space })
+    this.#results = awaitingJobs({ ...parts, space })
     this.#noter = new Noter({ ...parts, logger: this.#logger })
     this.#holdEnv = { ...parts, logger: this.#logger, space, ready: () => this.ready() }
     this.limits = new Limits(this.#holdEnv)
+    this.#awaitingRuns = awaitingRuns({ ...parts, space })
+    this.runs = new Runs({
+      ...parts,
+      space,
+      awaiting: this.#awaitingRuns,
+      ready: () => this.ready(),
+      maker: flowMaker({ space, runtime: this.#runtime, prepare: this.#prepare, payloadBytes }),
+    })
     const env = { ...parts, space, logger: this.#logger, prepare: this.#prepare }
     const declarations = new Declarations(env)
     this.#scheduler = new Scheduler({
@@ -261,10 +278,16 @@ export class Skep {
 
   // ── work ───────────────────────────────────────────────────────────────────────────────────────
 
-  /** Starts a worker for these handlers. It runs until `stop()`, through every outage of the store. */
-  worker(handlers: readonly Handler[], options: WorkerOptions = {}): Worker {
+  /**
+   * Starts a worker for these handlers, and for runs of these flows. It runs until `stop()`, through every outage of
+   * the store.
+   */
+  worker(work: readonly (Handler | Flow<never, unknown>)[], options: WorkerOptions = {}): Worker {
     if (this.#closing) throw closedError()
-    if (handlers.length === 0) throw new SkepError('CONFIG_INVALID', 'A worker needs at least one handler.')
+    if (work.length === 0) throw new SkepError('CONFIG_INVALID', 'A worker needs at least one handler.')
+    const handlers = work.filter((one): one is Handler => 'queue' in one)
+    const registry = new Registry()
+    for (const one of work) if ('tree' in one) registry.add(one.tree)
     const names = handlers.map((handler) => handler.queue.name)
     const twice = names.find((name, index) => names.indexOf(name) !== index)
     if (twice !== undefined) {
@@ -286,7 +309,7 @@ export class Skep {
       logger: this.#logger,
       events: this.#events,
       noter: this.#noter,
-      specs: handlers.map((handler) => toSpec(handler, env)),
+      specs: [...handlers.map((handler) => toSpec(handler, env)), ...flowSpecs(registry, env)],
       options: resolveWorkerOptions(options),
       duties: [this.#scheduler],
       ready: async () => {
@@ -298,6 +321,18 @@ export class Skep {
     })
     this.#workers.add(worker)
     return worker
+  }
+
+  /**
+   * Starts a run of a flow. When the promise resolves it is in the store with all its first jobs, and will go on; if it
+   * rejects with any code but `STORE_UNKNOWN` nothing is.
+   */
+  start<Input, Result>(
+    flow: Flow<Input, Result>,
+    input: NoInfer<Input>,
+    options: StartOptions = {},
+  ): Promise<RunHandle<Result>> {
+    return this.runs.start(flow, input, options)
   }
 
   /** Calls `listener` for every such event of this process's workers. It can never change a job's outcome. */
@@ -505,7 +540,9 @@ export class Skep {
     await this.#enqueuer.close(closedError())
     this.#laterHints.flush()
     this.#end.abort(closedError())
-    this.#results.close(new SkepError('CLOSED', 'This Skep was closed while a result was awaited.'))
+    const unanswered = new SkepError('CLOSED', 'This Skep was closed while a result was awaited.')
+    this.#results.close(unanswered)
+    this.#awaitingRuns.close(unanswered)
     for (const end of this.#watchers)
       end(new SkepError('CLOSED', 'This Skep was closed while a job was watched.'))
     await this.#ownNotifier?.close()

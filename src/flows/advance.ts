@@ -1,7 +1,7 @@
 import type { GroupEvent, NewGroup, Outcome } from '../core/groups.ts'
 import type { NewJob } from '../core/job.ts'
 import type { NewRun, Run, RunMove } from '../core/runs.ts'
-import { type Position, readPosition, START } from './position.ts'
+import { type Position, readPosition, startOf } from './position.ts'
 import { signalGroup } from './signals.ts'
 import {
   type Member,
@@ -218,7 +218,7 @@ class Advance {
       space,
       flow: member.tree.name,
       version: member.tree.version,
-      position: JSON.stringify(START),
+      position: JSON.stringify(startOf(member.tree.queue)),
       state: this.#encode(member.state),
       attributes: [],
       member: { group, n },

@@ -20,7 +20,10 @@ export class UnknownVersionError extends Error {
 }
 
 /** What becomes of a control job: the move of its run, or that it came too late, or why there is none. */
-export type Decision = { readonly move: RunMove } | { readonly late: true } | { readonly error: unknown }
+export type Decision =
+  | { readonly move: RunMove }
+  | { readonly late: true }
+  | { readonly error: unknown; readonly run: Run }
 
 export interface EngineParts {
   readonly store: Pick<Store, 'getRuns' | 'outcomes'>
@@ -52,7 +55,7 @@ export class Engine {
         try {
           return { move: await this.#move(one.run, one.control, outcomes.get(one.control.id) ?? []) }
         } catch (error) {
-          return { error }
+          return { error, run: one.run }
         }
       }),
     )
@@ -83,14 +86,19 @@ export class Engine {
 
   async #outcomes(groups: readonly string[]): Promise<Map<string, readonly Outcome[]>> {
     const { store, space } = this.#parts
-    const found = new Map<string, Outcome[]>(groups.map((group) => [group, []]))
-    let left = groups
-    for (let from = 0; left.length > 0; ) {
-      const { outcomes } = await store.outcomes({ space, groups: left, from, limit: PAGE })
-      left.forEach((group, index) => found.get(group)?.push(...(outcomes[index] ?? [])))
-      // Numbers have no gaps in a group that has ended, so whoever gave a whole page goes on behind it.
-      left = left.filter((_, index) => (outcomes[index] ?? []).length === PAGE)
-      from += PAGE
+    const found = new Map<string, readonly Outcome[]>()
+    if (groups.length === 0) return found
+    const { outcomes } = await store.outcomes({ space, groups, from: 0, limit: PAGE })
+    for (const [index, group] of groups.entries()) {
+      const all = [...(outcomes[index] ?? [])]
+      // Few have more than a page, so these are read by themselves.
+      for (let last = all.at(-1); last && all.length % PAGE === 0; ) {
+        const more = await store.outcomes({ space, groups: [group], from: last.n + 1, limit: PAGE })
+        if (more.outcomes[0]?.length === 0) break
+        all.push(...(more.outcomes[0] ?? []))
+        last = all.at(-1)
+      }
+      found.set(group, all)
     }
     return found
   }

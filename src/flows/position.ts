@@ -2,6 +2,8 @@ import type { Path, Undoable } from './tree.ts'
 
 /** Where a run stands. Stored with it as JSON. */
 export interface Position {
+  /** The queue of the jobs that move it on. */
+  readonly queue: string
   /** The node it is at; behind the last one when it has ended. */
   readonly path: Path
   /** What it waits for there: a group with so many members, or a moment. Whatever else wants to move it on comes too late. */
@@ -16,13 +18,19 @@ export interface Position {
   readonly failure: string | null
 }
 
-export const START: Position = {
+const START: Position = {
+  queue: '',
   path: [0],
   waits: { id: 'begin', size: 0 },
   rounds: {},
   signals: {},
   done: [],
   failure: null,
+}
+
+/** Where a new run stands. */
+export function startOf(queue: string): Position {
+  return { ...START, queue }
 }
 
 export function readPosition(text: string): Position {

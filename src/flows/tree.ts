@@ -54,8 +54,8 @@ export interface Join {
 export interface WhenNode extends Named {
   readonly kind: 'when'
   test(view: View): boolean
-  readonly then: readonly Node[]
-  readonly otherwise: readonly Node[]
+  readonly whenTrue: readonly Node[]
+  readonly whenFalse: readonly Node[]
 }
 
 export interface RepeatNode extends Named {
@@ -85,7 +85,8 @@ export interface Undoable {
 
 /** The sequences inside a node, by the word that leads there. */
 export function sequenceIn(node: Node, word: string): readonly Node[] | undefined {
-  if (node.kind === 'when') return word === 'then' ? node.then : word === 'else' ? node.otherwise : undefined
+  if (node.kind === 'when')
+    return word === 'then' ? node.whenTrue : word === 'else' ? node.whenFalse : undefined
   return node.kind === 'repeat' && word === 'body' ? node.body : undefined
 }
 

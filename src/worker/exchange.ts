@@ -1,6 +1,7 @@
 import { messageOf, StoreError } from '../core/errors.ts'
 import type { Logger } from '../core/logger.ts'
 import type { Runtime } from '../runtime.ts'
+import type { Enqueued } from '../store/flows.ts'
 import type { ClaimCall, ClaimReply, Settlement, SettleResult, Store } from '../store.ts'
 import { retryDelayMs } from '../supervise.ts'
 import type { WishOptions } from './window.ts'
@@ -30,6 +31,8 @@ export interface ExchangeOptions {
   readonly onClaimed: (call: Omit<ClaimCall, 'now'>, reply: ClaimReply, sentAt: number) => void
   /** The claim failed: nothing came, or nothing is known. */
   readonly onClaimFailed: (call: Omit<ClaimCall, 'now'>, error: unknown) => void
+  /** Groups that fired have enqueued jobs. */
+  readonly onEnqueued: (enqueued: readonly Enqueued[]) => void
   /** A call has been answered, or failed: there may be something to do. */
   readonly onTurn: () => void
 }
@@ -154,6 +157,7 @@ export class Exchange {
         const settlements = parcels.map((parcel) => parcel.settlement)
         const reply = await store.settle(claim ? { settlements, claim } : { settlements })
         claimed = reply.claimed
+        if (reply.enqueued) this.#options.onEnqueued(reply.enqueued)
         const again = this.#answered(parcels, reply.results)
         if (again.length > 0) this.#later(again, 'some outcomes got no word.')
       }
@@ -216,7 +220,8 @@ export class Exchange {
       try {
         // Without its notes: should they be what is refused, the outcome is worth more.
         const { note: _note, ...settlement } = parcel.settlement
-        const { results } = await this.#options.store.settle({ settlements: [settlement] })
+        const { results, enqueued } = await this.#options.store.settle({ settlements: [settlement] })
+        if (enqueued) this.#options.onEnqueued(enqueued)
         again.push(...this.#answered([parcel], results))
       } catch (error) {
         if (isTransient(error)) {

@@ -1,4 +1,6 @@
+import type { NewGroup } from '../core/groups.ts'
 import type { ClaimedJob, NewJob } from '../core/job.ts'
+import type { RunMove } from '../core/runs.ts'
 import type { HandlerSpec } from './handler.ts'
 import type { RunNotes } from './run-notes.ts'
 
@@ -18,6 +20,9 @@ export class Run {
   holds = true
   /** Jobs that shall be inserted when, and only when, this run's success is saved. */
   enqueued: NewJob[] | null = null
+  /** The same for groups, whose members are among those jobs, and for the move of a flow's run. */
+  groups: NewGroup[] | null = null
+  move: RunMove | null = null
   /** What the handler saved in a transaction of its own; whether that committed is seen when we settle. */
   completed: { readonly kind: 'success'; readonly result: string | null } | null = null
   /** What the handler told and no store has confirmed yet; null as long as it told nothing. */

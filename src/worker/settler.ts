@@ -76,9 +76,7 @@ export class Settler {
     const settlement = this.#withNotes(run, { id, token, verdict })
     this.#options.exchange.settle(
       new Settling(
-        run.enqueued !== null && outcome.kind === 'success'
-          ? { ...settlement, enqueue: run.enqueued }
-          : settlement,
+        outcome.kind === 'success' ? withWishes(run, settlement) : settlement,
         run,
         outcome,
         durationMs,
@@ -155,7 +153,7 @@ export class Settler {
       notifier.publish([
         workHint({ ...job, dueAt: verdict.keepPlace ? job.dueAt : storeNow + verdict.delayMs }),
       ])
-    } else if (verdict.keepMs !== null || result.state !== 'done') {
+    } else if (verdict.keepMs !== null || result.state !== 'done' || endsRun(run)) {
       // Nobody can wait for a result that is thrown away; but for one that failed somebody may.
       this.#hintEnded(job)
     }
@@ -217,6 +215,22 @@ export class Settler {
     if (event.state === 'cancelled') {
       events.emit('cancelled', { job: event.job, failure: event.failure })
     }
+  }
+}
+
+/** Whether it ended a run of a flow, for which somebody may wait. */
+function endsRun({ move }: Run): boolean {
+  return move?.status !== undefined && move.status !== 'running'
+}
+
+/** What a run wants to happen together with its success. Most want nothing. */
+function withWishes({ enqueued, groups, move }: Run, settlement: Settlement): Settlement {
+  if (enqueued === null && groups === null && move === null) return settlement
+  return {
+    ...settlement,
+    ...(enqueued && { enqueue: enqueued }),
+    ...(groups && { groups }),
+    ...(move && { move }),
   }
 }
 

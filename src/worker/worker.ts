@@ -121,6 +121,7 @@ export class WorkerEngine {
       wish: (options) => this.#wish(options),
       onClaimed: (call, reply, sentAt) => this.#claimed(call, reply, sentAt),
       onClaimFailed: (call) => this.#claimFailed(call),
+      onEnqueued: (enqueued) => parts.notifier.publish(enqueued.map((one) => ({ kind: 'work', ...one }))),
       onTurn: () => this.#startWaiting(),
     })
     this.#settler = new Settler({

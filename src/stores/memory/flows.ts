@@ -178,8 +178,10 @@ export class Flows {
   }
 
   #outcomesOf(group: string): Map<number, Outcome> {
-    let outcomes = this.#outcomes.get(group)
-    if (!outcomes) this.#outcomes.set(group, (outcomes = new Map()))
+    const known = this.#outcomes.get(group)
+    if (known) return known
+    const outcomes = new Map<number, Outcome>()
+    this.#outcomes.set(group, outcomes)
     return outcomes
   }
 

@@ -1,5 +1,7 @@
 import { SkepError } from '../core/errors.ts'
 import { isFinal, type Job } from '../core/job.ts'
+import type { Run } from '../core/runs.ts'
+import { readPosition } from '../flows/position.ts'
 import type { Hint, Notifier, Subscription } from '../notifier.ts'
 import type { Runtime } from '../runtime.ts'
 import type { Store } from '../store.ts'
@@ -8,38 +10,75 @@ import type { Store } from '../store.ts'
 const LOOK_AGAIN_MS = 2_000
 const PAGE = 500
 
-interface Watch {
+interface Watch<Thing> {
   readonly id: string
   /** Known from the first look on. */
   queue: string | null
-  readonly resolve: (job: Job | null) => void
+  readonly resolve: (thing: Thing | null) => void
   readonly reject: (error: unknown) => void
 }
 
-/** Waits for jobs to end: asks once, then again when a hint says that something ended. */
-export class Results {
-  readonly #options: {
-    readonly store: Store
-    readonly notifier: Notifier
-    readonly runtime: Runtime
-    readonly space: string
-  }
-  readonly #watches = new Set<Watch>()
+/** What is waited for. */
+interface Kind<Thing> {
+  /** What it is called. */
+  readonly name: string
+  read(ids: readonly string[]): Promise<readonly (Thing | null)[]>
+  hasEnded(thing: Thing): boolean
+  /** The queue whose hints tell of its end. */
+  queueOf(thing: Thing): string
+}
+
+interface Parts {
+  readonly store: Store
+  readonly notifier: Notifier
+  readonly runtime: Runtime
+  readonly space: string
+}
+
+/** Waits for jobs, or for runs. */
+export type Results = Awaiting<Job>
+
+export function awaitingJobs(parts: Parts): Awaiting<Job> {
+  const { store, space } = parts
+  return new Awaiting(parts, {
+    name: 'Job',
+    read: async (ids) => (await store.get({ space, ids })).jobs,
+    hasEnded: ({ state }) => isFinal(state),
+    queueOf: ({ queue }) => queue,
+  })
+}
+
+export function awaitingRuns(parts: Parts): Awaiting<Run> {
+  const { store, space } = parts
+  return new Awaiting(parts, {
+    name: 'Run',
+    read: async (ids) => (await store.getRuns({ space, ids })).runs,
+    hasEnded: ({ status }) => status !== 'running',
+    queueOf: ({ position }) => readPosition(position).queue,
+  })
+}
+
+/** Waits for things to end: asks once, then again when a hint says that something ended. */
+export class Awaiting<Thing> {
+  readonly #options: Parts
+  readonly #kind: Kind<Thing>
+  readonly #watches = new Set<Watch<Thing>>()
   #subscription: Subscription | null = null
   #stopTimer: (() => void) | null = null
   #looking = false
   #again = false
   #closed: { readonly error: unknown } | null = null
 
-  constructor(options: { store: Store; notifier: Notifier; runtime: Runtime; space: string }) {
-    this.#options = options
+  constructor(parts: Parts, kind: Kind<Thing>) {
+    this.#options = parts
+    this.#kind = kind
   }
 
-  /** The job once it has ended, or null if there is no such job (any more). */
+  /** The job or run once it has ended, or null if there is none (any more). */
   ended(
     id: string,
     options: { readonly timeoutMs?: number; readonly signal?: AbortSignal } = {},
-  ): Promise<Job | null> {
+  ): Promise<Thing | null> {
     const { notifier, runtime } = this.#options
     return new Promise((resolve, reject) => {
       const { signal } = options
@@ -51,12 +90,12 @@ export class Results {
         signal?.removeEventListener('abort', abort)
         if (this.#watches.size === 0) this.#rest()
       }
-      const watch: Watch = {
+      const watch: Watch<Thing> = {
         id,
         queue: null,
-        resolve: (job) => {
+        resolve: (thing) => {
           done()
-          resolve(job)
+          resolve(thing)
         },
         reject: (error) => {
           done()
@@ -72,7 +111,7 @@ export class Results {
               watch.reject(
                 new SkepError(
                   'RESULT_TIMEOUT',
-                  `Job "${id}" has not ended within ${options.timeoutMs} ms. It goes on.`,
+                  `${this.#kind.name} "${id}" has not ended within ${options.timeoutMs} ms. It goes on.`,
                   {
                     facts: { id },
                   },
@@ -93,7 +132,7 @@ export class Results {
     for (const watch of this.#watches) watch.reject(error)
   }
 
-  /** Whether one of the awaited jobs may be meant: others end all the time. */
+  /** Whether one of those that are awaited may be meant: others end all the time. */
   #concerns(hints: readonly Hint[]): boolean {
     const ended = new Set<string>()
     for (const hint of hints) {
@@ -120,18 +159,18 @@ export class Results {
   }
 
   async #lookNow(): Promise<void> {
-    const { store, runtime, space } = this.#options
+    const { runtime } = this.#options
     try {
       while (this.#again && this.#watches.size > 0) {
         this.#again = false
         const watches = [...this.#watches]
         for (let from = 0; from < watches.length; from += PAGE) {
           const page = watches.slice(from, from + PAGE)
-          const { jobs } = await store.get({ space, ids: page.map((watch) => watch.id) })
+          const things = await this.#kind.read(page.map((watch) => watch.id))
           page.forEach((watch, index) => {
-            const job = jobs[index] ?? null
-            if (job === null || isFinal(job.state)) watch.resolve(job)
-            else watch.queue = job.queue
+            const thing = things[index] ?? null
+            if (thing === null || this.#kind.hasEnded(thing)) watch.resolve(thing)
+            else watch.queue = this.#kind.queueOf(thing)
           })
         }
       }

@@ -1,0 +1,55 @@
+import type { NewJob } from '../core/job.ts'
+import type { Happening, Maker } from '../flows/advance.ts'
+import type { Control } from '../flows/engine.ts'
+import type { Tree } from '../flows/tree.ts'
+import type { Runtime } from '../runtime.ts'
+import type { Prepare } from './enqueue.ts'
+import type { Queue } from './queue.ts'
+
+/** How long ended runs are kept unless they say otherwise. */
+const KEEP_RUNS_MS = 3 * 86_400_000
+
+/** Makes the jobs of flows: those of their steps as an enqueue would, and those that move runs on. */
+export function flowMaker(env: {
+  readonly space: string
+  readonly runtime: Runtime
+  readonly prepare: Prepare
+  readonly payloadBytes: number
+}): Maker {
+  const { space, runtime, prepare, payloadBytes } = env
+  return {
+    uuid: () => runtime.uuid(),
+    keepMs: KEEP_RUNS_MS,
+    stateBytes: payloadBytes,
+    job: async ({ queue, payload, options }) => prepare(queue as Queue, payload, options),
+    control: (tree, run, what, delayMs) =>
+      controlJob({ space, id: runtime.uuid(), tree, run, what, delayMs }),
+  }
+}
+
+function controlJob(of: {
+  readonly space: string
+  readonly id: string
+  readonly tree: Pick<Tree, 'queue'>
+  readonly run: string
+  readonly what: Happening
+  readonly delayMs: number
+}): NewJob {
+  const control: Control = { run: of.run, event: of.what.event, id: of.what.id }
+  return {
+    id: of.id,
+    space: of.space,
+    queue: of.tree.queue,
+    payload: JSON.stringify(control),
+    headers: null,
+    priority: 0,
+    delayMs: of.delayMs,
+    runAt: null,
+    unique: null,
+    overrides: null,
+    lane: null,
+    strict: false,
+    cost: 1,
+    member: null,
+  }
+}

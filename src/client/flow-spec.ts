@@ -1,0 +1,60 @@
+import { messageOf } from '../core/errors.ts'
+import { DEFAULT_POLICY, discard, exponential, fixed, type Policy, retry } from '../core/policy.ts'
+import { type Control, Engine, UnknownVersionError } from '../flows/engine.ts'
+import type { Registry } from '../flows/registry.ts'
+import { type HandlerSpec, instruction } from '../worker/handler.ts'
+import type { Run } from '../worker/run.ts'
+import { flowMaker } from './flow-maker.ts'
+import type { HandlerEnv } from './handlers.ts'
+
+/** So many runs are moved on together. */
+const BATCH = 100
+
+/** After so many errors of a flow's own functions its run has failed. */
+const MOST_ERRORS = 3
+
+/** A run whose version no worker here has is looked at again after this time. */
+const VERSION_WAIT_MS = 30_000
+
+const POLICY: Policy = {
+  ...DEFAULT_POLICY,
+  onSuccess: discard(),
+  // Nobody else moves the run on, so it never gives up.
+  onError: { ...retry(1, exponential('1s', { max: '1m' })), retries: null },
+  onLost: { ...retry(1, fixed(0)), retries: null },
+}
+
+/** What a worker runs to move the runs of its flows on: one for each of their queues. */
+export function flowSpecs(registry: Registry, env: HandlerEnv): HandlerSpec[] {
+  const engine = new Engine({ store: env.store, space: env.space, registry, maker: flowMaker(env) })
+  return registry.queues().map((queue) => ({
+    space: env.space,
+    queue,
+    concurrency: Number.POSITIVE_INFINITY,
+    batch: BATCH,
+    policyOf: () => POLICY,
+    encodeResult: () => null,
+    call: (runs) => moveAll(engine, runs, env),
+  }))
+}
+
+async function moveAll(engine: Engine, runs: readonly Run[], env: HandlerEnv): Promise<readonly unknown[]> {
+  const decisions = await engine.decide(runs.map(({ job }) => JSON.parse(job.payload) as Control))
+  return decisions.map((decision, index) => {
+    const run = runs[index] as Run
+    if ('late' in decision) return null
+    if ('move' in decision) {
+      run.move = decision.move
+      return null
+    }
+    const { error } = decision
+    if (error instanceof UnknownVersionError) {
+      env.logger.warn(error.message)
+      return instruction('snooze', VERSION_WAIT_MS, error.message)
+    }
+    if (run.job.errors + 1 < MOST_ERRORS) return error instanceof Error ? error : new Error(messageOf(error))
+    env.logger.warn(`Run "${decision.run.id}" of flow "${decision.run.flow}" has failed: ${messageOf(error)}`)
+    run.move = engine.giveUp(decision.run, error)
+    return null
+  })
+}
