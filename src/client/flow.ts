@@ -9,8 +9,11 @@ import type { EnqueueOptions } from './enqueue.ts'
 import { all, type Joined, type JoinKind, type JoinRule } from './joins.ts'
 import type { Queue } from './queue.ts'
 
-// What a queue's handler gets does not matter here, and it is in both places of its type.
-type AnyOutput = any
+/** A queue by what goes in and what comes out; what its handler gets does not matter here. */
+export type QueueOf<Input, Result> = Omit<
+  Queue<Input, Result>,
+  'handle' | 'handleBatch' | 'handleInThreads' | 'read'
+>
 
 /** A flow: typed by what it starts with and what it gives. Made by {@link flow}. */
 export interface Flow<Input = unknown, Result = unknown> {
@@ -56,20 +59,20 @@ export interface StepOptions<State, Input, Result, As extends string | undefined
   /** Where its result goes in the state. @default its fields, if it is an object */
   readonly as?: As
   /** Takes it back when a later step fails: a queue whose payload is what this step gave. */
-  readonly undo?: Queue<NoInfer<Result>, unknown, AnyOutput>
+  readonly undo?: QueueOf<NoInfer<Result>, never>
 }
 
 /** What a step does: a job of a queue, or a whole flow. */
-export type Work<Input, Result> = Queue<Input, Result, AnyOutput> | Flow<Input, Result>
+export type Work<Input, Result> = QueueOf<Input, Result> | Flow<Input, Result>
 
 /** A branch: a queue, a flow, or steps. */
 export type Branch<State> =
-  | Queue<State, unknown, AnyOutput>
+  | QueueOf<State, never>
   | Flow<State, unknown>
   | ((f: Steps<State, State>) => Steps<State, unknown>)
 
 export type BranchResult<B> =
-  B extends Queue<never, infer Result, AnyOutput>
+  B extends QueueOf<never, infer Result>
     ? Result
     : B extends (f: never) => Steps<never, infer State>
       ? State
