@@ -4,13 +4,17 @@ import { LIMITS } from '../core/limits.ts'
 import { judge } from '../core/policy.ts'
 import { shownPriority } from '../core/priority.ts'
 import { SCHEDULE_HEADER, SLOT_HEADER } from '../core/schedule.ts'
-import type { StoreInTransaction } from '../store.ts'
+import type { Runtime } from '../runtime.ts'
+import type { Store, StoreInTransaction } from '../store.ts'
 import { type Instruction, instruction } from '../worker/handler.ts'
 import type { Noter } from '../worker/noter.ts'
 import { assertWhole } from '../worker/options.ts'
 import type { Run } from '../worker/run.ts'
 import type { EnqueueOptions, Prepare } from './enqueue.ts'
+import { GROUP_HEADER, type GroupOptions, type JobDraft, makeGroup } from './group-maker.ts'
+import { readResults } from './groups.ts'
 import { type JobLog, jobLog } from './job-log.ts'
+import type { Settled } from './joins.ts'
 import type { Queue } from './queue.ts'
 
 /** What a handler may answer: its result, or an instruction. */
@@ -181,16 +185,49 @@ export class JobContext<Payload = unknown, Result = unknown> {
     options: Omit<EnqueueOptions, 'tx'>,
   ): Promise<{ readonly id: string }> {
     const job = await this.#tools.prepare(queue, payload, options)
-    if (this.#run.stage !== 'running' || this.#run.completed !== null) {
-      throw new SkepError(
-        'LEASE_LOST',
-        `Job "${this.id}" has ended, so nothing can be enqueued with it. Await enqueue() before complete() and return.`,
-        { facts: { jobId: this.id } },
-      )
-    }
+    this.#assertRuns()
     this.#run.enqueued ??= []
     this.#run.enqueued.push(job)
     return { id: job.id }
+  }
+
+  /** What became of the members of the group that enqueued this job, in their order. Empty for all other jobs. */
+  get results(): <Other = unknown>() => Promise<readonly Settled<Other>[]> {
+    return <Other>() => this.#results() as Promise<readonly Settled<Other>[]>
+  }
+
+  /**
+   * Enqueues jobs together with the success of this one, and one that follows when they have ended. It holds no slot
+   * while they run.
+   */
+  get spawn(): (drafts: readonly JobDraft[], options?: GroupOptions) => Promise<{ readonly id: string }> {
+    return (drafts, options = {}) => this.#spawn(drafts, options)
+  }
+
+  async #results(): Promise<readonly Settled<unknown>[]> {
+    const { [GROUP_HEADER]: id } = this.headers
+    if (id === undefined) return []
+    const { groups } = await this.#tools.store.getGroups({ space: this.space, ids: [id] })
+    if (!groups[0]) return []
+    const all = await readResults(this.#tools.store, groups[0])
+    return all.filter((one) => one !== undefined)
+  }
+
+  async #spawn(drafts: readonly JobDraft[], options: GroupOptions): Promise<{ readonly id: string }> {
+    const { group, jobs } = await makeGroup({ ...this.#tools, space: this.space }, drafts, options)
+    this.#assertRuns()
+    this.#run.groups = [...(this.#run.groups ?? []), group]
+    this.#run.enqueued = [...(this.#run.enqueued ?? []), ...jobs]
+    return { id: group.id }
+  }
+
+  #assertRuns(): void {
+    if (this.#run.stage === 'running' && this.#run.completed === null) return
+    throw new SkepError(
+      'LEASE_LOST',
+      `Job "${this.id}" has ended, so nothing can be enqueued with it. Await enqueue() before complete() and return.`,
+      { facts: { jobId: this.id } },
+    )
   }
 
   async #complete(result: Result, tx: unknown): Promise<void> {
@@ -200,8 +237,9 @@ export class JobContext<Payload = unknown, Result = unknown> {
     const outcome = { kind: 'success', result: encodeResult(result) } as const
     const verdict = judge(spec.policyOf(job), job, outcome, 0)
     const enqueue = this.#run.enqueued ?? []
+    const groups = this.#run.groups ?? []
     const reply = await transaction.settle({
-      settlements: [{ id: job.id, token: job.token, verdict, enqueue }],
+      settlements: [{ id: job.id, token: job.token, verdict, enqueue, ...(groups.length > 0 && { groups }) }],
     })
     if (reply.results[0]?.status !== 'ok') throw new LeaseLostError(job.id)
     this.#run.completed = outcome
@@ -226,5 +264,8 @@ export interface ContextTools {
   /** Where progress and lines go. */
   readonly noter: Pick<Noter, 'progress' | 'line'>
   readonly prepare: Prepare
+  readonly runtime: Runtime
+  /** Where the outcomes of groups are. */
+  readonly store: Pick<Store, 'getGroups' | 'outcomes'>
   readonly encodeResult: (value: unknown) => string | null
 }

@@ -4,6 +4,7 @@ import { type Control, Engine, UnknownVersionError } from '../flows/engine.ts'
 import type { Registry } from '../flows/registry.ts'
 import { type HandlerSpec, instruction } from '../worker/handler.ts'
 import type { Run } from '../worker/run.ts'
+import { cancelMembers } from './cancel-members.ts'
 import { flowMaker } from './flow-maker.ts'
 import type { HandlerEnv } from './handlers.ts'
 
@@ -40,6 +41,12 @@ export function flowSpecs(registry: Registry, env: HandlerEnv): HandlerSpec[] {
 
 async function moveAll(engine: Engine, runs: readonly Run[], env: HandlerEnv): Promise<readonly unknown[]> {
   const decisions = await engine.decide(runs.map(({ job }) => JSON.parse(job.payload) as Control))
+  for (const decision of decisions) {
+    // Before the run moves on, so that somebody does it again should this process end here.
+    if ('move' in decision && decision.leaves !== null) {
+      await cancelMembers(env, decision.leaves, 'The step that it belonged to has been decided without it.')
+    }
+  }
   return decisions.map((decision, index) => {
     const run = runs[index] as Run
     if ('late' in decision) return null

@@ -12,7 +12,7 @@ import type { Queue } from './queue.ts'
 /** A queue by what goes in and what comes out; what its handler gets does not matter here. */
 export type QueueOf<Input, Result> = Omit<
   Queue<Input, Result>,
-  'handle' | 'handleBatch' | 'handleInThreads' | 'read'
+  'handle' | 'handleBatch' | 'handleInThreads' | 'read' | 'job'
 >
 
 /** A flow: typed by what it starts with and what it gives. Made by {@link flow}. */

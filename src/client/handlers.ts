@@ -30,7 +30,8 @@ export function toSpec(handler: Handler, env: HandlerEnv): HandlerSpec {
   const queue = handler.queue as unknown as Queue
   const encodeResult = resultEncoder(env.payloadBytes)
   const within: ContextTools['within'] = (tx) => transactionOf(env.store, tx)
-  const tools: ContextTools = { within, noter: env.noter, prepare: env.prepare, encodeResult }
+  const { noter, prepare, runtime, store } = env
+  const tools: ContextTools = { within, noter, prepare, runtime, store, encodeResult }
   const single = handler.run as HandlerFunction<unknown, unknown>
   const many = handler.run as BatchHandlerFunction<unknown, unknown>
 

@@ -12,6 +12,7 @@ import {
   type ThreadOptions,
 } from '../worker/threads/options.ts'
 import type { BatchHandlerFunction, HandlerFunction } from './context.ts'
+import type { DraftOptions, JobDraft } from './group-maker.ts'
 import { type LaneRules, type QueueLaneOptions, resolveLanes } from './lane-options.ts'
 import {
   describeIssues,
@@ -82,6 +83,8 @@ export interface Queue<Input = unknown, Result = unknown, Output = Input> {
   readonly checkResult: ((result: Result) => void | Promise<void>) | null
   /** Turns a stored payload into what the handler gets. */
   readonly read: (payload: unknown) => Output | Promise<Output>
+  /** A job of it that is to be, for groups and chains. */
+  job(payload: Input, options?: DraftOptions): JobDraft<Result>
   /** Says what to do with its jobs. Give the answer to `skep.worker`. */
   handle(run: HandlerFunction<Output, Result>): Handler
   /** The same for many jobs in one call: the handler answers for each. `size` is the most it gets at once. */
@@ -124,7 +127,7 @@ export interface Handler {
 
 /** A queue whatever its types: what a list of handlers holds. */
 export interface AnyQueue
-  extends Omit<Queue<never, never, unknown>, 'handle' | 'handleBatch' | 'handleInThreads'> {}
+  extends Omit<Queue<never, never, unknown>, 'handle' | 'handleBatch' | 'handleInThreads' | 'job'> {}
 
 /** Declares a queue, typed by a schema of its payload (zod, valibot, arktype …). */
 export function queue<
@@ -174,6 +177,7 @@ export function queue(
           checkWith(resultSchema, `The result of the handler does not fit queue ${show(name)}`, result)
       : null,
     read: schema ? (payload) => readWith(schema, name, payload) : (payload) => payload,
+    job: (payload, options = {}) => ({ queue: self, payload, options }),
     handle: (run) => ({ queue: self, batch: 1, run: run as HandlerFunction<never, unknown> }),
     handleBatch({ size }, run) {
       assertWhole('size', size, 1, 10_000)

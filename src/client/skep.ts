@@ -27,6 +27,7 @@ import { type Explanation, explainJob } from './explain.ts'
 import type { Flow } from './flow.ts'
 import { flowMaker } from './flow-maker.ts'
 import { flowSpecs } from './flow-spec.ts'
+import { Groups } from './groups.ts'
 import { toSpec } from './handlers.ts'
 import { harmlessNotifier } from './harmless-notifier.ts'
 import {
@@ -92,6 +93,8 @@ export class Skep {
   readonly limits: Limits
   /** Runs of flows. */
   readonly runs: Runs
+  /** Groups of jobs, chains, and what is made of them. */
+  readonly groups: Groups
   readonly #store: AnsweringStore
   /** The store as it was passed in. */
   readonly #given: Store
@@ -156,6 +159,7 @@ export class Skep {
     this.#holdEnv = { ...parts, logger: this.#logger, space, ready: () => this.ready() }
     this.limits = new Limits(this.#holdEnv)
     this.#awaitingRuns = awaitingRuns({ ...parts, space })
+    this.groups = new Groups({ ...parts, space, prepare: this.#prepare, ready: () => this.ready() })
     this.runs = new Runs({
       ...parts,
       space,

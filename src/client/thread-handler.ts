@@ -83,6 +83,8 @@ function serve(
       },
     },
     prepare: makePrepare({ ...data, runtime }),
+    runtime,
+    store: { getGroups: refuseGroups, outcomes: refuseGroups },
     encodeResult,
   }
   const spec: HandlerSpec = {
@@ -121,6 +123,13 @@ function serve(
   })
   // Not before the rest of the file has run: what it throws there must be seen as a module that cannot be loaded.
   runtime.defer(() => say({ said: 'ready' }))
+}
+
+function refuseGroups(): never {
+  throw new SkepError(
+    'OPTION_INVALID',
+    'A thread cannot read the results of a group. Pass them in the payload, or use queue.handle.',
+  )
 }
 
 function refuseTransaction(): never {

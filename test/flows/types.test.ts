@@ -16,10 +16,9 @@ describe('the types of a flow', () => {
     )
     expectTypeOf(access.types).toEqualTypeOf<
       | ((input: { userId: number }) => Omit<
-          Omit<
-            Omit<{ userId: number }, 'platforms'> & { platforms: { name: string }[] },
-            'rewards'
-          > & { readonly rewards: readonly { role: string }[] },
+          Omit<Omit<{ userId: number }, 'platforms'> & { platforms: { name: string }[] }, 'rewards'> & {
+            readonly rewards: readonly { role: string }[]
+          },
           'sent'
         > & { sent: boolean })
       | undefined

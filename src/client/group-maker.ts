@@ -1,0 +1,128 @@
+import { type Duration, toMs } from '../core/duration.ts'
+import { SkepError } from '../core/errors.ts'
+import type { NewGroup } from '../core/groups.ts'
+import type { NewJob } from '../core/job.ts'
+import { LIMITS } from '../core/limits.ts'
+import type { Runtime } from '../runtime.ts'
+import type { EnqueueOptions, Prepare } from './enqueue.ts'
+import { all, type JoinRule } from './joins.ts'
+import type { AnyQueue, Queue } from './queue.ts'
+
+/** The header that tells a job which group enqueued it. */
+export const GROUP_HEADER = 'skep-group'
+
+/** A job that is to be: made by `queue.job`. */
+export interface JobDraft<Result = unknown> {
+  readonly queue: AnyQueue
+  readonly payload: unknown
+  readonly options: DraftOptions
+  /** Only for the compiler. */
+  types?(result: Result): void
+}
+
+export type DraftOptions = Omit<EnqueueOptions, 'tx'>
+
+export interface GroupOptions {
+  /** When it succeeds. @default all */
+  readonly join?: JoinRule
+  /** Runs when it has succeeded; its handler gets what became of the members by `results()`. */
+  readonly next?: JobDraft
+  /** Runs when it has failed, as its join says. */
+  readonly onFailure?: JobDraft
+  /** Runs when all have ended, in whatever way. */
+  readonly onComplete?: JobDraft
+  /** How long it is kept after all have ended. @default '3d' */
+  readonly keep?: Duration
+}
+
+export interface GroupEnv {
+  readonly space: string
+  readonly runtime: Runtime
+  readonly prepare: Prepare
+}
+
+export interface MadeGroup {
+  readonly group: NewGroup
+  readonly jobs: readonly NewJob[]
+}
+
+/** Makes a group and its members. Nothing is written. */
+export async function makeGroup(
+  env: GroupEnv,
+  drafts: readonly JobDraft[],
+  options: GroupOptions,
+): Promise<MadeGroup> {
+  if (drafts.length > LIMITS.batchJobs) {
+    throw new SkepError(
+      'BATCH_TOO_LARGE',
+      `A group got ${drafts.length} jobs; at most ${LIMITS.batchJobs} go in one. Use a group of groups.`,
+    )
+  }
+  const { join = all, next, onFailure, onComplete, keep = '3d' } = options
+  const id = env.runtime.uuid()
+  const { need } = join.join
+  const follow = async (draft: JobDraft | undefined): Promise<NewJob | undefined> =>
+    draft && following(await make(env, draft), id)
+  const [success, failure, settled] = await Promise.all([follow(next), follow(onFailure), follow(onComplete)])
+  const group: NewGroup = {
+    id,
+    space: env.space,
+    run: null,
+    size: drafts.length,
+    need: need === 'all' ? drafts.length : need === 'none' ? 0 : need,
+    failing: join.join.failing,
+    // With `settled` nothing has to be done, so what follows waits for the end of all.
+    jobs: {
+      ...(success && (need === 'none' ? { settled: success } : { success })),
+      ...(failure && { failure }),
+      ...(settled && { settled }),
+    },
+    keepMs: toMs('keep', keep),
+  }
+  const jobs: NewJob[] = []
+  for (const [n, draft] of drafts.entries())
+    jobs.push({ ...(await make(env, draft)), member: { group: id, n } })
+  return { group, jobs }
+}
+
+/** One job after the other: each is the only member of a group that enqueues the next. */
+export async function makeChain(
+  env: GroupEnv,
+  drafts: readonly JobDraft[],
+): Promise<{
+  readonly groups: readonly NewGroup[]
+  readonly jobs: readonly NewJob[]
+  readonly last: string
+}> {
+  const ids = drafts.map(() => env.runtime.uuid())
+  const jobs: NewJob[] = []
+  for (const [index, draft] of drafts.entries()) {
+    const job = await make(env, draft)
+    const before = ids[index - 1]
+    const member = { group: ids[index] as string, n: 0 }
+    jobs.push({ ...(before === undefined ? job : following(job, before)), member })
+  }
+  const groups = ids.map((id, index): NewGroup => {
+    const next = jobs[index + 1]
+    return {
+      id,
+      space: env.space,
+      run: null,
+      size: 1,
+      need: 1,
+      failing: 'end',
+      jobs: next ? { success: next } : {},
+      keepMs: toMs('keep', '3d'),
+    }
+  })
+  return { groups, jobs: jobs.slice(0, 1), last: ids.at(-1) as string }
+}
+
+async function make({ prepare }: GroupEnv, { queue, payload, options }: JobDraft): Promise<NewJob> {
+  return prepare(queue as unknown as Queue, payload, options)
+}
+
+function following(job: NewJob, group: string): NewJob {
+  const headers = job.headers === null ? {} : (JSON.parse(job.headers) as Record<string, string>)
+  return { ...job, headers: JSON.stringify({ ...headers, [GROUP_HEADER]: group }) }
+}
