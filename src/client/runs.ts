@@ -11,6 +11,7 @@ import type { Notifier } from '../notifier.ts'
 import type { Enqueued } from '../store/flows.ts'
 import type { Store } from '../store.ts'
 import type { Awaiting } from './awaiting.ts'
+import { cancelRun } from './cancel-members.ts'
 import type { Flow } from './flow.ts'
 
 /** What a run can be found by: each value, or each element of an array. */
@@ -195,39 +196,9 @@ export class Runs {
   }
 
   async cancel(id: string, reason: string): Promise<boolean> {
+    assertJobId(id)
     await this.#env.ready()
-    const { store, space, maker } = this.#env
-    const failure = JSON.stringify({ kind: 'cancel', message: reason })
-    for (;;) {
-      const run = await this.#find(id)
-      if (run === null || run.status !== 'running') return false
-      const { keepMs } = maker
-      const end = { status: 'cancelled', failure, keepMs, groups: [], runs: [], jobs: [] } as const
-      const { results, enqueued } = await store.moveRuns({
-        moves: [{ id, space, revision: run.revision, ...end }],
-      })
-      this.#hint(enqueued)
-      if (results[0]?.status !== 'ok') continue
-      await this.#cancelMembers(run, failure, reason)
-      return true
-    }
-  }
-
-  /** What a run waits for is not wanted any more. */
-  async #cancelMembers(run: Run, failure: string, reason: string): Promise<void> {
-    const { store, space } = this.#env
-    const { waits } = readPosition(run.position)
-    if (waits === null || waits.size === 0) return
-    for (let from = 0; ; ) {
-      const { members } = await store.openMembers({ space, group: waits.id, from, limit: 500 })
-      const jobs = members.filter(({ kind }) => kind === 'job').map((member) => member.id)
-      const keepMs = 3 * 86_400_000
-      if (jobs.length > 0)
-        await store.change({ action: 'cancel', space, target: { ids: jobs }, failure, keepMs })
-      for (const member of members) if (member.kind === 'run') await this.cancel(member.id, reason)
-      if (members.length < 500) return
-      from = (members.at(-1)?.n ?? 0) + 1
-    }
+    return cancelRun(this.#env, id, reason)
   }
 
   #newRun(tree: Tree, input: unknown, { id, attributes = {} }: StartOptions): NewRun {

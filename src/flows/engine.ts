@@ -3,6 +3,7 @@ import type { Outcome } from '../core/groups.ts'
 import type { Run, RunMove } from '../core/runs.ts'
 import type { Store } from '../store.ts'
 import { advance, type Happening, isAwaited, type Maker } from './advance.ts'
+import { readPosition } from './position.ts'
 import type { Registry } from './registry.ts'
 import type { Tree } from './tree.ts'
 
@@ -21,7 +22,8 @@ export class UnknownVersionError extends Error {
 
 /** What becomes of a control job: the move of its run, or that it came too late, or why there is none. */
 export type Decision =
-  | { readonly move: RunMove }
+  /** `leaves`: the group that it has waited for, if some of its members have not ended. */
+  | { readonly move: RunMove; readonly leaves: string | null }
   | { readonly late: true }
   | { readonly error: unknown; readonly run: Run }
 
@@ -53,7 +55,10 @@ export class Engine {
       awaited.map(async (one): Promise<Decision> => {
         if (one === null) return { late: true }
         try {
-          return { move: await this.#move(one.run, one.control, outcomes.get(one.control.id) ?? []) }
+          const ended = outcomes.get(one.control.id) ?? []
+          const move = await this.#move(one.run, one.control, ended)
+          const size = readPosition(one.run.position).waits?.size ?? 0
+          return { move, leaves: ended.length < size ? one.control.id : null }
         } catch (error) {
           return { error, run: one.run }
         }
