@@ -66,11 +66,11 @@ describe('after an outage of the store', () => {
   })
 
   it('a store that fails now and then does not keep the dead from being rescued', async () => {
-    for (let seed = 1; seed <= 5; seed++) {
+    for (let seed = 1; seed <= 10; seed++) {
       const scene = openScene({ seed })
       const job = await scene.skep.enqueue(mail, 1)
       await claimAndDie(scene)
-      scene.faults.choose(() => (scene.runtime.random() < 0.3 ? 'before' : null))
+      scene.faults.choose(() => (scene.runtime.random() < 0.45 ? 'before' : null))
       scene.skep.worker([mail.handle(() => 'alive')])
 
       await scene.until(async () => (await scene.state(job.id)) === 'done', 120_000)
