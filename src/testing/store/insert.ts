@@ -6,7 +6,8 @@ import type { StoreCase } from './scene.ts'
 export function insertCases(test: StoreCase): void {
   test('keeps every field of a new job', async (scene) => {
     const fields = { headers: '{"trace":"7"}', overrides: '{"timeoutMs":5}', lane: 'a', cost: 2 }
-    const job = sample(1, { priority: 3, ...fields })
+    const member = { group: idOf(77), n: 3 }
+    const job = sample(1, { priority: 3, member, ...fields })
 
     const results = await scene.insert(job)
 
@@ -23,6 +24,7 @@ export function insertCases(test: StoreCase): void {
       lane: 'a',
       strict: false,
       cost: 2,
+      member,
       dueAt: START,
       enqueuedAt: START,
       startedAt: null,
