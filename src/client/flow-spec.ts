@@ -4,7 +4,7 @@ import { type Control, Engine, UnknownVersionError } from '../flows/engine.ts'
 import type { Registry } from '../flows/registry.ts'
 import { type HandlerSpec, instruction } from '../worker/handler.ts'
 import type { Run } from '../worker/run.ts'
-import { cancelMembers } from './cancel-members.ts'
+import { cancelMembers } from './change-runs.ts'
 import { flowMaker } from './flow-maker.ts'
 import type { HandlerEnv } from './handlers.ts'
 

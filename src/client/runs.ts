@@ -11,7 +11,7 @@ import type { Notifier } from '../notifier.ts'
 import type { Enqueued } from '../store/flows.ts'
 import type { Store } from '../store.ts'
 import type { Awaiting } from './awaiting.ts'
-import { cancelRun } from './cancel-members.ts'
+import { cancelRun, retryRun } from './change-runs.ts'
 import type { Flow } from './flow.ts'
 
 /** What a run can be found by: each value, or each element of an array. */
@@ -75,6 +75,14 @@ export class RunHandle<Result = unknown> {
   /** Ends it, with its branches; jobs that wait are cancelled, those that run are asked to stop. */
   cancel(reason = 'Cancelled.'): Promise<boolean> {
     return this.#runs.cancel(this.id, reason)
+  }
+
+  /**
+   * Lets it go on after it has ended: at the step that failed, or from the step you name, with the state as it is. False
+   * if it is running.
+   */
+  retry({ from }: { readonly from?: string } = {}): Promise<boolean> {
+    return this.#runs.retry(this.id, from)
   }
 }
 
@@ -199,6 +207,12 @@ export class Runs {
     assertJobId(id)
     await this.#env.ready()
     return cancelRun(this.#env, id, reason)
+  }
+
+  async retry(id: string, from?: string): Promise<boolean> {
+    assertJobId(id)
+    await this.#env.ready()
+    return retryRun(this.#env, id, from)
   }
 
   #newRun(tree: Tree, input: unknown, { id, attributes = {} }: StartOptions): NewRun {

@@ -14,6 +14,7 @@ import {
   type Undoable,
   type View,
   type WorkNode,
+  walk,
 } from './tree.ts'
 
 /** What the engine needs to make jobs. */
@@ -22,7 +23,7 @@ export interface Maker {
   /** A job for a member that is one. */
   job(member: Extract<Member, { queue: unknown }>): Promise<NewJob>
   /** A job that moves a run on when what it waits for has happened. */
-  control(tree: Tree, run: string, what: Happening, delayMs: number): NewJob
+  control(tree: Pick<Tree, 'queue'>, run: string, what: Happening, delayMs: number): NewJob
   /** How long ended runs are kept. */
   readonly keepMs: number
   readonly stateBytes: number
@@ -94,6 +95,7 @@ class Advance {
     this.#position = { ...this.#position, waits: null }
     if (event.event !== 'moment') this.#take(event, waits?.size ?? 0)
     else if (event.id !== BEGIN.id) this.#position = { ...this.#position, path: next(this.#position.path) }
+    else if (this.#position.from !== undefined) this.#goTo(this.#position.from)
 
     if (this.#position.failure !== null) return this.#undoNext()
     for (;;) {
@@ -102,6 +104,17 @@ class Advance {
       if (node === undefined) return this.#end()
       if (await this.#enter(node)) return this.#move({})
     }
+  }
+
+  #goTo(name: string): void {
+    for (const [path, node] of walk(this.#tree.nodes)) {
+      if (node.name !== name) continue
+      const { from: _from, ...position } = this.#position
+      this.#position = { ...position, path }
+      return
+    }
+    const names = [...walk(this.#tree.nodes)].map(([, node]) => `"${node.name}"`).join(', ')
+    throw new StepError(`Flow "${this.#tree.name}" has no step "${name}". It has ${names}.`)
   }
 
   /** Takes in what became of the members. */

@@ -6,6 +6,8 @@ export interface Position {
   readonly queue: string
   /** The node it is at; behind the last one when it has ended. */
   readonly path: Path
+  /** The step from which somebody wants it to go on, by name: found when it does. */
+  readonly from?: string
   /** What it waits for there: a group with so many members, or a moment. Whatever else wants to move it on comes too late. */
   readonly waits: { readonly id: string; readonly size: number } | null
   /** How often each loop has gone round, by the path of the loop. */

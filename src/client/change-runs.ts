@@ -1,4 +1,5 @@
-import { readPosition } from '../flows/position.ts'
+import { BEGIN, type Maker } from '../flows/advance.ts'
+import { type Position, readPosition } from '../flows/position.ts'
 import type { Notifier } from '../notifier.ts'
 import type { Store } from '../store.ts'
 
@@ -29,6 +30,34 @@ export async function cancelRun(env: CancelEnv, id: string, reason: string): Pro
     if (waits && waits.size > 0) await cancelMembers(env, waits.id, reason)
     return true
   }
+}
+
+/**
+ * Lets a run that has ended go on: at the step at which it stands, or at another. False if it is running, or there is none.
+ * What was undone is done again.
+ */
+export async function retryRun(
+  env: CancelEnv & { readonly maker: Maker },
+  id: string,
+  from: string | undefined,
+): Promise<boolean> {
+  const { store, space, notifier, maker } = env
+  const run = (await store.getRuns({ space, ids: [id] })).runs[0]
+  if (!run || run.status === 'running') return false
+  const stood = readPosition(run.position)
+  const position: Position = {
+    ...stood,
+    waits: { id: BEGIN.id, size: 0 },
+    failure: null,
+    ...(from !== undefined && { from }),
+  }
+  const jobs = [maker.control({ queue: stood.queue }, id, BEGIN, 0)]
+  const move = { id, space, revision: run.revision, status: 'running', groups: [], runs: [], jobs } as const
+  const { results, enqueued } = await store.moveRuns({
+    moves: [{ ...move, position: JSON.stringify(position) }],
+  })
+  notifier?.publish(enqueued.map((one) => ({ kind: 'work', ...one })))
+  return results[0]?.status === 'ok'
 }
 
 /** Cancels the members of a group that have not ended. Repeating it is harmless. */
