@@ -46,8 +46,8 @@ interface Discarded {
 export class Jobs {
   readonly table: Table
   readonly lines: Lines
-  readonly holds = new Holds()
-  readonly notes = new NoteBook()
+  readonly holds: Holds = new Holds()
+  readonly notes: NoteBook = new NoteBook()
   readonly flows: Flows
   readonly #uniques = new Map<string, KeyHolder>()
   readonly #discarded = new Map<string, Discarded>()

@@ -35,7 +35,7 @@ export function group(size: number, difference: Partial<NewGroup> = {}): NewGrou
 /** Jobs number `from` and up, the members of a group. */
 export function members(
   count: number,
-  of = groupOf(1),
+  of: string = groupOf(1),
   from = 1,
   difference: Partial<NewJob> = {},
 ): NewJob[] {
@@ -72,7 +72,7 @@ export async function make(
   await scene.store.insert({ jobs, groups, now: scene.now })
 }
 
-export async function readGroup(scene: Scene, id = groupOf(1)): Promise<Group> {
+export async function readGroup(scene: Scene, id: string = groupOf(1)): Promise<Group> {
   const { groups } = await scene.store.getGroups({ space: SPACE, ids: [id] })
   assert.ok(groups[0], `group ${id} is not in the store`)
   return groups[0]
@@ -84,7 +84,7 @@ export async function readRun(scene: Scene, n: number): Promise<Run> {
   return runs[0]
 }
 
-export async function outcomesOf(scene: Scene, id = groupOf(1)): Promise<readonly Outcome[]> {
+export async function outcomesOf(scene: Scene, id: string = groupOf(1)): Promise<readonly Outcome[]> {
   const { outcomes } = await scene.store.outcomes({ space: SPACE, groups: [id], from: 0, limit: 1_000 })
   return outcomes[0] as readonly Outcome[]
 }
