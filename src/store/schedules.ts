@@ -8,6 +8,7 @@
  */
 import type { NewJob } from '../core/job.ts'
 import type { Overlap, Schedule } from '../core/schedule.ts'
+import type { Enqueued } from './flows.ts'
 
 export interface ScheduleStore {
   /**
@@ -51,7 +52,11 @@ export interface ScheduleStore {
    * else is refused and changes nothing. So of several processes one fires a slot, and a repetition is refused.
    * Redis: for each HMGET, compare; HGET the last job's state; insert as above; HSET; ZADD due.
    */
-  fireSchedules(call: FireSchedulesCall): Promise<{ readonly results: readonly FireResult[] }>
+  fireSchedules(call: FireSchedulesCall): Promise<{
+    readonly results: readonly FireResult[]
+    /** Queues in which groups that fired have enqueued jobs, for hints; left out when none did. */
+    readonly enqueued?: readonly Enqueued[]
+  }>
 }
 
 export interface PutSchedulesCall {

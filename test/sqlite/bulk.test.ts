@@ -96,6 +96,7 @@ class Commands {
       lane: null,
       strict: false,
       cost: 1,
+      member: null,
     }
   }
 

@@ -44,6 +44,39 @@ const commands: Readonly<Record<string, () => Promise<void>>> = {
     leave()
   },
 
+  /** Claims and ends one job after the other until nothing is left, and tells how many jobs were enqueued by that. */
+  async end() {
+    const store = sqliteStore({ file: target, busyTimeoutMs: 30_000 })
+    let enqueued = 0
+    for (;;) {
+      const { jobs } = await store.claim({
+        sources: [{ space: 'acme', queue: 'mail', limit: 1 }],
+        limit: 1,
+        workerId: `worker-${process.pid}`,
+        token: runtime.uuid(),
+        leaseMs: 60_000,
+      })
+      const [job] = jobs
+      if (!job) break
+      const verdict = {
+        to: 'done',
+        keepMs: null,
+        delayMs: 0,
+        count: null,
+        refund: false,
+        keepPlace: false,
+        keepCancelledMs: 0,
+        result: `${process.pid}`,
+        failure: null,
+      } as const
+      const reply = await store.settle({ settlements: [{ id: job.id, token: job.token, verdict }] })
+      enqueued += reply.enqueued?.length ?? 0
+    }
+    tell(enqueued)
+    await store.close()
+    leave()
+  },
+
   /** Inserts, claims and settles without end, and tells of each insert that was acknowledged. */
   async write() {
     const store = sqliteStore({ file: target, busyTimeoutMs: 30_000 })

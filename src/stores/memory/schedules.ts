@@ -1,6 +1,7 @@
 import type { Job, NewJob } from '../../core/job.ts'
 import type { Schedule } from '../../core/schedule.ts'
 import { fireOver, fireRefusal, isUnderWay, pause, putOver, resume } from '../../core/schedule-moves.ts'
+import type { Enqueued } from '../../store/flows.ts'
 import type { Fire, FireResult, ScheduleStore } from '../../store/schedules.ts'
 import type { InsertResult } from '../../store.ts'
 
@@ -10,10 +11,12 @@ export interface JobsBeside {
   readonly find: (id: string) => Job | undefined
   readonly insert: (job: NewJob, now: number) => InsertResult
   readonly cancel: (job: Job, failure: string, keepMs: number, now: number) => void
+  /** What groups enqueue because of that. */
+  readonly enqueued: (now: number) => { readonly enqueued?: readonly Enqueued[] }
 }
 
 /** Schedules over a map. Due ones are found by looking at all: this store is for tests and small things. */
-export function memorySchedules({ timeOfCall, find, insert, cancel }: JobsBeside): ScheduleStore {
+export function memorySchedules({ timeOfCall, find, insert, cancel, enqueued }: JobsBeside): ScheduleStore {
   const spaces = new Map<string, Map<string, Schedule>>()
   const of = (space: string): Map<string, Schedule> => spaces.get(space) ?? new Map()
   const stored = (space: string, id: string): Schedule | null => spaces.get(space)?.get(id) ?? null
@@ -117,7 +120,7 @@ export function memorySchedules({ timeOfCall, find, insert, cancel }: JobsBeside
 
     async fireSchedules(call) {
       const now = timeOfCall(call)
-      return { results: call.fires.map((fire) => fireOne(fire, now)) }
+      return { results: call.fires.map((fire) => fireOne(fire, now)), ...enqueued(now) }
     },
   }
 }

@@ -274,6 +274,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 
     ...memorySchedules({
       timeOfCall,
+      enqueued,
       find: (id) => table.get(id),
       insert: (job, now) => jobs.insert(job, false, now),
       cancel: (job, failure, keepMs, now) =>

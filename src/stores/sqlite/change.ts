@@ -2,6 +2,7 @@ import type { Job } from '../../core/job.ts'
 import { finish, isPossible, prioritize, promote, redrive } from '../../core/transitions.ts'
 import { waitingOf } from '../../core/waiting.ts'
 import type { ChangeCall, ChangeReply, ChangeResult } from '../../store.ts'
+import { firing } from './groups.ts'
 import { cursorAt, select } from './list.ts'
 import { removeNotes } from './notes.ts'
 import { find, type Placed, replace } from './record.ts'
@@ -10,6 +11,11 @@ import { holdKey, keyHolder, releaseKey } from './uniques.ts'
 
 /** What people do to jobs, by id or by selection. */
 export function change(turn: Turn, call: ChangeCall, now: number): ChangeReply {
+  return { ...changeJobs(turn, call, now), ...firing(turn, now) }
+}
+
+/** The same without what it means to groups: whoever calls it lets them fire. */
+export function changeJobs(turn: Turn, call: ChangeCall, now: number): ChangeReply {
   const { target, action, space, priority = 0 } = call
   const moved: Job[] = []
   if ('ids' in target) {

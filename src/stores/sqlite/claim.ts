@@ -1,3 +1,4 @@
+import type { Membership } from '../../core/groups.ts'
 import type { ClaimedJob } from '../../core/job.ts'
 import { NEVER } from '../../core/lanes.ts'
 import { byRank, claimable, claim as claimed, claimedPart } from '../../core/transitions.ts'
@@ -111,14 +112,16 @@ function takeNext(
   turn.count(q, 'running', jobs.length)
 
   const held = new Map<string, number>()
+  const members = new Map<string, Membership>()
   const from = { space, queue, lane: null, token: call.token }
   for (const job of jobs) {
     const { id, n, rest } = job
     if (rest[11] === null) held.set(id, n)
     else releaseKey(turn, q, { id, uniqueKey: rest[11], uniqueScope: rest[12] }, 'claim')
+    if (rest[14] !== null) members.set(id, { group: rest[14], n: rest[15] as number })
     taken.push(claimedOf(job, from))
   }
-  turn.held.claimed({ token: call.token, q, numbers: held, lanes: NO_LANES })
+  turn.held.claimed({ token: call.token, q, numbers: held, lanes: NO_LANES, members })
 }
 
 const NO_LANES: ReadonlyMap<string, string> = new Map()

@@ -1,3 +1,5 @@
+import type { Membership } from '../../core/groups.ts'
+
 /** So many jobs are remembered at most; one that was forgotten is looked up by its id. */
 const MOST = 50_000
 
@@ -8,6 +10,8 @@ export interface HeldBatch {
   readonly numbers: Map<string, number>
   /** The keys of their lanes, for those that are in one. */
   readonly lanes: ReadonlyMap<string, string>
+  /** Which members they are, for those that are in a group. */
+  readonly members: ReadonlyMap<string, Membership>
 }
 
 /**

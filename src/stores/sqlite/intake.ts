@@ -126,28 +126,30 @@ function withoutArchived(turn: Turn, entries: Entry[]): Entry[] {
 /** Entries that go in by the same statements. */
 interface Line {
   readonly q: number
-  readonly shape: Shape
-  readonly members: Entry[]
+  shape: Shape
+  readonly entries: Entry[]
 }
 
-type Shape = 'plain' | 'laned' | 'full'
+/** `whole` is `full` with members of groups among them. */
+type Shape = 'plain' | 'laned' | 'full' | 'whole'
 
 /** Most jobs are due now and have nothing but a payload and perhaps a lane, so of them only that and the id are sent. */
 function inLines(entries: readonly Entry[], now: number): Line[] {
   const lines = new Map<number, Line>()
   for (const entry of entries) {
-    const { headers, overrides, priority, lane, strict, cost } = entry.job
+    const { headers, overrides, priority, lane, strict, cost, member } = entry.job
     const isBare = headers === null && overrides === null && priority === 0 && entry.dueAt === now
-    const isShort = isBare && !strict && cost === 1
+    const isShort = isBare && !strict && cost === 1 && member === null
     const shape = isShort ? (lane === null ? 'plain' : 'laned') : 'full'
     // Strict jobs are all in one, in the order of their arrival. The numbers of queues begin with 1.
     const key = shape === 'full' ? 0 : shape === 'plain' ? entry.q : -entry.q
     let line = lines.get(key)
     if (!line) {
-      line = { q: entry.q, shape, members: [] }
+      line = { q: entry.q, shape, entries: [] }
       lines.set(key, line)
     }
-    line.members.push(entry)
+    line.entries.push(entry)
+    if (member !== null) line.shape = 'whole'
   }
   return [...lines.values()]
 }
@@ -156,18 +158,20 @@ const CHUNKS = [100, 10, 1] as const
 type Chunk = (typeof CHUNKS)[number]
 
 /** Returns how many were new. */
-function putIn(turn: Turn, { q, shape, members }: Line, now: number): number {
+function putIn(turn: Turn, { q, shape, entries }: Line, now: number): number {
+  const isShort = shape === 'plain' || shape === 'laned'
   let inserted = 0
-  for (let from = 0; from < members.length; ) {
-    const size = CHUNKS.find((rows) => rows <= members.length - from) as Chunk
-    const values: (string | number | null)[] = shape === 'full' ? [now] : [q, now, now]
+  for (let from = 0; from < entries.length; ) {
+    const size = CHUNKS.find((rows) => rows <= entries.length - from) as Chunk
+    const values: (string | number | null)[] = isShort ? [q, now, now] : [now]
     for (let i = from; i < from + size; i++) {
-      const { job, dueAt, q: own } = members[i] as Entry
+      const { job, dueAt, q: own } = entries[i] as Entry
       if (shape === 'plain') values.push(job.id, job.payload)
       else if (shape === 'laned') values.push(job.id, job.payload, job.lane)
       else {
         values.push(job.id, own, dueAt, job.payload, job.priority, job.headers, job.overrides)
         values.push(job.lane, job.strict ? 1 : 0, job.cost)
+        if (shape === 'whole') values.push(job.member?.group ?? null, job.member?.n ?? null)
       }
     }
     inserted += turn.db.run(STATEMENTS[shape][size], ...values)
@@ -188,6 +192,11 @@ const STATEMENTS: Readonly<Record<Shape, Readonly<Record<Chunk, string>>>> = {
     '?, column1, column2, column3, column4, column5, column6, column7, column8, column9, column10',
     '?, ?, ?, ?, ?, ?, ?, ?, ?, ?',
   ),
+  whole: forChunks(
+    'enqueued_at, id, q, due_at, payload, priority, headers, overrides, lane, strict, cost, group_id, member',
+    `?, column1, column2, column3, column4, column5, column6, column7, column8, column9, column10, column11, column12`,
+    '?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?',
+  ),
 }
 
 // What all rows share is sent once, before them. Numbered parameters would say it more simply, but not all clients
@@ -200,9 +209,9 @@ function forChunks(columns: string, values: string, row: string): Record<Chunk, 
   return { 100: statement(100), 10: statement(10), 1: statement(1) }
 }
 
-function countIn(turn: Turn, { q, shape, members }: Line, now: number): void {
-  if (shape !== 'full') turn.count(q, 'ready', members.length)
-  else for (const { q: own, dueAt } of members) turn.count(own, dueAt > now ? 'delayed' : 'ready', 1)
+function countIn(turn: Turn, { q, shape, entries }: Line, now: number): void {
+  if (shape === 'plain' || shape === 'laned') turn.count(q, 'ready', entries.length)
+  else for (const { q: own, dueAt } of entries) turn.count(own, dueAt > now ? 'delayed' : 'ready', 1)
 }
 
 /** Some ids were known: only what did go in is counted, and the others get the results of what is there. */

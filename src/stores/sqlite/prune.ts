@@ -1,5 +1,6 @@
 import { FORGET_WORKER_MS, REMEMBER_DISCARDED_MS } from '../../store.ts'
 import { pruneNotes, removeNotes } from './notes.ts'
+import { pruneFlows } from './prune-flows.ts'
 import type { Turn } from './turn.ts'
 
 /** Lanes with nothing to remember: as new ones would be. */
@@ -37,7 +38,9 @@ export function prune(turn: Turn, limit: number, now: number): { readonly pruned
   db.run('delete from skep_uniques where until is not null and until <= ?', now)
   pruneLanes(turn, now)
   db.run('delete from skep_workers where seen_at <= ?', now - FORGET_WORKER_MS)
-  return { pruned: over.length }
+  // Whoever calls comes again when it was as many as they asked for.
+  const isMore = pruneFlows(turn, limit, now)
+  return { pruned: isMore ? limit : over.length }
 }
 
 /** Forgets holds that ended and lanes that have nothing to remember. */

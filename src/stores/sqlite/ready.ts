@@ -26,6 +26,8 @@ export type Rest = readonly [
   uniqueKey: string | null,
   uniqueScope: UniqueScope | null,
   cost: number,
+  group: string | null,
+  member: number | null,
 ]
 
 // Of most jobs only the payload is worth reading; the rest comes as one text, and only if there is something in it.
@@ -35,9 +37,11 @@ const ready = (where: string): string => `
     case when j.priority = 0 and j.enqueued_at = j.due_at and j.generation = 0
       and j.starts = 0 and j.errors = 0 and j.timeouts = 0 and j.lost = 0 and j.snoozes = 0
       and j.headers is null and j.overrides is null and j.unique_key is null and j.cost = 1 and j.strict = 0
+      and j.group_id is null
     then '' else json_array(
       j.headers, j.priority, j.overrides, j.due_at, j.enqueued_at, j.generation, j.starts, j.errors,
-      j.timeouts, j.lost, j.snoozes, j.unique_key, j.unique_scope, j.cost) end as rest
+      j.timeouts, j.lost, j.snoozes, j.unique_key, j.unique_scope, j.cost,
+      j.group_id, j.member) end as rest
   from skep_waiting w cross join skep_jobs j on j.n = w.n
   where ${where} order by w.place, w.id limit ?`
 
@@ -119,7 +123,7 @@ function payloadOf(turn: Turn, n: number): string {
 }
 
 function plainRest(dueAt: number): Rest {
-  return [null, 0, null, dueAt, dueAt, 0, 0, 0, 0, 0, 0, null, null, 1]
+  return [null, 0, null, dueAt, dueAt, 0, 0, 0, 0, 0, 0, null, null, 1, null, null]
 }
 
 /** The rest of a job that was read in another way. */
@@ -139,6 +143,8 @@ export function restOf(job: Job): Rest {
     job.uniqueKey,
     job.uniqueScope,
     job.cost,
+    job.member?.group ?? null,
+    job.member?.n ?? null,
   ]
 }
 

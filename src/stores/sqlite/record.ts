@@ -2,6 +2,7 @@ import { type FinalState, isFinal, JOB_STATES, type Job, rankOf, type UniqueScop
 import { DEFAULT_LANE } from '../../core/lanes.ts'
 import type { Row } from './client.ts'
 import { DEFAULT_NUMBER } from './line.ts'
+import type { Ending } from './members.ts'
 import { STATE_NUMBER, type Turn } from './turn.ts'
 
 /** A job together with where it is kept: `n` is its number in jobs, or in the archive once it is finished. */
@@ -37,6 +38,8 @@ const COMMON = [
   'lane',
   'strict',
   'cost',
+  'group_id',
+  'member',
 ] as const
 
 const columns = (alias: string): string => COMMON.map((name) => `${alias}.${name}`).join(', ')
@@ -134,6 +137,7 @@ function common(turn: Reader, row: Row): Placed {
     lane: row[22] as string | null,
     strict: row[23] === 1,
     cost: row[24] as number,
+    member: row[25] === null ? null : { group: row[25] as string, n: row[26] as number },
     finishedAt: null,
     expiresAt: null,
     leaseUntil: null,
@@ -142,8 +146,19 @@ function common(turn: Reader, row: Row): Placed {
   return { job, q, n: row[0] as number }
 }
 
-/** Puts a job in the place of what it was before: nothing, or the same job in another state. Null takes it away. */
-export function replace(turn: Turn, before: Placed | null, job: Job | null, now: number): void {
+/**
+ * Puts a job in the place of what it was before: nothing, or the same job in another state. Null takes it away, and
+ * `ending` says how it ended, if that is why it goes.
+ */
+export function replace(
+  turn: Turn,
+  before: Placed | null,
+  job: Job | null,
+  now: number,
+  ending: Ending | null = null,
+): void {
+  const member = (job ?? before?.job)?.member ?? null
+  if (member !== null) turn.members.track(member, before?.job ?? null, job, ending, now)
   if (before) leave(turn, before)
   const wasHot = before !== null && !isFinal(before.job.state)
   if (job === null || isFinal(job.state)) {
@@ -269,5 +284,7 @@ function commonValues(job: Job, q: number): (string | number | null)[] {
     job.lane,
     job.strict ? 1 : 0,
     job.cost,
+    job.member?.group ?? null,
+    job.member?.n ?? null,
   ]
 }

@@ -1,6 +1,7 @@
 import type { NewJob } from '../../core/job.ts'
 import type { Schedule } from '../../core/schedule.ts'
 import { fireOver, fireRefusal, isUnderWay, pause, putOver, resume } from '../../core/schedule-moves.ts'
+import type { Enqueued } from '../../store/flows.ts'
 import type {
   DueSchedulesCall,
   DueSchedulesReply,
@@ -13,9 +14,10 @@ import type {
   RemoveSchedulesCall,
   ResumeSchedulesCall,
 } from '../../store/schedules.ts'
-import { change } from './change.ts'
+import { changeJobs } from './change.ts'
 import type { Row } from './client.ts'
-import { insert } from './insert.ts'
+import { firing } from './groups.ts'
+import { insertJobs } from './insert.ts'
 import { find } from './record.ts'
 import type { Turn } from './turn.ts'
 
@@ -123,8 +125,12 @@ export function dueSchedules(turn: Reader, call: DueSchedulesCall, now: number):
     : { schedules: due.slice(0, limit), nextAt: null, now }
 }
 
-export function fireSchedules(turn: Turn, fires: readonly Fire[], now: number): FireResult[] {
-  return fires.map((fire) => fireOne(turn, fire, now))
+export function fireSchedules(
+  turn: Turn,
+  fires: readonly Fire[],
+  now: number,
+): { readonly results: readonly FireResult[]; readonly enqueued?: readonly Enqueued[] } {
+  return { results: fires.map((fire) => fireOne(turn, fire, now)), ...firing(turn, now) }
 }
 
 function fireOne(turn: Turn, fire: Fire, now: number): FireResult {
@@ -137,14 +143,14 @@ function fireOne(turn: Turn, fire: Fire, now: number): FireResult {
   const isReplaced = last !== null && fire.overlap === 'replace'
   if (isReplaced) {
     const target = { ids: [last.id] }
-    change(
+    changeJobs(
       turn,
       { action: 'cancel', space: last.space, target, failure: fire.failure, keepMs: fire.keepMs },
       now,
     )
   }
   const jobs: readonly NewJob[] = isSkipped ? [] : fire.jobs
-  const results = insert(turn, { jobs }, now)
+  const results = insertJobs(turn, { jobs }, now)
   // Until they are put in, results say only what is nearly always true.
   turn.intake.write(turn)
   const inserted = jobs.map(({ id }, index) => {

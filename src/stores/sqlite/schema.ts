@@ -1,4 +1,5 @@
 import { SkepError } from '../../core/errors.ts'
+import { FLOW_TABLES } from './flow-tables.ts'
 import type { Handle } from './handle.ts'
 import { LIMIT_TABLES } from './limit-tables.ts'
 import { NOTE_TABLES } from './note-tables.ts'
@@ -38,8 +39,10 @@ const MIGRATIONS: readonly { readonly id: string; readonly sql: string }[] = [
         lost integer not null default 0, snoozes integer not null default 0,
         unique_key text, unique_scope text,
         token text, worker text, started_at integer, result text, failure text,
-        lane text, strict integer not null default 0, cost integer not null default 1
+        lane text, strict integer not null default 0, cost integer not null default 1,
+        group_id text, member integer
       );
+      create index skep_jobs_members on skep_jobs (group_id, member) where group_id is not null;
 
       -- state 0 is delayed and its place the due time. All others are ready: 1 in the default lane, from 2 on in the lane
       -- of that number. Their place is the rank, or n where the lane is strict: n grows, and is less than any rank.
@@ -61,7 +64,7 @@ const MIGRATIONS: readonly { readonly id: string; readonly sql: string }[] = [
         starts integer not null, errors integer not null, timeouts integer not null,
         lost integer not null, snoozes integer not null, unique_key text, unique_scope text,
         token text, worker text, started_at integer, result text, failure text, cancel_reason text,
-        lane text, strict integer not null, cost integer not null
+        lane text, strict integer not null, cost integer not null, group_id text, member integer
       );
       create index skep_archive_listed on skep_archive (q, state, finished_at);
       create index skep_archive_expiry on skep_archive (expires_at);
@@ -88,6 +91,7 @@ const MIGRATIONS: readonly { readonly id: string; readonly sql: string }[] = [
         machine text, process_start text
       );
 ${NOTE_TABLES}
+${FLOW_TABLES}
       ${LIMIT_TABLES}
       ${SCHEDULE_TABLES}`,
   },

@@ -1,3 +1,4 @@
+import type { Membership } from '../../core/groups.ts'
 import { type ClaimedJob, rankOf } from '../../core/job.ts'
 import {
   byKey,
@@ -110,15 +111,17 @@ export class Serving {
 
     const numbers = new Map<string, number>()
     const lanes = new Map<string, string>()
+    const members = new Map<string, Membership>()
     for (const { job, key } of this.#taken) {
       const { id, n, rest } = job
       if (rest[11] === null) numbers.set(id, n)
       else releaseKey(this.#turn, q, { id, uniqueKey: rest[11], uniqueScope: rest[12] }, 'claim')
       if (key !== DEFAULT_LANE) lanes.set(id, key)
+      if (rest[14] !== null) members.set(id, { group: rest[14], n: rest[15] as number })
       const lane = key === DEFAULT_LANE ? null : key
       taken.push(claimedOf(job, { space, queue, lane, token: call.token }))
     }
-    this.#turn.held.claimed({ token: call.token, q, numbers, lanes })
+    this.#turn.held.claimed({ token: call.token, q, numbers, lanes, members })
   }
 
   /** Takes what was chosen out of line. */

@@ -4,19 +4,23 @@ import type { LaneVerdict, Verdict } from '../../core/policy.ts'
 import { holder, settle as settled } from '../../core/transitions.ts'
 import type { SettleCall, Settlement, SettleReply, SettleResult } from '../../store.ts'
 import { claim } from './claim.ts'
+import { firing, makeGroup } from './groups.ts'
 import type { HeldBatch } from './held.ts'
 import { holdOne } from './holds.ts'
-import { insert } from './insert.ts'
+import { insertJobs } from './insert.ts'
+import type { Ending } from './members.ts'
 import { removeNotes, writeNote } from './notes.ts'
 import { find, type Placed, replace } from './record.ts'
+import { moveRun } from './runs.ts'
 import { STATE_NUMBER, type Turn } from './turn.ts'
 import { releaseKey } from './uniques.ts'
 
 /** Ends leases, then claims. */
 export function settle(turn: Turn, call: SettleCall, now: number): SettleReply {
   const results = settleMany(turn, call.settlements, now)
+  const fired = firing(turn, now)
   turn.intake.write(turn)
-  return { results, claimed: call.claim ? claim(turn, call.claim, now) : null }
+  return { results, claimed: call.claim ? claim(turn, call.claim, now) : null, ...fired }
 }
 
 function settleMany(turn: Turn, settlements: readonly Settlement[], now: number): SettleResult[] {
@@ -44,6 +48,8 @@ function isAlike(settlement: Settlement, first: Settlement, batch: HeldBatch): b
   return (
     settlement.token === first.token &&
     settlement.enqueue === undefined &&
+    settlement.groups === undefined &&
+    settlement.move === undefined &&
     settlement.note === undefined &&
     settlement.noted !== true &&
     settlement.onlyIfExpired !== true &&
@@ -65,10 +71,10 @@ function isPlainEnd(verdict: Verdict): boolean {
 const ARCHIVE = `
   insert into skep_archive (id, q, state, finished_at, expires_at, due_at, enqueued_at, payload, priority,
     headers, overrides, generation, starts, errors, timeouts, lost, snoozes, unique_key, unique_scope,
-    lane, strict, cost, token, worker, started_at, result, failure, cancel_reason)
+    lane, strict, cost, group_id, member, token, worker, started_at, result, failure, cancel_reason)
   select j.id, j.q, ?, ?, ?, j.due_at, j.enqueued_at, j.payload, j.priority,
     j.headers, j.overrides, j.generation, j.starts + 1, j.errors, j.timeouts, j.lost, j.snoozes, null, null,
-    j.lane, j.strict, j.cost, l.token, l.worker, l.started_at, `
+    j.lane, j.strict, j.cost, j.group_id, j.member, l.token, l.worker, l.started_at, `
 const ARCHIVE_RESULTS = `${ARCHIVE} v.value ->> 1, null, l.cancel_reason
   from json_each(?) v cross join skep_jobs j on j.n = v.value ->> 0 cross join skep_leases l on l.n = j.n`
 const archiveNone = (span: string): string => `${ARCHIVE} null, null, l.cancel_reason
@@ -106,12 +112,25 @@ function endTogether(turn: Turn, batch: HeldBatch, settlements: readonly Settlem
   const ids = settlements.map(({ id }) => id)
   if (verdict.keepMs === null) turn.discarded.add(ids, { token, state: verdict.to as FinalState }, now)
   turn.held.settled(batch, ids)
+  if (batch.members.size > 0) endMembers(turn, batch, settlements, now)
   const line = turn.lanes.line(batch.q)
   if (line) {
     const ended = ids.map((id) => [id, batch.lanes.get(id) ?? DEFAULT_LANE] as const)
     turn.lanes.vacateAll(line, ended, now)
   }
   return true
+}
+
+function endMembers(turn: Turn, batch: HeldBatch, settlements: readonly Settlement[], now: number): void {
+  const ends = settlements.flatMap(({ id, verdict }) => {
+    const member = batch.members.get(id)
+    return member ? [{ member, outcome: { id, ...endingOf(verdict) } }] : []
+  })
+  turn.members.endMany(ends, now)
+}
+
+function endingOf({ to, result, failure }: Verdict): Ending {
+  return { state: to as FinalState, result, failure }
 }
 
 /** A condition on `n` with its values. */
@@ -153,7 +172,7 @@ function settleOne(turn: Turn, settlement: Settlement, now: number): SettleResul
   }
 
   const ended: Job | null = settled(running, settlement.verdict, now, rescue)
-  replace(turn, placed, ended, now)
+  replace(turn, placed, ended, now, ended ? null : endingOf(settlement.verdict))
   const batch = turn.held.find(token, running.id)
   if (batch) turn.held.settled(batch, [running.id])
   const state = ended?.state ?? (settlement.verdict.to as FinalState)
@@ -161,7 +180,9 @@ function settleOne(turn: Turn, settlement: Settlement, now: number): SettleResul
   if (!ended && settlement.noted) removeNotes(turn, [running.id])
   if (!ended || isFinal(ended.state)) releaseKey(turn, placed.q, running, 'end')
   if (settlement.verdict.lane) applyToLane(turn, placed, settlement.verdict.lane, now)
-  const inserted = settlement.enqueue && insert(turn, { jobs: settlement.enqueue }, now)
+  if (settlement.move) moveRun(turn, settlement.move, now)
+  for (const group of settlement.groups ?? []) makeGroup(turn, group, now)
+  const inserted = settlement.enqueue && insertJobs(turn, { jobs: settlement.enqueue }, now)
   return inserted ? { status: 'ok', state, inserted } : { status: 'ok', state }
 }
 

@@ -19,6 +19,7 @@ import { counts } from './counts.ts'
 import { Database } from './database.ts'
 import { expired } from './expired.ts'
 import { extend } from './extend.ts'
+import { sqliteFlows } from './flows.ts'
 import { hold, holds, release } from './holds.ts'
 import { insert } from './insert.ts'
 import { lanes, limits, setLimits } from './limits.ts'
@@ -68,9 +69,8 @@ export function makeSqliteStore(options: SqliteStoreOptions, makeNotifier: MakeN
     },
 
     insert(call: InsertCall) {
-      return database.insert(call.jobs.length, (turn) => ({
-        results: insert(turn, call, at(turn, call)),
-      }))
+      const weight = call.jobs.length + (call.groups?.length ?? 0) + (call.runs?.length ?? 0)
+      return database.insert(weight, (turn) => insert(turn, call, at(turn, call)))
     },
 
     claim(call: ClaimCall) {
@@ -168,6 +168,8 @@ export function makeSqliteStore(options: SqliteStoreOptions, makeNotifier: MakeN
       return database.read((turn) => notes(turn, call))
     },
 
+    ...sqliteFlows(database, at),
+
     putSchedules(call) {
       return database.write(call.schedules.length, (turn) => ({
         results: putSchedules(turn, call, at(turn, call)),
@@ -207,7 +209,7 @@ export function makeSqliteStore(options: SqliteStoreOptions, makeNotifier: MakeN
 
     fireSchedules(call) {
       const weight = call.fires.reduce((sum, { jobs }) => sum + jobs.length + 1, 0)
-      return database.write(weight, (turn) => ({ results: fireSchedules(turn, call.fires, at(turn, call)) }))
+      return database.write(weight, (turn) => fireSchedules(turn, call.fires, at(turn, call)))
     },
 
     within(tx: unknown) {

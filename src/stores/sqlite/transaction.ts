@@ -55,7 +55,7 @@ export function transaction(database: Database, tx: unknown): StoreInTransaction
     // when the function that got them returns.
     async insert(call: InsertCall): Promise<InsertReply> {
       if (!database.isReady) await database.open()
-      return run(call, (turn, now) => ({ results: insert(turn, call, now) }))
+      return run(call, (turn, now) => insert(turn, call, now))
     },
     async settle(call: SettleCall): Promise<SettleReply> {
       if (!database.isReady) await database.open()

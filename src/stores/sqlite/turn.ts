@@ -4,6 +4,7 @@ import type { Handle } from './handle.ts'
 import type { HeldJobs } from './held.ts'
 import { Intake } from './intake.ts'
 import { Lanes } from './lanes.ts'
+import { Members } from './members.ts'
 import type { QueueIds } from './queues.ts'
 import type { Rules } from './rules.ts'
 
@@ -27,6 +28,7 @@ export class Turn {
   readonly discarded: Discarded
   readonly intake: Intake = new Intake()
   readonly lanes: Lanes
+  readonly members: Members
   readonly #counts = new Map<number, number[]>()
   #newestArchived: string | null | undefined
 
@@ -37,6 +39,7 @@ export class Turn {
     this.held = held
     this.discarded = new Discarded(db)
     this.lanes = new Lanes(db, rules, queues)
+    this.members = new Members(db)
   }
 
   /** Adds to how many jobs a queue has in a state. */

@@ -1,0 +1,161 @@
+import type { Membership, Outcome } from '../../core/groups.ts'
+import { type FinalState, isFinal, JOB_STATES, type Job, type NewJob } from '../../core/job.ts'
+import type { InsertResult } from '../../store.ts'
+import type { Handle } from './handle.ts'
+
+/** How a job ended that is no longer there to tell. */
+export type Ending = Pick<Outcome, 'state' | 'result' | 'failure'>
+
+/** The end of a member, with the job or run that it was. */
+export interface MemberEnd {
+  readonly member: Membership
+  readonly outcome: Omit<Outcome, 'n'>
+}
+
+/** By how much the counts of a group have changed. */
+export interface CountChange {
+  done: number
+  failed: number
+}
+
+/** Jobs that groups or moves enqueued, with their results as soon as they are known. */
+export interface EnqueuedJobs {
+  readonly jobs: readonly NewJob[]
+  readonly results: readonly InsertResult[]
+}
+
+const DONE = JOB_STATES.indexOf('done')
+
+const FIND = 'select state from skep_outcomes where group_id = ? and n = ?'
+const FIND_MANY = `select o.n, o.state from json_each(?) v
+  cross join skep_outcomes o on o.group_id = ? and o.n = v.value`
+const IS_ALONE = '(case when exists (select 1 from skep_groups where id = ?) then null else ? end)'
+const COLUMNS = 'group_id, alone_since, n, id, state, result, failure'
+const PUT = `insert or replace into skep_outcomes (${COLUMNS}) values (?, ${IS_ALONE}, ?, ?, ?, ?, ?)`
+// Whether the group is there is asked once, before the rows.
+const PUT_MANY = `insert or replace into skep_outcomes (${COLUMNS})
+  select ?, a.since, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4
+  from (select ${IS_ALONE} as since) a cross join json_each(?)`
+
+/**
+ * The ends of members in one transaction. Outcomes are written at once. What they come to is gathered for each group and
+ * written when it fires, at the end of the call: so many ends in one call cost their group one row.
+ */
+export class Members {
+  readonly #db: Handle
+  #changes = new Map<string, CountChange>()
+  #enqueued: EnqueuedJobs[] = []
+
+  constructor(db: Handle) {
+    this.#db = db
+  }
+
+  get isQuiet(): boolean {
+    return this.#changes.size === 0 && this.#enqueued.length === 0
+  }
+
+  /** Keeps account of a member that changed. `ending`: how it ended, if it is gone by now. */
+  track(member: Membership, before: Job | null, after: Job | null, ending: Ending | null, now: number): void {
+    const wasOver = before !== null && isFinal(before.state)
+    if (after !== null && !isFinal(after.state)) {
+      if (wasOver) this.reopen(member)
+      return
+    }
+    if (after === null && wasOver) return // Its outcome stays.
+    const { id } = (after ?? before) as Job
+    const { state, result, failure } = ending ?? after ?? REMOVED
+    this.end({ member, outcome: { id, state: state as FinalState, result, failure } }, now)
+  }
+
+  /** A member that was not inserted, because another job holds its unique key, has ended. */
+  refused({ id, member }: NewJob, holder: string, now: number): void {
+    if (member === null) return
+    const failure = JSON.stringify({
+      kind: 'duplicate',
+      message: `Its unique key is held by job "${holder}".`,
+    })
+    this.end({ member, outcome: { id, state: 'cancelled', result: null, failure } }, now)
+  }
+
+  end({ member, outcome }: MemberEnd, now: number): void {
+    const { group, n } = member
+    const { id, state, result, failure } = outcome
+    const row = this.#db.get(FIND, group, n)
+    const is = JOB_STATES.indexOf(state)
+    this.#db.run(PUT, group, group, now, n, id, is, result, failure)
+    this.#count(group, (row?.[0] ?? null) as number | null, is)
+  }
+
+  endMany(ends: readonly MemberEnd[], now: number): void {
+    const groups = new Map<string, Map<number, MemberEnd>>()
+    for (const one of ends) {
+      const { group, n } = one.member
+      const known = groups.get(group)
+      if (known) known.set(n, one)
+      else groups.set(group, new Map([[n, one]]))
+    }
+    for (const [group, own] of groups) {
+      if (own.size > 1) this.#endTogether(group, own, now)
+      else for (const one of own.values()) this.end(one, now)
+    }
+  }
+
+  #endTogether(group: string, ends: ReadonlyMap<number, MemberEnd>, now: number): void {
+    const known = this.#db.all(FIND_MANY, JSON.stringify([...ends.keys()]), group)
+    const before = new Map(known as unknown as [number, number][])
+    const rows: unknown[] = []
+    for (const [n, { outcome }] of ends) {
+      const state = JOB_STATES.indexOf(outcome.state)
+      rows.push([n, outcome.id, state, outcome.result, outcome.failure])
+      this.#count(group, before.get(n) ?? null, state)
+    }
+    this.#db.run(PUT_MANY, group, group, now, JSON.stringify(rows))
+  }
+
+  reopen({ group, n }: Membership): void {
+    const row = this.#db.get(FIND, group, n)
+    if (!row) return
+    this.#db.run('delete from skep_outcomes where group_id = ? and n = ?', group, n)
+    this.#count(group, row[0] as number, null)
+  }
+
+  /** All that was counted of a group so far is in its row, which has just been made or mended. */
+  recounted(group: string, isDue: boolean): void {
+    this.#changes.delete(group)
+    if (isDue) this.#changes.set(group, { done: 0, failed: 0 })
+  }
+
+  enqueued(jobs: readonly NewJob[], results: readonly InsertResult[]): void {
+    if (jobs.length > 0) this.#enqueued.push({ jobs, results })
+  }
+
+  /** The groups of which something changed since this was last asked. */
+  takeChanges(): ReadonlyMap<string, CountChange> {
+    const changes = this.#changes
+    if (changes.size > 0) this.#changes = new Map()
+    return changes
+  }
+
+  takeEnqueued(): readonly EnqueuedJobs[] {
+    const enqueued = this.#enqueued
+    this.#enqueued = []
+    return enqueued
+  }
+
+  /** Null: it has not ended. */
+  #count(group: string, was: number | null, is: number | null): void {
+    let change = this.#changes.get(group)
+    if (!change) {
+      change = { done: 0, failed: 0 }
+      this.#changes.set(group, change)
+    }
+    if (was !== null) change[was === DONE ? 'done' : 'failed'] -= 1
+    if (is !== null) change[is === DONE ? 'done' : 'failed'] += 1
+  }
+}
+
+const REMOVED: Ending = {
+  state: 'cancelled',
+  result: null,
+  failure: JSON.stringify({ kind: 'cancel', message: 'The job was removed.' }),
+}

@@ -1,0 +1,87 @@
+import type { Row } from './client.ts'
+import type { Turn } from './turn.ts'
+
+/** Outcomes that came without a group, or after it was gone, are kept so long: thirty days. */
+export const ALONE_MS = 2_592_000_000
+
+const GROUP = 0
+const RUN = 1
+
+/**
+ * Removes groups that nobody waits for and runs, when their time is over, about `limit` rows at most. A group or the
+ * top of a run goes at once, so that nothing finds it half; what belongs to it is put down as leaving, and follows here
+ * or in the next call. True if something is left.
+ */
+export function pruneFlows({ db }: Pick<Turn, 'db'>, limit: number, now: number): boolean {
+  let room = limit
+  room -= takeAway(
+    db.all(
+      'delete from skep_groups where g in (select g from skep_groups where expires_at <= ? limit ?) returning id',
+      now,
+      room,
+    ),
+    GROUP,
+  )
+  room -= takeAway(removeRuns('expires_at <= ?', now, room), RUN)
+  room -= db.run(
+    `delete from skep_outcomes where (group_id, n) in
+      (select group_id, n from skep_outcomes where alone_since <= ? limit ?)`,
+    now - ALONE_MS,
+    room,
+  )
+  while (room > 0) {
+    const next = db.get('select kind, id from skep_leaving order by kind, id limit 1')
+    if (!next) return false
+    const [kind, id] = next as [number, string]
+    const removed = kind === GROUP ? removeOutcomes(id, room) : removeBelow(id, room)
+    if (removed < room) db.run('delete from skep_leaving where kind = ? and id = ?', kind, id)
+    room -= removed + 1
+  }
+  return true
+
+  function takeAway(gone: readonly Row[], kind: number): number {
+    for (const [id] of gone)
+      db.run('insert or ignore into skep_leaving (kind, id) values (?, ?)', kind, id as string)
+    return gone.length
+  }
+
+  function removeOutcomes(group: string, most: number): number {
+    return db.run(
+      `delete from skep_outcomes where group_id = ? and n in
+        (select n from skep_outcomes where group_id = ? limit ?)`,
+      group,
+      group,
+      most,
+    )
+  }
+
+  /** Takes away the groups of a run, and the runs of which it is the top. */
+  function removeBelow(run: string, most: number): number {
+    const groups = takeAway(
+      db.all(
+        'delete from skep_groups where g in (select g from skep_groups where run = ? limit ?) returning id',
+        run,
+        most,
+      ),
+      GROUP,
+    )
+    return groups + takeAway(removeRuns('root = ?', run, most - groups), RUN)
+  }
+
+  function removeRuns(which: string, value: number | string, most: number): readonly Row[] {
+    const gone = db.all(
+      `delete from skep_runs where r in (select r from skep_runs where ${which} limit ?) returning id, space, attributes`,
+      value,
+      most,
+    )
+    for (const [id, space, attributes] of gone)
+      db.run(
+        `delete from skep_run_attributes where space = ? and id = ?
+          and attribute in (select value from json_each(?))`,
+        space as string,
+        id as string,
+        attributes as string,
+      )
+    return gone
+  }
+}
