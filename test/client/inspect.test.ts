@@ -214,6 +214,7 @@ async function insertRaw(scene: Scene, payload: string): Promise<void> {
       lane: null,
       strict: false,
       cost: 1,
+      member: null,
     })),
   })
 }

@@ -25,6 +25,7 @@ async function insertRaw(
     lane: null,
     strict: false,
     cost: 1,
+    member: null,
   }
   await scene.truth.insert({ jobs: [{ id, space: 'default', queue: name, payload, headers, ...rest }] })
   return id

@@ -48,6 +48,7 @@ const newJob: fc.Arbitrary<NewJob> = fc.record({
   lane: fc.constantFrom(null, 'a', 'b'),
   strict: fc.boolean(),
   cost: fc.integer({ min: 1, max: 9 }),
+  member: fc.constant(null),
 })
 
 const verdict: fc.Arbitrary<Verdict> = fc.record({
@@ -374,6 +375,7 @@ function sample(difference: Partial<NewJob> = {}): NewJob {
     lane: null,
     strict: false,
     cost: 1,
+    member: null,
     ...difference,
   }
 }

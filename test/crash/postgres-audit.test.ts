@@ -90,7 +90,7 @@ describe('The audit of the Postgres store', () => {
     const [waiting, running, done, plain] = await audit()
     for (const row of [waiting?.after, running?.after, done?.before, done?.after])
       expect(row).toMatchObject({ lane: 'a', cost: 5, slot })
-    expect(plain?.after).toMatchObject({ lane: null, cost: 1 })
+    expect(plain?.after).toMatchObject({ lane: null, cost: 1, member: null })
     expect(plain?.after).not.toHaveProperty('slot')
     expect((await dumpPostgres(client)).get(idOf(1))).toEqual(done?.after)
   })
@@ -131,6 +131,7 @@ function job(n: number, more: Partial<NewJob> = {}): NewJob {
     lane: null,
     strict: false,
     cost: 1,
+    member: null,
   }
   return { id: idOf(n), space: 'default', queue: 'q', payload: '{}', ...plain, ...more }
 }

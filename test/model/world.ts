@@ -124,6 +124,7 @@ export function newJob(number: number): NewJob {
     lane: null,
     strict: false,
     cost: 1,
+    member: null,
   }
 }
 

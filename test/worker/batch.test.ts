@@ -30,6 +30,7 @@ async function insertRaw(scene: Scene, name: string, payload: string): Promise<s
         lane: null,
         strict: false,
         cost: 1,
+        member: null,
       },
     ],
   })

@@ -81,6 +81,7 @@ describe('jobs of a queue that no worker handles', () => {
           lane: null,
           strict: false,
           cost: 1,
+          member: null,
         },
       ],
     })

@@ -163,6 +163,7 @@ describe('the options of one job', () => {
             lane: null,
             strict: false,
             cost: 1,
+            member: null,
           },
         ],
       })

@@ -27,7 +27,7 @@ export function outcomes(turn: Reader, { space, groups, from, limit }: OutcomesC
 const open = (table: string, kind: OpenMember['kind']): string => `
   select member as n, m.id as id, '${kind}' as kind from ${table} m where group_id = ? and member >= ?
     and not exists (select 1 from skep_outcomes o where o.group_id = m.group_id and o.n = m.member)`
-export const OPEN_MEMBERS = `${open('skep_jobs', 'job')} union all ${open('skep_runs', 'run')} order by n limit ?`
+export const OPEN_MEMBERS: string = `${open('skep_jobs', 'job')} union all ${open('skep_runs', 'run')} order by n limit ?`
 
 /** Jobs and runs that have not ended, by number. */
 export function openMembers(turn: Reader, { space, group, from, limit }: OpenMembersCall): OpenMember[] {

@@ -22,6 +22,7 @@ function uniqueJob(space: string, queue: string, key: string): NewJob {
     lane: null,
     strict: false,
     cost: 1,
+    member: null,
   }
 }
 
