@@ -131,6 +131,7 @@ function job(n: number, more: Partial<NewJob> = {}): NewJob {
     lane: null,
     strict: false,
     cost: 1,
+    member: null,
   }
   return { id: idOf(n), space: 'default', queue: 'q', payload: '{}', ...plain, ...more }
 }

@@ -62,6 +62,7 @@ function newJob(difference: Partial<NewJob> = {}): NewJob {
     lane: null,
     strict: false,
     cost: 1,
+    member: null,
     ...difference,
   }
 }

@@ -19,6 +19,7 @@ export function newJob(difference: Partial<NewJob> = {}): NewJob {
     lane: null,
     strict: false,
     cost: 1,
+    member: null,
     ...difference,
   }
 }
