@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
 import { REMEMBER_DISCARDED_MS } from '../../store.ts'
+import { groupOf } from './group-samples.ts'
 import { DAY, HOUR, idOf, idsOf, MINUTE, OTHER_QUEUE, START, sample, samples, verdict } from './samples.ts'
 import type { StoreCase } from './scene.ts'
 
 export function insertCases(test: StoreCase): void {
   test('keeps every field of a new job', async (scene) => {
     const fields = { headers: '{"trace":"7"}', overrides: '{"timeoutMs":5}', lane: 'a', cost: 2 }
-    const job = sample(1, { priority: 3, ...fields })
+    const member = { group: groupOf(1), n: 4 }
+    const job = sample(1, { priority: 3, member, ...fields })
 
     const results = await scene.insert(job)
 
@@ -23,6 +25,7 @@ export function insertCases(test: StoreCase): void {
       lane: 'a',
       strict: false,
       cost: 2,
+      member,
       dueAt: START,
       enqueuedAt: START,
       startedAt: null,
