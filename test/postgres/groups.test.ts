@@ -1,27 +1,10 @@
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { NewGroup } from '../../src/core/groups.ts'
-import type { ClaimedJob, NewJob } from '../../src/core/job.ts'
+import type { ClaimedJob } from '../../src/core/job.ts'
 import type { Settlement, Store } from '../../src/store.ts'
+import { membersOf, newGroup } from './flow-samples.ts'
 import { createWorld, eventually, finish, newJob, take, uuid, verdict, type World } from './world.ts'
-
-function newGroup(size: number, difference: Partial<NewGroup> = {}): NewGroup {
-  return {
-    id: uuid(),
-    space: 'acme',
-    run: null,
-    size,
-    need: size,
-    failing: 'end',
-    jobs: { success: newJob({ queue: 'after' }) },
-    keepMs: 60_000,
-    ...difference,
-  }
-}
-
-function membersOf({ id, size }: NewGroup, difference: Partial<NewJob> = {}): NewJob[] {
-  return Array.from({ length: size }, (_, n) => newJob({ member: { group: id, n }, ...difference }))
-}
 
 /** A store with these groups in it, and their members, claimed, in order. */
 async function started(

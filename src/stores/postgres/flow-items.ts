@@ -36,8 +36,9 @@ export function sentMove(move: RunMove): object {
 
 const optional = (value: unknown): number | null => (value === null ? null : Number(value))
 
-export const GROUP_SELECT =
-  'id, space, run, size, need, failing, jobs, keep_ms, done, failed, fired, created_at, ended_at'
+/** The columns of `groups` as r. */
+export const GROUP_SELECT = `r.id, r.space, r.run, r.size, r.need, r.failing, r.jobs, r.keep_ms, r.done, r.failed, r.fired,
+  r.created_at, r.ended_at`
 
 export function toGroup(row: Row): Group {
   const fired = Number(row[10])
@@ -58,8 +59,9 @@ export function toGroup(row: Row): Group {
   }
 }
 
-export const RUN_SELECT = `id, space, flow, version, position, state, attributes, group_id, nth, root, status, revision,
-  started_at, changed_at, ended_at, expires_at, result, failure`
+/** The columns of `runs` as r. */
+export const RUN_SELECT = `r.id, r.space, r.flow, r.version, r.position, r.state, r.attributes, r.group_id, r.nth, r.root,
+  r.status, r.revision, r.started_at, r.changed_at, r.ended_at, r.expires_at, r.result, r.failure`
 
 export function toRun(row: Row): Run {
   return {

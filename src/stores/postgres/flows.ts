@@ -96,7 +96,7 @@ async function byId<Item extends { readonly id: string }>(
 ): Promise<(Item | null)[]> {
   if (ids.length === 0) return []
   const rows = await query(
-    `select ${columns} from ${table} where id = any($1::uuid[]) and space = $2::text`,
+    `select ${columns} from ${table} r where r.id = any($1::uuid[]) and r.space = $2::text`,
     [idArrayOf(ids), space],
   )
   const found = new Map(rows.map((row) => [row[0] as string, toItem(row)]))
@@ -124,11 +124,9 @@ async function listRuns(
   const text =
     attribute === undefined
       ? `select ${RUN_SELECT} from ${schema}.runs r where ${all('r.id')} order by r.id desc`
-      : `select ${RUN_SELECT} from (
-          select a.run_id from ${schema}.run_attributes a
-          where a.space = ${inSpace} and a.attribute = ${put(attribute)}::text
-          ${beyond ? `and a.run_id < ${beyond}` : ''} order by a.run_id desc
-        ) a cross join lateral (select * from ${schema}.runs r where r.id = a.run_id and ${all('r.id')} limit 1) r
+      : `select ${RUN_SELECT} from ${schema}.run_attributes a
+          cross join lateral (select * from ${schema}.runs x where x.id = a.run_id limit 1) r
+        where a.space = ${inSpace} and a.attribute = ${put(attribute)}::text and ${all('a.run_id')}
         order by a.run_id desc`
   const rows = await query(`${text} limit ${put(String(limit + 1))}::integer`, params)
   const runs = rows.slice(0, limit).map(toRun)
@@ -142,12 +140,9 @@ async function outcomes(
 ): Promise<{ outcomes: Outcome[][] }> {
   if (groups.length === 0) return { outcomes: [] }
   const rows = await query(
-    `select o.group_id, o.nth, o.id, o.state, o.result, o.failure
-    from ${schema}.groups g cross join lateral (
-      select * from ${schema}.outcomes x where x.group_id = g.id and x.nth >= $3::integer order by x.nth limit $4::integer
-    ) o
-    where g.id = any($1::uuid[]) and g.space = $2::text order by o.group_id, o.nth`,
-    [idArrayOf(groups), space, String(from), String(limit)],
+    `select group_id, nth, id, state, result, failure
+    from ${schema}.outcomes_of($1::text, $2::uuid[], $3::integer, $4::integer)`,
+    [space, idArrayOf(groups), String(from), String(limit)],
   )
   const byGroup = new Map<string, Outcome[]>(groups.map((group) => [group, []]))
   for (const row of rows) byGroup.get(row[0] as string)?.push(toOutcome(row))
@@ -159,16 +154,9 @@ async function openMembers(
   schema: string,
   { space, group, from, limit }: OpenMembersCall,
 ): Promise<{ members: OpenMember[] }> {
-  const open = (table: string, kind: string): string => `(
-      select m.nth, m.id, '${kind}' as kind from ${schema}.${table} m
-      where m.group_id = g.id and m.nth >= $3::integer
-        and not exists (select 1 from ${schema}.outcomes o where o.group_id = g.id and o.nth = m.nth)
-      order by m.nth limit $4::integer)`
   const rows = await query(
-    `select m.nth, m.id, m.kind
-    from ${schema}.groups g cross join lateral (${open('jobs', 'job')} union all ${open('runs', 'run')}) m
-    where g.id = $1::uuid and g.space = $2::text order by m.nth limit $4::integer`,
-    [group, space, String(from), String(limit)],
+    `select * from ${schema}.open_members($1::text, $2::uuid, $3::integer, $4::integer)`,
+    [space, group, String(from), String(limit)],
   )
   return {
     members: rows.map(([n, id, kind]) => ({

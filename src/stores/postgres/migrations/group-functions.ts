@@ -235,3 +235,36 @@ begin
 end $function$;
 `
 }
+
+/**
+ * open_members: the jobs and runs of a group that have not ended, by number.
+ *
+ * outcomes_of: the outcomes of groups, by number, up to a limit of each.
+ */
+export function memberFunctions(schema: string): string {
+  const open = (table: string, kind: string): string => `(
+            select m.nth, m.id, '${kind}'::text as kind
+            from ${table} m left join lateral (
+                select true as is_there from outcomes x where x.group_id = m.group_id and x.nth = m.nth limit 1) o on true
+            where m.group_id = of_group and m.nth >= from_nth and o.is_there is null
+            order by m.nth limit most)`
+  return `
+create function ${schema}.open_members(in_space text, of_group uuid, from_nth integer, most integer)
+returns table (nth integer, id uuid, kind text)
+language sql stable ${flowPins(schema)}
+as $function$
+    select m.nth, m.id, m.kind
+    from groups g cross join lateral (${open('jobs', 'job')} union all ${open('runs', 'run')}) m
+    where g.id = of_group and g.space = in_space order by m.nth limit most;
+$function$;
+
+create function ${schema}.outcomes_of(in_space text, of_groups uuid[], from_nth integer, most integer)
+returns setof ${schema}.outcomes
+language sql stable ${flowPins(schema)}
+as $function$
+    select o.* from groups g cross join lateral (
+        select x.* from outcomes x where x.group_id = g.id and x.nth >= from_nth order by x.nth limit most) o
+    where g.id = any(of_groups) and g.space = in_space order by o.group_id, o.nth;
+$function$;
+`
+}

@@ -4,7 +4,13 @@ import { enqueueFunction } from './enqueue-function.ts'
 import { flowTables } from './flow-tables.ts'
 import { foldLineFunction } from './fold-line-function.ts'
 import { insertGivenFunction, insertMembersFunction } from './given-functions.ts'
-import { auditFunction, countMembersFunction, makeGroupsFunction, tellFunction } from './group-functions.ts'
+import {
+  auditFunction,
+  countMembersFunction,
+  makeGroupsFunction,
+  memberFunctions,
+  tellFunction,
+} from './group-functions.ts'
 import { holdFunctions } from './hold-functions.ts'
 import { insertFunction } from './insert-function.ts'
 import { rateFunction } from './lane-rules.ts'
@@ -64,6 +70,7 @@ export const MIGRATIONS: readonly Migration[] = [
         countMembersFunction,
         tellFunction,
         auditFunction,
+        memberFunctions,
         moveFunctions,
         pruneFlowsFunction,
         extendFunction,
