@@ -1,7 +1,9 @@
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import type { ListRunsCall } from '../../src/store/flows.ts'
 import type { Store } from '../../src/store.ts'
-import { createWorld, finish, newJobs, take, type World } from './world.ts'
+import { membersOf, newGroup, newRun } from './flow-samples.ts'
+import { createWorld, finish, newJob, newJobs, take, uuid, type World } from './world.ts'
 
 /** A store on one connection that tells the plans of all its statements, those inside functions included. */
 async function explained(world: World): Promise<{ store: Store; plans: () => string[] }> {
@@ -35,12 +37,14 @@ function waysTo(table: string, plans: readonly string[]): string[] {
 
 const STATISTICS: Record<string, (world: World) => Promise<unknown>> = {
   'that nobody analysed': async () => {},
-  'that was analysed': ({ sql }) => sql('analyze skep.jobs'),
+  'that was analysed': ({ sql }) =>
+    sql('analyze skep.jobs, skep.groups, skep.outcomes, skep.runs, skep.run_attributes'),
   'that is believed to be empty': ({ sql }) =>
-    sql(`update pg_class set reltuples = 0, relpages = 1 where oid = 'skep.jobs'::regclass`),
+    sql(`update pg_class set reltuples = 0, relpages = 1 where relnamespace = 'skep'::regnamespace
+      and relname in ('jobs', 'groups', 'outcomes', 'runs', 'run_attributes')`),
 }
 
-describe.each(Object.entries(STATISTICS))('the plans on a table %s', (_name, prepare) => {
+describe.each(Object.entries(STATISTICS))('the plans on a table %s', (name, prepare) => {
   it('find jobs by the indexes meant for it, and read no more than they take', async () => {
     const world = await createWorld()
     const filler = await world.open({ migrate: true, listen: false })
@@ -96,6 +100,71 @@ describe.each(Object.entries(STATISTICS))('the plans on a table %s', (_name, pre
     expect(folding.join()).toMatch(/Index Scan using news_order on news x/)
     for (const plan of [...claiming, ...folding]) {
       expect(plan).not.toMatch(/Seq Scan on (jobs|archive|uniques|lanes|lines|news|holds|limits)|Bitmap/)
+    }
+  })
+
+  it('find groups, outcomes and runs by the indexes meant for it', async () => {
+    const world = await createWorld()
+    const filler = await world.open({ migrate: true, listen: false })
+    const groups = Array.from({ length: 200 }, () =>
+      newGroup(20, { jobs: { success: newJob({ queue: 'after' }) } }),
+    )
+    for (let n = 0; n < 200; n += 50) {
+      const some = groups.slice(n, n + 50)
+      await filler.insert({ jobs: some.flatMap((group) => membersOf(group)), groups: some })
+    }
+    const runs = Array.from({ length: 500 }, (_, n) => newRun({ attributes: [`user:${n % 50}`] }))
+    await filler.insert({ jobs: [], runs })
+    await prepare(world)
+    const { store, plans } = await explained(world)
+
+    await finish(store, await take(store, 100), { keepMs: null, result: '1' })
+    await finish(store, await take(store, 100))
+    const jobs = await take(store, 100)
+    plans()
+    await finish(store, jobs, { to: 'dead', failure: '{}' })
+    const settling = plans()
+    const target = { ids: jobs.map(({ id }) => id) }
+    await store.change({ action: 'redrive', space: 'acme', target, failure: null, keepMs: 0 })
+    await store.change({ action: 'cancel', space: 'acme', target, failure: null, keepMs: 0 })
+    const [run] = runs
+    const branch = newRun({ root: run!.id, member: { group: uuid(), n: 0 } })
+    const made = newGroup(1, { run: run!.id, id: branch.member!.group })
+    const moved = { space: 'acme', groups: [], runs: [], jobs: [] }
+    await store.moveRuns({ moves: [{ ...moved, id: run!.id, revision: 0, groups: [made], runs: [branch] }] })
+    await store.moveRuns({ moves: [{ ...moved, id: branch.id, revision: 0, status: 'done' }] })
+    await store.tell({ space: 'acme', group: groups[0]!.id, n: 19, result: null })
+    await store.auditGroups({ limit: 100, cursor: null })
+    await store.prune({ limit: 10 })
+    const rest = plans()
+    const { space, id: group } = groups[1]!
+    await store.openMembers({ space, group, from: 0, limit: 5 })
+    await store.outcomes({ space, groups: [group], from: 0, limit: 5 })
+    await store.getGroups({ space, ids: [group] })
+    await store.getRuns({ space, ids: [run!.id] })
+    for (const filter of [
+      {},
+      { flow: 'f' },
+      { status: 'done' },
+      { attribute: 'user:1' },
+      { root: run!.id, branches: true },
+    ]) {
+      await store.listRuns({ space, limit: 5, cursor: null, ...filter } as ListRunsCall)
+    }
+    const reading = plans()
+
+    expect(settling.join()).toMatch(/Index Scan using outcomes_pkey on outcomes x .*loops=100/)
+    expect(settling.join()).toMatch(/Index Scan using groups_pkey on groups g/)
+    const flows = '(groups|outcomes|runs|run_attributes)'
+    for (const plan of [...settling, ...rest]) {
+      expect(plan).not.toMatch(new RegExp(`(Seq|Bitmap Heap) Scan on ${flows}`))
+      // Nor all of an index.
+      expect(plan).not.toMatch(new RegExp(`Scan using \\w+ on ${flows}\\b.*\\n(?! +Index Cond)`))
+    }
+    // A table that is believed to have no more than a page may be read whole.
+    if (name === 'that was analysed') {
+      for (const plan of reading)
+        expect(plan).not.toMatch(/Seq Scan on (jobs|groups|outcomes|runs|run_attributes)/)
     }
   })
 })

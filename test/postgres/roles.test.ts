@@ -2,6 +2,7 @@ import pg from 'pg'
 import { describe, expect, it } from 'vitest'
 import type { Store } from '../../src/store.ts'
 import { startPgBouncer } from '../servers/index.ts'
+import { membersOf, newGroup, newRun } from './flow-samples.ts'
 import { createWorld, eventually, finish, newJob, newJobs, take, uuid, verdict } from './world.ts'
 
 /** Uses everything a store offers, with real effects. */
@@ -67,6 +68,19 @@ async function useAll(store: Store): Promise<void> {
     running: 0,
     startedAt: 1,
   }
+  const group = newGroup(1)
+  const run = newRun({ attributes: ['user:1'] })
+  await store.insert({ jobs: membersOf(group, { queue: 'member' }), groups: [group], runs: [run] })
+  const source = { space: 'acme', queue: 'member', limit: 1 }
+  const lease = { sources: [source], limit: 1, workerId: 'w', token: uuid(), leaseMs: 60_000 }
+  const member = (await store.claim(lease)).jobs[0]!
+  const move = { id: run.id, space: 'acme', revision: 0, groups: [], runs: [], jobs: [] }
+  const { enqueued } = await store.settle({ settlements: [{ ...member, verdict: verdict(), move }] })
+  expect(enqueued).toMatchObject([{ queue: 'after' }])
+  await store.moveRuns({ moves: [{ ...move, revision: 1, status: 'done' }] })
+  await store.tell({ space: 'acme', group: uuid(), n: 0, result: null })
+  await store.auditGroups({ limit: 10, cursor: null })
+  expect((await store.listRuns({ space: 'acme', limit: 1, cursor: null })).runs[0]?.status).toBe('done')
   await store.attend({ worker })
   expect((await store.workers({})).workers).toHaveLength(1)
   await store.depart({ workerId: 'w' })

@@ -4,6 +4,7 @@ import { waitingOf } from '../../core/waiting.ts'
 import type { ChangeCall, ChangeRefusal, ChangeReply, ChangeResult } from '../../store.ts'
 import { STATE_CODES } from './codes.ts'
 import type { Query, Row } from './driver.ts'
+import { type EnqueuedRow, hear } from './flow-items.ts'
 import { listStatement } from './list.ts'
 import { idArrayOf } from './literals.ts'
 import type { Starts } from './starts.ts'
@@ -53,7 +54,12 @@ export async function changeJobs(
   const [row] = await query(text, params)
 
   const [said, cursor] = row as Row
-  return { ...readSaid(JSON.parse(said as string) as Said[], space, starts), cursor: cursor as string | null }
+  const [results, enqueued] = JSON.parse(said as string) as [Said[], EnqueuedRow[] | null]
+  return {
+    ...readSaid(results, space, starts),
+    cursor: cursor as string | null,
+    ...(enqueued === null ? {} : { enqueued: hear(enqueued, starts) }),
+  }
 }
 
 function readSaid(said: readonly Said[], space: string, starts: Starts): Omit<ChangeReply, 'cursor'> {

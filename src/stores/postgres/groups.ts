@@ -26,7 +26,7 @@ export interface Grouped {
  * after a settlement that enqueues jobs which could meet those that follow (by a unique key, or by id).
  */
 export function groupSettlements(settlements: readonly Settlement[]): Grouped {
-  const ids = settlements.some((settlement) => settlement.enqueue)
+  const ids = settlements.some(({ enqueue, move }) => enqueue || move)
     ? new Set(settlements.map((settlement) => settlement.id))
     : undefined
   const rounds: Map<string, number[]>[] = []
@@ -43,7 +43,7 @@ export function groupSettlements(settlements: readonly Settlement[]): Grouped {
   }
 
   settlements.forEach((settlement, index) => {
-    const fresh = settlement.enqueue ?? []
+    const fresh = [...(settlement.enqueue ?? []), ...(settlement.move?.jobs ?? [])]
     if (seen.has(settlement.id) || fresh.some((job) => enqueued.has(job.id))) nextRound()
     seen.add(settlement.id)
     for (const job of fresh) enqueued.add(job.id)

@@ -4,6 +4,7 @@ import type { InsertCall, InsertReply, InsertResult } from '../../store.ts'
 import type { Caller } from './caller.ts'
 import { CONFLICT_ACTIONS, CONFLICT_CODES, SCOPE_CODES, stateOf } from './codes.ts'
 import type { Param, Query, Row } from './driver.ts'
+import { type EnqueuedRow, hear, sentGroup } from './flow-items.ts'
 import { arrayOf, columnOf, idArrayOf, joined } from './literals.ts'
 import { CLOCK } from './migrations/pins.ts'
 import type { Starts } from './starts.ts'
@@ -24,9 +25,9 @@ export async function insertJobs(
   call: InsertCall,
   options: InsertOptions,
 ): Promise<InsertReply> {
-  if (call.jobs.length === 0) return { results: [] }
+  if (call.jobs.length === 0 && !makes(call)) return { results: [] }
   const { text, params } = statementOf(schema, call, options)
-  return { results: resultsOf(call.jobs, await query(text, params), starts) }
+  return replyOf(call.jobs, await query(text, params), starts)
 }
 
 /** So many jobs go in one statement. */
@@ -49,8 +50,10 @@ export async function insertInParts(
   const replies = await transaction(async (query) => {
     const arrived: (readonly Row[])[] = []
     let underWay: Promise<readonly Row[]> | undefined
-    for (const jobs of parts) {
-      const { text, params } = statementOf(schema, { ...call, jobs }, options)
+    for (const [n, jobs] of parts.entries()) {
+      // What has to be there before the jobs goes with the first of them.
+      const { groups: _groups, runs: _runs, ...rest } = call
+      const { text, params } = statementOf(schema, n === 0 ? { ...call, jobs } : { ...rest, jobs }, options)
       if (underWay) arrived.push(await underWay)
       underWay = query(text, params)
     }
@@ -58,25 +61,41 @@ export async function insertInParts(
     return arrived
   })
   // Not before the commit: a claim that goes back for jobs it cannot see yet would pass them by.
-  return { results: parts.flatMap((jobs, n) => resultsOf(jobs, replies[n] ?? [], starts)) }
+  const all = parts.map((jobs, n) => replyOf(jobs, replies[n] ?? [], starts))
+  const enqueued = all.flatMap((reply) => reply.enqueued ?? [])
+  const results = all.flatMap((reply) => reply.results)
+  return enqueued.length > 0 ? { results, enqueued } : { results }
 }
 
 function statementOf(
   schema: string,
-  { jobs, again = false, fresh = false, now }: InsertCall,
+  call: InsertCall,
   { strict }: InsertOptions,
 ): { text: string; params: Param[] } {
+  const { jobs, again = false, fresh = false, now } = call
   const at = now === undefined ? null : String(now)
   const [only] = jobs
-  const isSimple = strict && fresh && jobs.length === 1 && isReady(only)
+  const made = madeBy(call)
+  const isSimple = strict && fresh && made === null && jobs.length === 1 && isReady(only)
   return isSimple
     ? singleStatement(schema, only, at)
-    : insertStatement(schema, jobs, { again, fresh, strict, at })
+    : insertStatement(schema, jobs, { again, fresh, strict, at, made })
 }
 
-function resultsOf(jobs: readonly NewJob[], rows: readonly Row[], starts: Starts): InsertResult[] {
-  const [t, odds] = readReply(String(rows[0]?.[0]))
-  return insertResults(jobs, odds, t, starts)
+function makes({ groups = [], runs = [] }: InsertCall): boolean {
+  return groups.length > 0 || runs.length > 0
+}
+
+/** The groups and runs that come with the jobs, as `insert_members` reads them. */
+function madeBy(call: InsertCall): string | null {
+  const { groups = [], runs = [] } = call
+  return makes(call) ? JSON.stringify({ groups: groups.map(sentGroup), runs }) : null
+}
+
+function replyOf(jobs: readonly NewJob[], rows: readonly Row[], starts: Starts): InsertReply {
+  const [t, odds, enqueued] = readReply(String(rows[0]?.[0]))
+  const results = insertResults(jobs, odds, t, starts)
+  return enqueued === null ? { results } : { results, enqueued: hear(enqueued, starts) }
 }
 
 /** Whether an insert failed because it was strict. */
@@ -84,16 +103,25 @@ export function isTwice(error: unknown): boolean {
   return error instanceof StoreError && error.facts['sqlState'] === '23505'
 }
 
-function readReply(said: string): [t: number, odds: readonly Odd[]] {
+type Said = readonly [t: number, odds: readonly Odd[], enqueued: readonly EnqueuedRow[] | null]
+
+/** What `insert_jobs` says, or `insert_members`. */
+function readReply(said: string): Said {
+  if (said.startsWith('[')) {
+    const [t, odds, enqueued] = JSON.parse(said) as [number, Odd[] | null, EnqueuedRow[] | null]
+    return [t, odds ?? [], enqueued]
+  }
   const space = said.indexOf(' ')
   return space < 0
-    ? [Number(said), []]
-    : [Number(said.slice(0, space)), JSON.parse(said.slice(space)) as Odd[]]
+    ? [Number(said), [], null]
+    : [Number(said.slice(0, space)), JSON.parse(said.slice(space)) as Odd[], null]
 }
 
 /** Nothing but a job that may start at once. */
 function isReady(job: NewJob | undefined): job is NewJob {
-  return job?.unique === null && job.delayMs === 0 && job.runAt === null && isUsual(job)
+  return (
+    job?.unique === null && job.delayMs === 0 && job.runAt === null && job.member === null && isUsual(job)
+  )
 }
 
 function isUsual({ lane, strict, cost }: NewJob): boolean {
@@ -118,12 +146,19 @@ function singleStatement(schema: string, job: NewJob, at: Param): { text: string
 function insertStatement(
   schema: string,
   jobs: readonly NewJob[],
-  options: { readonly again: boolean; readonly fresh: boolean; readonly strict: boolean; readonly at: Param },
+  options: {
+    readonly again: boolean
+    readonly fresh: boolean
+    readonly strict: boolean
+    readonly at: Param
+    readonly made: string | null
+  },
 ): { text: string; params: Param[] } {
-  const { again, fresh, strict, at } = options
+  const { again, fresh, strict, at, made } = options
   const ids = jobs.map((job) => job.id)
   const texts = jobs.map((job) => job.payload)
   const payloads = joined(texts)
+  const hasMembers = jobs.some((job) => job.member !== null)
   const isKeyed = jobs.some((job) => job.unique !== null)
   // Which columns can be left out is decided for the whole batch, so that there are few different statements.
   const isPlain = !isKeyed && jobs.every((job) => job.headers === null && job.overrides === null)
@@ -160,13 +195,22 @@ function insertStatement(
           column('integer', (job) => (job.cost === 1 ? null : job.cost)),
           column('boolean', (job) => (job.strict ? 'true' : null)),
         ]),
-    fresh ? 'null' : `${put(lowestOf(ids))}::uuid`,
+    ...(hasMembers
+      ? [
+          column('uuid', (job) => job.member?.group ?? null),
+          column('integer', (job) => job.member?.n ?? null),
+        ]
+      : ["'{}'", "'{}'"]),
+    fresh || jobs.length === 0 ? 'null' : `${put(lowestOf(ids))}::uuid`,
     String(strict),
     String(again),
     String((isKeyed || again) && new Set(ids).size < ids.length),
     `${put(at)}::bigint`,
   ]
-  return { text: `select ${schema}.insert_jobs(${args.join(', ')})`, params }
+  if (!hasMembers && made === null) {
+    return { text: `select ${schema}.insert_jobs(${args.join(', ')})`, params }
+  }
+  return { text: `select ${schema}.insert_members(${put(made)}::text, ${args.join(', ')})`, params }
 }
 
 function lowestOf(ids: readonly string[]): string {

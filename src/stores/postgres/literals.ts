@@ -21,6 +21,7 @@ export function idArrayOf(ids: readonly string[]): string {
  * side reads it so, see `migrations/insert-function.ts`.
  */
 export function columnOf<T extends string | number | null>(values: readonly T[]): string {
+  if (values.length === 0) return '{}'
   const first = values[0] as T
   if (values.every((value) => value === first)) return first === null ? '{}' : arrayOf([first])
   return arrayOf(values)

@@ -3,7 +3,7 @@ import { sqlState } from './faults.ts'
 
 // The statements of the hot path. Their plans are simple, or pinned inside functions; all others are planned for what
 // they ask for.
-const HOT = /\b(settle_and_claim|insert_jobs?|extend_leases|pg_notify)\b/
+const HOT = /\b(settle_and_claim|insert_jobs?|insert_members|move_runs|extend_leases|pg_notify)\b/
 
 /** More texts than there are: an insert has a few, by which columns it needs. */
 const MOST = 64

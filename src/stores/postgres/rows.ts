@@ -10,10 +10,10 @@ const optional = (value: unknown): number | null => (value === null ? null : Num
 /** The columns of `every_job`, for SELECT, in the order in which {@link toJob} reads them. */
 export const JOB_SELECT = `id, space, queue, state, payload, headers, priority, overrides, due_at, enqueued_at,
   started_at, generation, starts, errors, timeouts, lost, snoozes, token, worker, cancel_reason, unique_key,
-  unique_scope, result, failure, lease_until, finished_at, expires_at, lane, is_strict, cost`
+  unique_scope, result, failure, lease_until, finished_at, expires_at, lane, is_strict, cost, group_id, nth`
 
 /** Where `every_job` has the rank of a job that waits. */
-export const RANK = 30
+export const RANK = 32
 
 /** Clients differ here too. */
 function isTrue(value: unknown): boolean {
@@ -34,6 +34,7 @@ export function toJob(row: Row): Job {
     lane: row[27] as string | null,
     strict: isTrue(row[28]),
     cost: row[29] === null ? 1 : Number(row[29]),
+    member: row[30] === null ? null : { group: row[30] as string, n: Number(row[31]) },
     dueAt: Number(row[8]),
     enqueuedAt: Number(row[9]),
     startedAt: optional(row[10]),

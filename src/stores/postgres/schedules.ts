@@ -14,7 +14,6 @@ import type {
   ResumeSchedulesCall,
   ScheduleStore,
 } from '../../store/schedules.ts'
-import { CONFLICT_CODES, SCOPE_CODES } from './codes.ts'
 import type { Param, Query } from './driver.ts'
 import { arrayOf } from './literals.ts'
 import { CLOCK } from './migrations/pins.ts'
@@ -219,17 +218,7 @@ function dueOf(job: NewJob, t: number): number {
 }
 
 function toSent(fire: Fire): object {
-  return {
-    ...fire,
-    reason: (JSON.parse(fire.failure) as { message: string }).message,
-    jobs: fire.jobs.map(({ unique, ...job }) => ({
-      ...job,
-      key: unique?.key ?? null,
-      scope: unique ? SCOPE_CODES[unique.scope] : null,
-      windowMs: unique?.windowMs ?? null,
-      conflict: unique ? CONFLICT_CODES[unique.onConflict] : null,
-    })),
-  }
+  return { ...fire, reason: (JSON.parse(fire.failure) as { message: string }).message }
 }
 
 /** A row of the table as JSON. */

@@ -10,8 +10,9 @@ import type {
   SettleReply,
   SettleResult,
 } from '../../store.ts'
-import { CONFLICT_CODES, SCOPE_CODES, stateOf } from './codes.ts'
+import { stateOf } from './codes.ts'
 import type { Param, Query, Row } from './driver.ts'
+import { type EnqueuedRow, hear, sentGroup, sentMove } from './flow-items.ts'
 import { type Grouped, groupSettlements } from './groups.ts'
 import { insertResults, type Odd } from './insert.ts'
 import { arrayOf, idArrayOf } from './literals.ts'
@@ -37,6 +38,8 @@ interface Remarks {
   readonly waiting: readonly (readonly [string, string, number, number, number])[] | null
   /** Limited sources: [n, rank and id of the first job without a lane]. `n` counts from 1. */
   readonly limited: readonly (readonly [number, number | null, string | null])[] | null
+  /** What groups and moves have enqueued. */
+  readonly enqueued: readonly EnqueuedRow[] | null
 }
 
 /** Nearly all settlements end like one of these. */
@@ -52,7 +55,13 @@ const OK: Readonly<Record<Verdict['to'], SettleResult>> = {
 const SETTLE_AND_CLAIM = `settle_and_claim($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[],
         $7::bigint[], $8::text, $9::text[], $10::uuid[], $11::text[], $12::text[], $13::bigint[], $14::uuid[], $15::bigint)`
 
-const NOTHING: Remarks = Object.freeze({ odd: null, fresh: null, waiting: null, limited: null })
+const NOTHING: Remarks = Object.freeze({
+  odd: null,
+  fresh: null,
+  waiting: null,
+  limited: null,
+  enqueued: null,
+})
 
 /** Sends one settle, one claim, or both in one statement; see `migrations/settle-function.ts`. */
 export async function settleAndClaim(
@@ -85,6 +94,7 @@ export async function settleAndClaim(
   return {
     results: settleResults(settlements, grouped, report, starts),
     claimed: claim && search ? claimReply(claim, search, rows, report) : null,
+    ...(report.enqueued === null ? {} : { enqueued: hear(report.enqueued, starts) }),
   }
 }
 
@@ -99,32 +109,26 @@ function delaysOf(grouped: Grouped, settlements: readonly Settlement[]): string 
   return arrayOf(grouped.order.map((index) => (settlements[index] as Settlement).verdict.delayMs))
 }
 
+/** What the settlements bring along, each with its round and its settlement; null when they bring nothing. */
 function freshOf(grouped: Grouped, settlements: readonly Settlement[]): string | null {
-  if (!settlements.some((settlement) => settlement.enqueue && settlement.enqueue.length > 0)) return null
-  return JSON.stringify(
-    grouped.order.flatMap((index, position) =>
-      ((settlements[index] as Settlement).enqueue ?? []).map((job: NewJob) => ({
+  const of = <Item extends object>(
+    items: (settlement: Settlement) => readonly Item[],
+  ): object[] | undefined => {
+    const all = grouped.order.flatMap((index, position) =>
+      items(settlements[index] as Settlement).map((item) => ({
         round: grouped.roundOf[position],
         parent: position + 1,
-        id: job.id,
-        payload: job.payload,
-        space: job.space,
-        queue: job.queue,
-        priority: job.priority,
-        delay: job.delayMs,
-        run_at: job.runAt,
-        headers: job.headers,
-        overrides: job.overrides,
-        key: job.unique?.key ?? null,
-        scope: job.unique ? SCOPE_CODES[job.unique.scope] : null,
-        window_ms: job.unique?.windowMs ?? null,
-        conflict: job.unique ? CONFLICT_CODES[job.unique.onConflict] : null,
-        lane: job.lane,
-        cost: job.cost === 1 ? null : job.cost,
-        is_strict: job.strict ? true : null,
+        ...item,
       })),
-    ),
-  )
+    )
+    return all.length > 0 ? all : undefined
+  }
+  if (!settlements.some(({ enqueue, groups, move }) => enqueue?.length || groups?.length || move)) return null
+  return JSON.stringify({
+    jobs: of(({ enqueue = [] }) => enqueue),
+    groups: of(({ groups = [] }) => groups.map(sentGroup)),
+    moves: of(({ move }) => (move ? [sentMove(move)] : [])),
+  })
 }
 
 function settleParams(settlements: readonly Settlement[], grouped: Grouped): Param[] {

@@ -6,6 +6,7 @@ import type { StoreChannel } from './channel.ts'
 import { countSelection } from './count.ts'
 import { checkDurability } from './durability.ts'
 import { Floors } from './floors.ts'
+import { postgresFlows } from './flows.ts'
 import { Folding } from './folding.ts'
 import { holdJobs, listHolds, releaseHolds } from './holds.ts'
 import { insertInParts, insertJobs, isTwice, PART } from './insert.ts'
@@ -153,6 +154,7 @@ export function createPostgresStore(options: PostgresStoreOptions, makeNotifier:
     note: (request) => noteJobs(call, schema, request),
     notes: (request) => readNotes(call, schema, request),
 
+    ...postgresFlows(call, schema, starts, () => folding.wrote()),
     ...postgresSchedules(call, schema, starts, () => folding.wrote()),
 
     within(tx: unknown): StoreInTransaction {

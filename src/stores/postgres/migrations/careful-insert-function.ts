@@ -12,7 +12,8 @@ export function insertWithCareFunction(schema: string): string {
 create function ${schema}.insert_with_care(
     ids uuid[], payloads text[], spaces text[], queues text[], priorities integer[], delays bigint[],
     run_ats bigint[], headers text[], overrides text[], keys text[], scopes smallint[], windows bigint[],
-    conflicts smallint[], lanes text[], costs integer[], stricts boolean[], again boolean, one_by_one boolean, t bigint,
+    conflicts smallint[], lanes text[], costs integer[], stricts boolean[], of_groups uuid[], nths integer[],
+    again boolean, one_by_one boolean, t bigint,
     out inserted bigint, out odds json[])
 language plpgsql ${pins(schema)}
 as $function$

@@ -11,7 +11,8 @@ function replaced(alias: string, changes: Readonly<Record<string, string>>): str
 
 /**
  * change_jobs: what people do to jobs, one after the other. Returns JSON: for each job [id, what], where what is
- * ok, requested, unknown, state or unique; and [id, ok, queue, due_at, priority] if it came to another place in line.
+ * ok, requested, unknown, state or unique; and [id, ok, queue, due_at, priority] if it came to another place in line;
+ * then what groups have enqueued, see insert_given.
  * `only_state`: the jobs were selected by this state, and one that has left it since, or has the new priority
  * already, is passed over in silence.
  */
@@ -38,6 +39,9 @@ declare
     place bigint;
     removed uuid[];
     results json[] := '{}';
+    -- Members that ended, or not any more.
+    ended outcomes[];
+    enqueued json[];
 begin
     foreach wanted in array ids loop
         said := null;
@@ -62,6 +66,9 @@ begin
                 values (j.space, j.queue, case when goes = 5 then -1 else ${dayOf('t')} end, (goes = 5)::integer,
                     (goes = 6)::integer, (goes = 7)::integer);
                 perform tell_lane(j.space, j.queue, j.lane, j.is_strict, ${HIGHEST_RANK});
+                if j.group_id is not null then
+                    ended := ended || row(j.group_id, j.nth, j.id, goes, j.result, coalesce(failure, j.failure))::outcomes;
+                end if;
                 said := 'ok';
             elsif action = 'promote' and j.state = 0 then
                 update jobs x set state = 1, due_at = t,
@@ -93,6 +100,10 @@ begin
                 insert into deltas (space, queue, delayed, ready) select j.space, j.queue,
                     -(j.state = 0)::integer, -(j.state = 1)::integer;
                 perform tell_lane(j.space, j.queue, j.lane, j.is_strict, ${HIGHEST_RANK});
+                if j.group_id is not null then
+                    ended := ended || row(j.group_id, j.nth, j.id, 6, null,
+                        '{"kind":"cancel","message":"The job was removed."}')::outcomes;
+                end if;
                 removed := removed || wanted;
                 said := 'ok';
             else
@@ -123,14 +134,18 @@ begin
                 if said is null then
                     delete from archive x where x.id = wanted;
                     insert into jobs (id, space, queue, state, payload, headers, priority, overrides, due_at, rank,
-                        enqueued_at, generation, unique_key, unique_scope, lane, cost, is_strict)
+                        enqueued_at, generation, unique_key, unique_scope, lane, cost, is_strict, group_id, nth)
                     values (a.id, a.space, a.queue, 1, a.payload, a.headers, a.priority, a.overrides, t,
                         case when a.is_strict then nextval('arrivals') else t - a.priority * 600000::bigint end,
-                        a.enqueued_at, a.generation + 1, a.unique_key, a.unique_scope, a.lane, a.cost, a.is_strict)
+                        a.enqueued_at, a.generation + 1, a.unique_key, a.unique_scope, a.lane, a.cost, a.is_strict,
+                        a.group_id, a.nth)
                     returning rank into place;
                     perform tell_lane(a.space, a.queue, a.lane, a.is_strict, place);
                     insert into deltas (space, queue, ready) values (a.space, a.queue, 1);
                     perform count_archived(a.space, a.queue, a.state, a.finished_at, -1);
+                    if a.group_id is not null then
+                        ended := ended || row(a.group_id, a.nth, a.id, null, null, null)::outcomes;
+                    end if;
                     said := 'ok';
                     line := a.queue;
                     due := t;
@@ -152,7 +167,10 @@ begin
         insert into discarded (at, ids) values (t, removed);
         perform remove_notes(removed);
     end if;
-    return array_to_json(results)::text;
+    if ended is not null then
+        enqueued := count_members(ended, null, t);
+    end if;
+    return json_build_array(array_to_json(results), array_to_json(enqueued))::text;
 end $function$;
 
 -- Tells a lane that a job of this rank is ready; of the highest rank: that the job may have been at its head.

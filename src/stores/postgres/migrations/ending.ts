@@ -41,8 +41,14 @@ const BACK = `update jobs x set state = goes, token = kept_token, lease_until = 
 // What has to be known of jobs that ended, and of jobs that went back.
 const KEYS = `array_agg(y.id) filter (where y.unique_scope < 2) as keyed, null::bigint as rank, null::bigint as due_at,
                     null::bigint[] as ranks`
+/** The members among them, with the failure that they had before, or instead of the verdict's. */
+const members = (
+  failure: string,
+): string => `array_agg(row(y.group_id, y.nth, y.id, coalesce(lands, goes), null,
+                        ${failure})::outcomes) filter (where y.group_id is not null) as members`
 const PLACES = `null::uuid[] as keyed, min(y.rank) as rank, min(y.due_at) as due_at,
-                    array_agg(case when goes = 1 then y.rank end) filter (where y.lane is not null or y.counted) as ranks`
+                    array_agg(case when goes = 1 then y.rank end) filter (where y.lane is not null or y.counted) as ranks,
+                    null::outcomes[] as members`
 
 /** What of the jobs concerns their lanes: leases that limits have counted, and places in a lane; or what the verdict says. */
 const LANES = `array_agg(coalesce(y.lane, '')) filter (where y.lane is not null or y.counted) as lanes,
@@ -51,10 +57,10 @@ const LANES = `array_agg(coalesce(y.lane, '')) filter (where y.lane is not null 
 
 /**
  * Runs a statement whose CTE `gone` has the jobs that it moved, and keeps account of them: in the counts, in the unique
- * keys they let go of (by the job's own id, so the key of a later job is never touched), and in `hit`.
+ * keys they let go of (by the job's own id, so the key of a later job is never touched), in `ended`, and in `hit`.
  * `lands` is the state they went to, or null.
  */
-function moving(gone: string, lands: string, more = '', tells = KEYS): string {
+function moving(gone: string, lands: string, more: string, tells: string): string {
   return `
             lands := ${lands};
             for q in
@@ -81,6 +87,13 @@ function moving(gone: string, lands: string, more = '', tells = KEYS): string {
                 elsif q.keyed is not null then
                     delete from uniques u where u.until is null and u.job_id = any(q.keyed);
                 end if;
+                if q.members is not null then
+                    ended := ended || array(
+                        select row(m.group_id, m.nth, m.id, m.state, v.result,
+                            case when goes < 3 then m.failure else coalesce(v.failure, m.failure) end)::outcomes
+                        from unnest(q.members) as m left join unnest(part, ${slice('results')}, ${slice('failures')})
+                            as v(id, result, failure) on v.id = m.id);
+                end if;
                 hit := hit || q.ids;
             end loop;`
 }
@@ -99,8 +112,10 @@ function archiving(changes: Readonly<Record<string, string>>, keep: string, text
 /** Removed at once. `discarded` remembers the ids. */
 export const DISCARD: string = `${moving(
   `delete from jobs j where ${HELD}
-                    returning j.id, j.space, j.queue, j.unique_scope, j.lane, j.counted`,
+                    returning j.id, j.space, j.queue, j.unique_scope, j.lane, j.counted, j.group_id, j.nth`,
   'null',
+  '',
+  `${KEYS}, ${members('null')}`,
 )}
             if hit is not null then
                 insert into discarded (at, token, state, ids) values (t, kept_token, goes, hit);
@@ -109,6 +124,7 @@ export const DISCARD: string = `${moving(
                 end if;
             end if;`
 
+const ENDED = `${KEYS}, ${members('case when goes <> 3 then y.failure end')}`
 const TAKE_OUT = `delete from jobs j where ${HELD} returning j.*`
 
 /** Kept as ended, with what the handler returned or threw. */
@@ -124,6 +140,7 @@ export const ARCHIVE_WITH_TEXTS: string = moving(
     'keep',
     true,
   ),
+  ENDED,
 )
 
 /** The same when there is nothing to keep with them. */
@@ -135,10 +152,14 @@ export const ARCHIVE: string = moving(
     'keep',
     false,
   ),
+  ENDED,
 )
 
 /** Back to waiting. */
 export const WAIT: string = moving(BACK, 'goes', '', PLACES)
+
+const stoppedBy = (job: string): string =>
+  `'{"kind":"cancel","message":' || to_json(${job}.cancel_reason)::text || '}'`
 
 /** Those of WAIT that somebody cancelled while they ran: whoever did so was told that they will not start again. */
 export const STOP_CANCELLED: string = `
@@ -150,11 +171,12 @@ export const STOP_CANCELLED: string = `
                 {
                   state: '6',
                   result: 'v.result',
-                  failure: `'{"kind":"cancel","message":' || to_json(x.cancel_reason)::text || '}'`,
+                  failure: stoppedBy('x'),
                 },
                 'keep_cancelled',
                 true,
               ),
+              `${KEYS}, ${members(stoppedBy('y'))}`,
             )}
             stopped := hit;
             hit := held_back;`

@@ -83,7 +83,7 @@ begin
         case when unique_key is null then '{}' else array[unique_key] end, array[1]::smallint[], array[0]::bigint[],
         array[0]::smallint[], case when lane is null then '{}' else array[lane] end,
         case when cost = 1 then '{}' else array[cost] end, case when is_strict then array[true] else '{}' end,
-        fresh, false, false, false, t);
+        '{}', '{}', fresh, false, false, false, t);
     if strpos(said, ' ') > 0 then
         return (substr(said, strpos(said, ' ') + 1)::json -> 0 ->> 2)::uuid;
     end if;

@@ -7,25 +7,28 @@ export const INCOMING: string = `
             case when cardinality(lanes) = 1 then lanes[1] else u.lane end as lane,
             case when cardinality(costs) = 1 then costs[1] else u.cost end as cost,
             case when cardinality(stricts) = 1 then stricts[1] else u.is_strict end as is_strict,
+            case when cardinality(of_groups) = 1 then of_groups[1] else u.group_id end as group_id,
+            case when cardinality(nths) = 1 then nths[1] else u.nth end as nth,
             coalesce(u.space, spaces[1]) as space,
             coalesce(u.queue, queues[1]) as queue,
             coalesce(u.priority, priorities[1]) as priority,
             coalesce(u.delay, delays[1]) as delay
         from unnest(ids, payloads, spaces, queues, priorities, delays, run_ats, headers, overrides,
-                keys, scopes, windows, conflicts, lanes, costs, stricts)
+                keys, scopes, windows, conflicts, lanes, costs, stricts, of_groups, nths)
             with ordinality as u(id, payload, space, queue, priority, delay, run_at, headers, overrides,
-                key, scope, window_ms, conflict, lane, cost, is_strict, n)`
+                key, scope, window_ms, conflict, lane, cost, is_strict, group_id, nth, n)`
 
 export const due = (job: string): string => `greatest(t + ${job}.delay, coalesce(${job}.run_at, 0))`
 
 /** Inserts `job`: an alias of INCOMING, or a record. */
 export const insert = (job: string): string => `insert into jobs
             (id, space, queue, state, payload, headers, priority, overrides, due_at, rank, enqueued_at,
-             unique_key, unique_scope, lane, cost, is_strict)
+             unique_key, unique_scope, lane, cost, is_strict, group_id, nth)
         select ${job}.id, ${job}.space, ${job}.queue, case when ${due(job)} > t then 0 else 1 end, ${job}.payload,
             ${job}.headers, ${job}.priority, ${job}.overrides, ${due(job)},
             case when ${job}.is_strict then nextval('arrivals') else ${due(job)} - ${job}.priority * 600000::bigint end, t,
-            ${job}.key, ${job}.scope, ${job}.lane, ${job}.cost, ${job}.is_strict`
+            ${job}.key, ${job}.scope, ${job}.lane, ${job}.cost, ${job}.is_strict,
+            ${job}.group_id, ${job}.nth`
 
 export const COUNT_FRESH: string = `insert into deltas (space, queue, delayed, ready)
         select f.space, f.queue, count(*) filter (where f.state = 0), count(*) filter (where f.state = 1)

@@ -1,7 +1,16 @@
 import { insertWithCareFunction } from './careful-insert-function.ts'
 import { changeFunction } from './change-function.ts'
 import { enqueueFunction } from './enqueue-function.ts'
+import { flowTables } from './flow-tables.ts'
 import { foldLineFunction } from './fold-line-function.ts'
+import { insertGivenFunction, insertMembersFunction } from './given-functions.ts'
+import {
+  auditFunction,
+  countMembersFunction,
+  makeGroupsFunction,
+  memberFunctions,
+  tellFunction,
+} from './group-functions.ts'
 import { holdFunctions } from './hold-functions.ts'
 import { insertFunction } from './insert-function.ts'
 import { rateFunction } from './lane-rules.ts'
@@ -16,6 +25,7 @@ import {
   extendFunction,
   listFunction,
 } from './read-functions.ts'
+import { makeRunsFunction, moveFunctions, pruneFlowsFunction } from './run-functions.ts'
 import {
   dueSchedulesFunction,
   fireSchedulesFunction,
@@ -40,6 +50,7 @@ export const MIGRATIONS: readonly Migration[] = [
       [
         tables,
         noteTables,
+        flowTables,
         laneTables,
         everyJobView,
         rateFunction,
@@ -52,6 +63,16 @@ export const MIGRATIONS: readonly Migration[] = [
         insertWithCareFunction,
         settleFunction,
         insertForFunction,
+        insertGivenFunction,
+        insertMembersFunction,
+        makeGroupsFunction,
+        makeRunsFunction,
+        countMembersFunction,
+        tellFunction,
+        auditFunction,
+        memberFunctions,
+        moveFunctions,
+        pruneFlowsFunction,
         extendFunction,
         changeFunction,
         listFunction,

@@ -39,7 +39,8 @@ const TOLD = `, told as (
  * `strict`: fail with a unique violation if an id is there already. The usual case is then a fifth cheaper, because
  * nothing has to be reserved before it is written; the caller sends it again without.
  *
- * `lanes`, `costs` and `stricts`: null, or an array of none, for what is usual.
+ * `lanes`, `costs` and `stricts`: null, or an array of none, for what is usual. `of_groups` and `nths` say which member of
+ * which group a job is; who inserts members has to count those whose key is held, see insert_members.
  *
  * `one_by_one`: ids occur twice in the batch, so each job has to see what the one before it did.
  */
@@ -48,7 +49,8 @@ export function insertFunction(schema: string): string {
 create function ${schema}.insert_jobs(
     ids uuid[], payloads text[], spaces text[], queues text[], priorities integer[], delays bigint[],
     run_ats bigint[], headers text[], overrides text[], keys text[], scopes smallint[], windows bigint[],
-    conflicts smallint[], lanes text[], costs integer[], stricts boolean[], lowest uuid, strict boolean, again boolean, one_by_one boolean, at bigint)
+    conflicts smallint[], lanes text[], costs integer[], stricts boolean[], of_groups uuid[], nths integer[],
+    lowest uuid, strict boolean, again boolean, one_by_one boolean, at bigint)
 returns text
 language plpgsql ${pins(schema)}
 as $function$
@@ -66,7 +68,8 @@ declare
 begin
     if has_care then
         select * into inserted, odds from insert_with_care(ids, payloads, spaces, queues, priorities, delays,
-            run_ats, headers, overrides, keys, scopes, windows, conflicts, lanes, costs, stricts, again, one_by_one, t);
+            run_ats, headers, overrides, keys, scopes, windows, conflicts, lanes, costs, stricts,
+            of_groups, nths, again, one_by_one, t);
     elsif strict and is_uniform then
         ${insert('i')}
         from (${INCOMING}) i;

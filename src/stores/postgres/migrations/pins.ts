@@ -26,6 +26,16 @@ export function fixedPath(schema: string): string {
     set jit = off`
 }
 
+/** For functions about groups and runs: no plan may read a whole table, however small it is believed to be. */
+export function flowPins(schema: string): string {
+  return `
+    set search_path = ${schema}, pg_temp
+    set plan_cache_mode = force_generic_plan
+    set enable_seqscan = off
+    set enable_bitmapscan = off
+    set jit = off`
+}
+
 /** The store's clock, in milliseconds. */
 export const CLOCK = 'floor(extract(epoch from clock_timestamp()) * 1000)::bigint'
 

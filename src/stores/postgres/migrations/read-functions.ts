@@ -5,7 +5,7 @@ export function everyJobView(schema: string): string {
   const shared = `space, queue, state, payload, headers, priority, overrides, due_at, enqueued_at, started_at,
         generation, starts, errors, timeouts, lost, snoozes, token, worker, cancel_reason, unique_key, unique_scope,
         result, failure`
-  const lanes = 'lane, is_strict, cost'
+  const lanes = 'lane, is_strict, cost, group_id, nth'
   return `
 create view ${schema}.every_job as
     select id, ${shared}, lease_until, null::bigint as finished_at, null::bigint as expires_at, ${lanes}, rank
@@ -28,7 +28,7 @@ const AS_JOB = `x.id, x.space, x.queue, x.state, x.payload, x.headers, x.priorit
  * ones newest first; ready ones by rank, first those without a lane, then lane by lane, beyond (from_lane, key, id).
  */
 export function listFunction(schema: string): string {
-  const jobs = `return query select ${AS_JOB}, x.lease_until, null::bigint, null::bigint, x.lane, x.is_strict, x.cost, x.rank
+  const jobs = `return query select ${AS_JOB}, x.lease_until, null::bigint, null::bigint, x.lane, x.is_strict, x.cost, x.group_id, x.nth, x.rank
         from jobs x where x.space = in_space and x.queue = in_queue`
   const waiting = (state: number, key: string): string => `
         ${jobs} and x.state = ${state} and (x.${key}, x.id) > (key, beyond) and ${MATCHES(key)} and ${IN_LANE}
@@ -61,7 +61,7 @@ begin
     elsif in_state = 0 then ${waiting(0, 'due_at')}
     elsif in_state = 2 then ${waiting(2, 'started_at')}
     else
-        return query select ${AS_JOB}, null::bigint, x.finished_at, x.expires_at, x.lane, x.is_strict, x.cost, null::bigint
+        return query select ${AS_JOB}, null::bigint, x.finished_at, x.expires_at, x.lane, x.is_strict, x.cost, x.group_id, x.nth, null::bigint
         from archive x
         where x.space = in_space and x.queue = in_queue and x.state = in_state and (x.finished_at, x.id) < (key, beyond)
             and ${MATCHES('finished_at')} and ${IN_LANE}

@@ -162,22 +162,6 @@ declare
     said text;
     jobs_of json[] := '{}';
     results json[] := '{}';
-    ids uuid[];
-    payloads text[];
-    spaces text[];
-    queues text[];
-    priorities integer[];
-    delays bigint[];
-    run_ats bigint[];
-    headers text[];
-    overrides text[];
-    keys text[];
-    scopes smallint[];
-    windows bigint[];
-    conflicts smallint[];
-    lanes text[];
-    costs integer[];
-    stricts boolean[];
 begin
     for f in select x.value from json_array_elements(fires) x loop
         select x.* into s from schedules x where x.space = f->>'space' and x.id = f->>'id' for update skip locked;
@@ -206,7 +190,7 @@ begin
             is_skipped := true;
         elsif last_state is not null then
             said := change_jobs('cancel', s.space, array[s.last_job_id], null, f->>'failure', f->>'reason',
-                (f->>'keepMs')::bigint, 0, t)::json->0->>1;
+                (f->>'keepMs')::bigint, 0, t)::json->0->0->>1;
             if said in ('ok', 'requested') then
                 replaced := s.last_job_id;
             end if;
@@ -226,31 +210,7 @@ begin
     end loop;
 
     if cardinality(jobs_of) > 0 then
-        select array_agg((j.of->>'id')::uuid order by j.n), array_agg(j.of->>'payload' order by j.n),
-            array_agg(j.of->>'space' order by j.n), array_agg(j.of->>'queue' order by j.n),
-            array_agg((j.of->>'priority')::integer order by j.n), array_agg((j.of->>'delayMs')::bigint order by j.n),
-            array_agg((j.of->>'runAt')::bigint order by j.n), array_agg(j.of->>'headers' order by j.n),
-            array_agg(j.of->>'overrides' order by j.n), array_agg(j.of->>'key' order by j.n),
-            array_agg((j.of->>'scope')::smallint order by j.n), array_agg((j.of->>'windowMs')::bigint order by j.n),
-            array_agg((j.of->>'conflict')::smallint order by j.n), array_agg(j.of->>'lane' order by j.n),
-            array_agg(nullif((j.of->>'cost')::integer, 1) order by j.n),
-            array_agg(nullif((j.of->>'strict')::boolean, false) order by j.n)
-        into ids, payloads, spaces, queues, priorities, delays, run_ats, headers, overrides, keys, scopes, windows,
-            conflicts, lanes, costs, stricts
-        from unnest(jobs_of) with ordinality as j(of, n);
-        if array_remove(keys, null) = '{}' then
-            keys := '{}';
-            scopes := '{}';
-            windows := '{}';
-            conflicts := '{}';
-        end if;
-        perform insert_jobs(ids, payloads, spaces, queues, priorities, delays, run_ats, headers, overrides,
-            keys, scopes, windows, conflicts,
-            case when array_remove(lanes, null) = '{}' then '{}' else lanes end,
-            case when array_remove(costs, null) = '{}' then '{}' else costs end,
-            case when array_remove(stricts, null) = '{}' then '{}' else stricts end,
-            (select x.id from unnest(ids) x(id) order by x.id limit 1),
-            false, false, false, t);
+        perform insert_given(array_to_json(jobs_of), null, null, t);
     end if;
     return json_build_array(t, array_to_json(results))::text;
 end $function$;

@@ -3,6 +3,14 @@ import { ARCHIVE, ARCHIVE_WITH_TEXTS, DISCARD, ODD, STOP_CANCELLED, WAIT } from 
 import { gate, lineLock, NEVER } from './lane-rules.ts'
 import { CLOCK, fixedPath, pins } from './pins.ts'
 
+/** What the settlements of a round brought along. */
+const BRING = `
+                select b.* into brought from insert_for(fresh::json, round, odds, t) b;
+                added := array_append(added, brought.said);
+                ended := ended || brought.ended;
+                due_jobs := due_jobs || brought.due;
+                enqueued := enqueued || brought.enqueued;`
+
 /**
  * settle_and_claim: ends leases as their verdicts say, inserts what their handlers enqueued, and leases the next jobs,
  * each part only if asked for. One call, one transaction.
@@ -10,7 +18,7 @@ import { CLOCK, fixedPath, pins } from './pins.ts'
  * `ids` are the jobs to settle, ordered by group; a group shares token and verdict, written as text: size, state, keep,
  * counter, refund, place, keep if cancelled, only if expired, round, rescue, notes, and for how long the lane waits;
  * `pauses` has the reason if it is paused. Settlements come in rounds: those of one round end
- * before the jobs enqueued in it (`fresh`) are inserted.
+ * before what they brought along (`fresh`, JSON: `jobs` they enqueued, `groups`, and `moves` of runs) is put in.
  *
  * `lease` is token, worker, length and limit, and a fifth if an earlier claim with this token is asked about. Of each source `numbers` has three: limit, rank and due time from which to
  * search. Below those lie the dead entries of jobs long gone, which nothing can clean while some transaction keeps its
@@ -23,7 +31,7 @@ import { CLOCK, fixedPath, pins } from './pins.ts'
  * were due than one claim promotes. Its payload is JSON, if there is something to tell: `odd` (settlements that did
  * not go as said, see ODD), `fresh` (what the inserts of each round said), and `waiting` (queues to which jobs went
  * back: [space, queue, state, lowest rank, first due time]), and `limited` (sources that are limited: [n, and the rank
- * and id of the first job without a lane]).
+ * and id of the first job without a lane]), and `enqueued` (what groups and moves have enqueued, see insert_given).
  *
  * Of a job in a lane `lanes` has the lane; of jobs of limited queues both it and `places`, the order in which they were
  * taken, are lists like the others.
@@ -68,6 +76,11 @@ declare
     odds json[];
     added json[];
     waiting json[];
+    -- Members that ended, jobs that groups have to enqueue, and what was enqueued by them and by moves.
+    ended outcomes[];
+    due_jobs json[];
+    enqueued json[];
+    brought record;
     -- Of claims.
     lease_token text := lease[1];
     lease_worker text := lease[2];
@@ -116,8 +129,7 @@ begin
         lane_pause := pauses[i];
         concerns_lane := lane_wait is not null or lane_pause is not null;
         if fields[9]::integer > round then
-            if fresh is not null then
-                added := array_append(added, insert_for(fresh::json, round, odds, t));
+            if fresh is not null then ${BRING}
             end if;
             round := fields[9];
         end if;
@@ -136,8 +148,11 @@ begin
         end if;
         first := first + size;
     end loop;
-    if fresh is not null then
-        added := array_append(added, insert_for(fresh::json, round, odds, t));
+    if fresh is not null then ${BRING}
+    end if;
+    -- Before the claim, which may take what groups have enqueued.
+    if ended is not null or due_jobs is not null then
+        enqueued := enqueued || count_members(ended, due_jobs, t);
     end if;
 
     if cardinality(spaces) > 0 then
@@ -212,9 +227,9 @@ begin
     counters := crowded::text;
     lanes := null;
     places := null;
-    if odds is not null or added is not null or waiting is not null or firsts is not null then
+    if odds is not null or added is not null or waiting is not null or firsts is not null or enqueued is not null then
         payload := json_build_object('odd', array_to_json(odds), 'fresh', array_to_json(added),
-            'waiting', array_to_json(waiting), 'limited', array_to_json(firsts));
+            'waiting', array_to_json(waiting), 'limited', array_to_json(firsts), 'enqueued', array_to_json(enqueued));
     end if;
     return next;
 end $function$;
@@ -222,48 +237,38 @@ end $function$;
 }
 
 /**
- * insert_for: inserts the jobs that the accepted settlements of a round brought along. Returns what was odd, as
- * insert_jobs does, counting only those it inserted.
+ * insert_for: what the accepted settlements of a round brought along: moves of runs, groups, and jobs. Returns what was odd
+ * about the jobs, as insert_given does; what count_members has to count and to enqueue; and what it enqueued itself.
  */
 export function insertForFunction(schema: string): string {
+  const accepted = (what: string): string => `(
+            select json_agg(e order by n) from json_array_elements(fresh -> '${what}') with ordinality as x(e, n)
+            where (e ->> 'round')::integer = this_round and not ((e ->> 'parent')::integer = any(refused)))`
   return `
-create function ${schema}.insert_for(fresh json, this_round integer, odds json[], t bigint) returns json
+create function ${schema}.insert_for(fresh json, this_round integer, odds json[], t bigint,
+    out said json, out ended ${schema}.outcomes[], out due json[], out enqueued json[])
 language plpgsql ${fixedPath(schema)}
 as $function$
 declare
     refused integer[] := array(
         select (o ->> 0)::integer from unnest(odds) as o where coalesce(o ->> 2, '0') <> '1');
-    b record;
-    said text;
+    a record;
+    given record;
 begin
-    select array_agg(f.id order by n) as ids, array_agg(f.payload order by n) as payloads,
-        array_agg(f.space order by n) as spaces, array_agg(f.queue order by n) as queues,
-        array_agg(f.priority order by n) as priorities, array_agg(f.delay order by n) as delays,
-        array_agg(f.run_at order by n) as run_ats, array_agg(f.headers order by n) as headers,
-        array_agg(f.overrides order by n) as overrides,
-        coalesce(array_agg(f.key order by n) filter (where f.keyed), '{}') as keys,
-        array_agg(f.scope order by n) as scopes, array_agg(f.window_ms order by n) as windows,
-        array_agg(f.conflict order by n) as conflicts,
-        coalesce(array_agg(f.lane order by n) filter (where f.laned), '{}') as lanes,
-        array_agg(f.cost order by n) as costs, array_agg(f.is_strict order by n) as stricts, (array_agg(f.id order by f.id))[1] as lowest,
-        count(*) > count(distinct f.id) as doubled
-    into b
-    from (
-        select f.*, bool_or(f.key is not null) over () as keyed, bool_or(f.lane is not null) over () as laned
-        from rows from (json_to_recordset(fresh) as (round integer, parent integer, id uuid, payload text,
-                space text, queue text, priority integer, delay bigint, run_at bigint, headers text,
-                overrides text, key text, scope smallint, window_ms bigint, conflict smallint, lane text, cost integer,
-                is_strict boolean))
-            with ordinality as f(round, parent, id, payload, space, queue, priority, delay, run_at, headers,
-                overrides, key, scope, window_ms, conflict, lane, cost, is_strict, n)
-        where f.round = this_round and not (f.parent = any(refused))
-    ) f;
-    if b.ids is null then
-        return null;
+    if fresh -> 'moves' is not null then
+        select x.* into a from apply_moves(${accepted('moves')}, t) x;
+        ended := a.ended;
+        due := a.due;
+        enqueued := a.enqueued;
     end if;
-    said := insert_jobs(b.ids, b.payloads, b.spaces, b.queues, b.priorities, b.delays, b.run_ats,
-        b.headers, b.overrides, b.keys, b.scopes, b.windows, b.conflicts, b.lanes, b.costs, b.stricts, b.lowest, false, false, b.doubled, t);
-    return case when strpos(said, ' ') > 0 then substr(said, strpos(said, ' ') + 1)::json end;
+    if fresh -> 'groups' is not null then
+        due := due || make_groups(${accepted('groups')}, t);
+    end if;
+    if fresh -> 'jobs' is not null then
+        select x.* into given from insert_given(fresh -> 'jobs', this_round, refused, t) x;
+        said := given.odds;
+        ended := ended || given.ended;
+    end if;
 end $function$;
 `
 }

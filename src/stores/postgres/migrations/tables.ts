@@ -11,6 +11,8 @@ export const JOB_COLUMNS: readonly string[] = [
   'lane',
   'is_strict',
   'cost',
+  'group_id',
+  'nth',
   'due_at',
   'enqueued_at',
   'started_at',
@@ -32,6 +34,7 @@ export const JOB_COLUMNS: readonly string[] = [
 // Wide numbers first, then texts: no bytes are lost to alignment. Names and keys compare byte by byte.
 const JOB_COLUMN_TYPES = `
     id uuid not null,
+    group_id uuid,
     due_at bigint not null,
     enqueued_at bigint not null,
     started_at bigint,
@@ -42,6 +45,7 @@ const JOB_COLUMN_TYPES = `
     lost integer not null default 0,
     snoozes integer not null default 0,
     priority integer not null,
+    nth integer,
     state smallint not null,
     unique_scope smallint,
     is_strict boolean,
@@ -67,7 +71,7 @@ const JOB_COLUMN_TYPES = `
  * archive: done (3), failed (4), cancelled (6) and missing (7) by the day they ended, so that whole days
  * can be dropped; dead (5) apart, because they stay much longer. `archive_rest` catches days nobody made.
  *
- * Null stands for what is usual: no lane, not strict, a cost of 1. `counted`: the lease is counted by the queue's limits.
+ * Null stands for what is usual: no lane, not strict, a cost of 1, a member of no group. `counted`: the lease is counted by the queue's limits.
  */
 export function tables(schema: string): string {
   return `
@@ -89,6 +93,7 @@ create index jobs_order on ${schema}.jobs (space, queue, rank, id) where state =
 create index jobs_lanes on ${schema}.jobs (space, queue, lane, rank, id) where state = 1 and lane is not null;
 create index jobs_due on ${schema}.jobs (space, queue, due_at) where state = 0;
 create index jobs_leases on ${schema}.jobs (space, queue, lease_until) where state = 2;
+create index jobs_members on ${schema}.jobs (group_id, nth) where group_id is not null;
 
 create table ${schema}.archive (
     ${JOB_COLUMN_TYPES.trim()},

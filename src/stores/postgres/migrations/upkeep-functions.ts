@@ -156,6 +156,7 @@ begin
     perform prune_notes(most, t);
     delete from holds h where h.until <= t;
     perform prune_lanes(t);
+    perform prune_flows(most, t);
     perform fold_deltas();
     return dropped + deleted;
 end $function$;

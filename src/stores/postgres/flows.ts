@@ -1,0 +1,201 @@
+import type { Outcome } from '../../core/groups.ts'
+import type {
+  AuditCall,
+  AuditReply,
+  FlowStore,
+  ListRunsCall,
+  MoveResult,
+  MoveRunsCall,
+  MoveRunsReply,
+  OpenMember,
+  OpenMembersCall,
+  OutcomesCall,
+  TellCall,
+  TellReply,
+} from '../../store/flows.ts'
+import { STATE_CODES } from './codes.ts'
+import type { Param, Query, Row } from './driver.ts'
+import {
+  type EnqueuedRow,
+  GROUP_SELECT,
+  hear,
+  RUN_SELECT,
+  sentMove,
+  toGroup,
+  toOutcome,
+  toRun,
+} from './flow-items.ts'
+import { idArrayOf, LOWEST_ID } from './literals.ts'
+import type { Starts } from './starts.ts'
+
+const at = (now: number | undefined): Param => (now === undefined ? null : String(now))
+
+/** Sends the calls about groups and runs, see `migrations/group-functions.ts`. `wrote` is told when jobs were made. */
+export function postgresFlows(query: Query, schema: string, starts: Starts, wrote: () => void): FlowStore {
+  return {
+    async moveRuns(call) {
+      const reply = await moveRuns(query, schema, starts, call)
+      wrote()
+      return reply
+    },
+
+    async getRuns({ space, ids }) {
+      return { runs: await byId(query, `${schema}.runs`, RUN_SELECT, toRun, space, ids) }
+    },
+
+    listRuns: (call) => listRuns(query, schema, call),
+
+    async getGroups({ space, ids }) {
+      return { groups: await byId(query, `${schema}.groups`, GROUP_SELECT, toGroup, space, ids) }
+    },
+
+    outcomes: (call) => outcomes(query, schema, call),
+    openMembers: (call) => openMembers(query, schema, call),
+
+    async tell(call) {
+      const reply = await tell(query, schema, starts, call)
+      wrote()
+      return reply
+    },
+
+    auditGroups: (call) => auditGroups(query, schema, starts, call),
+  }
+}
+
+async function moveRuns(
+  query: Query,
+  schema: string,
+  starts: Starts,
+  { moves, now }: MoveRunsCall,
+): Promise<MoveRunsReply> {
+  if (moves.length === 0) return { results: [], enqueued: [] }
+  const [row] = await query(`select ${schema}.move_runs($1::text, $2::bigint)`, [
+    JSON.stringify(moves.map(sentMove)),
+    at(now),
+  ])
+  const [said, enqueued] = JSON.parse(row?.[0] as string) as [
+    ('ok' | 'unknown' | 'moved' | 'over')[],
+    EnqueuedRow[] | null,
+  ]
+  return {
+    results: said.map(
+      (word): MoveResult => (word === 'ok' ? { status: 'ok' } : { status: 'refused', reason: word }),
+    ),
+    enqueued: hear(enqueued, starts),
+  }
+}
+
+/** Those of a space, in the order of the ids; null where there is none. A group that nobody made has no space. */
+async function byId<Item extends { readonly id: string }>(
+  query: Query,
+  table: string,
+  columns: string,
+  toItem: (row: Row) => Item,
+  space: string,
+  ids: readonly string[],
+): Promise<(Item | null)[]> {
+  if (ids.length === 0) return []
+  const rows = await query(
+    `select ${columns} from ${table} r where r.id = any($1::uuid[]) and r.space = $2::text`,
+    [idArrayOf(ids), space],
+  )
+  const found = new Map(rows.map((row) => [row[0] as string, toItem(row)]))
+  return ids.map((id) => found.get(id) ?? null)
+}
+
+/** One page, newest first; one run more than that is read, to know whether it is the last. */
+async function listRuns(
+  query: Query,
+  schema: string,
+  call: ListRunsCall,
+): Promise<{ runs: ReturnType<typeof toRun>[]; cursor: string | null }> {
+  const { space, flow, status, attribute, root, branches = false, limit, cursor } = call
+  const params: Param[] = []
+  const put = (value: string): string => `$${params.push(value)}`
+  const inSpace = `${put(space)}::text`
+  const wanted = [`r.space = ${inSpace}`]
+  if (!branches) wanted.push('r.group_id is null')
+  if (flow !== undefined) wanted.push(`r.flow = ${put(flow)}::text`)
+  if (status !== undefined) wanted.push(`r.status = ${put(String(STATE_CODES[status]))}::smallint`)
+  if (root !== undefined) wanted.push(`r.root = ${put(root)}::uuid`)
+  const beyond = cursor === null ? undefined : `${put(cursor)}::uuid`
+  const all = (id: string): string => [...wanted, ...(beyond ? [`${id} < ${beyond}`] : [])].join(' and ')
+  // By its attribute a run is found at once; the rest is looked at one by one, in the order of the page.
+  const text =
+    attribute === undefined
+      ? `select ${RUN_SELECT} from ${schema}.runs r where ${all('r.id')} order by r.id desc`
+      : `select ${RUN_SELECT} from ${schema}.run_attributes a
+          cross join lateral (select * from ${schema}.runs x where x.id = a.run_id limit 1) r
+        where a.space = ${inSpace} and a.attribute = ${put(attribute)}::text and ${all('a.run_id')}
+        order by a.run_id desc`
+  const rows = await query(`${text} limit ${put(String(limit + 1))}::integer`, params)
+  const runs = rows.slice(0, limit).map(toRun)
+  return { runs, cursor: rows.length > limit ? (runs.at(-1)?.id ?? null) : null }
+}
+
+async function outcomes(
+  query: Query,
+  schema: string,
+  { space, groups, from, limit }: OutcomesCall,
+): Promise<{ outcomes: Outcome[][] }> {
+  if (groups.length === 0) return { outcomes: [] }
+  const rows = await query(
+    `select group_id, nth, id, state, result, failure
+    from ${schema}.outcomes_of($1::text, $2::uuid[], $3::integer, $4::integer)`,
+    [space, idArrayOf(groups), String(from), String(limit)],
+  )
+  const byGroup = new Map<string, Outcome[]>(groups.map((group) => [group, []]))
+  for (const row of rows) byGroup.get(row[0] as string)?.push(toOutcome(row))
+  return { outcomes: groups.map((group) => byGroup.get(group) ?? []) }
+}
+
+async function openMembers(
+  query: Query,
+  schema: string,
+  { space, group, from, limit }: OpenMembersCall,
+): Promise<{ members: OpenMember[] }> {
+  const rows = await query(
+    `select * from ${schema}.open_members($1::text, $2::uuid, $3::integer, $4::integer)`,
+    [space, group, String(from), String(limit)],
+  )
+  return {
+    members: rows.map(([n, id, kind]) => ({
+      n: Number(n),
+      id: id as string,
+      kind: kind as OpenMember['kind'],
+    })),
+  }
+}
+
+async function tell(query: Query, schema: string, starts: Starts, call: TellCall): Promise<TellReply> {
+  const { space, group, n, result, now } = call
+  const [row] = await query(
+    `select ${schema}.tell_member($1::text, $2::uuid, $3::integer, $4::text, $5::bigint)`,
+    [space, group, String(n), result, at(now)],
+  )
+  const [status, enqueued] = JSON.parse(row?.[0] as string) as ['ok' | 'told', EnqueuedRow[] | null]
+  return { status, enqueued: hear(enqueued, starts) }
+}
+
+async function auditGroups(
+  query: Query,
+  schema: string,
+  starts: Starts,
+  { limit, cursor, now }: AuditCall,
+): Promise<AuditReply> {
+  const [row] = await query(`select ${schema}.audit_groups($1::integer, $2::uuid, $3::bigint)`, [
+    String(limit),
+    cursor ?? LOWEST_ID,
+    at(now),
+  ])
+  const [mended, enqueued, last] = JSON.parse(row?.[0] as string) as [
+    (readonly [string, string, string])[] | null,
+    EnqueuedRow[] | null,
+    string | null,
+  ]
+  return {
+    mended: (mended ?? []).map(([space, group, what]) => ({ space, group, what })),
+    enqueued: hear(enqueued, starts),
+    cursor: last,
+  }
+}

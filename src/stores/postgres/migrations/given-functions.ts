@@ -1,0 +1,130 @@
+import { CLOCK, flowPins, pins } from './pins.ts'
+
+/** A job as the client has it, read from JSON. */
+const FIELDS = `id uuid, payload text, space text, queue text, priority integer, "delayMs" bigint, "runAt" bigint,
+                headers text, overrides text, "unique" json, lane text, cost integer, strict boolean, member json`
+const NAMES = `id, payload, space, queue, priority, delay, run_at, headers, overrides, uniq, lane, cost, strict, member`
+
+/**
+ * insert_given: inserts jobs that come as JSON, each as `NewJob` says: those that a handler enqueued, that a group fired,
+ * or that a schedule or a run's move made. If they come with settlements, each has a `round` and the settlement it
+ * belongs to (`parent`): inserted are those of `this_round` whose parent was not refused.
+ *
+ * Returns what was odd, as insert_jobs does, counting only those it inserted; the members whose key is held by another;
+ * and, if the jobs do not come with settlements, those that are new: [space, queue, due_at, rank, state].
+ */
+export function insertGivenFunction(schema: string): string {
+  return `
+create function ${schema}.insert_given(fresh json, this_round integer, refused integer[], t bigint,
+    out odds json, out ended ${schema}.outcomes[], out enqueued json[])
+language plpgsql ${flowPins(schema)}
+as $function$
+#variable_conflict use_column
+declare
+    b record;
+    said text;
+begin
+    select array_agg(f.id order by n) as ids, array_agg(f.payload order by n) as payloads,
+        array_agg(f.space order by n) as spaces, array_agg(f.queue order by n) as queues,
+        array_agg(f.priority order by n) as priorities, array_agg(f.delay order by n) as delays,
+        array_agg(f.run_at order by n) as run_ats, array_agg(f.headers order by n) as headers,
+        array_agg(f.overrides order by n) as overrides,
+        coalesce(array_agg(f.uniq ->> 'key' order by n) filter (where f.keyed), '{}') as keys,
+        array_agg((array_position(array['queued', 'active', 'window'], f.uniq ->> 'scope') - 1)::smallint order by n)
+            filter (where f.keyed) as scopes,
+        array_agg((f.uniq ->> 'windowMs')::bigint order by n) filter (where f.keyed) as windows,
+        array_agg((array_position(array['ignore', 'replace', 'postpone'], f.uniq ->> 'onConflict') - 1)::smallint order by n)
+            filter (where f.keyed) as conflicts,
+        coalesce(array_agg(f.lane order by n) filter (where f.laned), '{}') as lanes,
+        array_agg(nullif(f.cost, 1) order by n) as costs, array_agg(nullif(f.strict, false) order by n) as stricts,
+        coalesce(array_agg((f.member ->> 'group')::uuid order by n) filter (where f.grouped), '{}') as of_groups,
+        coalesce(array_agg((f.member ->> 'n')::integer order by n) filter (where f.grouped), '{}') as nths,
+        (array_agg(f.id order by f.id))[1] as lowest, count(*) > count(distinct f.id) as doubled
+    into b
+    from (
+        select f.*, bool_or(f.uniq is not null) over () as keyed, bool_or(f.lane is not null) over () as laned,
+            bool_or(f.member is not null) over () as grouped
+        from rows from (json_to_recordset(fresh) as (${FIELDS}, round integer, parent integer))
+            with ordinality as f(${NAMES}, round, parent, n)
+        where this_round is null or (f.round = this_round and not (f.parent = any(refused)))
+    ) f;
+    if b.ids is null then
+        return;
+    end if;
+    said := insert_jobs(b.ids, b.payloads, b.spaces, b.queues, b.priorities, b.delays, b.run_ats,
+        b.headers, b.overrides, b.keys, b.scopes, b.windows, b.conflicts, b.lanes, b.costs, b.stricts, b.of_groups, b.nths,
+        b.lowest, false, false, b.doubled, t);
+    if strpos(said, ' ') > 0 then
+        odds := substr(said, strpos(said, ' ') + 1);
+        ended := duplicates(odds, b.ids, b.of_groups, b.nths);
+    end if;
+    if this_round is null then
+        select array_agg(json_build_array(f.space, f.queue, f.due, f.due - f.priority * 600000::bigint,
+            case when f.due > t then 0 else 1 end)) into enqueued
+        from (
+            select u.space, u.queue, u.priority, u.n, greatest(t + u.delay, coalesce(u.run_at, 0)) as due
+            from unnest(b.spaces, b.queues, b.priorities, b.delays, b.run_ats)
+                with ordinality as u(space, queue, priority, delay, run_at, n)
+        ) f
+        where odds is null or not (f.n = any(array(select (o ->> 0)::bigint from json_array_elements(odds) as o)));
+    end if;
+end $function$;
+
+-- The members among jobs whose unique key is held by another: they have ended.
+create function ${schema}.duplicates(odds json, ids uuid[], of_groups uuid[], nths integer[])
+returns ${schema}.outcomes[]
+language sql ${flowPins(schema)}
+as $function$
+    select array_agg(row(m.group_id, m.nth, m.id, 6, null,
+        '{"kind":"duplicate","message":"Its unique key is held by job \\\\"' || m.holder || '\\\\"."}')::outcomes order by m.n)
+    from (
+        select o.n, ids[o.n] as id, o.holder,
+            case when cardinality(of_groups) = 1 then of_groups[1] else of_groups[o.n] end as group_id,
+            case when cardinality(nths) = 1 then nths[1] else nths[o.n] end as nth
+        from (select (e ->> 0)::integer as n, e ->> 2 as holder from json_array_elements(odds) as e where e ->> 1 = '1') o
+    ) m where m.group_id is not null;
+$function$;
+`
+}
+
+/**
+ * insert_members: inserts jobs of which some are members, see insert_jobs, together with the groups and runs that come
+ * with them. Returns JSON: the time, what was odd, and what groups that fired have enqueued.
+ */
+export function insertMembersFunction(schema: string): string {
+  return `
+create function ${schema}.insert_members(made text,
+    ids uuid[], payloads text[], spaces text[], queues text[], priorities integer[], delays bigint[],
+    run_ats bigint[], headers text[], overrides text[], keys text[], scopes smallint[], windows bigint[],
+    conflicts smallint[], lanes text[], costs integer[], stricts boolean[], of_groups uuid[], nths integer[],
+    lowest uuid, strict boolean, again boolean, one_by_one boolean, at bigint)
+returns text
+language plpgsql ${pins(schema)}
+as $function$
+declare
+    t bigint := coalesce(at, ${CLOCK});
+    said text;
+    odds json;
+    ended outcomes[];
+    due json[];
+    enqueued json[];
+begin
+    if made is not null then
+        perform make_runs(made::json -> 'runs', t);
+        due := make_groups(made::json -> 'groups', t);
+    end if;
+    if cardinality(ids) > 0 then
+        said := insert_jobs(ids, payloads, spaces, queues, priorities, delays, run_ats, headers, overrides, keys,
+            scopes, windows, conflicts, lanes, costs, stricts, of_groups, nths, lowest, strict, again, one_by_one, t);
+        if strpos(said, ' ') > 0 then
+            odds := substr(said, strpos(said, ' ') + 1);
+            ended := duplicates(odds, ids, of_groups, nths);
+        end if;
+    end if;
+    if ended is not null or due is not null then
+        enqueued := count_members(ended, due, t);
+    end if;
+    return json_build_array(t, odds, array_to_json(enqueued))::text;
+end $function$;
+`
+}

@@ -1,0 +1,270 @@
+import { CLOCK, flowPins } from './pins.ts'
+
+/** How long outcomes are kept of a group that nobody made. */
+const UNMADE_MS = 30 * 86_400_000
+
+/**
+ * The events that are true of a group, as bits: 1 success, 2 failure, 4 settled. `group` has its size, need and rule;
+ * `done` and `failed` are its counts.
+ */
+function trueEvents(group: string, done: string, failed: string): string {
+  return `((${done} >= ${group}.need)::integer
+            + 2 * (${done} < ${group}.need and case ${group}.failing when 0 then ${failed} > 0
+                when 1 then ${group}.size - ${failed} < ${group}.need else ${done} + ${failed} = ${group}.size end)::integer
+            + 4 * (${done} + ${failed} = ${group}.size)::integer)::smallint`
+}
+
+/** The jobs that were put down for the events in `bits`. */
+function jobsFor(group: string, bits: string): string {
+  return `cross join lateral (values (1, ${group}.jobs::json -> 'success'), (2, ${group}.jobs::json -> 'failure'),
+            (4, ${group}.jobs::json -> 'settled')) as f(event, job)
+        where ${bits} & f.event > 0 and f.job is not null`
+}
+
+/** Everybody locks groups in this order, so that two who end members of the same groups wait in a row, not in a circle. */
+const LOCK = `from groups g where g.id = any(concerned) order by g.id for no key update`
+
+/**
+ * count_members: counts members that have ended, or not any more, and enqueues what is due: the jobs of the events
+ * that became true, and `due`, those that the caller knows of. Returns what it enqueued, each as insert_given says it.
+ *
+ * The rows of the groups are locked first, so that of two transactions that end the last two members the second sees
+ * what the first did. What is enqueued may itself end a member, if its unique key is held: so it goes on until nothing is due.
+ */
+export function countMembersFunction(schema: string): string {
+  return `
+create function ${schema}.count_members(ended ${schema}.outcomes[], due json[], t bigint) returns json[]
+language plpgsql ${flowPins(schema)}
+as $function$
+#variable_conflict use_column
+declare
+    words outcomes[] := ended;
+    jobs_due json[] := due;
+    concerned uuid[];
+    known bigint;
+    fires json[];
+    given record;
+    enqueued json[];
+begin
+    loop
+        if words is not null then
+            concerned := array(select distinct e.group_id from unnest(words) as e);
+            select count(*) into known from (select g.id ${LOCK}) g;
+            if known < cardinality(concerned) then
+                insert into groups (id, created_at, expires_at)
+                select distinct e.group_id, t, t + ${UNMADE_MS} from unnest(words) as e where e.state is not null
+                order by e.group_id
+                on conflict do nothing;
+                perform 1 ${LOCK};
+            end if;
+
+            -- The last word about a member counts.
+            with word as (
+                select distinct on (e.group_id, e.nth) e.group_id, e.nth, e.id, e.state, e.result, e.failure
+                from unnest(words) with ordinality as e(group_id, nth, id, state, result, failure, place)
+                order by e.group_id, e.nth, e.place desc
+            ), change as (
+                select w.group_id,
+                    sum((w.state is not distinct from 3)::integer - (o.state is not distinct from 3)::integer) as done,
+                    sum((coalesce(w.state, 3) <> 3)::integer - (coalesce(o.state, 3) <> 3)::integer) as failed
+                from word w left join lateral (
+                    select x.state from outcomes x where x.group_id = w.group_id and x.nth = w.nth limit 1
+                ) o on true
+                group by w.group_id
+            ), kept as (
+                insert into outcomes (group_id, nth, id, state, result, failure)
+                select w.group_id, w.nth, w.id, w.state, w.result, w.failure from word w where w.state is not null
+                on conflict (group_id, nth) do update
+                    set id = excluded.id, state = excluded.state, result = excluded.result, failure = excluded.failure
+            ), after as (
+                select g.id, g.run, g.size, g.need, g.failing, g.fired, g.ended_at, g.expires_at, g.keep_ms,
+                    (g.done + c.done)::integer as done, (g.failed + c.failed)::integer as failed
+                from groups g join change c on c.group_id = g.id where g.id = any(concerned)
+            ), counted as (
+                update groups g set done = a.done, failed = a.failed,
+                    ended_at = case when a.done + a.failed = a.size then coalesce(a.ended_at, t) end,
+                    expires_at = case when a.size is null then a.expires_at
+                        when a.done + a.failed = a.size and a.run is null then coalesce(a.ended_at, t) + a.keep_ms end,
+                    fired = a.fired | coalesce(${trueEvents('a', 'a.done', 'a.failed')}, 0::smallint)
+                from after a where g.id = any(concerned) and a.id = g.id
+                returning g.id, g.jobs, g.fired & ~a.fired as fresh
+            )
+            select array_agg(f.job order by c.id, f.event) into fires
+            from (select * from counted where fresh > 0) c ${jobsFor('c', 'c.fresh')};
+            jobs_due := jobs_due || fires;
+            if exists (select 1 from unnest(words) as e where e.state is null) then
+                perform reopen_members(words);
+            end if;
+        end if;
+        exit when jobs_due is null;
+        select g.* into given from insert_given(array_to_json(jobs_due), null, null, t) g;
+        enqueued := enqueued || given.enqueued;
+        words := given.ended;
+        jobs_due := null;
+        exit when words is null;
+    end loop;
+    return enqueued;
+end $function$;
+
+-- Takes back the outcomes of members of which the last word is that they have not ended any more.
+create function ${schema}.reopen_members(words ${schema}.outcomes[]) returns void
+language plpgsql ${flowPins(schema)}
+as $function$
+declare
+    w record;
+begin
+    for w in
+        select distinct on (e.group_id, e.nth) e.group_id, e.nth, e.state
+        from unnest(words) with ordinality as e(group_id, nth, id, state, result, failure, place)
+        order by e.group_id, e.nth, e.place desc
+    loop
+        if w.state is null then
+            delete from outcomes o where o.group_id = w.group_id and o.nth = w.nth;
+        end if;
+    end loop;
+end $function$;
+`
+}
+
+/**
+ * make_groups: makes those that are not there, and returns the jobs that are due at once: of a group that needs nobody, or
+ * of whose members somebody told before.
+ */
+export function makeGroupsFunction(schema: string): string {
+  return `
+create function ${schema}.make_groups(made json, t bigint) returns json[]
+language sql ${flowPins(schema)}
+as $function$
+    with fresh as (
+        select n.id, n.space, n.run, n.size, n.need, n.failing, n.jobs::text as jobs, n."keepMs" as keep_ms
+        from json_to_recordset(made) as n(id uuid, space text, run uuid, size integer, need integer, failing smallint,
+            jobs json, "keepMs" bigint)
+    ), put as (
+        insert into groups as g (id, space, run, size, need, failing, jobs, keep_ms, created_at, fired, ended_at, expires_at)
+        select n.id, n.space, n.run, n.size, n.need, n.failing, n.jobs, n.keep_ms, t, ${trueEvents('n', '0', '0')},
+            case when n.size = 0 then t end, case when n.size = 0 and n.run is null then t + n.keep_ms end
+        from fresh n order by n.id
+        on conflict (id) do update set space = excluded.space, run = excluded.run, size = excluded.size,
+            need = excluded.need, failing = excluded.failing, jobs = excluded.jobs, keep_ms = excluded.keep_ms,
+            created_at = t, fired = ${trueEvents('excluded', 'g.done', 'g.failed')},
+            ended_at = case when g.done + g.failed = excluded.size then t end,
+            expires_at = case when g.done + g.failed = excluded.size and excluded.run is null
+                then t + excluded.keep_ms end
+            where g.size is null
+        returning g.id, g.jobs, g.fired
+    )
+    select array_agg(f.job order by p.id, f.event) from (select * from put where fired > 0) p ${jobsFor('p', 'p.fired')};
+$function$;
+`
+}
+
+/** tell_member: a member outside has ended. Returns JSON: ok or told, and what was enqueued. */
+export function tellFunction(schema: string): string {
+  return `
+create function ${schema}.tell_member(in_space text, of_group uuid, n integer, said text, at bigint) returns text
+language plpgsql ${flowPins(schema)}
+as $function$
+declare
+    t bigint := coalesce(at, ${CLOCK});
+    found_space text;
+begin
+    for tries in 1..2 loop
+        select g.space into found_space from groups g where g.id = of_group for no key update;
+        exit when found;
+        insert into groups (id, created_at, expires_at) values (of_group, t, t + ${UNMADE_MS}) on conflict do nothing;
+    end loop;
+    if found_space <> in_space or exists (select 1 from outcomes o where o.group_id = of_group and o.nth = n) then
+        return json_build_array('told', null)::text;
+    end if;
+    return json_build_array('ok', array_to_json(
+        count_members(array[row(of_group, n, null, 3, said, null)::outcomes], null, t)))::text;
+end $function$;
+`
+}
+
+/**
+ * audit_groups: compares a page of open groups with their outcomes and mends those that are wrong. Returns JSON: the mended
+ * ones as [space, id, what], what was enqueued, and the last id if there are more. One that somebody just counts is passed over.
+ */
+export function auditFunction(schema: string): string {
+  const states = (group: string): string => `lateral (
+                select (count(*) filter (where o.state = 3))::integer as done,
+                    (count(*) filter (where o.state <> 3))::integer as failed
+                from outcomes o where o.group_id = ${group}) o`
+  return `
+create function ${schema}.audit_groups(most integer, beyond uuid, at bigint) returns text
+language plpgsql ${flowPins(schema)}
+as $function$
+#variable_conflict use_column
+declare
+    t bigint := coalesce(at, ${CLOCK});
+    page uuid[];
+    wrong uuid[];
+    g groups%rowtype;
+    fires json[];
+    jobs_due json[];
+    mended json[];
+    is_miscounted boolean;
+    actual record;
+begin
+    page := array(select x.id from groups x where x.ended_at is null and x.size is not null and x.id > beyond
+        order by x.id limit most + 1);
+    -- One snapshot: a group and its outcomes agree in it, whoever counts meanwhile.
+    wrong := array(
+        select x.id from groups x, ${states('x.id')}
+        where x.id = any(page[:most]) and x.ended_at is null and (x.done <> o.done or x.failed <> o.failed
+            or ${trueEvents('x', 'o.done', 'o.failed')} & ~x.fired > 0)
+        order by x.id);
+    for i in 1..cardinality(wrong) loop
+        select x.* into g from groups x where x.id = wrong[i] for no key update skip locked;
+        continue when not found;
+        select o.done, o.failed, g.fired | ${trueEvents('g', 'o.done', 'o.failed')} as fired into actual from ${states('g.id')};
+        is_miscounted := g.done <> actual.done or g.failed <> actual.failed;
+        continue when not is_miscounted and actual.fired = g.fired;
+        update groups x set done = actual.done, failed = actual.failed, fired = actual.fired,
+            ended_at = case when actual.done + actual.failed = x.size then t end,
+            expires_at = case when actual.done + actual.failed = x.size and x.run is null then t + x.keep_ms end
+        where x.id = g.id;
+        select array_agg(f.job order by f.event) into fires
+        from (select g.jobs) j ${jobsFor('j', '(actual.fired & ~g.fired)')};
+        jobs_due := jobs_due || fires;
+        mended := mended || json_build_array(g.space, g.id, case when is_miscounted then 'counts' else 'fire' end);
+    end loop;
+    return json_build_array(array_to_json(mended), array_to_json(count_members(null, jobs_due, t)),
+        case when cardinality(page) > most then page[most] end)::text;
+end $function$;
+`
+}
+
+/**
+ * open_members: the jobs and runs of a group that have not ended, by number.
+ *
+ * outcomes_of: the outcomes of groups, by number, up to a limit of each.
+ */
+export function memberFunctions(schema: string): string {
+  const open = (table: string, kind: string): string => `(
+            select m.nth, m.id, '${kind}'::text as kind
+            from ${table} m left join lateral (
+                select true as is_there from outcomes x where x.group_id = m.group_id and x.nth = m.nth limit 1) o on true
+            where m.group_id = of_group and m.nth >= from_nth and o.is_there is null
+            order by m.nth limit most)`
+  return `
+create function ${schema}.open_members(in_space text, of_group uuid, from_nth integer, most integer)
+returns table (nth integer, id uuid, kind text)
+language sql stable ${flowPins(schema)}
+as $function$
+    select m.nth, m.id, m.kind
+    from groups g cross join lateral (${open('jobs', 'job')} union all ${open('runs', 'run')}) m
+    where g.id = of_group and g.space = in_space order by m.nth limit most;
+$function$;
+
+create function ${schema}.outcomes_of(in_space text, of_groups uuid[], from_nth integer, most integer)
+returns setof ${schema}.outcomes
+language sql stable ${flowPins(schema)}
+as $function$
+    select o.* from groups g cross join lateral (
+        select x.* from outcomes x where x.group_id = g.id and x.nth >= from_nth order by x.nth limit most) o
+    where g.id = any(of_groups) and g.space = in_space order by o.group_id, o.nth;
+$function$;
+`
+}

@@ -1,0 +1,162 @@
+import { CLOCK, flowPins } from './pins.ts'
+
+/** make_runs: makes those that are not there. */
+export function makeRunsFunction(schema: string): string {
+  return `
+create function ${schema}.make_runs(made json, t bigint) returns void
+language sql ${flowPins(schema)}
+as $function$
+    with put as (
+        insert into runs (id, space, flow, version, position, state, attributes, group_id, nth, root, started_at, changed_at)
+        select n.id, n.space, n.flow, n.version, n."position", n.state, n.attributes::text, (n.member ->> 'group')::uuid,
+            (n.member ->> 'n')::integer, n.root, t, t
+        from json_to_recordset(made) as n(id uuid, space text, flow text, version integer, "position" text, state text,
+            attributes json, member json, root uuid)
+        order by n.id
+        on conflict (id) do nothing
+        returning runs.id, runs.space, runs.attributes
+    )
+    insert into run_attributes (run_id, space, attribute)
+    select distinct p.id, p.space, a.attribute
+    from (select * from put where attributes <> '[]') p, json_array_elements_text(p.attributes::json) as a(attribute);
+$function$;
+`
+}
+
+/**
+ * apply_moves: moves runs, one after the other, with what each move makes. Returns for each ok, unknown, moved or over; the
+ * runs that have ended, or not any more, as members; and the jobs that groups have to enqueue, both for count_members; and
+ * what it enqueued itself.
+ *
+ * move_runs: the same with the counting. Returns JSON: what it says for each move, and all that was enqueued.
+ */
+export function moveFunctions(schema: string): string {
+  return `
+create function ${schema}.apply_moves(moves json, t bigint,
+    out said text[], out ended ${schema}.outcomes[], out due json[], out enqueued json[])
+language plpgsql ${flowPins(schema)}
+as $function$
+#variable_conflict use_column
+declare
+    m record;
+    r runs%rowtype;
+    goes smallint;
+    groups_made json[];
+    jobs_made json[];
+    given record;
+begin
+    said := '{}';
+    -- In one order, so that two who move the same runs do not wait in a circle.
+    perform 1 from runs x where x.id = any(array(select (e ->> 'id')::uuid from json_array_elements(moves) as e))
+    order by x.id for no key update;
+    for m in
+        select f.* from rows from (json_to_recordset(moves) as (id uuid, space text, revision integer, "position" text,
+                state text, status smallint, result text, failure text, "keepMs" bigint, groups json, runs json, jobs json))
+            with ordinality as f(id, space, revision, place, state, status, result, failure, keep, groups, runs, jobs, n)
+        order by f.n
+    loop
+        select x.* into r from runs x where x.id = m.id for no key update;
+        if not found or r.space <> m.space then
+            said := said || 'unknown'::text;
+            continue;
+        elsif r.revision <> m.revision then
+            said := said || 'moved'::text;
+            continue;
+        elsif r.status <> 2 and m.status is distinct from 2 then
+            said := said || 'over'::text;
+            continue;
+        end if;
+        goes := coalesce(m.status, r.status);
+        update runs x set revision = r.revision + 1, position = coalesce(m.place, r.position),
+            state = coalesce(m.state, r.state), status = goes, changed_at = t,
+            ended_at = case when goes <> 2 then t end,
+            expires_at = case when goes <> 2 and r.group_id is null then t + coalesce(m.keep, 0) end,
+            result = case when goes <> 2 then m.result end, failure = case when goes <> 2 then m.failure end
+        where x.id = m.id;
+        -- A later move may be one of these.
+        if json_array_length(m.runs) > 0 then
+            perform make_runs(m.runs, t);
+        end if;
+        groups_made := groups_made || array(select e from json_array_elements(m.groups) as e);
+        jobs_made := jobs_made || array(select e from json_array_elements(m.jobs) as e);
+        if r.group_id is not null and goes <> 2 then
+            ended := ended || row(r.group_id, r.nth, r.id, goes, m.result, m.failure)::outcomes;
+        elsif r.group_id is not null and r.status <> 2 then
+            ended := ended || row(r.group_id, r.nth, r.id, null, null, null)::outcomes;
+        end if;
+        said := said || 'ok'::text;
+    end loop;
+    if cardinality(groups_made) > 0 then
+        due := make_groups(array_to_json(groups_made), t);
+    end if;
+    if cardinality(jobs_made) > 0 then
+        select g.* into given from insert_given(array_to_json(jobs_made), null, null, t) g;
+        ended := ended || given.ended;
+        enqueued := given.enqueued;
+    end if;
+end $function$;
+
+create function ${schema}.move_runs(moves text, at bigint) returns text
+language plpgsql ${flowPins(schema)}
+as $function$
+declare
+    t bigint := coalesce(at, ${CLOCK});
+    a record;
+begin
+    select x.* into a from apply_moves(moves::json, t) x;
+    return json_build_array(array_to_json(a.said),
+        array_to_json(a.enqueued || count_members(a.ended, a.due, t)))::text;
+end $function$;
+`
+}
+
+/**
+ * prune_flows: removes groups whose time is over, with their outcomes, and runs, each with its whole tree. So many that no call
+ * takes long; those that somebody has locked are left to the next.
+ */
+export function pruneFlowsFunction(schema: string): string {
+  return `
+create function ${schema}.prune_flows(most bigint, t bigint) returns void
+language plpgsql ${flowPins(schema)}
+    set enable_hashjoin = off
+    set enable_mergejoin = off
+as $function$
+declare
+    g record;
+    root_id uuid;
+    tree uuid[];
+    groups_of uuid[];
+    n bigint;
+    removed bigint := 0;
+begin
+    for g in
+        select x.id from groups x where x.expires_at <= t order by x.expires_at limit 10 * most for update skip locked
+    loop
+        delete from outcomes o where o.group_id = g.id;
+        get diagnostics n = row_count;
+        delete from groups x where x.id = g.id;
+        removed := removed + n;
+        exit when removed > 50 * most;
+    end loop;
+
+    for root_id in
+        select x.id from runs x where x.expires_at <= t order by x.expires_at limit 10 * most for update skip locked
+    loop
+        tree := array(select x.id from runs x where x.root = root_id for update skip locked);
+        continue when cardinality(tree) < (select count(*) from runs x where x.root = root_id);
+        groups_of := array(select x.id from groups x where x.run = any(tree) for update skip locked);
+        continue when cardinality(groups_of) < (select count(*) from groups x where x.run = any(tree));
+        delete from outcomes o where o.group_id = any(groups_of);
+        get diagnostics n = row_count;
+        delete from groups x where x.id = any(groups_of);
+        delete from run_attributes a using (
+            select x.space, x.id, json_array_elements_text(x.attributes::json) as attribute
+            from runs x where x.id = any(tree) and x.attributes <> '[]'
+        ) r where a.space = r.space and a.attribute = r.attribute and a.run_id = r.id;
+        delete from runs x where x.id = any(tree);
+        removed := removed + n + cardinality(tree);
+        exit when removed > 50 * most;
+    end loop;
+end $function$;
+`
+}
