@@ -114,7 +114,7 @@ export const LOOP_MUTANTS: readonly Mutant[] = [
     name: 'loop-results-rely-on-hints',
     incidents: [28, 33],
     rule: 'R7',
-    file: 'src/client/results.ts',
+    file: 'src/client/awaiting.ts',
     find: 'const LOOK_AGAIN_MS = 2_000',
     replace: 'const LOOK_AGAIN_MS = 1_000_000_000',
     story: 'Whoever waits for a result whose hint was lost waits for ever.',

@@ -141,7 +141,7 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
     incidents: [4, 16],
     rule: 'R2',
     file: 'src/stores/postgres/migrations/settle-function.ts',
-    find: 'and not (f.parent = any(refused))',
+    find: "and not ((e ->> 'parent')::integer = any(refused))",
     replace: '',
     story: 'A settlement that is refused inserts its jobs all the same.',
     killedBy: {

@@ -53,9 +53,9 @@ export const PRIORITY_MUTANTS: readonly Mutant[] = [
     incidents: [],
     rule: 'R18',
     file: 'src/stores/postgres/change.ts',
-    find: 'cursor: cursor as string | null }',
+    find: 'cursor: cursor as string | null,',
     replace:
-      "cursor: (JSON.parse(said as string) as Said[]).length < ('limit' in target ? target.limit : 0) ? null : (cursor as string | null) }",
+      "cursor: results.length < ('limit' in target ? target.limit : 0) ? null : (cursor as string | null),",
     story: 'A page that lost a job to a worker is taken for the last one.',
     killedBy: { vitest: 'test/postgres/priority.test.ts', test: 'does not take a page for the last one' },
   },
