@@ -214,6 +214,7 @@ export class JobContext<Payload = unknown, Result = unknown> {
   }
 
   async #spawn(drafts: readonly JobDraft[], options: GroupOptions): Promise<{ readonly id: string }> {
+    this.#tools.assertGroups?.()
     const { group, jobs } = await makeGroup({ ...this.#tools, space: this.space }, drafts, options)
     this.#assertRuns()
     this.#run.groups = [...(this.#run.groups ?? []), group]
@@ -265,6 +266,8 @@ export interface ContextTools {
   readonly noter: Pick<Noter, 'progress' | 'line'>
   readonly prepare: Prepare
   readonly runtime: Runtime
+  /** Throws where no groups can be made. */
+  readonly assertGroups?: () => void
   /** Where the outcomes of groups are. */
   readonly store: Pick<Store, 'getGroups' | 'outcomes'>
   readonly encodeResult: (value: unknown) => string | null

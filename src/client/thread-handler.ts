@@ -84,6 +84,7 @@ function serve(
     },
     prepare: makePrepare({ ...data, runtime }),
     runtime,
+    assertGroups: refuseGroups,
     store: { getGroups: refuseGroups, outcomes: refuseGroups },
     encodeResult,
   }
@@ -128,7 +129,7 @@ function serve(
 function refuseGroups(): never {
   throw new SkepError(
     'OPTION_INVALID',
-    'A thread cannot read the results of a group. Pass them in the payload, or use queue.handle.',
+    'A handler in a thread cannot spawn jobs or read the results of a group. Use queue.handle for that one.',
   )
 }
 
