@@ -17,7 +17,7 @@ export async function cancelRun(env: CancelEnv, id: string, reason: string): Pro
   const { store, space, notifier } = env
   for (;;) {
     const run = (await store.getRuns({ space, ids: [id] })).runs[0]
-    if (!run || run.status !== 'running') return false
+    if (run?.status !== 'running') return false
     const failure = failureOf(reason)
     const end = { status: 'cancelled', failure, keepMs: KEEP_MS, groups: [], runs: [], jobs: [] } as const
     const { results, enqueued } = await store.moveRuns({
