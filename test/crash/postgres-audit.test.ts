@@ -90,7 +90,7 @@ describe('The audit of the Postgres store', () => {
     const [waiting, running, done, plain] = await audit()
     for (const row of [waiting?.after, running?.after, done?.before, done?.after])
       expect(row).toMatchObject({ lane: 'a', cost: 5, slot })
-    expect(plain?.after).toMatchObject({ lane: null, cost: 1, member: null })
+    expect(plain?.after).toMatchObject({ lane: null, cost: 1 })
     expect(plain?.after).not.toHaveProperty('slot')
     expect((await dumpPostgres(client)).get(idOf(1))).toEqual(done?.after)
   })
