@@ -16,10 +16,6 @@ export class Fifo<T> {
     this.#items.push(item)
   }
 
-  first(): T | undefined {
-    return this.#items[this.#head]
-  }
-
   shift(): T | undefined {
     if (this.size === 0) return undefined
     const item = this.#items[this.#head] as T

@@ -1,0 +1,233 @@
+/**
+ * How a claim of a limited queue chooses: queries that the function of `serve-line-function.ts` runs, and whose words are its
+ * variables. PICKED does it for all cases; SIMPLE and ONE_EACH for most, at a fraction of the cost.
+ */
+import { BURST, CAP, ownLimits, SPACING, WEIGHT } from './lane-rules.ts'
+
+// The lanes whose turn it is, the first of them first.
+const CANDIDATES = `
+                            select l.ctid as spot, l.lane, l.turn, l.full_us, l.head, l.running, l.occupant,
+                                l.generation, greatest(l.wait_until, l.held_until, l.head_at) > t as is_asleep,
+                                ${CAP} - l.running as room_left, ${SPACING} as spacing, ${BURST} as burst,
+                                ${WEIGHT} as weight
+                            from (
+                                select x.ctid, x.* from lanes x
+                                where x.space = in_space and x.queue = in_queue and x.eligible
+                                    and x.turn >= line.scan_from and not (x.lane = any(asides))
+                                order by x.turn, x.lane limit most_lanes
+                            ) l ${ownLimits('l')}`
+
+// How many jobs each would get if all had enough and each cost 1: the portions that begin below the level to which the
+// wanted number fills the lanes. Others are not looked at yet, and nothing beyond their turn is taken.
+const ALLOTTED = `
+                    select b.*, case when b.is_asleep or b.turn >= b.level then 0
+                            -- A little less, or the last bit of the level would be worth a job.
+                            else least(b.room_left, portion * greatest(1,
+                                ceil((b.level - b.turn) * b.weight / 1e6 / portion - 1e-3)::bigint)) end as allot,
+                        max(b.turn) filter (where b.nth = most_lanes) over () as last_turn,
+                        max(b.lane) filter (where b.nth = most_lanes) over () as last_lane
+                    from (
+                        select a.*, line.scan_from + min((wanted + a.drawn) / a.share) over () as level
+                        from (
+                            select c.*, row_number() over by_turn as nth,
+                                sum(c.weight / 1e6::float8) over by_turn as share,
+                                sum(c.weight / 1e6::float8 * (c.turn - line.scan_from)) over by_turn as drawn
+                            from (${CANDIDATES}
+                            ) c window by_turn as (order by c.turn, c.lane rows unbounded preceding)
+                        ) a
+                    ) b`
+
+const HEAD_OF_LANE = `select j.ctid, j.id, j.rank, j.state, j.due_at, j.cost, j.generation from jobs j`
+
+// What they have. One more than they get, so that a lane which has no more is known at once. A strict lane has nothing
+// but the job that occupies it, as long as that has not ended.
+const WITH_JOBS = `
+                select a.*, j.ctid as at, j.id, j.rank, j.state, j.due_at, coalesce(j.cost, 1)::bigint as cost,
+                    j.generation as job_generation, o.id is not null as is_occupied, count(j.id) over whole_lane as found, row_number() over whole_lane as n
+                from (${ALLOTTED}
+                ) a
+                left join lateral (
+                    select o.id from jobs o
+                    where q.is_strict and o.id = a.occupant and o.generation = a.generation
+                ) o on true
+                left join lateral (
+                    (${HEAD_OF_LANE} where a.allot > 0 and j.id = o.id)
+                    union all
+                    (${HEAD_OF_LANE}
+                    where a.allot > 0 and o.id is null and a.lane <> '' and j.space = in_space and j.queue = in_queue
+                        and j.lane = a.lane and j.state = 1 and j.rank >= a.head and not (j.id = any(skipped))
+                    order by j.rank, j.id limit a.allot + 1)
+                    union all
+                    (${HEAD_OF_LANE}
+                    where a.allot > 0 and o.id is null and a.lane = '' and j.space = in_space and j.queue = in_queue
+                        and j.lane is null and j.state = 1 and (j.rank, j.id) >= (from_rank, from_id)
+                        and not (j.id = any(skipped))
+                    order by j.rank, j.id limit a.allot + 1)
+                ) j on true
+                window whole_lane as (partition by a.nth order by j.rank, j.id
+                    rows between unbounded preceding and unbounded following)`
+
+// The tag of each, and whether its own lane lets it start.
+const TAGGED = `
+            select f.*, case when f.n = 1 then f.turn
+                    else greatest(f.turn, line.clock - 1 - f.first_of_earlier) + f.before end as tag,
+                f.id is not null and f.state = 1 and f.n <= coalesce(f.room_left, f.n) and f.lane_at <= t as fits,
+                f.n <= coalesce(f.room_left, f.n) and (f.n = 1 or starts_at(f.full_then, 1, f.spacing, f.burst) <= t)
+                    as is_looked_at
+            from (
+                select y.*, starts_at(y.full_then, y.cost, y.spacing, y.burst) as lane_at
+                from (
+                    select e.*, e.cost * 1000000 / e.weight as stride,
+                        coalesce(sum(e.cost * 1000000 / e.weight) over earlier, 0)::bigint as before,
+                        first_value(e.cost * 1000000 / e.weight) over earlier as first_of_earlier,
+                        greatest(e.full_us, t * 1000) + coalesce(sum(e.cost) over earlier, 0)::bigint * e.spacing
+                            as full_then
+                    from (
+                        select x.* from (${WITH_JOBS}
+                        ) x where x.n <= greatest(x.allot, 1)
+                    ) e window earlier as (partition by e.nth order by e.n
+                        rows between unbounded preceding and 1 preceding)
+                ) y
+            ) f`
+
+// In the order in which the portions begin: whether the limits of the queue let each start, and whether all that could
+// come before it is known. \`ok\` of a lane ends at the first of its jobs that does not fit.
+const JUDGED = `
+        select i.*, i.begins < coalesce(i.bound, i.begins + 1)
+                and (i.last_lane is null or (i.begins, i.lane) <= (i.last_turn, i.last_lane)) as is_known,
+            coalesce(bool_and(i.queue_at <= t or not i.ok) over (order by i.begins, i.lane, i.n
+                rows between unbounded preceding and 1 preceding), true) as goes_on
+        from (
+            select h.*, h.g_before + h.ok::integer as g,
+                greatest(
+                    starts_at(greatest(line.full_us, t * 1000) + h.spent * q.spacing, h.cost, q.spacing, q.burst),
+                    starts_at(greatest(meter.full_us, t * 1000) + h.spent * s.spacing, h.cost, s.spacing, s.burst))
+                    as queue_at,
+                min(case when h.id is null then case when h.allot = 0 and not h.is_asleep then h.turn end
+                    when h.ok and h.n = h.allot and h.found > h.allot then h.tag + h.stride end) over () as bound
+            from (
+                select d.*, coalesce(sum(d.cost) filter (where d.ok) over before, 0)::bigint as spent,
+                    count(*) filter (where d.ok) over before as g_before
+                from (
+                    select m.*, m.fits and m.is_next as ok
+                    from (
+                        select c.*, coalesce(bool_and(c.fits) over (partition by c.nth order by c.n
+                            rows between unbounded preceding and 1 preceding), true) as is_next,
+                            first_value(c.tag) over (partition by c.nth, (c.n - 1) / portion order by c.n) as begins
+                        from (${TAGGED}
+                        ) c
+                    ) m
+                ) d window before as (order by d.begins, d.lane, d.n rows between unbounded preceding and 1 preceding)
+            ) h
+        ) i`
+
+export const PICKED: string = `
+    select p.*, p.ok and p.g <= wanted and p.is_known and p.goes_on and p.queue_at <= t as is_taken,
+        p.id is not null and p.is_next and p.is_looked_at and not p.ok and p.g < wanted and p.is_known and p.goes_on as is_refused,
+        p.ok and p.g <= wanted and p.is_known and p.goes_on and p.queue_at > t as is_end
+    from (${JUDGED}
+    ) p`
+
+// Most claims meet nothing but jobs of cost 1 in lanes without a rate. Then the tags of a lane follow from its turn alone:
+// its portions are put in the order in which they begin, until there are as many jobs as are wanted.
+const HEADS = (which: string): string => `(select j.ctid, j.id, j.rank, j.cost, j.generation from jobs j
+                                                where ${which} and j.space = in_space and j.queue = in_queue and j.state = 1`
+
+const WITH_HEADS = `
+                                        select a.*, f.*, 1000000 / a.weight as stride
+                                        from (${ALLOTTED}
+                                        ) a
+                                        left join lateral (
+                                            select array_agg(j.ctid) as ats, array_agg(j.id) as ids,
+                                                array_agg(j.rank) as ranks,
+                                                (array_agg(j.generation))[1] as job_generation, count(*) as found,
+                                                bool_or(j.cost is not null) as has_costs
+                                            from (
+                                                ${HEADS("a.allot > 0 and a.lane <> '' and j.lane = a.lane and j.rank >= a.head")}
+                                                order by j.rank, j.id limit a.allot + 1)
+                                                union all
+                                                ${HEADS("a.allot > 0 and a.lane = '' and j.lane is null and (j.rank, j.id) >= (from_rank, from_id)")}
+                                                order by j.rank, j.id limit a.allot + 1)
+                                            ) j
+                                        ) f on true`
+
+const FOUND = `is_odd, spots, picks, lane_spots, lane_counts, lane_strides, lane_firsts, lane_costs, lane_waits,
+                lane_dues, lane_heads, lane_more, lane_occupants, lane_generations, lane_spacings, lane_bursts, aside,
+                first_turn, last_tag, cost_in_all, ends_at, first_rank, first_id`
+
+export const SIMPLE: string = `
+            with served as materialized (
+                select d.*, d.is_asleep or d.spacing is not null or d.turn < line.clock - 1 or coalesce(d.has_costs, false)
+                        as is_odd,
+                    d.count > 0 or (d.allot > 0 and d.found = 0) as is_told
+                from (
+                    select c.*, sum(c.given) over (partition by c.nth) as count
+                    from (
+                        select b.*, greatest(0, least(b.amount, wanted - coalesce(sum(b.amount) over
+                            (order by b.begins, b.lane rows between unbounded preceding and 1 preceding), 0))) as given
+                        from (
+                            select x.*, case when x.begins < coalesce(x.bound, x.begins + 1)
+                                and (x.last_lane is null or (x.begins, x.lane) <= (x.last_turn, x.last_lane))
+                                then least(portion, least(x.allot, x.found) - x.k * portion) else 0 end as amount
+                            from (
+                                select h.*, k.k, h.turn + k.k * portion * h.stride as begins
+                                from (
+                                    -- A portion that was not looked at begins here.
+                                    select g.*, min(case when g.found > g.allot and g.allot is distinct from g.room_left
+                                        or (g.allot = 0 and not g.is_asleep)
+                                        then g.turn + g.allot * g.stride end) over () as bound
+                                    from (${WITH_HEADS}
+                                    ) g
+                                ) h, generate_series(0, greatest(0, (least(h.allot, h.found) - 1) / portion)) as k(k)
+                            ) x
+                        ) b
+                    ) c
+                ) d where d.k = 0
+            ), picked as materialized (
+                select s.lane, o.at, o.id, o.n, s.turn + (o.n - 1) / portion * portion * s.stride as begins
+                from served s, unnest(s.ats[1:s.count], s.ids[1:s.count]) with ordinality as o(at, id, n)
+            )
+            select coalesce(bool_or(s.is_odd), false),
+                (select array_agg(x.at order by x.begins, x.lane, x.n) from picked x),
+                (select array_agg(x.id order by x.begins, x.lane, x.n) from picked x),
+                array_agg(s.spot) filter (where s.is_told), array_agg(s.count) filter (where s.is_told),
+                array_agg(s.count * s.stride) filter (where s.is_told), array_agg(s.stride) filter (where s.is_told),
+                array_agg(s.count) filter (where s.is_told), '{}', '{}',
+                array_agg(s.ranks[least(s.found, s.count + 1)]) filter (where s.is_told),
+                array_agg(s.found > s.count) filter (where s.is_told), array_agg(s.ids[1]) filter (where s.is_told),
+                array_agg(s.job_generation) filter (where s.is_told), '{}', '{}', null,
+                min(s.turn), (select max(x.begins) from picked x), coalesce(sum(s.count), 0), null,
+                coalesce(first_rank, max(s.ranks[1]) filter (where s.lane = '' and s.count > 0)),
+                coalesce(first_id, (array_agg(s.ids[1]) filter (where s.lane = '' and s.count > 0))[1])
+            into ${FOUND}
+            from served s;`
+
+// A strict lane without a rate has one job to give, its turn is its tag, and nothing else has to be known. Whether it has
+// another is seen when that one has ended.
+export const ONE_EACH: string = `
+            with served as materialized (
+                select l.*, j.ctid as at, j.id, j.rank, j.generation as job_generation, coalesce(j.cost, 1)::bigint as cost,
+                    coalesce(j.cost, 1) * 1000000 / l.weight as stride,
+                    l.is_asleep or l.spacing is not null or exists (select 1 from jobs o
+                        where o.id = l.occupant and o.generation = l.generation) as is_odd
+                from (${CANDIDATES}
+                ) l
+                left join lateral (
+                    ${HEADS("l.lane <> '' and j.lane = l.lane and j.rank >= l.head")}
+                    order by j.rank, j.id limit 1)
+                    union all
+                    ${HEADS("l.lane = '' and j.lane is null and (j.rank, j.id) >= (from_rank, from_id)")}
+                    order by j.rank, j.id limit 1)
+                ) j on true
+            )
+            select coalesce(bool_or(s.is_odd), false),
+                array_agg(s.at order by s.turn, s.lane) filter (where s.id is not null),
+                array_agg(s.id order by s.turn, s.lane) filter (where s.id is not null),
+                array_agg(s.spot), array_agg((s.id is not null)::integer), array_agg(s.stride), array_agg(s.stride),
+                array_agg(s.cost), '{}', '{}', array_agg(s.rank), array_agg(s.id is not null), array_agg(s.id),
+                array_agg(s.job_generation), '{}', '{}', null,
+                min(s.turn), max(s.turn) filter (where s.id is not null), 0, null,
+                coalesce(first_rank, max(s.rank) filter (where s.lane = '')),
+                coalesce(first_id, (array_agg(s.id) filter (where s.lane = '' and s.id is not null))[1])
+            into ${FOUND}
+            from served s;`
