@@ -237,7 +237,7 @@ export class JobContext<Payload = unknown, Result = unknown> {
       settlements: [{ id: job.id, token: job.token, verdict, enqueue, ...(groups.length > 0 && { groups }) }],
     })
     if (reply.results[0]?.status !== 'ok') throw new LeaseLostError(job.id)
-    this.#run.completed = outcome
+    this.#run.completed = { ...outcome, fired: reply.enqueued ?? [] }
   }
 }
 

@@ -1,8 +1,16 @@
 import type { NewGroup } from '../core/groups.ts'
 import type { ClaimedJob, NewJob } from '../core/job.ts'
 import type { RunMove } from '../core/runs.ts'
+import type { Enqueued } from '../store/flows.ts'
 import type { HandlerSpec } from './handler.ts'
 import type { RunNotes } from './run-notes.ts'
+
+interface Completed {
+  readonly kind: 'success'
+  readonly result: string | null
+  /** Queues in which that has enqueued jobs, besides those of the handler. */
+  readonly fired: readonly Enqueued[]
+}
 
 /**
  * One lease of one job in this process:
@@ -24,7 +32,7 @@ export class Run {
   groups: NewGroup[] | null = null
   move: RunMove | null = null
   /** What the handler saved in a transaction of its own; whether that committed is seen when we settle. */
-  completed: { readonly kind: 'success'; readonly result: string | null } | null = null
+  completed: Completed | null = null
   /** What the handler told and no store has confirmed yet; null as long as it told nothing. */
   notes: RunNotes | null = null
   /** What it shares with the other runs of its batch: how many are not over. */

@@ -4,7 +4,7 @@ import { failureOf, reasonFailure } from '../core/failure.ts'
 import { type Failure, isFinal, type JobState } from '../core/job.ts'
 import type { Logger } from '../core/logger.ts'
 import { judge, type Outcome, type Verdict } from '../core/policy.ts'
-import { type Hint, type Notifier, workHint } from '../notifier.ts'
+import { type Hint, mergeHints, type Notifier, workHint } from '../notifier.ts'
 import type { Runtime } from '../runtime.ts'
 import type { Settlement, SettleResult } from '../store.ts'
 import { eventJob, readValue, type WorkerEvents } from './events.ts'
@@ -157,13 +157,15 @@ export class Settler {
       // Nobody can wait for a result that is thrown away; but for one that failed somebody may.
       this.#hintEnded(job)
     }
-    if (outcome.kind !== 'success') return
-    run.enqueued?.forEach((fresh, index) => {
+    if (outcome.kind !== 'success' || (run.enqueued === null && run.completed === null)) return
+    const hints = (run.enqueued ?? []).map((fresh, index) => {
       // A settlement that was repeated does not tell what became of these jobs; a hint too many does no harm.
       const inserted = result.inserted?.[index]
       const dueAt = Math.max(storeNow + fresh.delayMs, fresh.runAt ?? 0)
-      notifier.publish([workHint({ ...fresh, dueAt: inserted?.status === 'ok' ? inserted.dueAt : dueAt })])
+      return workHint({ ...fresh, dueAt: inserted?.status === 'ok' ? inserted.dueAt : dueAt })
     })
+    for (const fired of run.completed?.fired ?? []) hints.push({ kind: 'work', ...fired })
+    if (hints.length > 0) notifier.publish(mergeHints(hints))
   }
 
   /** Jobs end by the hundred, mostly of one queue: one hint for each queue tells of all that ended in this turn. */
