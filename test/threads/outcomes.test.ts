@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { JobHandle } from '../../src/index.ts'
-import { queue } from '../../src/index.ts'
+import { failFast, queue } from '../../src/index.ts'
 import { dated, followUp, type Sight, type Task, work } from './modules/queues.ts'
-import { openStage, STORES, testModules } from './support.ts'
+import { openStage, STORES, testModules, until } from './support.ts'
 
 const module = testModules({ 'work.mjs': 'work.thread.ts', 'dated.mjs': 'dated.thread.ts' })
 
@@ -47,6 +47,47 @@ describe.each(STORES)('a handler in a thread, over %s', (store) => {
       aborted: false,
       isThread: true,
     } satisfies Sight)
+  })
+
+  it('spawns jobs with its success, and reads what became of them', async () => {
+    const { skep, worker } = await openStage(store)
+    const job = await skep.enqueue(work, { do: 'spawn', fails: false })
+    await worker([work.handleInThreads(module('work.mjs'), { threads: 2 })])
+    const group = await job.result()
+
+    await until(async () => (await skep.counts([work]))[0]?.done === 4)
+
+    const { jobs } = await skep.list({ queue: 'work' })
+    const follower = jobs.find(({ payload }) => (payload as Task).do === 'results')
+    const results = [3, 4].map((result) => ({ ok: true, result }))
+    expect(follower).toMatchObject({ headers: { 'skep-group': group }, result: [results, results] })
+  })
+
+  it('spawns nothing when it fails, and has no results of a group that there is not', async () => {
+    const { skep, worker } = await openStage(store)
+    const job = await skep.enqueue(work, { do: 'spawn', fails: true })
+    const alone = await skep.enqueue(work, { do: 'results' })
+    await worker([work.handleInThreads(module('work.mjs'), { threads: 1 })])
+
+    await expect(job.result()).rejects.toMatchObject({ code: 'JOB_FAILED' })
+    expect(await alone.result()).toEqual([[], []])
+    expect((await skep.counts([work]))[0]).toMatchObject({ dead: 1, done: 1, ready: 0 })
+  })
+
+  it('is called when the rest of its group was cancelled', async () => {
+    const { skep, worker } = await openStage(store)
+    const jobs = [1, 2, 3].map((n) => followUp.job({ from: String(n) }))
+    const next = work.job({ do: 'results' })
+    await skep.groups.group(jobs, { join: failFast, onFailure: next })
+    const { jobs: waiting } = await skep.list({ queue: 'follow-up' })
+    await skep.bury([waiting[0]?.id as string])
+
+    await worker([work.handleInThreads(module('work.mjs'), { threads: 1 })])
+    await until(async () => (await skep.counts([work]))[0]?.done === 1)
+
+    const { jobs: done } = await skep.list({ queue: 'work' })
+    const states = ['dead', 'cancelled', 'cancelled'].map((state) => ({ ok: false, state }))
+    expect(done[0]?.result).toMatchObject([states, states])
   })
 
   it('reports progress and writes lines', async () => {

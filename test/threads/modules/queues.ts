@@ -24,6 +24,8 @@ export type Task =
   | { readonly do: 'thread' }
   | { readonly do: 'call' }
   | { readonly do: 'note' }
+  | { readonly do: 'spawn'; readonly fails: boolean }
+  | { readonly do: 'results' }
 
 /** What a handler tells of itself. */
 export interface Sight {

@@ -54,6 +54,15 @@ export default threadHandler(work, async (job) => {
       await job.enqueue(followUp, { from: job.id })
       if (payload.fails) throw new Error('after all not')
       return 'enqueued'
+    case 'spawn': {
+      const children = [2, 3].map((b) => work.job({ do: 'add', a: 1, b }))
+      const { id } = await job.spawn(children, { next: work.job({ do: 'results' }) })
+      if (payload.fails) throw new Error('after all not')
+      return id
+    }
+    case 'results':
+      // Both at the same time: each gets its own reply.
+      return Promise.all([job.results<number>(), job.results<number>()])
     case 'complete':
       await job.complete(null, { tx: {} })
       return null
