@@ -89,7 +89,11 @@ describe.each(STORES)('on %s', (store) => {
     await skep.start(order, { n: 2 }, { id })
     const later = await skep.start(order, { n: 3 }, { delay: 300 })
 
-    skep.worker([order, step.handle(({ payload }) => ({ a: payload.n * 10 + 0 * calls++ }))])
+    const handler = step.handle(({ payload }) => {
+      calls++
+      return { a: payload.n * 10 }
+    })
+    skep.worker([order, handler])
 
     expect(await first.result()).toEqual({ n: 1, a: 10 })
     expect(await later.result()).toEqual({ n: 3, a: 30 })
