@@ -5,14 +5,13 @@ import { judge } from '../core/policy.ts'
 import { shownPriority } from '../core/priority.ts'
 import { SCHEDULE_HEADER, SLOT_HEADER } from '../core/schedule.ts'
 import type { Runtime } from '../runtime.ts'
-import type { Store, StoreInTransaction } from '../store.ts'
+import type { StoreInTransaction } from '../store.ts'
 import { type Instruction, instruction } from '../worker/handler.ts'
 import type { Noter } from '../worker/noter.ts'
 import { assertWhole } from '../worker/options.ts'
 import type { Run } from '../worker/run.ts'
 import type { EnqueueOptions, Prepare } from './enqueue.ts'
 import { GROUP_HEADER, type GroupOptions, type JobDraft, makeGroup } from './group-maker.ts'
-import { readResults } from './groups.ts'
 import { type JobLog, jobLog } from './job-log.ts'
 import type { Settled } from './joins.ts'
 import type { Queue } from './queue.ts'
@@ -206,15 +205,10 @@ export class JobContext<Payload = unknown, Result = unknown> {
 
   async #results(): Promise<readonly Settled<unknown>[]> {
     const { [GROUP_HEADER]: id } = this.headers
-    if (id === undefined) return []
-    const { groups } = await this.#tools.store.getGroups({ space: this.space, ids: [id] })
-    if (!groups[0]) return []
-    const all = await readResults(this.#tools.store, groups[0])
-    return all.filter((one) => one !== undefined)
+    return id === undefined ? [] : this.#tools.resultsOf(id)
   }
 
   async #spawn(drafts: readonly JobDraft[], options: GroupOptions): Promise<{ readonly id: string }> {
-    this.#tools.assertGroups?.()
     const { group, jobs } = await makeGroup({ ...this.#tools, space: this.space }, drafts, options)
     this.#assertRuns()
     this.#run.groups = [...(this.#run.groups ?? []), group]
@@ -266,9 +260,7 @@ export interface ContextTools {
   readonly noter: Pick<Noter, 'progress' | 'line'>
   readonly prepare: Prepare
   readonly runtime: Runtime
-  /** Throws where no groups can be made. */
-  readonly assertGroups?: () => void
-  /** Where the outcomes of groups are. */
-  readonly store: Pick<Store, 'getGroups' | 'outcomes'>
+  /** What became of the members of a group that have ended, by number. */
+  readonly resultsOf: (group: string) => Promise<readonly Settled<unknown>[]>
   readonly encodeResult: (value: unknown) => string | null
 }

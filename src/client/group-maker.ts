@@ -5,11 +5,14 @@ import type { NewJob } from '../core/job.ts'
 import { LIMITS } from '../core/limits.ts'
 import type { Runtime } from '../runtime.ts'
 import type { EnqueueOptions, Prepare } from './enqueue.ts'
-import { all, type JoinRule } from './joins.ts'
+import { all, cancelsRest, type JoinRule } from './joins.ts'
 import type { AnyQueue, Queue } from './queue.ts'
 
 /** The header that tells a job which group enqueued it. */
 export const GROUP_HEADER = 'skep-group'
+
+/** Beside it: before the job's handler is called, the members of that group that have not ended are cancelled. */
+export const REST_HEADER = 'skep-rest'
 
 /** A job that is to be: made by `queue.job`. */
 export interface JobDraft<Result = unknown> {
@@ -20,7 +23,8 @@ export interface JobDraft<Result = unknown> {
   types?(result: Result): void
 }
 
-export type DraftOptions = Omit<EnqueueOptions, 'tx'>
+/** Without an id: a job that exists already would not become a member, and its group would wait for it for ever. */
+export type DraftOptions = Omit<EnqueueOptions, 'tx' | 'id'>
 
 export interface GroupOptions {
   /** When it succeeds. @default all */
@@ -59,11 +63,17 @@ export async function makeGroup(
     )
   }
   const { join = all, next, onFailure, onComplete, keep = '3d' } = options
+  assertFollowed(join, drafts.length, options)
   const id = env.runtime.uuid()
   const { need } = join.join
-  const follow = async (draft: JobDraft | undefined): Promise<NewJob | undefined> =>
-    draft && following(await make(env, draft), id)
-  const [success, failure, settled] = await Promise.all([follow(next), follow(onFailure), follow(onComplete)])
+  const ends = cancelsRest(join)
+  const follow = async (draft: JobDraft | undefined, rest: boolean): Promise<NewJob | undefined> =>
+    draft && following(await make(env, draft), id, rest)
+  const [success, failure, settled] = await Promise.all([
+    follow(next, ends),
+    follow(onFailure, ends),
+    follow(onComplete, false),
+  ])
   const group: NewGroup = {
     id,
     space: env.space,
@@ -85,22 +95,56 @@ export async function makeGroup(
   return { group, jobs }
 }
 
+/** The job that follows cancels what is left, so where something shall be cancelled there must be one. */
+function assertFollowed(
+  { kind, join: { need } }: JoinRule,
+  size: number,
+  { next, onFailure, onComplete }: GroupOptions,
+): void {
+  if (need === 'none' && next !== undefined && onComplete !== undefined) {
+    throw new SkepError(
+      'OPTION_INVALID',
+      'With settled, next and onComplete are for the same moment: when all have ended. Give one of them.',
+    )
+  }
+  if (typeof need === 'number' && need > size) {
+    throw new SkepError(
+      'OPTION_INVALID',
+      `A group with first(${need}) got ${size} jobs, so it could never succeed. Give it at least ${need}.`,
+    )
+  }
+  if (kind === 'first' && next === undefined) {
+    throw new SkepError(
+      'OPTION_INVALID',
+      'A group with first() cancels the others when its next job starts, and it has none. Give it a next, or use settled.',
+    )
+  }
+  if (kind === 'failFast' && onFailure === undefined) {
+    throw new SkepError(
+      'OPTION_INVALID',
+      'A group with failFast cancels the others when its onFailure job starts, and it has none. Give it an onFailure, or use all.',
+    )
+  }
+}
+
 /** One job after the other: each is the only member of a group that enqueues the next. */
 export async function makeChain(
   env: GroupEnv,
   drafts: readonly JobDraft[],
+  { keep = '3d' }: Pick<GroupOptions, 'keep'>,
 ): Promise<{
   readonly groups: readonly NewGroup[]
   readonly jobs: readonly NewJob[]
   readonly last: string
 }> {
+  const keepMs = toMs('keep', keep)
   const ids = drafts.map(() => env.runtime.uuid())
   const jobs: NewJob[] = []
   for (const [index, draft] of drafts.entries()) {
     const job = await make(env, draft)
     const before = ids[index - 1]
     const member = { group: ids[index] as string, n: 0 }
-    jobs.push({ ...(before === undefined ? job : following(job, before)), member })
+    jobs.push({ ...(before === undefined ? job : following(job, before, false)), member })
   }
   const groups = ids.map((id, index): NewGroup => {
     const next = jobs[index + 1]
@@ -112,17 +156,24 @@ export async function makeChain(
       need: 1,
       failing: 'end',
       jobs: next ? { success: next } : {},
-      keepMs: toMs('keep', '3d'),
+      keepMs,
     }
   })
   return { groups, jobs: jobs.slice(0, 1), last: ids.at(-1) as string }
 }
 
 async function make({ prepare }: GroupEnv, { queue, payload, options }: JobDraft): Promise<NewJob> {
+  if ('id' in options && options.id !== undefined) {
+    throw new SkepError(
+      'OPTION_INVALID',
+      'A job of a group cannot have an id of your choice: one that exists already would not be its member. Use unique.',
+    )
+  }
   return prepare(queue as unknown as Queue, payload, options)
 }
 
-function following(job: NewJob, group: string): NewJob {
+function following(job: NewJob, group: string, rest: boolean): NewJob {
   const headers = job.headers === null ? {} : (JSON.parse(job.headers) as Record<string, string>)
-  return { ...job, headers: JSON.stringify({ ...headers, [GROUP_HEADER]: group }) }
+  const own = { [GROUP_HEADER]: group, ...(rest && { [REST_HEADER]: 'cancel' }) }
+  return { ...job, headers: JSON.stringify({ ...headers, ...own }) }
 }

@@ -1,13 +1,20 @@
-import type { Duration } from '../core/duration.ts'
 import { SkepError } from '../core/errors.ts'
 import type { Group, Outcome } from '../core/groups.ts'
+import { LIMITS } from '../core/limits.ts'
 import { show } from '../core/names.ts'
-import type { Notifier } from '../notifier.ts'
-import { workHint } from '../notifier.ts'
-import type { Runtime } from '../runtime.ts'
 import type { Store } from '../store.ts'
-import { type GroupEnv, type GroupOptions, type JobDraft, makeChain, makeGroup } from './group-maker.ts'
-import type { Settled } from './joins.ts'
+import { assertWhole } from '../worker/options.ts'
+import {
+  type DraftOptions,
+  type GroupEnv,
+  type GroupOptions,
+  type JobDraft,
+  makeChain,
+  makeGroup,
+} from './group-maker.ts'
+import { insertTogether, type TogetherEnv } from './insert-together.ts'
+import type { JoinRule, Settled } from './joins.ts'
+import type { Queue } from './queue.ts'
 
 /** How a group stands. */
 export interface GroupView {
@@ -18,12 +25,33 @@ export interface GroupView {
   readonly endedAt: Date | null
 }
 
-export interface GroupsEnv extends GroupEnv {
-  readonly store: Store
-  readonly notifier: Notifier
-  readonly runtime: Runtime
+export interface GroupsEnv extends GroupEnv, TogetherEnv {
   readonly ready: () => Promise<unknown>
 }
+
+interface InTransaction {
+  /** Your open transaction: all of it exists if, and only if, it commits. */
+  readonly tx?: unknown
+}
+
+export interface EnqueueGroupOptions extends GroupOptions, InTransaction {}
+
+export interface MapOptions<Item> extends EnqueueGroupOptions {
+  /** Options of the jobs, the same for all or by the item. */
+  readonly job?: DraftOptions | ((item: Item, index: number) => DraftOptions)
+}
+
+export interface BatchOptions extends Pick<GroupOptions, 'keep'>, InTransaction {
+  /** Runs when all are done. */
+  readonly onSuccess?: JobDraft
+  /** Runs when all have ended, in whatever way. */
+  readonly onComplete?: JobDraft
+  /** Runs at the first that is not done. The others go on. */
+  readonly onDeath?: JobDraft
+}
+
+/** A batch tells of its first death and goes on, so it is not `failFast`. */
+const untilDeath: JoinRule = { kind: 'all', join: { need: 'all', failing: 'first' } }
 
 /** A group of jobs that was enqueued. */
 export class GroupHandle<Result = unknown> {
@@ -57,49 +85,100 @@ export class Groups {
   /** Enqueues jobs at the same time, and what follows them. All or nothing; an empty group is over at once. */
   async group<Result>(
     drafts: readonly JobDraft<Result>[],
-    options: GroupOptions = {},
+    { tx, ...options }: EnqueueGroupOptions = {},
   ): Promise<GroupHandle<Result>> {
     await this.#env.ready()
     const { group, jobs } = await makeGroup(this.#env, drafts, options)
-    await this.#insert([group], jobs)
+    await insertTogether(this.#env, { jobs, groups: [group], fresh: true }, tx)
     return new GroupHandle(this, group.id)
   }
 
   /** One job after the other, each when the one before it is done, with its result by `results()`. */
-  async chain(drafts: readonly JobDraft[]): Promise<GroupHandle> {
+  async chain(
+    drafts: readonly JobDraft[],
+    { tx, ...options }: Pick<EnqueueGroupOptions, 'keep' | 'tx'> = {},
+  ): Promise<GroupHandle> {
     if (drafts.length === 0) throw new SkepError('OPTION_INVALID', 'A chain needs at least one job.')
     await this.#env.ready()
-    const { groups, jobs, last } = await makeChain(this.#env, drafts)
-    await this.#insert(groups, jobs)
+    const { groups, jobs, last } = await makeChain(this.#env, drafts, options)
+    await insertTogether(this.#env, { jobs, groups, fresh: true }, tx)
     return new GroupHandle(this, last)
   }
 
   /** Many jobs, and then one with all their results. */
-  chord<Result>(drafts: readonly JobDraft<Result>[], body: JobDraft): Promise<GroupHandle<Result>> {
-    return this.group(drafts, { next: body })
+  chord<Result>(
+    drafts: readonly JobDraft<Result>[],
+    body: JobDraft,
+    options: Pick<EnqueueGroupOptions, 'keep' | 'tx'> = {},
+  ): Promise<GroupHandle<Result>> {
+    return this.group(drafts, { ...options, next: body })
+  }
+
+  /** One job for each item. With `chunk` each gets an array of so many items, so that there are fewer jobs than items. */
+  map<Item, Result, Output>(
+    queue: Queue<readonly Item[] | Item[], Result, Output>,
+    items: readonly NoInfer<Item>[],
+    options: MapOptions<readonly NoInfer<Item>[]> & { readonly chunk: number },
+  ): Promise<GroupHandle<Result>>
+  map<Input, Result, Output>(
+    queue: Queue<Input, Result, Output>,
+    items: readonly NoInfer<Input>[],
+    options?: MapOptions<NoInfer<Input>> & { readonly chunk?: never },
+  ): Promise<GroupHandle<Result>>
+  async map(
+    queue: Queue,
+    items: readonly unknown[],
+    { chunk, ...options }: MapOptions<never> & { readonly chunk?: number } = {},
+  ): Promise<GroupHandle> {
+    return this.#each(queue, chunk === undefined ? items : inChunks(items, chunk), options)
+  }
+
+  /**
+   * One job for each list of arguments. `payload` makes a job's payload of the arguments; without it the list itself is
+   * the payload.
+   */
+  starmap<Input extends readonly unknown[], Result, Output>(
+    queue: Queue<Input, Result, Output>,
+    lists: readonly NoInfer<Input>[],
+    options?: MapOptions<NoInfer<Input>>,
+  ): Promise<GroupHandle<Result>>
+  starmap<Args extends readonly [unknown, ...unknown[]], Input, Result, Output>(
+    queue: Queue<Input, Result, Output>,
+    lists: readonly Args[],
+    payload: (...args: Args) => NoInfer<Input>,
+    options?: MapOptions<NoInfer<Input>>,
+  ): Promise<GroupHandle<Result>>
+  async starmap(
+    queue: Queue,
+    lists: readonly (readonly unknown[])[],
+    payload: ((...args: never) => unknown) | MapOptions<never> = {},
+    options: MapOptions<never> = {},
+  ): Promise<GroupHandle> {
+    if (typeof payload !== 'function') return this.#each(queue, lists, payload)
+    const items = lists.map((list) => payload(...(list as never)))
+    return this.#each(queue, items, options)
+  }
+
+  #each(
+    queue: Queue,
+    items: readonly unknown[],
+    { job = {}, ...options }: MapOptions<never>,
+  ): Promise<GroupHandle> {
+    const optionsOf = typeof job === 'function' ? job : () => job
+    const drafts = items.map((item, index) => queue.job(item, optionsOf(item as never, index)))
+    return this.group(drafts, options)
   }
 
   /** Callbacks for many jobs: when all are done, when all have ended, and at the first that is not done. */
   batch<Result>(
     drafts: readonly JobDraft<Result>[],
-    {
-      onSuccess,
-      onComplete,
-      onDeath,
-      keep,
-    }: {
-      readonly onSuccess?: JobDraft
-      readonly onComplete?: JobDraft
-      readonly onDeath?: JobDraft
-      readonly keep?: Duration
-    } = {},
+    { onSuccess, onDeath, ...options }: BatchOptions = {},
   ): Promise<GroupHandle<Result>> {
     return this.group(drafts, {
-      join: { kind: 'failFast', join: { need: 'all', failing: 'first' } },
+      ...options,
+      join: untilDeath,
       ...(onSuccess && { next: onSuccess }),
       ...(onDeath && { onFailure: onDeath }),
-      ...(onComplete && { onComplete }),
-      ...(keep !== undefined && { keep }),
     })
   }
 
@@ -123,19 +202,12 @@ export class Groups {
     const { store, space } = this.#env
     return (await store.getGroups({ space, ids: [id] })).groups[0] ?? null
   }
+}
 
-  async #insert(
-    groups: Parameters<Store['insert']>[0]['groups'],
-    jobs: Parameters<Store['insert']>[0]['jobs'],
-  ): Promise<void> {
-    const { store, notifier } = this.#env
-    const { results, enqueued = [] } = await store.insert({ jobs, groups: groups ?? [], fresh: true })
-    const hints = jobs.flatMap((job, index) => {
-      const result = results[index]
-      return result?.status === 'ok' ? [workHint({ ...job, dueAt: result.dueAt })] : []
-    })
-    notifier.publish([...hints, ...enqueued.map((one) => ({ kind: 'work', ...one }) as const)])
-  }
+function inChunks(items: readonly unknown[], chunk: number): readonly (readonly unknown[])[] {
+  assertWhole('chunk', chunk, 1, LIMITS.payloadKeys)
+  const count = Math.ceil(items.length / chunk)
+  return Array.from({ length: count }, (_, n) => items.slice(n * chunk, (n + 1) * chunk))
 }
 
 /** What became of the members of a group, by their numbers. */
@@ -152,6 +224,17 @@ export async function readResults(
     from = (page.at(-1) as Outcome).n + 1
   }
   return all
+}
+
+/** The same of those that have ended; none if the group is not kept any more. */
+export async function resultsOfGroup(
+  store: Pick<Store, 'getGroups' | 'outcomes'>,
+  space: string,
+  id: string,
+): Promise<readonly Settled<unknown>[]> {
+  const { groups } = await store.getGroups({ space, ids: [id] })
+  const all = groups[0] ? await readResults(store, groups[0]) : []
+  return all.filter((one) => one !== undefined)
 }
 
 /** What became of one member, as people see it. */

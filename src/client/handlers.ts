@@ -2,13 +2,16 @@ import { messageOf, SkepError } from '../core/errors.ts'
 import type { Logger } from '../core/logger.ts'
 import { show } from '../core/names.ts'
 import { encodeJson } from '../core/payload.ts'
+import type { Notifier } from '../notifier.ts'
 import type { Runtime } from '../runtime.ts'
 import type { Store } from '../store.ts'
 import { batchAnswers, type HandlerSpec, isInstruction } from '../worker/handler.ts'
 import type { Noter } from '../worker/noter.ts'
 import type { Run } from '../worker/run.ts'
+import { callAfterRest, cancelRest, type RestEnv, restOf } from './cancel-rest.ts'
 import { type BatchHandlerFunction, type ContextTools, type HandlerFunction, JobContext } from './context.ts'
 import { type Prepare, withOverrides } from './enqueue.ts'
+import { resultsOfGroup } from './groups.ts'
 import type { Handler, Queue } from './queue.ts'
 import { threadSpec } from './thread-spec.ts'
 import { transactionOf } from './transaction.ts'
@@ -17,6 +20,7 @@ import { transactionOf } from './transaction.ts'
 export interface HandlerEnv {
   readonly space: string
   readonly store: Store
+  readonly notifier: Notifier
   readonly runtime: Runtime
   readonly logger: Logger
   readonly noter: Noter
@@ -31,7 +35,8 @@ export function toSpec(handler: Handler, env: HandlerEnv): HandlerSpec {
   const encodeResult = resultEncoder(env.payloadBytes)
   const within: ContextTools['within'] = (tx) => transactionOf(env.store, tx)
   const { noter, prepare, runtime, store } = env
-  const tools: ContextTools = { within, noter, prepare, runtime, store, encodeResult }
+  const resultsOf: ContextTools['resultsOf'] = (group) => resultsOfGroup(store, env.space, group)
+  const tools: ContextTools = { within, noter, prepare, runtime, resultsOf, encodeResult }
   const single = handler.run as HandlerFunction<unknown, unknown>
   const many = handler.run as BatchHandlerFunction<unknown, unknown>
 
@@ -42,10 +47,12 @@ export function toSpec(handler: Handler, env: HandlerEnv): HandlerSpec {
     batch: handler.batch,
     policyOf: (job) => withOverrides(queue.policy, job.overrides),
     encodeResult,
-    call: (runs) =>
-      handler.batch === 1
-        ? callOne(queue, single, runs[0] as Run, tools)
-        : callMany(queue, many, runs, tools),
+    call: (runs) => {
+      if (handler.batch > 1) return callMany(queue, many, runs, tools, env)
+      const run = runs[0] as Run
+      const call = (): unknown => callOne(queue, single, run, tools)
+      return restOf(run) === null ? call() : callAfterRest(env, run, call)
+    },
   }
 }
 
@@ -81,27 +88,30 @@ async function checked(check: (result: unknown) => void | Promise<void>, answer:
   return value
 }
 
-/** A payload that cannot be read is that job's own failure: the others of the batch go on without it. */
+/** A job whose payload cannot be read, or that has to wait, has its answer: the others of the batch go on without it. */
 async function callMany(
   queue: Queue,
   run: BatchHandlerFunction<unknown, unknown>,
   runs: readonly Run[],
   tools: ContextTools,
+  env: RestEnv,
 ): Promise<unknown> {
   const read = await Promise.all(
     runs.map(async (one) => {
       try {
+        const wait = restOf(one) === null ? null : await cancelRest(env, one)
+        if (isInstruction(wait)) return wait
         return new JobContext(one, await queue.read(parse(one)), tools)
       } catch (error) {
         return asError(error)
       }
     }),
   )
-  const contexts = read.filter((context): context is JobContext => !(context instanceof Error))
+  const contexts = read.filter((context) => context instanceof JobContext)
   if (contexts.length === 0) return read
   const answers = await answersOf(queue, run, contexts)
   let next = 0
-  return read.map((context) => (context instanceof Error ? context : answers[next++]))
+  return read.map((context) => (context instanceof JobContext ? answers[next++] : context))
 }
 
 /** The handler's answer for each job. What goes wrong as a whole is the answer for each. */

@@ -1,4 +1,6 @@
+import { LIMITS } from '../core/limits.ts'
 import type { Join } from '../flows/tree.ts'
+import { assertWhole } from '../worker/options.ts'
 
 declare const KIND: unique symbol
 
@@ -32,5 +34,11 @@ export const failFast: JoinRule<'failFast'> = { kind: 'failFast', join: { need: 
 
 /** The first `count` that are done are enough; the others are cancelled. It fails when that is no longer possible. */
 export function first(count: number): JoinRule<'first'> {
+  assertWhole('first', count, 1, LIMITS.batchJobs)
   return { kind: 'first', join: { need: count, failing: 'hopeless' } }
+}
+
+/** Whether what is left is cancelled once it has been decided. */
+export function cancelsRest({ kind }: JoinRule): boolean {
+  return kind === 'first' || kind === 'failFast'
 }

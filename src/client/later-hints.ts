@@ -29,7 +29,12 @@ export class LaterHints {
     const dueAt = Number.isFinite(due) ? due : this.#runtime.now()
     // No job of them ranks before this.
     const priority = jobs.reduce((highest, job) => Math.max(highest, job.priority), first.priority)
-    this.#send(workHint({ ...first, dueAt, priority }))
+    this.#send([workHint({ ...first, dueAt, priority })])
+  }
+
+  /** Tells of whatever an insert made: jobs of several queues, and what groups that were over at once have enqueued. */
+  tell(hints: readonly Hint[]): void {
+    if (hints.length > 0) this.#send(hints)
   }
 
   /** Sends at once what is still to be sent. */
@@ -37,12 +42,12 @@ export class LaterHints {
     for (const send of this.#pending) send()
   }
 
-  #send(hint: Hint): void {
+  #send(hints: readonly Hint[]): void {
     for (const ms of HINTS_MS) {
       const send = (): void => {
         this.#pending.delete(send)
         stop()
-        this.#notifier.publish([hint])
+        this.#notifier.publish(hints)
       }
       const stop = this.#runtime.timer(ms, send, { background: true })
       this.#pending.add(send)

@@ -159,12 +159,11 @@ export class Skep {
     this.#holdEnv = { ...parts, logger: this.#logger, space, ready: () => this.ready() }
     this.limits = new Limits(this.#holdEnv)
     this.#awaitingRuns = awaitingRuns({ ...parts, space })
-    this.groups = new Groups({ ...parts, space, prepare: this.#prepare, ready: () => this.ready() })
+    const together = { ...parts, laterHints: this.#laterHints, space, ready: () => this.ready() }
+    this.groups = new Groups({ ...together, prepare: this.#prepare })
     this.runs = new Runs({
-      ...parts,
-      space,
+      ...together,
       awaiting: this.#awaitingRuns,
-      ready: () => this.ready(),
       maker: flowMaker({ space, runtime: this.#runtime, prepare: this.#prepare, payloadBytes }),
     })
     const env = { ...parts, space, logger: this.#logger, prepare: this.#prepare }
@@ -300,6 +299,7 @@ export class Skep {
     const env = {
       space: this.space,
       store: this.#store,
+      notifier: this.#notifier,
       runtime: this.#runtime,
       logger: this.#logger,
       noter: this.#noter,

@@ -14,7 +14,9 @@ import {
   type ThreadAnswer,
   type ThreadCall,
   type ThreadData,
+  type ThreadQuestion,
   type ToThread,
+  unpackAnswer,
 } from '../worker/threads/protocol.ts'
 import { threadData } from '../worker/threads/self.ts'
 import type { ContextTools, HandlerFunction } from './context.ts'
@@ -67,6 +69,20 @@ function serve(
   const tell = (method: ThreadCall, values: readonly unknown[]): void => {
     if (current !== null) say({ said: 'call', run: current.number, method, values })
   }
+  const questions = new Map<number, (answer: ThreadAnswer) => void>()
+  let asked = 0
+  const ask = async (method: ThreadQuestion, values: readonly unknown[]): Promise<unknown> => {
+    // A handler that goes on after its run has nobody to ask.
+    if (current === null) throw new SkepError('LEASE_LOST', 'The job has ended, so nothing can be asked for it.')
+    const question = ++asked
+    const { number } = current
+    const answer = await new Promise<ThreadAnswer>((resolve) => {
+      questions.set(question, resolve)
+      say({ said: 'ask', run: number, question, method, values })
+    })
+    const text = unpackAnswer(answer)
+    return JSON.parse(text as string)
+  }
   const encodeResult = resultEncoder(data.payloadBytes)
   const tools: ContextTools = {
     within: refuseTransaction,
@@ -84,8 +100,7 @@ function serve(
     },
     prepare: makePrepare({ ...data, runtime }),
     runtime,
-    assertGroups: refuseGroups,
-    store: { getGroups: refuseGroups, outcomes: refuseGroups },
+    resultsOf: (group) => ask('results', [group]) as ReturnType<ContextTools['resultsOf']>,
     encodeResult,
   }
   const spec: HandlerSpec = {
@@ -115,22 +130,18 @@ function serve(
     const answer = await answerOf(run)
     run.stage = 'over'
     current = null
-    say({ said: 'answer', run: number, answer, enqueued: run.enqueued ?? [] })
+    say({ said: 'answer', run: number, answer, enqueued: run.enqueued ?? [], groups: run.groups ?? [] })
   }
 
   port.on('message', (message: ToThread) => {
     if (message.said === 'run') void take(message)
-    else if (current?.number === message.run) current.run.abort(new StopSignal(message.kind, message.message))
+    else if (message.said === 'reply') {
+      questions.get(message.question)?.(message.answer)
+      questions.delete(message.question)
+    } else if (current?.number === message.run) current.run.abort(new StopSignal(message.kind, message.message))
   })
   // Not before the rest of the file has run: what it throws there must be seen as a module that cannot be loaded.
   runtime.defer(() => say({ said: 'ready' }))
-}
-
-function refuseGroups(): never {
-  throw new SkepError(
-    'OPTION_INVALID',
-    'A handler in a thread cannot spawn jobs or read the results of a group. Use queue.handle for that one.',
-  )
 }
 
 function refuseTransaction(): never {

@@ -5,9 +5,11 @@ import type { HandlerSpec } from '../worker/handler.ts'
 import type { Run } from '../worker/run.ts'
 import type { ResolvedThreadOptions } from '../worker/threads/options.ts'
 import { ThreadPool } from '../worker/threads/pool.ts'
-import type { ThreadCall } from '../worker/threads/protocol.ts'
+import type { ThreadCall, ThreadQuestion } from '../worker/threads/protocol.ts'
 import { inThread } from '../worker/threads/self.ts'
+import { callAfterRest, restOf } from './cancel-rest.ts'
 import { withOverrides } from './enqueue.ts'
+import { resultsOfGroup } from './groups.ts'
 import type { HandlerEnv } from './handlers.ts'
 import type { Handler } from './queue.ts'
 
@@ -23,12 +25,14 @@ export function threadSpec(handler: Handler, options: ResolvedThreadOptions, env
     )
   }
   const callsOf = calls(env.noter)
+  const questionsOf = questions(env)
   const pool = new ThreadPool({
     runtime: env.runtime,
     logger: env.logger,
     data: { space: env.space, queue: name, payloadBytes: env.payloadBytes },
     options,
     onCall: (run, method, values) => callsOf[method](run, values),
+    onQuestion: (run, method, values) => questionsOf[method](run, values),
   })
   return {
     space: env.space,
@@ -39,7 +43,10 @@ export function threadSpec(handler: Handler, options: ResolvedThreadOptions, env
     policyOf: (job) => withOverrides(policy, job.overrides),
     // The thread has written the text already, as it has read the payload.
     encodeResult: (value) => value as string | null,
-    call: (runs) => pool.run(runs[0] as Run),
+    call: (runs) => {
+      const run = runs[0] as Run
+      return restOf(run) === null ? pool.run(run) : callAfterRest(env, run, () => pool.run(run))
+    },
     start: () => pool.start(),
     stop: () => pool.stop(),
   }
@@ -55,3 +62,10 @@ function calls(noter: HandlerEnv['noter']): Readonly<Record<ThreadCall, Call>> {
 }
 
 type Call = (run: Run, values: readonly unknown[]) => void
+
+/** The same for those that give something. */
+function questions({ store }: HandlerEnv): Readonly<Record<ThreadQuestion, Question>> {
+  return { results: ({ job }, [group]) => resultsOfGroup(store, job.space, group as string) }
+}
+
+type Question = (run: Run, values: readonly unknown[]) => Promise<unknown>

@@ -6,7 +6,7 @@ import { retryDelayMs } from '../../supervise.ts'
 import { StopSignal } from '../executor.ts'
 import type { Run } from '../run.ts'
 import type { ResolvedThreadOptions } from './options.ts'
-import type { ThreadCall, ThreadData } from './protocol.ts'
+import type { ThreadCall, ThreadData, ThreadQuestion } from './protocol.ts'
 import { NotBegunError, Thread } from './thread.ts'
 
 /** How long a module may take to be loaded. */
@@ -19,6 +19,8 @@ export interface ThreadPoolParts {
   readonly options: ResolvedThreadOptions
   /** A handler called a method of its context that only this side can carry out. */
   readonly onCall: (run: Run, method: ThreadCall, values: readonly unknown[]) => void
+  /** The same for one that waits for an answer. */
+  readonly onQuestion: (run: Run, method: ThreadQuestion, values: readonly unknown[]) => Promise<unknown>
 }
 
 interface Waiting {
@@ -166,6 +168,7 @@ export class ThreadPool {
         execArgv: options.execArgv,
         data,
         onCall: (run, method, values) => this.#carryOut(run, method, values),
+        onQuestion: async (run, method, values) => this.#parts.onQuestion(run, method, values),
         onReady: () => {
           this.#first?.resolve()
           this.#assign()

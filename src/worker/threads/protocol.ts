@@ -1,5 +1,6 @@
 import { SkepError } from '../../core/errors.ts'
 import { failureOf, reasonFailure } from '../../core/failure.ts'
+import type { NewGroup } from '../../core/groups.ts'
 import type { ClaimedJob, Failure, NewJob } from '../../core/job.ts'
 import { type Instruction, instruction, isInstruction } from '../handler.ts'
 
@@ -31,9 +32,14 @@ export type ToThread =
       readonly kind: 'timeout' | 'cancel' | 'lost' | 'stop'
       readonly message: string
     }
+  /** What came of a question. */
+  | { readonly said: 'reply'; readonly run: number; readonly question: number; readonly answer: ThreadAnswer }
 
 /** Methods of the context that only the worker can carry out. */
 export type ThreadCall = 'progress' | 'line'
+
+/** The same with an answer, as JSON. */
+export type ThreadQuestion = 'results'
 
 /** From a thread to its worker. */
 export type FromThread =
@@ -50,11 +56,20 @@ export type FromThread =
       readonly method: ThreadCall
       readonly values: readonly unknown[]
     }
+  /** The same, and it waits for the reply. */
+  | {
+      readonly said: 'ask'
+      readonly run: number
+      readonly question: number
+      readonly method: ThreadQuestion
+      readonly values: readonly unknown[]
+    }
   | {
       readonly said: 'answer'
       readonly run: number
       readonly answer: ThreadAnswer
       readonly enqueued: readonly NewJob[]
+      readonly groups: readonly NewGroup[]
     }
 
 /** How a handler ended in its thread. */

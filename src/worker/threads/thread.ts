@@ -4,9 +4,13 @@ import { RunLostError } from '../handler.ts'
 import type { Run } from '../run.ts'
 import {
   type FromThread,
+  packAnswer,
+  packThrown,
   THREAD_KEY,
+  type ThreadAnswer,
   type ThreadCall,
   type ThreadData,
+  type ThreadQuestion,
   type ToThread,
   unpackAnswer,
 } from './protocol.ts'
@@ -18,6 +22,8 @@ export interface ThreadParts {
   readonly execArgv: readonly string[] | null
   /** The handler called a method of its context that only this side can carry out. */
   readonly onCall: (run: Run, method: ThreadCall, values: readonly unknown[]) => void
+  /** The same for one that waits for an answer. */
+  readonly onQuestion: (run: Run, method: ThreadQuestion, values: readonly unknown[]) => Promise<unknown>
   /** It has the handler and takes jobs. */
   readonly onReady: () => void
   /** A handler has ended in it, however it ended. */
@@ -130,18 +136,33 @@ export class Thread {
       case 'call':
         if (task?.number === message.run) this.#parts.onCall(task.run, message.method, message.values)
         return
+      case 'ask':
+        if (task?.number === message.run) void this.#reply(task, message)
+        return
       case 'answer':
         if (task?.number !== message.run) return
         this.#task = null
         if (this.stage === 'busy') this.#rest()
         this.#parts.onAnswer()
         if (message.enqueued.length > 0) task.run.enqueued = [...message.enqueued]
+        if (message.groups.length > 0) task.run.groups = [...message.groups]
         try {
           task.resolve(unpackAnswer(message.answer))
         } catch (error) {
           task.reject(error)
         }
     }
+  }
+
+  async #reply({ run, number }: Task, ask: Extract<FromThread, { said: 'ask' }>): Promise<void> {
+    const { question, method, values } = ask
+    let answer: ThreadAnswer
+    try {
+      answer = packAnswer(await this.#parts.onQuestion(run, method, values), JSON.stringify)
+    } catch (error) {
+      answer = packThrown(error)
+    }
+    this.#say({ said: 'reply', run: number, question, answer })
   }
 
   /** A thread without a job does not keep the process alive. */
