@@ -1,4 +1,5 @@
 /** `skep`: a durable job queue. Start with {@link createSkep} and {@link queue}. */
+export type { RunBranch } from './client/branches.ts'
 export type { Cause, WorkerSeen } from './client/causes.ts'
 export { defineConfig, type SkepConfig } from './client/config.ts'
 export {
@@ -15,7 +16,7 @@ export type { SyncSummary } from './client/declarations.ts'
 export type { DrainOptions, DrainSummary } from './client/drain.ts'
 export type { EnqueueOptions } from './client/enqueue.ts'
 export type { Explanation } from './client/explain.ts'
-export { type Flow, type FlowOptions, flow, type Steps, type StepView } from './client/flow.ts'
+export { type EachOptions, type Flow, type FlowOptions, flow, type Steps, type StepView } from './client/flow.ts'
 export type { DraftOptions, GroupOptions, JobDraft } from './client/group-maker.ts'
 export type { BatchOptions, EnqueueGroupOptions, GroupHandle, Groups, GroupView, MapOptions } from './client/groups.ts'
 export type { Holdable, HoldOptions, HoldSummary, HoldView, ReleaseSummary } from './client/holds.ts'
@@ -53,6 +54,7 @@ export {
 } from './client/queue.ts'
 export type { Attributes, RunHandle, Runs, RunView, StartOptions } from './client/runs.ts'
 export {
+  type FlowScheduleOptions,
   type ResolvedSchedule,
   type ScheduleDefinition,
   type ScheduleOptions,

@@ -26,7 +26,9 @@ export async function cancelRun(env: CancelEnv, id: string, reason: string): Pro
     notifier?.publish(enqueued.map((one) => ({ kind: 'work', ...one })))
     // It moved on meanwhile: then it is that which is to be ended.
     if (results[0]?.status !== 'ok') continue
-    const { waits } = readPosition(run.position)
+    const { waits, queue } = readPosition(run.position)
+    // Somebody may wait for its result.
+    notifier?.publish([{ kind: 'settled', space, queue }])
     if (waits && waits.size > 0) await cancelMembers(env, waits.id, reason)
     return true
   }
@@ -51,7 +53,7 @@ export async function retryRun(
     failure: null,
     ...(from !== undefined && { from }),
   }
-  const jobs = [maker.control({ queue: stood.queue }, id, BEGIN, 0)]
+  const jobs = [maker.control(stood, id, BEGIN, 0)]
   const move = { id, space, revision: run.revision, status: 'running', groups: [], runs: [], jobs } as const
   const { results, enqueued } = await store.moveRuns({
     moves: [{ ...move, position: JSON.stringify(position) }],

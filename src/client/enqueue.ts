@@ -94,7 +94,8 @@ function build(
   }
 }
 
-function moment(runAt: Date | number): number {
+/** A moment as milliseconds, or a clear refusal. */
+export function moment(runAt: Date | number): number {
   const ms = runAt instanceof Date ? runAt.getTime() : runAt
   if (Number.isFinite(ms) && ms >= 0 && ms <= 8.64e15) return Math.ceil(ms)
   throw new SkepError(

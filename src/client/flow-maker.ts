@@ -1,9 +1,10 @@
 import type { NewJob } from '../core/job.ts'
+import { addedPriority } from '../core/priority.ts'
 import type { Happening, Maker } from '../flows/advance.ts'
 import type { Control } from '../flows/engine.ts'
-import type { Tree } from '../flows/tree.ts'
+import type { Position } from '../flows/position.ts'
 import type { Runtime } from '../runtime.ts'
-import type { Prepare } from './enqueue.ts'
+import type { EnqueueOptions, Prepare } from './enqueue.ts'
 import type { Queue } from './queue.ts'
 
 /** How long ended runs are kept unless they say otherwise. */
@@ -21,16 +22,23 @@ export function flowMaker(env: {
     uuid: () => runtime.uuid(),
     keepMs: KEEP_RUNS_MS,
     stateBytes: payloadBytes,
-    job: async ({ queue, payload, options }) => prepare(queue as Queue, payload, options),
-    control: (tree, run, what, delayMs) =>
-      controlJob({ space, id: runtime.uuid(), tree, run, what, delayMs }),
+    job: async ({ queue, payload, options }, priority) =>
+      prepare(queue as Queue, payload, shifted(queue as Queue, options, priority)),
+    control: (where, run, what, delayMs) =>
+      controlJob({ space, id: runtime.uuid(), where, run, what, delayMs }),
   }
+}
+
+/** A job's own options with the priority of its run. Where jobs run in strict order none has a priority. */
+function shifted({ priority, lanes }: Queue, options: EnqueueOptions, by: number): EnqueueOptions {
+  if (by === 0 || lanes.strict) return options
+  return { ...options, priority: addedPriority(options.priority ?? priority, by) }
 }
 
 function controlJob(of: {
   readonly space: string
   readonly id: string
-  readonly tree: Pick<Tree, 'queue'>
+  readonly where: Pick<Position, 'queue' | 'priority'>
   readonly run: string
   readonly what: Happening
   readonly delayMs: number
@@ -39,10 +47,10 @@ function controlJob(of: {
   return {
     id: of.id,
     space: of.space,
-    queue: of.tree.queue,
+    queue: of.where.queue,
     payload: JSON.stringify(control),
     headers: null,
-    priority: 0,
+    priority: of.where.priority,
     delayMs: of.delayMs,
     runAt: null,
     unique: null,

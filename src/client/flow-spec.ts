@@ -1,6 +1,6 @@
 import { messageOf } from '../core/errors.ts'
 import { DEFAULT_POLICY, discard, exponential, fixed, type Policy, retry } from '../core/policy.ts'
-import { type Control, Engine, UnknownVersionError } from '../flows/engine.ts'
+import { type Control, Engine, type StartOrder, UnknownVersionError } from '../flows/engine.ts'
 import type { Registry } from '../flows/registry.ts'
 import { type HandlerSpec, instruction } from '../worker/handler.ts'
 import type { Run } from '../worker/run.ts'
@@ -40,7 +40,11 @@ export function flowSpecs(registry: Registry, env: HandlerEnv): HandlerSpec[] {
 }
 
 async function moveAll(engine: Engine, runs: readonly Run[], env: HandlerEnv): Promise<readonly unknown[]> {
-  const decisions = await engine.decide(runs.map(({ job }) => JSON.parse(job.payload) as Control))
+  const orders = runs.map(({ job: { id, payload } }) => ({
+    id,
+    order: JSON.parse(payload) as Control | StartOrder,
+  }))
+  const decisions = await engine.decide(orders)
   for (const decision of decisions) {
     // Before the run moves on, so that somebody does it again should this process end here.
     if ('move' in decision && decision.leaves !== null) {
@@ -59,7 +63,8 @@ async function moveAll(engine: Engine, runs: readonly Run[], env: HandlerEnv): P
       env.logger.warn(error.message)
       return instruction('snooze', VERSION_WAIT_MS, error.message)
     }
-    if (run.job.errors + 1 < MOST_ERRORS) return error instanceof Error ? error : new Error(messageOf(error))
+    if (decision.run === null || run.job.errors + 1 < MOST_ERRORS)
+      return error instanceof Error ? error : new Error(messageOf(error))
     env.logger.warn(`Run "${decision.run.id}" of flow "${decision.run.flow}" has failed: ${messageOf(error)}`)
     run.move = engine.giveUp(decision.run, error)
     return null

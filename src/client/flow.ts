@@ -1,8 +1,9 @@
 import { type Duration, toMs } from '../core/duration.ts'
 import { SkepError } from '../core/errors.ts'
 import type { Outcome } from '../core/groups.ts'
+import { LIMITS } from '../core/limits.ts'
 import { assertName, show } from '../core/names.ts'
-import type { Member, Node, Tree, Undoable, View, WorkNode } from '../flows/tree.ts'
+import type { Member, Node, RunMember, Tree, Undoable, View, WorkNode } from '../flows/tree.ts'
 import { walk } from '../flows/tree.ts'
 import { assertWhole } from '../worker/options.ts'
 import type { EnqueueOptions } from './enqueue.ts'
@@ -62,6 +63,13 @@ export interface StepOptions<State, Input, Result, As extends string | undefined
   readonly undo?: QueueOf<NoInfer<Result>, never>
 }
 
+/** Options of the jobs of a step that has many, and when it is done. */
+export interface EachOptions<Kind extends JoinKind = JoinKind>
+  extends Omit<EnqueueOptions, 'tx' | 'id' | 'unique'> {
+  /** @default all */
+  readonly join?: JoinRule<Kind>
+}
+
 /** What a step does: a job of a queue, or a whole flow. */
 export type Work<Input, Result> = QueueOf<Input, Result> | Flow<Input, Result>
 
@@ -94,12 +102,15 @@ export interface Steps<Input, State> {
         ]
   ): Steps<Input, Merged<State, Added<Result, As>>>
 
-  /** One for each item, at the same time. What they give goes into the state under the name, in the order of the items. */
+  /**
+   * One for each item, at the same time. What they give goes into the state under the name, in the order of the items. The
+   * last argument says when the step is done, or has that as `join` among the options of its jobs.
+   */
   each<const Name extends string, P, Result, Kind extends JoinKind = 'all'>(
     name: Name,
     work: Work<P, Result>,
     items: readonly NoInfer<P>[] | ((view: StepView<State>) => readonly NoInfer<P>[]),
-    join?: JoinRule<Kind>,
+    options?: JoinRule<Kind> | EachOptions<Kind>,
   ): Steps<Input, Merged<State, { readonly [Key in Name]: Joined<Kind, Result> }>>
 
   /**
@@ -204,9 +215,10 @@ class Builder {
     >
     const { name = work.name, payload, as, undo, ...enqueue } = options
     const payloadOf = (payload ?? (({ state }: View) => state)) as (view: View) => unknown
+    const member = memberMaker(work, name, enqueue)
     return this.#work({
       name,
-      members: (view) => [memberOf(work, payloadOf(view), enqueue)],
+      members: (view) => [member(payloadOf(view))],
       join: all.join,
       trees: treesOf(work),
       collect: ([outcome]) => added(outcome, as),
@@ -220,14 +232,16 @@ class Builder {
     name: string,
     work: Work<never, unknown>,
     items: readonly unknown[] | ((view: View) => readonly unknown[]),
-    join: JoinRule = all,
+    given: JoinRule | EachOptions = all,
   ): this {
+    const { join = all, ...enqueue } = 'kind' in given ? { join: given } : given
+    const member = memberMaker(work, name, enqueue)
     return this.#work({
       name,
       members: (view) => {
         const list = typeof items === 'function' ? items(view) : items
         if (!Array.isArray(list)) throw new TypeError(`Step ${show(name)} needs an array of items.`)
-        return list.map((item) => memberOf(work, item, {}))
+        return list.map(member)
       },
       join: join.join,
       trees: treesOf(work),
@@ -239,9 +253,10 @@ class Builder {
   parallel(branches: Readonly<Record<string, unknown>>, join: JoinRule = all): this {
     const names = Object.keys(branches)
     const works = names.map((name) => this.#branch(name, branches[name]))
+    const members = works.map((work, n) => memberMaker(work, names[n] as string, {}))
     return this.#work({
       name: names.join('-'),
-      members: (view) => works.map((work) => memberOf(work, view.state, {})),
+      members: (view) => members.map((member) => member(view.state)),
       join: join.join,
       trees: treesOf(...works),
       collect: (outcomes) =>
@@ -310,9 +325,26 @@ function treesOf(...works: readonly Work<never, unknown>[]): readonly Tree[] {
   return works.flatMap((work) => ('tree' in work ? [work.tree] : []))
 }
 
-function memberOf(work: Work<never, unknown>, payload: unknown, options: object): Member {
-  if ('tree' in work) return { tree: work.tree, state: payload as Record<string, unknown> }
-  return { queue: work, payload, options }
+/** Makes the members of a step of their payloads. What their options are worth shows here, before anything runs. */
+function memberMaker(
+  work: Work<never, unknown>,
+  name: string,
+  options: Omit<EnqueueOptions, 'tx' | 'id' | 'unique'>,
+): (payload: unknown) => Member {
+  const { priority = 0, delay = 0, ...others } = options
+  assertWhole('priority', priority, -LIMITS.priority, LIMITS.priority)
+  const delayMs = toMs('delay', delay)
+  assertWhole('delay', delayMs, 0, LIMITS.delayMs)
+  if (!('tree' in work)) return (payload) => ({ queue: work, payload, options })
+  const [other] = Object.keys(others)
+  if (other !== undefined) {
+    throw new SkepError(
+      'CONFIG_INVALID',
+      `Step ${show(name)} is a flow, which takes a priority and a delay, but no ${other}. Give that to its steps.`,
+    )
+  }
+  const { tree } = work
+  return (payload) => ({ tree, state: payload as RunMember['state'], name, priority, delayMs })
 }
 
 function resultOf({ result }: Outcome): unknown {

@@ -1,18 +1,21 @@
 import { type Duration, toMs } from '../core/duration.ts'
 import { SkepError } from '../core/errors.ts'
+import { LIMITS } from '../core/limits.ts'
 import { assertJobId, assertKey, assertName, show } from '../core/names.ts'
 import { encodeJson } from '../core/payload.ts'
-import { createRun, type NewRun, type Run, type RunStatus } from '../core/runs.ts'
-import { advance, BEGIN, type Maker } from '../flows/advance.ts'
+import type { NewRun, Run, RunStatus } from '../core/runs.ts'
+import type { Maker } from '../flows/advance.ts'
 import { readPosition, startOf } from '../flows/position.ts'
 import { signalGroup } from '../flows/signals.ts'
 import type { Tree } from '../flows/tree.ts'
-import type { Notifier } from '../notifier.ts'
 import type { Enqueued } from '../store/flows.ts'
-import type { Store } from '../store.ts'
+import { assertWhole } from '../worker/options.ts'
 import type { Awaiting } from './awaiting.ts'
+import { branchesOf, type RunBranch } from './branches.ts'
 import { cancelRun, retryRun } from './change-runs.ts'
 import type { Flow } from './flow.ts'
+import { insertTogether, type TogetherEnv } from './insert-together.ts'
+import { startCall } from './start.ts'
 
 /** What a run can be found by: each value, or each element of an array. */
 export type Attributes = Readonly<Record<string, string | number | readonly (string | number)[]>>
@@ -22,6 +25,14 @@ export interface StartOptions {
   readonly attributes?: Attributes
   /** The id of the run, a UUID. Starting the same id again does nothing. @default a new UUIDv7 */
   readonly id?: string
+  /** What the priorities of its jobs and branches are added to, -100 to 100. @default 0 */
+  readonly priority?: number
+  /** Begins not earlier than this long from now. */
+  readonly delay?: Duration
+  /** Begins not earlier than this moment. */
+  readonly runAt?: Date | number
+  /** Your open transaction: the run exists if, and only if, it commits. */
+  readonly tx?: unknown
 }
 
 /** A run as people see it. */
@@ -38,9 +49,7 @@ export interface RunView<State = unknown> {
   readonly failure: { readonly message: string } | null
 }
 
-export interface RunsEnv {
-  readonly store: Store
-  readonly notifier: Notifier
+export interface RunsEnv extends TogetherEnv {
   readonly space: string
   readonly maker: Maker
   readonly awaiting: Awaiting<Run>
@@ -77,6 +86,11 @@ export class RunHandle<Result = unknown> {
     return this.#runs.cancel(this.id, reason)
   }
 
+  /** The runs that are branches of it. Empty if there are none, or no such run. */
+  branches(): Promise<readonly RunBranch[]> {
+    return this.#runs.branches(this.id)
+  }
+
   /**
    * Lets it go on after it has ended: at the step that failed, or from the step you name, with the state as it is. False
    * if it is running.
@@ -94,36 +108,19 @@ export class Runs {
     this.#env = env
   }
 
-  /** Starts a run. When the promise resolves it is in the store with all its first jobs, or nothing is. */
+  /** Starts a run. When the promise resolves it is in the store with what it begins with, or nothing is. */
   async start<Input, Result>(
     { tree }: Flow<Input, Result>,
     input: Input,
     options: StartOptions = {},
   ): Promise<RunHandle<Result>> {
     await this.#env.ready()
-    const { store, maker } = this.#env
-    if (options.id !== undefined) assertJobId(options.id)
+    const { priority = 0, id, tx } = options
+    assertWhole('priority', priority, -LIMITS.priority, LIMITS.priority)
+    if (id !== undefined) assertJobId(id)
     const made = this.#newRun(tree, input, options)
-    // Its first step is part of the same insert, so that it is there at once and all or nothing.
-    const move = await advance(tree, createRun(made, 0), { ...BEGIN, outcomes: [] }, maker)
-    const hasEnded = move.status !== 'running'
-    const run: NewRun = hasEnded
-      ? made
-      : { ...made, position: move.position ?? made.position, state: move.state ?? made.state }
-    const jobs = hasEnded ? [maker.control(tree, made.id, BEGIN, 0)] : move.jobs
-    const { results, enqueued = [] } = await store.insert({
-      jobs,
-      runs: hasEnded ? [run] : [run, ...move.runs],
-      groups: hasEnded ? [] : move.groups,
-      again: options.id !== undefined,
-    })
-    const own = jobs.flatMap(({ space, queue, priority }, index): Enqueued[] => {
-      const result = results[index]
-      return result?.status === 'ok'
-        ? [{ space, queue, dueAt: result.dueAt, rank: result.dueAt - priority }]
-        : []
-    })
-    this.#hint([...own, ...enqueued])
+    const call = await startCall(tree, made, options, this.#env.maker)
+    await insertTogether(this.#env, { ...call, again: id !== undefined }, tx)
     return new RunHandle(this, made.id)
   }
 
@@ -209,13 +206,19 @@ export class Runs {
     return cancelRun(this.#env, id, reason)
   }
 
+  async branches(id: string): Promise<readonly RunBranch[]> {
+    await this.#env.ready()
+    const run = await this.#find(id)
+    return run === null ? [] : branchesOf(this.#env, run, (branch) => new RunHandle(this, branch))
+  }
+
   async retry(id: string, from?: string): Promise<boolean> {
     assertJobId(id)
     await this.#env.ready()
     return retryRun(this.#env, id, from)
   }
 
-  #newRun(tree: Tree, input: unknown, { id, attributes = {} }: StartOptions): NewRun {
+  #newRun(tree: Tree, input: unknown, { id, attributes = {}, priority = 0 }: StartOptions): NewRun {
     const { maker, space } = this.#env
     const made = id ?? maker.uuid()
     return {
@@ -223,7 +226,7 @@ export class Runs {
       space,
       flow: tree.name,
       version: tree.version,
-      position: JSON.stringify(startOf(tree.queue)),
+      position: JSON.stringify(startOf({ queue: tree.queue, priority })),
       state: encodeJson('input', input ?? {}, maker.stateBytes),
       attributes: attributesOf(attributes),
       member: null,
@@ -243,7 +246,7 @@ export class Runs {
 }
 
 /** Each as `name:value`; of an array each element. */
-function attributesOf(attributes: Attributes): string[] {
+export function attributesOf(attributes: Attributes): string[] {
   const all = Object.entries(attributes).flatMap(([name, value]) =>
     (Array.isArray(value) ? (value as readonly (string | number)[]) : [value as string | number]).map(
       (one) => `${name}:${one}`,

@@ -16,7 +16,10 @@ import { assertCalendar, type Calendar, type Timing } from '../core/slots.ts'
 import type { Maker } from '../scheduler/scheduler.ts'
 import { assertWhole } from '../worker/options.ts'
 import { type EnqueueOptions, encodeOverrides, type Prepare } from './enqueue.ts'
+import type { Flow } from './flow.ts'
+import { type FlowTarget, flowTarget } from './flow-schedule.ts'
 import type { Queue } from './queue.ts'
+import type { StartOptions } from './runs.ts'
 
 /** What a payload's function is told. */
 export interface SlotContext {
@@ -60,7 +63,13 @@ type PayloadOption<Input> = undefined extends Input
   : { /** The payload, or a function that makes it for each slot. */ readonly payload: PayloadSource<Input> }
 
 interface CommonOptions
-  extends Pick<EnqueueOptions, 'priority' | 'unique' | 'headers' | 'timeout' | 'retention'> {
+  extends SlotOptions,
+    Pick<EnqueueOptions, 'priority' | 'unique' | 'headers' | 'timeout' | 'retention'> {
+  /** What a slot does while the last job waits or runs. @default 'allow' */
+  readonly overlap?: Overlap
+}
+
+interface SlotOptions {
   /**
    * What becomes of slots that nobody fired within `grace`: none of them gets a job, one job stands for all, or each
    * gets its own. @default 'once'
@@ -68,8 +77,6 @@ interface CommonOptions
   readonly missed?: Missed
   /** How late a slot may be fired as if it were on time. @default '60s' */
   readonly grace?: Duration
-  /** What a slot does while the last job waits or runs. @default 'allow' */
-  readonly overlap?: Overlap
   /** Spreads the starts of jobs over this long after their slots; the same for the same slot. @default 0 */
   readonly jitter?: Duration
   /** No slot before this moment. */
@@ -84,6 +91,19 @@ export type ScheduleOptions<Input = unknown, Result = unknown, Output = Input> =
 } & PayloadOption<NoInfer<Input>> &
   (CronOptions | EveryOptions) &
   CommonOptions
+
+type InputOption<Input> = unknown extends Input
+  ? { readonly input?: object | PayloadFunction<object> }
+  : { /** What a run starts with, or a function that makes it for each slot. */ readonly input: PayloadSource<Input> }
+
+/** A schedule that starts runs of a flow. Each has the id of the job of its slot. */
+export type FlowScheduleOptions<Input = unknown, Result = unknown> = {
+  /** What it starts. */
+  readonly flow: Flow<Input, Result>
+} & InputOption<NoInfer<Input>> &
+  (CronOptions | (Omit<EveryOptions, 'from'> & { readonly from?: 'grid' })) &
+  SlotOptions &
+  Pick<StartOptions, 'attributes' | 'priority'>
 
 /** A schedule as code says it. Hand it to `skep.schedules.declare` or `skep.schedules.put`. */
 export interface ScheduleDefinition {
@@ -108,8 +128,22 @@ export interface ResolvedSchedule {
 export function schedule<Input, Result, Output>(
   id: string,
   options: ScheduleOptions<Input, Result, Output>,
-): ScheduleDefinition {
+): ScheduleDefinition
+export function schedule<Input, Result>(
+  id: string,
+  options: FlowScheduleOptions<Input, Result>,
+): ScheduleDefinition
+export function schedule(id: string, given: object): ScheduleDefinition {
   assertName('Schedule', id)
+  if (!('flow' in given)) return describe(id, given as ScheduleOptions)
+  const { flow: _flow, input: _input, attributes: _attributes, ...rest } = given as FlowTarget
+  return describe(id, { ...rest, ...flowTarget(id, given as Parameters<typeof flowTarget>[1]) } as ScheduleOptions)
+}
+
+function describe<Input, Result, Output>(
+  id: string,
+  options: ScheduleOptions<Input, Result, Output>,
+): ScheduleDefinition {
   const { queue, payload } = options as {
     queue: Queue<Input, Result, Output>
     payload?: PayloadSource<Input>

@@ -21,6 +21,11 @@ export function storedPriority(priority: number, mode: PriorityMode): number {
   return mode === 'strict' ? priority * STRICT_PRIORITY_SCALE : priority
 }
 
+/** Two priorities together, not past the highest and the lowest there are. */
+export function addedPriority(one: number, other: number): number {
+  return Math.max(-LIMITS.priority, Math.min(LIMITS.priority, one + other))
+}
+
 /** The priority that was asked for, from the stored one. */
 export function shownPriority(stored: number): number {
   return Math.abs(stored) > LIMITS.priority ? Math.round(stored / STRICT_PRIORITY_SCALE) : stored

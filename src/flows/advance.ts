@@ -1,5 +1,7 @@
+import { type ErrorCode, SkepError } from '../core/errors.ts'
 import type { GroupEvent, NewGroup, Outcome } from '../core/groups.ts'
 import type { NewJob } from '../core/job.ts'
+import { addedPriority } from '../core/priority.ts'
 import type { NewRun, Run, RunMove } from '../core/runs.ts'
 import { type Position, readPosition, startOf } from './position.ts'
 import { signalGroup } from './signals.ts'
@@ -20,10 +22,15 @@ import {
 /** What the engine needs to make jobs. */
 export interface Maker {
   uuid(): string
-  /** A job for a member that is one. */
-  job(member: Extract<Member, { queue: unknown }>): Promise<NewJob>
+  /** A job for a member that is one. The priority of its run is added to its own. */
+  job(member: Extract<Member, { queue: unknown }>, priority: number): Promise<NewJob>
   /** A job that moves a run on when what it waits for has happened. */
-  control(tree: Pick<Tree, 'queue'>, run: string, what: Happening, delayMs: number): NewJob
+  control(
+    where: Pick<Position, 'queue' | 'priority'>,
+    run: string,
+    what: Happening,
+    delayMs: number,
+  ): NewJob
   /** How long ended runs are kept. */
   readonly keepMs: number
   readonly stateBytes: number
@@ -55,7 +62,11 @@ export function isAwaited(run: Run, { event, id }: Happening): boolean {
 }
 
 /** A node cannot be entered: a function of the flow threw, or gave something that is of no use. */
-export class StepError extends Error {}
+export class StepError extends SkepError {
+  constructor(message: string, code: ErrorCode = 'OPTION_INVALID') {
+    super(code, message)
+  }
+}
 
 /**
  * The next move of a run, after what it waited for has happened: the results go into its state, and it goes on to the next
@@ -222,23 +233,30 @@ class Advance {
 
   async #member(member: Member, group: string, n: number): Promise<void> {
     if ('queue' in member) {
-      this.#jobs.push({ ...(await this.#maker.job(member)), member: { group, n } })
+      const job = await this.#maker.job(member, this.#position.priority)
+      this.#jobs.push({ ...job, member: { group, n } })
       return
     }
     const { space, root } = this.#run
+    const { queue } = member.tree
+    const start = startOf({
+      queue,
+      priority: addedPriority(this.#position.priority, member.priority),
+      name: member.name,
+    })
     const run: NewRun = {
       id: this.#maker.uuid(),
       space,
       flow: member.tree.name,
       version: member.tree.version,
-      position: JSON.stringify(startOf(member.tree.queue)),
+      position: JSON.stringify(start),
       state: this.#encode(member.state),
       attributes: [],
       member: { group, n },
       root,
     }
     this.#runs.push(run)
-    this.#jobs.push(this.#maker.control(member.tree, run.id, BEGIN, 0))
+    this.#jobs.push(this.#maker.control(start, run.id, BEGIN, member.delayMs))
   }
 
   /** A group of one whom somebody outside tells of; with a time limit, of two, and the second is a job that is due then. */
@@ -317,7 +335,7 @@ class Advance {
   }
 
   #control(event: Happening['event'], id: string, delayMs: number): NewJob {
-    return this.#maker.control(this.#tree, this.#run.id, { event, id }, delayMs)
+    return this.#maker.control(this.#position, this.#run.id, { event, id }, delayMs)
   }
 
   #controls(group: string, events: readonly GroupEvent[]): NewGroup['jobs'] {
@@ -333,7 +351,8 @@ class Advance {
     if (Buffer.byteLength(text) <= this.#maker.stateBytes) return text
     throw new StepError(
       `The state of a run has ${Buffer.byteLength(text)} bytes; ${this.#maker.stateBytes} are allowed. ` +
-        'Keep large things elsewhere and their keys in the state.',
+        'Keep large things elsewhere and their keys in the state, or raise payloadBytes.',
+      'PAYLOAD_TOO_LARGE',
     )
   }
 }

@@ -1,15 +1,27 @@
 import { messageOf } from '../core/errors.ts'
 import type { Outcome } from '../core/groups.ts'
-import type { Run, RunMove } from '../core/runs.ts'
+import type { NewRun, Run, RunMove } from '../core/runs.ts'
 import type { Store } from '../store.ts'
-import { advance, type Happening, isAwaited, type Maker } from './advance.ts'
-import { readPosition } from './position.ts'
+import { advance, BEGIN, type Happening, isAwaited, type Maker } from './advance.ts'
+import { readPosition, startOf } from './position.ts'
 import type { Registry } from './registry.ts'
 import type { Tree } from './tree.ts'
 
 /** What a job that moves a run on has as its payload. */
 export interface Control extends Happening {
   readonly run: string
+}
+
+/** What a job has as its payload that starts a run: the run has the job's id. */
+export interface StartOrder {
+  readonly start: {
+    readonly flow: string
+    /** At least this version: whoever starts the run takes the newest that it has. */
+    readonly version: number
+    readonly state: unknown
+    readonly attributes: readonly string[]
+    readonly priority: number
+  }
 }
 
 /** Outcomes are read by so many of each group. */
@@ -25,10 +37,11 @@ export type Decision =
   /** `leaves`: the group that it has waited for, if some of its members have not ended. */
   | { readonly move: RunMove; readonly leaves: string | null }
   | { readonly late: true }
-  | { readonly error: unknown; readonly run: Run }
+  /** Without a run: it could not be started. */
+  | { readonly error: unknown; readonly run: Run | null }
 
 export interface EngineParts {
-  readonly store: Pick<Store, 'getRuns' | 'outcomes'>
+  readonly store: Pick<Store, 'getRuns' | 'insert' | 'outcomes'>
   readonly space: string
   readonly registry: Registry
   readonly maker: Maker
@@ -42,8 +55,15 @@ export class Engine {
     this.#parts = parts
   }
 
-  async decide(controls: readonly Control[]): Promise<readonly Decision[]> {
+  /** What becomes of these jobs, by their ids and payloads. */
+  async decide(
+    orders: readonly { readonly id: string; readonly order: Control | StartOrder }[],
+  ): Promise<readonly Decision[]> {
     const { store, space } = this.#parts
+    const refused = await this.#start(orders)
+    const controls = orders.map(
+      ({ id, order }): Control => ('start' in order ? { run: id, ...BEGIN } : order),
+    )
     const { runs } = await store.getRuns({ space, ids: controls.map(({ run }) => run) })
     const awaited = controls.map((control, index) => {
       const run = runs[index]
@@ -52,7 +72,9 @@ export class Engine {
     const groups = awaited.flatMap((one) => (one && one.control.event !== 'moment' ? [one.control.id] : []))
     const outcomes = await this.#outcomes([...new Set(groups)])
     return Promise.all(
-      awaited.map(async (one): Promise<Decision> => {
+      awaited.map(async (one, index): Promise<Decision> => {
+        const error = refused.get((orders[index] as { id: string }).id)
+        if (error) return { error, run: null }
         if (one === null) return { late: true }
         try {
           const ended = outcomes.get(one.control.id) ?? []
@@ -78,14 +100,44 @@ export class Engine {
     return advance(this.#treeOf(run), run, { event, id, outcomes }, this.#parts.maker)
   }
 
+  /**
+   * Makes the runs that shall start, before anything else: they stand at their beginning, where the jobs that started
+   * them move them on. So one that is tried again finds its run, and makes no second. Tells which could not be made.
+   */
+  async #start(
+    orders: readonly { readonly id: string; readonly order: Control | StartOrder }[],
+  ): Promise<ReadonlyMap<string, unknown>> {
+    const { store, space, registry } = this.#parts
+    const refused = new Map<string, unknown>()
+    const runs: NewRun[] = []
+    for (const { id, order } of orders) {
+      if (!('start' in order)) continue
+      const { flow, version: least, state, attributes, priority } = order.start
+      const version = registry.versions(flow).at(-1) ?? 0
+      const tree = version < least ? undefined : registry.find(flow, version)
+      if (tree === undefined) {
+        refused.set(id, this.#unknown(`A run of flow "${flow}" shall start with version ${least}`, flow))
+        continue
+      }
+      const position = JSON.stringify(startOf({ queue: tree.queue, priority }))
+      const made = { id, space, flow, version, position, state: JSON.stringify(state), attributes }
+      runs.push({ ...made, member: null, root: id })
+    }
+    if (runs.length > 0) await store.insert({ jobs: [], runs, again: true })
+    return refused
+  }
+
   #treeOf({ flow, version }: Run): Tree {
     const { registry } = this.#parts
     const tree = registry.find(flow, version)
     if (tree) return tree
-    const known = registry.versions(flow).join(', ') || 'none'
-    throw new UnknownVersionError(
-      `The run started with version ${version} of flow "${flow}", and this worker has ${known}. ` +
-        'Give that version to a worker as well until its runs have ended.',
+    throw this.#unknown(`The run started with version ${version} of flow "${flow}"`, flow)
+  }
+
+  #unknown(what: string, flow: string): UnknownVersionError {
+    const known = this.#parts.registry.versions(flow).join(', ') || 'none'
+    return new UnknownVersionError(
+      `${what}, and this worker has ${known}. Give that version to a worker as well until its runs have ended.`,
     )
   }
 

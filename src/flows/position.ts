@@ -4,6 +4,10 @@ import type { Path, Undoable } from './tree.ts'
 export interface Position {
   /** The queue of the jobs that move it on. */
   readonly queue: string
+  /** What the priorities of its jobs and branches are added to. */
+  readonly priority: number
+  /** Of a branch: what it is called in the flow that it is a branch of. */
+  readonly name?: string
   /** The node it is at; behind the last one when it has ended. */
   readonly path: Path
   /** The step from which somebody wants it to go on, by name: found when it does. */
@@ -22,6 +26,7 @@ export interface Position {
 
 const START: Position = {
   queue: '',
+  priority: 0,
   path: [0],
   waits: { id: 'begin', size: 0 },
   rounds: {},
@@ -31,8 +36,8 @@ const START: Position = {
 }
 
 /** Where a new run stands. */
-export function startOf(queue: string): Position {
-  return { ...START, queue }
+export function startOf(head: Pick<Position, 'queue' | 'priority' | 'name'>): Position {
+  return { ...START, ...head }
 }
 
 export function readPosition(text: string): Position {

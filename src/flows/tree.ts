@@ -43,7 +43,17 @@ export interface WorkNode extends Named {
 /** One of its members: a job of a queue, or a run of a tree. */
 export type Member =
   | { readonly queue: unknown; readonly payload: unknown; readonly options: object }
-  | { readonly tree: Tree; readonly state: Readonly<Record<string, unknown>> }
+  | RunMember
+
+export interface RunMember {
+  readonly tree: Tree
+  readonly state: Readonly<Record<string, unknown>>
+  /** What it is called: the step, or the branch. */
+  readonly name: string
+  /** Added to the priority of the run that it is a branch of. */
+  readonly priority: number
+  readonly delayMs: number
+}
 
 /** When a node is done, and when it has failed. */
 export interface Join {

@@ -27,6 +27,7 @@ function newPool(
     data: { space: 'default', queue: 'work', payloadBytes: LIMITS.payloadBytes },
     options: resolveThreadOptions(module('work.mjs'), options),
     onCall: () => {},
+    onQuestion: async () => null,
     ...parts,
   })
   return { pool, runtime }

@@ -1,0 +1,33 @@
+import { toMs } from '../core/duration.ts'
+import { LIMITS } from '../core/limits.ts'
+import { createRun, type NewRun } from '../core/runs.ts'
+import { advance, BEGIN, type Maker } from '../flows/advance.ts'
+import { readPosition } from '../flows/position.ts'
+import { beginJob } from '../flows/signals.ts'
+import type { Tree } from '../flows/tree.ts'
+import type { InsertCall } from '../store.ts'
+import { assertWhole } from '../worker/options.ts'
+import { type EnqueueOptions, moment } from './enqueue.ts'
+
+/** What has to be inserted for a run to start. */
+export async function startCall(
+  tree: Tree,
+  run: NewRun,
+  { id, delay, runAt }: Pick<EnqueueOptions, 'id' | 'delay' | 'runAt'>,
+  maker: Maker,
+): Promise<Pick<InsertCall, 'jobs' | 'runs' | 'groups'>> {
+  const delayMs = delay === undefined ? 0 : toMs('delay', delay)
+  assertWhole('delay', delayMs, 0, LIMITS.delayMs)
+  const control = maker.control(readPosition(run.position), run.id, BEGIN, delayMs)
+  const later = { ...control, runAt: runAt === undefined ? null : moment(runAt) }
+  // With an id of the caller's this may be the second start. The jobs of a first step would be others than before; the
+  // job that begins the run is the same.
+  if (id !== undefined) return { jobs: [{ ...later, id: beginJob(id) }], runs: [run] }
+  if (delay !== undefined || runAt !== undefined) return { jobs: [later], runs: [run] }
+
+  // Its first step is part of the same insert, so that no worker has to move it there.
+  const move = await advance(tree, createRun(run, 0), { ...BEGIN, outcomes: [] }, maker)
+  if (move.status !== 'running') return { jobs: [control], runs: [run] }
+  const begun = { ...run, position: move.position ?? run.position, state: move.state ?? run.state }
+  return { jobs: move.jobs, runs: [begun, ...move.runs], groups: move.groups }
+}
