@@ -94,7 +94,9 @@ export type ScheduleOptions<Input = unknown, Result = unknown, Output = Input> =
 
 type InputOption<Input> = unknown extends Input
   ? { readonly input?: object | PayloadFunction<object> }
-  : { /** What a run starts with, or a function that makes it for each slot. */ readonly input: PayloadSource<Input> }
+  : {
+      /** What a run starts with, or a function that makes it for each slot. */ readonly input: PayloadSource<Input>
+    }
 
 /** A schedule that starts runs of a flow. Each has the id of the job of its slot. */
 export type FlowScheduleOptions<Input = unknown, Result = unknown> = {
@@ -137,7 +139,10 @@ export function schedule(id: string, given: object): ScheduleDefinition {
   assertName('Schedule', id)
   if (!('flow' in given)) return describe(id, given as ScheduleOptions)
   const { flow: _flow, input: _input, attributes: _attributes, ...rest } = given as FlowTarget
-  return describe(id, { ...rest, ...flowTarget(id, given as Parameters<typeof flowTarget>[1]) } as ScheduleOptions)
+  return describe(id, {
+    ...rest,
+    ...flowTarget(id, given as Parameters<typeof flowTarget>[1]),
+  } as ScheduleOptions)
 }
 
 function describe<Input, Result, Output>(

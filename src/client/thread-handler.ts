@@ -73,7 +73,8 @@ function serve(
   let asked = 0
   const ask = async (method: ThreadQuestion, values: readonly unknown[]): Promise<unknown> => {
     // A handler that goes on after its run has nobody to ask.
-    if (current === null) throw new SkepError('LEASE_LOST', 'The job has ended, so nothing can be asked for it.')
+    if (current === null)
+      throw new SkepError('LEASE_LOST', 'The job has ended, so nothing can be asked for it.')
     const question = ++asked
     const { number } = current
     const answer = await new Promise<ThreadAnswer>((resolve) => {
@@ -138,7 +139,8 @@ function serve(
     else if (message.said === 'reply') {
       questions.get(message.question)?.(message.answer)
       questions.delete(message.question)
-    } else if (current?.number === message.run) current.run.abort(new StopSignal(message.kind, message.message))
+    } else if (current?.number === message.run)
+      current.run.abort(new StopSignal(message.kind, message.message))
   })
   // Not before the rest of the file has run: what it throws there must be seen as a module that cannot be loaded.
   runtime.defer(() => say({ said: 'ready' }))
