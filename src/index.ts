@@ -16,9 +16,23 @@ export type { SyncSummary } from './client/declarations.ts'
 export type { DrainOptions, DrainSummary } from './client/drain.ts'
 export type { EnqueueOptions } from './client/enqueue.ts'
 export type { Explanation } from './client/explain.ts'
-export { type EachOptions, type Flow, type FlowOptions, flow, type Steps, type StepView } from './client/flow.ts'
+export {
+  type EachOptions,
+  type Flow,
+  type FlowOptions,
+  flow,
+  type Steps,
+  type StepView,
+} from './client/flow.ts'
 export type { DraftOptions, GroupOptions, JobDraft } from './client/group-maker.ts'
-export type { BatchOptions, EnqueueGroupOptions, GroupHandle, Groups, GroupView, MapOptions } from './client/groups.ts'
+export type {
+  BatchOptions,
+  EnqueueGroupOptions,
+  GroupHandle,
+  Groups,
+  GroupView,
+  MapOptions,
+} from './client/groups.ts'
 export type { Holdable, HoldOptions, HoldSummary, HoldView, ReleaseSummary } from './client/holds.ts'
 export type { JobPage, ListOptions, QueueView } from './client/inspect.ts'
 export type { JobHandle } from './client/job-handle.ts'

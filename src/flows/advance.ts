@@ -25,12 +25,7 @@ export interface Maker {
   /** A job for a member that is one. The priority of its run is added to its own. */
   job(member: Extract<Member, { queue: unknown }>, priority: number): Promise<NewJob>
   /** A job that moves a run on when what it waits for has happened. */
-  control(
-    where: Pick<Position, 'queue' | 'priority'>,
-    run: string,
-    what: Happening,
-    delayMs: number,
-  ): NewJob
+  control(where: Pick<Position, 'queue' | 'priority'>, run: string, what: Happening, delayMs: number): NewJob
   /** How long ended runs are kept. */
   readonly keepMs: number
   readonly stateBytes: number
