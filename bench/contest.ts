@@ -1,4 +1,5 @@
 /** The words of the benchmark. What runs in which process: see main.ts. */
+import type { FlowShape } from './flows/shape.ts'
 
 export type StoreKind = 'postgres' | 'sqlite' | 'redis'
 
@@ -41,6 +42,8 @@ export interface Rules {
   readonly rate?: number
   /** Some jobs have a delay. */
   readonly delays?: true
+  /** The jobs are those of flows like this. */
+  readonly flow?: FlowShape
 }
 
 /** Milliseconds on a clock that all processes of this machine share. */
@@ -67,6 +70,8 @@ export interface Contestant {
   readonly node?: number
   /** What it cannot do. A scenario that needs it is left out, and the table shows a dash. */
   readonly lacks?: readonly Ability[]
+  /** The names of the only scenarios that it takes part in: it is another way to do the same. */
+  readonly only?: readonly string[]
 }
 
 export type Ability =
@@ -86,6 +91,8 @@ export type Ability =
   | 'strict'
   /** Limits how many jobs of a queue start in a second, and keeps the others waiting. */
   | 'rate'
+  /** Starts a job when others have ended, with their results. */
+  | 'flows'
 
 /** One measured value of one round. */
 export interface Figure {

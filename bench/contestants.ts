@@ -3,6 +3,8 @@ import type { Contestant } from './contest.ts'
 /** Two rivals ask for a newer Node than the oldest one that Skep runs on. */
 const NEWER_NODE = 24
 
+const FLOWS = ['flow-children', 'flow-chain'] as const
+
 /**
  * Who takes part. Rivals have the settings that their own documentation recommends for throughput, and everything else at
  * its default. All on Postgres share one server with stock settings: fsync and synchronous_commit are on.
@@ -15,6 +17,15 @@ export const CONTESTANTS: readonly Contestant[] = [
     line: 'skep',
     options: { store: 'postgres' },
     settings: 'defaults',
+  },
+  {
+    name: 'Skep, flow()',
+    kind: 'skep',
+    store: 'postgres',
+    line: 'skep',
+    options: { store: 'postgres', runs: true },
+    settings: 'defaults; runs of a typed flow() instead of groups, in the scenarios of flows alone',
+    only: FLOWS,
   },
   {
     name: 'pg-boss',
@@ -59,7 +70,7 @@ export const CONTESTANTS: readonly Contestant[] = [
     settings: 'concurrentJobs = concurrency, pool of concurrency + 2 (at most 25), log of successes off',
     package: 'graphile-worker',
     node: NEWER_NODE,
-    lacks: ['keep', 'wide lanes', 'rate'],
+    lacks: ['keep', 'wide lanes', 'rate', 'flows'],
   },
   {
     name: 'graphile-worker, batches',
@@ -72,7 +83,7 @@ export const CONTESTANTS: readonly Contestant[] = [
     settings: 'the same with localQueue.size 500, completeJobBatchDelay 0 and failJobBatchDelay 0',
     package: 'graphile-worker',
     node: NEWER_NODE,
-    lacks: ['keep', 'wide lanes', 'rate'],
+    lacks: ['keep', 'wide lanes', 'rate', 'flows'],
   },
   {
     name: 'bullmq, Postgres',
@@ -104,6 +115,15 @@ export const CONTESTANTS: readonly Contestant[] = [
     settings: 'WAL, synchronous FULL: its default',
   },
   {
+    name: 'Skep, SQLite, flow()',
+    kind: 'skep',
+    store: 'sqlite',
+    line: 'skep',
+    options: { store: 'sqlite', synchronous: 'full', runs: true },
+    settings: 'the same with runs of a typed flow() instead of groups, in the scenarios of flows alone',
+    only: FLOWS,
+  },
+  {
     name: 'plainjob',
     kind: 'rival',
     store: 'sqlite',
@@ -112,7 +132,7 @@ export const CONTESTANTS: readonly Contestant[] = [
     settings:
       'better-sqlite3, WAL, synchronous NORMAL (a power cut may lose the last commits), polls every 1 s, a worker for each job at a time; done jobs stay 7 days; its defaults, but handlers let the event loop turn every 20 ms, which its loop never does',
     package: 'plainjob',
-    lacks: ['discard', 'lanes', 'strict', 'rate'],
+    lacks: ['discard', 'lanes', 'strict', 'rate', 'flows'],
   },
   {
     name: 'raw SQLite, FULL',
@@ -145,6 +165,6 @@ export const CONTESTANTS: readonly Contestant[] = [
     settings:
       'AOF everysec (a crash of the server may lose a second), noeviction, events and storeJobs off, saveAll, removeOnSuccess unless kept, checkStalledJobs every 5 s',
     package: 'bee-queue',
-    lacks: ['lanes', 'strict', 'rate'],
+    lacks: ['lanes', 'strict', 'rate', 'flows'],
   },
 ]

@@ -14,6 +14,23 @@ export interface Line {
   /** How many jobs are not finished: waiting, delayed or running; and how many finished ones are kept. */
   count(): Promise<{ readonly open: number; readonly kept: number }>
   close(): Promise<void>
+  /** Only where the rules have a flow. */
+  readonly flows?: FlowLine
+}
+
+/** How a line makes flows and runs them. */
+export interface FlowLine {
+  /** How many go in one call: 1, unless the library has a call for many. */
+  readonly perCall: number
+  /** How many calls are under way at the same time. */
+  readonly callers: number
+  /** Resolves when these flows are durably in the store. They have numbers that follow each other. */
+  make(flows: readonly number[]): Promise<unknown>
+  /** As `work` above. A handler has the results of the jobs that its job waited for, in any order, and gives its own. */
+  work(
+    concurrency: number,
+    handle: (job: Payload, results: readonly number[]) => number,
+  ): Promise<() => Promise<void>>
 }
 
 export interface LineOptions {

@@ -40,16 +40,18 @@ export function readOptions(args: readonly string[], all: Choice): Options {
   const rounds = values.rounds === undefined ? given.rounds : Number(values.rounds)
   if (!(Number.isInteger(rounds) && rounds >= 1)) throw new Error('--rounds takes a number of 1 or more.')
 
+  const scenarios = choose(
+    '--scenario',
+    values.scenario.length > 0 ? values.scenario : (given.scenarios ?? []),
+    all.scenarios,
+    ({ name }) => [name],
+  )
+  const contestants = choose('--only', values.only, all.contestants, ({ name, store }) => [name, store])
   return {
     quick: values.quick || values.tiny,
     sizes: { ...given, rounds },
-    contestants: choose('--only', values.only, all.contestants, ({ name, store }) => [name, store]),
-    scenarios: choose(
-      '--scenario',
-      values.scenario.length > 0 ? values.scenario : (given.scenarios ?? []),
-      all.scenarios,
-      ({ name }) => [name],
-    ),
+    contestants: contestants.filter(({ only }) => !only || scenarios.some(({ name }) => only.includes(name))),
+    scenarios,
     json: values.json ? (file ?? '-') : null,
   }
 }

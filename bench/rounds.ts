@@ -3,7 +3,7 @@ import { nodeOf } from './entrants.ts'
 import type { Options } from './options.ts'
 import type { PlayerProgram } from './player/player.ts'
 import type { Note, RoundFigure, Series } from './result.ts'
-import { CANNOT, canTakePart, type Measured, missing, type Scenario } from './scenarios/scenario.ts'
+import { CANNOT, canTakePart, type Measured, missing, type Scenario, wants } from './scenarios/scenario.ts'
 import { Stage } from './scenarios/stage.ts'
 import type { Servers } from './servers.ts'
 
@@ -83,7 +83,7 @@ export async function playRounds({ contestants, scenarios, sizes }: Options, hal
 /** Who would take part, if only it could. */
 function cannot(scenario: Scenario, contestants: readonly Contestant[]): Note[] {
   return contestants.flatMap((contestant) => {
-    const need = scenario.takesPart(contestant) ? missing(scenario, contestant) : null
+    const need = wants(scenario, contestant) ? missing(scenario, contestant) : null
     return need === null ? [] : [{ scenario: scenario.name, contestant: contestant.name, note: CANNOT[need] }]
   })
 }

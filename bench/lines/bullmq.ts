@@ -1,8 +1,9 @@
 /** https://github.com/taskforcesh/bullmq, on Redis or on Postgres: the part of it that is called here. */
 import type { Address, Payload } from '../contest.ts'
+import { type BullFlowJob, type BullFlows, bullFlows } from '../flows/bullmq.ts'
 import type { OpenLine } from '../line.ts'
 
-interface BullModule {
+interface BullModule extends BullFlows {
   readonly Queue: new (
     name: string,
     options: object,
@@ -17,7 +18,7 @@ interface BullModule {
   }
   readonly Worker: new (
     name: string,
-    handler: (job: { readonly data: Payload }) => Promise<void>,
+    handler: (job: BullFlowJob) => Promise<unknown>,
     options: object,
     backend?: unknown,
   ) => {
@@ -31,13 +32,26 @@ interface BullModule {
 const QUEUE = 'bench'
 const OPEN = ['waiting', 'active', 'delayed', 'prioritized', 'paused', 'waiting-children']
 
-export const open: OpenLine = async ({ address, keep, rules: { rate } }) => {
-  const { Queue, Worker, createPostgresBackend } = (await import('bullmq' as string)) as BullModule
+export const open: OpenLine = async ({ address, keep, rules: { rate, flow } }) => {
+  const bullmq = (await import('bullmq' as string)) as BullModule
+  const { Queue, Worker, createPostgresBackend } = bullmq
   const backend = address.kind === 'postgres' ? createPostgresBackend : undefined
   const connection = connectionOf(address)
   const queue = new Queue(QUEUE, { connection }, backend)
   queue.on('error', console.error)
   await queue.waitUntilReady()
+
+  const work = async (
+    concurrency: number,
+    run: (job: BullFlowJob) => Promise<unknown>,
+  ): Promise<() => Promise<void>> => {
+    const removal = keep ? {} : { removeOnComplete: { count: 0 } }
+    const limit = rate === undefined ? {} : { limiter: { max: rate, duration: 1_000 } }
+    const worker = new Worker(QUEUE, run, { connection, concurrency, ...removal, ...limit }, backend)
+    worker.on('error', console.error)
+    await worker.waitUntilReady()
+    return () => worker.close()
+  }
 
   return {
     enqueue: (job, delay) => queue.add('job', job, delay === undefined ? {} : { delay }),
@@ -48,24 +62,15 @@ export const open: OpenLine = async ({ address, keep, rules: { rate } }) => {
         await queue.addBulk(some.map((data) => ({ name: 'job', data })))
       }
     },
-    async work(concurrency, handle) {
-      const removal = keep ? {} : { removeOnComplete: { count: 0 } }
-      const limit = rate === undefined ? {} : { limiter: { max: rate, duration: 1_000 } }
-      const worker = new Worker(
-        QUEUE,
-        async ({ data }) => handle(data),
-        { connection, concurrency, ...removal, ...limit },
-        backend,
-      )
-      worker.on('error', console.error)
-      await worker.waitUntilReady()
-      return () => worker.close()
-    },
+    work: (concurrency, handle) => work(concurrency, async ({ data }) => handle(data)),
     async count() {
       const { completed = 0, ...open } = await queue.getJobCounts(...OPEN, 'completed')
       return { open: Object.values(open).reduce((sum, n) => sum + n, 0), kept: completed }
     },
     close: () => queue.close(),
+    ...(flow && {
+      flows: await bullFlows({ bullmq, connection, backend, queue: QUEUE, shape: flow, work }),
+    }),
   }
 }
 

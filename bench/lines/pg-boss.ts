@@ -1,11 +1,12 @@
 /** https://github.com/timgit/pg-boss: the part of it that is called here. */
 import type { Payload, Rules } from '../contest.ts'
+import { type BossFlows, bossFlows } from '../flows/pg-boss.ts'
 import type { OpenLine } from '../line.ts'
 
 interface PgBossModule {
   readonly PgBoss: new (
     options: Readonly<Record<string, unknown>>,
-  ) => {
+  ) => BossFlows & {
     on(event: 'error', listener: (error: unknown) => void): unknown
     start(): Promise<unknown>
     stop(): Promise<void>
@@ -15,11 +16,15 @@ interface PgBossModule {
     work(
       name: string,
       options: Readonly<Record<string, unknown>>,
-      handler: (jobs: readonly { readonly data: Payload }[]) => Promise<unknown>,
+      handler: (jobs: readonly BossJob[]) => Promise<unknown>,
     ): Promise<string>
     offWork(name: string, options: { readonly wait: boolean }): Promise<void>
-    getDb(): { executeSql(sql: string, values: unknown[]): Promise<{ rows: Record<string, number>[] }> }
   }
+}
+
+interface BossJob {
+  readonly id: string
+  readonly data: Payload
 }
 
 interface JobOptions {
@@ -35,12 +40,41 @@ export const open: OpenLine = async ({ address, rules, options }) => {
   if (address.kind !== 'postgres') throw new Error('pg-boss keeps its jobs in Postgres.')
   const notify = options['notify'] === true
   const { PgBoss } = (await import('pg-boss' as string)) as PgBossModule
-  const boss = new PgBoss({ connectionString: address.url, max: 20, useListenNotify: notify })
+  const boss = new PgBoss({
+    connectionString: address.url,
+    max: 20,
+    useListenNotify: notify,
+    // Its least.
+    ...(rules.flow && { flowIntervalSeconds: 1 }),
+  })
   boss.on('error', console.error)
   await boss.start()
   await boss.createQueue(QUEUE, { notify, ...(rules.strict && { policy: 'key_strict_fifo' }) })
   const laneOf = ({ lane }: Payload): JobOptions =>
     lane === undefined ? {} : rules.strict ? { singletonKey: lane } : { group: { id: lane } }
+
+  const work = async (
+    concurrency: number,
+    run: (jobs: readonly BossJob[]) => Promise<unknown>,
+    more: Readonly<Record<string, unknown>>,
+  ): Promise<() => Promise<void>> => {
+    const { batchSize, localConcurrency, groupConcurrency } = sizesOf(rules, options, concurrency)
+    await boss.work(
+      QUEUE,
+      {
+        batchSize,
+        localConcurrency,
+        ...(groupConcurrency !== null && { groupConcurrency }),
+        pollingIntervalSeconds: 0.5,
+        // It tells of jobs that are enqueued, not of those that may start later. By default that takes 30 s.
+        ...(hasWaits(rules) && { notifyPollingIntervalSeconds: 0.5 }),
+        burstWhenBatchFull: true,
+        ...more,
+      },
+      run,
+    )
+    return () => boss.offWork(QUEUE, { wait: true })
+  }
 
   return {
     enqueue: (job, delayMs) =>
@@ -53,38 +87,32 @@ export const open: OpenLine = async ({ address, rules, options }) => {
         QUEUE,
         jobs.map((data) => ({ data, ...laneOf(data) })),
       ),
-    async work(concurrency, handle) {
-      const { batchSize, localConcurrency, groupConcurrency } = sizesOf(rules, options, concurrency)
-      await boss.work(
-        QUEUE,
-        {
-          batchSize,
-          localConcurrency,
-          ...(groupConcurrency !== null && { groupConcurrency }),
-          pollingIntervalSeconds: 0.5,
-          // It tells of jobs that are enqueued, not of those that may start later. By default that takes 30 s.
-          ...(hasWaits(rules) && { notifyPollingIntervalSeconds: 0.5 }),
-          burstWhenBatchFull: true,
-        },
-        (jobs) => Promise.all(jobs.map(async ({ data }) => handle(data))),
-      )
-      return () => boss.offWork(QUEUE, { wait: true })
-    },
+    work: (concurrency, handle) =>
+      work(concurrency, (jobs) => Promise.all(jobs.map(async ({ data }) => handle(data))), {}),
     async count() {
       const { rows } = await boss.getDb().executeSql(
         `select count(*) filter (where state in ('created', 'retry', 'active'))::int as open,
           count(*) filter (where state = 'completed')::int as kept from pgboss.job where name = $1`,
         [QUEUE],
       )
-      return { open: rows[0]?.['open'] ?? 0, kept: rows[0]?.['kept'] ?? 0 }
+      const [counts] = rows as { open: number; kept: number }[]
+      return { open: counts?.open ?? 0, kept: counts?.kept ?? 0 }
     },
     close: () => boss.stop(),
+    ...(rules.flow && {
+      flows: bossFlows({
+        boss,
+        queue: QUEUE,
+        shape: rules.flow,
+        work: (concurrency, run) => work(concurrency, run, { perJobResults: true }),
+      }),
+    }),
   }
 }
 
 /** Jobs have to wait for something else than a free handler. */
-function hasWaits({ lanes, delays }: Rules): boolean {
-  return lanes !== undefined || delays === true
+function hasWaits({ lanes, delays, flow }: Rules): boolean {
+  return lanes !== undefined || delays === true || flow !== undefined
 }
 
 interface BatchSizes {

@@ -1,13 +1,13 @@
 import type { QueueOptions, Store } from 'skep'
 import type { Address, Payload, Rules } from '../contest.ts'
+import { skepGroups, skepRuns } from '../flows/skep.ts'
 import type { OpenLine } from '../line.ts'
 import { importBuilt } from '../root.ts'
 
 /** The built package, used as its documentation says. */
 export const open: OpenLine = async ({ address, keep, rules, options }) => {
-  const { archive, createSkep, discard, queue, silentLogger } = (await importBuilt(
-    'index',
-  )) as typeof import('skep')
+  const built = (await importBuilt('index')) as typeof import('skep')
+  const { archive, createSkep, discard, queue, silentLogger } = built
   const skep = createSkep({ store: await storeOf(address, options), logger: silentLogger })
   await skep.ready()
   const line = queue<Payload>('bench', { ...limitsOf(rules), onSuccess: keep ? archive('1h') : discard() })
@@ -21,11 +21,17 @@ export const open: OpenLine = async ({ address, keep, rules, options }) => {
       return () => worker.stop()
     },
     async count() {
-      const [counts] = await skep.counts([line])
-      if (counts === undefined) return { open: 0, kept: 0 }
-      return { open: counts.ready + counts.running + counts.delayed, kept: counts.done }
+      // Flows have more than one queue.
+      const counts = await skep.counts(rules.flow ? undefined : [line])
+      return {
+        open: counts.reduce((sum, { ready, running, delayed }) => sum + ready + running + delayed, 0),
+        kept: counts.reduce((sum, { done }) => sum + done, 0),
+      }
     },
     close: () => skep.close(),
+    ...(rules.flow && {
+      flows: (options['runs'] === true ? skepRuns : skepGroups)(built, skep, rules.flow),
+    }),
   }
 }
 

@@ -1,3 +1,4 @@
+import type { FlowShape } from '../flows/shape.ts'
 import type { LineOptions } from '../line.ts'
 
 /** Which lane a job is in: its number modulo this, or a lane of its own. Left out: none. */
@@ -56,6 +57,12 @@ export interface Commands {
   window(how: { readonly from: number; readonly to: number; readonly least?: number }): Promise<Window>
   /** Lets running handlers finish. */
   stopWorking(): Promise<Worked>
+  /** Makes flows from number 0 on, in the way that the line has for many, until there are so many or the time is over. */
+  makeFlows(how: { readonly count: number; readonly ms: number }): Promise<FlowsMade>
+  /** Begins to run the jobs of flows. Handlers end at once, and look at the results that they got. */
+  workFlows(how: { readonly shape: FlowShape; readonly concurrency: number }): Promise<void>
+  flowProgress(): Promise<Pick<FlowsWorked, 'ran' | 'ended'>>
+  stopFlows(): Promise<FlowsWorked>
   count(): Promise<{ readonly open: number; readonly kept: number }>
   close(): Promise<void>
 }
@@ -86,4 +93,25 @@ export interface Worked {
   readonly cpuMicros: number
   /** The highest that was seen. */
   readonly rssMb: number
+}
+
+export interface FlowsMade {
+  readonly made: number
+  /** Of the first call and of the last answer, on the clock of `now()`. */
+  readonly beganAt: number
+  readonly endedAt: number
+}
+
+export interface FlowsWorked {
+  /** How often a handler was called, and for how many different jobs. */
+  readonly ran: number
+  readonly distinct: number
+  /** How often it was that of the last job of a flow. */
+  readonly ended: number
+  /** Of the last call of a handler, on the clock of `now()`. */
+  readonly lastAt: number
+  /** The first job that did not get the results that it waited for, as half a sentence. */
+  readonly wrong: string | null
+  /** Of the whole process while it worked. */
+  readonly cpuMicros: number
 }

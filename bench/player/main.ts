@@ -5,6 +5,7 @@
 import type { Line, OpenLine } from '../line.ts'
 import type { Commands } from './commands.ts'
 import { enqueueing } from './enqueueing.ts'
+import { flowing } from './flowing.ts'
 import type { Answer, Order } from './player.ts'
 import { working } from './working.ts'
 
@@ -22,6 +23,7 @@ const commands: Commands = {
   },
   ...enqueueing(line),
   ...working(line),
+  ...flowing(line),
   count: () => line().count(),
   async close() {
     await opened?.close()

@@ -36,6 +36,13 @@ const WISHES: readonly Wish[] = [
   },
   { name: 'lanes', title: 'Drain of 10,000 lanes', unit: 'jobs/s', place: PLACES.lanes10k },
   { name: 'strict', title: 'Drain of 1,000 strict lanes', unit: 'jobs/s', place: PLACES.strict },
+  {
+    name: 'flows',
+    title: 'Flows of 100 children and their parent',
+    unit: 'flows/s',
+    place: PLACES.flowChildren,
+  },
+  { name: 'chains', title: 'Chains of 5 jobs', unit: 'flows/s', place: PLACES.flowChain },
 ]
 
 /** The charts for which there are figures. */

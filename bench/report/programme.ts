@@ -49,6 +49,8 @@ export const PLACES = {
   whaleNoopP99: { scenario: 'whale', measure: 'no-op p99 ms' },
   rateRatio: { scenario: 'rate', measure: 'ratio' },
   rateFullest: { scenario: 'rate', measure: 'fullest second' },
+  flowChildren: { scenario: 'flow-children', measure: 'flows/s' },
+  flowChain: { scenario: 'flow-chain', measure: 'flows/s' },
   latenessP50: { scenario: 'lateness', measure: 'p50 ms' },
   latenessP99: { scenario: 'lateness', measure: 'p99 ms' },
   pinnedLanesRatio: { scenario: 'pinned-lanes', measure: 'ratio' },
@@ -182,6 +184,23 @@ const GROUPS: readonly Group[] = [
   {
     title: 'Jobs with a delay of 200 ms, ms from due to start',
     columns: [column(PLACES.latenessP50, 'p50'), column(PLACES.latenessP99, 'p99')],
+  },
+  {
+    title: 'Flows: made, run and joined, flows/s',
+    columns: [
+      column(PLACES.flowChildren, '100 children and their parent'),
+      column(PLACES.flowChain, 'chain of 5'),
+    ],
+  },
+  {
+    title: 'What a flow costs',
+    isMore: true,
+    columns: [
+      column({ scenario: 'flow-children', measure: 'worker CPU us/flow' }, '100 children: worker CPU µs'),
+      column({ scenario: 'flow-children', measure: 'database CPU us/flow' }, 'database CPU µs'),
+      column({ scenario: 'flow-chain', measure: 'worker CPU us/flow' }, 'chain of 5: worker CPU µs'),
+      column({ scenario: 'flow-chain', measure: 'database CPU us/flow' }, 'database CPU µs'),
+    ],
   },
   {
     title: 'kill -9 of a worker with 100 running jobs',

@@ -110,6 +110,14 @@ export const TARGETS: readonly Target[] = [
     },
   ]),
   ...laneBars(),
+  {
+    title: 'flows of 100 children',
+    store: 'postgres',
+    place: PLACES.flowChildren,
+    against: 'rival',
+    atLeast: 3,
+  },
+  { title: 'chains of 5', store: 'postgres', place: PLACES.flowChain, against: 'rival', atLeast: 3 },
   ...bars('sqlite', [
     { title: 'enqueue, 100 callers', place: PLACES.enqueueCallers, against: 'rival', atLeast: 4 },
     { title: 'enqueue, one awaited', place: PLACES.enqueueOne, against: 'raw', atLeast: 0.8 },

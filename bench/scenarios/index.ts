@@ -2,6 +2,7 @@ import { atOnce } from './at-once.ts'
 import { backlog } from './backlog.ts'
 import { drain, drainAnalysed, drainKept, drainTwo } from './drain.ts'
 import { enqueue } from './enqueue.ts'
+import { flowChain, flowChildren } from './flows.ts'
 import { killed } from './killed.ts'
 import { lanes1k, lanes10, lanes10k, lanes100k, lanesLimited } from './lanes.ts'
 import { latency } from './latency.ts'
@@ -32,6 +33,7 @@ import { whale } from './whale.ts'
  * | whale | `whale` | p50 ms, p99 ms |
  * | rate | `rate` | ratio, fullest second |
  * | lateness | `lateness` | p50 ms, p99 ms |
+ * | flow-children, flow-chain | the same | flows/s, worker CPU us/flow, database CPU us/flow |
  * | killed | `killed` | seconds |
  * | pinned, pinned-lanes | `horizon pinned`, `pinned-lanes` | free jobs/s, pinned jobs/s, ratio, free and pinned claim ms, free and pinned p99 ms |
  *
@@ -58,6 +60,8 @@ export const SCENARIOS: readonly Scenario[] = [
   whale,
   rate,
   lateness,
+  flowChildren,
+  flowChain,
   killed,
   pinned,
   pinnedLanes,

@@ -26,6 +26,7 @@ export const CANNOT = {
   'wide lanes': 'cannot: it runs one job of a key at a time',
   strict: 'cannot: it keeps no order within a key',
   rate: 'cannot: it has no rate limit that keeps jobs waiting',
+  flows: 'cannot: its jobs do not wait for other jobs',
 } as const satisfies Partial<Record<Ability, string>>
 
 export interface Measured {
@@ -52,9 +53,14 @@ export function lacks(contestant: Contestant, ...abilities: readonly Ability[]):
   return abilities.some((ability) => contestant.lacks?.includes(ability))
 }
 
+/** Whether it is asked of a contestant at all. */
+export function wants(scenario: Scenario, contestant: Contestant): boolean {
+  return (contestant.only?.includes(scenario.name) ?? true) && scenario.takesPart(contestant)
+}
+
 /** Who wants to take part and can. */
 export function canTakePart(scenario: Scenario, contestant: Contestant): boolean {
-  return scenario.takesPart(contestant) && missing(scenario, contestant) === null
+  return wants(scenario, contestant) && missing(scenario, contestant) === null
 }
 
 /** The first need of a scenario that a contestant lacks. */

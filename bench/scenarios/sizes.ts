@@ -30,6 +30,8 @@ export interface Sizes {
   readonly whale: { readonly backlog: number; readonly jobs: number; readonly warmUp: number }
   /** Lanes whose rate is used up, and the jobs of other lanes that run beside them. */
   readonly throttled: { readonly lanes: number; readonly jobs: number }
+  /** So many flows with a hundred children, and so many chains of five. */
+  readonly flows: { readonly children: number; readonly chains: number; readonly ms: number }
 }
 
 export const FULL: Sizes = {
@@ -52,6 +54,7 @@ export const FULL: Sizes = {
   rate: { limit: 200, seconds: 10 },
   whale: { backlog: 500_000, jobs: 250, warmUp: 50 },
   throttled: { lanes: 50_000, jobs: 20_000 },
+  flows: { children: 500, chains: 10_000, ms: 20_000 },
 }
 
 export const QUICK: Sizes = {
@@ -68,6 +71,7 @@ export const QUICK: Sizes = {
   rate: { limit: 100, seconds: 3 },
   whale: { backlog: 50_000, jobs: 50, warmUp: 10 },
   throttled: { lanes: 5_000, jobs: 5_000 },
+  flows: { children: 100, chains: 2_000, ms: 10_000 },
 }
 
 /** For the test of the benchmark: everything once, the smallest that still says that it works. */
@@ -91,4 +95,5 @@ export const TINY: Sizes = {
   rate: { limit: 50, seconds: 1.5 },
   whale: { backlog: 5_000, jobs: 15, warmUp: 5 },
   throttled: { lanes: 500, jobs: 500 },
+  flows: { children: 5, chains: 50, ms: 20_000 },
 }

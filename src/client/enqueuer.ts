@@ -1,16 +1,19 @@
 import { messageOf, type SkepError, StoreError } from '../core/errors.ts'
 import type { NewJob } from '../core/job.ts'
 import { LIMITS } from '../core/limits.ts'
-import { type Notifier, workHint } from '../notifier.ts'
+import { type Hint, type Notifier, workHint } from '../notifier.ts'
 import { type Runtime, sleep } from '../runtime.ts'
-import type { InsertReply, InsertResult, Store } from '../store.ts'
+import type { InsertCall, InsertReply, InsertResult, Store } from '../store.ts'
 import { atMost, LONGEST_RETRY_MS, retryDelayMs } from '../supervise.ts'
 
 /** From this many waiting jobs on, a second insert may be under way: the store is worth keeping busy. */
 const WORTH_A_SECOND_CALL = 250
 const MOST_CALLS = 2
 
-interface Order {
+/** Groups and runs that have to be there with the jobs. */
+export type Made = Pick<InsertCall, 'groups' | 'runs'>
+
+interface Order extends Made {
   readonly jobs: readonly NewJob[]
   /** The caller chose the ids, so the jobs may be there already. */
   readonly again: boolean
@@ -44,11 +47,13 @@ export class Enqueuer {
     this.#timeoutMs = options.timeoutMs
   }
 
-  insert(jobs: readonly NewJob[], again: boolean): Promise<readonly InsertResult[]> {
+  insert(jobs: readonly NewJob[], again: boolean, made?: Made): Promise<readonly InsertResult[]> {
     return new Promise((resolve, reject) => {
       if (this.#closed) return reject(this.#closed.error)
-      this.#orders.push({ jobs, again, resolve, reject })
-      this.#waiting += jobs.length
+      const { groups, runs } = made ?? {}
+      const order: Order = { jobs, again, resolve, reject, ...(groups && { groups }), ...(runs && { runs }) }
+      this.#orders.push(order)
+      this.#waiting += sizeOf(order)
       this.#schedule()
     })
   }
@@ -92,13 +97,13 @@ export class Enqueuer {
   /** As many whole orders as fit in one call. */
   #take(): Order[] {
     let count = 0
-    let jobs = 0
+    let size = 0
     for (const order of this.#orders) {
-      if (count > 0 && jobs + order.jobs.length > LIMITS.storeBatch) break
-      jobs += order.jobs.length
+      if (count > 0 && size + sizeOf(order) > LIMITS.storeBatch) break
+      size += sizeOf(order)
       count++
     }
-    this.#waiting -= jobs
+    this.#waiting -= size
     return this.#orders.splice(0, count)
   }
 
@@ -107,9 +112,10 @@ export class Enqueuer {
     const reply = await this.#insert(
       jobs,
       orders.some((order) => order.again),
+      madeBy(orders),
     )
     if ('results' in reply) {
-      this.#hint(jobs, reply.results)
+      this.#hint(jobs, reply)
       let from = 0
       for (const order of orders) {
         order.resolve(reply.results.slice(from, from + order.jobs.length))
@@ -124,12 +130,13 @@ export class Enqueuer {
   }
 
   /** Inserts, and repeats what may not have arrived: ids are ours, so a second insert of a job does nothing. */
-  async #insert(jobs: readonly NewJob[], known: boolean): Promise<InsertReply | NotInserted> {
+  async #insert(jobs: readonly NewJob[], known: boolean, made: Made): Promise<InsertReply | NotInserted> {
     const giveUpAt = this.#runtime.mono() + this.#timeoutMs
     let isUnknown = false
     for (let failures = 1; ; failures++) {
       try {
-        return await this.#store.insert(known || isUnknown ? { jobs, again: true } : { jobs, fresh: true })
+        const how = known || isUnknown ? { again: true } : { fresh: true }
+        return await this.#store.insert({ jobs, ...made, ...how })
       } catch (error) {
         if (!(error instanceof StoreError) || !error.transient) {
           return { isRefused: true, errorFor: () => error }
@@ -144,8 +151,8 @@ export class Enqueuer {
     }
   }
 
-  #hint(jobs: readonly NewJob[], results: readonly InsertResult[]): void {
-    const hints = []
+  #hint(jobs: readonly NewJob[], { results, enqueued = [] }: InsertReply): void {
+    const hints: Hint[] = enqueued.map((one) => ({ kind: 'work', ...one }))
     let last: { hint: ReturnType<typeof workHint>; job: NewJob; dueAt: number } | null = null
     for (let i = 0; i < jobs.length; i++) {
       const job = jobs[i] as NewJob
@@ -161,6 +168,19 @@ export class Enqueuer {
     }
     if (hints.length > 0) this.#notifier.publish(hints)
   }
+}
+
+/** What it is to the store. */
+function sizeOf({ jobs, groups = [], runs = [] }: Pick<Order, 'jobs' | 'groups' | 'runs'>): number {
+  return jobs.length + groups.length + runs.length
+}
+
+/** Most orders have nothing but jobs, and then there is nothing to say of it. */
+function madeBy(orders: readonly Order[]): Made {
+  if (!orders.some((order) => order.groups || order.runs)) return {}
+  const groups = orders.flatMap((order) => order.groups ?? [])
+  const runs = orders.flatMap((order) => order.runs ?? [])
+  return { ...(groups.length > 0 && { groups }), ...(runs.length > 0 && { runs }) }
 }
 
 /** Jobs that could not be inserted: refused as they are, or given up because the store does not answer. */

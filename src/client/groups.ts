@@ -226,17 +226,6 @@ export async function readResults(
   return all
 }
 
-/** The same of those that have ended; none if the group is not kept any more. */
-export async function resultsOfGroup(
-  store: Pick<Store, 'getGroups' | 'outcomes'>,
-  space: string,
-  id: string,
-): Promise<readonly Settled<unknown>[]> {
-  const { groups } = await store.getGroups({ space, ids: [id] })
-  const all = groups[0] ? await readResults(store, groups[0]) : []
-  return all.filter((one) => one !== undefined)
-}
-
 /** What became of one member, as people see it. */
 export function settledOf({ state, result, failure }: Outcome): Settled<unknown> {
   if (state === 'done') return { ok: true, result: result === null ? null : (JSON.parse(result) as unknown) }

@@ -11,8 +11,8 @@ import type { Run } from '../worker/run.ts'
 import { callAfterRest, cancelRest, type RestEnv, restOf } from './cancel-rest.ts'
 import { type BatchHandlerFunction, type ContextTools, type HandlerFunction, JobContext } from './context.ts'
 import { type Prepare, withOverrides } from './enqueue.ts'
-import { resultsOfGroup } from './groups.ts'
 import type { Handler, Queue } from './queue.ts'
+import type { ResultReader } from './result-reader.ts'
 import { threadSpec } from './thread-spec.ts'
 import { transactionOf } from './transaction.ts'
 
@@ -24,6 +24,7 @@ export interface HandlerEnv {
   readonly runtime: Runtime
   readonly logger: Logger
   readonly noter: Noter
+  readonly results: Pick<ResultReader, 'of'>
   readonly prepare: Prepare
   readonly payloadBytes: number
 }
@@ -34,8 +35,8 @@ export function toSpec(handler: Handler, env: HandlerEnv): HandlerSpec {
   const queue = handler.queue as unknown as Queue
   const encodeResult = resultEncoder(env.payloadBytes)
   const within: ContextTools['within'] = (tx) => transactionOf(env.store, tx)
-  const { noter, prepare, runtime, store } = env
-  const resultsOf: ContextTools['resultsOf'] = (group) => resultsOfGroup(store, env.space, group)
+  const { noter, prepare, runtime, results } = env
+  const resultsOf: ContextTools['resultsOf'] = (group) => results.of(group)
   const tools: ContextTools = { within, noter, prepare, runtime, resultsOf, encodeResult }
   const single = handler.run as HandlerFunction<unknown, unknown>
   const many = handler.run as BatchHandlerFunction<unknown, unknown>

@@ -8,6 +8,7 @@ import type { Maker } from '../flows/advance.ts'
 import { readPosition, startOf } from '../flows/position.ts'
 import { signalGroup } from '../flows/signals.ts'
 import type { Tree } from '../flows/tree.ts'
+import type { Notifier } from '../notifier.ts'
 import type { Enqueued } from '../store/flows.ts'
 import { assertWhole } from '../worker/options.ts'
 import type { Awaiting } from './awaiting.ts'
@@ -50,6 +51,7 @@ export interface RunView<State = unknown> {
 }
 
 export interface RunsEnv extends TogetherEnv {
+  readonly notifier: Notifier
   readonly space: string
   readonly maker: Maker
   readonly awaiting: Awaiting<Run>

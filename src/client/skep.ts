@@ -52,6 +52,7 @@ import { type EnqueueManyOptions, prepareMany } from './prepare-many.ts'
 import { type DeclaredTarget, type PrioritizeOptions, resolvePriority } from './prioritize.ts'
 import { type PurgeOptions, type PurgeSummary, purgeJobs } from './purge.ts'
 import type { Handler, Queue } from './queue.ts'
+import { ResultReader } from './result-reader.ts'
 import { type RunHandle, Runs, type StartOptions } from './runs.ts'
 import { Schedules } from './schedules.ts'
 import { transactionOf } from './transaction.ts'
@@ -159,7 +160,13 @@ export class Skep {
     this.#holdEnv = { ...parts, logger: this.#logger, space, ready: () => this.ready() }
     this.limits = new Limits(this.#holdEnv)
     this.#awaitingRuns = awaitingRuns({ ...parts, space })
-    const together = { ...parts, laterHints: this.#laterHints, space, ready: () => this.ready() }
+    const together = {
+      ...parts,
+      enqueuer: this.#enqueuer,
+      laterHints: this.#laterHints,
+      space,
+      ready: () => this.ready(),
+    }
     this.groups = new Groups({ ...together, prepare: this.#prepare })
     this.runs = new Runs({
       ...together,
@@ -303,6 +310,7 @@ export class Skep {
       runtime: this.#runtime,
       logger: this.#logger,
       noter: this.#noter,
+      results: new ResultReader({ store: this.#store, runtime: this.#runtime, space: this.space }),
       prepare: this.#prepare,
       payloadBytes: this.#payloadBytes,
     }

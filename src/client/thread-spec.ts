@@ -9,7 +9,6 @@ import type { ThreadCall, ThreadQuestion } from '../worker/threads/protocol.ts'
 import { inThread } from '../worker/threads/self.ts'
 import { callAfterRest, restOf } from './cancel-rest.ts'
 import { withOverrides } from './enqueue.ts'
-import { resultsOfGroup } from './groups.ts'
 import type { HandlerEnv } from './handlers.ts'
 import type { Handler } from './queue.ts'
 
@@ -64,8 +63,8 @@ function calls(noter: HandlerEnv['noter']): Readonly<Record<ThreadCall, Call>> {
 type Call = (run: Run, values: readonly unknown[]) => void
 
 /** The same for those that give something. */
-function questions({ store }: HandlerEnv): Readonly<Record<ThreadQuestion, Question>> {
-  return { results: ({ job }, [group]) => resultsOfGroup(store, job.space, group as string) }
+function questions({ results }: HandlerEnv): Readonly<Record<ThreadQuestion, Question>> {
+  return { results: (_run, [group]) => results.of(group as string) }
 }
 
 type Question = (run: Run, values: readonly unknown[]) => Promise<unknown>

@@ -62,4 +62,17 @@ describe('the benchmark', () => {
     expect(result.contestants).toHaveLength(2)
     expect(result.notes).toBeUndefined()
   }, 240_000)
+
+  it('measures flows, and sees that every job gets the results it waits for', async () => {
+    const result = await bench('--only', 'skep', '--scenario', 'flow-children,flow-chain')
+
+    const names = ['Skep', 'Skep, flow()', 'Skep, SQLite', 'Skep, SQLite, flow()']
+    expect(result.contestants.map(({ name }) => name)).toEqual(names)
+    for (const name of names) {
+      expect([...measured(result, name)], name).toEqual(
+        expect.arrayContaining(['flow-children: flows/s', 'flow-chain: flows/s']),
+      )
+    }
+    expect(result.notes).toBeUndefined()
+  }, 120_000)
 })

@@ -52,10 +52,11 @@ export const CLIENT_MUTANTS: readonly Mutant[] = [
     incidents: [50],
     rule: 'R13',
     file: 'src/client/enqueuer.ts',
-    find: 'return await this.#store.insert(known || isUnknown ? { jobs, again: true } : { jobs, fresh: true })',
+    find: 'return await this.#store.insert({ jobs, ...made, ...how })',
     replace:
       'return await this.#store.insert({\n' +
       '          jobs: failures > 1 ? jobs.map((job) => ({ ...job, id: this.#runtime.uuid() })) : jobs,\n' +
+      '          ...made,\n' +
       '        })',
     story: 'An insert that is repeated makes new jobs instead of the same ones.',
     killedBy: { simulation: 'memory', trials: 400 },
@@ -69,8 +70,8 @@ export const CLIENT_MUTANTS: readonly Mutant[] = [
     incidents: [3],
     rule: 'R6',
     file: 'src/client/enqueuer.ts',
-    find: 'return await this.#store.insert(known || isUnknown ? { jobs, again: true } : { jobs, fresh: true })',
-    replace: 'return await this.#store.insert({ jobs, fresh: true })',
+    find: 'const how = known || isUnknown ? { again: true } : { fresh: true }',
+    replace: 'const how = { fresh: true }',
     story: 'A repeated insert does not say that it is one, so a job that is done and gone runs again.',
     killedBy: {
       vitest: 'test/client/enqueue-faults.test.ts',
@@ -95,7 +96,7 @@ export const CLIENT_MUTANTS: readonly Mutant[] = [
     incidents: [],
     rule: 'R22',
     file: 'src/client/enqueuer.ts',
-    find: 'if (count > 0 && jobs + order.jobs.length > LIMITS.storeBatch) break',
+    find: 'if (count > 0 && size + sizeOf(order) > LIMITS.storeBatch) break',
     replace: '',
     story: 'Callers are put together without limit, beyond what one call of a store may hold.',
     killedBy: { vitest: 'test/mutants/gaps/enqueue.test.ts' },

@@ -110,8 +110,13 @@ declare
     enqueued json[];
 begin
     if made is not null then
-        perform make_runs(made::json -> 'runs', t);
-        due := make_groups(made::json -> 'groups', t);
+        -- To plan for none costs as much as for some.
+        if made::json #> '{runs,0}' is not null then
+            perform make_runs(made::json -> 'runs', t);
+        end if;
+        if made::json #> '{groups,0}' is not null then
+            due := make_groups(made::json -> 'groups', t);
+        end if;
     end if;
     if cardinality(ids) > 0 then
         said := insert_jobs(ids, payloads, spaces, queues, priorities, delays, run_ats, headers, overrides, keys,

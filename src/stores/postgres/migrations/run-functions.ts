@@ -23,6 +23,13 @@ $function$;
 `
 }
 
+/** The elements of several JSON arrays in one, in their order; null if there are none. */
+function joined(lists: string): string {
+  return `(
+        select json_agg(e.item order by l.n, e.n)
+        from unnest(${lists}) with ordinality as l(items, n), json_array_elements(l.items) with ordinality as e(item, n))`
+}
+
 /**
  * apply_moves: moves runs, one after the other, with what each move makes. Returns for each ok, unknown, moved or over; the
  * runs that have ended, or not any more, as members; and the jobs that groups have to enqueue, both for count_members; and
@@ -43,6 +50,7 @@ declare
     goes smallint;
     groups_made json[];
     jobs_made json[];
+    made json;
     given record;
 begin
     said := '{}';
@@ -77,8 +85,9 @@ begin
         if json_array_length(m.runs) > 0 then
             perform make_runs(m.runs, t);
         end if;
-        groups_made := groups_made || array(select e from json_array_elements(m.groups) as e);
-        jobs_made := jobs_made || array(select e from json_array_elements(m.jobs) as e);
+        -- Taken apart once, after all moves: to put what is inside at the end would copy the whole array each time.
+        groups_made := array_append(groups_made, m.groups);
+        jobs_made := array_append(jobs_made, m.jobs);
         if r.group_id is not null and goes <> 2 then
             ended := ended || row(r.group_id, r.nth, r.id, goes, m.result, m.failure)::outcomes;
         elsif r.group_id is not null and r.status <> 2 then
@@ -86,11 +95,13 @@ begin
         end if;
         said := said || 'ok'::text;
     end loop;
-    if cardinality(groups_made) > 0 then
-        due := make_groups(array_to_json(groups_made), t);
+    made := ${joined('groups_made')};
+    if made is not null then
+        due := make_groups(made, t);
     end if;
-    if cardinality(jobs_made) > 0 then
-        select g.* into given from insert_given(array_to_json(jobs_made), null, null, t) g;
+    made := ${joined('jobs_made')};
+    if made is not null then
+        select g.* into given from insert_given(made, null, null, t) g;
         ended := ended || given.ended;
         enqueued := given.enqueued;
     end if;
