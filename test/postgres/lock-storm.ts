@@ -124,7 +124,15 @@ export class LockStorm {
   }
 
   async #change(): Promise<void> {
-    const action = this.#pick(['cancel', 'remove', 'bury', 'promote', 'prioritize', 'redrive', 'redrive'] as const)
+    const action = this.#pick([
+      'cancel',
+      'remove',
+      'bury',
+      'promote',
+      'prioritize',
+      'redrive',
+      'redrive',
+    ] as const)
     await this.#store.change({
       action,
       space: 'acme',
@@ -153,7 +161,8 @@ export class LockStorm {
 
   async #hold(): Promise<void> {
     const target = { kind: 'pause', space: 'acme', queue: 'strict', lane: 'x' } as const
-    if (this.#chance() < 0.5) await this.#store.hold({ holds: [{ ...target, reason: 'By chance.', by: null, forMs: 50 }] })
+    if (this.#chance() < 0.5)
+      await this.#store.hold({ holds: [{ ...target, reason: 'By chance.', by: null, forMs: 50 }] })
     else await this.#store.release({ holds: [target] })
   }
 
@@ -171,7 +180,12 @@ export class LockStorm {
   #verdict() {
     const to = this.#pick(['done', 'done', 'done', 'dead', 'failed', 'ready', 'delayed'] as const)
     const isOver = to !== 'ready' && to !== 'delayed'
-    return verdict({ to, keepMs: isOver ? this.#pick([null, 600_000]) : null, delayMs: 5, keepCancelledMs: 600_000 })
+    return verdict({
+      to,
+      keepMs: isOver ? this.#pick([null, 600_000]) : null,
+      delayMs: 5,
+      keepCancelledMs: 600_000,
+    })
   }
 
   async #moveOf(id: string | undefined): Promise<RunMove | null> {
@@ -189,7 +203,10 @@ export class LockStorm {
       keepMs: 600_000,
       groups: made,
       runs: made.flatMap((group) => this.#runOf(group.id)),
-      jobs: [...made.flatMap((group) => this.#membersOf(group.id)), ...(this.#chance() < 0.3 ? [this.#job()] : [])],
+      jobs: [
+        ...made.flatMap((group) => this.#membersOf(group.id)),
+        ...(this.#chance() < 0.3 ? [this.#job()] : []),
+      ],
     }
   }
 
@@ -259,7 +276,9 @@ export class LockStorm {
 
   #take(most: number): Held[] {
     const count = 1 + Math.floor(this.#chance() * most)
-    return this.#many(count, () => this.#held.splice(Math.floor(this.#chance() * this.#held.length), 1)).flat()
+    return this.#many(count, () =>
+      this.#held.splice(Math.floor(this.#chance() * this.#held.length), 1),
+    ).flat()
   }
 
   #many<T>(most: number, make: () => T): T[] {
@@ -275,7 +294,12 @@ export class LockStorm {
   }
 
   #pickWeighted<T extends readonly [number, ...unknown[]]>(items: readonly T[]): T {
-    let left = this.#chance() * items.reduce((sum, [weight]) => sum + weight, 0)
-    return items.find(([weight]) => (left -= weight) < 0) ?? (items[0] as T)
+    const total = items.reduce((sum, [weight]) => sum + weight, 0)
+    let left = this.#chance() * total
+    for (const item of items) {
+      left -= item[0]
+      if (left < 0) return item
+    }
+    return items[0] as T
   }
 }

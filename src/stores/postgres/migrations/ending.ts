@@ -2,6 +2,7 @@
  * The parts of `settle_and_claim` that end leases. They see one group of settlements: its token, where it `goes`, and
  * `part`, the ids of its jobs.
  */
+import { NOBODY } from './lock-functions.ts'
 import { dayOf } from './pins.ts'
 import { JOB_COLUMNS } from './tables.ts'
 
@@ -85,7 +86,8 @@ function moving(gone: string, lands: string, more: string, tells: string): strin
                 if lands < 2 then
                     waiting := waiting || json_build_array(q.space, q.queue, lands, q.rank, q.due_at);
                 elsif q.keyed is not null and is_careful then
-                    update uniques u set job_id = '00000000-0000-0000-0000-000000000000', until = t
+                    -- It stays reserved for what comes.
+                    update uniques u set job_id = ${NOBODY}, until = t
                     where u.until is null and u.job_id = any(q.keyed);
                 elsif q.keyed is not null then
                     delete from uniques u where u.until is null and u.job_id = any(q.keyed);

@@ -44,11 +44,16 @@ export function untilFree(statement: string): string {
     end loop;`
 }
 
+/** Whose keys are that are only reserved. */
+export const NOBODY = "'00000000-0000-0000-0000-000000000000'"
+
 /** Raised with the ids of jobs as its message. */
 export const BUSY = 'SKEP2'
 
 /**
  * lock_jobs: locks jobs, all of them at once, and holds none while it waits for one. Returns those that are there.
+ *
+ * lock_groups: locks groups and those they touch. Returns all of them that are there.
  *
  * reserve_keys: takes unique keys that nobody holds, those given and those of the jobs of groups: whoever inserts in
  * several steps comes to them in any order. forget_keys: lets go of those that were not used.
@@ -113,14 +118,14 @@ begin
         order by 1, 2, 3
     loop
         loop
-            perform 1 from uniques u where u.space = w.space and u.queue = w.queue and u.key = w.key and u.until <= t for update;
-        exit when found;
-        exit when exists (select 1 from uniques u where u.space = w.space and u.queue = w.queue and u.key = w.key
-            and (u.until is null or u.until > t));
-        insert into uniques (space, queue, key, job_id, until)
-        select w.space, w.queue, w.key, '00000000-0000-0000-0000-000000000000', t
-        on conflict do nothing;
-        exit when found;
+            perform 1 from uniques u
+            where u.space = w.space and u.queue = w.queue and u.key = w.key and u.until <= t for update;
+            exit when found or exists (select 1 from uniques u
+                where u.space = w.space and u.queue = w.queue and u.key = w.key and (u.until is null or u.until > t));
+            insert into uniques (space, queue, key, job_id, until)
+            values (w.space, w.queue, w.key, ${NOBODY}, t) on conflict do nothing;
+            exit when found;
+            -- Somebody was quicker, or has just let go of it.
         end loop;
     end loop;
 end $function$;
@@ -128,7 +133,7 @@ end $function$;
 create function ${schema}.forget_keys(t bigint) returns void
 language sql ${flowPins(schema)}
 as $function$
-    delete from uniques u where u.until = t and u.job_id = '00000000-0000-0000-0000-000000000000';
+    delete from uniques u where u.until = t and u.job_id = ${NOBODY};
 $function$;
 
 create function ${schema}.prepare(own uuid[], moved uuid[], of_groups uuid[], spaces text[], queues text[], keys text[],
