@@ -1,8 +1,11 @@
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import type { ClaimedJob, NewJob } from '../../src/core/job.ts'
 import { systemRuntime } from '../../src/runtime.ts'
+import type { Settlement, Store, StoreInTransaction } from '../../src/store.ts'
+import { membersOf, newGroup } from './flow-samples.ts'
 import { chanceOf, LockStorm } from './lock-storm.ts'
-import { createWorld, type World } from './world.ts'
+import { createWorld, finish, newJob, take, uuid, verdict, type World } from './world.ts'
 
 const STORM_MS = 8_000
 const ACTORS = 8
@@ -30,6 +33,88 @@ async function deadlocks({ sql }: World): Promise<number> {
   )
   return row?.['n']
 }
+
+async function inTransaction(
+  world: World,
+  store: Store,
+): Promise<{ within: StoreInTransaction; commit(): Promise<unknown> }> {
+  const client = new pg.Client({ connectionString: world.url })
+  await client.connect()
+  onTestFinished(() => client.end())
+  await client.query('begin')
+  return { within: store.within!(client), commit: () => client.query('commit') }
+}
+
+const keyed = (key: string, difference: Partial<NewJob> = {}): NewJob =>
+  newJob({ unique: { key, scope: 'active', windowMs: 0, onConflict: 'ignore' }, ...difference })
+
+describe('a transaction that is open for long', () => {
+  it('keeps no worker waiting with a key that was held', async () => {
+    const world = await createWorld()
+    const store = await world.open({ migrate: true, listen: false })
+    await store.insert({ jobs: [keyed('a')] })
+    const [held] = await take(store)
+    const { within, commit } = await inTransaction(world, store)
+
+    const { results } = await within.insert({ jobs: [keyed('a'), newJob()] })
+    await finish(store, [held!])
+
+    expect(results[0]).toMatchObject({ status: 'duplicate', id: held!.id })
+    expect((await store.insert({ jobs: [keyed('a')] })).results).toMatchObject([{ status: 'ok' }])
+    await commit()
+  })
+
+  it('keeps nobody waiting with members that it adds to a group', async () => {
+    const world = await createWorld()
+    const store = await world.open({ migrate: true, listen: false })
+    const group = newGroup(3)
+    await store.insert({ groups: [group], jobs: membersOf(group).slice(0, 2) })
+    const held = await take(store)
+    const { within, commit } = await inTransaction(world, store)
+
+    const late = newJob({ member: { group: group.id, n: 2 } })
+    await within.insert({ jobs: [late] })
+    await finish(store, held)
+    const other = newGroup(1)
+    await store.insert({ groups: [other], jobs: membersOf(other) })
+    await finish(store, await take(store))
+    await commit()
+    const sources = [{ space: 'acme', queue: 'mail', limit: 1 }]
+    const lease = { workerId: 'worker', token: uuid(), leaseMs: 60_000, limit: 1 }
+    await finish(store, (await store.claim({ sources, ids: [late.id], ...lease })).jobs)
+
+    const { groups } = await store.getGroups({ space: 'acme', ids: [group.id, other.id] })
+    expect(groups.map((one) => one?.fired)).toEqual([
+      ['success', 'settled'],
+      ['success', 'settled'],
+    ])
+  })
+
+  it('does not wait for another, each letting go of the key that the other wants', async () => {
+    const world = await createWorld()
+    const store = await world.open({ migrate: true, listen: false })
+    await store.insert({ jobs: [keyed('a'), keyed('b')] })
+    const [a, b] = await take(store)
+    const [one, other] = [await inTransaction(world, store), await inTransaction(world, store)]
+    const settle = (job: ClaimedJob, key: string): Settlement => ({
+      id: job.id,
+      token: job.token,
+      verdict: verdict(),
+      enqueue: [keyed(key)],
+    })
+
+    const first = await one.within.settle({ settlements: [settle(a!, 'b')] })
+    const second = await other.within.settle({ settlements: [settle(b!, 'a')] })
+    await one.commit()
+    await other.commit()
+
+    // When they asked, it was held.
+    expect([...first.results, ...second.results]).toMatchObject([
+      { status: 'ok', inserted: [{ status: 'duplicate', id: b!.id }] },
+      { status: 'ok', inserted: [{ status: 'duplicate', id: a!.id }] },
+    ])
+  })
+})
 
 describe('groups, runs, unique keys and lanes', () => {
   it('are locked in one order by all who use them', { timeout: STORM_MS + 60_000 }, async () => {
