@@ -114,7 +114,7 @@ describe('Guild Queues', () => {
     const two = flow('two', (f) => f.step(first).step(second))
     scene.skep.worker([
       two,
-      first.handle(async ({ payload }) => void (await gates.get(payload.name)?.promise)),
+      first.handle(({ payload }) => gates.get(payload.name)?.promise),
       second.handle(({ payload }) => void arrived.push(payload.name)),
     ])
     for (const name of gates.keys()) await scene.skep.start(two, { name })
@@ -299,7 +299,7 @@ describe('haskell-bee', () => {
     const fast = queue<number, number>('fast')
     const never = gate()
     const both = flow('both', (f) => f.input<Member>().each('fast', fast, [1, 2, 3]))
-    scene.skep.worker([slow.handle(async () => void (await never.promise))], { concurrency: 2 })
+    scene.skep.worker([slow.handle(() => never.promise)], { concurrency: 2 })
     scene.skep.worker([both, fast.handle(({ payload }) => payload)], { concurrency: 1 })
     await scene.skep.enqueueMany(slow, [1, 2, 3, 4])
 
