@@ -200,6 +200,23 @@ export function groupCases(test: StoreCase): void {
     assert.equal(await scene.state(idOf(1_000)), 'ready')
   })
 
+  test('can enqueue a job with the unique key of the member that ends, and whatever follows from that', async (scene) => {
+    const above = group(1, { id: groupOf(2), jobs: { settled: sample(2_000, { queue: OTHER_QUEUE }) } })
+    const held = sample(1_000, { unique: unique('b'), member: { group: above.id, n: 0 } })
+    await scene.insert(sample(99, { unique: unique('b') }))
+    await scene.store.insert({
+      groups: [above, group(2, { jobs: { success: sample(1_001, { unique: unique('a') }), settled: held } })],
+      jobs: members(2, groupOf(1), 1).map((job, n) => (n === 0 ? { ...job, unique: unique('a') } : job)),
+    })
+
+    for (const job of await scene.take({ ids: [idOf(1), idOf(2)] })) await scene.settle(job, verdict('done'))
+
+    assert.equal(await scene.state(idOf(1_001)), 'ready')
+    // The key of the other is held: it has ended, and so has the group that it is the only member of.
+    assert.equal((await scene.store.getGroups({ space: SPACE, ids: [above.id] })).groups[0]?.failed, 1)
+    assert.equal(await scene.state(idOf(2_000)), 'ready')
+  })
+
   test('leads from job to job, thousands of them', async (scene) => {
     const count = 2_000
     const links = Array.from({ length: count }, (_, n) =>

@@ -1,10 +1,12 @@
 import { COUNT_FRESH, due, INCOMING, insert, TELL_FRESH } from './incoming.ts'
 import { HIGHEST_RANK } from './lane-rules.ts'
+import { BUSY } from './lock-functions.ts'
 import { pins } from './pins.ts'
 
 /**
  * insert_with_care: what jobs with unique keys and jobs sent again need. Keys are taken for all jobs in one statement,
- * in the order of the keys, so that two batches with the same keys wait for each other and do not deadlock. What
+ * in the order of the keys, so that two batches with the same keys wait for each other and do not deadlock. A key that
+ * somebody is just letting go of is held: nobody waits for that, see `lock-functions.ts`. What
  * is left, in order, are the losers: their rule is applied to the job that holds the key.
  */
 export function insertWithCareFunction(schema: string): string {
@@ -13,7 +15,7 @@ create function ${schema}.insert_with_care(
     ids uuid[], payloads text[], spaces text[], queues text[], priorities integer[], delays bigint[],
     run_ats bigint[], headers text[], overrides text[], keys text[], scopes smallint[], windows bigint[],
     conflicts smallint[], lanes text[], costs integer[], stricts boolean[], of_groups uuid[], nths integer[],
-    again boolean, one_by_one boolean, t bigint,
+    again boolean, one_by_one boolean, prepared boolean, t bigint,
     out inserted bigint, out odds json[])
 language plpgsql ${pins(schema)}
 as $function$
@@ -22,6 +24,11 @@ declare
     known uuid[];
     forgotten uuid[] := '{}';
     winners uuid[] := '{}';
+    is_reserved boolean := prepared;
+    is_late boolean;
+    spots tid[];
+    heirs uuid[];
+    untils bigint[];
     job record;
     found_state smallint;
     found_due bigint;
@@ -34,32 +41,67 @@ begin
     if again then
         -- Jobs go from jobs to the archive and from there, or at once, to the forgotten. Looked for in this order none
         -- is missed, whoever moves it meanwhile; the first look waits for those who are just moving one.
-        perform 1 from jobs j where j.id = any(ids) for update;
+        perform lock_jobs(ids);
         forgotten := array(select a.id from archive a where a.id = any(ids));
         forgotten := forgotten || array(
             select x.id from discarded d, unnest(d.ids) as x(id) where x.id = any(ids));
     end if;
 
+    if one_by_one and not prepared then
+        perform prepare(null, null, null, array_agg(i.space), array_agg(i.queue), array_agg(i.key),
+            array_agg(i.conflict), t) from (${INCOMING}) i;
+    elsif not prepared and (select max(x.c) from unnest(conflicts) as x(c)) > 0 then
+        -- The jobs that may be replaced, before the keys.
+        perform 1 from jobs j where j.state in (0, 1) and j.id = any(array(
+            select h.job_id from (${INCOMING}) i, lateral (
+                select u.job_id from uniques u where u.space = i.space and u.queue = i.queue and u.key = i.key limit 1) h
+            where i.conflict > 0))
+        order by j.id for update;
+    end if;
     if not one_by_one then
         select coalesce(array_agg(k.id), '{}') into known from (
             select j.id from jobs j where j.id = any(ids)
             union all select a.id from archive a where a.id = any(ids)
         ) k;
-        with won as (
-            insert into uniques (space, queue, key, job_id, until)
-            select w.space, w.queue, w.key, w.id, case when w.scope = 2 then t + w.window_ms end
-            from (
-                select distinct on (i.space, i.queue, i.key) i.*
+        loop
+            with wanted as materialized (
+                select distinct on (i.space, i.queue, i.key) i.space, i.queue, i.key, i.id,
+                    case when i.scope = 2 then t + i.window_ms end as until
                 from (${INCOMING}) i
                 where i.key is not null and not (i.id = any(known) or i.id = any(forgotten))
                 order by i.space, i.queue, i.key, i.n
-            ) w
-            order by w.space, w.queue, w.key
-            on conflict on constraint uniques_pkey do update set job_id = excluded.job_id, until = excluded.until
-                where uniques.until <= t
-            returning uniques.job_id
-        )
-        select coalesce(array_agg(w.job_id), '{}') into winners from won w;
+            ), looked as materialized (
+                select w.*, u.spot, u.until <= t as is_over
+                from wanted w left join lateral (
+                    select x.ctid as spot, x.until from uniques x
+                    where x.space = w.space and x.queue = w.queue and x.key = w.key limit 1) u on true
+            ), won as (
+                insert into uniques (space, queue, key, job_id, until)
+                select l.space, l.queue, l.key, l.id, l.until from looked l
+                where l.spot is null and not prepared
+                    and (is_reserved or not exists (select 1 from looked o where o.is_over))
+                on conflict on constraint uniques_pkey do nothing
+                returning uniques.job_id
+            )
+            select array(select w.job_id from won w), array_agg(l.spot) filter (where l.is_over),
+                array_agg(l.id) filter (where l.is_over), array_agg(l.until) filter (where l.is_over),
+                prepared and bool_or(l.spot is null)
+            into winners, spots, heirs, untils, is_late from looked l;
+            if is_late then
+                -- Somebody has let go of a key since.
+                raise sqlstate '${BUSY}' using message = '{}';
+            end if;
+            exit when spots is null;
+            if is_reserved then
+                update uniques u set job_id = v.id, until = v.until
+                from unnest(spots, heirs, untils) as v(spot, id, until) where u.ctid = any(spots) and v.spot = u.ctid;
+                winners := winners || heirs;
+                exit;
+            end if;
+            -- Those whose time is over are locked in one order with the others.
+            perform reserve_keys(array_agg(i.space), array_agg(i.queue), array_agg(i.key), null, t) from (${INCOMING}) i;
+            is_reserved := true;
+        end loop;
 
         with fresh as (
             ${insert('i')}
@@ -95,15 +137,20 @@ begin
 
         holder := null;
         while job.key is not null loop
+            select u.job_id into holder from uniques u
+            where u.space = job.space and u.queue = job.queue and u.key = job.key and (u.until is null or u.until > t);
+            exit when found;
+            -- It was given up in between, or its time is over.
+            update uniques u set job_id = job.id, until = case when job.scope = 2 then t + job.window_ms end
+            where u.space = job.space and u.queue = job.queue and u.key = job.key and u.until <= t;
+            exit when found;
+            if prepared then
+                raise sqlstate '${BUSY}' using message = '{}';
+            end if;
             insert into uniques (space, queue, key, job_id, until)
             values (job.space, job.queue, job.key, job.id, case when job.scope = 2 then t + job.window_ms end)
-            on conflict on constraint uniques_pkey do update set job_id = excluded.job_id, until = excluded.until
-                where uniques.until <= t;
+            on conflict on constraint uniques_pkey do nothing;
             exit when found;
-            select u.job_id into holder from uniques u
-            where u.space = job.space and u.queue = job.queue and u.key = job.key;
-            exit when found;
-            -- It was given up in between: try again.
         end loop;
 
         if holder is not null then
@@ -111,7 +158,12 @@ begin
             if job.conflict > 0 then
                 -- \`postpone\` without a delay changes the payload and leaves the time as it is.
                 timed := job.conflict = 1 or job.delay > 0 or job.run_at is not null;
-                select j.state into before from jobs j where j.id = holder and j.state in (0, 1) for update;
+                if prepared then
+                    -- It was running then, or we have it.
+                    select j.state into before from jobs j where j.id = holder and j.state in (0, 1) for update skip locked;
+                else
+                    select j.state into before from jobs j where j.id = holder and j.state in (0, 1) for update;
+                end if;
                 with moved as (
                     update jobs j set payload = job.payload, headers = job.headers, priority = job.priority,
                         overrides = job.overrides,
@@ -119,7 +171,7 @@ begin
                         rank = case when j.is_strict then j.rank
                             else case when timed then ${due('job')} else j.due_at end - job.priority * 600000::bigint end,
                         state = case when not timed then j.state when ${due('job')} > t then 0 else 1 end
-                    where j.id = holder and j.state in (0, 1)
+                    where before is not null and j.id = holder and j.state in (0, 1)
                     returning j.space, j.queue, j.state as after, j.lane, j.rank, j.is_strict
                 ), told as (
                     insert into news (space, queue, lane, rank)
@@ -150,6 +202,9 @@ begin
         ${COUNT_FRESH};
         inserted := inserted + 1;
     end loop;
+    if not prepared and (is_reserved or one_by_one) then
+        perform forget_keys(t);
+    end if;
 end $function$;
 `
 }

@@ -28,6 +28,7 @@ as $function$
 declare
     t bigint := coalesce(at, ${CLOCK});
     goes smallint := case action when 'cancel' then 6 when 'bury' then 5 when 'miss' then 7 end;
+    locked uuid[];
     wanted uuid;
     j jobs%rowtype;
     a archive%rowtype;
@@ -43,6 +44,17 @@ declare
     ended outcomes[];
     enqueued json[];
 begin
+    if cardinality(ids) > 1 or action = 'redrive' then
+        locked := lock_jobs(ids);
+        if cardinality(locked) < cardinality(ids) then
+            perform 1 from archive x where x.id = any(ids) and not (x.id = any(locked)) order by x.id for update;
+        end if;
+    end if;
+    if action = 'redrive' then
+        perform prepare(null, null, array_agg(x.group_id) filter (where x.group_id is not null), array_agg(x.space),
+            array_agg(x.queue), array_agg(x.unique_key), null, t)
+        from archive x where x.id = any(ids) and x.unique_scope < 2 having count(*) > 0;
+    end if;
     foreach wanted in array ids loop
         said := null;
         line := null;
@@ -124,9 +136,9 @@ begin
                 continue;
             elsif action = 'redrive' then
                 if a.unique_scope < 2 then
-                    insert into uniques (space, queue, key, job_id) values (a.space, a.queue, a.unique_key, a.id)
-                    on conflict on constraint uniques_pkey
-                        do update set job_id = excluded.job_id, until = null where uniques.until <= t;
+                    -- It was reserved, if nobody had it.
+                    update uniques u set job_id = a.id, until = null
+                    where u.space = a.space and u.queue = a.queue and u.key = a.unique_key and u.until <= t;
                     if not found then
                         said := 'unique';
                     end if;
@@ -169,6 +181,9 @@ begin
     end if;
     if ended is not null then
         enqueued := count_members(ended, null, t);
+    end if;
+    if action = 'redrive' then
+        perform forget_keys(t);
     end if;
     return json_build_array(array_to_json(results), array_to_json(enqueued))::text;
 end $function$;

@@ -71,8 +71,10 @@ export const CLAIM_NAMED: string = `
                             and k.state in (0, 1) and k.lane is null and k.due_at <= t) k
                     order by w.n limit room);
                 update jobs j set state = 1
-                where j.id = any(chosen) and j.state + 0 = 0 and j.due_at <= t
-                    and j.space = in_space and j.queue = in_queue;
+                where j.ctid = any(array(
+                    select c.ctid from jobs c
+                    where c.id = any(chosen) and c.state + 0 = 0 and c.due_at <= t
+                        and c.space = in_space and c.queue = in_queue for update skip locked));
                 get diagnostics n = row_count;
                 if n > 0 then
                     insert into deltas (space, queue, delayed, ready) values (in_space, in_queue, -n, n);

@@ -2,13 +2,14 @@
  * The parts of `settle_and_claim` that end leases. They see one group of settlements: its token, where it `goes`, and
  * `part`, the ids of its jobs.
  */
+import { NOBODY } from './lock-functions.ts'
 import { dayOf } from './pins.ts'
 import { JOB_COLUMNS } from './tables.ts'
 
 // Jobs of the group that its token holds now, which is what every verdict is about. `state + 0` hides the state
 // from the planner: it would else read the whole index of running jobs when it believes that there are few.
 const HELD = `j.id = any(part) and j.state + 0 = 2 and j.token = my_token
-                    and (not only_expired or j.lease_until <= t)`
+                    and (not only_expired or (j.lease_until <= t and j.id = any(free)))`
 
 // Results, failures and delays come in arrays beside the ids, which are empty when there are none at all.
 const slice = (name: string): string => `${name}[first:first + size - 1]`
@@ -84,6 +85,10 @@ function moving(gone: string, lands: string, more: string, tells: string): strin
                 end if;
                 if lands < 2 then
                     waiting := waiting || json_build_array(q.space, q.queue, lands, q.rank, q.due_at);
+                elsif q.keyed is not null and is_careful then
+                    -- It stays reserved for what comes.
+                    update uniques u set job_id = ${NOBODY}, until = t
+                    where u.until is null and u.job_id = any(q.keyed);
                 elsif q.keyed is not null then
                     delete from uniques u where u.until is null and u.job_id = any(q.keyed);
                 end if;

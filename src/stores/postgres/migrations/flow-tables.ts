@@ -4,7 +4,8 @@
  * groups: `done` and `failed` change with every member that ends, so no index has them, and room is left on each page. What
  * indexes have (`ended_at`, `expires_at`) changes once, at the end. The row is also the lock under which its members are
  * counted. A group that nobody has made yet, of which somebody told already, has a row without a size: whoever makes
- * it, and whoever tells, meets the other there. `fired` has a bit for each event.
+ * it, and whoever tells, meets the other there. `fired` has a bit for each event. `touches`: other groups, of which its jobs
+ * are members with a unique key.
  *
  * outcomes: one for each member that has ended; its type is also how functions hand over members that ended, and, with
  * no state, members that have not ended any more.
@@ -27,6 +28,7 @@ create table ${schema}.groups (
     failing smallint,
     fired smallint not null default 0,
     space text collate "C",
+    touches uuid[],
     jobs text
 ) with (fillfactor = 50, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0.05);
 create index groups_open on ${schema}.groups (id) where ended_at is null and size is not null;

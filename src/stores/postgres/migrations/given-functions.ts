@@ -1,3 +1,5 @@
+import { INCOMING } from './incoming.ts'
+import { untilFree } from './lock-functions.ts'
 import { CLOCK, flowPins, pins } from './pins.ts'
 
 /** A job as the client has it, read from JSON. */
@@ -53,7 +55,7 @@ begin
     end if;
     said := insert_jobs(b.ids, b.payloads, b.spaces, b.queues, b.priorities, b.delays, b.run_ats,
         b.headers, b.overrides, b.keys, b.scopes, b.windows, b.conflicts, b.lanes, b.costs, b.stricts, b.of_groups, b.nths,
-        b.lowest, false, false, b.doubled, t);
+        b.lowest, false, false, b.doubled, t, true);
     if strpos(said, ' ') > 0 then
         odds := substr(said, strpos(said, ' ') + 1);
         ended := duplicates(odds, b.ids, b.of_groups, b.nths);
@@ -97,7 +99,7 @@ create function ${schema}.insert_members(made text,
     ids uuid[], payloads text[], spaces text[], queues text[], priorities integer[], delays bigint[],
     run_ats bigint[], headers text[], overrides text[], keys text[], scopes smallint[], windows bigint[],
     conflicts smallint[], lanes text[], costs integer[], stricts boolean[], of_groups uuid[], nths integer[],
-    lowest uuid, strict boolean, again boolean, one_by_one boolean, at bigint)
+    lowest uuid, strict boolean, again boolean, one_by_one boolean, at bigint, inside boolean default false)
 returns text
 language plpgsql ${pins(schema)}
 as $function$
@@ -108,7 +110,23 @@ declare
     ended outcomes[];
     due json[];
     enqueued json[];
+    busy text;
+    is_careful boolean := cardinality(keys) > 0 or coalesce(strpos(made, '"unique":{') > 0, false);
 begin
+    if is_careful and not inside then ${untilFree(`return insert_members(made, ids, payloads, spaces, queues, priorities, delays, run_ats, headers, overrides,
+                keys, scopes, windows, conflicts, lanes, costs, stricts, of_groups, nths, lowest, strict, again, one_by_one,
+                at, true);`)}
+    end if;
+    if again then
+        perform lock_jobs(ids);
+    end if;
+    if is_careful then
+        perform prepare_given(null, json_strip_nulls(json_build_object('groups', made::json -> 'groups', 'jobs', (
+            select json_agg(json_build_object('space', i.space, 'queue', i.queue, 'member', json_build_object(
+                'group', i.group_id), 'unique', json_build_object('key', i.key, 'onConflict',
+                    case when i.conflict = 0 then 'ignore' else 'replace' end)))
+            from (${INCOMING}) i where i.key is not null))), t);
+    end if;
     if made is not null then
         -- To plan for none costs as much as for some.
         if made::json #> '{runs,0}' is not null then
@@ -120,14 +138,17 @@ begin
     end if;
     if cardinality(ids) > 0 then
         said := insert_jobs(ids, payloads, spaces, queues, priorities, delays, run_ats, headers, overrides, keys,
-            scopes, windows, conflicts, lanes, costs, stricts, of_groups, nths, lowest, strict, again, one_by_one, t);
+            scopes, windows, conflicts, lanes, costs, stricts, of_groups, nths, lowest, strict, again, one_by_one, t, true);
         if strpos(said, ' ') > 0 then
             odds := substr(said, strpos(said, ' ') + 1);
             ended := duplicates(odds, ids, of_groups, nths);
         end if;
     end if;
     if ended is not null or due is not null then
-        enqueued := count_members(ended, due, t);
+        enqueued := case when is_careful then count_and_fire(ended, due, true, t) else count_members(ended, due, t) end;
+    end if;
+    if is_careful then
+        perform forget_keys(t);
     end if;
     return json_build_array(t, odds, array_to_json(enqueued))::text;
 end $function$;

@@ -1,3 +1,4 @@
+import { BUSY, untilFree, withTouched } from './lock-functions.ts'
 import { CLOCK, flowPins } from './pins.ts'
 
 /** How long outcomes are kept of a group that nobody made. */
@@ -22,18 +23,28 @@ function jobsFor(group: string, bits: string): string {
 }
 
 /** Everybody locks groups in this order, so that two who end members of the same groups wait in a row, not in a circle. */
-const LOCK = `from groups g where g.id = any(concerned) order by g.id for no key update`
+const LOCK = `from groups g where g.id = any(array${withTouched('concerned')}) order by g.id for no key update`
 
 /**
  * count_members: counts members that have ended, or not any more, and enqueues what is due: the jobs of the events
  * that became true, and `due`, those that the caller knows of. Returns what it enqueued, each as insert_given says it.
  *
  * The rows of the groups are locked first, so that of two transactions that end the last two members the second sees
- * what the first did. What is enqueued may itself end a member, if its unique key is held: so it goes on until nothing is due.
+ * what the first did. What is enqueued may itself end a member, if its unique key is held: so it goes on until nothing is
+ * due. The groups of such members are locked with the others, and their keys taken in one order.
  */
 export function countMembersFunction(schema: string): string {
   return `
 create function ${schema}.count_members(ended ${schema}.outcomes[], due json[], t bigint) returns json[]
+language plpgsql ${flowPins(schema)}
+as $function$
+declare
+    busy text;
+begin${untilFree('return count_and_fire(ended, due, false, t);')}
+end $function$;
+
+create function ${schema}.count_and_fire(ended ${schema}.outcomes[], due json[], prepared boolean, t bigint)
+returns json[]
 language plpgsql ${flowPins(schema)}
 as $function$
 #variable_conflict use_column
@@ -41,7 +52,10 @@ declare
     words outcomes[] := ended;
     jobs_due json[] := due;
     concerned uuid[];
-    known bigint;
+    known uuid[];
+    is_first boolean := true;
+    is_reserved boolean := false;
+    holders uuid[];
     fires json[];
     given record;
     enqueued json[];
@@ -49,8 +63,8 @@ begin
     loop
         if words is not null then
             concerned := array(select distinct e.group_id from unnest(words) as e);
-            select count(*) into known from (select g.id ${LOCK}) g;
-            if known < cardinality(concerned) then
+            select array_agg(g.id) into known from (select g.id ${LOCK}) g;
+            if not (concerned <@ coalesce(known, '{}')) then
                 insert into groups (id, created_at, expires_at)
                 select distinct e.group_id, t, t + ${UNMADE_MS} from unnest(words) as e where e.state is not null
                 order by e.group_id
@@ -97,12 +111,34 @@ begin
             end if;
         end if;
         exit when jobs_due is null;
+        if is_first and not prepared and (exists (select 1 from unnest(jobs_due) as j where j -> 'unique' ->> 'key' is not null)
+            or cardinality(known) > cardinality(concerned)) then
+            perform reserve_keys(array_agg(j ->> 'space'), array_agg(j ->> 'queue'), array_agg(j -> 'unique' ->> 'key'),
+                case when cardinality(known) > cardinality(concerned) then known end, t)
+            from unnest(jobs_due) as j;
+            is_reserved := true;
+        end if;
+        is_first := false;
+        holders := array(
+            select h.job_id from unnest(jobs_due) as j, lateral (
+                select u.job_id from uniques u where u.space = j ->> 'space' and u.queue = j ->> 'queue'
+                    and u.key = j -> 'unique' ->> 'key' limit 1) h
+            where j -> 'unique' ->> 'onConflict' <> 'ignore');
+        if cardinality(holders) > 0 and exists (select 1 from (
+                select x.id from jobs x where x.id = any(holders) and x.state in (0, 1)) w
+            where not (w.id = any(array(
+                select x.id from jobs x where x.id = any(holders) and x.state in (0, 1) for update skip locked)))) then
+            raise sqlstate '${BUSY}' using message = holders::text;
+        end if;
         select g.* into given from insert_given(array_to_json(jobs_due), null, null, t) g;
         enqueued := enqueued || given.enqueued;
         words := given.ended;
         jobs_due := null;
         exit when words is null;
     end loop;
+    if is_reserved then
+        perform forget_keys(t);
+    end if;
     return enqueued;
 end $function$;
 
@@ -136,16 +172,18 @@ create function ${schema}.make_groups(made json, t bigint) returns json[]
 language sql ${flowPins(schema)}
 as $function$
     with fresh as (
-        select n.id, n.space, n.run, n.size, n.need, n.failing, n.jobs::text as jobs, n."keepMs" as keep_ms
+        select n.id, n.space, n.run, n.size, n.need, n.failing, n.jobs::text as jobs, n."keepMs" as keep_ms, (
+            select array_agg((f.job -> 'member' ->> 'group')::uuid) from json_each(n.jobs) as f(event, job)
+            where f.job -> 'unique' ->> 'key' is not null and f.job -> 'member' ->> 'group' is not null) as touches
         from json_to_recordset(made) as n(id uuid, space text, run uuid, size integer, need integer, failing smallint,
             jobs json, "keepMs" bigint)
     ), put as (
-        insert into groups as g (id, space, run, size, need, failing, jobs, keep_ms, created_at, fired, ended_at, expires_at)
-        select n.id, n.space, n.run, n.size, n.need, n.failing, n.jobs, n.keep_ms, t, ${trueEvents('n', '0', '0')},
+        insert into groups as g (id, space, run, size, need, failing, jobs, touches, keep_ms, created_at, fired, ended_at, expires_at)
+        select n.id, n.space, n.run, n.size, n.need, n.failing, n.jobs, n.touches, n.keep_ms, t, ${trueEvents('n', '0', '0')},
             case when n.size = 0 then t end, case when n.size = 0 and n.run is null then t + n.keep_ms end
         from fresh n order by n.id
         on conflict (id) do update set space = excluded.space, run = excluded.run, size = excluded.size,
-            need = excluded.need, failing = excluded.failing, jobs = excluded.jobs, keep_ms = excluded.keep_ms,
+            need = excluded.need, failing = excluded.failing, jobs = excluded.jobs, touches = excluded.touches, keep_ms = excluded.keep_ms,
             created_at = t, fired = ${trueEvents('excluded', 'g.done', 'g.failed')},
             ended_at = case when g.done + g.failed = excluded.size then t end,
             expires_at = case when g.done + g.failed = excluded.size and excluded.run is null
@@ -161,23 +199,27 @@ $function$;
 /** tell_member: a member outside has ended. Returns JSON: ok or told, and what was enqueued. */
 export function tellFunction(schema: string): string {
   return `
-create function ${schema}.tell_member(in_space text, of_group uuid, n integer, said text, at bigint) returns text
+create function ${schema}.tell_member(in_space text, of_group uuid, n integer, said text, at bigint,
+    inside boolean default false) returns text
 language plpgsql ${flowPins(schema)}
 as $function$
 declare
     t bigint := coalesce(at, ${CLOCK});
     found_space text;
+    busy text;
 begin
+    if not inside then ${untilFree('return tell_member(in_space, of_group, n, said, at, true);')}
+    end if;
     for tries in 1..2 loop
-        select g.space into found_space from groups g where g.id = of_group for no key update;
-        exit when found;
+        exit when of_group = any(lock_groups(array[of_group]));
         insert into groups (id, created_at, expires_at) values (of_group, t, t + ${UNMADE_MS}) on conflict do nothing;
     end loop;
+    select g.space into found_space from groups g where g.id = of_group;
     if found_space <> in_space or exists (select 1 from outcomes o where o.group_id = of_group and o.nth = n) then
         return json_build_array('told', null)::text;
     end if;
     return json_build_array('ok', array_to_json(
-        count_members(array[row(of_group, n, null, 3, said, null)::outcomes], null, t)))::text;
+        count_and_fire(array[row(of_group, n, null, 3, said, null)::outcomes], null, false, t)))::text;
 end $function$;
 `
 }

@@ -16,6 +16,7 @@ import { insertFunction } from './insert-function.ts'
 import { rateFunction } from './lane-rules.ts'
 import { laneTables } from './lane-tables.ts'
 import { limitFunctions } from './limit-functions.ts'
+import { lockFunctions } from './lock-functions.ts'
 import { namedLineFunction } from './named-line-function.ts'
 import { noteFunction, noteTables, removeNotesFunctions } from './notes.ts'
 import {
@@ -59,6 +60,7 @@ export const MIGRATIONS: readonly Migration[] = [
         namedLineFunction,
         holdFunctions,
         limitFunctions,
+        lockFunctions,
         insertFunction,
         insertWithCareFunction,
         settleFunction,

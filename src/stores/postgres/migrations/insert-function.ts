@@ -43,6 +43,8 @@ const TOLD = `, told as (
  * which group a job is; who inserts members has to count those whose key is held, see insert_members.
  *
  * `one_by_one`: ids occur twice in the batch, so each job has to see what the one before it did.
+ *
+ * `prepared`: the caller has locked what has to be locked before unique keys, see `lock-functions.ts`.
  */
 export function insertFunction(schema: string): string {
   return `
@@ -50,7 +52,7 @@ create function ${schema}.insert_jobs(
     ids uuid[], payloads text[], spaces text[], queues text[], priorities integer[], delays bigint[],
     run_ats bigint[], headers text[], overrides text[], keys text[], scopes smallint[], windows bigint[],
     conflicts smallint[], lanes text[], costs integer[], stricts boolean[], of_groups uuid[], nths integer[],
-    lowest uuid, strict boolean, again boolean, one_by_one boolean, at bigint)
+    lowest uuid, strict boolean, again boolean, one_by_one boolean, at bigint, prepared boolean default false)
 returns text
 language plpgsql ${pins(schema)}
 as $function$
@@ -69,7 +71,7 @@ begin
     if has_care then
         select * into inserted, odds from insert_with_care(ids, payloads, spaces, queues, priorities, delays,
             run_ats, headers, overrides, keys, scopes, windows, conflicts, lanes, costs, stricts,
-            of_groups, nths, again, one_by_one, t);
+            of_groups, nths, again, one_by_one, prepared, t);
     elsif strict and is_uniform then
         ${insert('i')}
         from (${INCOMING}) i;

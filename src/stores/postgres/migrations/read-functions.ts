@@ -121,6 +121,11 @@ as $function$
 declare
     t bigint := coalesce(at, ${CLOCK});
 begin
+    if cardinality(ids) > 1 then
+        perform lock_jobs(array(
+            select j.id from unnest(ids, tokens) as u(id, token), lateral (
+                select x.id from jobs x where x.id = u.id and x.token = u.token and x.state + 0 = 2) j));
+    end if;
     return query
     with kept as (
         update jobs j set lease_until = t + lease_ms

@@ -1,3 +1,4 @@
+import { untilFree } from './lock-functions.ts'
 import { CLOCK, flowPins } from './pins.ts'
 
 /** make_runs: makes those that are not there. */
@@ -107,16 +108,26 @@ begin
     end if;
 end $function$;
 
-create function ${schema}.move_runs(moves text, at bigint) returns text
+create function ${schema}.move_runs(moves text, at bigint, inside boolean default false) returns text
 language plpgsql ${flowPins(schema)}
 as $function$
 declare
     t bigint := coalesce(at, ${CLOCK});
+    is_careful boolean := strpos(moves, '"unique":{') > 0;
+    busy text;
     a record;
 begin
+    if not inside then ${untilFree('return move_runs(moves, at, true);')}
+    end if;
+    if is_careful then
+        perform prepare_given(null, json_build_object('moves', moves::json), t);
+    end if;
     select x.* into a from apply_moves(moves::json, t) x;
-    return json_build_array(array_to_json(a.said),
-        array_to_json(a.enqueued || count_members(a.ended, a.due, t)))::text;
+    a.enqueued := a.enqueued || count_and_fire(a.ended, a.due, is_careful, t);
+    if is_careful then
+        perform forget_keys(t);
+    end if;
+    return json_build_array(array_to_json(a.said), array_to_json(a.enqueued))::text;
 end $function$;
 `
 }

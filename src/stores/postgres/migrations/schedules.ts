@@ -1,3 +1,4 @@
+import { untilFree } from './lock-functions.ts'
 import { CLOCK, fixedPath, pins } from './pins.ts'
 
 /** One row for each schedule. Those that may come due are in one index, by their next slot. */
@@ -150,6 +151,14 @@ export function fireSchedulesFunction(schema: string): string {
 create function ${schema}.fire_schedules(fires json, at bigint) returns text
 language plpgsql ${pins(schema)}
 as $function$
+declare
+    busy text;
+begin${untilFree('return fire_slots(fires, at);')}
+end $function$;
+
+create function ${schema}.fire_slots(fires json, at bigint) returns text
+language plpgsql ${pins(schema)}
+as $function$
 #variable_conflict use_variable
 declare
     t bigint := coalesce(at, ${CLOCK});
@@ -163,6 +172,14 @@ declare
     jobs_of json[] := '{}';
     results json[] := '{}';
 begin
+    perform prepare_given(array(
+            select s.last_job_id from json_array_elements(fires) x, lateral (
+                select y.last_job_id from schedules y where y.space = x.value ->> 'space' and y.id = x.value ->> 'id'
+                for update skip locked) s
+            where x.value ->> 'overlap' = 'replace' and s.last_job_id is not null),
+        json_build_object('jobs', array_to_json(array(
+            select j from json_array_elements(fires) x, json_array_elements(x.value -> 'jobs') as j))), t)
+    where fires::text ~ '"unique":\\{|"overlap":"replace"';
     for f in select x.value from json_array_elements(fires) x loop
         select x.* into s from schedules x where x.space = f->>'space' and x.id = f->>'id' for update skip locked;
         if not found then
@@ -211,6 +228,7 @@ begin
 
     if cardinality(jobs_of) > 0 then
         perform insert_given(array_to_json(jobs_of), null, null, t);
+        perform forget_keys(t);
     end if;
     return json_build_array(t, array_to_json(results))::text;
 end $function$;

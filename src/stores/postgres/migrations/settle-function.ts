@@ -1,6 +1,7 @@
 import { CLAIM, CLAIM_AGAIN, CLAIM_LIMITED, CLAIM_NAMED, NEXT_DUE, PROMOTE } from './claiming.ts'
 import { ARCHIVE, ARCHIVE_WITH_TEXTS, DISCARD, ODD, STOP_CANCELLED, WAIT } from './ending.ts'
 import { gate, lineLock, NEVER } from './lane-rules.ts'
+import { untilFree } from './lock-functions.ts'
 import { CLOCK, fixedPath, pins } from './pins.ts'
 
 /** What the settlements of a round brought along. */
@@ -40,7 +41,8 @@ export function settleFunction(schema: string): string {
   return `
 create function ${schema}.settle_and_claim(
     ids uuid[], groups text[], tokens text[], pauses text[], results text[], failures text[], delays bigint[], fresh text,
-    lease text[], named uuid[], spaces text[], queues text[], numbers bigint[], from_ids uuid[], at bigint)
+    lease text[], named uuid[], spaces text[], queues text[], numbers bigint[], from_ids uuid[], at bigint,
+    inside boolean default false)
 returns table (nth integer, id text, payload text, headers text, overrides text, priority integer,
     due_at text, enqueued_at bigint, counters text, lanes text, places text)
 language plpgsql ${pins(schema)}
@@ -68,6 +70,7 @@ declare
     round integer := 0;
     first integer := 1;
     part uuid[];
+    free uuid[];
     q record;
     lands smallint;
     hit uuid[];
@@ -81,6 +84,10 @@ declare
     due_jobs json[];
     enqueued json[];
     brought record;
+    -- What they bring takes more than one kind of lock, or the same in several steps.
+    busy text;
+    is_careful boolean := fresh is not null and (strpos(fresh, '"unique":{') > 0
+        or split_part(groups[cardinality(groups)], ',', 9) <> '0');
     -- Of claims.
     lease_token text := lease[1];
     lease_worker text := lease[2];
@@ -113,6 +120,13 @@ declare
     first_id uuid;
     looked_at bigint;
 begin
+    if is_careful and not inside then ${untilFree(`return query select s.* from settle_and_claim(ids, groups, tokens, pauses, results, failures, delays, fresh,
+                lease, named, spaces, queues, numbers, from_ids, at, true) s;
+            return;`)}
+    end if;
+    if is_careful then
+        perform prepare_given(ids, fresh::json, t);
+    end if;
     for i in 1..cardinality(groups) loop
         fields := string_to_array(groups[i], ',', '');
         my_token := tokens[i];
@@ -136,6 +150,10 @@ begin
         part := case when size = cardinality(ids) then ids else ids[first:first + size - 1] end;
         hit := null;
         stopped := null;
+        if only_expired then
+            -- Whoever has locked it is ending the lease, or prolongs it.
+            free := array(select x.id from jobs x where x.id = any(part) for update skip locked);
+        end if;
         if goes < 3 then ${WAIT}
             if cardinality(hit) is distinct from size then ${STOP_CANCELLED}
             end if;
@@ -152,11 +170,17 @@ begin
     end if;
     -- Before the claim, which may take what groups have enqueued.
     if ended is not null or due_jobs is not null then
-        enqueued := enqueued || count_members(ended, due_jobs, t);
+        enqueued := enqueued || case when is_careful then count_and_fire(ended, due_jobs, true, t)
+            else count_members(ended, due_jobs, t) end;
+    end if;
+    if is_careful then
+        perform forget_keys(t);
     end if;
 
     if cardinality(spaces) > 0 then
-        perform pg_advisory_xact_lock_shared(${gate(schema)});
+        if lease[5] is null then
+            perform pg_advisory_xact_lock_shared(${gate(schema)});
+        end if;
         for i in 1..cardinality(spaces) loop
             select (select max(coalesce(h.until, ${NEVER})) from holds h
                     where not h.has_lane and h.space in ('', spaces[i]) and (h.until is null or h.until > t)

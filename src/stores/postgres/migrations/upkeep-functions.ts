@@ -150,7 +150,7 @@ begin
     )
     select count(*), array_agg(o.id) into deleted, gone from over o;
     delete from discarded d where d.at <= t - discarded_ms;
-    delete from uniques u where u.until <= t;
+    delete from uniques u where u.ctid = any(array(select x.ctid from uniques x where x.until <= t for update skip locked));
     delete from workers w where w.seen_at <= t - worker_ms;
     perform remove_notes(gone);
     perform prune_notes(most, t);
