@@ -2,7 +2,7 @@ import { type Duration, toMs } from '../core/duration.ts'
 import { SkepError } from '../core/errors.ts'
 import type { Outcome } from '../core/groups.ts'
 import { assertName, show } from '../core/names.ts'
-import type { Member, Node, Tree, Undoable, View, WorkNode } from '../flows/tree.ts'
+import type { Member, NamedWork, Node, Tree, Undoable, View, WorkNode } from '../flows/tree.ts'
 import { walk } from '../flows/tree.ts'
 import { assertWhole } from '../worker/options.ts'
 import type { EnqueueOptions } from './enqueue.ts'
@@ -206,6 +206,9 @@ class Builder {
     const payloadOf = (payload ?? (({ state }: View) => state)) as (view: View) => unknown
     return this.#work({
       name,
+      shape: 'step',
+      works: [named(work.name, work)],
+      undoQueue: undo?.name ?? null,
       members: (view) => [memberOf(work, payloadOf(view), enqueue)],
       join: all.join,
       trees: treesOf(work),
@@ -224,6 +227,9 @@ class Builder {
   ): this {
     return this.#work({
       name,
+      shape: 'each',
+      works: [named(work.name, work)],
+      undoQueue: null,
       members: (view) => {
         const list = typeof items === 'function' ? items(view) : items
         if (!Array.isArray(list)) throw new TypeError(`Step ${show(name)} needs an array of items.`)
@@ -241,6 +247,9 @@ class Builder {
     const works = names.map((name) => this.#branch(name, branches[name]))
     return this.#work({
       name: names.join('-'),
+      shape: 'parallel',
+      works: works.map((work, n) => named(names[n] as string, work)),
+      undoQueue: null,
       members: (view) => works.map((work) => memberOf(work, view.state, {})),
       join: join.join,
       trees: treesOf(...works),
@@ -278,7 +287,8 @@ class Builder {
   sleep(time: Duration | ((view: View) => Duration)): this {
     const delayMs = typeof time === 'function' ? (view: View) => toMs('sleep', time(view)) : () => fixed
     const fixed = typeof time === 'function' ? 0 : toMs('sleep', time)
-    return this.#add({ kind: 'sleep', name: `sleep ${this.nodes.length + 1}`, delayMs })
+    const ms = typeof time === 'function' ? null : fixed
+    return this.#add({ kind: 'sleep', name: `sleep ${this.nodes.length + 1}`, ms, delayMs })
   }
 
   signal(name: string, options: { readonly timeout?: Duration } = {}): this {
@@ -308,6 +318,10 @@ class Builder {
 
 function treesOf(...works: readonly Work<never, unknown>[]): readonly Tree[] {
   return works.flatMap((work) => ('tree' in work ? [work.tree] : []))
+}
+
+function named(name: string, work: Work<never, unknown>): NamedWork {
+  return { name, work: 'tree' in work ? { tree: work.tree } : { queue: work.name } }
 }
 
 function memberOf(work: Work<never, unknown>, payload: unknown, options: object): Member {
