@@ -51,7 +51,8 @@ export {
   type ThreadHandler,
   type ThreadModule,
 } from './client/queue.ts'
-export type { Attributes, RunHandle, Runs, RunView, StartOptions } from './client/runs.ts'
+export type { RunPosition, RunView, RunWaits } from './client/run-view.ts'
+export type { Attributes, RunHandle, Runs, StartOptions } from './client/runs.ts'
 export {
   type ResolvedSchedule,
   type ScheduleDefinition,

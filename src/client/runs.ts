@@ -1,5 +1,6 @@
 import { type Duration, toMs } from '../core/duration.ts'
 import { SkepError } from '../core/errors.ts'
+import { LIMITS } from '../core/limits.ts'
 import { assertJobId, assertKey, assertName, show } from '../core/names.ts'
 import { encodeJson } from '../core/payload.ts'
 import { createRun, type NewRun, type Run, type RunStatus } from '../core/runs.ts'
@@ -10,9 +11,12 @@ import type { Tree } from '../flows/tree.ts'
 import type { Notifier } from '../notifier.ts'
 import type { Enqueued } from '../store/flows.ts'
 import type { Store } from '../store.ts'
+import { assertWhole } from '../worker/options.ts'
 import type { Awaiting } from './awaiting.ts'
 import { cancelRun, retryRun } from './change-runs.ts'
 import type { Flow } from './flow.ts'
+import type { Outlines } from './outlines.ts'
+import { type RunView, viewRuns } from './run-view.ts'
 
 /** What a run can be found by: each value, or each element of an array. */
 export type Attributes = Readonly<Record<string, string | number | readonly (string | number)[]>>
@@ -24,25 +28,13 @@ export interface StartOptions {
   readonly id?: string
 }
 
-/** A run as people see it. */
-export interface RunView<State = unknown> {
-  readonly id: string
-  readonly flow: string
-  readonly version: number
-  readonly status: RunStatus
-  readonly state: State
-  readonly attributes: readonly string[]
-  readonly startedAt: Date
-  readonly endedAt: Date | null
-  readonly result: unknown
-  readonly failure: { readonly message: string } | null
-}
-
 export interface RunsEnv {
   readonly store: Store
   readonly notifier: Notifier
   readonly space: string
   readonly maker: Maker
+  /** Tells the store how flows look that are started here. */
+  readonly outlines: Outlines
   readonly awaiting: Awaiting<Run>
   readonly ready: () => Promise<unknown>
 }
@@ -101,16 +93,17 @@ export class Runs {
     options: StartOptions = {},
   ): Promise<RunHandle<Result>> {
     await this.#env.ready()
-    const { store, maker } = this.#env
+    const { store, maker, outlines } = this.#env
     if (options.id !== undefined) assertJobId(options.id)
     const made = this.#newRun(tree, input, options)
     // Its first step is part of the same insert, so that it is there at once and all or nothing.
     const move = await advance(tree, createRun(made, 0), { ...BEGIN, outcomes: [] }, maker)
     const hasEnded = move.status !== 'running'
-    const run: NewRun = hasEnded
-      ? made
-      : { ...made, position: move.position ?? made.position, state: move.state ?? made.state }
     const jobs = hasEnded ? [maker.control(tree, made.id, BEGIN, 0)] : move.jobs
+    const run: NewRun = hasEnded
+      ? { ...made, position: JSON.stringify(startOf(tree.queue, jobs[0]?.id)) }
+      : { ...made, position: move.position ?? made.position, state: move.state ?? made.state }
+    await outlines.putOnce(tree)
     const { results, enqueued = [] } = await store.insert({
       jobs,
       runs: hasEnded ? [run] : [run, ...move.runs],
@@ -136,7 +129,7 @@ export class Runs {
   async get(id: string): Promise<RunView | null> {
     await this.#env.ready()
     const run = await this.#find(id)
-    return run && viewOf(run)
+    return run && this.#view(run)
   }
 
   /** One page of runs, newest first. */
@@ -145,12 +138,16 @@ export class Runs {
       readonly flow?: string | Flow<never, unknown>
       readonly status?: RunStatus
       readonly attributes?: Readonly<Record<string, string | number>>
+      /** This run with its branches, and theirs; otherwise branches are left out. */
+      readonly root?: string
       readonly limit?: number
       readonly cursor?: string | null
     } = {},
   ): Promise<{ readonly runs: readonly RunView[]; readonly cursor: string | null }> {
     await this.#env.ready()
-    const { flow, status, attributes = {}, limit = 50, cursor = null } = options
+    const { flow, status, attributes = {}, root, limit = 50, cursor = null } = options
+    if (root !== undefined) assertJobId(root)
+    assertWhole('limit', limit, 1, LIMITS.pageJobs)
     const [attribute, ...more] = attributesOf(attributes)
     if (more.length > 0) throw new SkepError('OPTION_INVALID', 'Runs are found by one attribute at a time.')
     const { runs, cursor: next } = await this.#env.store.listRuns({
@@ -158,10 +155,11 @@ export class Runs {
       ...(flow === undefined ? {} : { flow: typeof flow === 'string' ? flow : flow.name }),
       ...(status === undefined ? {} : { status }),
       ...(attribute === undefined ? {} : { attribute }),
+      ...(root === undefined ? {} : { root, branches: true }),
       limit,
       cursor,
     })
-    return { runs: runs.map(viewOf), cursor: next }
+    return { runs: await viewRuns(this.#env.store, this.#env.space, runs), cursor: next }
   }
 
   async result(
@@ -174,8 +172,9 @@ export class Runs {
       ...(signal === undefined ? {} : { signal }),
     })
     if (run === null) throw new SkepError('JOB_NOT_FOUND', `There is no run ${show(id)}.`, { facts: { id } })
-    const { status, failure } = viewOf(run)
-    if (status === 'done') return viewOf(run).result
+    const { status } = run
+    if (status === 'done') return run.result === null ? null : (JSON.parse(run.result) as unknown)
+    const failure = run.failure === null ? null : (JSON.parse(run.failure) as { message: string })
     const code = status === 'cancelled' ? 'JOB_CANCELLED' : 'JOB_FAILED'
     throw new SkepError(code, `Run ${show(id)} ${status}: ${failure?.message ?? 'no reason was given.'}`, {
       facts: { id },
@@ -231,6 +230,11 @@ export class Runs {
     }
   }
 
+  async #view(run: Run): Promise<RunView> {
+    const [view] = await viewRuns(this.#env.store, this.#env.space, [run])
+    return view as RunView
+  }
+
   async #find(id: string): Promise<Run | null> {
     assertJobId(id)
     const { runs } = await this.#env.store.getRuns({ space: this.#env.space, ids: [id] })
@@ -251,19 +255,4 @@ function attributesOf(attributes: Attributes): string[] {
   )
   for (const one of all) assertKey('attribute', one)
   return [...new Set(all)]
-}
-
-function viewOf(run: Run): RunView {
-  return {
-    id: run.id,
-    flow: run.flow,
-    version: run.version,
-    status: run.status,
-    state: JSON.parse(run.state) as unknown,
-    attributes: run.attributes,
-    startedAt: new Date(run.startedAt),
-    endedAt: run.endedAt === null ? null : new Date(run.endedAt),
-    result: run.result === null ? null : (JSON.parse(run.result) as unknown),
-    failure: run.failure === null ? null : (JSON.parse(run.failure) as { message: string }),
-  }
 }

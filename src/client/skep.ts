@@ -48,6 +48,7 @@ import { Limits } from './limits.ts'
 import { type LogOptions, type LogPage, progressView, readLogs } from './logs.ts'
 import { type ChangeSummary, changeJobs, type Target } from './manage.ts'
 import { Opening } from './opening.ts'
+import { Outlines } from './outlines.ts'
 import { type EnqueueManyOptions, prepareMany } from './prepare-many.ts'
 import { type DeclaredTarget, type PrioritizeOptions, resolvePriority } from './prioritize.ts'
 import { type PurgeOptions, type PurgeSummary, purgeJobs } from './purge.ts'
@@ -108,6 +109,7 @@ export class Skep {
   readonly #enqueuer: Enqueuer
   readonly #results: Results
   readonly #awaitingRuns: Awaiting<Run>
+  readonly #outlines: Outlines
   readonly #noter: Noter
   /** Who watches a job, and how to end that. */
   readonly #watchers = new Set<(error: unknown) => void>()
@@ -158,12 +160,14 @@ export class Skep {
     this.#noter = new Noter({ ...parts, logger: this.#logger })
     this.#holdEnv = { ...parts, logger: this.#logger, space, ready: () => this.ready() }
     this.limits = new Limits(this.#holdEnv)
+    this.#outlines = new Outlines({ store, space, logger: this.#logger })
     this.#awaitingRuns = awaitingRuns({ ...parts, space })
     this.groups = new Groups({ ...parts, space, prepare: this.#prepare, ready: () => this.ready() })
     this.runs = new Runs({
       ...parts,
       space,
       awaiting: this.#awaitingRuns,
+      outlines: this.#outlines,
       ready: () => this.ready(),
       maker: flowMaker({ space, runtime: this.#runtime, prepare: this.#prepare, payloadBytes }),
     })
@@ -320,6 +324,7 @@ export class Skep {
         await this.ready()
         const queues = handlers.map(({ queue }) => ({ name: queue.name, declared: queue.lanes.declared }))
         await declareLimits(this.#store, this.space, queues)
+        await this.#outlines.put(registry.trees())
       },
       onStopped: () => void this.#workers.delete(worker),
     })

@@ -18,8 +18,8 @@ export type StepOutline =
     })
   | (Named & {
       readonly kind: 'when'
-      readonly then: readonly StepOutline[]
-      readonly else: readonly StepOutline[]
+      readonly yes: readonly StepOutline[]
+      readonly no: readonly StepOutline[]
     })
   | (Named & { readonly kind: 'repeat'; readonly most: number; readonly body: readonly StepOutline[] })
   /** `ms` is null where a function says it. */
@@ -52,7 +52,11 @@ export function flowOfQueue(queue: string): string {
 }
 
 /** The steps of a flow, or of the branch of it that has this name; undefined if there is none. */
-export function stepsNamed(flow: string, { steps }: Outline, name: string): readonly StepOutline[] | undefined {
+export function stepsNamed(
+  flow: string,
+  { steps }: Outline,
+  name: string,
+): readonly StepOutline[] | undefined {
   if (name === flow) return steps
   for (const [, step] of walkOutline(steps)) {
     for (const work of worksOf(step)) {
@@ -73,8 +77,8 @@ export function* walkOutline(
     const here = [...path, index]
     yield [here, step]
     if (step.kind === 'when') {
-      yield* walkOutline(step.then, [...here, 'then'])
-      yield* walkOutline(step.else, [...here, 'else'])
+      yield* walkOutline(step.yes, [...here, 'then'])
+      yield* walkOutline(step.no, [...here, 'else'])
     }
     if (step.kind === 'repeat') yield* walkOutline(step.body, [...here, 'body'])
   }
@@ -93,7 +97,7 @@ function stepOf(tree: Tree, node: Node): StepOutline {
     case 'work':
       return workOf(tree, node)
     case 'when':
-      return { kind: 'when', name, then: inside(node.whenTrue), else: inside(node.whenFalse) }
+      return { kind: 'when', name, yes: inside(node.whenTrue), no: inside(node.whenFalse) }
     case 'repeat':
       return { kind: 'repeat', name, most: node.most, body: inside(node.body) }
     case 'sleep':

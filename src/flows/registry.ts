@@ -23,7 +23,10 @@ export class Registry {
 
   /** The queues of the jobs that move runs on. */
   queues(): readonly string[] {
-    const trees = [...this.#trees.values()].flatMap((versions) => [...versions.values()])
-    return [...new Set(trees.map(({ queue }) => queue))]
+    return [...new Set(this.trees().map(({ queue }) => queue))]
+  }
+
+  trees(): readonly Tree[] {
+    return [...this.#trees.values()].flatMap((versions) => [...versions.values()])
   }
 }

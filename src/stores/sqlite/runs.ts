@@ -9,13 +9,7 @@ import {
   type RunMove,
   type RunStatus,
 } from '../../core/runs.ts'
-import type {
-  CountRunsCall,
-  CountRunsReply,
-  ListRunsCall,
-  MoveResult,
-  RunCount,
-} from '../../store/flows.ts'
+import type { CountRunsCall, CountRunsReply, ListRunsCall, MoveResult, RunCount } from '../../store/flows.ts'
 import type { Row, SqlValue } from './client.ts'
 import { makeGroup } from './groups.ts'
 import { insertJobs } from './insert.ts'
