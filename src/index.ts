@@ -16,6 +16,8 @@ export type { DrainOptions, DrainSummary } from './client/drain.ts'
 export type { EnqueueOptions } from './client/enqueue.ts'
 export type { Explanation } from './client/explain.ts'
 export { type Flow, type FlowOptions, flow, type Steps, type StepView } from './client/flow.ts'
+export type { AwaitedMember, FlowCause } from './client/flow-causes.ts'
+export type { FlowSummary, FlowView } from './client/flow-summary.ts'
 export type { GroupOptions, JobDraft } from './client/group-maker.ts'
 export type { GroupHandle, Groups, GroupView } from './client/groups.ts'
 export type { Holdable, HoldOptions, HoldSummary, HoldView, ReleaseSummary } from './client/holds.ts'
@@ -51,6 +53,7 @@ export {
   type ThreadHandler,
   type ThreadModule,
 } from './client/queue.ts'
+export type { RunMember, RunMembers } from './client/run-members.ts'
 export type { RunPosition, RunView, RunWaits } from './client/run-view.ts'
 export type { Attributes, RunHandle, Runs, StartOptions } from './client/runs.ts'
 export {
@@ -101,7 +104,10 @@ export {
 } from './core/policy.ts'
 export { type Preset, presets } from './core/presets.ts'
 export { type PriorityMode, STRICT_PRIORITY_SCALE } from './core/priority.ts'
+export { RUN_STATUSES, type RunStatus } from './core/runs.ts'
 export type { Missed, Overlap, Schedule } from './core/schedule.ts'
+export type { Outline, StepOutline, WorkOutline } from './flows/outline.ts'
+export type { StepStanding, StepStatus } from './flows/standing.ts'
 export type { Hint, Notifier, NotifierHealth } from './notifier.ts'
 export { type LocalNotifierOptions, localNotifier } from './notifiers/local/notifier.ts'
 export { type Runtime, systemRuntime } from './runtime.ts'

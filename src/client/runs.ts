@@ -14,8 +14,11 @@ import type { Store } from '../store.ts'
 import { assertWhole } from '../worker/options.ts'
 import type { Awaiting } from './awaiting.ts'
 import { cancelRun, retryRun } from './change-runs.ts'
+import { type Explanation, explainAny } from './explain.ts'
 import type { Flow } from './flow.ts'
+import { type FlowSummary, summarizeFlows } from './flow-summary.ts'
 import type { Outlines } from './outlines.ts'
+import { type RunMembers, readMembers } from './run-members.ts'
 import { type RunView, viewRuns } from './run-view.ts'
 
 /** What a run can be found by: each value, or each element of an array. */
@@ -52,6 +55,16 @@ export class RunHandle<Result = unknown> {
   /** The run as it is now, or null. */
   get(): Promise<RunView<Result> | null> {
     return this.#runs.get(this.id) as Promise<RunView<Result> | null>
+  }
+
+  /** Why it does not move on: what it waits for, and why that takes so long. Or how it ended. */
+  explain(): Promise<Explanation> {
+    return this.#runs.explain(this.id)
+  }
+
+  /** The jobs and branches of its present step that have not ended, and those that failed; so many of each. */
+  members(options: { readonly limit?: number } = {}): Promise<RunMembers> {
+    return this.#runs.members(this.id, options)
   }
 
   /** What it gives, once it has ended. Waits for a hint, not by polling. */
@@ -162,6 +175,29 @@ export class Runs {
     return { runs: await viewRuns(this.#env.store, this.#env.space, runs), cursor: next }
   }
 
+  async explain(id: string): Promise<Explanation> {
+    assertJobId(id)
+    await this.#env.ready()
+    return explainAny(this.#env.store, this.#env.space, id)
+  }
+
+  async members(id: string, { limit = 20 }: { readonly limit?: number }): Promise<RunMembers> {
+    assertWhole('limit', limit, 1, LIMITS.pageJobs)
+    await this.#env.ready()
+    const { store, space } = this.#env
+    const run = await this.#find(id)
+    const waits = run && readPosition(run.position).waits
+    if (!waits || waits.size === 0 || waits.kind === 'signal') return { open: [], failed: [] }
+    const group = (await store.getGroups({ space, ids: [waits.id] })).groups[0]
+    return group ? readMembers(store, group, limit) : { open: [], failed: [] }
+  }
+
+  /** The flows that workers or starters have told of, with how they look and how many runs they have. */
+  async flows({ name }: { readonly name?: string } = {}): Promise<FlowSummary> {
+    await this.#env.ready()
+    return summarizeFlows(this.#env.store, this.#env.space, name)
+  }
+
   async result(
     id: string,
     { timeout, signal }: { readonly timeout?: Duration; readonly signal?: AbortSignal },
@@ -211,7 +247,23 @@ export class Runs {
   async retry(id: string, from?: string): Promise<boolean> {
     assertJobId(id)
     await this.#env.ready()
+    if (from !== undefined) await this.#assertStep(id, from)
     return retryRun(this.#env, id, from)
+  }
+
+  /** A step that is not there is refused before the run begins again, as far as it is known how the flow looks. */
+  async #assertStep(id: string, from: string): Promise<void> {
+    const run = await this.#find(id)
+    const steps = run ? (await this.#view(run)).position.steps : []
+    if (run === null || steps.length === 0 || steps.some(({ name }) => name === from)) return
+    const names = steps.map(({ name }) => show(name)).join(', ')
+    throw new SkepError(
+      'OPTION_INVALID',
+      `Flow ${show(run.flow)} has no step ${show(from)}. It has ${names}.`,
+      {
+        facts: { id, from },
+      },
+    )
   }
 
   #newRun(tree: Tree, input: unknown, { id, attributes = {} }: StartOptions): NewRun {

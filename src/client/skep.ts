@@ -23,7 +23,7 @@ import { declareLimits } from './declare-limits.ts'
 import { type DrainOptions, type DrainSummary, drainQueue } from './drain.ts'
 import { type EnqueueOptions, makePrepare, type Prepare } from './enqueue.ts'
 import { Enqueuer } from './enqueuer.ts'
-import { type Explanation, explainJob } from './explain.ts'
+import { type Explanation, explainAny } from './explain.ts'
 import type { Flow } from './flow.ts'
 import { flowMaker } from './flow-maker.ts'
 import { flowSpecs } from './flow-spec.ts'
@@ -412,11 +412,14 @@ export class Skep {
     return countJobs(this.#store, this.space, this.#runtime.now(), names)
   }
 
-  /** Why a job is not running, with the names of what keeps it back; or what became of it. It changes nothing. */
+  /**
+   * Why a job is not running, with the names of what keeps it back; or what became of it. It changes nothing. By the id of
+   * a run, or of a group: what it waits for.
+   */
   async explain(id: string): Promise<Explanation> {
     assertJobId(id)
     await this.ready()
-    return explainJob(this.#store, this.space, id)
+    return explainAny(this.#store, this.space, id)
   }
 
   // ── hold back ──────────────────────────────────────────────────────────────────────────────────
