@@ -44,6 +44,8 @@ async function work(call: Call, opened: Opened): Promise<number> {
   const { out } = call
   const { skep, place } = opened
   const handlers = choose(call, opened)
+  // Who names queues wants handlers of these; runs are moved on by workers without such a choice.
+  const flows = call.args.names('queues') === undefined ? opened.flows : []
   const options = workerOptions(call, opened)
   const lines = limited(5, (line) => out.note(line))
   const unwatch = watchJobs(skep, ({ at, kind, queue, id, what, why }) => {
@@ -53,7 +55,7 @@ async function work(call: Call, opened: Opened): Promise<number> {
     // Nobody reads what we say any more; the jobs still want to be run.
   })
 
-  const worker = skep.worker(handlers, options)
+  const worker = skep.worker([...handlers, ...flows], options)
   const stop = listenForStop({
     onHurry: () => {
       say(
@@ -78,6 +80,7 @@ async function work(call: Call, opened: Opened): Promise<number> {
       const names = handlers.map(({ queue }) => queue.name)
       tell(call, 'started', worker, {
         queues: names,
+        ...(flows.length === 0 ? {} : { flows: flows.map(({ name, version }) => `${name} v${version}`) }),
         concurrency: options.concurrency ?? 10,
         store: place.label,
       })
@@ -116,8 +119,8 @@ function tell({ out }: Call, event: string, { id }: Worker, facts: Record<string
   out.data(`${clock(Date.now())} worker ${id} ${event}: ${text.join(', ')}`)
 }
 
-function choose({ args }: Call, { config, handlers }: Opened): readonly Handler[] {
-  if (handlers.length === 0) {
+function choose({ args }: Call, { config, handlers, flows }: Opened): readonly Handler[] {
+  if (handlers.length === 0 && flows.length === 0) {
     throw config === null
       ? invalid(
           'A worker needs handlers, and there is no config file.',
