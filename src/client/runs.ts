@@ -9,7 +9,7 @@ import { readPosition, startOf } from '../flows/position.ts'
 import { signalGroup } from '../flows/signals.ts'
 import type { Tree } from '../flows/tree.ts'
 import type { Notifier } from '../notifier.ts'
-import type { Enqueued } from '../store/flows.ts'
+import type { CountRunsReply, Enqueued } from '../store/flows.ts'
 import type { Store } from '../store.ts'
 import { assertWhole } from '../worker/options.ts'
 import type { Awaiting } from './awaiting.ts'
@@ -196,6 +196,15 @@ export class Runs {
   async flows({ name }: { readonly name?: string } = {}): Promise<FlowSummary> {
     await this.#env.ready()
     return summarizeFlows(this.#env.store, this.#env.space, name)
+  }
+
+  /** How many runs each flow and version has in each status: of the newest `limit`. */
+  async counts(
+    options: { readonly flow?: string; readonly status?: RunStatus; readonly limit?: number } = {},
+  ): Promise<CountRunsReply> {
+    await this.#env.ready()
+    const { limit = 100_000, ...filter } = options
+    return this.#env.store.countRuns({ space: this.#env.space, ...filter, limit })
   }
 
   async result(
