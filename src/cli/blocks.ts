@@ -53,11 +53,11 @@ export interface Way {
 
 /** Ways that part and meet again. `knot` stands where they part. */
 export function forked(ways: readonly Way[], knot: Ink | null): Block {
-  const leads = ways.map(({ label, block }) => {
-    const word = label === undefined ? '' : ` ${label} `
-    return `─${word}${block === null ? '─' : '─▶ '}`
-  })
-  const lead = Math.max(...leads.map(widthOf))
+  const leads = ways.map(({ label, block }): readonly [string, string] => [
+    label === undefined ? '' : `─ ${label} `,
+    block === null ? '─' : '─▶ ',
+  ])
+  const lead = Math.max(...leads.map(([head, tail]) => widthOf(head + tail)))
   const contents = ways.map(({ block }) => block ?? inkOf({ text: '' }))
   const width = Math.max(...contents.map((block) => block.width))
   const rows: (readonly Ink[])[] = []
@@ -74,7 +74,7 @@ export function forked(ways: readonly Way[], knot: Ink | null): Block {
     bases.push(rows.length + block.base)
     for (const [row, own] of block.lines.entries()) {
       const isBase = row === block.base
-      const text = isBase ? stretched(leads[index] as string, lead) : ' '.repeat(lead)
+      const text = isBase ? stretched(leads[index] as readonly [string, string], lead) : ' '.repeat(lead)
       rows.push([{ text, style: LINE }, ...filled(own, block, isBase)])
     }
   }
@@ -89,8 +89,8 @@ export function forked(ways: readonly Way[], knot: Ink | null): Block {
 }
 
 /** A lead as long as the longest: the line before its arrow is longer. */
-function stretched(lead: string, width: number): string {
-  return lead.charAt(0) + '─'.repeat(width - widthOf(lead)) + lead.slice(1)
+function stretched([head, tail]: readonly [string, string], width: number): string {
+  return head + '─'.repeat(width - widthOf(head + tail)) + tail
 }
 
 function edgesOf(at: {

@@ -1,4 +1,4 @@
-import type { RunView, Skep } from '../index.ts'
+import { LIMITS, type RunView, type Skep } from '../index.ts'
 import type { Call } from './command.ts'
 import { readPayload } from './commands/enqueue.ts'
 import { CliError, EXIT, notFound, usage } from './exit.ts'
@@ -91,7 +91,7 @@ export async function signalRun(call: Call, words: readonly string[]): Promise<n
   return using(call, { create: false }, async ({ skep }) => {
     const run = await skep.runs.get(id)
     if (run === null) throw notFound(`There is no run ${quote(id)} in this space.`)
-    assertSignal(run, name)
+    await assertSignal(skep, run, name)
     if (run.status !== 'running')
       throw new CliError('RUN_ENDED', `Run ${quote(id)} is ${run.status}: it waits for no signal.`, {
         exitCode: EXIT.conflict,
@@ -103,14 +103,24 @@ export async function signalRun(call: Call, words: readonly string[]): Promise<n
   })
 }
 
-function assertSignal({ flow, position: { steps } }: RunView, name: string): void {
-  const names = steps.filter(({ kind }) => kind === 'signal').map((step) => step.name)
-  if (steps.length === 0 || names.includes(name)) return
+/** A branch is a run of its own, so a signal for it is told to that. */
+async function assertSignal(skep: Skep, run: RunView, name: string): Promise<void> {
+  const names = signalsOf(run)
+  if (run.position.steps.length === 0 || names.includes(name)) return
+  const { runs } = await skep.runs.list({ root: run.id, limit: LIMITS.pageJobs })
+  const branch = runs.find((one) => one.status === 'running' && signalsOf(one).includes(name))
+  if (branch !== undefined && branch.id !== run.id)
+    throw usage(
+      `Not this run but its branch ${quote(branch.flow)} has the signal ${quote(name)}.`,
+      `skep flows signal ${branch.id} ${clean(name)}`,
+    )
   const near = suggest(name, names)
   throw usage(
-    `Flow ${quote(flow)} has no signal ${quote(name)}.${near === undefined ? '' : ` Did you mean "${near}"?`}`,
-    names.length === 0
-      ? 'A branch that waits for one is a run of its own: see skep flows get.'
-      : `It has: ${names.map(clean).join(', ')}`,
+    `Flow ${quote(run.flow)} has no signal ${quote(name)}.${near === undefined ? '' : ` Did you mean "${near}"?`}`,
+    ...(names.length === 0 ? [] : [`It has: ${names.map(clean).join(', ')}`]),
   )
+}
+
+function signalsOf({ position: { steps } }: RunView): string[] {
+  return steps.filter(({ kind }) => kind === 'signal').map(({ name }) => name)
 }

@@ -134,11 +134,10 @@ class Drawing {
 
   #label(step: StepOutline, view: RunView | null, path: string): Ink[] {
     const mark = this.#markOf(step, view, path)
-    return [
-      ...marked(mark),
-      { text: this.#nameOf(step), ...styleOf(mark) },
-      ...this.#more(step, view, mark, path),
-    ]
+    const more = this.#more(step, view, mark, path)
+    // How many there are is known of the present step, and only of that.
+    const items = step.kind === 'each' && more.length === 0 ? ' ×n' : ''
+    return [...marked(mark), { text: this.#nameOf(step) + items, ...styleOf(mark) }, ...more]
   }
 
   #nameOf(step: StepOutline): string {
@@ -149,8 +148,6 @@ class Drawing {
         return `${this.#run === null ? '⏱ ' : ''}signal ${clean(step.name)}`
       case 'repeat':
         return '↺'
-      case 'each':
-        return `${clean(step.name)} ×n`
       case 'step':
         return clean(step.name) + ('flow' in step.work ? ` (flow ${clean(step.work.flow)})` : '')
       default:

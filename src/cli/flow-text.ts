@@ -33,16 +33,16 @@ export function flowTable(flows: readonly FlowView[], out: Output): string {
 
 /** A page of runs, one line each. */
 export function runTable(runs: readonly RunView[], out: Output, now: number): string {
+  const isWide = out.width >= WIDE
   const lines = table(
     [
       { title: 'ID' },
-      { title: 'FLOW' },
+      { title: 'FLOW', flexible: true },
       { title: 'STATUS' },
-      { title: 'STEP' },
+      { title: 'STEP', flexible: true },
       { title: 'WAITS FOR', flexible: true },
       { title: 'PROGRESS', align: 'right' },
-      { title: 'STARTED' },
-      { title: 'ATTRIBUTES', flexible: true },
+      ...(isWide ? [{ title: 'STARTED' }, { title: 'ATTRIBUTES', flexible: true }] : []),
     ],
     runs.map((run) => [
       run.id,
@@ -51,13 +51,15 @@ export function runTable(runs: readonly RunView[], out: Output, now: number): st
       clean(run.position.step ?? ''),
       run.status === 'failed' ? clean(run.failure?.message ?? '') : waitsText(run, now),
       percent(run.progress),
-      fromNow(run.startedAt, now),
-      clean(run.attributes.join(' ')),
+      ...(isWide ? [fromNow(run.startedAt, now), clean(run.attributes.join(' '))] : []),
     ]),
     { width: out.width, paint: out.paint },
   )
   return lines.join('\n')
 }
+
+/** Where less fits, what somebody knows who asks is left out. */
+const WIDE = 120
 
 /** Everything about one run: where it stands, why, and those of its members that are of interest. */
 export function runPage(

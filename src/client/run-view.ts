@@ -89,7 +89,7 @@ function viewOf(
   group: Group | null,
 ): RunView {
   const waits = waitsOf(run, position, group)
-  const share = waits && waits.size > 0 ? Math.min(1, (waits.done + waits.failed) / waits.size) : 0
+  const share = waits && waits.size > 0 ? Math.min(1, waits.done / waits.size) : 0
   const progress = run.status === 'done' ? 1 : steps && progressOf(steps, position, share)
   return {
     id: run.id,
