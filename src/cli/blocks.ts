@@ -122,7 +122,7 @@ export function painted({ lines }: Pick<Block, 'lines'>, paint: Paint): string[]
 /** The same in letters that every terminal has. */
 export function plain<Drawing extends { readonly lines: Block['lines'] }>(drawing: Drawing): Drawing {
   const lines = drawing.lines.map((inks) =>
-    inks.map((ink) => ({ ...ink, text: [...ink.text].map((char) => ASCII[char] ?? char).join('') })),
+    inks.map((ink) => ({ ...ink, text: ink.text.replaceAll(/[^ -~]/gu, (char) => ASCII[char] ?? char) })),
   )
   return { ...drawing, lines }
 }

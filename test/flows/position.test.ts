@@ -120,6 +120,24 @@ describe('how a flow looks', () => {
   })
 })
 
+describe('two flows of one name and version', () => {
+  it('are refused by a worker, branches too: runs of one would go on with the steps of the other', () => {
+    const scene = openScene()
+    const twice = flow('twice', (f) =>
+      f
+        .input<Order>()
+        .parallel({ same: (g) => g.step(a), one: b })
+        .parallel({ same: (g) => g.step(b), two: b }),
+    )
+
+    expect(() => scene.skep.worker([twice])).toThrow(
+      expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringContaining('"twice:same"') }),
+    )
+    expect(() => scene.skep.worker([1, 2].map(() => flow('order', (f) => f.step(a))))).toThrow(/"order"/)
+    expect(() => scene.skep.worker([shapes, shapes])).not.toThrow()
+  })
+})
+
 describe('where a run stands', () => {
   it('is told by name, with what it waits for and how far it is', async () => {
     const scene = openScene()
