@@ -24,6 +24,8 @@ export {
   type Steps,
   type StepView,
 } from './client/flow.ts'
+export type { AwaitedMember, FlowCause } from './client/flow-causes.ts'
+export type { FlowSummary, FlowView } from './client/flow-summary.ts'
 export type { DraftOptions, GroupOptions, JobDraft } from './client/group-maker.ts'
 export type {
   BatchOptions,
@@ -66,7 +68,9 @@ export {
   type ThreadHandler,
   type ThreadModule,
 } from './client/queue.ts'
-export type { Attributes, RunHandle, Runs, RunView, StartOptions } from './client/runs.ts'
+export type { RunMember, RunMembers } from './client/run-members.ts'
+export type { RunPosition, RunView, RunWaits } from './client/run-view.ts'
+export type { Attributes, RunHandle, Runs, StartOptions } from './client/runs.ts'
 export {
   type FlowScheduleOptions,
   type ResolvedSchedule,
@@ -116,7 +120,10 @@ export {
 } from './core/policy.ts'
 export { type Preset, presets } from './core/presets.ts'
 export { type PriorityMode, STRICT_PRIORITY_SCALE } from './core/priority.ts'
+export { RUN_STATUSES, type RunStatus } from './core/runs.ts'
 export type { Missed, Overlap, Schedule } from './core/schedule.ts'
+export type { Outline, StepOutline, WorkOutline } from './flows/outline.ts'
+export type { StepStanding, StepStatus } from './flows/standing.ts'
 export type { Hint, Notifier, NotifierHealth } from './notifier.ts'
 export { type LocalNotifierOptions, localNotifier } from './notifiers/local/notifier.ts'
 export { type Runtime, systemRuntime } from './runtime.ts'

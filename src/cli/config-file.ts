@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs'
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path'
-import type { Handler, SkepConfig } from '../index.ts'
+import type { Flow, Handler, SkepConfig } from '../index.ts'
 import { CliError, EXIT } from './exit.ts'
 import { loadModule } from './load-module.ts'
 
@@ -12,7 +12,10 @@ export interface LoadedConfig {
   readonly file: string
   readonly config: Partial<SkepConfig>
   readonly handlers: readonly Handler[]
+  readonly flows: readonly AnyFlow[]
 }
+
+export type AnyFlow = Flow<never, unknown>
 
 /** The config file in `cwd` or the nearest folder above it. */
 export function findConfig(cwd: string): string | undefined {
@@ -38,10 +41,13 @@ export async function loadConfig(
   const module = await loadModule(path, shown)
   const found = defaultOf(module)
   if (entry && !isConfigLike(found)) {
-    const handlers = handlersIn(module)
-    if (handlers.length > 0) return { file: shown, config: {}, handlers }
+    const exported = [...new Set(Object.values(module).flat() as unknown[])]
+    const [handlers, flows] = [exported.filter(isHandler), exported.filter(isFlow)]
+    if (handlers.length > 0 || flows.length > 0) return { file: shown, config: {}, handlers, flows }
   }
-  return { file: shown, config: checkConfig(found, shown), handlers: (found as SkepConfig).handlers ?? [] }
+  const config = checkConfig(found, shown)
+  const work = config.handlers ?? []
+  return { file: shown, config, handlers: work.filter(isHandler), flows: work.filter(isFlow) }
 }
 
 function defaultOf(module: object): unknown {
@@ -61,15 +67,15 @@ function isConfigLike(value: unknown): boolean {
   )
 }
 
-function handlersIn(module: object): Handler[] {
-  const exported: unknown[] = Object.values(module).flat()
-  return [...new Set(exported.filter(isHandler))]
-}
-
 function isHandler(value: unknown): value is Handler {
   if (typeof value !== 'object' || value === null) return false
   const { queue, run } = value as Partial<Handler>
   return typeof run === 'function' && typeof queue?.name === 'string'
+}
+
+function isFlow(value: unknown): value is AnyFlow {
+  const { name, tree } = (value ?? {}) as Partial<AnyFlow>
+  return typeof name === 'string' && Array.isArray(tree?.nodes)
 }
 
 function isSchedule(value: unknown): boolean {
@@ -103,11 +109,11 @@ function checkConfig(value: unknown, file: string): SkepConfig {
         'Use a list: handlers: [mail.handle(send)]',
       )
     }
-    const wrong = handlers.findIndex((handler) => !isHandler(handler))
+    const wrong = handlers.findIndex((handler) => !isHandler(handler) && !isFlow(handler))
     if (wrong !== -1) {
       throw invalid(
         `In "${file}", handlers[${wrong}] is ${kindOf(handlers[wrong])}.`,
-        "A handler is what queue('name').handle(…) returns.",
+        "A handler is what queue('name').handle(…) returns, and a flow what flow('name', …) returns.",
       )
     }
   }

@@ -98,9 +98,12 @@ export function progressText({ value, note }: Pick<ProgressView, 'value' | 'note
   return note === null ? String(value) : `${value} ${clean(note)}`
 }
 
-/** Why a job is where it is: its state, and a line for each cause. */
-export function explanationPage({ id, state, queue, causes }: Explanation, paint: Paint): string {
-  const head = state === null ? clean(id) : `${id} ${clean(queue ?? '')} ${paint(STATE_STYLES[state], state)}`
+/** Why a job, a run or a group is where it is: its state, and a line for each cause. */
+export function explanationPage(explanation: Explanation, paint: Paint): string {
+  const { id, kind, state, queue, flow, causes } = explanation
+  const name = kind === 'run' ? `flow ${clean(flow ?? '')}` : (kind === 'group' && kind) || clean(queue ?? '')
+  const head =
+    state === null ? `${clean(id)} ${name}`.trim() : `${id} ${name} ${paint(STATE_STYLES[state], state)}`
   return [
     head,
     ...causes.map(({ cause, text }) => `  ${paint('yellow', cause.padEnd(12))} ${clean(text)}`),

@@ -4,6 +4,7 @@ import { deadCommand } from './commands/dead.ts'
 import { devCommand } from './commands/dev.ts'
 import { doctorCommand } from './commands/doctor.ts'
 import { enqueueCommand } from './commands/enqueue.ts'
+import { flowsCommand } from './commands/flows.ts'
 import { jobsCommand } from './commands/jobs.ts'
 import { migrateCommand } from './commands/migrate.ts'
 import { queuesCommand } from './commands/queues.ts'
@@ -21,6 +22,7 @@ const commands = [
   queuesCommand,
   jobsCommand,
   deadCommand,
+  flowsCommand,
   schedulesCommand,
   migrateCommand,
   doctorCommand,

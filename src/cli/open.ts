@@ -13,7 +13,7 @@ import { memoryStore } from '../memory.ts'
 import { postgresStore } from '../postgres.ts'
 import { sqliteStore } from '../sqlite.ts'
 import type { Call } from './command.ts'
-import { findConfig, invalid, type LoadedConfig, loadConfig } from './config-file.ts'
+import { type AnyFlow, findConfig, invalid, type LoadedConfig, loadConfig } from './config-file.ts'
 import { notFound, usage } from './exit.ts'
 import { masker, maskUrl } from './mask.ts'
 import { clean } from './text.ts'
@@ -35,6 +35,7 @@ export interface Opened {
   readonly place: Place
   readonly config: LoadedConfig | null
   readonly handlers: readonly Handler[]
+  readonly flows: readonly AnyFlow[]
 }
 
 export interface OpenOptions {
@@ -68,7 +69,7 @@ export async function open(call: Call, options: OpenOptions): Promise<Opened> {
   const { schedules, owner } = config?.config ?? {}
   // Only a worker brings them into the store.
   if (schedules) skep.schedules.declare(schedules, owner === undefined ? {} : { owner })
-  return { skep, store, place, config, handlers: config?.handlers ?? [] }
+  return { skep, store, place, config, handlers: config?.handlers ?? [], flows: config?.flows ?? [] }
 }
 
 /** Connects, does the work, and closes whatever happens. */
@@ -92,7 +93,7 @@ async function configOf({ args, cwd }: Call, entry: string | undefined): Promise
   const loaded = await loadConfig(entry, { cwd, entry: true })
   if (loaded.config.store !== undefined || config === null) return loaded
   // A module that only has handlers says nothing about the database; the config still does.
-  return { ...(await config()), handlers: loaded.handlers }
+  return { ...(await config()), handlers: loaded.handlers, flows: loaded.flows }
 }
 
 function placeOf({ args, cwd }: Call, config: LoadedConfig | null, options: OpenOptions): Place {

@@ -68,6 +68,13 @@ export function wantsColor(env: NodeJS.ProcessEnv, refused: boolean): boolean {
   return !refused && (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb'
 }
 
+/** Whether a terminal can show more than ASCII, as far as its environment tells. */
+export function wantsUnicode(env: NodeJS.ProcessEnv): boolean {
+  if (env['TERM'] === 'dumb' || env['TERM'] === 'linux') return false
+  const locale = [env['LC_ALL'], env['LC_CTYPE'], env['LANG']].find((one) => (one ?? '') !== '')
+  return locale === undefined || /utf-?8/i.test(locale)
+}
+
 function painter(enabled: boolean): Paint {
   if (!enabled) return (_, text) => text
   return (style, text) => {

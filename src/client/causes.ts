@@ -1,6 +1,7 @@
 import type { Failure, FinalState } from '../core/job.ts'
 import { DEFAULT_LANE } from '../core/lanes.ts'
 import { show } from '../core/names.ts'
+import { type FlowCause, flowTextOf } from './flow-causes.ts'
 import { describeTarget, type HoldView } from './holds.ts'
 import type { RateView } from './limits.ts'
 
@@ -96,12 +97,14 @@ export type Cause =
     }
   /** Nothing keeps it back. */
   | { readonly cause: 'any-moment'; readonly workers: readonly WorkerSeen[] }
+  /** What groups and runs have to do with it. */
+  | FlowCause
 
 /** A cause in one sentence. */
 export function textOf(cause: Cause): string {
   switch (cause.cause) {
     case 'unknown-job':
-      return 'There is no such job in this space: it was discarded, pruned or removed, or never was.'
+      return 'There is no such job, run or group in this space: it was discarded, pruned or removed, never was, or waits to be enqueued by a group.'
     case 'finished': {
       const why = cause.failure === null ? '' : `: ${cause.failure.message}`
       return cause.state === 'missing'
@@ -150,6 +153,8 @@ export function textOf(cause: Cause): string {
     }
     case 'any-moment':
       return 'Nothing keeps it back: it should start any moment.'
+    default:
+      return flowTextOf(cause)
   }
 }
 

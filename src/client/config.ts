@@ -1,5 +1,6 @@
 import type { Store } from '../store.ts'
 import type { WorkerOptions } from '../worker/options.ts'
+import type { Flow } from './flow.ts'
 import type { Handler } from './queue.ts'
 import type { ScheduleDefinition } from './schedule.ts'
 
@@ -7,8 +8,8 @@ import type { ScheduleDefinition } from './schedule.ts'
 export interface SkepConfig {
   /** Where the jobs live: a store, or a function that opens one, called only when a command needs it. */
   readonly store: Store | (() => Store | Promise<Store>)
-  /** What `skep worker` and `skep dev` run. @default none: then only the commands that look and change work */
-  readonly handlers?: readonly Handler[]
+  /** What `skep worker` and `skep dev` run: handlers and flows. @default none: then only the commands that look and change work */
+  readonly handlers?: readonly (Handler | Flow<never, unknown>)[]
   /** What the code declares: `skep worker` and `skep dev` bring it into the store. @default none */
   readonly schedules?: readonly ScheduleDefinition[]
   /** Whose schedules they are; those of this owner that are not in the list are removed. @default nobody's: nothing is removed */

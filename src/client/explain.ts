@@ -6,16 +6,22 @@ import { type Rate, spacingUs } from '../core/rate.ts'
 import type { LimitRecord } from '../store/limits.ts'
 import type { Store, WorkerPresence } from '../store.ts'
 import { type Cause, textOf, type WorkerSeen } from './causes.ts'
+import { type Explaining, explainGroup, explainRun, flowCausesOf } from './explain-flows.ts'
 import { holdViews } from './holds.ts'
 import { rateView } from './limits.ts'
 import { viewOf } from './view.ts'
 
-/** Why a job is where it is. */
+/** Why a job is where it is; or a run of a flow, or a group. */
 export interface Explanation {
   readonly id: string
-  /** Null when there is no such job. */
+  /** Null when there is no such thing. */
+  readonly kind: 'job' | 'run' | 'group' | null
+  /** Of a job, or of a run; null when there is neither. */
   readonly state: JobState | null
+  /** The queue of a job. */
   readonly queue: string | null
+  /** The flow of a run. */
+  readonly flow: string | null
   readonly lane: string | null
   /** All that keeps it from starting, or what became of it: the most telling first. Never empty. */
   readonly causes: readonly (Cause & {
@@ -42,16 +48,42 @@ interface Facts {
   readonly store: Store
 }
 
-/** Says why a job is not running. It reads and changes nothing. */
-export async function explainJob(store: Store, space: string, id: string): Promise<Explanation> {
-  const { jobs } = await store.get({ space, ids: [id] })
-  const job = jobs[0] ?? null
-  const causes = job === null ? [{ cause: 'unknown-job' } as const] : await causesOf(store, job)
+/** Says why a job is not running, a run does not move on, or a group has not fired. It reads and changes nothing. */
+export async function explainAny(store: Store, space: string, id: string): Promise<Explanation> {
+  const env = explaining(store, space)
+  const job = (await store.get({ space, ids: [id] })).jobs[0]
+  if (job) {
+    const { state, queue, lane } = job
+    return explained(id, await env.causesOf(job), { kind: 'job', state, queue, lane })
+  }
+  const run = (await store.getRuns({ space, ids: [id] })).runs[0]
+  if (run)
+    return explained(id, await explainRun(env, run), { kind: 'run', state: run.status, flow: run.flow })
+  const group = (await store.getGroups({ space, ids: [id] })).groups[0]
+  if (group) return explained(id, await explainGroup(env, group), { kind: 'group' })
+  return explained(id, [{ cause: 'unknown-job' }], {})
+}
+
+function explaining(store: Store, space: string): Explaining {
+  const env: Explaining = {
+    store,
+    space,
+    seen,
+    textOf,
+    causesOf: async (job) => [...(await causesOf(store, job)), ...(await flowCausesOf(env, job))],
+  }
+  return env
+}
+
+function explained(id: string, causes: readonly Cause[], facts: Partial<Explanation>): Explanation {
   return {
     id,
-    state: job?.state ?? null,
-    queue: job?.queue ?? null,
-    lane: job?.lane ?? null,
+    kind: null,
+    state: null,
+    queue: null,
+    flow: null,
+    lane: null,
+    ...facts,
     causes: causes.map((cause) => ({ ...cause, text: textOf(cause) })),
     summary: causes.map(textOf).join(' '),
   }

@@ -3,7 +3,7 @@ import { SkepError } from '../core/errors.ts'
 import type { Outcome } from '../core/groups.ts'
 import { LIMITS } from '../core/limits.ts'
 import { assertName, show } from '../core/names.ts'
-import type { Member, Node, RunMember, Tree, Undoable, View, WorkNode } from '../flows/tree.ts'
+import type { Member, NamedWork, Node, RunMember, Tree, Undoable, View, WorkNode } from '../flows/tree.ts'
 import { walk } from '../flows/tree.ts'
 import { assertWhole } from '../worker/options.ts'
 import type { EnqueueOptions } from './enqueue.ts'
@@ -218,6 +218,9 @@ class Builder {
     const member = memberMaker(work, name, enqueue)
     return this.#work({
       name,
+      shape: 'step',
+      works: [named(work.name, work)],
+      undoQueue: undo?.name ?? null,
       members: (view) => [member(payloadOf(view))],
       join: all.join,
       trees: treesOf(work),
@@ -238,6 +241,9 @@ class Builder {
     const member = memberMaker(work, name, enqueue)
     return this.#work({
       name,
+      shape: 'each',
+      works: [named(work.name, work)],
+      undoQueue: null,
       members: (view) => {
         const list = typeof items === 'function' ? items(view) : items
         if (!Array.isArray(list)) throw new TypeError(`Step ${show(name)} needs an array of items.`)
@@ -256,6 +262,9 @@ class Builder {
     const members = works.map((work, n) => memberMaker(work, names[n] as string, {}))
     return this.#work({
       name: names.join('-'),
+      shape: 'parallel',
+      works: works.map((work, n) => named(names[n] as string, work)),
+      undoQueue: null,
       members: (view) => members.map((member) => member(view.state)),
       join: join.join,
       trees: treesOf(...works),
@@ -293,7 +302,8 @@ class Builder {
   sleep(time: Duration | ((view: View) => Duration)): this {
     const delayMs = typeof time === 'function' ? (view: View) => toMs('sleep', time(view)) : () => fixed
     const fixed = typeof time === 'function' ? 0 : toMs('sleep', time)
-    return this.#add({ kind: 'sleep', name: `sleep ${this.nodes.length + 1}`, delayMs })
+    const ms = typeof time === 'function' ? null : fixed
+    return this.#add({ kind: 'sleep', name: `sleep ${this.nodes.length + 1}`, ms, delayMs })
   }
 
   signal(name: string, options: { readonly timeout?: Duration } = {}): this {
@@ -323,6 +333,10 @@ class Builder {
 
 function treesOf(...works: readonly Work<never, unknown>[]): readonly Tree[] {
   return works.flatMap((work) => ('tree' in work ? [work.tree] : []))
+}
+
+function named(name: string, work: Work<never, unknown>): NamedWork {
+  return { name, work: 'tree' in work ? { tree: work.tree } : { queue: work.name } }
 }
 
 /** Makes the members of a step of their payloads. What their options are worth shows here, before anything runs. */

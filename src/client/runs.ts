@@ -9,13 +9,18 @@ import { readPosition, startOf } from '../flows/position.ts'
 import { signalGroup } from '../flows/signals.ts'
 import type { Tree } from '../flows/tree.ts'
 import type { Notifier } from '../notifier.ts'
-import type { Enqueued } from '../store/flows.ts'
+import type { CountRunsReply, Enqueued } from '../store/flows.ts'
 import { assertWhole } from '../worker/options.ts'
 import type { Awaiting } from './awaiting.ts'
 import { branchesOf, type RunBranch } from './branches.ts'
 import { cancelRun, retryRun } from './change-runs.ts'
+import { type Explanation, explainAny } from './explain.ts'
 import type { Flow } from './flow.ts'
+import { type FlowSummary, summarizeFlows } from './flow-summary.ts'
 import { insertTogether, type TogetherEnv } from './insert-together.ts'
+import type { Outlines } from './outlines.ts'
+import { type RunMembers, readMembers } from './run-members.ts'
+import { type RunView, viewRuns } from './run-view.ts'
 import { startCall } from './start.ts'
 
 /** What a run can be found by: each value, or each element of an array. */
@@ -36,24 +41,12 @@ export interface StartOptions {
   readonly tx?: unknown
 }
 
-/** A run as people see it. */
-export interface RunView<State = unknown> {
-  readonly id: string
-  readonly flow: string
-  readonly version: number
-  readonly status: RunStatus
-  readonly state: State
-  readonly attributes: readonly string[]
-  readonly startedAt: Date
-  readonly endedAt: Date | null
-  readonly result: unknown
-  readonly failure: { readonly message: string } | null
-}
-
 export interface RunsEnv extends TogetherEnv {
   readonly notifier: Notifier
   readonly space: string
   readonly maker: Maker
+  /** Tells the store how flows look that are started here. */
+  readonly outlines: Outlines
   readonly awaiting: Awaiting<Run>
   readonly ready: () => Promise<unknown>
 }
@@ -71,6 +64,16 @@ export class RunHandle<Result = unknown> {
   /** The run as it is now, or null. */
   get(): Promise<RunView<Result> | null> {
     return this.#runs.get(this.id) as Promise<RunView<Result> | null>
+  }
+
+  /** Why it does not move on: what it waits for, and why that takes so long. Or how it ended. */
+  explain(): Promise<Explanation> {
+    return this.#runs.explain(this.id)
+  }
+
+  /** The jobs and branches of its present step that have not ended, and those that failed; so many of each. */
+  members(options: { readonly limit?: number } = {}): Promise<RunMembers> {
+    return this.#runs.members(this.id, options)
   }
 
   /** What it gives, once it has ended. Waits for a hint, not by polling. */
@@ -122,6 +125,7 @@ export class Runs {
     if (id !== undefined) assertJobId(id)
     const made = this.#newRun(tree, input, options)
     const call = await startCall(tree, made, options, this.#env.maker)
+    await this.#env.outlines.putOnce(tree)
     await insertTogether(this.#env, { ...call, again: id !== undefined }, tx)
     return new RunHandle(this, made.id)
   }
@@ -135,7 +139,7 @@ export class Runs {
   async get(id: string): Promise<RunView | null> {
     await this.#env.ready()
     const run = await this.#find(id)
-    return run && viewOf(run)
+    return run && this.#view(run)
   }
 
   /** One page of runs, newest first. */
@@ -144,12 +148,16 @@ export class Runs {
       readonly flow?: string | Flow<never, unknown>
       readonly status?: RunStatus
       readonly attributes?: Readonly<Record<string, string | number>>
+      /** This run with its branches, and theirs; otherwise branches are left out. */
+      readonly root?: string
       readonly limit?: number
       readonly cursor?: string | null
     } = {},
   ): Promise<{ readonly runs: readonly RunView[]; readonly cursor: string | null }> {
     await this.#env.ready()
-    const { flow, status, attributes = {}, limit = 50, cursor = null } = options
+    const { flow, status, attributes = {}, root, limit = 50, cursor = null } = options
+    if (root !== undefined) assertJobId(root)
+    assertWhole('limit', limit, 1, LIMITS.pageJobs)
     const [attribute, ...more] = attributesOf(attributes)
     if (more.length > 0) throw new SkepError('OPTION_INVALID', 'Runs are found by one attribute at a time.')
     const { runs, cursor: next } = await this.#env.store.listRuns({
@@ -157,10 +165,43 @@ export class Runs {
       ...(flow === undefined ? {} : { flow: typeof flow === 'string' ? flow : flow.name }),
       ...(status === undefined ? {} : { status }),
       ...(attribute === undefined ? {} : { attribute }),
+      ...(root === undefined ? {} : { root, branches: true }),
       limit,
       cursor,
     })
-    return { runs: runs.map(viewOf), cursor: next }
+    return { runs: await viewRuns(this.#env.store, this.#env.space, runs), cursor: next }
+  }
+
+  async explain(id: string): Promise<Explanation> {
+    assertJobId(id)
+    await this.#env.ready()
+    return explainAny(this.#env.store, this.#env.space, id)
+  }
+
+  async members(id: string, { limit = 20 }: { readonly limit?: number }): Promise<RunMembers> {
+    assertWhole('limit', limit, 1, LIMITS.pageJobs)
+    await this.#env.ready()
+    const { store, space } = this.#env
+    const run = await this.#find(id)
+    const waits = run && readPosition(run.position).waits
+    if (!waits || waits.size === 0 || waits.kind === 'signal') return { open: [], failed: [] }
+    const group = (await store.getGroups({ space, ids: [waits.id] })).groups[0]
+    return group ? readMembers(store, group, limit) : { open: [], failed: [] }
+  }
+
+  /** The flows that workers or starters have told of, with how they look and how many runs they have. */
+  async flows({ name }: { readonly name?: string } = {}): Promise<FlowSummary> {
+    await this.#env.ready()
+    return summarizeFlows(this.#env.store, this.#env.space, name)
+  }
+
+  /** How many runs each flow and version has in each status: of the newest `limit`. */
+  async counts(
+    options: { readonly flow?: string; readonly status?: RunStatus; readonly limit?: number } = {},
+  ): Promise<CountRunsReply> {
+    await this.#env.ready()
+    const { limit = 100_000, ...filter } = options
+    return this.#env.store.countRuns({ space: this.#env.space, ...filter, limit })
   }
 
   async result(
@@ -173,8 +214,9 @@ export class Runs {
       ...(signal === undefined ? {} : { signal }),
     })
     if (run === null) throw new SkepError('JOB_NOT_FOUND', `There is no run ${show(id)}.`, { facts: { id } })
-    const { status, failure } = viewOf(run)
-    if (status === 'done') return viewOf(run).result
+    const { status } = run
+    if (status === 'done') return run.result === null ? null : (JSON.parse(run.result) as unknown)
+    const failure = run.failure === null ? null : (JSON.parse(run.failure) as { message: string })
     const code = status === 'cancelled' ? 'JOB_CANCELLED' : 'JOB_FAILED'
     throw new SkepError(code, `Run ${show(id)} ${status}: ${failure?.message ?? 'no reason was given.'}`, {
       facts: { id },
@@ -217,7 +259,23 @@ export class Runs {
   async retry(id: string, from?: string): Promise<boolean> {
     assertJobId(id)
     await this.#env.ready()
+    if (from !== undefined) await this.#assertStep(id, from)
     return retryRun(this.#env, id, from)
+  }
+
+  /** A step that is not there is refused before the run begins again, as far as it is known how the flow looks. */
+  async #assertStep(id: string, from: string): Promise<void> {
+    const run = await this.#find(id)
+    const steps = run ? (await this.#view(run)).position.steps : []
+    if (run === null || steps.length === 0 || steps.some(({ name }) => name === from)) return
+    const names = steps.map(({ name }) => show(name)).join(', ')
+    throw new SkepError(
+      'OPTION_INVALID',
+      `Flow ${show(run.flow)} has no step ${show(from)}. It has ${names}.`,
+      {
+        facts: { id, from },
+      },
+    )
   }
 
   #newRun(tree: Tree, input: unknown, { id, attributes = {}, priority = 0 }: StartOptions): NewRun {
@@ -234,6 +292,11 @@ export class Runs {
       member: null,
       root: made,
     }
+  }
+
+  async #view(run: Run): Promise<RunView> {
+    const [view] = await viewRuns(this.#env.store, this.#env.space, [run])
+    return view as RunView
   }
 
   async #find(id: string): Promise<Run | null> {
@@ -256,19 +319,4 @@ export function attributesOf(attributes: Attributes): string[] {
   )
   for (const one of all) assertKey('attribute', one)
   return [...new Set(all)]
-}
-
-function viewOf(run: Run): RunView {
-  return {
-    id: run.id,
-    flow: run.flow,
-    version: run.version,
-    status: run.status,
-    state: JSON.parse(run.state) as unknown,
-    attributes: run.attributes,
-    startedAt: new Date(run.startedAt),
-    endedAt: run.endedAt === null ? null : new Date(run.endedAt),
-    result: run.result === null ? null : (JSON.parse(run.result) as unknown),
-    failure: run.failure === null ? null : (JSON.parse(run.failure) as { message: string }),
-  }
 }

@@ -23,7 +23,7 @@ import { declareLimits } from './declare-limits.ts'
 import { type DrainOptions, type DrainSummary, drainQueue } from './drain.ts'
 import { type EnqueueOptions, makePrepare, type Prepare } from './enqueue.ts'
 import { Enqueuer } from './enqueuer.ts'
-import { type Explanation, explainJob } from './explain.ts'
+import { type Explanation, explainAny } from './explain.ts'
 import type { Flow } from './flow.ts'
 import { flowMaker } from './flow-maker.ts'
 import { flowSpecs } from './flow-spec.ts'
@@ -48,6 +48,7 @@ import { Limits } from './limits.ts'
 import { type LogOptions, type LogPage, progressView, readLogs } from './logs.ts'
 import { type ChangeSummary, changeJobs, type Target } from './manage.ts'
 import { Opening } from './opening.ts'
+import { Outlines } from './outlines.ts'
 import { type EnqueueManyOptions, prepareMany } from './prepare-many.ts'
 import { type DeclaredTarget, type PrioritizeOptions, resolvePriority } from './prioritize.ts'
 import { type PurgeOptions, type PurgeSummary, purgeJobs } from './purge.ts'
@@ -109,6 +110,7 @@ export class Skep {
   readonly #enqueuer: Enqueuer
   readonly #results: Results
   readonly #awaitingRuns: Awaiting<Run>
+  readonly #outlines: Outlines
   readonly #noter: Noter
   /** Who watches a job, and how to end that. */
   readonly #watchers = new Set<(error: unknown) => void>()
@@ -159,18 +161,20 @@ export class Skep {
     this.#noter = new Noter({ ...parts, logger: this.#logger })
     this.#holdEnv = { ...parts, logger: this.#logger, space, ready: () => this.ready() }
     this.limits = new Limits(this.#holdEnv)
+    this.#outlines = new Outlines({ store, space, logger: this.#logger })
     this.#awaitingRuns = awaitingRuns({ ...parts, space })
     const together = {
       ...parts,
       enqueuer: this.#enqueuer,
       laterHints: this.#laterHints,
       space,
+      awaiting: this.#awaitingRuns,
+      outlines: this.#outlines,
       ready: () => this.ready(),
     }
     this.groups = new Groups({ ...together, prepare: this.#prepare })
     this.runs = new Runs({
       ...together,
-      awaiting: this.#awaitingRuns,
       maker: flowMaker({ space, runtime: this.#runtime, prepare: this.#prepare, payloadBytes }),
     })
     const env = { ...parts, space, logger: this.#logger, prepare: this.#prepare }
@@ -328,6 +332,7 @@ export class Skep {
         await this.ready()
         const queues = handlers.map(({ queue }) => ({ name: queue.name, declared: queue.lanes.declared }))
         await declareLimits(this.#store, this.space, queues)
+        await this.#outlines.put(registry.trees())
       },
       onStopped: () => void this.#workers.delete(worker),
     })
@@ -415,11 +420,14 @@ export class Skep {
     return countJobs(this.#store, this.space, this.#runtime.now(), names)
   }
 
-  /** Why a job is not running, with the names of what keeps it back; or what became of it. It changes nothing. */
+  /**
+   * Why a job is not running, with the names of what keeps it back; or what became of it. It changes nothing. By the id of
+   * a run, or of a group: what it waits for.
+   */
   async explain(id: string): Promise<Explanation> {
     assertJobId(id)
     await this.ready()
-    return explainJob(this.#store, this.space, id)
+    return explainAny(this.#store, this.space, id)
   }
 
   // ── hold back ──────────────────────────────────────────────────────────────────────────────────

@@ -1,8 +1,9 @@
 import { toMs } from '../core/duration.ts'
+import type { NewJob } from '../core/job.ts'
 import { LIMITS } from '../core/limits.ts'
 import { createRun, type NewRun } from '../core/runs.ts'
 import { advance, BEGIN, type Maker } from '../flows/advance.ts'
-import { readPosition } from '../flows/position.ts'
+import { beginning, readPosition } from '../flows/position.ts'
 import { beginJob } from '../flows/signals.ts'
 import type { Tree } from '../flows/tree.ts'
 import type { InsertCall } from '../store.ts'
@@ -22,12 +23,18 @@ export async function startCall(
   const later = { ...control, runAt: runAt === undefined ? null : moment(runAt) }
   // With an id of the caller's this may be the second start. The jobs of a first step would be others than before; the
   // job that begins the run is the same.
-  if (id !== undefined) return { jobs: [{ ...later, id: beginJob(id) }], runs: [run] }
-  if (delay !== undefined || runAt !== undefined) return { jobs: [later], runs: [run] }
+  if (id !== undefined) return beginningWith(run, { ...later, id: beginJob(id) })
+  if (delay !== undefined || runAt !== undefined) return beginningWith(run, later)
 
   // Its first step is part of the same insert, so that no worker has to move it there.
   const move = await advance(tree, createRun(run, 0), { ...BEGIN, outcomes: [] }, maker)
-  if (move.status !== 'running') return { jobs: [control], runs: [run] }
+  if (move.status !== 'running') return beginningWith(run, control)
   const begun = { ...run, position: move.position ?? run.position, state: move.state ?? run.state }
   return { jobs: move.jobs, runs: [begun, ...move.runs], groups: move.groups }
+}
+
+/** A run that its first job moves to its first step. */
+function beginningWith(run: NewRun, job: NewJob): Pick<InsertCall, 'jobs' | 'runs'> {
+  const position = { ...readPosition(run.position), waits: beginning(job.id) }
+  return { jobs: [job], runs: [{ ...run, position: JSON.stringify(position) }] }
 }

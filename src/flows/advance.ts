@@ -3,7 +3,7 @@ import type { GroupEvent, NewGroup, Outcome } from '../core/groups.ts'
 import type { NewJob } from '../core/job.ts'
 import { addedPriority } from '../core/priority.ts'
 import type { NewRun, Run, RunMove } from '../core/runs.ts'
-import { type Position, readPosition, startOf } from './position.ts'
+import { type Position, readPosition, startOf, type Waits } from './position.ts'
 import { signalGroup } from './signals.ts'
 import {
   type Member,
@@ -169,7 +169,11 @@ class Advance {
       case 'when': {
         const word = node.test(this.#view) ? 'then' : 'else'
         const isEmpty = (sequenceIn(node, word) ?? []).length === 0
-        this.#position = { ...this.#position, path: isEmpty ? next(path) : [...path, word, 0] }
+        this.#position = {
+          ...this.#position,
+          took: { ...this.#position.took, [path.join('.')]: word },
+          path: isEmpty ? next(path) : [...path, word, 0],
+        }
         return false
       }
       case 'repeat': {
@@ -185,17 +189,22 @@ class Advance {
         return false
       }
       case 'sleep':
-        this.#sleep(node.delayMs(this.#view))
+        this.#sleep(node.name, node.delayMs(this.#view))
         return true
       case 'signal':
         return this.#signal(node)
     }
   }
 
-  #sleep(delayMs: number): void {
+  #sleep(step: string, delayMs: number): void {
     const id = this.#maker.uuid()
-    this.#jobs.push(this.#control('moment', id, delayMs))
-    this.#position = { ...this.#position, waits: { id, size: 0 } }
+    const job = this.#control('moment', id, delayMs)
+    this.#jobs.push(job)
+    this.#wait(step, { id, size: 0, kind: 'moment', job: job.id, ms: delayMs })
+  }
+
+  #wait(step: string, waits: Waits): void {
+    this.#position = { ...this.#position, step, waits }
   }
 
   async #work(node: WorkNode): Promise<boolean> {
@@ -222,7 +231,8 @@ class Advance {
       keepMs: 0,
     })
     for (const [n, member] of members.entries()) await this.#member(member, group, n)
-    this.#position = { ...this.#position, waits: { id: group, size: members.length } }
+    const kind = members.some((member) => 'tree' in member) ? 'branches' : 'jobs'
+    this.#wait(node.name, { id: group, size: members.length, kind })
     return true
   }
 
@@ -234,24 +244,26 @@ class Advance {
     }
     const { space, root } = this.#run
     const { queue } = member.tree
-    const start = startOf({
+    const id = this.#maker.uuid()
+    const head = {
       queue,
       priority: addedPriority(this.#position.priority, member.priority),
       name: member.name,
-    })
+    }
+    const control = this.#maker.control(head, id, BEGIN, member.delayMs)
     const run: NewRun = {
-      id: this.#maker.uuid(),
+      id,
       space,
       flow: member.tree.name,
       version: member.tree.version,
-      position: JSON.stringify(start),
+      position: JSON.stringify(startOf(head, control.id)),
       state: this.#encode(member.state),
       attributes: [],
       member: { group, n },
       root,
     }
     this.#runs.push(run)
-    this.#jobs.push(this.#maker.control(start, run.id, BEGIN, member.delayMs))
+    this.#jobs.push(control)
   }
 
   /** A group of one whom somebody outside tells of; with a time limit, of two, and the second is a job that is due then. */
@@ -273,11 +285,8 @@ class Advance {
     // Nobody waits for this moment: that its job ends is what counts.
     if (timeoutMs !== null)
       this.#jobs.push({ ...this.#control('moment', this.#maker.uuid(), timeoutMs), member: { group, n: 1 } })
-    this.#position = {
-      ...this.#position,
-      signals: { ...signals, [name]: nth + 1 },
-      waits: { id: group, size },
-    }
+    this.#position = { ...this.#position, signals: { ...signals, [name]: nth + 1 } }
+    this.#wait(name, { id: group, size, kind: 'signal', ...(timeoutMs !== null && { ms: timeoutMs }) })
     return true
   }
 
@@ -302,7 +311,7 @@ class Advance {
           keepMs: 0,
         })
         await this.#member(node.undo(this.#view, last), group, 0)
-        this.#position = { ...this.#position, waits: { id: group, size: 1 } }
+        this.#wait(node.name, { id: group, size: 1, kind: 'jobs' })
         return this.#move({})
       }
       this.#position = { ...this.#position, done: done.slice(0, -1) }
@@ -311,6 +320,7 @@ class Advance {
 
   #end(): RunMove {
     const result = JSON.stringify(this.#tree.result(this.#view) ?? null)
+    this.#position = { ...this.#position, step: null }
     return this.#move({ status: 'done', result, keepMs: this.#maker.keepMs })
   }
 

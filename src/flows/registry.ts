@@ -1,13 +1,22 @@
+import { SkepError } from '../core/errors.ts'
+import { show } from '../core/names.ts'
 import { type Tree, treesIn } from './tree.ts'
 
 /** The flows that a worker knows, with their branches and the flows inside them, by name and version. */
 export class Registry {
   readonly #trees = new Map<string, Map<number, Tree>>()
 
-  /** Adds a flow and all that is inside it. */
+  /** Adds a flow and all that is inside it. Runs name their flow and version, so there cannot be two of them. */
   add(tree: Tree): void {
     for (const one of treesIn(tree)) {
       const versions = this.#trees.get(one.name) ?? new Map<number, Tree>()
+      if ((versions.get(one.version) ?? one) !== one) {
+        throw new SkepError(
+          'CONFIG_INVALID',
+          `There are two flows or branches ${show(one.name)} of version ${one.version} in one worker. ` +
+            'Give one of them another name, or raise its version.',
+        )
+      }
       versions.set(one.version, one)
       this.#trees.set(one.name, versions)
     }
@@ -23,7 +32,10 @@ export class Registry {
 
   /** The queues of the jobs that move runs on. */
   queues(): readonly string[] {
-    const trees = [...this.#trees.values()].flatMap((versions) => [...versions.values()])
-    return [...new Set(trees.map(({ queue }) => queue))]
+    return [...new Set(this.trees().map(({ queue }) => queue))]
+  }
+
+  trees(): readonly Tree[] {
+    return [...this.#trees.values()].flatMap((versions) => [...versions.values()])
   }
 }

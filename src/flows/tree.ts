@@ -30,6 +30,12 @@ interface Named {
 /** Jobs or branches, and what becomes of their results. */
 export interface WorkNode extends Named {
   readonly kind: 'work'
+  /** How it was declared: one member, one for each item, or one for each branch. */
+  readonly shape: 'step' | 'each' | 'parallel'
+  /** What its members do: of each branch, or what all of them do. */
+  readonly works: readonly NamedWork[]
+  /** The queue of what takes it back. */
+  readonly undoQueue: string | null
   members(view: View): readonly Member[]
   readonly join: Join
   /** Those of its members that are runs are of these. */
@@ -38,6 +44,12 @@ export interface WorkNode extends Named {
   collect(outcomes: readonly Outcome[], members: number): Readonly<Record<string, unknown>>
   /** What takes it back when a later node fails. */
   readonly undo: ((view: View, done: Undoable) => Member) | null
+}
+
+/** A queue or a tree, as people call it. */
+export interface NamedWork {
+  readonly name: string
+  readonly work: { readonly queue: string } | { readonly tree: Tree }
 }
 
 /** One of its members: a job of a queue, or a run of a tree. */
@@ -78,6 +90,8 @@ export interface RepeatNode extends Named {
 
 export interface SleepNode extends Named {
   readonly kind: 'sleep'
+  /** How long; null if a function says it. */
+  readonly ms: number | null
   delayMs(view: View): number
 }
 

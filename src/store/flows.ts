@@ -23,6 +23,27 @@ export interface FlowStore {
   /** One page of runs, newest first, by key and never by offset. Redis: ZREVRANGE from the cursor, of an attribute's set. */
   listRuns(call: ListRunsCall): Promise<{ readonly runs: readonly Run[]; readonly cursor: string | null }>
 
+  /**
+   * How many runs there are of each flow and version in each status, branches left out: of the newest `limit`, so that it
+   * costs the same however many are kept. Redis: ZREVRANGE of so many, HMGET each.
+   */
+  countRuns(call: CountRunsCall): Promise<CountRunsReply>
+
+  /**
+   * Keeps how flows look, so that they can be drawn without their code. What stands already is left alone; one of the same
+   * name and version that looks different is replaced, and told as it was. Redis: HSET of the space, by name and version.
+   */
+  putFlows(call: {
+    readonly space: string
+    readonly flows: readonly FlowOutline[]
+  }): Promise<{ readonly changed: readonly FlowOutline[] }>
+
+  /** The flows that were put, or the versions of one: by name and version. Redis: HGETALL of the space. */
+  getFlows(call: {
+    readonly space: string
+    readonly name?: string
+  }): Promise<{ readonly flows: readonly FlowOutline[] }>
+
   /** Groups by id; null where there is none in that space. Redis: HGETALL each. */
   getGroups(call: {
     readonly space: string
@@ -83,6 +104,36 @@ export interface ListRunsCall {
   readonly root?: string
   readonly limit: number
   readonly cursor: string | null
+}
+
+/** How a flow looks. */
+export interface FlowOutline {
+  readonly name: string
+  readonly version: number
+  /** JSON text, see `flows/outline.ts`. */
+  readonly outline: string
+}
+
+export interface CountRunsCall {
+  readonly space: string
+  /** All that is given must hold. */
+  readonly flow?: string
+  readonly status?: RunStatus
+  readonly limit: number
+}
+
+export interface CountRunsReply {
+  /** Those of which there are any, by flow, version and status. */
+  readonly counts: readonly RunCount[]
+  /** Whether all were counted; otherwise there are more. */
+  readonly isAll: boolean
+}
+
+export interface RunCount {
+  readonly flow: string
+  readonly version: number
+  readonly status: RunStatus
+  readonly runs: number
 }
 
 export interface OutcomesCall {

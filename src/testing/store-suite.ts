@@ -23,6 +23,7 @@ import { limitCases } from './store/limits.ts'
 import { listCases } from './store/list.ts'
 import { notesCases } from './store/notes.ts'
 import { notesLifeCases } from './store/notes-life.ts'
+import { outlineCases } from './store/outlines.ts'
 import { prioritizeCases, priorityCases } from './store/priority.ts'
 import { pruneCases } from './store/prune.ts'
 import { runCases } from './store/runs.ts'
@@ -117,6 +118,7 @@ export function describeStore(
     describe('strict lanes', () => strictCases(test))
     describe('groups', () => groupCases(test))
     describe('runs', () => runCases(test))
+    describe('flows', () => outlineCases(test))
     describe('holds', () => holdsCases(test))
     describe('notes', () => notesCases(test))
     describe('the life of notes', () => notesLifeCases(test))

@@ -166,6 +166,12 @@ describe('the board', () => {
     finished: fc.nat(),
     retried: fc.nat(),
     dead: fc.nat(),
+    flows: fc.record({
+      running: fc.nat(),
+      failed: fc.nat(),
+      names: fc.array(fc.record({ name: fc.string().map(clean), running: fc.nat() }), { maxLength: 9 }),
+      isAll: fc.boolean(),
+    }),
     events: fc.array(event, { maxLength: 40 }),
   })
 

@@ -213,7 +213,9 @@ describe('a group that needs only some of its members', () => {
     await scene.skep.groups.group(jobs, { join: first(2), next: after.job('two') })
     await scene.until(async () => left !== null && (await scene.counts('wait')).cancelled === 2)
 
-    expect(left).toMatchObject([
+    // The others may have ended by then or not.
+    const done = (left as unknown as { readonly ok: boolean }[]).filter(({ ok }) => ok)
+    expect(done).toMatchObject([
       { ok: true, result: 1 },
       { ok: true, result: 2 },
     ])

@@ -66,11 +66,14 @@ describe.each(STORES)('on %s', (store) => {
     let won: unknown = null
     skep.worker([
       square.handle(async ({ payload, signal }) => {
-        if (payload > 2) await new Promise((resolve) => signal.addEventListener('abort', resolve))
+        if (payload > 2) {
+          await new Promise((resolve) => signal.addEventListener('abort', resolve))
+          throw signal.reason
+        }
         return payload ** 2
       }),
       sum.handle(async ({ results }) => {
-        won = (await results<number>()).map((one) => one.ok && one.result)
+        won = (await results<number>()).flatMap((one) => (one.ok ? [one.result] : []))
         return 0
       }),
     ])

@@ -42,10 +42,11 @@ export const devCommand: Command = {
     }
 
     const opened = await open(call, { create: true, entry, logger })
-    const example = opened.handlers.length === 0
+    const example = opened.handlers.length === 0 && opened.flows.length === 0
     return runSession(call, {
       opened,
       handlers: example ? [exampleHandler()] : opened.handlers,
+      flows: opened.flows,
       worker: { ...opened.config?.config.worker, ...(concurrency === undefined ? {} : { concurrency }) },
       workers: 1,
       title: 'dev',
@@ -67,6 +68,7 @@ async function demo(
   return runSession(call, {
     opened,
     handlers: demoHandlers,
+    flows: [],
     worker: { concurrency, prune: '5s' },
     workers: 2,
     title: 'demo',

@@ -24,7 +24,7 @@ export const jobsCommand: Command = {
     list: 'Show a page of jobs',
     get: 'Show everything about jobs',
     logs: 'Show the lines that the handlers of a job wrote',
-    explain: 'Say why jobs are not running',
+    explain: 'Say why jobs are not running (or runs and groups of jobs)',
     cancel: 'End waiting jobs, and ask running ones to stop',
     redrive: 'Start finished jobs anew (by filter: the dead ones)',
     promote: 'Make delayed jobs due now',
@@ -132,6 +132,6 @@ async function explainJobs(call: Call, ids: readonly string[]): Promise<number> 
     for (const id of ids) jobs.push(await skep.explain(id))
     if (out.json) out.object({ jobs })
     else out.data(jobs.map((job) => explanationPage(job, out.paint)).join('\n\n'))
-    return jobs.some(({ state }) => state === null) ? EXIT.notFound : EXIT.ok
+    return jobs.some(({ kind }) => kind === null) ? EXIT.notFound : EXIT.ok
   })
 }

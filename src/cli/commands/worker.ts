@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import type { Handler, Logger, Worker, WorkerOptions } from '../../index.ts'
 import { durationMs } from '../arguments.ts'
 import type { Call, Command } from '../command.ts'
-import { invalid } from '../config-file.ts'
+import { type AnyFlow, invalid } from '../config-file.ts'
 import { limited, watchJobs } from '../event-lines.ts'
 import { EXIT, usage } from '../exit.ts'
 import { briefly, complain, explain, isAway } from '../explain.ts'
@@ -43,7 +43,7 @@ export const workerCommand: Command = {
 async function work(call: Call, opened: Opened): Promise<number> {
   const { out } = call
   const { skep, place } = opened
-  const handlers = choose(call, opened)
+  const { handlers, flows } = choose(call, opened)
   const options = workerOptions(call, opened)
   const lines = limited(5, (line) => out.note(line))
   const unwatch = watchJobs(skep, ({ at, kind, queue, id, what, why }) => {
@@ -53,7 +53,7 @@ async function work(call: Call, opened: Opened): Promise<number> {
     // Nobody reads what we say any more; the jobs still want to be run.
   })
 
-  const worker = skep.worker(handlers, options)
+  const worker = skep.worker([...handlers, ...flows], options)
   const stop = listenForStop({
     onHurry: () => {
       say(
@@ -78,6 +78,7 @@ async function work(call: Call, opened: Opened): Promise<number> {
       const names = handlers.map(({ queue }) => queue.name)
       tell(call, 'started', worker, {
         queues: names,
+        ...(flows.length === 0 ? {} : { flows: flows.map(({ name, version }) => `${name} v${version}`) }),
         concurrency: options.concurrency ?? 10,
         store: place.label,
       })
@@ -116,8 +117,11 @@ function tell({ out }: Call, event: string, { id }: Worker, facts: Record<string
   out.data(`${clock(Date.now())} worker ${id} ${event}: ${text.join(', ')}`)
 }
 
-function choose({ args }: Call, { config, handlers }: Opened): readonly Handler[] {
-  if (handlers.length === 0) {
+function choose(
+  { args }: Call,
+  { config, handlers, flows }: Opened,
+): { readonly handlers: readonly Handler[]; readonly flows: readonly AnyFlow[] } {
+  if (handlers.length === 0 && flows.length === 0) {
     throw config === null
       ? invalid(
           'A worker needs handlers, and there is no config file.',
@@ -126,8 +130,8 @@ function choose({ args }: Call, { config, handlers }: Opened): readonly Handler[
       : invalid(`"${config.file}" has no handlers.`, 'Add them: handlers: [mail.handle(send)]')
   }
   const names = args.names('queues')
-  if (names === undefined) return handlers
-  const known = handlers.map(({ queue }) => queue.name)
+  if (names === undefined) return { handlers, flows }
+  const known = [...handlers.map(({ queue }) => queue.name), ...flows.map(queueOfFlow)]
   for (const name of names) {
     if (known.includes(name)) continue
     const near = suggest(name, known)
@@ -136,7 +140,15 @@ function choose({ args }: Call, { config, handlers }: Opened): readonly Handler[
       `The config handles: ${known.join(', ')}`,
     )
   }
-  return handlers.filter(({ queue }) => names.includes(queue.name))
+  return {
+    handlers: handlers.filter(({ queue }) => names.includes(queue.name)),
+    flows: flows.filter((flow) => names.includes(queueOfFlow(flow))),
+  }
+}
+
+/** The queue of the jobs that move its runs on. */
+function queueOfFlow({ tree }: AnyFlow): string {
+  return tree.queue
 }
 
 function workerOptions({ args }: Call, { config }: Opened): WorkerOptions {

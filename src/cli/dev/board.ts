@@ -20,6 +20,16 @@ export interface QueueRow {
   readonly workers: number
 }
 
+/** The flows that run. */
+export interface FlowRow {
+  readonly running: number
+  readonly failed: number
+  /** The busiest first. */
+  readonly names: readonly { readonly name: string; readonly running: number }[]
+  /** False when there are more than were counted. */
+  readonly isAll: boolean
+}
+
 /** Everything the board shows, at one moment. */
 export interface Snapshot {
   readonly at: number
@@ -38,6 +48,8 @@ export interface Snapshot {
   readonly finished: number
   readonly retried: number
   readonly dead: number
+  /** Runs of flows that are running, by flow; those that failed count only where some run. */
+  readonly flows: FlowRow
   /** Newest first. */
   readonly events: readonly JobEvent[]
 }
@@ -45,6 +57,8 @@ export interface Snapshot {
 const RATE_SECONDS = 5
 const HISTORY_SECONDS = 30
 const MOST_EVENTS = 200
+/** So many runs are counted, twice a second. */
+const MOST_RUNS = 1_000
 /** A queue that is faster than this does not tell of every success. */
 const CHATTY_PER_SECOND = 0.5
 
@@ -62,6 +76,7 @@ export class Board {
   readonly #unwatch: () => void
   #queues: readonly QueueView[] = []
   #servers = new Map<string, number>()
+  #flows: FlowRow = { running: 0, failed: 0, names: [], isAll: true }
   #presence = { workers: 0, running: 0, slots: 0 }
   #status: Snapshot['status'] = 'connecting'
   #trouble: string | null = null
@@ -91,7 +106,13 @@ export class Board {
     if (this.#looking || this.#status === 'connecting') return
     this.#looking = true
     try {
-      const [queues, workers] = await Promise.all([this.#skep.counts(), this.#skep.workers()])
+      const [queues, workers, running, failed] = await Promise.all([
+        this.#skep.counts(),
+        this.#skep.workers(),
+        this.#skep.runs.counts({ status: 'running', limit: MOST_RUNS }),
+        this.#skep.runs.counts({ status: 'failed', limit: MOST_RUNS }),
+      ])
+      this.#flows = flowRow(running, failed)
       this.#queues = [...queues].sort((a, b) => a.queue.localeCompare(b.queue))
       const here = workers.filter(({ life }) => life !== 'gone')
       this.#servers = new Map()
@@ -135,6 +156,7 @@ export class Board {
       history: this.#history(now),
       ...this.#presence,
       ...this.#totals,
+      flows: this.#flows,
       events: this.#events,
     }
   }
@@ -201,5 +223,19 @@ export class Board {
       for (const seconds of this.#ended.values()) jobs += seconds.get(second) ?? 0
       return jobs
     })
+  }
+}
+
+type RunCounts = Awaited<ReturnType<Skep['runs']['counts']>>
+
+function flowRow(running: RunCounts, failed: RunCounts): FlowRow {
+  const total = ({ counts }: RunCounts): number => counts.reduce((sum, { runs }) => sum + runs, 0)
+  const names = new Map<string, number>()
+  for (const { flow, runs } of running.counts) names.set(flow, (names.get(flow) ?? 0) + runs)
+  return {
+    running: total(running),
+    failed: total(failed),
+    names: [...names].map(([name, runs]) => ({ name, running: runs })).sort((a, b) => b.running - a.running),
+    isAll: running.isAll,
   }
 }

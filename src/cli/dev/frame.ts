@@ -23,7 +23,13 @@ export function frame(snapshot: Snapshot, options: FrameOptions): string[] {
   const head = [header(snapshot, options), '', ...trouble(snapshot, options)]
   const foot = [footer(snapshot, options)]
   const shownRows = Math.max(1, rows - head.length - foot.length - 9)
-  const body = [...queueTable(snapshot, options, shownRows), '', summary(snapshot, options), '']
+  const body = [
+    ...queueTable(snapshot, options, shownRows),
+    '',
+    summary(snapshot, options),
+    ...flowLine(snapshot, options),
+    '',
+  ]
   const space = rows - head.length - body.length - foot.length - 1
   const list = space > 1 ? [title('RECENT', options), ...events(snapshot.events, space - 1, options)] : []
   const lines = [...head, ...body, ...list].slice(0, Math.max(0, rows - 1))
@@ -205,6 +211,24 @@ function summary(snapshot: Snapshot, options: FrameOptions): string {
     ],
     options,
   )
+}
+
+/** The flows that run, if any do. */
+function flowLine({ flows }: Snapshot, options: FrameOptions): string[] {
+  if (flows.running + flows.failed === 0) return []
+  const more = flows.isAll ? '' : ' or more'
+  const names = flows.names.map(({ name, running }) => `${name} ${count(running)}`).join(', ')
+  return [
+    lineOf(
+      [
+        { text: '  flows ', style: 'dim' },
+        { text: `${count(flows.running)}${more} running`, style: 'cyan' },
+        { text: flows.failed === 0 ? '' : `  ${count(flows.failed)} failed`, style: 'red' },
+        { text: names === '' ? '' : `  ${names}`, style: 'dim' },
+      ],
+      options,
+    ),
+  ]
 }
 
 // ── events ───────────────────────────────────────────────────────────────────────────────────────

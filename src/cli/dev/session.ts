@@ -1,6 +1,7 @@
 import type { Handler, Logger, Worker, WorkerOptions } from '../../index.ts'
 import { durationMs } from '../arguments.ts'
 import type { Call } from '../command.ts'
+import type { AnyFlow } from '../config-file.ts'
 import { EXIT } from '../exit.ts'
 import { briefly, explain, isAway } from '../explain.ts'
 import { count, many, span } from '../numbers.ts'
@@ -13,6 +14,7 @@ import { liveView, plainView, type View, type ViewOptions } from './view.ts'
 export interface SessionOptions {
   readonly opened: Opened
   readonly handlers: readonly Handler[]
+  readonly flows: readonly AnyFlow[]
   readonly worker: WorkerOptions
   /** How many workers to start in this process. */
   readonly workers: number
@@ -62,7 +64,8 @@ export async function runSession(call: Call, options: SessionOptions): Promise<n
   try {
     view.update()
     if (await connect(opened, board, stop.signal)) {
-      for (let n = 0; n < options.workers; n++) workers.push(skep.worker(handlers, options.worker))
+      for (let n = 0; n < options.workers; n++)
+        workers.push(skep.worker([...handlers, ...options.flows], options.worker))
       await Promise.race([Promise.all(workers.map((worker) => worker.ready)), aborted(stop.signal)])
       const stopProducing = options.produce?.((queue, what) => board.say(queue, what))
       await aborted(stop.signal)

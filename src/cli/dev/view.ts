@@ -61,6 +61,11 @@ export function plainView(call: Call, { board, title, place }: ViewOptions): Vie
       if (told.get(row.name) !== line) out.data(`${clock(snapshot.at)} ${line}`)
       told.set(row.name, line)
     }
+    const { running, failed } = snapshot.flows
+    const flows = running + failed === 0 ? '' : `flows  running ${count(running)}  failed ${count(failed)}`
+    if (flows !== (told.get('') ?? ''))
+      out.data(`${clock(snapshot.at)} ${flows || 'flows  running 0  failed 0'}`)
+    told.set('', flows)
     const failures = news.filter(({ kind }) => kind === 'error' || kind === 'dead')
     for (const { at, queue, what, why } of failures.slice(0, 5).reverse()) {
       out.data(`${clock(at)} ${queue} ${what}: ${why}`)

@@ -16,22 +16,27 @@ import {
   moved,
   type NewRun,
   outcomeState,
+  RUN_STATUSES,
   type Run,
   type RunMove,
 } from '../../core/runs.ts'
 import type {
   AuditCall,
   AuditReply,
+  CountRunsCall,
+  CountRunsReply,
   Enqueued,
   ListRunsCall,
   MoveResult,
   OpenMember,
   OpenMembersCall,
   OutcomesCall,
+  RunCount,
   TellCall,
   TellReply,
 } from '../../store/flows.ts'
 import type { InsertResult } from '../../store.ts'
+import { Outlines } from './outlines.ts'
 
 /** What the flows need of the jobs. */
 interface FlowJobs {
@@ -48,6 +53,8 @@ export interface Ending {
 
 /** Groups, their outcomes, and runs: the rules of `core/groups.ts` and `core/runs.ts` over maps. */
 export class Flows {
+  /** How flows look. */
+  readonly outlines: Outlines = new Outlines()
   readonly #jobs: FlowJobs
   readonly #groups = new Map<string, Group>()
   readonly #outcomes = new Map<string, Map<number, Outcome>>()
@@ -233,6 +240,16 @@ export class Flows {
     return { runs, cursor: chosen.length > limit ? (runs.at(-1)?.id ?? null) : null }
   }
 
+  countRuns({ space, flow, status, limit }: CountRunsCall): CountRunsReply {
+    const filter = {
+      space,
+      ...(flow === undefined ? {} : { flow }),
+      ...(status === undefined ? {} : { status }),
+    }
+    const { runs, cursor } = this.listRuns({ ...filter, limit, cursor: null })
+    return { counts: tally(runs), isAll: cursor === null }
+  }
+
   // ── keeping in order ───────────────────────────────────────────────────────────────────────────
 
   audit({ limit, cursor }: AuditCall, now: number): AuditReply {
@@ -277,4 +294,17 @@ const REMOVED: Ending = {
   state: 'cancelled',
   result: null,
   failure: JSON.stringify({ kind: 'cancel', message: 'The job was removed.' }),
+}
+
+function tally(runs: readonly Run[]): RunCount[] {
+  const counts = new Map<string, RunCount>()
+  for (const { flow, version, status } of runs) {
+    const key = JSON.stringify([flow, version, status])
+    counts.set(key, { flow, version, status, runs: (counts.get(key)?.runs ?? 0) + 1 })
+  }
+  const place = ({ status }: RunCount): number => RUN_STATUSES.indexOf(status)
+  return [...counts.values()].sort(
+    (a, b) =>
+      Number(a.flow > b.flow) - Number(a.flow < b.flow) || a.version - b.version || place(a) - place(b),
+  )
 }

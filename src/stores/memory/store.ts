@@ -252,6 +252,18 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       return flows.listRuns(call)
     },
 
+    async countRuns(call) {
+      return flows.countRuns(call)
+    },
+
+    async putFlows({ space, flows: put }) {
+      return { changed: flows.outlines.put(space, put) }
+    },
+
+    async getFlows({ space, name }) {
+      return { flows: flows.outlines.get(space, name) }
+    },
+
     async getGroups({ space, ids }) {
       return { groups: ids.map((id) => flows.group(space, id)) }
     },

@@ -26,6 +26,7 @@ import {
   toRun,
 } from './flow-items.ts'
 import { idArrayOf, LOWEST_ID } from './literals.ts'
+import { countRuns, getFlows, putFlows } from './outlines.ts'
 import type { Starts } from './starts.ts'
 
 const at = (now: number | undefined): Param => (now === undefined ? null : String(now))
@@ -44,6 +45,10 @@ export function postgresFlows(query: Query, schema: string, starts: Starts, wrot
     },
 
     listRuns: (call) => listRuns(query, schema, call),
+
+    countRuns: (call) => countRuns(query, schema, call),
+    putFlows: ({ space, flows }) => putFlows(query, schema, space, flows),
+    getFlows: ({ space, name }) => getFlows(query, schema, space, name),
 
     async getGroups({ space, ids }) {
       return { groups: await byId(query, `${schema}.groups`, GROUP_SELECT, toGroup, space, ids) }

@@ -16,7 +16,7 @@ export const JOB_SELECT = `id, space, queue, state, payload, headers, priority, 
 export const RANK = 32
 
 /** Clients differ here too. */
-function isTrue(value: unknown): boolean {
+export function isTrue(value: unknown): boolean {
   return value === true || value === 't' || value === 'true'
 }
 

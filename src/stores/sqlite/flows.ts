@@ -2,7 +2,8 @@ import type { FlowStore } from '../../store/flows.ts'
 import type { Database } from './database.ts'
 import { auditGroups, fire, getGroup, tell } from './groups.ts'
 import { openMembers, outcomes } from './outcomes.ts'
-import { getRun, listRuns, moveRun } from './runs.ts'
+import { getFlows, putFlows } from './outlines.ts'
+import { countRuns, getRun, listRuns, moveRun } from './runs.ts'
 import type { Turn } from './turn.ts'
 
 /** Groups and runs, as far as they are not a part of other calls. */
@@ -26,6 +27,18 @@ export function sqliteFlows(
 
     async listRuns(call) {
       return database.read((turn) => listRuns(turn, call))
+    },
+
+    async countRuns(call) {
+      return database.read((turn) => countRuns(turn, call))
+    },
+
+    putFlows({ space, flows }) {
+      return database.write(flows.length, ({ db }) => ({ changed: putFlows(db, space, flows) }))
+    },
+
+    async getFlows({ space, name }) {
+      return database.read(({ db }) => ({ flows: getFlows(db, space, name) }))
     },
 
     async getGroups({ space, ids }) {

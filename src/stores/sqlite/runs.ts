@@ -9,7 +9,7 @@ import {
   type RunMove,
   type RunStatus,
 } from '../../core/runs.ts'
-import type { ListRunsCall, MoveResult } from '../../store/flows.ts'
+import type { CountRunsCall, CountRunsReply, ListRunsCall, MoveResult, RunCount } from '../../store/flows.ts'
 import type { Row, SqlValue } from './client.ts'
 import { makeGroup } from './groups.ts'
 import { insertJobs } from './insert.ts'
@@ -116,8 +116,35 @@ export function listRuns(
   return { runs: page, cursor: runs.length > call.limit ? (page.at(-1)?.id ?? null) : null }
 }
 
+/** How many there are among the newest. */
+export function countRuns(turn: Reader, call: CountRunsCall): CountRunsReply {
+  const newest = listQuery({ ...call, cursor: null }, 'r.flow, r.version, r.status')
+  const rows = turn.db.all(
+    `select flow, version, status, count(*) from (${newest.sql}) group by 1, 2, 3 order by 1, 2, 3`,
+    ...newest.values,
+    call.limit,
+  )
+  const counts = rows.map(
+    ([flow, version, status, runs]): RunCount => ({
+      flow: flow as string,
+      version: version as number,
+      status: RUN_STATUSES[status as number] as RunStatus,
+      runs: runs as number,
+    }),
+  )
+  const counted = counts.reduce((sum, { runs }) => sum + runs, 0)
+  return { counts, isAll: counted < call.limit || !isBeyond(turn, newest, call.limit) }
+}
+
+function isBeyond({ db }: Reader, { sql, values }: ReturnType<typeof listQuery>, limit: number): boolean {
+  return db.get(`${sql} offset ?`, ...values, 1, limit) !== undefined
+}
+
 /** Every answer begins at the newest that fits and reads an index downwards: of the attribute, the tree, the flow. */
-export function listQuery(call: ListRunsCall): {
+export function listQuery(
+  call: ListRunsCall,
+  selected: string = columns,
+): {
   readonly sql: string
   readonly values: readonly SqlValue[]
 } {
@@ -138,7 +165,7 @@ export function listQuery(call: ListRunsCall): {
   if (!branches) conditions.push('r.group_id is null')
   const from =
     attribute === undefined ? 'skep_runs r' : 'skep_run_attributes a cross join skep_runs r on r.id = a.id'
-  const sql = `select ${columns} from ${from} where ${conditions.join(' and ')} order by ${at}.id desc limit ?`
+  const sql = `select ${selected} from ${from} where ${conditions.join(' and ')} order by ${at}.id desc limit ?`
   return { sql, values }
 }
 

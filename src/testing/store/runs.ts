@@ -153,6 +153,39 @@ export function runCases(test: StoreCase): void {
     assert.equal(await scene.state(idOf(1_000)), 'ready')
   })
 
+  test('is done after it has failed, when what failed it was mended at its last step', async (scene) => {
+    const branch = run(2, { member: { group: groupOf(1), n: 0 }, root: runOf(1) })
+    await begin(scene, run(1))
+    const jobs = { success: sample(1_000), failure: sample(1_001) }
+    const waits = move(1, 0, { groups: [group(1, { run: runOf(1), jobs })], runs: [branch] })
+    await scene.store.moveRuns({ moves: [waits], now: scene.now })
+    const failed = move(2, 0, { status: 'failed', failure: failure('no'), keepMs: 0 })
+    await scene.store.moveRuns({ moves: [failed], now: scene.now })
+    assert.deepEqual(await scene.states(idOf(1_000), idOf(1_001)), ['none', 'ready'])
+
+    const done = move(2, 1, { status: 'done', result: '1', keepMs: 0 })
+    const { results, enqueued } = await scene.store.moveRuns({ moves: [done], now: scene.now })
+
+    assert.deepEqual(results, [{ status: 'ok' }])
+    assert.equal(enqueued.length, 1)
+    assert.equal(await scene.state(idOf(1_000)), 'ready')
+    const after = await readRun(scene, 2)
+    assert.deepEqual([after.status, after.result, after.failure], ['done', '1', null])
+    const { done: counted, failed: bad } = await readGroup(scene)
+    assert.deepEqual([counted, bad], [1, 0])
+
+    // What is done, or was cancelled, stays so.
+    await scene.store.moveRuns({ moves: [move(1, 1, { status: 'cancelled', keepMs: DAY })], now: scene.now })
+    const late = await scene.store.moveRuns({
+      moves: [move(1, 2, { status: 'done', keepMs: DAY }), move(2, 2, { status: 'failed', keepMs: 0 })],
+      now: scene.now,
+    })
+    assert.deepEqual(
+      late.results.map((result) => (result.status === 'ok' ? 'ok' : result.reason)),
+      ['over', 'over'],
+    )
+  })
+
   test('is found by flow, status and attribute, newest first, by the page', async (scene) => {
     await begin(
       scene,

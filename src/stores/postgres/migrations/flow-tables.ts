@@ -11,6 +11,8 @@
  * no state, members that have not ended any more.
  *
  * runs: `status` is 2 while it runs, then 3, 4 or 6, as states of jobs are numbered.
+ *
+ * flows: how they look, for whoever draws them.
  */
 export function flowTables(schema: string): string {
   return `
@@ -78,5 +80,13 @@ create table ${schema}.run_attributes (
     attribute text collate "C" not null,
     primary key (space, attribute, run_id)
 ) with (autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0.05);
+
+create table ${schema}.flows (
+    version integer not null,
+    space text collate "C" not null,
+    name text collate "C" not null,
+    outline text not null,
+    primary key (space, name, version)
+);
 `
 }

@@ -71,7 +71,7 @@ begin
         elsif r.revision <> m.revision then
             said := said || 'moved'::text;
             continue;
-        elsif r.status <> 2 and m.status is distinct from 2 then
+        elsif r.status <> 2 and m.status is distinct from 2 and not (r.status = 4 and m.status is not distinct from 3) then
             said := said || 'over'::text;
             continue;
         end if;

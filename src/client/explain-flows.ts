@@ -1,0 +1,170 @@
+import type { Group } from '../core/groups.ts'
+import { isFinal, type Job } from '../core/job.ts'
+import { DEFAULT_LANE } from '../core/lanes.ts'
+import type { Run } from '../core/runs.ts'
+import { readPosition } from '../flows/position.ts'
+import type { Store, WorkerPresence } from '../store.ts'
+import type { Cause, WorkerSeen } from './causes.ts'
+import type { AwaitedMember, FlowCause } from './flow-causes.ts'
+import { readMembers } from './run-members.ts'
+
+/** So many members are named, each with its own cause. */
+const NAMED = 3
+/** Runs in runs in runs: so deep is looked. */
+const DEEPEST = 3
+
+/** How the causes of a job are found, and sentences made of causes. */
+export interface Explaining {
+  readonly store: Store
+  readonly space: string
+  causesOf(job: Job): Promise<readonly Cause[]>
+  textOf(cause: Cause): string
+  seen(worker: WorkerPresence, now: number): WorkerSeen
+}
+
+/** Says why a run does not move on, or how it ended. Never empty. */
+export async function explainRun(env: Explaining, run: Run, depth = 0): Promise<readonly Cause[]> {
+  const { store, space } = env
+  const position = readPosition(run.position)
+  const { waits, step } = position
+  const { groups } =
+    waits && waits.size > 0 ? await store.getGroups({ space, ids: [waits.id] }) : { groups: [] }
+  const group = groups[0] ?? null
+  const belongs = run.member === null || depth > 0 ? [] : await memberCause(env, run.member)
+  if (run.status !== 'running') return [await ended(env, run, step, group), ...belongs]
+
+  const served = await flowWorkers(env, run, position.queue)
+  const control = await pendingControl(env, waits?.job, group)
+  if (control) {
+    const isAsleep = waits?.ms !== undefined && control.state === 'delayed' && control.failure === null
+    if (isAsleep)
+      return [{ cause: 'waits-until', step, until: new Date(control.dueAt) }, ...served, ...belongs]
+    const causes = (await env.causesOf(control)).filter(({ cause }) => !HIDDEN.has(cause))
+    return [{ cause: 'moves-on', job: control.id }, ...served, ...causes, ...belongs]
+  }
+  if (waits?.kind === 'signal' && group !== null && group.done === 0) {
+    const until = waits.ms === undefined ? null : new Date(run.changedAt + waits.ms)
+    return [{ cause: 'waits-for-signal', name: step ?? '', until }, ...served, ...belongs]
+  }
+  if (group !== null && group.endedAt === null)
+    return [await waiting(env, group, step, depth), ...served, ...belongs]
+  return [{ cause: 'moves-on', job: null }, ...served, ...belongs]
+}
+
+/** Of the job that moves a run on these say nothing new, or it is said of the flow. */
+const HIDDEN: ReadonlySet<Cause['cause']> = new Set(['no-worker', 'moves-run'])
+
+/** Says what a group waits for, and what it will enqueue then. */
+export async function explainGroup(env: Explaining, group: Group): Promise<readonly Cause[]> {
+  if (group.endedAt !== null) return [{ cause: 'group-ended', size: group.size, done: group.done }]
+  return [await waiting(env, group, null, 0)]
+}
+
+/** What a job has to do with groups and runs, if anything. */
+export async function flowCausesOf(env: Explaining, job: Job): Promise<readonly Cause[]> {
+  if (job.member !== null) return memberCause(env, job.member)
+  if (!job.queue.startsWith('flow:')) return []
+  const { run: id } = JSON.parse(job.payload) as { readonly run?: string }
+  if (id === undefined) return []
+  const run = (await env.store.getRuns({ space: env.space, ids: [id] })).runs[0]
+  const step = run ? readPosition(run.position).step : null
+  return [{ cause: 'moves-run', run: id, flow: run?.flow ?? null, step }]
+}
+
+async function memberCause(
+  { store, space }: Explaining,
+  { group: id, n }: NonNullable<Job['member']>,
+): Promise<readonly Cause[]> {
+  const group = (await store.getGroups({ space, ids: [id] })).groups[0]
+  if (!group) return []
+  const run = group.run === null ? null : (await store.getRuns({ space, ids: [group.run] })).runs[0]
+  const position = run ? readPosition(run.position) : null
+  const step = position?.waits?.id === id ? position.step : null
+  return [
+    { cause: 'member-of', group: id, n, size: group.size, run: group.run, flow: run?.flow ?? null, step },
+  ]
+}
+
+async function ended(
+  { store }: Explaining,
+  run: Run,
+  step: string | null,
+  group: Group | null,
+): Promise<Cause> {
+  const { failed } =
+    run.status === 'failed' && group !== null ? await readMembers(store, group, NAMED) : { failed: [] }
+  return {
+    cause: 'run-ended',
+    status: run.status as Exclude<Run['status'], 'running'>,
+    step: run.status === 'done' ? null : step,
+    at: new Date(run.endedAt ?? run.changedAt),
+    failure: run.failure === null ? null : (JSON.parse(run.failure) as { message: string }),
+    failed: failed.map(({ id, kind }) => ({ id, kind })),
+  }
+}
+
+/** The job that is about to move the run on, if there is one: of its moment, or of an event of its group that has fired. */
+async function pendingControl(
+  { store, space }: Explaining,
+  job: string | undefined,
+  group: Group | null,
+): Promise<Job | null> {
+  const ids =
+    job === undefined ? (group?.fired ?? []).flatMap((event) => group?.jobs[event]?.id ?? []) : [job]
+  if (ids.length === 0) return null
+  const { jobs } = await store.get({ space, ids })
+  return jobs.find((one) => one !== null && !isFinal(one.state)) ?? null
+}
+
+async function flowWorkers(
+  { store, space, seen }: Explaining,
+  { flow, version }: Run,
+  queue: string,
+): Promise<FlowCause[]> {
+  const [{ workers }, { now }] = await Promise.all([
+    store.workers({ space }),
+    store.lanes({ space, queue, lanes: [DEFAULT_LANE], limit: 1 }),
+  ])
+  const serving = workers.filter((worker) => worker.queues.includes(queue)).map((one) => seen(one, now))
+  return serving.some(({ isLive }) => isLive)
+    ? []
+    : [{ cause: 'no-flow-worker', flow, version, gone: serving }]
+}
+
+async function waiting(env: Explaining, group: Group, step: string | null, depth: number): Promise<Cause> {
+  const { store } = env
+  const { open } = await readMembers(store, { ...group, failed: 0 }, NAMED)
+  const named = await Promise.all(
+    open.map(async ({ id, kind, state }): Promise<AwaitedMember> => {
+      const causes = depth >= DEEPEST ? [] : await memberCauses(env, id, kind, depth)
+      return { id, kind, state, text: causes.map((cause) => env.textOf(cause)).join(' ') }
+    }),
+  )
+  // What moves a run on is no news.
+  const next = group.run !== null ? [] : Object.entries(group.jobs)
+  return {
+    cause: 'waits-for',
+    group: group.id,
+    step,
+    size: group.size,
+    done: group.done,
+    failed: group.failed,
+    open: named,
+    next: next.map(([event, { id, queue }]) => ({ event: event as Group['fired'][number], id, queue })),
+  }
+}
+
+async function memberCauses(
+  env: Explaining,
+  id: string,
+  kind: 'job' | 'run',
+  depth: number,
+): Promise<readonly Cause[]> {
+  const { store, space } = env
+  if (kind === 'run') {
+    const run = (await store.getRuns({ space, ids: [id] })).runs[0]
+    return run ? explainRun(env, run, depth + 1) : []
+  }
+  const job = (await store.get({ space, ids: [id] })).jobs[0]
+  return job ? (await env.causesOf(job)).filter(({ cause }) => cause !== 'member-of') : []
+}
