@@ -76,7 +76,7 @@ returns ${schema}.outcomes[]
 language sql ${flowPins(schema)}
 as $function$
     select array_agg(row(m.group_id, m.nth, m.id, 6, null,
-        '{"kind":"duplicate","message":"Its unique key is held by job \\\\"' || m.holder || '\\\\"."}')::outcomes order by m.n)
+        '{"kind":"duplicate","message":"Its unique key is held by job \\"' || m.holder || '\\"."}')::outcomes order by m.n)
     from (
         select o.n, ids[o.n] as id, o.holder,
             case when cardinality(of_groups) = 1 then of_groups[1] else of_groups[o.n] end as group_id,
