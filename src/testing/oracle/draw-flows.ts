@@ -14,7 +14,9 @@ export function drawFlow(kind: (typeof FLOWING)[number], it: Draw): Step | null 
   switch (kind) {
     case 'tell': {
       const known = random.chance(0.25) && memory.told.length > 0
-      const slot = known ? random.pick(memory.told) : takeSlot(it)
+      const early =
+        random.chance(0.3) && memory.planned.length > 0 ? random.pick(memory.planned).id : undefined
+      const slot = known ? random.pick(memory.told) : takeSlot(it, { group: early })
       if (slot === null) return null
       if (!known) memory.told.push(slot)
       const space = random.chance(0.95) ? slot.space : drawSpace(random)
@@ -69,13 +71,13 @@ function drawGroups(it: Draw, run: string | null, space: string): NewGroup[] {
   const { random, memory } = it
   const groups = Array.from({ length: random.pick([0, 1, 1, 2]) }, () => drawGroup(it, run, space))
   // A few are spoken of before they are made.
-  if (groups.length > 1 && run === null && random.chance(0.5)) memory.planned.push(...groups.splice(0, 1))
+  if (groups.length > 0 && run === null && random.chance(0.3)) memory.planned.push(...groups.splice(0, 1))
   return groups
 }
 
 function drawGroup(it: Draw, run: string | null, space: string): NewGroup {
   const { random, memory, number } = it
-  const size = random.int(0, 6)
+  const size = random.pick([0, 1, 1, 2, 2, 3, 4, 6])
   const jobs = Object.fromEntries(
     GROUP_EVENTS.filter(() => random.chance(0.6)).map((event) => [event, drawPutDown(it, space)]),
   )
@@ -111,7 +113,7 @@ function drawPutDown(it: Draw, space: string): NewJob {
 function drawRun(it: Draw, parent: Run | null): NewRun {
   const { random, memory, number } = it
   const id = runOf(number())
-  const slot = parent && takeSlot(it, parent.space)
+  const slot = parent && takeSlot(it, { space: parent.space })
   const run: NewRun = {
     id,
     space: slot?.space ?? drawSpace(random),
@@ -150,7 +152,7 @@ function drawMove(it: Draw, run: NewRun & Pick<Run, 'revision'>): RunMove {
   const { random, memory } = it
   const status = random.chance(0.4) ? undefined : random.pick([...RUN_STATUSES, 'running', 'done'] as const)
   const isOver = status !== undefined && status !== 'running'
-  const groups = random.chance(0.4) ? drawGroups(it, run.id, run.space) : []
+  const groups = random.chance(0.3) ? drawGroups(it, run.id, run.space) : []
   for (const group of groups) memory.groups.set(group.id, group)
   const count = groups.length === 0 ? random.pick([0, 0, 1]) : random.int(0, 3)
   const parent = it.runs.find(({ id }) => id === run.id) ?? null

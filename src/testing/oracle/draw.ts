@@ -4,6 +4,7 @@ import { storedPriority } from '../../core/priority.ts'
 import type { NewRun, Run } from '../../core/runs.ts'
 import type { Settlement } from '../../store.ts'
 import type { Random } from '../random.ts'
+import type { Step } from './commands.ts'
 
 export const SPACES = ['acme', 'globex'] as const
 export const QUEUES = ['mail', 'report'] as const
@@ -46,6 +47,8 @@ export interface Draw {
   readonly flowing: boolean
   readonly groups: readonly Group[]
   readonly runs: readonly Run[]
+  /** What comes before anything else is drawn. */
+  readonly soon: Step[]
   /** A number that no group, run or job has. */
   readonly number: () => number
 }
@@ -55,7 +58,7 @@ export function drawJob(it: Draw, within?: string): NewJob {
   const { random, now, fresh, limited } = it
   const id = fresh()
   const queue = random.chance(0.7) ? QUEUES[0] : QUEUES[1]
-  const slot = it.flowing && random.chance(0.5) ? takeSlot(it, within) : null
+  const slot = it.flowing && random.chance(0.5) ? takeSlot(it, { space: within }) : null
   return {
     id,
     space: slot?.space ?? within ?? drawSpace(random),
@@ -65,7 +68,7 @@ export function drawJob(it: Draw, within?: string): NewJob {
     priority: random.chance(0.7) ? 0 : random.pick(PRIORITIES),
     delayMs: random.chance(0.6) ? 0 : random.pick([1, 500, 5_000, 3_600_000]),
     runAt: random.chance(0.9) ? null : now + random.pick([-1_000, 0, 1, 60_000]),
-    unique: random.chance(0.5) ? null : drawUnique(random),
+    unique: random.chance(it.flowing ? 0.7 : 0.5) ? null : drawUnique(random),
     overrides: random.chance(0.1) ? '{"timeoutMs":1}' : null,
     lane: limited ? random.pick([null, ...LANES]) : null,
     // See declareStrict.
@@ -79,11 +82,17 @@ export function drawSpace(random: Random): string {
   return random.chance(0.8) ? SPACES[0] : SPACES[1]
 }
 
-/** A number for a new member, of a group in this space if one is given. */
-export function takeSlot({ random, memory }: Draw, within?: string): Slot | null {
-  const fit = memory.slots.filter(({ space }) => within === undefined || space === within)
+/** A number for a new member: of this group, or of one in this space, if they are given. */
+export function takeSlot(
+  { random, memory }: Draw,
+  { group, space }: { readonly group?: string | undefined; readonly space?: string | undefined } = {},
+): Slot | null {
+  const fit = memory.slots
+    .filter((slot) => group === undefined || slot.group === group)
+    .filter((slot) => space === undefined || slot.space === space)
   if (fit.length === 0) return null
-  const slot = random.pick(fit)
+  // Mostly of the oldest group, so that groups come to their end.
+  const slot = random.chance(0.6) ? (fit[0] as Slot) : random.pick(fit)
   memory.slots = memory.slots.filter((other) => other !== slot)
   return slot
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { dueEvents, type Group, type Outcome } from '../../core/groups.ts'
+import { dueEvents, type Group, groupExpiresAt, type Outcome } from '../../core/groups.ts'
 import { isFinal, type Job } from '../../core/job.ts'
 import { outcomeState, type Run } from '../../core/runs.ts'
 import type { AuditReply, Enqueued, OpenMember } from '../../store/flows.ts'
@@ -71,7 +71,7 @@ export interface Seen {
  * What must hold of groups and runs whatever the commands are: a member counts once, an event fires when it is true and
  * once, and what it enqueues is there (I-16); a run goes from one revision to the next.
  */
-export function checkFlows(command: Command, replies: Replies, before: Seen, after: Seen): void {
+export function checkFlows(command: Command, replies: Replies, before: Seen, after: Seen, now: number): void {
   for (const group of after.flows.groups.values()) checkGroup(group, before, after)
   for (const { id, member, state } of after.jobs.values()) {
     if (member) checkMember(member, id, isFinal(state) ? state : null, after.flows)
@@ -89,8 +89,22 @@ export function checkFlows(command: Command, replies: Replies, before: Seen, aft
     const mended = (replies as readonly AuditReply[]).flatMap((page) => page.mended)
     assert.deepEqual(mended, [], 'I-16: there is nothing to mend')
   }
-  const gone = [...before.flows.groups.keys()].filter((id) => !after.flows.groups.has(id))
-  if (command.do !== 'prune') assert.deepEqual(gone, [], 'a group is lost')
+  checkGone(command, before.flows, after.flows, now)
+}
+
+/** Only prune removes groups and runs, each at its time: a run with the whole tree, and a group with its run. */
+function checkGone(command: Command, before: Flows, after: Flows, now: number): void {
+  const isOver = (at: number | null | undefined): boolean =>
+    command.do === 'prune' && (at ?? Number.POSITIVE_INFINITY) <= now
+  for (const run of before.runs.values()) {
+    if (after.runs.has(run.id)) continue
+    assert.ok(isOver(before.runs.get(run.root)?.expiresAt), `I-1: run ${run.id} is lost`)
+  }
+  for (const group of before.groups.values()) {
+    if (after.groups.has(group.id)) continue
+    const isLeft = group.run !== null && before.runs.has(group.run) && !after.runs.has(group.run)
+    assert.ok(isLeft || isOver(groupExpiresAt(group)), `I-1: group ${group.id} is lost`)
+  }
 }
 
 function checkGroup(group: Group, before: Seen, after: Seen): void {

@@ -1,3 +1,4 @@
+import { groupExpiresAt } from '../../core/groups.ts'
 import { JOB_STATES, type Job } from '../../core/job.ts'
 import type { Verdict } from '../../core/policy.ts'
 import { isPossible } from '../../core/transitions.ts'
@@ -47,14 +48,14 @@ export async function generateCommands(seed: number, length: number): Promise<Co
 
   // Half of the histories know no limits: what most queues are, and the stores' own way for them.
   const limited = random.chance(0.5)
-  const first = limited ? SPACES.map(declareStrict) : []
+  const soon: Step[] = limited ? SPACES.map(declareStrict) : []
   // And half know neither groups nor runs.
   const flowing = random.chance(0.5)
-  const always = { random, memory, fresh, number, token, limited, flowing }
+  const always = { random, memory, fresh, number, token, limited, flowing, soon }
   let present: Job[] = []
   let flows: Pick<Draw, 'groups' | 'runs'> = { groups: [], runs: [] }
   while (commands.length < length) {
-    const step = first.shift() ?? draw({ ...always, ...flows, present, now })
+    const step = soon.shift() ?? draw({ ...always, ...flows, present, now })
     if (step === null) continue
     const command: Command = { ...step, by: random.chance(0.5) ? 1 : 0 }
     commands.push(command)
@@ -107,8 +108,9 @@ function remember(memory: Memory, command: Command, replies: readonly unknown[],
 
 function draw(it: Draw): Step | null {
   const { random, present } = it
-  if (it.flowing && random.chance(0.25)) return drawFlow(random.pick(FLOWING), it)
-  const kind = random.pick(it.limited && random.chance(0.15) ? LIMITING : WEIGHTED)
+  if (it.flowing && random.chance(0.2)) return drawFlow(random.pick(FLOWING), it)
+  const usual = it.flowing && random.chance(0.3) ? ENDING : WEIGHTED
+  const kind = random.pick(it.limited && random.chance(0.15) ? LIMITING : usual)
   switch (kind) {
     case 'pass':
       return { do: 'pass', ms: random.pick([1, 1, 10, 500, 1_000, 5_000, 60_000, 3_600_000, 90_000_000]) }
@@ -142,8 +144,18 @@ function draw(it: Draw): Step | null {
     case 'count':
       return { do: 'count', ...drawSelection(it) }
     case 'prune':
-      return present.length + it.groups.length + it.runs.length === 0 ? null : { do: 'prune', limit: 1_000 }
+      return drawPrune(it)
   }
+}
+
+/** Now, or when something is just over, or just not yet. */
+function drawPrune({ random, present, groups, runs, now, soon }: Draw): Step | null {
+  if (present.length + groups.length + runs.length === 0) return null
+  const ends = [...present, ...runs].map(({ expiresAt }) => expiresAt).concat(groups.map(groupExpiresAt))
+  const ahead = ends.filter((at) => at !== null).filter((at) => at > now)
+  if (ahead.length === 0 || random.chance(0.7)) return { do: 'prune', limit: 1_000 }
+  soon.push({ do: 'prune', limit: 1_000 })
+  return { do: 'pass', ms: random.pick(ahead) - now - random.int(0, 1) }
 }
 
 const WEIGHTED = [
@@ -151,11 +163,13 @@ const WEIGHTED = [
   ...(['settle', 'settle', 'settle', 'settle', 'extend', 'change', 'change', 'rescue'] as const),
   ...(['list', 'count', 'prune'] as const),
 ]
+/** What members need to come to their end, and back. */
+const ENDING = ['claim', 'settle', 'settle', 'change'] as const
 const WORKERS = ['worker-a', 'worker-b', 'worker-c'] as const
 
 function drawInsert(it: Draw): Step {
   const { random, memory, present } = it
-  const made = it.flowing && random.chance(0.5) ? drawMade(it) : null
+  const made = it.flowing && random.chance(0.4) ? drawMade(it) : null
   const jobs = Array.from({ length: random.int(1, made ? 6 : 4) }, () => drawJob(it))
   // Jobs that are there already, and those that lately left in a call that is said to be a repetition.
   const again = random.chance(0.3)
@@ -266,7 +280,7 @@ const ACTIONS = [
 ]
 function drawChange(it: Draw): Step {
   const { random, memory, present } = it
-  const action = random.pick(ACTIONS)
+  const action = it.flowing && random.chance(0.3) ? 'redrive' : random.pick(ACTIONS)
   const rest = {
     failure: random.chance(0.5) ? null : '{"kind":"cancel","message":"enough é"}',
     keepMs: random.pick([0, 1_000, 3_600_000, 3_600_000]),
@@ -282,6 +296,11 @@ function drawChange(it: Draw): Step {
     ...sampleOf(random, random.chance(0.7) ? fit : present, 4).map(({ id }) => id),
     ...sampleOf(random, gone, random.chance(0.2) ? 1 : 0),
   ]
+  // Somebody who runs one of them may ask next.
+  const leases = present.flatMap(({ id, token, state }) =>
+    state === 'running' && ids.includes(id) ? [{ id, token: token as string }] : [],
+  )
+  if (leases.length > 0 && random.chance(0.3)) it.soon.push({ do: 'extend', leases, leaseMs: 1_000 })
   const space = random.chance(0.8) ? SPACES[0] : SPACES[1]
   return { do: 'change', action, space, target: { ids }, ...rest }
 }

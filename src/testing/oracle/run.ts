@@ -62,7 +62,7 @@ export async function runCommands(
         assert.deepEqual(open, await openIn(model, groups), 'the open members differ')
       }
       const enqueued = enqueuedBetween(before.flows, after.flows)
-      checkFlows(command, replies, before, after)
+      checkFlows(command, replies, before, after, now)
       ledger.check(command, replies, before.jobs, after.jobs, enqueued, now)
       await checkClaimed(store, command, replies, after.jobs, now)
       await checkCounts(store, after.jobs)
