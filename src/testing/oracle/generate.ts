@@ -107,7 +107,7 @@ function remember(memory: Memory, command: Command, replies: readonly unknown[],
 }
 
 function draw(it: Draw): Step | null {
-  const { random, present } = it
+  const { random } = it
   if (it.flowing && random.chance(0.2)) return drawFlow(random.pick(FLOWING), it)
   const usual = it.flowing && random.chance(0.3) ? ENDING : WEIGHTED
   const kind = random.pick(it.limited && random.chance(0.15) ? LIMITING : usual)

@@ -42,6 +42,32 @@ export function groupEnqueueCases(test: StoreCase): void {
     assert.equal(await scene.state(idOf(1_000)), 'ready')
   })
 
+  test('counts such a member once, however often it is sent', async (scene) => {
+    await scene.insert(sample(99, { unique: unique('a') }))
+    const jobs = members(1, groupOf(1), 1, { unique: unique('a') })
+    const groups = [group(2, { jobs: { settled: sample(1_000) } })]
+
+    for (let n = 0; n < 3; n++) await scene.store.insert({ jobs, groups, again: n > 0, now: scene.now })
+
+    assert.equal((await readGroup(scene)).failed, 1)
+    assert.equal(await scene.state(idOf(1_000)), 'none')
+  })
+
+  test('enqueues once, also when what it enqueued is long gone', async (scene) => {
+    await make(scene, [group(3, { need: 1 })], members(3))
+    await end(scene, 'done', 1)
+    const [job] = await scene.take({ ids: [idOf(1_000)] })
+    assert.ok(job)
+    await scene.settle(job, verdict('done', { keepMs: null }))
+    scene.pass(DAY)
+    await scene.prune()
+
+    await end(scene, 'done', 2)
+    await end(scene, 'dead', 3)
+
+    assert.equal(await scene.state(idOf(1_000)), 'none')
+  })
+
   test('enqueues a job with the key that its last member held', async (scene) => {
     const key = { unique: unique('a') }
     await make(scene, [group(1, { jobs: { success: sample(1_000, key) } })], members(1, groupOf(1), 1, key))

@@ -213,6 +213,7 @@ export function runCases(test: StoreCase): void {
     scene.pass(DAY)
     await scene.prune()
     assert.equal((await readRun(scene, 2)).status, 'done')
+    assert.equal((await readGroup(scene)).done, 1)
 
     await scene.store.moveRuns({ moves: [move(1, 1, { status: 'done', keepMs: MINUTE })], now: scene.now })
     scene.pass(MINUTE)
