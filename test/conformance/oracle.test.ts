@@ -165,7 +165,7 @@ const FAULTS: Readonly<Record<string, (store: Store) => Partial<Store>>> = {
   }),
   'forgets what the settlement of a job does to a run': (store) => ({
     settle: (call) =>
-      store.settle({ ...call, settlements: call.settlements.map(({ move: _, ...rest }) => rest) }),
+      store.settle({ ...call, settlements: call.settlements.map(({ move: _move, ...rest }) => rest) }),
   }),
   'does not listen before a group is made': (store) => ({
     tell: async (call) => {
@@ -183,7 +183,7 @@ const FAULTS: Readonly<Record<string, (store: Store) => Partial<Store>>> = {
   }),
   'does not say what groups have enqueued': (store) => ({
     settle: async (call) => {
-      const { enqueued: _, ...reply } = await store.settle(call)
+      const { enqueued: _enqueued, ...reply } = await store.settle(call)
       return reply
     },
   }),

@@ -100,7 +100,7 @@ export function takeSlot(
 export const LANES = ['a', 'b', 'é'] as const
 
 /** Head starts, and strict priorities as they are stored. */
-export const PRIORITIES = [
+export const PRIORITIES: readonly number[] = [
   -100,
   -1,
   1,

@@ -74,8 +74,16 @@ export async function generateCommands(seed: number, length: number): Promise<Co
 
 function emptyMemory(): Memory {
   return {
-    ...{ jobs: new Map(), leases: [], settled: [], left: [] },
-    ...{ groups: new Map(), planned: [], runs: new Map(), slots: [], told: [], taken: new Set() },
+    jobs: new Map(),
+    leases: [],
+    settled: [],
+    left: [],
+    groups: new Map(),
+    planned: [],
+    runs: new Map(),
+    slots: [],
+    told: [],
+    taken: new Set(),
   }
 }
 
