@@ -60,6 +60,9 @@ export interface Group extends NewGroup {
   readonly endedAt: number | null
 }
 
+/** How long outcomes are kept of a group that is not there: thirty days. */
+export const UNMADE_MS = 2_592_000_000
+
 /** What became of a member. */
 export interface Outcome {
   readonly n: number

@@ -85,7 +85,10 @@ export type MoveResult =
   /** `unknown`: no such run. `moved`: it is at another revision. `over`: it has ended. */
   | { readonly status: 'refused'; readonly reason: 'unknown' | 'moved' | 'over' }
 
-/** Jobs that a group or a move enqueued: when the first of a queue is due, and the lowest rank. */
+/**
+ * Jobs that a group or a move enqueued, or that replaced or postponed the holder of their unique key: when the first of a
+ * queue is due, and the lowest rank.
+ */
 export interface Enqueued {
   readonly space: string
   readonly queue: string

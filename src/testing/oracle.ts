@@ -120,12 +120,27 @@ async function shrink(
 function* smallerForms(command: Command | undefined): Generator<Command> {
   if (command?.do === 'insert') {
     for (const n of command.jobs.keys()) yield { ...command, jobs: command.jobs.toSpliced(n, 1) }
+    const { groups = [], runs = [] } = command
+    for (const n of groups.keys()) yield { ...command, groups: groups.toSpliced(n, 1) }
+    for (const n of runs.keys()) yield { ...command, runs: runs.toSpliced(n, 1) }
   }
   if (command?.do === 'settle') {
     for (const n of command.settlements.keys()) {
       yield { ...command, settlements: command.settlements.toSpliced(n, 1) }
     }
+    for (const [n, settlement] of command.settlements.entries()) {
+      const { enqueue, groups, move, ...rest } = settlement
+      if (enqueue || groups || move) yield { ...command, settlements: command.settlements.with(n, rest) }
+    }
     if (command.claim) yield { do: 'settle', settlements: command.settlements, by: command.by }
+  }
+  if (command?.do === 'move') {
+    for (const n of command.moves.keys()) yield { ...command, moves: command.moves.toSpliced(n, 1) }
+    for (const [n, move] of command.moves.entries()) {
+      for (const part of ['groups', 'runs', 'jobs'] as const) {
+        if (move[part].length > 0) yield { ...command, moves: command.moves.with(n, { ...move, [part]: [] }) }
+      }
+    }
   }
   if (command?.do === 'change' && 'ids' in command.target) {
     for (const n of command.target.ids.keys()) {

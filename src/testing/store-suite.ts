@@ -13,6 +13,7 @@ import { countsCases } from './store/counts.ts'
 import { crowdCases } from './store/crowd.ts'
 import { expiredCases } from './store/expired.ts'
 import { extendCases } from './store/extend.ts'
+import { groupEnqueueCases } from './store/group-enqueues.ts'
 import { groupCases } from './store/groups.ts'
 import { handlesCases } from './store/handles.ts'
 import { holdsCases } from './store/holds.ts'
@@ -117,6 +118,7 @@ export function describeStore(
     describe('limits', () => limitCases(test))
     describe('strict lanes', () => strictCases(test))
     describe('groups', () => groupCases(test))
+    describe('what groups enqueue', () => groupEnqueueCases(test))
     describe('runs', () => runCases(test))
     describe('flows', () => outlineCases(test))
     describe('holds', () => holdsCases(test))

@@ -153,6 +153,55 @@ const FAULTS: Readonly<Record<string, (store: Store) => Partial<Store>>> = {
       return { ...page, jobs: [page.jobs[0] as (typeof page.jobs)[number], ...page.jobs] }
     },
   }),
+  'moves a run whatever its revision': (store) => ({
+    moveRuns: async (call) => {
+      const moves = []
+      for (const move of call.moves) {
+        const { runs } = await store.getRuns({ space: move.space, ids: [move.id] })
+        moves.push({ ...move, revision: runs[0]?.revision ?? move.revision })
+      }
+      return store.moveRuns({ ...call, moves })
+    },
+  }),
+  'forgets what the settlement of a job does to a run': (store) => ({
+    settle: (call) =>
+      store.settle({ ...call, settlements: call.settlements.map(({ move: _move, ...rest }) => rest) }),
+  }),
+  'does not listen before a group is made': (store) => ({
+    tell: async (call) => {
+      const { groups } = await store.getGroups({ space: call.space, ids: [call.group] })
+      return groups[0] ? store.tell(call) : { status: 'ok', enqueued: [] }
+    },
+  }),
+  'makes groups that enqueue nothing': (store) => ({
+    insert: (call) =>
+      store.insert({ ...call, groups: (call.groups ?? []).map((group) => ({ ...group, jobs: {} })) }),
+    getGroups: async (call) => {
+      const { groups } = await store.getGroups(call)
+      return { groups: groups.map((group) => group && { ...group, jobs: {} }) }
+    },
+  }),
+  'does not say what groups have enqueued': (store) => ({
+    settle: async (call) => {
+      const { enqueued: _enqueued, ...reply } = await store.settle(call)
+      return reply
+    },
+  }),
+  'shows branches among the runs': (store) => ({
+    listRuns: (call) => store.listRuns({ ...call, branches: true }),
+  }),
+  'forgets that a group has fired': (store) => ({
+    getGroups: async (call) => {
+      const { groups } = await store.getGroups(call)
+      return { groups: groups.map((group) => group && { ...group, fired: [] }) }
+    },
+  }),
+  'counts a member that has not ended': (store) => ({
+    getGroups: async (call) => {
+      const { groups } = await store.getGroups(call)
+      return { groups: groups.map((group) => group && { ...group, failed: group.failed + 1 }) }
+    },
+  }),
 }
 
 const faulty = (fault: (store: Store) => Partial<Store>) => (): Store => {
@@ -161,7 +210,7 @@ const faulty = (fault: (store: Store) => Partial<Store>) => (): Store => {
 }
 
 async function firstFailure(open: () => Store, compare: boolean): Promise<string> {
-  for (let seed = 1; seed <= 60; seed++) {
+  for (let seed = 1; seed <= 100; seed++) {
     try {
       await runOracle({ open, seed, compare })
     } catch (error) {
@@ -187,6 +236,8 @@ describe('the oracle', () => {
     ['prunes what has not expired', /I-1/],
     ['counts a job that is not there', /I-25/],
     ['redrives into the same generation', /I-7/],
+    ['forgets that a group has fired', /I-16/],
+    ['counts a member that has not ended', /I-16/],
   ])('sees without a model that a store %s', async (name, invariant) => {
     const message = await firstFailure(faulty(FAULTS[name] as (store: Store) => Partial<Store>), false)
 

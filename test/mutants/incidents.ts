@@ -94,18 +94,18 @@ export const INCIDENTS: readonly Incident[] = [
     applies: 'now',
     why: 'Enqueue sent again, and schedules.',
   },
-  { number: 51, what: 'BullMQ: a parent waited for ever', applies: 'later', why: 'Flows.' },
+  { number: 51, what: 'BullMQ: a parent waited for ever', applies: 'now' },
   {
     number: 52,
     what: 'Celery: a chord’s body was lost',
     applies: 'now',
-    why: 'Jobs enqueued by handlers; flows come later.',
+    why: 'Jobs enqueued by handlers, and by groups.',
   },
   {
     number: 53,
     what: 'machinery: marked as sent before it was',
     applies: 'now',
-    why: 'Jobs enqueued by handlers; flows come later.',
+    why: 'Jobs enqueued by handlers, and by groups.',
   },
   {
     number: 54,

@@ -1,5 +1,7 @@
 import { CLIENT_MUTANTS } from './list/client.ts'
 import { CORE_MUTANTS } from './list/core.ts'
+import { GROUP_MUTANTS } from './list/groups.ts'
+import { GROUP_STORE_MUTANTS } from './list/groups-stores.ts'
 import { HOLD_MUTANTS } from './list/holds.ts'
 import { LANE_MUTANTS } from './list/lanes.ts'
 import { LEASE_MUTANTS } from './list/leases.ts'
@@ -36,4 +38,6 @@ export const MUTANTS: readonly Mutant[] = [
   ...NOTE_MUTANTS,
   ...HOLD_MUTANTS,
   ...SCHEDULE_MUTANTS,
+  ...GROUP_MUTANTS,
+  ...GROUP_STORE_MUTANTS,
 ]

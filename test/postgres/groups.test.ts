@@ -265,6 +265,21 @@ describe('a group', () => {
     expect((await take(store)).map(({ id }) => id)).toEqual([urgent.id])
   })
 
+  it('changes a job that claims have passed, and they go back for it', async () => {
+    const world = await createWorld()
+    const unique = { key: 'k', scope: 'active', windowMs: 0, onConflict: 'replace' } as const
+    const group = newGroup(1, { jobs: { success: newJob({ priority: 50, unique }) } })
+    const { store, jobs } = await started(world, [group])
+    const held = newJob({ priority: -50, unique })
+    await store.insert({ jobs: [newJob(), newJob(), held] })
+    await take(store, 1)
+    await take(store, 1)
+
+    await finish(store, jobs)
+
+    expect((await take(store, 1)).map(({ id }) => id)).toEqual([held.id])
+  })
+
   it('ends through a chain of members whose unique keys are held, in one call', async () => {
     const world = await createWorld()
     const store = await world.open({ migrate: true, listen: false })

@@ -259,37 +259,6 @@ describe('A group', () => {
     expect(await readGroup(store, group.id)).toMatchObject({ failed: 5 })
   })
 
-  it('counts a member to which a schedule says stop', async () => {
-    const store = openStore({ file: freshFile() })
-    const { group, jobs, next } = groupOf(1, { need: 0 })
-    const settled = { ...group, jobs: { settled: next } }
-    const schedule = {
-      space: SPACE,
-      id: 'nightly',
-      revision: 'a',
-      spec: '{}',
-      dynamic: false,
-      declaredBy: null,
-    }
-    await store.putSchedules({ schedules: [{ ...schedule, nextAt: 1_000, expect: null }], now: 0 })
-    const fire = { space: SPACE, id: 'nightly', revision: 'a', skipped: 0, failure: '{}', keepMs: 60_000 }
-    await store.insert({ jobs: [], groups: [settled], now: 0 })
-    await store.fireSchedules({
-      fires: [{ ...fire, slot: 1_000, upTo: 1_000, nextAt: 2_000, jobs, overlap: 'allow' }],
-      now: 1_000,
-    })
-
-    const reply = await store.fireSchedules({
-      fires: [{ ...fire, slot: 2_000, upTo: 2_000, nextAt: null, jobs: newJobs(1), overlap: 'replace' }],
-      now: 2_000,
-    })
-
-    expect(reply.results).toMatchObject([{ status: 'fired', replaced: { isRunning: false } }])
-    expect(reply.enqueued).toHaveLength(1)
-    expect(await outcomesOf(store, group.id)).toMatchObject([{ state: 'cancelled' }])
-    expect((await store.get({ space: SPACE, ids: [next.id] })).jobs[0]?.state).toBe('ready')
-  })
-
   it('hears of a member whose key is held, also of one that another group enqueued', async () => {
     const store = openStore({ file: freshFile() })
     const unique = { key: 'a', scope: 'active', windowMs: 0, onConflict: 'ignore' } as const

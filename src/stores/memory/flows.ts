@@ -8,6 +8,7 @@ import {
   type Membership,
   type NewGroup,
   type Outcome,
+  UNMADE_MS,
 } from '../../core/groups.ts'
 import { type FinalState, isFinal, type Job, type NewJob, rankOf } from '../../core/job.ts'
 import {
@@ -20,6 +21,7 @@ import {
   type Run,
   type RunMove,
 } from '../../core/runs.ts'
+import { dueTime } from '../../core/transitions.ts'
 import type {
   AuditCall,
   AuditReply,
@@ -59,8 +61,10 @@ export class Flows {
   readonly #groups = new Map<string, Group>()
   readonly #outcomes = new Map<string, Map<number, Outcome>>()
   readonly #runs = new Map<string, Run>()
-  /** Groups of which something changed in this call. */
-  readonly #touched = new Set<string>()
+  /** Groups of which something changed in this call, each with when it had ended before. */
+  readonly #touched = new Map<string, number | null>()
+  /** Since when there are outcomes of groups that are not there. */
+  readonly #aloneSince = new Map<string, number>()
   #enqueued: Enqueued[] = []
 
   constructor(jobs: FlowJobs) {
@@ -76,7 +80,8 @@ export class Flows {
     for (const { state } of this.#outcomesOf(made.id).values()) group = counted(group, null, state, now)
     if (group.size === 0) group = { ...group, endedAt: now }
     this.#groups.set(made.id, group)
-    this.#touched.add(made.id)
+    this.#aloneSince.delete(made.id)
+    this.#touched.set(made.id, null)
   }
 
   makeRun(made: NewRun, now: number): void {
@@ -139,13 +144,13 @@ export class Flows {
   /** Enqueues what groups have to, and tells in which queues. Every call that changes something ends with it. */
   fire(now: number): readonly Enqueued[] {
     // What is enqueued may itself end a member at once, so there may be more on the way.
-    for (const id of this.#touched) {
+    for (const [id, endedAt] of this.#touched) {
       this.#touched.delete(id)
-      const group = this.#groups.get(id)
-      const due = group ? dueEvents(group) : []
-      if (!group || due.length === 0) continue
+      const group = this.#groups.get(id) as Group
+      const due = dueEvents(group)
       const fired = GROUP_EVENTS.filter((event) => group.fired.includes(event) || due.includes(event))
-      this.#groups.set(id, { ...group, fired })
+      // One that went on and ended again in the same call has never gone on for others.
+      this.#groups.set(id, { ...group, fired, endedAt: group.endedAt && (endedAt ?? group.endedAt) })
       for (const event of due) {
         const job = group.jobs[event]
         if (job) this.#insert(job, now)
@@ -172,16 +177,20 @@ export class Flows {
 
   #count(id: string, was: FinalState | null, is: FinalState | null, now: number): void {
     const group = this.#groups.get(id)
-    if (!group) return
+    if (!group) {
+      if (!this.#aloneSince.has(id)) this.#aloneSince.set(id, now)
+      return
+    }
     this.#groups.set(id, counted(group, was, is, now))
-    this.#touched.add(id)
+    if (!this.#touched.has(id)) this.#touched.set(id, group.endedAt)
   }
 
   #insert(job: NewJob, now: number): void {
     const result = this.#jobs.insert(job, now)
-    if (result.status !== 'ok') return
+    if (result.status === 'duplicate' && result.action === 'ignored') return
     const { space, queue, priority } = job
-    this.#enqueued.push({ space, queue, dueAt: result.dueAt, rank: rankOf(result.dueAt, priority) })
+    const dueAt = result.status === 'ok' ? result.dueAt : dueTime(job, now)
+    this.#enqueued.push({ space, queue, dueAt, rank: rankOf(dueAt, priority) })
   }
 
   #outcomesOf(group: string): Map<number, Outcome> {
@@ -266,7 +275,7 @@ export class Flows {
       const right = { ...group, done, failed }
       if (isMiscounted) this.#groups.set(group.id, right)
       if (!isMiscounted && dueEvents(right).length === 0) continue
-      this.#touched.add(group.id)
+      this.#touched.set(group.id, null)
       mended.push({ space: group.space, group: group.id, what: isMiscounted ? 'counts' : 'fire' })
     }
     const last = page.at(-1)?.id ?? null
@@ -276,16 +285,21 @@ export class Flows {
   prune(now: number): void {
     const gone = new Set<string>()
     for (const { id, root } of this.#runs.values()) {
-      const top = this.#runs.get(root)
-      if (!top || (top.expiresAt !== null && top.expiresAt <= now)) gone.add(id)
+      const expiresAt = this.#runs.get(root)?.expiresAt ?? null
+      if (expiresAt !== null && expiresAt <= now) gone.add(id)
     }
     for (const id of gone) this.#runs.delete(id)
     for (const group of this.#groups.values()) {
       const expiresAt = groupExpiresAt(group)
-      const isGone = group.run === null ? expiresAt !== null && expiresAt <= now : !this.#runs.has(group.run)
-      if (!isGone) continue
+      const isOver = expiresAt !== null && expiresAt <= now
+      if (!isOver && !(group.run !== null && gone.has(group.run))) continue
       this.#groups.delete(group.id)
       this.#outcomes.delete(group.id)
+    }
+    for (const [id, since] of this.#aloneSince) {
+      if (since > now - UNMADE_MS) continue
+      this.#aloneSince.delete(id)
+      this.#outcomes.delete(id)
     }
   }
 }

@@ -12,10 +12,14 @@ const FAILINGS = ['first', 'hopeless', 'end'] as const
 /** [space, queue, due_at, rank, state]: what `insert_given` says of a job it enqueued. */
 export type EnqueuedRow = readonly [string, string, number, number, number]
 
+const CHANGED = 2
+
 /** What groups and moves have enqueued. Claims that begin later in line have to look there. */
 export function hear(rows: readonly EnqueuedRow[] | null, starts: Starts): Enqueued[] {
   return (rows ?? []).map(([space, queue, dueAt, rank, state]) => {
-    starts.lower({ space, queue }, state === 0 ? 'delayed' : 'ready', rank, dueAt)
+    // The job that holds its key may have come to any place.
+    if (state === CHANGED) starts.forget(space, queue)
+    else starts.lower({ space, queue }, state === 0 ? 'delayed' : 'ready', rank, dueAt)
     return { space, queue, dueAt, rank }
   })
 }

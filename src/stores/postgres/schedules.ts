@@ -1,5 +1,6 @@
 import { type NewJob, rankOf } from '../../core/job.ts'
 import type { Schedule } from '../../core/schedule.ts'
+import type { Enqueued } from '../../store/flows.ts'
 import type {
   DueSchedulesCall,
   DueSchedulesReply,
@@ -15,6 +16,7 @@ import type {
   ScheduleStore,
 } from '../../store/schedules.ts'
 import type { Param, Query } from './driver.ts'
+import { type EnqueuedRow, hear } from './flow-items.ts'
 import { arrayOf } from './literals.ts'
 import { CLOCK } from './migrations/pins.ts'
 import type { Starts } from './starts.ts'
@@ -52,9 +54,9 @@ export function postgresSchedules(
     dueSchedules: (call) => dueSchedules(query, schema, call),
 
     async fireSchedules(call) {
-      const results = await fireSchedules(query, schema, starts, call)
+      const reply = await fireSchedules(query, schema, starts, call)
       wrote()
-      return { results }
+      return reply
     },
   }
 }
@@ -190,14 +192,14 @@ async function fireSchedules(
   schema: string,
   starts: Starts,
   { fires, now }: FireSchedulesCall,
-): Promise<FireResult[]> {
-  if (fires.length === 0) return []
+): Promise<{ results: FireResult[]; enqueued?: Enqueued[] }> {
+  if (fires.length === 0) return { results: [] }
   const rows = await query(`select ${schema}.fire_schedules($1::json, $2::bigint)`, [
     JSON.stringify(fires.map(toSent)),
     at(now),
   ])
-  const [t, said] = JSON.parse(rows[0]?.[0] as string) as [number, FireSaid[]]
-  return said.map((one, index): FireResult => {
+  const [t, said, enqueued] = JSON.parse(rows[0]?.[0] as string) as [number, FireSaid[], EnqueuedRow[] | null]
+  const results = said.map((one, index): FireResult => {
     if (one[0] !== 'fired') return { status: 'refused', reason: one[0] }
     const [, isMade, replaced, runs] = one
     const jobs = isMade ? (fires[index] as Fire).jobs : []
@@ -211,6 +213,7 @@ async function fireSchedules(
       replaced: replaced === null ? null : { id: replaced, isRunning: runs === true },
     }
   })
+  return enqueued === null ? { results } : { results, enqueued: hear(enqueued, starts) }
 }
 
 function dueOf(job: NewJob, t: number): number {

@@ -9,6 +9,7 @@ import {
   type NewGroup,
 } from '../../core/groups.ts'
 import { JOB_STATES, rankOf } from '../../core/job.ts'
+import { dueTime } from '../../core/transitions.ts'
 import type { AuditCall, AuditReply, Enqueued, TellCall, TellReply } from '../../store/flows.ts'
 import type { Row } from './client.ts'
 import { insertJobs } from './insert.ts'
@@ -72,10 +73,12 @@ export function fire(turn: Turn, now: number): readonly Enqueued[] {
   // Until they are put in, results say only what is nearly always true.
   turn.intake.write(turn)
   return members.takeEnqueued().flatMap(({ jobs, results }) =>
-    jobs.flatMap(({ space, queue, priority }, at) => {
+    jobs.flatMap((job, at) => {
       const result = results[at]
-      if (result?.status !== 'ok') return []
-      return [{ space, queue, dueAt: result.dueAt, rank: rankOf(result.dueAt, priority) }]
+      if (result?.status !== 'ok' && result?.action === 'ignored') return []
+      const { space, queue, priority } = job
+      const dueAt = result?.status === 'ok' ? result.dueAt : dueTime(job, now)
+      return [{ space, queue, dueAt, rank: rankOf(dueAt, priority) }]
     }),
   )
 }

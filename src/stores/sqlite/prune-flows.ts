@@ -1,8 +1,6 @@
+import { UNMADE_MS } from '../../core/groups.ts'
 import type { Row } from './client.ts'
 import type { Turn } from './turn.ts'
-
-/** Outcomes that came without a group, or after it was gone, are kept so long: thirty days. */
-export const ALONE_MS = 2_592_000_000
 
 const GROUP = 0
 const RUN = 1
@@ -26,7 +24,7 @@ export function pruneFlows({ db }: Pick<Turn, 'db'>, limit: number, now: number)
   room -= db.run(
     `delete from skep_outcomes where (group_id, n) in
       (select group_id, n from skep_outcomes where alone_since <= ? limit ?)`,
-    now - ALONE_MS,
+    now - UNMADE_MS,
     room,
   )
   while (room > 0) {

@@ -1,5 +1,8 @@
+import type { NewGroup } from '../../core/groups.ts'
 import type { NewJob } from '../../core/job.ts'
 import type { Verdict } from '../../core/policy.ts'
+import type { NewRun, RunMove } from '../../core/runs.ts'
+import type { AuditCall, AuditReply, ListRunsCall, MoveRunsCall, TellCall } from '../../store/flows.ts'
 import type { HoldCall, ReleaseCall } from '../../store/holds.ts'
 import type { LanesCall, SetLimitsCall } from '../../store/limits.ts'
 import type {
@@ -38,6 +41,10 @@ export type Step =
   | ({ readonly do: 'hold' } & Omit<HoldCall, 'now'>)
   | ({ readonly do: 'release' } & Omit<ReleaseCall, 'now'>)
   | ({ readonly do: 'lanes' } & Omit<LanesCall, 'now'>)
+  | ({ readonly do: 'move' } & Omit<MoveRunsCall, 'now'>)
+  | ({ readonly do: 'tell' } & Omit<TellCall, 'now'>)
+  | ({ readonly do: 'runs' } & Omit<ListRunsCall, 'cursor'>)
+  | ({ readonly do: 'audit' } & Omit<AuditCall, 'now' | 'cursor'>)
 
 /** What a command came to: every reply it got, in order. */
 export type Replies = readonly unknown[]
@@ -100,6 +107,33 @@ export async function send(store: Store, command: Command, now: number): Promise
       return [await store.release({ ...strip(command), now }), await holdsOf(store, now)]
     case 'lanes':
       return [await store.lanes({ ...strip(command), now })]
+    case 'move':
+      return [await store.moveRuns({ ...strip(command), now })]
+    case 'tell':
+      return [await store.tell({ ...strip(command), now })]
+    case 'runs': {
+      const pages = []
+      let cursor: string | null = null
+      do {
+        const page: Awaited<ReturnType<Store['listRuns']>> = await store.listRuns({
+          ...strip(command),
+          cursor,
+        })
+        pages.push(page.runs)
+        cursor = page.cursor
+      } while (cursor !== null)
+      return pages
+    }
+    case 'audit': {
+      const pages = []
+      let cursor: string | null = null
+      do {
+        const page: AuditReply = await store.auditGroups({ ...strip(command), cursor, now })
+        pages.push(page)
+        cursor = page.cursor
+      } while (cursor !== null)
+      return pages
+    }
   }
 }
 
@@ -118,11 +152,41 @@ function byId(a: { readonly id: string }, b: { readonly id: string }): number {
   return a.id < b.id ? -1 : 1
 }
 
-/** Every job that a history inserts or tries to. */
+/** Every job that a history inserts or tries to, or puts down for a group to enqueue. */
 export function jobsIn(commands: readonly Command[]): NewJob[] {
-  return commands.flatMap((command) => {
+  return [...insertedBy(commands), ...groupsIn(commands).flatMap(({ jobs }) => Object.values(jobs))]
+}
+
+/** Every job that is inserted because a command says so. */
+export function insertedBy(commands: readonly Command[]): NewJob[] {
+  const moved = movesIn(commands).flatMap(({ jobs }) => jobs)
+  const brought = commands.flatMap((command) => {
     if (command.do === 'insert') return command.jobs
     if (command.do === 'settle') return command.settlements.flatMap(({ enqueue }) => enqueue ?? [])
+    return []
+  })
+  return [...brought, ...moved]
+}
+
+export function groupsIn(commands: readonly Command[]): NewGroup[] {
+  const moved = movesIn(commands).flatMap(({ groups }) => groups)
+  const brought = commands.flatMap((command) => {
+    if (command.do === 'insert') return command.groups ?? []
+    if (command.do === 'settle') return command.settlements.flatMap(({ groups }) => groups ?? [])
+    return []
+  })
+  return [...brought, ...moved]
+}
+
+export function runsIn(commands: readonly Command[]): NewRun[] {
+  const moved = movesIn(commands).flatMap(({ runs }) => runs)
+  return [...commands.flatMap((command) => (command.do === 'insert' ? (command.runs ?? []) : [])), ...moved]
+}
+
+export function movesIn(commands: readonly Command[]): RunMove[] {
+  return commands.flatMap((command) => {
+    if (command.do === 'move') return command.moves
+    if (command.do === 'settle') return command.settlements.flatMap(({ move }) => move ?? [])
     return []
   })
 }

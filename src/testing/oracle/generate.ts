@@ -1,55 +1,61 @@
-import { JOB_STATES, type Job, type NewJob, type Unique } from '../../core/job.ts'
+import { groupExpiresAt } from '../../core/groups.ts'
+import { JOB_STATES, type Job } from '../../core/job.ts'
 import type { Verdict } from '../../core/policy.ts'
-import { storedPriority } from '../../core/priority.ts'
 import { isPossible } from '../../core/transitions.ts'
-import type { LimitFields, LimitTarget } from '../../store/limits.ts'
-import type { ClaimCall, Selection, Settlement, SettleReply, Source } from '../../store.ts'
+import type { ClaimCall, Selection, Settlement, SettleReply, Source, Store } from '../../store.ts'
 import { memoryStore } from '../../stores/memory/store.ts'
 import { type Random, seededRandom } from '../random.ts'
 import { idOf, tokenOf } from '../store/samples.ts'
-import { type Command, type Step, send } from './commands.ts'
+import { type Command, jobsIn, type Step, send } from './commands.ts'
+import {
+  type Draw,
+  drawJob,
+  LANES,
+  type Memory,
+  PRIORITIES,
+  QUEUES,
+  SPACES,
+  START,
+  sampleOf,
+  shuffled,
+} from './draw.ts'
+import { drawFlow, drawMade, drawMoved, FLOWING } from './draw-flows.ts'
+import { declareStrict, drawLimiting, LIMITING } from './draw-limits.ts'
+import { flowsOf } from './flows.ts'
 import { isRemembered } from './ledger.ts'
-
-export const SPACES = ['acme', 'globex'] as const
-export const QUEUES = ['mail', 'report'] as const
-export const START = 1_800_000_000_000
 
 /** Repeating a call is only meant for a while: a store may forget after this. */
 const REPEAT_WITHIN_MS = 300_000
-
-interface Memory {
-  readonly jobs: Map<string, NewJob>
-  /** Every lease ever given, the newest last. */
-  readonly leases: { readonly id: string; readonly token: string }[]
-  readonly settled: { readonly settlement: Settlement; readonly at: number }[]
-  /** Jobs that left the store, in whatever way, and that it has to remember. */
-  readonly left: { readonly id: string; readonly at: number }[]
-}
 
 /** Makes a history of `length` commands. It follows a memory store along, to do what makes sense at each step. */
 export async function generateCommands(seed: number, length: number): Promise<Command[]> {
   const random = seededRandom(seed)
   const model = memoryStore()
-  const memory: Memory = { jobs: new Map(), leases: [], settled: [], left: [] }
+  const memory = emptyMemory()
   const commands: Command[] = []
   let now = START
   let tokens = 0
   const used = new Set<number>()
 
-  const fresh = (): string => {
+  const number = (): number => {
     let n = random.int(1, 999_999)
     while (used.has(n)) n = random.int(1, 999_999)
     used.add(n)
-    return idOf(n)
+    return n
   }
+  const fresh = (): string => idOf(number())
   const token = (): string => tokenOf(++tokens)
 
   // Half of the histories know no limits: what most queues are, and the stores' own way for them.
   const limited = random.chance(0.5)
-  const first = limited ? SPACES.map(declareStrict) : []
+  const soon: Step[] = limited ? SPACES.map(declareStrict) : []
+  // And half know neither groups nor runs.
+  const flowing = random.chance(0.5)
+  const always = { random, memory, fresh, number, token, limited, flowing, soon }
   let present: Job[] = []
+  let flows: Pick<Draw, 'groups' | 'runs'> = { groups: [], runs: [] }
   while (commands.length < length) {
-    const step = first.shift() ?? draw({ random, memory, present, now, fresh, token, limited })
+    const step = soon.shift() ?? draw({ ...always, ...flows, present, now })
     if (step === null) continue
     const command: Command = { ...step, by: random.chance(0.5) ? 1 : 0 }
     commands.push(command)
@@ -61,27 +67,44 @@ export async function generateCommands(seed: number, length: number): Promise<Co
       if (!ids.has(job.id) && isRemembered(job, now)) memory.left.push({ id: job.id, at: now })
     }
     present = after
+    if (flowing) flows = await presentFlows(model, memory)
   }
   return commands
 }
 
-async function jobsOf(model: ReturnType<typeof memoryStore>, memory: Memory): Promise<Job[]> {
+function emptyMemory(): Memory {
+  return {
+    jobs: new Map(),
+    leases: [],
+    settled: [],
+    left: [],
+    groups: new Map(),
+    planned: [],
+    runs: new Map(),
+    slots: [],
+    told: [],
+    taken: new Set(),
+  }
+}
+
+async function presentFlows(model: Store, memory: Memory): Promise<Pick<Draw, 'groups' | 'runs'>> {
+  const found = await flowsOf(model, { groups: [...memory.groups.keys()], runs: [...memory.runs.keys()] })
+  return { groups: [...found.groups.values()], runs: [...found.runs.values()] }
+}
+
+async function jobsOf(model: Store, memory: Memory): Promise<Job[]> {
   const ids = [...memory.jobs.keys()]
   const found = await Promise.all(SPACES.map((space) => model.get({ space, ids })))
   return found.flatMap(({ jobs }) => jobs.filter((job) => job !== null))
 }
 
 function remember(memory: Memory, command: Command, replies: readonly unknown[], now: number): void {
-  const note = (jobs: readonly NewJob[]): void => {
-    for (const job of jobs) if (!memory.jobs.has(job.id)) memory.jobs.set(job.id, job)
-  }
-  if (command.do === 'insert') note(command.jobs)
+  for (const job of jobsIn([command])) if (!memory.jobs.has(job.id)) memory.jobs.set(job.id, job)
   if (command.do === 'claim' && !command.again) {
     const { jobs } = replies[0] as { jobs: { id: string; token: string }[] }
     memory.leases.push(...jobs.map(({ id, token }) => ({ id, token })))
   }
   if (command.do === 'settle') {
-    note(command.settlements.flatMap(({ enqueue }) => enqueue ?? []))
     const { results, claimed } = replies[0] as SettleReply
     for (const [n, settlement] of command.settlements.entries()) {
       if (results[n]?.status === 'ok') memory.settled.push({ settlement, at: now })
@@ -91,21 +114,11 @@ function remember(memory: Memory, command: Command, replies: readonly unknown[],
   }
 }
 
-interface Draw {
-  readonly random: Random
-  readonly memory: Memory
-  /** The jobs in the store. */
-  readonly present: readonly Job[]
-  readonly now: number
-  readonly fresh: () => string
-  readonly token: () => string
-  /** Whether there are lanes, limits and holds. */
-  readonly limited: boolean
-}
-
 function draw(it: Draw): Step | null {
-  const { random, present } = it
-  const kind = random.pick(it.limited && random.chance(0.15) ? LIMITING : WEIGHTED)
+  const { random } = it
+  if (it.flowing && random.chance(0.2)) return drawFlow(random.pick(FLOWING), it)
+  const usual = it.flowing && random.chance(0.3) ? ENDING : WEIGHTED
+  const kind = random.pick(it.limited && random.chance(0.15) ? LIMITING : usual)
   switch (kind) {
     case 'pass':
       return { do: 'pass', ms: random.pick([1, 1, 10, 500, 1_000, 5_000, 60_000, 3_600_000, 90_000_000]) }
@@ -139,8 +152,18 @@ function draw(it: Draw): Step | null {
     case 'count':
       return { do: 'count', ...drawSelection(it) }
     case 'prune':
-      return present.length === 0 ? null : { do: 'prune', limit: 1_000 }
+      return drawPrune(it)
   }
+}
+
+/** Now, or when something is just over, or just not yet. */
+function drawPrune({ random, present, groups, runs, now, soon }: Draw): Step | null {
+  if (present.length + groups.length + runs.length === 0) return null
+  const ends = [...present, ...runs].map(({ expiresAt }) => expiresAt).concat(groups.map(groupExpiresAt))
+  const ahead = ends.filter((at) => at !== null).filter((at) => at > now)
+  if (ahead.length === 0 || random.chance(0.7)) return { do: 'prune', limit: 1_000 }
+  soon.push({ do: 'prune', limit: 1_000 })
+  return { do: 'pass', ms: random.pick(ahead) - now - random.int(0, 1) }
 }
 
 const WEIGHTED = [
@@ -148,12 +171,14 @@ const WEIGHTED = [
   ...(['settle', 'settle', 'settle', 'settle', 'extend', 'change', 'change', 'rescue'] as const),
   ...(['list', 'count', 'prune'] as const),
 ]
-const LIMITING = ['limit', 'limit', 'hold', 'release', 'release', 'lanes'] as const
+/** What members need to come to their end, and back. */
+const ENDING = ['claim', 'settle', 'settle', 'change'] as const
 const WORKERS = ['worker-a', 'worker-b', 'worker-c'] as const
 
 function drawInsert(it: Draw): Step {
   const { random, memory, present } = it
-  const jobs = Array.from({ length: random.int(1, 4) }, () => drawJob(it))
+  const made = it.flowing && random.chance(0.4) ? drawMade(it) : null
+  const jobs = Array.from({ length: random.int(1, made ? 6 : 4) }, () => drawJob(it))
   // Jobs that are there already, and those that lately left in a call that is said to be a repetition.
   const again = random.chance(0.3)
   const known = present.map(({ id }) => memory.jobs.get(id)).filter((job) => job !== undefined)
@@ -165,94 +190,7 @@ function drawInsert(it: Draw): Step {
       if (job) jobs.push(job)
     }
   }
-  return { do: 'insert', jobs: shuffled(random, jobs), again }
-}
-
-function drawJob({ random, now, fresh, limited }: Draw): NewJob {
-  const id = fresh()
-  const queue = random.chance(0.7) ? QUEUES[0] : QUEUES[1]
-  return {
-    id,
-    space: random.chance(0.8) ? SPACES[0] : SPACES[1],
-    queue,
-    payload: random.pick(['{}', '"é%_"', '[1.0, 2]', `"${id.slice(-4)}"`]),
-    headers: random.chance(0.2) ? '{"a":"b"}' : null,
-    priority: random.chance(0.7) ? 0 : random.pick(PRIORITIES),
-    delayMs: random.chance(0.6) ? 0 : random.pick([1, 500, 5_000, 3_600_000]),
-    runAt: random.chance(0.9) ? null : now + random.pick([-1_000, 0, 1, 60_000]),
-    unique: random.chance(0.5) ? null : drawUnique(random),
-    overrides: random.chance(0.1) ? '{"timeoutMs":1}' : null,
-    lane: limited ? random.pick([null, ...LANES]) : null,
-    // See declareStrict.
-    strict: limited && queue === QUEUES[1],
-    cost: limited && random.chance(0.2) ? random.pick([2, 5]) : 1,
-    member: null,
-  }
-}
-
-/** What is said about limits, what is held, and what lanes do. */
-function drawLimiting(kind: (typeof LIMITING)[number], { random }: Draw): Step {
-  const space = random.chance(0.8) ? SPACES[0] : SPACES[1]
-  const queue = random.pick(QUEUES)
-  if (kind === 'limit') {
-    const by = random.pick(['code', 'hand'] as const)
-    const target = random.pick([{ queue }, { queue }, { queue, lane: random.pick(LANES) }, { shared: 'api' }])
-    const fields = random.chance(0.15) ? null : drawFields(random, target)
-    return { do: 'limit', space, limits: [{ target, by, fields }] }
-  }
-  if (kind === 'lanes') return { do: 'lanes', space, queue, lanes: [...LANES, ''], limit: 10 }
-  const target = random.pick([
-    { space, queue, lane: null },
-    { space, queue, lane: random.pick([...LANES, '']) },
-    { space, queue: 'm*', lane: null },
-    { space: null, queue, lane: null },
-    { space, queue: null, lane: null },
-    { space: null, queue: null, lane: null },
-  ])
-  const hold = { kind: random.pick(['pause', 'block'] as const), ...target }
-  if (kind === 'release') return { do: 'release', holds: [hold] }
-  // Most end by themselves, or soon nothing would happen any more.
-  const forMs = random.chance(0.1) ? null : random.pick([1, 1_000, 60_000])
-  return { do: 'hold', holds: [{ ...hold, reason: random.pick([null, 'é']), by: null, forMs }] }
-}
-
-/** The second queue has strict jobs. A worker says so before its first claim. */
-function declareStrict(space: string): Step {
-  const target = { queue: QUEUES[1] }
-  return { do: 'limit', space, limits: [{ target, by: 'code', fields: { strict: true } }] }
-}
-
-function drawFields(random: Random, target: LimitTarget): LimitFields {
-  const concurrency = random.pick([null, 1, 2, 5])
-  const rate = random.chance(0.6) ? null : random.pick(RATES)
-  if ('shared' in target) return { concurrency, rate }
-  if (target.lane !== undefined)
-    return { concurrency, ...(random.chance(0.5) ? { weight: random.int(1, 4) } : {}) }
-  return {
-    ...(random.chance(0.5) ? { concurrency } : {}),
-    ...(random.chance(0.5) ? { laneConcurrency: random.pick([null, 1, 2]) } : {}),
-    ...(random.chance(0.3) ? { rate } : {}),
-    ...(random.chance(0.3) ? { laneRate: random.pick([null, ...RATES]) } : {}),
-    ...(random.chance(0.3) ? { weight: random.int(1, 3) } : {}),
-    ...(random.chance(0.3) ? { shared: random.pick([null, 'api']) } : {}),
-    ...(target.queue === QUEUES[1] && random.chance(0.8) ? { strict: true } : {}),
-  }
-}
-
-const LANES = ['a', 'b', 'é'] as const
-const RATES = [
-  { limit: 3, perMs: 1_000, burst: 1 },
-  { limit: 7, perMs: 60_000, burst: 4 },
-] as const
-
-function drawUnique(random: Random): Unique {
-  const scope = random.pick(['queued', 'active', 'window'] as const)
-  return {
-    key: random.pick(['a', 'b', 'A', 'a ']),
-    scope,
-    windowMs: scope === 'window' ? random.pick([1, 1_000, 60_000]) : 0,
-    onConflict: random.pick(['ignore', 'replace', 'postpone'] as const),
-  }
+  return { do: 'insert', jobs: shuffled(random, jobs), again, ...made }
 }
 
 function drawSources(random: Random): Source[] {
@@ -321,7 +259,8 @@ function drawSettle(it: Draw): Step | null {
     const enqueue = random.chance(0.3) ? { enqueue: [drawJob(it)] } : {}
     const early = random.chance(0.1) ? { onlyIfExpired: true } : {}
     const rescue = random.chance(0.2) ? { rescue: true } : {}
-    const how = { ...early, ...rescue, ...enqueue }
+    const along = it.flowing && random.chance(0.3) ? drawMoved(it, settlements) : {}
+    const how = { ...early, ...rescue, ...enqueue, ...along }
     settlements.push({ id, token: token as string, verdict: drawVerdict(it), ...how })
   }
   const repeats = memory.settled.filter(({ at }) => it.now - at < REPEAT_WITHIN_MS)
@@ -347,12 +286,9 @@ const ACTIONS = [
   ...(['cancel', 'cancel', 'bury', 'redrive', 'redrive', 'promote', 'miss', 'remove'] as const),
   ...(['prioritize', 'prioritize'] as const),
 ]
-/** Head starts, and strict priorities as they are stored. */
-const PRIORITIES = [-100, -1, 1, 2, 100, ...[-100, -1, 1, 2, 100].map((p) => storedPriority(p, 'strict'))]
-
 function drawChange(it: Draw): Step {
   const { random, memory, present } = it
-  const action = random.pick(ACTIONS)
+  const action = it.flowing && random.chance(0.3) ? 'redrive' : random.pick(ACTIONS)
   const rest = {
     failure: random.chance(0.5) ? null : '{"kind":"cancel","message":"enough é"}',
     keepMs: random.pick([0, 1_000, 3_600_000, 3_600_000]),
@@ -368,6 +304,11 @@ function drawChange(it: Draw): Step {
     ...sampleOf(random, random.chance(0.7) ? fit : present, 4).map(({ id }) => id),
     ...sampleOf(random, gone, random.chance(0.2) ? 1 : 0),
   ]
+  // Somebody who runs one of them may ask next.
+  const leases = present.flatMap(({ id, token, state }) =>
+    state === 'running' && ids.includes(id) ? [{ id, token: token as string }] : [],
+  )
+  if (leases.length > 0 && random.chance(0.3)) it.soon.push({ do: 'extend', leases, leaseMs: 1_000 })
   const space = random.chance(0.8) ? SPACES[0] : SPACES[1]
   return { do: 'change', action, space, target: { ids }, ...rest }
 }
@@ -388,18 +329,4 @@ function drawSelection({ random, now, present, limited }: Draw): Selection & { r
     ...(limited && random.chance(0.3) ? { lane: random.pick([...LANES, '']) } : {}),
   }
   return { ...selection, where }
-}
-
-/** Up to `most` different items, in any order. */
-function sampleOf<T>(random: Random, items: readonly T[], most: number): T[] {
-  return shuffled(random, items).slice(0, random.int(0, most))
-}
-
-function shuffled<T>(random: Random, items: readonly T[]): T[] {
-  const list = [...items]
-  for (let n = list.length - 1; n > 0; n--) {
-    const other = random.int(0, n)
-    ;[list[n], list[other]] = [list[other] as T, list[n] as T]
-  }
-  return list
 }

@@ -8,7 +8,7 @@ import {
   type SettleReply,
 } from '../../store.ts'
 import { shapeFaults } from '../invariants.ts'
-import { type Command, jobsIn, type Replies } from './commands.ts'
+import { type Command, insertedBy, type Replies } from './commands.ts'
 
 export type Snapshot = ReadonlyMap<string, Job>
 
@@ -31,7 +31,15 @@ export class Ledger {
   /** Jobs that have ended, with their generation. */
   readonly #ended = new Set<string>()
 
-  check(command: Command, replies: Replies, before: Snapshot, after: Snapshot, now: number): void {
+  /** `enqueued`: the jobs that groups enqueued. */
+  check(
+    command: Command,
+    replies: Replies,
+    before: Snapshot,
+    after: Snapshot,
+    enqueued: ReadonlySet<string>,
+    now: number,
+  ): void {
     const discards = new Set<string>()
     const settle = (settlements: readonly Settlement[], reply: SettleReply): void => {
       assert.equal(reply.results.length, settlements.length, 'one result for each settlement')
@@ -63,7 +71,8 @@ export class Ledger {
         replies[1] as SettleReply,
       )
     }
-    this.#compare(command, before, after, discards, now)
+    const inserts = new Set([...insertedBy([command]).map(({ id }) => id), ...enqueued])
+    this.#compare(command, before, after, inserts, discards, now)
   }
 
   #claim(jobs: readonly ClaimedJob[], now: number): void {
@@ -112,10 +121,10 @@ export class Ledger {
     command: Command,
     before: Snapshot,
     after: Snapshot,
+    inserts: ReadonlySet<string>,
     discards: ReadonlySet<string>,
     now: number,
   ): void {
-    const inserts = new Set(jobsIn([command]).map(({ id }) => id))
     for (const [id, job] of after) {
       assert.deepEqual(shapeFaults(job, now), [], `I-24: the shape of ${JSON.stringify(job)}`)
       const old = before.get(id)

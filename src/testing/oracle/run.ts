@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
+import type { Group } from '../../core/groups.ts'
 import { JOB_STATES, type Job } from '../../core/job.ts'
+import type { Enqueued } from '../../store/flows.ts'
 import type { LanesReply } from '../../store/limits.ts'
-import type { ChangeReply, ClaimReply, SettleReply, Store } from '../../store.ts'
+import type { ChangeReply, ClaimReply, InsertReply, SettleReply, Store } from '../../store.ts'
 import { memoryStore } from '../../stores/memory/store.ts'
 import { auditStore } from '../invariants.ts'
-import { type Command, jobsIn, type Replies, send } from './commands.ts'
-import { QUEUES, SPACES, START } from './generate.ts'
+import { type Command, groupsIn, jobsIn, type Replies, runsIn, send } from './commands.ts'
+import { QUEUES, SPACES, START } from './draw.ts'
+import { checkFlows, enqueuedBetween, flowsOf, mergedHints, NO_FLOWS, openIn, type Seen } from './flows.ts'
 import { Ledger, type Snapshot } from './ledger.ts'
 import { checkClaimed } from './limits.ts'
 
@@ -29,8 +32,12 @@ export async function runCommands(
 ): Promise<Mismatch | null> {
   const model = options.compare ? memoryStore() : null
   const ledger = new Ledger()
-  const ids = [...new Set(jobsIn(commands).map(({ id }) => id))]
-  let before: Snapshot = new Map()
+  const ids = {
+    jobs: idsOf(jobsIn(commands)),
+    groups: idsOf(groupsIn(commands)),
+    runs: idsOf(runsIn(commands)),
+  }
+  let before: Seen = { jobs: new Map(), flows: NO_FLOWS }
   let now = START
 
   for (const [step, command] of commands.entries()) {
@@ -38,17 +45,27 @@ export async function runCommands(
     try {
       const store = handles[command.by] ?? handles[0]
       const replies = await send(store, command, now)
-      const after = await snapshot(handles[0], ids)
+      const after = await see(handles[0], ids)
       if (model) {
         const expected = await send(model, command, now)
-        const modelled = await snapshot(model, ids)
-        const shown = (raw: Replies): Replies => comparable(command, raw, modelled)
+        const modelled = await see(model, ids)
+        const shown = (raw: Replies): Replies => comparable(command, raw, modelled.jobs)
         assert.deepEqual(shown(replies), shown(expected), 'the reply differs from that of the memory store')
-        assert.deepEqual(after, modelled, 'the jobs differ from those of the memory store')
+        assert.deepEqual(after.jobs, modelled.jobs, 'the jobs differ from those of the memory store')
+        assert.deepEqual(
+          after.flows,
+          modelled.flows,
+          'the groups and runs differ from those of the memory store',
+        )
+        const groups = someOf([...after.flows.groups.values()], step)
+        const open = await openIn(store, groups)
+        assert.deepEqual(open, await openIn(model, groups), 'the open members differ')
       }
-      ledger.check(command, replies, before, after, now)
-      await checkClaimed(store, command, replies, after, now)
-      await checkCounts(store, after)
+      const enqueued = enqueuedBetween(before.flows, after.flows)
+      checkFlows(command, replies, before, after, now)
+      ledger.check(command, replies, before.jobs, after.jobs, enqueued, now)
+      await checkClaimed(store, command, replies, after.jobs, now)
+      await checkCounts(store, after.jobs)
       if (step % AUDIT_EVERY === 0 || step === commands.length - 1) {
         await auditStore(store, Object.fromEntries(SPACES.map((space) => [space, [...QUEUES]])), now)
       }
@@ -63,24 +80,35 @@ export async function runCommands(
 /** A reply without what the contract leaves open. */
 function comparable(command: Command, replies: Replies, after: Snapshot): Replies {
   if (command.do === 'insert') {
-    const { results } = replies[0] as { results: readonly { status: string }[] }
+    const { results, enqueued } = replies[0] as InsertReply
     // Of a job that was discarded only the fact is remembered.
-    return results.map((result, n) =>
+    const known = results.map((result, n) =>
       result.status === 'ok' && !after.has(command.jobs[n]?.id ?? '') ? { status: 'ok' } : result,
     )
+    return [known, mergedHints(enqueued)]
   }
   if (command.do === 'change') {
     // A cursor is the store's own affair; that there is one is not.
     const reply = replies[0] as ChangeReply
-    return [{ ...reply, cursor: reply.cursor === null ? null : 'some' }]
+    return [{ ...withHints(reply), cursor: reply.cursor === null ? null : 'some' }]
   }
   if (command.do === 'claim') return [withoutGuess(replies[0] as ClaimReply)]
   if (command.do === 'settle') {
-    const { results, claimed } = replies[0] as SettleReply
-    return [{ results, claimed: claimed && withoutGuess(claimed) }]
+    const reply = replies[0] as SettleReply
+    return [{ ...withHints(reply), claimed: reply.claimed && withoutGuess(reply.claimed) }]
   }
   if (command.do === 'lanes') return [withoutBlank(replies[0] as LanesReply)]
-  return replies
+  return replies.map((reply) => (hasHints(reply) ? withHints(reply) : reply))
+}
+
+type Hinting = { readonly enqueued?: readonly Enqueued[] }
+
+function hasHints(reply: unknown): reply is Hinting {
+  return typeof reply === 'object' && reply !== null && 'enqueued' in reply
+}
+
+function withHints<Reply extends Hinting>(reply: Reply): Omit<Reply, 'enqueued'> & { enqueued: unknown } {
+  return { ...reply, enqueued: mergedHints(reply.enqueued) }
 }
 
 /** When a store forgets a lane that has nothing to tell is its own affair, and a start in the past means now. */
@@ -95,6 +123,22 @@ function withoutBlank(reply: LanesReply): LanesReply {
 /** With limits, a store may tell people to look again earlier than need be. */
 function withoutGuess(reply: ClaimReply): unknown {
   return reply.limited ? { ...reply, nextDueAt: null } : reply
+}
+
+/** Some of the groups, others at each step. */
+function someOf(groups: readonly Group[], step: number): readonly Group[] {
+  return groups.filter((_, n) => n % 5 === step % 5)
+}
+
+function idsOf(items: readonly { readonly id: string }[]): readonly string[] {
+  return [...new Set(items.map(({ id }) => id))]
+}
+
+async function see(
+  store: Store,
+  ids: Readonly<Record<'jobs' | 'groups' | 'runs', readonly string[]>>,
+): Promise<Seen> {
+  return { jobs: await snapshot(store, ids.jobs), flows: await flowsOf(store, ids) }
 }
 
 async function snapshot(store: Store, ids: readonly string[]): Promise<Snapshot> {

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import type { Group, NewGroup, Outcome } from '../../core/groups.ts'
 import type { NewJob } from '../../core/job.ts'
+import type { Verdict } from '../../core/policy.ts'
 import type { NewRun, Run, RunMove } from '../../core/runs.ts'
-import { DAY, SPACE, sample } from './samples.ts'
-import type { Scene } from './scene.ts'
+import { DAY, idOf, OTHER_QUEUE, SPACE, sample, verdict } from './samples.ts'
+import { type Scene, source } from './scene.ts'
 
 const serial = (n: number): string => n.toString(16).padStart(12, '0')
 
@@ -87,4 +88,16 @@ export async function readRun(scene: Scene, n: number): Promise<Run> {
 export async function outcomesOf(scene: Scene, id: string = groupOf(1)): Promise<readonly Outcome[]> {
   const { outcomes } = await scene.store.outcomes({ space: SPACE, groups: [id], from: 0, limit: 1_000 })
   return outcomes[0] as readonly Outcome[]
+}
+
+/** Claims these jobs and ends them, in one call. */
+export async function end(scene: Scene, to: Verdict['to'], ...which: readonly number[]): Promise<void> {
+  const claimed = await scene.take({
+    ids: which.map(idOf),
+    sources: [source(), source({ queue: OTHER_QUEUE })],
+  })
+  assert.equal(claimed.length, which.length)
+  const settlements = claimed.map(({ id, token }) => ({ id, token, verdict: verdict(to) }))
+  const results = await scene.settleAll(settlements)
+  assert.ok(results.every(({ status }) => status === 'ok'))
 }

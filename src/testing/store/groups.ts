@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import type { Verdict } from '../../core/policy.ts'
-import { group, groupOf, make, members, outcomesOf, readGroup } from './group-samples.ts'
-import { DAY, failure, idOf, idsOf, MINUTE, OTHER_QUEUE, SPACE, sample, unique, verdict } from './samples.ts'
-import { type Scene, type StoreCase, source } from './scene.ts'
+import { end, group, groupOf, make, members, outcomesOf, readGroup } from './group-samples.ts'
+import { DAY, failure, idOf, idsOf, MINUTE, SPACE, sample, verdict } from './samples.ts'
+import type { StoreCase } from './scene.ts'
 
 /** Groups wait for their members and fire once, in the transaction that ends the last (I-16). */
 export function groupCases(test: StoreCase): void {
@@ -16,21 +16,6 @@ export function groupCases(test: StoreCase): void {
     assert.equal(await scene.state(idOf(1_000)), 'ready')
     const { done, failed, fired, endedAt } = await readGroup(scene)
     assert.deepEqual([done, failed, fired, endedAt], [3, 0, ['success', 'settled'], scene.now])
-  })
-
-  test('tells of the queues in which it has enqueued, with the settlement that fired it', async (scene) => {
-    const jobs = { success: sample(1_000, { queue: OTHER_QUEUE }) }
-    await make(scene, [group(1, { jobs })], members(1))
-    const [job] = await scene.take()
-    assert.ok(job)
-
-    const settlements = [{ id: job.id, token: job.token, verdict: verdict('done') }]
-    const reply = await scene.store.settle({ settlements, now: scene.now })
-
-    assert.deepEqual(
-      reply.enqueued?.map(({ space, queue, dueAt }) => [space, queue, dueAt]),
-      [[SPACE, OTHER_QUEUE, scene.now]],
-    )
   })
 
   test('fires once when all end in one call', async (scene) => {
@@ -182,24 +167,6 @@ export function groupCases(test: StoreCase): void {
     assert.equal(await scene.state(idOf(1_000)), 'ready')
   })
 
-  test('counts a member whose unique key is held by another as one that has ended', async (scene) => {
-    await scene.insert(sample(99, { unique: unique('a') }))
-    const [first, second] = members(2)
-    await make(
-      scene,
-      [group(2, { need: 0, jobs: { settled: sample(1_000) } })],
-      [
-        { ...(first as NonNullable<typeof first>), unique: unique('a') },
-        second as NonNullable<typeof second>,
-      ],
-    )
-
-    const [outcome] = await outcomesOf(scene)
-    assert.deepEqual([outcome?.n, outcome?.state], [0, 'cancelled'])
-    await end(scene, 'done', 2)
-    assert.equal(await scene.state(idOf(1_000)), 'ready')
-  })
-
   test('can enqueue a job with the unique key of the member that ends, and whatever follows from that', async (scene) => {
     const above = group(1, { id: groupOf(2), jobs: { settled: sample(2_000, { queue: OTHER_QUEUE }) } })
     const held = sample(1_000, { unique: unique('b'), member: { group: above.id, n: 0 } })
@@ -312,6 +279,20 @@ export function groupCases(test: StoreCase): void {
     )
   })
 
+  test('that nobody makes is forgotten after thirty days, with what was told of it', async (scene) => {
+    const tell = async (): Promise<string> =>
+      (await scene.store.tell({ space: SPACE, group: groupOf(1), n: 0, result: '1', now: scene.now })).status
+    await tell()
+    scene.pass(30 * DAY - 1)
+    await scene.prune()
+    assert.equal(await tell(), 'told')
+
+    scene.pass(1)
+    await scene.prune()
+
+    assert.equal(await tell(), 'ok')
+  })
+
   test('is forgotten with its outcomes when its time is over, and not before all have ended', async (scene) => {
     await make(scene, [group(2, { jobs: {}, keepMs: MINUTE })], members(2))
     await end(scene, 'done', 1)
@@ -343,16 +324,4 @@ export function groupCases(test: StoreCase): void {
 
 function numbers(count: number): number[] {
   return Array.from({ length: count }, (_, n) => n + 1)
-}
-
-/** Claims these jobs and ends them, in one call. */
-async function end(scene: Scene, to: Verdict['to'], ...which: readonly number[]): Promise<void> {
-  const claimed = await scene.take({
-    ids: which.map(idOf),
-    sources: [source(), source({ queue: OTHER_QUEUE })],
-  })
-  assert.equal(claimed.length, which.length)
-  const settlements = claimed.map(({ id, token }) => ({ id, token, verdict: verdict(to) }))
-  const results = await scene.settleAll(settlements)
-  assert.ok(results.every(({ status }) => status === 'ok'))
 }

@@ -186,6 +186,23 @@ export function runCases(test: StoreCase): void {
     )
   })
 
+  test('that begins again and ends in one call has never gone on for its group', async (scene) => {
+    const member = { member: { group: groupOf(1), n: 0 }, root: runOf(1) }
+    await begin(scene, run(1))
+    const waits = move(1, 0, { groups: [group(1, { run: runOf(1) })], runs: [run(2, member)] })
+    const done = { status: 'done', keepMs: 0 } as const
+    await scene.store.moveRuns({ moves: [waits, move(2, 0, done)], now: scene.now })
+    const before = await readGroup(scene)
+    scene.pass(MINUTE)
+
+    const moves = [move(2, 1, { status: 'running' }), move(2, 2, { ...done, result: '2' })]
+    const reply = await scene.store.moveRuns({ moves, now: scene.now })
+
+    assert.deepEqual(reply, { results: [{ status: 'ok' }, { status: 'ok' }], enqueued: [] })
+    assert.deepEqual(await readGroup(scene), before)
+    assert.equal((await outcomesOf(scene))[0]?.result, '2')
+  })
+
   test('is found by flow, status and attribute, newest first, by the page', async (scene) => {
     await begin(
       scene,
@@ -229,6 +246,7 @@ export function runCases(test: StoreCase): void {
     scene.pass(DAY)
     await scene.prune()
     assert.equal((await readRun(scene, 2)).status, 'done')
+    assert.equal((await readGroup(scene)).done, 1)
 
     await scene.store.moveRuns({ moves: [move(1, 1, { status: 'done', keepMs: MINUTE })], now: scene.now })
     scene.pass(MINUTE)

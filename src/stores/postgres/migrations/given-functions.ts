@@ -13,7 +13,8 @@ const NAMES = `id, payload, space, queue, priority, delay, run_at, headers, over
  * belongs to (`parent`): inserted are those of `this_round` whose parent was not refused.
  *
  * Returns what was odd, as insert_jobs does, counting only those it inserted; the members whose key is held by another;
- * and, if the jobs do not come with settlements, those that are new: [space, queue, due_at, rank, state].
+ * and, if the jobs do not come with settlements, those that are new: [space, queue, due_at, rank, state]. The state is 2
+ * if it is not new, and the one that holds its key was changed instead.
  */
 export function insertGivenFunction(schema: string): string {
   return `
@@ -62,13 +63,15 @@ begin
     end if;
     if this_round is null then
         select array_agg(json_build_array(f.space, f.queue, f.due, f.due - f.priority * 600000::bigint,
-            case when f.due > t then 0 else 1 end)) into enqueued
+            case when c.n is not null then 2 when f.due > t then 0 else 1 end)) into enqueued
         from (
             select u.space, u.queue, u.priority, u.n, greatest(t + u.delay, coalesce(u.run_at, 0)) as due
             from unnest(b.spaces, b.queues, b.priorities, b.delays, b.run_ats)
                 with ordinality as u(space, queue, priority, delay, run_at, n)
-        ) f
-        where odds is null or not (f.n = any(array(select (o ->> 0)::bigint from json_array_elements(odds) as o)));
+        ) f left join (
+            select (o ->> 0)::bigint as n, o ->> 1 = '1' and o ->> 3 <> '0' as is_changed from json_array_elements(odds) as o
+        ) c on c.n = f.n
+        where c.n is null or c.is_changed;
     end if;
 end $function$;
 
@@ -78,7 +81,7 @@ returns ${schema}.outcomes[]
 language sql ${flowPins(schema)}
 as $function$
     select array_agg(row(m.group_id, m.nth, m.id, 6, null,
-        '{"kind":"duplicate","message":"Its unique key is held by job \\\\"' || m.holder || '\\\\"."}')::outcomes order by m.n)
+        '{"kind":"duplicate","message":"Its unique key is held by job \\"' || m.holder || '\\"."}')::outcomes order by m.n)
     from (
         select o.n, ids[o.n] as id, o.holder,
             case when cardinality(of_groups) = 1 then of_groups[1] else of_groups[o.n] end as group_id,

@@ -1,8 +1,6 @@
+import { UNMADE_MS } from '../../../core/groups.ts'
 import { BUSY, untilFree, withTouched } from './lock-functions.ts'
 import { CLOCK, flowPins } from './pins.ts'
-
-/** How long outcomes are kept of a group that nobody made. */
-const UNMADE_MS = 30 * 86_400_000
 
 /**
  * The events that are true of a group, as bits: 1 success, 2 failure, 4 settled. `group` has its size, need and rule;

@@ -144,7 +144,8 @@ end $function$;
 /**
  * fire_schedules: each fire on its condition, then the jobs of all that were accepted. A schedule that somebody else
  * has just locked is left to them: nobody waits. Returns JSON: the time, and for each fire a refusal or
- * ["fired", whether its jobs were made, the id of the job it replaced, whether that one runs].
+ * ["fired", whether its jobs were made, the id of the job it replaced, whether that one runs]; and what groups have
+ * enqueued, see insert_given.
  */
 export function fireSchedulesFunction(schema: string): string {
   return `
@@ -169,8 +170,11 @@ declare
     is_skipped boolean;
     replaced uuid;
     said text;
+    changed json;
+    given record;
     jobs_of json[] := '{}';
     results json[] := '{}';
+    enqueued json[];
 begin
     perform prepare_given(array(
             select s.last_job_id from json_array_elements(fires) x, lateral (
@@ -206,8 +210,12 @@ begin
         if last_state is not null and f->>'overlap' = 'skip' then
             is_skipped := true;
         elsif last_state is not null then
-            said := change_jobs('cancel', s.space, array[s.last_job_id], null, f->>'failure', f->>'reason',
-                (f->>'keepMs')::bigint, 0, t)::json->0->0->>1;
+            changed := change_jobs('cancel', s.space, array[s.last_job_id], null, f->>'failure', f->>'reason',
+                (f->>'keepMs')::bigint, 0, t);
+            said := changed->0->0->>1;
+            if json_typeof(changed->1) = 'array' then
+                enqueued := enqueued || array(select x.value from json_array_elements(changed->1) x);
+            end if;
             if said in ('ok', 'requested') then
                 replaced := s.last_job_id;
             end if;
@@ -227,10 +235,13 @@ begin
     end loop;
 
     if cardinality(jobs_of) > 0 then
-        perform insert_given(array_to_json(jobs_of), null, null, t);
+        select x.* into given from insert_given(array_to_json(jobs_of), null, null, t) x;
+        if given.ended is not null then
+            enqueued := enqueued || count_members(given.ended, null, t);
+        end if;
         perform forget_keys(t);
     end if;
-    return json_build_array(t, array_to_json(results))::text;
+    return json_build_array(t, array_to_json(results), array_to_json(enqueued))::text;
 end $function$;
 `
 }
