@@ -1,5 +1,5 @@
 import { BEGIN, type Maker } from '../flows/advance.ts'
-import { type Position, readPosition } from '../flows/position.ts'
+import { begins, type Position, readPosition } from '../flows/position.ts'
 import type { Notifier } from '../notifier.ts'
 import type { Store } from '../store.ts'
 
@@ -45,13 +45,14 @@ export async function retryRun(
   const run = (await store.getRuns({ space, ids: [id] })).runs[0]
   if (!run || run.status === 'running') return false
   const stood = readPosition(run.position)
+  const control = maker.control({ queue: stood.queue }, id, BEGIN, 0)
   const position: Position = {
     ...stood,
-    waits: { id: BEGIN.id, size: 0 },
+    waits: begins(control.id),
     failure: null,
     ...(from !== undefined && { from }),
   }
-  const jobs = [maker.control({ queue: stood.queue }, id, BEGIN, 0)]
+  const jobs = [control]
   const move = { id, space, revision: run.revision, status: 'running', groups: [], runs: [], jobs } as const
   const { results, enqueued } = await store.moveRuns({
     moves: [{ ...move, position: JSON.stringify(position) }],

@@ -107,10 +107,11 @@ export class Runs {
     // Its first step is part of the same insert, so that it is there at once and all or nothing.
     const move = await advance(tree, createRun(made, 0), { ...BEGIN, outcomes: [] }, maker)
     const hasEnded = move.status !== 'running'
+    const control = maker.control(tree, made.id, BEGIN, 0)
     const run: NewRun = hasEnded
-      ? made
+      ? { ...made, position: JSON.stringify(startOf(tree.queue, control.id)) }
       : { ...made, position: move.position ?? made.position, state: move.state ?? made.state }
-    const jobs = hasEnded ? [maker.control(tree, made.id, BEGIN, 0)] : move.jobs
+    const jobs = hasEnded ? [control] : move.jobs
     const { results, enqueued = [] } = await store.insert({
       jobs,
       runs: hasEnded ? [run] : [run, ...move.runs],

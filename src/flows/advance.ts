@@ -188,8 +188,9 @@ class Advance {
 
   #sleep(delayMs: number): void {
     const id = this.#maker.uuid()
-    this.#jobs.push(this.#control('moment', id, delayMs))
-    this.#position = { ...this.#position, waits: { id, size: 0 } }
+    const control = this.#control('moment', id, delayMs)
+    this.#jobs.push(control)
+    this.#position = { ...this.#position, waits: { id, size: 0, job: control.id } }
   }
 
   async #work(node: WorkNode): Promise<boolean> {
@@ -226,19 +227,21 @@ class Advance {
       return
     }
     const { space, root } = this.#run
+    const id = this.#maker.uuid()
+    const control = this.#maker.control(member.tree, id, BEGIN, 0)
     const run: NewRun = {
-      id: this.#maker.uuid(),
+      id,
       space,
       flow: member.tree.name,
       version: member.tree.version,
-      position: JSON.stringify(startOf(member.tree.queue)),
+      position: JSON.stringify(startOf(member.tree.queue, control.id)),
       state: this.#encode(member.state),
       attributes: [],
       member: { group, n },
       root,
     }
     this.#runs.push(run)
-    this.#jobs.push(this.#maker.control(member.tree, run.id, BEGIN, 0))
+    this.#jobs.push(control)
   }
 
   /** A group of one whom somebody outside tells of; with a time limit, of two, and the second is a job that is due then. */

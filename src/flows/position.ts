@@ -8,8 +8,8 @@ export interface Position {
   readonly path: Path
   /** The step from which somebody wants it to go on, by name: found when it does. */
   readonly from?: string
-  /** What it waits for there: a group with so many members, or a moment. Whatever else wants to move it on comes too late. */
-  readonly waits: { readonly id: string; readonly size: number } | null
+  /** What it waits for there. Whatever else wants to move it on comes too late. */
+  readonly waits: Waits | null
   /** How often each loop has gone round, by the path of the loop. */
   readonly rounds: Readonly<Record<string, number>>
   /** How often each signal was waited for, by name. */
@@ -18,6 +18,14 @@ export interface Position {
   readonly done: readonly Undoable[]
   /** Why it fails, once it does: from then on it only undoes. */
   readonly failure: string | null
+}
+
+/** A group with so many members, or a moment. */
+export interface Waits {
+  readonly id: string
+  readonly size: number
+  /** The job that moves it on, unless that is one of the group's own. */
+  readonly job?: string
 }
 
 const START: Position = {
@@ -30,9 +38,14 @@ const START: Position = {
   failure: null,
 }
 
-/** Where a new run stands. */
-export function startOf(queue: string): Position {
-  return { ...START, queue }
+/** Where a new run stands. `job`: the one that begins it, if there is one. */
+export function startOf(queue: string, job?: string): Position {
+  return { ...START, queue, ...(job !== undefined && { waits: begins(job) }) }
+}
+
+/** What a run waits for that this job begins. */
+export function begins(job: string): Waits {
+  return { id: 'begin', size: 0, job }
 }
 
 export function readPosition(text: string): Position {

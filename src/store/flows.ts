@@ -78,7 +78,7 @@ export interface ListRunsCall {
   readonly flow?: string
   readonly status?: RunStatus
   readonly attribute?: string
-  /** With branches; otherwise only runs for which nobody waits. */
+  /** With branches; otherwise only runs for which nobody waits. Quick with a root, or of those that are running. */
   readonly branches?: boolean
   readonly root?: string
   readonly limit: number
