@@ -119,7 +119,11 @@ export interface TellReply {
   readonly enqueued: readonly Enqueued[]
 }
 
+/** A page of an audit ends when about so many outcomes were counted: others wait meanwhile. */
+export const AUDIT_OUTCOMES = 20_000
+
 export interface AuditCall {
+  /** How many groups, at most. */
   readonly limit: number
   /** From the page before; null for the first. */
   readonly cursor: string | null

@@ -16,12 +16,14 @@ export interface FlowWorld {
   open(): Store
   /** Runs a statement; the names of the tables are those of Postgres. Returns how many rows it changed. */
   sql(text: string): Promise<number>
+  /** How many rows were read so far by those who have closed their handles, if the store can tell. */
+  rowsRead?(): Promise<number>
 }
 
 export const WORLDS = { sqlite: sqliteWorld, postgres: postgresWorld }
 
 /** One store that all handles share; nobody closes it. */
-export function memoryWorld(): Pick<FlowWorld, 'open'> {
+export function memoryWorld(): Pick<FlowWorld, 'open' | 'rowsRead'> {
   const store = memoryStore()
   return { open: () => store }
 }
@@ -53,5 +55,11 @@ export async function postgresWorld(): Promise<FlowWorld> {
   return {
     open: () => postgresStore({ url: database.url, migrate: true }),
     sql: async (text) => (await client.query(text)).rowCount ?? 0,
+    async rowsRead() {
+      const { rows } = await client.query(
+        `select sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0)) as n from pg_stat_user_tables`,
+      )
+      return Number(rows[0]?.n)
+    },
   }
 }
