@@ -13,6 +13,7 @@ import { countsCases } from './store/counts.ts'
 import { crowdCases } from './store/crowd.ts'
 import { expiredCases } from './store/expired.ts'
 import { extendCases } from './store/extend.ts'
+import { flowRetentionCases } from './store/flow-retention.ts'
 import { groupCases } from './store/groups.ts'
 import { handlesCases } from './store/handles.ts'
 import { holdsCases } from './store/holds.ts'
@@ -117,6 +118,7 @@ export function describeStore(
     describe('strict lanes', () => strictCases(test))
     describe('groups', () => groupCases(test))
     describe('runs', () => runCases(test))
+    describe('what is kept of groups and runs', () => flowRetentionCases(test))
     describe('holds', () => holdsCases(test))
     describe('notes', () => notesCases(test))
     describe('the life of notes', () => notesLifeCases(test))

@@ -122,6 +122,31 @@ describe.each(Object.entries(WORLDS))('Sweeping on %s', (_name, createWorld) => 
     expect(await run.result({ timeout: '20s' })).toEqual({ n: 7 })
   })
 
+  it('ends a page where many outcomes were counted', async () => {
+    const world = await createWorld()
+    const skep = client(world.open())
+    const drafts = Array.from({ length: 3 }, (_, n) => item.job(n))
+    const groups = [await skep.groups.group(drafts), await skep.groups.group(drafts)]
+    const [large, small] = groups.map(({ id }) => id).sort() as [string, string]
+    await world.sql(world.manyOutcomes(large, 20_000))
+    await world.sql(`update skep.groups set size = 30000, need = 30000, done = 20000 where id = '${large}'`)
+    const store = opened(world)
+
+    const first = await store.auditGroups({ limit: 10, cursor: null })
+    const second = await store.auditGroups({ limit: 10, cursor: first.cursor })
+
+    expect([first, second].map(({ mended, cursor }) => [mended, cursor])).toEqual([
+      [[], large],
+      [[], null],
+    ])
+    await world.sql(`update skep.groups set done = 1 where id in ('${large}', '${small}')`)
+    const both = [await store.auditGroups({ limit: 10, cursor: null })]
+    both.push(await store.auditGroups({ limit: 10, cursor: large }))
+    expect(new Set(both.flatMap(({ mended }) => mended.map(({ group }) => group)))).toEqual(
+      new Set([large, small]),
+    )
+  })
+
   it('ends a run whose group is gone as failed, and it can be retried', async () => {
     const { world, run, said, sweep, resume } = await stuckWorld()
     expect(await world.sql(`delete from skep.groups where run = '${run.id}'`)).toBe(1)

@@ -16,6 +16,8 @@ export interface FlowWorld {
   open(): Store
   /** Runs a statement; the names of the tables are those of Postgres. Returns how many rows it changed. */
   sql(text: string): Promise<number>
+  /** A statement that gives a group so many outcomes of members that are done. */
+  manyOutcomes(group: string, count: number): string
   /** How many rows were read so far by those who have closed their handles, if the store can tell. */
   rowsRead?(): Promise<number>
 }
@@ -34,6 +36,9 @@ export async function sqliteWorld(): Promise<FlowWorld> {
   const file = join(folder, 'jobs.db')
   return {
     open: () => sqliteStore({ file, synchronous: 'normal' }),
+    manyOutcomes: (group, count) =>
+      `with recursive c (n) as (select 0 union all select n + 1 from c where n < ${count - 1})
+        insert into skep.outcomes (group_id, n, state) select '${group}', n, 3 from c`,
     async sql(text) {
       const handle = new DatabaseSync(file)
       handle.exec('pragma busy_timeout = 5000')
@@ -55,6 +60,9 @@ export async function postgresWorld(): Promise<FlowWorld> {
   return {
     open: () => postgresStore({ url: database.url, migrate: true }),
     sql: async (text) => (await client.query(text)).rowCount ?? 0,
+    manyOutcomes: (group, count) =>
+      `insert into skep.outcomes (group_id, nth, state)
+        select '${group}', n, 3 from generate_series(0, ${count - 1}) as n`,
     async rowsRead() {
       const { rows } = await client.query(
         `select sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0)) as n from pg_stat_user_tables`,
