@@ -155,6 +155,9 @@ describe('Looking for members and runs', () => {
       return rows.map(({ detail }) => detail).join('\n')
     }
 
+    expect(planOf({})).toMatch(/skep_runs_listed \(space=\? AND id<\?\)/)
+    expect(planOf({ flow: 'access' })).toMatch(/skep_runs_flow \(space=\? AND flow=\? AND id<\?\)/)
+    expect(planOf({ root: 'r', branches: true })).toMatch(/skep_runs_root \(root=\? AND id<\?\)/)
     expect(planOf({ flow: 'access', status: 'failed' })).toMatch(
       /skep_runs_flow_status \(space=\? AND flow=\? AND status=\? AND id<\?\)/,
     )
