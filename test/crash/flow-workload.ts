@@ -119,7 +119,8 @@ export const SHAPES: Readonly<Record<string, Expected>> = {
     flow: signalled,
     status: 'done',
     jobs: { before: 1, after: 1 },
-    wrong: ({ go, never }) => (go === 'went' && never === null ? undefined : `signals are ${go}, ${never}`),
+    wrong: ({ go, never }) =>
+      go === 'went' && never === null ? undefined : `signals are ${JSON.stringify([go, never])}`,
   },
   race: {
     flow: race,
