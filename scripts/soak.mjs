@@ -7,6 +7,7 @@
 //   simulation   test/simulation   trials on memory and on SQLite, other seeds than npm test has
 //   model        test/model        every small world around the transitions, larger than in npm test
 //   kills        test/crash        real processes killed, stopped, cut off; four runs at the same time
+//   flows        test/crash        the same with flows of every shape, at chosen moments
 //   outages      test/crash        the store goes away and comes back
 //   power        test/disk         SQLite on a disk that forgets
 //   mutants      test/mutants      each bug that was brought back must be found
@@ -54,10 +55,14 @@ const kills = stores.flatMap((store) =>
 const outages = stores.map((store) =>
   words('test/crash/soak.ts', { store, outages: atLeast(1, 20), 'outage-seconds': '30', seed }),
 )
+const flows = stores.map((store) =>
+  words('test/crash/flow-soak.ts', { store, kills: atLeast(27, 1_000), seed }),
+)
 
 /** What runs one after the other; the programs of one stage run at the same time. */
 const stages = [
   { name: 'kills', programs: kills },
+  { name: 'flows', programs: flows },
   { name: 'outages', programs: outages },
   { name: 'power', programs: [words('test/disk/soak.ts', { cuts: atLeast(5, 120), seed })] },
   { name: 'simulation', programs: simulation },

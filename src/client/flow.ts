@@ -172,8 +172,12 @@ export function flow<Input, State>(
   assertName('Flow', queue)
   const nodes = nodesOf({ name, version, queue }, build)
   const tree: Tree = { name, version, queue, nodes, result: ({ state }) => state }
-  const names = [...walk(tree.nodes)].map(([, node]) => node.name)
-  const twice = names.find((one, index) => names.indexOf(one) !== index)
+  const names = new Set<string>()
+  let twice: string | undefined
+  for (const [, node] of walk(tree.nodes)) {
+    if (names.has(node.name)) twice ??= node.name
+    names.add(node.name)
+  }
   if (twice !== undefined) {
     throw new SkepError(
       'CONFIG_INVALID',

@@ -7,6 +7,7 @@ import { consoleLogger, harmless, type Logger } from '../core/logger.ts'
 import { assertJobId, assertName, show } from '../core/names.ts'
 import type { Run } from '../core/runs.ts'
 import { Registry } from '../flows/registry.ts'
+import { Sweeper } from '../flows/sweeper.ts'
 import { pruneAll } from '../maintenance/prune.ts'
 import type { Notifier } from '../notifier.ts'
 import { localNotifier } from '../notifiers/local/notifier.ts'
@@ -116,6 +117,7 @@ export class Skep {
   readonly #watchers = new Set<(error: unknown) => void>()
   readonly #holdEnv: HoldEnv
   readonly #scheduler: Scheduler
+  readonly #sweeper: Sweeper
   readonly #schedules: Schedules
   readonly #workers = new Set<Worker>()
   readonly #laterHints: LaterHints
@@ -163,6 +165,7 @@ export class Skep {
     this.limits = new Limits(this.#holdEnv)
     this.#outlines = new Outlines({ store, space, logger: this.#logger })
     this.#awaitingRuns = awaitingRuns({ ...parts, space })
+    const maker = flowMaker({ space, runtime: this.#runtime, prepare: this.#prepare, payloadBytes })
     const together = {
       ...parts,
       enqueuer: this.#enqueuer,
@@ -173,10 +176,8 @@ export class Skep {
       ready: () => this.ready(),
     }
     this.groups = new Groups({ ...together, prepare: this.#prepare })
-    this.runs = new Runs({
-      ...together,
-      maker: flowMaker({ space, runtime: this.#runtime, prepare: this.#prepare, payloadBytes }),
-    })
+    this.runs = new Runs({ ...together, maker })
+    this.#sweeper = new Sweeper({ ...parts, space, logger: this.#logger, maker })
     const env = { ...parts, space, logger: this.#logger, prepare: this.#prepare }
     const declarations = new Declarations(env)
     this.#scheduler = new Scheduler({
@@ -327,7 +328,7 @@ export class Skep {
       noter: this.#noter,
       specs: [...handlers.map((handler) => toSpec(handler, env)), ...flowSpecs(registry, env)],
       options: resolveWorkerOptions(options),
-      duties: [this.#scheduler],
+      duties: [this.#scheduler, this.#sweeper],
       ready: async () => {
         await this.ready()
         const queues = handlers.map(({ queue }) => ({ name: queue.name, declared: queue.lanes.declared }))

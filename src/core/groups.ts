@@ -91,6 +91,11 @@ export function dueEvents(group: Group): readonly GroupEvent[] {
   return GROUP_EVENTS.filter((event) => !group.fired.includes(event) && isTrue(event, group))
 }
 
+/** The events that are true now, fired or not. */
+export function trueEvents(group: Group): readonly GroupEvent[] {
+  return GROUP_EVENTS.filter((event) => isTrue(event, group))
+}
+
 /** When a group that nobody waits for may be forgotten; null: not yet. */
 export function groupExpiresAt(group: Group): number | null {
   return group.run === null && group.endedAt !== null ? group.endedAt + group.keepMs : null

@@ -78,8 +78,9 @@ export class Engine {
         if (one === null) return { late: true }
         try {
           const ended = outcomes.get(one.control.id) ?? []
-          const move = await this.#move(one.run, one.control, ended)
           const size = readPosition(one.run.position).waits?.size ?? 0
+          if (one.control.event === 'failure' && isMended(ended, size)) return { late: true }
+          const move = await this.#move(one.run, one.control, ended)
           return { move, leaves: ended.length < size ? one.control.id : null }
         } catch (error) {
           return { error, run: one.run }
@@ -159,4 +160,9 @@ export class Engine {
     }
     return found
   }
+}
+
+/** All are done by now, so the group has fired its success as well, and that is what the run shall hear. */
+function isMended(outcomes: readonly Outcome[], size: number): boolean {
+  return outcomes.length === size && outcomes.every(({ state }) => state === 'done')
 }

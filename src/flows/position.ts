@@ -33,7 +33,7 @@ export interface Waits {
   readonly id: string
   readonly size: number
   readonly kind: 'jobs' | 'branches' | 'signal' | 'moment'
-  /** Of a moment: the job that moves the run on then. */
+  /** The job that moves it on, unless that is one of the group's own. */
   readonly job?: string
   /** Until so long after the run came here. */
   readonly ms?: number

@@ -38,6 +38,7 @@ export class Rescuer {
   /** Since when the store has not answered; null when it does. */
   #outageSince: number | null = null
   #calmUntil = 0
+  #isOneOfFew = true
 
   constructor(options: RescuerOptions) {
     this.#options = options
@@ -46,6 +47,11 @@ export class Rescuer {
   /** Somebody else in this process could not reach the store: the living may not have been able to renew. */
   noticeOutage(since: number = this.#options.runtime.mono()): void {
     this.#outageSince ??= since
+  }
+
+  /** Whether this worker is one of the few that look after what all share, as far as it knows. */
+  get isOneOfFew(): boolean {
+    return this.#isOneOfFew
   }
 
   /** One look. Returns how long to wait until the next. */
@@ -93,7 +99,8 @@ export class Rescuer {
     const living = workers.filter((worker) => worker.life !== 'gone').map((worker) => worker.id)
     const position = living.sort().indexOf(workerId)
     const gone = [...this.#goneSince].filter(([, since]) => now - since >= graceMs).map(([id]) => id)
-    return { onDuty: position < ON_DUTY || goneNow.size > 0, gone }
+    this.#isOneOfFew = position < ON_DUTY
+    return { onDuty: this.#isOneOfFew || goneNow.size > 0, gone }
   }
 
   async #rescue(gone: readonly string[]): Promise<void> {

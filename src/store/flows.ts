@@ -102,7 +102,7 @@ export interface ListRunsCall {
   readonly flow?: string
   readonly status?: RunStatus
   readonly attribute?: string
-  /** With branches; otherwise only runs for which nobody waits. */
+  /** With branches; otherwise only runs for which nobody waits. Quick with a root, or of those that are running. */
   readonly branches?: boolean
   readonly root?: string
   readonly limit: number
@@ -173,7 +173,11 @@ export interface TellReply {
   readonly enqueued: readonly Enqueued[]
 }
 
+/** A page of an audit ends when about so many outcomes were counted: others wait meanwhile. */
+export const AUDIT_OUTCOMES = 20_000
+
 export interface AuditCall {
+  /** How many groups, at most. */
   readonly limit: number
   /** From the page before; null for the first. */
   readonly cursor: string | null

@@ -13,6 +13,7 @@ import { countsCases } from './store/counts.ts'
 import { crowdCases } from './store/crowd.ts'
 import { expiredCases } from './store/expired.ts'
 import { extendCases } from './store/extend.ts'
+import { flowRetentionCases } from './store/flow-retention.ts'
 import { groupEnqueueCases } from './store/group-enqueues.ts'
 import { groupCases } from './store/groups.ts'
 import { handlesCases } from './store/handles.ts'
@@ -121,6 +122,7 @@ export function describeStore(
     describe('what groups enqueue', () => groupEnqueueCases(test))
     describe('runs', () => runCases(test))
     describe('flows', () => outlineCases(test))
+    describe('what is kept of groups and runs', () => flowRetentionCases(test))
     describe('holds', () => holdsCases(test))
     describe('notes', () => notesCases(test))
     describe('the life of notes', () => notesLifeCases(test))

@@ -6,4 +6,6 @@ export interface Duty {
   /** Does what there is to do, and says after how many milliseconds to look again. */
   turn(signal: AbortSignal): Promise<number>
   concerns(hint: Hint): boolean
+  /** Only a few of the workers do it; to the others it is left when those are gone. */
+  readonly isForFew?: boolean
 }

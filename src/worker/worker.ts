@@ -28,6 +28,8 @@ const STALE_MS = 1_000
 /** How long a stop waits for outcomes to be saved, and then for the last calls to end. */
 const SAVE_MS = 10_000
 const SIGN_OFF_MS = 5_000
+/** A duty of others is looked at again after this time: they may be gone. */
+const NOT_MINE_MS = 60_000
 const POLL_WITH_HINTS_MS = 5_000
 const POLL_WITHOUT_HINTS_MS = 250
 
@@ -212,8 +214,11 @@ export class WorkerEngine {
       return options.pruneMs * (0.5 + runtime.random())
     })
     this.#superviseMissing(loop)
-    for (const duty of this.#parts.duties ?? [])
-      this.#duties.push({ duty, loop: loop(duty.name, (signal) => duty.turn(signal)) })
+    for (const duty of this.#parts.duties ?? []) {
+      const turn = async (signal: AbortSignal): Promise<number> =>
+        duty.isForFew && !rescuer.isOneOfFew ? NOT_MINE_MS : duty.turn(signal)
+      this.#duties.push({ duty, loop: loop(duty.name, turn) })
+    }
   }
 
   #superviseMissing(loop: (name: string, turn: () => Promise<number>) => Loop): void {

@@ -10,7 +10,7 @@ import { rolldown } from 'rolldown'
 
 export interface Bundle {
   /** The script of a program. */
-  script(name: 'worker-program' | 'producer-program' | 'schedule-program'): string
+  script(name: 'worker-program' | 'producer-program' | 'schedule-program' | 'flow-program'): string
   remove(): void
 }
 
@@ -26,6 +26,7 @@ export async function bundlePrograms(): Promise<Bundle> {
       'worker-program': here('./worker-program.ts'),
       'producer-program': here('./producer-program.ts'),
       'schedule-program': here('./schedule-program.ts'),
+      'flow-program': here('./flow-program.ts'),
     },
     platform: 'node',
     external: ['pg-native', 'postgres', '@photostructure/sqlite'],

@@ -381,3 +381,21 @@ describe('a run', () => {
     await scene.until(async () => (await run.get())?.status === 'done', 600_000)
   })
 })
+
+describe('a run whose member is mended before it hears of the failure', () => {
+  it('goes on, although both are told at the same time', async () => {
+    const one = flow('one', (f) => f.step(a))
+    const scene = openScene()
+    let isMended = false
+    scene.client().worker([a.handle(({ payload }) => (isMended ? { a: payload.n } : bury('Not yet.')))])
+    const run = await scene.skep.start(one, { n: 1 })
+    await scene.until(async () => (await scene.counts('a')).dead === 1)
+    isMended = true
+    await scene.skep.redrive({ queue: 'a', state: 'dead' })
+    await scene.until(async () => (await scene.counts('flow:one')).ready === 2)
+
+    scene.skep.worker([one])
+
+    expect(await over(scene, run)).toBe('done')
+  })
+})

@@ -146,6 +146,8 @@ describe.each(Object.entries(STATISTICS))('the plans on a table %s', (name, prep
       {},
       { flow: 'f' },
       { status: 'done' },
+      { flow: 'f', status: 'failed' },
+      { status: 'running', branches: true },
       { attribute: 'user:1' },
       { root: run!.id, branches: true },
     ]) {
@@ -165,6 +167,43 @@ describe.each(Object.entries(STATISTICS))('the plans on a table %s', (name, prep
     if (name === 'that was analysed') {
       for (const plan of reading)
         expect(plan).not.toMatch(/Seq Scan on (jobs|groups|outcomes|runs|run_attributes)/)
+    }
+  })
+})
+
+describe('among many runs', () => {
+  it('finds a page by an index in its order, and reads no more than the page', async () => {
+    const world = await createWorld()
+    const filler = await world.open({ migrate: true, listen: false })
+    const runs = Array.from({ length: 3_000 }, (_, n) => newRun({ flow: n % 2 ? 'f' : 'g' }))
+    await filler.insert({ jobs: [], runs })
+    const end = { status: 'done', keepMs: 60_000, groups: [], runs: [], jobs: [] } as const
+    const ended = runs.slice(0, 2_900).map(({ id, space }) => ({ ...end, id, space, revision: 0 }))
+    await filler.moveRuns({ moves: ended })
+    const [top] = runs.slice(-1)
+    const branches = Array.from({ length: 2_000 }, () =>
+      newRun({ root: top!.id, member: { group: uuid(), n: 0 } }),
+    )
+    await filler.insert({ jobs: [], runs: branches })
+    await world.sql('vacuum analyze skep.runs')
+    const { store, plans } = await explained(world)
+    const { space } = top!
+
+    for (const [filter, index] of [
+      [{}, 'runs_list'],
+      [{ flow: 'f' }, 'runs_flow'],
+      [{ status: 'running' }, 'runs_status'],
+      [{ flow: 'f', status: 'running' }, 'runs_flow_status'],
+      [{ flow: 'f', status: 'failed' }, 'runs_flow_status'],
+      [{ status: 'running', branches: true }, 'runs_running'],
+      [{ root: top!.id, branches: true }, 'runs_root'],
+    ] as const) {
+      plans()
+      await store.listRuns({ space, limit: 5, cursor: null, ...filter } as ListRunsCall)
+      const [plan] = plans()
+
+      expect(plan, JSON.stringify(filter)).toMatch(new RegExp(`Index Scan Backward using ${index} on runs r`))
+      expect(plan).not.toMatch(/Sort|Rows Removed by Filter/)
     }
   })
 })

@@ -129,6 +129,10 @@ describe('Looking for members and runs', () => {
       listQuery(call).sql,
       listQuery({ ...call, flow: 'access' }).sql,
       listQuery({ ...call, status: 'failed' }).sql,
+      listQuery({ ...call, status: 'running' }).sql,
+      listQuery({ ...call, flow: 'access', status: 'failed' }).sql,
+      listQuery({ ...call, flow: 'access', status: 'running' }).sql,
+      listQuery({ ...call, status: 'running', branches: true }).sql,
       listQuery({ ...call, attribute: 'userId:62', flow: 'access', status: 'failed' }).sql,
       listQuery({ ...call, root: 'r', branches: true }).sql,
     ]
@@ -137,6 +141,75 @@ describe('Looking for members and runs', () => {
       const rows = db.prepare(`explain query plan ${sql}`).all(...values) as { detail: string }[]
       const plan = rows.map(({ detail }) => detail).join('\n')
       expect(plan).not.toMatch(/SCAN|TEMP B-TREE/)
+    }
+  })
+
+  it('finds those of a status among many of a flow without looking at the others', async () => {
+    const file = freshFile()
+    await openStore({ file }).ready()
+    const db = openHandle(file)
+    const planOf = (call: Partial<Parameters<typeof listQuery>[0]>): string => {
+      const { sql } = listQuery({ space: SPACE, limit: 10, cursor: 'x', ...call })
+      const values = Array.from({ length: sql.split('?').length - 1 }, () => '1')
+      const rows = db.prepare(`explain query plan ${sql}`).all(...values) as { detail: string }[]
+      return rows.map(({ detail }) => detail).join('\n')
+    }
+
+    expect(planOf({})).toMatch(/skep_runs_listed \(space=\? AND id<\?\)/)
+    expect(planOf({ flow: 'access' })).toMatch(/skep_runs_flow \(space=\? AND flow=\? AND id<\?\)/)
+    expect(planOf({ root: 'r', branches: true })).toMatch(/skep_runs_root \(root=\? AND id<\?\)/)
+    expect(planOf({ flow: 'access', status: 'failed' })).toMatch(
+      /skep_runs_flow_status \(space=\? AND flow=\? AND status=\? AND id<\?\)/,
+    )
+    expect(planOf({ status: 'running', branches: true })).toMatch(/skep_runs_running \(space=\? AND id<\?\)/)
+    expect(planOf({ status: 'failed' })).toMatch(/skep_runs_status \(space=\? AND status=\? AND id<\?\)/)
+  })
+
+  it('finds what to prune by the indexes meant for it', async () => {
+    const file = freshFile()
+    const handle = openHandle(file)
+    const prepared = new Set<string>()
+    const client: SqliteClient = {
+      prepare(sql) {
+        prepared.add(sql)
+        return handle.prepare(sql)
+      },
+      exec: (sql) => handle.exec(sql),
+      close: () => handle.close(),
+      get isTransaction() {
+        return handle.isTransaction
+      },
+    }
+    const store = openStore({ client })
+    const root = runtime.uuid()
+    const { group } = groupOf(1, { run: root, jobs: {} })
+    const made = {
+      space: SPACE,
+      flow: 'access',
+      version: 1,
+      position: '{}',
+      state: '{}',
+      attributes: ['a:1'],
+    }
+    await store.insert({
+      jobs: [],
+      runs: [{ ...made, id: root, root, member: null }],
+      groups: [group],
+      now: 1,
+    })
+    await store.tell({ space: SPACE, group: group.id, n: 0, result: null, now: 1 })
+    const end = { status: 'done', keepMs: 1, groups: [], runs: [], jobs: [] } as const
+    await store.moveRuns({ moves: [{ id: root, space: SPACE, revision: 0, ...end }], now: 1 })
+    prepared.clear()
+
+    await store.prune({ limit: 10, now: 2 })
+
+    const removing = [...prepared].filter((sql) => /skep_(groups|outcomes|run)/.test(sql))
+    expect(removing.length).toBeGreaterThan(5)
+    for (const sql of removing) {
+      const values = Array.from({ length: sql.split('?').length - 1 }, () => '1')
+      const rows = handle.prepare(`explain query plan ${sql}`).all(...values) as { detail: string }[]
+      for (const { detail } of rows) expect(detail).not.toMatch(/^SCAN (?!json_each|value)/)
     }
   })
 })

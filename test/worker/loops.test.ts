@@ -48,6 +48,7 @@ describe('the loops of a worker', () => {
       'prune',
       'missing',
       'schedules',
+      'sweep',
     ])
     after.forEach((loop, n) => {
       expect(loop.ticks).toBeGreaterThan(before[n]!.ticks)

@@ -43,7 +43,6 @@ import { Outlines } from './outlines.ts'
 /** What the flows need of the jobs. */
 interface FlowJobs {
   insert(job: NewJob, now: number): InsertResult
-  all(): Iterable<Job>
 }
 
 /** How a job ended that is no longer there to tell. */
@@ -61,6 +60,8 @@ export class Flows {
   readonly #groups = new Map<string, Group>()
   readonly #outcomes = new Map<string, Map<number, Outcome>>()
   readonly #runs = new Map<string, Run>()
+  /** The jobs and runs that are members, by group and number. */
+  readonly #members = new Map<string, Map<number, OpenMember>>()
   /** Groups of which something changed in this call, each with when it had ended before. */
   readonly #touched = new Map<string, number | null>()
   /** Since when there are outcomes of groups that are not there. */
@@ -85,12 +86,18 @@ export class Flows {
   }
 
   makeRun(made: NewRun, now: number): void {
-    if (!this.#runs.has(made.id)) this.#runs.set(made.id, createRun(made, now))
+    if (this.#runs.has(made.id)) return
+    this.#runs.set(made.id, createRun(made, now))
+    if (made.member) this.#join(made.member, made.id, 'run')
   }
 
   /** A job was inserted. If another holds its unique key, it is a member that has ended. */
   inserted(job: NewJob, result: InsertResult, now: number): void {
-    if (job.member === null || result.status !== 'duplicate') return
+    if (job.member === null) return
+    if (result.status !== 'duplicate') {
+      this.#join(job.member, job.id, 'job')
+      return
+    }
     const failure = JSON.stringify({
       kind: 'duplicate',
       message: `Its unique key is held by job "${result.id}".`,
@@ -168,6 +175,11 @@ export class Flows {
     this.#count(member.group, was, state, now)
   }
 
+  #join({ group, n }: Membership, id: string, kind: OpenMember['kind']): void {
+    const members = this.#members.get(group) ?? new Map<number, OpenMember>()
+    this.#members.set(group, members.set(n, { n, id, kind }))
+  }
+
   #reopen(member: Membership, now: number): void {
     const outcomes = this.#outcomesOf(member.group)
     const was = outcomes.get(member.n)?.state ?? null
@@ -214,25 +226,18 @@ export class Flows {
   }
 
   outcomes({ space, groups, from, limit }: OutcomesCall): Outcome[][] {
-    return groups.map((group) => {
-      if (this.group(space, group) === null) return []
-      const found = [...this.#outcomesOf(group).values()].filter(({ n }) => n >= from)
-      return found.sort((a, b) => a.n - b.n).slice(0, limit)
+    return groups.map((id) => {
+      const group = this.group(space, id)
+      return group ? pageOf(group, this.#outcomesOf(id), from, limit, () => true) : []
     })
   }
 
-  openMembers({ space, group, from, limit }: OpenMembersCall): OpenMember[] {
-    if (this.group(space, group) === null) return []
-    const isOpen = (member: Membership | null): member is Membership =>
-      member?.group === group && member.n >= from && !this.#outcomesOf(group).has(member.n)
-    const members: OpenMember[] = []
-    for (const { id, member } of this.#jobs.all()) {
-      if (isOpen(member)) members.push({ n: member.n, id, kind: 'job' })
-    }
-    for (const { id, member } of this.#runs.values()) {
-      if (isOpen(member)) members.push({ n: member.n, id, kind: 'run' })
-    }
-    return members.sort((a, b) => a.n - b.n).slice(0, limit)
+  openMembers({ space, group: id, from, limit }: OpenMembersCall): OpenMember[] {
+    const group = this.group(space, id)
+    const members = this.#members.get(id)
+    if (group === null || members === undefined) return []
+    const outcomes = this.#outcomesOf(id)
+    return pageOf(group, members, from, limit, ({ n }) => !outcomes.has(n))
   }
 
   listRuns(call: ListRunsCall): { runs: Run[]; cursor: string | null } {
@@ -295,6 +300,7 @@ export class Flows {
       if (!isOver && !(group.run !== null && gone.has(group.run))) continue
       this.#groups.delete(group.id)
       this.#outcomes.delete(group.id)
+      this.#members.delete(group.id)
     }
     for (const [id, since] of this.#aloneSince) {
       if (since > now - UNMADE_MS) continue
@@ -302,6 +308,22 @@ export class Flows {
       this.#outcomes.delete(id)
     }
   }
+}
+
+/** Some of a group's, by number, without looking at those before the page. */
+function pageOf<Item>(
+  { size }: Group,
+  all: ReadonlyMap<number, Item>,
+  from: number,
+  limit: number,
+  fits: (item: Item) => boolean,
+): Item[] {
+  const page: Item[] = []
+  for (let n = from; n < size && page.length < limit; n++) {
+    const item = all.get(n)
+    if (item !== undefined && fits(item)) page.push(item)
+  }
+  return page
 }
 
 const REMOVED: Ending = {

@@ -29,6 +29,9 @@ import { idArrayOf, LOWEST_ID } from './literals.ts'
 import { countRuns, getFlows, putFlows } from './outlines.ts'
 import type { Starts } from './starts.ts'
 
+/** No id is above it. */
+const HIGHEST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+
 const at = (now: number | undefined): Param => (now === undefined ? null : String(now))
 
 /** Sends the calls about groups and runs, see `migrations/group-functions.ts`. `wrote` is told when jobs were made. */
@@ -108,6 +111,9 @@ async function byId<Item extends { readonly id: string }>(
   return ids.map((id) => found.get(id) ?? null)
 }
 
+/** A column of runs, and the value that it has to have. */
+type Equal = readonly [column: string, value: string]
+
 /** One page, newest first; one run more than that is read, to know whether it is the last. */
 async function listRuns(
   query: Query,
@@ -118,24 +124,44 @@ async function listRuns(
   const params: Param[] = []
   const put = (value: string): string => `$${params.push(value)}`
   const inSpace = `${put(space)}::text`
-  const wanted = [`r.space = ${inSpace}`]
-  if (!branches) wanted.push('r.group_id is null')
-  if (flow !== undefined) wanted.push(`r.flow = ${put(flow)}::text`)
-  if (status !== undefined) wanted.push(`r.status = ${put(String(STATE_CODES[status]))}::smallint`)
-  if (root !== undefined) wanted.push(`r.root = ${put(root)}::uuid`)
-  const beyond = cursor === null ? undefined : `${put(cursor)}::uuid`
-  const all = (id: string): string => [...wanted, ...(beyond ? [`${id} < ${beyond}`] : [])].join(' and ')
-  // By its attribute a run is found at once; the rest is looked at one by one, in the order of the page.
-  const text =
-    attribute === undefined
-      ? `select ${RUN_SELECT} from ${schema}.runs r where ${all('r.id')} order by r.id desc`
-      : `select ${RUN_SELECT} from ${schema}.run_attributes a
+  const wanted = [branches ? 'true' : 'r.group_id is null']
+  const ofFlow: Equal[] = flow === undefined ? [] : [['r.flow', `${put(flow)}::text`]]
+  // As a number in the text: there is an index of those that run, branches included.
+  const ofStatus: Equal[] = status === undefined ? [] : [['r.status', `${STATE_CODES[status]}::smallint`]]
+  const ofRoot: Equal[] = root === undefined ? [] : [['r.root', `${put(root)}::uuid`]]
+  const ofSpace: Equal[] = [['r.space', inSpace]]
+  const all = [...ofSpace, ...ofFlow, ...ofStatus, ...ofRoot]
+  let text: string
+  if (attribute === undefined) {
+    const prefix = root !== undefined ? ofRoot : branches ? ofSpace : [...ofSpace, ...ofFlow, ...ofStatus]
+    for (const one of all) if (!prefix.includes(one)) wanted.push(one.join(' = '))
+    text = `select ${RUN_SELECT} from ${schema}.runs r
+        where ${wanted.join(' and ')} and ${page(prefix, cursor === null ? null : put(cursor))}`
+  } else {
+    // By its attribute a run is found at once; the rest is looked at one by one, in the order of the page.
+    for (const one of all) wanted.push(one.join(' = '))
+    const beyond = cursor === null ? '' : ` and a.run_id < ${put(cursor)}::uuid`
+    text = `select ${RUN_SELECT} from ${schema}.run_attributes a
           cross join lateral (select * from ${schema}.runs x where x.id = a.run_id limit 1) r
-        where a.space = ${inSpace} and a.attribute = ${put(attribute)}::text and ${all('a.run_id')}
+        where a.space = ${inSpace} and a.attribute = ${put(attribute)}::text and ${wanted.join(' and ')}${beyond}
         order by a.run_id desc`
+  }
   const rows = await query(`${text} limit ${put(String(limit + 1))}::integer`, params)
   const runs = rows.slice(0, limit).map(toRun)
   return { runs, cursor: rows.length > limit ? (runs.at(-1)?.id ?? null) : null }
+}
+
+/**
+ * What is below the cursor in the index that begins with these columns, in its order. They are compared as rows: by equality
+ * alone the order would be that of the ids, and Postgres might walk through the ids of everybody instead.
+ */
+function page(prefix: readonly Equal[], cursor: string | null): string {
+  const columns = [...prefix.map(([column]) => column), 'r.id']
+  const row = (id: string): string => `(${[...prefix.map(([, value]) => value), `${id}::uuid`].join(', ')})`
+  const end = cursor === null ? `<= ${row(`'${HIGHEST_ID}'`)}` : `< ${row(cursor)}`
+  const below = `(${columns.join(', ')}) ${end}`
+  const above = `(${columns.join(', ')}) >= ${row(`'${LOWEST_ID}'`)}`
+  return `${above} and ${below} order by ${columns.map((column) => `${column} desc`).join(', ')}`
 }
 
 async function outcomes(

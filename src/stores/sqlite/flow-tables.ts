@@ -29,6 +29,8 @@ export const FLOW_TABLES = `
       );
       create index skep_runs_listed on skep_runs (space, id) where group_id is null;
       create index skep_runs_flow on skep_runs (space, flow, id) where group_id is null;
+      create index skep_runs_flow_status on skep_runs (space, flow, status, id) where group_id is null;
+      create index skep_runs_running on skep_runs (space, id) where status = 0;
       create index skep_runs_status on skep_runs (space, status, id) where group_id is null;
       create index skep_runs_root on skep_runs (root, id);
       create index skep_runs_members on skep_runs (group_id, member) where group_id is not null;

@@ -10,7 +10,14 @@ import {
 } from '../../core/groups.ts'
 import { JOB_STATES, rankOf } from '../../core/job.ts'
 import { dueTime } from '../../core/transitions.ts'
-import type { AuditCall, AuditReply, Enqueued, TellCall, TellReply } from '../../store/flows.ts'
+import {
+  AUDIT_OUTCOMES,
+  type AuditCall,
+  type AuditReply,
+  type Enqueued,
+  type TellCall,
+  type TellReply,
+} from '../../store/flows.ts'
 import type { Row } from './client.ts'
 import { insertJobs } from './insert.ts'
 import type { CountChange } from './members.ts'
@@ -123,9 +130,13 @@ export function auditGroups(turn: Turn, { limit, cursor }: AuditCall, now: numbe
     cursor ?? '',
     limit + 1,
   )
-  const page = rows.slice(0, limit).map(toGroup)
   const mended: { space: string; group: string; what: string }[] = []
-  for (const group of page) {
+  let looked = 0
+  let last: string | null = null
+  for (let outcomes = 0; looked < Math.min(limit, rows.length) && outcomes < AUDIT_OUTCOMES; looked++) {
+    const group = toGroup(rows[looked] as Row)
+    last = group.id
+    outcomes += group.done + group.failed
     const { done, failed } = countOutcomes(turn, group.id)
     const isMiscounted = group.done !== done || group.failed !== failed
     if (isMiscounted)
@@ -134,8 +145,7 @@ export function auditGroups(turn: Turn, { limit, cursor }: AuditCall, now: numbe
     turn.members.recounted(group.id, true)
     mended.push({ space: group.space, group: group.id, what: isMiscounted ? 'counts' : 'fire' })
   }
-  const last = page.at(-1)?.id ?? null
-  return { mended, enqueued: fire(turn, now), cursor: rows.length > limit ? last : null }
+  return { mended, enqueued: fire(turn, now), cursor: looked < rows.length ? last : null }
 }
 
 export function getGroup(turn: Reader, space: string, id: string): Group | null {

@@ -43,6 +43,8 @@ const MAKE = `insert or ignore into skep_runs (${COLUMNS.join(', ')}) values (${
 const MOVE = `update skep_runs set status = ?, revision = ?, changed_at = ?, ended_at = ?, expires_at = ?,
   position = ?, state = ?, result = ?, failure = ? where id = ?`
 
+const RUNNING = RUN_STATUSES.indexOf('running')
+
 type Reader = Pick<Turn, 'db'>
 
 /** Makes a run that is not there yet. */
@@ -160,7 +162,9 @@ export function listQuery(
   add('r.space = ?', space)
   if (cursor !== null) add(`${at}.id < ?`, cursor)
   if (flow !== undefined) add('r.flow = ?', flow)
-  if (status !== undefined) add('r.status = ?', RUN_STATUSES.indexOf(status))
+  // As a number of its own in the text: there is an index of those that run, branches included.
+  if (status === 'running') add(`r.status = ${RUNNING}`)
+  else if (status !== undefined) add('r.status = ?', RUN_STATUSES.indexOf(status))
   if (root !== undefined) add('r.root = ?', root)
   if (!branches) conditions.push('r.group_id is null')
   const from =

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Verdict } from '../../core/policy.ts'
 import { end, group, groupOf, make, members, outcomesOf, readGroup } from './group-samples.ts'
-import { DAY, failure, idOf, idsOf, MINUTE, SPACE, sample, verdict } from './samples.ts'
+import { DAY, failure, idOf, idsOf, MINUTE, OTHER_QUEUE, SPACE, sample, unique, verdict } from './samples.ts'
 import type { StoreCase } from './scene.ts'
 
 /** Groups wait for their members and fire once, in the transaction that ends the last (I-16). */

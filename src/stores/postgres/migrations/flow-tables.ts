@@ -69,6 +69,8 @@ create table ${schema}.runs (
 ) with (fillfactor = 70, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0.05);
 create index runs_list on ${schema}.runs (space, id) where group_id is null;
 create index runs_flow on ${schema}.runs (space, flow, id) where group_id is null;
+create index runs_flow_status on ${schema}.runs (space, flow, status, id) where group_id is null;
+create index runs_running on ${schema}.runs (space, id) where status = 2;
 create index runs_status on ${schema}.runs (space, status, id) where group_id is null;
 create index runs_root on ${schema}.runs (root, id);
 create index runs_members on ${schema}.runs (group_id, nth) where group_id is not null;

@@ -1,4 +1,5 @@
 import { UNMADE_MS } from '../../../core/groups.ts'
+import { AUDIT_OUTCOMES } from '../../../store/flows.ts'
 import { BUSY, untilFree, withTouched } from './lock-functions.ts'
 import { CLOCK, flowPins } from './pins.ts'
 
@@ -244,11 +245,17 @@ declare
     fires json[];
     jobs_due json[];
     mended json[];
+    is_last boolean;
     is_miscounted boolean;
     actual record;
 begin
-    page := array(select x.id from groups x where x.ended_at is null and x.size is not null and x.id > beyond
-        order by x.id limit most + 1);
+    page := array(select x.id from (
+            select o.id, sum(o.done + o.failed) over (order by o.id rows unbounded preceding) - o.done - o.failed as before
+            from (select y.id, y.done, y.failed from groups y where y.ended_at is null and y.size is not null
+                and y.id > beyond order by y.id limit most + 1) o
+        ) x where x.before < ${AUDIT_OUTCOMES} order by x.id);
+    is_last := cardinality(page) <= most and not exists (select 1 from groups x where x.ended_at is null
+        and x.size is not null and x.id > coalesce(page[cardinality(page)], beyond));
     -- One snapshot: a group and its outcomes agree in it, whoever counts meanwhile.
     wrong := array(
         select x.id from groups x, ${states('x.id')}
@@ -271,7 +278,7 @@ begin
         mended := mended || json_build_array(g.space, g.id, case when is_miscounted then 'counts' else 'fire' end);
     end loop;
     return json_build_array(array_to_json(mended), array_to_json(count_members(null, jobs_due, t)),
-        case when cardinality(page) > most then page[most] end)::text;
+        case when not is_last then page[least(most, cardinality(page))] end)::text;
 end $function$;
 `
 }
