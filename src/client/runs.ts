@@ -1,11 +1,12 @@
 import { type Duration, toMs } from '../core/duration.ts'
 import { SkepError } from '../core/errors.ts'
+import type { NewJob } from '../core/job.ts'
 import { assertJobId, assertKey, assertName, show } from '../core/names.ts'
 import { encodeJson } from '../core/payload.ts'
 import { createRun, type NewRun, type Run, type RunStatus } from '../core/runs.ts'
 import { advance, BEGIN, type Maker } from '../flows/advance.ts'
 import { readPosition, startOf } from '../flows/position.ts'
-import { signalGroup } from '../flows/signals.ts'
+import { beginningOf, signalGroup } from '../flows/signals.ts'
 import type { Tree } from '../flows/tree.ts'
 import type { Notifier } from '../notifier.ts'
 import type { Enqueued } from '../store/flows.ts'
@@ -106,15 +107,14 @@ export class Runs {
     const made = this.#newRun(tree, input, options)
     // Its first step is part of the same insert, so that it is there at once and all or nothing.
     const move = await advance(tree, createRun(made, 0), { ...BEGIN, outcomes: [] }, maker)
-    const hasEnded = move.status !== 'running'
-    const run: NewRun = hasEnded
-      ? made
-      : { ...made, position: move.position ?? made.position, state: move.state ?? made.state }
-    const jobs = hasEnded ? [maker.control(tree, made.id, BEGIN, 0)] : move.jobs
+    const { jobs, runs, groups } =
+      options.id !== undefined || move.status !== 'running'
+        ? { jobs: [this.#beginning(tree, made.id, options)], runs: [made], groups: [] }
+        : { ...move, runs: [{ ...made, position: move.position, state: move.state } as NewRun, ...move.runs] }
     const { results, enqueued = [] } = await store.insert({
       jobs,
-      runs: hasEnded ? [run] : [run, ...move.runs],
-      groups: hasEnded ? [] : move.groups,
+      runs,
+      groups,
       again: options.id !== undefined,
     })
     const own = jobs.flatMap(({ space, queue, priority }, index): Enqueued[] => {
@@ -189,8 +189,10 @@ export class Runs {
     if (run === null) throw new SkepError('JOB_NOT_FOUND', `There is no run ${show(id)}.`, { facts: { id } })
     const { store, space, maker } = this.#env
     const result = encodeJson('signal', value ?? null, maker.stateBytes)
+    const { signals, waits } = readPosition(run.position)
+    const next = signals[name] ?? 0
     // The one that it waits for, or the next that it will; and if that was told already, the one after it.
-    for (let nth = Math.max(0, (readPosition(run.position).signals[name] ?? 0) - 1); ; nth++) {
+    for (let nth = waits?.id === signalGroup(id, name, next - 1) ? next - 1 : next; ; nth++) {
       const { status, enqueued } = await store.tell({
         space,
         group: signalGroup(id, name, nth),
@@ -229,6 +231,15 @@ export class Runs {
       member: null,
       root: made,
     }
+  }
+
+  /**
+   * The job that takes the first step. With an id of your own it has always the same: had each start its own first
+   * steps, a second one would do them again.
+   */
+  #beginning(tree: Tree, run: string, { id }: StartOptions): NewJob {
+    const job = this.#env.maker.control(tree, run, BEGIN, 0)
+    return id === undefined ? job : { ...job, id: beginningOf(run) }
   }
 
   async #find(id: string): Promise<Run | null> {

@@ -4,6 +4,7 @@
  * is a run of its own, with a copy of the state, and a member of that group.
  *
  *   running ──▶ done | failed | cancelled ── retried, or run again from a step ──▶ running
+ *                      failed ── the member that failed its last step was mended ──▶ done
  *
  * Each move raises its revision and names the one that it leaves: whoever comes late, or twice, changes nothing.
  */
@@ -82,9 +83,11 @@ export function createRun(run: NewRun, now: number): Run {
   }
 }
 
-/** Whether a move is still wanted. */
+/** Whether a move is still wanted. One that has failed can be done at once, when what failed it was mended. */
 export function mayMove(run: Run, move: RunMove): boolean {
-  return run.revision === move.revision && (run.status === 'running' || move.status === 'running')
+  if (run.revision !== move.revision) return false
+  if (run.status === 'running' || move.status === 'running') return true
+  return run.status === 'failed' && move.status === 'done'
 }
 
 export function moved(run: Run, move: RunMove, now: number): Run {

@@ -22,10 +22,14 @@ export class UnknownVersionError extends Error {
 
 /** What becomes of a control job: the move of its run, or that it came too late, or why there is none. */
 export type Decision =
-  /** `leaves`: the group that it has waited for, if some of its members have not ended. */
+  /** `leaves`: the group that it has waited for, if members of it are to be cancelled that have not ended. */
   | { readonly move: RunMove; readonly leaves: string | null }
   | { readonly late: true }
   | { readonly error: unknown; readonly run: Run }
+
+function countDone(outcomes: readonly Outcome[]): number {
+  return outcomes.filter(({ state }) => state === 'done').length
+}
 
 export interface EngineParts {
   readonly store: Pick<Store, 'getRuns' | 'outcomes'>
@@ -54,13 +58,15 @@ export class Engine {
     return Promise.all(
       awaited.map(async (one): Promise<Decision> => {
         if (one === null) return { late: true }
+        const { control, run } = one
         try {
-          const ended = outcomes.get(one.control.id) ?? []
-          const move = await this.#move(one.run, one.control, ended)
-          const size = readPosition(one.run.position).waits?.size ?? 0
-          return { move, leaves: ended.length < size ? one.control.id : null }
+          const ended = outcomes.get(control.id) ?? []
+          const { size = 0, need = size, cancels = false } = readPosition(run.position).waits ?? {}
+          if (control.event === 'mended' && countDone(ended) < need) return { late: true }
+          const move = await this.#move(run, control, ended)
+          return { move, leaves: cancels && ended.length < size ? control.id : null }
         } catch (error) {
-          return { error, run: one.run }
+          return { error, run }
         }
       }),
     )

@@ -1,5 +1,15 @@
 import type { Path, Undoable } from './tree.ts'
 
+/** A group or a moment. */
+export interface Waits {
+  readonly id: string
+  readonly size: number
+  /** So many members must be done. */
+  readonly need?: number
+  /** Members that have not ended when it is decided are cancelled. */
+  readonly cancels?: boolean
+}
+
 /** Where a run stands. Stored with it as JSON. */
 export interface Position {
   /** The queue of the jobs that move it on. */
@@ -9,7 +19,7 @@ export interface Position {
   /** The step from which somebody wants it to go on, by name: found when it does. */
   readonly from?: string
   /** What it waits for there: a group with so many members, or a moment. Whatever else wants to move it on comes too late. */
-  readonly waits: { readonly id: string; readonly size: number } | null
+  readonly waits: Waits | null
   /** How often each loop has gone round, by the path of the loop. */
   readonly rounds: Readonly<Record<string, number>>
   /** How often each signal was waited for, by name. */

@@ -5,7 +5,16 @@ import { createHash } from 'node:crypto'
  * signal can be earlier than the run.
  */
 export function signalGroup(run: string, name: string, nth: number): string {
-  const hash = createHash('sha256').update(`${run}\n${nth}\n${name}`).digest()
+  return idOf(`${run}\n${nth}\n${name}`)
+}
+
+/** The job that begins a run whose id was given: the same one however often it is started. */
+export function beginningOf(run: string): string {
+  return idOf(`${run}\nbegin`)
+}
+
+function idOf(text: string): string {
+  const hash = createHash('sha256').update(text).digest()
   // A UUID of version 8: one that somebody made up.
   hash[6] = ((hash[6] as number) & 0x0f) | 0x80
   hash[8] = ((hash[8] as number) & 0x3f) | 0x80

@@ -62,7 +62,7 @@ begin
         elsif r.revision <> m.revision then
             said := said || 'moved'::text;
             continue;
-        elsif r.status <> 2 and m.status is distinct from 2 then
+        elsif r.status <> 2 and m.status is distinct from 2 and not (r.status = 4 and m.status is not distinct from 3) then
             said := said || 'over'::text;
             continue;
         end if;
@@ -81,7 +81,7 @@ begin
         jobs_made := jobs_made || array(select e from json_array_elements(m.jobs) as e);
         if r.group_id is not null and goes <> 2 then
             ended := ended || row(r.group_id, r.nth, r.id, goes, m.result, m.failure)::outcomes;
-        elsif r.group_id is not null and r.status <> 2 then
+        elsif r.group_id is not null and r.status not in (2, 3) then
             ended := ended || row(r.group_id, r.nth, r.id, null, null, null)::outcomes;
         end if;
         said := said || 'ok'::text;
