@@ -1,5 +1,6 @@
 import { CLIENT_MUTANTS } from './list/client.ts'
 import { CORE_MUTANTS } from './list/core.ts'
+import { FLOW_MUTANTS } from './list/flows.ts'
 import { HOLD_MUTANTS } from './list/holds.ts'
 import { LANE_MUTANTS } from './list/lanes.ts'
 import { LEASE_MUTANTS } from './list/leases.ts'
@@ -36,4 +37,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...NOTE_MUTANTS,
   ...HOLD_MUTANTS,
   ...SCHEDULE_MUTANTS,
+  ...FLOW_MUTANTS,
 ]
