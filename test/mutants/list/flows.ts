@@ -30,16 +30,6 @@ export const FLOW_MUTANTS: readonly Mutant[] = [
     also: simulated(60),
   },
   {
-    name: 'flows-undone-goes-on',
-    incidents: [],
-    rule: 'R20',
-    file: 'src/flows/advance.ts',
-    find: "event === 'mended') && failure === null",
-    replace: "event === 'mended')",
-    story: 'A run whose steps were undone goes on when somebody mends the member that failed it.',
-    killedBy: simulated(200),
-  },
-  {
     name: 'flows-success-lost-behind-failure',
     incidents: [],
     rule: 'R20',
