@@ -4,7 +4,7 @@ import type { Outcome } from '../core/groups.ts'
 import { LIMITS } from '../core/limits.ts'
 import { assertName, show } from '../core/names.ts'
 import type { Member, NamedWork, Node, RunMember, Tree, Undoable, View, WorkNode } from '../flows/tree.ts'
-import { walk } from '../flows/tree.ts'
+import { treesIn, walk } from '../flows/tree.ts'
 import { assertWhole } from '../worker/options.ts'
 import type { EnqueueOptions } from './enqueue.ts'
 import { all, type Joined, type JoinKind, type JoinRule } from './joins.ts'
@@ -172,27 +172,32 @@ export function flow<Input, State>(
   assertName('Flow', queue)
   const nodes = nodesOf({ name, version, queue }, build)
   const tree: Tree = { name, version, queue, nodes, result: ({ state }) => state }
-  const names = new Set<string>()
-  let twice: string | undefined
-  for (const [, node] of walk(tree.nodes)) {
-    if (names.has(node.name)) twice ??= node.name
-    names.add(node.name)
-  }
-  if (twice !== undefined) {
-    throw new SkepError(
-      'CONFIG_INVALID',
-      `Flow ${show(name)} has two steps ${show(twice)}. Give one of them a name of its own.`,
-    )
+  const own = treesIn(tree).filter((one) => one.queue === queue)
+  // Runs know their branch by its name.
+  const branches = own.map((one) => one.name.slice(name.length + 1))
+  assertDifferent(name, 'branches', branches)
+  for (const { nodes: inside } of own) {
+    const names = [...walk(inside)].map(([, node]) => node.name)
+    assertDifferent(name, 'steps', names)
   }
   return { name, version, tree }
+}
+
+function assertDifferent(flow: string, what: 'steps' | 'branches', names: readonly string[]): void {
+  const twice = names.find((one, index) => names.indexOf(one) !== index)
+  if (twice === undefined) return
+  throw new SkepError(
+    'CONFIG_INVALID',
+    `Flow ${show(flow)} has two ${what} ${show(twice)}. Give one of them a name of its own.`,
+  )
 }
 
 type Build = (f: never) => unknown
 
 type Head = Pick<Tree, 'name' | 'version' | 'queue'>
 
-function nodesOf(head: Head, build: Build): readonly Node[] {
-  const builder = new Builder(head)
+function nodesOf(head: Head, build: Build, within = ''): readonly Node[] {
+  const builder = new Builder(head, within)
   build(builder as never)
   return builder.nodes
 }
@@ -201,9 +206,12 @@ function nodesOf(head: Head, build: Build): readonly Node[] {
 class Builder {
   readonly nodes: Node[] = []
   readonly #head: Head
+  /** What the names of steps begin with that have none of their own. */
+  readonly #within: string
 
-  constructor(head: Head) {
+  constructor(head: Head, within: string) {
     this.#head = head
+    this.#within = within
   }
 
   input(): this {
@@ -279,13 +287,13 @@ class Builder {
   }
 
   when(test: (view: View) => boolean, then: Build, otherwise?: Build): this {
-    const inside = (build: Build): readonly Node[] => nodesOf(this.#head, build)
+    const name = this.#unnamed('when')
     return this.#add({
       kind: 'when',
-      name: `when ${this.nodes.length + 1}`,
+      name,
       test,
-      whenTrue: inside(then),
-      whenFalse: otherwise ? inside(otherwise) : [],
+      whenTrue: nodesOf(this.#head, then, `${name} then `),
+      whenFalse: otherwise ? nodesOf(this.#head, otherwise, `${name} else `) : [],
     })
   }
 
@@ -294,12 +302,13 @@ class Builder {
     body: Build,
   ): this {
     assertWhole('most', options.most, 1, 1_000_000)
+    const name = this.#unnamed('repeat')
     return this.#add({
       kind: 'repeat',
-      name: `repeat ${this.nodes.length + 1}`,
+      name,
       test: options.while ?? (() => true),
       most: options.most,
-      body: nodesOf(this.#head, body),
+      body: nodesOf(this.#head, body, `${name} `),
     })
   }
 
@@ -307,13 +316,18 @@ class Builder {
     const delayMs = typeof time === 'function' ? (view: View) => toMs('sleep', time(view)) : () => fixed
     const fixed = typeof time === 'function' ? 0 : toMs('sleep', time)
     const ms = typeof time === 'function' ? null : fixed
-    return this.#add({ kind: 'sleep', name: `sleep ${this.nodes.length + 1}`, ms, delayMs })
+    return this.#add({ kind: 'sleep', name: this.#unnamed('sleep'), ms, delayMs })
   }
 
   signal(name: string, options: { readonly timeout?: Duration } = {}): this {
     assertName('Signal', name)
     const timeoutMs = options.timeout === undefined ? null : toMs('timeout', options.timeout)
     return this.#add({ kind: 'signal', name, timeoutMs })
+  }
+
+  /** By its place, in the sequence that it is in. */
+  #unnamed(kind: string): string {
+    return `${this.#within}${kind} ${this.nodes.length + 1}`
   }
 
   #branch(name: string, branch: unknown): Work<never, unknown> {
@@ -365,7 +379,7 @@ function memberMaker(
   return (payload) => ({ tree, state: payload as RunMember['state'], name, priority, delayMs })
 }
 
-function resultOf({ result }: Outcome): unknown {
+function resultOf({ result }: Pick<Outcome, 'result'>): unknown {
   return result === null ? null : (JSON.parse(result) as unknown)
 }
 
@@ -383,13 +397,20 @@ function joined(rule: JoinRule, outcomes: readonly Outcome[], size: number): unk
     const need = typeof rule.join.need === 'number' ? rule.join.need : size
     return done.slice(0, need).map(resultOf)
   }
-  return outcomes.map((outcome) =>
-    outcome.state === 'done'
-      ? { ok: true, result: resultOf(outcome) }
-      : {
-          ok: false,
-          state: outcome.state,
-          failure: outcome.failure ? JSON.parse(outcome.failure) : { message: '' },
-        },
+  return Array.from({ length: size }, (_, n) =>
+    settledOf(outcomes.find((outcome) => outcome.n === n) ?? LEFT),
   )
+}
+
+/** Somebody redrove it after all had ended: it is cancelled, because the run goes on without it. */
+const LEFT: Pick<Outcome, 'state' | 'result' | 'failure'> = {
+  state: 'cancelled',
+  result: null,
+  failure: JSON.stringify({ kind: 'cancel', message: 'The step was decided while it was redriven.' }),
+}
+
+function settledOf(outcome: Pick<Outcome, 'state' | 'result' | 'failure'>): unknown {
+  if (outcome.state === 'done') return { ok: true, result: resultOf(outcome) }
+  const failure: unknown = outcome.failure ? JSON.parse(outcome.failure) : { message: '' }
+  return { ok: false, state: outcome.state, failure }
 }

@@ -230,8 +230,10 @@ export class Runs {
     if (run === null) throw new SkepError('JOB_NOT_FOUND', `There is no run ${show(id)}.`, { facts: { id } })
     const { store, space, maker } = this.#env
     const result = encodeJson('signal', value ?? null, maker.stateBytes)
+    const { signals, waits } = readPosition(run.position)
+    const next = signals[name] ?? 0
     // The one that it waits for, or the next that it will; and if that was told already, the one after it.
-    for (let nth = Math.max(0, (readPosition(run.position).signals[name] ?? 0) - 1); ; nth++) {
+    for (let nth = waits?.id === signalGroup(id, name, next - 1) ? next - 1 : next; ; nth++) {
       const { status, enqueued } = await store.tell({
         space,
         group: signalGroup(id, name, nth),

@@ -10,7 +10,8 @@
  *   settled   all have ended, in whatever way
  *
  * A member that ended badly and is redriven has not ended any more. So a group can fire its failure and, after somebody
- * has mended a member, its success.
+ * has mended a member, its success. One that was done and is redriven stays done until it ends again: what follows may
+ * be about to read its result.
  */
 import type { FinalState, NewJob } from './job.ts'
 
@@ -72,6 +73,11 @@ export interface Outcome {
   /** JSON text, or null. */
   readonly result: string | null
   readonly failure: string | null
+}
+
+/** Whether the outcome of a member that begins again is taken back. */
+export function isTakenBack(state: FinalState): boolean {
+  return state !== 'done'
 }
 
 export function createGroup(group: NewGroup, now: number): Group {

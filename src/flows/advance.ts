@@ -31,9 +31,12 @@ export interface Maker {
   readonly stateBytes: number
 }
 
-/** What a run was waiting for has happened: a group has fired, or a moment has come. The first is its beginning. */
+/**
+ * What a run was waiting for has happened: a group has fired, or a moment has come. The first is its beginning. `mended`:
+ * it has just failed, and perhaps the group has succeeded meanwhile.
+ */
 export interface Happening {
-  readonly event: GroupEvent | 'moment'
+  readonly event: GroupEvent | 'moment' | 'mended'
   /** The group or the moment. */
   readonly id: string
 }
@@ -53,7 +56,8 @@ export const BEGIN: Happening = { event: 'moment', id: 'begin' }
 export function isAwaited(run: Run, { event, id }: Happening): boolean {
   const { waits, failure } = readPosition(run.position)
   if (waits?.id !== id) return false
-  return run.status === 'running' || (run.status === 'failed' && event === 'success' && failure === null)
+  if (run.status === 'failed') return (event === 'success' || event === 'mended') && failure === null
+  return run.status === 'running' && event !== 'mended'
 }
 
 /** A node cannot be entered: a function of the flow threw, or gave something that is of no use. */
@@ -96,6 +100,8 @@ class Advance {
   async go(event: Event): Promise<RunMove> {
     const { waits, done } = this.#position
     if (event.event === 'failure' && done.length === 0) {
+      // A success that was decided before this and comes after it names a revision that is over, and is lost.
+      this.#jobs.push(this.#control('mended', event.id, 0))
       return this.#move({ status: 'failed', failure: failureOf(event), keepMs: this.#maker.keepMs })
     }
     this.#position = { ...this.#position, waits: null }
@@ -113,10 +119,10 @@ class Advance {
   }
 
   #goTo(name: string): void {
-    for (const [path, node] of walk(this.#tree.nodes)) {
-      if (node.name !== name) continue
+    const path = pathOf(this.#tree, name)
+    if (path) {
       const { from: _from, ...position } = this.#position
-      this.#position = { ...position, path }
+      this.#position = { ...position, path, rounds: roundsAt(path, position.rounds) }
       return
     }
     const names = [...walk(this.#tree.nodes)].map(([, node]) => `"${node.name}"`).join(', ')
@@ -128,8 +134,9 @@ class Advance {
     const { outcomes } = event
     const { path, failure, done } = this.#position
     if (failure !== null) {
-      // Something was undone, or could not be: either way the next one is due.
-      this.#position = { ...this.#position, done: done.slice(0, -1) }
+      // Something was undone, or could not be: either way the next one is due. Should somebody retry the run, it is done again.
+      const back = pathOf(this.#tree, done.at(-1)?.node ?? '') ?? path
+      this.#position = { ...this.#position, done: done.slice(0, -1), path: back, rounds: roundsAt(back, {}) }
       return
     }
     if (event.event === 'failure') {
@@ -232,7 +239,8 @@ class Advance {
     })
     for (const [n, member] of members.entries()) await this.#member(member, group, n)
     const kind = members.some((member) => 'tree' in member) ? 'branches' : 'jobs'
-    this.#wait(node.name, { id: group, size: members.length, kind })
+    const cancels = node.join.need !== 'all' || node.join.failing !== 'end'
+    this.#wait(node.name, { id: group, size: members.length, kind, need, cancels })
     return true
   }
 
@@ -286,7 +294,8 @@ class Advance {
     if (timeoutMs !== null)
       this.#jobs.push({ ...this.#control('moment', this.#maker.uuid(), timeoutMs), member: { group, n: 1 } })
     this.#position = { ...this.#position, signals: { ...signals, [name]: nth + 1 } }
-    this.#wait(name, { id: group, size, kind: 'signal', ...(timeoutMs !== null && { ms: timeoutMs }) })
+    const until = timeoutMs === null ? {} : { ms: timeoutMs }
+    this.#wait(name, { id: group, size, kind: 'signal', need: 1, cancels: true, ...until })
     return true
   }
 
@@ -360,6 +369,22 @@ class Advance {
       'PAYLOAD_TOO_LARGE',
     )
   }
+}
+
+function pathOf({ nodes }: Tree, name: string): Path | undefined {
+  for (const [path, node] of walk(nodes)) if (node.name === name) return path
+  return undefined
+}
+
+/** Loops around a place are in the round in which they are, or in their first; all others begin anew. */
+function roundsAt(path: Path, before: Position['rounds']): Position['rounds'] {
+  const rounds: Record<string, number> = {}
+  for (const [index, word] of path.entries()) {
+    if (word !== 'body') continue
+    const key = path.slice(0, index).join('.')
+    rounds[key] = Math.max(1, before[key] ?? 0)
+  }
+  return rounds
 }
 
 function next(path: Path): Path {

@@ -34,11 +34,15 @@ export class UnknownVersionError extends Error {
 
 /** What becomes of a control job: the move of its run, or that it came too late, or why there is none. */
 export type Decision =
-  /** `leaves`: the group that it has waited for, if some of its members have not ended. */
+  /** `leaves`: the group that it has waited for, if members of it are to be cancelled that have not ended. */
   | { readonly move: RunMove; readonly leaves: string | null }
   | { readonly late: true }
   /** Without a run: it could not be started. */
   | { readonly error: unknown; readonly run: Run | null }
+
+function countDone(outcomes: readonly Outcome[]): number {
+  return outcomes.filter(({ state }) => state === 'done').length
+}
 
 export interface EngineParts {
   readonly store: Pick<Store, 'getRuns' | 'insert' | 'outcomes'>
@@ -76,14 +80,18 @@ export class Engine {
         const error = refused.get((orders[index] as { id: string }).id)
         if (error) return { error, run: null }
         if (one === null) return { late: true }
+        const { control, run } = one
         try {
-          const ended = outcomes.get(one.control.id) ?? []
-          const size = readPosition(one.run.position).waits?.size ?? 0
-          if (one.control.event === 'failure' && isMended(ended, size)) return { late: true }
-          const move = await this.#move(one.run, one.control, ended)
-          return { move, leaves: ended.length < size ? one.control.id : null }
+          const ended = outcomes.get(control.id) ?? []
+          const { size = 0, need = size, cancels = false } = readPosition(run.position).waits ?? {}
+          const isEnough = countDone(ended) >= need
+          if (control.event === 'mended' && !isEnough) return { late: true }
+          // It was mended before anybody heard of the failure, so its success is on the way.
+          if (control.event === 'failure' && isEnough) return { late: true }
+          const move = await this.#move(run, control, ended)
+          return { move, leaves: cancels && ended.length < size ? control.id : null }
         } catch (error) {
-          return { error, run: one.run }
+          return { error, run }
         }
       }),
     )
@@ -160,9 +168,4 @@ export class Engine {
     }
     return found
   }
-}
-
-/** All are done by now, so the group has fired its success as well, and that is what the run shall hear. */
-function isMended(outcomes: readonly Outcome[], size: number): boolean {
-  return outcomes.length === size && outcomes.every(({ state }) => state === 'done')
 }

@@ -33,6 +33,10 @@ export interface Waits {
   readonly id: string
   readonly size: number
   readonly kind: 'jobs' | 'branches' | 'signal' | 'moment'
+  /** So many members must be done. */
+  readonly need?: number
+  /** Members that have not ended when it is decided are cancelled. */
+  readonly cancels?: boolean
   /** The job that moves it on, unless that is one of the group's own. */
   readonly job?: string
   /** Until so long after the run came here. */

@@ -44,6 +44,20 @@ describe('groups', () => {
     expect(sums).toEqual([338_350])
   })
 
+  it('are followed when the last member has ended, and not before', async () => {
+    const scene = openScene()
+    const late = queue<number, number>('late')
+    scene.skep.worker([square.handle(({ payload }) => payload), sum.handle(() => 0)])
+
+    await scene.skep.groups.chord([square.job(1), late.job(2)], sum.job({ label: 'all' }))
+    await scene.until(async () => (await scene.counts('square')).done === 1)
+    await scene.advance(10_000)
+    expect(await scene.counts('sum')).toEqual({})
+
+    scene.client().worker([late.handle(({ payload }) => payload)])
+    await scene.until(async () => (await scene.counts('sum')).done === 1)
+  })
+
   it('chain jobs, each with the result of the one before it', async () => {
     const scene = openScene()
     const seen: unknown[] = []

@@ -33,12 +33,13 @@ const VIOLATION = /^[IL]-\d+ .+$/m
 const SEED = /\bseed (\d+)/g
 
 async function askSimulator(
-  { simulation, trials }: Extract<Killer, { simulation: string }>,
+  { simulation, trials, kind = 'jobs' }: Extract<Killer, { simulation: string }>,
   mutant: Mutant | null,
   folder: string,
 ): Promise<Word> {
+  const which = ['--store', simulation, '--kind', kind]
   const trial = (build: string, seed: number, count: number): Promise<Word & { output: string }> =>
-    askProgram([build, '--store', simulation, '--seed', String(seed), '--trials', String(count), '--bail'])
+    askProgram([build, ...which, '--seed', String(seed), '--trials', String(count), '--bail'])
   const { output, ...word } = await trial(await bundled(SIMULATOR, mutant, folder), 1, trials)
   if (word.word !== 'killed' || mutant === null) return word
   // The same seed must be green without the mutant, or it is not the mutant that was found.

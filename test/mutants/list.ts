@@ -1,5 +1,6 @@
 import { CLIENT_MUTANTS } from './list/client.ts'
 import { CORE_MUTANTS } from './list/core.ts'
+import { FLOW_MUTANTS } from './list/flows.ts'
 import { GROUP_MUTANTS } from './list/groups.ts'
 import { GROUP_STORE_MUTANTS } from './list/groups-stores.ts'
 import { HOLD_MUTANTS } from './list/holds.ts'
@@ -38,6 +39,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...NOTE_MUTANTS,
   ...HOLD_MUTANTS,
   ...SCHEDULE_MUTANTS,
+  ...FLOW_MUTANTS,
   ...GROUP_MUTANTS,
   ...GROUP_STORE_MUTANTS,
 ]

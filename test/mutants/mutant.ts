@@ -4,7 +4,12 @@ export type Rule = `R${number}`
 /** What is known to find a mutant. */
 export type Killer =
   /** The simulator over this store: so many trials, from seed 1 on. */
-  | { readonly simulation: 'memory' | 'sqlite'; readonly trials: number }
+  | {
+      readonly simulation: 'memory' | 'sqlite'
+      readonly trials: number
+      /** @default 'jobs' */
+      readonly kind?: 'jobs' | 'flows'
+    }
   /** The search of all small states. */
   | { readonly model: string }
   /** A test file, or one of its tests by (a part of) its name. */

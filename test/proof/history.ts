@@ -12,6 +12,7 @@
 import type { HoldKind, HoldTarget } from '../../src/core/holds.ts'
 import type { Counters, JobState, UniqueScope } from '../../src/core/job.ts'
 import type { ChangeAction } from '../../src/core/transitions.ts'
+import type { FlowHistory } from './flows/history.ts'
 
 export interface History {
   readonly records: readonly HistoryRecord[]
@@ -19,6 +20,8 @@ export interface History {
   /** By job id, after the drain. */
   readonly final: ReadonlyMap<string, AuditRow>
   readonly facts: Facts
+  /** Absent: there are no flows. */
+  readonly flows?: FlowHistory
 }
 
 /** What the checker has to know about the run. */
@@ -145,6 +148,8 @@ export interface EnqueueRecord extends Common {
   readonly duplicateOf?: string
   /** On `invoke`: by a handler, under this lease; it exists if, and only if, that lease's success is accepted. */
   readonly within?: string
+  /** On `invoke`: put down with this group or this move of a run; it exists if that fires, or is accepted. */
+  readonly by?: string
 }
 
 /** Stands for the jobs of a selection, in the `invoke` and in the answer as a whole. */

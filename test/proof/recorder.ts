@@ -1,5 +1,7 @@
 import { StoreError } from '../../src/core/errors.ts'
+import type { NewGroup } from '../../src/core/groups.ts'
 import type { NewJob } from '../../src/core/job.ts'
+import type { RunMove } from '../../src/core/runs.ts'
 import type { JobContext, JobHandle, Skep } from '../../src/index.ts'
 import type { ReleaseCall } from '../../src/store/holds.ts'
 import type { ChangeCall, ClaimCall, ClaimReply, Settlement, Store } from '../../src/store.ts'
@@ -47,7 +49,7 @@ export class Recorder {
   }
 
   /** A job is about to be inserted. A repetition of the same insert is not written twice. */
-  enqueuing(job: NewJob, within?: string): void {
+  enqueuing(job: NewJob, within?: string, by?: string): void {
     if (this.#enqueued.has(job.id)) return
     this.#enqueued.add(job.id)
     const { id, queue, payload, unique } = job
@@ -61,7 +63,20 @@ export class Recorder {
       notBefore: Math.max(at + job.delayMs, job.runAt ?? 0),
       ...(unique && { unique: { key: unique.key, scope: unique.scope, windowMs: unique.windowMs } }),
       ...(within !== undefined && { within }),
+      ...(by !== undefined && { by }),
     })
+  }
+
+  /** What groups will enqueue when they fire. */
+  puttingDown(groups: readonly NewGroup[] = []): void {
+    for (const { id, jobs } of groups)
+      for (const job of Object.values(jobs)) if (job) this.enqueuing(job, undefined, id)
+  }
+
+  /** What a move enqueues if it is accepted. */
+  moving({ id, jobs, groups }: RunMove): void {
+    for (const job of jobs) this.enqueuing(job, undefined, id)
+    this.puttingDown(groups)
   }
 
   learn(job: KnownLease & { readonly id: string }): void {
@@ -138,7 +153,13 @@ export function recordingStore(store: Store, recorder: Recorder): Store {
 
     async insert(call) {
       for (const job of call.jobs) recorder.enqueuing(job)
+      recorder.puttingDown(call.groups)
       return store.insert(call)
+    },
+
+    async moveRuns(call) {
+      for (const move of call.moves) recorder.moving(move)
+      return store.moveRuns(call)
     },
 
     async claim(call) {
@@ -172,6 +193,8 @@ export function recordingStore(store: Store, recorder: Recorder): Store {
     async settle(call) {
       for (const settlement of call.settlements) {
         for (const job of settlement.enqueue ?? []) recorder.enqueuing(job, settlement.token)
+        recorder.puttingDown(settlement.groups)
+        if (settlement.move) recorder.moving(settlement.move)
         recorder.write({ ...settling(settlement), type: 'invoke' })
       }
       if (call.claim) claiming(call.claim)

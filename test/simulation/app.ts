@@ -1,4 +1,4 @@
-import { createSkep, type Handler, type Skep, silentLogger, type Worker } from '../../src/index.ts'
+import { createSkep, type Flow, type Handler, type Skep, silentLogger, type Worker } from '../../src/index.ts'
 import type { Store } from '../../src/store.ts'
 import type { HistoryRecord } from '../proof/history.ts'
 import { Recorder, recordEvents, recordingStore } from '../proof/recorder.ts'
@@ -60,7 +60,7 @@ export class App {
     this.process.onDeath = () => this.#died()
   }
 
-  work(trial: Trial, handlers: readonly Handler[]): void {
+  work(trial: Trial, handlers: readonly (Handler | Flow<never, unknown>)[]): void {
     const { swarm, random } = trial
     this.worker = this.skep.worker(handlers, {
       concurrency: swarm.concurrency,

@@ -5,6 +5,7 @@
  *   node --import jiti/register test/simulation/main.ts --store sqlite --seed 1 --trials 1000
  *   node --import jiti/register test/simulation/main.ts --store memory --seed 42 --trace
  *
+ *   --kind       jobs or flows
  *   --sometimes  also prints how often each rare state was seen, and fails if one never was
  *   --hash       prints the hash of each trial's trace
  *   --trace      prints the whole trace
@@ -14,6 +15,7 @@
  */
 import { parseArgs } from 'node:util'
 import { describeReport } from '../proof/checker/index.ts'
+import { FEATURES, type TrialKind } from './features/index.ts'
 import { replayLine } from './replay.ts'
 import { SometimesCounter } from './sometimes.ts'
 import { prepareStore, STORE_NAMES, type StoreName } from './stores.ts'
@@ -22,6 +24,7 @@ import { Trial } from './trial.ts'
 const { values } = parseArgs({
   options: {
     store: { type: 'string', default: 'memory' },
+    kind: { type: 'string', default: 'jobs' },
     seed: { type: 'string', default: '1' },
     trials: { type: 'string', default: '1' },
     seconds: { type: 'string', default: 'Infinity' },
@@ -35,20 +38,25 @@ const { values } = parseArgs({
 const store = values.store as StoreName
 if (!STORE_NAMES.includes(store)) throw new Error(`--store takes ${STORE_NAMES.join(' or ')}.`)
 
+const kind = values.kind as TrialKind
+if (!(kind in FEATURES)) throw new Error(`--kind takes ${Object.keys(FEATURES).join(' or ')}.`)
+
 await prepareStore(store)
 const say = values.json ? console.error : console.log
 const first = Number(values.seed)
-const seen = new SometimesCounter()
-const total = { trials: 0, steps: 0, jobs: 0, starts: 0, faults: 0 }
+const seen = new SometimesCounter(kind)
+const total = { trials: 0, steps: 0, runs: 0, jobs: 0, starts: 0, faults: 0 }
 const violations: string[] = []
 const startedAt = performance.now()
 const seconds = (): number => (performance.now() - startedAt) / 1_000
 
 for (let seed = first; seed < first + Number(values.trials) && seconds() < Number(values.seconds); seed++) {
-  const result = await new Trial(seed, store).run()
+  const result = await new Trial(seed, store, kind).run()
   const { history, report } = result
   total.trials++
   total.steps += result.steps
+  total.runs +=
+    history.flows?.runs.filter(({ before, after }) => before === null && after.member === null).length ?? 0
   total.jobs += report.counts.enqueued
   total.starts += report.counts.starts
   total.faults += history.records.filter(({ f }) => f === 'fault' || f === 'crash' || f === 'stall').length
@@ -60,8 +68,8 @@ for (let seed = first; seed < first + Number(values.trials) && seconds() < Numbe
     say(JSON.stringify({ ...result.swarm, without: [...result.swarm.without] }))
   }
   if (report.violations.length > 0) {
-    violations.push(replayLine(store, seed))
-    say(`seed ${seed}: ${describeReport(report)}\nreplay: ${replayLine(store, seed)}`)
+    violations.push(replayLine(store, seed, kind))
+    say(`seed ${seed}: ${describeReport(report)}\nreplay: ${replayLine(store, seed, kind)}`)
     if (values.bail) break
   }
 }

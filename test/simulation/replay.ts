@@ -1,4 +1,5 @@
 /** The command that runs this very trial again and shows all that happens in it. */
-export function replayLine(store: string, seed: number): string {
-  return `node --import jiti/register test/simulation/main.ts --store ${store} --seed ${seed} --trace`
+export function replayLine(store: string, seed: number, kind = 'jobs'): string {
+  const of = kind === 'jobs' ? '' : ` --kind ${kind}`
+  return `node --import jiti/register test/simulation/main.ts --store ${store}${of} --seed ${seed} --trace`
 }

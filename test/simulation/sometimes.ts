@@ -1,5 +1,7 @@
 import { isFinal } from '../../src/core/job.ts'
 import type { AuditEntry, CommandRecord, HistoryRecord, SettleRecord } from '../proof/history.ts'
+import type { TrialKind } from './features/index.ts'
+import { SOMETIMES_OF_FLOWS } from './flow-sometimes.ts'
 import { keptBack } from './kept-back.ts'
 import type { StoreName } from './stores.ts'
 import type { TrialResult } from './trial.ts'
@@ -8,7 +10,7 @@ import type { TrialResult } from './trial.ts'
  * Rare states that the trials together must have been in: a simulator that never gets there proves nothing about
  * them. Each is looked for in what a trial left behind. A new feature adds its own.
  */
-interface Sometimes {
+export interface Sometimes {
   readonly what: string
   readonly in: (trial: TrialResult) => boolean
   /** Possible on this store alone. */
@@ -57,7 +59,7 @@ function settledAgain({ history }: TrialResult, test: (record: SettleRecord) => 
   return false
 }
 
-export const SOMETIMES: readonly Sometimes[] = [
+const OF_JOBS: readonly Sometimes[] = [
   {
     what: 'a schedule made a job',
     in: ({ history }) => history.audit.some(({ before, after }) => before === null && after?.slot != null),
@@ -248,19 +250,30 @@ export const SOMETIMES: readonly Sometimes[] = [
   },
 ]
 
+export const SOMETIMES: Readonly<Record<TrialKind, readonly Sometimes[]>> = {
+  jobs: OF_JOBS,
+  flows: SOMETIMES_OF_FLOWS,
+}
+
 /** Counts in how many trials each state was seen. */
 export class SometimesCounter {
+  readonly #kind: TrialKind
   readonly #seen = new Map<string, number>()
 
+  constructor(kind: TrialKind) {
+    this.#kind = kind
+  }
+
   add(trial: TrialResult): void {
-    for (const { what, in: isIn } of SOMETIMES) {
+    for (const { what, in: isIn } of SOMETIMES[this.#kind]) {
       if (isIn(trial)) this.#seen.set(what, (this.#seen.get(what) ?? 0) + 1)
     }
   }
 
   /** How often each was seen on these stores, the rarest first. */
   table(stores: readonly StoreName[]): { readonly what: string; readonly trials: number }[] {
-    return SOMETIMES.filter(({ only }) => only === undefined || stores.includes(only))
+    return SOMETIMES[this.#kind]
+      .filter(({ only }) => only === undefined || stores.includes(only))
       .map(({ what }) => ({ what, trials: this.#seen.get(what) ?? 0 }))
       .sort((a, b) => a.trials - b.trials)
   }

@@ -16,6 +16,7 @@ import {
 } from '../proof/audit/sqlite.ts'
 import type { AuditEntry, AuditRow } from '../proof/history.ts'
 import { slotIn } from '../proof/slot.ts'
+import { FlowWitness } from './flow-witness.ts'
 import type { Process, World } from './world.ts'
 
 /** A kind of store, as the simulator uses it. A new store is added by writing one of these. */
@@ -33,6 +34,8 @@ export interface StoreModel {
   unfinished(): number
   audit(): AuditEntry[]
   final(): Map<string, AuditRow>
+  /** What became of groups and runs. */
+  readonly witness: FlowWitness
   dispose(): void
 }
 
@@ -53,7 +56,8 @@ function memoryModel(world: World): StoreModel {
   const audit: AuditEntry[] = []
   const final = new Map<string, AuditRow>()
   let unfinished = 0
-  const store = memoryStore({
+  const witness = new FlowWitness(world)
+  const inner = memoryStore({
     runtime: { now: () => world.storeNow() },
     onChange: (before, after) => {
       const id = (after ?? before)?.id as string
@@ -72,7 +76,9 @@ function memoryModel(world: World): StoreModel {
       else final.delete(id)
     },
   })
+  const store = witness.watch(inner)
   return {
+    witness,
     isEmbedded: false,
     open: () => ({ store, abandon: () => {} }),
     unfinished: () => unfinished,
@@ -169,13 +175,15 @@ function sqliteModel(world: World): StoreModel {
   }
   const observer = connect()
   const countUnfinished = observer.prepare('select count(*) as jobs from skep_jobs')
+  const witness = new FlowWitness(world)
   return {
+    witness,
     isEmbedded: true,
     open(process) {
       const db = connect()
       const runtime = { ...process.runtime, now: () => world.storeNow() }
       return {
-        store: sqliteStore({ client: db, runtime }),
+        store: witness.watch(sqliteStore({ client: db, runtime })),
         abandon: () => abandon(db),
         transaction() {
           db.exec('begin immediate')

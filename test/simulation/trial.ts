@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto'
-import type { Handler } from '../../src/index.ts'
+import type { Flow, Handler } from '../../src/index.ts'
 import type { Store } from '../../src/store.ts'
 import type { Random } from '../../src/testing.ts'
 import { check } from '../proof/checker/index.ts'
+import type { FlowHistory } from '../proof/flows/history.ts'
 import type { History, HistoryRecord, LimitFact, QueueFacts, Report, Violation } from '../proof/history.ts'
 import { App } from './app.ts'
-import { type Action, FEATURES } from './features/index.ts'
+import { type Action, FEATURES, type Feature, type TrialKind } from './features/index.ts'
+import type { FlowWitness } from './flow-witness.ts'
 import { HintBus } from './hints.ts'
 import { openModel, type StoreModel, type StoreName } from './stores.ts'
 import { drawSwarm, type Swarm } from './swarm.ts'
@@ -18,6 +20,7 @@ const CLOSE_MS = 120_000
 export interface TrialResult {
   readonly seed: number
   readonly store: StoreName
+  readonly kind: TrialKind
   readonly history: History
   readonly report: Report
   /** The same for the same seed, on any machine. */
@@ -33,6 +36,8 @@ export interface TrialResult {
 export class Trial {
   readonly seed: number
   readonly store: StoreName
+  readonly kind: TrialKind
+  readonly features: readonly Feature[]
   readonly world: World
   readonly random: Random
   readonly swarm: Swarm
@@ -47,12 +52,14 @@ export class Trial {
   readonly #extra: Violation[] = []
   #started = 0
 
-  constructor(seed: number, store: StoreName) {
+  constructor(seed: number, store: StoreName, kind: TrialKind = 'jobs') {
     this.seed = seed
     this.store = store
+    this.kind = kind
+    this.features = FEATURES[kind]
     this.world = new World(seed)
     this.random = this.world.random
-    const actions = FEATURES.flatMap((feature) => feature.actions.map(({ name }) => name))
+    const actions = this.features.flatMap((feature) => feature.actions.map(({ name }) => name))
     this.swarm = drawSwarm(this.random, actions)
     this.hints = new HintBus(this.world, this.swarm.hints)
     this.model = openModel(store, this.world)
@@ -66,11 +73,15 @@ export class Trial {
       const drained = await this.#drain()
       await this.#tally()
       const leaks = await this.#close()
-      return this.#result(drained, leaks)
+      return this.#result(drained, leaks, await this.#flowHistory())
     } finally {
       for (const app of this.apps) app.abandon()
       this.model.dispose()
     }
+  }
+
+  get witness(): FlowWitness {
+    return this.model.witness
   }
 
   /** Programs that are there and have not been told to stop. */
@@ -85,8 +96,8 @@ export class Trial {
       const { callFaults, callFaultRate } = this.swarm
       app.link.luck = () => (this.random.chance(callFaultRate) ? this.random.pick(callFaults) : null)
     }
-    for (const feature of FEATURES) feature.begin?.(this, app)
-    app.work(this, this.#handlers(app))
+    for (const feature of this.features) feature.begin?.(this, app)
+    app.work(this, [...this.#handlers(app), ...this.#flows(app)])
     return app
   }
 
@@ -104,16 +115,20 @@ export class Trial {
   }
 
   #handlers(app: App): Handler[] {
-    const queues = FEATURES.flatMap((feature) => feature.queues)
+    const queues = this.features.flatMap((feature) => feature.queues)
     // In trouble not every program knows every queue; in the end all do.
     const chosen = this.isHealed ? queues : queues.filter((queue) => !queue.rare || this.random.chance(0.5))
     return chosen.map((queue) => queue.handler(this, app))
   }
 
+  #flows(app: App): Flow<never, unknown>[] {
+    return this.features.flatMap((feature) => feature.flows?.(this, app) ?? [])
+  }
+
   async #trouble(): Promise<void> {
-    const actions = FEATURES.flatMap((feature) => feature.actions).filter(
-      ({ name }) => !this.swarm.without.has(name),
-    )
+    const actions = this.features
+      .flatMap((feature) => feature.actions)
+      .filter(({ name }) => !this.swarm.without.has(name))
     const total = actions.reduce((sum, { weight }) => sum + weight, 0)
     for (let n = 0; n < this.swarm.actions && actions.length > 0; n++) {
       if (this.up.length > 0) pickByWeight(actions, total, this.random).run(this)
@@ -147,8 +162,9 @@ export class Trial {
     const until = this.world.time + DRAIN_MS
     while (this.world.time < until) {
       await this.world.pass(250)
-      if (this.open > 0 || this.model.unfinished() > 0) {
-        for (const feature of FEATURES) feature.mend?.(this)
+      const isBusy = this.open > 0 || this.model.unfinished() > 0
+      if (isBusy || this.features.some((feature) => feature.isOwed?.(this))) {
+        for (const feature of this.features) feature.mend?.(this)
         continue
       }
       const isMissing = [...this.model.final().values()].some(({ state }) => state === 'missing')
@@ -193,7 +209,7 @@ export class Trial {
 
   /** Where nothing runs, nothing is in use. */
   async #tallyRoom(store: Store): Promise<void> {
-    for (const { name } of FEATURES.flatMap((feature) => feature.queues)) {
+    for (const { name } of this.features.flatMap((feature) => feature.queues)) {
       const { lanes, queue, shared } = await store.lanes({ space: 'default', queue: name, limit: 1_000 })
       for (const { running, what } of [
         ...lanes.map(({ lane, running }) => ({ running, what: `lane ${name}/${lane}` })),
@@ -228,11 +244,24 @@ export class Trial {
     }
   }
 
-  #result(drained: boolean, leaks: Record<string, number>): TrialResult {
+  async #flowHistory(): Promise<FlowHistory | null> {
+    const shapes = this.features.flatMap((feature) => feature.shapes?.(this) ?? [])
+    if (shapes.length === 0) return null
+    const { store, abandon } = this.model.open(new Process(this.world, 'observer', 0))
+    let history: FlowHistory | null = null
+    void this.witness.history(store, shapes).then((all) => {
+      history = all
+    })
+    await this.world.pass(0, () => history !== null)
+    abandon()
+    return history
+  }
+
+  #result(drained: boolean, leaks: Record<string, number>, flows: FlowHistory | null): TrialResult {
     const queues: Record<string, QueueFacts> = Object.fromEntries(
-      FEATURES.flatMap((feature) => feature.queues).map(({ name, facts }) => [name, facts]),
+      this.features.flatMap((feature) => feature.queues).map(({ name, facts }) => [name, facts]),
     )
-    const limits: LimitFact[] = FEATURES.flatMap((feature) => feature.limits ?? [])
+    const limits: LimitFact[] = this.features.flatMap((feature) => feature.limits ?? [])
     const audit = this.model.audit()
     const history: History = {
       records: this.records,
@@ -245,21 +274,24 @@ export class Trial {
         leaseMs: this.swarm.leaseMs,
         queues,
         limits,
-        rates: FEATURES.flatMap((feature) => feature.rates ?? []),
-        order: FEATURES.flatMap((feature) => feature.order ?? []),
+        rates: this.features.flatMap((feature) => feature.rates ?? []),
+        order: this.features.flatMap((feature) => feature.order ?? []),
         leaks,
         liveness: false,
-        slots: FEATURES.flatMap((feature) => feature.slots?.(this, audit) ?? []),
+        slots: this.features.flatMap((feature) => feature.slots?.(this, audit) ?? []),
       },
+      ...(flows && { flows }),
     }
     const report = check(history)
     const violations = [...report.violations, ...this.#extra]
     const hash = createHash('sha256')
     for (const record of this.records) hash.update(JSON.stringify(record))
     for (const entry of audit) hash.update(JSON.stringify(entry))
+    for (const entry of flows?.runs ?? []) hash.update(JSON.stringify(entry))
     return {
       seed: this.seed,
       store: this.store,
+      kind: this.kind,
       history,
       report: { ...report, violations },
       hash: hash.digest('hex').slice(0, 16),

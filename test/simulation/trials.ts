@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { describeReport } from '../proof/checker/index.ts'
+import type { TrialKind } from './features/index.ts'
 import { replayLine } from './replay.ts'
 import { SOMETIMES, SometimesCounter } from './sometimes.ts'
 import { prepareStore, type StoreName } from './stores.ts'
@@ -14,26 +15,27 @@ export function describeTrials(
   firstSeed: number,
   trials: number,
   states: 'all' | 'own',
+  kind: TrialKind = 'jobs',
 ): void {
-  const seen = new SometimesCounter()
+  const seen = new SometimesCounter(kind)
   const PORTION = 100
 
   for (let from = firstSeed; from < firstSeed + trials; from += PORTION) {
     const until = Math.min(from + PORTION, firstSeed + trials)
-    it(`keeps every promise in trials ${from} to ${until - 1} on ${store}`, async () => {
+    it(`keeps every promise in trials of ${kind} ${from} to ${until - 1} on ${store}`, async () => {
       await prepareStore(store)
       for (let seed = from; seed < until; seed++) {
-        const result = await new Trial(seed, store).run()
+        const result = await new Trial(seed, store, kind).run()
         seen.add(result)
         const { report } = result
         if (report.violations.length > 0)
-          expect.fail(`${describeReport(report)}\nreplay: ${replayLine(store, seed)}`)
+          expect.fail(`${describeReport(report)}\nreplay: ${replayLine(store, seed, kind)}`)
       }
     }, 300_000)
   }
 
   it(`has been in ${states === 'all' ? 'every rare state' : 'the rare states of its own'} on ${store}`, () => {
-    const own = SOMETIMES.filter(({ only }) => only === store).map(({ what }) => what)
+    const own = SOMETIMES[kind].filter(({ only }) => only === store).map(({ what }) => what)
     const never = seen.never([store])
     expect(states === 'all' ? never : never.filter((what) => own.includes(what))).toEqual([])
   })

@@ -5,6 +5,7 @@ import {
   GROUP_EVENTS,
   type Group,
   groupExpiresAt,
+  isTakenBack,
   type Membership,
   type NewGroup,
   type Outcome,
@@ -114,7 +115,7 @@ export class Flows {
     if (member === null) return
     if (after === null && ending === null && before !== null && isFinal(before.state)) return // Its outcome stays.
     if (after !== null && !isFinal(after.state)) {
-      if (before !== null && isFinal(before.state)) this.#reopen(member, now)
+      if (before !== null && isFinal(before.state) && isTakenBack(before.state)) this.#reopen(member, now)
       return
     }
     const { state, result, failure } = ending ?? after ?? REMOVED
@@ -132,10 +133,10 @@ export class Flows {
     for (const group of move.groups) this.makeGroup(group, now)
     for (const job of move.jobs) this.#insert(job, now)
     if (run.member) {
-      const state = outcomeState(after.status)
+      const [was, state] = [outcomeState(run.status), outcomeState(after.status)]
       if (state)
         this.#end(run.member, { id: run.id, state, result: after.result, failure: after.failure }, now)
-      else if (outcomeState(run.status)) this.#reopen(run.member, now)
+      else if (was && isTakenBack(was)) this.#reopen(run.member, now)
     }
     return { status: 'ok' }
   }

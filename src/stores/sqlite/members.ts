@@ -1,4 +1,4 @@
-import type { Membership, Outcome } from '../../core/groups.ts'
+import { isTakenBack, type Membership, type Outcome } from '../../core/groups.ts'
 import { type FinalState, isFinal, JOB_STATES, type Job, type NewJob } from '../../core/job.ts'
 import type { InsertResult } from '../../store.ts'
 import type { Handle } from './handle.ts'
@@ -56,12 +56,12 @@ export class Members {
 
   /** Keeps account of a member that changed. `ending`: how it ended, if it is gone by now. */
   track(member: Membership, before: Job | null, after: Job | null, ending: Ending | null, now: number): void {
-    const wasOver = before !== null && isFinal(before.state)
+    const was = before !== null && isFinal(before.state) ? before.state : null
     if (after !== null && !isFinal(after.state)) {
-      if (wasOver) this.reopen(member)
+      if (was && isTakenBack(was)) this.reopen(member)
       return
     }
-    if (after === null && wasOver) return // Its outcome stays.
+    if (after === null && was) return // Its outcome stays.
     const { id } = (after ?? before) as Job
     const { state, result, failure } = ending ?? after ?? REMOVED
     this.end({ member, outcome: { id, state: state as FinalState, result, failure } }, now)

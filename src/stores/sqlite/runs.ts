@@ -1,3 +1,4 @@
+import { isTakenBack } from '../../core/groups.ts'
 import {
   createRun,
   mayMove,
@@ -94,9 +95,9 @@ export function moveRun(turn: Turn, move: RunMove, now: number): MoveResult {
   turn.members.enqueued(move.jobs, insertJobs(turn, move, now))
   if (run.member) {
     const { id, result, failure } = after
-    const state = outcomeState(after.status)
+    const [was, state] = [outcomeState(run.status), outcomeState(after.status)]
     if (state) turn.members.end({ member: run.member, outcome: { id, state, result, failure } }, now)
-    else if (outcomeState(run.status)) turn.members.reopen(run.member)
+    else if (was && isTakenBack(was)) turn.members.reopen(run.member)
   }
   return { status: 'ok' }
 }

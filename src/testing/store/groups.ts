@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { Group } from '../../core/groups.ts'
 import type { Verdict } from '../../core/policy.ts'
 import { end, group, groupOf, make, members, outcomesOf, readGroup } from './group-samples.ts'
 import { DAY, failure, idOf, idsOf, MINUTE, OTHER_QUEUE, SPACE, sample, unique, verdict } from './samples.ts'
@@ -95,6 +96,21 @@ export function groupCases(test: StoreCase): void {
     await end(scene, 'done', 1)
     assert.equal(await scene.state(idOf(1_000)), 'none')
     await end(scene, 'done', 2)
+    assert.equal(await scene.state(idOf(1_000)), 'ready')
+  })
+
+  test('keeps what a member gave when that is redriven, until it ends again', async (scene) => {
+    await make(scene, [group(2)], members(2))
+    await end(scene, 'done', 1)
+    await scene.changeOne('redrive', idOf(1))
+    assert.deepEqual(countsIn(await readGroup(scene)), [1, 0])
+
+    await end(scene, 'dead', 1)
+    assert.deepEqual(countsIn(await readGroup(scene)), [0, 1])
+    await scene.changeOne('redrive', idOf(1))
+    await end(scene, 'done', 1)
+    await end(scene, 'done', 2)
+
     assert.equal(await scene.state(idOf(1_000)), 'ready')
   })
 
@@ -320,6 +336,10 @@ export function groupCases(test: StoreCase): void {
 
     assert.deepEqual([mended, cursor], [[], null])
   })
+}
+
+function countsIn({ done, failed }: Pick<Group, 'done' | 'failed'>): number[] {
+  return [done, failed]
 }
 
 function numbers(count: number): number[] {

@@ -94,6 +94,27 @@ export function runCases(test: StoreCase): void {
     )
   })
 
+  test('can be done after it has failed, and after nothing else', async (scene) => {
+    await begin(scene, run(1), run(2))
+    const ends = [
+      move(1, 0, { status: 'failed', keepMs: DAY }),
+      move(2, 0, { status: 'cancelled', keepMs: DAY }),
+    ]
+    await scene.store.moveRuns({ moves: ends, now: scene.now })
+    const done = { status: 'done', result: '1', keepMs: DAY } as const
+
+    const { results } = await scene.store.moveRuns({
+      moves: [move(1, 1, done), move(2, 1, done)],
+      now: scene.now,
+    })
+
+    assert.deepEqual(
+      results.map(({ status }) => status),
+      ['ok', 'refused'],
+    )
+    assert.equal((await readRun(scene, 1)).result, '1')
+  })
+
   test('ends with a result or a failure, is kept for its time, and can begin again', async (scene) => {
     await begin(scene, run(1))
     const end = { status: 'failed', failure: failure('boom'), keepMs: MINUTE } as const

@@ -10,6 +10,8 @@ import { countsAgree } from './counts.ts'
 import { drains, leasesEnd, nothingLeaks } from './drain.ts'
 import { fencing, oneEnd } from './fencing.ts'
 import { endIsFinal } from './finality.ts'
+import { groupsFireOnce } from './flows/groups.ts'
+import { runsFollowTheirShape } from './flows/runs.ts'
 import { holdsHold } from './holds.ts'
 import { joinsFireOnce } from './joins.ts'
 import { lanesInOrder } from './lanes.ts'
@@ -44,6 +46,8 @@ const INVARIANTS: readonly Invariant[] = [
   cancelHolds, // I-14
   oneJobPerSlot, // I-15
   joinsFireOnce, // I-16
+  groupsFireOnce, // I-16
+  runsFollowTheirShape, // I-16
   allOrNothing, // I-17
   rightResult, // I-18
   rightPayload, // I-19
@@ -73,7 +77,9 @@ function countsOf(view: View, violations: readonly Violation[]): Counts {
     counts.enqueued += job.enqueues.filter(({ answer }) => answer?.type === 'ok').length
     counts.starts += job.starts.length
     if (job.starts.length > 1) counts.duplicated++
-    const isUnknown = fateOf(job) === 'info' && job.enqueues.some(({ invoke }) => invoke.within === undefined)
+    const isUnknown =
+      fateOf(job) === 'info' &&
+      job.enqueues.some(({ invoke }) => invoke.within === undefined && invoke.by === undefined)
     if (isUnknown && job.audit.length > 0) counts.recovered++
   }
   return {

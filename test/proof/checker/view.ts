@@ -1,5 +1,6 @@
 import { holdKey } from '../../../src/core/holds.ts'
 import { isFinal, type JobState } from '../../../src/core/job.ts'
+import type { FlowHistory } from '../flows/history.ts'
 import type {
   AuditEntry,
   AuditRow,
@@ -81,9 +82,10 @@ export interface View {
   /** When the store's clock went back. */
   readonly clocks: readonly EventRecord[]
   readonly leaseOf: (id: string, token: string) => LeaseView | undefined
+  readonly flows: FlowHistory | undefined
 }
 
-export function viewOf({ records, audit, final, facts }: History): View {
+export function viewOf({ records, audit, final, facts, flows }: History): View {
   const jobs = new Map<string, JobView>()
   const leases = new Map<string, LeaseView>()
   const leasesOfToken = new Map<string, LeaseView[]>()
@@ -212,6 +214,7 @@ export function viewOf({ records, audit, final, facts }: History): View {
     holds,
     clocks,
     leaseOf: (id, token) => leases.get(leaseKey(id, token)),
+    flows,
   }
 }
 

@@ -1,8 +1,10 @@
-import type { Handler } from '../../../src/index.ts'
+import type { Flow, Handler } from '../../../src/index.ts'
+import type { FlowShape } from '../../proof/flows/shape.ts'
 import type { AuditEntry, LimitFact, QueueFacts, RateFact, SlotFact } from '../../proof/history.ts'
 import type { App } from '../app.ts'
 import type { Trial } from '../trial.ts'
 import { commands } from './commands.ts'
+import { flows } from './flows/index.ts'
 import { holds } from './holds.ts'
 import { jobs } from './jobs.ts'
 import { lanes } from './lanes.ts'
@@ -44,17 +46,18 @@ export interface Feature {
   readonly order?: readonly string[]
   /** Called again and again after the heal: what keeps jobs from ending is taken away. */
   readonly mend?: (trial: Trial) => void
+  /** After the heal: whether something will still happen that no job tells of. */
+  readonly isOwed?: (trial: Trial) => boolean
+  /** The flows that a program knows, and the shapes of all there are. */
+  readonly flows?: (trial: Trial, app: App) => readonly Flow<never, unknown>[]
+  readonly shapes?: (trial: Trial) => readonly FlowShape[]
 }
 
+/** What a trial is about. Flows have trials of their own, in which they are not lost among everything else. */
+export type TrialKind = 'jobs' | 'flows'
+
 /** All of them. A new feature of the product is added here. */
-export const FEATURES: readonly Feature[] = [
-  jobs,
-  unique,
-  lanes,
-  holds,
-  commands,
-  transactions,
-  schedules,
-  processes,
-  trouble,
-]
+export const FEATURES: Readonly<Record<TrialKind, readonly Feature[]>> = {
+  jobs: [jobs, unique, lanes, holds, commands, transactions, schedules, processes, trouble],
+  flows: [flows, processes, trouble],
+}

@@ -51,6 +51,14 @@ export const OPERATIONS: readonly Operation[] = [
   'listSchedules',
   'dueSchedules',
   'fireSchedules',
+  'moveRuns',
+  'getRuns',
+  'listRuns',
+  'getGroups',
+  'outcomes',
+  'openMembers',
+  'tell',
+  'auditGroups',
 ]
 
 /** A store with bad days: another store, and what goes wrong with it. It also writes down what it was asked. */

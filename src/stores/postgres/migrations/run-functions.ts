@@ -91,7 +91,7 @@ begin
         jobs_made := array_append(jobs_made, m.jobs);
         if r.group_id is not null and goes <> 2 then
             ended := ended || row(r.group_id, r.nth, r.id, goes, m.result, m.failure)::outcomes;
-        elsif r.group_id is not null and r.status <> 2 then
+        elsif r.group_id is not null and r.status not in (2, 3) then
             ended := ended || row(r.group_id, r.nth, r.id, null, null, null)::outcomes;
         end if;
         said := said || 'ok'::text;
