@@ -10,26 +10,35 @@ interface CancelEnv {
   readonly store: Store
   readonly notifier?: Notifier
   readonly space: string
+  /** Of groups of jobs alone no run is ended. */
+  readonly maker?: Pick<Maker, 'control'>
 }
 
-/** Ends a run, and then what it waits for. False if it had ended before, or there is none. */
+/**
+ * Ends a run, and then what it waits for. False if it had ended before, or there is none. Should this process end between
+ * the two, a job that comes with the first does the second.
+ */
 export async function cancelRun(env: CancelEnv, id: string, reason: string): Promise<boolean> {
-  const { store, space, notifier } = env
+  const { store, space, notifier, maker } = env
   for (;;) {
     const run = (await store.getRuns({ space, ids: [id] })).runs[0]
     if (run?.status !== 'running') return false
     const failure = failureOf(reason)
-    const end = { status: 'cancelled', failure, keepMs: KEEP_MS, groups: [], runs: [], jobs: [] } as const
+    const position = readPosition(run.position)
+    const { waits, queue } = position
+    const hasMembers = waits !== null && waits.size > 0
+    const jobs =
+      hasMembers && maker ? [maker.control(position, id, { event: 'cancelled', id: waits.id }, 0)] : []
+    const end = { status: 'cancelled', failure, keepMs: KEEP_MS, groups: [], runs: [], jobs } as const
     const { results, enqueued } = await store.moveRuns({
       moves: [{ id, space, revision: run.revision, ...end }],
     })
     notifier?.publish(enqueued.map((one) => ({ kind: 'work', ...one })))
     // It moved on meanwhile: then it is that which is to be ended.
     if (results[0]?.status !== 'ok') continue
-    const { waits, queue } = readPosition(run.position)
     // Somebody may wait for its result.
     notifier?.publish([{ kind: 'settled', space, queue }])
-    if (waits && waits.size > 0) await cancelMembers(env, waits.id, reason)
+    if (hasMembers) await cancelMembers(env, waits.id, reason)
     return true
   }
 }

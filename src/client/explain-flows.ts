@@ -3,6 +3,7 @@ import { isFinal, type Job } from '../core/job.ts'
 import { DEFAULT_LANE } from '../core/lanes.ts'
 import type { Run } from '../core/runs.ts'
 import { readPosition } from '../flows/position.ts'
+import { flowOfQueue } from '../flows/queues.ts'
 import type { Store, WorkerPresence } from '../store.ts'
 import type { Cause, WorkerSeen } from './causes.ts'
 import type { AwaitedMember, FlowCause } from './flow-causes.ts'
@@ -63,7 +64,7 @@ export async function explainGroup(env: Explaining, group: Group): Promise<reado
 /** What a job has to do with groups and runs, if anything. */
 export async function flowCausesOf(env: Explaining, job: Job): Promise<readonly Cause[]> {
   if (job.member !== null) return memberCause(env, job.member)
-  if (!job.queue.startsWith('flow:')) return []
+  if (flowOfQueue(job.queue) === null) return []
   const { run: id } = JSON.parse(job.payload) as { readonly run?: string }
   if (id === undefined) return []
   const run = (await env.store.getRuns({ space: env.space, ids: [id] })).runs[0]

@@ -1,5 +1,6 @@
 import { messageOf } from '../core/errors.ts'
 import { DEFAULT_POLICY, discard, exponential, fixed, type Policy, retry } from '../core/policy.ts'
+import type { Maker } from '../flows/advance.ts'
 import { type Control, Engine, type StartOrder, UnknownVersionError } from '../flows/engine.ts'
 import type { Registry } from '../flows/registry.ts'
 import { type HandlerSpec, instruction } from '../worker/handler.ts'
@@ -27,7 +28,8 @@ const POLICY: Policy = {
 
 /** What a worker runs to move the runs of its flows on: one for each of their queues. */
 export function flowSpecs(registry: Registry, env: HandlerEnv): HandlerSpec[] {
-  const engine = new Engine({ store: env.store, space: env.space, registry, maker: flowMaker(env) })
+  const maker = flowMaker(env)
+  const engine = new Engine({ store: env.store, space: env.space, registry, maker })
   return registry.queues().map((queue) => ({
     space: env.space,
     queue,
@@ -35,11 +37,15 @@ export function flowSpecs(registry: Registry, env: HandlerEnv): HandlerSpec[] {
     batch: BATCH,
     policyOf: () => POLICY,
     encodeResult: () => null,
-    call: (runs) => moveAll(engine, runs, env),
+    call: (runs) => moveAll(engine, runs, { ...env, maker }),
   }))
 }
 
-async function moveAll(engine: Engine, runs: readonly Run[], env: HandlerEnv): Promise<readonly unknown[]> {
+async function moveAll(
+  engine: Engine,
+  runs: readonly Run[],
+  env: HandlerEnv & { readonly maker: Maker },
+): Promise<readonly unknown[]> {
   const orders = runs.map(({ job: { id, payload } }) => ({
     id,
     order: JSON.parse(payload) as Control | StartOrder,
@@ -47,9 +53,8 @@ async function moveAll(engine: Engine, runs: readonly Run[], env: HandlerEnv): P
   const decisions = await engine.decide(orders)
   for (const decision of decisions) {
     // Before the run moves on, so that somebody does it again should this process end here.
-    if ('move' in decision && decision.leaves !== null) {
-      await cancelMembers(env, decision.leaves, 'The step that it belonged to has been decided without it.')
-    }
+    const leaves = 'error' in decision ? null : decision.leaves
+    if (leaves) await cancelMembers(env, leaves, 'The step that it belonged to has been decided without it.')
   }
   return decisions.map((decision, index) => {
     const run = runs[index] as Run

@@ -3,6 +3,7 @@ import { SkepError } from '../core/errors.ts'
 import type { Outcome } from '../core/groups.ts'
 import { LIMITS } from '../core/limits.ts'
 import { assertName, show } from '../core/names.ts'
+import { flowQueue } from '../flows/queues.ts'
 import type { Member, NamedWork, Node, RunMember, Tree, Undoable, View, WorkNode } from '../flows/tree.ts'
 import { treesIn, walk } from '../flows/tree.ts'
 import { assertWhole } from '../worker/options.ts'
@@ -168,7 +169,7 @@ export function flow<Input, State>(
   assertName('Flow', name)
   const { version = 1 } = options
   assertWhole('version', version, 1, 1_000_000)
-  const queue = `flow:${name}`
+  const queue = flowQueue(name, version)
   assertName('Flow', queue)
   const nodes = nodesOf({ name, version, queue }, build)
   const tree: Tree = { name, version, queue, nodes, result: ({ state }) => state }
@@ -196,8 +197,8 @@ type Build = (f: never) => unknown
 
 type Head = Pick<Tree, 'name' | 'version' | 'queue'>
 
-function nodesOf(head: Head, build: Build, within = ''): readonly Node[] {
-  const builder = new Builder(head, within)
+function nodesOf(head: Head, build: Build, unnamed = new Map<string, number>()): readonly Node[] {
+  const builder = new Builder(head, unnamed)
   build(builder as never)
   return builder.nodes
 }
@@ -207,11 +208,12 @@ class Builder {
   readonly nodes: Node[] = []
   readonly #head: Head
   /** What the names of steps begin with that have none of their own. */
-  readonly #within: string
+  /** How many steps without a name of their own there are so far, by kind, in the whole flow. */
+  readonly #unnamed: Map<string, number>
 
-  constructor(head: Head, within: string) {
+  constructor(head: Head, unnamed: Map<string, number>) {
     this.#head = head
-    this.#within = within
+    this.#unnamed = unnamed
   }
 
   input(): this {
@@ -287,13 +289,13 @@ class Builder {
   }
 
   when(test: (view: View) => boolean, then: Build, otherwise?: Build): this {
-    const name = this.#unnamed('when')
+    const name = this.#nameOf('when')
     return this.#add({
       kind: 'when',
       name,
       test,
-      whenTrue: nodesOf(this.#head, then, `${name} then `),
-      whenFalse: otherwise ? nodesOf(this.#head, otherwise, `${name} else `) : [],
+      whenTrue: nodesOf(this.#head, then, this.#unnamed),
+      whenFalse: otherwise ? nodesOf(this.#head, otherwise, this.#unnamed) : [],
     })
   }
 
@@ -302,13 +304,13 @@ class Builder {
     body: Build,
   ): this {
     assertWhole('most', options.most, 1, 1_000_000)
-    const name = this.#unnamed('repeat')
+    const name = this.#nameOf('repeat')
     return this.#add({
       kind: 'repeat',
       name,
       test: options.while ?? (() => true),
       most: options.most,
-      body: nodesOf(this.#head, body, `${name} `),
+      body: nodesOf(this.#head, body, this.#unnamed),
     })
   }
 
@@ -316,7 +318,7 @@ class Builder {
     const delayMs = typeof time === 'function' ? (view: View) => toMs('sleep', time(view)) : () => fixed
     const fixed = typeof time === 'function' ? 0 : toMs('sleep', time)
     const ms = typeof time === 'function' ? null : fixed
-    return this.#add({ kind: 'sleep', name: this.#unnamed('sleep'), ms, delayMs })
+    return this.#add({ kind: 'sleep', name: this.#nameOf('sleep'), ms, delayMs })
   }
 
   signal(name: string, options: { readonly timeout?: Duration } = {}): this {
@@ -325,9 +327,10 @@ class Builder {
     return this.#add({ kind: 'signal', name, timeoutMs })
   }
 
-  /** By its place, in the sequence that it is in. */
-  #unnamed(kind: string): string {
-    return `${this.#within}${kind} ${this.nodes.length + 1}`
+  #nameOf(kind: string): string {
+    const n = (this.#unnamed.get(kind) ?? 0) + 1
+    this.#unnamed.set(kind, n)
+    return `${kind} ${n}`
   }
 
   #branch(name: string, branch: unknown): Work<never, unknown> {

@@ -2,6 +2,7 @@ import { messageOf } from '../core/errors.ts'
 import type { Logger } from '../core/logger.ts'
 import { show } from '../core/names.ts'
 import { type Outline, outlineOf, walkOutline, worksOf } from '../flows/outline.ts'
+import { flowOfQueue } from '../flows/queues.ts'
 import { type Tree, treesIn } from '../flows/tree.ts'
 import type { FlowOutline } from '../store/flows.ts'
 import type { Store } from '../store.ts'
@@ -26,7 +27,7 @@ export class Outlines {
     const flows = new Map<string, FlowOutline>()
     for (const tree of trees.flatMap(treesIn)) {
       // A branch is a part of the outline of its flow.
-      if (tree.queue !== `flow:${tree.name}`) continue
+      if (flowOfQueue(tree.queue) !== tree.name) continue
       const { name, version } = tree
       flows.set(JSON.stringify([name, version]), { name, version, outline: JSON.stringify(outlineOf(tree)) })
     }

@@ -1,7 +1,8 @@
 import type { Group } from '../core/groups.ts'
 import type { Run, RunStatus } from '../core/runs.ts'
-import { flowOfQueue, type Outline, type StepOutline, stepsNamed } from '../flows/outline.ts'
+import { type Outline, type StepOutline, stepsNamed } from '../flows/outline.ts'
 import { type Position, readPosition } from '../flows/position.ts'
+import { flowOfQueue } from '../flows/queues.ts'
 import { progressOf, type StepStanding, standings } from '../flows/standing.ts'
 import type { FlowOutline } from '../store/flows.ts'
 import type { Store } from '../store.ts'
@@ -56,7 +57,7 @@ export async function viewRuns(
   runs: readonly Run[],
 ): Promise<RunView[]> {
   const positions = runs.map(({ position }) => readPosition(position))
-  const names = [...new Set(positions.map(({ queue }) => flowOfQueue(queue)))]
+  const names = [...new Set(positions.flatMap(({ queue }) => flowOfQueue(queue) ?? []))]
   const awaited = positions.flatMap(({ waits }) => (waits && waits.size > 0 ? [waits.id] : []))
   const [{ flows }, { groups }] = await Promise.all([
     runs.length === 0
@@ -77,7 +78,7 @@ export function stepsOf(
   { queue }: Pick<Position, 'queue'>,
   flows: readonly FlowOutline[],
 ): readonly StepOutline[] | null {
-  const name = flowOfQueue(queue)
+  const name = flowOfQueue(queue) ?? ''
   const known = flows.find((one) => one.name === name && one.version === version)
   return (known && stepsNamed(name, JSON.parse(known.outline) as Outline, flow)) ?? null
 }

@@ -125,7 +125,8 @@ export class Runs {
     if (id !== undefined) assertJobId(id)
     const made = this.#newRun(tree, input, options)
     const call = await startCall(tree, made, options, this.#env.maker)
-    await this.#env.outlines.putOnce(tree)
+    // Not beside a transaction that is open: it may keep all others from writing. Workers put it as well.
+    if (tx === undefined) await this.#env.outlines.putOnce(tree)
     await insertTogether(this.#env, { ...call, again: id !== undefined }, tx)
     return new RunHandle(this, made.id)
   }

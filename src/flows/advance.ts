@@ -33,10 +33,10 @@ export interface Maker {
 
 /**
  * What a run was waiting for has happened: a group has fired, or a moment has come. The first is its beginning. `mended`:
- * it has just failed, and perhaps the group has succeeded meanwhile.
+ * it has just failed, and perhaps the group has succeeded meanwhile. `cancelled`: it was, and so are the members.
  */
 export interface Happening {
-  readonly event: GroupEvent | 'moment' | 'mended'
+  readonly event: GroupEvent | 'moment' | 'mended' | 'cancelled'
   /** The group or the moment. */
   readonly id: string
 }
@@ -56,8 +56,16 @@ export const BEGIN: Happening = { event: 'moment', id: 'begin' }
 export function isAwaited(run: Run, { event, id }: Happening): boolean {
   const { waits, failure } = readPosition(run.position)
   if (waits?.id !== id) return false
-  if (run.status === 'failed') return (event === 'success' || event === 'mended') && failure === null
-  return run.status === 'running' && event !== 'mended'
+  switch (run.status) {
+    case 'running':
+      return event !== 'mended' && event !== 'cancelled'
+    case 'failed':
+      return (event === 'success' || event === 'mended') && failure === null
+    case 'cancelled':
+      return event === 'cancelled'
+    case 'done':
+      return false
+  }
 }
 
 /** A node cannot be entered: a function of the flow threw, or gave something that is of no use. */

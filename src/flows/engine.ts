@@ -36,7 +36,7 @@ export class UnknownVersionError extends Error {
 export type Decision =
   /** `leaves`: the group that it has waited for, if members of it are to be cancelled that have not ended. */
   | { readonly move: RunMove; readonly leaves: string | null }
-  | { readonly late: true }
+  | { readonly late: true; readonly leaves?: string }
   /** Without a run: it could not be started. */
   | { readonly error: unknown; readonly run: Run | null }
 
@@ -81,6 +81,7 @@ export class Engine {
         if (error) return { error, run: null }
         if (one === null) return { late: true }
         const { control, run } = one
+        if (control.event === 'cancelled') return { late: true, leaves: control.id }
         try {
           const ended = outcomes.get(control.id) ?? []
           const { size = 0, need = size, cancels = false } = readPosition(run.position).waits ?? {}

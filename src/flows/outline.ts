@@ -46,11 +46,6 @@ export function isBranchOf(inside: Tree, tree: Tree): boolean {
   return inside.queue === tree.queue
 }
 
-/** The name of the flow to which the runs belong that jobs of this queue move on, with those of its branches. */
-export function flowOfQueue(queue: string): string {
-  return queue.slice('flow:'.length)
-}
-
 /** The steps of a flow, or of the branch of it that has this name; undefined if there is none. */
 export function stepsNamed(
   flow: string,

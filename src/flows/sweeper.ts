@@ -15,8 +15,9 @@ import { readPosition, type Waits } from './position.ts'
 const GROUPS = 500
 const RUNS = 200
 
-/** About how long it rests between two turns. */
-const REST_MS = 60_000
+/** About how long it rests between two turns: shorter while there is more to look at. */
+const REST_MS = 600_000
+const SHORT_REST_MS = 60_000
 
 const REPORT = 'This is a bug in Skep; please report it.'
 
@@ -59,14 +60,14 @@ export class Sweeper implements Duty {
   }
 
   async #turn(): Promise<number> {
-    const restMs = REST_MS * (0.5 + this.#parts.runtime.random())
     // Processes that start and end all the time have better things to do.
+    let isMore = !this.#hasRested
     if (this.#hasRested) {
-      await this.sweepGroups()
-      await this.sweepRuns()
+      const isMoreGroups = await this.sweepGroups()
+      isMore = (await this.sweepRuns()) || isMoreGroups
     }
     this.#hasRested = true
-    return restMs
+    return (isMore ? SHORT_REST_MS : REST_MS) * (0.5 + this.#parts.runtime.random())
   }
 
   /** Looks at the next page of groups. True: there are more. */

@@ -34,7 +34,7 @@ function mortal(inner: Store, dies: FlowProgramConfig['dies']): Store {
   const at = (point: Point, isThere: boolean): void => {
     if (isThere && dies?.point === point && --left <= 0) process.kill(process.pid, 'SIGKILL')
   }
-  const movesRuns = ({ queue }: { readonly queue: string }): boolean => queue.startsWith('flow:')
+  const movesRuns = ({ queue }: { readonly queue: string }): boolean => queue.startsWith('flow')
   return {
     ...inner,
     async settle(call) {

@@ -98,7 +98,9 @@ describe('Guild Queues', () => {
 
     await scene.advance(3_600_000)
 
-    expect(asked).toEqual([])
+    // Nobody asks but the sweep, which looks for bugs a few times an hour.
+    expect(asked.filter((call) => !['listRuns', 'getGroups'].includes(call))).toEqual([])
+    expect(asked.length).toBeLessThan(2 * 12 + 1)
     expect(worker.health().running).toBe(0)
     expect((await run.get())?.status).toBe('running')
     scene.client().worker(handlers.slice(3))

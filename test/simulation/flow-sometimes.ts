@@ -208,7 +208,7 @@ export const SOMETIMES_OF_FLOWS: readonly Sometimes[] = [
     what: 'a control waited for a worker that has the version of its flow',
     in: ({ history }) =>
       history.audit.some(
-        ({ after }) => after?.queue.startsWith('flow:') && (after.counters?.snoozes ?? 0) > 0,
+        ({ after }) => after?.queue.startsWith('flow') && (after.counters?.snoozes ?? 0) > 0,
       ),
   },
   {

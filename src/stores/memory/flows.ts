@@ -294,7 +294,11 @@ export class Flows {
       const expiresAt = this.#runs.get(root)?.expiresAt ?? null
       if (expiresAt !== null && expiresAt <= now) gone.add(id)
     }
-    for (const id of gone) this.#runs.delete(id)
+    for (const id of gone) {
+      const member = this.#runs.get(id)?.member
+      if (member) this.#members.get(member.group)?.delete(member.n)
+      this.#runs.delete(id)
+    }
     for (const group of this.#groups.values()) {
       const expiresAt = groupExpiresAt(group)
       const isOver = expiresAt !== null && expiresAt <= now

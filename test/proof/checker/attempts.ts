@@ -71,7 +71,7 @@ function wrongRelease(
   const wasThrottled = lease?.ends.some(({ how }) => how === 'throttled') ?? false
   if (refunds === 1 && started && !wasThrottled) return `${moved} although its handler had started.`
   // Nobody writes down the starts of jobs that move runs on.
-  const isControl = after?.queue.startsWith('flow:') ?? false
+  const isControl = after?.queue.startsWith('flow') ?? false
   if (refunds + total === 0 && waits(after?.state) && !started && !isControl) {
     return `${moved}: it went back unrun, and its start still counts.`
   }
