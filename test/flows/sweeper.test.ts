@@ -69,8 +69,8 @@ describe('A worker that sweeps', () => {
     const other = await scene.skep.start(chain, { n: 1 })
     await other.cancel()
     await other.retry()
-    // The cancelled member was a failure, of which nobody needs to hear any more.
-    expect([await lose(scene, 'flow:branching'), await lose(scene, 'flow:chain')]).toEqual([2, 2])
+    // The cancelled member was a failure, of which nobody needs to hear any more; nor need anybody cancel it again.
+    expect([await lose(scene, 'flow:branching'), await lose(scene, 'flow:chain')]).toEqual([2, 3])
 
     scene.skep.worker([branching, chain, ...handlers()])
 
@@ -179,7 +179,7 @@ describe('A worker that sweeps', () => {
     expect(calls).toBe(0)
     await scene.advance(60 * MINUTE)
 
-    expect(calls).toBeGreaterThan(30)
-    expect(calls).toBeLessThan(125)
+    expect(calls).toBeGreaterThan(2)
+    expect(calls).toBeLessThan(15)
   })
 })
