@@ -296,6 +296,11 @@ export interface Settlement {
   readonly enqueue?: readonly NewJob[]
   /** Groups that the handler made, with what it enqueued as their members. */
   readonly groups?: readonly NewGroup[]
+  /**
+   * It hands its place in its group on to one of the jobs that it enqueues: its own end is none for the group, and from now
+   * on it is a member of none. See `core/chains.ts`.
+   */
+  readonly handsOn?: boolean
   /** What it does to a run. If that has moved on, or ended, the job is settled and nothing else happens. */
   readonly move?: RunMove
   /** What the run still has to tell. It is written before the lease ends, as {@link NoteStore.note} would. */

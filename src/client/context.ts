@@ -1,3 +1,4 @@
+import { givenIn, withoutChain } from '../core/chains.ts'
 import { type Duration, toMs } from '../core/duration.ts'
 import { LeaseLostError, SkepError } from '../core/errors.ts'
 import { LIMITS } from '../core/limits.ts'
@@ -10,6 +11,7 @@ import { type Instruction, instruction } from '../worker/handler.ts'
 import type { Noter } from '../worker/noter.ts'
 import { assertWhole } from '../worker/options.ts'
 import type { Run } from '../worker/run.ts'
+import { goOn } from '../worker/settler.ts'
 import type { EnqueueOptions, Prepare } from './enqueue.ts'
 import { GROUP_HEADER, type GroupOptions, type JobDraft, makeGroup } from './group-maker.ts'
 import { type JobLog, jobLog } from './job-log.ts'
@@ -88,6 +90,10 @@ export class JobContext<Payload = unknown, Result = unknown> {
   }
 
   get headers(): Readonly<Record<string, string>> {
+    return withoutChain(this.#headers)
+  }
+
+  get #headers(): Readonly<Record<string, string>> {
     const { id, headers } = this.#run.job
     try {
       return headers === null ? {} : (JSON.parse(headers) as Record<string, string>)
@@ -190,7 +196,10 @@ export class JobContext<Payload = unknown, Result = unknown> {
     return { id: job.id }
   }
 
-  /** What became of the members of the group that enqueued this job, in their order. Empty for all other jobs. */
+  /**
+   * What became of the members of the group that enqueued this job, in their order; in a chain, what the job before it
+   * gave. Empty for all other jobs.
+   */
   get results(): <Other = unknown>() => Promise<readonly Settled<Other>[]> {
     return <Other>() => this.#results() as Promise<readonly Settled<Other>[]>
   }
@@ -204,7 +213,10 @@ export class JobContext<Payload = unknown, Result = unknown> {
   }
 
   async #results(): Promise<readonly Settled<unknown>[]> {
-    const { [GROUP_HEADER]: id } = this.headers
+    const headers = this.#headers
+    const given = givenIn(headers)
+    if (given !== undefined) return [{ ok: true, result: JSON.parse(given) as unknown }]
+    const { [GROUP_HEADER]: id } = headers
     return id === undefined ? [] : this.#tools.resultsOf(id)
   }
 
@@ -231,11 +243,10 @@ export class JobContext<Payload = unknown, Result = unknown> {
     const transaction = within(tx)
     const outcome = { kind: 'success', result: encodeResult(result) } as const
     const verdict = judge(spec.policyOf(job), job, outcome, 0)
-    const enqueue = this.#run.enqueued ?? []
-    const groups = this.#run.groups ?? []
-    const reply = await transaction.settle({
-      settlements: [{ id: job.id, token: job.token, verdict, enqueue, ...(groups.length > 0 && { groups }) }],
-    })
+    goOn(this.#run, outcome.result)
+    const { enqueued, groups, handsOn } = this.#run
+    const settlement = { id: job.id, token: job.token, verdict, enqueue: enqueued ?? [], handsOn }
+    const reply = await transaction.settle({ settlements: [groups ? { ...settlement, groups } : settlement] })
     if (reply.results[0]?.status !== 'ok') throw new LeaseLostError(job.id)
     this.#run.completed = { ...outcome, fired: reply.enqueued ?? [] }
   }

@@ -1,3 +1,4 @@
+import { CHAIN_LENGTH, chained } from '../core/chains.ts'
 import { type Duration, toMs } from '../core/duration.ts'
 import { SkepError } from '../core/errors.ts'
 import type { NewGroup } from '../core/groups.ts'
@@ -127,7 +128,10 @@ function assertFollowed(
   }
 }
 
-/** One job after the other: each is the only member of a group that enqueues the next. */
+/**
+ * One job after the other, see `core/chains.ts`. A long chain is cut into pieces; each is the only member of a group that
+ * enqueues the next.
+ */
 export async function makeChain(
   env: GroupEnv,
   drafts: readonly JobDraft[],
@@ -138,16 +142,19 @@ export async function makeChain(
   readonly last: string
 }> {
   const keepMs = toMs('keep', keep)
-  const ids = drafts.map(() => env.runtime.uuid())
   const jobs: NewJob[] = []
-  for (const [index, draft] of drafts.entries()) {
-    const job = await make(env, draft)
-    const before = ids[index - 1]
-    const member = { group: ids[index] as string, n: 0 }
-    jobs.push({ ...(before === undefined ? job : following(job, before, false)), member })
+  for (const draft of drafts) jobs.push(await make(env, draft))
+  const ids: string[] = []
+  const pieces: NewJob[] = []
+  for (let from = 0; from < jobs.length; from += CHAIN_LENGTH) {
+    const group = env.runtime.uuid()
+    const piece = chained(jobs.slice(from, from + CHAIN_LENGTH), { group, n: 0 })
+    const before = ids.at(-1)
+    pieces.push(before === undefined ? piece : following(piece, before, false))
+    ids.push(group)
   }
   const groups = ids.map((id, index): NewGroup => {
-    const next = jobs[index + 1]
+    const next = pieces[index + 1]
     return {
       id,
       space: env.space,
@@ -159,7 +166,7 @@ export async function makeChain(
       keepMs,
     }
   })
-  return { groups, jobs: jobs.slice(0, 1), last: ids.at(-1) as string }
+  return { groups, jobs: pieces.slice(0, 1), last: ids.at(-1) as string }
 }
 
 async function make({ prepare }: GroupEnv, { queue, payload, options }: JobDraft): Promise<NewJob> {

@@ -31,6 +31,8 @@ export class Run {
   /** The same for groups, whose members are among those jobs, and for the move of a flow's run. */
   groups: NewGroup[] | null = null
   move: RunMove | null = null
+  /** One of these jobs takes its place in its group, see `Settlement.handsOn`. */
+  handsOn = false
   /** What the handler saved in a transaction of its own; whether that committed is seen when we settle. */
   completed: Completed | null = null
   /** What the handler told and no store has confirmed yet; null as long as it told nothing. */

@@ -1,3 +1,4 @@
+import { nextInChain } from '../core/chains.ts'
 import type { Emitter } from '../core/emitter.ts'
 import { SkepError } from '../core/errors.ts'
 import { failureOf, reasonFailure } from '../core/failure.ts'
@@ -74,6 +75,7 @@ export class Settler {
     const { id, token } = run.job
     const verdict = this.#judge(run, outcome)
     const settlement = this.#withNotes(run, { id, token, verdict })
+    if (outcome.kind === 'success') goOn(run, verdict.result)
     this.#options.exchange.settle(
       new Settling(
         outcome.kind === 'success' ? withWishes(run, settlement) : settlement,
@@ -225,14 +227,23 @@ function endsRun({ move }: Run): boolean {
   return move?.status !== undefined && move.status !== 'running'
 }
 
+/** Enqueues what follows in the job's chain, if it is in one, together with its success. */
+export function goOn(run: Run, result: string | null): void {
+  const next = nextInChain(run.job, result)
+  if (next === null) return
+  run.enqueued = [...(run.enqueued ?? []), next]
+  run.handsOn = next.member !== null
+}
+
 /** What a run wants to happen together with its success. Most want nothing. */
-function withWishes({ enqueued, groups, move }: Run, settlement: Settlement): Settlement {
+function withWishes({ enqueued, groups, move, handsOn }: Run, settlement: Settlement): Settlement {
   if (enqueued === null && groups === null && move === null) return settlement
   return {
     ...settlement,
     ...(enqueued && { enqueue: enqueued }),
     ...(groups && { groups }),
     ...(move && { move }),
+    ...(handsOn && { handsOn }),
   }
 }
 

@@ -142,11 +142,14 @@ describe('why a group has not fired', () => {
     expect((await scene.skep.explain(next?.id ?? '')).kind).toBe('job')
   })
 
-  it('is the job before, for the later groups of a chain', async () => {
+  it('is the job at which a chain is, or that it has not come so far', async () => {
     const scene = openScene()
-    const last = await scene.skep.groups.chain([c.job(1), c.job(2)])
+    const short = await scene.skep.groups.chain([c.job(1), c.job(2)])
+    const long = await scene.skep.groups.chain(Array.from({ length: 30 }, (_, n) => c.job(n)))
 
-    expect((await scene.skep.explain(last.id)).summary).toMatch(/for 1 of 1 .* They are not enqueued yet/)
+    const [at] = (await scene.skep.list({ queue: 'c' })).jobs
+    expect((await scene.skep.explain(short.id)).summary).toContain(`job ${at?.id}`)
+    expect((await scene.skep.explain(long.id)).summary).toMatch(/for 1 of 1 .* They are not enqueued yet/)
     expect(await scene.skep.explain(NOBODY)).toMatchObject({ kind: null, causes: [{ cause: 'unknown-job' }] })
   })
 })

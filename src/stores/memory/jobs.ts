@@ -114,7 +114,7 @@ export class Jobs {
     const gone = job || rescue ? undefined : this.#discarded.get(settlement.id)
     if (gone?.token === settlement.token) return { status: 'ok', state: gone.state }
     if (held !== 'holds') return { status: 'refused', reason: held }
-    const running = job as Job
+    const running: Job = settlement.handsOn ? { ...(job as Job), member: null } : (job as Job)
     if (settlement.onlyIfExpired && (running.leaseUntil as number) > now) {
       return { status: 'refused', reason: 'not-expired' }
     }

@@ -84,6 +84,7 @@ function isLike(a: Settlement, b: Settlement): boolean {
     (a.onlyIfExpired ?? false) === (b.onlyIfExpired ?? false) &&
     (a.rescue ?? false) === (b.rescue ?? false) &&
     (a.noted ?? false) === (b.noted ?? false) &&
+    (a.handsOn ?? false) === (b.handsOn ?? false) &&
     (one === other ||
       (one.to === other.to &&
         one.keepMs === other.keepMs &&
@@ -95,14 +96,15 @@ function isLike(a: Settlement, b: Settlement): boolean {
   )
 }
 
-function keyOf({ token, verdict, onlyIfExpired = false, rescue = false, noted = false }: Settlement): string {
+function keyOf(settlement: Settlement): string {
+  const { token, verdict, onlyIfExpired = false, rescue = false, noted = false, handsOn = false } = settlement
   const { to, keepMs, count, refund, keepPlace, keepCancelledMs } = verdict
   const lane = verdict.lane ? JSON.stringify(verdict.lane) : ''
-  return `${to} ${keepMs} ${count} ${refund} ${keepPlace} ${keepCancelledMs} ${onlyIfExpired} ${rescue} ${noted} ${token} ${lane}`
+  return `${to} ${keepMs} ${count} ${refund} ${keepPlace} ${keepCancelledMs} ${onlyIfExpired} ${rescue} ${noted} ${handsOn} ${token} ${lane}`
 }
 
 function groupOf(settlement: Settlement, size: number, round: number): Group {
-  const { token, verdict, onlyIfExpired = false, rescue = false, noted = false } = settlement
+  const { token, verdict, onlyIfExpired = false, rescue = false, noted = false, handsOn = false } = settlement
   const { to, keepMs, count, refund, keepPlace, keepCancelledMs, lane } = verdict
   const counter = count === null ? 0 : COUNTER_CODES[count]
   // In the order in which `settle_and_claim` reads them; nothing stands for null.
@@ -119,6 +121,7 @@ function groupOf(settlement: Settlement, size: number, round: number): Group {
     Number(rescue),
     Number(noted),
     lane && 'waitMs' in lane ? lane.waitMs : '',
+    Number(handsOn),
   ]
   return { token, text: fields.join(','), pause: lane && 'pause' in lane ? lane.pause : null }
 }

@@ -1,4 +1,4 @@
-import { type FinalState, isFinal, type Job } from '../../core/job.ts'
+import { type FinalState, isFinal, type Job, type NewJob } from '../../core/job.ts'
 import { DEFAULT_LANE } from '../../core/lanes.ts'
 import type { LaneVerdict, Verdict } from '../../core/policy.ts'
 import { holder, settle as settled } from '../../core/transitions.ts'
@@ -31,8 +31,7 @@ function settleMany(turn: Turn, settlements: readonly Settlement[], now: number)
     let to = from
     while (batch && to < settlements.length && isAlike(settlements[to] as Settlement, first, batch)) to++
     if (batch && to - from > 1 && endTogether(turn, batch, settlements.slice(from, to), now)) {
-      const result = { status: 'ok', state: first.verdict.to } as const
-      for (let i = from; i < to; i++) results.push(result)
+      results.push(...withFollowing(turn, settlements.slice(from, to), now))
       from = to
     } else {
       results.push(settleOne(turn, first, now))
@@ -42,12 +41,27 @@ function settleMany(turn: Turn, settlements: readonly Settlement[], now: number)
   return results
 }
 
+/** The results of settlements that ended together, with the jobs that follow those of chains. */
+function withFollowing(turn: Turn, settlements: readonly Settlement[], now: number): SettleResult[] {
+  const { to: state } = (settlements[0] as Settlement).verdict
+  const jobs = settlements.flatMap(({ enqueue = [] }) => enqueue)
+  const inserted = jobs.length > 0 ? insertJobs(turn, { jobs }, now) : []
+  let next = 0
+  return settlements.map(({ enqueue }) => {
+    if (enqueue === undefined) return { status: 'ok', state }
+    next += enqueue.length
+    return { status: 'ok', state, inserted: inserted.slice(next - enqueue.length, next) }
+  })
+}
+
 /** Whether a job can be ended together with `first`, by the same few statements. */
 function isAlike(settlement: Settlement, first: Settlement, batch: HeldBatch): boolean {
   const { verdict } = settlement
   return (
     settlement.token === first.token &&
-    settlement.enqueue === undefined &&
+    (settlement.handsOn ?? false) === (first.handsOn ?? false) &&
+    (settlement.enqueue === undefined ||
+      (settlement.handsOn === true && settlement.enqueue.every(isPlain))) &&
     settlement.groups === undefined &&
     settlement.move === undefined &&
     settlement.note === undefined &&
@@ -61,6 +75,10 @@ function isAlike(settlement: Settlement, first: Settlement, batch: HeldBatch): b
   )
 }
 
+function isPlain({ unique }: NewJob): boolean {
+  return unique === null
+}
+
 /** The end of a job that succeeded: no counter moves and nothing failed. Or one that leaves nothing behind. */
 function isPlainEnd(verdict: Verdict): boolean {
   if (verdict.to === 'ready' || verdict.to === 'delayed' || verdict.lane !== undefined) return false
@@ -68,22 +86,25 @@ function isPlainEnd(verdict: Verdict): boolean {
   return verdict.to === 'done' && verdict.count === null && !verdict.refund && verdict.failure === null
 }
 
-const ARCHIVE = `
+const archiveWith = (membership: string): string => `
   insert into skep_archive (id, q, state, finished_at, expires_at, due_at, enqueued_at, payload, priority,
     headers, overrides, generation, starts, errors, timeouts, lost, snoozes, unique_key, unique_scope,
     lane, strict, cost, group_id, member, token, worker, started_at, result, failure, cancel_reason)
   select j.id, j.q, ?, ?, ?, j.due_at, j.enqueued_at, j.payload, j.priority,
     j.headers, j.overrides, j.generation, j.starts + 1, j.errors, j.timeouts, j.lost, j.snoozes, null, null,
-    j.lane, j.strict, j.cost, j.group_id, j.member, l.token, l.worker, l.started_at, `
-const ARCHIVE_RESULTS = `${ARCHIVE} v.value ->> 1, null, l.cancel_reason
+    j.lane, j.strict, j.cost, ${membership}, l.token, l.worker, l.started_at, `
+const ARCHIVE = archiveWith('j.group_id, j.member')
+const ARCHIVE_HANDED_ON = archiveWith('null, null')
+const archiveResults = (archive: string): string => `${archive} v.value ->> 1, null, l.cancel_reason
   from json_each(?) v cross join skep_jobs j on j.n = v.value ->> 0 cross join skep_leases l on l.n = j.n`
-const archiveNone = (span: string): string => `${ARCHIVE} null, null, l.cancel_reason
+const archiveNone = (archive: string, span: string): string => `${archive} null, null, l.cancel_reason
   from skep_jobs j cross join skep_leases l on l.n = j.n where j.${span}`
 
 /** Ends many leases of one claim at once; false, and nothing is changed, if one of them does not hold. */
 function endTogether(turn: Turn, batch: HeldBatch, settlements: readonly Settlement[], now: number): boolean {
   const { db } = turn
-  const { token, verdict } = settlements[0] as Settlement
+  const { token, verdict, handsOn = false } = settlements[0] as Settlement
+  const archive = handsOn ? ARCHIVE_HANDED_ON : ARCHIVE
   const numbers = settlements.map(({ id }) => batch.numbers.get(id) as number)
   // Whatever is named twice is left to those who look at one after the other.
   if (new Set(numbers).size < numbers.length) return false
@@ -102,8 +123,8 @@ function endTogether(turn: Turn, batch: HeldBatch, settlements: readonly Settlem
     const end = [STATE_NUMBER[verdict.to], now, now + verdict.keepMs] as const
     if (settlements.some((settlement) => settlement.verdict.result !== null)) {
       const results = settlements.map((settlement, i) => [numbers[i], settlement.verdict.result])
-      db.run(ARCHIVE_RESULTS, ...end, JSON.stringify(results))
-    } else for (const [span, ...values] of spans) db.run(archiveNone(span), ...end, ...values)
+      db.run(archiveResults(archive), ...end, JSON.stringify(results))
+    } else for (const [span, ...values] of spans) db.run(archiveNone(archive, span), ...end, ...values)
   }
   for (const [span, ...values] of spans) {
     db.run(`delete from skep_leases where ${span}`, ...values)
@@ -112,7 +133,7 @@ function endTogether(turn: Turn, batch: HeldBatch, settlements: readonly Settlem
   const ids = settlements.map(({ id }) => id)
   if (verdict.keepMs === null) turn.discarded.add(ids, { token, state: verdict.to as FinalState }, now)
   turn.held.settled(batch, ids)
-  if (batch.members.size > 0) endMembers(turn, batch, settlements, now)
+  if (batch.members.size > 0 && !handsOn) endMembers(turn, batch, settlements, now)
   const line = turn.lanes.line(batch.q)
   if (line) {
     const ended = ids.map((id) => [id, batch.lanes.get(id) ?? DEFAULT_LANE] as const)
@@ -166,13 +187,13 @@ function settleOne(turn: Turn, settlement: Settlement, now: number): SettleResul
     return { status: 'refused', reason: held === 'lost' ? 'lost' : 'gone' }
   }
   if (held === 'settled') return { status: 'ok', state: placed.job.state }
-  const running = placed.job
+  const running: Job = settlement.handsOn ? { ...placed.job, member: null } : placed.job
   if (settlement.onlyIfExpired && (running.leaseUntil as number) > now) {
     return { status: 'refused', reason: 'not-expired' }
   }
 
   const ended: Job | null = settled(running, settlement.verdict, now, rescue)
-  replace(turn, placed, ended, now, ended ? null : endingOf(settlement.verdict))
+  replace(turn, { ...placed, job: running }, ended, now, ended ? null : endingOf(settlement.verdict))
   const batch = turn.held.find(token, running.id)
   if (batch) turn.held.settled(batch, [running.id])
   const state = ended?.state ?? (settlement.verdict.to as FinalState)

@@ -92,7 +92,7 @@ function moving(gone: string, lands: string, more: string, tells: string): strin
                 elsif q.keyed is not null then
                     delete from uniques u where u.until is null and u.job_id = any(q.keyed);
                 end if;
-                if q.members is not null then
+                if q.members is not null and not hands_on then
                     ended := ended || array(
                         select row(m.group_id, m.nth, m.id, m.state, v.result,
                             case when goes < 3 then m.failure else coalesce(v.failure, m.failure) end)::outcomes
@@ -105,7 +105,13 @@ function moving(gone: string, lands: string, more: string, tells: string): strin
 
 /** Moves what is in `gone` to the archive, some columns changed. */
 function archiving(changes: Readonly<Record<string, string>>, keep: string, texts: boolean): string {
-  const all: Readonly<Record<string, string>> = { ...COUNTERS, token: 'kept_token', ...changes }
+  const all: Readonly<Record<string, string>> = {
+    ...COUNTERS,
+    token: 'kept_token',
+    group_id: 'case when not hands_on then x.group_id end',
+    nth: 'case when not hands_on then x.nth end',
+    ...changes,
+  }
   const columns = JOB_COLUMNS.map((name) => all[name] ?? `x.${name}`)
   return `, put as (
                     insert into archive (${JOB_COLUMNS.join(', ')}, finished_at, expires_at)

@@ -17,7 +17,8 @@ const BRING = `
  * each part only if asked for. One call, one transaction.
  *
  * `ids` are the jobs to settle, ordered by group; a group shares token and verdict, written as text: size, state, keep,
- * counter, refund, place, keep if cancelled, only if expired, round, rescue, notes, and for how long the lane waits;
+ * counter, refund, place, keep if cancelled, only if expired, round, rescue, notes, for how long the lane waits, and whether
+ * its place in its group is handed on;
  * `pauses` has the reason if it is paused. Settlements come in rounds: those of one round end
  * before what they brought along (`fresh`, JSON: `jobs` they enqueued, `groups`, and `moves` of runs) is put in.
  *
@@ -66,6 +67,7 @@ declare
     only_expired boolean;
     lane_wait bigint;
     lane_pause text;
+    hands_on boolean;
     concerns_lane boolean;
     round integer := 0;
     first integer := 1;
@@ -140,6 +142,7 @@ begin
         only_expired := fields[8]::integer;
         kept_token := case when fields[10] = '0' then my_token end;
         lane_wait := fields[12];
+        hands_on := fields[13] = '1';
         lane_pause := pauses[i];
         concerns_lane := lane_wait is not null or lane_pause is not null;
         if fields[9]::integer > round then

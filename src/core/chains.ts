@@ -1,0 +1,85 @@
+/**
+ * Chains: jobs one after the other, each when the one before it is done. Those that are to come travel with the one that is
+ * there, in a header. Whoever settles its success enqueues the next one in that very call, with what this one gave; so a
+ * chain is one job at any time, and nothing has to be counted or looked up. A job of a chain that is a member of a group
+ * hands its place on to the next: the group hears of the end of the chain, or of the job at which it broke.
+ */
+import type { Membership } from './groups.ts'
+import type { ClaimedJob, NewJob } from './job.ts'
+
+const REST_OF_CHAIN = 'skep-chain'
+const GIVEN = 'skep-given'
+
+/** So many jobs travel in one header at most: each is written anew with every step that is before it. */
+export const CHAIN_LENGTH = 20
+
+/** A job as it travels: without what is usual, and what it has in common with the one that carries it. */
+type Carried = Partial<NewJob> & Pick<NewJob, 'id' | 'queue' | 'payload'>
+
+interface Load {
+  readonly member: Membership | null
+  readonly jobs: readonly Carried[]
+}
+
+const USUAL: Omit<NewJob, 'id' | 'space' | 'queue' | 'payload'> = {
+  headers: null,
+  priority: 0,
+  delayMs: 0,
+  runAt: null,
+  unique: null,
+  overrides: null,
+  lane: null,
+  strict: false,
+  cost: 1,
+  member: null,
+}
+
+/** The first of these jobs, which brings the others after it. All are the same member of a group, one after the other. */
+export function chained(jobs: readonly NewJob[], member: Membership | null): NewJob {
+  const [first, ...rest] = jobs as [NewJob, ...NewJob[]]
+  return loaded({ ...first, member }, { member, jobs: rest.map(carried) }, null)
+}
+
+/** The job that follows one that is done, with what that gave; null if it is the last, or in no chain. */
+export function nextInChain(
+  { headers, space }: Pick<ClaimedJob, 'headers' | 'space'>,
+  result: string | null,
+): NewJob | null {
+  if (headers === null || !headers.includes(REST_OF_CHAIN)) return null
+  const { [REST_OF_CHAIN]: text } = JSON.parse(headers) as Record<string, string | undefined>
+  if (text === undefined) return null
+  const { member, jobs } = JSON.parse(text) as Load
+  const [next, ...rest] = jobs
+  if (next === undefined) return null
+  return loaded({ ...USUAL, space, ...next, member }, { member, jobs: rest }, result ?? 'null')
+}
+
+/** What the job before it in its chain gave, as JSON text; undefined if there is none. */
+export function givenIn(headers: Readonly<Record<string, string>>): string | undefined {
+  return headers[GIVEN]
+}
+
+/** Headers as people see them. */
+export function withoutChain(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  if (!(REST_OF_CHAIN in headers) && !(GIVEN in headers)) return headers
+  const { [REST_OF_CHAIN]: _rest, [GIVEN]: _given, ...others } = headers
+  return others
+}
+
+function loaded(job: NewJob, load: Load, given: string | null): NewJob {
+  if (load.jobs.length === 0 && given === null) return job
+  const headers = job.headers === null ? {} : (JSON.parse(job.headers) as Record<string, string>)
+  return {
+    ...job,
+    headers: JSON.stringify({
+      ...headers,
+      ...(load.jobs.length > 0 && { [REST_OF_CHAIN]: JSON.stringify(load) }),
+      ...(given !== null && { [GIVEN]: given }),
+    }),
+  }
+}
+
+function carried({ id, space: _space, queue, payload, ...rest }: NewJob): Carried {
+  const unusual = Object.entries(rest).filter(([name, value]) => USUAL[name as keyof typeof USUAL] !== value)
+  return { id, queue, payload, ...Object.fromEntries(unusual) }
+}
