@@ -24,6 +24,20 @@ export function hear(rows: readonly EnqueuedRow[] | null, starts: Starts): Enque
   })
 }
 
+/** A job as `insert_given` reads it: without what is usual. */
+export function sentJob(job: NewJob): object {
+  const { id, space, queue, payload, priority, delayMs, cost, strict } = job
+  const sent: Record<string, unknown> = { id, space, queue, payload }
+  if (priority !== 0) sent['priority'] = priority
+  if (delayMs !== 0) sent['delayMs'] = delayMs
+  if (cost !== 1) sent['cost'] = cost
+  if (strict) sent['strict'] = strict
+  for (const name of ['headers', 'runAt', 'unique', 'overrides', 'lane', 'member'] as const) {
+    if (job[name] !== null) sent[name] = job[name]
+  }
+  return sent
+}
+
 /** A group as `make_groups` reads it. */
 export function sentGroup(group: NewGroup): object {
   return { ...group, failing: FAILINGS.indexOf(group.failing) }
@@ -35,6 +49,7 @@ export function sentMove(move: RunMove): object {
     ...move,
     ...(move.status === undefined ? {} : { status: STATE_CODES[move.status] }),
     groups: move.groups.map(sentGroup),
+    jobs: move.jobs.map(sentJob),
   }
 }
 

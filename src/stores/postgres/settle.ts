@@ -12,10 +12,10 @@ import type {
 } from '../../store.ts'
 import { stateOf } from './codes.ts'
 import type { Param, Query, Row } from './driver.ts'
-import { type EnqueuedRow, hear, sentGroup, sentMove } from './flow-items.ts'
+import { type EnqueuedRow, hear, sentGroup, sentJob, sentMove } from './flow-items.ts'
 import { type Grouped, groupSettlements } from './groups.ts'
 import { insertResults, type Odd } from './insert.ts'
-import { arrayOf, idArrayOf } from './literals.ts'
+import { arrayOf, idArrayOf, SEPARATOR } from './literals.ts'
 import { withNotes } from './notes.ts'
 import { addClaimed } from './rows.ts'
 import type { Search, Starts } from './starts.ts'
@@ -53,7 +53,7 @@ const OK: Readonly<Record<Verdict['to'], SettleResult>> = {
 }
 
 const SETTLE_AND_CLAIM = `settle_and_claim($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[],
-        $7::bigint[], $8::text, $9::text[], $10::uuid[], $11::text[], $12::text[], $13::bigint[], $14::uuid[], $15::bigint)`
+        $7::bigint[], string_to_array($8::text, chr(30), ''), $9::text[], $10::uuid[], $11::text[], $12::text[], $13::bigint[], $14::uuid[], $15::bigint)`
 
 const NOTHING: Remarks = Object.freeze({
   odd: null,
@@ -109,11 +109,9 @@ function delaysOf(grouped: Grouped, settlements: readonly Settlement[]): string 
   return arrayOf(grouped.order.map((index) => (settlements[index] as Settlement).verdict.delayMs))
 }
 
-/** What the settlements bring along, each with its round and its settlement; null when they bring nothing. */
+/** What the settlements bring along, each JSON with its round and its settlement; null when they bring nothing. */
 function freshOf(grouped: Grouped, settlements: readonly Settlement[]): string | null {
-  const of = <Item extends object>(
-    items: (settlement: Settlement) => readonly Item[],
-  ): object[] | undefined => {
+  const of = <Item extends object>(items: (settlement: Settlement) => readonly Item[]): string => {
     const all = grouped.order.flatMap((index, position) =>
       items(settlements[index] as Settlement).map((item) => ({
         round: grouped.roundOf[position],
@@ -121,14 +119,14 @@ function freshOf(grouped: Grouped, settlements: readonly Settlement[]): string |
         ...item,
       })),
     )
-    return all.length > 0 ? all : undefined
+    return all.length > 0 ? JSON.stringify(all) : ''
   }
   if (!settlements.some(({ enqueue, groups, move }) => enqueue?.length || groups?.length || move)) return null
-  return JSON.stringify({
-    jobs: of(({ enqueue = [] }) => enqueue),
-    groups: of(({ groups = [] }) => groups.map(sentGroup)),
-    moves: of(({ move }) => (move ? [sentMove(move)] : [])),
-  })
+  return [
+    of(({ enqueue = [] }) => enqueue.map(sentJob)),
+    of(({ groups = [] }) => groups.map(sentGroup)),
+    of(({ move }) => (move ? [sentMove(move)] : [])),
+  ].join(SEPARATOR)
 }
 
 function settleParams(settlements: readonly Settlement[], grouped: Grouped): Param[] {

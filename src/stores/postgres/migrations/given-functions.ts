@@ -8,7 +8,7 @@ const FIELDS = `id uuid, payload text, space text, queue text, priority integer,
 const NAMES = `id, payload, space, queue, priority, delay, run_at, headers, overrides, uniq, lane, cost, strict, member`
 
 /**
- * insert_given: inserts jobs that come as JSON, each as `NewJob` says: those that a handler enqueued, that a group fired,
+ * insert_given: inserts jobs that come as JSON, each as `NewJob` says (what is usual may be left out): those that a handler enqueued, that a group fired,
  * or that a schedule or a run's move made. If they come with settlements, each has a `round` and the settlement it
  * belongs to (`parent`): inserted are those of `this_round` whose parent was not refused.
  *
@@ -27,21 +27,21 @@ declare
     b record;
     said text;
 begin
-    select array_agg(f.id order by n) as ids, array_agg(f.payload order by n) as payloads,
-        array_agg(f.space order by n) as spaces, array_agg(f.queue order by n) as queues,
-        array_agg(f.priority order by n) as priorities, array_agg(f.delay order by n) as delays,
-        array_agg(f.run_at order by n) as run_ats, array_agg(f.headers order by n) as headers,
-        array_agg(f.overrides order by n) as overrides,
-        coalesce(array_agg(f.uniq ->> 'key' order by n) filter (where f.keyed), '{}') as keys,
-        array_agg((array_position(array['queued', 'active', 'window'], f.uniq ->> 'scope') - 1)::smallint order by n)
+    select array_agg(f.id) as ids, array_agg(f.payload) as payloads,
+        array_agg(f.space) as spaces, array_agg(f.queue) as queues,
+        array_agg(coalesce(f.priority, 0)) as priorities, array_agg(coalesce(f.delay, 0)) as delays,
+        array_agg(f.run_at) as run_ats, array_agg(f.headers) as headers,
+        array_agg(f.overrides) as overrides,
+        coalesce(array_agg(f.uniq ->> 'key') filter (where f.keyed), '{}') as keys,
+        array_agg((array_position(array['queued', 'active', 'window'], f.uniq ->> 'scope') - 1)::smallint)
             filter (where f.keyed) as scopes,
-        array_agg((f.uniq ->> 'windowMs')::bigint order by n) filter (where f.keyed) as windows,
-        array_agg((array_position(array['ignore', 'replace', 'postpone'], f.uniq ->> 'onConflict') - 1)::smallint order by n)
+        array_agg((f.uniq ->> 'windowMs')::bigint) filter (where f.keyed) as windows,
+        array_agg((array_position(array['ignore', 'replace', 'postpone'], f.uniq ->> 'onConflict') - 1)::smallint)
             filter (where f.keyed) as conflicts,
-        coalesce(array_agg(f.lane order by n) filter (where f.laned), '{}') as lanes,
-        array_agg(nullif(f.cost, 1) order by n) as costs, array_agg(nullif(f.strict, false) order by n) as stricts,
-        coalesce(array_agg((f.member ->> 'group')::uuid order by n) filter (where f.grouped), '{}') as of_groups,
-        coalesce(array_agg((f.member ->> 'n')::integer order by n) filter (where f.grouped), '{}') as nths,
+        coalesce(array_agg(f.lane) filter (where f.laned), '{}') as lanes,
+        array_agg(nullif(f.cost, 1)) as costs, array_agg(nullif(f.strict, false)) as stricts,
+        coalesce(array_agg((f.member ->> 'group')::uuid) filter (where f.grouped), '{}') as of_groups,
+        coalesce(array_agg((f.member ->> 'n')::integer) filter (where f.grouped), '{}') as nths,
         (array_agg(f.id order by f.id))[1] as lowest, count(*) > count(distinct f.id) as doubled
     into b
     from (
@@ -50,6 +50,7 @@ begin
         from rows from (json_to_recordset(fresh) as (${FIELDS}, round integer, parent integer))
             with ordinality as f(${NAMES}, round, parent, n)
         where this_round is null or (f.round = this_round and not (f.parent = any(refused)))
+        order by n
     ) f;
     if b.ids is null then
         return;

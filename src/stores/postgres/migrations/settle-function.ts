@@ -6,7 +6,7 @@ import { CLOCK, fixedPath, pins } from './pins.ts'
 
 /** What the settlements of a round brought along. */
 const BRING = `
-                select b.* into brought from insert_for(fresh::json, round, odds, t) b;
+                select b.* into brought from insert_for(fresh, round, is_single, odds, t) b;
                 added := array_append(added, brought.said);
                 ended := ended || brought.ended;
                 due_jobs := due_jobs || brought.due;
@@ -20,7 +20,7 @@ const BRING = `
  * counter, refund, place, keep if cancelled, only if expired, round, rescue, notes, for how long the lane waits, and whether
  * its place in its group is handed on;
  * `pauses` has the reason if it is paused. Settlements come in rounds: those of one round end
- * before what they brought along (`fresh`, JSON: `jobs` they enqueued, `groups`, and `moves` of runs) is put in.
+ * before what they brought along (`fresh`, each JSON or null: jobs they enqueued, groups, and moves of runs) is put in.
  *
  * `lease` is token, worker, length and limit, and a fifth if an earlier claim with this token is asked about. Of each source `numbers` has three: limit, rank and due time from which to
  * search. Below those lie the dead entries of jobs long gone, which nothing can clean while some transaction keeps its
@@ -41,7 +41,7 @@ const BRING = `
 export function settleFunction(schema: string): string {
   return `
 create function ${schema}.settle_and_claim(
-    ids uuid[], groups text[], tokens text[], pauses text[], results text[], failures text[], delays bigint[], fresh text,
+    ids uuid[], groups text[], tokens text[], pauses text[], results text[], failures text[], delays bigint[], fresh text[],
     lease text[], named uuid[], spaces text[], queues text[], numbers bigint[], from_ids uuid[], at bigint,
     inside boolean default false)
 returns table (nth integer, id text, payload text, headers text, overrides text, priority integer,
@@ -88,8 +88,9 @@ declare
     brought record;
     -- What they bring takes more than one kind of lock, or the same in several steps.
     busy text;
-    is_careful boolean := fresh is not null and (strpos(fresh, '"unique":{') > 0
-        or split_part(groups[cardinality(groups)], ',', 9) <> '0');
+    is_single boolean := split_part(groups[cardinality(groups)], ',', 9) = '0';
+    is_careful boolean := fresh is not null
+        and (not is_single or strpos(array_to_string(fresh, ''), '"unique":{') > 0);
     -- Of claims.
     lease_token text := lease[1];
     lease_worker text := lease[2];
@@ -127,7 +128,8 @@ begin
             return;`)}
     end if;
     if is_careful then
-        perform prepare_given(ids, fresh::json, t);
+        perform prepare_given(ids, json_strip_nulls(json_build_object(
+            'jobs', fresh[1]::json, 'groups', fresh[2]::json, 'moves', fresh[3]::json)), t);
     end if;
     for i in 1..cardinality(groups) loop
         fields := string_to_array(groups[i], ',', '');
@@ -268,11 +270,13 @@ end $function$;
  * about the jobs, as insert_given does; what count_members has to count and to enqueue; and what it enqueued itself.
  */
 export function insertForFunction(schema: string): string {
-  const accepted = (what: string): string => `(
-            select json_agg(e order by n) from json_array_elements(fresh -> '${what}') with ordinality as x(e, n)
-            where (e ->> 'round')::integer = this_round and not ((e ->> 'parent')::integer = any(refused)))`
+  const accepted = (
+    n: number,
+  ): string => `case when is_single and cardinality(refused) = 0 then fresh[${n}]::json else (
+            select json_agg(e order by n) from json_array_elements(fresh[${n}]::json) with ordinality as x(e, n)
+            where (e ->> 'round')::integer = this_round and not ((e ->> 'parent')::integer = any(refused))) end`
   return `
-create function ${schema}.insert_for(fresh json, this_round integer, odds json[], t bigint,
+create function ${schema}.insert_for(fresh text[], this_round integer, is_single boolean, odds json[], t bigint,
     out said json, out ended ${schema}.outcomes[], out due json[], out enqueued json[])
 language plpgsql ${fixedPath(schema)}
 as $function$
@@ -282,17 +286,17 @@ declare
     a record;
     given record;
 begin
-    if fresh -> 'moves' is not null then
-        select x.* into a from apply_moves(${accepted('moves')}, t) x;
+    if fresh[3] is not null then
+        select x.* into a from apply_moves(${accepted(3)}, t) x;
         ended := a.ended;
         due := a.due;
         enqueued := a.enqueued;
     end if;
-    if fresh -> 'groups' is not null then
-        due := due || make_groups(${accepted('groups')}, t);
+    if fresh[2] is not null then
+        due := due || make_groups(${accepted(2)}, t);
     end if;
-    if fresh -> 'jobs' is not null then
-        select x.* into given from insert_given(fresh -> 'jobs', this_round, refused, t) x;
+    if fresh[1] is not null then
+        select x.* into given from insert_given(fresh[1]::json, this_round, refused, t) x;
         said := given.odds;
         ended := ended || given.ended;
     end if;
