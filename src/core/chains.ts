@@ -13,13 +13,14 @@ const GIVEN = 'skep-given'
 /** So many jobs travel in one header at most: each is written anew with every step that is before it. */
 export const CHAIN_LENGTH = 20
 
-/** A job as it travels: without what is usual, and what it has in common with the one that carries it. */
-type Carried = Partial<NewJob> & Pick<NewJob, 'id' | 'queue' | 'payload'>
+/**
+ * A job as it travels: its id in base64, its payload, its queue if that is another than that of the job before it, and
+ * what else is unusual about it. Every byte of it is written again with each step.
+ */
+type Carried = readonly [id: string, payload: unknown, queue?: string | null, more?: Partial<NewJob>]
 
-interface Load {
-  readonly member: Membership | null
-  readonly jobs: readonly Carried[]
-}
+/** Whose place they take one after the other, and the jobs. */
+type Load = readonly [group: string | null, n: number, ...jobs: Carried[]]
 
 const USUAL: Omit<NewJob, 'id' | 'space' | 'queue' | 'payload'> = {
   headers: null,
@@ -37,21 +38,31 @@ const USUAL: Omit<NewJob, 'id' | 'space' | 'queue' | 'payload'> = {
 /** The first of these jobs, which brings the others after it. All are the same member of a group, one after the other. */
 export function chained(jobs: readonly NewJob[], member: Membership | null): NewJob {
   const [first, ...rest] = jobs as [NewJob, ...NewJob[]]
-  return loaded({ ...first, member }, { member, jobs: rest.map(carried) }, null)
+  const carried = rest.map((job, n) => carry(job, (jobs[n] as NewJob).queue))
+  return loaded({ ...first, member }, [member?.group ?? null, member?.n ?? 0, ...carried], null)
 }
 
 /** The job that follows one that is done, with what that gave; null if it is the last, or in no chain. */
 export function nextInChain(
-  { headers, space }: Pick<ClaimedJob, 'headers' | 'space'>,
+  { headers, space, queue: before }: Pick<ClaimedJob, 'headers' | 'space' | 'queue'>,
   result: string | null,
 ): NewJob | null {
   if (headers === null || !headers.includes(REST_OF_CHAIN)) return null
   const { [REST_OF_CHAIN]: text } = JSON.parse(headers) as Record<string, string | undefined>
   if (text === undefined) return null
-  const { member, jobs } = JSON.parse(text) as Load
-  const [next, ...rest] = jobs
+  const [group, n, next, ...rest] = JSON.parse(text) as Load
   if (next === undefined) return null
-  return loaded({ ...USUAL, space, ...next, member }, { member, jobs: rest }, result ?? 'null')
+  const [id, payload, queue, more] = next
+  const job: NewJob = {
+    ...USUAL,
+    id: idOf(id),
+    space,
+    queue: queue ?? before,
+    payload: JSON.stringify(payload),
+    ...more,
+    member: group === null ? null : { group, n },
+  }
+  return loaded(job, [group, n, ...rest], result ?? 'null')
 }
 
 /** What the job before it in its chain gave, as JSON text; undefined if there is none. */
@@ -67,19 +78,28 @@ export function withoutChain(headers: Readonly<Record<string, string>>): Readonl
 }
 
 function loaded(job: NewJob, load: Load, given: string | null): NewJob {
-  if (load.jobs.length === 0 && given === null) return job
+  const isLast = load.length === 2
+  if (isLast && given === null) return job
   const headers = job.headers === null ? {} : (JSON.parse(job.headers) as Record<string, string>)
   return {
     ...job,
     headers: JSON.stringify({
       ...headers,
-      ...(load.jobs.length > 0 && { [REST_OF_CHAIN]: JSON.stringify(load) }),
+      ...(!isLast && { [REST_OF_CHAIN]: JSON.stringify(load) }),
       ...(given !== null && { [GIVEN]: given }),
     }),
   }
 }
 
-function carried({ id, space: _space, queue, payload, ...rest }: NewJob): Carried {
+function carry({ id, space: _space, queue, payload, ...rest }: NewJob, before: string): Carried {
   const unusual = Object.entries(rest).filter(([name, value]) => USUAL[name as keyof typeof USUAL] !== value)
-  return { id, queue, payload, ...Object.fromEntries(unusual) }
+  const short = Buffer.from(id.replaceAll('-', ''), 'hex').toString('base64url')
+  const carried = [short, JSON.parse(payload) as unknown] as const
+  if (unusual.length > 0) return [...carried, queue === before ? null : queue, Object.fromEntries(unusual)]
+  return queue === before ? carried : [...carried, queue]
+}
+
+function idOf(short: string): string {
+  const hex = Buffer.from(short, 'base64url').toString('hex')
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
 }

@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest'
+import { chained, givenIn, nextInChain, withoutChain } from '../../src/core/chains.ts'
+import type { NewJob } from '../../src/core/job.ts'
+
+const member = { group: '01a31c50-0000-7000-a000-000000000001', n: 3 }
+
+function job(n: number, differs: Partial<NewJob> = {}): NewJob {
+  return {
+    id: `01a31c50-0000-7000-8000-${String(n).padStart(12, '0')}`,
+    space: 'acme',
+    queue: 'mail',
+    payload: JSON.stringify({ n, text: 'a "quoted" \\ é' }),
+    headers: null,
+    priority: 0,
+    delayMs: 0,
+    runAt: null,
+    unique: null,
+    overrides: null,
+    lane: null,
+    strict: false,
+    cost: 1,
+    member: null,
+    ...differs,
+  }
+}
+
+describe('A chain', () => {
+  it('brings each job as it was, one after the other, with what the one before gave', () => {
+    const unique = { key: 'a', scope: 'active', windowMs: 0, onConflict: 'ignore' } as const
+    const jobs = [
+      job(1, { headers: '{"a":"b"}' }),
+      job(2, { queue: 'other', priority: 5, lane: 'x', unique }),
+      job(3, { queue: 'other', headers: '{"c":"d"}', delayMs: 10, overrides: '{"timeoutMs":1}' }),
+      job(4),
+    ]
+
+    let at: NewJob | null = chained(jobs, member)
+    for (const [n, expected] of jobs.entries()) {
+      const { headers, ...rest } = at as NewJob
+      const { headers: own, ...others } = expected
+      expect(rest).toEqual({ ...others, member })
+      const read = JSON.parse(headers ?? '{}') as Record<string, string>
+      expect(withoutChain(read)).toEqual(JSON.parse(own ?? '{}'))
+      expect(givenIn(read)).toBe(n === 0 ? undefined : n === 2 ? 'null' : `{"r":${n - 1}}`)
+      at = nextInChain(at as NewJob, n === 1 ? null : `{"r":${n}}`)
+    }
+    expect(at).toBeNull()
+  })
+
+  it('of one job is that job', () => {
+    expect(chained([job(1)], null)).toEqual(job(1))
+    expect(nextInChain(job(1), '1')).toBeNull()
+    expect(nextInChain(job(1, { headers: '{"note":"skep-chain"}' }), '1')).toBeNull()
+  })
+})
