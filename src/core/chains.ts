@@ -7,7 +7,7 @@
 import type { Membership } from './groups.ts'
 import type { ClaimedJob, NewJob } from './job.ts'
 
-const REST_OF_CHAIN = 'skep-chain'
+export const REST_OF_CHAIN = 'skep-chain'
 const GIVEN = 'skep-given'
 
 /** So many jobs travel in one header at most: each is written anew with every step that is before it. */
@@ -63,6 +63,13 @@ export function nextInChain(
     member: group === null ? null : { group, n },
   }
   return loaded(job, [group, n, ...rest], result ?? 'null')
+}
+
+/** Headers without what comes after the job: one that was done has handed it on, and does not do so again. */
+export function unchained(headers: string | null): string | null {
+  if (headers === null || !headers.includes(REST_OF_CHAIN)) return headers
+  const { [REST_OF_CHAIN]: _rest, ...others } = JSON.parse(headers) as Record<string, string>
+  return JSON.stringify(others)
 }
 
 /** What the job before it in its chain gave, as JSON text; undefined if there is none. */

@@ -2,6 +2,7 @@
  * Every move a job can make, as pure functions of (job, command, now). The memory store is these over a
  * map; every other store translates them. The states are drawn in `job.ts`.
  */
+import { unchained } from './chains.ts'
 import {
   type ClaimedJob,
   type Failure,
@@ -207,6 +208,7 @@ export function redrive(job: Job, now: number): Job {
   return {
     ...job,
     state: 'ready',
+    headers: job.state === 'done' ? unchained(job.headers) : job.headers,
     generation: job.generation + 1,
     dueAt: now,
     startedAt: null,

@@ -205,13 +205,6 @@ export const SOMETIMES_OF_FLOWS: readonly Sometimes[] = [
     in: flows((all, trial) => controls(trial, all).some(({ after }) => (after?.counters?.lost ?? 0) > 0)),
   },
   {
-    what: 'a control waited for a worker that has the version of its flow',
-    in: ({ history }) =>
-      history.audit.some(
-        ({ after }) => after?.queue.startsWith('flow') && (after.counters?.snoozes ?? 0) > 0,
-      ),
-  },
-  {
     what: 'a member was redriven',
     in: flows(({ members }, { history }) => {
       const ids = new Set([...members.values()].flatMap((own) => [...own.values()].map(({ id }) => id)))
@@ -251,14 +244,10 @@ export const SOMETIMES_OF_FLOWS: readonly Sometimes[] = [
   { what: 'an empty group was over at once', in: group(({ made }) => made.size === 0) },
   {
     what: 'a chain came to its end',
-    in: group(({ made }, { members, final }) => {
-      const next = made.jobs.success
-      return (
-        next?.member != null &&
-        members.has(next.member.group) &&
-        final.get(next.member.group)?.group.done === 1
-      )
-    }),
+    in: group(
+      ({ made }, { members, final }) =>
+        (members.get(made.id)?.get(0)?.later.length ?? 0) > 0 && final.get(made.id)?.group.done === 1,
+    ),
   },
   {
     what: 'a handler spawned jobs, and one more followed them',

@@ -69,9 +69,12 @@ export class FlowWitness {
         const { settlements } = call
         const moves = settlements.flatMap(({ move }) => (move ? [move] : []))
         const groups = settlements.flatMap((settlement) => settlement.groups ?? [])
+        for (const { enqueue = [], handsOn } of settlements) {
+          if (handsOn) this.#handOn(enqueue)
+          else this.#putDown(enqueue, [])
+        }
         if (moves.length + groups.length === 0) return store.settle(call)
         const n = this.#world.next()
-        for (const { enqueue = [] } of settlements) this.#putDown(enqueue, [])
         try {
           return await store.settle(call)
         } finally {
@@ -123,10 +126,19 @@ export class FlowWitness {
       if (member === null) return
       const own = this.#members.get(member.group) ?? new Map<number, MemberEntry>()
       this.#members.set(member.group, own)
-      if (!own.has(member.n)) own.set(member.n, { id, kind })
+      if (!own.has(member.n)) own.set(member.n, { id, kind, later: [] })
     }
     for (const job of jobs) put('job', job)
     for (const run of runs) put('run', run)
+  }
+
+  #handOn(jobs: readonly NewJob[]): void {
+    for (const { id, member } of jobs) {
+      const own = member && this.#members.get(member.group)
+      const known = member && own?.get(member.n)
+      if (!known || known.later.includes(id)) continue
+      own?.set(member.n, { ...known, later: [...known.later, id] })
+    }
   }
 
   /** Which of these are there now. */

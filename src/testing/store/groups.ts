@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { chained, nextInChain } from '../../core/chains.ts'
 import type { Group } from '../../core/groups.ts'
 import type { Verdict } from '../../core/policy.ts'
 import { end, group, groupOf, make, members, outcomesOf, readGroup } from './group-samples.ts'
@@ -221,6 +222,25 @@ export function groupCases(test: StoreCase): void {
     await end(scene, 'done', 50)
     assert.equal((await readGroup(scene)).done, 2)
     assert.equal(await scene.state(idOf(1_000)), 'ready')
+  })
+
+  test('is carried on once: a job of a chain that was done and is redriven carries nothing', async (scene) => {
+    const jobs = [1, 2].map((n) => sample(n))
+    await make(scene, [group(1)], [chained(jobs, { group: groupOf(1), n: 0 })])
+    const [job] = await scene.take()
+    assert.ok(job)
+    const next = nextInChain(job, '1')
+    assert.equal(next?.id, idOf(2))
+
+    await scene.settle(job, verdict('dead', { keepMs: DAY }))
+    await scene.change('redrive', { ids: [job.id] })
+    const [again] = await scene.take()
+    assert.equal(nextInChain(again as typeof job, '1')?.id, idOf(2))
+
+    await scene.settle(again as typeof job, verdict('done', { keepMs: DAY }))
+    await scene.change('redrive', { ids: [job.id] })
+    const [last] = await scene.take()
+    assert.equal(nextInChain(last as typeof job, '1'), null)
   })
 
   test('hears of a place that many hand on at once, and of the end of one that could not', async (scene) => {

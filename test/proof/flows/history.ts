@@ -42,6 +42,8 @@ export interface GroupEntry {
 export interface MemberEntry {
   readonly id: string
   readonly kind: 'job' | 'run'
+  /** The jobs to which its place was to be handed on, one after the other. */
+  readonly later: readonly string[]
 }
 
 /** Somebody told of a member outside, and it counted. */

@@ -1,3 +1,4 @@
+import { REST_OF_CHAIN } from '../../../core/chains.ts'
 import { HIGHEST_RANK } from './lane-rules.ts'
 import { CLOCK, dayOf, fixedPath } from './pins.ts'
 import { JOB_COLUMNS } from './tables.ts'
@@ -147,7 +148,11 @@ begin
                     delete from archive x where x.id = wanted;
                     insert into jobs (id, space, queue, state, payload, headers, priority, overrides, due_at, rank,
                         enqueued_at, generation, unique_key, unique_scope, lane, cost, is_strict, group_id, nth)
-                    values (a.id, a.space, a.queue, 1, a.payload, a.headers, a.priority, a.overrides, t,
+                    values (a.id, a.space, a.queue, 1, a.payload,
+                        -- What is done has handed on what comes after it.
+                        case when a.state = 3 and strpos(a.headers, '${REST_OF_CHAIN}') > 0
+                            then (a.headers::jsonb - '${REST_OF_CHAIN}')::text else a.headers end,
+                        a.priority, a.overrides, t,
                         case when a.is_strict then nextval('arrivals') else t - a.priority * 600000::bigint end,
                         a.enqueued_at, a.generation + 1, a.unique_key, a.unique_scope, a.lane, a.cost, a.is_strict,
                         a.group_id, a.nth)

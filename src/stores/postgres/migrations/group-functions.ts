@@ -168,8 +168,12 @@ end $function$;
 export function makeGroupsFunction(schema: string): string {
   return `
 create function ${schema}.make_groups(made json, t bigint) returns json[]
-language sql ${flowPins(schema)}
+language plpgsql ${flowPins(schema)}
 as $function$
+#variable_conflict use_column
+declare
+    due json[];
+begin
     with fresh as (
         select n.id, n.space, n.run, n.size, n.need, n.failing, n.jobs::text as jobs, n."keepMs" as keep_ms, (
             select array_agg((f.job -> 'member' ->> 'group')::uuid) from json_each(n.jobs) as f(event, job)
@@ -190,8 +194,10 @@ as $function$
             where g.size is null
         returning g.id, g.jobs, g.fired
     )
-    select array_agg(f.job order by p.id, f.event) from (select * from put where fired > 0) p ${jobsFor('p', 'p.fired')};
-$function$;
+    select array_agg(f.job order by p.id, f.event) into due
+    from (select * from put where fired > 0) p ${jobsFor('p', 'p.fired')};
+    return due;
+end $function$;
 `
 }
 

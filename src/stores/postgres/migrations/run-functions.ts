@@ -5,8 +5,10 @@ import { CLOCK, flowPins } from './pins.ts'
 export function makeRunsFunction(schema: string): string {
   return `
 create function ${schema}.make_runs(made json, t bigint) returns void
-language sql ${flowPins(schema)}
+language plpgsql ${flowPins(schema)}
 as $function$
+#variable_conflict use_column
+begin
     with put as (
         insert into runs (id, space, flow, version, position, state, attributes, group_id, nth, root, started_at, changed_at)
         select n.id, n.space, n.flow, n.version, n."position", n.state, n.attributes::text, (n.member ->> 'group')::uuid,
@@ -20,7 +22,7 @@ as $function$
     insert into run_attributes (run_id, space, attribute)
     select distinct p.id, p.space, a.attribute
     from (select * from put where attributes <> '[]') p, json_array_elements_text(p.attributes::json) as a(attribute);
-$function$;
+end $function$;
 `
 }
 

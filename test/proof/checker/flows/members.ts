@@ -65,7 +65,17 @@ export class Members {
         }))
     }
     const kept = this.#flows.final.get(group)?.outcomes.find((outcome) => outcome.n === n)
-    return (this.#view.jobs.get(member.id)?.audit ?? []).flatMap((entry) => this.#endOf(entry, kept?.state))
+    const ids = [member.id, ...member.later].filter((id) => this.#auditOf(id).length > 0)
+    return ids.flatMap((id, place) => {
+      const found = this.#auditOf(id).flatMap((entry) => this.#endOf(entry, kept?.state))
+      // One that handed its place on is a member no more from then on, and has not ended.
+      const handedOn = place < ids.length - 1 ? found.findIndex(({ state }) => state === 'done') : -1
+      return handedOn < 0 ? found : found.slice(0, handedOn)
+    })
+  }
+
+  #auditOf(id: string): readonly AuditEntry[] {
+    return this.#view.jobs.get(id)?.audit ?? []
   }
 
   /** `kept`: what the store says of it, for one that is gone and of which several who ended it do not know whether they did. */
