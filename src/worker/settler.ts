@@ -59,7 +59,8 @@ class Settling implements Parcel {
  */
 export class Settler {
   readonly #options: SettlerOptions
-  /** Hints that go out at the end of this turn of the event loop. */
+  /** Hints that go out at the end of this turn of the event loop, in which many jobs end. */
+  #hints: Hint[] = []
   readonly #ended: Extract<Hint, { kind: 'settled' }>[] = []
 
   constructor(options: SettlerOptions) {
@@ -148,26 +149,33 @@ export class Settler {
   }
 
   #hint(run: Run, outcome: Outcome, verdict: Verdict, result: Extract<SettleResult, { status: 'ok' }>): void {
-    const { notifier } = this.#options
     const { job } = run
     const storeNow = this.#options.storeTime()
     if (result.state === 'ready' || result.state === 'delayed') {
-      notifier.publish([
-        workHint({ ...job, dueAt: verdict.keepPlace ? job.dueAt : storeNow + verdict.delayMs }),
-      ])
+      this.#publish(workHint({ ...job, dueAt: verdict.keepPlace ? job.dueAt : storeNow + verdict.delayMs }))
     } else if (verdict.keepMs !== null || result.state !== 'done' || endsRun(run)) {
       // Nobody can wait for a result that is thrown away; but for one that failed somebody may.
       this.#hintEnded(job)
     }
     if (outcome.kind !== 'success' || (run.enqueued === null && run.completed === null)) return
-    const hints = (run.enqueued ?? []).map((fresh, index) => {
+    for (const [index, { space, queue, priority, delayMs, runAt }] of (run.enqueued ?? []).entries()) {
       // A settlement that was repeated does not tell what became of these jobs; a hint too many does no harm.
       const inserted = result.inserted?.[index]
-      const dueAt = Math.max(storeNow + fresh.delayMs, fresh.runAt ?? 0)
-      return workHint({ ...fresh, dueAt: inserted?.status === 'ok' ? inserted.dueAt : dueAt })
-    })
-    for (const fired of run.completed?.fired ?? []) hints.push({ kind: 'work', ...fired })
-    if (hints.length > 0) notifier.publish(mergeHints(hints))
+      const dueAt = inserted?.status === 'ok' ? inserted.dueAt : Math.max(storeNow + delayMs, runAt ?? 0)
+      this.#publish(workHint({ space, queue, priority, dueAt }))
+    }
+    for (const fired of run.completed?.fired ?? []) this.#publish({ kind: 'work', ...fired })
+  }
+
+  #publish(hint: Hint): void {
+    if (this.#hints.length === 0) {
+      this.#options.runtime.defer(() => {
+        const hints = this.#hints
+        this.#hints = []
+        this.#options.notifier.publish(mergeHints(hints))
+      })
+    }
+    this.#hints.push(hint)
   }
 
   /** Jobs end by the hundred, mostly of one queue: one hint for each queue tells of all that ended in this turn. */
