@@ -83,8 +83,8 @@ export const GROUP_STORE_MUTANTS: readonly Mutant[] = [
     incidents: [51],
     rule: 'R2',
     file: 'src/stores/postgres/migrations/group-functions.ts',
-    find: 'where g.id = any(concerned) order by g.id for no key update',
-    replace: 'where g.id = any(concerned) order by g.id',
+    find: "'concerned')}) order by g.id for no key update",
+    replace: "'concerned')}) order by g.id",
     story: 'Two who end the last two members at once each see one missing, and nobody fires.',
     killedBy: {
       vitest: 'test/postgres/groups.test.ts',
@@ -96,8 +96,8 @@ export const GROUP_STORE_MUTANTS: readonly Mutant[] = [
     incidents: [],
     rule: 'R2',
     file: 'src/stores/postgres/migrations/group-functions.ts',
-    find: 'where g.id = any(concerned) order by g.id for no key update',
-    replace: 'where g.id = any(concerned) order by g.id desc for no key update',
+    find: "'concerned')}) order by g.id for no key update",
+    replace: "'concerned')}) order by g.id desc for no key update",
     story: 'Groups are counted in another order than they are made, and two wait for each other.',
     killedBy: {
       vitest: 'test/postgres/groups.test.ts',
