@@ -137,6 +137,32 @@ describe('a run', () => {
     expect(await scene.counts('only')).toEqual({ ready: 1 })
   })
 
+  it('takes its members with it, although the process that cancelled it ends in between', async () => {
+    const scene = openScene()
+    const wait = queue<unknown>('wait')
+    const long = flow('long', (f) =>
+      f.input<{ n: number }>().parallel({ one: wait, two: (g) => g.step(wait, { name: 'deep' }) }),
+    )
+    const worker = scene.skep.worker([long])
+    const { id } = await scene.skep.start(long, { n: 1 })
+    await scene.until(async () => (await scene.counts('wait')).ready === 2)
+    await worker.stop()
+    const [branch] = await scene.skep.runs.run(id).branches()
+    const dying = scene.client({
+      ...scene.truth,
+      openMembers: () => Promise.reject(new Error('The process ends.')),
+    })
+    await expect(dying.runs.run(id).cancel()).rejects.toThrow('The process ends.')
+    expect((await scene.skep.runs.run(id).get())?.status).toBe('cancelled')
+    expect(await scene.counts('wait')).toEqual({ ready: 2 })
+
+    scene.client().worker([long])
+
+    await scene.until(async () => (await scene.counts('wait')).cancelled === 2)
+    expect((await branch?.run.get())?.status).toBe('cancelled')
+    await scene.until(async () => Object.keys(await scene.counts('flow:long')).length === 0)
+  })
+
   it('does again what was undone, when it is retried', async () => {
     const scene = openScene()
     const calls: string[] = []

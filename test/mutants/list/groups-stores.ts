@@ -145,6 +145,16 @@ export const GROUP_STORE_MUTANTS: readonly Mutant[] = [
     killedBy: postgres('counts a member once, through redrives'),
   },
   {
+    name: 'postgres-done-is-taken-back',
+    incidents: [],
+    rule: 'R20',
+    file: 'src/stores/postgres/migrations/change-function.ts',
+    find: 'if a.group_id is not null and a.state <> 3 then',
+    replace: 'if a.group_id is not null then',
+    story: 'Somebody redrives a member that was done, and what follows finds no result of it.',
+    killedBy: postgres('keeps what a member gave when that is redriven, until it ends again'),
+  },
+  {
     name: 'postgres-cancelled-member-not-counted',
     incidents: [51],
     rule: 'R20',
@@ -163,6 +173,16 @@ export const GROUP_STORE_MUTANTS: readonly Mutant[] = [
     replace: 'elsif r.revision < m.revision then',
     story: 'Whoever comes late or twice takes a step that has been taken.',
     killedBy: postgres('moves on once: whoever names an earlier revision changes nothing'),
+  },
+  {
+    name: 'postgres-runs-move-after-their-end',
+    incidents: [],
+    rule: 'R1',
+    file: 'src/stores/postgres/migrations/run-functions.ts',
+    find: 'elsif r.status <> 2 and m.status is distinct from 2 and not (',
+    replace: 'elsif r.status is null and not (',
+    story: 'A run that somebody cancelled goes on.',
+    killedBy: postgres('says why a move was refused'),
   },
   {
     name: 'postgres-failure-is-no-json',

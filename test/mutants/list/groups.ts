@@ -40,6 +40,20 @@ export const GROUP_MUTANTS: readonly Mutant[] = [
     also: oracle,
   },
   {
+    name: 'groups-done-is-taken-back',
+    incidents: [],
+    rule: 'R20',
+    file: 'src/core/groups.ts',
+    find: "return state !== 'done'\n}",
+    replace: 'return state !== null\n}',
+    story: 'Somebody redrives a member that was done, and what follows finds no result of it.',
+    killedBy: conformance('memory', 'keeps what a member gave when that is redriven, until it ends again'),
+    also: {
+      vitest: 'test/flows/mending.test.ts',
+      test: 'has the result of a job that somebody redrove after it was done',
+    },
+  },
+  {
     name: 'groups-fire-again',
     incidents: [],
     rule: 'R20',
