@@ -72,6 +72,33 @@ describe('a run', () => {
     expect(await run.result()).toEqual({ n: 1, ok: 1 })
   })
 
+  it('undoes nothing when a member was mended before it had heard of the failure', async () => {
+    const scene = openScene()
+    const calls: string[] = []
+    let isBroken = true
+    const book = queue<{ n: number }, { room: number }>('book')
+    const leave = queue<{ room: number }>('leave')
+    const pay = queue<{ n: number }, { paid: boolean }>('pay')
+    const trip = flow('trip', (f) => f.step(book, { undo: leave }).step(pay))
+    const others = [book.handle(() => ({ room: 1 })), leave.handle(() => void calls.push('leave'))]
+    const run = await scene.skep.start(trip, { n: 1 })
+    const worker = scene.skep.worker([trip, ...others])
+    await scene.until(async () => (await scene.counts('pay')).ready === 1)
+    await worker.stop()
+    scene.skep.worker([pay.handle(() => (isBroken ? bury('Broken.') : { paid: true }))])
+    await scene.until(async () => (await scene.counts('pay')).dead === 1)
+    isBroken = false
+    // Later, so that the run hears of the failure first.
+    await scene.advance(1_000)
+    await scene.skep.redrive({ queue: 'pay', state: 'dead' })
+    await scene.until(async () => (await scene.counts('flow:trip')).ready === 2)
+
+    scene.client().worker([trip, ...others])
+
+    await scene.until(async () => (await run.get())?.status === 'done')
+    expect(calls).toEqual([])
+  })
+
   it('does not cancel a job that somebody redrove before it had heard of the failure', async () => {
     const scene = openScene()
     const only = queue<{ n: number }, { ok: number }>('only')

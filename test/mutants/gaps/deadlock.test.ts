@@ -8,7 +8,7 @@ it('a call of the Postgres store that was the victim of a deadlock is made again
   const store = await open({ migrate: true })
   const group = newGroup(1)
   const jobs = membersOf(group)
-  const [{ id }] = jobs as [{ id: string }]
+  const id = jobs[0]?.id as string
   await store.insert({ jobs, groups: [group] })
   const user = new pg.Client({ connectionString: url })
   await user.connect()

@@ -9,6 +9,26 @@ const IN_BETWEEN = 'takes its members with it, although the process that cancell
 /** Flows: what is made good when a process ends in between, when something is lost, or when a flow was changed. */
 export const FLOW_MENDING_MUTANTS: readonly Mutant[] = [
   {
+    name: 'flows-mended-too-early',
+    incidents: [],
+    rule: 'R20',
+    file: 'src/flows/engine.ts',
+    find: "if (control.event === 'mended' && !isEnough) return { late: true }",
+    replace: '',
+    story: 'A run that has just failed goes on as if its member had been mended.',
+    killedBy: test('fails with its step, and completes when somebody mends the job', 'runs'),
+  },
+  {
+    name: 'flows-mended-is-undone',
+    incidents: [],
+    rule: 'R20',
+    file: 'src/flows/engine.ts',
+    find: "if (control.event === 'failure' && isEnough) return { late: true }",
+    replace: '',
+    story: 'A run undoes what was done for a failure that somebody has mended before it heard of it.',
+    killedBy: test('undoes nothing when a member was mended before it had heard of the failure', 'mending'),
+  },
+  {
     name: 'flows-cancel-is-not-durable',
     incidents: [],
     rule: 'R2',
