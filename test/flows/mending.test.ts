@@ -72,6 +72,33 @@ describe('a run', () => {
     expect(await run.result()).toEqual({ n: 1, ok: 1 })
   })
 
+  it('undoes nothing when a member was mended before it had heard of the failure', async () => {
+    const scene = openScene()
+    const calls: string[] = []
+    let isBroken = true
+    const book = queue<{ n: number }, { room: number }>('book')
+    const leave = queue<{ room: number }>('leave')
+    const pay = queue<{ n: number }, { paid: boolean }>('pay')
+    const trip = flow('trip', (f) => f.step(book, { undo: leave }).step(pay))
+    const others = [book.handle(() => ({ room: 1 })), leave.handle(() => void calls.push('leave'))]
+    const run = await scene.skep.start(trip, { n: 1 })
+    const worker = scene.skep.worker([trip, ...others])
+    await scene.until(async () => (await scene.counts('pay')).ready === 1)
+    await worker.stop()
+    scene.skep.worker([pay.handle(() => (isBroken ? bury('Broken.') : { paid: true }))])
+    await scene.until(async () => (await scene.counts('pay')).dead === 1)
+    isBroken = false
+    // Later, so that the run hears of the failure first.
+    await scene.advance(1_000)
+    await scene.skep.redrive({ queue: 'pay', state: 'dead' })
+    await scene.until(async () => (await scene.counts('flow:trip')).ready === 2)
+
+    scene.client().worker([trip, ...others])
+
+    await scene.until(async () => (await run.get())?.status === 'done')
+    expect(calls).toEqual([])
+  })
+
   it('does not cancel a job that somebody redrove before it had heard of the failure', async () => {
     const scene = openScene()
     const only = queue<{ n: number }, { ok: number }>('only')
@@ -135,6 +162,32 @@ describe('a run', () => {
     await scene.advance(10_000)
 
     expect(await scene.counts('only')).toEqual({ ready: 1 })
+  })
+
+  it('takes its members with it, although the process that cancelled it ends in between', async () => {
+    const scene = openScene()
+    const wait = queue<unknown>('wait')
+    const long = flow('long', (f) =>
+      f.input<{ n: number }>().parallel({ one: wait, two: (g) => g.step(wait, { name: 'deep' }) }),
+    )
+    const worker = scene.skep.worker([long])
+    const { id } = await scene.skep.start(long, { n: 1 })
+    await scene.until(async () => (await scene.counts('wait')).ready === 2)
+    await worker.stop()
+    const [branch] = await scene.skep.runs.run(id).branches()
+    const dying = scene.client({
+      ...scene.truth,
+      openMembers: () => Promise.reject(new Error('The process ends.')),
+    })
+    await expect(dying.runs.run(id).cancel()).rejects.toThrow('The process ends.')
+    expect((await scene.skep.runs.run(id).get())?.status).toBe('cancelled')
+    expect(await scene.counts('wait')).toEqual({ ready: 2 })
+
+    scene.client().worker([long])
+
+    await scene.until(async () => (await scene.counts('wait')).cancelled === 2)
+    expect((await branch?.run.get())?.status).toBe('cancelled')
+    await scene.until(async () => Object.keys(await scene.counts('flow:long')).length === 0)
   })
 
   it('does again what was undone, when it is retried', async () => {

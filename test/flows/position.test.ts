@@ -80,6 +80,20 @@ describe('how a flow looks', () => {
     })
   })
 
+  it('is kept for each version that a worker has', async () => {
+    const scene = openScene()
+    const [old, young] = [flow('order', (f) => f.step(a)), flow('order', (f) => f.step(b), { version: 2 })]
+    await scene.skep.worker([old, young, ...quick]).ready
+
+    const { flows } = await scene.truth.getFlows({ space: scene.skep.space })
+
+    expect(flows.map(({ version, outline }) => [version, JSON.parse(outline).steps[0].name])).toEqual([
+      [1, 'a'],
+      [2, 'b'],
+    ])
+    expect(warningsOf(scene)).toEqual([])
+  })
+
   it('is put by whoever only starts, once, with the flows inside', async () => {
     const inner = flow('inner', (f) => f.step(a))
     const outer = flow('outer', (f) => f.step(inner, { as: 'inside' }), { version: 3 })

@@ -79,6 +79,22 @@ describe('A worker that sweeps', () => {
     expect(complaints(scene)).toHaveLength(3)
   })
 
+  it('comes to all runs, page by page', async () => {
+    const scene = openScene()
+    const steps = scene.client().worker(handlers())
+    await scene.skep.start(chain, { n: 1 })
+    await scene.until(async () => (await scene.counts('flow:chain')).ready === 1)
+    await lose(scene, 'flow:chain')
+    await steps.stop()
+    // It looks at the newest first, and at 200 in one turn.
+    await Promise.all(Array.from({ length: 201 }, (_, n) => scene.skep.start(chain, { n })))
+
+    scene.client().worker([chain])
+
+    await scene.until(async () => (await scene.counts('b')).ready === 1, 20 * MINUTE)
+    expect(complaints(scene)).toHaveLength(1)
+  })
+
   it('says it once while the job it enqueued waits', async () => {
     const scene = openScene()
     scene.skep.worker(handlers())

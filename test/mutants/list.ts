@@ -1,6 +1,7 @@
 import { CLIENT_MUTANTS } from './list/client.ts'
 import { CORE_MUTANTS } from './list/core.ts'
 import { FLOW_MUTANTS } from './list/flows.ts'
+import { FLOW_MENDING_MUTANTS } from './list/flows-mending.ts'
 import { GROUP_MUTANTS } from './list/groups.ts'
 import { GROUP_STORE_MUTANTS } from './list/groups-stores.ts'
 import { HOLD_MUTANTS } from './list/holds.ts'
@@ -40,6 +41,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...HOLD_MUTANTS,
   ...SCHEDULE_MUTANTS,
   ...FLOW_MUTANTS,
+  ...FLOW_MENDING_MUTANTS,
   ...GROUP_MUTANTS,
   ...GROUP_STORE_MUTANTS,
 ]
