@@ -169,4 +169,30 @@ describe.each(worlds)('in a transaction on %s', (_name, open) => {
     expect(seen).toEqual(['after 3: 3', 'after 0: 0'])
     expect((await skep.counts([square]))[0]?.done).toBe(3)
   })
+
+  it('a chain goes on with the commit, and with what was given in it', async () => {
+    const { skep, transact } = await open()
+    const seen: unknown[] = []
+    let tries = 0
+    await skep.worker(
+      [
+        parent.handle(async ({ complete }) => {
+          await transact(async (tx) => {
+            await complete('given', { tx })
+            if (++tries === 1) undo()
+          })
+          return 'ignored'
+        }),
+        sum.handle(async ({ results, headers }) => seen.push(await results(), headers)),
+      ],
+      patient,
+    ).ready
+
+    const chain = await skep.groups.chain([parent.job(1), sum.job('last')])
+    await until(() => seen.length > 0)
+    await until(async () => (await chain.get())?.endedAt != null)
+
+    expect(seen).toEqual([[{ ok: true, result: 'given' }], {}])
+    expect(await chain.get()).toMatchObject({ size: 1, done: 1, failed: 0 })
+  })
 })

@@ -33,7 +33,7 @@ export const GROUP_STORE_MUTANTS: readonly Mutant[] = [
     incidents: [51],
     rule: 'R2',
     file: 'src/stores/sqlite/settle.ts',
-    find: 'if (batch.members.size > 0) endMembers(turn, batch, settlements, now)',
+    find: 'if (batch.members.size > 0 && !handsOn) endMembers(turn, batch, settlements, now)',
     replace: '',
     story: 'Leases that end together are ended by a way of their own, and that one counts no members.',
     killedBy: {

@@ -141,8 +141,8 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
     incidents: [4, 16],
     rule: 'R2',
     file: 'src/stores/postgres/migrations/settle-function.ts',
-    find: "insert_given(fresh -> 'jobs', this_round, refused, t)",
-    replace: "insert_given(fresh -> 'jobs', this_round, '{}', t)",
+    find: 'insert_given(fresh[1]::json, this_round, refused, t)',
+    replace: "insert_given(fresh[1]::json, this_round, '{}', t)",
     story: 'A settlement that is refused inserts its jobs all the same.',
     killedBy: {
       vitest: 'test/conformance/postgres.test.ts',
