@@ -1,0 +1,29 @@
+import type { JobState } from '../../core/job.ts'
+import type { Enqueued } from '../../store/flows.ts'
+import type { InsertResult } from '../../store.ts'
+import { listOf, numberOf, type Reply, textOf, toUuid } from './bytes.ts'
+
+/** What groups have enqueued: a list of space, queue, due, rank. */
+export function enqueuedIn(reply: Reply | undefined): Enqueued[] {
+  return listOf(reply).map((row) => {
+    const [space, queue, dueAt, rank] = listOf(row)
+    return { space: textOf(space), queue: textOf(queue), dueAt: numberOf(dueAt), rank: numberOf(rank) }
+  })
+}
+
+/** The same as a part of a reply: left out when there is nothing. */
+export function withEnqueued(reply: Reply | undefined): { readonly enqueued?: readonly Enqueued[] } {
+  const enqueued = enqueuedIn(reply)
+  return enqueued.length === 0 ? {} : { enqueued }
+}
+
+/** What became of an insert: a state and a moment; or nothing, whose key it is, and what happened to that one. */
+export function insertResult(state: Reply, moment: Reply, action: Reply): InsertResult {
+  const said = textOf(state)
+  if (said !== '') return { status: 'ok', state: said as JobState, dueAt: numberOf(moment) }
+  return {
+    status: 'duplicate',
+    id: toUuid(moment as Buffer),
+    action: textOf(action) as 'ignored' | 'replaced' | 'postponed',
+  }
+}

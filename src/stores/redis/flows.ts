@@ -1,0 +1,157 @@
+import { GROUP_EVENTS, type Group, type NewGroup, type Outcome } from '../../core/groups.ts'
+import { RUN_STATUSES, type Run } from '../../core/runs.ts'
+import type { FlowOutline, FlowStore, MoveResult, RunCount } from '../../store/flows.ts'
+import { listOf, numberOf, numberOrNull, type Reply, textOf, textOrNull } from './bytes.ts'
+import type { Caller } from './caller.ts'
+import { enqueuedIn } from './enqueued.ts'
+import { sentMove } from './flow-items.ts'
+
+export function flowCalls(caller: Caller): FlowStore {
+  const call = (operation: string, said: unknown, now?: number): Promise<Reply> =>
+    caller.call(operation, [JSON.stringify(said)], now)
+
+  return {
+    async moveRuns({ moves, now }) {
+      const [results, fired] = listOf(await call('moveRuns', moves.map(sentMove), now))
+      return { results: listOf(results).map(readMoved), enqueued: enqueuedIn(fired) }
+    },
+
+    async getRuns(said) {
+      return { runs: listOf(await call('getRuns', said)).map(runOf) }
+    },
+
+    async listRuns({ cursor: after, ...said }) {
+      const [found, cursor] = listOf(
+        await call('listRuns', { ...said, ...(after !== null && { cursor: after }) }),
+      )
+      return { runs: listOf(found).flatMap((text) => runOf(text) ?? []), cursor: textOrNull(cursor) }
+    },
+
+    async countRuns(said) {
+      const [list, cursor] = listOf(await call('countRuns', said))
+      const counts = listOf(list).map((row): RunCount => {
+        const [flow, version, status, runs] = listOf(row)
+        return {
+          flow: textOf(flow),
+          version: numberOf(version),
+          status: textOf(status) as RunCount['status'],
+          runs: numberOf(runs),
+        }
+      })
+      const place = ({ status }: RunCount): number => RUN_STATUSES.indexOf(status)
+      counts.sort(
+        (a, b) =>
+          Number(a.flow > b.flow) - Number(a.flow < b.flow) || a.version - b.version || place(a) - place(b),
+      )
+      return { counts, isAll: textOrNull(cursor) === null }
+    },
+
+    async putFlows(said) {
+      return { changed: listOf(await call('putFlows', said)).map(outlineOf) }
+    },
+
+    async getFlows({ space, name }) {
+      const found = listOf(await caller.call('getFlows', name === undefined ? [space] : [space, name]))
+      const flows = found.map(outlineOf)
+      return {
+        flows: flows.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : a.version - b.version)),
+      }
+    },
+
+    async getGroups(said) {
+      return { groups: listOf(await call('getGroups', said)).map(groupOf) }
+    },
+
+    async outcomes(said) {
+      const all = listOf(await call('outcomes', said))
+      return { outcomes: all.map((reply) => outcomesIn(listOf(reply))) }
+    },
+
+    async openMembers(said) {
+      const members = listOf(await call('openMembers', said)).map((row) => {
+        const [n, id, kind] = listOf(row)
+        return { n: numberOf(n), id: textOf(id), kind: textOf(kind) as 'job' | 'run' }
+      })
+      return { members }
+    },
+
+    async tell({ now, ...said }) {
+      const [status, fired] = listOf(await call('tell', said, now))
+      return { status: textOf(status) as 'ok' | 'told', enqueued: enqueuedIn(fired) }
+    },
+
+    async auditGroups({ limit, cursor: after, now }) {
+      const [mended, fired, cursor] = listOf(
+        await call('auditGroups', { limit, ...(after !== null && { cursor: after }) }, now),
+      )
+      return {
+        mended: listOf(mended).map((row) => {
+          const [space, group, what] = listOf(row).map(textOf) as [string, string, string]
+          return { space, group, what }
+        }),
+        enqueued: enqueuedIn(fired),
+        cursor: textOrNull(cursor),
+      }
+    },
+  }
+}
+
+function outlineOf(reply: Reply): FlowOutline {
+  const { name, version, outline } = JSON.parse(textOf(reply)) as FlowOutline
+  return { name, version, outline }
+}
+
+function readMoved(reply: Reply): MoveResult {
+  const said = textOf(reply)
+  return said === 'ok'
+    ? { status: 'ok' }
+    : { status: 'refused', reason: said as 'unknown' | 'moved' | 'over' }
+}
+
+function runOf(reply: Reply): Run | null {
+  const text = textOrNull(reply)
+  if (text === null) return null
+  const run = JSON.parse(text) as Run
+  return {
+    ...run,
+    attributes: Array.isArray(run.attributes) ? run.attributes : [],
+    member: run.member ?? null,
+    endedAt: run.endedAt ?? null,
+    expiresAt: run.expiresAt ?? null,
+    result: run.result ?? null,
+    failure: run.failure ?? null,
+  }
+}
+
+function groupOf(reply: Reply): Group | null {
+  const [text, done, failed, fired, createdAt, endedAt] = listOf(reply)
+  if (text === undefined) return null
+  const mask = numberOf(fired)
+  const made = JSON.parse(textOf(text)) as NewGroup & { readonly whole: NewGroup['jobs'] }
+  const { whole, ...group } = made
+  return {
+    ...group,
+    run: group.run ?? null,
+    jobs: whole,
+    done: numberOf(done),
+    failed: numberOf(failed),
+    fired: GROUP_EVENTS.filter((_, index) => (mask >> index) % 2 === 1),
+    createdAt: numberOf(createdAt),
+    endedAt: numberOrNull(endedAt),
+  }
+}
+
+function outcomesIn(list: readonly Reply[]): Outcome[] {
+  const outcomes: Outcome[] = []
+  for (let at = 0; at < list.length; at += 2) {
+    const said = JSON.parse(textOf(list[at + 1])) as Omit<Outcome, 'n'>
+    outcomes.push({
+      n: numberOf(list[at]),
+      id: said.id ?? null,
+      state: said.state,
+      result: said.result ?? null,
+      failure: said.failure ?? null,
+    })
+  }
+  return outcomes
+}

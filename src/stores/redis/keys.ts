@@ -1,0 +1,103 @@
+/**
+ * All keys of a store. There are always the same few, however many queues, lanes and jobs there are: every script gets
+ * every one of them in `KEYS`, all with one hash tag, so they are in one slot of a cluster and nothing else is touched.
+ *
+ * What other designs make a key of is the beginning of a member here: a sorted set whose scores are all 0 is sorted by
+ * its members, so "the ready jobs of a lane" is a range of one set. `q` is the number of a queue, 4 bytes; places and
+ * moments are numbers of 8 bytes that sort as they count (`lua/bytes.ts`); an id is 16 bytes.
+ *
+ *   meta       hash   schema, counters, and how often something was written
+ *   names      hash   space NUL queue → q, and q → space NUL queue
+ *   counts     hash   q state → how many jobs
+ *   jobs       hash   id → record, of jobs that wait or run
+ *   ready      set    q lane NUL place id
+ *   delayed    set    q due id
+ *   held       hash   id → until q mark token: the lease of a job that runs
+ *   claims     hash   token NUL q → bound started worker ids: what one claim took of one queue
+ *   live       hash   token NUL q → how many of these still run
+ *   leases     set    q bound token: no lease of that claim ends before `bound`
+ *   started    set    q started token
+ *   workers    hash   id → JSON, of workers
+ *   tasks      set    worker NUL q token: the claims of a worker
+ *   archive    hash   id → record, of finished jobs
+ *   ended      set    q state finished id
+ *   expiry     set    moment id: when a finished job goes
+ *   uniques    hash   q key → id until
+ *   windows    set    moment q key: when a unique key for a span of time goes
+ *   gone       hash   n → token state ids, of jobs that left lately
+ *   gone:index set    how these are found: by id, by token, by time
+ *   limits     hash   space NUL target → JSON, what was said
+ *   lines      hash   q → what of the limits of a queue is in use
+ *   lanes      hash   q lane → the same of a lane
+ *   turns      set    q turn lane: eligible lanes
+ *   sleepers   set    q moment lane: lanes that wait
+ *   busy       set    q lane: lanes with work
+ *   holds      hash   kind and target → JSON
+ *   schedules  hash   space NUL id → JSON
+ *   due        set    space NUL moment id, of schedules
+ *   notes      hash   id → JSON, what is known of the notes of a job
+ *   lines:log  hash   id place → JSON, a line
+ *   notes:end  set    moment id: when notes go
+ *   groups     hash   id → JSON
+ *   outcomes   hash   group n → JSON
+ *   results    set    group n: members that have ended
+ *   members    set    group n kind id: members that have not
+ *   runs       hash   id → JSON
+ *   runs:index set    how they are found
+ *   flows:end  set    moment kind id: when runs and groups go
+ *   outlines   hash   space NUL name version → JSON, how a flow looks
+ */
+export const KEY_NAMES = [
+  'meta',
+  'names',
+  'counts',
+  'jobs',
+  'ready',
+  'delayed',
+  'held',
+  'claims',
+  'live',
+  'leases',
+  'started',
+  'workers',
+  'tasks',
+  'archive',
+  'ended',
+  'expiry',
+  'uniques',
+  'windows',
+  'gone',
+  'gone:index',
+  'limits',
+  'lines',
+  'lanes',
+  'turns',
+  'sleepers',
+  'busy',
+  'holds',
+  'schedules',
+  'due',
+  'notes',
+  'lines:log',
+  'notes:end',
+  'groups',
+  'outcomes',
+  'results',
+  'members',
+  'runs',
+  'runs:index',
+  'flows:end',
+  'outlines',
+] as const
+
+export type KeyName = (typeof KEY_NAMES)[number]
+
+/** What stands for each key in the text of the scripts. */
+export const K: Readonly<Record<KeyName, string>> = Object.fromEntries(
+  KEY_NAMES.map((name, index) => [name, `KEYS[${index + 1}]`]),
+) as Record<KeyName, string>
+
+/** The keys of the store with this prefix. The prefix is the hash tag, so all of them are in one slot. */
+export function keysOf(prefix: string): readonly string[] {
+  return KEY_NAMES.map((name) => `{${prefix}}:${name}`)
+}

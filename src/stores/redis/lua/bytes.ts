@@ -1,0 +1,66 @@
+/** Numbers as bytes that sort as they count, and commands with more arguments than Lua can hand over at once. */
+export const BYTES: string = `
+local byte, char, sub = string.byte, string.char, string.sub
+local floor, max, min = math.floor, math.max, math.min
+local NEVER = 8640000000000000
+
+local function inverted(text)
+  return (string.gsub(text, '.', function(c) return char(255 - byte(c)) end))
+end
+
+-- A number as 8 bytes. Of a double the sign comes first, then the exponent: only the sign has to be turned around.
+local function num(x)
+  local text = struct.pack('>d', x + 0)
+  if x >= 0 then return char(byte(text, 1) + 128) .. sub(text, 2) end
+  return inverted(text)
+end
+
+-- The number that stands at a place in a text.
+local function numAt(text, at)
+  local first = byte(text, at)
+  if first >= 128 then return (struct.unpack('>d', char(first - 128) .. sub(text, at + 1, at + 7))) end
+  return (struct.unpack('>d', inverted(sub(text, at, at + 7))))
+end
+
+local function q4(q) return struct.pack('>I4', q) end
+
+-- A command on a key with any number of arguments.
+local MOST = 4000
+local function send(command, key, list)
+  for from = 1, #list, MOST do
+    redis.call(command, key, unpack(list, from, min(#list, from + MOST - 1)))
+  end
+end
+
+-- The same for a command that answers each argument: all answers.
+local function ask(command, key, list)
+  if #list == 0 then return {} end
+  if #list <= MOST then return redis.call(command, key, unpack(list)) end
+  local all = {}
+  for from = 1, #list, MOST do
+    for _, answer in ipairs(redis.call(command, key, unpack(list, from, min(#list, from + MOST - 1)))) do
+      all[#all + 1] = answer
+    end
+  end
+  return all
+end
+
+-- The members of a sorted set that begin with a text, from a place in it on.
+local function beginning(key, text, limit)
+  return redis.call('ZRANGEBYLEX', key, '[' .. text, '(' .. text .. '\\255', 'LIMIT', 0, limit)
+end
+
+-- A text in JSON as JavaScript writes it.
+local function quoted(text)
+  return (string.gsub(cjson.encode(text), '\\\\/', '/'))
+end
+
+local function uuidOf(id)
+  local hex = string.gsub(id, '.', function(c) return string.format('%02x', byte(c)) end)
+  return sub(hex, 1, 8) .. '-' .. sub(hex, 9, 12) .. '-' .. sub(hex, 13, 16) .. '-' .. sub(hex, 17, 20) .. '-' .. sub(hex, 21)
+end
+
+local function idOf(uuid)
+  return (string.gsub(string.gsub(uuid, '%-', ''), '..', function(pair) return char(tonumber(pair, 16)) end))
+end
+`

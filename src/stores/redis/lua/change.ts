@@ -1,0 +1,125 @@
+import { REST_OF_CHAIN } from '../../../core/chains.ts'
+import { K } from '../keys.ts'
+
+/**
+ * change: ARGV the call as JSON, { action, space, failure, keepMs, priority, reason } with ids (16 bytes each, one after
+ * the other, as the next argument) or a selection. Answers for each job its id, a status and a reason; the cursor; and the
+ * queues in which jobs came to another place.
+ */
+export const CHANGE: string = `
+modules.changing = function()
+  local POSSIBLE = {
+    cancel = { delayed = true, ready = true, running = true },
+    bury = { delayed = true, ready = true },
+    miss = { delayed = true, ready = true },
+    redrive = FINAL,
+    promote = { delayed = true },
+    remove = { delayed = true, ready = true, done = true, failed = true, dead = true, cancelled = true, missing = true },
+    prioritize = { delayed = true, ready = true },
+  }
+  local ENDS = { cancel = 'cancelled', bury = 'dead', miss = 'missing' }
+
+  local function changeOne(job, call, now, moved)
+    if not job or nameOf(job.q).space ~= call.space then return 'refused', 'unknown' end
+    local x, from, action = job.x, job.state, call.action
+    if not POSSIBLE[action][from] then return 'refused', 'state' end
+
+    if ENDS[action] then
+      if from == 'running' then
+        x.k = call.reason or ''
+        redis.call('HSET', ${K.jobs}, job.id, recordOf(job))
+        local mark = job.lease.mark
+        redis.call('HSET', ${K.held}, job.id, leaseOf(job.lease.till, job.q, mark >= 4 and mark or mark + 4, job.lease.token))
+        return 'requested'
+      end
+      leave(job)
+      x.f = call.failure or x.f
+      keep(job, from, ENDS[action], now, call.keepMs)
+      releaseKey(job, false)
+    elseif action == 'redrive' then
+      if x.u and x.u[2] ~= 'window' then
+        if holderOf(job.q, x.u[1], now) then return 'refused', 'unique' end
+        takeKey(job.q, x.u[1], job.id, nil)
+      end
+      takeOutOfArchive(job)
+      -- What is done has handed on what comes after it.
+      if from == 'done' and x.h and string.find(x.h, '${REST_OF_CHAIN}', 1, true) then
+        local headers = cjson.decode(x.h)
+        headers['${REST_OF_CHAIN}'] = nil
+        x.h = next(headers) and cjson.encode(headers) or '{}'
+      end
+      x.n = (x.n or 0) + 1
+      x.z, x.fi, x.ex, x.b, x.t, x.w, x.k, x.r, x.f = nil, nil, nil, nil, nil, nil, nil, nil, nil
+      x.st, x.er, x.ti, x.lo, x.sn = nil, nil, nil, nil, nil
+      setDue(job, now)
+      arrive(job)
+      wait(job, from, 'ready', now)
+      moved[#moved + 1] = job
+    elseif action == 'promote' then
+      leave(job)
+      setDue(job, now)
+      wait(job, from, 'ready', now)
+      moved[#moved + 1] = job
+    elseif action == 'prioritize' then
+      leave(job)
+      x.p = call.priority ~= 0 and call.priority or nil
+      wait(job, from, from, now)
+      moved[#moved + 1] = job
+    else
+      if FINAL[from] then takeOutOfArchive(job)
+      else
+        leave(job)
+        redis.call('HDEL', ${K.jobs}, job.id)
+      end
+      changed(job, from, nil, now)
+      forget({ job.id }, '', from, now)
+      use('notes').remove(job.id)
+      releaseKey(job, false)
+    end
+    return 'ok'
+  end
+
+  local function waiting(moved)
+    local queues, list = {}, {}
+    for _, job in ipairs(moved) do
+      local known = queues[job.q]
+      if not known then
+        known = { job.q, NEVER, NEVER }
+        queues[job.q] = known
+        list[#list + 1] = known
+      end
+      known[2], known[3] = min(known[2], dueOf(job)), min(known[3], rankOf(job))
+    end
+    for _, one in ipairs(list) do
+      one[1], one[3] = nameOf(one[1]).queue, string.format('%.0f', one[3])
+    end
+    return list
+  end
+
+  local function change(args, now)
+    local call = cjson.decode(args[1])
+    local results, moved, cursor = {}, {}, ''
+    local function apply(job, id)
+      local status, reason = changeOne(job, call, now, moved)
+      results[#results + 1] = { id, status, reason or '' }
+    end
+    if not call.state then
+      for at = 1, #args[2], 16 do
+        local id = sub(args[2], at, at + 15)
+        apply(find(id), id)
+      end
+    elseif POSSIBLE[call.action][call.state] then
+      local page
+      page, cursor = use('listing').page(call, call.limit, args[2], now)
+      for _, job in ipairs(page) do
+        if call.action ~= 'prioritize' or (job.x.p or 0) ~= call.priority then apply(job, job.id) end
+      end
+      if #page < call.limit then cursor = '' end
+    end
+    return { now, results, cursor, waiting(moved), enqueued(now) }
+  end
+
+  return { change = change, one = changeOne }
+end
+modules.change = function() return use('changing').change end
+`

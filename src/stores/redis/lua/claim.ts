@@ -1,0 +1,160 @@
+import { K } from '../keys.ts'
+
+/**
+ * claim: ARGV token, worker, lease, limit, flags ("a" again), ids (16 bytes each, or ""), then for each source space,
+ * queue, limit. Answers the time, when to look again or "", which sources are limited, and for each source with jobs its
+ * place in the call and a list of id and record.
+ */
+export const CLAIM: string = `
+modules.claim = function()
+  local function heldUntil(space, queue, now)
+    if redis.call('HLEN', ${K.holds}) == 0 then return 0 end
+    return use('holds').endOf(space, queue, now)
+  end
+
+  local function nextDue(q)
+    local first = beginning(${K.delayed}, q4(q), 1)[1]
+    return first and numAt(first, 5) or NEVER
+  end
+
+  -- Makes delayed jobs ready whose time has come.
+  local PROMOTE = 1000
+  local function promote(q, now)
+    if nextDue(q) > now then return end
+    local prefix = q4(q)
+    local due = redis.call('ZRANGEBYLEX', ${K.delayed}, '[' .. prefix, '(' .. prefix .. num(now + 1), 'LIMIT', 0, PROMOTE)
+    local ids, places = {}, {}
+    for i, member in ipairs(due) do ids[i] = sub(member, 13) end
+    redis.call('ZREMRANGEBYLEX', ${K.delayed}, '[' .. due[1], '[' .. due[#due])
+    local jobs = {}
+    for i, record in ipairs(ask('HMGET', ${K.jobs}, ids)) do
+      local job = readRecord(ids[i], record)
+      jobs[i] = job
+      places[#places + 1] = 0
+      places[#places + 1] = readyMember(job)
+    end
+    send('ZADD', ${K.ready}, places)
+    for _, job in ipairs(jobs) do changed(job, 'delayed', 'ready', now) end
+  end
+
+  -- The first jobs of a queue without limits.
+  local function first(q, room)
+    local prefix = q4(q)
+    local members = redis.call('ZRANGEBYLEX', ${K.ready}, '[' .. prefix .. '\\0', '(' .. prefix .. '\\1', 'LIMIT', 0, room)
+    if #members == 0 then return {} end
+    redis.call('ZREMRANGEBYLEX', ${K.ready}, '[' .. members[1], '[' .. members[#members])
+    local ids = {}
+    for i, member in ipairs(members) do ids[i] = sub(member, 14) end
+    return ids
+  end
+
+  -- The named jobs of a queue, as far as they are due, taken out of line.
+  local function named(q, ids, room, now)
+    local taken, seen = {}, {}
+    for _, id in ipairs(ids) do
+      local job = not seen[id] and #taken < room and find(id)
+      seen[id] = true
+      if job and job.q == q and (job.state == 'ready' or job.state == 'delayed') and dueOf(job) <= now then
+        if not isLimited(q) or use('lines').takeNamed(job, now) then
+          leave(job)
+          if job.state == 'delayed' then
+            count(q, 'delayed', -1)
+            count(q, 'ready', 1)
+          end
+          taken[#taken + 1] = id
+        end
+      end
+    end
+    return taken
+  end
+
+  -- What the token of an earlier claim holds, with leases that begin anew.
+  local function anew(q, token, leaseMs, now)
+    local value = redis.call('HGET', ${K.claims}, claimName(token, q))
+    if not value then return {} end
+    local ids, held = {}, {}
+    for _, one in ipairs(lasting(claimIn(value), token)) do
+      ids[#ids + 1] = one.id
+      held[#held + 1] = one.id
+      held[#held + 1] = leaseOf(now + leaseMs, q, one.mark, token)
+    end
+    send('HSET', ${K.held}, held)
+    if #ids > 0 then lower(token, q, now + leaseMs) end
+    return ids
+  end
+
+  local function byRank(ids, records)
+    local jobs = {}
+    for i, id in ipairs(ids) do jobs[i] = { id = id, record = records[i], rank = rankOf(readRecord(id, records[i])) } end
+    table.sort(jobs, function(a, b) return a.rank < b.rank or (a.rank == b.rank and a.id < b.id) end)
+    return jobs
+  end
+
+  return function(args, now)
+    local token, worker, leaseMs, limit = args[1], args[2], tonumber(args[3]), tonumber(args[4])
+    local again = args[5] == 'a'
+    local ids
+    if args[6] ~= '-' then
+      ids = {}
+      for at = 1, #args[6], 16 do ids[#ids + 1] = sub(args[6], at, at + 15) end
+    end
+
+    local found, limitedAt, soonest, total = {}, {}, NEVER, 0
+    local source = 0
+    for at = 7, #args, 3 do
+      local space, queue, most = args[at], args[at + 1], tonumber(args[at + 2])
+      local q = numberOf(space, queue)
+      local room = max(0, min(most, limit - total))
+      local isHeldUntil = again and 0 or heldUntil(space, queue, now)
+      if q and isLimited(q) then limitedAt[#limitedAt + 1] = source end
+      if isHeldUntil > 0 then soonest = min(soonest, isHeldUntil)
+      elseif q then
+        local taken, records
+        if again then taken = anew(q, token, leaseMs, now)
+        elseif ids then taken = named(q, ids, room, now)
+        else
+          promote(q, now)
+          if isLimited(q) then
+            local startsAt
+            taken, startsAt, records = use('lines').serve(q, room, now)
+            soonest = min(soonest, startsAt)
+          else taken = room > 0 and first(q, room) or {} end
+        end
+        local list = {}
+        if #taken > 0 then
+          records = records or ask('HMGET', ${K.jobs}, taken)
+          if again then
+            for _, job in ipairs(byRank(taken, records)) do
+              list[#list + 1] = job.id
+              list[#list + 1] = job.record
+            end
+          else
+            local marks, there = {}, {}
+            for i, id in ipairs(taken) do
+              local record = records[i]
+              -- A record that is missing was thrown away by the server, or by somebody. The others go on.
+              if record then
+                there[#there + 1] = id
+                marks[#marks + 1] = byte(record, 1)
+                if marks[#marks] > 1 then releaseKey(readRecord(id, record), true) end
+                list[#list + 1] = id
+                list[#list + 1] = record
+              else count(q, 'ready', -1) end
+            end
+            taken = there
+            lease(q, taken, marks, token, worker, now, now + leaseMs)
+          end
+          found[#found + 1] = source
+          found[#found + 1] = list
+          total = total + #taken
+        end
+        soonest = min(soonest, nextDue(q))
+        if not again and isLimited(q) then soonest = min(soonest, use('lines').nextWake(q)) end
+      end
+      source = source + 1
+    end
+    local lookAgain = total < limit and soonest < NEVER and soonest or ''
+    return { now, lookAgain, limitedAt, found }
+  end
+end
+`

@@ -1,0 +1,557 @@
+import { UNMADE_MS } from '../../../core/groups.ts'
+import { AUDIT_OUTCOMES } from '../../../store/flows.ts'
+import { K } from '../keys.ts'
+
+/**
+ * Groups and runs: `core/groups.ts` and `core/runs.ts` over hashes. What a group is made of never changes and is JSON; how
+ * far it is has a fixed size, so that counting a member rewrites nothing else.
+ *
+ *   groups      id → JSON; "n" id → size need failing done failed fired created ended
+ *   outcomes    group n → JSON                results    group n
+ *   members     group n kind id: jobs and runs that have not ended
+ *   runs        id → JSON
+ *   runs:index  "a" space NUL id, "f" space NUL flow NUL id, "s" space NUL status NUL id, "x" space NUL attribute NUL id,
+ *               "r" space NUL root NUL id: how runs are found. "g" run group. "o" group: those that have not ended.
+ *   flows:end   moment "r" id, moment "g" id, and moment "u" id of groups of which there are outcomes, but which nobody made
+ */
+export const GROUPS: string = `
+modules.groups = function()
+  local null = cjson.null
+  local EVENTS = { 'success', 'failure', 'settled' }
+  local BITS = { success = 1, failure = 2, settled = 4 }
+  local FAILING = { first = 1, hopeless = 2, ['end'] = 3 }
+  local function given(value)
+    if value == null then return nil end
+    return value
+  end
+  local UNMADE = ${UNMADE_MS}
+  local function n4(n) return struct.pack('>I4', n) end
+
+  -- Groups that this call looks at, and those of which something changed, each with when it had ended before.
+  local known, touched, was = {}, {}, {}
+
+  local function read(id)
+    local group = known[id]
+    if group ~= nil then return group or nil end
+    local value = redis.call('HGET', ${K.groups}, 'n' .. id)
+    if not value then
+      known[id] = false
+      return nil
+    end
+    group = { id = id }
+    group.size, group.need, group.failing, group.done, group.failed, group.fired, group.created, group.ended, group.keepMs, group.hasRun =
+      struct.unpack('>ddBddBdddB', value)
+    if group.ended < 0 then group.ended = nil end
+    known[id] = group
+    return group
+  end
+
+  local function endMember(group)
+    if not group.ended or group.hasRun == 1 then return nil end
+    return num(group.ended + group.keepMs) .. 'g' .. group.id
+  end
+
+  local function write(group, wasEnd, wasOpen)
+    redis.call('HSET', ${K.groups}, 'n' .. group.id, struct.pack('>ddBddBdddB', group.size, group.need, group.failing, group.done,
+      group.failed, group.fired, group.created, group.ended or -1, group.keepMs, group.hasRun))
+    local isEnd, isOpen = endMember(group), group.ended == nil
+    if wasEnd ~= isEnd then
+      if wasEnd then redis.call('ZREM', ${K['flows:end']}, wasEnd) end
+      if isEnd then redis.call('ZADD', ${K['flows:end']}, 0, isEnd) end
+    end
+    if wasOpen ~= isOpen then redis.call(isOpen and 'ZADD' or 'ZREM', ${K['runs:index']}, unpack(isOpen and { 0, 'o' .. group.id } or { 'o' .. group.id })) end
+  end
+
+  local function isFailed(state) return state and state ~= 'done' end
+
+  local function recount(group, was, is, now)
+    group.done = group.done + (is == 'done' and 1 or 0) - (was == 'done' and 1 or 0)
+    group.failed = group.failed + (isFailed(is) and 1 or 0) - (isFailed(was) and 1 or 0)
+    local hasEnded = group.done + group.failed == group.size
+    group.ended = hasEnded and (group.ended or now) or nil
+  end
+
+  local function touch(group, ended)
+    if was[group.id] == nil then
+      was[group.id] = ended or false
+      touched[#touched + 1] = group.id
+    end
+  end
+
+  local function countMember(id, before, is, now)
+    local group = read(id)
+    if not group then
+      -- Somebody may make it yet; if not, what is known of it goes some day.
+      if not redis.call('HGET', ${K.groups}, 'u' .. id) then
+        redis.call('HSET', ${K.groups}, 'u' .. id, num(now + UNMADE))
+        redis.call('ZADD', ${K['flows:end']}, 0, num(now + UNMADE) .. 'u' .. id)
+      end
+      return
+    end
+    local wasEnd, ended = endMember(group), group.ended
+    recount(group, before, is, now)
+    write(group, wasEnd, ended == nil)
+    touch(group, ended)
+  end
+
+  local function outcomeOf(group, n)
+    local text = redis.call('HGET', ${K.outcomes}, group .. n4(n))
+    return text and cjson.decode(text)
+  end
+
+  local function ends(group, n, outcome, now)
+    local before = outcomeOf(group, n)
+    redis.call('HSET', ${K.outcomes}, group .. n4(n), cjson.encode(outcome))
+    redis.call('ZADD', ${K.results}, 0, group .. n4(n))
+    countMember(group, before and before.state, outcome.state, now)
+  end
+
+  local function reopens(group, n, now)
+    local before = outcomeOf(group, n)
+    redis.call('HDEL', ${K.outcomes}, group .. n4(n))
+    redis.call('ZREM', ${K.results}, group .. n4(n))
+    countMember(group, before and before.state, nil, now)
+  end
+
+  local function memberName(group, n, kind, id) return group .. n4(n) .. kind .. id end
+
+  -- ── making ─────────────────────────────────────────────────────────────────────────────────────
+
+  local function makeGroup(sent, now)
+    if read(sent.id) then return end
+    local run = given(sent.run)
+    local group = { id = sent.id, size = sent.size, need = sent.need, failing = FAILING[sent.failing], done = 0, failed = 0, fired = 0, created = now, keepMs = sent.keepMs, hasRun = run and 1 or 0 }
+    -- Somebody outside may have been earlier.
+    for _, member in ipairs(beginning(${K.results}, sent.id, -1)) do
+      local n = struct.unpack('>I4', member, #sent.id + 1)
+      recount(group, nil, outcomeOf(sent.id, n).state, now)
+    end
+    if group.size == 0 then group.ended = now end
+    local unmade = redis.call('HGET', ${K.groups}, 'u' .. sent.id)
+    if unmade then
+      redis.call('HDEL', ${K.groups}, 'u' .. sent.id)
+      redis.call('ZREM', ${K['flows:end']}, unmade .. 'u' .. sent.id)
+    end
+    known[sent.id] = group
+    redis.call('HSET', ${K.groups}, sent.id, cjson.encode(sent))
+    if run then redis.call('ZADD', ${K['runs:index']}, 0, 'g' .. run .. sent.id) end
+    write(group, nil, false)
+    touch(group, nil)
+  end
+
+  local function readRun(id)
+    local text = redis.call('HGET', ${K.runs}, id)
+    return text and cjson.decode(text)
+  end
+
+  local function writeRun(before, run)
+    redis.call('HSET', ${K.runs}, run.id, cjson.encode(run))
+    if not before then
+      local names = { 'a' .. run.space .. '\\0' .. run.id, 'f' .. run.space .. '\\0' .. run.flow .. '\\0' .. run.id, 'r' .. run.space .. '\\0' .. run.root .. '\\0' .. run.id }
+      for _, attribute in ipairs(run.attributes) do names[#names + 1] = 'x' .. run.space .. '\\0' .. attribute .. '\\0' .. run.id end
+      for _, name in ipairs(names) do redis.call('ZADD', ${K['runs:index']}, 0, name) end
+    end
+    if not before or before.status ~= run.status then
+      if before then redis.call('ZREM', ${K['runs:index']}, 's' .. run.space .. '\\0' .. before.status .. '\\0' .. run.id) end
+      redis.call('ZADD', ${K['runs:index']}, 0, 's' .. run.space .. '\\0' .. run.status .. '\\0' .. run.id)
+    end
+    local was, is = before and given(before.expiresAt), given(run.expiresAt)
+    if was ~= is then
+      if was then redis.call('ZREM', ${K['flows:end']}, num(was) .. 'r' .. run.id) end
+      if is then redis.call('ZADD', ${K['flows:end']}, 0, num(is) .. 'r' .. run.id) end
+    end
+    local member = given(run.member)
+    if member then
+      redis.call(run.status == 'running' and 'ZADD' or 'ZREM', ${K.members},
+        unpack(run.status == 'running' and { 0, memberName(member.group, member.n, 'r', run.id) } or { memberName(member.group, member.n, 'r', run.id) }))
+    end
+  end
+
+  local function makeRun(sent, now)
+    if redis.call('HEXISTS', ${K.runs}, sent.id) == 1 then return end
+    sent.status, sent.revision, sent.startedAt, sent.changedAt = 'running', 0, now, now
+    writeRun(nil, sent)
+  end
+
+  local fired = {}
+  local function insert(draft, now)
+    local job = draftOf(draft)
+    local state, moment, action = insertOne(job, false, false, now)
+    if not state and action == 'ignored' then return end
+    -- Otherwise the one that holds its key has come to another place.
+    if not state then moment = job.due end
+    local known = fired[job.q]
+    local rank = moment - (job.x.p or 0) * STEP
+    if not known then fired[job.q] = { moment, rank }
+    else known[1], known[2] = min(known[1], moment), min(known[2], rank) end
+  end
+
+  -- ── moving ─────────────────────────────────────────────────────────────────────────────────────
+
+  local function move(sent, now)
+    local run = readRun(sent.id)
+    if not run or run.space ~= sent.space then return 'unknown' end
+    if run.revision ~= sent.revision then return 'moved' end
+    local isMended = run.status == 'failed' and sent.status == 'done'
+    if run.status ~= 'running' and sent.status ~= 'running' and not isMended then return 'over' end
+    local after = {}
+    for name, value in pairs(run) do after[name] = value end
+    after.revision = run.revision + 1
+    after.position, after.state = sent.position or run.position, sent.state or run.state
+    after.status, after.changedAt = sent.status or run.status, now
+    after.endedAt, after.expiresAt, after.result, after.failure = nil, nil, nil, nil
+    local member = given(run.member)
+    if after.status ~= 'running' then
+      after.endedAt, after.result, after.failure = now, given(sent.result), given(sent.failure)
+      if not member then after.expiresAt = now + (sent.keepMs or 0) end
+    end
+    writeRun(run, after)
+    for _, one in ipairs(sent.runs) do makeRun(one, now) end
+    for _, one in ipairs(sent.groups) do makeGroup(one, now) end
+    for _, one in ipairs(sent.jobs) do insert(one, now) end
+    if member then
+      if after.status ~= 'running' then
+        ends(member.group, member.n, { id = run.id, state = after.status, result = after.result, failure = after.failure }, now)
+      elseif run.status ~= 'running' and run.status ~= 'done' then reopens(member.group, member.n, now) end
+    end
+    return 'ok'
+  end
+
+  local REMOVED = '{"kind":"cancel","message":"The job was removed."}'
+
+  -- Keeps account of a job that changed.
+  local function track(job, from, to, now, ending)
+    local group, n = job.x.g[1], job.x.g[2]
+    local name = memberName(group, n, 'j', uuidOf(job.id))
+    if to and not FINAL[to] then
+      if not from or FINAL[from] then redis.call('ZADD', ${K.members}, 0, name) end
+      -- One that was done stays so until it ends again.
+      if from and FINAL[from] and from ~= 'done' then reopens(group, n, now) end
+      return
+    end
+    redis.call('ZREM', ${K.members}, name)
+    if not to and not ending and FINAL[from] then return end -- Its outcome stays.
+    local outcome = ending or to and { state = to, result = job.x.r, failure = job.x.f } or { state = 'cancelled', failure = REMOVED }
+    ends(group, n, { id = uuidOf(job.id), state = outcome.state, result = outcome.result, failure = outcome.failure }, now)
+  end
+
+  -- Its place goes to another job.
+  local function handOn(job)
+    redis.call('ZREM', ${K.members}, memberName(job.x.g[1], job.x.g[2], 'j', uuidOf(job.id)))
+    job.x.g = nil
+  end
+
+  local function duplicate(job, holder, now)
+    local failure = '{"kind":"duplicate","message":' .. quoted('Its unique key is held by job "' .. uuidOf(holder) .. '".') .. '}'
+    ends(job.x.g[1], job.x.g[2], { id = uuidOf(job.id), state = 'cancelled', failure = failure }, now)
+  end
+
+  local function tell(call, now)
+    local text = redis.call('HGET', ${K.groups}, call.group)
+    if (text and cjson.decode(text).space ~= call.space) or outcomeOf(call.group, call.n) then return 'told' end
+    ends(call.group, call.n, { state = 'done', result = given(call.result) }, now)
+    return 'ok'
+  end
+
+  -- ── firing ─────────────────────────────────────────────────────────────────────────────────────
+
+  local function isTrue(event, group)
+    if event == 'success' then return group.done >= group.need end
+    if event == 'settled' then return group.done + group.failed == group.size end
+    if group.done >= group.need then return false end
+    if group.failing == 1 then return group.failed > 0 end
+    if group.failing == 2 then return group.size - group.failed < group.need end
+    return group.done + group.failed == group.size
+  end
+
+  local function dueEvents(group)
+    local due = {}
+    for _, event in ipairs(EVENTS) do
+      if floor(group.fired / BITS[event]) % 2 == 0 and isTrue(event, group) then due[#due + 1] = event end
+    end
+    return due
+  end
+
+  local function fire(now)
+    local at = 1
+    while at <= #touched do
+      local id = touched[at]
+      local ended = was[id]
+      was[id] = nil
+      at = at + 1
+      local group = read(id)
+      local due = dueEvents(group)
+      for _, event in ipairs(due) do group.fired = group.fired + BITS[event] end
+      local wasEnd = endMember(group)
+      -- One that went on and ended again in the same call has never gone on for others.
+      if group.ended and ended then group.ended = ended end
+      if #due > 0 or wasEnd ~= endMember(group) then write(group, wasEnd, group.ended == nil) end
+      if #due > 0 then
+        local jobs = cjson.decode(redis.call('HGET', ${K.groups}, id)).jobs
+        for _, event in ipairs(due) do
+          if given(jobs[event]) then insert(jobs[event], now) end
+        end
+      end
+    end
+    touched = {}
+    local list = {}
+    for q, one in pairs(fired) do
+      local name = nameOf(q)
+      list[#list + 1] = { name.space, name.queue, one[1], string.format('%.0f', one[2]) }
+    end
+    fired = {}
+    return list
+  end
+
+  -- ── looking ────────────────────────────────────────────────────────────────────────────────────
+
+  local function show(space, id)
+    local text = redis.call('HGET', ${K.groups}, id)
+    if not text or cjson.decode(text).space ~= space then return '' end
+    local group = read(id)
+    return { text, group.done, group.failed, group.fired, group.created, group.ended or '' }
+  end
+
+  local function belongs(space, id)
+    local text = redis.call('HGET', ${K.groups}, id)
+    return text and cjson.decode(text).space == space
+  end
+
+  local function outcomes(call)
+    local all = {}
+    for i, id in ipairs(call.groups) do
+      local found = {}
+      if belongs(call.space, id) then
+        for _, member in ipairs(redis.call('ZRANGEBYLEX', ${K.results}, '[' .. id .. n4(call.from), '(' .. id .. '\\255\\255\\255\\255\\255', 'LIMIT', 0, call.limit)) do
+          found[#found + 1] = (struct.unpack('>I4', member, #id + 1))
+          found[#found + 1] = redis.call('HGET', ${K.outcomes}, member)
+        end
+      end
+      all[i] = found
+    end
+    return all
+  end
+
+  local function openMembers(call)
+    local found, id = {}, call.group
+    if not belongs(call.space, id) then return found end
+    local from = '[' .. id .. n4(call.from)
+    while true do
+      local page = redis.call('ZRANGEBYLEX', ${K.members}, from, '(' .. id .. '\\255\\255\\255\\255\\255', 'LIMIT', 0, 500)
+      for _, member in ipairs(page) do
+        local n = struct.unpack('>I4', member, #id + 1)
+        if redis.call('HEXISTS', ${K.outcomes}, id .. n4(n)) == 0 then
+          found[#found + 1] = { n, sub(member, #id + 6), sub(member, #id + 5, #id + 5) == 'j' and 'job' or 'run' }
+          if #found == call.limit then return found end
+        end
+      end
+      if #page < 500 then return found end
+      from = '(' .. page[500]
+    end
+  end
+
+  local function listRuns(call)
+    local space = call.space .. '\\0'
+    local prefix = 'a' .. space
+    if call.root then prefix = 'r' .. space .. call.root .. '\\0'
+    elseif call.attribute then prefix = 'x' .. space .. call.attribute .. '\\0'
+    elseif call.status and call.status ~= 'done' then prefix = 's' .. space .. call.status .. '\\0'
+    elseif call.flow then prefix = 'f' .. space .. call.flow .. '\\0'
+    elseif call.status then prefix = 's' .. space .. call.status .. '\\0' end
+    local found, cursor = {}, ''
+    local high = call.cursor and '(' .. prefix .. call.cursor or '(' .. prefix .. '\\255'
+    while true do
+      local page = redis.call('ZREVRANGEBYLEX', ${K['runs:index']}, high, '[' .. prefix, 'LIMIT', 0, 200)
+      for _, member in ipairs(page) do
+        local text = redis.call('HGET', ${K.runs}, sub(member, #prefix + 1))
+        local run = cjson.decode(text)
+        local fits = (call.branches or not given(run.member)) and (not call.flow or run.flow == call.flow)
+          and (not call.status or run.status == call.status) and (not call.root or run.root == call.root)
+        if fits and call.attribute then
+          fits = false
+          for _, one in ipairs(run.attributes) do fits = fits or one == call.attribute end
+        end
+        if fits then
+          if #found == call.limit then return { found, cursor } end
+          found[#found + 1] = text
+          cursor = run.id
+        end
+      end
+      if #page < 200 then return { found, '' } end
+      high = '(' .. page[200]
+    end
+  end
+
+  -- ── keeping in order ───────────────────────────────────────────────────────────────────────────
+
+  local function audit(call, now)
+    local mended, cursor, counted = {}, '', 0
+    local page = redis.call('ZRANGEBYLEX', ${K['runs:index']}, call.cursor and '(o' .. call.cursor or '[o', '(p', 'LIMIT', 0, call.limit + 1)
+    for i = 1, min(#page, call.limit) do
+      if counted >= ${AUDIT_OUTCOMES} then
+        cursor = sub(page[i - 1], 2)
+        break
+      end
+      local id = sub(page[i], 2)
+      local group = read(id)
+      local done, failed = 0, 0
+      for _, member in ipairs(beginning(${K.results}, id, -1)) do
+        if outcomeOf(id, (struct.unpack('>I4', member, #id + 1))).state == 'done' then done = done + 1 else failed = failed + 1 end
+      end
+      counted = counted + done + failed
+      local isMiscounted = group.done ~= done or group.failed ~= failed
+      local wasEnd, wasOpen = endMember(group), true
+      group.done, group.failed = done, failed
+      if isMiscounted then write(group, wasEnd, wasOpen) end
+      if isMiscounted or #dueEvents(group) > 0 then
+        touch(group, nil)
+        mended[#mended + 1] = { cjson.decode(redis.call('HGET', ${K.groups}, id)).space, id, isMiscounted and 'counts' or 'fire' }
+      end
+    end
+    if cursor == '' and #page > call.limit then cursor = sub(page[call.limit], 2) end
+    return { mended, fire(now), cursor }
+  end
+
+  local function removeGroup(id)
+    local group = read(id)
+    if not group then return end
+    local member = endMember(group)
+    if member then redis.call('ZREM', ${K['flows:end']}, member) end
+    redis.call('ZREM', ${K['runs:index']}, 'o' .. id)
+    redis.call('HDEL', ${K.groups}, id, 'n' .. id)
+    local names = beginning(${K.results}, id, -1)
+    send('HDEL', ${K.outcomes}, names)
+    send('ZREM', ${K.results}, names)
+    known[id] = false
+  end
+
+  local function removeRun(run)
+    for _, member in ipairs(beginning(${K['runs:index']}, 'g' .. run.id, -1)) do
+      removeGroup(sub(member, #run.id + 2))
+      redis.call('ZREM', ${K['runs:index']}, member)
+    end
+    local names = { 'a' .. run.space .. '\\0' .. run.id, 'f' .. run.space .. '\\0' .. run.flow .. '\\0' .. run.id, 'r' .. run.space .. '\\0' .. run.root .. '\\0' .. run.id, 's' .. run.space .. '\\0' .. run.status .. '\\0' .. run.id }
+    for _, attribute in ipairs(run.attributes) do names[#names + 1] = 'x' .. run.space .. '\\0' .. attribute .. '\\0' .. run.id end
+    send('ZREM', ${K['runs:index']}, names)
+    if given(run.expiresAt) then redis.call('ZREM', ${K['flows:end']}, num(run.expiresAt) .. 'r' .. run.id) end
+    redis.call('HDEL', ${K.runs}, run.id)
+    local member = given(run.member)
+    if member then redis.call('ZREM', ${K.members}, memberName(member.group, member.n, 'r', run.id)) end
+  end
+
+  local function prune(now)
+    for _, member in ipairs(redis.call('ZRANGEBYLEX', ${K['flows:end']}, '-', '(' .. num(now + 1), 'LIMIT', 0, 1000)) do
+      local kind, id = sub(member, 9, 9), sub(member, 10)
+      if kind == 'g' then removeGroup(id)
+      elseif kind == 'u' then
+        redis.call('HDEL', ${K.groups}, 'u' .. id)
+        redis.call('ZREM', ${K['flows:end']}, member)
+        local names = beginning(${K.results}, id, -1)
+        send('HDEL', ${K.outcomes}, names)
+        send('ZREM', ${K.results}, names)
+      else
+        local top = readRun(id)
+        local prefix = 'r' .. top.space .. '\\0' .. id .. '\\0'
+        for _, name in ipairs(beginning(${K['runs:index']}, prefix, -1)) do removeRun(readRun(sub(name, #prefix + 1))) end
+      end
+    end
+  end
+
+  local function make(sent, now)
+    for _, run in ipairs(sent.runs) do makeRun(run, now) end
+    for _, group in ipairs(sent.groups) do makeGroup(group, now) end
+  end
+
+  local function makeGroups(groups, now)
+    for _, group in ipairs(groups) do makeGroup(group, now) end
+  end
+
+  return {
+    make = make, makeGroups = makeGroups, move = move, handOn = handOn, track = track, duplicate = duplicate, tell = tell, fire = fire,
+    show = show, outcomes = outcomes, openMembers = openMembers, listRuns = listRuns, audit = audit, prune = prune,
+  }
+end
+modules.moveRuns = function()
+  return function(args, now)
+    local results = {}
+    for i, move in ipairs(cjson.decode(args[1])) do results[i] = use('groups').move(move, now) end
+    return { results, enqueued(now) }
+  end
+end
+modules.getRuns = function()
+  return function(args)
+    local call, found = cjson.decode(args[1]), {}
+    for i, id in ipairs(call.ids) do
+      local text = redis.call('HGET', ${K.runs}, id)
+      found[i] = text and cjson.decode(text).space == call.space and text or ''
+    end
+    return found
+  end
+end
+modules.listRuns = function()
+  return function(args) return use('groups').listRuns(cjson.decode(args[1])) end
+end
+modules.countRuns = function()
+  return function(args)
+    local page, counts, list = use('groups').listRuns(cjson.decode(args[1])), {}, {}
+    for _, text in ipairs(page[1]) do
+      local run = cjson.decode(text)
+      local key = run.status .. '\\0' .. run.version .. '\\0' .. run.flow
+      if not counts[key] then
+        counts[key] = { run.flow, run.version, run.status, 0 }
+        list[#list + 1] = counts[key]
+      end
+      counts[key][4] = counts[key][4] + 1
+    end
+    return { list, page[2] }
+  end
+end
+modules.getGroups = function()
+  return function(args)
+    local call, found = cjson.decode(args[1]), {}
+    for i, id in ipairs(call.ids) do found[i] = use('groups').show(call.space, id) end
+    return found
+  end
+end
+modules.outcomes = function()
+  return function(args) return use('groups').outcomes(cjson.decode(args[1])) end
+end
+modules.openMembers = function()
+  return function(args) return use('groups').openMembers(cjson.decode(args[1])) end
+end
+modules.tell = function()
+  return function(args, now)
+    local status = use('groups').tell(cjson.decode(args[1]), now)
+    return { status, enqueued(now) }
+  end
+end
+modules.putFlows = function()
+  return function(args)
+    local call, changed = cjson.decode(args[1]), {}
+    for _, flow in ipairs(call.flows) do
+      local field = call.space .. '\\0' .. flow.name .. '\\0' .. flow.version
+      local known = redis.call('HGET', ${K.outlines}, field)
+      local stored = known and cjson.decode(known)
+      if not stored or stored.outline ~= flow.outline then
+        if stored then changed[#changed + 1] = known end
+        redis.call('HSET', ${K.outlines}, field, cjson.encode(flow))
+      end
+    end
+    return changed
+  end
+end
+modules.getFlows = function()
+  return function(args)
+    local prefix, found = args[1] .. '\\0', {}
+    if args[2] then prefix = prefix .. args[2] .. '\\0' end
+    local all = redis.call('HGETALL', ${K.outlines})
+    for i = 1, #all, 2 do
+      if sub(all[i], 1, #prefix) == prefix then found[#found + 1] = all[i + 1] end
+    end
+    return found
+  end
+end
+modules.auditGroups = function()
+  return function(args, now) return use('groups').audit(cjson.decode(args[1]), now) end
+end
+`

@@ -1,0 +1,199 @@
+import { K } from '../keys.ts'
+
+/** How jobs come, move and go, with everything that has to change with them: counts, unique keys, lanes and groups. */
+export const JOBS: string = `
+-- Tells counts, lanes and groups that a job is in another state. Nil: it was not there, or is not any more. An ending says
+-- how it ended, if it is gone by that.
+local function changed(job, from, to, now, ending)
+  if from ~= to then
+    if from then count(job.q, from, -1) end
+    if to then count(job.q, to, 1) end
+  end
+  if job.x.l or isLimited(job.q) then use('lines').track(job, from, to, now) end
+  if job.x.g then use('groups').track(job, from, to, now, ending) end
+end
+
+local function enter(job, state)
+  if state == 'delayed' then redis.call('ZADD', ${K.delayed}, 0, delayedMember(job))
+  else redis.call('ZADD', ${K.ready}, 0, readyMember(job)) end
+end
+
+local function leave(job)
+  if job.state == 'delayed' then redis.call('ZREM', ${K.delayed}, delayedMember(job))
+  else redis.call('ZREM', ${K.ready}, readyMember(job)) end
+end
+
+-- A new number for a job that arrives in a strict lane.
+local function arrive(job)
+  if job.x.s then job.x.a = redis.call('HINCRBY', ${K.meta}, 'arrivals', 1) end
+end
+
+-- Writes a job that waits. It has left its place before.
+local function wait(job, from, state, now)
+  redis.call('HSET', ${K.jobs}, job.id, recordOf(job))
+  enter(job, state)
+  job.state = state
+  changed(job, from, state, now)
+end
+
+-- Writes a job that has ended, and takes it out of what waits or runs.
+local function keep(job, from, state, now, keepMs)
+  local x = job.x
+  x.z, x.fi, x.ex = state, now, now + keepMs
+  redis.call('HSET', ${K.archive}, job.id, recordOf(job))
+  redis.call('HDEL', ${K.jobs}, job.id)
+  redis.call('ZADD', ${K.ended}, 0, q4(job.q) .. CODES[state] .. num(now) .. job.id)
+  redis.call('ZADD', ${K.expiry}, 0, num(x.ex) .. job.id)
+  job.state = state
+  changed(job, from, state, now)
+end
+
+local function takeOutOfArchive(job)
+  local x = job.x
+  redis.call('HDEL', ${K.archive}, job.id)
+  redis.call('ZREM', ${K.ended}, q4(job.q) .. CODES[x.z] .. num(x.fi) .. job.id)
+  redis.call('ZREM', ${K.expiry}, num(x.ex) .. job.id)
+end
+
+-- ── unique keys ──────────────────────────────────────────────────────────────────────────────────
+
+-- Who has a key now: the id of a job, or nil.
+local function holderOf(q, key, now)
+  local value = redis.call('HGET', ${K.uniques}, q4(q) .. key)
+  if not value then return nil end
+  if #value > 16 and numAt(value, 17) <= now then return nil end
+  return sub(value, 1, 16)
+end
+
+local function takeKey(q, key, id, till)
+  local field = q4(q) .. key
+  if not till then redis.call('HSET', ${K.uniques}, field, id)
+  else
+    redis.call('HSET', ${K.uniques}, field, id .. num(till))
+    redis.call('ZADD', ${K.windows}, 0, num(till) .. field)
+  end
+end
+
+-- Gives up the key of a job that has come to the end of the key's scope. Only the holder lets go.
+local function releaseKey(job, isClaim)
+  local u = job.x.u
+  if not u or u[2] == 'window' or (isClaim and u[2] ~= 'queued') then return end
+  local field = q4(job.q) .. u[1]
+  local value = redis.call('HGET', ${K.uniques}, field)
+  if value and sub(value, 1, 16) == job.id then redis.call('HDEL', ${K.uniques}, field) end
+end
+
+-- ── jobs that left ───────────────────────────────────────────────────────────────────────────────
+
+-- Remembers ids for ten minutes: one entry for all of a call. Without a token no settlement can be a repetition.
+local REMEMBER = 600000
+local function forget(ids, token, state, now)
+  if #ids == 0 then return end
+  local n = redis.call('HINCRBY', ${K.meta}, 'gone', 1)
+  local name = num(n)
+  local sorted = {}
+  for i, id in ipairs(ids) do sorted[i] = id end
+  table.sort(sorted)
+  redis.call('HSET', ${K.gone}, name, struct.pack('>I2', #token) .. token .. CODES[state] .. table.concat(sorted))
+  redis.call('ZADD', ${K['gone:index']}, 0, 'i' .. sorted[#sorted] .. sorted[1] .. name, 0, 'u' .. num(now + REMEMBER) .. name)
+  if token ~= '' then redis.call('ZADD', ${K['gone:index']}, 0, 't' .. token .. '\\0' .. name) end
+end
+
+local STATES = {}
+for state, code in pairs(CODES) do STATES[code] = state end
+
+local function goneIn(value)
+  local length = struct.unpack('>I2', value, 1)
+  return sub(value, 3, 2 + length), STATES[sub(value, 3 + length, 3 + length)], sub(value, 4 + length)
+end
+
+-- Ids are 16 bytes each and sorted: looks for one by halving.
+local function contains(ids, id)
+  local low, high = 1, #ids / 16
+  while low <= high do
+    local middle = floor((low + high) / 2)
+    local there = sub(ids, middle * 16 - 15, middle * 16)
+    if there == id then return true end
+    if there < id then low = middle + 1 else high = middle - 1 end
+  end
+  return false
+end
+
+-- Whether a job left lately, in whatever way.
+local function hasLeft(id)
+  local from = '[i' .. id
+  while true do
+    local page = redis.call('ZRANGEBYLEX', ${K['gone:index']}, from, '(j', 'LIMIT', 0, 200)
+    for _, member in ipairs(page) do
+      if sub(member, 18, 33) <= id then
+        local _, _, ids = goneIn(redis.call('HGET', ${K.gone}, sub(member, 34)))
+        if contains(ids, id) then return true end
+      end
+    end
+    if #page < 200 then return false end
+    from = '(' .. page[200]
+  end
+end
+
+-- The state to which this token settled a job that is gone; nil if it did not.
+local function settledAway(id, token)
+  for _, member in ipairs(redis.call('ZRANGEBYLEX', ${K['gone:index']}, '[t' .. token .. '\\0', '(t' .. token .. '\\1')) do
+    local _, state, ids = goneIn(redis.call('HGET', ${K.gone}, sub(member, -8)))
+    if contains(ids, id) then return state end
+  end
+  return nil
+end
+
+-- ── coming ───────────────────────────────────────────────────────────────────────────────────────
+
+-- What a conflict of unique keys does to the job that has the key.
+local function collide(holder, new, how, now)
+  local held = how ~= 'ignore' and find(holder) or nil
+  if not held or (held.state ~= 'ready' and held.state ~= 'delayed') then return 'ignored' end
+  leave(held)
+  local x, from = held.x, held.state
+  held.payload, x.h, x.o, x.p = new.payload, new.x.h, new.x.o, new.x.p
+  local state = from
+  if how == 'replace' or new.delay > 0 or new.runAt then
+    setDue(held, new.due)
+    state = new.due > now and 'delayed' or 'ready'
+  end
+  wait(held, from, state, now)
+  return how == 'replace' and 'replaced' or 'postponed'
+end
+
+-- Inserts a job: { id, q, payload, x, delay, runAt, unique }. Returns a state and a moment; or nil, whose key it is, and
+-- what happened to that one.
+local function insertOne(new, again, fresh, now)
+  if not fresh then
+    local known = find(new.id)
+    if known then return known.state, dueOf(known) end
+    if again and hasLeft(new.id) then return 'done', now end
+  end
+  new.enq = now
+  new.due = max(now + new.delay, new.runAt or 0)
+  setDue(new, new.due)
+  local unique = new.unique
+  if unique then
+    local holder = holderOf(new.q, unique.key, now)
+    if holder then
+      local action = collide(holder, new, unique.onConflict, now)
+      if new.x.g then use('groups').duplicate(new, holder, now) end
+      return nil, holder, action
+    end
+    takeKey(new.q, unique.key, new.id, unique.scope == 'window' and now + unique.windowMs or nil)
+    new.x.u = { unique.key, unique.scope }
+  end
+  arrive(new)
+  wait(new, nil, new.due > now and 'delayed' or 'ready', now)
+  return new.state, new.due
+end
+
+-- A job as the client sends it as JSON, inside of something else.
+local function draftOf(sent)
+  return {
+    id = idOf(sent.id), q = makeNumber(sent.space, sent.queue), payload = sent.payload, x = sent.x or {},
+    delay = sent.delay or 0, runAt = sent.runAt, unique = sent.unique,
+  }
+end
+`

@@ -1,0 +1,242 @@
+import { K } from '../keys.ts'
+
+/**
+ * A job that is shown: { id, state, record }, and of one that runs token, worker, when it started and until when.
+ *
+ * get: ARGV ids. list, count: ARGV the call as JSON, then the cursor. counts: ARGV a space, then queues; none means all.
+ * expired: ARGV the call as JSON; answers shown jobs and whether each lease is over.
+ */
+export const READS: string = `
+modules.listing = function()
+  local SCAN = 500
+
+  local function shown(job)
+    if job.state ~= 'running' then return { job.id, job.state, recordOf(job) } end
+    local claim = claimOf(job)
+    return { job.id, job.state, recordOf(job), job.lease.token, claim.worker, claim.started, job.lease.till }
+  end
+
+  -- The jobs that run, by start and then by id: calls back with each and where it stands, until told to stop.
+  local function eachRunning(q, cursor, visit)
+    local prefix = q4(q)
+    local from = cursor == '' and '[' .. prefix or '[' .. prefix .. sub(cursor, 1, 8)
+    while true do
+      local first = redis.call('ZRANGEBYLEX', ${K.started}, from, '(' .. prefix .. '\\255', 'LIMIT', 0, 1)[1]
+      if not first then return end
+      -- All claims that started in this moment, because their jobs are sorted together.
+      local moment = sub(first, 5, 12)
+      local leases = {}
+      for _, member in ipairs(beginning(${K.started}, prefix .. moment, -1)) do
+        local token = sub(member, 13)
+        local claim = claimIn(redis.call('HGET', ${K.claims}, claimName(token, q)))
+        for _, one in ipairs(lasting(claim, token)) do
+          one.token = token
+          leases[#leases + 1] = one
+        end
+      end
+      table.sort(leases, function(a, b) return a.id < b.id end)
+      for _, one in ipairs(leases) do
+        local place = moment .. one.id
+        if place > cursor then
+          local job = readRecord(one.id, redis.call('HGET', ${K.jobs}, one.id))
+          job.state, job.lease = 'running', { till = one.till, q = q, mark = one.mark, token = one.token }
+          if visit(job, place) then return end
+        end
+      end
+      from = '(' .. prefix .. moment .. '\\255'
+    end
+  end
+
+  -- The same for all other states. Finished ones come newest first.
+  local function eachOther(q, state, lane, cursor, visit)
+    local prefix, set, command = q4(q), ${K.ready}, 'ZRANGEBYLEX'
+    local isFinal = FINAL[state]
+    if state == 'delayed' then set = ${K.delayed}
+    elseif isFinal then
+      set, command, prefix = ${K.ended}, 'ZREVRANGEBYLEX', prefix .. CODES[state]
+    elseif lane then prefix = prefix .. lane .. '\\0' end
+    local low, high = '[' .. prefix, '(' .. prefix .. '\\255\\255'
+    if lane and state == 'ready' then high = '(' .. q4(q) .. lane .. '\\1' end
+    while true do
+      if cursor ~= '' then
+        if isFinal then high = '(' .. q4(q) .. cursor else low = '(' .. q4(q) .. cursor end
+      end
+      local members
+      if isFinal then members = redis.call(command, set, high, low, 'LIMIT', 0, SCAN)
+      else members = redis.call(command, set, low, high, 'LIMIT', 0, SCAN) end
+      local ids = {}
+      for i, member in ipairs(members) do ids[i] = sub(member, -16) end
+      for i, record in ipairs(ask('HMGET', isFinal and ${K.archive} or ${K.jobs}, ids)) do
+        local job = readRecord(ids[i], record)
+        job.state = state
+        cursor = sub(members[i], 5)
+        if visit(job, cursor) then return end
+      end
+      if #members < SCAN then return end
+    end
+  end
+
+  local function timeOf(job)
+    if job.state == 'ready' or job.state == 'delayed' then return dueOf(job) end
+    return job.state == 'running' and claimOf(job).started or job.x.fi
+  end
+
+  local function fits(job, where)
+    if where.lane and (job.x.l or '') ~= where.lane then return false end
+    if where.after or where.before then
+      local time = timeOf(job)
+      if where.after and time < where.after or where.before and time >= where.before then return false end
+    end
+    if not where.text or string.find(job.payload, where.text, 1, true) then return true end
+    return job.x.f ~= nil and string.find(job.x.f, where.text, 1, true) ~= nil
+  end
+
+  local function each(call, cursor, visit)
+    local q = numberOf(call.space, call.queue)
+    if not q then return end
+    local where = call.where or {}
+    local function check(job, place)
+      if fits(job, where) then return visit(job, place) end
+    end
+    if call.state == 'running' then eachRunning(q, cursor, check) else eachOther(q, call.state, where.lane, cursor, check) end
+  end
+
+  -- One page of a selection: its jobs, and where the last of them stands.
+  local function page(call, limit, cursor)
+    local jobs, places = {}, {}
+    each(call, cursor, function(job, place)
+      jobs[#jobs + 1], places[#places + 1] = job, place
+      return #jobs >= limit
+    end)
+    return jobs, places[#places] or '', places
+  end
+
+  return { shown = shown, page = page, each = each }
+end
+
+modules.get = function()
+  return function(args)
+    local found, space = {}, args[1]
+    for i = 2, #args do
+      local job = find(args[i])
+      found[i - 1] = job and nameOf(job.q).space == space and use('listing').shown(job) or ''
+      if job and found[i - 1] ~= '' then found[i - 1][8] = found[i - 1][8] end
+    end
+    local queues = {}
+    for i = 2, #args do
+      local job = found[i - 1] ~= '' and found[i - 1]
+      queues[i - 1] = job and nameOf((struct.unpack('>I4', job[3], 2))).queue or ''
+    end
+    return { found, queues }
+  end
+end
+
+modules.list = function()
+  return function(args)
+    local call = cjson.decode(args[1])
+    local jobs, _, places = use('listing').page(call, call.limit + 1, args[2])
+    local found = {}
+    for i = 1, min(#jobs, call.limit) do found[i] = use('listing').shown(jobs[i]) end
+    return { found, #jobs > call.limit and places[call.limit] or '' }
+  end
+end
+
+modules.count = function()
+  return function(args)
+    local total = 0
+    use('listing').each(cjson.decode(args[1]), '', function() total = total + 1 end)
+    return total
+  end
+end
+
+modules.counts = function()
+  return function(args)
+    local space, found = args[1], {}
+    local queues = {}
+    for i = 2, #args do queues[#queues + 1] = args[i] end
+    if #queues == 0 then
+      local prefix = space .. '\\0'
+      for _, name in ipairs(redis.call('HKEYS', ${K.names})) do
+        if sub(name, 1, #prefix) == prefix then queues[#queues + 1] = sub(name, #prefix + 1) end
+      end
+      table.sort(queues)
+    end
+    for i, queue in ipairs(queues) do
+      local q = numberOf(space, queue)
+      local row = { queue, '' }
+      for code = 1, 8 do
+        row[2 + code] = q and tonumber(redis.call('HGET', ${K.counts}, q4(q) .. code) or 0) or 0
+      end
+      if q then
+        -- Of a queue with lanes the first of each lane would have to be looked at; the first few are.
+        local from, oldest, lanes = '[' .. q4(q), NEVER, 0
+        while lanes < 1000 do
+          local first = redis.call('ZRANGEBYLEX', ${K.ready}, from, '(' .. q4(q) .. '\\255', 'LIMIT', 0, 1)[1]
+          if not first then break end
+          oldest = min(oldest, dueOf(readRecord('', redis.call('HGET', ${K.jobs}, sub(first, -16)))))
+          from = '(' .. sub(first, 1, #first - 25) .. '\\1'
+          lanes = lanes + 1
+        end
+        if oldest < NEVER then row[2] = oldest end
+      end
+      found[i] = row
+    end
+    return found
+  end
+end
+
+modules.expired = function()
+  return function(args, now)
+    local call, found = cjson.decode(args[1]), {}
+    local function collect(q, token, isGone)
+      local value = redis.call('HGET', ${K.claims}, claimName(token, q))
+      local claim = claimIn(value)
+      local leases, first = lasting(claim, token)
+      for _, one in ipairs(leases) do
+        if one.till <= now or isGone then
+          found[#found + 1] = { id = one.id, till = one.till, q = q, token = token, worker = claim.worker, mark = one.mark, started = claim.started }
+        end
+      end
+      return claim, first
+    end
+    for _, source in ipairs(call.sources) do
+      local q = numberOf(source.space, source.queue)
+      if q then
+        local prefix = q4(q)
+        local seen, visited = {}, 0
+        for _, worker in ipairs(call.workerIds) do
+          for _, member in ipairs(beginning(${K.tasks}, worker .. '\\0' .. prefix, -1)) do
+            local token = sub(member, #worker + 6)
+            seen[token] = true
+            collect(q, token, true)
+          end
+        end
+        -- Bounds that have passed are looked at, and those that were only too careful are put right.
+        local from = '[' .. prefix
+        while visited < call.limit do
+          local member = redis.call('ZRANGEBYLEX', ${K.leases}, from, '(' .. prefix .. num(now + 1), 'LIMIT', 0, 1)[1]
+          if not member then break end
+          from = '(' .. member
+          local token = sub(member, 13)
+          if not seen[token] then
+            local claim, first = collect(q, token, false)
+            if first > now and first < NEVER then
+              redis.call('ZREM', ${K.leases}, member)
+              redis.call('ZADD', ${K.leases}, 0, prefix .. num(first) .. token)
+              claim.bound = first
+              writeClaim(claimName(token, q), claim)
+            else visited = visited + 1 end
+          end
+        end
+      end
+    end
+    table.sort(found, function(a, b) return a.till < b.till or (a.till == b.till and a.id < b.id) end)
+    local shown = {}
+    for i = 1, min(#found, call.limit) do
+      local one = found[i]
+      shown[i] = { one.id, 'running', redis.call('HGET', ${K.jobs}, one.id), one.token, one.worker, one.started, one.till, nameOf(one.q).space, nameOf(one.q).queue, one.till <= now and 1 or 0 }
+    end
+    return shown
+  end
+end
+`

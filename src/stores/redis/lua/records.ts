@@ -1,0 +1,138 @@
+import { K } from '../keys.ts'
+
+/**
+ * The record of a job: a mark, the number of its queue, when it was enqueued, and the payload. What most jobs do not
+ * have stands between them as JSON, and the mark says whether it is there. So a plain job is read and written without
+ * JSON, and nothing is rewritten when it is claimed: that is in `held`.
+ *
+ *   mark q:4 enqueued:6 payload            mark q:4 enqueued:6 length:4 more payload
+ *
+ * The mark is the sum of 1: there is more; and 2: something has to be done when it starts or ends (a unique key, a lane,
+ * a group). In Lua a job is { id, q, enq, payload, x, state }, where x is what there is more:
+ *
+ *   p priority, d due, h headers, o overrides, l lane, s strict, a arrival, c cost, g { group, n }, u { key, scope },
+ *   n generation, st starts, er errors, ti timeouts, lo lost, sn snoozes, t token, w worker, b begun (the last start),
+ *   r result, f failure, k why it shall stop; of finished jobs z state, fi finished, ex expires.
+ *
+ * The start of a lease that lasts is not in \`st\`.
+ */
+export const RECORDS: string = `
+local STEP = 600000
+local CODES = { delayed = '1', ready = '2', running = '3', done = '4', failed = '5', dead = '6', cancelled = '7', missing = '8' }
+local FINAL = { done = true, failed = true, dead = true, cancelled = true, missing = true }
+
+local function readRecord(id, record)
+  local mark = byte(record, 1)
+  local q, enq = struct.unpack('>I4I6', record, 2)
+  if mark == 0 then return { id = id, q = q, enq = enq, payload = sub(record, 12), x = {} } end
+  local length = struct.unpack('>I4', record, 12)
+  return { id = id, q = q, enq = enq, payload = sub(record, 16 + length), x = cjson.decode(sub(record, 16, 15 + length)) }
+end
+
+local function recordOf(job)
+  local x = job.x
+  if next(x) == nil then return '\\0' .. struct.pack('>I4I6', job.q, job.enq) .. job.payload end
+  local mark = (x.u or x.l or x.g) and '\\3' or '\\1'
+  local more = cjson.encode(x)
+  return mark .. struct.pack('>I4I6I4', job.q, job.enq, #more) .. more .. job.payload
+end
+
+local function dueOf(job) return job.x.d or job.enq end
+
+local function setDue(job, due)
+  job.x.d = due ~= job.enq and due or nil
+end
+
+local function rankOf(job) return dueOf(job) - (job.x.p or 0) * STEP end
+
+-- Where a ready job stands in its lane, lowest first: by arrival if the lane is strict, otherwise by rank.
+local function placeOf(job) return job.x.s and job.x.a or rankOf(job) end
+
+local function readyMember(job) return q4(job.q) .. (job.x.l or '') .. '\\0' .. num(placeOf(job)) .. job.id end
+
+local function delayedMember(job) return q4(job.q) .. num(dueOf(job)) .. job.id end
+
+-- What is known of a lease.
+local function leaseIn(held)
+  return { till = numAt(held, 1), q = (struct.unpack('>I4', held, 9)), mark = byte(held, 13), token = sub(held, 14) }
+end
+
+local function leaseOf(till, q, mark, token) return num(till) .. q4(q) .. char(mark) .. token end
+
+-- The state of a job that is in 'jobs'.
+local function stateOf(job)
+  local held = redis.call('HGET', ${K.held}, job.id)
+  if held then
+    job.lease = leaseIn(held)
+    return 'running'
+  end
+  if job.x.d and redis.call('ZSCORE', ${K.delayed}, delayedMember(job)) then return 'delayed' end
+  return 'ready'
+end
+
+-- A job by its id, with its state; nil if there is none.
+local function find(id)
+  local record = redis.call('HGET', ${K.jobs}, id)
+  if record then
+    local job = readRecord(id, record)
+    job.state = stateOf(job)
+    return job
+  end
+  record = redis.call('HGET', ${K.archive}, id)
+  if not record then return nil end
+  local job = readRecord(id, record)
+  job.state = job.x.z
+  return job
+end
+
+-- Names and numbers of queues.
+local names = {}
+
+local function nameOf(q)
+  local name = names[q]
+  if not name then
+    local both = redis.call('HGET', ${K.names}, '\\0' .. q)
+    local at = string.find(both, '\\0', 1, true)
+    name = { space = sub(both, 1, at - 1), queue = sub(both, at + 1) }
+    names[q] = name
+  end
+  return name
+end
+
+local function numberOf(space, queue)
+  local q = redis.call('HGET', ${K.names}, space .. '\\0' .. queue)
+  return q and tonumber(q)
+end
+
+local function makeNumber(space, queue)
+  local q = numberOf(space, queue)
+  if q then return q end
+  q = redis.call('HINCRBY', ${K.meta}, 'queues', 1)
+  redis.call('HSET', ${K.names}, space .. '\\0' .. queue, q, '\\0' .. q, space .. '\\0' .. queue)
+  return q
+end
+
+-- Counts are added up and written once, at the end of the call.
+local counted = {}
+local function count(q, state, by)
+  local key = q4(q) .. CODES[state]
+  counted[key] = (counted[key] or 0) + by
+end
+
+local function writeCounts()
+  for key, by in pairs(counted) do
+    if by ~= 0 then redis.call('HINCRBY', ${K.counts}, key, by) end
+  end
+end
+
+-- Whether a queue is limited. Most are not, and the rest of lanes is then never read.
+local limited = {}
+local function isLimited(q)
+  local known = limited[q]
+  if known == nil then
+    known = redis.call('HEXISTS', ${K.lines}, q) == 1
+    limited[q] = known
+  end
+  return known
+end
+`

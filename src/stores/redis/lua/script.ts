@@ -1,0 +1,66 @@
+import { createHash } from 'node:crypto'
+import { K } from '../keys.ts'
+import { BYTES } from './bytes.ts'
+import { CHANGE } from './change.ts'
+import { CLAIM } from './claim.ts'
+import { GROUPS } from './groups.ts'
+import { HOLDS } from './holds.ts'
+import { INSERT } from './insert.ts'
+import { JOBS } from './jobs.ts'
+import { LEASES } from './leases.ts'
+import { LINES } from './lines.ts'
+import { NOTES } from './notes.ts'
+import { READS } from './reads.ts'
+import { RECORDS } from './records.ts'
+import { SCHEDULES } from './schedules.ts'
+import { SETTLE } from './settle.ts'
+import { UPKEEP } from './upkeep.ts'
+
+/**
+ * The one script of the store. The last two arguments say what is to be done and when (milliseconds, or "" for now); what
+ * comes before them belongs to that operation. Parts that few calls need are modules: `use` runs the text of one when it is first
+ * asked for, so a call pays only for what it needs.
+ */
+export const SCRIPT: string = `
+local modules, loaded = {}, {}
+local function use(name)
+  local module = loaded[name]
+  if module == nil then
+    module = modules[name]()
+    loaded[name] = module
+  end
+  return module
+end
+
+-- What groups have enqueued, once everything that ends a member has happened.
+local function enqueued(now)
+  if loaded.groups then return loaded.groups.fire(now) end
+  return {}
+end
+${[BYTES, RECORDS, JOBS, LEASES, INSERT, CLAIM, SETTLE, CHANGE, LINES, HOLDS, READS, NOTES, SCHEDULES, GROUPS, UPKEEP].join('')}
+local now, operation = tonumber(ARGV[#ARGV]), ARGV[#ARGV - 1]
+if not now then
+  local time = redis.call('TIME')
+  now = time[1] * 1000 + floor(time[2] / 1000)
+end
+ARGV[#ARGV] = nil
+ARGV[#ARGV] = nil
+local answer = use(operation)(ARGV, now)
+if loaded.lines then loaded.lines.write() end
+writeCounts()
+
+-- Every call that writes is counted, so that whoever has seen a higher number knows that something was lost.
+local READS = { get = true, list = true, count = true, counts = true, expired = true, workers = true, listHolds = true, limits = true, lanes = true,
+  readNotes = true, getSchedules = true, listSchedules = true, dueSchedules = true, getRuns = true, listRuns = true, countRuns = true, getGroups = true, getFlows = true, outcomes = true, openMembers = true }
+local isWrite = not READS[operation] and not (operation == 'claim' and #answer[4] == 0)
+local birth = redis.call('HGET', ${K.meta}, 'birth')
+if isWrite and not birth then
+  local time = redis.call('TIME')
+  birth = time[1] .. '.' .. time[2]
+  redis.call('HSET', ${K.meta}, 'birth', birth)
+end
+local writes = isWrite and redis.call('HINCRBY', ${K.meta}, 'writes', 1) or tonumber(redis.call('HGET', ${K.meta}, 'writes') or 0)
+return { answer, birth or '', writes, isWrite and 1 or 0 }
+`
+
+export const SCRIPT_SHA: string = createHash('sha1').update(SCRIPT).digest('hex')

@@ -1,0 +1,73 @@
+import { SkepError } from '../../core/errors.ts'
+import { assertKey } from '../../core/names.ts'
+import { type Runtime, systemRuntime } from '../../runtime.ts'
+import type { UnsafeOptions } from './durability.ts'
+import type { AnyRedisClient } from './open-client.ts'
+
+/** How to reach the server: one of the two. */
+export interface RedisConnection {
+  /** `redis://user:password@host:port/db`, or `rediss://` for TLS. Opens a connection of its own, with the package `ioredis`. */
+  readonly url?: string
+  /**
+   * A client of yours: of ioredis (also a cluster, or behind sentinels) or of node-redis. The store opens a connection
+   * like it, because it must know about each command whether it was sent; yours stays as it is.
+   */
+  readonly client?: AnyRedisClient
+}
+
+export interface RedisStoreOptions extends RedisConnection {
+  /** What all keys begin with, as a hash tag: everything of one store is in one slot of a cluster. @default 'skep' */
+  readonly prefix?: string
+  /**
+   * Say ok only when so many replicas have it too, so that a failover to one of them loses nothing. A call that they do not
+   * confirm in time fails as one whose answer was lost. @default none
+   */
+  readonly wait?: { readonly replicas: number; readonly timeoutMs?: number }
+  /** Accept a server that loses acknowledged jobs. */
+  readonly unsafe?: UnsafeOptions
+  /** The longest a call may take. @default 15000 */
+  readonly callTimeoutMs?: number
+  /** Hears that the server has lost data that it had acknowledged. @default a warning of the process */
+  readonly onLoss?: (message: string) => void
+  readonly runtime?: Runtime
+}
+
+export interface ResolvedOptions {
+  readonly connection: RedisConnection
+  readonly prefix: string
+  readonly wait: { readonly replicas: number; readonly timeoutMs: number } | null
+  readonly unsafe: UnsafeOptions
+  readonly callTimeoutMs: number
+  readonly onLoss: (message: string) => void
+  readonly runtime: Runtime
+}
+
+export function resolveOptions(options: RedisStoreOptions): ResolvedOptions {
+  const { prefix = 'skep', wait, unsafe = {}, callTimeoutMs = 15_000, onLoss = warn } = options
+  if ((options.url === undefined) === (options.client === undefined)) {
+    throw new SkepError('OPTION_INVALID', 'Give the Redis store either url or client.')
+  }
+  assertKey('prefix', prefix)
+  if (/[{}]/.test(prefix)) {
+    throw new SkepError('OPTION_INVALID', 'The prefix cannot have braces: it is the hash tag of all keys.')
+  }
+  if (!(Number.isInteger(callTimeoutMs) && callTimeoutMs >= 100)) {
+    throw new SkepError('OPTION_INVALID', `callTimeoutMs is ${callTimeoutMs}; use 100 or more.`)
+  }
+  if (wait && !(Number.isInteger(wait.replicas) && wait.replicas >= 1)) {
+    throw new SkepError('OPTION_INVALID', `wait.replicas is ${wait.replicas}; use 1 or more.`)
+  }
+  return Object.freeze({
+    connection: options,
+    prefix,
+    wait: wait ? { replicas: wait.replicas, timeoutMs: wait.timeoutMs ?? 1_000 } : null,
+    unsafe,
+    callTimeoutMs,
+    onLoss,
+    runtime: options.runtime ?? systemRuntime(),
+  })
+}
+
+function warn(message: string): void {
+  process.emitWarning(message, { code: 'SKEP_DATA_LOST' })
+}

@@ -1,0 +1,137 @@
+import { JOB_STATES, type Job, type JobState } from '../../core/job.ts'
+import type {
+  ChangeCall,
+  ChangeRefusal,
+  ChangeReply,
+  ChangeResult,
+  CountCall,
+  CountsCall,
+  ExpiredCall,
+  ExpiredReply,
+  GetCall,
+  ListCall,
+  ListReply,
+  QueueCounts,
+} from '../../store.ts'
+import { listOf, numberOf, numberOrNull, type Reply, textOf, toBytes, toUuid } from './bytes.ts'
+import type { Caller } from './caller.ts'
+import type { Argument } from './client.ts'
+import { withEnqueued } from './enqueued.ts'
+import { claimedOf, jobOf, joined, readRecord } from './records.ts'
+
+/** What people ask of jobs and do to them. */
+export function lookingCalls(caller: Caller): {
+  change(call: ChangeCall): Promise<ChangeReply>
+  count(call: CountCall): Promise<{ readonly count: number }>
+  counts(call: CountsCall): Promise<{ readonly queues: readonly QueueCounts[] }>
+  expired(call: ExpiredCall): Promise<ExpiredReply>
+  get(call: GetCall): Promise<{ readonly jobs: readonly (Job | null)[] }>
+  list(call: ListCall): Promise<ListReply>
+} {
+  return {
+    async change(call) {
+      const { target, action, space, failure, keepMs, priority = 0, now } = call
+      const reason = failure === null ? '' : (JSON.parse(failure) as { message: string }).message
+      const common = { action, space, keepMs, priority, reason, ...(failure !== null && { failure }) }
+      const args: Argument[] =
+        'ids' in target
+          ? [JSON.stringify(common), joined(target.ids)]
+          : [
+              JSON.stringify({ ...common, ...selectionOf(target), limit: target.limit }),
+              cursorIn(target.cursor),
+            ]
+      const [, results, cursor, waiting, fired] = listOf(await caller.call('change', args, now))
+      return {
+        results: listOf(results).map(readChanged),
+        cursor: cursorOf(cursor),
+        waiting: listOf(waiting)
+          .map((row) => {
+            const [queue, dueAt, rank] = listOf(row)
+            return { queue: textOf(queue), dueAt: numberOf(dueAt), rank: numberOf(rank) }
+          })
+          .sort((a, b) => (a.queue < b.queue ? -1 : 1)),
+        ...withEnqueued(fired),
+      }
+    },
+
+    async count(call) {
+      const { space } = call
+      return {
+        count: numberOf(await caller.call('count', [JSON.stringify({ space, ...selectionOf(call) })])),
+      }
+    },
+
+    async counts({ space, queues }) {
+      // Nothing is asked about nothing; without a list all are meant.
+      if (queues?.length === 0) return { queues: [] }
+      const rows = listOf(await caller.call('counts', [space, ...(queues ?? [])]))
+      return { queues: rows.map(readCounts) }
+    },
+
+    async expired(call) {
+      const { sources, workerIds, limit, now } = call
+      const args = [JSON.stringify({ sources, workerIds, limit })]
+      const leases = listOf(await caller.call('expired', args, now)).map((row) => {
+        const [id, , record, token, worker, , , space, queue, over] = listOf(row)
+        const at = { space: textOf(space), queue: textOf(queue), token: textOf(token) }
+        return {
+          ...claimedOf(id as Buffer, record as Buffer, at),
+          workerId: textOf(worker),
+          cancelReason: readRecord(record as Buffer).more.k ?? null,
+          over: numberOf(over) === 1,
+        }
+      })
+      return { leases }
+    },
+
+    async get({ space, ids }) {
+      if (ids.length === 0) return { jobs: [] }
+      const [found, queues] = listOf(await caller.call('get', [space, ...ids.map(toBytes)]))
+      const names = listOf(queues)
+      return {
+        jobs: listOf(found).map((shown, index) =>
+          Array.isArray(shown) ? jobOf(shown as Reply, { space, queue: textOf(names[index]) }) : null,
+        ),
+      }
+    },
+
+    async list(call) {
+      const { space, queue, limit } = call
+      const args = [JSON.stringify({ space, ...selectionOf(call), limit }), cursorIn(call.cursor)]
+      const [found, cursor] = listOf(await caller.call('list', args))
+      return { jobs: listOf(found).map((shown) => jobOf(shown, { space, queue })), cursor: cursorOf(cursor) }
+    },
+  }
+}
+
+function selectionOf({ queue, state, where }: Pick<ListCall, 'queue' | 'state' | 'where'>): object {
+  return { queue, state, ...(where && { where }) }
+}
+
+/** Where a page ended is a place in a sorted set, which is bytes. */
+function cursorIn(cursor: string | null | undefined): Argument {
+  return cursor ? Buffer.from(cursor, 'base64url') : ''
+}
+
+function cursorOf(reply: Reply | undefined): string | null {
+  return Buffer.isBuffer(reply) && reply.length > 0 ? reply.toString('base64url') : null
+}
+
+function readChanged(row: Reply): ChangeResult {
+  const [idBytes, status, reason] = listOf(row)
+  const id = toUuid(idBytes as Buffer)
+  const said = textOf(status) as ChangeResult['status']
+  return said === 'refused'
+    ? { id, status: said, reason: textOf(reason) as ChangeRefusal }
+    : { id, status: said }
+}
+
+function readCounts(row: Reply): QueueCounts {
+  const [queue, oldest, ...counts] = listOf(row)
+  const states = JOB_STATES.map((state, index) => [state, numberOf(counts[index])] as const)
+  return {
+    queue: textOf(queue),
+    states: Object.fromEntries(states) as Record<JobState, number>,
+    oldestDueAt: numberOrNull(oldest),
+  }
+}
