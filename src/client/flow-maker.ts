@@ -1,4 +1,4 @@
-import type { NewJob } from '../core/job.ts'
+import { type NewJob, PLAIN_JOB } from '../core/job.ts'
 import { addedPriority } from '../core/priority.ts'
 import type { Happening, Maker } from '../flows/advance.ts'
 import type { Control } from '../flows/engine.ts'
@@ -45,19 +45,12 @@ function controlJob(of: {
 }): NewJob {
   const control: Control = { run: of.run, event: of.what.event, id: of.what.id }
   return {
+    ...PLAIN_JOB,
     id: of.id,
     space: of.space,
     queue: of.where.queue,
     payload: JSON.stringify(control),
-    headers: null,
     priority: of.where.priority,
     delayMs: of.delayMs,
-    runAt: null,
-    unique: null,
-    overrides: null,
-    lane: null,
-    strict: false,
-    cost: 1,
-    member: null,
   }
 }

@@ -207,7 +207,6 @@ function nodesOf(head: Head, build: Build, unnamed = new Map<string, number>()):
 class Builder {
   readonly nodes: Node[] = []
   readonly #head: Head
-  /** What the names of steps begin with that have none of their own. */
   /** How many steps without a name of their own there are so far, by kind, in the whole flow. */
   readonly #unnamed: Map<string, number>
 

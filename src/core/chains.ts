@@ -5,7 +5,7 @@
  * hands its place on to the next: the group hears of the end of the chain, or of the job at which it broke.
  */
 import type { Membership } from './groups.ts'
-import type { ClaimedJob, NewJob } from './job.ts'
+import { type ClaimedJob, type NewJob, PLAIN_JOB } from './job.ts'
 
 export const REST_OF_CHAIN = 'skep-chain'
 const GIVEN = 'skep-given'
@@ -21,19 +21,6 @@ type Carried = readonly [id: string, payload: unknown, queue?: string | null, mo
 
 /** Whose place they take one after the other, and the jobs. */
 type Load = readonly [group: string | null, n: number, ...jobs: Carried[]]
-
-const USUAL: Omit<NewJob, 'id' | 'space' | 'queue' | 'payload'> = {
-  headers: null,
-  priority: 0,
-  delayMs: 0,
-  runAt: null,
-  unique: null,
-  overrides: null,
-  lane: null,
-  strict: false,
-  cost: 1,
-  member: null,
-}
 
 /** The first of these jobs, which brings the others after it. All are the same member of a group, one after the other. */
 export function chained(jobs: readonly NewJob[], member: Membership | null): NewJob {
@@ -54,7 +41,7 @@ export function nextInChain(
   if (next === undefined) return null
   const [id, payload, queue, more] = next
   const job: NewJob = {
-    ...USUAL,
+    ...PLAIN_JOB,
     id: idOf(id),
     space,
     queue: queue ?? before,
@@ -99,7 +86,9 @@ function loaded(job: NewJob, load: Load, given: string | null): NewJob {
 }
 
 function carry({ id, space: _space, queue, payload, ...rest }: NewJob, before: string): Carried {
-  const unusual = Object.entries(rest).filter(([name, value]) => USUAL[name as keyof typeof USUAL] !== value)
+  const unusual = Object.entries(rest).filter(
+    ([name, value]) => PLAIN_JOB[name as keyof typeof PLAIN_JOB] !== value,
+  )
   const short = Buffer.from(id.replaceAll('-', ''), 'hex').toString('base64url')
   const carried = [short, JSON.parse(payload) as unknown] as const
   if (unusual.length > 0) return [...carried, queue === before ? null : queue, Object.fromEntries(unusual)]

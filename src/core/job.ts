@@ -101,6 +101,20 @@ export interface NewJob {
   readonly member: Membership | null
 }
 
+/** What a new job is unless something else is said. */
+export const PLAIN_JOB: Omit<NewJob, 'id' | 'space' | 'queue' | 'payload'> = Object.freeze({
+  headers: null,
+  priority: 0,
+  delayMs: 0,
+  runAt: null,
+  unique: null,
+  overrides: null,
+  lane: null,
+  strict: false,
+  cost: 1,
+  member: null,
+})
+
 /** Everything a store knows about one job. Times are milliseconds of the store's clock. */
 export interface Job extends Counters {
   readonly id: string

@@ -2,6 +2,7 @@ import type { Store } from '../store.ts'
 import { auditStore } from './invariants.ts'
 import type { Runner } from './runner.ts'
 import { ancestorsCases } from './store/ancestors.ts'
+import { chainCases } from './store/chains.ts'
 import { changeCases } from './store/change.ts'
 import { changeSelectionCases } from './store/change-selection.ts'
 import { claimCases } from './store/claim.ts'
@@ -119,6 +120,7 @@ export function describeStore(
     describe('limits', () => limitCases(test))
     describe('strict lanes', () => strictCases(test))
     describe('groups', () => groupCases(test))
+    describe('groups and chains', () => chainCases(test))
     describe('what groups enqueue', () => groupEnqueueCases(test))
     describe('runs', () => runCases(test))
     describe('flows', () => outlineCases(test))
