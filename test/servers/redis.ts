@@ -5,6 +5,9 @@ import { createConnection } from 'node:net'
 import { installPackage } from './apt.ts'
 import { freePort, serverFolder, serverIdentity, startServer } from './server.ts'
 
+/** Where the one Redis of a test run is, which global-setup.ts starts. It syncs its log once a second. */
+export const redisUrlVariable = 'SKEP_TEST_REDIS_URL'
+
 export interface RedisServer {
   readonly url: string
   stop(): Promise<void>

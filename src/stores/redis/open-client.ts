@@ -33,6 +33,7 @@ const ONCE = {
   autoResendUnfulfilledCommands: false,
   maxRetriesPerRequest: 0,
   enableOfflineQueue: false,
+  lazyConnect: false,
   // A replica that was promoted, or one that no longer is: find out who the master is.
   reconnectOnError: (error: Error): boolean => error.message.startsWith('READONLY'),
   retryStrategy: (times: number): number => Math.min(50 * times, 1_000),
@@ -53,7 +54,7 @@ function copyOf(client: IoRedisLike): IoRedisLike {
   // A cluster takes its nodes first, and the options of its connections inside of its own.
   const duplicate = client.duplicate.bind(client) as (...args: unknown[]) => IoRedisLike
   return client.isCluster
-    ? duplicate([], { enableOfflineQueue: false, redisOptions: { ...ONCE } })
+    ? duplicate([], { enableOfflineQueue: false, lazyConnect: false, redisOptions: { ...ONCE } })
     : duplicate({ ...ONCE, connectionName: 'skep' })
 }
 
