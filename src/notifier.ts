@@ -3,6 +3,7 @@
  * late or wrong, and nothing may depend on it. Polling alone finds all work; hints make it prompt.
  */
 import { rankOf } from './core/job.ts'
+import type { Notices } from './notices.ts'
 
 export interface Notifier {
   /**
@@ -19,6 +20,9 @@ export interface Notifier {
 
   /** What it is doing, for health reports. */
   health(): NotifierHealth
+
+  /** Durable messages that name jobs, if it can carry them. Then workers claim by id, and search the store but seldom. */
+  readonly notices?: Notices
 
   /** Sends what is pending, ends subscriptions, closes what it opened. Closing twice is fine. */
   close(): Promise<void>
@@ -42,6 +46,11 @@ export type Hint =
       readonly dueAt: number
       /** The lowest rank among them, so that a claimer that remembers where it was looks back far enough. */
       readonly rank: number
+      /**
+       * All the jobs meant, if they are plain (see `notices.ts`) and whoever tells knows them. Given only to a notifier
+       * with notices, which carries such a hint as a notice and not as a hint.
+       */
+      readonly ids?: readonly string[]
     }
   | { readonly kind: 'settled'; readonly space: string; readonly queue: string }
   | { readonly kind: 'watch'; readonly space: string; readonly queue: string }
@@ -77,7 +86,7 @@ export function workHint(job: {
   return { kind: 'work', space, queue, dueAt, rank: rankOf(dueAt, priority) }
 }
 
-/** One hint for each queue out of many: the earliest due time, the lowest rank, every id. */
+/** One hint for each queue out of many: the earliest due time, the lowest rank, every id. Those that name jobs stay apart from those that do not. */
 export function mergeHints(hints: readonly Hint[]): Hint[] {
   const merged = new Map<string, Hint>()
   for (const hint of hints) {
@@ -86,13 +95,14 @@ export function mergeHints(hints: readonly Hint[]): Hint[] {
         ? 'sync'
         : hint.kind === 'cancel' || hint.kind === 'schedules'
           ? `${hint.kind}\n${hint.space}`
-          : `${hint.kind}\n${hint.space}\n${hint.queue}`
+          : `${hint.kind}${'ids' in hint ? ' by id' : ''}\n${hint.space}\n${hint.queue}`
     const known = merged.get(key)
     if (known?.kind === 'work' && hint.kind === 'work') {
       merged.set(key, {
         ...known,
         dueAt: Math.min(known.dueAt, hint.dueAt),
         rank: Math.min(known.rank, hint.rank),
+        ...(known.ids && hint.ids ? { ids: [...new Set([...known.ids, ...hint.ids])] } : {}),
       })
     } else if (known?.kind === 'cancel' && hint.kind === 'cancel') {
       merged.set(key, { ...known, ids: [...new Set([...known.ids, ...hint.ids])] })

@@ -1,4 +1,10 @@
 export { type FreshDatabase, freshDatabase } from './fresh-database.ts'
 export { type PgBouncer, type PgBouncerResult, startPgBouncer } from './pgbouncer.ts'
 export { type PostgresServer, postgresUrlVariable, startPostgres } from './postgres.ts'
-export { type RedisOptions, type RedisResult, type RedisServer, redisUrlVariable, startRedis } from './redis.ts'
+export {
+  type RedisOptions,
+  type RedisResult,
+  type RedisServer,
+  redisUrlVariable,
+  startRedis,
+} from './redis.ts'
