@@ -35,14 +35,15 @@ export class Servers {
     return new Servers(postgres, redis)
   }
 
-  fresh(store: StoreKind): Promise<FreshStore> {
+  /** `appendfsync` is about Redis: when it syncs its log. */
+  fresh(store: StoreKind, appendfsync: string = 'everysec'): Promise<FreshStore> {
     switch (store) {
       case 'postgres':
         return this.#freshPostgres()
       case 'sqlite':
         return this.#freshSqlite()
       case 'redis':
-        return this.#freshRedis()
+        return this.#freshRedis(appendfsync)
     }
   }
 
@@ -85,9 +86,10 @@ export class Servers {
   }
 
   /** Redis has one room for all. Two at the same time keep apart by the names of their keys. */
-  async #freshRedis(): Promise<FreshStore> {
+  async #freshRedis(appendfsync: string): Promise<FreshStore> {
     const { url } = started(this.#redis)
     if (this.#onRedis++ === 0) await say(url, 'FLUSHALL')
+    await say(url, `CONFIG SET appendfsync ${appendfsync}`)
     return {
       address: { kind: 'redis', url },
       remove: async () => void this.#onRedis--,
