@@ -71,7 +71,7 @@ export class Graveyard {
     if (bounds === null) return { notices: [], cursor: null }
     const most = Math.min(limit, MOST_A_PAGE)
     const notices: DeadNotice[] = []
-    let at = Math.max(bounds.first, Number(cursor ?? 0))
+    let at = Math.max(1, bounds.first, Number(cursor ?? 0))
     while (notices.length < most && at <= bounds.last) {
       const count = Math.min(most - notices.length, bounds.last - at + 1)
       const found = await Promise.all(

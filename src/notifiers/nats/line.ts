@@ -30,6 +30,8 @@ export class Line {
   #connection: NatsConnectionLike | null = null
   #isUp = false
   #running: Promise<void> | null = null
+  /** Resolves when the attempt to connect that is under way is over, either way. */
+  #attempt: Promise<unknown> = Promise.resolve()
   #error: unknown = new Error('Not connected yet.')
 
   constructor(options: LineOptions) {
@@ -66,10 +68,20 @@ export class Line {
     this.#listeners.delete(listener)
   }
 
+  /** The connection, or null when there is none. Waits for an attempt that is under way. */
+  async settled(): Promise<NatsConnectionLike | null> {
+    this.start()
+    let awaited: Promise<unknown> | null = null
+    while (!this.#isUp && awaited !== this.#attempt) {
+      awaited = this.#attempt
+      await awaited
+    }
+    return this.connection
+  }
+
   /** Asks, and waits for the answer. Fails at once while there is no connection. */
   async request(subject: string, payload: string): Promise<Uint8Array> {
-    this.start()
-    const { connection } = this
+    const connection = await this.settled()
     if (connection === null) throw this.#error
     return (await connection.request(subject, payload, { timeout: ANSWER_MS })).data
   }
@@ -115,7 +127,9 @@ export class Line {
     const { runtime, open, isOwn } = this.#options
     for (let failures = 0; !this.isClosed; failures++) {
       try {
-        const connection = await open()
+        const opening = open()
+        this.#attempt = opening.catch(() => {})
+        const connection = await opening
         if (this.isClosed) {
           if (isOwn) await connection.close()
           return
@@ -154,7 +168,9 @@ export class Line {
   async #confirm(connection: NatsConnectionLike): Promise<void> {
     const isOver = (): boolean => this.isClosed || this.#isUp || connection.isClosed()
     while (!isOver()) {
-      const isThere = await this.#answers(connection)
+      const answering = this.#answers(connection)
+      this.#attempt = answering
+      const isThere = await answering
       if (isOver()) return
       if (isThere) this.#raise()
       else await sleep(this.#options.runtime, FIRST_WAIT_MS, this.#closing.signal)

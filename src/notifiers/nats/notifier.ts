@@ -1,6 +1,7 @@
 import { messageOf, SkepError } from '../../core/errors.ts'
 import type { NoticeHint, Notices } from '../../notices.ts'
 import type { Hint, Notifier } from '../../notifier.ts'
+import { sleep } from '../../runtime.ts'
 import { Bus } from '../shared/bus.ts'
 import { readLetter, writeLetter } from '../shared/letter.ts'
 import { Outgoing } from '../shared/outgoing.ts'
@@ -19,6 +20,9 @@ import { subjectsOf } from './subjects.ts'
 const APART_MS = 2
 /** NATS takes 1 MB unless it is told otherwise. */
 const LETTER_BYTES = 100_000
+
+/** The longest that closing waits for what is pending to be sent. */
+const FAREWELL_MS = 5_000
 
 /**
  * Hints over plain NATS, notices over JetStream. Inside the process hints take the short way, without the server; to others
@@ -41,9 +45,10 @@ export function createNatsNotifier(given: NatsNotifierOptions): Notifier & { rea
   const notices = createNotices({ runtime, line, jetStream, streams, subjects, graveyard, inboxPrefix })
   const tellHere = (hints: readonly Hint[]): void => bus.tell(hints)
   const outbox = new Outbox({ runtime, jetStream, streams, subjects, apartMs: APART_MS, tellHere })
-  const outgoing = new Outgoing(runtime, APART_MS, async (hints) =>
-    line.send(subjects.hints, writeLetter(sender, hints, LETTER_BYTES)),
-  )
+  const outgoing = new Outgoing(runtime, APART_MS, async (hints) => {
+    await line.settled()
+    line.send(subjects.hints, writeLetter(sender, hints, LETTER_BYTES))
+  })
   let heardOn: NatsConnectionLike | null = null
   let hintProblem: string | undefined
   let isSynced = false
@@ -138,9 +143,10 @@ export function createNatsNotifier(given: NatsNotifierOptions): Notifier & { rea
       isClosed = true
       notices.close()
       bus.close()
-      await outgoing.flush()
-      if (line.connection === null) outbox.retry()
-      await Promise.all([outbox.close(), graveyard.settle()])
+      const given = new AbortController()
+      const sent = Promise.all([outgoing.flush(), outbox.close(), graveyard.settle()])
+      await Promise.race([sent, sleep(runtime, FAREWELL_MS, given.signal)])
+      given.abort()
       await line.close()
     },
   }

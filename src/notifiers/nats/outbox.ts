@@ -72,8 +72,8 @@ export class Outbox {
     // Jobs that are due now shall not wait in one notice with those that are due tomorrow: it would come too often.
     const due = dueAt <= now ? 0 : Math.ceil(dueAt / TOGETHER_MS)
     const key = `${space}\n${queue}\n${due}`
-    let draft = this.#drafts.get(key)
-    if (!draft) this.#drafts.set(key, (draft = { space, queue, dueAt, rank, ids: new Set() }))
+    const draft: Draft = this.#drafts.get(key) ?? { space, queue, dueAt, rank, ids: new Set() }
+    this.#drafts.set(key, draft)
     draft.dueAt = Math.min(draft.dueAt, dueAt)
     draft.rank = Math.min(draft.rank, rank)
     this.#waiting -= draft.ids.size
