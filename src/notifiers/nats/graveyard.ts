@@ -40,7 +40,7 @@ export class Graveyard {
       buriedAt: this.#options.runtime.now(),
     })
       .then(() => this.#options.line.send(reply, '+TERM'))
-      .catch((error: unknown) => this.#options.streams.doubt('graveyard', error))
+      .catch(() => this.#options.streams.doubt())
       .finally(() => this.#burials.delete(burial))
     this.#burials.add(burial)
   }
@@ -91,6 +91,5 @@ export class Graveyard {
     const { jetStream, streams, subjects } = this.#options
     await streams.ready()
     await jetStream.add(subjects.dead, writeDead(notice))
-    streams.trust('graveyard')
   }
 }

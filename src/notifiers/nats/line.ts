@@ -60,7 +60,6 @@ export class Line {
   /** Calls `listener` after every connection and reconnection, and soon if there is one. */
   onUp(listener: () => void): void {
     this.#listeners.add(listener)
-    this.start()
     if (this.#isUp) this.#options.runtime.defer(() => this.#call(listener))
   }
 

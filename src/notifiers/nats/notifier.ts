@@ -1,6 +1,6 @@
 import { messageOf, SkepError } from '../../core/errors.ts'
 import type { NoticeHint, Notices } from '../../notices.ts'
-import type { Hint, Notifier } from '../../notifier.ts'
+import { type Hint, mergeHints, type Notifier } from '../../notifier.ts'
 import { sleep } from '../../runtime.ts'
 import { Bus } from '../shared/bus.ts'
 import { readLetter, writeLetter } from '../shared/letter.ts'
@@ -21,6 +21,8 @@ const APART_MS = 2
 /** NATS takes 1 MB unless it is told otherwise. */
 const LETTER_BYTES = 100_000
 
+/** More hints than this that wait for a connection become one: look at everything. */
+const MOST_UNSENT = 1_000
 /** The longest that closing waits for what is pending to be sent. */
 const FAREWELL_MS = 5_000
 
@@ -45,9 +47,15 @@ export function createNatsNotifier(given: NatsNotifierOptions): Notifier & { rea
   const notices = createNotices({ runtime, line, jetStream, streams, subjects, graveyard, inboxPrefix })
   const tellHere = (hints: readonly Hint[]): void => bus.tell(hints)
   const outbox = new Outbox({ runtime, jetStream, streams, subjects, apartMs: APART_MS, tellHere })
+  /** Hints that found no connection. They go with the next one. */
+  let unsent: Hint[] = []
   const outgoing = new Outgoing(runtime, APART_MS, async (hints) => {
-    await line.settled()
-    line.send(subjects.hints, writeLetter(sender, hints, LETTER_BYTES))
+    if ((await line.settled()) !== null) {
+      line.send(subjects.hints, writeLetter(sender, hints, LETTER_BYTES))
+    } else {
+      unsent = mergeHints([...unsent, ...hints])
+      if (unsent.length > MOST_UNSENT) unsent = [{ kind: 'sync' }]
+    }
   })
   let heardOn: NatsConnectionLike | null = null
   let hintProblem: string | undefined
@@ -75,28 +83,34 @@ export function createNatsNotifier(given: NatsNotifierOptions): Notifier & { rea
   }
 
   const onUp = (): void => {
-    isSynced = false
     outbox.retry()
-    void (async () => {
-      const { connection } = line
-      if (connection === null || !isListening) return
-      try {
-        if (heardOn !== connection) hear(connection)
-      } catch {
-        return // The connection was closed just now.
-      }
-      // Until the server has the subscription, hints are missed: the sync comes after that.
-      while (line.connection === connection && !(await line.flush())) {}
-      if (line.connection !== connection) return
-      isSynced = true
-      bus.tell([{ kind: 'sync' }])
-    })()
+    outgoing.add(unsent)
+    unsent = []
+    if (isListening) void greet()
   }
+
+  const greet = async (): Promise<void> => {
+    isSynced = false
+    const { connection } = line
+    if (connection === null) return
+    try {
+      if (heardOn !== connection) hear(connection)
+    } catch {
+      return // The connection was closed just now.
+    }
+    // Until the server has the subscription, hints are missed: the sync comes after that.
+    while (line.connection === connection && !(await line.flush())) {}
+    if (line.connection !== connection) return
+    isSynced = true
+    bus.tell([{ kind: 'sync' }])
+  }
+  line.onUp(onUp)
 
   const listen = (): void => {
     if (isListening) return
     isListening = true
-    line.onUp(onUp)
+    line.start()
+    void greet()
   }
 
   return {

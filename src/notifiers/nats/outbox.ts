@@ -130,7 +130,7 @@ export class Outbox {
       streams.trust('outbox')
       return true
     } catch (error) {
-      streams.doubt('outbox', error)
+      streams.blame('outbox', error)
       const unsent = drafts.filter(({ ids }) => ids.size > 0)
       this.#tellHere(unsent)
       const now = runtime.now()

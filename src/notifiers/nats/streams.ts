@@ -48,8 +48,13 @@ export class Streams {
   }
 
   /** Something went wrong, so whoever needs the streams next looks whether they are still there. */
-  doubt(who: string, error: unknown): void {
+  doubt(): void {
     this.#ready = null
+  }
+
+  /** Somebody cannot go on. It tells when it can. */
+  blame(who: string, error: unknown): void {
+    this.doubt()
     this.#problems.set(who, messageOf(error))
   }
 

@@ -21,9 +21,9 @@ import type { Subjects } from './subjects.ts'
 /** A request ends after this time, and is made anew. */
 const REQUEST_MS = 60_000
 /** So often the server says that a request still stands. */
-const SIGN_EVERY_MS = 3_000
+const SIGN_EVERY_MS = 2_000
 /** After so long without a sign it does not. */
-const SILENCE_MS = 7_000
+const SILENCE_MS = 5_000
 const FIRST_WAIT_MS = 100
 const LONGEST_WAIT_MS = 5_000
 
@@ -68,6 +68,7 @@ export class Tap implements NoticeTap {
     this.#listener = listener
     this.#name = `tap ${options.subjects.noticesOf(source)}`
     options.line.onUp(this.#begin)
+    options.line.start()
   }
 
   want(count: number): void {
@@ -210,7 +211,7 @@ export class Tap implements NoticeTap {
   #fail(error: unknown): void {
     if (this.#isClosed) return
     const { runtime, streams } = this.#options
-    streams.doubt(this.#name, error)
+    streams.blame(this.#name, error)
     this.#isReady = false
     this.#giveUp()
     if (this.#stopWait !== null) return
