@@ -14,7 +14,7 @@ import type { NatsConnectionLike } from './connection.ts'
 const FIRST_WAIT_MS = 100
 const LONGEST_WAIT_MS = 5_000
 /** An answer that takes longer than this does not come. */
-const ANSWER_MS = 5_000
+const ANSWER_MS = 3_000
 
 export interface LineOptions {
   readonly runtime: Runtime
@@ -29,7 +29,7 @@ export class Line {
   readonly #closing = new AbortController()
   #connection: NatsConnectionLike | null = null
   #isUp = false
-  #running: Promise<void> | null = null
+  #isStarted = false
   /** Resolves when the attempt to connect that is under way is over, either way. */
   #attempt: Promise<unknown> = Promise.resolve()
   #error: unknown = new Error('Not connected yet.')
@@ -54,7 +54,9 @@ export class Line {
 
   /** Connects, if that has not begun yet. */
   start(): void {
-    this.#running ??= this.#run()
+    if (this.#isStarted) return
+    this.#isStarted = true
+    void this.#run()
   }
 
   /** Calls `listener` after every connection and reconnection, and soon if there is one. */
@@ -178,7 +180,7 @@ export class Line {
 
   #raise(): void {
     this.#isUp = true
-    for (const listener of [...this.#listeners]) this.#call(listener)
+    for (const listener of Array.from(this.#listeners)) this.#call(listener)
   }
 
   #lose(error: unknown): void {

@@ -38,10 +38,10 @@ interface Draft extends NoticeSource {
 export class Outbox {
   readonly #options: OutboxOptions
   readonly #drafts = new Map<string, Draft>()
-  readonly #closing = new AbortController()
   #waiting = 0
   #running: Promise<void> | null = null
   #failures = 0
+  #isClosing = false
   #wake: () => void = () => {}
 
   constructor(options: OutboxOptions) {
@@ -49,7 +49,7 @@ export class Outbox {
   }
 
   add(hints: readonly NoticeHint[]): void {
-    if (this.#closing.signal.aborted) return
+    if (this.#isClosing) return
     const now = this.#options.runtime.now()
     for (const hint of hints) this.#draft(hint, now)
     this.#running ??= this.#run()
@@ -62,7 +62,7 @@ export class Outbox {
 
   /** Sends what is pending, once. */
   async close(): Promise<void> {
-    this.#closing.abort()
+    this.#isClosing = true
     this.#wake()
     await this.#running
   }
@@ -95,13 +95,12 @@ export class Outbox {
     while (this.#drafts.size > 0) {
       const startedAt = runtime.mono()
       const isSent = await this.#sendAll()
-      const isClosing = this.#closing.signal.aborted
-      if (isClosing && (!isSent || this.#drafts.size === 0)) break
+      if (this.#isClosing && !isSent) break
       const waitMs = isSent
         ? startedAt + apartMs - runtime.mono()
         : Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** this.#failures++)
       if (isSent) this.#failures = 0
-      if (waitMs > 0 && !isClosing) await this.#sleep(waitMs)
+      if (waitMs > 0 && !this.#isClosing) await this.#sleep(waitMs)
     }
     this.#running = null
   }
@@ -155,6 +154,9 @@ export class Outbox {
   }
 
   #tellHere(drafts: readonly Draft[]): void {
-    this.#options.tellHere(mergeHints(drafts.map(({ ids: _, ...work }) => ({ kind: 'work', ...work }))))
+    const hints = drafts.map(
+      ({ space, queue, dueAt, rank }): Hint => ({ kind: 'work', space, queue, dueAt, rank }),
+    )
+    this.#options.tellHere(mergeHints(hints))
   }
 }

@@ -13,10 +13,11 @@ export function readServers(urls: readonly string[]): Access {
   let access: Omit<Access, 'servers'> = {}
   const servers = urls.map((given) => {
     const text = given.includes('://') ? given : `nats://${given}`
-    if (!URL.canParse(text)) {
+    const url = URL.canParse(text) ? new URL(text) : null
+    if (url === null || !/^(nats|tls):$/.test(url.protocol) || !/^\/?$/.test(url.pathname)) {
       throw new SkepError('OPTION_INVALID', 'A server of NATS is not a URL such as "nats://127.0.0.1:4222".')
     }
-    const { protocol, username, password, host } = new URL(text)
+    const { protocol, username, password, host } = url
     if (username !== '') {
       const user = decodeURIComponent(username)
       access = password === '' ? { token: user } : { user, pass: decodeURIComponent(password) }

@@ -73,6 +73,8 @@ export class Tap implements NoticeTap {
 
   want(count: number): void {
     this.#wanted = Math.max(0, Math.floor(count))
+    // Whoever wants nothing misses nothing.
+    if (this.#wanted === 0) this.#options.streams.trust(this.#name)
     this.#plan()
   }
 
@@ -90,7 +92,7 @@ export class Tap implements NoticeTap {
     this.#era += 1
     this.#isReady = false
     this.#isBusy = false
-    this.#failures = 0
+    this.#heard()
     this.#stopWait?.()
     this.#stopWait = null
     this.#giveUp()

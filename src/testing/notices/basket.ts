@@ -43,7 +43,9 @@ export class Basket {
     return new Promise((resolve, reject) => {
       const giveUp = systemRuntime().timer(PATIENCE_MS, () => {
         this.#waiting.delete(check)
-        const came = JSON.stringify(this.notices.map(({ ids, deliveries }) => [ids.length, deliveries]))
+        const came = JSON.stringify(
+          this.notices.map(({ ids, deliveries }) => [ids.length, deliveries]),
+        ).slice(0, 500)
         reject(new Error(`Waited ${PATIENCE_MS} ms for ${what}. Came (ids, deliveries): ${came}`))
       })
       const check = (): void => {
