@@ -48,6 +48,43 @@ it('does not leave a waiting worker deaf when the server crashes', async () => {
   await eventually('the news that all is well', () => notifier.health().status === 'up')
 })
 
+it("comes back with a connection of the user's", async () => {
+  const nats = await openServer()
+  const connection = await openConnection(nats)
+  const notifier = openNotifier({ connection })
+  const worker = workerOf(notifier)
+  const ear = new Ear(notifier)
+  await ear.ready()
+
+  await nats.nodes[0]?.restart()
+
+  await ear.until(
+    (heard) => heard.filter(({ kind }) => kind === 'sync').length >= 2,
+    'a sync after the crash',
+  )
+  const ids = jobIds(60)
+  notifier.publish([named(ids)])
+  await gets(worker, ids)
+})
+
+it('sends hints that found no server as soon as there is one', async () => {
+  const nats = await openServer()
+  const there = openNotifier({ servers: nats.urls })
+  // The one that tells comes back after the one that hears.
+  const here = openNotifier({ connection: await openConnection(nats, 4_000) })
+  const [ear, own] = [new Ear(there), new Ear(here)]
+  await Promise.all([ear.ready(), own.ready()])
+  await nats.nodes[0]?.kill()
+  await eventually('the news', () => here.health().status === 'down')
+
+  here.publish([work('report', { rank: 3 })])
+  here.publish([work('report', { rank: 2 })])
+  await nats.nodes[0]?.restart()
+
+  await ear.hears('report')
+  expect(ear.about('report')).toMatchObject([{ rank: 2 }])
+})
+
 it('makes everything anew when the server has lost its disk', async () => {
   const nats = await openServer()
   const notifier = openNotifier({ servers: nats.urls })

@@ -27,11 +27,13 @@ export function openNotifier(options: NatsNotifierOptions): NatsNotifier {
   return notifier
 }
 
-export async function openConnection(nats: NatsServer): Promise<NatsConnection> {
+/** A connection that comes back so long after it was made, or last tried. */
+export async function openConnection(nats: NatsServer, reconnectTimeWait = 100): Promise<NatsConnection> {
   const connection = await connect({
     servers: [...nats.urls],
     maxReconnectAttempts: -1,
-    reconnectTimeWait: 100,
+    reconnectTimeWait,
+    reconnectJitter: 0,
   })
   onTestFinished(() => connection.close())
   return connection

@@ -151,7 +151,8 @@ export class Line {
   async #watch(connection: NatsConnectionLike): Promise<void> {
     this.#connection = connection
     const statuses = connection.status()
-    this.#closing.signal.addEventListener('abort', () => stop(statuses), { once: true })
+    const end = (): void => stop(statuses)
+    this.#closing.signal.addEventListener('abort', end)
     // A connection of the user's may be broken at this moment.
     if (this.#options.isOwn) this.#raise()
     else void this.#confirm(connection)
@@ -160,6 +161,7 @@ export class Line {
       if (type === 'disconnect') this.#lose(new Error('The connection broke.'))
       else if (type === 'reconnect') this.#raise()
     }
+    this.#closing.signal.removeEventListener('abort', end)
     if (this.isClosed) return
     const error = await connection.closed()
     this.#lose(new Error(`The connection was closed${error ? `: ${messageOf(error)}` : ''}.`))

@@ -24,6 +24,7 @@ const REQUEST_MS = 60_000
 const SIGN_EVERY_MS = 2_000
 /** After so long without a sign it does not. */
 const SILENCE_MS = 5_000
+const MOST_WANTED = 10_000
 const FIRST_WAIT_MS = 100
 const LONGEST_WAIT_MS = 5_000
 
@@ -72,7 +73,7 @@ export class Tap implements NoticeTap {
   }
 
   want(count: number): void {
-    this.#wanted = Math.max(0, Math.floor(count))
+    this.#wanted = Math.min(MOST_WANTED, Math.max(0, Math.floor(count) || 0))
     // Whoever wants nothing misses nothing.
     if (this.#wanted === 0) this.#options.streams.trust(this.#name)
     this.#plan()
