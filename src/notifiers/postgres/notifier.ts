@@ -1,8 +1,14 @@
 import type { Hint, Notifier } from '../../notifier.ts'
 import type { Runtime } from '../../runtime.ts'
 import { Bus } from '../shared/bus.ts'
-import { readLetter, writeLetter } from './letter.ts'
-import { Outgoing } from './outgoing.ts'
+import { readLetter, writeLetter } from '../shared/letter.ts'
+import { Outgoing } from '../shared/outgoing.ts'
+
+/** At most one NOTIFY in this time: each takes a lock that all notifying commits share. */
+const APART_MS = 5
+
+/** PostgreSQL takes less than 8,000. */
+const LETTER_BYTES = 7_900
 
 /** The way to the other processes: a channel of the database. */
 export interface HintChannel {
@@ -23,7 +29,9 @@ export interface HintChannel {
 export function createPostgresNotifier(channel: HintChannel, runtime: Runtime): Notifier {
   const sender = runtime.uuid()
   const bus = new Bus(runtime)
-  const outgoing = new Outgoing(runtime, (hints) => channel.send(writeLetter(sender, hints)))
+  const outgoing = new Outgoing(runtime, APART_MS, (hints) =>
+    channel.send(writeLetter(sender, hints, LETTER_BYTES)),
+  )
   let stopListening: (() => void) | null = null
   let isClosed = false
 
@@ -31,7 +39,7 @@ export function createPostgresNotifier(channel: HintChannel, runtime: Runtime): 
     stopListening ??=
       channel.session?.listen({
         onPayload(payload) {
-          const letter = readLetter(payload)
+          const letter = readLetter(payload, LETTER_BYTES)
           // Our own hints were heard when they were published.
           if (letter !== null && letter.sender !== sender) bus.tell(letter.hints)
         },
