@@ -1,6 +1,7 @@
 import { messageOf, SkepError } from '../../core/errors.ts'
 import type { Reply } from './bytes.ts'
 import { type Argument, NotSent, type RedisClient } from './client.ts'
+import { ioRedisEar, nodeRedisEar } from './ear.ts'
 import type { RedisConnection } from './options.ts'
 
 /** The part of an ioredis client, or cluster, that the store uses. */
@@ -11,6 +12,8 @@ export interface IoRedisLike {
   on(event: 'error' | 'ready' | 'close', listener: (error?: unknown) => void): unknown
   readonly status: string
   readonly isCluster?: boolean
+  /** Of a cluster alone. */
+  nodes?(): IoRedisLike[]
 }
 
 /** The part of a node-redis client that the store uses. */
@@ -18,6 +21,7 @@ export interface NodeRedisLike {
   duplicate(options?: object): NodeRedisLike
   connect(): Promise<unknown>
   withTypeMapping(mapping: object): { sendCommand(args: readonly Argument[]): Promise<unknown> }
+  subscribe(channels: string[], listener: (message: string, channel: string) => void): Promise<unknown>
   destroy(): void
   on(event: 'error', listener: (error: unknown) => void): unknown
   readonly isReady: boolean
@@ -73,6 +77,7 @@ async function ioRedisClient(client: IoRedisLike): Promise<RedisClient> {
         throw UNWRITTEN.test(messageOf(error)) ? new NotSent(error) : error
       }
     },
+    listen: (options) => ioRedisEar(client, options),
     async close() {
       client.disconnect()
     },
@@ -106,6 +111,7 @@ async function nodeRedisClient(given: NodeRedisLike): Promise<RedisClient> {
       if (!client.isReady) throw new NotSent(new Error('There is no connection.'))
       return (await bytes.sendCommand([command, ...args])) as Reply
     },
+    listen: (options) => nodeRedisEar(client, options),
     async close() {
       client.destroy()
     },

@@ -1,7 +1,7 @@
-/** Hints as the text of one notification. Whoever may connect to the database may send one, so nothing in it is trusted. */
+/** Hints as the text of one message. Whoever may connect to the server may send one, so nothing in it is trusted. */
 import type { Hint } from '../../notifier.ts'
 
-/** PostgreSQL takes less than 8,000 bytes. */
+/** PostgreSQL takes less than 8,000 bytes, and hints that say more are better said shorter anywhere. */
 const LONGEST = 7_900
 
 export interface Letter {
