@@ -19,16 +19,20 @@ export interface ChannelNotifierOptions {
   readonly runtime: Runtime
   /** Messages go at most once in this time; what is told between is merged into the next. */
   readonly apartMs: number
+  /** The longest message. */
+  readonly mostBytes: number
 }
 
 /** Hints over a channel. Inside the process they take the short way, without the server; to others they go merged. */
 export function createChannelNotifier(
   channel: HintChannel,
-  { runtime, apartMs }: ChannelNotifierOptions,
+  { runtime, apartMs, mostBytes }: ChannelNotifierOptions,
 ): Notifier {
   const sender = runtime.uuid()
   const bus = new Bus(runtime)
-  const outgoing = new Outgoing(runtime, (hints) => channel.send(writeLetter(sender, hints)), apartMs)
+  const outgoing = new Outgoing(runtime, apartMs, (hints) =>
+    channel.send(writeLetter(sender, hints, mostBytes)),
+  )
   let stopListening: (() => void) | null = null
   let isClosed = false
 
@@ -36,7 +40,7 @@ export function createChannelNotifier(
     stopListening ??=
       channel.session?.listen({
         onPayload(payload) {
-          const letter = readLetter(payload)
+          const letter = readLetter(payload, mostBytes)
           // Our own hints were heard when they were published.
           if (letter !== null && letter.sender !== sender) bus.tell(letter.hints)
         },

@@ -1,7 +1,7 @@
 import { type Hint, mergeHints } from '../../notifier.ts'
 import type { Runtime } from '../../runtime.ts'
 
-/** Hints on their way out. The first goes at once; what follows it soon is merged into the next. */
+/** Hints on their way out. The first goes at once; what follows it within `apartMs` is merged into the next. */
 export class Outgoing {
   readonly #runtime: Runtime
   readonly #apartMs: number
@@ -11,8 +11,7 @@ export class Outgoing {
   #sending: Promise<void> | null = null
   #lastSent = Number.NEGATIVE_INFINITY
 
-  /** Sends at most once in `apartMs`. */
-  constructor(runtime: Runtime, send: (hints: readonly Hint[]) => Promise<void>, apartMs = 5) {
+  constructor(runtime: Runtime, apartMs: number, send: (hints: readonly Hint[]) => Promise<void>) {
     this.#runtime = runtime
     this.#apartMs = apartMs
     this.#send = send
