@@ -26,7 +26,7 @@ const ONE_LIFE = {
 
 /** Listens with a client like this one. */
 export function ioRedisEar(client: IoRedisLike, options: EarOptions): Ear {
-  const like = client.nodes ? nodeOf(client.nodes(), options.chance) : client
+  const like = client.nodes ? nodeOf(client.nodes('master'), options.chance) : client
   const duplicate = like.duplicate.bind(like) as (options: object) => unknown
   const own = duplicate(ONE_LIFE) as IoRedisEar
   let problem = new Error('The connection ended.')

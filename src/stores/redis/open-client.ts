@@ -13,7 +13,7 @@ export interface IoRedisLike {
   readonly status: string
   readonly isCluster?: boolean
   /** Of a cluster alone. */
-  nodes?(): IoRedisLike[]
+  nodes?(role: 'master'): readonly IoRedisLike[]
 }
 
 /** The part of a node-redis client that the store uses. */
@@ -66,15 +66,21 @@ function copyOf(client: IoRedisLike): IoRedisLike {
 const UNWRITTEN = /isn't writeable|Cluster isn't ready|Failed to refresh slots cache|None of startup nodes/
 
 async function ioRedisClient(client: IoRedisLike): Promise<RedisClient> {
-  // It reconnects by itself, and calls tell what is wrong: nobody has to hear it here as well.
-  client.on('error', () => {})
+  // It reconnects by itself, and calls tell what is wrong.
+  let problem: unknown
+  client.on('error', (error) => {
+    problem = error
+  })
+  client.on('ready', () => {
+    problem = undefined
+  })
   await firstTry(client)
   return {
     async send(command, args) {
       try {
         return (await client.callBuffer(command, ...args)) as Reply
       } catch (error) {
-        throw UNWRITTEN.test(messageOf(error)) ? new NotSent(error) : error
+        throw UNWRITTEN.test(messageOf(error)) ? new NotSent(problem ?? error) : error
       }
     },
     listen: (options) => ioRedisEar(client, options),
@@ -98,7 +104,10 @@ const BLOB_STRING = 36
 
 async function nodeRedisClient(given: NodeRedisLike): Promise<RedisClient> {
   const client = given.duplicate({ disableOfflineQueue: true })
-  client.on('error', () => {})
+  let problem: unknown
+  client.on('error', (error) => {
+    problem = error
+  })
   const connecting = Promise.resolve(client.connect()).then(
     () => {},
     () => {},
@@ -108,7 +117,7 @@ async function nodeRedisClient(given: NodeRedisLike): Promise<RedisClient> {
   const bytes = client.withTypeMapping({ [BLOB_STRING]: Buffer })
   return {
     async send(command, args) {
-      if (!client.isReady) throw new NotSent(new Error('There is no connection.'))
+      if (!client.isReady) throw new NotSent(problem ?? new Error('There is no connection.'))
       return (await bytes.sendCommand([command, ...args])) as Reply
     },
     listen: (options) => nodeRedisEar(client, options),
