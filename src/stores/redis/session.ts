@@ -73,7 +73,7 @@ export class Session {
     if (this.#isClosed || this.#ear || this.#isConnecting) return
     this.#stopTimer()
     this.#isConnecting = true
-    this.#connect().finally(() => {
+    void this.#connect().finally(() => {
       this.#isConnecting = false
       this.#next = undefined
     })
