@@ -196,6 +196,23 @@ describe.each(libraries)('the Redis notifier with $name', ({ open }) => {
     await hearsAgain(ear, other, 'after')
   })
 
+  it('leaves no connection when it is closed while it connects', async () => {
+    const connections = async (): Promise<number> =>
+      String(await ask('CLIENT', 'LIST'))
+        .trim()
+        .split('\n').length
+    await expect.poll(connections).toBe(1)
+
+    for (let turns = 0; turns < 30; turns++) {
+      const notifier = redisNotifier({ client: open(port), prefix: newPrefix() })
+      notifier.subscribe(() => {})
+      for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve))
+      await notifier.close()
+    }
+
+    await expect.poll(connections).toBe(1)
+  })
+
   it('notices that it hears nothing though everything else answers', async () => {
     const way = await deafening()
     const { ear, other, syncs } = pair(open, way.port)

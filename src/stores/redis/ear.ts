@@ -56,15 +56,13 @@ function nodeOf(nodes: readonly IoRedisLike[], chance: number): IoRedisLike {
 /** Listens with a client like this one. */
 export function nodeRedisEar(client: NodeRedisLike, options: EarOptions): Ear {
   const own = client.duplicate({ disableOfflineQueue: true })
-  let fail: (error: Error) => void
+  let isConnected = false
+  let isOver = false
+  let fail: (error: Error) => void = () => {}
   const failed = new Promise<never>((_, reject) => {
     fail = reject
   })
-  failed.catch(() => {})
-  let isOver = false
-  const end = (): void => {
-    if (isOver) return
-    isOver = true
+  const destroy = (): void => {
     try {
       // It would connect and subscribe again by itself: see ONE_LIFE.
       own.destroy()
@@ -72,15 +70,27 @@ export function nodeRedisEar(client: NodeRedisLike, options: EarOptions): Ear {
       // It is closed already.
     }
   }
+  own.on('connect', () => {
+    isConnected = true
+    if (isOver) destroy()
+  })
   own.on('error', (error) => {
+    destroy()
     fail(error as Error)
     if (isOver) return
-    end()
+    isOver = true
     options.onEnd(error as Error)
   })
   const listen = async (): Promise<void> => {
     await own.connect()
     await own.subscribe([...options.channels], (message, channel) => options.onMessage(channel, message))
   }
-  return { ready: Promise.race([listen(), failed]), close: end }
+  return {
+    ready: Promise.race([listen(), failed]),
+    close() {
+      isOver = true
+      // Destroyed before it has its socket it would still connect, and nobody could close it then.
+      if (isConnected) destroy()
+    },
+  }
 }

@@ -23,7 +23,7 @@ export interface NodeRedisLike {
   withTypeMapping(mapping: object): { sendCommand(args: readonly Argument[]): Promise<unknown> }
   subscribe(channels: string[], listener: (message: string, channel: string) => void): Promise<unknown>
   destroy(): void
-  on(event: 'error', listener: (error: unknown) => void): unknown
+  on(event: 'error' | 'connect', listener: (error?: unknown) => void): unknown
   readonly isReady: boolean
 }
 
