@@ -20,7 +20,7 @@ const names = process.argv.slice(2)
 // Other ways to do what some scenarios ask open the same lines.
 const chosen = CONTESTANTS.filter(({ name, only }) => !only && (names.length === 0 || names.includes(name)))
 if (!(await ensureRivals())) process.exit(1)
-const servers = await Servers.start(new Set(chosen.map(({ store }) => store)))
+const servers = await Servers.start(chosen)
 const bundle = await bundlePlayer(root)
 try {
   for (const contestant of chosen) {
@@ -40,7 +40,7 @@ try {
 }
 
 async function check({ line, node, options, store }: Contestant, keep: boolean): Promise<string[]> {
-  const fresh = await servers.fresh(store)
+  const fresh = await servers.fresh(contestant)
   const program = {
     file: bundle.file,
     node: node === undefined ? process.execPath : await fetchNode(nodeVersions[node] ?? ''),

@@ -5,7 +5,12 @@ export type StoreKind = 'postgres' | 'sqlite' | 'redis'
 
 /** Where a contestant keeps its jobs. Plain data, so that any process can open it. */
 export type Address =
-  | { readonly kind: 'postgres'; readonly url: string }
+  | {
+      readonly kind: 'postgres'
+      readonly url: string
+      /** Where NATS is, for those who use it, and what their subjects begin with. */
+      readonly nats?: { readonly servers: readonly string[]; readonly prefix: string }
+    }
   | { readonly kind: 'sqlite'; readonly file: string }
   | { readonly kind: 'redis'; readonly url: string }
 

@@ -28,6 +28,15 @@ export const CONTESTANTS: readonly Contestant[] = [
     only: FLOWS,
   },
   {
+    name: 'Skep, NATS',
+    kind: 'skep',
+    store: 'postgres',
+    line: 'skep',
+    options: { store: 'postgres', notifier: 'nats' },
+    settings: 'the same with natsNotifier: workers claim by id what notices name, and search for nothing',
+    only: ['latency', 'steady-1k', 'steady-10k'],
+  },
+  {
     name: 'pg-boss',
     kind: 'rival',
     store: 'postgres',

@@ -43,7 +43,7 @@ async function main(): Promise<number> {
 
   const bundle = await bundlePlayer(root)
   const copy = copyPackage(root, built)
-  const servers = await Servers.start(new Set(contestants.map(({ store }) => store)))
+  const servers = await Servers.start(contestants)
   try {
     const { figures, series, notes, failures } = await playRounds(options, {
       servers,

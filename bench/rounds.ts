@@ -94,8 +94,7 @@ async function measure(
   sizes: Options['sizes'],
   { servers, program }: Hall,
 ): Promise<Measured> {
-  const { appendfsync } = contestant.options as { readonly appendfsync?: string }
-  const store = await servers.fresh(contestant.store, appendfsync)
+  const store = await servers.fresh(contestant)
   const node = await nodeOf(contestant)
   const stage = new Stage({ contestant, sizes, address: store.address, program: { ...program, node } })
   try {

@@ -2,8 +2,15 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
-import { type PostgresServer, type RedisServer, startPostgres, startRedis } from '../test/servers/index.ts'
-import type { Address, StoreKind } from './contest.ts'
+import {
+  type NatsServer,
+  type PostgresServer,
+  type RedisServer,
+  startNats,
+  startPostgres,
+  startRedis,
+} from '../test/servers/index.ts'
+import type { Address, Contestant } from './contest.ts'
 import { ask } from './redis.ts'
 
 /** A store with nothing in it, for one measurement. */
@@ -16,34 +23,54 @@ export interface FreshStore {
 export class Servers {
   readonly #postgres: PostgresServer | null
   readonly #redis: RedisServer | null
+  readonly #nats: NatsServer | null
   #made = 0
   #onRedis = 0
 
-  private constructor(postgres: PostgresServer | null, redis: RedisServer | null) {
+  private constructor(postgres: PostgresServer | null, redis: RedisServer | null, nats: NatsServer | null) {
     this.#postgres = postgres
     this.#redis = redis
+    this.#nats = nats
   }
 
-  static async start(stores: ReadonlySet<StoreKind>): Promise<Servers> {
-    const postgres = stores.has('postgres') ? await startPostgres() : null
-    if (!stores.has('redis')) return new Servers(postgres, null)
-    const { redis, reason } = await startRedis({ appendfsync: 'everysec' })
-    if (redis === undefined) {
-      await postgres?.stop()
-      throw new Error(`There is no Redis: ${reason}. Leave its contestants out with --only postgres,sqlite.`)
+  static async start(contestants: readonly Contestant[]): Promise<Servers> {
+    const wants = (test: (contestant: Contestant) => boolean): boolean => contestants.some(test)
+    const started: { stop(): Promise<void> }[] = []
+    const orThrow = async <Server extends { stop(): Promise<void> }>(
+      server: Server | undefined,
+      name: string,
+      reason: string | undefined,
+    ): Promise<Server> => {
+      if (server !== undefined) return server
+      await Promise.all(started.map((one) => one.stop()))
+      throw new Error(
+        `There is no ${name}: ${reason}. Leave its contestants out with --only postgres,sqlite.`,
+      )
     }
-    return new Servers(postgres, redis)
+    const postgres = wants(({ store }) => store === 'postgres') ? await startPostgres() : null
+    if (postgres) started.push(postgres)
+    let redis: RedisServer | null = null
+    if (wants(({ store }) => store === 'redis')) {
+      const result = await startRedis({ appendfsync: 'everysec' })
+      redis = await orThrow(result.redis, 'Redis', result.reason)
+      started.push(redis)
+    }
+    let nats: NatsServer | null = null
+    if (wants(usesNats)) {
+      const result = await startNats()
+      nats = await orThrow(result.nats, 'NATS', result.reason)
+    }
+    return new Servers(postgres, redis, nats)
   }
 
-  /** `appendfsync` is about Redis: when it syncs its log. */
-  fresh(store: StoreKind, appendfsync: string = 'everysec'): Promise<FreshStore> {
-    switch (store) {
+  fresh(contestant: Contestant): Promise<FreshStore> {
+    switch (contestant.store) {
       case 'postgres':
-        return this.#freshPostgres()
+        return this.#freshPostgres(usesNats(contestant))
       case 'sqlite':
         return this.#freshSqlite()
       case 'redis':
-        return this.#freshRedis(appendfsync)
+        return this.#freshRedis(String(contestant.options['appendfsync'] ?? 'everysec'))
     }
   }
 
@@ -62,17 +89,21 @@ export class Servers {
   }
 
   async stop(): Promise<void> {
-    await Promise.all([this.#postgres?.stop(), this.#redis?.stop()])
+    await Promise.all([this.#postgres?.stop(), this.#redis?.stop(), this.#nats?.stop()])
   }
 
-  async #freshPostgres(): Promise<FreshStore> {
+  async #freshPostgres(withNats: boolean): Promise<FreshStore> {
     const server = started(this.#postgres)
     const name = `bench_${process.pid}_${this.#made++}`
     await administer(server.url, `create database ${name}`)
     const url = new URL(server.url)
     url.pathname = `/${name}`
     return {
-      address: { kind: 'postgres', url: url.href },
+      address: {
+        kind: 'postgres',
+        url: url.href,
+        ...(withNats && { nats: { servers: started(this.#nats).urls, prefix: name } }),
+      },
       remove: async () => void (await administer(server.url, `drop database ${name} with (force)`)),
     }
   }
@@ -95,6 +126,10 @@ export class Servers {
       remove: async () => void this.#onRedis--,
     }
   }
+}
+
+function usesNats({ options }: Contestant): boolean {
+  return options['notifier'] === 'nats'
 }
 
 function started<Server>(server: Server | null): Server {

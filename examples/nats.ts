@@ -1,7 +1,5 @@
 // Scheduling without a search: NATS tells a worker which jobs to run, and it claims them by id.
-//
-// Start a server with `nats-server -js`, then run this file: node --import jiti/register examples/nats.ts
-
+// NATS_URL names a server with JetStream: nats-server -js. npm install skep @nats-io/transport-node
 import { createSkep, queue } from 'skep'
 import { natsNotifier } from 'skep/nats'
 import { sqliteStore } from 'skep/sqlite'

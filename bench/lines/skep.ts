@@ -1,4 +1,4 @@
-import type { QueueOptions, Store } from 'skep'
+import type { Notifier, QueueOptions, Store } from 'skep'
 import type { Address, Payload, Rules } from '../contest.ts'
 import { skepGroups, skepRuns } from '../flows/skep.ts'
 import type { OpenLine } from '../line.ts'
@@ -8,7 +8,9 @@ import { importBuilt } from '../root.ts'
 export const open: OpenLine = async ({ address, keep, rules, options }) => {
   const built = (await importBuilt('index')) as typeof import('skep')
   const { archive, createSkep, discard, queue, silentLogger } = built
-  const skep = createSkep({ store: await storeOf(address, options), logger: silentLogger })
+  const notifier = await notifierOf(address)
+  const store = await storeOf(address, options)
+  const skep = createSkep({ store, logger: silentLogger, ...(notifier && { notifier }) })
   await skep.ready()
   const line = queue<Payload>('bench', { ...limitsOf(rules), onSuccess: keep ? archive('1h') : discard() })
 
@@ -28,7 +30,10 @@ export const open: OpenLine = async ({ address, keep, rules, options }) => {
         kept: counts.reduce((sum, { done }) => sum + done, 0),
       }
     },
-    close: () => skep.close(),
+    async close() {
+      await skep.close()
+      await notifier?.close()
+    },
     ...(rules.flow && {
       flows: (options['runs'] === true ? skepRuns : skepGroups)(built, skep, rules.flow),
     }),
@@ -47,6 +52,12 @@ function limitsOf({ lanes, strict, laneAtOnce, laneRate, rate }: Rules): QueueOp
     }),
     ...(rate !== undefined && { rate: { limit: rate, per: '1s' } }),
   }
+}
+
+async function notifierOf(address: Address): Promise<Notifier | null> {
+  if (address.kind !== 'postgres' || !address.nats) return null
+  const { natsNotifier } = (await importBuilt('nats')) as typeof import('skep/nats')
+  return natsNotifier({ servers: address.nats.servers, prefix: address.nats.prefix })
 }
 
 async function storeOf(address: Address, options: Readonly<Record<string, unknown>>): Promise<Store> {

@@ -136,6 +136,14 @@ const GROUPS: readonly Group[] = [
     ],
   },
   {
+    title: 'What a steady rate costs the database, % of a core',
+    isMore: true,
+    columns: [
+      column({ scenario: 'steady, 1,000/s', measure: 'database CPU %' }, '1,000/s'),
+      column({ scenario: 'steady, 10,000/s', measure: 'database CPU %' }, '10,000/s'),
+    ],
+  },
+  {
     title: 'Drain of a large backlog, jobs/s',
     columns: [
       column(PLACES.backlogSmall, '10k waiting'),

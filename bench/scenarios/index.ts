@@ -26,7 +26,7 @@ import { whale } from './whale.ts'
  * | drain-two, drain-analysed, drain-kept | `drain, 2 processes`, `drain, analysed`, `drain, kept` | the same |
  * | at-once | `all at once` | jobs/s, enqueued/s |
  * | latency | `idle latency` | p50 ms, p99 ms |
- * | steady-1k, steady-10k | `steady, 1,000/s`, `steady, 10,000/s` | jobs/s, p50 ms, p99 ms |
+ * | steady-1k, steady-10k | `steady, 1,000/s`, `steady, 10,000/s` | jobs/s, p50 ms, p99 ms, database CPU % |
  * | backlog | `backlog` | 10k jobs/s, 1M jobs/s, ratio |
  * | lanes-10, lanes-1k, lanes-10k, lanes-100k, lanes-limited | the same | jobs/s, database CPU us/job |
  * | strict | `strict` | jobs/s |
