@@ -39,7 +39,8 @@ try {
   await servers.stop()
 }
 
-async function check({ line, node, options, store }: Contestant, keep: boolean): Promise<string[]> {
+async function check(contestant: Contestant, keep: boolean): Promise<string[]> {
+  const { line, node, options } = contestant
   const fresh = await servers.fresh(contestant)
   const program = {
     file: bundle.file,
