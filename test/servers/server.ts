@@ -18,6 +18,8 @@ export interface Identity {
 
 export interface ServerProcess {
   stop(): Promise<void>
+  /** Waits until the server has ended, in whatever way. */
+  ended(): Promise<void>
 }
 
 export interface ServerCommand {
@@ -102,6 +104,10 @@ export async function startServer(server: ServerCommand): Promise<ServerProcess>
   }
 
   return {
+    async ended() {
+      keeper.ref()
+      await ended
+    },
     async stop() {
       if (keeper.exitCode !== null) return
       keeper.ref()

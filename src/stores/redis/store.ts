@@ -1,4 +1,4 @@
-import type { Durability, Store, WorkerInfo, WorkerPresence } from '../../store.ts'
+import type { Durability, Store } from '../../store.ts'
 import { listOf, numberOf, textOf } from './bytes.ts'
 import { Caller } from './caller.ts'
 import type { RedisClient } from './client.ts'
@@ -12,23 +12,44 @@ import { type RedisStoreOptions, resolveOptions } from './options.ts'
 import { lookingCalls } from './reads.ts'
 import { ruleCalls } from './rules.ts'
 import { scheduleCalls } from './schedules.ts'
+import { Watch } from './watch.ts'
+import { Workers } from './workers.ts'
 
 /** Jobs in Redis. Every operation is one run of one script, so it happens as a whole. */
 export function createRedisStore(given: RedisStoreOptions): Store {
   const options = resolveOptions(given)
   let opening: Promise<RedisClient> | undefined
   const open = (): Promise<RedisClient> => {
-    opening ??= openClient(options.connection)
+    opening ??= openClient(options.connection, options).then((client) => {
+      client.onConnect(() => {
+        workers.connected()
+        watch.look(true)
+      })
+      return client
+    })
     return opening
   }
   const caller = new Caller(open, options)
+  const workers = new Workers(caller, options.runtime)
+  const check = async (): Promise<Durability> => checkDurability(await caller.servers(), options.unsafe)
+  const watch = new Watch(check, options)
+  const { client } = options.connection
   let durability: Promise<Durability> | undefined
   return {
-    capabilities: { transactions: false, processes: true, liveness: false },
+    capabilities: {
+      transactions: false,
+      processes: true,
+      // Which connection is whose is known to one server, not to a cluster.
+      liveness: !(client && 'isCluster' in client && client.isCluster),
+    },
 
     ready() {
-      durability ??= open()
-        .then((client) => checkDurability(client, options.unsafe))
+      durability ??= check()
+        .then(async (said) => {
+          // Any call tells whether the data is of this version.
+          await caller.call('listHolds', [])
+          return said
+        })
         .catch((error: unknown) => {
           durability = undefined
           throw toStoreError(error)
@@ -37,7 +58,7 @@ export function createRedisStore(given: RedisStoreOptions): Store {
     },
 
     async migrate() {
-      return { applied: [] }
+      return { applied: listOf(await caller.call('migrate', [])).map(textOf) }
     },
 
     ...jobCalls(caller),
@@ -51,25 +72,18 @@ export function createRedisStore(given: RedisStoreOptions): Store {
       return { pruned: numberOf(await caller.call('prune', [String(limit)], now)) }
     },
 
-    async attend({ worker, now }) {
-      await caller.call('attend', [worker.id, JSON.stringify(worker)], now)
+    async attend(call) {
+      watch.look()
+      await workers.attend(call)
     },
 
-    async depart({ workerId }) {
-      await caller.call('depart', [workerId])
-    },
-
-    async workers({ space }) {
-      const all = listOf(await caller.call('workers', [])).map((row): WorkerPresence => {
-        const [seenAt, info] = listOf(row)
-        return { ...(JSON.parse(textOf(info)) as WorkerInfo), seenAt: numberOf(seenAt), life: 'unsure' }
-      })
-      const chosen = all.filter((worker) => space === undefined || worker.space === space)
-      return { workers: chosen.sort((a, b) => (a.id < b.id ? -1 : 1)) }
-    },
+    depart: (call) => workers.depart(call),
+    workers: (call) => workers.list(call),
 
     async close() {
-      await (await opening?.catch(() => undefined))?.close()
+      workers.close()
+      const opened = await opening?.catch(() => undefined)
+      opened?.close()
     },
   }
 }

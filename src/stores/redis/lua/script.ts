@@ -3,6 +3,7 @@ import { K } from '../keys.ts'
 import { BYTES } from './bytes.ts'
 import { CHANGE } from './change.ts'
 import { CLAIM } from './claim.ts'
+import { GREET } from './greet.ts'
 import { GROUPS } from './groups.ts'
 import { HOLDS } from './holds.ts'
 import { INSERT } from './insert.ts'
@@ -16,12 +17,18 @@ import { SCHEDULES } from './schedules.ts'
 import { SETTLE } from './settle.ts'
 import { UPKEEP } from './upkeep.ts'
 
+/** How the data is laid out. Another number in the store is the work of another version of Skep. */
+export const SCHEMA = 1
+
 /**
  * The one script of the store. The last two arguments say what is to be done and when (milliseconds, or "" for now); what
- * comes before them belongs to that operation. Parts that few calls need are modules: `use` runs the text of one when it is first
+ * comes before them belongs to that operation. A "!" before the operation lets it use memory that is not there: the server
+ * refuses a script that begins by taking some, and none that has given some back. Parts that few calls need are modules: `use` runs the text of one when it is first
  * asked for, so a call pays only for what it needs.
  */
 export const SCRIPT: string = `
+local SCHEMA = ${SCHEMA}
+local birth, writes, schema
 local modules, loaded = {}, {}
 local function use(name)
   local module = loaded[name]
@@ -37,7 +44,7 @@ local function enqueued(now)
   if loaded.groups then return loaded.groups.fire(now) end
   return {}
 end
-${[BYTES, RECORDS, JOBS, LEASES, INSERT, CLAIM, SETTLE, CHANGE, LINES, HOLDS, READS, NOTES, SCHEDULES, GROUPS, UPKEEP].join('')}
+${[BYTES, RECORDS, JOBS, LEASES, INSERT, CLAIM, SETTLE, CHANGE, LINES, HOLDS, READS, NOTES, SCHEDULES, GROUPS, UPKEEP, GREET].join('')}
 local now, operation = tonumber(ARGV[#ARGV]), ARGV[#ARGV - 1]
 if not now then
   local time = redis.call('TIME')
@@ -45,21 +52,29 @@ if not now then
 end
 ARGV[#ARGV] = nil
 ARGV[#ARGV] = nil
+local known = redis.call('HMGET', ${K.meta}, 'birth', 'writes', 'schema')
+birth, writes, schema = known[1], tonumber(known[2] or 0), tonumber(known[3] or SCHEMA)
+if byte(operation) == 33 then
+  operation = sub(operation, 2)
+  redis.call('HDEL', ${K.meta}, '!')
+end
+if schema ~= SCHEMA and not (schema < SCHEMA and (operation == 'greet' or operation == 'migrate')) then return redis.error_reply('SKEPSCHEMA ' .. schema) end
 local answer = use(operation)(ARGV, now)
 if loaded.lines then loaded.lines.write() end
 writeCounts()
 
 -- Every call that writes is counted, so that whoever has seen a higher number knows that something was lost.
-local READS = { get = true, list = true, count = true, counts = true, expired = true, workers = true, listHolds = true, limits = true, lanes = true,
+local READS = { greet = true, migrate = true, get = true, list = true, count = true, counts = true, expired = true, workers = true, listHolds = true, limits = true, lanes = true,
   readNotes = true, getSchedules = true, listSchedules = true, dueSchedules = true, getRuns = true, listRuns = true, countRuns = true, getGroups = true, getFlows = true, outcomes = true, openMembers = true }
 local isWrite = not READS[operation] and not (operation == 'claim' and #answer[4] == 0)
-local birth = redis.call('HGET', ${K.meta}, 'birth')
-if isWrite and not birth then
-  local time = redis.call('TIME')
-  birth = time[1] .. '.' .. time[2]
-  redis.call('HSET', ${K.meta}, 'birth', birth)
+if isWrite then
+  if not birth then
+    local time = redis.call('TIME')
+    birth = time[1] .. '.' .. time[2]
+    redis.call('HSET', ${K.meta}, 'birth', birth, 'schema', SCHEMA)
+  end
+  writes = redis.call('HINCRBY', ${K.meta}, 'writes', 1)
 end
-local writes = isWrite and redis.call('HINCRBY', ${K.meta}, 'writes', 1) or tonumber(redis.call('HGET', ${K.meta}, 'writes') or 0)
 return { answer, birth or '', writes, isWrite and 1 or 0 }
 `
 

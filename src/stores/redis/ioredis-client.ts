@@ -1,0 +1,116 @@
+import { messageOf } from '../../core/errors.ts'
+import type { Reply } from './bytes.ts'
+import { NotSent, type RedisClient } from './client.ts'
+
+/** The part of an ioredis client, or cluster, that the store uses. */
+export interface IoRedisLike {
+  callBuffer(command: string, ...args: (string | Buffer | number)[]): Promise<unknown>
+  duplicate(...args: never[]): IoRedisLike
+  disconnect(reconnect?: boolean): void
+  on(event: 'error' | 'ready' | 'close', listener: (error?: unknown) => void): unknown
+  readonly status: string
+  readonly isCluster?: boolean
+  nodes?(role: 'master'): readonly Pick<IoRedisLike, 'callBuffer'>[]
+}
+
+/** It tries for ever, and ever more slowly up to a second. */
+function again(times: number): number {
+  return Math.min(50 * times, 1_000)
+}
+
+/**
+ * ioredis sends again what was not answered before a connection broke. A call of the store must not be made twice
+ * without its knowing, so that is turned off, and nothing waits in line for a connection either.
+ */
+export const ONCE = {
+  autoResendUnfulfilledCommands: false,
+  maxRetriesPerRequest: 0,
+  enableOfflineQueue: false,
+  enableAutoPipelining: false,
+  lazyConnect: false,
+  connectionName: 'skep',
+  replyMapping: 'legacy',
+  // A replica that was promoted, or one that no longer is: find out who the master is.
+  reconnectOnError: (error: Error): boolean => error.message.includes('READONLY'),
+  retryStrategy: (times: number): number => again(times),
+  sentinelRetryStrategy: (times: number): number => again(times),
+} as const
+
+/** What a cluster has beside the options of its connections. It would send again what a closed connection left open. */
+const ONCE_IN_CLUSTER = {
+  enableOfflineQueue: false,
+  enableAutoPipelining: false,
+  lazyConnect: false,
+  scaleReads: 'master',
+  retryDelayOnFailover: 0,
+  clusterRetryStrategy: again,
+} as const
+
+/** A connection like the one that was given. */
+export function ioRedisCopy(client: IoRedisLike): IoRedisLike {
+  // A cluster takes its nodes first, and the options of its connections inside of its own.
+  const duplicate = client.duplicate.bind(client) as (...args: unknown[]) => IoRedisLike
+  return client.isCluster
+    ? duplicate([], { ...ONCE_IN_CLUSTER, redisOptions: { ...ONCE } })
+    : duplicate({ ...ONCE })
+}
+
+/** What ioredis says when a command was not written. */
+const UNWRITTEN =
+  /isn't writeable|Cluster isn't ready|Cluster is ended|Failed to refresh slots cache|None of startup nodes/
+
+export function ioRedisClient(client: IoRedisLike): RedisClient {
+  const isCluster = client.isCluster === true
+  // Counted when one closes, because commands can be sent a moment before "ready" is told.
+  let connection = 0
+  let problem: unknown
+  client.on('close', () => {
+    if (!isCluster) connection++
+  })
+  client.on('ready', () => {
+    problem = undefined
+  })
+  // It reconnects by itself, and calls tell what is wrong.
+  client.on('error', (error) => {
+    problem = error
+  })
+  const made: RedisClient = {
+    get connection() {
+      return connection
+    },
+    isCluster,
+    async send(command, args) {
+      if (client.status === 'end') throw new NotSent(problem ?? new Error('The connection is closed.'))
+      try {
+        return (await client.callBuffer(command, ...args)) as Reply
+      } catch (error) {
+        throw UNWRITTEN.test(messageOf(error)) ? new NotSent(problem ?? error) : error
+      }
+    },
+    servers() {
+      if (!isCluster || !client.nodes) return [made]
+      return client.nodes('master').map((node) => ({
+        send: async (command, args) => (await node.callBuffer(command, ...args)) as Reply,
+      }))
+    },
+    onConnect(listener) {
+      client.on('ready', () => listener())
+    },
+    reset() {
+      client.disconnect(true)
+    },
+    close() {
+      client.disconnect()
+    },
+  }
+  return made
+}
+
+/** Waits for the connection, or for the news that there is none yet. */
+export function firstTryOfIoRedis(client: IoRedisLike): Promise<void> {
+  return new Promise((resolve) => {
+    if (client.status === 'ready') resolve()
+    client.on('ready', () => resolve())
+    client.on('close', () => resolve())
+  })
+}
