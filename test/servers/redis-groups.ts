@@ -169,7 +169,10 @@ export async function startCluster(): Promise<{ readonly cluster?: RedisCluster;
 }
 
 async function started(settings: Readonly<Record<string, string>>): Promise<RedisServer> {
-  const { redis, reason } = await startRedis({ appendfsync: 'always', settings })
+  const { redis, reason } = await startRedis({
+    appendfsync: 'always',
+    settings: { maxmemory: '200mb', ...settings },
+  })
   if (!redis) throw new Error(reason)
   return redis
 }

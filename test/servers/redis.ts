@@ -111,7 +111,13 @@ export async function redisProcess(options: {
     },
     restart: start,
     pause: () => void process.kill(pid, 'SIGSTOP'),
-    resume: () => void process.kill(pid, 'SIGCONT'),
+    resume() {
+      try {
+        process.kill(pid, 'SIGCONT')
+      } catch {
+        // It has been killed since.
+      }
+    },
     async stop() {
       await server.stop()
       rmSync(folder, { recursive: true, force: true })

@@ -48,14 +48,7 @@ export class Caller {
   }
 
   async call(operation: string, args: readonly Argument[], now?: number): Promise<Reply> {
-    let client: RedisClient
-    try {
-      client = await this.#ready()
-    } catch (error) {
-      // Of the call itself nothing was sent.
-      const known = toStoreError(error)
-      throw known.code === 'STORE_UNKNOWN' ? unreachable(known) : known
-    }
+    const client = await this.#ready()
     try {
       const { connection } = client
       const reply = await this.#within(client, this.#run(client, operation, args, now))
@@ -72,7 +65,11 @@ export class Caller {
   /** Sends a command that is none of the script's. */
   async ask(command: string, args: readonly Argument[]): Promise<Reply> {
     const client = await this.#ready()
-    return this.#within(client, client.send(command, args))
+    try {
+      return await this.#within(client, client.send(command, args))
+    } catch (error) {
+      throw toStoreError(error)
+    }
   }
 
   /** Every server that may have the data. */
@@ -89,10 +86,21 @@ export class Caller {
     return this.#name
   }
 
-  /** The client, on a connection that was greeted. */
+  /** The client, on a connection that was greeted. If this fails, nothing was sent of the call that wanted it. */
   async #ready(): Promise<RedisClient> {
     this.#client ??= await this.#open()
     const client = this.#client
+    if (this.#greeted === client.connection) return client
+    try {
+      await this.#awaitGreeting(client)
+      return client
+    } catch (error) {
+      const known = toStoreError(error)
+      throw known.code === 'STORE_UNKNOWN' ? unreachable(known) : known
+    }
+  }
+
+  async #awaitGreeting(client: RedisClient): Promise<void> {
     while (this.#greeted !== client.connection) {
       const { connection } = client
       if (this.#greeting?.connection !== connection) {
@@ -109,7 +117,6 @@ export class Caller {
       }
       await this.#greeting.done
     }
-    return client
   }
 
   async #greet(client: RedisClient): Promise<void> {

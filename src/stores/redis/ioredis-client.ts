@@ -36,6 +36,13 @@ export const ONCE = {
   sentinelRetryStrategy: (times: number): number => again(times),
 } as const
 
+/** A cluster makes connections to its nodes that never connect again: it makes new ones. */
+const ON_NODES = {
+  connectionName: ONCE.connectionName,
+  replyMapping: ONCE.replyMapping,
+  reconnectOnError: ONCE.reconnectOnError,
+} as const
+
 /** What a cluster has beside the options of its connections. It would send again what a closed connection left open. */
 const ONCE_IN_CLUSTER = {
   enableOfflineQueue: false,
@@ -51,7 +58,7 @@ export function ioRedisCopy(client: IoRedisLike): IoRedisLike {
   // A cluster takes its nodes first, and the options of its connections inside of its own.
   const duplicate = client.duplicate.bind(client) as (...args: unknown[]) => IoRedisLike
   return client.isCluster
-    ? duplicate([], { ...ONCE_IN_CLUSTER, redisOptions: { ...ONCE } })
+    ? duplicate([], { ...ONCE_IN_CLUSTER, redisOptions: { ...ON_NODES } })
     : duplicate({ ...ONCE })
 }
 
@@ -106,11 +113,14 @@ export function ioRedisClient(client: IoRedisLike): RedisClient {
   return made
 }
 
-/** Waits for the connection, or for the news that there is none yet. */
+/** Waits for the connection, or for the news that there is none yet. A cluster may need more than one try to find its nodes. */
 export function firstTryOfIoRedis(client: IoRedisLike): Promise<void> {
+  let tries = client.isCluster ? 3 : 1
   return new Promise((resolve) => {
     if (client.status === 'ready') resolve()
     client.on('ready', () => resolve())
-    client.on('close', () => resolve())
+    client.on('close', () => {
+      if (--tries === 0) resolve()
+    })
   })
 }
