@@ -66,6 +66,9 @@ export function ioRedisCopy(client: IoRedisLike): IoRedisLike {
 const UNWRITTEN =
   /isn't writeable|Cluster isn't ready|Cluster is ended|Failed to refresh slots cache|None of startup nodes/
 
+/** What it says when a connection ended before the answer came; it speaks of its own options there. */
+const BROKEN = /max retries per request|Connection is closed|due to connection close/
+
 export function ioRedisClient(client: IoRedisLike): RedisClient {
   const isCluster = client.isCluster === true
   // Counted when one closes, because commands can be sent a moment before "ready" is told.
@@ -91,7 +94,9 @@ export function ioRedisClient(client: IoRedisLike): RedisClient {
       try {
         return (await client.callBuffer(command, ...args)) as Reply
       } catch (error) {
-        throw UNWRITTEN.test(messageOf(error)) ? new NotSent(problem ?? error) : error
+        const message = messageOf(error)
+        if (UNWRITTEN.test(message)) throw new NotSent(problem ?? error)
+        throw BROKEN.test(message) ? new Error('the connection closed', { cause: error }) : error
       }
     },
     servers() {
