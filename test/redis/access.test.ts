@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
+import { createClient } from 'redis'
 import { describe, expect, it } from 'vitest'
 import { queue } from '../../src/index.ts'
+import type { NodeRedisLike } from '../../src/redis.ts'
 import { SCRIPT } from '../../src/stores/redis/lua/script.ts'
 import { codeOf, createCrew, createWorld, eventually, newJobs, range } from './world.ts'
 
@@ -76,9 +78,11 @@ describe('a user of Redis with no more rights than the docs say', () => {
     await expect(
       world.open({ url: world.url.replace('redis://', 'redis://skep:wrong@') }),
     ).rejects.toMatchObject({ code: 'STORE_REJECTED', message: expect.stringContaining('WRONGPASS') })
-    await expect(world.open()).rejects.toMatchObject({
-      code: 'STORE_REJECTED',
-      message: expect.stringContaining('NOAUTH'),
-    })
+    for (const options of [{}, { client: createClient({ url: world.url }) as unknown as NodeRedisLike }]) {
+      await expect(world.open(options)).rejects.toMatchObject({
+        code: 'STORE_REJECTED',
+        message: expect.stringContaining('NOAUTH'),
+      })
+    }
   })
 })

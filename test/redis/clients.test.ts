@@ -1,6 +1,6 @@
 import { createClient, createCluster, createSentinel } from 'redis'
 import { describe, expect, it } from 'vitest'
-import { type NodeRedisLike, type RedisStoreOptions, redisStore } from '../../src/redis.ts'
+import { type NodeRedisLike, redisStore } from '../../src/redis.ts'
 import type { Store } from '../../src/store.ts'
 import { describeStore } from '../../src/testing.ts'
 import {
@@ -121,6 +121,18 @@ describe('a client', () => {
     await world.cli('CLIENT', 'PAUSE', '400', 'ALL')
 
     expect(await codeOf(store.insert({ jobs: [newJob()] }))).toBe('ok')
+  })
+
+  it('changes neither keys nor replies, whatever its own options say', async () => {
+    const name = `clients-${uuid()}`
+    const options = { keyPrefix: 'app:', stringNumbers: true, commandTimeout: 1, readOnly: true }
+    const store = await openStore({ client: ioredis(sharedUrl, options), prefix: name, unsafe: UNSAFE })
+    const other = await openStore({ url: sharedUrl, prefix: name, unsafe: UNSAFE })
+
+    await store.insert({ jobs: newJobs(3) })
+
+    expect(await countOf(other)).toMatchObject({ ready: 3 })
+    expect(await take(store)).toHaveLength(3)
   })
 
   it('that stops to connect is made to go on', async (t) => {

@@ -104,6 +104,16 @@ describe('a cluster of Redis', () => {
     expect((await open()).capabilities.liveness).toBe(false)
   })
 
+  it('is not used through a client for one server, which is told what to use', async () => {
+    const owner = await cluster.ownerOf('{skep}:meta')
+    const other = cluster.nodes.find((node) => node !== owner)
+
+    await expect(openStore({ url: other?.url as string })).rejects.toMatchObject({
+      code: 'STORE_REJECTED',
+      message: expect.stringContaining('Give the store a Cluster of ioredis'),
+    })
+  })
+
   it('is unsafe when one of its nodes is', async () => {
     const node = cluster.nodes[2]
     await node?.cli('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru')

@@ -108,6 +108,18 @@ describe('the life of workers on Redis', () => {
     expect(await lives(store)).toEqual({ a: 'unsure' })
   })
 
+  it('is not asked for where connections are shared', async (t) => {
+    const { open } = await createWorld(t)
+    const [store, other] = [await open({ liveness: false }), await open()]
+
+    await store.attend({ worker: worker('a') })
+    await other.attend({ worker: worker('b') })
+
+    expect(store.capabilities.liveness).toBe(false)
+    expect(await lives(store)).toEqual({ a: 'unsure', b: 'unsure' })
+    expect(await lives(other)).toEqual({ a: 'unsure', b: 'here' })
+  })
+
   it('ends soon after a process is killed, and its jobs run again within seconds', async (t) => {
     const world = await createWorld(t)
     const jobs = queue<number>('jobs')

@@ -13,6 +13,14 @@ export interface ConnectionName {
   readonly client: string
 }
 
+/** Which data it is, and how often it had been written when somebody answered, in which run of the server. */
+interface Sight {
+  readonly birth: string
+  readonly writes: number
+  readonly run: string
+  readonly losses: number
+}
+
 /**
  * These end jobs, or let somebody end them: a full memory must not stop them. What adds jobs is refused then.
  */
@@ -35,8 +43,9 @@ export class Caller {
   /** The connection that was greeted. */
   #greeted = -1
   #name: ConnectionName | null = null
-  /** Which data it is, and how often it had been written when somebody last answered, in which run. */
-  #seen: { readonly birth: string; readonly writes: number; readonly run: string } | null = null
+  #seen: Sight | null = null
+  /** How many losses were told. */
+  #losses = 0
   /** Since when nothing could be sent. */
   #downSince: number | null = null
 
@@ -48,12 +57,14 @@ export class Caller {
   }
 
   async call(operation: string, args: readonly Argument[], now?: number): Promise<Reply> {
-    const client = await this.#ready()
+    const isGreeted = this.#client !== undefined && this.#greeted === this.#client.connection
+    const client = isGreeted ? (this.#client as RedisClient) : await this.#ready()
     try {
       const { connection } = client
+      const before = this.#seen
       const reply = await this.#within(client, this.#run(client, operation, args, now))
       const [answer, birth, writes, isWrite] = listOf(reply)
-      this.#notice(textOf(birth), numberOf(writes))
+      this.#notice(before, textOf(birth), numberOf(writes))
       if (this.#options.wait && numberOf(isWrite) === 1) await this.#confirm(client, connection)
       return answer as Reply
     } catch (error) {
@@ -127,9 +138,10 @@ export class Caller {
       this.#name = name
       this.#downSince = null
       // How far the data had come when the run ended in which we saw it last. Others may have written since.
-      const last = listOf(ended).find((row) => textOf(listOf(row)[0]) === this.#seen?.run)
-      if (last) this.#notice(textOf(birth), numberOf(listOf(last)[1]), numberOf(writes))
-      else this.#notice(textOf(birth), numberOf(writes))
+      const before = this.#seen
+      const last = listOf(ended).find((row) => textOf(listOf(row)[0]) === before?.run)
+      const kept = last ? numberOf(listOf(last)[1]) : numberOf(writes)
+      this.#notice(before, textOf(birth), kept, numberOf(writes))
     } catch (error) {
       if (!(error instanceof NotSent)) throw error
       this.#noticeDown(client)
@@ -178,11 +190,19 @@ export class Caller {
     )
   }
 
-  #notice(birth: string, writes: number, present: number = writes): void {
+  /** `before` is what had been seen when the call was sent: of that nothing may be missing. Answers may overtake each other. */
+  #notice(before: Sight | null, birth: string, writes: number, present: number = writes): void {
+    const isOld = before !== null && before.losses !== this.#losses
+    if (isOld) return
+    const isLost =
+      before !== null && before.birth !== '' && (before.birth !== birth || writes < before.writes)
+    if (isLost) this.#losses++
     const seen = this.#seen
-    this.#seen = { birth, writes: present, run: this.#name?.run ?? '' }
-    if (seen === null || seen.birth === '' || (seen.birth === birth && writes >= seen.writes)) return
-    const lost = seen.birth === birth ? `the last ${seen.writes - writes} changes` : 'everything'
+    if (isLost || seen === null || seen.birth !== birth || seen.writes <= present) {
+      this.#seen = { birth, writes: present, run: this.#name?.run ?? '', losses: this.#losses }
+    }
+    if (!isLost) return
+    const lost = before.birth === birth ? `the last ${before.writes - writes} changes` : 'everything'
     this.#options.onLoss(
       `Redis has lost ${lost} of "${this.#options.prefix}" that it had acknowledged: a failover to a replica that was ` +
         'behind, a restart without its log, or somebody flushed it.',

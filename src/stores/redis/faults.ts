@@ -4,7 +4,7 @@ import { SCHEMA } from './lua/script.ts'
 
 /** What the server says when it did nothing, and may do it later. */
 const NOT_NOW =
-  /^(LOADING|BUSY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|READONLY|NOREPLICAS|OOM|MISCONF|MOVED|ASK|UNBLOCKED)\b|Script killed by user|max number of clients reached/
+  /^(LOADING|BUSY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|READONLY|NOREPLICAS|OOM|MISCONF|MOVED|ASK)\b|Script killed by user|max number of clients reached/
 
 /** What the server says when it did nothing, and never will. */
 const REFUSED = /^(ERR|WRONGTYPE|NOAUTH|NOPERM|WRONGPASS|CROSSSLOT|NOSCRIPT|DENIED|EXECABORT)\b/
@@ -20,6 +20,13 @@ export function toStoreError(error: unknown): SkepError {
     return new StoreError('STORE_UNAVAILABLE', `Redis cannot be reached: ${reason(error.cause)}.`, {
       cause: error.cause,
     })
+  }
+  if (/^(MOVED|ASK) /.test(messageOf(error))) {
+    return new StoreError(
+      'STORE_REJECTED',
+      'The server is a node of a cluster, and another node has the keys. Give the store a Cluster of ioredis as its client.',
+      { cause: error },
+    )
   }
   const message = reason(error)
   const schema = /^SKEPSCHEMA (\d+)/.exec(message)

@@ -18,37 +18,48 @@ function again(times: number): number {
   return Math.min(50 * times, 1_000)
 }
 
+/** A replica that was promoted, or one that no longer is: find out who the master is. */
+function isReadOnly(error: Error): boolean {
+  return error.message.includes('READONLY')
+}
+
+/** What changes keys, replies or servers behind our back is as if nobody had asked for it. */
+const PLAIN = {
+  connectionName: 'skep',
+  keyPrefix: '',
+  replyMapping: 'legacy',
+  stringNumbers: false,
+  readOnly: false,
+  role: 'master',
+  commandTimeout: undefined,
+  reconnectOnError: isReadOnly,
+} as const
+
 /**
  * ioredis sends again what was not answered before a connection broke. A call of the store must not be made twice
  * without its knowing, so that is turned off, and nothing waits in line for a connection either.
  */
-export const ONCE = {
+export const ONCE: object = {
+  ...PLAIN,
   autoResendUnfulfilledCommands: false,
   maxRetriesPerRequest: 0,
   enableOfflineQueue: false,
   enableAutoPipelining: false,
   lazyConnect: false,
-  connectionName: 'skep',
-  replyMapping: 'legacy',
-  // A replica that was promoted, or one that no longer is: find out who the master is.
-  reconnectOnError: (error: Error): boolean => error.message.includes('READONLY'),
-  retryStrategy: (times: number): number => again(times),
-  sentinelRetryStrategy: (times: number): number => again(times),
-} as const
+  retryStrategy: again,
+  sentinelRetryStrategy: again,
+}
 
-/** A cluster makes connections to its nodes that never connect again: it makes new ones. */
-const ON_NODES = {
-  connectionName: ONCE.connectionName,
-  replyMapping: ONCE.replyMapping,
-  reconnectOnError: ONCE.reconnectOnError,
-} as const
-
-/** What a cluster has beside the options of its connections. It would send again what a closed connection left open. */
+/**
+ * What a cluster has beside the options of its connections, which never connect again: it makes new ones. It would send
+ * again what a closed connection left open.
+ */
 const ONCE_IN_CLUSTER = {
   enableOfflineQueue: false,
   enableAutoPipelining: false,
   lazyConnect: false,
   scaleReads: 'master',
+  keyPrefix: '',
   retryDelayOnFailover: 0,
   clusterRetryStrategy: again,
 } as const
@@ -58,7 +69,7 @@ export function ioRedisCopy(client: IoRedisLike): IoRedisLike {
   // A cluster takes its nodes first, and the options of its connections inside of its own.
   const duplicate = client.duplicate.bind(client) as (...args: unknown[]) => IoRedisLike
   return client.isCluster
-    ? duplicate([], { ...ONCE_IN_CLUSTER, redisOptions: { ...ON_NODES } })
+    ? duplicate([], { ...ONCE_IN_CLUSTER, redisOptions: { ...PLAIN } })
     : duplicate({ ...ONCE })
 }
 

@@ -1,3 +1,4 @@
+import { messageOf } from '../../core/errors.ts'
 import type { Reply } from './bytes.ts'
 import { type Argument, NotSent, type RedisClient } from './client.ts'
 
@@ -15,6 +16,9 @@ export interface NodeRedisLike {
 /** Types of RESP that shall come as bytes, or as a list, whatever the version of the protocol. */
 const AS_BYTES = { 36: Buffer, 61: Buffer, 37: Array } as const
 
+/** What node-redis says when a command was not written. */
+const UNWRITTEN = /^The (queue is full|client is (offline|closed))/
+
 const again = (times: number): number => Math.min(50 * (times + 1), 1_000)
 
 /** A connection like the one that was given, as it is first tried. */
@@ -31,6 +35,7 @@ export function nodeRedisClient(given: NodeRedisLike): { client: RedisClient; fi
       // Nothing waits in line for a connection, and nothing is sent twice.
       disableOfflineQueue: true,
       name: 'skep',
+      readonly: false,
       socket: { ...given.options?.socket, reconnectStrategy: again },
     })
     client.on('error', (error) => {
@@ -61,7 +66,11 @@ export function nodeRedisClient(given: NodeRedisLike): { client: RedisClient; fi
     async send(command, args) {
       if (!current.client.isReady)
         throw new NotSent(problem ?? new Error('There is no connection to the server.'))
-      return (await current.bytes.sendCommand([command, ...args])) as Reply
+      try {
+        return (await current.bytes.sendCommand([command, ...args])) as Reply
+      } catch (error) {
+        throw UNWRITTEN.test(messageOf(error)) ? new NotSent(problem ?? error) : error
+      }
     },
     servers: () => [client],
     onConnect(listener) {

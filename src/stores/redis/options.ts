@@ -25,6 +25,11 @@ export interface RedisStoreOptions extends RedisConnection {
   readonly wait?: { readonly replicas: number; readonly timeoutMs?: number }
   /** Accept a server that loses acknowledged jobs. */
   readonly unsafe?: UnsafeOptions
+  /**
+   * Tell by the connection of a store whether its process lives. Turn it off behind a proxy that shares connections between
+   * clients: there a connection says nothing about a process. @default true, and false on a cluster
+   */
+  readonly liveness?: boolean
   /** The longest a call may take. @default 15000 */
   readonly callTimeoutMs?: number
   /** Hears that the server has lost data that it had acknowledged. @default a warning of the process */
@@ -39,6 +44,7 @@ export interface ResolvedOptions {
   readonly prefix: string
   readonly wait: { readonly replicas: number; readonly timeoutMs: number } | null
   readonly unsafe: UnsafeOptions
+  readonly liveness: boolean
   readonly callTimeoutMs: number
   readonly onLoss: (message: string) => void
   readonly onUnsafe: (message: string) => void
@@ -68,7 +74,8 @@ export function resolveOptions(options: RedisStoreOptions): ResolvedOptions {
   if (wait && !(Number.isInteger(wait.replicas) && wait.replicas >= 1)) {
     throw new SkepError('OPTION_INVALID', `wait.replicas is ${wait.replicas}; use 1 or more.`)
   }
-  if (wait && options.client && 'isCluster' in options.client && options.client.isCluster) {
+  const isCluster = options.client !== undefined && 'isCluster' in options.client && options.client.isCluster
+  if (wait && isCluster) {
     const cure = 'Set min-replicas-to-write on its nodes instead.'
     throw new SkepError('OPTION_INVALID', `A cluster cannot be asked what its replicas have (wait). ${cure}`)
   }
@@ -77,6 +84,8 @@ export function resolveOptions(options: RedisStoreOptions): ResolvedOptions {
     prefix,
     wait: wait ? { replicas: wait.replicas, timeoutMs: wait.timeoutMs ?? 1_000 } : null,
     unsafe,
+    // Which connection is whose is known to one server, not to a cluster.
+    liveness: options.liveness !== false && !isCluster,
     callTimeoutMs,
     onLoss,
     onUnsafe,

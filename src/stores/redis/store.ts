@@ -30,18 +30,12 @@ export function createRedisStore(given: RedisStoreOptions): Store {
     return opening
   }
   const caller = new Caller(open, options)
-  const workers = new Workers(caller, options.runtime)
+  const workers = new Workers(caller, options)
   const check = async (): Promise<Durability> => checkDurability(await caller.servers(), options.unsafe)
   const watch = new Watch(check, options)
-  const { client } = options.connection
   let durability: Promise<Durability> | undefined
   return {
-    capabilities: {
-      transactions: false,
-      processes: true,
-      // Which connection is whose is known to one server, not to a cluster.
-      liveness: !(client && 'isCluster' in client && client.isCluster),
-    },
+    capabilities: { transactions: false, processes: true, liveness: options.liveness },
 
     ready() {
       durability ??= check()

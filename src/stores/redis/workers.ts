@@ -17,6 +17,8 @@ const PAGE = 1_000
 export class Workers {
   readonly #caller: Caller
   readonly #runtime: Runtime
+  /** Whether a connection says something about its process. */
+  readonly #isTold: boolean
   /** Those that live in this process. */
   readonly #own = new Map<string, WorkerInfo>()
   /** Since when a connection has been seen to be missing. */
@@ -24,18 +26,19 @@ export class Workers {
   #isSaying = false
   #isClosed = false
 
-  constructor(caller: Caller, runtime: Runtime) {
+  constructor(caller: Caller, options: { readonly runtime: Runtime; readonly liveness: boolean }) {
     this.#caller = caller
-    this.#runtime = runtime
+    this.#runtime = options.runtime
+    this.#isTold = options.liveness
   }
 
   async attend({ worker, now }: { readonly worker: WorkerInfo; readonly now?: number }): Promise<void> {
     this.#own.set(worker.id, worker)
-    const name = await this.#caller.name()
-    const args = [worker.id, name ? textOfName(name) : '', JSON.stringify(worker)]
+    const name = await this.#name()
+    const args = [worker.id, textOfName(name), JSON.stringify(worker)]
     await this.#caller.call('attend', args, now)
     // The connection may have been another by then.
-    if (textOfName(await this.#caller.name()) !== textOfName(name)) this.connected()
+    if (textOfName(await this.#name()) !== textOfName(name)) this.connected()
   }
 
   async depart({ workerId }: { readonly workerId: string }): Promise<void> {
@@ -57,11 +60,15 @@ export class Workers {
     this.#own.clear()
   }
 
+  async #name(): Promise<ConnectionName | null> {
+    return this.#isTold ? this.#caller.name() : null
+  }
+
   async #sayAgain(): Promise<void> {
     let said = ''
     while (!this.#isClosed) {
       try {
-        const name = textOfName(await this.#caller.name())
+        const name = textOfName(await this.#name())
         if (name === said) return
         for (const worker of this.#own.values()) {
           await this.#caller.call('attend', [worker.id, name, JSON.stringify(worker)])
@@ -79,7 +86,7 @@ export class Workers {
   }: {
     readonly space?: string
   }): Promise<{ readonly workers: readonly WorkerPresence[] }> {
-    const before = await this.#caller.name()
+    const before = await this.#name()
     const rows = listOf(await this.#caller.call('workers', [])).map((row) => {
       const [seenAt, connection, info] = listOf(row)
       return {
@@ -92,7 +99,7 @@ export class Workers {
     const asked = run === null ? [] : rows.filter(({ connection }) => connection.startsWith(run))
     const here = await this.#present(asked.map(({ connection }) => connection.slice(run?.length)))
     // If the connection changed meanwhile, the answers may be of two servers.
-    const isSure = here !== null && textOfName(await this.#caller.name()) === textOfName(before)
+    const isSure = here !== null && textOfName(await this.#name()) === textOfName(before)
     const workers = rows
       .map(({ seenAt, connection, info }): WorkerPresence => {
         const isKnown = isSure && run !== null && connection.startsWith(run)
