@@ -20,7 +20,7 @@ export async function openClient(
   // A server that stands still takes connections and says nothing.
   await new Promise<void>((resolve) => {
     const stop = runtime.timer(Math.min(FIRST_TRY_MS, callTimeoutMs), resolve)
-    firstTry.then(resolve).finally(stop)
+    void firstTry.then(resolve).finally(stop)
   })
   return made
 }

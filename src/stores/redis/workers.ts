@@ -50,7 +50,7 @@ export class Workers {
   connected(): void {
     if (this.#isSaying || this.#isClosed || this.#own.size === 0) return
     this.#isSaying = true
-    this.#sayAgain().finally(() => {
+    void this.#sayAgain().finally(() => {
       this.#isSaying = false
     })
   }
