@@ -23,7 +23,7 @@ describe('a user of Redis with no more rights than the docs say', () => {
     expect(missing).toEqual([])
   })
 
-  it('runs jobs, with lanes, limits, schedules and flows, and sees who is there', async (t) => {
+  it('runs jobs, with a lane, a priority and a limit, and sees who is there', async (t) => {
     const world = await createWorld(t)
     await world.cli(...words)
     const url = world.url.replace('redis://', 'redis://skep:password@')

@@ -37,6 +37,11 @@ async function make({
   return { made: ioRedisClient(own), firstTry: firstTryOfIoRedis(own) }
 }
 
+const REASONS = {
+  createCluster: 'its way to send commands is another one, and it is not supported',
+  createSentinel: 'it sends a command again, without telling, when a connection breaks',
+} as const
+
 /** Refuses what looks like a client and cannot be used as one. */
 export function assertClient(client: unknown): void {
   const given = client as Partial<Record<string, unknown>>
@@ -50,8 +55,7 @@ export function assertClient(client: unknown): void {
   if (several) {
     throw new SkepError(
       'OPTION_INVALID',
-      `The store cannot use ${several} of node-redis, because that sends a command again without telling when a connection ` +
-        'breaks. For a cluster or sentinels give it a client of ioredis.',
+      `The store cannot use ${several} of node-redis: ${REASONS[several]}. Instead give it a client of ioredis.`,
     )
   }
   if (typeof given['withCommandOptions'] === 'function' && typeof given['duplicate'] === 'function') return
