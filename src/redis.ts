@@ -7,7 +7,9 @@ import type { RedisStoreOptions } from './stores/redis/options.ts'
 import { createRedisStore } from './stores/redis/store.ts'
 
 export type { UnsafeOptions } from './stores/redis/durability.ts'
-export type { AnyRedisClient, IoRedisLike, NodeRedisLike } from './stores/redis/open-client.ts'
+export type { IoRedisLike } from './stores/redis/ioredis-client.ts'
+export type { NodeRedisLike } from './stores/redis/node-redis-client.ts'
+export type { AnyRedisClient } from './stores/redis/open-client.ts'
 export type { RedisConnection, RedisStoreOptions } from './stores/redis/options.ts'
 
 /**

@@ -9,3 +9,11 @@ export {
   redisUrlVariable,
   startRedis,
 } from './redis.ts'
+export {
+  MASTER_NAME,
+  type RedisCluster,
+  type SentinelGroup,
+  type SlotMove,
+  startCluster,
+  startSentinels,
+} from './redis-groups.ts'

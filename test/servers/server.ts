@@ -20,6 +20,8 @@ export interface ServerProcess {
   stop(): Promise<void>
   /** Ends it with SIGKILL, as a machine does that fails. Its folder is removed. */
   kill(): Promise<void>
+  /** Waits until the server has ended, in whatever way. */
+  ended(): Promise<void>
 }
 
 export interface ServerCommand {
@@ -112,7 +114,14 @@ export async function startServer(server: ServerCommand): Promise<ServerProcess>
     keeper.stdin?.end(lastWord)
     await ended
   }
-  return { stop: () => end(''), kill: () => end('kill') }
+  return {
+    stop: () => end(''),
+    kill: () => end('kill'),
+    async ended() {
+      keeper.ref()
+      await ended
+    },
+  }
 }
 
 async function answering({ ping }: ServerCommand, keeper: ChildProcess): Promise<void> {

@@ -1,21 +1,53 @@
 import { messageOf, StoreError } from '../../core/errors.ts'
-import type { Runtime } from '../../runtime.ts'
 import { listOf, numberOf, type Reply, textOf } from './bytes.ts'
-import type { Argument, RedisClient } from './client.ts'
-import { toStoreError } from './faults.ts'
+import { type Argument, NotSent, type RedisClient } from './client.ts'
+import { type Askable, infoOf } from './durability.ts'
+import { isOutOfMemory, toStoreError } from './faults.ts'
 import { keysOf } from './keys.ts'
 import { SCRIPT, SCRIPT_SHA } from './lua/script.ts'
 import type { ResolvedOptions } from './options.ts'
 
-/** Runs operations of the script, and notices when the server has forgotten something that it had acknowledged. */
+/** Which connection to which run of the server it is, as far as the server tells. */
+export interface ConnectionName {
+  readonly run: string
+  readonly client: string
+}
+
+/** Which data it is, and how often it had been written when somebody answered, in which run of the server. */
+interface Sight {
+  readonly birth: string
+  readonly writes: number
+  readonly run: string
+  readonly losses: number
+}
+
+/**
+ * These end jobs, or let somebody end them: a full memory must not stop them. What adds jobs is refused then.
+ */
+const MAY_EXCEED_MEMORY = new Set(
+  'settle claim extend expired change prune attend depart hold release moveRuns tell auditGroups pauseSchedules removeSchedules greet migrate'.split(
+    ' ',
+  ),
+)
+
+/**
+ * Runs operations of the script, one connection after the other. Each connection begins with a greeting, which finds out
+ * which server this is, and whether it has forgotten something that had been acknowledged.
+ */
 export class Caller {
   readonly #open: () => Promise<RedisClient>
-  readonly #options: Pick<ResolvedOptions, 'wait' | 'callTimeoutMs' | 'onLoss' | 'prefix'> & {
-    readonly runtime: Runtime
-  }
+  readonly #options: ResolvedOptions
   readonly #head: readonly Argument[]
-  /** Which data it is, and how often it had been written when somebody last answered. */
-  #seen: { readonly birth: string; readonly writes: number } | null = null
+  #client: RedisClient | undefined
+  #greeting: { readonly connection: number; readonly done: Promise<void> } | undefined
+  /** The connection that was greeted. */
+  #greeted = -1
+  #name: ConnectionName | null = null
+  #seen: Sight | null = null
+  /** How many losses were told. */
+  #losses = 0
+  /** Since when nothing could be sent. */
+  #downSince: number | null = null
 
   constructor(open: () => Promise<RedisClient>, options: ResolvedOptions) {
     this.#open = open
@@ -25,15 +57,112 @@ export class Caller {
   }
 
   async call(operation: string, args: readonly Argument[], now?: number): Promise<Reply> {
-    const rest = [...this.#head, ...args, operation, now === undefined ? '' : String(now)]
+    const isGreeted = this.#client !== undefined && this.#greeted === this.#client.connection
+    const client = isGreeted ? (this.#client as RedisClient) : await this.#ready()
     try {
-      const client = await this.#open()
-      const [answer, birth, writes, isWrite] = listOf(await this.#within(this.#evaluate(client, rest)))
-      this.#notice(textOf(birth), numberOf(writes))
-      if (this.#options.wait && numberOf(isWrite) === 1) await this.#within(this.#confirm(client))
+      const { connection } = client
+      const before = this.#seen
+      const reply = await this.#within(client, this.#run(client, operation, args, now))
+      const [answer, birth, writes, isWrite] = listOf(reply)
+      this.#notice(before, textOf(birth), numberOf(writes))
+      if (this.#options.wait && numberOf(isWrite) === 1) await this.#confirm(client, connection)
       return answer as Reply
     } catch (error) {
+      if (error instanceof NotSent) this.#noticeDown(client)
       throw toStoreError(error)
+    }
+  }
+
+  /** Sends a command that is none of the script's. */
+  async ask(command: string, args: readonly Argument[]): Promise<Reply> {
+    const client = await this.#ready()
+    try {
+      return await this.#within(client, client.send(command, args))
+    } catch (error) {
+      throw toStoreError(error)
+    }
+  }
+
+  /** Every server that may have the data. */
+  async servers(): Promise<readonly Askable[]> {
+    const client = await this.#ready()
+    return client.servers().map((server) => ({
+      send: (command, args) => this.#within(client, server.send(command, args)),
+    }))
+  }
+
+  /** The present connection; null where the server does not tell, or has been lost. */
+  async name(): Promise<ConnectionName | null> {
+    await this.#ready()
+    return this.#name
+  }
+
+  /** The client, on a connection that was greeted. If this fails, nothing was sent of the call that wanted it. */
+  async #ready(): Promise<RedisClient> {
+    this.#client ??= await this.#open()
+    const client = this.#client
+    if (this.#greeted === client.connection) return client
+    try {
+      await this.#awaitGreeting(client)
+      return client
+    } catch (error) {
+      const known = toStoreError(error)
+      throw known.code === 'STORE_UNKNOWN' ? unreachable(known) : known
+    }
+  }
+
+  async #awaitGreeting(client: RedisClient): Promise<void> {
+    while (this.#greeted !== client.connection) {
+      const { connection } = client
+      if (this.#greeting?.connection !== connection) {
+        const done = this.#greet(client).then(
+          () => {
+            this.#greeted = connection
+          },
+          (error: unknown) => {
+            this.#greeting = undefined
+            throw error
+          },
+        )
+        this.#greeting = { connection, done }
+      }
+      await this.#greeting.done
+    }
+  }
+
+  async #greet(client: RedisClient): Promise<void> {
+    try {
+      const name = client.isCluster ? null : await this.#within(client, nameOf(client))
+      const reply = await this.#within(client, this.#run(client, 'greet', [name?.run ?? '']))
+      const [ended, birth, writes] = listOf(reply)
+      this.#name = name
+      this.#downSince = null
+      // How far the data had come when the run ended in which we saw it last. Others may have written since.
+      const before = this.#seen
+      const last = listOf(ended).find((row) => textOf(listOf(row)[0]) === before?.run)
+      const kept = last ? numberOf(listOf(last)[1]) : numberOf(writes)
+      this.#notice(before, textOf(birth), kept, numberOf(writes))
+    } catch (error) {
+      if (!(error instanceof NotSent)) throw error
+      this.#noticeDown(client)
+      const refusal = this.#seen === null && /^(WRONGPASS|NOAUTH|NOPERM|ERR )/.test(messageOf(error.cause))
+      // A password that was wrong from the beginning is not a matter of waiting.
+      throw refusal ? error.cause : error
+    }
+  }
+
+  async #run(
+    client: RedisClient,
+    operation: string,
+    args: readonly Argument[],
+    now?: number,
+  ): Promise<Reply> {
+    const time = now === undefined ? '' : String(now)
+    try {
+      return await this.#evaluate(client, [...this.#head, ...args, operation, time])
+    } catch (error) {
+      if (!isOutOfMemory(error) || !MAY_EXCEED_MEMORY.has(operation)) throw error
+      return this.#evaluate(client, [...this.#head, ...args, `!${operation}`, time])
     }
   }
 
@@ -47,40 +176,76 @@ export class Caller {
     }
   }
 
-  async #confirm(client: RedisClient): Promise<Reply> {
+  async #confirm(client: RedisClient, connection: number): Promise<void> {
     const { replicas, timeoutMs } = this.#options.wait as { replicas: number; timeoutMs: number }
-    const confirmed = numberOf(await client.send('WAIT', [String(replicas), String(timeoutMs)]))
-    if (confirmed >= replicas) return null
+    // Another connection would be told about its own writes, and it has none.
+    const isSame = client.connection === connection
+    const confirmed = isSame
+      ? numberOf(await this.#within(client, client.send('WAIT', [String(replicas), String(timeoutMs)])))
+      : 0
+    if (confirmed >= replicas) return
     throw new StoreError(
       'STORE_UNKNOWN',
       `${confirmed} of ${replicas} replicas confirmed the call within ${timeoutMs} ms. It happened, but a failover may lose it.`,
     )
   }
 
-  #notice(birth: string, writes: number): void {
+  /** `before` is what had been seen when the call was sent: of that nothing may be missing. Answers may overtake each other. */
+  #notice(before: Sight | null, birth: string, writes: number, present: number = writes): void {
+    const isOld = before !== null && before.losses !== this.#losses
+    if (isOld) return
+    const isLost =
+      before !== null && before.birth !== '' && (before.birth !== birth || writes < before.writes)
+    if (isLost) this.#losses++
     const seen = this.#seen
-    this.#seen = { birth, writes }
-    if (seen === null || seen.birth === '' || (seen.birth === birth && writes >= seen.writes)) return
-    const lost = seen.birth === birth ? `the last ${seen.writes - writes} changes` : 'everything'
+    if (isLost || seen === null || seen.birth !== birth || seen.writes <= present) {
+      this.#seen = { birth, writes: present, run: this.#name?.run ?? '', losses: this.#losses }
+    }
+    if (!isLost) return
+    const lost = before.birth === birth ? `the last ${before.writes - writes} changes` : 'everything'
     this.#options.onLoss(
       `Redis has lost ${lost} of "${this.#options.prefix}" that it had acknowledged: a failover to a replica that was ` +
         'behind, a restart without its log, or somebody flushed it.',
     )
   }
 
-  /** A server that does not answer must not hold up whoever called for ever. */
-  #within(answer: Promise<Reply>): Promise<Reply> {
+  /** A connection that takes nothing for long may be stuck in its beginnings, where no library looks for it. */
+  #noticeDown(client: RedisClient): void {
+    const { runtime, callTimeoutMs } = this.#options
+    const now = runtime.mono()
+    this.#downSince ??= now
+    if (now - this.#downSince < callTimeoutMs) return
+    this.#downSince = now
+    client.reset()
+  }
+
+  /** A server that does not answer must not hold up whoever called for ever, and its connection may be dead. */
+  #within<T>(client: RedisClient, answer: Promise<T>): Promise<T> {
     const { callTimeoutMs, runtime } = this.#options
+    const { connection } = client
     return new Promise((resolve, reject) => {
-      const stop = runtime.timer(callTimeoutMs, () =>
-        reject(
-          new StoreError(
-            'STORE_UNKNOWN',
-            `Redis did not answer within ${callTimeoutMs} ms. The call may have happened.`,
-          ),
-        ),
-      )
+      const stop = runtime.timer(callTimeoutMs, () => {
+        const message = `Redis did not answer within ${callTimeoutMs} ms. The call may have happened.`
+        reject(new StoreError('STORE_UNKNOWN', message))
+        if (client.connection === connection) client.reset()
+      })
       answer.then(resolve, reject).finally(stop)
     })
   }
+}
+
+/** What this connection is called; null where the server lets nobody ask. */
+async function nameOf(client: RedisClient): Promise<ConnectionName | null> {
+  try {
+    const [info, id] = await Promise.all([client.send('INFO', ['server']), client.send('CLIENT', ['ID'])])
+    const run = infoOf(textOf(info))['run_id']
+    return run === undefined ? null : { run, client: textOf(id) }
+  } catch (error) {
+    if (messageOf(error).startsWith('NOPERM')) return null
+    throw error
+  }
+}
+
+function unreachable(cause: StoreError | Error): StoreError {
+  return new StoreError('STORE_UNAVAILABLE', `Redis cannot be reached: ${messageOf(cause)}`, { cause })
 }

@@ -31,21 +31,22 @@ export function channelOf(
 }
 
 /** What a channel without a store needs to know. */
-export type ChannelOptions = Omit<RedisStoreOptions, 'wait' | 'unsafe' | 'onLoss'>
+export type ChannelOptions = Omit<RedisStoreOptions, 'wait' | 'unsafe' | 'onLoss' | 'onUnsafe' | 'liveness'>
 
 /** A channel without a store: for processes that only tell or hear. */
 export function openChannel(given: ChannelOptions): StoreChannel & { close(): Promise<void> } {
   const options = resolveOptions(given)
   let opening: Promise<RedisClient> | undefined
   const channel = channelOf(() => {
-    opening ??= openClient(options.connection)
+    opening ??= openClient(options.connection, options)
     return opening
   }, options)
   return {
     ...channel,
     async close() {
       channel.session.close()
-      await (await opening?.catch(() => undefined))?.close()
+      const opened = await opening?.catch(() => undefined)
+      opened?.close()
     },
   }
 }

@@ -3,8 +3,12 @@ import type { Reply } from './bytes.ts'
 /** What goes to Redis as an argument. */
 export type Argument = string | Buffer
 
-/** A connection as the store sees it, whatever library it is from. */
+/** A connection as the store sees it, whatever library it is from. It connects again by itself. */
 export interface RedisClient {
+  /** Another number for each connection: what one has told need not hold on the next. Always 0 where nobody can tell. */
+  readonly connection: number
+  /** Which connection a command takes depends on its keys, so nothing is known about "the" connection. */
+  readonly isCluster: boolean
   /**
    * Sends a command and answers with bytes. It is sent at most once: {@link NotSent} says that it was not sent at all, and
    * any other error that is not the server's own that nobody knows.
@@ -12,7 +16,13 @@ export interface RedisClient {
   send(command: string, args: readonly Argument[]): Promise<Reply>
   /** Opens a connection beside this one that hears what is published. */
   listen(options: EarOptions): Ear
-  close(): Promise<void>
+  /** Every server that may have the data, to be asked about itself. */
+  servers(): readonly Pick<RedisClient, 'send'>[]
+  /** Calls back whenever a connection is there again. */
+  onConnect(listener: () => void): void
+  /** Throws the connection away, because nothing comes through it, and makes another. */
+  reset(): void
+  close(): void
 }
 
 export interface EarOptions {

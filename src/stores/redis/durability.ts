@@ -1,4 +1,4 @@
-import { SkepError } from '../../core/errors.ts'
+import { messageOf, SkepError } from '../../core/errors.ts'
 import type { Durability } from '../../store.ts'
 import { listOf, textOf } from './bytes.ts'
 import type { RedisClient } from './client.ts'
@@ -15,9 +15,33 @@ export interface UnsafeOptions {
 
 const OLDEST = [6, 2] as const
 
+/** Something that can be asked: a server, or whoever is connected to it. */
+export type Askable = Pick<RedisClient, 'send'>
+
+/** What an ok of all these servers means: as much as that of the weakest. */
+export async function checkDurability(
+  servers: readonly Askable[],
+  unsafe: UnsafeOptions,
+): Promise<Durability> {
+  const all = await Promise.all(servers.map((server) => checkServer(server, unsafe)))
+  const weakest = all.reduce((a, b) => (LEVELS.indexOf(b.level) < LEVELS.indexOf(a.level) ? b : a))
+  return { ...weakest, warnings: [...new Set(all.flatMap(({ warnings }) => warnings))] }
+}
+
+const LEVELS: readonly Durability['level'][] = ['memory', 'process', 'disk']
+
 /** Finds out what an ok of this server means. Throws `STORE_UNSAFE` when that is too little and nobody agreed to it. */
-export async function checkDurability(client: RedisClient, unsafe: UnsafeOptions): Promise<Durability> {
-  const info = infoOf(textOf(await client.send('INFO', [])))
+async function checkServer(client: Askable, unsafe: UnsafeOptions): Promise<Durability> {
+  const info = await serverInfo(client)
+  if (info === null) {
+    return {
+      level: 'process',
+      detail: 'A server that does not tell how it is set up.',
+      warnings: [
+        'The server lets nobody ask with INFO. Make sure of "appendonly yes", "appendfsync always", "maxmemory-policy noeviction".',
+      ],
+    }
+  }
   const version = info['valkey_version'] ?? info['redis_version'] ?? '0.0'
   const name = info['valkey_version'] === undefined ? 'Redis' : 'Valkey'
   const [major = 0, minor = 0] = (info['redis_version'] ?? version).split('.').map(Number)
@@ -66,12 +90,28 @@ export function infoOf(text: string): Readonly<Record<string, string>> {
 }
 
 /** A setting, or null where the server lets nobody ask. */
-async function settingOf(client: RedisClient, name: string): Promise<string | null> {
+async function settingOf(client: Askable, name: string): Promise<string | null> {
   try {
     return textOf(listOf(await client.send('CONFIG', ['GET', name]))[1]) || null
-  } catch {
-    return null
+  } catch (error) {
+    if (isForbidden(error)) return null
+    throw error
   }
+}
+
+/** All that the server tells about itself, or null where it lets nobody ask. */
+async function serverInfo(client: Askable): Promise<Readonly<Record<string, string>> | null> {
+  try {
+    return infoOf(textOf(await client.send('INFO', [])))
+  } catch (error) {
+    if (isForbidden(error)) return null
+    throw error
+  }
+}
+
+/** Services that rent out servers take such commands away altogether. */
+function isForbidden(error: unknown): boolean {
+  return /^(NOPERM|ERR unknown command)/.test(messageOf(error))
 }
 
 function refuse(problem: string, cure: string, option: keyof UnsafeOptions): SkepError {

@@ -1,5 +1,6 @@
 import type { Ear, EarOptions } from './client.ts'
-import type { IoRedisLike, NodeRedisLike } from './open-client.ts'
+import type { IoRedisLike } from './ioredis-client.ts'
+import type { NodeRedisLike } from './node-redis-client.ts'
 
 /** The part of an ioredis client that listens. */
 interface IoRedisEar {

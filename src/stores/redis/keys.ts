@@ -6,7 +6,7 @@
  * its members, so "the ready jobs of a lane" is a range of one set. `q` is the number of a queue, 4 bytes; places and
  * moments are numbers of 8 bytes that sort as they count (`lua/bytes.ts`); an id is 16 bytes.
  *
- *   meta       hash   schema, counters, and how often something was written
+ *   meta       hash   schema, counters, how often something was written, and which server runs had it
  *   names      hash   space NUL queue → q, and q → space NUL queue
  *   counts     hash   q state → how many jobs
  *   jobs       hash   id → record, of jobs that wait or run
@@ -17,7 +17,7 @@
  *   live       hash   token NUL q → how many of these still run
  *   leases     set    q bound token: no lease of that claim ends before `bound`
  *   started    set    q started token
- *   workers    hash   id → JSON, of workers
+ *   workers    hash   id → seen, connection NUL JSON, of workers
  *   tasks      set    worker NUL q token: the claims of a worker
  *   archive    hash   id → record, of finished jobs
  *   ended      set    q state finished id

@@ -1,130 +1,68 @@
-import { messageOf, SkepError } from '../../core/errors.ts'
-import type { Reply } from './bytes.ts'
-import { type Argument, NotSent, type RedisClient } from './client.ts'
-import { ioRedisEar, nodeRedisEar } from './ear.ts'
+import { SkepError } from '../../core/errors.ts'
+import type { Runtime } from '../../runtime.ts'
+import type { RedisClient } from './client.ts'
+import { firstTryOfIoRedis, type IoRedisLike, ioRedisClient, ioRedisCopy, ONCE } from './ioredis-client.ts'
+import { type NodeRedisLike, nodeRedisClient } from './node-redis-client.ts'
 import type { RedisConnection } from './options.ts'
-
-/** The part of an ioredis client, or cluster, that the store uses. */
-export interface IoRedisLike {
-  callBuffer(command: string, ...args: (string | Buffer | number)[]): Promise<unknown>
-  duplicate(...args: never[]): IoRedisLike
-  disconnect(): void
-  on(event: 'error' | 'ready' | 'close', listener: (error?: unknown) => void): unknown
-  readonly status: string
-  readonly isCluster?: boolean
-  /** Of a cluster alone. */
-  nodes?(role: 'master'): readonly IoRedisLike[]
-}
-
-/** The part of a node-redis client that the store uses. */
-export interface NodeRedisLike {
-  duplicate(options?: object): NodeRedisLike
-  connect(): Promise<unknown>
-  withTypeMapping(mapping: object): { sendCommand(args: readonly Argument[]): Promise<unknown> }
-  subscribe(channels: string[], listener: (message: string, channel: string) => void): Promise<unknown>
-  destroy(): void
-  on(event: 'error' | 'connect', listener: (error?: unknown) => void): unknown
-  readonly isReady: boolean
-}
 
 export type AnyRedisClient = IoRedisLike | NodeRedisLike
 
-/**
- * ioredis sends again what was not answered before a connection broke. A call of the store must not be made twice
- * without its knowing, so that is turned off, and nothing waits in line for a connection either.
- */
-const ONCE = {
-  autoResendUnfulfilledCommands: false,
-  maxRetriesPerRequest: 0,
-  enableOfflineQueue: false,
-  lazyConnect: false,
-  // A replica that was promoted, or one that no longer is: find out who the master is.
-  reconnectOnError: (error: Error): boolean => error.message.startsWith('READONLY'),
-  retryStrategy: (times: number): number => Math.min(50 * times, 1_000),
+/** The longest to wait for the first connection. Whoever calls after that is told that there is none. */
+const FIRST_TRY_MS = 5_000
+
+/** The connection for what the user gave us, as soon as it is there, or is known not to be there yet. */
+export async function openClient(
+  { url, client }: RedisConnection,
+  options: { readonly runtime: Runtime; readonly callTimeoutMs: number },
+): Promise<RedisClient> {
+  const { made, firstTry } = await make({ url, client } as RedisConnection)
+  const { runtime, callTimeoutMs } = options
+  // A server that stands still takes connections and says nothing.
+  await new Promise<void>((resolve) => {
+    const stop = runtime.timer(Math.min(FIRST_TRY_MS, callTimeoutMs), resolve)
+    void firstTry.then(resolve).finally(stop)
+  })
+  return made
+}
+
+async function make({
+  url,
+  client,
+}: RedisConnection): Promise<{ made: RedisClient; firstTry: Promise<void> }> {
+  if (client !== undefined && !('callBuffer' in client)) {
+    const { client: made, firstTry } = nodeRedisClient(client)
+    return { made, firstTry }
+  }
+  const own = client ? ioRedisCopy(client) : new (await load()).Redis(url as string, { ...ONCE })
+  return { made: ioRedisClient(own), firstTry: firstTryOfIoRedis(own) }
+}
+
+const REASONS = {
+  createCluster: 'its way to send commands is another one, and it is not supported',
+  createSentinel: 'it sends a command again, without telling, when a connection breaks',
 } as const
 
-/** The connection for what the user gave us. */
-export async function openClient({ url, client }: RedisConnection): Promise<RedisClient> {
-  if (url !== undefined) {
-    const { Redis } = await load()
-    return ioRedisClient(new Redis(url, { ...ONCE, connectionName: 'skep' }))
+/** Refuses what looks like a client and cannot be used as one. */
+export function assertClient(client: unknown): void {
+  const given = client as Partial<Record<string, unknown>>
+  if (typeof given['callBuffer'] === 'function' && typeof given['duplicate'] === 'function') return
+  const several =
+    typeof given['getSlotRandomNode'] === 'function'
+      ? 'createCluster'
+      : typeof given['getSentinelNode'] === 'function' || typeof given['acquire'] === 'function'
+        ? 'createSentinel'
+        : null
+  if (several) {
+    throw new SkepError(
+      'OPTION_INVALID',
+      `The store cannot use ${several} of node-redis: ${REASONS[several]}. Instead give it a client of ioredis.`,
+    )
   }
-  const given = client as AnyRedisClient
-  if ('callBuffer' in given) return ioRedisClient(copyOf(given))
-  return nodeRedisClient(given)
-}
-
-function copyOf(client: IoRedisLike): IoRedisLike {
-  // A cluster takes its nodes first, and the options of its connections inside of its own.
-  const duplicate = client.duplicate.bind(client) as (...args: unknown[]) => IoRedisLike
-  return client.isCluster
-    ? duplicate([], { enableOfflineQueue: false, lazyConnect: false, redisOptions: { ...ONCE } })
-    : duplicate({ ...ONCE, connectionName: 'skep' })
-}
-
-/** What ioredis says when a command was not written. */
-const UNWRITTEN = /isn't writeable|Cluster isn't ready|Failed to refresh slots cache|None of startup nodes/
-
-async function ioRedisClient(client: IoRedisLike): Promise<RedisClient> {
-  // It reconnects by itself, and calls tell what is wrong.
-  let problem: unknown
-  client.on('error', (error) => {
-    problem = error
-  })
-  client.on('ready', () => {
-    problem = undefined
-  })
-  await firstTry(client)
-  return {
-    async send(command, args) {
-      try {
-        return (await client.callBuffer(command, ...args)) as Reply
-      } catch (error) {
-        throw UNWRITTEN.test(messageOf(error)) ? new NotSent(problem ?? error) : error
-      }
-    },
-    listen: (options) => ioRedisEar(client, options),
-    async close() {
-      client.disconnect()
-    },
-  }
-}
-
-/** Waits for the connection, or for the news that there is none yet. */
-function firstTry(client: IoRedisLike): Promise<void> {
-  return new Promise((resolve) => {
-    if (client.status === 'ready') resolve()
-    client.on('ready', () => resolve())
-    client.on('close', () => resolve())
-  })
-}
-
-/** RESP's type of strings, which node-redis gives back as bytes if it is told to. */
-const BLOB_STRING = 36
-
-async function nodeRedisClient(given: NodeRedisLike): Promise<RedisClient> {
-  const client = given.duplicate({ disableOfflineQueue: true })
-  let problem: unknown
-  client.on('error', (error) => {
-    problem = error
-  })
-  const connecting = Promise.resolve(client.connect()).then(
-    () => {},
-    () => {},
+  if (typeof given['withCommandOptions'] === 'function' && typeof given['duplicate'] === 'function') return
+  throw new SkepError(
+    'OPTION_INVALID',
+    'The client is none that the store knows. Give it one of ioredis or of node-redis (5 or newer).',
   )
-  // It tries for ever by itself; whoever calls meanwhile is told that there is no connection.
-  await Promise.race([connecting, new Promise<void>((resolve) => client.on('error', () => resolve()))])
-  const bytes = client.withTypeMapping({ [BLOB_STRING]: Buffer })
-  return {
-    async send(command, args) {
-      if (!client.isReady) throw new NotSent(problem ?? new Error('There is no connection.'))
-      return (await bytes.sendCommand([command, ...args])) as Reply
-    },
-    listen: (options) => nodeRedisEar(client, options),
-    async close() {
-      client.destroy()
-    },
-  }
 }
 
 interface IoRedisModule {

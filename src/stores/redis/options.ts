@@ -2,7 +2,7 @@ import { SkepError } from '../../core/errors.ts'
 import { assertKey } from '../../core/names.ts'
 import { type Runtime, systemRuntime } from '../../runtime.ts'
 import type { UnsafeOptions } from './durability.ts'
-import type { AnyRedisClient } from './open-client.ts'
+import { type AnyRedisClient, assertClient } from './open-client.ts'
 
 /** How to reach the server: one of the two. */
 export interface RedisConnection {
@@ -25,10 +25,17 @@ export interface RedisStoreOptions extends RedisConnection {
   readonly wait?: { readonly replicas: number; readonly timeoutMs?: number }
   /** Accept a server that loses acknowledged jobs. */
   readonly unsafe?: UnsafeOptions
+  /**
+   * Tell by the connection of a store whether its process lives. Turn it off behind a proxy that shares connections between
+   * clients: there a connection says nothing about a process. @default true, and false on a cluster
+   */
+  readonly liveness?: boolean
   /** The longest a call may take. @default 15000 */
   readonly callTimeoutMs?: number
   /** Hears that the server has lost data that it had acknowledged. @default a warning of the process */
   readonly onLoss?: (message: string) => void
+  /** Hears that the server was made unsafe while the store is in use, for example its eviction policy. @default a warning of the process */
+  readonly onUnsafe?: (message: string) => void
   readonly runtime?: Runtime
 }
 
@@ -37,16 +44,26 @@ export interface ResolvedOptions {
   readonly prefix: string
   readonly wait: { readonly replicas: number; readonly timeoutMs: number } | null
   readonly unsafe: UnsafeOptions
+  readonly liveness: boolean
   readonly callTimeoutMs: number
   readonly onLoss: (message: string) => void
+  readonly onUnsafe: (message: string) => void
   readonly runtime: Runtime
 }
 
 export function resolveOptions(options: RedisStoreOptions): ResolvedOptions {
-  const { prefix = 'skep', wait, unsafe = {}, callTimeoutMs = 15_000, onLoss = warn } = options
+  const {
+    prefix = 'skep',
+    wait,
+    unsafe = {},
+    callTimeoutMs = 15_000,
+    onLoss = warn('SKEP_DATA_LOST'),
+  } = options
+  const { onUnsafe = warn('SKEP_STORE_UNSAFE') } = options
   if ((options.url === undefined) === (options.client === undefined)) {
     throw new SkepError('OPTION_INVALID', 'Redis needs either url or client.')
   }
+  if (options.client !== undefined) assertClient(options.client)
   assertKey('prefix', prefix)
   if (/[{}]/.test(prefix)) {
     throw new SkepError('OPTION_INVALID', 'The prefix cannot have braces: it is the hash tag of all keys.')
@@ -57,17 +74,25 @@ export function resolveOptions(options: RedisStoreOptions): ResolvedOptions {
   if (wait && !(Number.isInteger(wait.replicas) && wait.replicas >= 1)) {
     throw new SkepError('OPTION_INVALID', `wait.replicas is ${wait.replicas}; use 1 or more.`)
   }
+  const isCluster = options.client !== undefined && 'isCluster' in options.client && options.client.isCluster
+  if (wait && isCluster) {
+    const cure = 'Set min-replicas-to-write on its nodes instead.'
+    throw new SkepError('OPTION_INVALID', `A cluster cannot be asked what its replicas have (wait). ${cure}`)
+  }
   return Object.freeze({
     connection: options,
     prefix,
     wait: wait ? { replicas: wait.replicas, timeoutMs: wait.timeoutMs ?? 1_000 } : null,
     unsafe,
+    // Which connection is whose is known to one server, not to a cluster.
+    liveness: options.liveness !== false && !isCluster,
     callTimeoutMs,
     onLoss,
+    onUnsafe,
     runtime: options.runtime ?? systemRuntime(),
   })
 }
 
-function warn(message: string): void {
-  process.emitWarning(message, { code: 'SKEP_DATA_LOST' })
+function warn(code: string): (message: string) => void {
+  return (message) => process.emitWarning(message, { code })
 }

@@ -1,5 +1,5 @@
 import type { Notifier } from '../../notifier.ts'
-import type { Durability, Store, WorkerInfo, WorkerPresence } from '../../store.ts'
+import type { Durability, Store } from '../../store.ts'
 import { listOf, numberOf, textOf } from './bytes.ts'
 import { Caller } from './caller.ts'
 import { channelOf, type StoreChannel } from './channel.ts'
@@ -14,6 +14,8 @@ import { type RedisStoreOptions, resolveOptions } from './options.ts'
 import { lookingCalls } from './reads.ts'
 import { ruleCalls } from './rules.ts'
 import { scheduleCalls } from './schedules.ts'
+import { Watch } from './watch.ts'
+import { Workers } from './workers.ts'
 
 /** Makes the notifier that goes with the store; handed in, because adapters do not know each other. */
 export type NotifierMaker = (channel: StoreChannel) => Notifier
@@ -23,19 +25,32 @@ export function createRedisStore(given: RedisStoreOptions, makeNotifier: Notifie
   const options = resolveOptions(given)
   let opening: Promise<RedisClient> | undefined
   const open = (): Promise<RedisClient> => {
-    opening ??= openClient(options.connection)
+    opening ??= openClient(options.connection, options).then((client) => {
+      client.onConnect(() => {
+        workers.connected()
+        watch.look(true)
+      })
+      return client
+    })
     return opening
   }
   const caller = new Caller(open, options)
   const channel = channelOf(open, options)
   let notifier: Notifier | undefined
+  const workers = new Workers(caller, options)
+  const check = async (): Promise<Durability> => checkDurability(await caller.servers(), options.unsafe)
+  const watch = new Watch(check, options)
   let durability: Promise<Durability> | undefined
   return {
-    capabilities: { transactions: false, processes: true, liveness: false },
+    capabilities: { transactions: false, processes: true, liveness: options.liveness },
 
     ready() {
-      durability ??= open()
-        .then((client) => checkDurability(client, options.unsafe))
+      durability ??= check()
+        .then(async (said) => {
+          // Any call tells whether the data is of this version.
+          await caller.call('listHolds', [])
+          return said
+        })
         .catch((error: unknown) => {
           durability = undefined
           throw toStoreError(error)
@@ -44,7 +59,7 @@ export function createRedisStore(given: RedisStoreOptions, makeNotifier: Notifie
     },
 
     async migrate() {
-      return { applied: [] }
+      return { applied: listOf(await caller.call('migrate', [])).map(textOf) }
     },
 
     ...jobCalls(caller),
@@ -58,22 +73,13 @@ export function createRedisStore(given: RedisStoreOptions, makeNotifier: Notifie
       return { pruned: numberOf(await caller.call('prune', [String(limit)], now)) }
     },
 
-    async attend({ worker, now }) {
-      await caller.call('attend', [worker.id, JSON.stringify(worker)], now)
+    async attend(call) {
+      watch.look()
+      await workers.attend(call)
     },
 
-    async depart({ workerId }) {
-      await caller.call('depart', [workerId])
-    },
-
-    async workers({ space }) {
-      const all = listOf(await caller.call('workers', [])).map((row): WorkerPresence => {
-        const [seenAt, info] = listOf(row)
-        return { ...(JSON.parse(textOf(info)) as WorkerInfo), seenAt: numberOf(seenAt), life: 'unsure' }
-      })
-      const chosen = all.filter((worker) => space === undefined || worker.space === space)
-      return { workers: chosen.sort((a, b) => (a.id < b.id ? -1 : 1)) }
-    },
+    depart: (call) => workers.depart(call),
+    workers: (call) => workers.list(call),
 
     notifier() {
       notifier ??= makeNotifier(channel)
@@ -83,7 +89,9 @@ export function createRedisStore(given: RedisStoreOptions, makeNotifier: Notifie
     async close() {
       await notifier?.close()
       channel.session.close()
-      await (await opening?.catch(() => undefined))?.close()
+      workers.close()
+      const opened = await opening?.catch(() => undefined)
+      opened?.close()
     },
   }
 }

@@ -3,6 +3,7 @@ import { K } from '../keys.ts'
 import { BYTES } from './bytes.ts'
 import { CHANGE } from './change.ts'
 import { CLAIM } from './claim.ts'
+import { GREET } from './greet.ts'
 import { GROUPS } from './groups.ts'
 import { HOLDS } from './holds.ts'
 import { INSERT } from './insert.ts'
@@ -16,13 +17,27 @@ import { SCHEDULES } from './schedules.ts'
 import { SETTLE } from './settle.ts'
 import { UPKEEP } from './upkeep.ts'
 
+/** How the data is laid out. Another number in the store is the work of another version of Skep. */
+export const SCHEMA = 1
+
 /** What every call defines. */
 const SHARED = [BYTES, RECORDS, JOBS, LEASES].join('')
 
 /** The parts that a call defines when it needs them. */
-const MODULES = [INSERT, CLAIM, SETTLE, CHANGE, LINES, HOLDS, READS, NOTES, SCHEDULES, GROUPS, UPKEEP].join(
-  '',
-)
+const MODULES = [
+  INSERT,
+  CLAIM,
+  SETTLE,
+  CHANGE,
+  LINES,
+  HOLDS,
+  READS,
+  NOTES,
+  SCHEDULES,
+  GROUPS,
+  UPKEEP,
+  GREET,
+].join('')
 
 /** The names of what is shared. */
 const NAMES: readonly string[] = [...SHARED.matchAll(/^local (?:function (\w+)|([\w, ]+) =)/gm)].flatMap(
@@ -47,8 +62,13 @@ const MODULE = /^modules\.(\w+) = function\(\)(?:\n([\s\S]*?)^end$| (.*) end$)/g
  * The one script of the store. The last two arguments say what is to be done and when (milliseconds, or "" for now); what
  * comes before them belongs to that operation. Parts that few calls need are modules, each defined when `use` is first
  * asked for it, so a call pays only for what it needs.
+ *
+ * A "!" before the operation lets it use memory that is not there: the server refuses a script that begins by taking some,
+ * and none that has given some back.
  */
 export const SCRIPT: string = `
+local SCHEMA = ${SCHEMA}
+local birth, writes, schema
 local shared, make
 local loaded = {}
 local function use(name)
@@ -76,21 +96,29 @@ if not now then
 end
 ARGV[#ARGV] = nil
 ARGV[#ARGV] = nil
+local known = redis.call('HMGET', ${K.meta}, 'birth', 'writes', 'schema')
+birth, writes, schema = known[1], tonumber(known[2] or 0), tonumber(known[3] or SCHEMA)
+if byte(operation) == 33 then
+  operation = sub(operation, 2)
+  redis.call('HDEL', ${K.meta}, '!')
+end
+if schema ~= SCHEMA and not (schema < SCHEMA and (operation == 'greet' or operation == 'migrate')) then return redis.error_reply('SKEPSCHEMA ' .. schema) end
 local answer = use(operation)(ARGV, now)
 if loaded.lines then loaded.lines.write() end
 writeCounts()
 
 -- Every call that writes is counted, so that whoever has seen a higher number knows that something was lost.
-local READS = { get = true, list = true, count = true, counts = true, expired = true, workers = true, listHolds = true, limits = true, lanes = true,
+local READS = { greet = true, migrate = true, get = true, list = true, count = true, counts = true, expired = true, workers = true, listHolds = true, limits = true, lanes = true,
   readNotes = true, getSchedules = true, listSchedules = true, dueSchedules = true, getRuns = true, listRuns = true, countRuns = true, getGroups = true, getFlows = true, outcomes = true, openMembers = true }
 local isWrite = not READS[operation] and not (operation == 'claim' and #answer[4] == 0)
-local birth = redis.call('HGET', ${K.meta}, 'birth')
-if isWrite and not birth then
-  local time = redis.call('TIME')
-  birth = time[1] .. '.' .. time[2]
-  redis.call('HSET', ${K.meta}, 'birth', birth)
+if isWrite then
+  if not birth then
+    local time = redis.call('TIME')
+    birth = time[1] .. '.' .. time[2]
+    redis.call('HSET', ${K.meta}, 'birth', birth, 'schema', SCHEMA)
+  end
+  writes = redis.call('HINCRBY', ${K.meta}, 'writes', 1)
 end
-local writes = isWrite and redis.call('HINCRBY', ${K.meta}, 'writes', 1) or tonumber(redis.call('HGET', ${K.meta}, 'writes') or 0)
 return { answer, birth or '', writes, isWrite and 1 or 0 }
 `
 

@@ -1,6 +1,6 @@
 import { K } from '../keys.ts'
 
-/** prune: ARGV how many jobs at most. attend: ARGV the id of a worker, and all of it as JSON. depart: ARGV an id. workers: all of them. */
+/** prune: ARGV how many jobs at most. attend: ARGV the id of a worker, the connection that it lives by (or ""), and all of it as JSON. depart: ARGV an id. workers: all of them. */
 export const UPKEEP: string = `
 modules.prune = function()
   local REMEMBERED, WORKER = 600000, 3600000
@@ -46,7 +46,7 @@ modules.prune = function()
 end
 modules.attend = function()
   return function(args, now)
-    return redis.call('HSET', ${K.workers}, args[1], num(now) .. args[2])
+    return redis.call('HSET', ${K.workers}, args[1], num(now) .. args[2] .. '\\0' .. args[3])
   end
 end
 modules.depart = function()
@@ -55,7 +55,10 @@ end
 modules.workers = function()
   return function()
     local all = {}
-    for i, value in ipairs(redis.call('HVALS', ${K.workers})) do all[i] = { numAt(value, 1), sub(value, 9) } end
+    for i, value in ipairs(redis.call('HVALS', ${K.workers})) do
+      local place = string.find(value, '\\0', 9, true)
+      all[i] = { numAt(value, 1), sub(value, 9, place - 1), sub(value, place + 1) }
+    end
     return all
   end
 end

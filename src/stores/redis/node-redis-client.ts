@@ -1,0 +1,96 @@
+import { messageOf } from '../../core/errors.ts'
+import type { Reply } from './bytes.ts'
+import { type Argument, NotSent, type RedisClient } from './client.ts'
+import { nodeRedisEar } from './ear.ts'
+
+/** The part of a node-redis client that the store uses. */
+export interface NodeRedisLike {
+  duplicate(options?: object): NodeRedisLike
+  connect(): Promise<unknown>
+  withCommandOptions(options: object): { sendCommand(args: readonly Argument[]): Promise<unknown> }
+  destroy(): void
+  subscribe(channels: string[], listener: (message: string, channel: string) => void): Promise<unknown>
+  on(event: 'error' | 'ready' | 'connect', listener: (error?: unknown) => void): unknown
+  readonly isReady: boolean
+  readonly options?: { readonly socket?: object } | undefined
+}
+
+/** Types of RESP that shall come as bytes, or as a list, whatever the version of the protocol. */
+const AS_BYTES = { 36: Buffer, 61: Buffer, 37: Array } as const
+
+/** What node-redis says when a command was not written. */
+const UNWRITTEN = /^The (queue is full|client is (offline|closed))/
+
+const again = (times: number): number => Math.min(50 * (times + 1), 1_000)
+
+/** A connection like the one that was given, as it is first tried. */
+export function nodeRedisClient(given: NodeRedisLike): { client: RedisClient; firstTry: Promise<void> } {
+  let connection = 0
+  let problem: unknown
+  let isClosed = false
+  const listeners: (() => void)[] = []
+
+  const open = (
+    tried: () => void,
+  ): { client: NodeRedisLike; bytes: ReturnType<NodeRedisLike['withCommandOptions']> } => {
+    const client = given.duplicate({
+      // Nothing waits in line for a connection, and nothing is sent twice.
+      disableOfflineQueue: true,
+      name: 'skep',
+      readonly: false,
+      socket: { ...given.options?.socket, reconnectStrategy: again },
+    })
+    client.on('error', (error) => {
+      problem = error
+      tried()
+    })
+    client.on('ready', () => {
+      connection++
+      problem = undefined
+      tried()
+      for (const listener of listeners) listener()
+    })
+    // It tries for ever by itself; whoever calls meanwhile is told that there is no connection.
+    Promise.resolve(client.connect()).catch(() => {})
+    // How long a call may take is decided above.
+    return { client, bytes: client.withCommandOptions({ typeMapping: AS_BYTES, timeout: 0 }) }
+  }
+  let current: ReturnType<typeof open>
+  const firstTry = new Promise<void>((resolve) => {
+    current = open(resolve)
+  })
+
+  const client: RedisClient = {
+    get connection() {
+      return connection
+    },
+    isCluster: false,
+    async send(command, args) {
+      if (!current.client.isReady)
+        throw new NotSent(problem ?? new Error('There is no connection to the server.'))
+      try {
+        return (await current.bytes.sendCommand([command, ...args])) as Reply
+      } catch (error) {
+        throw UNWRITTEN.test(messageOf(error)) ? new NotSent(problem ?? error) : error
+      }
+    },
+    servers: () => [client],
+    listen: (options) => nodeRedisEar(given, options),
+    onConnect(listener) {
+      listeners.push(listener)
+    },
+    reset() {
+      if (isClosed) return
+      // A connection that ends itself would wait for what does not come.
+      current.client.destroy()
+      connection++
+      current = open(() => {})
+    },
+    close() {
+      if (isClosed) return
+      isClosed = true
+      current.client.destroy()
+    },
+  }
+  return { client, firstTry }
+}
