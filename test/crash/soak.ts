@@ -30,7 +30,9 @@ const { values } = parseArgs({
 
 const given = JSON.parse(values.options) as Partial<ChaosOptions>
 const store = given.store ?? values.store
-if (store !== 'sqlite' && store !== 'postgres') throw new Error('Say --store sqlite or --store postgres.')
+if (store !== 'sqlite' && store !== 'postgres' && store !== 'redis') {
+  throw new Error('Say --store sqlite, --store postgres or --store redis.')
+}
 const seconds = given.seconds ?? Number(values.seconds ?? Number(values.minutes ?? 1) * 60)
 const outages = given.outages?.count ?? (values.outages === undefined ? null : Number(values.outages))
 /** 100,000 in a quarter of an hour, and some. A run that is repeated need not reach any number. */

@@ -42,7 +42,7 @@ export async function readContents(client: Redis, prefix: string): Promise<Conte
     } else if (type === 'zset') {
       const all = new Set<string>()
       for (let at = 0; ; at += PAGE) {
-        const page = (await client.zrangeBuffer(key, at, at + PAGE - 1)) as Buffer[]
+        const page = (await client.zrangeBuffer(key, String(at), String(at + PAGE - 1))) as Buffer[]
         for (const member of page) all.add(member.toString('latin1'))
         if (page.length < PAGE) break
       }

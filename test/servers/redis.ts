@@ -24,21 +24,48 @@ export interface RedisOptions {
 
 /** Starts a Redis, or says why there is none. It stops at the latest when this process ends. */
 export async function startRedis({ appendfsync }: RedisOptions): Promise<RedisResult> {
-  const binary = ['/usr/bin/redis-server', '/usr/local/bin/redis-server', '/opt/homebrew/bin/redis-server']
-  let command = binary.find((path) => existsSync(path))
-  if (command === undefined) {
-    const reason = installPackage('redis-server')
-    if (reason !== undefined) return { reason: `Redis is not installed, and ${reason}` }
-    command = binary.find((path) => existsSync(path))
-    if (command === undefined) return { reason: 'the package redis-server brought no program' }
-  }
+  const { command, reason } = redisProgram()
+  if (command === undefined) return { reason }
 
   const identity = serverIdentity()
   const folder = serverFolder('redis', identity)
   const port = await freePort()
+  const server = await startServer({
+    command,
+    args: redisArguments({ folder, port, appendfsync }),
+    identity,
+    folder,
+    stopSignal: 'SIGTERM',
+    ping: () => pingRedis(port),
+  })
+  return { redis: { url: `redis://127.0.0.1:${port}`, stop: server.stop } }
+}
+
+/** Where the program is, which is installed if it has to be. */
+export function redisProgram():
+  | { readonly command: string; readonly reason?: undefined }
+  | { readonly command?: undefined; readonly reason: string } {
+  const binary = ['/usr/bin/redis-server', '/usr/local/bin/redis-server', '/opt/homebrew/bin/redis-server']
+  const found = binary.find((path) => existsSync(path))
+  if (found !== undefined) return { command: found }
+  const reason = installPackage('redis-server')
+  if (reason !== undefined) return { reason: `Redis is not installed, and ${reason}` }
+  const command = binary.find((path) => existsSync(path))
+  return command === undefined ? { reason: 'the package redis-server brought no program' } : { command }
+}
+
+/** A server that keeps what it acknowledged, with what else is to be set. */
+export function redisArguments({
+  folder,
+  port,
+  appendfsync,
+  ...more
+}: RedisOptions & { readonly folder: string; readonly port: number } & Readonly<
+    Record<string, string | number>
+  >): string[] {
   const settings = {
     bind: '127.0.0.1',
-    port: String(port),
+    port,
     dir: folder,
     appendonly: 'yes',
     appendfsync,
@@ -46,20 +73,13 @@ export async function startRedis({ appendfsync }: RedisOptions): Promise<RedisRe
     save: '',
     // A full memory must refuse jobs, not forget some.
     'maxmemory-policy': 'noeviction',
+    ...more,
   }
-  const server = await startServer({
-    command,
-    args: Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]),
-    identity,
-    folder,
-    stopSignal: 'SIGTERM',
-    ping: () => ping(port),
-  })
-  return { redis: { url: `redis://127.0.0.1:${port}`, stop: server.stop } }
+  return Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)])
 }
 
 /** Throws when no Redis answers there. Spoken by hand, so that no client has to be installed. */
-function ping(port: number): Promise<void> {
+export function pingRedis(port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = createConnection({ host: '127.0.0.1', port })
     socket.setTimeout(1_000, () => socket.destroy(new Error('No answer.')))
