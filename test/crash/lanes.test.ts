@@ -22,7 +22,7 @@ afterEach(async () => {
 
 afterAll(() => Scene.closeShared())
 
-describe.each(['sqlite', 'postgres'] as const)('Workers killed again and again, on %s', (store) => {
+describe.each(['sqlite', 'postgres', 'redis'] as const)('Workers killed again and again, on %s', (store) => {
   it('keep strict lanes in order, never run two of a lane at once, and leak no room', async () => {
     // Fewer hands than lanes, so that whoever starts finds something to do.
     scene = await Scene.open(store, { mortal: false, concurrency: 3 })

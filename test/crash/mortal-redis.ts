@@ -24,7 +24,9 @@ export interface MortalRedis {
 }
 
 /** Starts a server that has everything on the disk when it answers, and that never rewrites its log. */
-export async function startMortalRedis(): Promise<MortalRedis> {
+export async function startMortalRedis(
+  settings: Readonly<Record<string, string | number>> = {},
+): Promise<MortalRedis> {
   const { command, reason } = redisProgram()
   if (command === undefined) throw new Error(`There is no Redis: ${reason}`)
   const identity = serverIdentity()
@@ -37,6 +39,7 @@ export async function startMortalRedis(): Promise<MortalRedis> {
     appendfsync: 'always',
     pidfile: pidFile,
     'auto-aof-rewrite-percentage': 0,
+    ...settings,
   })
   let server: ServerProcess | null = null
 

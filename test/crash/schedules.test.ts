@@ -8,6 +8,7 @@ import { seededRandom } from '../../src/testing.ts'
 import { freshDatabase } from '../servers/index.ts'
 import { bundlePrograms } from './bundle.ts'
 import { type Address, openStore } from './program.ts'
+import { freshRedis } from './redis-address.ts'
 import { Slot } from './slot.ts'
 
 const SCHEDULES = 70
@@ -19,6 +20,9 @@ const PROCESSES = 3
 const BEFORE = 20
 const AFTER = 60
 
+/** What looks at the store after each test, if there is something. */
+let audit: () => Promise<void> = async () => {}
+
 const closers: (() => unknown)[] = []
 afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close()
@@ -27,6 +31,7 @@ afterEach(async () => {
 describe.each([
   ['SQLite', sqliteAddress],
   ['Postgres', postgresAddress],
+  ['Redis', redisAddress],
 ])('A thousand slots on %s', (name, makeAddress) => {
   it('have exactly one job each, although processes are killed around every one of them', async () => {
     const address = await makeAddress()
@@ -96,6 +101,7 @@ describe.each([
         `fired ${Math.min(...late)} to ${Math.max(...late)} ms after their slot`,
     )
     expect(near).toBeGreaterThanOrEqual(SLOTS)
+    await audit()
   }, 150_000)
 })
 
@@ -131,4 +137,11 @@ async function postgresAddress(): Promise<Address> {
   const database = await freshDatabase()
   closers.push(() => database[Symbol.asyncDispose]())
   return { url: database.url }
+}
+
+async function redisAddress(): Promise<Address> {
+  const redis = await freshRedis()
+  closers.push(() => redis.remove())
+  audit = redis.audit
+  return redis.address
 }

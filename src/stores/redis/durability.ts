@@ -1,4 +1,4 @@
-import { SkepError } from '../../core/errors.ts'
+import { SkepError, StoreError } from '../../core/errors.ts'
 import type { Durability } from '../../store.ts'
 import { listOf, textOf } from './bytes.ts'
 import type { RedisClient } from './client.ts'
@@ -18,6 +18,10 @@ const OLDEST = [6, 2] as const
 /** Finds out what an ok of this server means. Throws `STORE_UNSAFE` when that is too little and nobody agreed to it. */
 export async function checkDurability(client: RedisClient, unsafe: UnsafeOptions): Promise<Durability> {
   const info = infoOf(textOf(await client.send('INFO', [])))
+  // Meanwhile it writes no log, and would look like a server that never does.
+  if (info['loading'] === '1') {
+    throw new StoreError('STORE_UNAVAILABLE', 'Redis is still reading its log after a start.')
+  }
   const version = info['valkey_version'] ?? info['redis_version'] ?? '0.0'
   const name = info['valkey_version'] === undefined ? 'Redis' : 'Valkey'
   const [major = 0, minor = 0] = (info['redis_version'] ?? version).split('.').map(Number)
