@@ -1,4 +1,4 @@
-import { SkepError, StoreError } from '../../core/errors.ts'
+import { messageOf, SkepError, StoreError } from '../../core/errors.ts'
 import type { Durability } from '../../store.ts'
 import { listOf, textOf } from './bytes.ts'
 import type { RedisClient } from './client.ts'
@@ -73,7 +73,9 @@ export function infoOf(text: string): Readonly<Record<string, string>> {
 async function settingOf(client: RedisClient, name: string): Promise<string | null> {
   try {
     return textOf(listOf(await client.send('CONFIG', ['GET', name]))[1]) || null
-  } catch {
+  } catch (error) {
+    // That nobody answered is no answer.
+    if (!/^(ERR|NOPERM)\b/.test(messageOf(error))) throw error
     return null
   }
 }
