@@ -87,7 +87,7 @@ export async function startMortalRedis(
 /** Redis 7 has a folder with a file for each rewrite; before that there was one file. */
 function logIn(folder: string): string[] {
   const names = readdirSync(folder, { recursive: true, encoding: 'utf8' })
-  const parts = names.filter((name) => /\.incr\.aof$/.test(name) || name === 'appendonly.aof')
+  const parts = names.filter((name) => name.endsWith('.incr.aof') || name === 'appendonly.aof')
   const nth = (name: string): number => Number(/\.(\d+)\.incr/.exec(name)?.[1] ?? 0)
   return parts.sort((a, b) => nth(a) - nth(b)).map((name) => join(folder, name))
 }

@@ -43,9 +43,9 @@ const MARGIN = 1.05
 
 const options: ChaosOptions = {
   ...chaosDefaults,
-  // Where nobody notices the end of a process, the room of a limit is free again only when a lease ends: so under steady
-  // kills much is left of the queues with limits, and these take their time.
-  ...(store === 'redis' && { drainMs: 120_000 }),
+  // Where nobody notices the end of a process, the room of a limit is free again only when a lease ends. So that steady
+  // kills leave some, leases are short; what is left of the queues with limits takes its time all the same.
+  ...(store === 'redis' && { leaseMs: 2_000, drainMs: 90_000 }),
   store,
   seconds,
   jobs: wantedJobs,

@@ -7,6 +7,7 @@ import {
   QUEUE,
   SPACE,
   START,
+  samples,
   tokenOf,
   verdict,
 } from '../../src/testing/store/samples.ts'
@@ -231,6 +232,27 @@ describe('The audit of the keys of Redis', () => {
       const call = { action: 'remove', space: SPACE, failure: null, keepMs: 0, now } as const
       await store.change({ ...call, target: { ids: [idOf(n)] } })
     }
+  })
+
+  it('finds nothing wrong after jobs of several claims and queues have ended in one call', async () => {
+    const all = await openWorld()
+    world = all
+    const { store } = all
+    const jobs = [...samples(20), ...samples(20, { queue: OTHER_QUEUE }, 21)]
+    await store.insert({ jobs, now })
+    const sources = [QUEUE, OTHER_QUEUE].map((queue) => ({ space: SPACE, queue, limit: 7 }))
+    const held: { readonly id: string; readonly token: string }[] = []
+    for (const token of [1, 2].map(tokenOf)) {
+      const call = { sources, limit: 14, workerId: 'worker-a', token, leaseMs: DAY, now }
+      held.push(...(await store.claim(call)).jobs)
+    }
+
+    const done = verdict('done', { keepMs: null })
+    const settlements = held.slice(5).map(({ id, token }) => ({ id, token, verdict: done }))
+    await store.settle({ settlements, now })
+
+    expect(held).toHaveLength(28)
+    expect(await faultsIn(all)).toEqual([])
   })
 
   it('finds nothing wrong after the store has lost the leases of a worker', async () => {

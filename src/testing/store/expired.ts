@@ -137,6 +137,18 @@ export function expiredCases(test: StoreCase): void {
     assert.deepEqual([early, over].map(idsOf), [[], [idOf(1)]])
   })
 
+  test('finds a lease that was made shorter as soon as it is over', async (scene) => {
+    const held = await scene.running(sample(1), { leaseMs: HOUR })
+    await scene.extend([held], 1_000)
+
+    scene.pass(999)
+    const early = await scene.expired()
+    scene.pass(1)
+    const over = await scene.expired()
+
+    assert.deepEqual([early, over].map(idsOf), [[], [idOf(1)]])
+  })
+
   test('passes on why a job shall stop', async (scene) => {
     await scene.running(sample(1))
     await scene.changeOne('cancel', idOf(1), { failure: '{"kind":"cancel","message":"enough"}' })

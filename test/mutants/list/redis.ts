@@ -65,7 +65,7 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
     `${LUA}/settle.ts`,
     ["count(one.q, 'running', -#one.ids)", "count(one.q, 'running', -1)"],
     'Jobs that end together are counted as one, so the counts drift away from what is there.',
-    inSuite('agrees with the jobs after every step of many lives'),
+    { vitest: 'test/redis/audit.test.ts', test: 'finds nothing wrong after jobs of several claims' },
   ),
   mutant(
     'hold-forgotten-for-named',
@@ -95,7 +95,7 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
       "(job.state == 'ready' or job.state == 'delayed') then",
     ],
     'A hint with ids starts a job long before its time.',
-    inSuite('never hands out a delayed job early'),
+    inSuite('takes a named delayed job as soon as it is due'),
   ),
   mutant(
     'claim-again-keeps-old-leases',
@@ -155,7 +155,7 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
       'for _, event in ipairs(due) do local _ = BITS[event] end',
     ],
     'A group that has fired does so again, whenever something happens to one of its members.',
-    inSuite('counts a member once, through redrives'),
+    inSuite('enqueues once, also when what it enqueued is long gone'),
   ),
   mutant(
     'member-counted-twice',
@@ -166,7 +166,7 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
       'countMember(group, nil, outcome.state, now)',
     ],
     'A member that ends a second time counts twice, and the group fires too early.',
-    inSuite('counts a member once, through redrives'),
+    inSuite('keeps what a member gave when that is redriven, until it ends again'),
   ),
   mutant(
     'pruned-early',
@@ -200,7 +200,7 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
     `${LUA}/settle.ts`,
     ['if till < known.till then lower(token, known.q, till) end', ''],
     'A lease that was made shorter is not found when it is over.',
-    inSuite('can shorten a lease'),
+    inSuite('finds a lease that was made shorter as soon as it is over'),
   ),
   mutant(
     'claim-left-behind',

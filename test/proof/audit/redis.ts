@@ -168,7 +168,7 @@ class Replay implements Kept {
         ? texts
         : [...this.#delayed.values()].filter((member) => member >= low && member <= high)
     if (name !== 'ZREM' && !(name === 'ZREMRANGEBYLEX' && texts.every((text) => text.startsWith('[')))) {
-      throw new Error(`${name} ${texts} on delayed is new.`)
+      throw new Error(`${name} ${texts.join(' ')} on delayed is new.`)
     }
     for (const member of gone) {
       this.#touch(member.slice(-16))

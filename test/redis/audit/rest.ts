@@ -47,9 +47,9 @@ export function checkNames(contents: Contents, say: Say): void {
   const names = hashOf(contents, 'names')
   for (const [key, value] of names) {
     const isNumber = key.startsWith('\0')
-    const back = names.get(isNumber ? value.toString('latin1') : `\0${value}`)?.toString('latin1')
+    const back = names.get(isNumber ? value.toString('latin1') : `\0${value.toString()}`)?.toString('latin1')
     if (back !== (isNumber ? key.slice(1) : key))
-      say('names', `"${textIn(key)}" is ${value}, which is something else`)
+      say('names', `"${textIn(key)}" is ${value.toString()}, which is something else`)
   }
   const used = new Set<number>()
   for (const set of ['ready', 'delayed', 'ended', 'leases', 'started'] as const) {
@@ -109,6 +109,6 @@ export function checkLeftOver(contents: Contents, say: Say): void {
     if (running !== 0) say('left over', `the limit "${textIn(key)}" has ${running} in use`)
   }
   for (const [key, value] of hashOf(contents, 'counts')) {
-    if (Number(value) !== 0) say('left over', `queue ${queueAt(key)} counts ${value}`)
+    if (Number(value) !== 0) say('left over', `queue ${queueAt(key)} counts ${value.toString()}`)
   }
 }
