@@ -1,4 +1,4 @@
-// npm run soak -- [--minutes 15] [--only kills,outages] [--seed n]
+// npm run soak -- [--minutes 15] [--only kills,outages] [--store redis] [--seed n]
 //
 // The long version of what npm test does in a minute. 15 minutes, which is the default, are the bars we report: 10,000
 // trials on each store of the simulator, every mutant, 15 minutes of kill -9 on each real store with hints and without,
@@ -6,12 +6,13 @@
 //
 //   simulation   test/simulation   trials on memory and on SQLite, other seeds than npm test has
 //   model        test/model        every small world around the transitions, larger than in npm test
-//   kills        test/crash        real processes killed, stopped, cut off; four runs at the same time
+//   kills        test/crash        real processes killed, stopped, cut off; those on Redis after the others
 //   flows        test/crash        the same with flows of every shape, at chosen moments
 //   outages      test/crash        the store goes away and comes back
 //   power        test/disk         SQLite on a disk that forgets
 //   mutants      test/mutants      each bug that was brought back must be found
 //
+// With --store only what is done to a real store is done, and only to that one.
 // One line for each in the table at the end. The exit code is 1 if one of them found something.
 
 import { spawn } from 'node:child_process'
@@ -26,6 +27,7 @@ const { values } = parseArgs({
   options: {
     minutes: { type: 'string', default: '15' },
     only: { type: 'string' },
+    store: { type: 'string' },
     seed: { type: 'string', default: String(Math.floor(Date.now() / 1_000) % 1_000_000) },
   },
 })
@@ -46,33 +48,55 @@ const simulation = ['memory', 'sqlite'].map((store) =>
     trials: atLeast(20, 10_000),
   }),
 )
-const stores = ['sqlite', 'postgres']
-const kills = stores.flatMap((store) =>
-  ['on', 'off'].map((hints) =>
-    words('test/crash/soak.ts', { store, hints, minutes: values.minutes, seed, jobs: atLeast(100, 100_000) }),
-  ),
-)
+const all = ['sqlite', 'postgres', 'redis']
+const stores = values.store?.split(',') ?? all
+const strange = stores.filter((name) => !all.includes(name))
+if (strange.length > 0) {
+  console.error(`--store takes ${all.join(', ')}, not "${strange.join(',')}".`)
+  process.exit(2)
+}
+const killsOn = (/** @type {readonly string[]} */ ...names) =>
+  names
+    .filter((store) => stores.includes(store))
+    .flatMap((store) =>
+      ['on', 'off'].map((hints) =>
+        words('test/crash/soak.ts', {
+          store,
+          hints,
+          minutes: values.minutes,
+          seed,
+          jobs: atLeast(100, 100_000),
+        }),
+      ),
+    )
 const outages = stores.map((store) =>
   words('test/crash/soak.ts', { store, outages: atLeast(1, 20), 'outage-seconds': '30', seed }),
 )
 const flows = stores.map((store) =>
   words('test/crash/flow-soak.ts', { store, kills: atLeast(27, 1_000), seed }),
 )
-
-/** What runs one after the other; the programs of one stage run at the same time. */
-const stages = [
-  { name: 'kills', programs: kills },
+const onStores = [
+  // Six at once would be more than a small machine can do.
+  { name: 'kills', programs: killsOn('sqlite', 'postgres') },
+  { name: 'kills', programs: killsOn('redis') },
   { name: 'flows', programs: flows },
   { name: 'outages', programs: outages },
+].filter(({ programs }) => programs.length > 0)
+const others = [
   { name: 'power', programs: [words('test/disk/soak.ts', { cuts: atLeast(5, 120), seed })] },
   { name: 'simulation', programs: simulation },
   { name: 'model', programs: [words('test/model/main.ts', { jobs: '3', limit: '1000000' })] },
   { name: 'mutants', programs: [['test/mutants/main.ts']] },
 ]
+
+/** What runs one after the other; the programs of one stage run at the same time. */
+const stages = values.store === undefined ? [...onStores, ...others] : onStores
 const only = values.only?.split(',')
 const unknown = only?.filter((name) => !stages.some((stage) => stage.name === name)) ?? []
 if (unknown.length > 0) {
-  console.error(`--only takes ${stages.map(({ name }) => name).join(', ')}, not "${unknown.join(',')}".`)
+  console.error(
+    `--only takes ${[...new Set(stages.map(({ name }) => name))].join(', ')}, not "${unknown.join(',')}".`,
+  )
   process.exit(2)
 }
 

@@ -17,6 +17,8 @@ export interface OracleOptions {
   readonly commands?: number
   /** Compare with the memory store, or check the invariants alone. @default true */
   readonly compare?: boolean
+  /** Looks at what the store keeps, now and then and at the end of a history, and throws if something is wrong with it. */
+  readonly audit?: (store: Store, now: number) => Promise<void>
   /** At most so many shorter histories are tried after a failure. @default 300 */
   readonly shrinkRuns?: number
   /** How to run this seed again, for the message. @default a call of `runOracle` */
@@ -51,7 +53,7 @@ export async function runOracle(options: OracleOptions): Promise<void> {
 
 /** Sends commands that were taken from a failure's message to a store, as a test that the fault stays away. */
 export async function replayCommands(
-  options: Pick<OracleOptions, 'open' | 'reopen' | 'compare'>,
+  options: Pick<OracleOptions, 'open' | 'reopen' | 'compare' | 'audit'>,
   commands: readonly Command[],
 ): Promise<void> {
   const mismatch = await attemptRun(options, commands, options.compare ?? true)
@@ -59,16 +61,16 @@ export async function replayCommands(
 }
 
 async function attemptRun(
-  { open, reopen }: Pick<OracleOptions, 'open' | 'reopen'>,
+  { open, reopen, audit }: Pick<OracleOptions, 'open' | 'reopen' | 'audit'>,
   commands: readonly Command[],
   compare: boolean,
 ): Promise<Mismatch | null> {
   const first = await open()
   try {
-    if (!reopen) return await runCommands([first], commands, { compare })
+    if (!reopen) return await runCommands([first], commands, { compare, audit })
     const second = await reopen(first)
     try {
-      return await runCommands([first, second], commands, { compare })
+      return await runCommands([first, second], commands, { compare, audit })
     } finally {
       await second.close()
     }

@@ -2,7 +2,8 @@ import fc from 'fast-check'
 import { describe, it } from 'vitest'
 import { type OracleOptions, runOracle } from '../../src/testing.ts'
 
-export interface DescribeOracleOptions extends Pick<OracleOptions, 'compare' | 'reopen' | 'shrinkRuns'> {
+export interface DescribeOracleOptions
+  extends Pick<OracleOptions, 'compare' | 'reopen' | 'audit' | 'shrinkRuns'> {
   /** How many seeds that are the same in every run. */
   readonly seeds: number
   /** How many seeds that nobody has tried before. @default a tenth */

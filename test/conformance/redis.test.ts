@@ -3,6 +3,7 @@ import { afterAll, describe, it } from 'vitest'
 import { redisStore } from '../../src/redis.ts'
 import type { Store } from '../../src/store.ts'
 import { describeStore } from '../../src/testing.ts'
+import { auditRedis } from '../redis/audit.ts'
 import { redisUrlVariable } from '../servers/index.ts'
 import { describeOracle } from './describe-oracle.ts'
 
@@ -22,5 +23,6 @@ describeStore('redis', open, { describe, it }, { reopen: () => open(`conformance
 describeOracle('redis', open, {
   seeds: 20,
   reopen: () => open(`conformance-${process.pid}-${opened}`),
+  audit: (_store, now) => auditRedis(client, `conformance-${process.pid}-${opened}`, { now }),
   shrinkRuns: 100,
 })

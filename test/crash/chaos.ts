@@ -15,12 +15,11 @@ import { Recorder } from '../proof/recorder.ts'
 import { type Bundle, bundlePrograms } from './bundle.ts'
 import { fileSink, readRecords, SLACK_MS } from './evidence.ts'
 import { inUse, limitFacts, strictLanes, usedUp } from './limited.ts'
-import type { MortalPostgres } from './mortal-postgres.ts'
 import { type Harm, Nemesis } from './nemesis.ts'
 import { type Outage, recoveryMs, wasServed } from './outage.ts'
 import type { ProgramConfig } from './program.ts'
 import { Slot } from './slot.ts'
-import { openStage, type Stage, type StoreName } from './stage.ts'
+import { openStage, type Servers, type Stage, type StoreName } from './stage.ts'
 import { queueFacts } from './workload.ts'
 
 export interface ChaosOptions {
@@ -80,12 +79,12 @@ export interface ChaosResult {
 const WORKERS = ['w1', 'w2', 'w3'] as const
 const PRODUCER = 'p1'
 
-/** On Postgres: with a server of its own, or on the one given. */
-export async function runChaos(options: ChaosOptions, server?: MortalPostgres): Promise<ChaosResult> {
+/** Where there is a server: with one of its own, or on the one given. */
+export async function runChaos(options: ChaosOptions, servers?: Servers): Promise<ChaosResult> {
   const folder = mkdtempSync(join(tmpdir(), `skep-chaos-${options.store}-`))
   writeFileSync(join(folder, 'options.json'), JSON.stringify(options))
   const bundle = await bundlePrograms()
-  const stage = await openStage(options.store, folder, server)
+  const stage = await openStage(options.store, folder, servers)
   const run = new Run(options, folder, stage, bundle)
   try {
     const result = await run.go()
@@ -238,7 +237,8 @@ class Run {
   async #judge(store: Store, harm: Harm, drainMs: number | null): Promise<ChaosResult> {
     const options = this.#options
     const counts = await store.counts({ space: 'default' })
-    const { audit, final } = await this.#stage.read()
+    const { audit, final, faults = [] } = await this.#stage.read()
+    for (const fault of faults.slice(0, 20)) this.#surprise(fault)
     const records = readRecords(this.#records)
     const facts: Facts = {
       drained: drainMs !== null,

@@ -285,3 +285,8 @@ export function postgresReply(text: string): LostReply {
     answered: (bytes) => bytes.subarray(-READY_FOR_QUERY.length).equals(READY_FOR_QUERY),
   }
 }
+
+/** A call of an operation of the Redis store, its answer lost: the server has it by then, and nothing comes back. */
+export function redisReply(operation: string): LostReply {
+  return { request: (bytes) => bytes.includes(`\r\n${operation}\r\n`) }
+}

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { runFlowKills } from './flow-kills.ts'
 import { startMortalPostgres } from './mortal-postgres.ts'
+import { startMortalRedis } from './mortal-redis.ts'
 
 const { values } = parseArgs({
   options: {
@@ -18,11 +19,18 @@ const { values } = parseArgs({
   },
 })
 const { store, kills, seed } = values
-if (store !== 'sqlite' && store !== 'postgres') throw new Error('Say --store sqlite or --store postgres.')
+if (store !== 'sqlite' && store !== 'postgres' && store !== 'redis') {
+  throw new Error('Say --store sqlite, --store postgres or --store redis.')
+}
 
 const folder = mkdtempSync(join(tmpdir(), 'skep-flow-soak-'))
-const server = store === 'postgres' ? await startMortalPostgres() : null
-const address = server ? { url: server.url } : { file: join(folder, 'jobs.db') }
+const server =
+  store === 'postgres' ? await startMortalPostgres() : store === 'redis' ? await startMortalRedis() : null
+const address = !server
+  ? { file: join(folder, 'jobs.db') }
+  : store === 'redis'
+    ? { redis: server.url, prefix: 'skep' }
+    : { url: server.url }
 try {
   const { violations, ...measured } = await runFlowKills({
     address,

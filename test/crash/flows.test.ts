@@ -5,6 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { freshDatabase } from '../servers/index.ts'
 import { runFlowKills } from './flow-kills.ts'
 import type { Address } from './program.ts'
+import { freshRedis } from './redis-address.ts'
 
 const KILLS = Number(process.env.SKEP_FLOW_KILLS ?? 27)
 const seed = Number(process.env.SKEP_CHAOS_SEED ?? Date.now() % 1_000_000)
@@ -20,12 +21,21 @@ function freshFolder(): string {
   return folder
 }
 
+/** What looks at the store after each test, if there is something. */
+let audit: () => Promise<void> = async () => {}
+
 const addresses: Record<string, (folder: string) => Promise<Address>> = {
   SQLite: async (folder) => ({ file: join(folder, 'jobs.db') }),
   Postgres: async () => {
     const database = await freshDatabase()
     closers.push(() => database.drop())
     return { url: database.url }
+  },
+  Redis: async () => {
+    const redis = await freshRedis()
+    closers.push(() => redis.remove())
+    audit = redis.audit
+    return redis.address
   },
 }
 
@@ -44,6 +54,7 @@ describe.each(Object.entries(addresses))('Flows on %s in processes that are kill
       expect(atPoints).toBeGreaterThan(KILLS / 3)
       expect(runs).toBeGreaterThan(KILLS)
       expect(again).toBeGreaterThan(0)
+      await audit()
       console.info(
         `${name}: ${kills} kills, ${atPoints} of them at chosen points, ${runs} runs, ${again} jobs ran again`,
       )

@@ -12,7 +12,7 @@ afterEach(async () => {
 
 afterAll(() => Scene.closeShared())
 
-describe.each(['sqlite', 'postgres'] as const)(
+describe.each(['sqlite', 'postgres', 'redis'] as const)(
   'A worker frozen for longer than its lease, on %s',
   (store) => {
     it('loses its job to another worker, and what it says of it afterwards is refused', async () => {

@@ -7,6 +7,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { createSkep, type Skep, silentLogger } from '../../src/index.ts'
 import { freshDatabase } from '../servers/index.ts'
 import { type Address, openStore } from './program.ts'
+import { freshRedis } from './redis-address.ts'
 import { endless } from './worker-process.ts'
 
 const JOBS = 100
@@ -46,15 +47,46 @@ describe.each([
   }, 60_000)
 })
 
+describe('A worker killed with SIGKILL on Redis', () => {
+  it('loses none of its running jobs: another worker runs them all when their leases are over', async () => {
+    const redis = await freshRedis()
+    closers.push(() => redis.remove())
+    const skep = open(redis.address)
+    const jobs = await skep.enqueueMany(
+      endless,
+      Array.from({ length: JOBS }, (_, n) => ({ n })),
+    )
+    const victim = startVictim(redis.address, '3s')
+    await startedJobs(victim, JOBS)
+
+    victim.kill('SIGKILL')
+    const worker = skep.worker([endless.handle(({ payload }) => payload.n)], {
+      concurrency: 100,
+      lease: '3s',
+    })
+    const results = await Promise.all(jobs.map((job) => job.result()))
+    await worker.stop()
+
+    expect(results).toEqual(jobs.map((_, n) => n))
+    const [counts] = await skep.counts([endless])
+    expect(counts).toMatchObject({ ready: 0, delayed: 0, running: 0, done: JOBS, dead: 0 })
+    const first = await skep.get((jobs[0] as (typeof jobs)[number]).id)
+    expect(first).toMatchObject({ starts: 2, lost: 1, errors: 0 })
+    await redis.audit()
+  }, 60_000)
+})
+
 function open(address: Address): Skep {
   const skep = createSkep({ store: openStore(address), logger: silentLogger })
   closers.push(() => skep.close())
   return skep
 }
 
-function startVictim(address: Address): ChildProcess {
+function startVictim(address: Address, lease = '1h'): ChildProcess {
   const script = fileURLToPath(new URL('./worker-process.ts', import.meta.url))
-  const child = fork(script, ['run', JSON.stringify(address)], { execArgv: ['--import', 'jiti/register'] })
+  const child = fork(script, ['run', JSON.stringify(address), lease], {
+    execArgv: ['--import', 'jiti/register'],
+  })
   closers.push(() => child.kill('SIGKILL'))
   return child
 }

@@ -3,11 +3,17 @@ import { openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { createSkep, type Logger, type Notifier, type Skep, type Store } from '../../src/index.ts'
 import { postgresStore } from '../../src/postgres.ts'
+import { redisStore } from '../../src/redis.ts'
 import { sqliteStore } from '../../src/sqlite.ts'
+import { timedClient } from '../proof/audit/redis.ts'
 import { Recorder, recordingStore } from '../proof/recorder.ts'
 import { fileSink } from './evidence.ts'
 
-export type Address = { readonly file: string } | { readonly url: string }
+export type Address =
+  | { readonly file: string }
+  | { readonly url: string }
+  /** `isTimed`: with an audit. */
+  | { readonly redis: string; readonly prefix: string; readonly isTimed?: boolean }
 
 /** The one argument of a program, as JSON. */
 export interface ProgramConfig {
@@ -22,7 +28,7 @@ export interface ProgramConfig {
   readonly leaseMs: number
   readonly rescueGraceMs: number
   readonly concurrency: number
-  /** The longest a call of the Postgres store may take. */
+  /** The longest a call of a store with a server may take. */
   readonly callTimeoutMs: number
   /** For a producer: jobs per second, how many callers share the work, how many jobs it is behind already. */
   readonly rate: number
@@ -35,9 +41,17 @@ export function readConfig(): ProgramConfig {
 }
 
 export function openStore(address: Address, callTimeoutMs = 15_000): Store {
-  return 'file' in address
-    ? sqliteStore(address)
-    : postgresStore({ ...address, migrate: true, callTimeoutMs })
+  if ('file' in address) return sqliteStore(address)
+  if ('url' in address) return postgresStore({ ...address, migrate: true, callTimeoutMs })
+  const { redis, prefix, isTimed = false } = address
+  const connection = isTimed ? { client: timedClient(redis) } : { url: redis }
+  return redisStore({ ...connection, prefix, callTimeoutMs, onLoss: endOnLoss })
+}
+
+/** A server that syncs before it answers loses nothing, whatever is done to it. */
+function endOnLoss(message: string): never {
+  process.stderr.write(`${message}\n`)
+  process.exit(73)
 }
 
 /** A Skep whose store writes down what it is asked and says. A record is in the file before anybody can act on it. */

@@ -13,9 +13,10 @@ import { hasDrained } from './chaos.ts'
 import { fileSink, readRecords, recordsIn, SLACK_MS } from './evidence.ts'
 import { inUse, limitFacts, strictLanes } from './limited.ts'
 import { type MortalPostgres, startMortalPostgres } from './mortal-postgres.ts'
+import { type MortalRedis, startMortalRedis } from './mortal-redis.ts'
 import { openStore, type ProgramConfig } from './program.ts'
 import { Slot } from './slot.ts'
-import { openStage, type Stage, type StoreName } from './stage.ts'
+import { openStage, type Servers, type Stage, type StoreName } from './stage.ts'
 import { type QueueName, queueFacts, queues, type Task } from './workload.ts'
 
 export interface Verdict {
@@ -25,7 +26,8 @@ export interface Verdict {
 }
 
 /** Made by the first scene that needs it. */
-const shared: { bundle?: Promise<Bundle>; server?: Promise<MortalPostgres> } = {}
+const shared: { bundle?: Promise<Bundle>; server?: Promise<MortalPostgres>; redis?: Promise<MortalRedis> } =
+  {}
 
 function mortalServer(): Promise<MortalPostgres> {
   shared.server ??= startMortalPostgres()
@@ -39,6 +41,14 @@ async function testServer(): Promise<MortalPostgres> {
     throw new Error('This server is not ours to stop.')
   }
   return { url, port: Number(new URL(url).port), stop: never, start: never, remove: async () => {} }
+}
+
+async function serversFor(store: StoreName, mortal: boolean): Promise<Servers> {
+  if (store === 'postgres') return { postgres: await (mortal ? mortalServer() : testServer()) }
+  if (store === 'sqlite') return {}
+  // That of the test run is not asked to sync before it answers.
+  shared.redis ??= startMortalRedis()
+  return { redis: await shared.redis }
 }
 
 /** The longest everything may take to end once all is well. */
@@ -80,14 +90,14 @@ export class Scene {
   ): Promise<Scene> {
     const folder = mkdtempSync(join(tmpdir(), `skep-scene-${store}-`))
     shared.bundle ??= bundlePrograms()
-    const server = store === 'postgres' ? await (mortal ? mortalServer() : testServer()) : undefined
-    const stage = await openStage(store, folder, server)
+    const stage = await openStage(store, folder, await serversFor(store, mortal))
     return new Scene(stage, await shared.bundle, folder, leaseMs, concurrency)
   }
 
   /** Ends what the scenes of a file share. */
   static async closeShared(): Promise<void> {
     await (await shared.server)?.remove()
+    await (await shared.redis)?.remove()
     ;(await shared.bundle)?.remove()
   }
 
@@ -148,8 +158,10 @@ export class Scene {
     if (this.#surprises.length > 0) throw new Error(this.#surprises.join('\n'))
     const { queues: counted } = await store.counts({ space: 'default' })
     const leaks = await inUse(store)
+    const { liveness } = store.capabilities
     await store.close()
-    const { audit, final } = await this.stage.read()
+    const { audit, final, faults = [] } = await this.stage.read()
+    if (faults.length > 0) throw new Error(faults.join('\n'))
     const facts: Facts = {
       drained,
       slackMs: SLACK_MS,
@@ -160,7 +172,7 @@ export class Scene {
       overlapping: this.stage.store === 'postgres',
       counts: Object.fromEntries(counted.map(({ queue, states }) => [queue, states])),
       leaks,
-      liveness: true,
+      liveness,
     }
     return { report: check({ records: this.records(), audit, final, facts }), audit, final }
   }

@@ -8,16 +8,19 @@ import { seededRandom } from '../../src/testing.ts'
 import { freshDatabase } from '../servers/index.ts'
 import { bundlePrograms } from './bundle.ts'
 import { type Address, openStore } from './program.ts'
+import { freshRedis } from './redis-address.ts'
 import { Slot } from './slot.ts'
 
 const SCHEDULES = 70
-/** Slots of each schedule, so many milliseconds apart: on a busy machine a process needs a second to start. */
-const SLOTS = 15
+/** Between the slots of a schedule: on a busy machine a process needs a second to start. */
 const EVERY = 2_000
 const PROCESSES = 3
 /** How far from the slot a process is killed, in milliseconds. */
 const BEFORE = 20
 const AFTER = 60
+
+/** What looks at the store after each test, if there is something. */
+let audit: () => Promise<void> = async () => {}
 
 const closers: (() => unknown)[] = []
 afterEach(async () => {
@@ -25,9 +28,10 @@ afterEach(async () => {
 })
 
 describe.each([
-  ['SQLite', sqliteAddress],
-  ['Postgres', postgresAddress],
-])('A thousand slots on %s', (name, makeAddress) => {
+  ['SQLite', sqliteAddress, 15],
+  ['Postgres', postgresAddress, 15],
+  ['Redis', redisAddress, 6],
+] as const)('Hundreds of slots on %s', (name, makeAddress, slots) => {
   it('have exactly one job each, although processes are killed around every one of them', async () => {
     const address = await makeAddress()
     const bundle = await bundlePrograms()
@@ -52,7 +56,7 @@ describe.each([
 
     // Late enough that all are there before it: what is put after its first slot begins with a later one.
     const first = Date.now() + 5_000
-    const bounds = { startAt: first, endAt: first + SLOTS * EVERY }
+    const bounds = { startAt: first, endAt: first + slots * EVERY }
     const ids = Array.from({ length: SCHEDULES }, (_, n) => `s${n}`)
     for (const id of ids)
       await skep.schedules.put(schedule(id, { queue: queue('slots'), every: EVERY, payload: id, ...bounds }))
@@ -64,7 +68,7 @@ describe.each([
     const kills: number[] = []
     await Promise.all(
       processes.map(async (place, index) => {
-        for (let n = 0; n < SLOTS; n++) {
+        for (let n = 0; n < slots; n++) {
           if (n % 2 === 0 && (n / 2) % PROCESSES === index) continue
           const slot = first + n * EVERY
           await sleep(Math.max(0, slot + random.int(-BEFORE, AFTER) - Date.now()))
@@ -80,13 +84,13 @@ describe.each([
     const made = jobs.map(
       ({ headers }) => `${headers['skep-schedule']} ${Date.parse(headers['skep-slot'] as string)}`,
     )
-    const wanted = ids.flatMap((id) => Array.from({ length: SLOTS }, (_, n) => `${id} ${first + n * EVERY}`))
+    const wanted = ids.flatMap((id) => Array.from({ length: slots }, (_, n) => `${id} ${first + n * EVERY}`))
     const missing = wanted.filter((one) => !made.includes(one))
     expect(missing).toEqual([])
     expect(made.toSorted()).toEqual(wanted.toSorted())
     // A second fire of a slot would make no second job, because its id is the same. It would be counted.
     const { schedules } = await skep.schedules.list({ limit: 200 })
-    expect(schedules.map(({ fired, skipped }) => [fired, skipped])).toEqual(ids.map(() => [SLOTS, 0]))
+    expect(schedules.map(({ fired, skipped }) => [fired, skipped])).toEqual(ids.map(() => [slots, 0]))
     expect(jobs.filter(({ state }) => state !== 'done')).toEqual([])
     expect(surprises).toEqual([])
     const near = kills.filter((ms) => Math.abs(ms) <= 500).length
@@ -95,7 +99,8 @@ describe.each([
       `${name}: ${wanted.length} slots, ${kills.length} kills (${near} within half a second of a slot), ` +
         `fired ${Math.min(...late)} to ${Math.max(...late)} ms after their slot`,
     )
-    expect(near).toBeGreaterThanOrEqual(SLOTS)
+    expect(near).toBeGreaterThanOrEqual(slots)
+    await audit()
   }, 150_000)
 })
 
@@ -131,4 +136,11 @@ async function postgresAddress(): Promise<Address> {
   const database = await freshDatabase()
   closers.push(() => database[Symbol.asyncDispose]())
   return { url: database.url }
+}
+
+async function redisAddress(): Promise<Address> {
+  const redis = await freshRedis()
+  closers.push(() => redis.remove())
+  audit = redis.audit
+  return redis.address
 }

@@ -11,9 +11,12 @@ import type { Random } from '../../src/testing/random.ts'
 import { dumpPostgres, installPostgresAudit, readPostgresAudit } from '../proof/audit/postgres.ts'
 import { installSqliteAudit, readSqliteAudit, readSqliteFinal, SYSTEM_CLOCK } from '../proof/audit/sqlite.ts'
 import type { AuditEntry, AuditRow } from '../proof/history.ts'
-import { FaultProxy, type Faults, postgresReply } from './fault-proxy.ts'
+import { FaultProxy, postgresReply } from './fault-proxy.ts'
 import { type MortalPostgres, startMortalPostgres } from './mortal-postgres.ts'
+import type { MortalRedis } from './mortal-redis.ts'
+import { networkFaults } from './network-faults.ts'
 import { type Address, openStore } from './program.ts'
+import { redisStage } from './redis-stage.ts'
 
 export interface Stage {
   readonly store: StoreName
@@ -27,12 +30,22 @@ export interface Stage {
   outage(nth: number, ms: number): Promise<void>
   /** Ends every fault for good. */
   heal(): Promise<void>
-  /** What the audit says, and what is in the store. */
-  read(): Promise<{ readonly audit: AuditEntry[]; readonly final: Map<string, AuditRow> }>
+  /** What the audit says, what is in the store, and what is wrong with the way it is kept. Nobody may work meanwhile. */
+  read(): Promise<{
+    readonly audit: AuditEntry[]
+    readonly final: Map<string, AuditRow>
+    readonly faults?: readonly string[]
+  }>
   remove(): Promise<void>
 }
 
-export type StoreName = 'sqlite' | 'postgres'
+export type StoreName = 'sqlite' | 'postgres' | 'redis'
+
+/** The servers that a stage may be given. */
+export interface Servers {
+  readonly postgres?: MortalPostgres
+  readonly redis?: MortalRedis
+}
 
 export interface StageFault {
   readonly name: string
@@ -40,9 +53,10 @@ export interface StageFault {
   run(random: Random, slots: readonly string[], lengthMs: number): Promise<void>
 }
 
-/** A new, empty store. On Postgres: a server of its own, or a database in the one given, which stays. */
-export function openStage(store: StoreName, folder: string, server?: MortalPostgres): Promise<Stage> {
-  return store === 'sqlite' ? sqliteStage(folder) : postgresStage(server)
+/** A new, empty store. On a server: one of its own, or a part of the one given, which stays. */
+export function openStage(store: StoreName, folder: string, servers: Servers = {}): Promise<Stage> {
+  if (store === 'redis') return redisStage(servers.redis)
+  return store === 'sqlite' ? sqliteStage(folder) : postgresStage(servers.postgres)
 }
 
 // ── SQLite ───────────────────────────────────────────────────────────────────────────────────────
@@ -117,6 +131,8 @@ export interface PostgresStage extends Stage {
   terminate(share: number): Promise<void>
 }
 
+const REPLIES = ['settle_and_claim', 'insert_job'].map(postgresReply)
+
 async function postgresStage(given?: MortalPostgres): Promise<PostgresStage> {
   const server = given ?? (await startMortalPostgres())
   const url = await newDatabase(server.url)
@@ -143,7 +159,7 @@ async function postgresStage(given?: MortalPostgres): Promise<PostgresStage> {
       return { url: through.href }
     },
     open: () => openStore(address),
-    faults: [...networkFaults(proxyOf), ...serverFaults(server, url)],
+    faults: [...networkFaults(proxyOf, REPLIES), ...serverFaults(server, url)],
 
     async outage(nth, ms) {
       if (nth % 2 === 0) {
@@ -173,44 +189,6 @@ async function postgresStage(given?: MortalPostgres): Promise<PostgresStage> {
       if (!given) await server.remove()
     },
   }
-}
-
-/** What happens on the way between some of the processes and the server. */
-function networkFaults(proxyOf: (slot: string) => FaultProxy): StageFault[] {
-  const fault = (name: string, weight: number, faults: (random: Random) => Faults): StageFault => ({
-    name,
-    weight,
-    async run(random, slots, lengthMs) {
-      const hit = slots.filter(() => random.chance(0.6))
-      const what = faults(random)
-      for (const slot of hit) proxyOf(slot).set(what)
-      await sleep(random.int(50, lengthMs))
-      for (const slot of hit) proxyOf(slot).heal()
-    },
-  })
-  return [
-    fault('slow network', 2, (random) => ({ latencyMs: random.int(1, 60), jitterMs: random.int(0, 60) })),
-    fault('narrow network', 1, (random) => ({ bytesPerSecond: random.int(20, 200) * 1_024 })),
-    fault('stalled network', 2, () => ({ stall: 'both' })),
-    fault('black hole', 2, (random) => ({ blackHole: random.pick(['up', 'down', 'both'] as const) })),
-    fault('refused connections', 1, () => ({ refuse: true })),
-    fault('cut in mid-answer', 1, (random) => ({ cutAfterBytes: random.int(0, 3_000) })),
-    {
-      name: 'reset connections',
-      weight: 2,
-      run: async (random, slots) => proxyOf(random.pick(slots)).reset(),
-    },
-    {
-      name: 'reply lost after commit',
-      weight: 4,
-      async run(random, slots, lengthMs) {
-        const lost = proxyOf(random.pick(slots)).loseReply(
-          postgresReply(random.pick(['settle_and_claim', 'insert_job'])),
-        )
-        await Promise.race([lost, sleep(lengthMs)])
-      },
-    },
-  ]
 }
 
 /** What happens to the server itself. */

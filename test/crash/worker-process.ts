@@ -1,5 +1,5 @@
 /** A worker in a process of its own, to be killed. It tells its parent of each job it starts and never ends one. */
-import { createSkep, queue, silentLogger } from '../../src/index.ts'
+import { createSkep, type Duration, queue, silentLogger } from '../../src/index.ts'
 import { type Address, openStore } from './program.ts'
 
 export const endless = queue<{ n: number }, number>('endless')
@@ -9,7 +9,8 @@ if (process.argv[2] === 'run') {
     store: openStore(JSON.parse(process.argv[3] as string) as Address),
     logger: silentLogger,
   })
-  // The lease outlives any test: only the store's knowledge that this process is gone can free its jobs.
+  // Unless it is told another, the lease outlives any test: only the store's knowledge that this process is gone can free
+  // its jobs.
   skep.worker(
     [
       endless.handle(({ id }) => {
@@ -17,6 +18,6 @@ if (process.argv[2] === 'run') {
         return new Promise<number>(() => {})
       }),
     ],
-    { concurrency: 100, lease: '1h' },
+    { concurrency: 100, lease: (process.argv[4] ?? '1h') as Duration },
   )
 }

@@ -83,7 +83,7 @@ export const SHARES: readonly (readonly [QueueName, number])[] = [
  * What the checker has to know about them. On SQLite the worker's own process reads the clock and then writes; one that
  * is frozen in between is late, and the audit cannot see by how much. So the waits before a retry are not judged there.
  */
-export function queueFacts(store: 'sqlite' | 'postgres'): Record<string, QueueFacts> {
+export function queueFacts(store: 'sqlite' | 'postgres' | 'redis'): Record<string, QueueFacts> {
   const wait = (backoff: Backoff): number =>
     store === 'sqlite' ? -Infinity : Math.round(backoff.ms * (1 - backoff.jitter))
   return Object.fromEntries(

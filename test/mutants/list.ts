@@ -14,6 +14,7 @@ import { NOTE_MUTANTS } from './list/notes.ts'
 import { POSTGRES_MUTANTS } from './list/postgres.ts'
 import { POSTGRES_LANES_MUTANTS } from './list/postgres-lanes.ts'
 import { PRIORITY_MUTANTS } from './list/priority.ts'
+import { REDIS_MUTANTS } from './list/redis.ts'
 import { SCHEDULE_MUTANTS } from './list/schedules.ts'
 import { SQLITE_MUTANTS } from './list/sqlite.ts'
 import { SQLITE_LANES_MUTANTS } from './list/sqlite-lanes.ts'
@@ -29,6 +30,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...SQLITE_LANES_MUTANTS,
   ...POSTGRES_MUTANTS,
   ...POSTGRES_LANES_MUTANTS,
+  ...REDIS_MUTANTS,
   ...LEASE_MUTANTS,
   ...LANE_MUTANTS,
   ...LOOP_MUTANTS,

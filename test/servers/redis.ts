@@ -51,9 +51,22 @@ export async function startRedis({ appendfsync, settings }: RedisOptions): Promi
   const identity = serverIdentity()
   const folder = serverFolder('redis', identity)
   const port = await freePort()
-  const all: Record<string, string> = {
+  const args = redisArguments({ folder, port, appendfsync, ...settings })
+  return { redis: await redisProcess({ command, args, identity, folder, port }) }
+}
+
+/** A server that keeps what it acknowledged, with what else is to be set. */
+export function redisArguments({
+  folder,
+  port,
+  appendfsync,
+  ...more
+}: Pick<RedisOptions, 'appendfsync'> & { readonly folder: string; readonly port: number } & Readonly<
+    Record<string, string | number>
+  >): string[] {
+  const settings = {
     bind: '127.0.0.1',
-    port: String(port),
+    port,
     dir: folder,
     appendonly: 'yes',
     appendfsync,
@@ -61,10 +74,9 @@ export async function startRedis({ appendfsync, settings }: RedisOptions): Promi
     save: '',
     // A full memory must refuse jobs, not forget some.
     'maxmemory-policy': 'noeviction',
-    ...settings,
+    ...more,
   }
-  const args = Object.entries(all).flatMap(([name, value]) => [`--${name}`, value])
-  return { redis: await redisProcess({ command, args, identity, folder, port }) }
+  return Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)])
 }
 
 /** The program, installed if it is missing; or why there is none. */
@@ -97,7 +109,7 @@ export async function redisProcess(options: {
     return stdout.trim()
   }
   const start = async (): Promise<void> => {
-    server = await startServer({ ...options, stopSignal: 'SIGTERM', ping: () => ping(port) })
+    server = await startServer({ ...options, stopSignal: 'SIGTERM', ping: () => pingRedis(port) })
     pid = Number(/process_id:(\d+)/.exec(await cli('INFO', 'server'))?.[1])
   }
   await start()
@@ -126,7 +138,7 @@ export async function redisProcess(options: {
 }
 
 /** Throws when no Redis answers there. Spoken by hand, so that no client has to be installed. */
-function ping(port: number): Promise<void> {
+export function pingRedis(port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = createConnection({ host: '127.0.0.1', port })
     socket.setTimeout(1_000, () => socket.destroy(new Error('No answer.')))

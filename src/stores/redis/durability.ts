@@ -1,4 +1,4 @@
-import { messageOf, SkepError } from '../../core/errors.ts'
+import { messageOf, SkepError, StoreError } from '../../core/errors.ts'
 import type { Durability } from '../../store.ts'
 import { listOf, textOf } from './bytes.ts'
 import type { RedisClient } from './client.ts'
@@ -41,6 +41,10 @@ async function checkServer(client: Askable, unsafe: UnsafeOptions): Promise<Dura
         'The server lets nobody ask with INFO. Make sure of "appendonly yes", "appendfsync always", "maxmemory-policy noeviction".',
       ],
     }
+  }
+  // Meanwhile it writes no log, and would look like a server that never does.
+  if (info['loading'] === '1') {
+    throw new StoreError('STORE_UNAVAILABLE', 'Redis is still reading its log after a start.')
   }
   const version = info['valkey_version'] ?? info['redis_version'] ?? '0.0'
   const name = info['valkey_version'] === undefined ? 'Redis' : 'Valkey'

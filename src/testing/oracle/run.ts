@@ -28,7 +28,10 @@ const AUDIT_EVERY = 12
 export async function runCommands(
   handles: readonly [Store, ...Store[]],
   commands: readonly Command[],
-  options: { readonly compare: boolean },
+  options: {
+    readonly compare: boolean
+    readonly audit?: ((store: Store, now: number) => Promise<void>) | undefined
+  },
 ): Promise<Mismatch | null> {
   const model = options.compare ? memoryStore() : null
   const ledger = new Ledger()
@@ -68,6 +71,7 @@ export async function runCommands(
       await checkCounts(store, after.jobs)
       if (step % AUDIT_EVERY === 0 || step === commands.length - 1) {
         await auditStore(store, Object.fromEntries(SPACES.map((space) => [space, [...QUEUES]])), now)
+        await options.audit?.(handles[0], now)
       }
       before = after
     } catch (error) {

@@ -80,6 +80,21 @@ export function expiredCases(test: StoreCase): void {
     assert.deepEqual(seen, [[idOf(1), idOf(2)], [idOf(3), idOf(4)], [idOf(5)]])
   })
 
+  test('lists the first of all even when it may list one, whoever claimed it and however it was prolonged', async (scene) => {
+    const prolonged = await scene.running(sample(4), { leaseMs: 1_000 })
+    await scene.extend([prolonged], 9_000)
+    await scene.running(sample(3), { leaseMs: 2_000 })
+    await scene.running(sample(1), { leaseMs: 2_000 })
+    await scene.running(sample(2, { queue: OTHER_QUEUE }), { leaseMs: 2_000 })
+    scene.pass(HOUR)
+
+    const sources = [source(), source({ queue: OTHER_QUEUE })]
+    const first = await scene.expired({ sources, limit: 1 })
+    const three = await scene.expired({ sources, limit: 3 })
+
+    assert.deepEqual([first, three].map(idsOf), [[idOf(1)], [1, 2, 3].map(idOf)])
+  })
+
   test('reaches leases that are over behind thousands that are not', async (scene) => {
     await scene.insert(...samples(1_000, { queue: OTHER_QUEUE }, 101))
     await scene.take({ sources: [source({ queue: OTHER_QUEUE })], leaseMs: HOUR })
@@ -117,6 +132,18 @@ export function expiredCases(test: StoreCase): void {
     scene.pass(MINUTE)
     const early = await scene.expired()
     scene.pass(HOUR)
+    const over = await scene.expired()
+
+    assert.deepEqual([early, over].map(idsOf), [[], [idOf(1)]])
+  })
+
+  test('finds a lease that was made shorter as soon as it is over', async (scene) => {
+    const held = await scene.running(sample(1), { leaseMs: HOUR })
+    await scene.extend([held], 1_000)
+
+    scene.pass(999)
+    const early = await scene.expired()
+    scene.pass(1)
     const over = await scene.expired()
 
     assert.deepEqual([early, over].map(idsOf), [[], [idOf(1)]])

@@ -192,18 +192,29 @@ modules.expired = function()
       local value = redis.call('HGET', ${K.claims}, claimName(token, q))
       local claim = claimIn(value)
       local leases, first = lasting(claim, token)
+      -- A bound that is only too careful is put right, and the claim is met again where it belongs.
+      if not isGone and first > claim.bound and first < NEVER then
+        local prefix = q4(q)
+        redis.call('ZREM', ${K.leases}, prefix .. num(claim.bound) .. token)
+        redis.call('ZADD', ${K.leases}, 0, prefix .. num(first) .. token)
+        claim.bound = first
+        writeClaim(claimName(token, q), claim)
+        return
+      end
       for _, one in ipairs(leases) do
         if one.till <= now or isGone then
           found[#found + 1] = { id = one.id, till = one.till, q = q, token = token, worker = claim.worker, mark = one.mark, started = claim.started }
         end
       end
-      return claim, first
+    end
+    local function sort()
+      table.sort(found, function(a, b) return a.till < b.till or (a.till == b.till and a.id < b.id) end)
     end
     for _, source in ipairs(call.sources) do
       local q = numberOf(source.space, source.queue)
       if q then
         local prefix = q4(q)
-        local seen, visited = {}, 0
+        local seen = {}
         for _, worker in ipairs(call.workerIds) do
           for _, member in ipairs(beginning(${K.tasks}, worker .. '\\0' .. prefix, -1)) do
             local token = sub(member, #worker + 6)
@@ -211,26 +222,22 @@ modules.expired = function()
             collect(q, token, true)
           end
         end
-        -- Bounds that have passed are looked at, and those that were only too careful are put right.
+        -- In the order of their bounds, until no lease of a later claim can be among the first.
         local from = '[' .. prefix
-        while visited < call.limit do
+        while true do
           local member = redis.call('ZRANGEBYLEX', ${K.leases}, from, '(' .. prefix .. num(now + 1), 'LIMIT', 0, 1)[1]
           if not member then break end
+          if #found >= call.limit then
+            sort()
+            if numAt(member, 5) > found[call.limit].till then break end
+          end
           from = '(' .. member
           local token = sub(member, 13)
-          if not seen[token] then
-            local claim, first = collect(q, token, false)
-            if first > now and first < NEVER then
-              redis.call('ZREM', ${K.leases}, member)
-              redis.call('ZADD', ${K.leases}, 0, prefix .. num(first) .. token)
-              claim.bound = first
-              writeClaim(claimName(token, q), claim)
-            else visited = visited + 1 end
-          end
+          if not seen[token] then collect(q, token, false) end
         end
       end
     end
-    table.sort(found, function(a, b) return a.till < b.till or (a.till == b.till and a.id < b.id) end)
+    sort()
     local shown = {}
     for i = 1, min(#found, call.limit) do
       local one = found[i]

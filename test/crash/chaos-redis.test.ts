@@ -1,0 +1,3 @@
+import { describeChaos } from './chaos-suite.ts'
+
+describeChaos('redis')

@@ -1,0 +1,136 @@
+/** Everything that a Redis store keeps, as it is in its keys. A field or a member is bytes, here as text of one character each. */
+import type { Redis } from 'ioredis'
+import { KEY_NAMES, type KeyName, keysOf } from '../../src/stores/redis/keys.ts'
+import type { More } from '../../src/stores/redis/records.ts'
+
+export interface Contents {
+  readonly hashes: ReadonlyMap<string, ReadonlyMap<string, Buffer>>
+  readonly sets: ReadonlyMap<string, ReadonlySet<string>>
+}
+
+const NO_HASH: ReadonlyMap<string, Buffer> = new Map()
+const NO_SET: ReadonlySet<string> = new Set()
+
+export function hashOf({ hashes }: Contents, name: KeyName): ReadonlyMap<string, Buffer> {
+  return hashes.get(name) ?? NO_HASH
+}
+
+export function setOf({ sets }: Contents, name: KeyName): ReadonlySet<string> {
+  return sets.get(name) ?? NO_SET
+}
+
+const PAGE = 5_000
+
+/** Reads all keys of a prefix, a page at a time. Nobody may write meanwhile. */
+export async function readContents(client: Redis, prefix: string): Promise<Contents> {
+  const hashes = new Map<string, Map<string, Buffer>>()
+  const sets = new Map<string, Set<string>>()
+  for (const [index, key] of keysOf(prefix).entries()) {
+    const name = KEY_NAMES[index] as KeyName
+    const type = await client.type(key)
+    if (type === 'hash') {
+      const all = new Map<string, Buffer>()
+      for (let cursor = '0'; ; ) {
+        const [next, page] = (await client.hscanBuffer(key, cursor, 'COUNT', PAGE)) as [Buffer, Buffer[]]
+        for (let at = 0; at < page.length; at += 2) {
+          all.set((page[at] as Buffer).toString('latin1'), page[at + 1] as Buffer)
+        }
+        cursor = next.toString()
+        if (cursor === '0') break
+      }
+      hashes.set(name, all)
+    } else if (type === 'zset') {
+      const all = new Set<string>()
+      for (let at = 0; ; at += PAGE) {
+        const page = (await client.zrangeBuffer(key, String(at), String(at + PAGE - 1))) as Buffer[]
+        for (const member of page) all.add(member.toString('latin1'))
+        if (page.length < PAGE) break
+      }
+      sets.set(name, all)
+    } else if (type !== 'none') throw new Error(`The key ${key} is a ${type}.`)
+  }
+  return { hashes, sets }
+}
+
+/** The number at a place, as `lua/bytes.ts` writes it. */
+export function numberAt(text: string, at = 0): number {
+  const bytes = Buffer.from(text.slice(at, at + 8), 'latin1')
+  const first = bytes[0] as number
+  if (first >= 128) bytes[0] = first - 128
+  else for (let i = 0; i < 8; i++) bytes[i] = 255 - (bytes[i] as number)
+  return bytes.readDoubleBE(0)
+}
+
+/** A number as `lua/bytes.ts` writes it. */
+export function numberBytes(value: number): string {
+  const bytes = Buffer.alloc(8)
+  bytes.writeDoubleBE(value)
+  if (value >= 0) bytes[0] = (bytes[0] as number) + 128
+  else for (let i = 0; i < 8; i++) bytes[i] = 255 - (bytes[i] as number)
+  return bytes.toString('latin1')
+}
+
+export function queueBytes(q: number): string {
+  const bytes = Buffer.alloc(4)
+  bytes.writeUInt32BE(q)
+  return bytes.toString('latin1')
+}
+
+export function queueAt(text: string, at = 0): number {
+  return Buffer.from(text.slice(at, at + 4), 'latin1').readUInt32BE(0)
+}
+
+/** Text as people write it, in bytes. */
+export function bytesOf(text: string): string {
+  return Buffer.from(text).toString('latin1')
+}
+
+export function textIn(bytes: string): string {
+  return Buffer.from(bytes, 'latin1').toString()
+}
+
+/** An id as people write it. */
+export function uuidIn(id: string): string {
+  const hex = Buffer.from(id, 'latin1').toString('hex')
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+}
+
+export interface StoredJob {
+  readonly q: number
+  readonly enqueuedAt: number
+  readonly mark: number
+  readonly more: More
+}
+
+export function jobIn(record: Buffer): StoredJob {
+  const mark = record[0] as number
+  const end = mark === 0 ? 0 : 15 + record.readUInt32BE(11)
+  const more = mark === 0 ? {} : (JSON.parse(record.toString('utf8', 15, end)) as More)
+  return { q: record.readUInt32BE(1), enqueuedAt: record.readUIntBE(5, 6), mark, more }
+}
+
+export interface StoredLease {
+  readonly until: number
+  readonly q: number
+  readonly mark: number
+  readonly token: string
+}
+
+export function leaseIn(value: Buffer): StoredLease {
+  const text = value.toString('latin1')
+  return { until: numberAt(text), q: queueAt(text, 8), mark: text.charCodeAt(12), token: text.slice(13) }
+}
+
+export interface StoredClaim {
+  readonly bound: number
+  readonly started: number
+  readonly worker: string
+  readonly ids: readonly string[]
+}
+
+export function claimIn(value: Buffer): StoredClaim {
+  const text = value.toString('latin1')
+  const end = 18 + value.readUInt16BE(16)
+  const ids = text.slice(end).match(/[\s\S]{16}/g) ?? []
+  return { bound: numberAt(text), started: numberAt(text, 8), worker: text.slice(18, end), ids }
+}
