@@ -94,7 +94,8 @@ async function measure(
   sizes: Options['sizes'],
   { servers, program }: Hall,
 ): Promise<Measured> {
-  const store = await servers.fresh(contestant.store)
+  const { appendfsync } = contestant.options as { readonly appendfsync?: string }
+  const store = await servers.fresh(contestant.store, appendfsync)
   const node = await nodeOf(contestant)
   const stage = new Stage({ contestant, sizes, address: store.address, program: { ...program, node } })
   try {

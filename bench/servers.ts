@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createConnection } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { type PostgresServer, type RedisServer, startPostgres, startRedis } from '../test/servers/index.ts'
 import type { Address, StoreKind } from './contest.ts'
+import { ask } from './redis.ts'
 
 /** A store with nothing in it, for one measurement. */
 export interface FreshStore {
@@ -35,14 +35,15 @@ export class Servers {
     return new Servers(postgres, redis)
   }
 
-  fresh(store: StoreKind): Promise<FreshStore> {
+  /** `appendfsync` is about Redis: when it syncs its log. */
+  fresh(store: StoreKind, appendfsync: string = 'everysec'): Promise<FreshStore> {
     switch (store) {
       case 'postgres':
         return this.#freshPostgres()
       case 'sqlite':
         return this.#freshSqlite()
       case 'redis':
-        return this.#freshRedis()
+        return this.#freshRedis(appendfsync)
     }
   }
 
@@ -54,7 +55,7 @@ export class Servers {
       versions.push(`PostgreSQL ${row?.server_version.split(' ')[0]}`)
     }
     if (this.#redis) {
-      const info = await say(this.#redis.url, 'INFO server')
+      const info = await ask(this.#redis.url, 'INFO server')
       versions.push(`Redis ${/redis_version:(\S+)/.exec(info)?.[1]}`)
     }
     return versions
@@ -85,9 +86,10 @@ export class Servers {
   }
 
   /** Redis has one room for all. Two at the same time keep apart by the names of their keys. */
-  async #freshRedis(): Promise<FreshStore> {
+  async #freshRedis(appendfsync: string): Promise<FreshStore> {
     const { url } = started(this.#redis)
-    if (this.#onRedis++ === 0) await say(url, 'FLUSHALL')
+    if (this.#onRedis++ === 0) await ask(url, 'FLUSHALL')
+    await ask(url, `CONFIG SET appendfsync ${appendfsync}`)
     return {
       address: { kind: 'redis', url },
       remove: async () => void this.#onRedis--,
@@ -108,20 +110,4 @@ async function administer<Row extends pg.QueryResultRow>(url: string, sql: strin
   } finally {
     await client.end()
   }
-}
-
-/** Spoken by hand, so that no client has to be installed. The answer must be short. */
-function say(url: string, command: string): Promise<string> {
-  const { hostname, port } = new URL(url)
-  return new Promise((resolve, reject) => {
-    const socket = createConnection({ host: hostname, port: Number(port) })
-    socket.once('connect', () => socket.write(`${command}\r\n`))
-    socket.once('error', reject)
-    socket.once('data', (data) => {
-      socket.destroy()
-      const answer = data.toString()
-      if (answer.startsWith('-')) reject(new Error(`Redis said: ${answer}`))
-      else resolve(answer)
-    })
-  })
 }

@@ -16,7 +16,7 @@ import ts from 'typescript'
 // ---- Layers ----
 
 /** The files users import. Each hides the folders behind it. */
-const entries = ['index', 'memory', 'sqlite', 'postgres', 'testing']
+const entries = ['index', 'memory', 'sqlite', 'postgres', 'redis', 'nats', 'testing']
 
 /** Common pieces of several adapters; they are not adapters themselves. */
 const sharedFolders = ['sql', 'shared']
@@ -48,7 +48,7 @@ const allowed = {
  */
 function place(path) {
   const [, first = '', second = ''] = path.split('/')
-  if (['store.ts', 'store', 'notifier.ts'].includes(first))
+  if (['store.ts', 'store', 'notifier.ts', 'notices.ts'].includes(first))
     return { layer: 'contract', folder: 'the contracts' }
   if (first === 'runtime.ts' || first === 'supervise.ts') return { layer: 'runtime', folder: 'the runtime' }
   if (first.endsWith('.ts')) {

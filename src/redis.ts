@@ -1,5 +1,8 @@
 /** `skep/redis`: jobs in Redis or Valkey, for many processes on many machines. */
+import type { Notifier } from './notifier.ts'
+import { createRedisNotifier } from './notifiers/redis/notifier.ts'
 import type { Store } from './store.ts'
+import { type ChannelOptions, openChannel } from './stores/redis/channel.ts'
 import type { RedisStoreOptions } from './stores/redis/options.ts'
 import { createRedisStore } from './stores/redis/store.ts'
 
@@ -7,7 +10,28 @@ export type { UnsafeOptions } from './stores/redis/durability.ts'
 export type { AnyRedisClient, IoRedisLike, NodeRedisLike } from './stores/redis/open-client.ts'
 export type { RedisConnection, RedisStoreOptions } from './stores/redis/options.ts'
 
-/** Jobs in Redis (6.2 or newer) or Valkey: a single server, behind sentinels, or a cluster. */
+/**
+ * Jobs in Redis (6.2 or newer) or Valkey: a single server, behind sentinels, or a cluster. Its notifier uses PUBLISH and
+ * SUBSCRIBE.
+ */
 export function redisStore(options: RedisStoreOptions): Store {
-  return createRedisStore(options)
+  return createRedisStore(options, (channel) => createRedisNotifier(channel, channel.runtime))
+}
+
+export type RedisNotifierOptions = ChannelOptions
+
+/**
+ * Hints over PUBLISH and SUBSCRIBE alone, for jobs that are in another store. Processes with the same `prefix` hear each
+ * other; nothing is kept, so any Redis will do. The Redis store brings its own.
+ */
+export function redisNotifier(options: RedisNotifierOptions): Notifier {
+  const channel = openChannel(options)
+  const notifier = createRedisNotifier(channel, channel.runtime)
+  return {
+    ...notifier,
+    async close() {
+      await notifier.close()
+      await channel.close()
+    },
+  }
 }

@@ -1,4 +1,5 @@
 /** `skep/testing`: the suites that check an adapter, and a runtime whose time a test owns. */
+export { type DescribeNoticesOptions, describeNotices } from './testing/notices-suite.ts'
 export {
   type DescribeNotifierOptions,
   describeNotifier,

@@ -59,5 +59,6 @@ async function storeOf(address: Address, options: Readonly<Record<string, unknow
     const synchronous = options['synchronous'] === 'normal' ? 'normal' : 'full'
     return sqliteStore({ file: address.file, synchronous })
   }
-  throw new Error(`Skep has no store for ${address.kind}.`)
+  const { redisStore } = (await importBuilt('redis')) as typeof import('skep/redis')
+  return redisStore({ url: address.url, unsafe: { lateFsync: options['appendfsync'] !== 'always' } })
 }

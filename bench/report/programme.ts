@@ -26,6 +26,7 @@ export const PLACES = {
   backlogSmall: { scenario: 'backlog', measure: '10k jobs/s' },
   backlogLarge: { scenario: 'backlog', measure: '1M jobs/s' },
   backlogRatio: { scenario: 'backlog', measure: 'ratio' },
+  memory: { scenario: 'memory', measure: 'bytes/job' },
   killed: { scenario: 'killed', measure: 'seconds' },
   pinnedFreeDone: { scenario: 'horizon pinned', measure: 'free jobs/s' },
   pinnedDone: { scenario: 'horizon pinned', measure: 'pinned jobs/s' },
@@ -201,6 +202,10 @@ const GROUPS: readonly Group[] = [
       column({ scenario: 'flow-chain', measure: 'worker CPU us/flow' }, 'chain of 5: worker CPU µs'),
       column({ scenario: 'flow-chain', measure: 'database CPU us/flow' }, 'database CPU µs'),
     ],
+  },
+  {
+    title: 'Memory of the server for a waiting job',
+    columns: [column(PLACES.memory, 'bytes')],
   },
   {
     title: 'kill -9 of a worker with 100 running jobs',

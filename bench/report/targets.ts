@@ -7,16 +7,23 @@ import { type Rank, standing } from './standing.ts'
 
 /**
  * A bar that Skep has to reach on one store. The bound is compared with
- *   rival      Skep's value divided by that of the best rival on the same store
+ *   rival      Skep's value divided by that of the best rival on the same store, or of the named one
  *   raw        Skep's value divided by that of the raw database
  *   value      Skep's value itself
  *   itself     Skep's value divided by Skep's value in another place
+ *   settings   the value of Skep with these settings divided by Skep's value
  */
 export interface Target {
   readonly title: string
   readonly store: StoreKind
   readonly place: Place
-  readonly against: 'rival' | 'raw' | 'value' | { readonly itself: Place }
+  readonly against:
+    | 'rival'
+    | 'raw'
+    | 'value'
+    | { readonly rival: string }
+    | { readonly settings: string }
+    | { readonly itself: Place }
   readonly atLeast?: number
   readonly atMost?: number
   /** `atMost` itself is already too much. */
@@ -86,6 +93,10 @@ function laneBars(): Target[] {
   return bars.map((bar) => ({ ...bar, store: 'postgres' }))
 }
 
+function redisBars(list: readonly Bar[]): Target[] {
+  return list.map((bar) => ({ ...bar, store: 'redis' }))
+}
+
 export const TARGETS: readonly Target[] = [
   ...bars('postgres', [
     { title: 'enqueue, 100 callers', place: PLACES.enqueueCallers, against: 'rival', atLeast: 15 },
@@ -127,6 +138,31 @@ export const TARGETS: readonly Target[] = [
     { title: 'drain, jobs kept', place: PLACES.drainKept, against: 'rival', atLeast: 5 },
     { title: 'idle latency p99, ms', place: PLACES.idleP99, against: 'value', atMost: 5 },
   ]),
+  ...redisBars([
+    { title: 'enqueue, 100 callers', place: PLACES.enqueueCallers, against: { rival: 'bullmq' }, atLeast: 3 },
+    {
+      title: 'enqueue, 100 callers',
+      place: PLACES.enqueueCallers,
+      against: { rival: 'bee-queue' },
+      atLeast: 1,
+    },
+    { title: 'enqueue, bulk', place: PLACES.enqueueBulk, against: { rival: 'bullmq' }, atLeast: 8 },
+    { title: 'drain, 1 process', place: PLACES.drain, against: { rival: 'bullmq' }, atLeast: 8 },
+    { title: 'drain, 1 process', place: PLACES.drain, against: 'raw', atLeast: 0.4 },
+    {
+      title: 'drain, AOF always',
+      place: PLACES.drain,
+      against: { settings: 'Skep, Redis, always' },
+      atLeast: 0.8,
+    },
+    { title: 'idle latency p50', place: PLACES.idleP50, against: { rival: 'bullmq' }, atMost: 1 },
+    { title: 'idle latency p99', place: PLACES.idleP99, against: { rival: 'bullmq' }, atMost: 1 },
+    { title: '10,000/s steady, p99 ms', place: PLACES.steadyP99, against: 'value', atMost: 5 },
+    { title: '10,000/s steady, held', place: PLACES.steadyDone, against: 'value', atLeast: 9_900 },
+    { title: 'memory of a waiting job', place: PLACES.memory, against: { rival: 'bullmq' }, atMost: 0.5 },
+    { title: 'kill -9 to all running again, s', place: PLACES.killed, against: 'value', atMost: 10 },
+    { title: '1M against 10k backlog', place: PLACES.backlogRatio, against: 'value', atLeast: 0.9 },
+  ]),
 ]
 
 export function checkTargets(result: Result, targets: readonly Target[] = TARGETS): Verdict[] {
@@ -142,14 +178,18 @@ function judge(result: Result, target: Target): Verdict {
   const other = opponent(result, target)
   if (other === null) return open('nobody to compare with')
 
-  const reached = skep.summary.median / (other === 'nobody' ? 1 : other.summary.median)
+  const ratio = skep.summary.median / (other === 'nobody' ? 1 : other.summary.median)
+  const reached = typeof target.against === 'object' && 'settings' in target.against ? 1 / ratio : ratio
   return {
     target,
     reached,
     met: isMet(target, reached),
     asked,
     shown: unit(target, reached),
-    note: other === 'nobody' || typeof target.against === 'object' ? '' : noteOn(result, target, skep, other),
+    note:
+      other === 'nobody' || (typeof target.against === 'object' && 'itself' in target.against)
+        ? ''
+        : noteOn(result, target, skep, other),
   }
 }
 
@@ -158,7 +198,9 @@ function opponent(result: Result, { store, place, against }: Target): Rank | 'no
   if (against === 'value') return 'nobody'
   if (against === 'raw') return standing(result, store, place).raw
   if (against === 'rival') return standing(result, store, place).rivals[0] ?? null
-  return standing(result, store, against.itself).skep
+  if ('itself' in against) return standing(result, store, against.itself).skep
+  const name = 'rival' in against ? against.rival : against.settings
+  return standing(result, store, place).ranks.find(({ entrant }) => entrant.name === name) ?? null
 }
 
 function isMet({ atLeast, atMost, strictly }: Target, reached: number): boolean {

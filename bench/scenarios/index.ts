@@ -7,6 +7,7 @@ import { killed } from './killed.ts'
 import { lanes1k, lanes10, lanes10k, lanes100k, lanesLimited } from './lanes.ts'
 import { latency } from './latency.ts'
 import { lateness } from './lateness.ts'
+import { memory } from './memory.ts'
 import { pinned, pinnedLanes } from './pinned.ts'
 import { rate } from './rate.ts'
 import type { Scenario } from './scenario.ts'
@@ -34,6 +35,7 @@ import { whale } from './whale.ts'
  * | rate | `rate` | ratio, fullest second |
  * | lateness | `lateness` | p50 ms, p99 ms |
  * | flow-children, flow-chain | the same | flows/s, worker CPU us/flow, database CPU us/flow |
+ * | memory | `memory` | bytes/job |
  * | killed | `killed` | seconds |
  * | pinned, pinned-lanes | `horizon pinned`, `pinned-lanes` | free jobs/s, pinned jobs/s, ratio, free and pinned claim ms, free and pinned p99 ms |
  *
@@ -62,6 +64,7 @@ export const SCENARIOS: readonly Scenario[] = [
   lateness,
   flowChildren,
   flowChain,
+  memory,
   killed,
   pinned,
   pinnedLanes,

@@ -49,7 +49,7 @@ async function run(stage: Stage, scenario: string, lanes: number | null): Promis
   const { rate, windowSeconds, free, pinned } = stage.sizes.pinned
   const players = await stage.players(2, lanes === null ? {} : { rules: { lanes } })
   const [producer, worker] = [nth(players, 0), nth(players, 1)]
-  const meter = await stage.meter()
+  const meter = await stage.postgres()
   if (meter === null) throw new Error('Only Postgres can be pinned.')
 
   await worker.call('work', [{ concurrency: 100 }])

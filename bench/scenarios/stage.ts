@@ -3,6 +3,7 @@ import { type Address, type Contestant, now, type Rules } from '../contest.ts'
 import { checkLeft } from '../measure/left.ts'
 import { type Run, RunLog } from '../measure/log.ts'
 import { PostgresMeter } from '../measure/postgres.ts'
+import { RedisMeter } from '../measure/redis.ts'
 import type { Enqueued, LaneRule, Worked } from '../player/commands.ts'
 import { Player, type PlayerProgram } from '../player/player.ts'
 import { Seen } from '../player/seen.ts'
@@ -15,7 +16,7 @@ export class Stage {
   readonly #address: Address
   readonly #program: PlayerProgram
   readonly #players: Player[] = []
-  #meter: PostgresMeter | null = null
+  #postgres: PostgresMeter | null = null
 
   constructor(parts: { contestant: Contestant; sizes: Sizes; address: Address; program: PlayerProgram }) {
     this.contestant = parts.contestant
@@ -40,17 +41,26 @@ export class Stage {
     return started
   }
 
-  /** For Postgres alone. */
-  async meter(): Promise<PostgresMeter | null> {
+  /** What a server tells of its work. SQLite is no server. */
+  async meter(): Promise<PostgresMeter | RedisMeter | null> {
+    return (await this.postgres()) ?? this.redis()
+  }
+
+  /** Null on another store. */
+  async postgres(): Promise<PostgresMeter | null> {
     if (this.#address.kind !== 'postgres') return null
-    this.#meter ??= await PostgresMeter.connect(this.#address.url)
-    return this.#meter
+    this.#postgres ??= await PostgresMeter.connect(this.#address.url)
+    return this.#postgres
+  }
+
+  redis(): RedisMeter | null {
+    return this.#address.kind === 'redis' ? new RedisMeter(this.#address.url) : null
   }
 
   /** Nobody has to close anything: what is worth keeping is saved already, and the store goes away too. */
   async end(): Promise<void> {
     await Promise.all(this.#players.map((player) => player.kill()))
-    await this.#meter?.close()
+    await this.#postgres?.close()
   }
 }
 

@@ -42,9 +42,10 @@ export const GLOBAL_FLAGS: Flags = {
   db: {
     kind: 'text',
     value: 'url|file',
-    help: 'postgres://… or a SQLite file. Default: the config file, else .skep/dev.db',
+    help: 'postgres://…, redis://… or a SQLite file. Default: the config file, else .skep/dev.db',
   },
   schema: { kind: 'text', value: 'name', help: 'The schema in PostgreSQL. Default: skep' },
+  prefix: { kind: 'text', value: 'name', help: 'What the keys in Redis begin with. Default: skep' },
   space: { kind: 'text', value: 'name', help: 'The tenant. Default: "default"' },
   config: { kind: 'text', value: 'file', help: 'The config file. Default: skep.config.ts, here or above' },
   json: { kind: 'switch', help: 'Print JSON' },

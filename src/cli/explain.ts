@@ -126,6 +126,9 @@ const FIXES: Readonly<Record<string, string>> = {
   '3D000': 'There is no such database on this server. Create it (createdb), or correct the name in --db.',
   '42501': 'This user may not do that. Grant it the right, or run `skep migrate` as the owner.',
   '53300': 'The server has no connection left. Raise max_connections, or use fewer workers.',
+  NOAUTH: 'The server wants a password. Put user and password into --db, before the host.',
+  WRONGPASS: 'The server refuses this user and password. Correct them in --db.',
+  NOPERM: 'This user may not do that. Give it the right: ACL SETUSER.',
   EACCES: 'No permission. Choose a file you may write with --db <file>.',
   EROFS: 'The disk is read-only. Choose another file with --db <file>.',
   ENOSPC: 'The disk is full.',
@@ -137,9 +140,13 @@ const FIXES: Readonly<Record<string, string>> = {
 function fixOf(code: string, cause: unknown): string | undefined {
   if (code === 'SCHEMA_MISSING' || code === 'SCHEMA_OUTDATED') return 'Run: skep migrate up'
   if (code === 'SCHEMA_TOO_NEW') return 'Update the package skep: the database was migrated by a newer one.'
+  if (code === 'STORE_UNSAFE')
+    return 'To accept it, make the store in skep.config.ts; --db accepts nothing unsafe.'
   if (!ABOUT_THE_STORE.test(code)) return undefined
-  const causeCode = (cause as { code?: unknown } | null)?.code
-  return typeof causeCode === 'string' ? FIXES[causeCode] : undefined
+  const { code: causeCode, message } = (cause ?? {}) as { code?: unknown; message?: unknown }
+  // What Redis refuses has no code: its message begins with one.
+  const known = typeof causeCode === 'string' ? causeCode : /^[A-Z]+\b/.exec(String(message))?.[0]
+  return known === undefined ? undefined : FIXES[known]
 }
 
 function optional<Parts extends Record<string, string | undefined>>(

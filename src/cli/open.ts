@@ -11,6 +11,7 @@ import {
 } from '../index.ts'
 import { memoryStore } from '../memory.ts'
 import { postgresStore } from '../postgres.ts'
+import { redisStore } from '../redis.ts'
 import { sqliteStore } from '../sqlite.ts'
 import type { Call } from './command.ts'
 import { type AnyFlow, findConfig, invalid, type LoadedConfig, loadConfig } from './config-file.ts'
@@ -20,12 +21,13 @@ import { clean } from './text.ts'
 
 /** Where the jobs are, before anything is opened. */
 export interface Place {
-  readonly kind: 'postgres' | 'sqlite' | 'memory' | 'config'
+  readonly kind: 'postgres' | 'redis' | 'sqlite' | 'memory' | 'config'
   /** How it is shown: without a password. */
   readonly label: string
   /** The address or the file; empty for a store of the config. */
   readonly address: string
-  readonly schema: string | undefined
+  /** The schema in PostgreSQL, the prefix in Redis. */
+  readonly within: string | undefined
 }
 
 /** What a command works with. */
@@ -56,7 +58,7 @@ const DEFAULT_FILE = join('.skep', 'dev.db')
 export async function open(call: Call, options: OpenOptions): Promise<Opened> {
   const config = options.file === undefined ? await configOf(call, options.entry) : null
   const place = placeOf(call, config, options)
-  call.out.mask = masker(place.kind === 'postgres' ? place.address : undefined)
+  call.out.mask = masker(place.kind in ADDRESSES ? place.address : undefined)
   call.out.dialled = place.label
   if (place.kind === 'sqlite') prepareFile(place, call, options)
   const store = await storeOf(place, config?.config)
@@ -98,34 +100,52 @@ async function configOf({ args, cwd }: Call, entry: string | undefined): Promise
 
 function placeOf({ args, cwd }: Call, config: LoadedConfig | null, options: OpenOptions): Place {
   const db = options.file ?? args.text('db')
-  const schema = args.text('schema')
   if (db === undefined && config?.config.store !== undefined) {
-    if (args.typed('schema'))
-      throw usage('--schema goes with --db postgres://…; the config makes its own store.')
-    return { kind: 'config', label: `the store of ${config.file}`, address: '', schema: undefined }
+    refuse(args, ['schema', 'prefix'], 'goes with --db <url>; the config makes its own store.')
+    return { kind: 'config', label: `the store of ${config.file}`, address: '', within: undefined }
   }
   const address = db ?? DEFAULT_FILE
-  if (/^postgres(ql)?:\/\//i.test(address)) {
+  const server = serverOf(address)
+  if (server !== undefined) {
     if (!URL.canParse(address)) {
       throw usage(
         `${clean(maskUrl(address))} is not an address.`,
-        'Write postgres://user:password@host:5432/name, with special characters encoded: %40 for @, %2F for /, %23 for #.',
+        `Write ${ADDRESSES[server]}, with special characters encoded: %40 for @, %2F for /, %23 for #.`,
       )
     }
-    return { kind: 'postgres', label: clean(maskUrl(address)), address, schema }
+    if (server === 'redis') refuse(args, ['schema'], 'is for PostgreSQL; in Redis it is --prefix.')
+    else refuse(args, ['prefix'], 'is for Redis; in PostgreSQL it is --schema.')
+    const within = args.text(server === 'redis' ? 'prefix' : 'schema')
+    return { kind: server, label: clean(maskUrl(address)), address, within }
   }
   if (/^[a-z][a-z0-9+.-]+:\/\//i.test(address) && !address.toLowerCase().startsWith('file://')) {
     throw usage(
       `There is no store for ${clean(maskUrl(address))}.`,
-      'Use --db postgres://user:password@host:5432/name, or a SQLite file.',
+      `Use --db ${ADDRESSES.postgres}, ${ADDRESSES.redis}, or a SQLite file.`,
     )
   }
-  if (args.typed('schema')) throw usage('--schema is for PostgreSQL; a SQLite file has none.')
-  if (address === 'memory:') return { kind: 'memory', label: 'memory', address, schema: undefined }
+  refuse(args, ['schema', 'prefix'], 'is for a database server; a SQLite file has none.')
+  if (address === 'memory:') return { kind: 'memory', label: 'memory', address, within: undefined }
   const path = resolve(cwd, address.replace(/^file:(\/\/)?/i, ''))
   const inside = relative(cwd, path)
   const label = clean(inside.startsWith('..') || isAbsolute(inside) ? path : inside)
-  return { kind: 'sqlite', label, address: path, schema: undefined }
+  return { kind: 'sqlite', label, address: path, within: undefined }
+}
+
+const ADDRESSES = {
+  postgres: 'postgres://user:password@host:5432/name',
+  redis: 'redis://user:password@host:6379',
+} as const
+
+function serverOf(address: string): keyof typeof ADDRESSES | undefined {
+  if (/^postgres(ql)?:\/\//i.test(address)) return 'postgres'
+  return /^rediss?:\/\//i.test(address) ? 'redis' : undefined
+}
+
+/** A flag that would have no effect is a mistake. A variable may be there for another command. */
+function refuse(args: Call['args'], flags: readonly string[], why: string): void {
+  const typed = flags.find((flag) => args.typed(flag))
+  if (typed !== undefined) throw usage(`--${typed} ${why}`)
 }
 
 /** Our own folder is made when it is needed; a folder that somebody named is theirs to make. */
@@ -158,7 +178,12 @@ async function storeOf(place: Place, config: Partial<SkepConfig> | undefined): P
     case 'postgres':
       return postgresStore({
         url: place.address,
-        ...(place.schema === undefined ? {} : { schema: place.schema }),
+        ...(place.within === undefined ? {} : { schema: place.within }),
+      })
+    case 'redis':
+      return redisStore({
+        url: place.address,
+        ...(place.within === undefined ? {} : { prefix: place.within }),
       })
     case 'config': {
       const { store } = config as SkepConfig

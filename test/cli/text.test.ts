@@ -61,6 +61,9 @@ describe('a password', () => {
     ['postgres://ada@host/db?password=s3cret&x=1', 'postgres://ada@host/db?password=***&x=1'],
     ['postgres://ada@host/db', 'postgres://ada@host/db'],
     ['postgres://host:5432/db', 'postgres://host:5432/db'],
+    ['redis://:s3cret@host:6379/2', 'redis://:***@host:6379/2'],
+    ['rediss://ada:s3c@ret@host', 'rediss://ada:***@host'],
+    ['redis://host:6379', 'redis://host:6379'],
   ])('is hidden in %s', (url, shown) => {
     expect(maskUrl(url)).toBe(shown)
   })

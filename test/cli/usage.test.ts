@@ -51,6 +51,10 @@ describe('the command line', () => {
     [['queues', '--db'], '--db needs a value'],
     [['queues', '--json=yes'], '--json takes no value'],
     [['queues', '--db', 'mysql://root:secret@host/a'], 'no store for mysql://root:***@host/a'],
+    [['queues', '--db', 'redis://:secret@a b'], 'redis://:***@a b is not an address'],
+    [['queues', '--db', 'redis://host', '--schema', 'x'], 'in Redis it is --prefix'],
+    [['queues', '--db', 'postgres://host/a', '--prefix', 'x'], 'in PostgreSQL it is --schema'],
+    [['queues', '--db', 'jobs.db', '--prefix', 'x'], 'a SQLite file has none'],
     [['worker'], 'no config file'],
     [['dev', '--demo', 'x.ts'], 'takes no entry'],
   ])('refuses %j with exit code 2 and says what to do', async (args, words) => {

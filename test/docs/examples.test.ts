@@ -3,8 +3,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { freshDatabase } from '../servers/index.ts'
 import { root } from './markdown.ts'
+import { serversFor } from './servers-for.ts'
 import { openWorkshop, type Program, type Workshop } from './workshop.ts'
 
 const programs: readonly Program[] = readdirSync(join(root, 'examples'))
@@ -32,13 +32,17 @@ describe('examples', () => {
 
   for (const program of programs) {
     it(`${program.path} prints what it says`, async () => {
-      const database = program.text.includes('DATABASE_URL') ? await freshDatabase() : null
+      const servers = await serversFor({
+        postgres: program.text.includes('DATABASE_URL'),
+        redis: program.text.includes('REDIS_URL'),
+        nats: program.text.includes('NATS_URL'),
+      })
       try {
-        const outcome = await workshop.run(program.path, database ? { DATABASE_URL: database.url } : {})
+        const outcome = await workshop.run(program.path, servers.env)
 
         expect(outcome).toMatchObject({ code: 0, stdout: promised(program) })
       } finally {
-        await database?.drop()
+        await servers.stop()
       }
     })
 

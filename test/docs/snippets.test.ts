@@ -1,10 +1,11 @@
 // Every TypeScript block of the documents for users is compiled. A block that begins with ```ts run is also run, in an empty
 // folder; if a block ```text output follows it, that is what it must print. ```ts run postgres gets a new database in
-// DATABASE_URL.
+// DATABASE_URL, and ```ts run redis a new server in REDIS_URL, ```ts run nats in
+// NATS_URL.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { freshDatabase } from '../servers/index.ts'
 import { type Block, blocksOf, nextTo, pages, programOf } from './markdown.ts'
+import { serversFor } from './servers-for.ts'
 import { openWorkshop, type Workshop } from './workshop.ts'
 
 const blocks = pages()
@@ -30,15 +31,19 @@ describe('snippets', () => {
 
   for (const block of blocks.filter(({ words }) => words.includes('run'))) {
     it(`${block.page.path}:${block.line + 1} runs`, async () => {
-      const database = block.words.includes('postgres') ? await freshDatabase() : null
+      const servers = await serversFor({
+        postgres: block.words.includes('postgres'),
+        redis: block.words.includes('redis'),
+        nats: block.words.includes('nats'),
+      })
       try {
-        const outcome = await workshop.run(pathOf(block), database ? { DATABASE_URL: database.url } : {})
+        const outcome = await workshop.run(pathOf(block), servers.env)
 
         const next = nextTo(block)
         const expected = next?.words.includes('output') ? `${next.lines.join('\n')}\n` : outcome.stdout
         expect(outcome).toMatchObject({ code: 0, stdout: expected })
       } finally {
-        await database?.drop()
+        await servers.stop()
       }
     })
   }

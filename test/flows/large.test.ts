@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createSkep, flow, queue, type Skep, silentLogger } from '../../src/index.ts'
 import type { Store } from '../../src/store.ts'
-import { type FlowWorld, memoryWorld, postgresWorld, sqliteWorld } from './worlds.ts'
+import { type FlowWorld, memoryWorld, postgresWorld, redisWorld, sqliteWorld } from './worlds.ts'
 
 /** `SKEP_LARGE=1` takes ten thousand steps on every store: that is minutes, because one waits for the other. */
 const isFull = process.env.SKEP_LARGE === '1'
@@ -12,6 +12,7 @@ const STEPS: Readonly<Record<string, readonly [chain: number, rounds: number]>> 
   memory: [MANY, MANY],
   sqlite: isFull ? [MANY, MANY] : [2_000, 200],
   postgres: isFull ? [MANY, MANY] : [200, 100],
+  redis: [MANY, MANY],
 }
 
 const item = queue<number, number>('item')
@@ -123,7 +124,12 @@ async function expectLinear(
 }
 
 describe.each(
-  Object.entries({ memory: async () => memoryWorld(), sqlite: sqliteWorld, postgres: postgresWorld }),
+  Object.entries({
+    memory: async () => memoryWorld(),
+    sqlite: sqliteWorld,
+    postgres: postgresWorld,
+    ...(isFull ? { redis: redisWorld } : {}),
+  }),
 )('On %s', (name, createWorld) => {
   const [chain, rounds] = STEPS[name] as readonly [number, number]
 

@@ -6,7 +6,7 @@ import { createSkep, first, flow, type Handler, queue, type Skep, silentLogger }
 import { localNotifier } from '../../src/notifiers/local/notifier.ts'
 import { systemRuntime } from '../../src/runtime.ts'
 import type { Store } from '../../src/store.ts'
-import { memoryWorld, postgresWorld, sqliteWorld, WORLDS } from './worlds.ts'
+import { memoryWorld, postgresWorld, redisWorld, sqliteWorld, WORLDS } from './worlds.ts'
 
 const runtime = systemRuntime()
 const start = queue<{ n: number }, { n: number }>('start')
@@ -162,7 +162,12 @@ describe.each(Object.entries(WORLDS))('Sweeping on %s', (_name, createWorld) => 
 })
 
 describe.each(
-  Object.entries({ memory: async () => memoryWorld(), sqlite: sqliteWorld, postgres: postgresWorld }),
+  Object.entries({
+    memory: async () => memoryWorld(),
+    sqlite: sqliteWorld,
+    postgres: postgresWorld,
+    redis: redisWorld,
+  }),
 )('Sweeping a healthy %s store', (_name, createWorld) => {
   it('finds nothing, however fast its runs move', async () => {
     const world = await createWorld()

@@ -7,9 +7,10 @@ import pg from 'pg'
 import { onTestFinished } from 'vitest'
 import { memoryStore } from '../../src/memory.ts'
 import { postgresStore } from '../../src/postgres.ts'
+import { redisStore } from '../../src/redis.ts'
 import { sqliteStore } from '../../src/sqlite.ts'
 import type { Store } from '../../src/store.ts'
-import { freshDatabase } from '../servers/index.ts'
+import { freshDatabase, redisUrlVariable } from '../servers/index.ts'
 
 export interface FlowWorld {
   /** Another handle on the same store, as another process would have. Whoever opens it closes it. */
@@ -28,6 +29,15 @@ export const WORLDS = { sqlite: sqliteWorld, postgres: postgresWorld }
 export function memoryWorld(): Pick<FlowWorld, 'open' | 'rowsRead'> {
   const store = memoryStore()
   return { open: () => store }
+}
+
+let prefixes = 0
+
+/** What is in Redis has no tables to write into by hand. */
+export async function redisWorld(): Promise<Pick<FlowWorld, 'open' | 'rowsRead'>> {
+  const prefix = `flows-${process.pid}-${++prefixes}`
+  const url = process.env[redisUrlVariable] as string
+  return { open: () => redisStore({ url, prefix, unsafe: { lateFsync: true } }) }
 }
 
 export async function sqliteWorld(): Promise<FlowWorld> {

@@ -1,4 +1,5 @@
 export { type FreshDatabase, freshDatabase } from './fresh-database.ts'
+export { type NatsNode, type NatsOptions, type NatsResult, type NatsServer, startNats } from './nats.ts'
 export { type PgBouncer, type PgBouncerResult, startPgBouncer } from './pgbouncer.ts'
 export { type PostgresServer, postgresUrlVariable, startPostgres } from './postgres.ts'
 export {

@@ -1,7 +1,7 @@
 // Stands between a test run and a server it started. The keeper sits in its own process group, so Ctrl-C in the
 // terminal reaches the tests but not the server, and the tests can still clean up. When the tests end, in whatever
 // way (even by SIGKILL), the pipe to the keeper's standard input closes; it then stops the server and removes its
-// folder. Plain JavaScript, because Node starts it directly.
+// folder. If the tests write `kill` first, it stops the server with SIGKILL. Plain JavaScript, because Node starts it directly.
 //
 // One argument, as JSON: { command, args, env, uid?, gid?, folder, log, stopSignal }
 
@@ -19,6 +19,7 @@ const server = spawn(command, args, {
 })
 
 let stopping = false
+let killed = false
 
 function stop() {
   if (stopping) return
@@ -34,11 +35,15 @@ server.once('error', (error) => {
 
 server.once('exit', (code) => {
   // A server that ended by itself leaves its folder, and in it the log that says why.
-  if (!stopping) process.exit(code === 0 ? 1 : (code ?? 1))
+  if (!stopping && !killed) process.exit(code === 0 ? 1 : (code ?? 1))
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   process.exit(0)
 })
 
+process.stdin.on('data', () => {
+  killed = true
+  server.kill('SIGKILL')
+})
 process.stdin.on('end', stop)
 process.stdin.on('close', stop)
 process.stdin.on('error', stop)

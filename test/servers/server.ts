@@ -18,6 +18,8 @@ export interface Identity {
 
 export interface ServerProcess {
   stop(): Promise<void>
+  /** Ends it with SIGKILL, as a machine does that fails. Its folder is removed. */
+  kill(): Promise<void>
 }
 
 export interface ServerCommand {
@@ -52,11 +54,14 @@ export function serverIdentity(): Identity {
 
 /** A new folder that the identity owns and can reach. */
 export function serverFolder(name: string, identity: Identity): string {
-  const { uid, gid } = identity
-  const base = uid === undefined || canEnter(tmpdir(), identity) ? tmpdir() : '/tmp'
+  const base = identity.uid === undefined || canEnter(tmpdir(), identity) ? tmpdir() : '/tmp'
   const folder = mkdtempSync(join(base, `skep-${name}-`))
-  if (uid !== undefined && gid !== undefined) chownSync(folder, uid, gid)
+  chownTo(folder, identity)
   return folder
+}
+
+export function chownTo(folder: string, { uid, gid }: Identity): void {
+  if (uid !== undefined && gid !== undefined) chownSync(folder, uid, gid)
 }
 
 export async function freePort(): Promise<number> {
@@ -101,14 +106,13 @@ export async function startServer(server: ServerCommand): Promise<ServerProcess>
     throw new Error(`${server.command} did not start.\n${said}`, { cause: error })
   }
 
-  return {
-    async stop() {
-      if (keeper.exitCode !== null) return
-      keeper.ref()
-      keeper.stdin?.end()
-      await ended
-    },
+  const end = async (lastWord: string): Promise<void> => {
+    if (keeper.exitCode !== null) return
+    keeper.ref()
+    keeper.stdin?.end(lastWord)
+    await ended
   }
+  return { stop: () => end(''), kill: () => end('kill') }
 }
 
 async function answering({ ping }: ServerCommand, keeper: ChildProcess): Promise<void> {

@@ -1,15 +1,17 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { rolldown } from 'rolldown'
 import { afterAll, beforeAll, onTestFinished } from 'vitest'
 import { createSkep, type Handler, type Skep, type Worker, type WorkerOptions } from '../../src/index.ts'
 import { memoryStore } from '../../src/memory.ts'
 import { postgresStore } from '../../src/postgres.ts'
+import { redisStore } from '../../src/redis.ts'
 import { sqliteStore } from '../../src/sqlite.ts'
+import type { Store } from '../../src/store.ts'
 import { mutantPlugins } from '../mutants/plugin.ts'
-import { freshDatabase } from '../servers/index.ts'
+import { freshDatabase, redisUrlVariable } from '../servers/index.ts'
 
 export const root: string = fileURLToPath(new URL('../../', import.meta.url))
 
@@ -52,7 +54,7 @@ export function testModules(entries: Readonly<Record<string, string>>): (name: s
   return (name) => pathToFileURL(join(folder, name))
 }
 
-export const STORES = ['memory', 'sqlite', 'postgres'] as const
+export const STORES = ['memory', 'sqlite', 'postgres', 'redis'] as const
 
 /** A program with a store of its own. */
 export interface Stage {
@@ -72,12 +74,19 @@ export async function openStage(store: (typeof STORES)[number]): Promise<Stage> 
   const told: string[] = []
   const note = (message: string): void => void log.push(message)
   const database = store === 'postgres' ? await freshDatabase() : null
+  const stores: Record<typeof store, () => Store> = {
+    memory: () => memoryStore(),
+    sqlite: () => sqliteStore({ file: join(folder, 'jobs.db') }),
+    postgres: () => postgresStore({ url: database?.url as string, migrate: true }),
+    redis: () =>
+      redisStore({
+        url: process.env[redisUrlVariable] as string,
+        prefix: basename(folder),
+        unsafe: { lateFsync: true },
+      }),
+  }
   const skep = createSkep({
-    store: database
-      ? postgresStore({ url: database.url, migrate: true })
-      : store === 'memory'
-        ? memoryStore()
-        : sqliteStore({ file: join(folder, 'jobs.db') }),
+    store: stores[store](),
     logger: { debug: () => {}, info: () => {}, warn: note, error: note },
   })
   for (const name of ['error', 'timeout', 'lost', 'cancelled', 'dead'] as const)
@@ -89,6 +98,9 @@ export async function openStage(store: (typeof STORES)[number]): Promise<Stage> 
     rmSync(folder, { recursive: true, force: true })
   })
   const workers: Worker[] = []
+  await skep.ready()
+  // What a store has to say about the server of the tests is not about the test.
+  log.length = 0
   return {
     skep,
     log,

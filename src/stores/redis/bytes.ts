@@ -6,9 +6,14 @@ export function toBytes(id: string): Buffer {
   return Buffer.from(id.replaceAll('-', ''), 'hex')
 }
 
+/** Writes an id at a place. */
+export function writeId(into: Buffer, id: string, at: number): void {
+  into.write(id.slice(0, 8) + id.slice(9, 13) + id.slice(14, 18) + id.slice(19, 23) + id.slice(24), at, 'hex')
+}
+
 /** An id as people write it. */
-export function toUuid(bytes: Buffer): string {
-  const hex = bytes.toString('hex')
+export function toUuid(bytes: Buffer, at = 0): string {
+  const hex = bytes.toString('hex', at, at + 16)
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
 }
 

@@ -10,7 +10,25 @@ export interface RedisClient {
    * any other error that is not the server's own that nobody knows.
    */
   send(command: string, args: readonly Argument[]): Promise<Reply>
+  /** Opens a connection beside this one that hears what is published. */
+  listen(options: EarOptions): Ear
   close(): Promise<void>
+}
+
+export interface EarOptions {
+  readonly channels: readonly string[]
+  /** From 0 to less than 1: chooses the node of a cluster. */
+  readonly chance: number
+  onMessage(channel: string, message: string): void
+  /** It hears no more. */
+  onEnd(error: Error): void
+}
+
+/** A connection that listens. It never comes back by itself: what was missed meanwhile would not be known. */
+export interface Ear {
+  /** Whatever is published from then on is heard. */
+  readonly ready: Promise<void>
+  close(): void
 }
 
 /** A command did not leave this process. */

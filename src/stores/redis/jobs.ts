@@ -16,13 +16,13 @@ import type {
   SettleResult,
   Source,
 } from '../../store.ts'
-import { listOf, numberOf, numberOrNull, type Reply, textOf, textOrNull, toBytes } from './bytes.ts'
+import { listOf, numberOf, numberOrNull, type Reply, textOf, textOrNull, toBytes, writeId } from './bytes.ts'
 import type { Caller } from './caller.ts'
 import type { Argument } from './client.ts'
 import { insertResult, withEnqueued } from './enqueued.ts'
 import { sentGroup, sentMove, sentRun } from './flow-items.ts'
 import { sentNote } from './notes.ts'
-import { claimedOf, joined, moreOf, sentJob } from './records.ts'
+import { joined, moreOf, readClaimedJobs, sentJob } from './records.ts'
 
 /** How jobs come and go: what workers and whoever enqueues call. */
 export function jobCalls(caller: Caller): {
@@ -49,16 +49,11 @@ export function jobCalls(caller: Caller): {
     },
 
     async settle(call) {
-      const args: Argument[] = [String(call.settlements.length)]
-      for (const settlement of call.settlements) {
-        const { id, token, verdict } = settlement
-        args.push(toBytes(id), token, verdictText(verdict))
-        args.push(verdict.result === null ? '' : `=${verdict.result}`, moreText(settlement))
-      }
+      const args = settleArguments(call.settlements)
       if (call.claim) args.push(...claimArguments(call.claim))
-      const [, results, fired, claimed] = listOf(await caller.call('settle', args, call.now))
+      const [, told, fired, claimed] = listOf(await caller.call('settle', args, call.now))
       return {
-        results: listOf(results).map(readSettled),
+        results: readSettled(call.settlements.length, listOf(told)),
         claimed: call.claim ? readClaimed(claimed as Reply, call.claim) : null,
         ...withEnqueued(fired),
       }
@@ -66,25 +61,89 @@ export function jobCalls(caller: Caller): {
   }
 }
 
+/** Plain jobs of a queue that follow each other go in one piece. */
 function insertArguments({ jobs, groups = [], runs = [], again, fresh }: InsertCall): Argument[] {
   const numbers = new Map<string, number>()
   const queues: string[] = []
-  const rest: Argument[] = []
-  for (const job of jobs) {
-    const name = `${job.space}\0${job.queue}`
-    let number = numbers.get(name)
-    if (number === undefined) {
-      number = numbers.size + 1
-      numbers.set(name, number)
-      queues.push(job.space, job.queue)
-    }
-    rest.push(toBytes(job.id), String(number), job.payload, moreOf(job))
+  const pieces: Argument[] = []
+  let plain: NewJob[] = []
+  let last: NewJob | null = null
+  let number = 0
+  const flush = (): void => {
+    if (plain.length > 0) pieces.push(String(number), plainJobs(plain), '')
+    plain = []
   }
+  for (const job of jobs) {
+    if (last === null || last.queue !== job.queue || last.space !== job.space) {
+      flush()
+      const name = `${job.space}\0${job.queue}`
+      number = numbers.get(name) ?? numbers.size + 1
+      if (number > numbers.size) {
+        numbers.set(name, number)
+        queues.push(job.space, job.queue)
+      }
+      last = job
+    }
+    const more = moreOf(job)
+    if (more === '') {
+      plain.push(job)
+    } else {
+      flush()
+      pieces.push(String(number), Buffer.concat([toBytes(job.id), Buffer.from(job.payload)]), more)
+    }
+  }
+  flush()
   const made =
     groups.length + runs.length === 0
       ? ''
       : JSON.stringify({ groups: groups.map(sentGroup), runs: runs.map(sentRun) })
-  return [`${fresh ? 'f' : ''}${again ? 'a' : ''}`, made, String(numbers.size), ...queues, ...rest]
+  return [`${fresh ? 'f' : ''}${again ? 'a' : ''}`, made, String(numbers.size), ...queues, ...pieces]
+}
+
+/** Id, length and payload of each. */
+function plainJobs(jobs: readonly NewJob[]): Buffer {
+  // A character of JavaScript takes at most 3 bytes.
+  const most = jobs.reduce((sum, { payload }) => sum + 20 + 3 * payload.length, 0)
+  const bytes = Buffer.allocUnsafe(most)
+  let at = 0
+  for (const { id, payload } of jobs) {
+    writeId(bytes, id, at)
+    const length = bytes.write(payload, at + 20)
+    bytes.writeUInt32BE(length, at + 16)
+    at += 20 + length
+  }
+  return bytes.subarray(0, at)
+}
+
+/** Jobs that are done and go away, of one token and following each other, go in one piece. */
+function settleArguments(settlements: readonly Settlement[]): Argument[] {
+  const args: Argument[] = ['']
+  const seen = new Set<string>()
+  let ids: string[] = []
+  let token = ''
+  const flush = (): void => {
+    if (ids.length > 0) args.push(token, joined(ids))
+    ids = []
+  }
+  for (const settlement of settlements) {
+    const { id, verdict } = settlement
+    const text = verdictText(verdict)
+    const more = moreText(settlement)
+    const isPlain = text === '' && more === '' && verdict.result === null && !seen.has(id)
+    seen.add(id)
+    if (isPlain) {
+      if (settlement.token !== token) flush()
+      token = settlement.token
+      ids.push(id)
+    } else {
+      flush()
+      const result = verdict.result === null ? '' : `=${verdict.result}`
+      args.push('', toBytes(id), settlement.token, text, result, more)
+    }
+  }
+  flush()
+  args[0] = String(args.length - 1)
+  return args
 }
 
 /** Only what is not simply ready now is told. */
@@ -113,10 +172,7 @@ function readClaimed(reply: Reply, { sources, token }: Omit<ClaimCall, 'now'>): 
   const jobs: ClaimReply['jobs'][number][] = []
   for (let at = 0; at < parts.length; at += 2) {
     const { space, queue } = sources[numberOf(parts[at])] as Source
-    const list = listOf(parts[at + 1])
-    for (let i = 0; i < list.length; i += 2) {
-      jobs.push(claimedOf(list[i] as Buffer, list[i + 1] as Buffer, { space, queue, token }))
-    }
+    readClaimedJobs(parts[at + 1] as Buffer, { space, queue, token }, jobs)
   }
   const places = listOf(limited).map(numberOf)
   return {
@@ -172,7 +228,18 @@ function moreText(settlement: Settlement): string {
   })
 }
 
-function readSettled(reply: Reply): SettleResult {
+const DONE: SettleResult = { status: 'ok', state: 'done' }
+
+/** Only what is not simply done is told. */
+function readSettled(count: number, told: readonly Reply[]): SettleResult[] {
+  const results: SettleResult[] = Array.from({ length: count }, () => DONE)
+  for (let at = 0; at < told.length; at += 2) {
+    results[numberOf(told[at]) - 1] = readSettledOne(told[at + 1] as Reply)
+  }
+  return results
+}
+
+function readSettledOne(reply: Reply): SettleResult {
   if (!Array.isArray(reply)) return { status: 'ok', state: textOf(reply) as JobState }
   const [first, inserted] = reply as readonly Reply[]
   if (inserted === undefined) {

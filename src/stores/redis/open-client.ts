@@ -1,6 +1,7 @@
 import { messageOf, SkepError } from '../../core/errors.ts'
 import type { Reply } from './bytes.ts'
 import { type Argument, NotSent, type RedisClient } from './client.ts'
+import { ioRedisEar, nodeRedisEar } from './ear.ts'
 import type { RedisConnection } from './options.ts'
 
 /** The part of an ioredis client, or cluster, that the store uses. */
@@ -11,6 +12,8 @@ export interface IoRedisLike {
   on(event: 'error' | 'ready' | 'close', listener: (error?: unknown) => void): unknown
   readonly status: string
   readonly isCluster?: boolean
+  /** Of a cluster alone. */
+  nodes?(role: 'master'): readonly IoRedisLike[]
 }
 
 /** The part of a node-redis client that the store uses. */
@@ -18,8 +21,9 @@ export interface NodeRedisLike {
   duplicate(options?: object): NodeRedisLike
   connect(): Promise<unknown>
   withTypeMapping(mapping: object): { sendCommand(args: readonly Argument[]): Promise<unknown> }
+  subscribe(channels: string[], listener: (message: string, channel: string) => void): Promise<unknown>
   destroy(): void
-  on(event: 'error', listener: (error: unknown) => void): unknown
+  on(event: 'error' | 'connect', listener: (error?: unknown) => void): unknown
   readonly isReady: boolean
 }
 
@@ -62,17 +66,24 @@ function copyOf(client: IoRedisLike): IoRedisLike {
 const UNWRITTEN = /isn't writeable|Cluster isn't ready|Failed to refresh slots cache|None of startup nodes/
 
 async function ioRedisClient(client: IoRedisLike): Promise<RedisClient> {
-  // It reconnects by itself, and calls tell what is wrong: nobody has to hear it here as well.
-  client.on('error', () => {})
+  // It reconnects by itself, and calls tell what is wrong.
+  let problem: unknown
+  client.on('error', (error) => {
+    problem = error
+  })
+  client.on('ready', () => {
+    problem = undefined
+  })
   await firstTry(client)
   return {
     async send(command, args) {
       try {
         return (await client.callBuffer(command, ...args)) as Reply
       } catch (error) {
-        throw UNWRITTEN.test(messageOf(error)) ? new NotSent(error) : error
+        throw UNWRITTEN.test(messageOf(error)) ? new NotSent(problem ?? error) : error
       }
     },
+    listen: (options) => ioRedisEar(client, options),
     async close() {
       client.disconnect()
     },
@@ -93,7 +104,10 @@ const BLOB_STRING = 36
 
 async function nodeRedisClient(given: NodeRedisLike): Promise<RedisClient> {
   const client = given.duplicate({ disableOfflineQueue: true })
-  client.on('error', () => {})
+  let problem: unknown
+  client.on('error', (error) => {
+    problem = error
+  })
   const connecting = Promise.resolve(client.connect()).then(
     () => {},
     () => {},
@@ -103,9 +117,10 @@ async function nodeRedisClient(given: NodeRedisLike): Promise<RedisClient> {
   const bytes = client.withTypeMapping({ [BLOB_STRING]: Buffer })
   return {
     async send(command, args) {
-      if (!client.isReady) throw new NotSent(new Error('There is no connection.'))
+      if (!client.isReady) throw new NotSent(problem ?? new Error('There is no connection.'))
       return (await bytes.sendCommand([command, ...args])) as Reply
     },
+    listen: (options) => nodeRedisEar(client, options),
     async close() {
       client.destroy()
     },

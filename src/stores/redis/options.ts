@@ -45,7 +45,7 @@ export interface ResolvedOptions {
 export function resolveOptions(options: RedisStoreOptions): ResolvedOptions {
   const { prefix = 'skep', wait, unsafe = {}, callTimeoutMs = 15_000, onLoss = warn } = options
   if ((options.url === undefined) === (options.client === undefined)) {
-    throw new SkepError('OPTION_INVALID', 'Give the Redis store either url or client.')
+    throw new SkepError('OPTION_INVALID', 'Redis needs either url or client.')
   }
   assertKey('prefix', prefix)
   if (/[{}]/.test(prefix)) {

@@ -74,10 +74,11 @@ export function lookingCalls(caller: Caller): {
       const leases = listOf(await caller.call('expired', args, now)).map((row) => {
         const [id, , record, token, worker, , , space, queue, over] = listOf(row)
         const at = { space: textOf(space), queue: textOf(queue), token: textOf(token) }
+        const content = readRecord(record as Buffer)
         return {
-          ...claimedOf(id as Buffer, record as Buffer, at),
+          ...claimedOf(toUuid(id as Buffer), content, at),
           workerId: textOf(worker),
-          cancelReason: readRecord(record as Buffer).more.k ?? null,
+          cancelReason: content.more.k ?? null,
           over: numberOf(over) === 1,
         }
       })

@@ -1,5 +1,5 @@
 import type { ClaimedJob, Job, JobState, NewJob, UniqueScope } from '../../core/job.ts'
-import { listOf, numberOf, type Reply, textOf, toBytes, toUuid } from './bytes.ts'
+import { listOf, numberOf, type Reply, textOf, toUuid, writeId } from './bytes.ts'
 
 /** What most jobs do not have, as `lua/records.ts` names it. */
 export interface More {
@@ -38,26 +38,28 @@ interface Content {
 
 const NOTHING: More = Object.freeze({})
 
-/** Takes a record apart. */
-export function readRecord(record: Buffer): Content {
-  const enqueuedAt = record.readUIntBE(5, 6)
-  if (record[0] === 0) return { enqueuedAt, more: NOTHING, payload: record.toString('utf8', 11) }
-  const end = 15 + record.readUInt32BE(11)
-  const more = JSON.parse(record.toString('utf8', 15, end)) as More
-  return { enqueuedAt, more, payload: record.toString('utf8', end) }
+/** Takes a record apart that stands at a place in these bytes. */
+export function readRecord(bytes: Buffer, from = 0, to: number = bytes.length): Content {
+  const enqueuedAt = bytes.readUIntBE(from + 5, 6)
+  if (bytes[from] === 0) return { enqueuedAt, more: NOTHING, payload: bytes.toString('utf8', from + 11, to) }
+  const end = from + 15 + bytes.readUInt32BE(from + 11)
+  const more = JSON.parse(bytes.toString('utf8', from + 15, end)) as More
+  return { enqueuedAt, more, payload: bytes.toString('utf8', end, to) }
 }
 
-/** What a worker gets of a job, from its record. The start of the lease that lasts is not in it yet. */
-export function claimedOf(
-  id: Buffer,
-  record: Buffer,
-  at: { readonly space: string; readonly queue: string; readonly token: string },
-): ClaimedJob {
-  const { enqueuedAt, more, payload } = readRecord(record)
+/** Of which queue a claimed job is, and under which token. */
+export interface ClaimedFrom {
+  readonly space: string
+  readonly queue: string
+  readonly token: string
+}
+
+/** What a worker gets of a job. The start of the lease that lasts is not in its record yet. */
+export function claimedOf(id: string, { enqueuedAt, more, payload }: Content, from: ClaimedFrom): ClaimedJob {
   return {
-    id: toUuid(id),
-    space: at.space,
-    queue: at.queue,
+    id,
+    space: from.space,
+    queue: from.queue,
     payload,
     headers: more.h ?? null,
     priority: more.p ?? 0,
@@ -71,7 +73,17 @@ export function claimedOf(
     timeouts: more.ti ?? 0,
     lost: more.lo ?? 0,
     snoozes: more.sn ?? 0,
-    token: at.token,
+    token: from.token,
+  }
+}
+
+/** Adds what a claim brought: id, length and record of each job, one after the other. */
+export function readClaimedJobs(bytes: Buffer, claimedFrom: ClaimedFrom, jobs: ClaimedJob[]): void {
+  for (let at = 0; at < bytes.length; ) {
+    const from = at + 20
+    const to = from + bytes.readUInt32BE(at + 16)
+    jobs.push(claimedOf(toUuid(bytes, at), readRecord(bytes, from, to), claimedFrom))
+    at = to
   }
 }
 
@@ -179,5 +191,7 @@ export function sentJob(job: NewJob): Record<string, unknown> {
 
 /** Ids one after the other. */
 export function joined(ids: readonly string[]): Buffer {
-  return Buffer.concat(ids.map(toBytes))
+  const bytes = Buffer.allocUnsafe(16 * ids.length)
+  for (const [n, id] of ids.entries()) writeId(bytes, id, 16 * n)
+  return bytes
 }

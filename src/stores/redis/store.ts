@@ -1,6 +1,8 @@
+import type { Notifier } from '../../notifier.ts'
 import type { Durability, Store, WorkerInfo, WorkerPresence } from '../../store.ts'
 import { listOf, numberOf, textOf } from './bytes.ts'
 import { Caller } from './caller.ts'
+import { channelOf, type StoreChannel } from './channel.ts'
 import type { RedisClient } from './client.ts'
 import { checkDurability } from './durability.ts'
 import { toStoreError } from './faults.ts'
@@ -13,8 +15,11 @@ import { lookingCalls } from './reads.ts'
 import { ruleCalls } from './rules.ts'
 import { scheduleCalls } from './schedules.ts'
 
+/** Makes the notifier that goes with the store; handed in, because adapters do not know each other. */
+export type NotifierMaker = (channel: StoreChannel) => Notifier
+
 /** Jobs in Redis. Every operation is one run of one script, so it happens as a whole. */
-export function createRedisStore(given: RedisStoreOptions): Store {
+export function createRedisStore(given: RedisStoreOptions, makeNotifier: NotifierMaker): Store {
   const options = resolveOptions(given)
   let opening: Promise<RedisClient> | undefined
   const open = (): Promise<RedisClient> => {
@@ -22,6 +27,8 @@ export function createRedisStore(given: RedisStoreOptions): Store {
     return opening
   }
   const caller = new Caller(open, options)
+  const channel = channelOf(open, options)
+  let notifier: Notifier | undefined
   let durability: Promise<Durability> | undefined
   return {
     capabilities: { transactions: false, processes: true, liveness: false },
@@ -68,7 +75,14 @@ export function createRedisStore(given: RedisStoreOptions): Store {
       return { workers: chosen.sort((a, b) => (a.id < b.id ? -1 : 1)) }
     },
 
+    notifier() {
+      notifier ??= makeNotifier(channel)
+      return notifier
+    },
+
     async close() {
+      await notifier?.close()
+      channel.session.close()
       await (await opening?.catch(() => undefined))?.close()
     },
   }

@@ -302,7 +302,7 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
     name: 'postgres-no-sync-after-reconnect',
     incidents: [31, 32],
     rule: 'R7',
-    file: 'src/notifiers/postgres/notifier.ts',
+    file: 'src/notifiers/shared/channel-notifier.ts',
     find: "onUp: () => bus.tell([{ kind: 'sync' }])",
     replace: 'onUp: () => {}',
     story: 'After a reconnection nobody is told that hints may have been missed.',

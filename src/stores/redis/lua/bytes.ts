@@ -63,4 +63,10 @@ end
 local function idOf(uuid)
   return (string.gsub(string.gsub(uuid, '%-', ''), '..', function(pair) return char(tonumber(pair, 16)) end))
 end
+
+local function forEach(list, visit)
+  local results = {}
+  for i, one in ipairs(list) do results[i] = visit(one) end
+  return results
+end
 `

@@ -3,10 +3,11 @@ import { K } from '../keys.ts'
 /**
  * claim: ARGV token, worker, lease, limit, flags ("a" again), ids (16 bytes each, or ""), then for each source space,
  * queue, limit. Answers the time, when to look again or "", which sources are limited, and for each source with jobs its
- * place in the call and a list of id and record.
+ * place in the call and the jobs in one text, each as id, length and record.
  */
 export const CLAIM: string = `
 modules.claim = function()
+  local pack = struct.pack
   local function heldUntil(space, queue, now)
     if redis.call('HLEN', ${K.holds}) == 0 then return 0 end
     return use('holds').endOf(space, queue, now)
@@ -125,7 +126,7 @@ modules.claim = function()
           records = records or ask('HMGET', ${K.jobs}, taken)
           if again then
             for _, job in ipairs(byRank(taken, records)) do
-              list[#list + 1] = job.id
+              list[#list + 1] = pack('>c16I4', job.id, #job.record)
               list[#list + 1] = job.record
             end
           else
@@ -137,7 +138,7 @@ modules.claim = function()
                 there[#there + 1] = id
                 marks[#marks + 1] = byte(record, 1)
                 if marks[#marks] > 1 then releaseKey(readRecord(id, record), true) end
-                list[#list + 1] = id
+                list[#list + 1] = pack('>c16I4', id, #record)
                 list[#list + 1] = record
               else count(q, 'ready', -1) end
             end
@@ -145,7 +146,7 @@ modules.claim = function()
             lease(q, taken, marks, token, worker, now, now + leaseMs)
           end
           found[#found + 1] = source
-          found[#found + 1] = list
+          found[#found + 1] = table.concat(list)
           total = total + #taken
         end
         soonest = min(soonest, nextDue(q))

@@ -2,7 +2,8 @@ import { K } from '../keys.ts'
 
 /**
  * insert: ARGV flags ("f" fresh, "a" again), groups and runs as JSON or "", how many queues, their spaces and names, then
- * for each job id, queue (from 1), payload, more as JSON or "". Answers the time and, for what is not simply ready now,
+ * pieces in the order of the jobs: a queue (from 1), jobs, more. Where more is "", the jobs are plain ones, each as id,
+ * length and payload; otherwise it is one job, and more is JSON. Answers the time and, for what is not simply ready now,
  * the place in the call with what became of it.
  */
 export const INSERT: string = `
@@ -15,51 +16,51 @@ modules.insert = function()
     local numbers = {}
     for i = 1, queues do numbers[i] = makeNumber(args[2 + 2 * i], args[3 + 2 * i]) end
 
-    local special = {}
-    local records, places, heads, seen = {}, {}, {}, {}
-    local nowPlace = num(now)
-    local function flush()
-      send('HSET', ${K.jobs}, records)
-      send('ZADD', ${K.ready}, places)
-      records, places = {}, {}
-    end
-    local n = 0
-    for at = 4 + 2 * queues, #args, 4 do
-      n = n + 1
-      local id, q, payload, more = args[at], numbers[tonumber(args[at + 1])], args[at + 2], args[at + 3]
-      local isPlain = more == '' and not isLimited(q)
-      if isPlain and not fresh then
-        isPlain = not again and not seen[id] and redis.call('HEXISTS', ${K.jobs}, id) == 0
-          and redis.call('HEXISTS', ${K.archive}, id) == 0
-        seen[id] = true
+    local n, special, seen = 0, {}, {}
+    local function insertSlowly(id, q, payload, sent)
+      local state, moment, action = insertOne({
+        id = id, q = q, payload = payload, x = sent.x or {}, delay = sent.delay or 0, runAt = sent.runAt, unique = sent.unique,
+      }, again, fresh, now)
+      if state ~= 'ready' or moment ~= now then
+        local at = #special
+        special[at + 1], special[at + 2], special[at + 3], special[at + 4] = n, state or '', moment, action or ''
       end
-      if isPlain then
-        local head = heads[q]
-        if not head then
-          head = { record = '\\0' .. struct.pack('>I4I6', q, now), place = q4(q) .. '\\0' .. nowPlace }
-          heads[q] = head
-        end
-        records[#records + 1] = id
-        records[#records + 1] = head.record .. payload
-        places[#places + 1] = 0
-        places[#places + 1] = head.place .. id
-        count(q, 'ready', 1)
+    end
+
+    local unpackJob = struct.unpack
+    for at = 4 + 2 * queues, #args, 3 do
+      local q, data, more = numbers[tonumber(args[at])], args[at + 1], args[at + 2]
+      if more ~= '' then
+        n = n + 1
+        insertSlowly(sub(data, 1, 16), q, sub(data, 17), cjson.decode(more))
       else
-        -- It may meet what came before it.
-        flush()
-        local sent = more == '' and {} or cjson.decode(more)
-        local state, moment, action = insertOne({
-          id = id, q = q, payload = payload, x = sent.x or {}, delay = sent.delay or 0, runAt = sent.runAt, unique = sent.unique,
-        }, again, fresh, now)
-        if state ~= 'ready' or moment ~= now then
-          special[#special + 1] = n
-          special[#special + 1] = state or ''
-          special[#special + 1] = moment
-          special[#special + 1] = action or ''
+        local isEasy = not again and not isLimited(q)
+        local head, place = '\\0' .. struct.pack('>I4I6', q, now), q4(q) .. '\\0' .. num(now)
+        local records, places, r = {}, {}, 0
+        local from, size = 1, #data
+        while from <= size do
+          local id, payload
+          id, payload, from = unpackJob('>c16I4c0', data, from)
+          n = n + 1
+          if isEasy and (fresh or (not seen[id] and redis.call('HEXISTS', ${K.jobs}, id) == 0 and redis.call('HEXISTS', ${K.archive}, id) == 0)) then
+            if not fresh then seen[id] = true end
+            records[r + 1], records[r + 2] = id, head .. payload
+            places[r + 1], places[r + 2] = 0, place .. id
+            r = r + 2
+          else
+            -- It may meet one of those that came before it.
+            send('HSET', ${K.jobs}, records)
+            send('ZADD', ${K.ready}, places)
+            count(q, 'ready', r / 2)
+            records, places, r = {}, {}, 0
+            insertSlowly(id, q, payload, {})
+          end
         end
+        send('HSET', ${K.jobs}, records)
+        send('ZADD', ${K.ready}, places)
+        count(q, 'ready', r / 2)
       end
     end
-    flush()
     return { now, special, enqueued(now) }
   end
 end

@@ -91,9 +91,19 @@ local function forget(ids, token, state, now)
   if #ids == 0 then return end
   local n = redis.call('HINCRBY', ${K.meta}, 'gone', 1)
   local name = num(n)
-  local sorted = {}
-  for i, id in ipairs(ids) do sorted[i] = id end
-  table.sort(sorted)
+  -- They mostly come in order: newer ids are higher.
+  local sorted, isSorted = ids, true
+  for i = 2, #ids do
+    if ids[i] < ids[i - 1] then
+      isSorted = false
+      break
+    end
+  end
+  if not isSorted then
+    sorted = {}
+    for i, id in ipairs(ids) do sorted[i] = id end
+    table.sort(sorted)
+  end
   redis.call('HSET', ${K.gone}, name, struct.pack('>I2', #token) .. token .. CODES[state] .. table.concat(sorted))
   redis.call('ZADD', ${K['gone:index']}, 0, 'i' .. sorted[#sorted] .. sorted[1] .. name, 0, 'u' .. num(now + REMEMBER) .. name)
   if token ~= '' then redis.call('ZADD', ${K['gone:index']}, 0, 't' .. token .. '\\0' .. name) end

@@ -159,11 +159,6 @@ modules.schedules = function()
   return { put = put, remove = remove, pause = pause, resume = resume, due = due, fire = fire, read = read }
 end
 
-local function forEach(list, visit)
-  local results = {}
-  for i, one in ipairs(list) do results[i] = visit(one) end
-  return results
-end
 modules.putSchedules = function()
   return function(args, now)
     return forEach(cjson.decode(args[1]), function(draft) return use('schedules').put(draft, now) end)

@@ -1,15 +1,18 @@
 import { K } from '../keys.ts'
 
 /**
- * settle: ARGV how many settlements, for each id, token, verdict (as JSON, "" for done and away), result ("" or "=" and
- * the text), more as JSON or ""; then the arguments of a claim, if there is one. Answers the results, what was enqueued,
- * and the answer of the claim.
+ * settle: ARGV how many arguments are about settlements, then these in pieces, in order: a token and ids one after the
+ * other, for jobs that are done and go away; or "", id, token, verdict as JSON ("" for done and away), result ("" or "="
+ * and the text), more as JSON or "". Then the arguments of a claim, if there is one. Answers, for what is not simply done,
+ * its place and what became of it; what was enqueued; and the answer of the claim.
  *
  * extend: ARGV how long, then for each lease id and token. Answers for each "" or why not, and why it shall stop.
  */
 export const SETTLE: string = `
 modules.settling = function()
   local COUNTERS = { errors = 'er', timeouts = 'ti', lost = 'lo', snoozes = 'sn' }
+
+  local verdicts = {}
 
   -- Leases that ended, by claim; written once.
   local ended = {}
@@ -92,82 +95,94 @@ modules.settling = function()
     return results
   end
 
-  local function settle(args, now)
-    local n = tonumber(args[1])
-    local ids = {}
-    for i = 1, n do ids[i] = args[5 * i - 3] end
-    local held = ask('HMGET', ${K.held}, ids)
-    local verdicts, results, seen = {}, {}, {}
+  local function settleMore(id, token, text, result, sent, now)
+    local more = sent == '' and {} or cjson.decode(sent)
+    if more.note then use('notes').write(id, token, more.note, now) end
+    local known = redis.call('HGET', ${K.held}, id)
+    if not known or sub(known, 14) ~= token then
+      local state, reason = refused(id, token, more.rescue)
+      return state or { reason }
+    end
+    local lease = leaseIn(known)
+    if more.onlyIfExpired and lease.till > now then return { 'not-expired' } end
+    local verdict = verdicts[text]
+    if not verdict then
+      verdict = text == '' and { to = 'done' } or cjson.decode(text)
+      verdicts[text] = verdict
+    end
+    local state = settleOne(id, token, lease, verdict, result ~= '' and sub(result, 2) or nil, more, now)
+    writeEnds()
+    if more.move then use('groups').move(more.move, now) end
+    if more.groups then use('groups').makeGroups(more.groups, now) end
+    return more.enqueue and { state, inserted(more.enqueue, now) } or state
+  end
 
-    -- Jobs that simply go, by claim: they are removed together.
-    local going = {}
+  -- Jobs of one token that are done and go away: those that nothing else depends on go together. What is not simply done is
+  -- told of.
+  local function settleAway(token, joined, now, tell)
+    local ids = {}
+    for i = 1, #joined / 16 do ids[i] = sub(joined, 16 * i - 15, 16 * i) end
+    local held = ask('HMGET', ${K.held}, ids)
+    local ending, going, q = nil, {}, nil
     local function flush()
-      for _, one in pairs(going) do
-        send('HDEL', ${K.held}, one.ids)
-        send('HDEL', ${K.jobs}, one.ids)
-        count(one.q, 'running', -#one.ids)
-        unlease(one.token, one.q, #one.ids)
-        forget(one.ids, one.token, 'done', now)
-      end
+      if #going == 0 then return end
+      send('HDEL', ${K.held}, going)
+      send('HDEL', ${K.jobs}, going)
+      count(q, 'running', -#going)
+      unlease(token, q, #going)
+      forget(going, token, 'done', now)
       going = {}
     end
-
-    for i = 1, n do
-      local at = 5 * i - 3
-      local id, token, text, sent = ids[i], args[at + 1], args[at + 2], args[at + 4]
+    -- What stands in 'held' after the moment at which the lease ends: it is the same for nearly all of a claim.
+    for i = 1, #ids do
       local known = held[i]
-      if seen[id] then
+      local rest = known and sub(known, 9)
+      if rest and rest ~= ending and byte(known, 13) <= 1 and sub(known, 14) == token and not isLimited((struct.unpack('>I4', known, 9))) then
         flush()
-        known = redis.call('HGET', ${K.held}, id)
+        ending, q = rest, (struct.unpack('>I4', known, 9))
       end
-      seen[id] = true
-      local holds = known and sub(known, 14) == token
-      local mark = holds and byte(known, 13)
-      if holds and text == '' and sent == '' and (mark == 0 or mark == 1) and not isLimited((struct.unpack('>I4', known, 9))) then
-        local q = struct.unpack('>I4', known, 9)
-        local name = claimName(token, q)
-        local one = going[name]
-        if not one then
-          one = { token = token, q = q, ids = {} }
-          going[name] = one
-        end
-        one.ids[#one.ids + 1] = id
-        results[i] = 'done'
+      if rest and rest == ending then going[#going + 1] = ids[i]
       else
         flush()
-        local more = sent == '' and {} or cjson.decode(sent)
-        if more.note then use('notes').write(id, token, more.note, now) end
-        if not holds then
-          local state, reason = refused(id, token, more.rescue)
-          results[i] = state or { reason }
-        else
-          local lease = leaseIn(known)
-          if more.onlyIfExpired and lease.till > now then results[i] = { 'not-expired' }
-          else
-            local verdict = verdicts[text]
-            if not verdict then
-              verdict = text == '' and { to = 'done' } or cjson.decode(text)
-              verdicts[text] = verdict
-            end
-            local result = args[at + 3]
-            local state = settleOne(id, token, lease, verdict, result ~= '' and sub(result, 2) or nil, more, now)
-            writeEnds()
-            if more.move then use('groups').move(more.move, now) end
-            if more.groups then use('groups').makeGroups(more.groups, now) end
-            results[i] = more.enqueue and { state, inserted(more.enqueue, now) } or state
-          end
-        end
+        local state = settleMore(ids[i], token, '', '', '', now)
+        if state ~= 'done' then tell(i, state) end
       end
     end
     flush()
+  end
+
+  local function settle(args, now)
+    local told, n = {}, 0
+    local last = tonumber(args[1]) + 1
+    local at = 2
+    while at <= last do
+      local token, before = args[at], n
+      if token ~= '' then
+        local joined = args[at + 1]
+        settleAway(token, joined, now, function(i, state)
+          told[#told + 1] = before + i
+          told[#told + 1] = state
+        end)
+        n = n + #joined / 16
+        at = at + 2
+      else
+        n = n + 1
+        local state = settleMore(args[at + 1], args[at + 2], args[at + 3], args[at + 4], args[at + 5], now)
+        if state ~= 'done' then
+          told[#told + 1] = n
+          told[#told + 1] = state
+        end
+        at = at + 6
+      end
+    end
     local fired = enqueued(now)
     local claimed = ''
-    if #args > 5 * n + 1 then
+    if #args > last then
       local rest = {}
-      for at = 5 * n + 2, #args do rest[#rest + 1] = args[at] end
+      for i = last + 1, #args do rest[#rest + 1] = args[i] end
       claimed = use('claim')(rest, now)
     end
-    return { now, results, fired, claimed }
+    return { now, told, fired, claimed }
   end
 
   local function extend(args, now)

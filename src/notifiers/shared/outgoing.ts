@@ -1,26 +1,25 @@
 import { type Hint, mergeHints } from '../../notifier.ts'
 import type { Runtime } from '../../runtime.ts'
 
-/** At most one NOTIFY in this time: each takes a lock that all notifying commits share. */
-const APART_MS = 5
-
-/** Hints on their way out. The first goes at once; what follows it soon is merged into the next. */
+/** Hints on their way out. The first goes at once; what follows it within `apartMs` is merged into the next. */
 export class Outgoing {
   readonly #runtime: Runtime
+  readonly #apartMs: number
   readonly #send: (hints: readonly Hint[]) => Promise<void>
   #pending: Hint[] = []
   #isPlanned = false
   #sending: Promise<void> | null = null
   #lastSent = Number.NEGATIVE_INFINITY
 
-  constructor(runtime: Runtime, send: (hints: readonly Hint[]) => Promise<void>) {
+  constructor(runtime: Runtime, apartMs: number, send: (hints: readonly Hint[]) => Promise<void>) {
     this.#runtime = runtime
+    this.#apartMs = apartMs
     this.#send = send
   }
 
   add(hints: readonly Hint[]): void {
     for (const hint of hints) this.#pending.push(hint)
-    // Merged now and then, so that a database that is away does not let them pile up.
+    // Merged now and then, so that a server that is away does not let them pile up.
     if (this.#pending.length > 1_000) this.#pending = mergeHints(this.#pending)
     this.#plan()
   }
@@ -35,7 +34,7 @@ export class Outgoing {
   #plan(): void {
     if (this.#isPlanned || this.#sending || this.#pending.length === 0) return
     this.#isPlanned = true
-    const waitMs = this.#lastSent + APART_MS - this.#runtime.mono()
+    const waitMs = this.#lastSent + this.#apartMs - this.#runtime.mono()
     const send = (): void => {
       this.#isPlanned = false
       this.#sendNow()

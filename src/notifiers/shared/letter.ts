@@ -1,23 +1,20 @@
-/** Hints as the text of one notification. Whoever may connect to the database may send one, so nothing in it is trusted. */
+/** Hints as the text of one message. Whoever may connect to the server may send one, so nothing in it is trusted. */
 import type { Hint } from '../../notifier.ts'
-
-/** PostgreSQL takes less than 8,000 bytes. */
-const LONGEST = 7_900
 
 export interface Letter {
   readonly sender: string
   readonly hints: readonly Hint[]
 }
 
-/** One letter for these hints. When they are too many, it says only that there is something to see. */
-export function writeLetter(sender: string, hints: readonly Hint[]): string {
+/** One letter for these hints. When it would have more bytes than may be, it says only that there is something to see. */
+export function writeLetter(sender: string, hints: readonly Hint[], mostBytes: number): string {
   const text = JSON.stringify([sender, ...hints.map(toTuple)])
-  return Buffer.byteLength(text) <= LONGEST ? text : JSON.stringify([sender, ['sync']])
+  return Buffer.byteLength(text) <= mostBytes ? text : JSON.stringify([sender, ['sync']])
 }
 
 /** The letter, or null for anything that is not one. */
-export function readLetter(text: string): Letter | null {
-  if (text.length > LONGEST) return null
+export function readLetter(text: string, mostBytes: number): Letter | null {
+  if (text.length > mostBytes) return null
   try {
     const [sender, ...tuples] = JSON.parse(text) as unknown[]
     if (typeof sender !== 'string') return null

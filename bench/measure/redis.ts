@@ -1,0 +1,32 @@
+import { ask } from '../redis.ts'
+import type { Usage } from './postgres.ts'
+
+/** What a Redis tells about itself. Nobody else may use it meanwhile. */
+export class RedisMeter {
+  readonly #url: string
+
+  constructor(url: string) {
+    this.#url = url
+  }
+
+  /** What its log grew by stands for the WAL. */
+  async usage(): Promise<Usage> {
+    const info = await ask(this.#url, 'INFO all')
+    const seconds = numberIn(info, 'used_cpu_user') + numberIn(info, 'used_cpu_sys')
+    return { cpuMicros: seconds * 1e6, walBytes: numberIn(info, 'aof_current_size') }
+  }
+
+  async memoryBytes(): Promise<number> {
+    return numberIn(await ask(this.#url, 'INFO memory'), 'used_memory')
+  }
+
+  async analyse(): Promise<void> {}
+
+  async close(): Promise<void> {}
+}
+
+function numberIn(info: string, name: string): number {
+  const found = new RegExp(`^${name}:([\\d.]+)`, 'm').exec(info)
+  if (found === null) throw new Error(`Redis does not tell its ${name}.`)
+  return Number(found[1])
+}

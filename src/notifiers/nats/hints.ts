@@ -1,0 +1,136 @@
+import { messageOf } from '../../core/errors.ts'
+import { type Hint, mergeHints } from '../../notifier.ts'
+import { type Runtime, sleep } from '../../runtime.ts'
+import { readLetter, writeLetter } from '../shared/letter.ts'
+import { Outgoing } from '../shared/outgoing.ts'
+import type { NatsConnectionLike, NatsMessageLike, NatsSubscriptionLike } from './connection.ts'
+import type { Line } from './line.ts'
+
+/** Servers take 1 MB unless they are told otherwise. */
+const LETTER_BYTES = 60_000
+/** More hints than this that wait for a connection become one: look at everything. */
+const MOST_UNSENT = 1_000
+const ASK_AGAIN_MS = 100
+/** A server that does not let us listen is asked again after this time. */
+const REFUSED_MS = 30_000
+
+export interface HintsOptions {
+  readonly runtime: Runtime
+  readonly line: Line
+  readonly subject: string
+  /** What is told within this time after a message goes together in the next. */
+  readonly apartMs: number
+  /** Hears what others tell, and a sync whenever something may have been missed. */
+  readonly onHints: (hints: readonly Hint[]) => void
+}
+
+/** Hints to and from other processes, over one subject of plain NATS. */
+export class Hints {
+  readonly #options: HintsOptions
+  readonly #sender: string
+  readonly #outgoing: Outgoing
+  /** Hints that found no connection. They go with the next one. */
+  #unsent: Hint[] = []
+  #connection: NatsConnectionLike | null = null
+  #subscription: NatsSubscriptionLike | null = null
+  #isListening = false
+  #isSynced = false
+  #isClosed = false
+  #problem: string | undefined
+
+  constructor(options: HintsOptions) {
+    this.#options = options
+    this.#sender = options.runtime.uuid()
+    this.#outgoing = new Outgoing(options.runtime, options.apartMs, (hints) => this.#send(hints))
+    options.line.onUp(this.#begin)
+  }
+
+  /** Why no hints are heard, though there is a connection. */
+  get problem(): string | undefined {
+    return this.#problem
+  }
+
+  /** Whether what others tell is heard now. */
+  get isSynced(): boolean {
+    return this.#isSynced && this.#options.line.connection !== null
+  }
+
+  send(hints: readonly Hint[]): void {
+    if (hints.length > 0) this.#outgoing.add(hints)
+  }
+
+  listen(): void {
+    if (this.#isListening) return
+    this.#isListening = true
+    this.#options.line.start()
+    void this.#greet()
+  }
+
+  /** Sends what is pending, and listens no more. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#options.line.forget(this.#begin)
+    this.#subscription?.unsubscribe()
+    await this.#outgoing.flush()
+  }
+
+  readonly #begin = (): void => {
+    this.#outgoing.add(this.#unsent)
+    this.#unsent = []
+    if (this.#isListening) void this.#greet()
+  }
+
+  async #send(hints: readonly Hint[]): Promise<void> {
+    const { line, subject } = this.#options
+    if ((await line.settled()) !== null) {
+      line.send(subject, writeLetter(this.#sender, hints, LETTER_BYTES))
+      return
+    }
+    this.#unsent = mergeHints([...this.#unsent, ...hints])
+    if (this.#unsent.length > MOST_UNSENT) this.#unsent = [{ kind: 'sync' }]
+  }
+
+  /** Listens on the connection of now, and says when that works. */
+  async #greet(): Promise<void> {
+    const { line, runtime, onHints } = this.#options
+    this.#isSynced = false
+    const { connection } = line
+    if (connection === null || this.#isClosed) return
+    try {
+      if (this.#connection !== connection) this.#subscribe(connection)
+    } catch {
+      return // The connection was closed just now.
+    }
+    // Until the server has the subscription, hints are missed: the sync comes after that.
+    while (line.connection === connection && !(await line.flush())) await sleep(runtime, ASK_AGAIN_MS)
+    if (line.connection !== connection || this.#isClosed || this.#connection !== connection) return
+    this.#isSynced = true
+    onHints([{ kind: 'sync' }])
+  }
+
+  #subscribe(connection: NatsConnectionLike): void {
+    const { subject } = this.#options
+    this.#problem = undefined
+    this.#subscription = connection.subscribe(subject, {
+      callback: (error, message) => {
+        if (error) this.#refused(error)
+        else this.#read(message)
+      },
+    })
+    this.#connection = connection
+  }
+
+  #read(message: NatsMessageLike): void {
+    if (this.#isClosed) return
+    const letter = readLetter(Buffer.from(message.data).toString(), LETTER_BYTES)
+    // Our own hints were heard when they were published.
+    if (letter !== null && letter.sender !== this.#sender) this.#options.onHints(letter.hints)
+  }
+
+  #refused(error: Error): void {
+    this.#problem = messageOf(error)
+    this.#connection = null
+    this.#isSynced = false
+    this.#options.runtime.timer(REFUSED_MS, () => void this.#greet(), { background: true })
+  }
+}

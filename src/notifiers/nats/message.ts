@@ -1,0 +1,68 @@
+/** A notice as the text of a message. Whoever may connect to the server may send one, so nothing in it is trusted. */
+import { isJobId } from '../../core/names.ts'
+import { type DeadNotice, NOTICE_IDS } from '../../notices.ts'
+
+export interface NoticeText {
+  readonly ids: readonly string[]
+  readonly dueAt: number
+}
+
+export function writeNotice({ ids, dueAt }: NoticeText): string {
+  return JSON.stringify([dueAt, ...ids])
+}
+
+/** The notice, or null for anything that is not one. */
+export function readNotice(text: string): NoticeText | null {
+  const read = parse(text)
+  if (!Array.isArray(read)) return null
+  const [dueAt, ...ids] = read as unknown[]
+  if (!Number.isSafeInteger(dueAt) || ids.length === 0 || ids.length > NOTICE_IDS || !ids.every(isJobId))
+    return null
+  return { ids, dueAt: dueAt as number }
+}
+
+export function writeDead(notice: DeadNotice): string {
+  return JSON.stringify(notice)
+}
+
+/** The dead notice. One that cannot be read is shown as it is, in the reason: somebody wants to see it. */
+export function readDead(text: string): DeadNotice {
+  const read = parse(text)
+  const fields = (typeof read === 'object' && read !== null ? read : {}) as Record<keyof DeadNotice, unknown>
+  const { space, queue, ids, dueAt, deliveries, reason, buriedAt } = fields
+  return {
+    space: typeof space === 'string' ? space : '',
+    queue: typeof queue === 'string' ? queue : '',
+    ids: Array.isArray(ids) ? ids.filter(isJobId) : [],
+    dueAt: numberOf(dueAt),
+    deliveries: numberOf(deliveries),
+    reason: typeof reason === 'string' ? reason : unreadable(text),
+    buriedAt: numberOf(buriedAt),
+  }
+}
+
+export function unreadable(text: string): string {
+  return `Not a notice: ${text.slice(0, 200)}`
+}
+
+function numberOf(value: unknown): number {
+  return Number.isSafeInteger(value) ? (value as number) : 0
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * How often a message was delivered, which the subject for its answer says: `$JS.ACK.stream.consumer.deliveries.…`, or with
+ * a domain and an account before the stream. 1 when it says nothing.
+ */
+export function deliveriesOf(reply: string): number {
+  const parts = reply.split('.')
+  const count = Number(parts[parts.length >= 11 ? 6 : 4])
+  return Number.isSafeInteger(count) && count > 0 ? count : 1
+}

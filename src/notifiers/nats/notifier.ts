@@ -1,0 +1,106 @@
+import { messageOf, SkepError } from '../../core/errors.ts'
+import type { NoticeHint, Notices } from '../../notices.ts'
+import type { Hint, Notifier } from '../../notifier.ts'
+import { sleep } from '../../runtime.ts'
+import { Bus } from '../shared/bus.ts'
+import { Graveyard } from './graveyard.ts'
+import { Hints } from './hints.ts'
+import { JetStream } from './jetstream.ts'
+import { Line } from './line.ts'
+import { createNotices } from './notices.ts'
+import { openConnection } from './open-connection.ts'
+import { type NatsNotifierOptions, resolveOptions } from './options.ts'
+import { Outbox } from './outbox.ts'
+import { Streams } from './streams.ts'
+import { subjectsOf } from './subjects.ts'
+
+/** What is told within this time after a message goes together in the next. */
+const APART_MS = 2
+/** The longest that closing waits for what is pending to be sent. */
+const FAREWELL_MS = 5_000
+
+/**
+ * Hints over plain NATS, notices over JetStream. Inside the process hints take the short way, without the server; to others
+ * they go merged.
+ */
+export function createNatsNotifier(given: NatsNotifierOptions): Notifier & { readonly notices: Notices } {
+  const options = resolveOptions(given)
+  const { runtime, connection: theirs, prefix, inboxPrefix } = options
+  const subjects = subjectsOf(prefix)
+  const bus = new Bus(runtime)
+  const line = new Line({
+    runtime,
+    open: theirs === null ? () => openConnection(options) : async () => theirs,
+    isOwn: theirs === null,
+  })
+  const tellHere = (hints: readonly Hint[]): void => bus.tell(hints)
+  const jetStream = new JetStream(line, options)
+  const streams = new Streams(jetStream, subjects)
+  const graveyard = new Graveyard({ runtime, line, jetStream, streams, subjects })
+  const notices = createNotices({ runtime, line, jetStream, streams, subjects, graveyard, inboxPrefix })
+  const outbox = new Outbox({ runtime, jetStream, streams, subjects, apartMs: APART_MS, tellHere })
+  const others = new Hints({ runtime, line, subject: subjects.hints, apartMs: APART_MS, onHints: tellHere })
+  line.onUp(() => outbox.retry())
+  let isClosed = false
+
+  return {
+    notices,
+
+    publish(hints) {
+      if (isClosed || hints.length === 0) return
+      line.start()
+      const named = hints.filter(isNamed)
+      if (named.length > 0) outbox.add(named)
+      const plain = named.length > 0 ? hints.filter((hint) => !isNamed(hint)) : hints
+      bus.tell(plain)
+      others.send(plain)
+    },
+
+    subscribe(listener) {
+      if (isClosed) return { end: () => {} }
+      let isGreeting = true
+      return bus.add(
+        (hints) => {
+          // The first call says "look at everything". While nothing is heard yet it would come too early: what is
+          // told between it and the connection would be missed. The connection's own sync takes its place.
+          const isEarly = isGreeting && !others.isSynced
+          isGreeting = false
+          if (!isEarly) listener(hints)
+        },
+        () => others.listen(),
+      )
+    },
+
+    health() {
+      if (isClosed) return { status: 'down', detail: 'Closed.' }
+      const { problem } = line
+      if (problem instanceof SkepError) return { status: 'down', detail: problem.message }
+      if (problem !== undefined) {
+        return { status: 'down', detail: `No connection, trying again: ${messageOf(problem)}` }
+      }
+      if (others.problem !== undefined) {
+        return { status: 'down', detail: `Hears no hints, trying again: ${others.problem}` }
+      }
+      if (streams.problem !== undefined) {
+        return { status: 'down', detail: `Hints flow, notices do not, trying again: ${streams.problem}` }
+      }
+      return { status: 'up', detail: streams.remark ?? 'Connected.' }
+    },
+
+    async close() {
+      if (isClosed) return
+      isClosed = true
+      notices.close()
+      bus.close()
+      const farewell = new AbortController()
+      const sent = Promise.all([others.close(), outbox.close(), graveyard.settle()])
+      await Promise.race([sent, sleep(runtime, FAREWELL_MS, farewell.signal)])
+      farewell.abort()
+      await line.close()
+    },
+  }
+}
+
+function isNamed(hint: Hint): hint is NoticeHint {
+  return hint.kind === 'work' && hint.ids !== undefined
+}

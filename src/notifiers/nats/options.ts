@@ -1,0 +1,104 @@
+import { type Duration, toMs } from '../../core/duration.ts'
+import { SkepError } from '../../core/errors.ts'
+import { NOTICE_HELD_MS } from '../../notices.ts'
+import { type Runtime, systemRuntime } from '../../runtime.ts'
+import type { NatsConnectionLike } from './connection.ts'
+import { type Access, readServers } from './servers.ts'
+
+/** How to reach the servers: one of the two. */
+export interface NatsServers {
+  /**
+   * `nats://user:password@host:port` or `nats://token@host:port`, one or several of a cluster; `tls://` for TLS. Opens a
+   * connection of its own, with the package `@nats-io/transport-node`.
+   */
+  readonly servers?: string | readonly string[]
+  /** A connection of yours. You opened it, so closing the notifier leaves it open. */
+  readonly connection?: NatsConnectionLike
+}
+
+export interface NatsNotifierOptions extends NatsServers {
+  /** What all subjects and streams begin with. Processes with the same one hear each other. @default 'skep' */
+  readonly prefix?: string
+  /** On how many nodes of a cluster each notice is kept: 1, 3 or 5. @default 1 */
+  readonly replicas?: number
+  /** Where the servers keep notices. @default 'file' */
+  readonly storage?: 'file' | 'memory'
+  /** A notice that nobody has dealt with goes after this time; the sweep of the store finds its jobs. @default '7d' */
+  readonly maxAge?: Duration
+  /** The JetStream domain, if the servers are leaf nodes of one. */
+  readonly domain?: string
+  /** Given to the client's `connect` as it is: `authenticator`, `tls`, `user`, `pass`, `token`, `inboxPrefix`, … */
+  readonly client?: Readonly<Record<string, unknown>>
+  /** A notice that a worker neither answers nor says to be working on comes again after this time. @default '30s' */
+  readonly held?: Duration
+  readonly runtime?: Runtime
+}
+
+export interface ResolvedOptions {
+  readonly access: Access
+  readonly connection: NatsConnectionLike | null
+  readonly prefix: string
+  readonly replicas: number
+  readonly storage: 'file' | 'memory'
+  readonly maxAgeMs: number
+  readonly heldMs: number
+  readonly domain: string | null
+  readonly client: Readonly<Record<string, unknown>>
+  /** What the inboxes for answers begin with. */
+  readonly inboxPrefix: string
+  readonly runtime: Runtime
+}
+
+export function resolveOptions(options: NatsNotifierOptions): ResolvedOptions {
+  const {
+    servers,
+    connection,
+    prefix = 'skep',
+    replicas = 1,
+    storage = 'file',
+    domain,
+    client = {},
+  } = options
+  if ((servers === undefined) === (connection === undefined)) {
+    throw new SkepError('OPTION_INVALID', 'Give the NATS notifier either servers or connection.')
+  }
+  const list = servers === undefined ? [] : [servers].flat()
+  if (
+    servers !== undefined &&
+    (list.length === 0 || !list.every((url) => typeof url === 'string' && url !== ''))
+  ) {
+    throw new SkepError('OPTION_INVALID', 'servers is one URL or several, such as "nats://127.0.0.1:4222".')
+  }
+  // It is a part of subjects and of the names of streams, which allow less than subjects do.
+  if (typeof prefix !== 'string' || !/^[A-Za-z0-9_-]{1,64}$/.test(prefix)) {
+    throw new SkepError('OPTION_INVALID', 'The prefix has 1 to 64 letters, digits, "_" or "-".')
+  }
+  if (!(Number.isInteger(replicas) && replicas >= 1 && replicas <= 5)) {
+    throw new SkepError('OPTION_INVALID', `replicas is ${replicas}; use 1, 3 or 5.`)
+  }
+  if (storage !== 'file' && storage !== 'memory') {
+    throw new SkepError('OPTION_INVALID', 'storage is "file" or "memory".')
+  }
+  if (domain !== undefined && !/^[A-Za-z0-9_-]+$/.test(domain)) {
+    throw new SkepError('OPTION_INVALID', 'A domain has letters, digits, "_" or "-".')
+  }
+  const { inboxPrefix } = client
+  return Object.freeze({
+    access: readServers(list),
+    connection: connection ?? null,
+    prefix,
+    replicas,
+    storage,
+    maxAgeMs: atLeast('maxAge', toMs('maxAge', options.maxAge ?? '7d'), 1_000),
+    heldMs: atLeast('held', toMs('held', options.held ?? NOTICE_HELD_MS), 100),
+    domain: domain ?? null,
+    client,
+    inboxPrefix: typeof inboxPrefix === 'string' ? inboxPrefix : '_INBOX',
+    runtime: options.runtime ?? systemRuntime(),
+  })
+}
+
+function atLeast(what: string, ms: number, least: number): number {
+  if (ms >= least) return ms
+  throw new SkepError('OPTION_INVALID', `${what} is ${ms} ms; use ${least} ms or more.`)
+}
