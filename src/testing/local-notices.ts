@@ -158,7 +158,9 @@ export class LocalNotices {
 
   #dispatch(key: string): void {
     const line = this.#waiting.get(key) ?? []
-    for (const tap of [...this.#taps]) {
+    // A copy: whoever gets one goes to the end of the row.
+    const taps = [...this.#taps]
+    for (const tap of taps) {
       if (tap.key !== key || tap.isGone()) continue
       while (tap.wanted > 0 && line.length > 0) {
         const message = line.shift() as Message

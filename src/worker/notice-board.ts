@@ -161,7 +161,7 @@ export class NoticeBoard {
 
   /** A claim of ids failed. They are claimed again when the store answers. */
   failed({ ids = [] }: Omit<ClaimCall, 'now'>): void {
-    for (const entry of [...(this.#asked.get(ids) ?? [])].reverse()) {
+    for (const entry of (this.#asked.get(ids) ?? []).toReversed()) {
       entry.held.asked--
       if (this.#isClosed) this.#giveBack(entry.held, 0)
       else this.#lineOf(entry).waiting.unshift(entry)
