@@ -75,34 +75,82 @@ export interface NotifierHealth {
   readonly detail: string
 }
 
+export type WorkHint = Extract<Hint, { kind: 'work' }>
+
 /** The hint that a job became ready, or will at its due time. Sent after every transition that does so. */
 export function workHint(job: {
   readonly space: string
   readonly queue: string
   readonly dueAt: number
   readonly priority: number
-}): Hint {
+}): WorkHint {
   const { space, queue, dueAt, priority } = job
   return { kind: 'work', space, queue, dueAt, rank: rankOf(dueAt, priority) }
 }
 
-/** One hint for each queue out of many: the earliest due time, the lowest rank, every id. Those that name jobs stay apart from those that do not. */
+/** A job as those see it who are told of it. */
+export interface ToldJob {
+  readonly id: string
+  readonly space: string
+  readonly queue: string
+  readonly dueAt: number
+  readonly priority: number
+  readonly lane: string | null
+}
+
+/** Jobs that are due within so long of each other are named together. */
+const TOGETHER_MS = 100
+
+/**
+ * Hints for a notifier with notices: plain jobs are named, those of one queue that are due at about the same time in one
+ * hint; of the others a hint tells as ever.
+ */
+export function namingHints(jobs: Iterable<ToldJob>): Hint[] {
+  const hints: Hint[] = []
+  const named = new Map<string, { hint: WorkHint; ids: string[]; dueAt: number }>()
+  for (const job of jobs) {
+    const { id, space, queue, dueAt, priority, lane } = job
+    if (priority !== 0 || lane !== null) {
+      hints.push(workHint(job))
+      continue
+    }
+    const key = `${space}\n${queue}\n${Math.floor(dueAt / TOGETHER_MS)}`
+    const known = named.get(key)
+    if (known === undefined) {
+      named.set(key, { hint: workHint(job), ids: [id], dueAt })
+    } else {
+      known.ids.push(id)
+      known.dueAt = Math.min(known.dueAt, dueAt)
+    }
+  }
+  for (const { hint, ids, dueAt } of named.values()) hints.push({ ...hint, dueAt, ids })
+  return hints
+}
+
+/**
+ * One hint for each queue out of many: the earliest due time, the lowest rank. Those that name jobs stay as they are:
+ * each is to be a notice of its own, as large as its sender made it.
+ */
 export function mergeHints(hints: readonly Hint[]): Hint[] {
   const merged = new Map<string, Hint>()
+  const named: Hint[] = []
   for (const hint of hints) {
+    if (hint.kind === 'work' && hint.ids !== undefined) {
+      named.push(hint)
+      continue
+    }
     const key =
       hint.kind === 'sync'
         ? 'sync'
         : hint.kind === 'cancel' || hint.kind === 'schedules'
           ? `${hint.kind}\n${hint.space}`
-          : `${hint.kind}${'ids' in hint ? ' by id' : ''}\n${hint.space}\n${hint.queue}`
+          : `${hint.kind}\n${hint.space}\n${hint.queue}`
     const known = merged.get(key)
     if (known?.kind === 'work' && hint.kind === 'work') {
       merged.set(key, {
         ...known,
         dueAt: Math.min(known.dueAt, hint.dueAt),
         rank: Math.min(known.rank, hint.rank),
-        ...(known.ids && hint.ids ? { ids: [...new Set([...known.ids, ...hint.ids])] } : {}),
       })
     } else if (known?.kind === 'cancel' && hint.kind === 'cancel') {
       merged.set(key, { ...known, ids: [...new Set([...known.ids, ...hint.ids])] })
@@ -110,5 +158,5 @@ export function mergeHints(hints: readonly Hint[]): Hint[] {
       merged.set(key, hint)
     }
   }
-  return [...merged.values()]
+  return named.length === 0 ? [...merged.values()] : [...merged.values(), ...named]
 }

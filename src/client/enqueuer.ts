@@ -1,7 +1,7 @@
 import { messageOf, type SkepError, StoreError } from '../core/errors.ts'
-import type { NewJob } from '../core/job.ts'
+import { isFinal, type NewJob } from '../core/job.ts'
 import { LIMITS } from '../core/limits.ts'
-import { type Hint, type Notifier, workHint } from '../notifier.ts'
+import { type Hint, type Notifier, namingHints, type ToldJob, workHint } from '../notifier.ts'
 import { type Runtime, sleep } from '../runtime.ts'
 import type { InsertCall, InsertReply, InsertResult, Store } from '../store.ts'
 import { atMost, LONGEST_RETRY_MS, retryDelayMs } from '../supervise.ts'
@@ -153,6 +153,12 @@ export class Enqueuer {
 
   #hint(jobs: readonly NewJob[], { results, enqueued = [] }: InsertReply): void {
     const hints: Hint[] = enqueued.map((one) => ({ kind: 'work', ...one }))
+    if (this.#notifier.notices !== undefined) hints.push(...namingHints(toldJobs(jobs, results)))
+    else this.#tellOfQueues(jobs, results, hints)
+    if (hints.length > 0) this.#notifier.publish(hints)
+  }
+
+  #tellOfQueues(jobs: readonly NewJob[], results: readonly InsertResult[], hints: Hint[]): void {
     let last: { hint: ReturnType<typeof workHint>; job: NewJob; dueAt: number } | null = null
     for (let i = 0; i < jobs.length; i++) {
       const job = jobs[i] as NewJob
@@ -166,7 +172,20 @@ export class Enqueuer {
       last = { hint: workHint({ space, queue, dueAt, priority }), job, dueAt }
       hints.push(last.hint)
     }
-    if (hints.length > 0) this.#notifier.publish(hints)
+  }
+}
+
+/** What to tell of an insert by id. */
+export function* toldJobs(jobs: readonly NewJob[], results: readonly InsertResult[]): Generator<ToldJob> {
+  for (const [index, job] of jobs.entries()) {
+    const { id, space, queue, priority, lane } = job
+    const result = results[index]
+    if (result?.status === 'ok') {
+      if (!isFinal(result.state)) yield { id, space, queue, priority, lane, dueAt: result.dueAt }
+    } else if (result?.action !== 'ignored') {
+      // Of one that was changed by its key the time is not known here: whoever is told asks the store.
+      yield { id: result?.id ?? id, space, queue, priority, lane, dueAt: 0 }
+    }
   }
 }
 

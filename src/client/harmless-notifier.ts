@@ -1,5 +1,6 @@
 import { messageOf } from '../core/errors.ts'
 import type { Logger } from '../core/logger.ts'
+import type { Notice, Notices } from '../notices.ts'
 import type { Notifier, NotifierHealth } from '../notifier.ts'
 
 /**
@@ -13,7 +14,7 @@ export function harmlessNotifier(notifier: Notifier, logger: Logger): Notifier {
     if (problem !== lastProblem) logger.warn(`The notifier failed; polling finds the work: ${problem}`)
     lastProblem = problem
   }
-  const attempt = <Value>(call: () => Value, otherwise: (error: unknown) => Value): Value => {
+  const attempt: Attempt = (call, otherwise) => {
     try {
       return call()
     } catch (error) {
@@ -52,6 +53,38 @@ export function harmlessNotifier(notifier: Notifier, logger: Logger): Notifier {
         () => notifier.health(),
         (error) => ({ status: 'down', detail: messageOf(error) }),
       ),
+    ...(notifier.notices && { notices: harmlessNotices(notifier.notices, attempt) }),
     close: () => notifier.close().catch(report),
+  }
+}
+
+type Attempt = <Value>(call: () => Value, otherwise: (error: unknown) => Value) => Value
+
+function harmlessNotices(notices: Notices, attempt: Attempt): Notices {
+  const quietly = (call: () => void): void => attempt(call, () => {})
+  return {
+    open(source, listener) {
+      const tap = attempt(
+        () => notices.open(source, (notice) => quietly(() => listener(harmlessNotice(notice, quietly)))),
+        () => ({ want: () => {}, close: () => {} }),
+      )
+      return { want: (count) => quietly(() => tap.want(count)), close: () => quietly(() => tap.close()) }
+    },
+    dead: (call) => notices.dead(call),
+  }
+}
+
+function harmlessNotice(notice: Notice, quietly: (call: () => void) => void): Notice {
+  const { space, queue, ids, dueAt, deliveries } = notice
+  return {
+    space,
+    queue,
+    ids,
+    dueAt,
+    deliveries,
+    ack: () => quietly(() => notice.ack()),
+    later: (delayMs) => quietly(() => notice.later(delayMs)),
+    working: () => quietly(() => notice.working()),
+    bury: (reason) => quietly(() => notice.bury(reason)),
   }
 }

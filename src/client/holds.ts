@@ -6,9 +6,11 @@ import { LIMITS } from '../core/limits.ts'
 import type { Logger } from '../core/logger.ts'
 import { assertKey, assertName, assertPattern, show, utf8Bytes } from '../core/names.ts'
 import type { Hint, Notifier } from '../notifier.ts'
+import type { Runtime } from '../runtime.ts'
 import type { Store } from '../store.ts'
 import { assertWhole } from '../worker/options.ts'
 import { assertFields, isSharedLimit } from './limit-options.ts'
+import { renewNotices } from './renew-notices.ts'
 
 /**
  * What a hold is on: a queue, by its name or itself; all queues whose names fit a pattern, in which `*` stands for
@@ -59,6 +61,7 @@ export interface ReleaseSummary extends HoldSummary {
 export interface HoldEnv {
   readonly store: Store
   readonly notifier: Notifier
+  readonly runtime: Runtime
   readonly logger: Logger
   readonly space: string
   readonly ready: () => Promise<unknown>
@@ -102,6 +105,7 @@ export async function release(
   if (released[0]) env.logger.info(`The ${kind} on ${describeTarget(target)} was taken away${saidBy(by)}.`)
   // Also when there was none: if the answer to an earlier call was lost, nobody was told.
   env.notifier.publish([wake(target)])
+  await renewNotices(env, target)
   return { released: released[0] ?? false, holds: await standingOn(env.store, target) }
 }
 

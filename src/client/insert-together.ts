@@ -1,11 +1,12 @@
-import { mergeHints, workHint } from '../notifier.ts'
+import { mergeHints, type Notifier, namingHints, workHint } from '../notifier.ts'
 import type { InsertCall, Store } from '../store.ts'
-import type { Enqueuer } from './enqueuer.ts'
+import { type Enqueuer, toldJobs } from './enqueuer.ts'
 import type { LaterHints } from './later-hints.ts'
 import { transactionOf } from './transaction.ts'
 
 export interface TogetherEnv {
   readonly store: Store
+  readonly notifier: Notifier
   readonly enqueuer: Pick<Enqueuer, 'insert'>
   readonly laterHints: LaterHints
 }
@@ -16,15 +17,18 @@ export interface TogetherEnv {
  * along.
  */
 export async function insertTogether(env: TogetherEnv, call: InsertCall, tx: unknown): Promise<void> {
-  const { store, enqueuer, laterHints } = env
+  const { store, notifier, enqueuer, laterHints } = env
   if (tx === undefined) {
     await enqueuer.insert(call.jobs, call.again ?? false, call)
     return
   }
   const { results, enqueued = [] } = await transactionOf(store, tx).insert(call)
-  const own = call.jobs.flatMap((job, index) => {
-    const result = results[index]
-    return result?.status === 'ok' ? [workHint({ ...job, dueAt: result.dueAt })] : []
-  })
+  const own =
+    notifier.notices !== undefined
+      ? namingHints(toldJobs(call.jobs, results))
+      : call.jobs.flatMap((job, index) => {
+          const result = results[index]
+          return result?.status === 'ok' ? [workHint({ ...job, dueAt: result.dueAt })] : []
+        })
   laterHints.tell(mergeHints([...own, ...enqueued.map((one) => ({ kind: 'work', ...one }) as const)]))
 }

@@ -1,10 +1,13 @@
 import type { NewJob } from '../core/job.ts'
-import { type Hint, type Notifier, workHint } from '../notifier.ts'
+import { type Hint, type Notifier, namingHints, workHint } from '../notifier.ts'
 import type { Runtime } from '../runtime.ts'
 import type { InsertResult } from '../store.ts'
+import { toldJobs } from './enqueuer.ts'
 
 /** When hints are sent for jobs in a transaction: when it commits is not ours to know, so it is several times. */
 const HINTS_MS = [1, 10, 50, 250, 1_000]
+/** Of a job with a notice nobody looks for long: a transaction that takes its time is told of once more. */
+const NOTICES_MS = [...HINTS_MS, 5_000, 20_000]
 
 /** Tells of jobs that were enqueued in a transaction of the user's. */
 export class LaterHints {
@@ -22,6 +25,10 @@ export class LaterHints {
   tellOf(jobs: readonly NewJob[], results: readonly InsertResult[]): void {
     const [first] = jobs
     if (first === undefined) return
+    if (this.#notifier.notices !== undefined) {
+      this.tell(namingHints(toldJobs(jobs, results)))
+      return
+    }
     const due = results.reduce(
       (earliest, result) => (result.status === 'ok' ? Math.min(earliest, result.dueAt) : earliest),
       Infinity,
@@ -43,7 +50,8 @@ export class LaterHints {
   }
 
   #send(hints: readonly Hint[]): void {
-    for (const ms of HINTS_MS) {
+    const isNaming = this.#notifier.notices !== undefined
+    for (const ms of isNaming ? NOTICES_MS : HINTS_MS) {
       const send = (): void => {
         this.#pending.delete(send)
         stop()

@@ -1,12 +1,12 @@
 import { type Duration, toMs } from '../core/duration.ts'
 import { SkepError } from '../core/errors.ts'
 import { reasonFailure } from '../core/failure.ts'
-import { FINAL_STATES, isFinal, type JobState } from '../core/job.ts'
+import { FINAL_STATES, isFinal, type Job, type JobState } from '../core/job.ts'
 import { LIMITS } from '../core/limits.ts'
 import { assertJobId, assertName } from '../core/names.ts'
 import { type ChangeAction, isPossible, POSSIBLE } from '../core/transitions.ts'
-import type { Hint, Notifier } from '../notifier.ts'
-import type { ChangeRefusal, Store, Where } from '../store.ts'
+import { type Hint, type Notifier, namingHints } from '../notifier.ts'
+import type { ChangeRefusal, ChangeReply, Store, Where } from '../store.ts'
 import { assertWhole } from '../worker/options.ts'
 import { type ListOptions, statesOf, whereOf } from './inspect.ts'
 
@@ -78,7 +78,7 @@ export async function changeJobs(
     requested += stopping.length
     changed += moved - stopping.length
     // After each page: the next one may fail, and what this one did is to be known all the same.
-    const hints: Hint[] = waiting.map((place) => ({ kind: 'work', space, ...place }))
+    const hints = await waitingHints(env, results, waiting)
     if (stopping.length > 0) hints.push({ kind: 'cancel', space, ids: stopping })
     if (moved > stopping.length && ENDING.has(action)) hints.push({ kind: 'sync' })
     if (hints.length > 0) notifier.publish(hints)
@@ -115,6 +115,24 @@ export async function changeJobs(
     requested,
     refused: Array.from(refused, ([id, reason]) => ({ id, reason })),
   }
+}
+
+/** What to tell of jobs that came to another place in line. For notices they are read, because an id tells no queue. */
+async function waitingHints(
+  { store, notifier, space }: Parameters<typeof changeJobs>[0],
+  results: ChangeReply['results'],
+  waiting: ChangeReply['waiting'],
+): Promise<Hint[]> {
+  if (notifier.notices !== undefined && waiting.length > 0) {
+    const ids = results.filter(({ status }) => status === 'ok').map(({ id }) => id)
+    try {
+      const { jobs } = await store.get({ space, ids })
+      return namingHints(jobs.filter((job) => job?.state === 'ready' || job?.state === 'delayed') as Job[])
+    } catch {
+      // The change has happened, so it is told of as well as it can be.
+    }
+  }
+  return waiting.map((place) => ({ kind: 'work', space, ...place }))
 }
 
 /** Refuses states in which the action is never possible, before anything is changed. */

@@ -1,9 +1,9 @@
 import { reasonFailure } from '../core/failure.ts'
 import type { ClaimedJob, Failure, JobState } from '../core/job.ts'
 import { judge, type Policy } from '../core/policy.ts'
-import { type Notifier, workHint } from '../notifier.ts'
+import { mergeHints, type Notifier, namingHints, type ToldJob, workHint } from '../notifier.ts'
 import type { Runtime } from '../runtime.ts'
-import type { ExpiredLease, Store } from '../store.ts'
+import type { ExpiredLease, SettleCall, SettleReply, Store } from '../store.ts'
 import { LONGEST_RETRY_MS } from '../supervise.ts'
 
 /** Leases looked at in one call, and calls in one turn: a mass expiry is worked off in portions. */
@@ -23,6 +23,8 @@ export interface RescuerOptions {
   /** Only these are judged; what others handle is left to them. */
   readonly sources: readonly { readonly space: string; readonly queue: string }[]
   readonly policyOf: (job: ClaimedJob) => Policy
+  /** What the store's clock says now, as far as anybody here knows. */
+  readonly storeTime: () => number
   readonly onRescued: (job: ClaimedJob, failure: Failure, state: JobState) => void
 }
 
@@ -114,7 +116,7 @@ export class Rescuer {
   }
 
   async #giveBack(leases: readonly ExpiredLease[]): Promise<number> {
-    const { store, notifier, runtime, policyOf, onRescued } = this.#options
+    const { notifier, runtime, policyOf, storeTime, onRescued } = this.#options
     const judged = leases.map((lease) => {
       const failure = reasonFailure(
         'lost',
@@ -126,7 +128,7 @@ export class Rescuer {
     })
     // If the answer is lost this throws, and the next turn looks again: what this call rescued is not listed any more,
     // nobody is told of it, and polling finds the jobs that it made ready.
-    const { results } = await store.settle({
+    const { results } = await this.#settle(leases, {
       settlements: leases.map((lease, index) => ({
         id: lease.id,
         token: lease.token,
@@ -137,6 +139,7 @@ export class Rescuer {
     })
 
     let freed = 0
+    const named: ToldJob[] = []
     leases.forEach((lease, index) => {
       const result = results[index]
       const { failure, verdict } = judged[index] as (typeof judged)[number]
@@ -145,11 +148,28 @@ export class Rescuer {
       freed++
       onRescued(lease, failure, result.state)
       if (result.state === 'ready' || result.state === 'delayed') {
-        notifier.publish([workHint({ ...lease, dueAt: runtime.now() + verdict.delayMs })])
+        if (notifier.notices === undefined) {
+          notifier.publish([workHint({ ...lease, dueAt: runtime.now() + verdict.delayMs })])
+        } else {
+          const isDue = result.state === 'ready'
+          named.push({ ...lease, dueAt: isDue ? lease.dueAt : storeTime() + verdict.delayMs })
+        }
       } else {
         notifier.publish([{ kind: 'settled', space: lease.space, queue: lease.queue }])
       }
     })
+    if (named.length > 0) notifier.publish(namingHints(named))
     return freed
+  }
+
+  /** With notices nobody looks for long on his own, so a rescue that may have happened is told of without ids. */
+  async #settle(leases: readonly ExpiredLease[], call: SettleCall): Promise<SettleReply> {
+    const { store, notifier } = this.#options
+    try {
+      return await store.settle(call)
+    } catch (error) {
+      if (notifier.notices !== undefined) notifier.publish(mergeHints(leases.map((lease) => workHint(lease))))
+      throw error
+    }
   }
 }

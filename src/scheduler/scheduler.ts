@@ -21,7 +21,7 @@ import {
   type ScheduleSpec,
   slotJob,
 } from '../core/schedule.ts'
-import { type Hint, type Notifier, workHint } from '../notifier.ts'
+import { type Hint, type Notifier, namingHints, workHint } from '../notifier.ts'
 import { type Runtime, sleep } from '../runtime.ts'
 import type { DueSchedulesReply, Fire, FireResult } from '../store/schedules.ts'
 import type { Store } from '../store.ts'
@@ -235,8 +235,13 @@ export class Scheduler implements Duty {
     plans.forEach(({ spec: { job } }, index) => {
       const result = results[index]
       if (result?.status !== 'fired') return
-      const { queue, priority } = job
-      for (const { dueAt } of result.inserted) hints.push(workHint({ space, queue, dueAt, priority }))
+      const { queue, priority, lane } = job
+      if (notifier.notices !== undefined) {
+        const told = { space, queue, priority, lane }
+        hints.push(...namingHints(result.inserted.map((one) => ({ ...told, ...one }))))
+      } else {
+        for (const { dueAt } of result.inserted) hints.push(workHint({ space, queue, dueAt, priority }))
+      }
       if (result.replaced?.isRunning) hints.push({ kind: 'cancel', space, ids: [result.replaced.id] })
       else if (result.replaced) hints.push({ kind: 'settled', space, queue })
     })

@@ -6,6 +6,7 @@ import { chainCases } from './store/chains.ts'
 import { changeCases } from './store/change.ts'
 import { changeSelectionCases } from './store/change-selection.ts'
 import { claimCases } from './store/claim.ts'
+import { claimNamedCases } from './store/claim-named.ts'
 import { claimOrderCases } from './store/claim-order.ts'
 import { concurrencyCases } from './store/concurrency.ts'
 import { contentCases } from './store/content.ts'
@@ -101,6 +102,7 @@ export function describeStore(
     describe('unique keys', () => uniqueCases(test))
     describe('conflicts of unique keys', () => uniqueConflictCases(test))
     describe('claim', () => claimCases(test))
+    describe('claim by id', () => claimNamedCases(test))
     describe('the order of claims', () => claimOrderCases(test))
     describe('strict priorities', () => priorityCases(test))
     describe('extend', () => extendCases(test))

@@ -10,7 +10,7 @@ export interface WorkerOptions {
   readonly drain?: Duration
   /** How long a handler may take to end after its signal aborted, before its slot is given up. @default '5s' */
   readonly grace?: Duration
-  /** How often to look for work that no hint told of. @default '5s' with hints, '250ms' without */
+  /** How often to look for work that no hint told of. @default '5s' with hints, '1m' with notices, '250ms' without either */
   readonly poll?: Duration
   /** How long a process must be known to be gone before its jobs are taken over. @default '2s' */
   readonly rescueGrace?: Duration

@@ -5,7 +5,7 @@ import { failureOf, reasonFailure } from '../core/failure.ts'
 import { type Failure, isFinal, type JobState } from '../core/job.ts'
 import type { Logger } from '../core/logger.ts'
 import { judge, type Outcome, type Verdict } from '../core/policy.ts'
-import { type Hint, mergeHints, type Notifier, workHint } from '../notifier.ts'
+import { type Hint, mergeHints, type Notifier, namingHints, type ToldJob, workHint } from '../notifier.ts'
 import type { Runtime } from '../runtime.ts'
 import type { Settlement, SettleResult } from '../store.ts'
 import { eventJob, readValue, type WorkerEvents } from './events.ts'
@@ -61,6 +61,8 @@ export class Settler {
   readonly #options: SettlerOptions
   /** Hints that go out at the end of this turn of the event loop, in which many jobs end. */
   #hints: Hint[] = []
+  /** Jobs to be told of by their ids, with these hints. */
+  #named: ToldJob[] = []
   readonly #ended: Extract<Hint, { kind: 'settled' }>[] = []
 
   constructor(options: SettlerOptions) {
@@ -152,30 +154,47 @@ export class Settler {
     const { job } = run
     const storeNow = this.#options.storeTime()
     if (result.state === 'ready' || result.state === 'delayed') {
-      this.#publish(workHint({ ...job, dueAt: verdict.keepPlace ? job.dueAt : storeNow + verdict.delayMs }))
+      this.#tellOf(job, verdict.keepPlace ? job.dueAt : storeNow + verdict.delayMs)
     } else if (verdict.keepMs !== null || result.state !== 'done' || endsRun(run)) {
       // Nobody can wait for a result that is thrown away; but for one that failed somebody may.
       this.#hintEnded(job)
     }
     if (outcome.kind !== 'success' || (run.enqueued === null && run.completed === null)) return
-    for (const [index, { space, queue, priority, delayMs, runAt }] of (run.enqueued ?? []).entries()) {
+    for (const [index, enqueued] of (run.enqueued ?? []).entries()) {
       // A settlement that was repeated does not tell what became of these jobs; a hint too many does no harm.
       const inserted = result.inserted?.[index]
-      const dueAt = inserted?.status === 'ok' ? inserted.dueAt : Math.max(storeNow + delayMs, runAt ?? 0)
-      this.#publish(workHint({ space, queue, priority, dueAt }))
+      const dueAt =
+        inserted?.status === 'ok'
+          ? inserted.dueAt
+          : Math.max(storeNow + enqueued.delayMs, enqueued.runAt ?? 0)
+      this.#tellOf(enqueued, dueAt)
     }
     for (const fired of run.completed?.fired ?? []) this.#publish({ kind: 'work', ...fired })
   }
 
+  #tellOf(job: Omit<ToldJob, 'dueAt'>, dueAt: number): void {
+    if (this.#options.notifier.notices !== undefined && job.priority === 0 && job.lane === null) {
+      const { id, space, queue, priority, lane } = job
+      this.#plan()
+      this.#named.push({ id, space, queue, priority, lane, dueAt })
+    } else this.#publish(workHint({ ...job, dueAt }))
+  }
+
   #publish(hint: Hint): void {
-    if (this.#hints.length === 0) {
-      this.#options.runtime.defer(() => {
-        const hints = this.#hints
-        this.#hints = []
-        this.#options.notifier.publish(mergeHints(hints))
-      })
-    }
+    this.#plan()
     this.#hints.push(hint)
+  }
+
+  /** What gathers goes out together. */
+  #plan(): void {
+    if (this.#hints.length > 0 || this.#named.length > 0) return
+    this.#options.runtime.defer(() => {
+      const hints = mergeHints(this.#hints)
+      if (this.#named.length > 0) hints.push(...namingHints(this.#named))
+      this.#hints = []
+      this.#named = []
+      this.#options.notifier.publish(hints)
+    })
   }
 
   /** Jobs end by the hundred, mostly of one queue: one hint for each queue tells of all that ended in this turn. */

@@ -63,6 +63,13 @@ export interface Wish {
   readonly limit: number
 }
 
+/** What is known of notices. A queue that has some is not searched for more than somebody told of. */
+export interface Told {
+  readonly isUp: boolean
+  /** Whether ids of this queue wait to be claimed. */
+  has(spec: HandlerSpec): boolean
+}
+
 export interface WishOptions {
   /** A call goes to the store in any case. */
   readonly along: boolean
@@ -117,18 +124,18 @@ export class Window {
   }
 
   /** What to claim now, or null. The lines it asks about count as cold until something says otherwise. */
-  wish({ along, least }: WishOptions): Wish | null {
+  wish({ along, least }: WishOptions, told: Told | null = null): Wish | null {
     const slots = this.#concurrency - this.#busy
+    const isTold = told?.isUp === true
     const sources: Source[] = []
     let most = 0
     for (let i = 0; i < this.#order.length; i++) {
       const line = this.#order[(this.#turn + i) % this.#order.length] as Line
-      if (!(line.hot || line.full || (along && line.warm))) continue
       const { spec } = line
-      // Slots that come free go to what is buffered, so a queue with nothing there may hold one too: beside a
-      // busy queue whose buffer never runs empty it would otherwise wait for ever.
-      const next = line.waiting.size === 0 && this.#buffered > 0 ? 1 : 0
-      const free = Math.max(0, Math.min(Math.max(slots, next), spec.concurrency - line.running))
+      if (!line.hot) {
+        if (isTold ? !line.full || told.has(spec) : !line.full && !(along && line.warm)) continue
+      }
+      const free = this.#free(line, slots)
       const spare = line.ahead(Math.min(this.#concurrency, spec.concurrency))
       const coming = line.waiting.size + line.asked
       const hinted = line.hintedRank
@@ -157,6 +164,47 @@ export class Window {
     }
     this.#turn = (this.#turn + 1) % this.#order.length
     return { sources, limit: most }
+  }
+
+  #free({ spec, waiting, running }: Line, slots: number): number {
+    // Slots that come free go to what is buffered, so a queue with nothing there may hold one too: beside a
+    // busy queue whose buffer never runs empty it would otherwise wait for ever.
+    const next = waiting.size === 0 && this.#buffered > 0 ? 1 : 0
+    return Math.max(0, Math.min(Math.max(slots, next), spec.concurrency - running))
+  }
+
+  /** How many more jobs of this queue there is use for now. */
+  room(spec: HandlerSpec): number {
+    const line = this.#lineOf.get(spec) as Line
+    const spare = line.ahead(Math.min(this.#concurrency, spec.concurrency))
+    const coming = line.waiting.size + line.asked
+    return this.#free(line, this.#concurrency - this.#busy) * spec.batch + spare - coming
+  }
+
+  /** Whether its buffer is more than half full, so that a claim now would be a small one of many. */
+  isStocked(spec: HandlerSpec): boolean {
+    const line = this.#lineOf.get(spec) as Line
+    const coming = line.waiting.size + line.asked
+    return coming > 0 && coming * 2 > line.ahead(Math.min(this.#concurrency, spec.concurrency))
+  }
+
+  /** How many jobs of this queue can run here at once. */
+  slots(spec: HandlerSpec): number {
+    return Math.min(this.#concurrency, spec.concurrency) * spec.batch
+  }
+
+  /** Jobs are claimed by their ids. */
+  asking(sources: readonly Source[]): void {
+    for (const source of sources) (this.#lines.get(keyOf(source)) as Line).asked += source.limit
+  }
+
+  /** A claim by ids was answered, or failed. It says nothing about what else there is. */
+  answeredById(sources: readonly Source[], limited: readonly number[] | null = null): void {
+    for (const [index, source] of sources.entries()) {
+      const line = this.#lines.get(keyOf(source)) as Line
+      line.asked -= source.limit
+      if (limited !== null) line.limited = limited.includes(index)
+    }
   }
 
   /** A claim was answered, or failed. `full` are the sources that gave all they were asked for. */

@@ -6,6 +6,7 @@ import type { Outcome } from '../core/policy.ts'
 import { MissingMarker, reviveMissing } from '../maintenance/missing.ts'
 import { pruneAll } from '../maintenance/prune.ts'
 import { Rescuer } from '../maintenance/rescue.ts'
+import type { Notices } from '../notices.ts'
 import { type Hint, type Notifier, type NotifierHealth, type Subscription, workHint } from '../notifier.ts'
 import { type Runtime, sleep } from '../runtime.ts'
 import type { ClaimCall, ClaimReply, Source, Store, WorkerInfo } from '../store.ts'
@@ -18,6 +19,7 @@ import type { HandlerSpec } from './handler.ts'
 import { HeldRuns } from './held-runs.ts'
 import { LeaseKeeper } from './lease-keeper.ts'
 import type { Noter } from './noter.ts'
+import { type NamedWish, NoticeBoard } from './notice-board.ts'
 import type { ResolvedWorkerOptions } from './options.ts'
 import { Run } from './run.ts'
 import { Settler } from './settler.ts'
@@ -32,6 +34,10 @@ const SIGN_OFF_MS = 5_000
 const NOT_MINE_MS = 60_000
 const POLL_WITH_HINTS_MS = 5_000
 const POLL_WITHOUT_HINTS_MS = 250
+/** With notices the store is searched so often, for what lost its notice or is due by then. */
+const SWEEP_MS = 60_000
+/** And whether there still are notices is looked at so often, which asks nobody. */
+const LOOK_MS = 1_000
 
 export interface WorkerParts {
   readonly store: Store
@@ -79,11 +85,14 @@ export class WorkerEngine {
   readonly #loops: Loop[] = []
   readonly #duties: { readonly duty: Duty; readonly loop: Loop }[] = []
   readonly #startedAt: number
+  /** Null: the notifier has no notices. */
+  readonly #board: NoticeBoard | null
   #subscription: Subscription | null = null
   #poll: Loop | null = null
   #dueTimer: { at: number; stop: () => void } | null = null
-  /** How far the store's clock is ahead of our monotonic one, from the latest reply. */
+  /** How far the store's clock is ahead of our monotonic one, from the latest reply: at least, and at most. */
   #storeClock = 0
+  #storeClockMost = 0
   #status: 'running' | 'stopping' | 'stopped' = 'running'
   #stopped: Promise<void> | null = null
   /** Ends the time that running handlers have to finish. */
@@ -139,6 +148,30 @@ export class WorkerEngine {
         if (this.#window.leavesRoom(run.spec)) this.#tellOfRoom(run.spec)
       },
     })
+    const { notices } = parts.notifier
+    this.#board = notices === undefined ? null : this.#makeBoard(notices)
+  }
+
+  #makeBoard(notices: Notices): NoticeBoard {
+    const { store, runtime, logger, specs, notifier, options } = this.#parts
+    return new NoticeBoard({
+      notices,
+      notifier,
+      store,
+      runtime,
+      logger,
+      specs,
+      window: this.#window,
+      sweepMs: options.pollMs ?? SWEEP_MS,
+      // Asking a little too early costs less than coming again although it is due.
+      waitMs: (at) =>
+        this.#storeClock === 0 || at <= runtime.mono() + this.#storeClockMost
+          ? 0
+          : Math.ceil(at - runtime.mono() - this.#storeClock),
+      storeTime: () => this.#storeTime(),
+      isFailing: () => this.#exchange.failing || !this.#canRenew(),
+      nudge: () => this.#exchange.nudge(),
+    })
   }
 
   /**
@@ -158,6 +191,7 @@ export class WorkerEngine {
       throw error
     }
     this.#subscription = notifier.subscribe((hints) => this.#hear(hints))
+    this.#board?.open()
 
     const loop = (name: string, turn: (signal: AbortSignal) => Promise<number>): Loop => {
       // A worker keeps its process alive, and one loop is enough for that.
@@ -174,6 +208,7 @@ export class WorkerEngine {
       graceMs: options.rescueGraceMs,
       sources: specs,
       policyOf: (job) => (this.#window.specOf(job.space, job.queue) as HandlerSpec).policyOf(job),
+      storeTime: () => this.#storeTime(),
       onRescued: (job, failure, state) =>
         this.#settler.tellFailed('lost', { job: eventJob(job), failure, state, durationMs: 0 }),
     })
@@ -202,12 +237,7 @@ export class WorkerEngine {
       this.#handBackStale()
       return this.#keeper.marginMs / 2
     })
-    this.#poll = loop('poll', async () => {
-      this.#window.heat()
-      this.#exchange.nudge()
-      const hints = notifier.health().status === 'up'
-      return options.pollMs ?? (hints ? POLL_WITH_HINTS_MS : POLL_WITHOUT_HINTS_MS)
-    })
+    this.#poll = loop('poll', this.#pollTurn())
     loop('rescue', () => rescuer.turn())
     loop('prune', async (signal) => {
       await pruneAll(store, signal)
@@ -218,6 +248,30 @@ export class WorkerEngine {
       const turn = async (signal: AbortSignal): Promise<number> =>
         duty.isForFew && !rescuer.isOneOfFew ? NOT_MINE_MS : duty.turn(signal)
       this.#duties.push({ duty, loop: loop(duty.name, turn) })
+    }
+  }
+
+  #pollTurn(): () => Promise<number> {
+    const { notifier, options, runtime } = this.#parts
+    const poll = async (): Promise<number> => {
+      this.#window.heat()
+      this.#exchange.nudge()
+      const hints = notifier.health().status === 'up'
+      return options.pollMs ?? (hints ? POLL_WITH_HINTS_MS : POLL_WITHOUT_HINTS_MS)
+    }
+    if (this.#board === null || options.pollMs !== null) return poll
+    let sweepAt = runtime.mono()
+    return async () => {
+      if (notifier.health().status !== 'up') {
+        sweepAt = runtime.mono()
+        return poll()
+      }
+      if (runtime.mono() >= sweepAt) {
+        await poll()
+        // Never later than after the whole time: notices of what is due after it are dropped.
+        sweepAt = runtime.mono() + SWEEP_MS * (0.75 + runtime.random() / 4)
+      }
+      return LOOK_MS
     }
   }
 
@@ -270,6 +324,7 @@ export class WorkerEngine {
     this.#status = 'stopping'
     this.#subscription?.end()
     this.#dueTimer?.stop()
+    this.#board?.close()
     await this.#poll?.stop()
     this.#handBack(this.#window.takeStale(Infinity))
 
@@ -291,6 +346,7 @@ export class WorkerEngine {
     if (!(await atMost(runtime, SAVE_MS, this.#exchange.flushed())))
       logger.warn(`The worker stops with ${this.#exchange.pending} outcomes unsaved; those jobs run again.`)
     this.#exchange.close()
+    this.#board?.end()
     const signedOff = Promise.all(this.#loops.map((loop) => loop.stop()))
       .then(() => store.depart({ workerId: this.id }))
       .catch((error: unknown) => logger.warn(`The worker could not sign off: ${messageOf(error)}`))
@@ -343,11 +399,20 @@ export class WorkerEngine {
 
   #wish(options: WishOptions): Omit<ClaimCall, 'now'> | null {
     // A worker that cannot renew must not take more.
-    if (this.#status !== 'running' || !this.#canRenew()) return null
-    const wish = this.#window.wish(options)
+    if (this.#status !== 'running' || !this.#canRenew()) {
+      this.#board?.rest()
+      return null
+    }
+    const wish = this.#window.wish(options, this.#board) ?? this.#wishById(options.least)
     if (wish === null) return null
     const { runtime, options: settings } = this.#parts
     return { ...wish, workerId: this.id, token: runtime.uuid(), leaseMs: settings.leaseMs }
+  }
+
+  #wishById(least: number): NamedWish | null {
+    const wish = this.#board === null ? null : this.#board.wish(least)
+    if (wish !== null) this.#window.asking(wish.sources)
+    return wish
   }
 
   /** False while heartbeats fail, and while one has been without an answer for too long. */
@@ -360,6 +425,7 @@ export class WorkerEngine {
     const { runtime, options } = this.#parts
     const now = runtime.mono()
     this.#storeClock = reply.now - now
+    this.#storeClockMost = reply.now - sentAt
     const leaseUntil = sentAt + options.leaseMs
     let spec: HandlerSpec | undefined
     const runs = reply.jobs.map((job) => {
@@ -374,14 +440,19 @@ export class WorkerEngine {
       const before = this.#held.add(run)
       if (before) this.#lost(before, true)
     }
-    const full = unexhausted(call, reply)
-    if (!call.again) this.#window.answered(call.sources, full, reply.limited ?? [])
+    const isById = call.ids !== undefined
+    const full = isById ? [] : unexhausted(call, reply)
+    if (isById) {
+      if (!call.again) this.#window.answeredById(call.sources, reply.limited ?? [])
+      this.#board?.answered(call, reply)
+    } else if (!call.again) this.#window.answered(call.sources, full, reply.limited ?? [])
     if (this.#status !== 'running') {
       this.#handBack(runs)
       return
     }
     this.#window.add(runs)
-    this.#window.reheat(full)
+    // With notices a queue that gave all it was asked for goes on giving only when nobody tells of jobs.
+    if (this.#board === null || !this.#board.isUp) this.#window.reheat(full)
     for (const source of cutShort(call, reply, full)) {
       const { space, queue } = source
       this.#tellOfRoom(this.#window.specOf(space, queue) as HandlerSpec)
@@ -390,6 +461,11 @@ export class WorkerEngine {
   }
 
   #claimFailed(call: Omit<ClaimCall, 'now'>): void {
+    if (call.ids !== undefined) {
+      if (!call.again) this.#window.answeredById(call.sources)
+      this.#board?.failed(call)
+      return
+    }
     if (!call.again) this.#window.answered(call.sources, [])
     this.#window.reheat(call.sources)
   }

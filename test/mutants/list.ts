@@ -11,6 +11,7 @@ import { LOOP_MUTANTS } from './list/loops.ts'
 import { MAINTENANCE_MUTANTS } from './list/maintenance.ts'
 import { MEMORY_MUTANTS } from './list/memory.ts'
 import { NOTE_MUTANTS } from './list/notes.ts'
+import { NOTICE_MUTANTS } from './list/notices.ts'
 import { POSTGRES_MUTANTS } from './list/postgres.ts'
 import { POSTGRES_LANES_MUTANTS } from './list/postgres-lanes.ts'
 import { PRIORITY_MUTANTS } from './list/priority.ts'
@@ -41,6 +42,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...PRIORITY_MUTANTS,
   ...NOTE_MUTANTS,
   ...HOLD_MUTANTS,
+  ...NOTICE_MUTANTS,
   ...SCHEDULE_MUTANTS,
   ...FLOW_MUTANTS,
   ...FLOW_MENDING_MUTANTS,

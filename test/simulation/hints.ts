@@ -1,4 +1,7 @@
 import type { Hint, HintListener, Notifier } from '../../src/notifier.ts'
+import type { Runtime } from '../../src/runtime.ts'
+import { LocalNotices, withNotices } from '../../src/testing/local-notices.ts'
+import { seededRandom } from '../../src/testing/random.ts'
 import type { Process, World } from './world.ts'
 
 /** well: every hint arrives soon. flaky: lost, doubled, late, out of order. silent: none arrives. off: there is none. */
@@ -14,13 +17,29 @@ export class HintBus {
   readonly #world: World
   readonly #listeners = new Set<{ readonly process: Process; readonly listener: HintListener }>()
 
-  constructor(world: World, mode: HintMode) {
+  /** Beside the hints, if the trial has them: mostly lost, doubled and late as hints are, and their acks are lost. */
+  readonly notices: LocalNotices | null
+
+  constructor(world: World, mode: HintMode, notices: { readonly seed: number } | null = null) {
     this.#world = world
     this.mode = mode
+    this.notices = notices === null ? null : noticesOf(world, mode, notices.seed)
   }
 
   /** The bus as one process sees it. */
   notifier(process: Process): Notifier {
+    const { notices } = this
+    const hints = this.#hints(process)
+    return notices === null
+      ? hints
+      : withNotices(
+          hints,
+          notices,
+          notices.view(process.runtime, () => process.isDead),
+        )
+  }
+
+  #hints(process: Process): Notifier {
     const mine = new Set<{ readonly process: Process; readonly listener: HintListener }>()
     return {
       publish: (hints) => this.#publish(hints),
@@ -55,4 +74,26 @@ export class HintBus {
       }
     }
   }
+}
+
+/** The server of the notices belongs to nobody, and never stands still. */
+function noticesOf(world: World, mode: HintMode, seed: number): LocalNotices {
+  const random = seededRandom(seed)
+  const isWell = mode === 'well' && random.chance(0.5)
+  const server: Runtime = {
+    now: () => world.storeNow(),
+    mono: () => world.time,
+    random: () => random.next(),
+    uuid: () => String(random.next()),
+    timer: (ms, run) => world.after(ms, null, run, true),
+    defer: (run) => world.soon(null, run),
+  }
+  const trouble = {
+    random,
+    lost: random.pick([0, 0.1, 0.5]),
+    doubled: random.pick([0, 0.2, 0.7]),
+    ackLost: random.pick([0, 0.1, 0.4]),
+    lateMs: random.pick([0, 100, 5_000, 60_000]),
+  }
+  return new LocalNotices(server, isWell ? null : trouble)
 }

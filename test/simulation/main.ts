@@ -6,6 +6,7 @@
  *   node --import jiti/register test/simulation/main.ts --store memory --seed 42 --trace
  *
  *   --kind       jobs or flows
+ *   --notices    with notices, so that workers claim by id
  *   --sometimes  also prints how often each rare state was seen, and fails if one never was
  *   --hash       prints the hash of each trial's trace
  *   --trace      prints the whole trace
@@ -26,6 +27,7 @@ const { values } = parseArgs({
     store: { type: 'string', default: 'memory' },
     kind: { type: 'string', default: 'jobs' },
     seed: { type: 'string', default: '1' },
+    notices: { type: 'boolean', default: false },
     trials: { type: 'string', default: '1' },
     seconds: { type: 'string', default: 'Infinity' },
     sometimes: { type: 'boolean', default: false },
@@ -51,7 +53,7 @@ const startedAt = performance.now()
 const seconds = (): number => (performance.now() - startedAt) / 1_000
 
 for (let seed = first; seed < first + Number(values.trials) && seconds() < Number(values.seconds); seed++) {
-  const result = await new Trial(seed, store, kind).run()
+  const result = await new Trial(seed, store, kind, values).run()
   const { history, report } = result
   total.trials++
   total.steps += result.steps
@@ -68,8 +70,8 @@ for (let seed = first; seed < first + Number(values.trials) && seconds() < Numbe
     say(JSON.stringify({ ...result.swarm, without: [...result.swarm.without] }))
   }
   if (report.violations.length > 0) {
-    violations.push(replayLine(store, seed, kind))
-    say(`seed ${seed}: ${describeReport(report)}\nreplay: ${replayLine(store, seed, kind)}`)
+    violations.push(replayLine(store, seed, kind, values))
+    say(`seed ${seed}: ${describeReport(report)}\nreplay: ${replayLine(store, seed, kind, values)}`)
     if (values.bail) break
   }
 }

@@ -29,6 +29,11 @@ export interface TrialResult {
   readonly swarm: Swarm
 }
 
+export interface TrialOptions {
+  /** The notifier has notices, and workers claim by id. */
+  readonly notices?: boolean
+}
+
 /**
  * One trial: some programs on one store, and trouble; then everything heals for good, and every job must end; then the
  * checker has its say.
@@ -52,7 +57,7 @@ export class Trial {
   readonly #extra: Violation[] = []
   #started = 0
 
-  constructor(seed: number, store: StoreName, kind: TrialKind = 'jobs') {
+  constructor(seed: number, store: StoreName, kind: TrialKind = 'jobs', options: TrialOptions = {}) {
     this.seed = seed
     this.store = store
     this.kind = kind
@@ -61,7 +66,7 @@ export class Trial {
     this.random = this.world.random
     const actions = this.features.flatMap((feature) => feature.actions.map(({ name }) => name))
     this.swarm = drawSwarm(this.random, actions)
-    this.hints = new HintBus(this.world, this.swarm.hints)
+    this.hints = new HintBus(this.world, this.swarm.hints, options.notices ? { seed } : null)
     this.model = openModel(store, this.world)
   }
 
@@ -239,7 +244,7 @@ export class Trial {
     const closed = this.apps.filter(({ state }) => state === 'closed')
     return {
       timers: closed.reduce((sum, { process }) => sum + this.world.timersOf(process), 0),
-      subscriptions: this.hints.subscriptions,
+      subscriptions: this.hints.subscriptions + (this.hints.notices?.open ?? 0),
       'programs that do not close': this.apps.filter(({ state }) => state === 'closing').length,
     }
   }

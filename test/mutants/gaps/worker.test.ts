@@ -214,6 +214,7 @@ describe('looking after others', () => {
       graceMs: 3_000,
       sources: [{ space: 'default', queue: 'mail' }],
       policyOf: () => policy,
+      storeTime: () => runtime.now(),
       onRescued: () => {},
     })
     await rescuer.turn()

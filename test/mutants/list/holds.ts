@@ -7,8 +7,8 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
     incidents: [],
     rule: 'R7',
     file: 'src/client/holds.ts',
-    find: 'env.notifier.publish([wake(target)])\n  return { released',
-    replace: 'return { released',
+    find: 'env.notifier.publish([wake(target)])\n  await renewNotices',
+    replace: 'await renewNotices',
     story: 'A queue is resumed, and idle workers hear of it only when they look again by themselves.',
     killedBy: {
       vitest: 'test/client/holds.test.ts',

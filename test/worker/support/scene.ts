@@ -5,6 +5,7 @@ import { JOB_STATES } from '../../../src/core/job.ts'
 import type { Logger } from '../../../src/core/logger.ts'
 import type { Store } from '../../../src/store.ts'
 import { memoryStore } from '../../../src/stores/memory/store.ts'
+import { LocalNotices, type NoticeTrouble, withNotices } from '../../../src/testing/local-notices.ts'
 import { type VirtualRuntime, virtualRuntime } from '../../../src/testing/virtual-runtime.ts'
 import type { WorkerEvents } from '../../../src/worker/events.ts'
 import { FaultyStore } from './faulty-store.ts'
@@ -30,6 +31,8 @@ const EVENTS: readonly (keyof WorkerEvents)[] = [
 
 export interface SceneOptions extends Partial<Omit<SkepOptions, 'store' | 'notifier' | 'runtime'>> {
   readonly seed?: number
+  /** With notices, or with such as have this trouble. */
+  readonly notices?: true | NoticeTrouble
   /** Around the memory store, inside the faults. */
   readonly wrap?: (store: Store) => Store
 }
@@ -41,6 +44,8 @@ export class Scene {
   readonly truth: Store
   readonly faults: FaultyStore
   readonly notifier: TestNotifier
+  /** There only if asked for. */
+  readonly notices: LocalNotices
   readonly skep: Skep
   readonly told: Told[] = []
   readonly log: { readonly level: keyof Logger; readonly message: string }[] = []
@@ -56,6 +61,10 @@ export class Scene {
     this.truth = wrap(memoryStore({ runtime: this.runtime }))
     this.faults = new FaultyStore(this.truth, this.runtime)
     this.notifier = new TestNotifier(this.runtime)
+    this.notices = new LocalNotices(
+      this.runtime,
+      typeof options.notices === 'object' ? options.notices : null,
+    )
     this.skep = this.client()
     for (const name of EVENTS) {
       this.skep.on(name, (event) => void this.told.push({ name, event } as Told))
@@ -64,13 +73,15 @@ export class Scene {
 
   /** Another program on the same store and the same bus, with a way to the store of its own if one is given. */
   client(store: Store = this.faults.store): Skep {
-    const { seed: _seed, wrap: _wrap, ...rest } = this.#options
+    const { seed: _seed, wrap: _wrap, notices, ...rest } = this.#options
     const note = (level: keyof Logger) => (message: string) => void this.log.push({ level, message })
     const skep = createSkep({
       logger: { debug: note('debug'), info: note('info'), warn: note('warn'), error: note('error') },
       ...rest,
       store,
-      notifier: this.notifier,
+      notifier: notices
+        ? withNotices(this.notifier, this.notices, this.notices.view(this.runtime))
+        : this.notifier,
       runtime: this.runtime,
     })
     this.#skeps.push(skep)

@@ -10,6 +10,8 @@ export class TestNotifier implements Notifier {
   blackHole = false
   /** Throws at every call. */
   broken = false
+  /** What it says of itself. */
+  status: 'up' | 'down' = 'up'
   subscribers = 0
   closed = 0
   readonly #bus: Notifier
@@ -38,9 +40,9 @@ export class TestNotifier implements Notifier {
     }
   }
 
-  health(): { status: 'up'; detail: string } {
+  health(): { status: 'up' | 'down'; detail: string } {
     this.#check()
-    return { status: 'up', detail: 'a test' }
+    return { status: this.status, detail: 'a test' }
   }
 
   async close(): Promise<void> {

@@ -235,7 +235,10 @@ begin
             end if;
         else
             if room > 0 then ${CLAIM_NAMED}
-            end if;${NEXT_DUE}
+            end if;
+            -- Who got all that was named does not ask when to look again, and so nothing is searched for.
+            if taken_in_all < most then ${NEXT_DUE}
+            end if;
         end if;
         next_due := least(next_due, due);
         if limited[i] then
