@@ -320,19 +320,27 @@ end $function$;
  * outcomes_of: the outcomes of groups, by number, up to a limit of each.
  */
 export function memberFunctions(schema: string): string {
-  const open = (table: string, kind: string): string => `(
-            select m.nth, m.id, '${kind}'::text as kind
-            from ${table} m left join lateral (
-                select true as is_there from outcomes x where x.group_id = m.group_id and x.nth = m.nth limit 1) o on true
-            where m.group_id = of_group and m.nth >= from_nth and o.is_there is null
-            order by m.nth limit most)`
+  const HAS_ENDED = `left join lateral (
+                select true as is_there from outcomes x where x.group_id = of_group and x.nth = m.nth limit 1) o on true`
   return `
 create function ${schema}.open_members(in_space text, of_group uuid, from_nth integer, most integer)
 returns table (nth integer, id uuid, kind text)
 language sql stable ${flowPins(schema)}
 as $function$
     select m.nth, m.id, m.kind
-    from groups g cross join lateral (${open('jobs', 'job')} union all ${open('runs', 'run')}) m
+    from groups g cross join lateral ((
+            select m.nth, m.id, 'job'::text as kind
+            from (
+                select distinct u.nth, u.id from members n, unnest(n.nths, n.ids) as u(nth, id)
+                where n.group_id = of_group and n.high >= from_nth and u.nth >= from_nth order by u.nth, u.id
+            ) m cross join lateral (
+                select true from jobs j where j.id = m.id and j.group_id = of_group and j.nth = m.nth limit 1) j ${HAS_ENDED}
+            where o.is_there is null order by m.nth, m.id limit most
+        ) union all (
+            select m.nth, m.id, 'run'::text as kind
+            from runs m ${HAS_ENDED}
+            where m.group_id = of_group and m.nth >= from_nth and o.is_there is null
+            order by m.nth limit most)) m
     where g.id = of_group and g.space = in_space order by m.nth limit most;
 $function$;
 
