@@ -1,4 +1,4 @@
-import { givenIn, withoutChain } from '../core/chains.ts'
+import { givenAtFront, givenIn, withoutChain } from '../core/chains.ts'
 import { type Duration, toMs } from '../core/duration.ts'
 import { LeaseLostError, SkepError } from '../core/errors.ts'
 import { LIMITS } from '../core/limits.ts'
@@ -213,10 +213,14 @@ export class JobContext<Payload = unknown, Result = unknown> {
   }
 
   async #results(): Promise<readonly Settled<unknown>[]> {
-    const headers = this.#headers
-    const given = givenIn(headers)
+    const { headers } = this.#run.job
+    if (headers === null) return []
+    const front = givenAtFront(headers)
+    if (front !== undefined) return [{ ok: true, result: JSON.parse(front) as unknown }]
+    const all = this.#headers
+    const given = givenIn(all)
     if (given !== undefined) return [{ ok: true, result: JSON.parse(given) as unknown }]
-    const { [GROUP_HEADER]: id } = headers
+    const { [GROUP_HEADER]: id } = all
     return id === undefined ? [] : this.#tools.resultsOf(id)
   }
 

@@ -91,8 +91,11 @@ export async function makeGroup(
     keepMs: toMs('keep', keep),
   }
   const jobs: NewJob[] = []
-  for (const [n, draft] of drafts.entries())
-    jobs.push({ ...(await make(env, draft)), member: { group: id, n } })
+  for (const [n, draft] of drafts.entries()) {
+    // There may be thousands, and most need not be waited for.
+    const made = make(env, draft)
+    jobs.push({ ...(made instanceof Promise ? await made : made), member: { group: id, n } })
+  }
   return { group, jobs }
 }
 
@@ -143,7 +146,10 @@ export async function makeChain(
 }> {
   const keepMs = toMs('keep', keep)
   const jobs: NewJob[] = []
-  for (const draft of drafts) jobs.push(await make(env, draft))
+  for (const draft of drafts) {
+    const made = make(env, draft)
+    jobs.push(made instanceof Promise ? await made : made)
+  }
   const ids: string[] = []
   const pieces: NewJob[] = []
   for (let from = 0; from < jobs.length; from += CHAIN_LENGTH) {
@@ -169,7 +175,7 @@ export async function makeChain(
   return { groups, jobs: pieces.slice(0, 1), last: ids.at(-1) as string }
 }
 
-async function make({ prepare }: GroupEnv, { queue, payload, options }: JobDraft): Promise<NewJob> {
+function make({ prepare }: GroupEnv, { queue, payload, options }: JobDraft): NewJob | Promise<NewJob> {
   if ('id' in options && options.id !== undefined) {
     throw new SkepError(
       'OPTION_INVALID',

@@ -14,19 +14,20 @@ const GIVEN = 'skep-given'
 export const CHAIN_LENGTH = 20
 
 /**
- * A job as it travels: its id in base64, its payload, its queue if that is another than that of the job before it, and
- * what else is unusual about it. Every byte of it is written again with each step.
+ * Stands between the parts of that header: whose place the jobs take one after the other (a group, or nothing, and a number),
+ * and of each job its id, its queue if that is another than that of the job before it, what else is unusual about it, and
+ * its payload. So the first is cut off and the rest goes on as it is: with every step, that is all there is to read.
  */
-type Carried = readonly [id: string, payload: unknown, queue?: string | null, more?: Partial<NewJob>]
-
-/** Whose place they take one after the other, and the jobs. */
-type Load = readonly [group: string | null, n: number, ...jobs: Carried[]]
+const MARK = '\x7f'
+const FIELDS = 4
 
 /** The first of these jobs, which brings the others after it. All are the same member of a group, one after the other. */
 export function chained(jobs: readonly NewJob[], member: Membership | null): NewJob {
   const [first, ...rest] = jobs as [NewJob, ...NewJob[]]
+  if (rest.length === 0) return { ...first, member }
   const carried = rest.map((job, n) => carry(job, (jobs[n] as NewJob).queue))
-  return loaded({ ...first, member }, [member?.group ?? null, member?.n ?? 0, ...carried], null)
+  const load = [member?.group ?? '', member?.n ?? 0, ...carried].join(MARK)
+  return { ...first, member, headers: headersOf(first.headers, load, null) }
 }
 
 /** The job that follows one that is done, with what that gave; null if it is the last, or in no chain. */
@@ -34,22 +35,59 @@ export function nextInChain(
   { headers, space, queue: before }: Pick<ClaimedJob, 'headers' | 'space' | 'queue'>,
   result: string | null,
 ): NewJob | null {
-  if (headers === null || !headers.includes(REST_OF_CHAIN)) return null
-  const { [REST_OF_CHAIN]: text } = JSON.parse(headers) as Record<string, string | undefined>
-  if (text === undefined) return null
-  const [group, n, next, ...rest] = JSON.parse(text) as Load
-  if (next === undefined) return null
-  const [id, payload, queue, more] = next
-  const job: NewJob = {
+  const load = loadOf(headers)
+  if (load === undefined) return null
+  const [group = '', n = '', id = '', queue = '', more = '', payload = ''] = load.split(MARK, 2 + FIELDS)
+  const place = group.length + n.length + 2
+  const rest = load.slice(place + id.length + queue.length + more.length + payload.length + FIELDS)
+  const { headers: own = null, ...unusual } =
+    more === '' ? NOTHING : (JSON.parse(read(more)) as Partial<NewJob>)
+  return {
     ...PLAIN_JOB,
-    id: idOf(id),
+    id,
     space,
-    queue: queue ?? before,
-    payload: JSON.stringify(payload),
-    ...more,
-    member: group === null ? null : { group, n },
+    queue: queue === '' ? before : read(queue),
+    payload: read(payload),
+    ...unusual,
+    member: group === '' ? null : { group, n: Number(n) },
+    headers: headersOf(own, rest === '' ? null : load.slice(0, place) + rest, result ?? 'null'),
   }
-  return loaded(job, [group, n, ...rest], result ?? 'null')
+}
+
+const NOTHING: Partial<NewJob> = {}
+
+/** The ids of the jobs that come after one. */
+export function heirsOf(headers: string | null): string[] {
+  const parts = loadOf(headers)?.split(MARK) ?? []
+  return parts.filter((_, at) => at >= 2 && (at - 2) % FIELDS === 0)
+}
+
+const BEFORE_REST = `"${REST_OF_CHAIN}":"`
+const AFTER_REST = '"}'
+
+const END_OF_TEXT = /[^\\]"/
+
+/** What comes after a job, as it is written in the headers, see {@link read}. */
+function loadOf(headers: string | null): string | undefined {
+  if (headers === null || !headers.includes(REST_OF_CHAIN)) return undefined
+  // Within a text there is a backslash before every quotation mark, so this can be nothing but the name of a header.
+  const at = headers.indexOf(BEFORE_REST)
+  if (at >= 0 && headers.endsWith(AFTER_REST)) {
+    const load = headers.slice(at + BEFORE_REST.length, -AFTER_REST.length)
+    if (!END_OF_TEXT.test(load)) return load
+  }
+  // Another one follows it, or somebody else wrote them.
+  const { [REST_OF_CHAIN]: text } = JSON.parse(headers) as Record<string, string | undefined>
+  return text === undefined ? undefined : written(text)
+}
+
+/** A part of a load. Only what is used is read; the rest is passed on as it is written. */
+function read(part: string): string {
+  return part.includes('\\') ? (JSON.parse(`"${part}"`) as string) : part
+}
+
+function written(text: string): string {
+  return JSON.stringify(text).slice(1, -1)
 }
 
 /** Headers without what comes after the job: one that was done has handed it on, and does not do so again. */
@@ -64,6 +102,15 @@ export function givenIn(headers: Readonly<Record<string, string>>): string | und
   return headers[GIVEN]
 }
 
+const WITH_GIVEN = `{"${GIVEN}":"`
+
+/** The same if it can be seen without reading all of the headers. */
+export function givenAtFront(headers: string): string | undefined {
+  if (!headers.startsWith(WITH_GIVEN)) return undefined
+  const given = headers.slice(WITH_GIVEN.length, headers.indexOf('"', WITH_GIVEN.length))
+  return given.includes('\\') ? undefined : given
+}
+
 /** Headers as people see them. */
 export function withoutChain(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   if (!(REST_OF_CHAIN in headers) && !(GIVEN in headers)) return headers
@@ -71,31 +118,35 @@ export function withoutChain(headers: Readonly<Record<string, string>>): Readonl
   return others
 }
 
-function loaded(job: NewJob, load: Load, given: string | null): NewJob {
-  const isLast = load.length === 2
-  if (isLast && given === null) return job
-  const headers = job.headers === null ? {} : (JSON.parse(job.headers) as Record<string, string>)
-  return {
-    ...job,
-    headers: JSON.stringify({
-      ...headers,
-      ...(!isLast && { [REST_OF_CHAIN]: JSON.stringify(load) }),
-      ...(given !== null && { [GIVEN]: given }),
-    }),
+/** Headers with what was given first, and what comes after last: there they are found without reading all. */
+function headersOf(own: string | null, load: string | null, given: string | null): string {
+  const {
+    [GIVEN]: _given,
+    [REST_OF_CHAIN]: _rest,
+    ...others
+  } = own === null ? NONE : (JSON.parse(own) as Record<string, string>)
+  const parts =
+    own === null
+      ? []
+      : Object.entries(others).map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`)
+  if (given !== null) parts.unshift(`"${GIVEN}":${JSON.stringify(given)}`)
+  if (load !== null) parts.push(`${BEFORE_REST}${load}"`)
+  return `{${parts.join(',')}}`
+}
+
+const NONE: Readonly<Record<string, string>> = {}
+
+function carry({ id, space: _space, queue, payload, ...rest }: NewJob, before: string): string {
+  const unusual: Record<string, unknown> = queue.includes(MARK) ? { queue } : {}
+  for (const [name, value] of Object.entries(rest)) {
+    if (PLAIN_JOB[name as keyof typeof PLAIN_JOB] !== value) unusual[name] = value
   }
+  const more = Object.keys(unusual).length === 0 ? '' : written(unmarked(JSON.stringify(unusual)))
+  const named = queue === before || queue.includes(MARK) ? '' : written(queue)
+  return [id, named, more, written(unmarked(payload))].join(MARK)
 }
 
-function carry({ id, space: _space, queue, payload, ...rest }: NewJob, before: string): Carried {
-  const unusual = Object.entries(rest).filter(
-    ([name, value]) => PLAIN_JOB[name as keyof typeof PLAIN_JOB] !== value,
-  )
-  const short = Buffer.from(id.replaceAll('-', ''), 'hex').toString('base64url')
-  const carried = [short, JSON.parse(payload) as unknown] as const
-  if (unusual.length > 0) return [...carried, queue === before ? null : queue, Object.fromEntries(unusual)]
-  return queue === before ? carried : [...carried, queue]
-}
-
-function idOf(short: string): string {
-  const hex = Buffer.from(short, 'base64url').toString('hex')
-  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
+/** JSON in which the mark does not occur: it can be only within a string, where it may be written so. */
+function unmarked(json: string): string {
+  return json.includes(MARK) ? json.replaceAll(MARK, '\\u007f') : json
 }

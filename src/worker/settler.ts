@@ -258,20 +258,20 @@ function endsRun({ move }: Run): boolean {
 export function goOn(run: Run, result: string | null): void {
   const next = nextInChain(run.job, result)
   if (next === null) return
-  run.enqueued = [...(run.enqueued ?? []), next]
+  if (run.enqueued === null) run.enqueued = [next]
+  else run.enqueued.push(next)
   run.handsOn = next.member !== null
 }
 
 /** What a run wants to happen together with its success. Most want nothing. */
 function withWishes({ enqueued, groups, move, handsOn }: Run, settlement: Settlement): Settlement {
   if (enqueued === null && groups === null && move === null) return settlement
-  return {
-    ...settlement,
-    ...(enqueued && { enqueue: enqueued }),
-    ...(groups && { groups }),
-    ...(move && { move }),
-    ...(handsOn && { handsOn }),
-  }
+  const wishes: { -readonly [Name in keyof Settlement]: Settlement[Name] } = { ...settlement }
+  if (enqueued) wishes.enqueue = enqueued
+  if (groups) wishes.groups = groups
+  if (move) wishes.move = move
+  if (handsOn) wishes.handsOn = handsOn
+  return wishes
 }
 
 type Success = Extract<Outcome, { kind: 'success' }>

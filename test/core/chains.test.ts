@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { chained, givenIn, nextInChain, withoutChain } from '../../src/core/chains.ts'
+import { chained, givenAtFront, givenIn, heirsOf, nextInChain, withoutChain } from '../../src/core/chains.ts'
 import type { NewJob } from '../../src/core/job.ts'
 
 const member = { group: '01a31c50-0000-7000-a000-000000000001', n: 3 }
@@ -41,10 +41,44 @@ describe('A chain', () => {
       expect(rest).toEqual({ ...others, member })
       const read = JSON.parse(headers ?? '{}') as Record<string, string>
       expect(withoutChain(read)).toEqual(JSON.parse(own ?? '{}'))
+      expect(heirsOf(headers)).toEqual(jobs.slice(n + 1).map(({ id }) => id))
       expect(givenIn(read)).toBe(n === 0 ? undefined : n === 2 ? 'null' : `{"r":${n - 1}}`)
       at = nextInChain(at as NewJob, n === 1 ? null : `{"r":${n}}`)
     }
     expect(at).toBeNull()
+  })
+
+  it('comes through whatever is in its payloads and queues, and whoever writes to its headers', () => {
+    const odd = '\x7f"\\u007f\\\\'
+    const jobs = [
+      job(1),
+      job(2, { payload: JSON.stringify([odd]), queue: odd, lane: odd }),
+      job(3, { payload: '"\\\\"', queue: 'ab"c' }),
+      job(4, { payload: '1' }),
+    ]
+    const first = chained(jobs, null)
+    const headers = JSON.parse(first.headers ?? '') as object
+    for (const written of [
+      JSON.stringify(headers),
+      JSON.stringify({ ...headers, later: 'x' }),
+      JSON.stringify({ before: 'y', ...headers }, null, 1),
+    ]) {
+      let at: NewJob | null = { ...first, headers: written }
+      for (const { id, queue, lane, payload } of jobs.slice(1)) {
+        at = nextInChain(at as NewJob, '1')
+        expect(at).toMatchObject({ id, queue, lane })
+        expect(JSON.parse(at?.payload ?? '')).toEqual(JSON.parse(payload))
+      }
+      expect(nextInChain(at as NewJob, '1')).toBeNull()
+    }
+  })
+
+  it('gives what can be seen at once, or not at all', () => {
+    const given = (result: string): string | undefined =>
+      givenAtFront(nextInChain(chained([job(1), job(2)], null), result)?.headers ?? '')
+    expect(given('12')).toBe('12')
+    expect(given('"x"')).toBeUndefined()
+    expect(givenAtFront('{"skep-chain":"1"}')).toBeUndefined()
   })
 
   it('of one job is that job', () => {

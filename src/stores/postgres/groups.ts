@@ -1,3 +1,4 @@
+import type { NewJob } from '../../core/job.ts'
 import type { Settlement } from '../../store.ts'
 import { COUNTER_CODES, STATE_CODES } from './codes.ts'
 
@@ -43,7 +44,8 @@ export function groupSettlements(settlements: readonly Settlement[]): Grouped {
   }
 
   settlements.forEach((settlement, index) => {
-    const fresh = [...(settlement.enqueue ?? []), ...(settlement.move?.jobs ?? [])]
+    const { enqueue = NONE, move } = settlement
+    const fresh = move ? [...enqueue, ...move.jobs] : enqueue
     if (seen.has(settlement.id) || fresh.some((job) => enqueued.has(job.id))) nextRound()
     seen.add(settlement.id)
     for (const job of fresh) enqueued.add(job.id)
@@ -77,8 +79,11 @@ export function groupSettlements(settlements: readonly Settlement[]): Grouped {
   return { order, groups: lines, roundOf, rounds: positions }
 }
 
+const NONE: readonly NewJob[] = []
+
 function isLike(a: Settlement, b: Settlement): boolean {
-  const [one, other] = [a.verdict, b.verdict]
+  const one = a.verdict
+  const other = b.verdict
   return (
     a.token === b.token &&
     (a.onlyIfExpired ?? false) === (b.onlyIfExpired ?? false) &&

@@ -1,3 +1,4 @@
+import { heirsOf } from '../../core/chains.ts'
 import { StoreError } from '../../core/errors.ts'
 import { type NewJob, rankOf } from '../../core/job.ts'
 import type { InsertCall, InsertReply, InsertResult } from '../../store.ts'
@@ -210,10 +211,21 @@ function insertStatement(
   if (!hasMembers && made === null) {
     return { text: `select ${schema}.insert_jobs(${args.join(', ')})`, params }
   }
-  return { text: `select ${schema}.insert_members(${put(made)}::text, ${args.join(', ')})`, params }
+  const heirs = jobs.flatMap(({ member, headers }) =>
+    member === null ? [] : heirsOf(headers).map((id) => ({ id, member })),
+  )
+  const places = [
+    `${put(idArrayOf(heirs.map(({ id }) => id)))}::uuid[]`,
+    `${put(idArrayOf(heirs.map(({ member }) => member.group)))}::uuid[]`,
+    `${put(arrayOf(heirs.map(({ member }) => member.n)))}::integer[]`,
+  ]
+  return {
+    text: `select ${schema}.insert_members(${[`${put(made)}::text`, ...places, ...args].join(', ')})`,
+    params,
+  }
 }
 
-function lowestOf(ids: readonly string[]): string {
+export function lowestOf(ids: readonly string[]): string {
   let lowest = ids[0] as string
   for (const id of ids) if (id < lowest) lowest = id
   return lowest

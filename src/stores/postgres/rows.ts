@@ -67,6 +67,7 @@ export function addClaimed(
   const ids = (row[1] as string).split(',')
   const isAlone = ids.length === 1
   const payloads = isAlone ? [row[2] as string] : (row[2] as string).split(SEPARATOR)
+  const headers = row[3] === null || isAlone ? [row[3] as string | null] : (row[3] as string).split(SEPARATOR)
   const lanes = row[9] === null || isAlone ? [row[9] as string | null] : (row[9] as string).split(SEPARATOR)
   const dueAts = isAlone ? [row[6] as string] : (row[6] as string).split(',')
   const counters = row[8] as string | null
@@ -79,7 +80,7 @@ export function addClaimed(
       space: source.space,
       queue: source.queue,
       payload: payloads[i] as string,
-      headers: row[3] as string | null,
+      headers: headers[i] ?? null,
       priority: row[5] === null ? 0 : Number(row[5]),
       overrides: row[4] as string | null,
       lane: lanes[i] || null,

@@ -10,12 +10,13 @@ import type {
   SettleReply,
   SettleResult,
 } from '../../store.ts'
+import { broughtBy } from './brought.ts'
 import { stateOf } from './codes.ts'
 import type { Param, Query, Row } from './driver.ts'
-import { type EnqueuedRow, hear, sentGroup, sentJob, sentMove } from './flow-items.ts'
+import { type EnqueuedRow, hear } from './flow-items.ts'
 import { type Grouped, groupSettlements } from './groups.ts'
 import { insertResults, type Odd } from './insert.ts'
-import { arrayOf, idArrayOf, SEPARATOR } from './literals.ts'
+import { arrayOf, idArrayOf } from './literals.ts'
 import { withNotes } from './notes.ts'
 import { addClaimed } from './rows.ts'
 import type { Search, Starts } from './starts.ts'
@@ -109,26 +110,6 @@ function delaysOf(grouped: Grouped, settlements: readonly Settlement[]): string 
   return arrayOf(grouped.order.map((index) => (settlements[index] as Settlement).verdict.delayMs))
 }
 
-/** What the settlements bring along, each JSON with its round and its settlement; null when they bring nothing. */
-function freshOf(grouped: Grouped, settlements: readonly Settlement[]): string | null {
-  const of = <Item extends object>(items: (settlement: Settlement) => readonly Item[]): string => {
-    const all = grouped.order.flatMap((index, position) =>
-      items(settlements[index] as Settlement).map((item) => ({
-        round: grouped.roundOf[position],
-        parent: position + 1,
-        ...item,
-      })),
-    )
-    return all.length > 0 ? JSON.stringify(all) : ''
-  }
-  if (!settlements.some(({ enqueue, groups, move }) => enqueue?.length || groups?.length || move)) return null
-  return [
-    of(({ enqueue = [] }) => enqueue.map(sentJob)),
-    of(({ groups = [] }) => groups.map(sentGroup)),
-    of(({ move }) => (move ? [sentMove(move)] : [])),
-  ].join(SEPARATOR)
-}
-
 function settleParams(settlements: readonly Settlement[], grouped: Grouped): Param[] {
   if (settlements.length === 0) return ['{}', '{}', '{}', '{}', '{}', '{}', '{}', null]
   return [
@@ -139,7 +120,7 @@ function settleParams(settlements: readonly Settlement[], grouped: Grouped): Par
     textsOf(grouped, settlements, 'result'),
     textsOf(grouped, settlements, 'failure'),
     delaysOf(grouped, settlements),
-    freshOf(grouped, settlements),
+    broughtBy(grouped, settlements),
   ]
 }
 

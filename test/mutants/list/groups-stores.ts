@@ -119,7 +119,7 @@ export const GROUP_STORE_MUTANTS: readonly Mutant[] = [
     incidents: [],
     rule: 'R20',
     file: 'src/stores/postgres/migrations/group-functions.ts',
-    find: 'g.fired & ~a.fired as fresh',
+    find: 'g.fired & ~k.fired as fresh',
     replace: 'g.fired as fresh',
     story: 'An event that is true fires with every member that ends.',
     killedBy: postgres('enqueues once, also when what it enqueued is long gone'),

@@ -1,4 +1,5 @@
 /** The parts of `settle_and_claim` that lease jobs. They see one source and `room`, how many to take. */
+import { NOBODY } from './lock-functions.ts'
 
 // The counters of a job that has started before, or was made anew.
 export const COUNTERS = `case when x.starts <> 1 or x.generation <> 0 or x.errors <> 0 or x.timeouts <> 0 or x.lost <> 0
@@ -13,6 +14,12 @@ export const IS_PLAIN = `l.lane is null and l.counters is null and l.headers is 
                         and l.enqueued_at is null and octet_length(l.payload) <= 4096
                         and strpos(l.payload, chr(30)) = 0`
 
+// The same with headers: those that all have some are told together too.
+const HAS_HEADERS = IS_PLAIN.replace(
+  'l.headers is null',
+  'octet_length(l.headers) between 1 and 4096 and strpos(l.headers, chr(30)) = 0',
+)
+
 /**
  * Runs an update that leases jobs and returns them: the plain ones, which are nearly all, together in one row, because
  * a row costs more than what is in it; each of the others in a row of its own. `n` is how many there are.
@@ -23,10 +30,11 @@ function telling(leases: string): string {
                     for id, payload, headers, overrides, priority, due_at, enqueued_at, counters, lanes, told in
                         with leased as (${leases}
                             returning ${LEASED})
-                        select string_agg(l.id::text, ','), string_agg(l.payload, chr(30)), max(l.headers),
+                        select string_agg(l.id::text, ','), string_agg(l.payload, chr(30)), string_agg(l.headers, chr(30)),
                             max(l.overrides), max(l.priority), string_agg(l.due_at::text, ','),
                             max(l.enqueued_at), max(l.counters), max(l.lane), count(*)
-                        from leased l group by case when ${IS_PLAIN} then null else l.id end
+                        from leased l group by case when ${IS_PLAIN} then null when ${HAS_HEADERS} then ${NOBODY}::uuid
+                            else l.id end
                     loop
                         n := n + told;
                         return next;

@@ -46,7 +46,7 @@ const KEYS = `array_agg(y.id) filter (where y.unique_scope < 2) as keyed, null::
 const members = (
   failure: string,
 ): string => `array_agg(row(y.group_id, y.nth, y.id, coalesce(lands, goes), null,
-                        ${failure})::outcomes) filter (where y.group_id is not null) as members`
+                        ${failure})::outcomes) filter (where y.group_id is not null and not hands_on) as members`
 const PLACES = `null::uuid[] as keyed, min(y.rank) as rank, min(y.due_at) as due_at,
                     array_agg(case when goes = 1 then y.rank end) filter (where y.lane is not null or y.counted) as ranks,
                     null::outcomes[] as members`
@@ -92,7 +92,7 @@ function moving(gone: string, lands: string, more: string, tells: string): strin
                 elsif q.keyed is not null then
                     delete from uniques u where u.until is null and u.job_id = any(q.keyed);
                 end if;
-                if q.members is not null and not hands_on then
+                if q.members is not null then
                     ended := ended || array(
                         select row(m.group_id, m.nth, m.id, m.state, v.result,
                             case when goes < 3 then m.failure else coalesce(v.failure, m.failure) end)::outcomes

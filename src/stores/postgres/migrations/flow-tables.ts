@@ -10,6 +10,10 @@
  * outcomes: one for each member that has ended; its type is also how functions hand over members that ended, and, with
  * no state, members that have not ended any more.
  *
+ * members: the jobs of a group, written down when they are put in: one row for all that come together, because an index of
+ * the jobs themselves would be written with every job, and again when it starts. A job that is named here is a member as long
+ * as its own row says so. Those of a chain are named before they are there. `high` is the highest number in the row.
+ *
  * runs: `status` is 2 while it runs, then 3, 4 or 6, as states of jobs are numbered.
  *
  * flows: how they look, for whoever draws them.
@@ -46,6 +50,15 @@ create table ${schema}.outcomes (
     failure text,
     primary key (group_id, nth)
 ) with (autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0.05);
+
+create table ${schema}.members (
+    group_id uuid not null,
+    high integer not null,
+    nths integer[] not null,
+    ids uuid[] not null
+) with (toast_tuple_target = 8160, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0.05);
+alter table ${schema}.members alter column nths set storage external, alter column ids set storage external;
+create index members_group on ${schema}.members (group_id, high);
 
 create table ${schema}.runs (
     id uuid primary key,

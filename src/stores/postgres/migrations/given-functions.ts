@@ -2,6 +2,11 @@ import { INCOMING } from './incoming.ts'
 import { untilFree } from './lock-functions.ts'
 import { CLOCK, flowPins, pins } from './pins.ts'
 
+/** Which jobs are which members, from columns as INCOMING reads them. */
+const MEMBERS = `select u.id, case when cardinality(of_groups) = 1 then of_groups[1] else u.group_id end as group_id,
+            case when cardinality(nths) = 1 then nths[1] else u.nth end as nth
+        from unnest(ids, of_groups, nths) as u(id, group_id, nth)`
+
 /** A job as the client has it, read from JSON. */
 const FIELDS = `id uuid, payload text, space text, queue text, priority integer, "delayMs" bigint, "runAt" bigint,
                 headers text, overrides text, "unique" json, lane text, cost integer, strict boolean, member json`
@@ -58,6 +63,9 @@ begin
     said := insert_jobs(b.ids, b.payloads, b.spaces, b.queues, b.priorities, b.delays, b.run_ats,
         b.headers, b.overrides, b.keys, b.scopes, b.windows, b.conflicts, b.lanes, b.costs, b.stricts, b.of_groups, b.nths,
         b.lowest, false, false, b.doubled, t, true);
+    if cardinality(b.of_groups) > 0 then
+        perform name_members(b.ids, b.of_groups, b.nths);
+    end if;
     if strpos(said, ' ') > 0 then
         odds := substr(said, strpos(said, ' ') + 1);
         ended := duplicates(odds, b.ids, b.of_groups, b.nths);
@@ -74,6 +82,18 @@ begin
         ) c on c.n = f.n
         where c.n is null or c.is_changed;
     end if;
+end $function$;
+
+-- Writes down which jobs are members, if nobody did.
+create function ${schema}.name_members(ids uuid[], of_groups uuid[], nths integer[]) returns void
+language plpgsql ${flowPins(schema)}
+as $function$
+begin
+    insert into members (group_id, high, nths, ids)
+    select i.group_id, max(i.nth), array_agg(i.nth), array_agg(i.id)
+    from (${MEMBERS}) i left join lateral (
+        select true as is_there from members m where m.group_id = i.group_id and i.id = any(m.ids) limit 1) o on true
+    where i.group_id is not null and o.is_there is null group by i.group_id;
 end $function$;
 
 -- The members among jobs whose unique key is held by another: they have ended.
@@ -95,11 +115,11 @@ $function$;
 
 /**
  * insert_members: inserts jobs of which some are members, see insert_jobs, together with the groups and runs that come
- * with them. Returns JSON: the time, what was odd, and what groups that fired have enqueued.
+ * with them. `heirs` will take their places in `of_groups` one after the other. Returns JSON: the time, what was odd, and what groups that fired have enqueued.
  */
 export function insertMembersFunction(schema: string): string {
   return `
-create function ${schema}.insert_members(made text,
+create function ${schema}.insert_members(made text, heirs uuid[], heirs_of uuid[], heir_nths integer[],
     ids uuid[], payloads text[], spaces text[], queues text[], priorities integer[], delays bigint[],
     run_ats bigint[], headers text[], overrides text[], keys text[], scopes smallint[], windows bigint[],
     conflicts smallint[], lanes text[], costs integer[], stricts boolean[], of_groups uuid[], nths integer[],
@@ -117,7 +137,7 @@ declare
     busy text;
     is_careful boolean := cardinality(keys) > 0 or coalesce(strpos(made, '"unique":{') > 0, false);
 begin
-    if is_careful and not inside then ${untilFree(`return insert_members(made, ids, payloads, spaces, queues, priorities, delays, run_ats, headers, overrides,
+    if is_careful and not inside then ${untilFree(`return insert_members(made, heirs, heirs_of, heir_nths, ids, payloads, spaces, queues, priorities, delays, run_ats, headers, overrides,
                 keys, scopes, windows, conflicts, lanes, costs, stricts, of_groups, nths, lowest, strict, again, one_by_one,
                 at, true);`)}
     end if;
@@ -143,6 +163,12 @@ begin
     if cardinality(ids) > 0 then
         said := insert_jobs(ids, payloads, spaces, queues, priorities, delays, run_ats, headers, overrides, keys,
             scopes, windows, conflicts, lanes, costs, stricts, of_groups, nths, lowest, strict, again, one_by_one, t, true);
+        if cardinality(of_groups) > 0 then
+            insert into members (group_id, high, nths, ids)
+            select i.group_id, max(i.nth), array_agg(i.nth), array_agg(i.id)
+            from (${MEMBERS} union all select * from unnest(heirs, heirs_of, heir_nths)) i
+            where i.group_id is not null group by i.group_id;
+        end if;
         if strpos(said, ' ') > 0 then
             odds := substr(said, strpos(said, ' ') + 1);
             ended := duplicates(odds, ids, of_groups, nths);

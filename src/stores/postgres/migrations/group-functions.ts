@@ -51,7 +51,14 @@ declare
     words outcomes[] := ended;
     jobs_due json[] := due;
     concerned uuid[];
+    -- The groups that are locked, and which of their events had fired.
     known uuid[];
+    fired_before smallint[];
+    -- By how much the counts of groups change.
+    changed uuid[];
+    more_done bigint[];
+    more_failed bigint[];
+    heard bigint;
     is_first boolean := true;
     is_reserved boolean := false;
     holders uuid[];
@@ -62,52 +69,70 @@ begin
     loop
         if words is not null then
             concerned := array(select distinct e.group_id from unnest(words) as e);
-            select array_agg(g.id) into known from (select g.id ${LOCK}) g;
+            select array_agg(g.id), array_agg(g.fired) into known, fired_before from (select g.id, g.fired ${LOCK}) g;
             if not (concerned <@ coalesce(known, '{}')) then
                 insert into groups (id, created_at, expires_at)
                 select distinct e.group_id, t, t + ${UNMADE_MS} from unnest(words) as e where e.state is not null
                 order by e.group_id
                 on conflict do nothing;
-                perform 1 ${LOCK};
+                select array_agg(g.id), array_agg(g.fired) into known, fired_before from (select g.id, g.fired ${LOCK}) g;
             end if;
 
-            -- The last word about a member counts.
-            with word as (
-                select distinct on (e.group_id, e.nth) e.group_id, e.nth, e.id, e.state, e.result, e.failure
-                from unnest(words) with ordinality as e(group_id, nth, id, state, result, failure, place)
-                order by e.group_id, e.nth, e.place desc
-            ), change as (
-                select w.group_id,
-                    sum((w.state is not distinct from 3)::integer - (o.state is not distinct from 3)::integer) as done,
-                    sum((coalesce(w.state, 3) <> 3)::integer - (coalesce(o.state, 3) <> 3)::integer) as failed
-                from word w left join lateral (
-                    select x.state from outcomes x where x.group_id = w.group_id and x.nth = w.nth limit 1
-                ) o on true
-                group by w.group_id
-            ), kept as (
+            -- Nearly always all of them are about members that had no outcome.
+            with fresh as (
                 insert into outcomes (group_id, nth, id, state, result, failure)
-                select w.group_id, w.nth, w.id, w.state, w.result, w.failure from word w where w.state is not null
-                on conflict (group_id, nth) do update
-                    set id = excluded.id, state = excluded.state, result = excluded.result, failure = excluded.failure
-            ), after as (
-                select g.id, g.run, g.size, g.need, g.failing, g.fired, g.ended_at, g.expires_at, g.keep_ms,
-                    (g.done + c.done)::integer as done, (g.failed + c.failed)::integer as failed
-                from groups g join change c on c.group_id = g.id where g.id = any(concerned)
-            ), counted as (
-                update groups g set done = a.done, failed = a.failed,
-                    ended_at = case when a.done + a.failed = a.size then coalesce(a.ended_at, t) end,
-                    expires_at = case when a.size is null then a.expires_at
-                        when a.done + a.failed = a.size and a.run is null then coalesce(a.ended_at, t) + a.keep_ms end,
-                    fired = a.fired | coalesce(${trueEvents('a', 'a.done', 'a.failed')}, 0::smallint)
-                from after a where g.id = any(concerned) and a.id = g.id
-                returning g.id, g.jobs, g.fired & ~a.fired as fresh
+                select e.group_id, e.nth, e.id, e.state, e.result, e.failure from unnest(words) as e where e.state is not null
+                on conflict (group_id, nth) do nothing
+                returning outcomes.group_id, outcomes.state
             )
-            select array_agg(f.job order by c.id, f.event) into fires
-            from (select * from counted where fresh > 0) c ${jobsFor('c', 'c.fresh')};
-            jobs_due := jobs_due || fires;
-            if exists (select 1 from unnest(words) as e where e.state is null) then
+            select array_agg(c.group_id), array_agg(c.done), array_agg(c.failed), coalesce(sum(c.done + c.failed), 0)
+            into changed, more_done, more_failed, heard
+            from (
+                select f.group_id, count(*) filter (where f.state = 3) as done, count(*) filter (where f.state <> 3) as failed
+                from fresh f group by f.group_id
+            ) c;
+            if heard < cardinality(words) then
+                -- The last word about a member counts, against what is there by now.
+                with word as (
+                    select distinct on (e.group_id, e.nth) e.group_id, e.nth, e.id, e.state, e.result, e.failure
+                    from unnest(words) with ordinality as e(group_id, nth, id, state, result, failure, place)
+                    order by e.group_id, e.nth, e.place desc
+                ), change as (
+                    select w.group_id,
+                        sum((w.state is not distinct from 3)::integer - (o.state is not distinct from 3)::integer) as done,
+                        sum((coalesce(w.state, 3) <> 3)::integer - (coalesce(o.state, 3) <> 3)::integer) as failed
+                    from word w left join lateral (
+                        select x.state from outcomes x where x.group_id = w.group_id and x.nth = w.nth limit 1
+                    ) o on true
+                    group by w.group_id
+                ), kept as (
+                    insert into outcomes (group_id, nth, id, state, result, failure)
+                    select w.group_id, w.nth, w.id, w.state, w.result, w.failure from word w where w.state is not null
+                    on conflict (group_id, nth) do update
+                        set id = excluded.id, state = excluded.state, result = excluded.result, failure = excluded.failure
+                )
+                select changed || array_agg(c.group_id), more_done || array_agg(c.done), more_failed || array_agg(c.failed)
+                into changed, more_done, more_failed from change c;
                 perform reopen_members(words);
             end if;
+
+            with change as (
+                select c.group_id, sum(c.done)::integer as done, sum(c.failed)::integer as failed
+                from unnest(changed, more_done, more_failed) as c(group_id, done, failed) group by c.group_id
+            ), counted as (
+                update groups g set done = g.done + c.done, failed = g.failed + c.failed,
+                    ended_at = case when g.done + c.done + g.failed + c.failed = g.size then coalesce(g.ended_at, t) end,
+                    expires_at = case when g.size is null then g.expires_at
+                        when g.done + c.done + g.failed + c.failed = g.size and g.run is null
+                        then coalesce(g.ended_at, t) + g.keep_ms end,
+                    fired = g.fired | coalesce(${trueEvents('g', '(g.done + c.done)', '(g.failed + c.failed)')}, 0::smallint)
+                from change c join unnest(known, fired_before) as k(id, fired) on k.id = c.group_id
+                where g.id = any(concerned) and g.id = c.group_id
+                returning g.id, g.jobs, g.fired & ~k.fired as fresh
+            )
+            select array_agg(f.job order by c.id, f.event) into fires
+            from (select * from counted where fresh > 0 and jobs <> '{}') c ${jobsFor('c', 'c.fresh')};
+            jobs_due := jobs_due || fires;
         end if;
         exit when jobs_due is null;
         if is_first and not prepared and (exists (select 1 from unnest(jobs_due) as j where j -> 'unique' ->> 'key' is not null)
@@ -295,19 +320,27 @@ end $function$;
  * outcomes_of: the outcomes of groups, by number, up to a limit of each.
  */
 export function memberFunctions(schema: string): string {
-  const open = (table: string, kind: string): string => `(
-            select m.nth, m.id, '${kind}'::text as kind
-            from ${table} m left join lateral (
-                select true as is_there from outcomes x where x.group_id = m.group_id and x.nth = m.nth limit 1) o on true
-            where m.group_id = of_group and m.nth >= from_nth and o.is_there is null
-            order by m.nth limit most)`
+  const HAS_ENDED = `left join lateral (
+                select true as is_there from outcomes x where x.group_id = of_group and x.nth = m.nth limit 1) o on true`
   return `
 create function ${schema}.open_members(in_space text, of_group uuid, from_nth integer, most integer)
 returns table (nth integer, id uuid, kind text)
 language sql stable ${flowPins(schema)}
 as $function$
     select m.nth, m.id, m.kind
-    from groups g cross join lateral (${open('jobs', 'job')} union all ${open('runs', 'run')}) m
+    from groups g cross join lateral ((
+            select m.nth, m.id, 'job'::text as kind
+            from (
+                select distinct u.nth, u.id from members n, unnest(n.nths, n.ids) as u(nth, id)
+                where n.group_id = of_group and n.high >= from_nth and u.nth >= from_nth order by u.nth, u.id
+            ) m cross join lateral (
+                select true from jobs j where j.id = m.id and j.group_id = of_group and j.nth = m.nth limit 1) j ${HAS_ENDED}
+            where o.is_there is null order by m.nth, m.id limit most
+        ) union all (
+            select m.nth, m.id, 'run'::text as kind
+            from runs m ${HAS_ENDED}
+            where m.group_id = of_group and m.nth >= from_nth and o.is_there is null
+            order by m.nth limit most)) m
     where g.id = of_group and g.space = in_space order by m.nth limit most;
 $function$;
 

@@ -2,7 +2,7 @@ import { CLAIM, CLAIM_AGAIN, CLAIM_LIMITED, CLAIM_NAMED, NEXT_DUE, PROMOTE } fro
 import { ARCHIVE, ARCHIVE_WITH_TEXTS, DISCARD, ODD, STOP_CANCELLED, WAIT } from './ending.ts'
 import { gate, lineLock, NEVER } from './lane-rules.ts'
 import { untilFree } from './lock-functions.ts'
-import { CLOCK, fixedPath, pins } from './pins.ts'
+import { CLOCK, fixedPath, flowPins, pins } from './pins.ts'
 
 /** What the settlements of a round brought along. */
 const BRING = `
@@ -20,13 +20,14 @@ const BRING = `
  * counter, refund, place, keep if cancelled, only if expired, round, rescue, notes, for how long the lane waits, and whether
  * its place in its group is handed on;
  * `pauses` has the reason if it is paused. Settlements come in rounds: those of one round end
- * before what they brought along (`fresh`, each JSON or null: jobs they enqueued, groups, and moves of runs) is put in.
+ * before what they brought along (`fresh`, each JSON or null: jobs they enqueued, groups, and moves of runs; or, if nothing
+ * is unusual about the jobs, their columns, see insert_simple) is put in.
  *
  * `lease` is token, worker, length and limit, and a fifth if an earlier claim with this token is asked about. Of each source `numbers` has three: limit, rank and due time from which to
  * search. Below those lie the dead entries of jobs long gone, which nothing can clean while some transaction keeps its
  * snapshot open.
  *
- * A row is one job, or many that are plain (see IS_PLAIN): then id, payload and due_at are lists. Null stands for what is
+ * A row is one job, or many that are plain (see IS_PLAIN): then id, payload and due_at are lists, and headers if they have some. Null stands for what is
  * usual: no priority, due when it was enqueued, started once.
  *
  * The last row has no job, but the time in due_at, the next due time in enqueued_at, and in counters whether more jobs
@@ -90,7 +91,7 @@ declare
     busy text;
     is_single boolean := split_part(groups[cardinality(groups)], ',', 9) = '0';
     is_careful boolean := fresh is not null
-        and (not is_single or strpos(array_to_string(fresh, ''), '"unique":{') > 0);
+        and (not is_single or strpos(array_to_string(fresh[1:3], ''), '"unique":{') > 0);
     -- Of claims.
     lease_token text := lease[1];
     lease_worker text := lease[2];
@@ -271,6 +272,9 @@ end $function$;
 /**
  * insert_for: what the accepted settlements of a round brought along: moves of runs, groups, and jobs. Returns what was odd
  * about the jobs, as insert_given does; what count_members has to count and to enqueue; and what it enqueued itself.
+ *
+ * insert_simple: the same for jobs of which nothing is unusual but headers and a place in a group. They come as columns, which
+ * insert_jobs takes as they are: to read JSON costs as much as to insert what is in it.
  */
 export function insertForFunction(schema: string): string {
   const accepted = (
@@ -303,6 +307,45 @@ begin
         said := given.odds;
         ended := ended || given.ended;
     end if;
+    if fresh[4] is not null then
+        said := insert_simple(fresh, refused, t);
+    end if;
+end $function$;
+
+create function ${schema}.insert_simple(fresh text[], refused integer[], t bigint) returns json
+language plpgsql ${flowPins(schema)}
+as $function$
+declare
+    ids uuid[] := fresh[4];
+    payloads text[] := string_to_array(fresh[5], chr(31));
+    headers text[] := coalesce(string_to_array(fresh[6], chr(31), ''), '{}');
+    spaces text[] := fresh[7];
+    queues text[] := fresh[8];
+    of_groups uuid[] := fresh[9];
+    nths integer[] := fresh[10];
+    parents integer[] := fresh[11];
+    lowest uuid := fresh[12];
+    said text;
+begin
+    if cardinality(refused) > 0 then
+        select array_agg(u.id), array_agg(u.payload), array_agg(u.headers),
+            array_agg(coalesce(u.space, spaces[1])), array_agg(coalesce(u.queue, queues[1])),
+            array_agg(case when cardinality(of_groups) = 1 then of_groups[1] else u.group_id end),
+            array_agg(case when cardinality(nths) = 1 then nths[1] else u.nth end)
+        into ids, payloads, headers, spaces, queues, of_groups, nths
+        from unnest(ids, payloads, headers, spaces, queues, of_groups, nths, parents)
+            as u(id, payload, headers, space, queue, group_id, nth, parent)
+        where not (u.parent = any(refused));
+        if ids is null then
+            return null;
+        end if;
+    end if;
+    said := insert_jobs(ids, payloads, spaces, queues, '{0}', '{0}', '{}', headers, '{}', '{}', '{}', '{}', '{}', '{}', '{}',
+        '{}', of_groups, nths, lowest, false, false, false, t, true);
+    if cardinality(of_groups) > 0 then
+        perform name_members(ids, of_groups, nths);
+    end if;
+    return nullif(substr(said, strpos(said || ' ', ' ') + 1), '')::json;
 end $function$;
 `
 }

@@ -93,7 +93,6 @@ create index jobs_order on ${schema}.jobs (space, queue, rank, id) where state =
 create index jobs_lanes on ${schema}.jobs (space, queue, lane, rank, id) where state = 1 and lane is not null;
 create index jobs_due on ${schema}.jobs (space, queue, due_at) where state = 0;
 create index jobs_leases on ${schema}.jobs (space, queue, lease_until) where state = 2;
-create index jobs_members on ${schema}.jobs (group_id, nth) where group_id is not null;
 
 create table ${schema}.archive (
     ${JOB_COLUMN_TYPES.trim()},
