@@ -14,6 +14,8 @@ export const LIMITS = {
   headersBytes: 8_192,
   /** Jobs in one `enqueueMany`. */
   batchJobs: 100_000,
+  /** Jobs that join an open group in one call. */
+  addedJobs: 10_000,
   /** Jobs of several callers that share one insert. The jobs of one caller are never split, however many. */
   storeBatch: 1_000,
   /** Jobs on one page of a list. */
