@@ -18,6 +18,8 @@ export const LIMITS = {
   addedJobs: 10_000,
   /** Jobs of several callers that share one insert. The jobs of one caller are never split, however many. */
   storeBatch: 1_000,
+  /** Steps of one run that can be undone, with the rounds of loops. */
+  undoSteps: 1_000,
   /** Jobs on one page of a list. */
   pageJobs: 200,
   priority: 100,
