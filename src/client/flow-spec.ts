@@ -15,7 +15,7 @@ const BATCH = 100
 /** After so many errors of a flow's own functions its run has failed. */
 const MOST_ERRORS = 3
 
-/** A run whose version no worker here has is looked at again after this time. */
+/** A run whose branch no worker here has is looked at again after this time: those who have it may come to it first. */
 const VERSION_WAIT_MS = 30_000
 
 const POLICY: Policy = {

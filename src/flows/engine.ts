@@ -27,7 +27,10 @@ export interface StartOrder {
 /** Outcomes are read by so many of each group. */
 const PAGE = 1_000
 
-/** No worker here has the version of the flow with which a run started. */
+/**
+ * No worker here has the flow or the branch of a run. Each version has a queue of its own, so this is so only where somebody
+ * changed a flow without raising its version, or is about to: then others may still have it.
+ */
 export class UnknownVersionError extends Error {
   override readonly name = 'UnknownVersionError'
 }
