@@ -26,11 +26,11 @@ export {
 } from './client/flow.ts'
 export type { AwaitedMember, FlowCause } from './client/flow-causes.ts'
 export type { FlowSummary, FlowView } from './client/flow-summary.ts'
+export type { AddOptions, GroupHandle, OpenGroup, OpenGroupOptions } from './client/group-handle.ts'
 export type { DraftOptions, GroupOptions, JobDraft } from './client/group-maker.ts'
 export type {
   BatchOptions,
   EnqueueGroupOptions,
-  GroupHandle,
   Groups,
   GroupView,
   MapOptions,

@@ -152,7 +152,7 @@ export interface Store extends FlowStore, HoldStore, LimitStore, NoteStore, Sche
 }
 
 /** What can be done inside a user's own transaction: it takes effect when that commits, and only then. */
-export type StoreInTransaction = Pick<Store, 'insert' | 'settle'>
+export type StoreInTransaction = Pick<Store, 'insert' | 'settle' | 'addMembers'>
 
 export interface Capabilities {
   /** Enqueue and complete inside the user's own transaction. */

@@ -172,6 +172,7 @@ export function answeringStore(store: Store, options: AnsweringStoreOptions): An
     outcomes: (call) => inTime('outcomes', callMs, () => store.outcomes(call)),
     openMembers: (call) => inTime('openMembers', callMs, () => store.openMembers(call)),
     tell: (call) => inTime('tell', callMs, () => store.tell(call)),
+    addMembers: (call) => inTime('addMembers', callMs, () => store.addMembers(call)),
     auditGroups: (call) => inTime('auditGroups', callMs, () => store.auditGroups(call)),
     ...(store.within ? { within: (tx: unknown) => store.within?.(tx) as StoreInTransaction } : {}),
     ...(store.notifier ? { notifier: () => store.notifier?.() as Notifier } : {}),

@@ -1,8 +1,9 @@
 import { messageOf, type SkepError, StoreError } from '../core/errors.ts'
 import { isFinal, type NewJob } from '../core/job.ts'
 import { LIMITS } from '../core/limits.ts'
-import { type Hint, type Notifier, namingHints, type ToldJob, workHint } from '../notifier.ts'
+import { type Hint, mergeHints, type Notifier, namingHints, type ToldJob, workHint } from '../notifier.ts'
 import { type Runtime, sleep } from '../runtime.ts'
+import type { AddMembersCall, AddMembersReply } from '../store/flows.ts'
 import type { InsertCall, InsertReply, InsertResult, Store } from '../store.ts'
 import { atMost, LONGEST_RETRY_MS, retryDelayMs } from '../supervise.ts'
 
@@ -58,6 +59,21 @@ export class Enqueuer {
     })
   }
 
+  /** Adds members to an open group. It goes by itself, because it may be refused, and is repeated as inserts are. */
+  async addMembers(call: AddMembersCall): Promise<AddMembersReply> {
+    if (this.#closed) throw this.#closed.error
+    this.#calls++
+    try {
+      const reply = await this.#patiently((again) => this.#store.addMembers({ ...call, again }))
+      if ('errorFor' in reply) throw reply.errorFor(call.jobs)
+      if (reply.enqueued.length > 0)
+        this.#notifier.publish(mergeHints(reply.enqueued.map((one) => ({ kind: 'work', ...one }))))
+      return reply
+    } finally {
+      this.#over()
+    }
+  }
+
   /** Takes no more jobs. Resolves when all that were handed in have an answer, or have had their time. */
   async close(error: unknown): Promise<void> {
     this.#closed = { error }
@@ -85,13 +101,14 @@ export class Enqueuer {
     this.#isBusy = orders.length > 1
     if (orders.length === 0) return
     this.#calls++
-    void this.#deliver(orders).finally(() => {
-      this.#calls--
-      this.#schedule()
-      if (this.#orders.length === 0 && this.#calls === 0)
-        for (const resolve of this.#idle.splice(0)) resolve()
-    })
+    void this.#deliver(orders).finally(() => this.#over())
     this.#schedule()
+  }
+
+  #over(): void {
+    this.#calls--
+    this.#schedule()
+    if (this.#orders.length === 0 && this.#calls === 0) for (const resolve of this.#idle.splice(0)) resolve()
   }
 
   /** As many whole orders as fit in one call. */
@@ -129,14 +146,20 @@ export class Enqueuer {
     }
   }
 
-  /** Inserts, and repeats what may not have arrived: ids are ours, so a second insert of a job does nothing. */
-  async #insert(jobs: readonly NewJob[], known: boolean, made: Made): Promise<InsertReply | NotInserted> {
+  #insert(jobs: readonly NewJob[], known: boolean, made: Made): Promise<InsertReply | NotInserted> {
+    return this.#patiently((again) => {
+      const how = known || again ? { again: true } : { fresh: true }
+      return this.#store.insert({ jobs, ...made, ...how })
+    })
+  }
+
+  /** Repeats what may not have arrived: ids are ours, so a second insert of a job does nothing. */
+  async #patiently<Reply>(send: (again: boolean) => Promise<Reply>): Promise<Reply | NotInserted> {
     const giveUpAt = this.#runtime.mono() + this.#timeoutMs
     let isUnknown = false
     for (let failures = 1; ; failures++) {
       try {
-        const how = known || isUnknown ? { again: true } : { fresh: true }
-        return await this.#store.insert({ jobs, ...made, ...how })
+        return await send(isUnknown)
       } catch (error) {
         if (!(error instanceof StoreError) || !error.transient) {
           return { isRefused: true, errorFor: () => error }

@@ -1,4 +1,4 @@
-import type { Group } from '../core/groups.ts'
+import { type Group, isOpen, memberCount } from '../core/groups.ts'
 import { isFinal, type Job } from '../core/job.ts'
 import { DEFAULT_LANE } from '../core/lanes.ts'
 import type { Run } from '../core/runs.ts'
@@ -82,7 +82,15 @@ async function memberCause(
   const position = run ? readPosition(run.position) : null
   const step = position?.waits?.id === id ? position.step : null
   return [
-    { cause: 'member-of', group: id, n, size: group.size, run: group.run, flow: run?.flow ?? null, step },
+    {
+      cause: 'member-of',
+      group: id,
+      n,
+      size: memberCount(group),
+      run: group.run,
+      flow: run?.flow ?? null,
+      step,
+    },
   ]
 }
 
@@ -147,7 +155,8 @@ async function waiting(env: Explaining, group: Group, step: string | null, depth
     cause: 'waits-for',
     group: group.id,
     step,
-    size: group.size,
+    size: memberCount(group),
+    isOpen: isOpen(group),
     done: group.done,
     failed: group.failed,
     open: named,

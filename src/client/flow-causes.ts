@@ -22,6 +22,8 @@ export type FlowCause =
       /** The step of the run; null for a group without one. */
       readonly step: string | null
       readonly size: number
+      /** Nobody has sealed it yet, so members may still join. */
+      readonly isOpen: boolean
       readonly done: number
       readonly failed: number
       readonly open: readonly AwaitedMember[]
@@ -116,14 +118,17 @@ const WHEN: Readonly<Record<GroupEvent, string>> = {
   settled: 'when all have ended',
 }
 
-function waitsText({ step, size, done, failed, open, next }: FlowCause & { cause: 'waits-for' }): string {
+function waitsText(cause: FlowCause & { cause: 'waits-for' }): string {
+  const { step, size, isOpen, done, failed, open, next } = cause
   const left = size - done - failed
   const counts = `${done} done${failed > 0 ? `, ${failed} not` : ''}`
   const first = open.map(({ kind, id, text }) => `${kind} ${id}: ${text}`).join(' ')
   const more = left > open.length ? ` ${left - open.length} more.` : ''
-  const unmade = open.length === 0 ? ' They are not enqueued yet: another group does that in its time.' : ''
+  const unmade =
+    open.length === 0 && left > 0 ? ' They are not enqueued yet: another group does that in its time.' : ''
   const follow = next.map(({ event, id, queue }) => ` Job ${id} of ${show(queue)} follows ${WHEN[event]}.`)
-  return `It waits${atStep(step)} for ${left} of ${size} (${counts}).${unmade}${first === '' ? '' : ` ${first}`}${more}${follow.join('')}`
+  const seal = isOpen ? ' It is open: nothing follows before it is sealed.' : ''
+  return `It waits${atStep(step)} for ${left} of ${size} (${counts}).${seal}${unmade}${first === '' ? '' : ` ${first}`}${more}${follow.join('')}`
 }
 
 function atStep(step: string | null): string {

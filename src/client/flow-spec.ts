@@ -15,7 +15,7 @@ const BATCH = 100
 /** After so many errors of a flow's own functions its run has failed. */
 const MOST_ERRORS = 3
 
-/** A run whose version no worker here has is looked at again after this time. */
+/** A run whose branch no worker here has is looked at again after this time: those who have it may come to it first. */
 const VERSION_WAIT_MS = 30_000
 
 const POLICY: Policy = {
@@ -53,10 +53,10 @@ async function moveAll(
   const decisions = await engine.decide(orders)
   for (const decision of decisions) {
     // Before the run moves on, so that somebody does it again should this process end here.
-    const leaves = 'error' in decision ? null : decision.leaves
+    const leaves = 'leaves' in decision ? decision.leaves : null
     if (leaves) await cancelMembers(env, leaves, 'The step that it belonged to has been decided without it.')
   }
-  return decisions.map((decision, index) => {
+  const answers = decisions.map(async (decision, index): Promise<unknown> => {
     const run = runs[index] as Run
     if ('late' in decision) return null
     if ('move' in decision) {
@@ -71,7 +71,8 @@ async function moveAll(
     if (decision.run === null || run.job.errors + 1 < MOST_ERRORS)
       return error instanceof Error ? error : new Error(messageOf(error))
     env.logger.warn(`Run "${decision.run.id}" of flow "${decision.run.flow}" has failed: ${messageOf(error)}`)
-    run.move = engine.giveUp(decision.run, error)
+    run.move = await decision.giveUp()
     return null
   })
+  return Promise.all(answers)
 }

@@ -5,7 +5,7 @@ import { LIMITS } from '../core/limits.ts'
 import { assertName, show } from '../core/names.ts'
 import { flowQueue } from '../flows/queues.ts'
 import type { Member, NamedWork, Node, RunMember, Tree, Undoable, View, WorkNode } from '../flows/tree.ts'
-import { treesIn, walk } from '../flows/tree.ts'
+import { mostUndoable, treesIn, walk } from '../flows/tree.ts'
 import { assertWhole } from '../worker/options.ts'
 import type { EnqueueOptions } from './enqueue.ts'
 import { all, type Joined, type JoinKind, type JoinRule } from './joins.ts'
@@ -180,8 +180,19 @@ export function flow<Input, State>(
   for (const { nodes: inside } of own) {
     const names = [...walk(inside)].map(([, node]) => node.name)
     assertDifferent(name, 'steps', names)
+    assertUndoable(name, inside)
   }
   return { name, version, tree }
+}
+
+function assertUndoable(flow: string, nodes: readonly Node[]): void {
+  const most = mostUndoable(nodes)
+  if (most <= LIMITS.undoSteps) return
+  throw new SkepError(
+    'CONFIG_INVALID',
+    `Flow ${show(flow)} could have to undo ${most} steps, with the rounds of its loops; ${LIMITS.undoSteps} are allowed. ` +
+      'Let its loops go round less often, or have fewer steps with an undo in them.',
+  )
 }
 
 function assertDifferent(flow: string, what: 'steps' | 'branches', names: readonly string[]): void {

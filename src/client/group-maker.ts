@@ -1,7 +1,7 @@
 import { CHAIN_LENGTH, chained } from '../core/chains.ts'
 import { type Duration, toMs } from '../core/duration.ts'
 import { SkepError } from '../core/errors.ts'
-import type { NewGroup } from '../core/groups.ts'
+import { isOpen, NEEDS_ALL, type NewGroup } from '../core/groups.ts'
 import type { NewJob } from '../core/job.ts'
 import { LIMITS } from '../core/limits.ts'
 import type { Runtime } from '../runtime.ts'
@@ -63,10 +63,35 @@ export async function makeGroup(
       `A group got ${drafts.length} jobs; at most ${LIMITS.batchJobs} go in one. Use a group of groups.`,
     )
   }
-  const { join = all, next, onFailure, onComplete, keep = '3d' } = options
-  assertFollowed(join, drafts.length, options)
-  const id = env.runtime.uuid()
+  assertFollowed(options.join ?? all, drafts.length, options)
+  const group = await groupOf(env, env.runtime.uuid(), drafts.length, options)
+  return { group, jobs: await makeMembers(env, group.id, drafts) }
+}
+
+/** The jobs of a group, with numbers from 0. */
+export async function makeMembers(
+  env: GroupEnv,
+  group: string,
+  drafts: readonly JobDraft[],
+): Promise<readonly NewJob[]> {
+  const jobs: NewJob[] = []
+  for (const [n, draft] of drafts.entries()) {
+    // There may be thousands, and most need not be waited for.
+    const made = make(env, draft)
+    jobs.push({ ...(made instanceof Promise ? await made : made), member: { group, n } })
+  }
+  return jobs
+}
+
+/** A group of this size, which may be `OPEN`. */
+export async function groupOf(
+  env: GroupEnv,
+  id: string,
+  size: number,
+  { join = all, next, onFailure, onComplete, keep = '3d' }: GroupOptions,
+): Promise<NewGroup> {
   const { need } = join.join
+  const everyone = isOpen({ size }) ? NEEDS_ALL : size
   const ends = cancelsRest(join)
   const follow = async (draft: JobDraft | undefined, rest: boolean): Promise<NewJob | undefined> =>
     draft && following(await make(env, draft), id, rest)
@@ -75,12 +100,12 @@ export async function makeGroup(
     follow(onFailure, ends),
     follow(onComplete, false),
   ])
-  const group: NewGroup = {
+  return {
     id,
     space: env.space,
     run: null,
-    size: drafts.length,
-    need: need === 'all' ? drafts.length : need === 'none' ? 0 : need,
+    size,
+    need: need === 'all' ? everyone : need === 'none' ? 0 : need,
     failing: join.join.failing,
     // With `settled` nothing has to be done, so what follows waits for the end of all.
     jobs: {
@@ -90,27 +115,22 @@ export async function makeGroup(
     },
     keepMs: toMs('keep', keep),
   }
-  const jobs: NewJob[] = []
-  for (const [n, draft] of drafts.entries()) {
-    // There may be thousands, and most need not be waited for.
-    const made = make(env, draft)
-    jobs.push({ ...(made instanceof Promise ? await made : made), member: { group: id, n } })
-  }
-  return { group, jobs }
 }
 
-/** The job that follows cancels what is left, so where something shall be cancelled there must be one. */
-function assertFollowed(
-  { kind, join: { need } }: JoinRule,
-  size: number,
-  { next, onFailure, onComplete }: GroupOptions,
-): void {
-  if (need === 'none' && next !== undefined && onComplete !== undefined) {
+/** With `settled` there is one moment for both. */
+export function assertOneMoment({ join = all, next, onComplete }: GroupOptions): void {
+  if (join.join.need === 'none' && next !== undefined && onComplete !== undefined) {
     throw new SkepError(
       'OPTION_INVALID',
       'With settled, next and onComplete are for the same moment: when all have ended. Give one of them.',
     )
   }
+}
+
+/** The job that follows cancels what is left, so where something shall be cancelled there must be one. */
+function assertFollowed({ kind, join: { need } }: JoinRule, size: number, options: GroupOptions): void {
+  assertOneMoment(options)
+  const { next, onFailure } = options
   if (typeof need === 'number' && need > size) {
     throw new SkepError(
       'OPTION_INVALID',

@@ -1,13 +1,16 @@
 import { SkepError } from '../core/errors.ts'
-import type { Group, Outcome } from '../core/groups.ts'
+import { type Group, isOpen, memberCount, OPEN, type Outcome } from '../core/groups.ts'
 import { LIMITS } from '../core/limits.ts'
-import { show } from '../core/names.ts'
+import { assertKey, show } from '../core/names.ts'
+import { keyedGroup } from '../flows/signals.ts'
 import type { Store } from '../store.ts'
 import { assertWhole } from '../worker/options.ts'
+import { assertOpenable, GroupHandle, OpenGroup, type OpenGroupOptions } from './group-handle.ts'
 import {
   type DraftOptions,
   type GroupEnv,
   type GroupOptions,
+  groupOf,
   type JobDraft,
   makeChain,
   makeGroup,
@@ -19,7 +22,10 @@ import type { Queue } from './queue.ts'
 /** How a group stands. */
 export interface GroupView {
   readonly id: string
+  /** How many members it has, by now if it is open. */
   readonly size: number
+  /** Whether members may still join it. */
+  readonly isOpen: boolean
   readonly done: number
   readonly failed: number
   readonly endedAt: Date | null
@@ -29,7 +35,7 @@ export interface GroupsEnv extends GroupEnv, TogetherEnv {
   readonly ready: () => Promise<unknown>
 }
 
-interface InTransaction {
+export interface InTransaction {
   /** Your open transaction: all of it exists if, and only if, it commits. */
   readonly tx?: unknown
 }
@@ -53,27 +59,6 @@ export interface BatchOptions extends Pick<GroupOptions, 'keep'>, InTransaction 
 /** A batch tells of its first death and goes on, so it is not `failFast`. */
 const untilDeath: JoinRule = { kind: 'all', join: { need: 'all', failing: 'first' } }
 
-/** A group of jobs that was enqueued. */
-export class GroupHandle<Result = unknown> {
-  readonly id: string
-  readonly #groups: Groups
-
-  constructor(groups: Groups, id: string) {
-    this.#groups = groups
-    this.id = id
-  }
-
-  /** How many have ended, or null if it is not kept any more. */
-  get(): Promise<GroupView | null> {
-    return this.#groups.get(this.id)
-  }
-
-  /** What became of those that have ended, by their numbers; of the others there is nothing. */
-  results(): Promise<readonly (Settled<Result> | undefined)[]> {
-    return this.#groups.results(this.id) as Promise<readonly (Settled<Result> | undefined)[]>
-  }
-}
-
 /** Jobs that depend on jobs, without a flow: groups, chains and what is made of them. */
 export class Groups {
   readonly #env: GroupsEnv
@@ -91,6 +76,28 @@ export class Groups {
     const { group, jobs } = await makeGroup(this.#env, drafts, options)
     await insertTogether(this.#env, { jobs, groups: [group], fresh: true }, tx)
     return new GroupHandle(this, group.id)
+  }
+
+  /**
+   * Opens a group that others find by its key, and that members join over time. Nothing follows before it is sealed and
+   * all have ended. To open it again does nothing: what it was opened with first counts.
+   */
+  async open<Result = unknown>(
+    key: string,
+    { tx, ...options }: OpenGroupOptions = {},
+  ): Promise<OpenGroup<Result>> {
+    await this.#env.ready()
+    const group = this.keyed<Result>(key)
+    assertOpenable(options)
+    const made = await groupOf(this.#env, group.id, OPEN, options)
+    await insertTogether(this.#env, { jobs: [], groups: [made] }, tx)
+    return group
+  }
+
+  /** The group that was opened with this key. Nothing is read. */
+  keyed<Result = unknown>(key: string): OpenGroup<Result> {
+    assertKey('key', key)
+    return new OpenGroup(this, this.#env, key, keyedGroup(this.#env.space, key))
   }
 
   /** One job after the other, each when the one before it is done, with its result by `results()`. */
@@ -186,8 +193,16 @@ export class Groups {
     await this.#env.ready()
     const group = await this.#find(id)
     if (group === null) return null
-    const { size, done, failed, endedAt } = group
-    return { id, size, done, failed, endedAt: endedAt === null ? null : new Date(endedAt) }
+    const { done, failed, endedAt } = group
+    const size = memberCount(group)
+    return {
+      id,
+      size,
+      isOpen: isOpen(group),
+      done,
+      failed,
+      endedAt: endedAt === null ? null : new Date(endedAt),
+    }
   }
 
   async results(id: string): Promise<readonly (Settled<unknown> | undefined)[]> {
@@ -213,8 +228,10 @@ function inChunks(items: readonly unknown[], chunk: number): readonly (readonly 
 /** What became of the members of a group, by their numbers. */
 export async function readResults(
   store: Pick<Store, 'outcomes'>,
-  { space, id, size }: Pick<Group, 'space' | 'id' | 'size'>,
+  group: Pick<Group, 'space' | 'id' | 'size'>,
 ): Promise<readonly (Settled<unknown> | undefined)[]> {
+  const { space, id } = group
+  const size = memberCount(group)
   const all: (Settled<unknown> | undefined)[] = Array.from({ length: size })
   for (let from = 0; from < size; ) {
     const { outcomes } = await store.outcomes({ space, groups: [id], from, limit: 1_000 })

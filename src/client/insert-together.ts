@@ -1,4 +1,5 @@
 import { mergeHints, type Notifier, namingHints, workHint } from '../notifier.ts'
+import type { AddMembersCall, AddMembersReply } from '../store/flows.ts'
 import type { InsertCall, Store } from '../store.ts'
 import { type Enqueuer, toldJobs } from './enqueuer.ts'
 import type { LaterHints } from './later-hints.ts'
@@ -7,7 +8,7 @@ import { transactionOf } from './transaction.ts'
 export interface TogetherEnv {
   readonly store: Store
   readonly notifier: Notifier
-  readonly enqueuer: Pick<Enqueuer, 'insert'>
+  readonly enqueuer: Pick<Enqueuer, 'insert' | 'addMembers'>
   readonly laterHints: LaterHints
 }
 
@@ -31,4 +32,16 @@ export async function insertTogether(env: TogetherEnv, call: InsertCall, tx: unk
           return result?.status === 'ok' ? [workHint({ ...job, dueAt: result.dueAt })] : []
         })
   laterHints.tell(mergeHints([...own, ...enqueued.map((one) => ({ kind: 'work', ...one }) as const)]))
+}
+
+/** Adds members to an open group, or seals it, with a transaction of the user's or without. */
+export async function addTogether(
+  { store, enqueuer, laterHints }: TogetherEnv,
+  call: AddMembersCall,
+  tx: unknown,
+): Promise<AddMembersReply> {
+  if (tx === undefined) return enqueuer.addMembers(call)
+  const reply = await transactionOf(store, tx).addMembers(call)
+  laterHints.tell(mergeHints(reply.enqueued.map((one) => ({ kind: 'work', ...one }) as const)))
+  return reply
 }

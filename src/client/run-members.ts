@@ -1,4 +1,4 @@
-import type { Group, Outcome } from '../core/groups.ts'
+import { type Group, memberCount, type Outcome } from '../core/groups.ts'
 import type { JobState } from '../core/job.ts'
 import type { Store } from '../store.ts'
 
@@ -32,9 +32,11 @@ type Reader = Pick<Store, 'openMembers' | 'outcomes' | 'get' | 'getRuns'>
 /** The members of a group that are of interest: some of each kind. */
 export async function readMembers(
   store: Reader,
-  { space, id, size, failed }: Pick<Group, 'space' | 'id' | 'size' | 'failed'>,
+  group: Pick<Group, 'space' | 'id' | 'size' | 'failed'>,
   limit: number,
 ): Promise<RunMembers> {
+  const { space, id, failed } = group
+  const size = memberCount(group)
   const [{ members }, failures] = await Promise.all([
     store.openMembers({ space, group: id, from: 0, limit }),
     failed === 0 ? [] : failedOf(store, { space, id, size }, limit),

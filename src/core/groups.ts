@@ -12,6 +12,9 @@
  * A member that ended badly and is redriven has not ended any more. So a group can fire its failure and, after somebody
  * has mended a member, its success. One that was done and is redriven stays done until it ends again: what follows may
  * be about to read its result.
+ *
+ * A group may be *open*: members come over time, and nobody knows how many there will be. It is over when somebody has
+ * *sealed* it and they all have ended. Its size says which it is, see {@link OPEN}; so whatever counts its members need not ask.
  */
 import type { FinalState, NewJob } from './job.ts'
 
@@ -21,6 +24,12 @@ export interface Membership {
   /** Its number: 0 to the size of the group, exclusive. */
   readonly n: number
 }
+
+/** The size of an open group that nobody has joined yet. With each member it goes down by one: no count ever meets it. */
+export const OPEN = -1
+
+/** What an open group needs that needs all: as many as it will have when it is sealed. */
+export const NEEDS_ALL = 2_147_483_647
 
 export const GROUP_EVENTS = ['success', 'failure', 'settled'] as const
 
@@ -39,6 +48,7 @@ export interface NewGroup {
   readonly space: string
   /** The run that waits for it, if one does: the group is kept as long as that is. */
   readonly run: string | null
+  /** Below zero while it is open, see {@link OPEN}. */
   readonly size: number
   /** So many must be done. */
   readonly need: number
@@ -82,6 +92,28 @@ export function isTakenBack(state: FinalState): boolean {
 
 export function createGroup(group: NewGroup, now: number): Group {
   return { ...group, done: 0, failed: 0, fired: [], createdAt: now, endedAt: null }
+}
+
+export function isOpen({ size }: Pick<Group, 'size'>): boolean {
+  return size < 0
+}
+
+/** How many members a group has by now. */
+export function memberCount({ size }: Pick<Group, 'size'>): number {
+  return size < 0 ? OPEN - size : size
+}
+
+/** An open group after so many have joined it. */
+export function joined(group: Group, count: number): Group {
+  return { ...group, size: group.size - count }
+}
+
+/** An open group that gets no more members. Its events are still to be fired. */
+export function sealed(group: Group, now: number): Group {
+  const size = memberCount(group)
+  const hasEnded = group.done + group.failed === size
+  const need = group.need === NEEDS_ALL ? size : group.need
+  return { ...group, size, need, endedAt: hasEnded ? now : null }
 }
 
 /** A group after a member of it has changed. Null: it has not ended. */

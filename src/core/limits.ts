@@ -14,8 +14,12 @@ export const LIMITS = {
   headersBytes: 8_192,
   /** Jobs in one `enqueueMany`. */
   batchJobs: 100_000,
+  /** Jobs that join an open group in one call. */
+  addedJobs: 10_000,
   /** Jobs of several callers that share one insert. The jobs of one caller are never split, however many. */
   storeBatch: 1_000,
+  /** Steps of one run that can be undone, with the rounds of loops. */
+  undoSteps: 1_000,
   /** Jobs on one page of a list. */
   pageJobs: 200,
   priority: 100,

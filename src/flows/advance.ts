@@ -83,6 +83,20 @@ export async function advance(tree: Tree, run: Run, event: Event, maker: Maker):
   return new Advance(tree, run, maker).go(event)
 }
 
+/**
+ * The move of a run that cannot go on, because a function of its flow throws: it undoes what was done, or ends it as failed.
+ * What it waited for has happened all the same, so a step that is done is among what is undone.
+ */
+export async function giveUp(
+  tree: Tree,
+  run: Run,
+  event: Event,
+  failure: string,
+  maker: Maker,
+): Promise<RunMove> {
+  return new Advance(tree, run, maker).giveUp(event, failure)
+}
+
 class Advance {
   readonly #tree: Tree
   readonly #run: Run
@@ -110,7 +124,7 @@ class Advance {
     if (event.event === 'failure' && done.length === 0) {
       // A success that was decided before this and comes after it names a revision that is over, and is lost.
       this.#jobs.push(this.#control('mended', event.id, 0))
-      return this.#move({ status: 'failed', failure: failureOf(event), keepMs: this.#maker.keepMs })
+      return this.#move({ status: 'failed', failure: failureOf(event.outcomes), keepMs: this.#maker.keepMs })
     }
     this.#position = { ...this.#position, waits: null }
     if (event.event !== 'moment') this.#take(event, waits?.size ?? 0)
@@ -123,6 +137,27 @@ class Advance {
       const node = nodeAt(this.#tree.nodes, this.#position.path)
       if (node === undefined) return this.#end()
       if (await this.#enter(node)) return this.#move({})
+    }
+  }
+
+  async giveUp(event: Event, failure: string): Promise<RunMove> {
+    const { from } = this.#position
+    const { id, space, revision } = this.#run
+    const isLost = from !== undefined && pathOf(this.#tree, from) === undefined
+    if (!isLost && event.event !== 'moment') this.#learn(event)
+    // Whoever named a step that there is not has made a slip of the pen.
+    if (isLost || (this.#position.done.length === 0 && this.#position.failure === null)) {
+      const { keepMs } = this.#maker
+      return { id, space, revision, status: 'failed', failure, keepMs, groups: [], runs: [], jobs: [] }
+    }
+    this.#position = { ...this.#position, waits: null, failure: this.#position.failure ?? failure }
+    for (;;) {
+      try {
+        return await this.#undoNext()
+      } catch {
+        // What takes it back cannot be enqueued: as with one that is dead, the others are still undone.
+        this.#passUndone()
+      }
     }
   }
 
@@ -140,29 +175,53 @@ class Advance {
   /** Takes in what became of the members. */
   #take(event: Event, size: number): void {
     const { outcomes } = event
-    const { path, failure, done } = this.#position
-    if (failure !== null) {
-      // Something was undone, or could not be: either way the next one is due. Should somebody retry the run, it is done again.
-      const back = pathOf(this.#tree, done.at(-1)?.node ?? '') ?? path
-      this.#position = { ...this.#position, done: done.slice(0, -1), path: back, rounds: roundsAt(back, {}) }
-      return
-    }
-    if (event.event === 'failure') {
-      this.#position = { ...this.#position, failure: failureOf(event) }
-      return
-    }
+    const { path, failure } = this.#position
+    this.#learn(event)
+    if (failure !== null || event.event === 'failure') return
     const node = nodeAt(this.#tree.nodes, path) as Node
     if (node.kind === 'work') {
       this.#add(node.collect(outcomes, size))
-      if (node.undo) {
-        const result = outcomes.length === 1 && outcomes[0]?.result ? JSON.parse(outcomes[0].result) : null
-        this.#position = { ...this.#position, done: [...done, { node: node.name, result }] }
-      }
+      if (node.undo) this.#assertUndoable()
     } else {
       const told = outcomes.find(({ n }) => n === 0)
       this.#add({ [node.name]: told?.result ? JSON.parse(told.result) : null })
     }
     this.#position = { ...this.#position, path: next(path) }
+  }
+
+  /** What can be undone from now on, or why the run fails, or that the last was undone. */
+  #learn({ event, outcomes }: Event): void {
+    const { path, failure, done } = this.#position
+    if (failure !== null) {
+      this.#passUndone()
+      return
+    }
+    if (event === 'failure') {
+      this.#position = { ...this.#position, failure: failureOf(outcomes) }
+      return
+    }
+    const node = nodeAt(this.#tree.nodes, path) as Node
+    if (node.kind !== 'work' || !node.undo) return
+    const result = outcomes.length === 1 && outcomes[0]?.result ? JSON.parse(outcomes[0].result) : null
+    this.#position = { ...this.#position, done: [...done, { node: node.name, result }] }
+  }
+
+  /** Something was undone, or could not be: either way the next one is due. Should somebody retry the run, it is done again. */
+  #passUndone(): void {
+    const { path, done } = this.#position
+    const back = pathOf(this.#tree, done.at(-1)?.node ?? '') ?? path
+    this.#position = { ...this.#position, done: done.slice(0, -1), path: back, rounds: roundsAt(back, {}) }
+  }
+
+  /** A loop could gather results without end, and each move writes all of them. */
+  #assertUndoable(): void {
+    const bytes = Buffer.byteLength(JSON.stringify(this.#position.done))
+    if (bytes <= this.#maker.stateBytes) return
+    throw new StepError(
+      `What the undo steps of a run need has ${bytes} bytes; ${this.#maker.stateBytes} are allowed. ` +
+        'Let the steps give less, and keep large things elsewhere, or raise payloadBytes.',
+      'PAYLOAD_TOO_LARGE',
+    )
   }
 
   /** Out of sequences that have come to their end: behind a `when`, and back to the head of a loop. */
@@ -317,6 +376,7 @@ class Advance {
       if (node?.undo) {
         const group = this.#maker.uuid()
         const { space, id } = this.#run
+        await this.#member(node.undo(this.#view, last), group, 0)
         this.#groups.push({
           id: group,
           space,
@@ -327,7 +387,6 @@ class Advance {
           jobs: this.#controls(group, ['settled']),
           keepMs: 0,
         })
-        await this.#member(node.undo(this.#view, last), group, 0)
         this.#wait(node.name, { id: group, size: 1, kind: 'jobs' })
         return this.#move({})
       }
@@ -415,7 +474,7 @@ function workNamed(nodes: readonly Node[], { node: name }: Undoable): WorkNode |
   return undefined
 }
 
-function failureOf({ outcomes }: Event): string {
+function failureOf(outcomes: readonly Outcome[]): string {
   const first = outcomes.find(({ state, failure }) => state !== 'done' && failure !== null)
   return first?.failure ?? JSON.stringify({ kind: 'error', message: 'A member of the group was not done.' })
 }

@@ -2,7 +2,7 @@ import { messageOf } from '../core/errors.ts'
 import type { Outcome } from '../core/groups.ts'
 import type { NewRun, Run, RunMove } from '../core/runs.ts'
 import type { Store } from '../store.ts'
-import { advance, BEGIN, type Happening, isAwaited, type Maker } from './advance.ts'
+import { advance, BEGIN, giveUp, type Happening, isAwaited, type Maker } from './advance.ts'
 import { readPosition, startOf } from './position.ts'
 import type { Registry } from './registry.ts'
 import type { Tree } from './tree.ts'
@@ -27,7 +27,10 @@ export interface StartOrder {
 /** Outcomes are read by so many of each group. */
 const PAGE = 1_000
 
-/** No worker here has the version of the flow with which a run started. */
+/**
+ * No worker here has the flow or the branch of a run. Each version has a queue of its own, so this is so only where somebody
+ * changed a flow without raising its version, or is about to: then others may still have it.
+ */
 export class UnknownVersionError extends Error {
   override readonly name = 'UnknownVersionError'
 }
@@ -38,7 +41,14 @@ export type Decision =
   | { readonly move: RunMove; readonly leaves: string | null }
   | { readonly late: true; readonly leaves?: string }
   /** Without a run: it could not be started. */
-  | { readonly error: unknown; readonly run: Run | null }
+  | { readonly error: unknown; readonly run: null }
+  | {
+      readonly error: unknown
+      readonly run: Run
+      readonly leaves: string | null
+      /** The move of the run if it is not tried again. */
+      readonly giveUp: () => Promise<RunMove>
+    }
 
 function countDone(outcomes: readonly Outcome[]): number {
   return outcomes.filter(({ state }) => state === 'done').length
@@ -82,28 +92,25 @@ export class Engine {
         if (one === null) return { late: true }
         const { control, run } = one
         if (control.event === 'cancelled') return { late: true, leaves: control.id }
+        const ended = outcomes.get(control.id) ?? []
+        const { size = 0, need = size, cancels = false } = readPosition(run.position).waits ?? {}
+        const isEnough = countDone(ended) >= need
+        if (control.event === 'mended' && !isEnough) return { late: true }
+        // It was mended before anybody heard of the failure, so its success is on the way.
+        if (control.event === 'failure' && isEnough) return { late: true }
+        const leaves = cancels && ended.length < size ? control.id : null
         try {
-          const ended = outcomes.get(control.id) ?? []
-          const { size = 0, need = size, cancels = false } = readPosition(run.position).waits ?? {}
-          const isEnough = countDone(ended) >= need
-          if (control.event === 'mended' && !isEnough) return { late: true }
-          // It was mended before anybody heard of the failure, so its success is on the way.
-          if (control.event === 'failure' && isEnough) return { late: true }
-          const move = await this.#move(run, control, ended)
-          return { move, leaves: cancels && ended.length < size ? control.id : null }
-        } catch (error) {
-          return { error, run }
+          return { move: await this.#move(run, control, ended), leaves }
+        } catch (failed) {
+          return { error: failed, run, leaves, giveUp: () => this.#giveUp(run, control, ended, failed) }
         }
       }),
     )
   }
 
-  /** The move that ends a run because it cannot go on. */
-  giveUp(run: Pick<Run, 'id' | 'space' | 'revision'>, error: unknown): RunMove {
+  #giveUp(run: Run, { event, id }: Control, outcomes: readonly Outcome[], error: unknown): Promise<RunMove> {
     const failure = JSON.stringify({ kind: 'error', message: messageOf(error) })
-    const { id, space, revision } = run
-    const { keepMs } = this.#parts.maker
-    return { id, space, revision, status: 'failed', failure, keepMs, groups: [], runs: [], jobs: [] }
+    return giveUp(this.#treeOf(run), run, { event, id, outcomes }, failure, this.#parts.maker)
   }
 
   async #move(run: Run, { event, id }: Control, outcomes: readonly Outcome[]): Promise<RunMove> {

@@ -13,6 +13,11 @@ export function beginJob(run: string): string {
   return idOf(`${run}\nbegin`)
 }
 
+/** The group that has a key. It follows from that, so that all who add to it need not tell each other its id. */
+export function keyedGroup(space: string, key: string): string {
+  return idOf(`${space}\ngroup\n${key}`)
+}
+
 function idOf(text: string): string {
   const hash = createHash('sha256').update(text).digest()
   // A UUID of version 8: one that somebody made up.

@@ -114,6 +114,15 @@ export function sequenceIn(node: Node, word: string): readonly Node[] | undefine
   return node.kind === 'repeat' && word === 'body' ? node.body : undefined
 }
 
+/** How many steps a run can have done at most that can be undone: it has to remember all of them. */
+export function mostUndoable(nodes: readonly Node[]): number {
+  return nodes.reduce((sum, node) => {
+    if (node.kind === 'when') return sum + Math.max(mostUndoable(node.whenTrue), mostUndoable(node.whenFalse))
+    if (node.kind === 'repeat') return sum + node.most * mostUndoable(node.body)
+    return sum + Number(node.kind === 'work' && node.undo !== null)
+  }, 0)
+}
+
 /** A tree and all that are inside it: branches, and flows that are steps of it. */
 export function treesIn(tree: Tree): readonly Tree[] {
   const found = new Set<Tree>([tree])

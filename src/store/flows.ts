@@ -1,4 +1,5 @@
 import type { Group, Outcome } from '../core/groups.ts'
+import type { NewJob } from '../core/job.ts'
 import type { Run, RunMove, RunStatus } from '../core/runs.ts'
 
 /**
@@ -61,6 +62,13 @@ export interface FlowStore {
    * then it finds the outcome when it is made. Redis: HSETNX outcomes; then count, if the group is there.
    */
   tell(call: TellCall): Promise<TellReply>
+
+  /**
+   * Adds members to an open group, or seals it, or both: then these are the last. It is all or nothing. Two who do it at the
+   * same time come one after the other, so a member is either counted by the seal or refused. Redis: HGET size; insert;
+   * HINCRBY size; with a seal HSET size and need, then fire, as after a count.
+   */
+  addMembers(call: AddMembersCall): Promise<AddMembersReply>
 
   /**
    * Compares groups that have not ended with their outcomes, and mends those whose counts are wrong or that should have
@@ -170,6 +178,29 @@ export interface TellCall {
 
 export interface TellReply {
   readonly status: 'ok' | 'told'
+  readonly enqueued: readonly Enqueued[]
+}
+
+export interface AddMembersCall {
+  readonly space: string
+  readonly group: string
+  /** Members of the group, with numbers from 0: the store adds how many were there before them. */
+  readonly jobs: readonly NewJob[]
+  readonly seal: boolean
+  /** An earlier call with these jobs may have happened: if one of them is a member by now, they all are, and none is added. */
+  readonly again?: boolean
+  readonly now?: number
+}
+
+export interface AddMembersReply {
+  /**
+   * `sealed`: it was before, so these came too late. `unknown`: no such group. Either way nothing was written. To seal once
+   * more, with no jobs or with those of an earlier call, is `ok`.
+   */
+  readonly status: 'ok' | 'sealed' | 'unknown'
+  /** How many members it has now. */
+  readonly size: number
+  /** The queues in which jobs were enqueued, for hints: members too. */
   readonly enqueued: readonly Enqueued[]
 }
 

@@ -27,6 +27,7 @@ import { limitCases } from './store/limits.ts'
 import { listCases } from './store/list.ts'
 import { notesCases } from './store/notes.ts'
 import { notesLifeCases } from './store/notes-life.ts'
+import { openGroupCases } from './store/open-groups.ts'
 import { outlineCases } from './store/outlines.ts'
 import { prioritizeCases, priorityCases } from './store/priority.ts'
 import { pruneCases } from './store/prune.ts'
@@ -122,6 +123,7 @@ export function describeStore(
     describe('limits', () => limitCases(test))
     describe('strict lanes', () => strictCases(test))
     describe('groups', () => groupCases(test))
+    describe('open groups', () => openGroupCases(test))
     describe('groups and chains', () => chainCases(test))
     describe('what groups enqueue', () => groupEnqueueCases(test))
     describe('runs', () => runCases(test))

@@ -278,14 +278,13 @@ export class WorkerEngine {
   #superviseMissing(loop: (name: string, turn: () => Promise<number>) => Loop): void {
     const { store, runtime, specs, options, notifier } = this.#parts
     const space = specs[0]?.space ?? 'default'
+    const queues = specs.map((spec) => spec.queue)
     const marker = new MissingMarker({ store, runtime, space, afterMs: options.missingAfterMs })
     loop('missing', async () => {
       // Not only once: another process may have looked for handlers just before this worker was on the list.
-      for (const spec of specs) {
-        const revived = await reviveMissing(store, spec.space, spec.queue)
-        const hints = revived.map((place): Hint => ({ kind: 'work', space: spec.space, ...place }))
-        if (hints.length > 0) notifier.publish(hints)
-      }
+      const revived = await reviveMissing(store, space, queues)
+      if (revived.length > 0)
+        notifier.publish(revived.map((place): Hint => ({ kind: 'work', space, ...place })))
       if (options.unknownQueues === 'mark') await marker.turn()
       return Math.min(60_000, Math.max(1_000, options.missingAfterMs / 4))
     })

@@ -42,6 +42,37 @@ describe.each(STORES)('on %s', (store) => {
     expect(sums).toEqual([0, 50_005_000])
   })
 
+  it('a run whose flow throws undoes what was done, the last first, and does it again when retried', async () => {
+    const { skep } = await openStage(store)
+    const said: string[] = []
+    const back = queue<{ a: number }>('back')
+    const last = queue<{ a: number }, { b: number }>('last')
+    let isBroken = true
+    const broken = flow('broken', (f) =>
+      f
+        .step(step, { undo: back })
+        .step(step, { name: 'second', undo: back })
+        .step(last, ({ state }) => {
+          if (isBroken) throw new Error('no')
+          return state
+        }),
+    )
+    skep.worker([
+      broken,
+      step.handle(({ payload }) => ({ a: said.push('step') + payload.n })),
+      back.handle(({ payload }) => void said.push(`back ${payload.a}`)),
+      last.handle(({ payload }) => ({ b: payload.a })),
+    ])
+
+    const run = await skep.start(broken, { n: 10 })
+    await until(async () => (await run.get())?.status === 'failed')
+    expect(said).toEqual(['step', 'step', 'back 12', 'back 11'])
+    isBroken = false
+    await run.retry()
+
+    expect(await run.result()).toMatchObject({ a: 16, b: 16 })
+  })
+
   it('a group cancels what it has left, durably', async () => {
     const { skep } = await openStage(store)
     const jobs = [1, 2, 3].map((n) => wait.job({ n }))

@@ -100,6 +100,15 @@ const acts: readonly [string, number, (skep: Skep, tx: unknown) => Promise<unkno
   ['a chain', 1, (skep, tx) => skep.groups.chain([square.job(1), square.job(2)], { tx })],
   ['a chord', 2, (skep, tx) => skep.groups.chord([square.job(1), square.job(2)], sum.job('body'), { tx })],
   ['a batch', 1, (skep, tx) => skep.groups.batch([square.job(1)], { tx, onSuccess: sum.job('all') })],
+  [
+    'an open group',
+    2,
+    async (skep, tx) => {
+      const group = await skep.groups.open<number>('key', { tx, next: sum.job('next') })
+      await group.add([square.job(1)], { tx })
+      await group.add([square.job(2)], { tx, seal: true })
+    },
+  ],
   ['a map', 3, (skep, tx) => skep.groups.map(square, [1, 2, 3], { tx })],
 ]
 

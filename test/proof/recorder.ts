@@ -147,6 +147,10 @@ export function recordingStore(store: Store, recorder: Recorder): Store {
               recorder.write({ ...settling(settlement), type: 'info' })
             return reply
           },
+          async addMembers(call) {
+            for (const job of call.jobs) recorder.enqueuing(job)
+            return inside.addMembers(call)
+          },
         }
       },
     }),
@@ -155,6 +159,11 @@ export function recordingStore(store: Store, recorder: Recorder): Store {
       for (const job of call.jobs) recorder.enqueuing(job)
       recorder.puttingDown(call.groups)
       return store.insert(call)
+    },
+
+    async addMembers(call) {
+      for (const job of call.jobs) recorder.enqueuing(job)
+      return store.addMembers(call)
     },
 
     async moveRuns(call) {

@@ -31,7 +31,7 @@ export interface LinkOptions {
 /** What may happen to this operation, if that may not. */
 function possible(fault: CallFault, operation: Operation): CallFault {
   // An insert that failed has happened by then or never will: the stores' connections see to that.
-  if (fault === 'late' && operation === 'insert') return 'unanswered'
+  if (fault === 'late' && (operation === 'insert' || operation === 'addMembers')) return 'unanswered'
   // Opening may take minutes, and nothing but patience would be tested.
   if (fault === 'hanging' && operation === 'ready') return 'lost'
   return fault

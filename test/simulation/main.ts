@@ -63,7 +63,7 @@ for (let seed = first; seed < first + Number(values.trials) && seconds() < Numbe
   total.starts += report.counts.starts
   total.faults += history.records.filter(({ f }) => f === 'fault' || f === 'crash' || f === 'stall').length
   seen.add(result)
-  if (values.hash) say(`${seed} ${result.hash}`)
+  if (values.hash) say(`${seed} ${result.hash()}`)
   if (values.trace) {
     for (const record of history.records) say(JSON.stringify(record))
     for (const entry of history.audit) say(JSON.stringify(entry))

@@ -47,7 +47,7 @@ describe('the simulator', () => {
   )
 
   it('gives different traces for different seeds', async () => {
-    const hashes = [await trial('memory', 1), await trial('memory', 2)].map(({ hash }) => hash)
+    const hashes = [await trial('memory', 1), await trial('memory', 2)].map(({ hash }) => hash())
     expect(new Set(hashes).size).toBe(2)
   })
 })

@@ -24,7 +24,7 @@ export interface TrialResult {
   readonly history: History
   readonly report: Report
   /** The same for the same seed, on any machine. */
-  readonly hash: string
+  readonly hash: () => string
   readonly steps: number
   readonly swarm: Swarm
 }
@@ -289,21 +289,25 @@ export class Trial {
     }
     const report = check(history)
     const violations = [...report.violations, ...this.#extra]
-    const hash = createHash('sha256')
-    for (const record of this.records) hash.update(JSON.stringify(record))
-    for (const entry of audit) hash.update(JSON.stringify(entry))
-    for (const entry of flows?.runs ?? []) hash.update(JSON.stringify(entry))
     return {
       seed: this.seed,
       store: this.store,
       kind: this.kind,
       history,
       report: { ...report, violations },
-      hash: hash.digest('hex').slice(0, 16),
+      hash: () => hashOf(history),
       steps: this.world.steps,
       swarm: this.swarm,
     }
   }
+}
+
+function hashOf({ records, audit, flows }: History): string {
+  const hash = createHash('sha256')
+  for (const record of records) hash.update(JSON.stringify(record))
+  for (const entry of audit) hash.update(JSON.stringify(entry))
+  for (const entry of flows?.runs ?? []) hash.update(JSON.stringify(entry))
+  return hash.digest('hex').slice(0, 16)
 }
 
 function pickByWeight(actions: readonly Action[], total: number, random: Random): Action {

@@ -5,10 +5,14 @@ import {
   GROUP_EVENTS,
   type Group,
   groupExpiresAt,
+  isOpen,
   isTakenBack,
+  joined,
   type Membership,
+  memberCount,
   type NewGroup,
   type Outcome,
+  sealed,
   UNMADE_MS,
 } from '../../core/groups.ts'
 import { type FinalState, isFinal, type Job, type NewJob, rankOf } from '../../core/job.ts'
@@ -24,6 +28,8 @@ import {
 } from '../../core/runs.ts'
 import { dueTime } from '../../core/transitions.ts'
 import type {
+  AddMembersCall,
+  AddMembersReply,
   AuditCall,
   AuditReply,
   CountRunsCall,
@@ -44,6 +50,7 @@ import { Outlines } from './outlines.ts'
 /** What the flows need of the jobs. */
 interface FlowJobs {
   insert(job: NewJob, now: number): InsertResult
+  has(id: string): boolean
 }
 
 /** How a job ended that is no longer there to tell. */
@@ -147,6 +154,27 @@ export class Flows {
       return { status: 'told', enqueued: [] }
     this.#end({ group, n }, { id: null, state: 'done', result, failure: null }, now)
     return { status: 'ok', enqueued: this.fire(now) }
+  }
+
+  addMembers({ space, group: id, jobs, seal, again = false }: AddMembersCall, now: number): AddMembersReply {
+    const group = this.group(space, id)
+    if (group === null) return { status: 'unknown', size: 0, enqueued: [] }
+    const isThere = again && jobs.length > 0 && this.#isMember(id, (jobs[0] as NewJob).id)
+    const fresh = isThere ? [] : jobs
+    const before = memberCount(group)
+    if (!isOpen(group) && fresh.length > 0) return { status: 'sealed', size: before, enqueued: [] }
+    if (isOpen(group)) {
+      const grown = joined(group, fresh.length)
+      this.#groups.set(id, seal ? sealed(grown, now) : grown)
+      this.#touched.set(id, null)
+    }
+    for (const [n, job] of fresh.entries())
+      this.#insert({ ...job, member: { group: id, n: before + n } }, now)
+    return { status: 'ok', size: before + fresh.length, enqueued: this.fire(now) }
+  }
+
+  #isMember(group: string, id: string): boolean {
+    return this.#jobs.has(id) || [...this.#outcomesOf(group).values()].some((outcome) => outcome.id === id)
   }
 
   /** Enqueues what groups have to, and tells in which queues. Every call that changes something ends with it. */
@@ -317,13 +345,14 @@ export class Flows {
 
 /** Some of a group's, by number, without looking at those before the page. */
 function pageOf<Item>(
-  { size }: Group,
+  group: Group,
   all: ReadonlyMap<number, Item>,
   from: number,
   limit: number,
   fits: (item: Item) => boolean,
 ): Item[] {
   const page: Item[] = []
+  const size = memberCount(group)
   for (let n = from; n < size && page.length < limit; n++) {
     const item = all.get(n)
     if (item !== undefined && fits(item)) page.push(item)

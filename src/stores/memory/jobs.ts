@@ -55,7 +55,10 @@ export class Jobs {
   constructor(onChange?: (before: Job | null, after: Job | null) => void) {
     this.table = new Table(onChange)
     this.lines = new Lines(this.table)
-    this.flows = new Flows({ insert: (job, now) => this.insert(job, false, now) })
+    this.flows = new Flows({
+      insert: (job, now) => this.insert(job, false, now),
+      has: (id) => this.table.get(id) !== undefined,
+    })
   }
 
   /** Puts a job in the place of what it was before, anything but claimed. */

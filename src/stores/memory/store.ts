@@ -280,6 +280,10 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       return flows.tell(call, timeOfCall(call))
     },
 
+    async addMembers(call) {
+      return flows.addMembers(call, timeOfCall(call))
+    },
+
     async auditGroups(call) {
       return flows.audit(call, timeOfCall(call))
     },

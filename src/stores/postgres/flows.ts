@@ -1,5 +1,7 @@
 import type { Outcome } from '../../core/groups.ts'
 import type {
+  AddMembersCall,
+  AddMembersReply,
   AuditCall,
   AuditReply,
   FlowStore,
@@ -20,6 +22,7 @@ import {
   GROUP_SELECT,
   hear,
   RUN_SELECT,
+  sentJob,
   sentMove,
   toGroup,
   toOutcome,
@@ -62,6 +65,12 @@ export function postgresFlows(query: Query, schema: string, starts: Starts, wrot
 
     async tell(call) {
       const reply = await tell(query, schema, starts, call)
+      wrote()
+      return reply
+    },
+
+    async addMembers(call) {
+      const reply = await addMembers(query, schema, starts, call)
       wrote()
       return reply
     },
@@ -206,6 +215,24 @@ async function tell(query: Query, schema: string, starts: Starts, call: TellCall
   )
   const [status, enqueued] = JSON.parse(row?.[0] as string) as ['ok' | 'told', EnqueuedRow[] | null]
   return { status, enqueued: hear(enqueued, starts) }
+}
+
+export async function addMembers(
+  query: Query,
+  schema: string,
+  starts: Starts,
+  { space, group, jobs, seal, again = false, now }: AddMembersCall,
+): Promise<AddMembersReply> {
+  const [row] = await query(
+    `select ${schema}.add_members($1::text, $2::uuid, $3::text, $4::boolean, $5::boolean, $6::bigint)`,
+    [space, group, JSON.stringify(jobs.map(sentJob)), String(seal), String(again), at(now)],
+  )
+  const [status, size, enqueued] = JSON.parse(row?.[0] as string) as [
+    AddMembersReply['status'],
+    number,
+    EnqueuedRow[] | null,
+  ]
+  return { status, size, enqueued: hear(enqueued, starts) }
 }
 
 async function auditGroups(

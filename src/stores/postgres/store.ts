@@ -6,7 +6,7 @@ import type { StoreChannel } from './channel.ts'
 import { countSelection } from './count.ts'
 import { checkDurability } from './durability.ts'
 import { Floors } from './floors.ts'
-import { postgresFlows } from './flows.ts'
+import { addMembers, postgresFlows } from './flows.ts'
 import { Folding } from './folding.ts'
 import { holdJobs, listHolds, releaseHolds } from './holds.ts'
 import { insertInParts, insertJobs, isTwice, PART } from './insert.ts'
@@ -165,6 +165,7 @@ export function createPostgresStore(options: PostgresStoreOptions, makeNotifier:
           if (request.settlements.length === 0 && !request.claim) return { results: [], claimed: null }
           return settleAndClaim(query, schema, starts, request)
         },
+        addMembers: (request) => addMembers(query, schema, starts, request),
       }
     },
 

@@ -1,6 +1,6 @@
 import type { FlowStore } from '../../store/flows.ts'
 import type { Database } from './database.ts'
-import { auditGroups, fire, getGroup, tell } from './groups.ts'
+import { addMembers, auditGroups, fire, getGroup, tell } from './groups.ts'
 import { openMembers, outcomes } from './outcomes.ts'
 import { getFlows, putFlows } from './outlines.ts'
 import { countRuns, getRun, listRuns, moveRun } from './runs.ts'
@@ -55,6 +55,10 @@ export function sqliteFlows(
 
     tell(call) {
       return database.write(1, (turn) => tell(turn, call, at(turn, call)))
+    },
+
+    addMembers(call) {
+      return database.write(call.jobs.length + 1, (turn) => addMembers(turn, call, at(turn, call)))
     },
 
     auditGroups(call) {

@@ -6,11 +6,17 @@ import {
   type Group,
   type GroupEvent,
   groupExpiresAt,
+  isOpen,
+  joined,
+  memberCount,
   type NewGroup,
+  sealed,
 } from '../../core/groups.ts'
 import { JOB_STATES, rankOf } from '../../core/job.ts'
 import { dueTime } from '../../core/transitions.ts'
 import {
+  type AddMembersCall,
+  type AddMembersReply,
   AUDIT_OUTCOMES,
   type AuditCall,
   type AuditReply,
@@ -28,6 +34,7 @@ const FIND = `select ${COLUMNS} from skep_groups where id = ?`
 const MAKE = `insert or ignore into skep_groups (${COLUMNS}, expires_at, jobs)
   values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 const WRITE = `update skep_groups set done = ?, failed = ?, fired = ?, ended_at = ?, expires_at = ? where id = ?`
+const RESIZE = 'update skep_groups set size = ?, need = ?, ended_at = ? where id = ?'
 const DONE = JOB_STATES.indexOf('done')
 const COUNT = `select total(state = ${DONE}), count(*) from skep_outcomes where group_id = ?`
 
@@ -121,6 +128,39 @@ export function tell(turn: Turn, { space, group, n, result }: TellCall, now: num
     return { status: 'told', enqueued: NONE }
   turn.members.end({ member: { group, n }, outcome: { id: null, state: 'done', result, failure: null } }, now)
   return { status: 'ok', enqueued: fire(turn, now) }
+}
+
+/** Adds members to an open group, or seals it, or both. */
+export function addMembers(
+  turn: Turn,
+  { space, group: id, jobs, seal, again = false }: AddMembersCall,
+  now: number,
+): AddMembersReply {
+  const { db, members } = turn
+  const group = findGroup(turn, id)
+  if (group?.space !== space) return { status: 'unknown', size: 0, enqueued: NONE }
+  const [first] = jobs
+  const fresh = again && first && isMember(turn, id, first.id) ? [] : jobs
+  const before = memberCount(group)
+  if (!isOpen(group) && fresh.length > 0) return { status: 'sealed', size: before, enqueued: NONE }
+  if (isOpen(group)) {
+    const grown = joined(group, fresh.length)
+    const { size, need, endedAt } = seal ? sealed(grown, now) : grown
+    db.run(RESIZE, size, need, endedAt, id)
+    // What it has counted may be all by now.
+    if (seal) members.recounted(id, true)
+  }
+  const numbered = fresh.map((job, n) => ({ ...job, member: { group: id, n: before + n } }))
+  members.enqueued(numbered, insertJobs(turn, { jobs: numbered }, now))
+  return { status: 'ok', size: before + fresh.length, enqueued: fire(turn, now) }
+}
+
+function isMember(turn: Turn, group: string, id: string): boolean {
+  turn.intake.write(turn)
+  return (
+    turn.db.get('select 1 from skep_jobs where id = ?', id) !== undefined ||
+    turn.db.get('select 1 from skep_outcomes where group_id = ? and id = ?', group, id) !== undefined
+  )
 }
 
 /** Mends groups whose counts are not those of their outcomes, or that should have fired. */

@@ -1,8 +1,10 @@
 import { SkepError } from '../../core/errors.ts'
+import type { AddMembersCall, AddMembersReply } from '../../store/flows.ts'
 import type { InsertCall, InsertReply, SettleCall, SettleReply, StoreInTransaction } from '../../store.ts'
 import { inTransaction, isClient, type SqliteClient } from './client.ts'
 import type { Database } from './database.ts'
 import { storeError } from './errors.ts'
+import { addMembers } from './groups.ts'
 import { Handle } from './handle.ts'
 import { HeldJobs } from './held.ts'
 import { insert } from './insert.ts'
@@ -60,6 +62,10 @@ export function transaction(database: Database, tx: unknown): StoreInTransaction
     async settle(call: SettleCall): Promise<SettleReply> {
       if (!database.isReady) await database.open()
       return run(call, (turn, now) => settle(turn, call, now))
+    },
+    async addMembers(call: AddMembersCall): Promise<AddMembersReply> {
+      if (!database.isReady) await database.open()
+      return run(call, (turn, now) => addMembers(turn, call, now))
     },
   }
 }

@@ -2,7 +2,14 @@ import type { NewGroup } from '../../core/groups.ts'
 import type { NewJob } from '../../core/job.ts'
 import type { Verdict } from '../../core/policy.ts'
 import type { NewRun, RunMove } from '../../core/runs.ts'
-import type { AuditCall, AuditReply, ListRunsCall, MoveRunsCall, TellCall } from '../../store/flows.ts'
+import type {
+  AddMembersCall,
+  AuditCall,
+  AuditReply,
+  ListRunsCall,
+  MoveRunsCall,
+  TellCall,
+} from '../../store/flows.ts'
 import type { HoldCall, ReleaseCall } from '../../store/holds.ts'
 import type { LanesCall, SetLimitsCall } from '../../store/limits.ts'
 import type {
@@ -43,6 +50,7 @@ export type Step =
   | ({ readonly do: 'lanes' } & Omit<LanesCall, 'now'>)
   | ({ readonly do: 'move' } & Omit<MoveRunsCall, 'now'>)
   | ({ readonly do: 'tell' } & Omit<TellCall, 'now'>)
+  | ({ readonly do: 'add' } & Omit<AddMembersCall, 'now'>)
   | ({ readonly do: 'runs' } & Omit<ListRunsCall, 'cursor'>)
   | ({ readonly do: 'audit' } & Omit<AuditCall, 'now' | 'cursor'>)
 
@@ -111,6 +119,8 @@ export async function send(store: Store, command: Command, now: number): Promise
       return [await store.moveRuns({ ...strip(command), now })]
     case 'tell':
       return [await store.tell({ ...strip(command), now })]
+    case 'add':
+      return [await store.addMembers({ ...strip(command), now })]
     case 'runs': {
       const pages = []
       let cursor: string | null = null
@@ -161,7 +171,7 @@ export function jobsIn(commands: readonly Command[]): NewJob[] {
 export function insertedBy(commands: readonly Command[]): NewJob[] {
   const moved = movesIn(commands).flatMap(({ jobs }) => jobs)
   const brought = commands.flatMap((command) => {
-    if (command.do === 'insert') return command.jobs
+    if (command.do === 'insert' || command.do === 'add') return command.jobs
     if (command.do === 'settle') return command.settlements.flatMap(({ enqueue }) => enqueue ?? [])
     return []
   })

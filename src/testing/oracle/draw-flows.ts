@@ -1,4 +1,4 @@
-import { GROUP_EVENTS, type NewGroup } from '../../core/groups.ts'
+import { GROUP_EVENTS, isOpen, NEEDS_ALL, type NewGroup, OPEN } from '../../core/groups.ts'
 import type { NewJob } from '../../core/job.ts'
 import { type NewRun, RUN_STATUSES, type Run, type RunMove } from '../../core/runs.ts'
 import type { InsertCall, Settlement } from '../../store.ts'
@@ -6,7 +6,7 @@ import { groupOf, runOf } from '../store/group-samples.ts'
 import type { Step } from './commands.ts'
 import { type Draw, drawJob, drawSpace, drawUnique, sampleOf, takeSlot } from './draw.ts'
 
-export const FLOWING = ['tell', 'tell', 'move', 'move', 'move', 'runs', 'audit'] as const
+export const FLOWING = ['tell', 'tell', 'add', 'add', 'move', 'move', 'move', 'runs', 'audit'] as const
 
 /** What is told, how runs move, and what is asked about them. */
 export function drawFlow(kind: (typeof FLOWING)[number], it: Draw): Step | null {
@@ -22,6 +22,8 @@ export function drawFlow(kind: (typeof FLOWING)[number], it: Draw): Step | null 
       const space = random.chance(0.95) ? slot.space : drawSpace(random)
       return { do: 'tell', ...slot, space, result: random.pick([null, '1.0', '"é"']) }
     }
+    case 'add':
+      return drawAdd(it)
     case 'move': {
       const moves = drawMoves(it)
       return moves.length === 0 ? null : { do: 'move', moves }
@@ -31,6 +33,24 @@ export function drawFlow(kind: (typeof FLOWING)[number], it: Draw): Step | null 
     case 'audit':
       return memory.groups.size === 0 ? null : { do: 'audit', limit: random.pick([1, 3, 100]) }
   }
+}
+
+/** Members for an open group, and perhaps its seal; also for one that is sealed, and some that were added before. */
+function drawAdd(it: Draw): Step | null {
+  const { random, memory } = it
+  if (memory.added.length > 0 && random.chance(0.15))
+    return { do: 'add', ...random.pick(memory.added), again: true }
+  const open = it.groups.filter(isOpen)
+  const group = open.length > 0 && random.chance(0.9) ? random.pick(open) : it.groups[0]
+  if (group === undefined) return null
+  const { id, space } = group
+  const jobs = Array.from({ length: random.int(0, 3) }, (_, n) => ({
+    ...drawJob({ ...it, flowing: false }, space),
+    member: { group: id, n },
+  }))
+  const call = { space, group: id, jobs, seal: random.chance(0.3), again: random.chance(0.3) }
+  if (jobs.length > 0) memory.added.push(call)
+  return { do: 'add', ...call, space: random.chance(0.95) ? space : drawSpace(random) }
 }
 
 /** Groups and runs that come with an insert: new ones, one that was planned, and some that are there already. */
@@ -77,7 +97,8 @@ function drawGroups(it: Draw, run: string | null, space: string): NewGroup[] {
 
 function drawGroup(it: Draw, run: string | null, space: string): NewGroup {
   const { random, memory, number } = it
-  const size = random.pick([0, 1, 1, 2, 2, 3, 4, 6])
+  const canGrow = run === null && random.chance(0.2)
+  const size = canGrow ? OPEN : random.pick([0, 1, 1, 2, 2, 3, 4, 6])
   const jobs = Object.fromEntries(
     GROUP_EVENTS.filter(() => random.chance(0.6)).map((event) => [event, drawPutDown(it, space)]),
   )
@@ -86,12 +107,14 @@ function drawGroup(it: Draw, run: string | null, space: string): NewGroup {
     space,
     run,
     size,
-    need: random.pick([size, size, size, 0, 1, random.int(0, size), size + 1]),
-    failing: random.pick(['first', 'hopeless', 'end'] as const),
+    need: canGrow
+      ? random.pick([NEEDS_ALL, NEEDS_ALL, 0])
+      : random.pick([size, size, size, 0, 1, random.int(0, size), size + 1]),
+    failing: canGrow ? 'end' : random.pick(['first', 'hopeless', 'end'] as const),
     jobs,
     keepMs: random.pick([0, 1_000, 3_600_000, 3_600_000]),
   }
-  memory.slots.push(...Array.from({ length: size }, (_, n) => ({ group: group.id, n, space })))
+  memory.slots.push(...Array.from({ length: canGrow ? 0 : size }, (_, n) => ({ group: group.id, n, space })))
   return group
 }
 

@@ -2,6 +2,7 @@ import type { Group, Membership, NewGroup } from '../../core/groups.ts'
 import type { Job, NewJob, Unique } from '../../core/job.ts'
 import { storedPriority } from '../../core/priority.ts'
 import type { NewRun, Run } from '../../core/runs.ts'
+import type { AddMembersCall } from '../../store/flows.ts'
 import type { Settlement } from '../../store.ts'
 import type { Random } from '../random.ts'
 import type { Step } from './commands.ts'
@@ -29,6 +30,8 @@ export interface Memory {
   readonly runs: Map<string, NewRun>
   slots: Slot[]
   readonly told: Slot[]
+  /** What has joined open groups. */
+  readonly added: AddMembersCall[]
   /** Unique keys of jobs that groups will enqueue. */
   readonly taken: Set<string>
 }

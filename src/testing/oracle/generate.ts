@@ -83,6 +83,7 @@ function emptyMemory(): Memory {
     runs: new Map(),
     slots: [],
     told: [],
+    added: [],
     taken: new Set(),
   }
 }
@@ -181,13 +182,15 @@ function drawInsert(it: Draw): Step {
   const jobs = Array.from({ length: random.int(1, made ? 6 : 4) }, () => drawJob(it))
   // Jobs that are there already, and those that lately left in a call that is said to be a repetition.
   const again = random.chance(0.3)
-  const known = present.map(({ id }) => memory.jobs.get(id)).filter((job) => job !== undefined)
+  // What joins an open group has its number from there, so nobody else inserts it.
+  const joined = new Set(memory.added.flatMap((call) => call.jobs.map(({ id }) => id)))
+  const known = present.flatMap(({ id }) => (joined.has(id) ? [] : (memory.jobs.get(id) ?? [])))
   if (random.chance(0.3)) jobs.push(...sampleOf(random, known, 2))
   if (again) {
     const lately = memory.left.filter(({ at }) => it.now - at < REPEAT_WITHIN_MS)
     for (const { id } of sampleOf(random, lately, 2)) {
       const job = memory.jobs.get(id)
-      if (job) jobs.push(job)
+      if (job && !joined.has(id)) jobs.push(job)
     }
   }
   return { do: 'insert', jobs: shuffled(random, jobs), again, ...made }

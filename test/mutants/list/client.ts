@@ -52,12 +52,12 @@ export const CLIENT_MUTANTS: readonly Mutant[] = [
     incidents: [50],
     rule: 'R13',
     file: 'src/client/enqueuer.ts',
-    find: 'return await this.#store.insert({ jobs, ...made, ...how })',
+    find: 'return this.#store.insert({ jobs, ...made, ...how })',
     replace:
-      'return await this.#store.insert({\n' +
-      '          jobs: failures > 1 ? jobs.map((job) => ({ ...job, id: this.#runtime.uuid() })) : jobs,\n' +
-      '          ...made,\n' +
-      '        })',
+      'return this.#store.insert({\n' +
+      '        jobs: again ? jobs.map((job) => ({ ...job, id: this.#runtime.uuid() })) : jobs,\n' +
+      '        ...made,\n' +
+      '      })',
     story: 'An insert that is repeated makes new jobs instead of the same ones.',
     killedBy: { simulation: 'memory', trials: 400 },
     also: {
@@ -70,7 +70,7 @@ export const CLIENT_MUTANTS: readonly Mutant[] = [
     incidents: [3],
     rule: 'R6',
     file: 'src/client/enqueuer.ts',
-    find: 'const how = known || isUnknown ? { again: true } : { fresh: true }',
+    find: 'const how = known || again ? { again: true } : { fresh: true }',
     replace: 'const how = { fresh: true }',
     story: 'A repeated insert does not say that it is one, so a job that is done and gone runs again.',
     killedBy: {

@@ -39,6 +39,10 @@ export function withTransactions(store: Store): Store {
         tx.add(async () => void (await store.settle(call)))
         return { results, claimed: null }
       },
+      async addMembers(call) {
+        tx.add(async () => void (await store.addMembers(call)))
+        return { status: 'ok', size: call.jobs.length, enqueued: [] }
+      },
     }
   }
   return { ...store, capabilities: { ...store.capabilities, transactions: true }, within }

@@ -7,7 +7,7 @@ import { CLOCK, flowPins } from './pins.ts'
  * The events that are true of a group, as bits: 1 success, 2 failure, 4 settled. `group` has its size, need and rule;
  * `done` and `failed` are its counts.
  */
-function trueEvents(group: string, done: string, failed: string): string {
+export function trueEvents(group: string, done: string, failed: string): string {
   return `((${done} >= ${group}.need)::integer
             + 2 * (${done} < ${group}.need and case ${group}.failing when 0 then ${failed} > 0
                 when 1 then ${group}.size - ${failed} < ${group}.need else ${done} + ${failed} = ${group}.size end)::integer
@@ -15,7 +15,7 @@ function trueEvents(group: string, done: string, failed: string): string {
 }
 
 /** The jobs that were put down for the events in `bits`. */
-function jobsFor(group: string, bits: string): string {
+export function jobsFor(group: string, bits: string): string {
   return `cross join lateral (values (1, ${group}.jobs::json -> 'success'), (2, ${group}.jobs::json -> 'failure'),
             (4, ${group}.jobs::json -> 'settled')) as f(event, job)
         where ${bits} & f.event > 0 and f.job is not null`

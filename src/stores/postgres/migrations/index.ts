@@ -19,6 +19,7 @@ import { limitFunctions } from './limit-functions.ts'
 import { lockFunctions } from './lock-functions.ts'
 import { namedLineFunction } from './named-line-function.ts'
 import { noteFunction, noteTables, removeNotesFunctions } from './notes.ts'
+import { addMembersFunction } from './open-group-function.ts'
 import {
   countFunction,
   everyJobView,
@@ -71,6 +72,7 @@ export const MIGRATIONS: readonly Migration[] = [
         makeRunsFunction,
         countMembersFunction,
         tellFunction,
+        addMembersFunction,
         auditFunction,
         memberFunctions,
         moveFunctions,
