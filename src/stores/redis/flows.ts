@@ -1,10 +1,11 @@
 import { GROUP_EVENTS, type Group, type NewGroup, type Outcome } from '../../core/groups.ts'
 import { RUN_STATUSES, type Run } from '../../core/runs.ts'
-import type { FlowOutline, FlowStore, MoveResult, RunCount } from '../../store/flows.ts'
+import type { AddMembersReply, FlowOutline, FlowStore, MoveResult, RunCount } from '../../store/flows.ts'
 import { listOf, numberOf, numberOrNull, type Reply, textOf, textOrNull } from './bytes.ts'
 import type { Caller } from './caller.ts'
 import { enqueuedIn } from './enqueued.ts'
 import { sentMove } from './flow-items.ts'
+import { sentJob } from './records.ts'
 
 export function flowCalls(caller: Caller): FlowStore {
   const call = (operation: string, said: unknown, now?: number): Promise<Reply> =>
@@ -80,6 +81,16 @@ export function flowCalls(caller: Caller): FlowStore {
       return { status: textOf(status) as 'ok' | 'told', enqueued: enqueuedIn(fired) }
     },
 
+    async addMembers({ now, jobs, ...said }) {
+      const reply = await call('addMembers', { ...said, jobs: jobs.map(sentJob) }, now)
+      const [status, size, fired] = listOf(reply)
+      return {
+        status: textOf(status) as AddMembersReply['status'],
+        size: numberOf(size),
+        enqueued: enqueuedIn(fired),
+      }
+    },
+
     async auditGroups({ limit, cursor: after, now }) {
       const [mended, fired, cursor] = listOf(
         await call('auditGroups', { limit, ...(after !== null && { cursor: after }) }, now),
@@ -124,13 +135,15 @@ function runOf(reply: Reply): Run | null {
 }
 
 function groupOf(reply: Reply): Group | null {
-  const [text, done, failed, fired, createdAt, endedAt] = listOf(reply)
+  const [text, done, failed, fired, createdAt, endedAt, size, need] = listOf(reply)
   if (text === undefined) return null
   const mask = numberOf(fired)
   const made = JSON.parse(textOf(text)) as NewGroup & { readonly whole: NewGroup['jobs'] }
   const { whole, ...group } = made
   return {
     ...group,
+    size: numberOf(size),
+    need: numberOf(need),
     run: group.run ?? null,
     jobs: whole,
     done: numberOf(done),

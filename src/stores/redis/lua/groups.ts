@@ -1,4 +1,4 @@
-import { UNMADE_MS } from '../../../core/groups.ts'
+import { NEEDS_ALL, OPEN, UNMADE_MS } from '../../../core/groups.ts'
 import { AUDIT_OUTCOMES } from '../../../store/flows.ts'
 import { K } from '../keys.ts'
 
@@ -6,7 +6,7 @@ import { K } from '../keys.ts'
  * Groups and runs: `core/groups.ts` and `core/runs.ts` over hashes. What a group is made of never changes and is JSON; how
  * far it is has a fixed size, so that counting a member rewrites nothing else.
  *
- *   groups      id → JSON; "n" id → size need failing done failed fired created ended
+ *   groups      id → JSON as it was made; "n" id → size need failing done failed fired created ended
  *   outcomes    group n → JSON                results    group n
  *   members     group n kind id: jobs and runs that have not ended
  *   runs        id → JSON
@@ -246,11 +246,47 @@ modules.groups = function()
     ends(job.x.g[1], job.x.g[2], { id = uuidOf(job.id), state = 'cancelled', failure = failure }, now)
   end
 
+  local function isMember(group, uuid)
+    local id = idOf(uuid)
+    if redis.call('HEXISTS', ${K.jobs}, id) == 1 or redis.call('HEXISTS', ${K.archive}, id) == 1 then return true end
+    for _, member in ipairs(beginning(${K.results}, group, -1)) do
+      if cjson.decode(redis.call('HGET', ${K.outcomes}, member)).id == uuid then return true end
+    end
+    return false
+  end
+
   local function tell(call, now)
     local text = redis.call('HGET', ${K.groups}, call.group)
     if (text and cjson.decode(text).space ~= call.space) or outcomeOf(call.group, call.n) then return 'told' end
     ends(call.group, call.n, { state = 'done', result = given(call.result) }, now)
     return 'ok'
+  end
+
+  -- Adds members to an open group, or seals it. Returns a status and how many it has then.
+  local function addMembers(call, now)
+    local text = redis.call('HGET', ${K.groups}, call.group)
+    if not text or cjson.decode(text).space ~= call.space then return 'unknown', 0 end
+    local group, jobs = read(call.group), call.jobs
+    local isOpen = group.size < 0
+    local before = isOpen and ${OPEN} - group.size or group.size
+    if call.again and jobs[1] and isMember(call.group, jobs[1].id) then jobs = {} end
+    if #jobs > 0 and not isOpen then return 'sealed', before end
+    if isOpen then
+      local wasEnd, ended = endMember(group), group.ended
+      group.size = group.size - #jobs
+      if call.seal then
+        group.size = ${OPEN} - group.size
+        if group.need == ${NEEDS_ALL} then group.need = group.size end
+        group.ended = group.done + group.failed == group.size and now or nil
+      end
+      write(group, wasEnd, ended == nil)
+      touch(group, nil)
+    end
+    for _, draft in ipairs(jobs) do
+      draft.x.g = { call.group, before + draft.x.g[2] }
+      insert(draft, now)
+    end
+    return 'ok', before + #jobs
   end
 
   -- ── firing ─────────────────────────────────────────────────────────────────────────────────────
@@ -309,7 +345,7 @@ modules.groups = function()
     local text = redis.call('HGET', ${K.groups}, id)
     if not text or cjson.decode(text).space ~= space then return '' end
     local group = read(id)
-    return { text, group.done, group.failed, group.fired, group.created, group.ended or '' }
+    return { text, group.done, group.failed, group.fired, group.created, group.ended or '', group.size, group.need }
   end
 
   local function belongs(space, id)
@@ -467,7 +503,7 @@ modules.groups = function()
   end
 
   return {
-    make = make, makeGroups = makeGroups, move = move, handOn = handOn, track = track, duplicate = duplicate, tell = tell, fire = fire,
+    make = make, makeGroups = makeGroups, move = move, handOn = handOn, track = track, duplicate = duplicate, tell = tell, addMembers = addMembers, fire = fire,
     show = show, outcomes = outcomes, openMembers = openMembers, listRuns = listRuns, audit = audit, prune = prune,
   }
 end
@@ -523,6 +559,12 @@ modules.tell = function()
   return function(args, now)
     local status = use('groups').tell(cjson.decode(args[1]), now)
     return { status, enqueued(now) }
+  end
+end
+modules.addMembers = function()
+  return function(args, now)
+    local status, size = use('groups').addMembers(cjson.decode(args[1]), now)
+    return { status, size, enqueued(now) }
   end
 end
 modules.putFlows = function()
