@@ -161,6 +161,11 @@ export interface Capabilities {
   readonly processes: boolean
   /** The store itself notices that a worker's process is gone, before its leases end. */
   readonly liveness: boolean
+  /**
+   * From so many jobs on it is worth sending a second insert beside the one that is under way. Few where a call costs little
+   * beside its jobs, many where each is a commit. @default 250
+   */
+  readonly secondInsertAt?: number
 }
 
 /** What it means when this store says ok. */

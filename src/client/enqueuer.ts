@@ -7,7 +7,7 @@ import type { AddMembersCall, AddMembersReply } from '../store/flows.ts'
 import type { InsertCall, InsertReply, InsertResult, Store } from '../store.ts'
 import { atMost, LONGEST_RETRY_MS, retryDelayMs } from '../supervise.ts'
 
-/** From this many waiting jobs on, a second insert may be under way: the store is worth keeping busy. */
+/** From this many waiting jobs on, a second insert may be under way, unless the store says otherwise: it is worth keeping busy. */
 const WORTH_A_SECOND_CALL = 250
 const MOST_CALLS = 2
 
@@ -32,6 +32,7 @@ export class Enqueuer {
   readonly #notifier: Notifier
   readonly #runtime: Runtime
   readonly #timeoutMs: number
+  readonly #secondAt: number
   #orders: Order[] = []
   #waiting = 0
   #calls = 0
@@ -46,6 +47,7 @@ export class Enqueuer {
     this.#notifier = options.notifier
     this.#runtime = options.runtime
     this.#timeoutMs = options.timeoutMs
+    this.#secondAt = options.store.capabilities.secondInsertAt ?? WORTH_A_SECOND_CALL
   }
 
   insert(jobs: readonly NewJob[], again: boolean, made?: Made): Promise<readonly InsertResult[]> {
@@ -88,7 +90,7 @@ export class Enqueuer {
 
   #schedule(): void {
     if (this.#scheduled || this.#orders.length === 0) return
-    if (this.#calls > 0 && (this.#calls >= MOST_CALLS || this.#waiting < WORTH_A_SECOND_CALL)) return
+    if (this.#calls > 0 && (this.#calls >= MOST_CALLS || this.#waiting < this.#secondAt)) return
     this.#scheduled = true
     // Under load, what happens in this turn of the event loop goes together. A caller who is alone need not wait for its end.
     if (this.#isBusy) this.#runtime.defer(() => this.#send())

@@ -42,7 +42,7 @@ export function createRedisStore(given: RedisStoreOptions, makeNotifier: Notifie
   const watch = new Watch(check, options)
   let durability: Promise<Durability> | undefined
   return {
-    capabilities: { transactions: false, processes: true, liveness: options.liveness },
+    capabilities: { transactions: false, processes: true, liveness: options.liveness, secondInsertAt: 32 },
 
     ready() {
       durability ??= check()
