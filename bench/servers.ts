@@ -70,7 +70,7 @@ export class Servers {
       case 'sqlite':
         return this.#freshSqlite()
       case 'redis':
-        return this.#freshRedis(String(contestant.options['appendfsync'] ?? 'everysec'))
+        return this.#freshRedis(contestant.options['appendfsync'] === 'always' ? 'always' : 'everysec')
     }
   }
 

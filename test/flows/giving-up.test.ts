@@ -126,7 +126,12 @@ describe('a run whose flow throws', () => {
     await scene.until(async () => (await run.get())?.position.step === 'sleep 1')
     await run.cancel('wait')
     // Those who know the flow are refused.
-    const maker = flowMaker({ ...scene, space: 'default', prepare: () => assert.fail(), payloadBytes: 1 })
+    const maker = flowMaker({
+      runtime: scene.runtime,
+      space: 'default',
+      prepare: () => assert.fail(),
+      payloadBytes: 1,
+    })
     await retryRun({ store: scene.truth, space: 'default', maker }, run.id, 'nowhere')
     await scene.until(async () => (await run.get())?.status === 'failed')
     expect((await run.get())?.failure?.message).toContain('no step "nowhere"')
