@@ -166,6 +166,11 @@ export interface Capabilities {
    * beside its jobs, many where each is a commit. @default 250
    */
   readonly secondInsertAt?: number
+  /**
+   * What its own notifier tells after a call was sent is heard after the call has happened. So whoever inserts may tell of it
+   * before the answer is there. @default false
+   */
+  readonly tellsInOrder?: boolean
 }
 
 /** What it means when this store says ok. */

@@ -33,6 +33,7 @@ export class Enqueuer {
   readonly #runtime: Runtime
   readonly #timeoutMs: number
   readonly #secondAt: number
+  readonly #tellsEarly: boolean
   #orders: Order[] = []
   #waiting = 0
   #calls = 0
@@ -42,11 +43,19 @@ export class Enqueuer {
   #closed: { readonly error: unknown } | null = null
   #idle: (() => void)[] = []
 
-  constructor(options: { store: Store; notifier: Notifier; runtime: Runtime; timeoutMs: number }) {
+  constructor(options: {
+    store: Store
+    notifier: Notifier
+    runtime: Runtime
+    timeoutMs: number
+    /** Whoever hears of a job finds it, also if it is told of as soon as the insert was sent. */
+    tellsEarly?: boolean
+  }) {
     this.#store = options.store
     this.#notifier = options.notifier
     this.#runtime = options.runtime
     this.#timeoutMs = options.timeoutMs
+    this.#tellsEarly = options.tellsEarly ?? false
     this.#secondAt = options.store.capabilities.secondInsertAt ?? WORTH_A_SECOND_CALL
   }
 
@@ -134,7 +143,7 @@ export class Enqueuer {
       madeBy(orders),
     )
     if ('results' in reply) {
-      this.#hint(jobs, reply)
+      if (!reply.isTold) this.#hint(jobs, reply)
       let from = 0
       for (const order of orders) {
         order.resolve(reply.results.slice(from, from + order.jobs.length))
@@ -148,11 +157,36 @@ export class Enqueuer {
     }
   }
 
-  #insert(jobs: readonly NewJob[], known: boolean, made: Made): Promise<InsertReply | NotInserted> {
-    return this.#patiently((again) => {
+  async #insert(
+    jobs: readonly NewJob[],
+    known: boolean,
+    made: Made,
+  ): Promise<(InsertReply & { readonly isTold: boolean }) | NotInserted> {
+    let tries = 0
+    const reply = await this.#patiently((again) => {
       const how = known || again ? { again: true } : { fresh: true }
-      return this.#store.insert({ jobs, ...made, ...how })
+      const inserted = this.#store.insert({ jobs, ...made, ...how })
+      if (++tries === 1 && this.#tellsEarly) this.#hintEarly(jobs)
+      return inserted
     })
+    if (!('results' in reply)) return reply
+    const isPlain = tries === 1 && this.#tellsEarly && !reply.enqueued && reply.results.every(isReady)
+    return { ...reply, isTold: isPlain }
+  }
+
+  /** Tells of jobs whose insert is on its way: if all goes as it mostly does, nothing else has to be told of them. */
+  #hintEarly(jobs: readonly NewJob[]): void {
+    const hints: Hint[] = []
+    let last: NewJob | null = null
+    for (const job of jobs) {
+      if (job.delayMs > 0 || job.runAt !== null) continue
+      if (last && last.queue === job.queue && last.space === job.space && last.priority >= job.priority)
+        continue
+      const { space, queue, priority } = job
+      hints.push(workHint({ space, queue, priority, dueAt: 0 }))
+      last = job
+    }
+    if (hints.length > 0) this.#notifier.publish(hints)
   }
 
   /** Repeats what may not have arrived: ids are ours, so a second insert of a job does nothing. */
@@ -198,6 +232,10 @@ export class Enqueuer {
       hints.push(last.hint)
     }
   }
+}
+
+function isReady(result: InsertResult): boolean {
+  return result.status === 'ok' && result.state === 'ready'
 }
 
 /** What to tell of an insert by id. */

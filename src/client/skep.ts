@@ -158,7 +158,8 @@ export class Skep {
     const parts = { store, notifier: this.#notifier, runtime: this.#runtime }
     this.#opening = new Opening({ store, runtime: this.#runtime, logger: this.#logger, patienceMs })
     this.#laterHints = new LaterHints(this.#notifier, this.#runtime)
-    this.#enqueuer = new Enqueuer({ ...parts, timeoutMs: patienceMs })
+    const tellsEarly = options.notifier === undefined && store.capabilities.tellsInOrder === true
+    this.#enqueuer = new Enqueuer({ ...parts, timeoutMs: patienceMs, tellsEarly })
     this.#results = awaitingJobs({ ...parts, space })
     this.#noter = new Noter({ ...parts, logger: this.#logger })
     this.#holdEnv = { ...parts, logger: this.#logger, space, ready: () => this.ready() }

@@ -83,6 +83,11 @@ export class Caller {
     }
   }
 
+  /** The connection on which calls are made. What is sent there after a call is done after it. */
+  client(): Promise<RedisClient> {
+    return this.#ready()
+  }
+
   /** Every server that may have the data. */
   async servers(): Promise<readonly Askable[]> {
     const client = await this.#ready()

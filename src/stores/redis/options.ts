@@ -45,6 +45,7 @@ export interface ResolvedOptions {
   readonly wait: { readonly replicas: number; readonly timeoutMs: number } | null
   readonly unsafe: UnsafeOptions
   readonly liveness: boolean
+  readonly isCluster: boolean
   readonly callTimeoutMs: number
   readonly onLoss: (message: string) => void
   readonly onUnsafe: (message: string) => void
@@ -86,6 +87,7 @@ export function resolveOptions(options: RedisStoreOptions): ResolvedOptions {
     unsafe,
     // Which connection is whose is known to one server, not to a cluster.
     liveness: options.liveness !== false && !isCluster,
+    isCluster,
     callTimeoutMs,
     onLoss,
     onUnsafe,

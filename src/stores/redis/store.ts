@@ -35,14 +35,20 @@ export function createRedisStore(given: RedisStoreOptions, makeNotifier: Notifie
     return opening
   }
   const caller = new Caller(open, options)
-  const channel = channelOf(open, options)
+  const channel = channelOf(() => caller.client(), options)
   let notifier: Notifier | undefined
   const workers = new Workers(caller, options)
   const check = async (): Promise<Durability> => checkDurability(await caller.servers(), options.unsafe)
   const watch = new Watch(check, options)
   let durability: Promise<Durability> | undefined
   return {
-    capabilities: { transactions: false, processes: true, liveness: options.liveness, secondInsertAt: 32 },
+    capabilities: {
+      transactions: false,
+      processes: true,
+      liveness: options.liveness,
+      secondInsertAt: 32,
+      tellsInOrder: !options.isCluster,
+    },
 
     ready() {
       durability ??= check()
