@@ -112,9 +112,22 @@ describe('on Redis, the command line', () => {
   })
 
   it.each([
-    ['nobody listens', 'redis://ada:s3cret-w0rd@127.0.0.1:1', 'ECONNREFUSED', 'Start the server'],
-    ['the password is wrong', 'redis://ada:wr0ng-w0rd@', 'WRONGPASS', 'refuses this user and password'],
-  ])('says what was dialled, why it failed and what to do when %s', async (_, address, why, fix) => {
+    {
+      when: 'nobody listens',
+      address: 'redis://ada:s3cret-w0rd@127.0.0.1:1',
+      code: 'STORE_UNAVAILABLE',
+      why: 'ECONNREFUSED',
+      fix: 'Start the server',
+    },
+    {
+      when: 'the password is wrong',
+      address: 'redis://ada:wr0ng-w0rd@',
+      code: 'STORE_REJECTED',
+      why: 'WRONGPASS',
+      fix: 'refuses this user and password',
+    },
+  ])('says what was dialled, why it failed and what to do when $when', async (said) => {
+    const { address, code, why, fix } = said
     const cwd = project()
     const dialled = address.endsWith('@') ? address + new URL(server.url).host : address
 
@@ -123,7 +136,7 @@ describe('on Redis, the command line', () => {
       skep(['doctor', '--db', dialled], { cwd }),
     ])
 
-    expect(asText.stderr).toContain('STORE_UNAVAILABLE')
+    expect(asText.stderr).toContain(code)
     expect(asText.stderr).toMatch(/dialled +redis:\/\/ada:\*\*\*@/)
     expect(asText.stderr).toContain(why)
     expect(asText.stderr).toContain(fix)

@@ -23,8 +23,9 @@ export function lifecycleCases(test: StoreCase): void {
   test('offers its transactions and its notifier as its capabilities say', async (scene) => {
     const { store } = scene
 
-    for (const fact of Object.values(store.capabilities)) assert.equal(typeof fact, 'boolean')
-    assert.equal(typeof store.within === 'function', store.capabilities.transactions)
+    const { transactions, processes, liveness } = store.capabilities
+    for (const fact of [transactions, processes, liveness]) assert.equal(typeof fact, 'boolean')
+    assert.equal(typeof store.within === 'function', transactions)
     assert.equal(store.notifier?.(), store.notifier?.())
   })
 

@@ -234,7 +234,7 @@ describe('looking after others', () => {
 
     const changes = scene.faults.calls.filter(({ operation }) => operation === 'change')
     const actions = new Set(changes.map(({ argument }) => (argument as { action: string }).action))
-    expect(actions).toEqual(new Set(['redrive']))
+    expect(actions).toEqual(new Set())
     stuck.open(1)
   })
 })
