@@ -10,7 +10,7 @@ describe('the loops of a worker', () => {
     ['prune', 'prune', 'before'],
     ['prune', 'prune', 'reject'],
     ['expired', 'rescue', 'foreign'],
-    ['change', 'missing', 'before'],
+    ['counts', 'missing', 'before'],
     ['counts', 'missing', 'foreign'],
   ])('go on without each other: %s fails, and only %s says so (%s)', async (operation, name, fault) => {
     const scene = openScene()
