@@ -5,7 +5,8 @@ import pg from 'pg'
 export interface Usage {
   /** CPU of all processes of the server, ended ones included. Null where it cannot be seen. */
   readonly cpuMicros: number | null
-  readonly walBytes: number
+  /** What its log grew by. Null where that cannot be known. */
+  readonly walBytes: number | null
 }
 
 export interface ClaimTimes {

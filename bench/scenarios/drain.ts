@@ -89,7 +89,12 @@ async function run(stage: Stage, { scenario, processes, keep, analysed }: Drain)
 }
 
 function databaseFigures(before: Usage, after: Usage, { ran }: Outcome): [string, number][] {
-  const wal: [string, number] = ['WAL bytes/job', (after.walBytes - before.walBytes) / ran]
-  if (before.cpuMicros === null || after.cpuMicros === null) return [wal]
-  return [['database CPU us/job', (after.cpuMicros - before.cpuMicros) / ran], wal]
+  const figures: [string, number][] = []
+  if (before.cpuMicros !== null && after.cpuMicros !== null) {
+    figures.push(['database CPU us/job', (after.cpuMicros - before.cpuMicros) / ran])
+  }
+  if (before.walBytes !== null && after.walBytes !== null) {
+    figures.push(['WAL bytes/job', (after.walBytes - before.walBytes) / ran])
+  }
+  return figures
 }

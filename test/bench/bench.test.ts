@@ -30,7 +30,7 @@ describe('the benchmark', () => {
     const drained = ['jobs/s', 'worker CPU us/job', 'worker RSS MB'].map(
       (name) => `drain, 1 process: ${name}`,
     )
-    for (const { name, store } of result.contestants) {
+    for (const { name, store } of result.contestants.filter(({ name }) => name !== 'Skep, NATS')) {
       const wal = store === 'postgres' ? ['drain, 1 process: WAL bytes/job'] : []
       expect([...measured(result, name)], name).toEqual(
         expect.arrayContaining([...expected, ...drained, ...wal]),
@@ -59,14 +59,15 @@ describe('the benchmark', () => {
         ]),
       )
     }
-    expect(result.contestants).toHaveLength(2)
+    expect(result.contestants).toHaveLength(3)
     expect(result.notes).toBeUndefined()
   }, 240_000)
 
   it('measures flows, and sees that every job gets the results it waits for', async () => {
     const result = await bench('--only', 'skep', '--scenario', 'flow-children,flow-chain')
 
-    const names = ['Skep', 'Skep, flow()', 'Skep, SQLite', 'Skep, SQLite, flow()']
+    const stores = ['Skep', 'Skep, SQLite', 'Skep, Redis']
+    const names = stores.flatMap((name) => [name, `${name}, flow()`])
     expect(result.contestants.map(({ name }) => name)).toEqual(names)
     for (const name of names) {
       expect([...measured(result, name)], name).toEqual(

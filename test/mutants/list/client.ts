@@ -52,9 +52,9 @@ export const CLIENT_MUTANTS: readonly Mutant[] = [
     incidents: [50],
     rule: 'R13',
     file: 'src/client/enqueuer.ts',
-    find: 'return this.#store.insert({ jobs, ...made, ...how })',
+    find: 'const inserted = this.#store.insert({ jobs, ...made, ...how })',
     replace:
-      'return this.#store.insert({\n' +
+      'const inserted = this.#store.insert({\n' +
       '        jobs: again ? jobs.map((job) => ({ ...job, id: this.#runtime.uuid() })) : jobs,\n' +
       '        ...made,\n' +
       '      })',

@@ -135,7 +135,7 @@ export const LOOP_MUTANTS: readonly Mutant[] = [
     incidents: [29],
     rule: 'R7',
     file: 'src/client/enqueuer.ts',
-    find: 'if (hints.length > 0) this.#notifier.publish(hints)',
+    find: 'if (!reply.isTold) this.#hint(jobs, reply)',
     replace: '',
     story: 'An enqueue publishes no hint, so the job waits for the next poll.',
     killedBy: {
