@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { mutantPlugins } from './test/mutants/plugin.ts'
+import { LongestFirst } from './test/support/longest-first.ts'
 
 const source = (path: string): string => fileURLToPath(new URL(`./src/${path}`, import.meta.url))
 
@@ -20,6 +21,8 @@ export default defineConfig({
     // Processes, not threads: tests kill workers, open native databases and change signal handlers.
     pool: 'forks',
     maxWorkers: 2,
+    // Or the last worker would be alone with a file that takes minutes.
+    sequence: { sequencer: LongestFirst },
     testTimeout: 30_000,
     hookTimeout: 30_000,
     teardownTimeout: 15_000,

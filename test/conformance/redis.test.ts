@@ -21,7 +21,7 @@ async function open(prefix = `conformance-${process.pid}-${++opened}`): Promise<
 
 describeStore('redis', open, { describe, it }, { reopen: () => open(`conformance-${process.pid}-${opened}`) })
 describeOracle('redis', open, {
-  seeds: 20,
+  seeds: 10,
   reopen: () => open(`conformance-${process.pid}-${opened}`),
   audit: (_store, now) => auditRedis(client, `conformance-${process.pid}-${opened}`, { now }),
   shrinkRuns: 100,
