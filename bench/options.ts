@@ -56,7 +56,10 @@ export function readOptions(args: readonly string[], all: Choice): Options {
   }
 }
 
-/** What begins with one of the words, upper or lower case. A name may have a comma, so a whole value is tried first. */
+/**
+ * What is called like one of the words, or else begins with it, upper or lower case. A name may have a comma, so a whole value is
+ * tried first.
+ */
 function choose<Thing extends { readonly name: string }>(
   option: string,
   values: readonly string[],
@@ -69,8 +72,11 @@ function choose<Thing extends { readonly name: string }>(
       ? [value]
       : value.split(',').map((word) => word.trim()),
   )
+  const isWhole = (word: string): boolean => things.some(({ name }) => name === word)
   const fits = (thing: Thing, word: string): boolean =>
-    namesOf(thing).some((name) => name.toLowerCase().startsWith(word.toLowerCase()))
+    isWhole(word)
+      ? thing.name === word
+      : namesOf(thing).some((name) => name.toLowerCase().startsWith(word.toLowerCase()))
   const unknown = words.filter((word) => !things.some((thing) => fits(thing, word)))
   if (unknown.length > 0) {
     const names = [...new Set(things.flatMap(namesOf))].join('; ')

@@ -18,19 +18,16 @@ const SAME = 0.99
 
 /** Every measure in which the best rival on the same store is ahead by a hundredth or more. */
 export function behind(result: Result): Behind[] {
-  return (['postgres', 'sqlite'] as const).flatMap((store) => compare(result, store, store))
+  return (['postgres', 'sqlite', 'redis'] as const).flatMap((store) => compare(result, store))
 }
 
-/** The same against the rivals on Redis. Skep has no such store, so its Postgres stands in: a server against a server. */
-export function behindRedis(result: Result): Behind[] {
-  return compare(result, 'postgres', 'redis')
-}
-
-function compare(result: Result, store: StoreKind, rivalStore: StoreKind): Behind[] {
+function compare(result: Result, store: StoreKind): Behind[] {
   if (!result.contestants.some((entrant) => entrant.kind === 'skep' && entrant.store === store)) return []
   return placesOf(result).flatMap((place) => {
-    const { skep } = standing(result, store, place)
-    const [rival] = standing(result, rivalStore, place).rivals
+    const {
+      skep,
+      rivals: [rival],
+    } = standing(result, store, place)
     if (!rival || (skep && advantage(place, skep.summary.median, rival.summary.median) > SAME)) return []
     return [{ place, store, skep, rival }]
   })

@@ -1,5 +1,5 @@
 import type { Result } from '../result.ts'
-import { behind, behindList, behindRedis } from './behind.ts'
+import { behind, behindList } from './behind.ts'
 import type { Chart } from './charts.ts'
 import { plainTable } from './markdown.ts'
 import { runsOf } from './merge.ts'
@@ -27,13 +27,7 @@ export function partsOf(result: Result, charts: readonly Chart[]): Record<string
     charts: charts.map(({ name, title }) => `![${title}](benchmarks/${name}.svg)`).join('\n\n'),
     tables: tablesPart(result),
     behind: behindList(behind(result)) || 'In no measure of this run is a rival on the same store ahead.',
-    redis: redisPart(result),
   }
-}
-
-function redisPart(result: Result): string {
-  if (!result.contestants.some(({ store }) => store === 'redis')) return 'No rival on Redis took part.'
-  return behindList(behindRedis(result)) || 'In no measure of this run is a rival on Redis ahead.'
 }
 
 function machinePart(result: Result): string {
@@ -77,7 +71,9 @@ function targetsPart(verdicts: readonly Verdict[]): string {
 function against(how: Verdict['target']['against']): string {
   if (how === 'rival') return ' the best rival'
   if (how === 'raw') return ' of the limit'
-  return how === 'value' ? '' : ' before'
+  if (how === 'value') return ''
+  if ('rival' in how) return ` ${how.rival}`
+  return 'settings' in how ? ' of everysec' : ' before'
 }
 
 function tablesPart(result: Result): string {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { behind, behindList, behindRedis } from './behind.ts'
+import { behind, behindList } from './behind.ts'
 import { PLACES } from './programme.ts'
 import { rounds, sampleResult } from './sample.ts'
 import { median, summarize } from './statistics.ts'
@@ -112,13 +112,12 @@ describe('the list of what Skep is behind in', () => {
     ])
   })
 
-  it('is kept apart for Redis', () => {
+  it('counts the rivals on the same store alone', () => {
     const result = sampleResult([
       ...rounds(PLACES.drain, 'Skep', 100),
       ...rounds(PLACES.drain, 'elsewhere', 200),
     ])
 
     expect(behind(result)).toEqual([])
-    expect(behindRedis(result)).toHaveLength(1)
   })
 })
