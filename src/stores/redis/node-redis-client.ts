@@ -10,7 +10,7 @@ export interface NodeRedisLike {
   withCommandOptions(options: object): { sendCommand(args: readonly Argument[]): Promise<unknown> }
   destroy(): void
   subscribe(channels: string[], listener: (message: string, channel: string) => void): Promise<unknown>
-  on(event: 'error' | 'ready' | 'connect', listener: (error?: unknown) => void): unknown
+  on(event: 'error' | 'ready' | 'connect' | 'reconnecting', listener: (error?: unknown) => void): unknown
   readonly isReady: boolean
   readonly options?: { readonly socket?: object } | undefined
 }
@@ -23,6 +23,21 @@ const UNWRITTEN = /^The (queue is full|client is (offline|closed))/
 
 const again = (times: number): number => Math.min(50 * (times + 1), 1_000)
 
+/** A connection, and how it ends. */
+interface Opened {
+  readonly client: NodeRedisLike
+  readonly bytes: ReturnType<NodeRedisLike['withCommandOptions']>
+  end(): void
+}
+
+function destroy(client: NodeRedisLike): void {
+  try {
+    client.destroy()
+  } catch {
+    // It is closed already.
+  }
+}
+
 /** A connection like the one that was given, as it is first tried. */
 export function nodeRedisClient(given: NodeRedisLike): { client: RedisClient; firstTry: Promise<void> } {
   let connection = 0
@@ -30,15 +45,25 @@ export function nodeRedisClient(given: NodeRedisLike): { client: RedisClient; fi
   let isClosed = false
   const listeners: (() => void)[] = []
 
-  const open = (
-    tried: () => void,
-  ): { client: NodeRedisLike; bytes: ReturnType<NodeRedisLike['withCommandOptions']> } => {
+  const open = (tried: () => void): Opened => {
+    let isConnected = false
+    let isOver = false
     const client = given.duplicate({
       // Nothing waits in line for a connection, and nothing is sent twice.
       disableOfflineQueue: true,
       name: 'skep',
       readonly: false,
-      socket: { ...given.options?.socket, reconnectStrategy: again },
+      socket: {
+        ...given.options?.socket,
+        reconnectStrategy: (times: number) => (isOver ? false : again(times)),
+      },
+    })
+    client.on('connect', () => {
+      isConnected = true
+      if (isOver) destroy(client)
+    })
+    client.on('reconnecting', () => {
+      isConnected = false
     })
     client.on('error', (error) => {
       problem = error
@@ -53,9 +78,17 @@ export function nodeRedisClient(given: NodeRedisLike): { client: RedisClient; fi
     // It tries for ever by itself; whoever calls meanwhile is told that there is no connection.
     Promise.resolve(client.connect()).catch(() => {})
     // How long a call may take is decided above.
-    return { client, bytes: client.withCommandOptions({ typeMapping: AS_BYTES, timeout: 0 }) }
+    return {
+      client,
+      bytes: client.withCommandOptions({ typeMapping: AS_BYTES, timeout: 0 }),
+      end() {
+        isOver = true
+        // Destroyed before it has its socket it would still connect, and nobody could close it then.
+        if (isConnected) destroy(client)
+      },
+    }
   }
-  let current: ReturnType<typeof open>
+  let current: Opened
   const firstTry = new Promise<void>((resolve) => {
     current = open(resolve)
   })
@@ -82,14 +115,14 @@ export function nodeRedisClient(given: NodeRedisLike): { client: RedisClient; fi
     reset() {
       if (isClosed) return
       // A connection that ends itself would wait for what does not come.
-      current.client.destroy()
+      current.end()
       connection++
       current = open(() => {})
     },
     close() {
       if (isClosed) return
       isClosed = true
-      current.client.destroy()
+      current.end()
     },
   }
   return { client, firstTry }
