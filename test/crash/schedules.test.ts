@@ -28,8 +28,8 @@ afterEach(async () => {
 })
 
 describe.each([
-  ['SQLite', sqliteAddress, 15],
-  ['Postgres', postgresAddress, 15],
+  ['SQLite', sqliteAddress, 10],
+  ['Postgres', postgresAddress, 10],
   ['Redis', redisAddress, 6],
 ] as const)('Hundreds of slots on %s', (name, makeAddress, slots) => {
   it('have exactly one job each, although processes are killed around every one of them', async () => {
