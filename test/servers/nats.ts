@@ -46,16 +46,23 @@ export interface NatsOptions {
 
 const binaries = ['/usr/sbin/nats-server', '/usr/local/bin/nats-server', '/opt/homebrew/bin/nats-server']
 
+/** The program, installed if it is missing; or why there is none. */
+export function natsProgram():
+  | { readonly command: string; readonly reason?: undefined }
+  | { readonly command?: undefined; readonly reason: string } {
+  const there = binaries.find((path) => existsSync(path))
+  if (there !== undefined) return { command: there }
+  const reason = installPackage('nats-server')
+  if (reason !== undefined) return { reason: `NATS is not installed, and ${reason}` }
+  const command = binaries.find((path) => existsSync(path))
+  return command === undefined ? { reason: 'the package nats-server brought no program' } : { command }
+}
+
 /** Starts NATS, or says why there is none. It stops at the latest when this process ends. */
 export async function startNats(options: NatsOptions = {}): Promise<NatsResult> {
   const { nodes: count = 1, settings = '', jetstream = true } = options
-  let command = binaries.find((path) => existsSync(path))
-  if (command === undefined) {
-    const reason = installPackage('nats-server')
-    if (reason !== undefined) return { reason: `NATS is not installed, and ${reason}` }
-    command = binaries.find((path) => existsSync(path))
-    if (command === undefined) return { reason: 'the package nats-server brought no program' }
-  }
+  const { command, reason } = natsProgram()
+  if (command === undefined) return { reason }
 
   const identity = serverIdentity()
   const ports: { client: number; route: number }[] = []
