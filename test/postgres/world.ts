@@ -8,8 +8,10 @@ import { grantSql, type PostgresStoreOptions, postgresStore } from '../../src/po
 import { systemRuntime } from '../../src/runtime.ts'
 import type { Store } from '../../src/store.ts'
 import { freshDatabase } from '../servers/index.ts'
+import { take, verdict } from '../support/claims.ts'
 
 export { newJob, newJobs } from '../support/new-job.ts'
+export { take, verdict }
 
 export const { uuid } = systemRuntime()
 
@@ -61,33 +63,6 @@ export async function createWorld(): Promise<World> {
       url.username = role
       return url.href
     },
-  }
-}
-
-/** Claims from the queue `mail` of the space `acme`. */
-export async function take(store: Store, limit = 10, workerId = 'worker'): Promise<readonly ClaimedJob[]> {
-  const { jobs } = await store.claim({
-    sources: [{ space: 'acme', queue: 'mail', limit }],
-    limit,
-    workerId,
-    token: uuid(),
-    leaseMs: 60_000,
-  })
-  return jobs
-}
-
-export function verdict(difference: Partial<Verdict> = {}): Verdict {
-  return {
-    to: 'done',
-    keepMs: 3_600_000,
-    delayMs: 0,
-    count: null,
-    refund: false,
-    keepPlace: false,
-    keepCancelledMs: 0,
-    result: null,
-    failure: null,
-    ...difference,
   }
 }
 

@@ -3,14 +3,15 @@
 import { type RedisOptions as IoRedisOptions, Redis } from 'ioredis'
 import { onTestFinished, type TestContext } from 'vitest'
 import type { ClaimedJob } from '../../src/core/job.ts'
-import type { Verdict } from '../../src/core/policy.ts'
 import { createSkep, queue, type Skep } from '../../src/index.ts'
 import { type RedisStoreOptions, redisStore } from '../../src/redis.ts'
 import { systemRuntime } from '../../src/runtime.ts'
 import type { Store } from '../../src/store.ts'
 import { type RedisOptions, type RedisServer, redisUrlVariable, startRedis } from '../servers/index.ts'
+import { take, verdict } from '../support/claims.ts'
 
 export { newJob, newJobs } from '../support/new-job.ts'
+export { take, verdict }
 
 export const { uuid } = systemRuntime()
 
@@ -52,33 +53,6 @@ export function ioredis(url: string, options: IoRedisOptions = {}): Redis {
   client.on('error', () => {})
   onTestFinished(() => client.disconnect())
   return client
-}
-
-/** Claims from the queue `mail` of the space `acme`. */
-export async function take(store: Store, limit = 10, workerId = 'worker'): Promise<readonly ClaimedJob[]> {
-  const { jobs } = await store.claim({
-    sources: [{ space: 'acme', queue: 'mail', limit }],
-    limit,
-    workerId,
-    token: uuid(),
-    leaseMs: 60_000,
-  })
-  return jobs
-}
-
-export function verdict(difference: Partial<Verdict> = {}): Verdict {
-  return {
-    to: 'done',
-    keepMs: 3_600_000,
-    delayMs: 0,
-    count: null,
-    refund: false,
-    keepPlace: false,
-    keepCancelledMs: 0,
-    result: null,
-    failure: null,
-    ...difference,
-  }
 }
 
 /** Settles jobs as they were claimed. */
