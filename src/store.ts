@@ -27,9 +27,10 @@ import type { Enqueued, FlowStore } from './store/flows.ts'
 import type { HoldStore } from './store/holds.ts'
 import type { LimitStore } from './store/limits.ts'
 import type { NoteStore } from './store/notes.ts'
+import type { RecordStore } from './store/records.ts'
 import type { ScheduleStore } from './store/schedules.ts'
 
-export interface Store extends FlowStore, HoldStore, LimitStore, NoteStore, ScheduleStore {
+export interface Store extends FlowStore, HoldStore, LimitStore, NoteStore, RecordStore, ScheduleStore {
   /** Facts about what this store can do. Nobody asks for its name. */
   readonly capabilities: Capabilities
 
@@ -467,6 +468,8 @@ export interface WorkerInfo {
   /** Handlers running at the last heartbeat. */
   readonly running: number
   readonly startedAt: number
+  /** JSON text of what else there is to know, for people: see `worker/vitals.ts`. Up to 4 KiB. */
+  readonly vitals: string
 }
 
 export interface WorkerPresence extends WorkerInfo {

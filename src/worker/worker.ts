@@ -23,6 +23,7 @@ import { type NamedWish, NoticeBoard } from './notice-board.ts'
 import type { ResolvedWorkerOptions } from './options.ts'
 import { Run } from './run.ts'
 import { Settler } from './settler.ts'
+import { readVitals } from './vitals.ts'
 import { Window, type WishOptions } from './window.ts'
 
 /** A job that waited this long for a slot here is handed back: somebody else may have one free. */
@@ -372,6 +373,7 @@ export class WorkerEngine {
       concurrency: options.concurrency,
       running: this.#window.busy,
       startedAt: this.#startedAt,
+      vitals: readVitals(),
     }
   }
 

@@ -32,6 +32,7 @@ import {
 import { Claims } from './claims.ts'
 import { Jobs } from './jobs.ts'
 import { beyond, cursorAt, list, select } from './list.ts'
+import { Records } from './records.ts'
 import { memorySchedules } from './schedules.ts'
 
 export interface MemoryStoreOptions {
@@ -51,6 +52,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   const { table, lines, holds, flows } = jobs
   const claims = new Claims(jobs)
   const workers = new Map<string, { info: WorkerInfo; seenAt: number }>()
+  const records = new Records()
   const timeOfCall = (call: { readonly now?: number }): number => call.now ?? clock.now()
 
   /** Fires what is due, as the end of every call that may have ended a member. */
@@ -208,6 +210,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       const now = timeOfCall(call)
       const pruned = jobs.prune(call.limit, now)
       for (const [id, worker] of workers) if (worker.seenAt <= now - FORGET_WORKER_MS) workers.delete(id)
+      records.prune(now)
       return { pruned }
     },
 
@@ -236,6 +239,22 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 
     async notes(call) {
       return jobs.notes.read(call)
+    },
+
+    async putRecords(call) {
+      return { results: records.put(call, timeOfCall(call)) }
+    },
+
+    async getRecords(call) {
+      return { records: records.get(call, timeOfCall(call)) }
+    },
+
+    async listRecords(call) {
+      return records.list(call, timeOfCall(call))
+    },
+
+    async removeRecords(call) {
+      return { removed: records.remove(call) }
     },
 
     async moveRuns(call) {
