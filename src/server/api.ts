@@ -2,7 +2,8 @@
  * Everything that can be asked of a server, with what goes in and what comes out, as JSON on the wire: moments are ISO texts.
  *
  * An operation is written once, under `operations/`, and HTTP, gRPC, the dashboard and the command line all call that one. The
- * dashboard imports the types of this file and nothing else.
+ * dashboard imports the types of this file and nothing else. Beside its own path each of them is reachable as
+ * `POST /api/v1/call/<name>`, with the input as the body.
  *
  * Which operations a caller may use is said by its scopes (see {@link Scope}); which space they act in, by its credential.
  */
