@@ -92,8 +92,9 @@ export type { JobEvent, WatchOptions } from './client/watch.ts'
 export type { Worker } from './client/worker.ts'
 export type { AttemptKind } from './core/attempts.ts'
 export type { Duration } from './core/duration.ts'
+export { type Duration, toMs } from './core/duration.ts'
 export { ERROR_CODES, type ErrorCode, LeaseLostError, SkepError, StoreError } from './core/errors.ts'
-export type { HoldKind } from './core/holds.ts'
+export { type HoldKind, matches as matchesPattern } from './core/holds.ts'
 export {
   type ClaimedJob,
   type Counters,
@@ -106,7 +107,8 @@ export {
   PRIORITY_STEP_MS,
 } from './core/job.ts'
 export { LIMITS } from './core/limits.ts'
-export { consoleLogger, type Logger, silentLogger } from './core/logger.ts'
+export { consoleLogger, harmless as harmlessLogger, type Logger, silentLogger } from './core/logger.ts'
+export { assertName, assertPattern, show as showValue } from './core/names.ts'
 export { LOG_LEVELS, type LogLevel } from './core/notes.ts'
 export {
   archive,
@@ -131,6 +133,13 @@ export type { DeadNotice, DeadNoticePage, Notices } from './notices.ts'
 export type { Hint, Notifier, NotifierHealth } from './notifier.ts'
 export { type LocalNotifierOptions, localNotifier } from './notifiers/local/notifier.ts'
 export { type Runtime, systemRuntime } from './runtime.ts'
+export {
+  EVERY_SPACE,
+  type ListRecordsCall,
+  type NewRecord,
+  type RecordStore,
+  type StoredRecord,
+} from './store/records.ts'
 export type { ScheduleStore } from './store/schedules.ts'
 export type { Durability, Store, WorkerPresence } from './store.ts'
 export type { EventJob, FailedRun, WorkerEvents } from './worker/events.ts'
