@@ -157,7 +157,12 @@ describe('the board', () => {
     concurrency: fc.nat(),
     running: fc.nat(),
     startedAt: fc.nat(),
-    vitals: fc.constant('{}'),
+    version: fc.option(fc.string()),
+    node: fc.constant('v20.19.0'),
+    memoryBytes: fc.nat(),
+    lagMs: fc.option(fc.nat()),
+    order: fc.constantFrom('quiet' as const, 'stop' as const, null),
+    quiet: fc.boolean(),
     seenAt: fc.nat(),
     life: fc.constantFrom('here' as const, 'gone' as const, 'unsure' as const),
   })
