@@ -38,7 +38,7 @@ export type {
   MapOptions,
 } from './client/groups.ts'
 export type { Holdable, HoldOptions, HoldSummary, HoldView, ReleaseSummary } from './client/holds.ts'
-export type { JobPage, ListOptions, QueueView } from './client/inspect.ts'
+export type { CountOptions, JobCount, JobPage, ListOptions, QueueView } from './client/inspect.ts'
 export type { JobHandle } from './client/job-handle.ts'
 export type { JobLog, WriteLine } from './client/job-log.ts'
 export { all, failFast, first, type JoinRule, type Settled, settled } from './client/joins.ts'
@@ -124,6 +124,9 @@ export {
 } from './core/policy.ts'
 export { type Preset, presets } from './core/presets.ts'
 export { type PriorityMode, STRICT_PRIORITY_SCALE } from './core/priority.ts'
+export { parseQuery, printQuery, QUERY_LIMITS, type Query, type Term, type Value } from './core/query.ts'
+export { QUERY_FIELDS, type QueryField } from './core/query-fields.ts'
+export { type QueryPart, queryParts } from './core/query-parts.ts'
 export { RUN_STATUSES, type RunStatus } from './core/runs.ts'
 export type { Missed, Overlap, Schedule } from './core/schedule.ts'
 export type { Outline, StepOutline, WorkOutline } from './flows/outline.ts'

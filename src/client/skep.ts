@@ -44,7 +44,17 @@ import {
   release,
   standing,
 } from './holds.ts'
-import { countJobs, type JobPage, type ListOptions, listJobs, type QueueView } from './inspect.ts'
+import {
+  type CountOptions,
+  countFitting,
+  countJobs,
+  type InspectEnv,
+  type JobCount,
+  type JobPage,
+  type ListOptions,
+  listJobs,
+  type QueueView,
+} from './inspect.ts'
 import { JobHandle } from './job-handle.ts'
 import { LaterHints } from './later-hints.ts'
 import { Limits } from './limits.ts'
@@ -436,10 +446,26 @@ export class Skep {
     yield* watchJob({ store, notifier, runtime, watchers, space: this.space }, id, options)
   }
 
-  /** One page of jobs. */
+  /**
+   * One page of jobs. With a `query` that asks for more than states, queues, times, a lane or ids, each page looks at about
+   * 5,000 jobs at most: go on with its cursor until that is null.
+   */
   async list(options: ListOptions = {}): Promise<JobPage> {
     await this.ready()
-    return listJobs(this.#store, this.space, options)
+    return listJobs(this.#inspectEnv, options)
+  }
+
+  /**
+   * How many jobs fit a query: exactly and at once if it asks for states and queues alone, otherwise up to `cap` and as far as
+   * half a second goes. Then `isExact` is false, and there are at least so many.
+   */
+  async count(query: string, options: CountOptions = {}): Promise<JobCount> {
+    await this.ready()
+    return countFitting(this.#inspectEnv, query, options)
+  }
+
+  get #inspectEnv(): InspectEnv {
+    return { store: this.#store, runtime: this.#runtime, space: this.space }
   }
 
   /** How many jobs each queue has in each state; the cost does not grow with their number. */
