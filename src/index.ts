@@ -68,6 +68,16 @@ export {
   type ThreadHandler,
   type ThreadModule,
 } from './client/queue.ts'
+export type {
+  ForeignEnd,
+  Relay,
+  RelayEnd,
+  RelayLine,
+  RelayOptions,
+  RelayStop,
+  RelayWord,
+} from './client/relay.ts'
+export type { RelayedJob } from './client/relayed-job.ts'
 export type { RunMember, RunMembers } from './client/run-members.ts'
 export type { RunPosition, RunView, RunWaits } from './client/run-view.ts'
 export type { Attributes, RunHandle, Runs, StartOptions } from './client/runs.ts'
@@ -90,7 +100,7 @@ export type { JobEvent, WatchOptions } from './client/watch.ts'
 export type { Worker } from './client/worker.ts'
 export type { Duration } from './core/duration.ts'
 export { ERROR_CODES, type ErrorCode, LeaseLostError, SkepError, StoreError } from './core/errors.ts'
-export type { HoldKind } from './core/holds.ts'
+export { type HoldKind, matches as matchesPattern } from './core/holds.ts'
 export {
   type ClaimedJob,
   type Counters,

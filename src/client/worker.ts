@@ -21,8 +21,9 @@ export class Worker {
 
   constructor(
     parts: WorkerParts & { readonly ready: () => Promise<unknown>; readonly onStopped: () => void },
+    engine: WorkerEngine = new WorkerEngine(parts),
   ) {
-    this.#engine = new WorkerEngine(parts)
+    this.#engine = engine
     this.id = this.#engine.id
     this.#onStopped = parts.onStopped
     this.#runtime = parts.runtime
