@@ -73,6 +73,16 @@ export {
   type ThreadHandler,
   type ThreadModule,
 } from './client/queue.ts'
+export type {
+  ForeignEnd,
+  Relay,
+  RelayEnd,
+  RelayLine,
+  RelayOptions,
+  RelayStop,
+  RelayWord,
+} from './client/relay.ts'
+export type { RelayedJob } from './client/relayed-job.ts'
 export type { RunMember, RunMembers } from './client/run-members.ts'
 export type { RunPosition, RunView, RunWaits } from './client/run-view.ts'
 export type { Attributes, RunHandle, Runs, StartOptions } from './client/runs.ts'

@@ -78,6 +78,7 @@ import { type DeclaredTarget, type PrioritizeOptions, resolvePriority } from './
 import { programVersion } from './program-version.ts'
 import { type PurgeOptions, type PurgeSummary, purgeJobs } from './purge.ts'
 import type { Handler, Queue } from './queue.ts'
+import { Relay, type RelayOptions } from './relay.ts'
 import { ResultReader } from './result-reader.ts'
 import { type RunHandle, Runs, type StartOptions } from './runs.ts'
 import { Schedules } from './schedules.ts'
@@ -165,7 +166,7 @@ export class Skep {
   readonly #scheduler: Scheduler
   readonly #sweeper: Sweeper
   readonly #schedules: Schedules
-  readonly #workers = new Set<Worker>()
+  readonly #workers = new Set<Pick<Worker, 'stop'>>()
   readonly #laterHints: LaterHints
   readonly #opening: Opening
   /** Ends what waits when this is closed. */
@@ -462,6 +463,34 @@ export class Skep {
     })
     this.#workers.add(worker)
     return worker
+  }
+
+  /**
+   * Starts a worker whose jobs run outside of this process, such as a server's receivers. It takes jobs of the queues that
+   * are opened on it, hands them over, and takes their ends. It runs until `stop()`, through every outage of the store.
+   */
+  relay<Holder>(options: RelayOptions<Holder>): Relay<Holder> {
+    if (this.#closing) throw closedError()
+    const relay = new Relay<Holder>(
+      {
+        store: this.#store,
+        notifier: this.#notifier,
+        runtime: this.#runtime,
+        logger: this.#logger,
+        events: this.#events,
+        noter: this.#noter,
+        meter: this.#meter,
+        errors: this.#errorBook,
+        space: this.space,
+        payloadBytes: this.#payloadBytes,
+        duties: [this.#scheduler, this.#sweeper],
+        ready: () => this.ready(),
+        onStopped: () => void this.#workers.delete(relay),
+      },
+      options,
+    )
+    this.#workers.add(relay)
+    return relay
   }
 
   /**
