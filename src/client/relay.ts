@@ -8,15 +8,15 @@ import { encodeJson } from '../core/payload.ts'
 import type { Outcome, Policy } from '../core/policy.ts'
 import { flowOfQueue } from '../flows/queues.ts'
 import type { SettleResult } from '../store.ts'
+import { StopSignal } from '../worker/executor.ts'
 import { type HandlerSpec, isInstruction, LATER } from '../worker/handler.ts'
 import { resolveWorkerOptions, type WorkerOptions } from '../worker/options.ts'
 import { Run } from '../worker/run.ts'
-import { StopSignal } from '../worker/executor.ts'
 import { WorkerEngine, type WorkerHealth, type WorkerParts } from '../worker/worker.ts'
 import { cancelRest, restOf } from './cancel-rest.ts'
 import { withOverrides } from './enqueue.ts'
-import { RelayedJob, tokenOf } from './relayed-job.ts'
 import { RelayPolicies } from './relay-policies.ts'
+import { RelayedJob, tokenOf } from './relayed-job.ts'
 import { Worker } from './worker.ts'
 
 /** How a job ended, as whoever ran it says. */
@@ -136,19 +136,24 @@ export class Relay<Holder = unknown> {
   /** Serves this queue from now on. Resolves when it does; until then it asks the store how the queue was declared. */
   async open(line: RelayLine<Holder>): Promise<void> {
     const { queue } = line
-    assertName('Queue', queue)
-    if (flowOfQueue(queue) !== null) {
-      throw new SkepError(
-        'NAME_INVALID',
-        `Queue ${show(queue)} moves the runs of a flow on, which needs its code. A worker of that flow does it.`,
-        { facts: { queue } },
-      )
-    }
+    const refusal = this.refusal(queue)
+    if (refusal !== null) throw refusal
     await this.#policies.load(queue)
     if (this.#specs.has(line)) return
     const spec = this.#specOf(line)
     this.#specs.set(line, spec)
     this.#engine.open(spec)
+  }
+
+  /** Why jobs of this queue cannot be run outside; null if they can. */
+  refusal(queue: string): SkepError | null {
+    assertName('Queue', queue)
+    if (flowOfQueue(queue) === null) return null
+    return new SkepError(
+      'NAME_INVALID',
+      `Queue ${show(queue)} moves the runs of a flow on, which needs its code. A worker of that flow does it.`,
+      { facts: { queue } },
+    )
   }
 
   /** Serves it no longer. Jobs that are out stay out. */
@@ -173,7 +178,10 @@ export class Relay<Holder = unknown> {
   /** Ends jobs that are out. What the store says to it comes by `onWord`, however long the store is away. */
   end(ends: readonly { readonly job: RelayedJob<Holder>; readonly end: RelayEnd }[]): void {
     this.#engine.end(
-      ends.map(({ job, end }) => ({ run: RelayedJob.runOf(job as RelayedJob<never>), outcome: this.#outcomeOf(end) })),
+      ends.map(({ job, end }) => ({
+        run: RelayedJob.runOf(job as RelayedJob<never>),
+        outcome: this.#outcomeOf(end),
+      })),
     )
   }
 
@@ -185,6 +193,22 @@ export class Relay<Holder = unknown> {
     const { store, space } = this.#env
     const { jobs } = await store.get({ space, ids: ends.map(({ id }) => id) })
     for (const [index, foreign] of ends.entries()) await this.#endForeign(foreign, jobs[index] ?? null)
+  }
+
+  /** What the store knows of jobs that this relay does not hold: whether the token still does. */
+  async standing(
+    jobs: readonly { readonly id: string; readonly token: string }[],
+    maySee: (queue: string) => boolean,
+  ): Promise<readonly ('held' | 'lost' | 'gone')[]> {
+    const { store, space } = this.#env
+    const { jobs: stored } = await store.get({ space, ids: jobs.map(({ id }) => id) })
+    return jobs.map(({ id, token }, index) => {
+      const job = stored[index] ?? null
+      if (job === null || !maySee(job.queue) || (job.state !== 'running' && !isWaiting(job))) return 'gone'
+      const isTheirs =
+        job.state === 'running' && job.token !== null && tokenOf({ id, token: job.token }) === token
+      return isTheirs ? 'held' : 'lost'
+    })
   }
 
   /** How far a job is. */
@@ -225,7 +249,11 @@ export class Relay<Holder = unknown> {
           const job = jobOf(run)
           const reason = run.abortReason
           if (job === null || !(reason instanceof StopSignal)) return
-          onStop(job, reason.kind === 'cancel' ? 'cancelled' : reason.kind === 'timeout' ? 'timeout' : 'lost', reason.message)
+          onStop(
+            job,
+            reason.kind === 'cancel' ? 'cancelled' : reason.kind === 'timeout' ? 'timeout' : 'lost',
+            reason.message,
+          )
         },
         over: (run) => {
           const job = jobOf(run)
@@ -252,7 +280,11 @@ export class Relay<Holder = unknown> {
     try {
       const wait = await cancelRest(this.#env, run)
       if (isInstruction(wait)) {
-        const outcome: Outcome = { kind: 'snooze', delayMs: wait.delayMs, failure: reasonFailure('snooze', wait.reason) }
+        const outcome: Outcome = {
+          kind: 'snooze',
+          delayMs: wait.delayMs,
+          failure: reasonFailure('snooze', wait.reason),
+        }
         this.#engine.end([{ run, outcome }])
       } else if (run.stage === 'running') line.take(new RelayedJob<Holder>(run))
     } catch (error) {
@@ -276,7 +308,8 @@ export class Relay<Holder = unknown> {
   async #endForeign({ id, token, end, mayEnd, onWord }: ForeignEnd, job: Job | null): Promise<void> {
     if (job === null || !mayEnd(job.queue)) return onWord('gone')
     const isTheirs = job.token !== null && tokenOf({ id, token: job.token }) === token
-    if (job.state !== 'running') return onWord(isTheirs && leadsTo(end, job.state) ? 'ok' : isWaiting(job) ? 'lost' : 'gone')
+    if (job.state !== 'running')
+      return onWord(isTheirs && leadsTo(end, job.state) ? 'ok' : isWaiting(job) ? 'lost' : 'gone')
     if (!isTheirs) return onWord('lost')
     await this.#policies.load(job.queue)
     const stray = this.#strayOf(job.queue)
@@ -302,7 +335,9 @@ export class Relay<Holder = unknown> {
       case 'failed': {
         const failure = failureFrom(end)
         const { retryInMs } = end
-        return retryInMs === undefined ? { kind: 'error', failure } : { kind: 'error', failure, delayMs: delay(retryInMs) }
+        return retryInMs === undefined
+          ? { kind: 'error', failure }
+          : { kind: 'error', failure, delayMs: delay(retryInMs) }
       }
       case 'snooze': {
         const failure = end.reason === '' ? null : reasonFailure('snooze', end.reason)

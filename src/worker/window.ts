@@ -137,7 +137,8 @@ export class Window {
   /** The one whose job it is, where a queue is served by ranges of keys: one that has use for it, if there is one. */
   specFor(job: ClaimedJob): HandlerSpec | undefined {
     const lines = this.#lines.get(keyOf(job))
-    if (lines === undefined || (lines.length === 1 && lines[0]?.spec.keys === undefined)) return lines?.[0]?.spec
+    if (lines === undefined || (lines.length === 1 && lines[0]?.spec.keys === undefined))
+      return lines?.[0]?.spec
     const able = lines.filter(({ spec }) => spec.away?.covers(job) !== false)
     return (able.find(({ spec }) => spec.away?.hasRoom() !== false) ?? able[0])?.spec
   }
@@ -165,7 +166,10 @@ export class Window {
       const { spec } = line
       if (!line.hot) {
         // What is told by notices is not told by ranges of keys.
-        if (isUp && spec.keys === undefined ? !line.full || told.has(spec) : !line.full && !(along && line.warm)) continue
+        if (
+          isUp && spec.keys === undefined ? !line.full || told.has(spec) : !line.full && !(along && line.warm)
+        )
+          continue
       }
       const free = this.#free(line, slots)
       const spare = line.ahead(Math.min(this.#concurrency, spec.concurrency))
