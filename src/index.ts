@@ -106,7 +106,14 @@ export type { Worker } from './client/worker.ts'
 export type { WorkerView } from './client/worker-view.ts'
 export type { AttemptKind } from './core/attempts.ts'
 export { type Duration, toMs } from './core/duration.ts'
-export { ERROR_CODES, type ErrorCode, LeaseLostError, SkepError, StoreError } from './core/errors.ts'
+export {
+  ERROR_CODES,
+  type ErrorCode,
+  LeaseLostError,
+  messageOf,
+  SkepError,
+  StoreError,
+} from './core/errors.ts'
 export { fingerprintOf } from './core/fingerprint.ts'
 export { type HoldKind, matches as matchesPattern } from './core/holds.ts'
 export {

@@ -137,19 +137,24 @@ export class Relay<Holder = unknown> {
   /** Serves this queue from now on. Resolves when it does; until then it asks the store how the queue was declared. */
   async open(line: RelayLine<Holder>): Promise<void> {
     const { queue } = line
-    assertName('Queue', queue)
-    if (flowOfQueue(queue) !== null) {
-      throw new SkepError(
-        'NAME_INVALID',
-        `Queue ${show(queue)} moves the runs of a flow on, which needs its code. A worker of that flow does it.`,
-        { facts: { queue } },
-      )
-    }
+    const refusal = this.refusal(queue)
+    if (refusal !== null) throw refusal
     await this.#policies.load(queue)
     if (this.#specs.has(line)) return
     const spec = this.#specOf(line)
     this.#specs.set(line, spec)
     this.#engine.open(spec)
+  }
+
+  /** Why jobs of this queue cannot be run outside; null if they can. */
+  refusal(queue: string): SkepError | null {
+    assertName('Queue', queue)
+    if (flowOfQueue(queue) === null) return null
+    return new SkepError(
+      'NAME_INVALID',
+      `Queue ${show(queue)} moves the runs of a flow on, which needs its code. A worker of that flow does it.`,
+      { facts: { queue } },
+    )
   }
 
   /** Serves it no longer. Jobs that are out stay out. */
@@ -189,6 +194,22 @@ export class Relay<Holder = unknown> {
     const { store, space } = this.#env
     const { jobs } = await store.get({ space, ids: ends.map(({ id }) => id) })
     for (const [index, foreign] of ends.entries()) await this.#endForeign(foreign, jobs[index] ?? null)
+  }
+
+  /** What the store knows of jobs that this relay does not hold: whether the token still does. */
+  async standing(
+    jobs: readonly { readonly id: string; readonly token: string }[],
+    maySee: (queue: string) => boolean,
+  ): Promise<readonly ('held' | 'lost' | 'gone')[]> {
+    const { store, space } = this.#env
+    const { jobs: stored } = await store.get({ space, ids: jobs.map(({ id }) => id) })
+    return jobs.map(({ id, token }, index) => {
+      const job = stored[index] ?? null
+      if (job === null || !maySee(job.queue) || (job.state !== 'running' && !isWaiting(job))) return 'gone'
+      const isTheirs =
+        job.state === 'running' && job.token !== null && tokenOf({ id, token: job.token }) === token
+      return isTheirs ? 'held' : 'lost'
+    })
   }
 
   /** How far a job is. */

@@ -79,8 +79,7 @@ export interface Stop extends Held {
 export function endOf(ack: Ack): RelayEnd {
   const { failed, snooze, bury, cancel, handBack, result, resultText } = ack
   if (failed !== undefined) return { kind: 'failed', ...failed }
-  if (snooze !== undefined)
-    return { kind: 'snooze', delayMs: snooze.delayMs, reason: snooze.reason ?? '' }
+  if (snooze !== undefined) return { kind: 'snooze', delayMs: snooze.delayMs, reason: snooze.reason ?? '' }
   if (bury !== undefined) return { kind: 'bury', reason: bury }
   if (cancel !== undefined) return { kind: 'cancel', reason: cancel }
   if (handBack === true) return { kind: 'back', ran: false }

@@ -1,4 +1,4 @@
-import { assertPattern, LIMITS, type RelayedJob, SkepError, toMs } from '../../index.ts'
+import { assertPattern, type RelayedJob, SkepError, toMs } from '../../index.ts'
 import type { ReceiverSummary } from '../api.ts'
 import type { Caller } from '../operation.ts'
 import type { Ack, AckResult, Extended, Held, Note } from './ack.ts'
@@ -76,7 +76,10 @@ export class ReceiverHub {
     const { caller, queues, credits, keys } = options
     this.#check(caller, queues, keys)
     if (!Number.isInteger(credits) || credits < 1 || credits > this.#limits.credits) {
-      throw new SkepError('OPTION_INVALID', `credits is ${credits}; use a whole number from 1 to ${this.#limits.credits}.`)
+      throw new SkepError(
+        'OPTION_INVALID',
+        `credits is ${credits}; use a whole number from 1 to ${this.#limits.credits}.`,
+      )
     }
     const office = await this.#office(caller.space)
     this.#makePlace(caller)
@@ -92,7 +95,9 @@ export class ReceiverHub {
   /** A receiver of this caller by its id, so that its acks and credits can come another way. */
   find(caller: Caller, id: string): Receiver | null {
     const receiver = this.#receivers.get(id)
-    return receiver && receiver.caller.space === caller.space && receiver.caller.name === caller.name ? receiver : null
+    return receiver && receiver.caller.space === caller.space && receiver.caller.name === caller.name
+      ? receiver
+      : null
   }
 
   /**
@@ -106,9 +111,19 @@ export class ReceiverHub {
       if (receiver.protocol === 'poll' && isSame(receiver.caller, caller)) held += receiver.unacked
     }
     if (held + options.max > MOST_POLLED) {
-      throw new SkepError('TOO_MANY_REQUESTS', `${caller.name} holds ${held} polled jobs. Settle some of them first.`)
+      throw new SkepError(
+        'TOO_MANY_REQUESTS',
+        `${caller.name} holds ${held} polled jobs. Settle some of them first.`,
+      )
     }
     return waitForJobs(this, options, this.#options.runtime)
+  }
+
+  /** Gives a receiver nothing more. What it has it keeps until that is settled, or its lease ends. */
+  retire(receiver: Receiver): void {
+    receiver.isRetired = true
+    receiver.out = []
+    this.#officeOf.get(receiver)?.retire(receiver)
   }
 
   /** Ends jobs by their tokens, whoever handed them out. Never rejects because of a single one. */
@@ -151,15 +166,12 @@ export class ReceiverHub {
   /** Takes no more jobs, lets receivers end theirs for the drain time, hands the rest back and ends all streams. */
   async close(options: Parameters<Office['stop']>[0] = {}): Promise<void> {
     this.#isClosed = true
-    this.#stopSweep?.()
-    this.#stopSweep = null
     const offices = await Promise.allSettled(this.#offices.values())
-    const sweep = (): void => {
-      for (const office of this.#open.values()) office.sweep(this.#limits.ackGraceMs)
-      this.#stopSweep = this.#options.runtime.timer(SWEEP_MS, sweep, { background: true })
-    }
-    sweep()
-    await Promise.all(offices.map((one) => (one.status === 'fulfilled' ? one.value.stop(options) : undefined)))
+    // Acks still come, and are still answered.
+    await Promise.all(
+      offices.map((one) => (one.status === 'fulfilled' ? one.value.stop(options) : undefined)),
+    )
+    this.#open.clear()
     this.#stopSweep?.()
     for (const receiver of [...this.#receivers.values()]) this.#end(receiver, 'stopped')
   }
@@ -167,7 +179,6 @@ export class ReceiverHub {
   // ── who may, and how many ──────────────────────────────────────────────────────────────────────
 
   #checkScope(caller: Caller): void {
-    if (this.#isClosed) throw new SkepError('CLOSED', 'This server stops. Ask another one.')
     if (caller.scopes.has('work')) return
     throw new SkepError('FORBIDDEN', `${caller.name} may not take jobs: that needs the scope work.`, {
       facts: { scope: 'work' },
@@ -175,6 +186,7 @@ export class ReceiverHub {
   }
 
   #check(caller: Caller, queues: readonly string[], keys: string | undefined): void {
+    if (this.#isClosed) throw new SkepError('CLOSED', 'This server stops. Ask another one.')
     this.#checkScope(caller)
     if (queues.length === 0 || queues.length > MOST_QUEUES) {
       throw new SkepError('OPTION_INVALID', `Name 1 to ${MOST_QUEUES} queues, or patterns of them.`)
@@ -182,7 +194,9 @@ export class ReceiverHub {
     for (const queue of queues) {
       assertPattern('Queue', queue)
       if (!queue.includes('*') && !mayHave(caller, queue)) {
-        throw new SkepError('FORBIDDEN', `${caller.name} may not take jobs of queue "${queue}".`, { facts: { queue } })
+        throw new SkepError('FORBIDDEN', `${caller.name} may not take jobs of queue "${queue}".`, {
+          facts: { queue },
+        })
       }
     }
     if (keys !== undefined && keys !== '') assertKeys(keys)
@@ -191,7 +205,7 @@ export class ReceiverHub {
   /** Refuses one receiver too many, unless another has had nothing for long: that one has to go. */
   #makePlace(caller: Caller): void {
     const { receivers, perCaller } = this.#limits
-    const all = [...this.#receivers.values()].filter((receiver) => !isIdlePoll(receiver))
+    const all = [...this.#receivers.values()].filter((receiver) => !receiver.isRetired)
     const own = all.filter((receiver) => isSame(receiver.caller, caller))
     const crowd = own.length >= perCaller ? own : all.length >= receivers ? all : null
     if (crowd === null) return
@@ -232,6 +246,9 @@ export class ReceiverHub {
         changes: () => this.#changes,
         isFull: () => this.#bytes >= this.#limits.totalBytes,
         nextTurn: () => ++this.#turn,
+        onGiven: ({ bytes }) => {
+          this.#bytes += bytes
+        },
       },
       onRoom: (receiver) => this.#desk.hasRoom(receiver),
       onOver: (delivery) => this.#over(delivery),
@@ -251,7 +268,9 @@ export class ReceiverHub {
 
   readonly #desk: Desk = {
     ack: (caller, acks) =>
-      this.settle(caller, acks).catch((): readonly AckResult[] => acks.map(({ id }) => ({ id, status: 'unknown' }))),
+      this.settle(caller, acks).catch((): readonly AckResult[] =>
+        acks.map(({ id }) => ({ id, status: 'unknown' })),
+      ),
     note: (caller, notes) => void this.note(caller, notes).catch(() => {}),
     hasRoom: (receiver) => {
       this.#changes++
@@ -273,7 +292,7 @@ export class ReceiverHub {
     const { receiver } = delivery
     receiver.activeAt = this.#options.runtime.mono()
     this.#changes++
-    if (receiver.protocol === 'poll' && receiver.unacked === 0 && receiver.credits === 0) this.#leave(receiver, 'done')
+    if (receiver.isRetired && receiver.unacked === 0) this.#leave(receiver, 'done')
   }
 
   /** Sends, at the end of this turn of the event loop, what has gathered in it. */
@@ -329,7 +348,7 @@ export class ReceiverHub {
   // ── from time to time ──────────────────────────────────────────────────────────────────────────
 
   #planSweep(): void {
-    if (this.#stopSweep !== null || this.#isClosed) return
+    if (this.#stopSweep !== null) return
     const { runtime } = this.#options
     this.#stopSweep = runtime.timer(
       SWEEP_MS,
@@ -353,7 +372,7 @@ export class ReceiverHub {
     for (const [space, office] of this.#open) {
       office.sweep(ackGraceMs)
       if (isLook) void office.look()
-      if (!office.isBusy && now - office.idleSince >= IDLE_MS) {
+      if (!this.#isClosed && !office.isBusy && now - office.idleSince >= IDLE_MS) {
         this.#open.delete(space)
         this.#offices.delete(space)
         void office.stop()
@@ -366,15 +385,10 @@ function isSame(a: Caller, b: Caller): boolean {
   return a.name === b.name && a.space === b.space
 }
 
-/** A poll that has been answered is no receiver any more, though its jobs are out. */
-function isIdlePoll(receiver: Receiver): boolean {
-  return receiver.protocol === 'poll' && receiver.lines.size === 0
-}
-
 function assertSize(what: string, items: readonly unknown[]): void {
   if (items.length <= MOST_ACKS) return
   throw new SkepError('BATCH_TOO_LARGE', `${items.length} ${what} in one call; ${MOST_ACKS} is the most.`, {
-    facts: { limit: MOST_ACKS, limits: LIMITS.nameBytes },
+    facts: { limit: MOST_ACKS },
   })
 }
 

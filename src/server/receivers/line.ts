@@ -9,6 +9,7 @@ export interface LineEnv {
   /** Whether all receivers together have as much as they may. */
   readonly isFull: () => boolean
   readonly nextTurn: () => number
+  readonly onGiven: (delivery: Delivery) => void
 }
 
 /**
@@ -57,7 +58,7 @@ export class Line implements RelayLine<Delivery> {
   readonly take = (job: RelayedJob<Delivery>): void => {
     const receiver = this.#least()
     if (receiver === null) this.parked.push(job)
-    else receiver.give(job, this.#env.nextTurn())
+    else this.#env.onGiven(receiver.give(job, this.#env.nextTurn()))
   }
 
   /** Gives out what is parked, as far as there is room. */

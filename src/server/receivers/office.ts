@@ -8,7 +8,7 @@ import {
   type Skep,
 } from '../../index.ts'
 import type { Caller } from '../operation.ts'
-import { type Ack, type AckResult, endOf, type Extended, type Held, type Note } from './ack.ts'
+import { type Ack, type AckResult, type Extended, endOf, type Held, type Note } from './ack.ts'
 import { AckBatch } from './ack-batch.ts'
 import type { Delivery } from './delivery.ts'
 import { Line, type LineEnv } from './line.ts'
@@ -77,11 +77,7 @@ export class Office {
   /** Ends jobs of a receiver that is no longer there, and serves it no more. */
   leave(receiver: Receiver, reason: EndReason): void {
     this.receivers.delete(receiver)
-    for (const line of receiver.lines) {
-      line.receivers.delete(receiver)
-      if (line.receivers.size === 0) line.emptySince = this.#env.runtime.mono()
-    }
-    receiver.lines.clear()
+    this.#part(receiver)
     const isCounted = reason !== 'done' && reason !== 'stopped'
     this.#relay.end(
       receiver.deliveries().map(({ job, isSent }) => ({
@@ -94,15 +90,32 @@ export class Office {
     )
   }
 
+  /** Gives a receiver nothing more. What has been sent it keeps. */
+  retire(receiver: Receiver): void {
+    this.#part(receiver)
+    const unsent = receiver.deliveries().filter(({ isSent }) => !isSent)
+    this.#relay.end(unsent.map(({ job }) => ({ job, end: { kind: 'back', ran: false } })))
+  }
+
+  #part(receiver: Receiver): void {
+    for (const line of receiver.lines) {
+      line.receivers.delete(receiver)
+      if (line.receivers.size === 0) line.emptySince = this.#env.runtime.mono()
+    }
+    receiver.lines.clear()
+  }
+
   /** Finds the queues that fit patterns. */
   async look(): Promise<void> {
-    const seekers = [...this.receivers].filter(({ queues }) => queues.some((queue) => queue.includes('*')))
+    const seekers = [...this.receivers].filter(
+      ({ queues, isRetired }) => !isRetired && queues.some((queue) => queue.includes('*')),
+    )
     if (seekers.length === 0 || this.#isLooking) return
     this.#isLooking = true
     try {
       const counts = await this.#env.skep.counts()
       for (const receiver of seekers) {
-        if (receiver.isClosed) continue
+        if (receiver.isClosed || receiver.isRetired) continue
         for (const { queue } of counts) {
           if (receiver.queues.some((pattern) => matchesPattern(pattern, queue))) this.#serve(receiver, queue)
         }
@@ -214,7 +227,11 @@ export class Office {
       const standings = await this.#relay.standing(others, (queue) => mayHave(caller, queue))
       for (const [index, held] of others.entries()) {
         const standing = standings[index] ?? 'lost'
-        results.set(held, { id: held.id, status: standing === 'held' ? 'unknown' : standing, cancelReason: null })
+        results.set(held, {
+          id: held.id,
+          status: standing === 'held' ? 'unknown' : standing,
+          cancelReason: null,
+        })
       }
     }
     return jobs.map((held) => results.get(held) as Extended)
@@ -231,7 +248,9 @@ export class Office {
     try {
       await this.#relay.endForeign(ends)
     } catch (error) {
-      this.#env.logger.debug(`Acks of jobs that are not held here could not be looked up: ${messageOf(error)}`)
+      this.#env.logger.debug(
+        `Acks of jobs that are not held here could not be looked up: ${messageOf(error)}`,
+      )
       if (batch.isOpen) {
         this.#env.runtime.timer(AGAIN_MS, () => void this.#endForeign(batch, ends), { background: true })
       }

@@ -25,7 +25,7 @@ export interface Transport {
    * Sends jobs. False: it can take no more until {@link Receiver.drained} is called. A promise: until that resolves; if it
    * rejects, the receiver is gone.
    */
-  send(jobs: readonly RelayedJob[]): boolean | Promise<unknown>
+  send(jobs: readonly RelayedJob<Delivery>[]): boolean | Promise<unknown>
   /** Tells that jobs shall end. */
   stop(stops: readonly Stop[]): void
   /** The hub has ended the receiver. Not called when its transport did. */
@@ -84,6 +84,8 @@ export class Receiver {
   blockedSince: number | null = null
   /** When it last got a job, counted in jobs: among equals it is the turn of the one who waited longest. */
   turn = 0
+  /** It gets nothing more, and is there only for what it has. */
+  isRetired = false
   isClosed = false
   #credits: number
   readonly #maxBytes: number
@@ -113,7 +115,8 @@ export class Receiver {
 
   /** How many more jobs it takes now. */
   get room(): number {
-    if (this.isClosed || this.blockedSince !== null || this.unackedBytes >= this.#maxBytes) return 0
+    if (this.isClosed || this.isRetired || this.blockedSince !== null || this.unackedBytes >= this.#maxBytes)
+      return 0
     return Math.max(0, this.#credits - this.unacked)
   }
 
@@ -143,7 +146,7 @@ export class Receiver {
 
   /** Its transport takes jobs again. */
   drained(): void {
-    if (this.blockedSince === null) return
+    if (this.blockedSince === null || this.isClosed) return
     this.blockedSince = null
     this.activeAt = this.#desk.mono()
     this.#desk.flush(this)
