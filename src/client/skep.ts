@@ -21,6 +21,8 @@ import { type AgainOptions, copyOf } from './again.ts'
 import { type AnsweringStore, answeringStore } from './answering-store.ts'
 import { type AttemptView, readAttempts } from './attempts.ts'
 import { type Awaiting, awaitingJobs, awaitingRuns, type Results } from './awaiting.ts'
+import { Bulk } from './bulk.ts'
+import { BulkBook } from './bulk-record.ts'
 import { Declarations } from './declarations.ts'
 import { declareLimits } from './declare-limits.ts'
 import { type DrainOptions, type DrainSummary, drainQueue } from './drain.ts'
@@ -110,6 +112,8 @@ export class Skep {
   readonly runs: Runs
   /** Groups of jobs, chains, and what is made of them. */
   readonly groups: Groups
+  /** One thing done to all jobs that fit a query. */
+  readonly bulk: Bulk
   readonly #store: AnsweringStore
   /** The store as it was passed in. */
   readonly #given: Store
@@ -176,6 +180,7 @@ export class Skep {
     this.#noter = new Noter({ ...parts, logger: this.#logger })
     this.#holdEnv = { ...parts, logger: this.#logger, space, ready: () => this.ready() }
     this.limits = new Limits(this.#holdEnv)
+    this.bulk = new Bulk({ ...this.#holdEnv, runtime: this.#runtime, book: new BulkBook(store, space) })
     this.#outlines = new Outlines({ store, space, logger: this.#logger })
     this.#awaitingRuns = awaitingRuns({ ...parts, space })
     const maker = flowMaker({ space, runtime: this.#runtime, prepare: this.#prepare, payloadBytes })
@@ -359,7 +364,7 @@ export class Skep {
       noter: this.#noter,
       specs: [...handlers.map((handler) => toSpec(handler, env)), ...flowSpecs(registry, env)],
       options: resolveWorkerOptions(options),
-      duties: [this.#scheduler, this.#sweeper],
+      duties: [this.#scheduler, this.#sweeper, this.bulk.runner],
       ready: async () => {
         await this.ready()
         const queues = handlers.map(({ queue }) => ({ name: queue.name, declared: queue.lanes.declared }))
@@ -611,6 +616,7 @@ export class Skep {
   async #close(): Promise<void> {
     // Handlers that still run may need all of this, or closing would cost their jobs a try.
     if (this.#workers.size > 0) await Promise.all([...this.#workers].map((worker) => worker.stop()))
+    await this.bulk.close()
     this.#closed = true
     await this.#enqueuer.close(closedError())
     this.#laterHints.flush()
