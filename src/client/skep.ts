@@ -28,6 +28,8 @@ import { announceWorker } from './announce.ts'
 import { type AnsweringStore, answeringStore } from './answering-store.ts'
 import { type AttemptView, readAttempts } from './attempts.ts'
 import { type Awaiting, awaitingJobs, awaitingRuns, type Results } from './awaiting.ts'
+import { Bulk } from './bulk.ts'
+import { BulkBook } from './bulk-record.ts'
 import { listCards, type QueueCard } from './cards.ts'
 import { Declarations } from './declarations.ts'
 import { declareLimits } from './declare-limits.ts'
@@ -140,6 +142,8 @@ export class Skep {
   readonly metrics: Metrics
   /** Which errors happened, those that are alike together. */
   readonly errors: ErrorGroups
+  /** One thing done to all jobs that fit a query. */
+  readonly bulk: Bulk
   readonly #store: AnsweringStore
   /** The store as it was passed in. */
   readonly #given: Store
@@ -230,6 +234,7 @@ export class Skep {
     const told = { ...parts, space, ready: () => this.ready(), flush: async () => this.#history?.flush() }
     this.metrics = new Metrics({ ...told, meter })
     this.errors = new ErrorGroups(told)
+    this.bulk = new Bulk({ ...this.#holdEnv, runtime: this.#runtime, book: new BulkBook(store, space) })
     this.#outlines = new Outlines({ store, space, logger: this.#logger })
     this.#awaitingRuns = awaitingRuns({ ...parts, space })
     const maker = flowMaker({ space, runtime: this.#runtime, prepare: this.#prepare, payloadBytes })
@@ -447,7 +452,7 @@ export class Skep {
       specs:
         telemetry === null ? specs : specs.map((spec) => instrumentedSpec(spec, telemetry, () => worker.id)),
       options: resolved,
-      duties: [this.#scheduler, this.#sweeper],
+      duties: [this.#scheduler, this.#sweeper, this.bulk.runner],
       ready: async () => {
         await this.ready()
         const queues = handlers.map(({ queue }) => ({ name: queue.name, declared: queue.lanes.declared }))
@@ -752,6 +757,7 @@ export class Skep {
   async #close(): Promise<void> {
     // Handlers that still run may need all of this, or closing would cost their jobs a try.
     if (this.#workers.size > 0) await Promise.all([...this.#workers].map((worker) => worker.stop()))
+    await this.bulk.close()
     this.#closed = true
     await this.#enqueuer.close(closedError())
     await this.#history?.stop()
