@@ -46,6 +46,7 @@ export {
   type SharedLimit,
   sharedLimit,
 } from './client/lane-options.ts'
+export type { LaneListOptions, LanePage, LaneState } from './client/lanes.ts'
 export type {
   LaneLimitOptions,
   QueueLimitOptions,
@@ -90,7 +91,7 @@ export type { JobEvent, WatchOptions } from './client/watch.ts'
 export type { Worker } from './client/worker.ts'
 export type { Duration } from './core/duration.ts'
 export { ERROR_CODES, type ErrorCode, LeaseLostError, SkepError, StoreError } from './core/errors.ts'
-export type { HoldKind } from './core/holds.ts'
+export { type HoldKind, matches as matchesPattern } from './core/holds.ts'
 export {
   type ClaimedJob,
   type Counters,

@@ -44,6 +44,7 @@ import {
 } from './holds.ts'
 import { countJobs, type JobPage, type ListOptions, listJobs, type QueueView } from './inspect.ts'
 import { JobHandle } from './job-handle.ts'
+import { type LaneListOptions, type LanePage, listLanes } from './lanes.ts'
 import { LaterHints } from './later-hints.ts'
 import { Limits } from './limits.ts'
 import { type LogOptions, type LogPage, progressView, readLogs } from './logs.ts'
@@ -98,6 +99,7 @@ export class Skep {
   readonly runs: Runs
   /** Groups of jobs, chains, and what is made of them. */
   readonly groups: Groups
+  readonly #options: SkepOptions
   readonly #store: AnsweringStore
   /** The store as it was passed in. */
   readonly #given: Store
@@ -138,6 +140,7 @@ export class Skep {
     assertName('Space', space)
     assertWhole('payloadBytes', payloadBytes, 1, LIMITS.payloadBytesMax)
     this.space = space
+    this.#options = options
     this.#runtime = options.runtime ?? systemRuntime()
     const patienceMs = toMs('enqueueTimeout', options.enqueueTimeout ?? '10s')
     this.#given = given
@@ -211,6 +214,12 @@ export class Skep {
   async #readyToInsert(): Promise<void> {
     if (this.#closed) throw closedError()
     await this.#opening.readyToInsert()
+  }
+
+  /** Another space of the same store, with the same settings. Close it like any other: the last one closes the store. */
+  inSpace(space: string): Skep {
+    if (this.#closing) throw closedError()
+    return new Skep({ ...this.#options, space })
   }
 
   /** Brings the store's schema up to date. Returns what was applied. */
@@ -420,6 +429,15 @@ export class Skep {
     await this.ready()
     const names = queues?.map((queue) => (typeof queue === 'string' ? queue : queue.name))
     return countJobs(this.#store, this.space, this.#runtime.now(), names)
+  }
+
+  /**
+   * One page of the lanes of a queue that have work: what runs and waits in each, what its rate and its holds say. A queue
+   * without limits has none.
+   */
+  async lanes(queue: string | { readonly name: string }, options: LaneListOptions = {}): Promise<LanePage> {
+    await this.ready()
+    return listLanes(this.#store, this.space, typeof queue === 'string' ? queue : queue.name, options)
   }
 
   /**
