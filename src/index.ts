@@ -1,4 +1,6 @@
 /** `skep`: a durable job queue. Start with {@link createSkep} and {@link queue}. */
+export type { AgainOptions } from './client/again.ts'
+export type { AttemptView } from './client/attempts.ts'
 export type { RunBranch } from './client/branches.ts'
 export type { Cause, WorkerSeen } from './client/causes.ts'
 export { defineConfig, type SkepConfig } from './client/config.ts'
@@ -36,7 +38,7 @@ export type {
   MapOptions,
 } from './client/groups.ts'
 export type { Holdable, HoldOptions, HoldSummary, HoldView, ReleaseSummary } from './client/holds.ts'
-export type { JobPage, ListOptions, QueueView } from './client/inspect.ts'
+export type { CountOptions, JobCount, JobPage, ListOptions, QueueView } from './client/inspect.ts'
 export type { JobHandle } from './client/job-handle.ts'
 export type { JobLog, WriteLine } from './client/job-log.ts'
 export { all, failFast, first, type JoinRule, type Settled, settled } from './client/joins.ts'
@@ -89,7 +91,8 @@ export type { UniqueOptions } from './client/unique.ts'
 export type { JobView } from './client/view.ts'
 export type { JobEvent, WatchOptions } from './client/watch.ts'
 export type { Worker } from './client/worker.ts'
-export type { Duration } from './core/duration.ts'
+export type { AttemptKind } from './core/attempts.ts'
+export { type Duration, toMs } from './core/duration.ts'
 export { ERROR_CODES, type ErrorCode, LeaseLostError, SkepError, StoreError } from './core/errors.ts'
 export { type HoldKind, matches as matchesPattern } from './core/holds.ts'
 export {
@@ -104,7 +107,8 @@ export {
   PRIORITY_STEP_MS,
 } from './core/job.ts'
 export { LIMITS } from './core/limits.ts'
-export { consoleLogger, type Logger, silentLogger } from './core/logger.ts'
+export { consoleLogger, harmless as harmlessLogger, type Logger, silentLogger } from './core/logger.ts'
+export { assertName, assertPattern, show as showValue } from './core/names.ts'
 export { LOG_LEVELS, type LogLevel } from './core/notes.ts'
 export {
   archive,
@@ -121,6 +125,9 @@ export {
 } from './core/policy.ts'
 export { type Preset, presets } from './core/presets.ts'
 export { type PriorityMode, STRICT_PRIORITY_SCALE } from './core/priority.ts'
+export { parseQuery, printQuery, QUERY_LIMITS, type Query, type Term, type Value } from './core/query.ts'
+export { QUERY_FIELDS, type QueryField } from './core/query-fields.ts'
+export { type QueryPart, queryParts } from './core/query-parts.ts'
 export { RUN_STATUSES, type RunStatus } from './core/runs.ts'
 export type { Missed, Overlap, Schedule } from './core/schedule.ts'
 export type { Outline, StepOutline, WorkOutline } from './flows/outline.ts'
@@ -129,6 +136,13 @@ export type { DeadNotice, DeadNoticePage, Notices } from './notices.ts'
 export type { Hint, Notifier, NotifierHealth } from './notifier.ts'
 export { type LocalNotifierOptions, localNotifier } from './notifiers/local/notifier.ts'
 export { type Runtime, systemRuntime } from './runtime.ts'
+export {
+  EVERY_SPACE,
+  type ListRecordsCall,
+  type NewRecord,
+  type RecordStore,
+  type StoredRecord,
+} from './store/records.ts'
 export type { ScheduleStore } from './store/schedules.ts'
 export type { Durability, Store, WorkerPresence } from './store.ts'
 export type { EventJob, FailedRun, WorkerEvents } from './worker/events.ts'

@@ -17,7 +17,9 @@ import type { Durability, InsertResult, Store, WorkerPresence } from '../store.t
 import type { WorkerEvents } from '../worker/events.ts'
 import { Noter } from '../worker/noter.ts'
 import { assertWhole, resolveWorkerOptions, type WorkerOptions } from '../worker/options.ts'
+import { type AgainOptions, copyOf } from './again.ts'
 import { type AnsweringStore, answeringStore } from './answering-store.ts'
+import { type AttemptView, readAttempts } from './attempts.ts'
 import { type Awaiting, awaitingJobs, awaitingRuns, type Results } from './awaiting.ts'
 import { Declarations } from './declarations.ts'
 import { declareLimits } from './declare-limits.ts'
@@ -42,7 +44,17 @@ import {
   release,
   standing,
 } from './holds.ts'
-import { countJobs, type JobPage, type ListOptions, listJobs, type QueueView } from './inspect.ts'
+import {
+  type CountOptions,
+  countFitting,
+  countJobs,
+  type InspectEnv,
+  type JobCount,
+  type JobPage,
+  type ListOptions,
+  listJobs,
+  type QueueView,
+} from './inspect.ts'
 import { JobHandle } from './job-handle.ts'
 import { type LaneListOptions, type LanePage, listLanes } from './lanes.ts'
 import { LaterHints } from './later-hints.ts'
@@ -295,6 +307,24 @@ export class Skep {
     return new JobHandle(this, this.#results, id, { duplicate, discards: false })
   }
 
+  /**
+   * Enqueues a new job like that one, whatever its state, perhaps with another payload or in another queue. It keeps headers,
+   * lane, priority, cost and the job's own options, but not the unique key, and has the header `skep-copy-of`. Throws
+   * `JOB_NOT_FOUND` if there is no such job. The queue's schema is not asked: only its name is known here.
+   */
+  async again(id: string, options: AgainOptions = {}): Promise<JobHandle<unknown>> {
+    assertJobId(id)
+    await this.ready()
+    const { jobs } = await this.#store.get({ space: this.space, ids: [id] })
+    if (!jobs[0]) {
+      throw new SkepError('JOB_NOT_FOUND', `There is no job "${id}" in space "${this.space}".`, {
+        facts: { id },
+      })
+    }
+    const env = { runtime: this.#runtime, payloadBytes: this.#payloadBytes }
+    return this.#insertOne(copyOf(jobs[0], options, env))
+  }
+
   /** A handle on a job by its id, whether or not it exists. */
   job<Result = unknown>(id: string): JobHandle<Result> {
     assertJobId(id)
@@ -396,6 +426,13 @@ export class Skep {
     return jobs[0] ? { ...viewOf(jobs[0]), progress: progressView(progress) } : null
   }
 
+  /** The runs of a job that ended badly, oldest first, at most twenty: each with its error. Empty if there are none. */
+  async attempts(id: string): Promise<readonly AttemptView[]> {
+    assertJobId(id)
+    await this.ready()
+    return readAttempts(this.#store, this.space, id)
+  }
+
   /** One page of the lines that a job's handlers wrote, oldest first, and how far it is. Empty if there are none. */
   async logs(id: string, options: LogOptions = {}): Promise<LogPage> {
     assertJobId(id)
@@ -418,10 +455,26 @@ export class Skep {
     yield* watchJob({ store, notifier, runtime, watchers, space: this.space }, id, options)
   }
 
-  /** One page of jobs. */
+  /**
+   * One page of jobs. With a `query` that asks for more than states, queues, times, a lane or ids, each page looks at about
+   * 5,000 jobs at most: go on with its cursor until that is null.
+   */
   async list(options: ListOptions = {}): Promise<JobPage> {
     await this.ready()
-    return listJobs(this.#store, this.space, options)
+    return listJobs(this.#inspectEnv, options)
+  }
+
+  /**
+   * How many jobs fit a query: exactly and at once if it asks for states and queues alone, otherwise up to `cap` and as far as
+   * half a second goes. Then `isExact` is false, and there are at least so many.
+   */
+  async count(query: string, options: CountOptions = {}): Promise<JobCount> {
+    await this.ready()
+    return countFitting(this.#inspectEnv, query, options)
+  }
+
+  get #inspectEnv(): InspectEnv {
+    return { store: this.#store, runtime: this.#runtime, space: this.space }
   }
 
   /** How many jobs each queue has in each state; the cost does not grow with their number. */
