@@ -13,6 +13,7 @@ import type { Notifier } from '../notifier.ts'
 import { localNotifier } from '../notifiers/local/notifier.ts'
 import { type Runtime, systemRuntime } from '../runtime.ts'
 import { Scheduler } from '../scheduler/scheduler.ts'
+import type { RecordStore } from '../store/records.ts'
 import type { Durability, InsertResult, Store, WorkerPresence } from '../store.ts'
 import type { WorkerEvents } from '../worker/events.ts'
 import { Noter } from '../worker/noter.ts'
@@ -226,6 +227,20 @@ export class Skep {
   async #readyToInsert(): Promise<void> {
     if (this.#closed) throw closedError()
     await this.#opening.readyToInsert()
+  }
+
+  /**
+   * Small documents beside the jobs, such as access tokens and saved views, for whoever builds on Skep: see {@link RecordStore}.
+   * Choose kinds of your own; those of the server are `token`, `audit` and the like.
+   */
+  get records(): RecordStore {
+    const [store, ready] = [this.#store, (): Promise<unknown> => this.ready()]
+    return {
+      putRecords: async (call) => (await ready(), store.putRecords(call)),
+      getRecords: async (call) => (await ready(), store.getRecords(call)),
+      listRecords: async (call) => (await ready(), store.listRecords(call)),
+      removeRecords: async (call) => (await ready(), store.removeRecords(call)),
+    }
   }
 
   /** Another space of the same store, with the same settings. Close it like any other: the last one closes the store. */
