@@ -2,6 +2,7 @@
 export type { AgainOptions } from './client/again.ts'
 export type { AttemptView } from './client/attempts.ts'
 export type { RunBranch } from './client/branches.ts'
+export { policyOfCard, type QueueCard } from './client/cards.ts'
 export type { Cause, WorkerSeen } from './client/causes.ts'
 export { defineConfig, type SkepConfig } from './client/config.ts'
 export {
@@ -17,6 +18,7 @@ export {
 export type { SyncSummary } from './client/declarations.ts'
 export type { DrainOptions, DrainSummary } from './client/drain.ts'
 export type { EnqueueOptions } from './client/enqueue.ts'
+export type { ErrorGroups, ErrorGroupView, ErrorListOptions } from './client/errors.ts'
 export type { Explanation } from './client/explain.ts'
 export {
   type EachOptions,
@@ -58,6 +60,7 @@ export type {
 export type { Limitable, Limits, LimitsSaid, LimitView, RateView } from './client/limits.ts'
 export type { LogLine, LogOptions, LogPage, ProgressView } from './client/logs.ts'
 export type { ChangeSummary, JobFilter, Target } from './client/manage.ts'
+export type { Metrics, SeriesView } from './client/metrics.ts'
 export type { EnqueueManyOptions } from './client/prepare-many.ts'
 export type { DeclaredQueue, DeclaredTarget, PrioritizeOptions } from './client/prioritize.ts'
 export type { PurgeableState, PurgeOptions, PurgeSummary } from './client/purge.ts'
@@ -91,9 +94,11 @@ export type { UniqueOptions } from './client/unique.ts'
 export type { JobView } from './client/view.ts'
 export type { JobEvent, WatchOptions } from './client/watch.ts'
 export type { Worker } from './client/worker.ts'
+export type { WorkerView } from './client/worker-view.ts'
 export type { AttemptKind } from './core/attempts.ts'
 export { type Duration, toMs } from './core/duration.ts'
 export { ERROR_CODES, type ErrorCode, LeaseLostError, SkepError, StoreError } from './core/errors.ts'
+export { fingerprintOf } from './core/fingerprint.ts'
 export { type HoldKind, matches as matchesPattern } from './core/holds.ts'
 export {
   type ClaimedJob,
@@ -132,10 +137,12 @@ export { RUN_STATUSES, type RunStatus } from './core/runs.ts'
 export type { Missed, Overlap, Schedule } from './core/schedule.ts'
 export type { Outline, StepOutline, WorkOutline } from './flows/outline.ts'
 export type { StepStanding, StepStatus } from './flows/standing.ts'
+export type { Instrumentation, ProcessedBatch, ProcessedJob } from './instrumentation.ts'
+export { type QueueRates, RANGES, type Range } from './metrics/series.ts'
 export type { DeadNotice, DeadNoticePage, Notices } from './notices.ts'
 export type { Hint, Notifier, NotifierHealth } from './notifier.ts'
 export { type LocalNotifierOptions, localNotifier } from './notifiers/local/notifier.ts'
-export { type Runtime, systemRuntime } from './runtime.ts'
+export { type LagWatch, type Runtime, systemRuntime } from './runtime.ts'
 export {
   EVERY_SPACE,
   type ListRecordsCall,
@@ -148,6 +155,7 @@ export type { Durability, Store, WorkerPresence } from './store.ts'
 export type { EventJob, FailedRun, WorkerEvents } from './worker/events.ts'
 export type { Instruction } from './worker/handler.ts'
 export type { WorkerOptions } from './worker/options.ts'
+export { ORDERS, type Order } from './worker/orders.ts'
 export type { ThreadOptions } from './worker/threads/options.ts'
 export { inThread } from './worker/threads/self.ts'
 export type { WorkerHealth } from './worker/worker.ts'

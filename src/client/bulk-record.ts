@@ -80,7 +80,9 @@ export class BulkBook {
     let before: string | undefined
     for (;;) {
       const call = { ...this.#place, backwards: true, limit: Math.min(PAGE, most - found.length) }
-      const { records, more } = await this.#store.listRecords(before === undefined ? call : { ...call, before })
+      const { records, more } = await this.#store.listRecords(
+        before === undefined ? call : { ...call, before },
+      )
       found.push(...records.map(keptOf))
       before = records.at(-1)?.id
       if (!more || before === undefined || found.length >= most) return found
@@ -88,12 +90,7 @@ export class BulkBook {
   }
 
   /** Writes it if nobody has since; false if somebody has. It can be repeated with the same revision. */
-  async put(
-    id: string,
-    record: BulkRecord,
-    revision: string,
-    expect: string | null,
-  ): Promise<boolean> {
+  async put(id: string, record: BulkRecord, revision: string, expect: string | null): Promise<boolean> {
     const expiresAt = record.endedAt === null ? null : record.endedAt + KEPT_MS
     const records = [{ id, body: JSON.stringify(record), revision, expect, expiresAt }]
     const { results } = await this.#store.putRecords({ ...this.#place, records })
