@@ -2,6 +2,8 @@
 export type { AgainOptions } from './client/again.ts'
 export type { AttemptView } from './client/attempts.ts'
 export type { RunBranch } from './client/branches.ts'
+export type { Bulk, BulkOptions } from './client/bulk.ts'
+export { BULK_ACTIONS, type BulkAction, type BulkStatus, type BulkView } from './client/bulk-record.ts'
 export { policyOfCard, type QueueCard } from './client/cards.ts'
 export type { Cause, WorkerSeen } from './client/causes.ts'
 export { defineConfig, type SkepConfig } from './client/config.ts'

@@ -75,7 +75,7 @@ export class BulkBook {
   }
 
   /** Newest first: their ids begin with the time. With `most`, no more than that. */
-  async list(most = Infinity): Promise<Kept[]> {
+  async list(most: number = Infinity): Promise<Kept[]> {
     const found: Kept[] = []
     let before: string | undefined
     for (;;) {

@@ -29,6 +29,8 @@ import { announceWorker } from './announce.ts'
 import { type AnsweringStore, answeringStore } from './answering-store.ts'
 import { type AttemptView, readAttempts } from './attempts.ts'
 import { type Awaiting, awaitingJobs, awaitingRuns, type Results } from './awaiting.ts'
+import { Bulk } from './bulk.ts'
+import { BulkBook } from './bulk-record.ts'
 import { listCards, type QueueCard } from './cards.ts'
 import { Declarations } from './declarations.ts'
 import { declareLimits } from './declare-limits.ts'
@@ -138,6 +140,8 @@ export class Skep {
   readonly runs: Runs
   /** Groups of jobs, chains, and what is made of them. */
   readonly groups: Groups
+  /** One thing done to all jobs that fit a query. */
+  readonly bulk: Bulk
   /** How much happened, and how long it took. */
   readonly metrics: Metrics
   /** Which errors happened, those that are alike together. */
@@ -226,6 +230,7 @@ export class Skep {
     this.#noter = new Noter({ ...parts, logger: this.#logger })
     this.#holdEnv = { ...parts, logger: this.#logger, space, ready: () => this.ready() }
     this.limits = new Limits(this.#holdEnv)
+    this.bulk = new Bulk({ ...this.#holdEnv, runtime: this.#runtime, book: new BulkBook(store, space) })
     const records = { ...parts, space, logger: this.#logger }
     const book = new ErrorBook({ ...records, onFirst: () => this.#history?.wake() })
     const meter = this.#meter
@@ -467,7 +472,7 @@ export class Skep {
       specs:
         telemetry === null ? specs : specs.map((spec) => instrumentedSpec(spec, telemetry, () => worker.id)),
       options: resolved,
-      duties: [this.#scheduler, this.#sweeper],
+      duties: [this.#scheduler, this.#sweeper, this.bulk.runner],
       ready: async () => {
         await this.ready()
         const queues = handlers.map(({ queue }) => ({ name: queue.name, declared: queue.lanes.declared }))
@@ -753,6 +758,7 @@ export class Skep {
   async #close(): Promise<void> {
     // Handlers that still run may need all of this, or closing would cost their jobs a try.
     if (this.#workers.size > 0) await Promise.all([...this.#workers].map((worker) => worker.stop()))
+    await this.bulk.close()
     this.#closed = true
     await this.#enqueuer.close(closedError())
     await this.#history?.stop()

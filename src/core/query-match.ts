@@ -272,7 +272,7 @@ function fitsJson(found: unknown, value: Value): boolean {
   if (typeof found === 'number' && !value.isPattern && value.operator === '=' && isNumber(value.text)) {
     return found === Number(value.text)
   }
-  return fitsText(String(found), value)
+  return fitsText(typeof found === 'string' ? found : JSON.stringify(found), value)
 }
 
 function fitsText(found: string, { operator, text, isPattern }: Value): boolean {
