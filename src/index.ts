@@ -52,6 +52,7 @@ export {
   type SharedLimit,
   sharedLimit,
 } from './client/lane-options.ts'
+export type { LaneListOptions, LanePage, LaneState } from './client/lanes.ts'
 export type {
   LaneLimitOptions,
   QueueLimitOptions,

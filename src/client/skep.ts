@@ -17,6 +17,7 @@ import type { Notifier } from '../notifier.ts'
 import { localNotifier } from '../notifiers/local/notifier.ts'
 import { type Runtime, systemRuntime } from '../runtime.ts'
 import { Scheduler } from '../scheduler/scheduler.ts'
+import type { RecordStore } from '../store/records.ts'
 import type { Durability, InsertResult, Store } from '../store.ts'
 import type { WorkerEvents } from '../worker/events.ts'
 import { Noter } from '../worker/noter.ts'
@@ -68,6 +69,7 @@ import {
 } from './inspect.ts'
 import { instrumentedSpec } from './instrumented-spec.ts'
 import { JobHandle } from './job-handle.ts'
+import { type LaneListOptions, type LanePage, listLanes } from './lanes.ts'
 import { LaterHints } from './later-hints.ts'
 import { Limits } from './limits.ts'
 import { type LogOptions, type LogPage, progressView, readLogs } from './logs.ts'
@@ -80,6 +82,7 @@ import { type DeclaredTarget, type PrioritizeOptions, resolvePriority } from './
 import { programVersion } from './program-version.ts'
 import { type PurgeOptions, type PurgeSummary, purgeJobs } from './purge.ts'
 import type { Handler, Queue } from './queue.ts'
+import { readyRecords } from './records.ts'
 import { Relay, type RelayOptions } from './relay.ts'
 import { ResultReader } from './result-reader.ts'
 import { type RunHandle, Runs, type StartOptions } from './runs.ts'
@@ -138,12 +141,13 @@ export class Skep {
   readonly runs: Runs
   /** Groups of jobs, chains, and what is made of them. */
   readonly groups: Groups
+  /** One thing done to all jobs that fit a query. */
+  readonly bulk: Bulk
   /** How much happened, and how long it took. */
   readonly metrics: Metrics
   /** Which errors happened, those that are alike together. */
   readonly errors: ErrorGroups
-  /** One thing done to all jobs that fit a query. */
-  readonly bulk: Bulk
+  readonly #options: SkepOptions
   readonly #store: AnsweringStore
   /** The store as it was passed in. */
   readonly #given: Store
@@ -177,6 +181,7 @@ export class Skep {
   readonly #end = new AbortController()
   #closing: Promise<void> | null = null
   #closed = false
+  #records: RecordStore | null = null
 
   constructor(options: SkepOptions) {
     if (typeof options?.store?.insert !== 'function') {
@@ -189,6 +194,7 @@ export class Skep {
     assertName('Space', space)
     assertWhole('payloadBytes', payloadBytes, 1, LIMITS.payloadBytesMax)
     this.space = space
+    this.#options = options
     this.#runtime = options.runtime ?? systemRuntime()
     const patienceMs = toMs('enqueueTimeout', options.enqueueTimeout ?? '10s')
     this.#given = given
@@ -225,6 +231,7 @@ export class Skep {
     this.#noter = new Noter({ ...parts, logger: this.#logger })
     this.#holdEnv = { ...parts, logger: this.#logger, space, ready: () => this.ready() }
     this.limits = new Limits(this.#holdEnv)
+    this.bulk = new Bulk({ ...this.#holdEnv, runtime: this.#runtime, book: new BulkBook(store, space) })
     const records = { ...parts, space, logger: this.#logger }
     const book = new ErrorBook({ ...records, onFirst: () => this.#history?.wake() })
     const meter = this.#meter
@@ -234,7 +241,6 @@ export class Skep {
     const told = { ...parts, space, ready: () => this.ready(), flush: async () => this.#history?.flush() }
     this.metrics = new Metrics({ ...told, meter })
     this.errors = new ErrorGroups(told)
-    this.bulk = new Bulk({ ...this.#holdEnv, runtime: this.#runtime, book: new BulkBook(store, space) })
     this.#outlines = new Outlines({ store, space, logger: this.#logger })
     this.#awaitingRuns = awaitingRuns({ ...parts, space })
     const maker = flowMaker({ space, runtime: this.#runtime, prepare: this.#prepare, payloadBytes })
@@ -283,6 +289,21 @@ export class Skep {
   async #readyToInsert(): Promise<void> {
     if (this.#closed) throw closedError()
     await this.#opening.readyToInsert()
+  }
+
+  /**
+   * Small documents beside the jobs, such as access tokens and saved views, for whoever builds on Skep: see {@link RecordStore}.
+   * Choose kinds of your own; those of the server are `token`, `audit` and the like.
+   */
+  get records(): RecordStore {
+    this.#records ??= readyRecords(this.#store, () => this.ready())
+    return this.#records
+  }
+
+  /** Another space of the same store, with the same settings. Close it like any other: the last one closes the store. */
+  inSpace(space: string): Skep {
+    if (this.#closing) throw closedError()
+    return new Skep({ ...this.#options, space })
   }
 
   /** Brings the store's schema up to date. Returns what was applied. */
@@ -619,6 +640,15 @@ export class Skep {
     await this.ready()
     const names = queues?.map((queue) => (typeof queue === 'string' ? queue : queue.name))
     return countJobs(this.#store, this.space, this.#runtime.now(), names)
+  }
+
+  /**
+   * One page of the lanes of a queue that have work: what runs and waits in each, what its rate and its holds say. A queue
+   * without limits has none.
+   */
+  async lanes(queue: string | { readonly name: string }, options: LaneListOptions = {}): Promise<LanePage> {
+    await this.ready()
+    return listLanes(this.#store, this.space, typeof queue === 'string' ? queue : queue.name, options)
   }
 
   /**
