@@ -21,5 +21,7 @@ const CODES: Readonly<Record<number, Code>> = {
 export function connectError(error: unknown): ConnectError {
   if (error instanceof ConnectError) return error
   const { status, body } = apiErrorOf(error)
-  return new ConnectError(body.error.message, CODES[status] ?? Code.Internal, { 'skep-code': body.error.code })
+  return new ConnectError(body.error.message, CODES[status] ?? Code.Internal, {
+    'skep-code': body.error.code,
+  })
 }

@@ -4,9 +4,9 @@ import { type RelayedJob, SkepError } from '../../index.ts'
 import type { EnqueueInput } from '../api.ts'
 import type { Ack, AckResult, Extended, Note, Stop } from '../receivers/ack.ts'
 import {
+  type Ack as AckMessage,
   type AckResult as AckResultMessage,
   AckResultSchema,
-  type Ack as AckMessage,
   type Extended as ExtendedMessage,
   ExtendedSchema,
   type Job,

@@ -3,8 +3,8 @@ import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
 import { SkepError } from '../../index.ts'
 import { type Callable, callOperation } from '../call.ts'
 import type { Caller } from '../operation.ts'
-import { operationNamed } from '../operations/table.ts'
-import type { Hub } from '../receivers/hub.ts'
+import { LISTED, type ListedOperation } from '../operations/table.ts'
+import type { ReceiverHub } from '../receivers/hub.ts'
 import type { Receiver } from '../receivers/receiver.ts'
 import { connectError } from './errors.ts'
 import {
@@ -30,12 +30,15 @@ import {
 import { Outbox } from './outbox.ts'
 
 export interface GrpcEnv extends Callable {
-  readonly hub: Hub
+  readonly hub: ReceiverHub
   /** Who asks; throws when nobody may. */
   callerOf(context: HandlerContext): Promise<Caller>
   report(error: unknown): void
 }
 
+const ENQUEUE = LISTED.find(({ name }) => name === 'jobs.enqueueMany') as ListedOperation
+/** What a poll without a lease gets. */
+const POLL_LEASE_MS = 30_000
 /** So many bytes may wait to be written to one receiver before it gets no more jobs. */
 const OUTBOX_BYTES = 1_048_576
 
@@ -46,12 +49,10 @@ export function skepService(env: GrpcEnv): ServiceImpl<typeof Skep> {
   /** Every method knows its caller, and tells errors in the same words. */
   const asked = async <Answer>(
     context: HandlerContext,
-    scope: 'enqueue' | 'work',
     act: (caller: Caller) => Promise<Answer> | Answer,
   ): Promise<Answer> => {
     try {
       const caller = await env.callerOf(context)
-      if (scope === 'work') assertMayWork(caller)
       return await act(caller)
     } catch (error) {
       if (!(error instanceof SkepError)) env.report(error)
@@ -61,24 +62,25 @@ export function skepService(env: GrpcEnv): ServiceImpl<typeof Skep> {
 
   return {
     async enqueue({ jobs }, context) {
-      return asked(context, 'enqueue', async (caller) => {
+      return asked(context, async (caller) => {
         const input = { jobs: jobs.map(enqueueInput) }
-        const operation = operationNamed('jobs.enqueueMany')
-        const output = await callOperation(env, operation, input, { caller, signal: context.signal })
+        const output = await callOperation(env, ENQUEUE, input, { caller, signal: context.signal })
         return create(EnqueueResponseSchema, output as { jobs: { id: string; duplicate: boolean }[] })
       })
     },
 
     async *receive(requests, context) {
-      const caller = await asked(context, 'work', (one) => one)
+      const caller = await asked(context, (one) => one)
       const incoming = requests[Symbol.asyncIterator]()
       const first = await incoming.next()
       if (first.done === true) return
       const open = first.value.open
       if (open === undefined) {
-        throw connectError(new SkepError('REQUEST_INVALID', 'The first message of a stream must have `open`.'))
+        throw connectError(
+          new SkepError('REQUEST_INVALID', 'The first message of a stream must have `open`.'),
+        )
       }
-      const stream = await asked(context, 'work', () => openStream(hub, caller, open))
+      const stream = await asked(context, () => openStream(hub, caller, open))
       const { outbox, receiver } = stream
       take(receiver, outbox, first.value)
       const reading = read(incoming, receiver, outbox)
@@ -106,8 +108,8 @@ export function skepService(env: GrpcEnv): ServiceImpl<typeof Skep> {
     },
 
     async *subscribe(open, context) {
-      const caller = await asked(context, 'work', (one) => one)
-      const { outbox, receiver } = await asked(context, 'work', () => openStream(hub, caller, open))
+      const caller = await asked(context, (one) => one)
+      const { outbox, receiver } = await asked(context, () => openStream(hub, caller, open))
       const end = (): void => outbox.end()
       context.signal.addEventListener('abort', end, { once: true })
       try {
@@ -119,8 +121,14 @@ export function skepService(env: GrpcEnv): ServiceImpl<typeof Skep> {
     },
 
     async ack({ receiver: id, acks, credits, notes }, context) {
-      return asked(context, 'work', async (caller) => {
-        const receiver = hub.receiver(caller, id)
+      return asked(context, async (caller) => {
+        const receiver = hub.find(caller, id)
+        if (receiver === null) {
+          throw new SkepError(
+            'NOT_FOUND',
+            `There is no receiver "${id}". Its stream may have ended: open another.`,
+          )
+        }
         if (notes.length > 0) receiver.note(notes.map(noteOf))
         const results = await receiver.ack(acks.map(ackOf))
         if (credits > 0) receiver.grant(credits)
@@ -129,33 +137,33 @@ export function skepService(env: GrpcEnv): ServiceImpl<typeof Skep> {
     },
 
     async poll({ name, queues, keys, max, waitMs, leaseMs }, context) {
-      return asked(context, 'work', async (caller) => {
+      return asked(context, async (caller) => {
         const jobs = await hub.poll({
           caller,
           queues,
           max: Math.max(1, max),
           waitMs: Number(waitMs),
+          leaseMs: leaseMs === 0n ? POLL_LEASE_MS : Number(leaseMs),
           signal: context.signal,
           ...(name === '' ? {} : { name }),
           ...(keys === '' ? {} : { keys }),
-          ...(leaseMs === 0n ? {} : { leaseMs: Number(leaseMs) }),
         })
         return create(PollResponseSchema, { jobs: jobs.map(jobMessage) })
       })
     },
 
     async settle({ acks, notes }, context) {
-      return asked(context, 'work', async (caller) => {
-        if (notes.length > 0) hub.note(caller, notes.map(noteOf))
+      return asked(context, async (caller) => {
+        if (notes.length > 0) await hub.note(caller, notes.map(noteOf))
         const results = await hub.settle(caller, acks.map(ackOf))
         return create(AckResponseSchema, { results: results.map(ackResultMessage) })
       })
     },
 
     async extend({ jobs, leaseMs }, context) {
-      return asked(context, 'work', async (caller) => {
+      return asked(context, async (caller) => {
         const held = jobs.map(({ id, token }) => ({ id, token }))
-        const results = await hub.extend(caller, held, leaseMs === 0n ? undefined : Number(leaseMs))
+        const results = await hub.extend(caller, held, leaseMs === 0n ? POLL_LEASE_MS : Number(leaseMs))
         return create(ExtendResponseSchema, { results: results.map(extendedMessage) })
       })
     },
@@ -169,7 +177,7 @@ interface Stream {
   saidGoodbye: boolean
 }
 
-async function openStream(hub: Hub, caller: Caller, open: Open): Promise<Stream> {
+async function openStream(hub: ReceiverHub, caller: Caller, open: Open): Promise<Stream> {
   const { name, queues, keys, credits } = open
   const outbox: Outbox<ReceiveResponse> = new Outbox(OUTBOX_BYTES, () => receiver.drained())
   const receiver = await hub.connect({
@@ -203,9 +211,4 @@ function take(receiver: Receiver, outbox: Outbox<ReceiveResponse>, message: Rece
     if (told.length === 0) return
     outbox.push(create(ReceiveResponseSchema, { results: told.map(ackResultMessage) }), told.length * 60)
   })
-}
-
-function assertMayWork(caller: Caller): void {
-  if (caller.scopes.has('work') || caller.scopes.has('admin')) return
-  throw new SkepError('FORBIDDEN', 'This credential may not take jobs. It needs the scope "work".')
 }
