@@ -16,7 +16,7 @@ import ts from 'typescript'
 // ---- Layers ----
 
 /** The files users import. Each hides the folders behind it. */
-const entries = ['index', 'memory', 'sqlite', 'postgres', 'redis', 'nats', 'otel', 'testing']
+const entries = ['index', 'memory', 'sqlite', 'postgres', 'redis', 'nats', 'otel', 'testing', 'server']
 
 /** Common pieces of several adapters; they are not adapters themselves. */
 const sharedFolders = ['sql', 'shared']

@@ -2,6 +2,8 @@
 export type { AgainOptions } from './client/again.ts'
 export type { AttemptView } from './client/attempts.ts'
 export type { RunBranch } from './client/branches.ts'
+export type { Bulk, BulkOptions } from './client/bulk.ts'
+export { BULK_ACTIONS, type BulkAction, type BulkStatus, type BulkView } from './client/bulk-record.ts'
 export { policyOfCard, type QueueCard } from './client/cards.ts'
 export type { Cause, WorkerSeen } from './client/causes.ts'
 export { defineConfig, type SkepConfig } from './client/config.ts'
@@ -40,7 +42,7 @@ export type {
   MapOptions,
 } from './client/groups.ts'
 export type { Holdable, HoldOptions, HoldSummary, HoldView, ReleaseSummary } from './client/holds.ts'
-export type { JobPage, ListOptions, QueueView } from './client/inspect.ts'
+export type { CountOptions, JobCount, JobPage, ListOptions, QueueView } from './client/inspect.ts'
 export type { JobHandle } from './client/job-handle.ts'
 export type { JobLog, WriteLine } from './client/job-log.ts'
 export { all, failFast, first, type JoinRule, type Settled, settled } from './client/joins.ts'
@@ -50,6 +52,7 @@ export {
   type SharedLimit,
   sharedLimit,
 } from './client/lane-options.ts'
+export type { LaneListOptions, LanePage, LaneState } from './client/lanes.ts'
 export type {
   LaneLimitOptions,
   QueueLimitOptions,
@@ -73,6 +76,16 @@ export {
   type ThreadHandler,
   type ThreadModule,
 } from './client/queue.ts'
+export type {
+  ForeignEnd,
+  Relay,
+  RelayEnd,
+  RelayLine,
+  RelayOptions,
+  RelayStop,
+  RelayWord,
+} from './client/relay.ts'
+export type { RelayedJob } from './client/relayed-job.ts'
 export type { RunMember, RunMembers } from './client/run-members.ts'
 export type { RunPosition, RunView, RunWaits } from './client/run-view.ts'
 export type { Attributes, RunHandle, Runs, StartOptions } from './client/runs.ts'
@@ -96,7 +109,14 @@ export type { Worker } from './client/worker.ts'
 export type { WorkerView } from './client/worker-view.ts'
 export type { AttemptKind } from './core/attempts.ts'
 export { type Duration, toMs } from './core/duration.ts'
-export { ERROR_CODES, type ErrorCode, LeaseLostError, SkepError, StoreError } from './core/errors.ts'
+export {
+  ERROR_CODES,
+  type ErrorCode,
+  LeaseLostError,
+  messageOf,
+  SkepError,
+  StoreError,
+} from './core/errors.ts'
 export { fingerprintOf } from './core/fingerprint.ts'
 export { type HoldKind, matches as matchesPattern } from './core/holds.ts'
 export {
@@ -129,6 +149,9 @@ export {
 } from './core/policy.ts'
 export { type Preset, presets } from './core/presets.ts'
 export { type PriorityMode, STRICT_PRIORITY_SCALE } from './core/priority.ts'
+export { parseQuery, printQuery, QUERY_LIMITS, type Query, type Term, type Value } from './core/query.ts'
+export { QUERY_FIELDS, type QueryField } from './core/query-fields.ts'
+export { type QueryPart, queryParts } from './core/query-parts.ts'
 export { RUN_STATUSES, type RunStatus } from './core/runs.ts'
 export type { Missed, Overlap, Schedule } from './core/schedule.ts'
 export type { Outline, StepOutline, WorkOutline } from './flows/outline.ts'

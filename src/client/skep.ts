@@ -17,6 +17,7 @@ import type { Notifier } from '../notifier.ts'
 import { localNotifier } from '../notifiers/local/notifier.ts'
 import { type Runtime, systemRuntime } from '../runtime.ts'
 import { Scheduler } from '../scheduler/scheduler.ts'
+import type { RecordStore } from '../store/records.ts'
 import type { Durability, InsertResult, Store } from '../store.ts'
 import type { WorkerEvents } from '../worker/events.ts'
 import { Noter } from '../worker/noter.ts'
@@ -28,6 +29,8 @@ import { announceWorker } from './announce.ts'
 import { type AnsweringStore, answeringStore } from './answering-store.ts'
 import { type AttemptView, readAttempts } from './attempts.ts'
 import { type Awaiting, awaitingJobs, awaitingRuns, type Results } from './awaiting.ts'
+import { Bulk } from './bulk.ts'
+import { BulkBook } from './bulk-record.ts'
 import { listCards, type QueueCard } from './cards.ts'
 import { Declarations } from './declarations.ts'
 import { declareLimits } from './declare-limits.ts'
@@ -53,9 +56,20 @@ import {
   release,
   standing,
 } from './holds.ts'
-import { countJobs, type JobPage, type ListOptions, listJobs, type QueueView } from './inspect.ts'
+import {
+  type CountOptions,
+  countFitting,
+  countJobs,
+  type InspectEnv,
+  type JobCount,
+  type JobPage,
+  type ListOptions,
+  listJobs,
+  type QueueView,
+} from './inspect.ts'
 import { instrumentedSpec } from './instrumented-spec.ts'
 import { JobHandle } from './job-handle.ts'
+import { type LaneListOptions, type LanePage, listLanes } from './lanes.ts'
 import { LaterHints } from './later-hints.ts'
 import { Limits } from './limits.ts'
 import { type LogOptions, type LogPage, progressView, readLogs } from './logs.ts'
@@ -68,6 +82,8 @@ import { type DeclaredTarget, type PrioritizeOptions, resolvePriority } from './
 import { programVersion } from './program-version.ts'
 import { type PurgeOptions, type PurgeSummary, purgeJobs } from './purge.ts'
 import type { Handler, Queue } from './queue.ts'
+import { readyRecords } from './records.ts'
+import { Relay, type RelayOptions } from './relay.ts'
 import { ResultReader } from './result-reader.ts'
 import { type RunHandle, Runs, type StartOptions } from './runs.ts'
 import { Schedules } from './schedules.ts'
@@ -125,10 +141,13 @@ export class Skep {
   readonly runs: Runs
   /** Groups of jobs, chains, and what is made of them. */
   readonly groups: Groups
+  /** One thing done to all jobs that fit a query. */
+  readonly bulk: Bulk
   /** How much happened, and how long it took. */
   readonly metrics: Metrics
   /** Which errors happened, those that are alike together. */
   readonly errors: ErrorGroups
+  readonly #options: SkepOptions
   readonly #store: AnsweringStore
   /** The store as it was passed in. */
   readonly #given: Store
@@ -155,13 +174,14 @@ export class Skep {
   readonly #scheduler: Scheduler
   readonly #sweeper: Sweeper
   readonly #schedules: Schedules
-  readonly #workers = new Set<Worker>()
+  readonly #workers = new Set<Pick<Worker, 'stop'>>()
   readonly #laterHints: LaterHints
   readonly #opening: Opening
   /** Ends what waits when this is closed. */
   readonly #end = new AbortController()
   #closing: Promise<void> | null = null
   #closed = false
+  #records: RecordStore | null = null
 
   constructor(options: SkepOptions) {
     if (typeof options?.store?.insert !== 'function') {
@@ -174,6 +194,7 @@ export class Skep {
     assertName('Space', space)
     assertWhole('payloadBytes', payloadBytes, 1, LIMITS.payloadBytesMax)
     this.space = space
+    this.#options = options
     this.#runtime = options.runtime ?? systemRuntime()
     const patienceMs = toMs('enqueueTimeout', options.enqueueTimeout ?? '10s')
     this.#given = given
@@ -210,6 +231,7 @@ export class Skep {
     this.#noter = new Noter({ ...parts, logger: this.#logger })
     this.#holdEnv = { ...parts, logger: this.#logger, space, ready: () => this.ready() }
     this.limits = new Limits(this.#holdEnv)
+    this.bulk = new Bulk({ ...this.#holdEnv, runtime: this.#runtime, book: new BulkBook(store, space) })
     const records = { ...parts, space, logger: this.#logger }
     const book = new ErrorBook({ ...records, onFirst: () => this.#history?.wake() })
     const meter = this.#meter
@@ -267,6 +289,21 @@ export class Skep {
   async #readyToInsert(): Promise<void> {
     if (this.#closed) throw closedError()
     await this.#opening.readyToInsert()
+  }
+
+  /**
+   * Small documents beside the jobs, such as access tokens and saved views, for whoever builds on Skep: see {@link RecordStore}.
+   * Choose kinds of your own; those of the server are `token`, `audit` and the like.
+   */
+  get records(): RecordStore {
+    this.#records ??= readyRecords(this.#store, () => this.ready())
+    return this.#records
+  }
+
+  /** Another space of the same store, with the same settings. Close it like any other: the last one closes the store. */
+  inSpace(space: string): Skep {
+    if (this.#closing) throw closedError()
+    return new Skep({ ...this.#options, space })
   }
 
   /** Brings the store's schema up to date. Returns what was applied. */
@@ -436,7 +473,7 @@ export class Skep {
       specs:
         telemetry === null ? specs : specs.map((spec) => instrumentedSpec(spec, telemetry, () => worker.id)),
       options: resolved,
-      duties: [this.#scheduler, this.#sweeper],
+      duties: [this.#scheduler, this.#sweeper, this.bulk.runner],
       ready: async () => {
         await this.ready()
         const queues = handlers.map(({ queue }) => ({ name: queue.name, declared: queue.lanes.declared }))
@@ -456,6 +493,34 @@ export class Skep {
     })
     this.#workers.add(worker)
     return worker
+  }
+
+  /**
+   * Starts a worker whose jobs run outside of this process, such as a server's receivers. It takes jobs of the queues that
+   * are opened on it, hands them over, and takes their ends. It runs until `stop()`, through every outage of the store.
+   */
+  relay<Holder>(options: RelayOptions<Holder>): Relay<Holder> {
+    if (this.#closing) throw closedError()
+    const relay = new Relay<Holder>(
+      {
+        store: this.#store,
+        notifier: this.#notifier,
+        runtime: this.#runtime,
+        logger: this.#logger,
+        events: this.#events,
+        noter: this.#noter,
+        meter: this.#meter,
+        errors: this.#errorBook,
+        space: this.space,
+        payloadBytes: this.#payloadBytes,
+        duties: [this.#scheduler, this.#sweeper],
+        ready: () => this.ready(),
+        onStopped: () => void this.#workers.delete(relay),
+      },
+      options,
+    )
+    this.#workers.add(relay)
+    return relay
   }
 
   /**
@@ -552,10 +617,26 @@ export class Skep {
     yield* watchJob({ store, notifier, runtime, watchers, space: this.space }, id, options)
   }
 
-  /** One page of jobs. */
+  /**
+   * One page of jobs. With a `query` that asks for more than states, queues, times, a lane or ids, each page looks at about
+   * 5,000 jobs at most: go on with its cursor until that is null.
+   */
   async list(options: ListOptions = {}): Promise<JobPage> {
     await this.ready()
-    return listJobs(this.#store, this.space, options)
+    return listJobs(this.#inspectEnv, options)
+  }
+
+  /**
+   * How many jobs fit a query: exactly and at once if it asks for states and queues alone, otherwise up to `cap` and as far as
+   * half a second goes. Then `isExact` is false, and there are at least so many.
+   */
+  async count(query: string, options: CountOptions = {}): Promise<JobCount> {
+    await this.ready()
+    return countFitting(this.#inspectEnv, query, options)
+  }
+
+  get #inspectEnv(): InspectEnv {
+    return { store: this.#store, runtime: this.#runtime, space: this.space }
   }
 
   /** How many jobs each queue has in each state; the cost does not grow with their number. */
@@ -563,6 +644,15 @@ export class Skep {
     await this.ready()
     const names = queues?.map((queue) => (typeof queue === 'string' ? queue : queue.name))
     return countJobs(this.#store, this.space, this.#runtime.now(), names)
+  }
+
+  /**
+   * One page of the lanes of a queue that have work: what runs and waits in each, what its rate and its holds say. A queue
+   * without limits has none.
+   */
+  async lanes(queue: string | { readonly name: string }, options: LaneListOptions = {}): Promise<LanePage> {
+    await this.ready()
+    return listLanes(this.#store, this.space, typeof queue === 'string' ? queue : queue.name, options)
   }
 
   /**
@@ -701,6 +791,7 @@ export class Skep {
   async #close(): Promise<void> {
     // Handlers that still run may need all of this, or closing would cost their jobs a try.
     if (this.#workers.size > 0) await Promise.all([...this.#workers].map((worker) => worker.stop()))
+    await this.bulk.close()
     this.#closed = true
     await this.#enqueuer.close(closedError())
     await this.#history?.stop()

@@ -30,8 +30,9 @@ export class Worker {
       readonly ready: () => Promise<unknown>
       readonly onStopped: () => Promise<void>
     },
+    engine?: WorkerEngine,
   ) {
-    this.#engine = new WorkerEngine({ ...parts, onStopOrder: () => void this.stop() })
+    this.#engine = engine ?? new WorkerEngine({ ...parts, onStopOrder: () => void this.stop() })
     this.stopped = new Promise((resolve) => {
       this.#tellStopped = resolve
     })

@@ -149,6 +149,7 @@ export class Settler {
   #settled(run: Run, outcome: Outcome, verdict: Verdict, durationMs: number, result: SettleResult): void {
     const { logger, noter, onSettled } = this.#options
     onSettled(run)
+    run.spec.away?.settled(run, result)
     noter.release(run, result.status === 'ok')
     // Done although it failed: its own transaction had committed after all, only the answer to that was lost.
     const isDone = result.status === 'ok' && result.state === 'done' && outcome.kind !== 'success'

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os'
 import type { Emitter } from '../core/emitter.ts'
 import { messageOf } from '../core/errors.ts'
+import type { ClaimedJob } from '../core/job.ts'
 import type { Logger } from '../core/logger.ts'
 import type { Outcome } from '../core/policy.ts'
 import { MissingMarker, reviveMissing } from '../maintenance/missing.ts'
@@ -55,9 +56,15 @@ export interface WorkerParts {
   readonly meter: Meter
   readonly errors: Pick<ErrorBook, 'add'>
   readonly specs: readonly HandlerSpec[]
+  /** The space it works in. @default that of its queues */
+  readonly space?: string
   readonly options: ResolvedWorkerOptions
   /** Somebody told it to stop. */
   readonly onStopOrder: () => void
+  /** How many jobs it can run at once, where that changes. @default the option `concurrency` */
+  readonly slots?: () => number
+  /** How to judge a job of a queue that was closed meanwhile. */
+  readonly strayOf?: (job: { readonly space: string; readonly queue: string }) => HandlerSpec
   /** What else its process does. */
   readonly duties?: readonly Duty[]
 }
@@ -93,6 +100,8 @@ export class WorkerEngine {
   readonly #executor: Executor
   readonly #keeper: LeaseKeeper
   readonly #held = new HeldRuns()
+  /** The queues that it serves now. */
+  #specs: readonly HandlerSpec[]
   readonly #loops: Loop[] = []
   readonly #duties: { readonly duty: Duty; readonly loop: Loop }[] = []
   readonly #startedAt: number
@@ -126,7 +135,8 @@ export class WorkerEngine {
     this.id = runtime.uuid()
     this.#startedAt = runtime.now()
     this.#renewedAt = runtime.mono()
-    this.#window = new Window(specs, options.concurrency)
+    this.#specs = specs
+    this.#window = new Window(specs, parts.slots === undefined ? options.concurrency : Infinity)
     this.#executor = new Executor({
       runtime,
       graceMs: options.graceMs,
@@ -179,7 +189,8 @@ export class WorkerEngine {
   }
 
   #makeBoard(notices: Notices): NoticeBoard {
-    const { store, runtime, logger, specs, notifier, options } = this.#parts
+    const { store, runtime, logger, notifier, options } = this.#parts
+    const specs = this.#specs
     return new NoticeBoard({
       notices,
       notifier,
@@ -205,8 +216,9 @@ export class WorkerEngine {
    * store has not answered, if it did not at first.
    */
   async start(awaySince: number | null = null): Promise<void> {
-    const { store, notifier, specs, options, runtime, logger } = this.#parts
+    const { store, notifier, options, runtime, logger } = this.#parts
     try {
+      const specs = this.#specs
       const starts = specs.flatMap((spec) => spec.start?.() ?? [])
       if (starts.length > 0) await Promise.all(starts)
       // The store has to know the worker before it holds anything, or nobody would miss it if it died.
@@ -233,8 +245,8 @@ export class WorkerEngine {
       workerId: this.id,
       leaseMs: options.leaseMs,
       graceMs: options.rescueGraceMs,
-      sources: specs,
-      policyOf: (job) => (this.#window.specOf(job.space, job.queue) as HandlerSpec).policyOf(job),
+      sources: () => this.#queues().map((queue) => ({ space: this.#space(), queue })),
+      policyOf: (job) => this.#specFor(job).policyOf(job),
       storeTime: () => this.#storeTime(),
       onRescued: (job, failure, state) => {
         this.#settler.countFailed(job, true, failure, state, null)
@@ -306,13 +318,12 @@ export class WorkerEngine {
   }
 
   #superviseMissing(loop: (name: string, turn: () => Promise<number>) => Loop): void {
-    const { store, runtime, specs, options, notifier } = this.#parts
-    const space = specs[0]?.space ?? 'default'
-    const queues = specs.map((spec) => spec.queue)
+    const { store, runtime, options, notifier } = this.#parts
+    const space = this.#space()
     const marker = new MissingMarker({ store, runtime, space, afterMs: options.missingAfterMs })
     loop('missing', async () => {
       // Not only once: another process may have looked for handlers just before this worker was on the list.
-      const revived = await reviveMissing(store, space, queues)
+      const revived = await reviveMissing(store, space, this.#queues())
       if (revived.length > 0)
         notifier.publish(revived.map((place): Hint => ({ kind: 'work', space, ...place })))
       if (options.unknownQueues === 'mark') await marker.turn()
@@ -350,7 +361,7 @@ export class WorkerEngine {
   }
 
   async #stop(drainMs: number): Promise<void> {
-    const { store, runtime, logger, specs } = this.#parts
+    const { store, runtime, logger } = this.#parts
     this.#status = 'stopping'
     this.#subscription?.end()
     this.#dueTimer?.stop()
@@ -368,7 +379,7 @@ export class WorkerEngine {
     const left = [...this.#held.values()].filter((run) => run.stage === 'running')
     for (const run of left) run.abort(new StopSignal('stop', 'The worker stops.'))
     // What can be ended has ended before its job goes back, so that the next holder is alone with it.
-    if (specs.some((spec) => spec.stop !== undefined)) await this.#stopHandlers()
+    if (this.#specs.some((spec) => spec.stop !== undefined)) await this.#stopHandlers()
     for (const run of left) this.#executor.giveUp(run)
 
     // The leases are kept until every outcome is saved. A store that is away for long must not keep us for ever:
@@ -387,21 +398,21 @@ export class WorkerEngine {
   }
 
   async #stopHandlers(): Promise<void> {
-    const { runtime, specs, logger, options } = this.#parts
-    const stops = Promise.all(specs.flatMap((spec) => spec.stop?.() ?? []))
+    const { runtime, logger, options } = this.#parts
+    const stops = Promise.all(this.#specs.flatMap((spec) => spec.stop?.() ?? []))
     if (!(await atMost(runtime, options.graceMs, stops)))
       logger.warn('The worker stops while one of its threads still runs: it does not let itself be ended.')
   }
 
   #info(): WorkerInfo {
-    const { specs, options } = this.#parts
+    const { options, slots } = this.#parts
     return {
       id: this.id,
-      space: specs[0]?.space ?? 'default',
+      space: this.#space(),
       host: hostname(),
       pid: process.pid,
-      queues: specs.map((spec) => spec.queue),
-      concurrency: options.concurrency,
+      queues: this.#queues(),
+      concurrency: slots?.() ?? options.concurrency,
       running: this.#window.busy,
       startedAt: this.#startedAt,
       vitals: this.#readVitals(),
@@ -436,6 +447,67 @@ export class WorkerEngine {
     this.#exchange.nudge()
     // Whoever gave the order sees it at once, and not with the next heartbeat.
     await this.#parts.store.attend({ worker: this.#info() })
+  }
+
+  #space(): string {
+    return this.#parts.space ?? this.#specs[0]?.space ?? 'default'
+  }
+
+  #queues(): readonly string[] {
+    return [...new Set(this.#specs.map((spec) => spec.queue))]
+  }
+
+  #specFor(job: ClaimedJob): HandlerSpec {
+    return this.#window.specFor(job) ?? (this.#parts.strayOf?.(job) as HandlerSpec)
+  }
+
+  // ── queues that come and go, and jobs that run outside ────────────────────────────────────────
+
+  /** Serves this queue too, from now on. */
+  open(spec: HandlerSpec): void {
+    this.#specs = [...this.#specs, spec]
+    this.#window.open(spec)
+    this.#board?.add(spec)
+    this.nudge()
+  }
+
+  /** Serves it no longer. What waits goes back; what runs goes on. */
+  close(spec: HandlerSpec): void {
+    this.#specs = this.#specs.filter((other) => other !== spec)
+    this.#board?.remove(spec)
+    this.#handBack(this.#window.close(spec))
+  }
+
+  /** There may be room for more. */
+  nudge(): void {
+    // Before it is on the list it must hold nothing.
+    if (this.#loops.length === 0) return
+    this.#startWaiting()
+    this.#exchange.nudge()
+  }
+
+  /** The run of a job that this worker holds. */
+  runOf(id: string): Run | undefined {
+    return this.#held.get(id)
+  }
+
+  /** Ends runs that somebody outside had, as he says. Those that are over are passed over. */
+  end(ends: readonly { readonly run: Run; readonly outcome: Outcome }[]): void {
+    // What waits starts after all of them have made room, not after each.
+    const isStarting = this.#starting
+    this.#starting = true
+    try {
+      for (const { run, outcome } of ends) this.#executor.end(run, outcome)
+    } finally {
+      this.#starting = isStarting
+    }
+    this.nudge()
+  }
+
+  /** Saves how a run ended of which another process held the lease; the store decides whether that still counts. */
+  settle(run: Run, outcome: Outcome): void {
+    run.stage = 'over'
+    this.#settler.settle(run, outcome, 0)
   }
 
   // ── taking jobs ────────────────────────────────────────────────────────────────────────────────
@@ -494,8 +566,8 @@ export class WorkerEngine {
     let spec: HandlerSpec | undefined
     const runs = reply.jobs.map((job) => {
       // Mostly the same as for the job before it.
-      if (spec?.queue !== job.queue || spec.space !== job.space) {
-        spec = this.#window.specOf(job.space, job.queue) as HandlerSpec
+      if (spec?.queue !== job.queue || spec.space !== job.space || spec.keys !== undefined) {
+        spec = this.#specFor(job)
       }
       return new Run(job, spec, leaseUntil, now)
     })
@@ -514,12 +586,13 @@ export class WorkerEngine {
       this.#handBack(runs)
       return
     }
-    this.#window.add(runs)
+    this.#handBack(this.#window.add(runs))
     // With notices a queue that gave all it was asked for goes on giving only when nobody tells of jobs.
     if (this.#board === null || !this.#board.isUp) this.#window.reheat(full)
     for (const source of cutShort(call, reply, full)) {
       const { space, queue } = source
-      this.#tellOfRoom(this.#window.specOf(space, queue) as HandlerSpec)
+      const spec = this.#window.specOf(space, queue)
+      if (spec) this.#tellOfRoom(spec)
     }
     if (reply.nextDueAt !== null) this.#wakeIn(reply.nextDueAt - reply.now)
   }
@@ -596,9 +669,11 @@ export class WorkerEngine {
     const { runtime, logger } = this.#parts
     const durationMs = runtime.mono() - run.since
     if (run.batch === null || --run.batch.left === 0) this.#window.free(run.spec, durationMs)
+    run.spec.away?.over(run)
 
     if (outcome === null) {
       this.#release(run)
+      run.spec.away?.settled(run, null)
       this.#parts.noter.release(run, false)
       logger.warn(`The lease on job "${run.job.id}" was lost, so its outcome is not saved.`)
     } else {

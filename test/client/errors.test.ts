@@ -136,7 +136,11 @@ describe('error groups', () => {
     const scene = openScene()
     failing(scene)
     const kinds = GROUPS_PER_FLUSH + 50
-    const word = (i: number): string => [...String(i)].map((digit) => 'abcdefghij'[Number(digit)]).join('')
+    const word = (i: number): string =>
+      String(i)
+        .split('')
+        .map((digit) => 'abcdefghij'[Number(digit)])
+        .join('')
     await scene.skep.enqueueMany(
       sms,
       Array.from({ length: kinds }, (_, i) => `Kind ${word(i)}`),

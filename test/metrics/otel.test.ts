@@ -118,7 +118,7 @@ describe('OpenTelemetry', () => {
     skep.worker([
       mail.handle(async (job) => {
         await Promise.resolve()
-        job.enqueue(next, 2)
+        await job.enqueue(next, 2)
         return 1
       }),
       next.handle(async () => {

@@ -44,7 +44,11 @@ export function parseExposition(text: string): Exposition {
       current?.type === 'histogram' ? sample.name.replace(/_(bucket|sum|count)$/, '') : sample.name
     if (current === undefined || current.name !== base)
       throw new Error(`${sample.name} does not stand with its family.`)
-    const key = `${sample.name} ${JSON.stringify(Object.entries(sample.labels).sort())}`
+    const key = `${sample.name} ${JSON.stringify(
+      Object.keys(sample.labels)
+        .sort()
+        .map((label) => [label, sample.labels[label]]),
+    )}`
     if (seen.has(key)) throw new Error(`${key} is there twice.`)
     seen.add(key)
     current.samples.push(sample)
