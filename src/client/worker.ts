@@ -20,7 +20,7 @@ export class Worker {
   #tellStopped: () => void = () => {}
   readonly #engine: WorkerEngine
   readonly #stopping = new AbortController()
-  readonly #onStopped: () => Promise<void>
+  readonly #onStopped: () => void | Promise<void>
   readonly #runtime: Runtime
   #stop: Promise<void> | null = null
   #stage: 'starting' | 'failing' | 'started' | 'stopped' = 'starting'
@@ -28,7 +28,7 @@ export class Worker {
   constructor(
     parts: Omit<WorkerParts, 'onStopOrder'> & {
       readonly ready: () => Promise<unknown>
-      readonly onStopped: () => Promise<void>
+      readonly onStopped: () => void | Promise<void>
     },
     engine?: WorkerEngine,
   ) {
