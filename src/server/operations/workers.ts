@@ -1,4 +1,4 @@
-import type { WorkerPresence } from '../../index.ts'
+import type { WorkerView } from '../../index.ts'
 import type { WorkerSummary } from '../api.ts'
 import { nothing } from '../inputs.ts'
 import { all, flag, moment, nullable, number, object, oneOf, type Schema } from '../schema.ts'
@@ -41,7 +41,7 @@ export const workersList: ServerOperation<'workers.list'> = operation({
   },
 })
 
-function summaryOf(one: WorkerPresence, isSeen: (queue: string) => boolean): WorkerSummary {
+function summaryOf(one: WorkerView, isSeen: (queue: string) => boolean): WorkerSummary {
   return {
     id: one.id,
     host: one.host,
@@ -52,11 +52,11 @@ function summaryOf(one: WorkerPresence, isSeen: (queue: string) => boolean): Wor
     startedAt: new Date(one.startedAt).toISOString(),
     seenAt: new Date(one.seenAt).toISOString(),
     life: one.life,
-    version: null,
-    node: null,
-    memoryBytes: null,
-    lagMs: null,
-    order: null,
-    quiet: false,
+    version: one.version,
+    node: one.node,
+    memoryBytes: one.memoryBytes,
+    lagMs: one.lagMs,
+    order: one.order,
+    quiet: one.quiet,
   }
 }
