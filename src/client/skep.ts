@@ -485,7 +485,11 @@ export class Skep {
           resolved.version,
         )
       },
-      onStopped: () => void this.#workers.delete(worker),
+      onStopped: async () => {
+        this.#workers.delete(worker)
+        // Programs end when their workers have.
+        if (this.#workers.size === 0) await this.#history?.rest()
+      },
     })
     this.#workers.add(worker)
     return worker
