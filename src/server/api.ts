@@ -567,10 +567,7 @@ export interface Api {
     Paged,
     { readonly schedules: readonly ScheduleSummary[]; readonly cursor: string | null }
   >
-  'schedules.get': Call<
-    OfId,
-    { readonly schedule: ScheduleSummary; readonly next: readonly SlotPreview[] }
-  >
+  'schedules.get': Call<OfId, { readonly schedule: ScheduleSummary; readonly next: readonly SlotPreview[] }>
   'schedules.put': Call<ScheduleInput, ScheduleSummary>
   'schedules.pause': Call<OfId & { readonly reason?: string }, ScheduleSummary>
   'schedules.resume': Call<OfId, ScheduleSummary>
@@ -647,6 +644,9 @@ export interface ApiError {
 export type ServerEvent =
   | { readonly kind: 'counts'; readonly queues: readonly QueueSummary[] }
   | { readonly kind: 'tick'; readonly at: string }
-  | { readonly kind: 'changed'; readonly what: readonly ('jobs' | 'holds' | 'schedules' | 'workers' | 'bulk' | 'runs')[] }
+  | {
+      readonly kind: 'changed'
+      readonly what: readonly ('jobs' | 'holds' | 'schedules' | 'workers' | 'bulk' | 'runs')[]
+    }
   /** Only with `?job=<id>`: what `skep.watch` tells. */
   | { readonly kind: 'job'; readonly event: unknown }
