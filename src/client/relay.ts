@@ -88,7 +88,8 @@ export interface ForeignEnd {
   readonly onWord: (word: RelayWord) => void
 }
 
-export interface RelayEnv extends Omit<WorkerParts, 'specs' | 'options' | 'slots' | 'strayOf'> {
+export interface RelayEnv
+  extends Omit<WorkerParts, 'specs' | 'options' | 'slots' | 'strayOf' | 'onStopOrder'> {
   readonly space: string
   readonly payloadBytes: number
   readonly ready: () => Promise<unknown>
@@ -112,14 +113,14 @@ export class Relay<Holder = unknown> {
     this.#env = env
     this.#options = options
     this.#policies = new RelayPolicies(env.store, env.space, options.policyOf)
-    const parts: WorkerParts = {
+    const parts: Omit<WorkerParts, 'onStopOrder'> = {
       ...env,
       specs: [],
       options: resolveWorkerOptions(options),
       slots: options.slots,
       strayOf: ({ queue }) => this.#strayOf(queue),
     }
-    this.#engine = new WorkerEngine(parts)
+    this.#engine = new WorkerEngine({ ...parts, onStopOrder: () => void this.#worker.stop() })
     this.#worker = new Worker({ ...parts, ready: env.ready, onStopped: env.onStopped }, this.#engine)
     this.id = this.#worker.id
   }

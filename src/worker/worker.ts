@@ -7,6 +7,8 @@ import type { Outcome } from '../core/policy.ts'
 import { MissingMarker, reviveMissing } from '../maintenance/missing.ts'
 import { pruneAll } from '../maintenance/prune.ts'
 import { Rescuer } from '../maintenance/rescue.ts'
+import type { ErrorBook } from '../metrics/error-book.ts'
+import type { Meter } from '../metrics/meter.ts'
 import type { Notices } from '../notices.ts'
 import { type Hint, type Notifier, type NotifierHealth, type Subscription, workHint } from '../notifier.ts'
 import { type Runtime, sleep } from '../runtime.ts'
@@ -22,9 +24,10 @@ import { LeaseKeeper } from './lease-keeper.ts'
 import type { Noter } from './noter.ts'
 import { type NamedWish, NoticeBoard } from './notice-board.ts'
 import type { ResolvedWorkerOptions } from './options.ts'
+import { type OrderBody, OrderKeeper } from './orders.ts'
 import { Run } from './run.ts'
 import { Settler } from './settler.ts'
-import { readVitals } from './vitals.ts'
+import { VitalSigns } from './vitals.ts'
 import { Window, type WishOptions } from './window.ts'
 
 /** A job that waited this long for a slot here is handed back: somebody else may have one free. */
@@ -49,10 +52,15 @@ export interface WorkerParts {
   readonly events: Emitter<WorkerEvents>
   /** Where handlers leave their notes. Several workers may share one. */
   readonly noter: Noter
+  /** Where it counts what happens. */
+  readonly meter: Meter
+  readonly errors: Pick<ErrorBook, 'add'>
   readonly specs: readonly HandlerSpec[]
   /** The space it works in. @default that of its queues */
   readonly space?: string
   readonly options: ResolvedWorkerOptions
+  /** Somebody told it to stop. */
+  readonly onStopOrder: () => void
   /** How many jobs it can run at once, where that changes. @default the option `concurrency` */
   readonly slots?: () => number
   /** How to judge a job of a queue that was closed meanwhile. */
@@ -68,6 +76,8 @@ export interface WorkerHealth {
   readonly running: number
   /** Jobs claimed that wait for a slot. */
   readonly buffered: number
+  /** It was told to take no more jobs, see `skep.order`. */
+  readonly quiet: boolean
   /** Outcomes not yet saved. */
   readonly unsaved: number
   /** Handlers that ignored their signal and were given up, but still run. */
@@ -95,6 +105,11 @@ export class WorkerEngine {
   readonly #loops: Loop[] = []
   readonly #duties: { readonly duty: Duty; readonly loop: Loop }[] = []
   readonly #startedAt: number
+  readonly #orders: OrderKeeper
+  /** There while it is on the list. */
+  #vitals: VitalSigns | null = null
+  /** Told to take no more jobs. */
+  #quiet = false
   /** Null: the notifier has no notices. */
   readonly #board: NoticeBoard | null
   #subscription: Subscription | null = null
@@ -153,11 +168,21 @@ export class WorkerEngine {
       events: parts.events,
       exchange: this.#exchange,
       noter: parts.noter,
+      meter: parts.meter,
+      errors: parts.errors,
       storeTime: () => this.#storeTime(),
       onSettled: (run) => {
         this.#release(run)
         if (this.#window.leavesRoom(run.spec)) this.#tellOfRoom(run.spec)
       },
+    })
+    this.#orders = new OrderKeeper({
+      store,
+      runtime,
+      logger,
+      space: specs[0]?.space ?? 'default',
+      workerId: this.id,
+      obey: (order) => this.#obey(order),
     })
     const { notices } = parts.notifier
     this.#board = notices === undefined ? null : this.#makeBoard(notices)
@@ -200,6 +225,7 @@ export class WorkerEngine {
       await store.attend({ worker: this.#info() })
     } catch (error) {
       // A start that failed is begun anew, or never again.
+      this.#endVitals()
       await this.#stopHandlers()
       throw error
     }
@@ -222,8 +248,10 @@ export class WorkerEngine {
       sources: () => this.#queues().map((queue) => ({ space: this.#space(), queue })),
       policyOf: (job) => this.#specFor(job).policyOf(job),
       storeTime: () => this.#storeTime(),
-      onRescued: (job, failure, state) =>
-        this.#settler.tellFailed('lost', { job: eventJob(job), failure, state, durationMs: 0 }),
+      onRescued: (job, failure, state) => {
+        this.#settler.countFailed(job, true, failure, state, null)
+        this.#settler.tellFailed('lost', { job: eventJob(job), failure, state, durationMs: 0 })
+      },
     })
     if (awaySince !== null) rescuer.noticeOutage(awaySince)
     const beatMs = Math.min(10_000, options.leaseMs / 3)
@@ -235,6 +263,7 @@ export class WorkerEngine {
         if (runtime.mono() - lastBeat >= beatMs * 0.9) {
           await store.attend({ worker: this.#info() })
           lastBeat = runtime.mono()
+          void this.#orders.look()
         }
         this.#renewedAt = runtime.mono()
       } catch (error) {
@@ -312,6 +341,7 @@ export class WorkerEngine {
       status: this.#status === 'running' && degraded ? 'degraded' : this.#status,
       running: this.#window.busy,
       buffered: this.#window.buffered,
+      quiet: this.#quiet,
       unsaved: this.#exchange.pending,
       zombies: this.#executor.zombies,
       loops,
@@ -358,6 +388,7 @@ export class WorkerEngine {
       logger.warn(`The worker stops with ${this.#exchange.pending} outcomes unsaved; those jobs run again.`)
     this.#exchange.close()
     this.#board?.end()
+    this.#endVitals()
     const signedOff = Promise.all(this.#loops.map((loop) => loop.stop()))
       .then(() => store.depart({ workerId: this.id }))
       .catch((error: unknown) => logger.warn(`The worker could not sign off: ${messageOf(error)}`))
@@ -384,8 +415,38 @@ export class WorkerEngine {
       concurrency: slots?.() ?? options.concurrency,
       running: this.#window.busy,
       startedAt: this.#startedAt,
-      vitals: readVitals(),
+      vitals: this.#readVitals(),
     }
+  }
+
+  #readVitals(): string {
+    this.#vitals ??= new VitalSigns(this.#parts.runtime, this.#parts.options.version)
+    return this.#vitals.read(this.#quiet)
+  }
+
+  #endVitals(): void {
+    this.#vitals?.end()
+    this.#vitals = null
+  }
+
+  // ── orders ─────────────────────────────────────────────────────────────────────────────────────
+
+  async #obey({ order }: OrderBody): Promise<void> {
+    if (order === 'stop') {
+      this.#parts.onStopOrder()
+      return
+    }
+    if (this.#status !== 'running') return
+    this.#quiet = order === 'quiet'
+    if (this.#quiet) {
+      // What has not begun may run elsewhere.
+      this.#handBack(this.#window.takeStale(Infinity))
+    } else {
+      this.#window.heat()
+    }
+    this.#exchange.nudge()
+    // Whoever gave the order sees it at once, and not with the next heartbeat.
+    await this.#parts.store.attend({ worker: this.#info() })
   }
 
   #space(): string {
@@ -462,6 +523,8 @@ export class WorkerEngine {
         else if (this.#window.specOf(hint.space, hint.queue)) this.#wakeIn(waitMs)
       } else if (hint.kind === 'cancel') {
         this.#confirmCancel(hint.ids)
+      } else if (hint.kind === 'orders') {
+        if (hint.space === this.#parts.specs[0]?.space) void this.#orders.look()
       } else if (hint.kind === 'watch' && this.#window.specOf(hint.space, hint.queue)) {
         this.#parts.noter.watch(hint)
       }
@@ -472,7 +535,7 @@ export class WorkerEngine {
 
   #wish(options: WishOptions): Omit<ClaimCall, 'now'> | null {
     // A worker that cannot renew must not take more.
-    if (this.#status !== 'running' || !this.#canRenew()) {
+    if (this.#status !== 'running' || this.#quiet || !this.#canRenew()) {
       this.#board?.rest()
       return null
     }
@@ -519,7 +582,7 @@ export class WorkerEngine {
       if (!call.again) this.#window.answeredById(call.sources, reply.limited ?? [])
       this.#board?.answered(call, reply)
     } else if (!call.again) this.#window.answered(call.sources, full, reply.limited ?? [])
-    if (this.#status !== 'running') {
+    if (this.#status !== 'running' || this.#quiet) {
       this.#handBack(runs)
       return
     }
@@ -579,11 +642,18 @@ export class WorkerEngine {
         }
         if (events.has('received'))
           for (const { job } of runs) events.emit('received', { job: eventJob(job) })
+        this.#countStart(runs)
         this.#executor.start(runs)
       }
     } finally {
       this.#starting = false
     }
+  }
+
+  #countStart(runs: readonly Run[]): void {
+    const now = this.#storeTime()
+    const meter = this.#parts.meter.of((runs[0] as Run).spec.queue)
+    for (const { job } of runs) meter.started(now - job.dueAt)
   }
 
   /** A claim may be answered late, and a process may stand still: what is perhaps not ours any more goes back unrun. */

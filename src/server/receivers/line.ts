@@ -21,7 +21,7 @@ export interface LineEnv {
 export class Line implements RelayLine<Delivery> {
   readonly queue: string
   readonly keys?: string
-  readonly receivers = new Set<Receiver>()
+  readonly receivers: Set<Receiver> = new Set()
   /** Since when nobody has taken its jobs, by the monotonic clock; null while somebody does. */
   emptySince: number | null = null
   isOpen = false

@@ -33,7 +33,7 @@ export interface OfficeEnv extends Pick<HubOptions, 'runtime' | 'logger' | 'poli
 
 /** The receivers of one space, the queues that they take from, and the relay that claims for them. */
 export class Office {
-  readonly receivers = new Set<Receiver>()
+  readonly receivers: Set<Receiver> = new Set()
   /** Since when it has had nothing to do, by the monotonic clock. */
   idleSince: number
   readonly #env: OfficeEnv

@@ -69,7 +69,7 @@ export class Receiver {
   readonly protocol: ReceiverSummary['protocol']
   readonly connectedAt: number
   /** The queues it is served from. */
-  readonly lines = new Set<Line>()
+  readonly lines: Set<Line> = new Set()
   /** Jobs that are his, in the order in which they came, and not yet on their way. */
   out: Delivery[] = []
   stops: Stop[] = []
