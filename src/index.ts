@@ -1,4 +1,6 @@
 /** `skep`: a durable job queue. Start with {@link createSkep} and {@link queue}. */
+export type { AgainOptions } from './client/again.ts'
+export type { AttemptView } from './client/attempts.ts'
 export type { RunBranch } from './client/branches.ts'
 export type { Cause, WorkerSeen } from './client/causes.ts'
 export { defineConfig, type SkepConfig } from './client/config.ts'
@@ -88,9 +90,10 @@ export type { UniqueOptions } from './client/unique.ts'
 export type { JobView } from './client/view.ts'
 export type { JobEvent, WatchOptions } from './client/watch.ts'
 export type { Worker } from './client/worker.ts'
-export type { Duration } from './core/duration.ts'
+export type { AttemptKind } from './core/attempts.ts'
+export { type Duration, toMs } from './core/duration.ts'
 export { ERROR_CODES, type ErrorCode, LeaseLostError, SkepError, StoreError } from './core/errors.ts'
-export type { HoldKind } from './core/holds.ts'
+export { type HoldKind, matches as matchesPattern } from './core/holds.ts'
 export {
   type ClaimedJob,
   type Counters,
@@ -103,7 +106,8 @@ export {
   PRIORITY_STEP_MS,
 } from './core/job.ts'
 export { LIMITS } from './core/limits.ts'
-export { consoleLogger, type Logger, silentLogger } from './core/logger.ts'
+export { consoleLogger, harmless as harmlessLogger, type Logger, silentLogger } from './core/logger.ts'
+export { assertName, assertPattern, show as showValue } from './core/names.ts'
 export { LOG_LEVELS, type LogLevel } from './core/notes.ts'
 export {
   archive,
@@ -128,6 +132,13 @@ export type { DeadNotice, DeadNoticePage, Notices } from './notices.ts'
 export type { Hint, Notifier, NotifierHealth } from './notifier.ts'
 export { type LocalNotifierOptions, localNotifier } from './notifiers/local/notifier.ts'
 export { type Runtime, systemRuntime } from './runtime.ts'
+export {
+  EVERY_SPACE,
+  type ListRecordsCall,
+  type NewRecord,
+  type RecordStore,
+  type StoredRecord,
+} from './store/records.ts'
 export type { ScheduleStore } from './store/schedules.ts'
 export type { Durability, Store, WorkerPresence } from './store.ts'
 export type { EventJob, FailedRun, WorkerEvents } from './worker/events.ts'

@@ -13,6 +13,8 @@ export interface Runtime {
   random(): number
   /** A UUIDv7: unique, unguessable, and increasing within the process. */
   uuid(): string
+  /** So many bytes that nobody can guess: what tokens and secrets are made of. */
+  bytes(count: number): Uint8Array
   /**
    * Calls `run` once after `ms`, and returns a function that prevents it. Delays beyond what the
    * platform's timers can hold are chained. With `background`, the timer does not keep the process alive.
@@ -37,6 +39,7 @@ export function systemRuntime(): Runtime {
     mono: () => performance.now(),
     random: () => Math.random(),
     uuid,
+    bytes: (count) => globalThis.crypto.getRandomValues(new Uint8Array(count)),
     timer(ms, run, options) {
       const endsAt = performance.now() + ms
       let handle: NodeJS.Timeout

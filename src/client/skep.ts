@@ -17,7 +17,9 @@ import type { Durability, InsertResult, Store, WorkerPresence } from '../store.t
 import type { WorkerEvents } from '../worker/events.ts'
 import { Noter } from '../worker/noter.ts'
 import { assertWhole, resolveWorkerOptions, type WorkerOptions } from '../worker/options.ts'
+import { type AgainOptions, copyOf } from './again.ts'
 import { type AnsweringStore, answeringStore } from './answering-store.ts'
+import { type AttemptView, readAttempts } from './attempts.ts'
 import { type Awaiting, awaitingJobs, awaitingRuns, type Results } from './awaiting.ts'
 import { Declarations } from './declarations.ts'
 import { declareLimits } from './declare-limits.ts'
@@ -286,6 +288,24 @@ export class Skep {
     return new JobHandle(this, this.#results, id, { duplicate, discards: false })
   }
 
+  /**
+   * Enqueues a new job like that one, whatever its state, perhaps with another payload or in another queue. It keeps headers,
+   * lane, priority, cost and the job's own options, but not the unique key, and has the header `skep-copy-of`. Throws
+   * `JOB_NOT_FOUND` if there is no such job. The queue's schema is not asked: only its name is known here.
+   */
+  async again(id: string, options: AgainOptions = {}): Promise<JobHandle<unknown>> {
+    assertJobId(id)
+    await this.ready()
+    const { jobs } = await this.#store.get({ space: this.space, ids: [id] })
+    if (!jobs[0]) {
+      throw new SkepError('JOB_NOT_FOUND', `There is no job "${id}" in space "${this.space}".`, {
+        facts: { id },
+      })
+    }
+    const env = { runtime: this.#runtime, payloadBytes: this.#payloadBytes }
+    return this.#insertOne(copyOf(jobs[0], options, env))
+  }
+
   /** A handle on a job by its id, whether or not it exists. */
   job<Result = unknown>(id: string): JobHandle<Result> {
     assertJobId(id)
@@ -385,6 +405,13 @@ export class Skep {
       this.#store.notes({ space, id, after: 0, limit: 0 }),
     ])
     return jobs[0] ? { ...viewOf(jobs[0]), progress: progressView(progress) } : null
+  }
+
+  /** The runs of a job that ended badly, oldest first, at most twenty: each with its error. Empty if there are none. */
+  async attempts(id: string): Promise<readonly AttemptView[]> {
+    assertJobId(id)
+    await this.ready()
+    return readAttempts(this.#store, this.space, id)
   }
 
   /** One page of the lines that a job's handlers wrote, oldest first, and how far it is. Empty if there are none. */

@@ -23,7 +23,7 @@ export interface RecordStore {
   /** One page of the records of a kind, by id. Redis: ZRANGE BYLEX of the index, HGETALL each. */
   listRecords(call: ListRecordsCall): Promise<ListRecordsReply>
 
-  /** Removes records. Returns the ids of those that were there. Redis: HDEL, ZREM. */
+  /** Removes records. Returns the ids of those that were there, in the order of the call. Redis: HDEL, ZREM. */
   removeRecords(call: RemoveRecordsCall): Promise<{ readonly removed: readonly string[] }>
 }
 
@@ -35,6 +35,7 @@ export interface RecordPlace {
 }
 
 export interface PutRecordsCall extends RecordPlace {
+  /** Each id at most once. */
   readonly records: readonly NewRecord[]
   readonly now?: number
 }
@@ -87,4 +88,5 @@ export interface ListRecordsReply {
 
 export interface RemoveRecordsCall extends RecordPlace {
   readonly ids: readonly string[]
+  readonly now?: number
 }

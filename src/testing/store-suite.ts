@@ -31,6 +31,7 @@ import { openGroupCases } from './store/open-groups.ts'
 import { outlineCases } from './store/outlines.ts'
 import { prioritizeCases, priorityCases } from './store/priority.ts'
 import { pruneCases } from './store/prune.ts'
+import { recordCases } from './store/records.ts'
 import { runCases } from './store/runs.ts'
 import { OTHER_QUEUE, OTHER_SPACE, QUEUE, SPACE } from './store/samples.ts'
 import { Scene, type StoreCase } from './store/scene.ts'
@@ -132,6 +133,7 @@ export function describeStore(
     describe('holds', () => holdsCases(test))
     describe('notes', () => notesCases(test))
     describe('the life of notes', () => notesLifeCases(test))
+    describe('records', () => recordCases(test))
     describe('schedules', () => schedulesCases(test))
     describe('the fire of schedules', () => fireCases(test))
     describe('many at once', () => {

@@ -1,3 +1,4 @@
+import { attemptLine } from '../core/attempts.ts'
 import { nextInChain } from '../core/chains.ts'
 import type { Emitter } from '../core/emitter.ts'
 import { SkepError } from '../core/errors.ts'
@@ -77,7 +78,7 @@ export class Settler {
     }
     const { id, token } = run.job
     const verdict = this.#judge(run, outcome)
-    const settlement = this.#withNotes(run, { id, token, verdict })
+    const settlement = this.#withNotes(run, { id, token, verdict }, failureIn(outcome))
     if (outcome.kind === 'success') goOn(run, verdict.result)
     this.#options.exchange.settle(
       new Settling(
@@ -103,11 +104,13 @@ export class Settler {
     const failed = outcome.kind === 'success' ? rolledBack() : outcome
     const verdict = this.#judge(run, failed)
     this.#options.exchange.settle({
-      settlement: this.#withNotes(run, { id, token, verdict, onlyIfExpired: true }),
+      // Nobody knows yet whether it has failed, so it does not say so.
+      settlement: this.#withNotes(run, { id, token, verdict, onlyIfExpired: true }, null),
       onResult: (result) => {
         if (result.status === 'refused' && result.reason === 'not-expired') {
           const onResult = (word: SettleResult): void => this.#settled(run, failed, verdict, durationMs, word)
-          this.#options.exchange.settle({ settlement: { id, token, verdict }, onResult })
+          const settlement = this.#withNotes(run, { id, token, verdict }, failureIn(failed))
+          this.#options.exchange.settle({ settlement, onResult })
         } else if (result.status === 'ok' && result.state === 'done') {
           this.#settled(run, success, this.#judge(run, success), durationMs, result)
         } else {
@@ -117,14 +120,19 @@ export class Settler {
     })
   }
 
-  /** What the run still has to tell goes along. If the job is discarded, what it told goes with the job instead. */
-  #withNotes(run: Run, settlement: Settlement): Settlement {
+  /**
+   * What the run still has to tell goes along, and why it failed, if it did. If the job is discarded, what it told goes with
+   * the job instead.
+   */
+  #withNotes(run: Run, settlement: Settlement, failure: Failure | null): Settlement {
     const { verdict } = settlement
     if (verdict.keepMs === null && isFinal(verdict.to)) {
       const { starts, generation } = run.job
       this.#options.noter.take(run)
       return run.notes !== null || starts > 1 || generation > 0 ? { ...settlement, noted: true } : settlement
     }
+    const line = failure === null ? null : attemptLine(run.job, failure)
+    if (line !== null) this.#options.noter.lastLine(run, line)
     const note = run.notes === null ? null : this.#options.noter.take(run)
     return note === null ? settlement : { ...settlement, note }
   }
@@ -246,6 +254,20 @@ export class Settler {
     if (event.state === 'cancelled') {
       events.emit('cancelled', { job: event.job, failure: event.failure })
     }
+  }
+}
+
+/** Why a run ended badly; null if it did not. */
+function failureIn(outcome: Outcome): Failure | null {
+  switch (outcome.kind) {
+    case 'error':
+    case 'timeout':
+    case 'lost':
+    case 'bury':
+    case 'cancel':
+      return outcome.failure
+    default:
+      return null
   }
 }
 

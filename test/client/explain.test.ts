@@ -147,6 +147,7 @@ describe('explain', () => {
         concurrency: 1,
         running: 0,
         startedAt: 0,
+        vitals: '{}',
       },
     })
     expect((await job.explain()).causes).toMatchObject([{ cause: 'any-moment' }])

@@ -116,6 +116,7 @@ describe.each(Object.entries(ways))('a store over %s', (_name, way) => {
       concurrency: 1,
       running: 0,
       startedAt: 1,
+      vitals: '{}',
     }
     await store.attend({ worker })
     await eventually('the first sync', () => heard.includes('sync'))

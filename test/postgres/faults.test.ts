@@ -200,6 +200,7 @@ describe('a Postgres store on a bad day', () => {
       concurrency: 1,
       running: 0,
       startedAt: 1,
+      vitals: '{}',
     }
     const heard: string[] = []
     store.notifier?.().subscribe((hints) => void heard.push(...hints.map(({ kind }) => kind)))

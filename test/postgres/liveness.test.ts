@@ -14,6 +14,7 @@ const worker = (id: string): WorkerInfo => ({
   concurrency: 2,
   running: 1,
   startedAt: 5,
+  vitals: '{}',
 })
 
 // Locks of all databases of the server are listed.

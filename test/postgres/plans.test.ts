@@ -38,10 +38,10 @@ function waysTo(table: string, plans: readonly string[]): string[] {
 const STATISTICS: Record<string, (world: World) => Promise<unknown>> = {
   'that nobody analysed': async () => {},
   'that was analysed': ({ sql }) =>
-    sql('analyze skep.jobs, skep.groups, skep.outcomes, skep.runs, skep.run_attributes'),
+    sql('analyze skep.jobs, skep.groups, skep.outcomes, skep.runs, skep.run_attributes, skep.records'),
   'that is believed to be empty': ({ sql }) =>
     sql(`update pg_class set reltuples = 0, relpages = 1 where relnamespace = 'skep'::regnamespace
-      and relname in ('jobs', 'groups', 'outcomes', 'runs', 'run_attributes')`),
+      and relname in ('jobs', 'groups', 'outcomes', 'runs', 'run_attributes', 'records')`),
 }
 
 describe.each(Object.entries(STATISTICS))('the plans on a table %s', (name, prepare) => {
@@ -101,6 +101,39 @@ describe.each(Object.entries(STATISTICS))('the plans on a table %s', (name, prep
     for (const plan of [...claiming, ...folding]) {
       expect(plan).not.toMatch(/Seq Scan on (jobs|archive|uniques|lanes|lines|news|holds|limits)|Bitmap/)
     }
+  })
+
+  it('find records by the indexes meant for it, and read no more than the page', async () => {
+    const world = await createWorld()
+    const filler = await world.open({ migrate: true, listen: false })
+    const record = { body: '{}', revision: '1', expiresAt: Date.now() + 3_600_000 }
+    const records = Array.from({ length: 5_000 }, (_, n) => ({ ...record, id: `id ${10_000 + n}` }))
+    const place = { scope: 'acme', kind: 'token' }
+    await filler.putRecords({ ...place, records })
+    await filler.putRecords({ scope: 'acme', kind: 'over', records: [{ ...record, id: 'a', expiresAt: 1 }] })
+    await prepare(world)
+    const { store, plans } = await explained(world)
+
+    await store.listRecords({ ...place, limit: 9 })
+    await store.listRecords({ ...place, from: 'id 12', before: 'id 14', backwards: true, limit: 9 })
+    const listing = plans()
+    await store.putRecords({ ...place, records: [{ ...record, id: 'id 12000', revision: '2', expect: '1' }] })
+    await store.removeRecords({ ...place, ids: ['id 12001', 'id 12002'] })
+    const writing = plans()
+    await store.prune({ limit: 10 })
+    const pruning = plans()
+
+    expect(listing.join()).toMatch(/Index Scan using records_pkey on records r .*rows=10(\.00)? loops=1/)
+    expect(listing.join()).toMatch(
+      /Index Scan Backward using records_pkey on records r .*rows=10(\.00)? loops=1/,
+    )
+    expect(pruning.join()).toMatch(/Index Scan using records_expiry on records x .*rows=1(\.00)? loops=1/)
+    for (const plan of [...listing, ...writing, ...pruning]) {
+      expect(plan).not.toMatch(/(Seq|Bitmap Heap) Scan on records/)
+      // Nor all of an index.
+      expect(plan).not.toMatch(/Scan using \w+ on records\b.*\n(?! +Index Cond)/)
+    }
+    for (const plan of listing) expect(plan).not.toMatch(/Sort Key/)
   })
 
   it('find groups, outcomes and runs by the indexes meant for it', async () => {

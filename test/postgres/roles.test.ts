@@ -67,6 +67,7 @@ async function useAll(store: Store): Promise<void> {
     concurrency: 1,
     running: 0,
     startedAt: 1,
+    vitals: '{}',
   }
   const group = newGroup(1)
   const run = newRun({ attributes: ['user:1'] })
@@ -85,6 +86,12 @@ async function useAll(store: Store): Promise<void> {
   expect((await store.getFlows({ space: 'acme' })).flows).toMatchObject([{ outline: '[]' }])
   expect((await store.countRuns({ space: 'acme', limit: 5 })).counts).toHaveLength(1)
   expect((await store.listRuns({ space: 'acme', limit: 1, cursor: null })).runs[0]?.status).toBe('done')
+  const record = { id: 'a', body: '{}', revision: '1', expect: null, expiresAt: 1 }
+  const place = { scope: 'acme', kind: 'token' }
+  await store.putRecords({ ...place, records: [record, { ...record, id: 'b', expiresAt: null }] })
+  expect((await store.listRecords({ ...place, limit: 5 })).records).toMatchObject([{ id: 'b' }])
+  expect((await store.getRecords({ ...place, ids: ['b'] })).records).toMatchObject([{ revision: '1' }])
+  expect(await store.removeRecords({ ...place, ids: ['b'] })).toEqual({ removed: ['b'] })
   await store.attend({ worker })
   expect((await store.workers({})).workers).toHaveLength(1)
   await store.depart({ workerId: 'w' })

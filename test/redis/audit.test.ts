@@ -169,6 +169,18 @@ const BREAKS: readonly (readonly [RuleName, string, (world: World) => Promise<un
   ['runs', 'a name that leads to no run', ({ client, key }) => client.hdel(key('runs'), runOf(1))],
   ['notes', 'a line that is not there', ({ client, key }) => client.del(key('lines:log'))],
   ['notes', 'notes that stay for ever', ({ client, key }) => client.del(key('notes:end'))],
+  [
+    'records',
+    'a record that no list shows',
+    ({ client, key }) => client.zremrangebyrank(key('records:index'), 0, 0),
+  ],
+  ['records', 'a record that is listed and not there', ({ client, key }) => client.del(key('records'))],
+  ['records', 'a record that never goes', ({ client, key }) => client.del(key('records:end'))],
+  [
+    'records',
+    'the end of a record that was put off',
+    ({ client, key }) => client.zadd(key('records:end'), 0, bytes(`${numberBytes(START)}${SPACE}\0token\0a`)),
+  ],
   ['schedules', 'a schedule that never fires', ({ client, key }) => client.zremrangebyrank(key('due'), 0, 0)],
   ['schedules', 'a slot of no schedule', ({ client, key }) => client.del(key('schedules'))],
   ['names', 'a number without a name', ({ client, key }) => client.hdel(key('names'), bytes('\x002'))],

@@ -7,7 +7,7 @@ import { checkGroups, checkMembers, checkRuns } from './audit/flows.ts'
 import { checkHolds, checkLanes, checkLines } from './audit/lanes.ts'
 import { checkGone, checkLeases } from './audit/leases.ts'
 import { checkCounts, checkFinished, checkPlaces, checkUniques, checkWindows } from './audit/places.ts'
-import { checkLeftOver, checkNames, checkNotes, checkSchedules } from './audit/rest.ts'
+import { checkLeftOver, checkNames, checkNotes, checkRecords, checkSchedules } from './audit/rest.ts'
 import type { RuleName, Say } from './audit/say.ts'
 import { type Contents, readContents } from './contents.ts'
 
@@ -36,6 +36,7 @@ const CHECKS: readonly ((contents: Contents, say: Say) => void)[] = [
   checkMembers,
   checkRuns,
   checkNotes,
+  checkRecords,
   checkSchedules,
   checkNames,
 ]

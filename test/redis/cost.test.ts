@@ -119,10 +119,26 @@ const OPERATIONS: readonly (readonly [string, (store: Store) => Promise<unknown>
         now,
       }),
   ],
+  [
+    'put a record',
+    (store) =>
+      store.putRecords({ ...PLACE, records: [{ ...recordOf(50), expect: 'one', revision: 'two' }], now }),
+  ],
+  ['get a record', (store) => store.getRecords({ ...PLACE, ids: [recordOf(51).id, 'none'], now })],
+  ['list records', (store) => store.listRecords({ ...PLACE, from: recordOf(20).id, limit: 5, now })],
+  ['list records backwards', (store) => store.listRecords({ ...PLACE, backwards: true, limit: 5, now })],
+  ['remove a record', (store) => store.removeRecords({ ...PLACE, ids: [recordOf(52).id], now })],
   ['prune', (store) => store.prune({ limit: 10, now })],
   ['prune of some', (store) => pruneSome(store)],
 ]
 
+const PLACE = { scope: SPACE, kind: 'token' } as const
+const recordOf = (n: number) => ({
+  id: `id ${String(n).padStart(6, '0')}`,
+  body: '{}',
+  revision: 'one',
+  expiresAt: n % 2 === 0 ? null : START + 2 * DAY,
+})
 const HELD = { kind: 'pause', space: SPACE, queue: QUEUE, lane: null } as const
 const source = (queue: string = QUEUE) => ({ space: SPACE, queue, limit: 10 })
 const inLane = (n: number): NewJob => sample(n, { queue: OTHER_QUEUE, lane: `lane ${n % LANES}` })
@@ -205,6 +221,10 @@ async function filled(size: number): Promise<Store> {
         now: at,
       })
     }
+  }
+  for (let at = 0; at < size; at += AT_ONCE) {
+    const records = Array.from({ length: Math.min(AT_ONCE, size - at) }, (_, n) => recordOf(at + n))
+    await store.putRecords({ ...PLACE, records, now: START })
   }
   await insert('kept', (n) => sample(n))
   await end(DAY, START)

@@ -174,6 +174,7 @@ describe('the settings of Redis', () => {
       concurrency: 1,
       running: 0,
       startedAt: 1,
+      vitals: '{}',
     }
     await store.attend({ worker })
 

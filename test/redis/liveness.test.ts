@@ -15,6 +15,7 @@ const worker = (id: string): WorkerInfo => ({
   concurrency: 2,
   running: 1,
   startedAt: 5,
+  vitals: '{}',
 })
 
 async function lives(store: Store): Promise<Record<string, string>> {

@@ -122,6 +122,20 @@ export async function fill({ store }: World): Promise<void> {
     forMs: null,
   } as const
   await store.hold({ holds: [hold], now })
+  const record = { id: 'a', body: '{}', revision: '1', expiresAt: START + HOUR }
+  await store.putRecords({
+    scope: SPACE,
+    kind: 'token',
+    records: [record, { ...record, id: 'b', expiresAt: null }],
+    now,
+  })
+  // Put anew, it ends later.
+  await store.putRecords({
+    scope: SPACE,
+    kind: 'token',
+    records: [{ ...record, expiresAt: START + DAY }],
+    now,
+  })
   const schedule = {
     space: SPACE,
     id: 'nightly',

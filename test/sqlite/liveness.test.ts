@@ -12,6 +12,7 @@ const me: WorkerInfo = {
   concurrency: 10,
   running: 3,
   startedAt: 1_800_000_000_000,
+  vitals: '{}',
 }
 
 async function lives(store: Store): Promise<Record<string, string>> {

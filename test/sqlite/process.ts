@@ -149,6 +149,7 @@ const commands: Readonly<Record<string, () => Promise<void>>> = {
         concurrency: 1,
         running: 0,
         startedAt: runtime.now(),
+        vitals: '{}',
       },
     })
     // The channel to the parent keeps the process alive while somebody listens to it.

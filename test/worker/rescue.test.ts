@@ -30,6 +30,7 @@ async function attend(scene: Scene, id: string): Promise<void> {
     concurrency: 1,
     running: 1,
     startedAt: 0,
+    vitals: '{}',
   }
   await scene.truth.attend({ worker })
 }

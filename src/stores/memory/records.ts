@@ -40,9 +40,13 @@ export class Records {
     return { records: found.slice(0, limit), more: found.length > limit }
   }
 
-  remove({ ids, ...place }: RemoveRecordsCall): string[] {
+  remove({ ids, ...place }: RemoveRecordsCall, now: number): string[] {
     const known = this.#at(place)
-    return ids.filter((id) => known.delete(id))
+    return ids.filter((id) => {
+      const stored = this.#live(known.get(id), now)
+      known.delete(id)
+      return stored !== undefined
+    })
   }
 
   /** Removes those whose time is over. */

@@ -254,7 +254,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     },
 
     async removeRecords(call) {
-      return { removed: records.remove(call) }
+      return { removed: records.remove(call, timeOfCall(call)) }
     },
 
     async moveRuns(call) {

@@ -18,6 +18,7 @@ import { driverOpener } from './open-driver.ts'
 import { channelOf, NOTIFY, type PostgresStoreOptions, resolveOptions } from './options.ts'
 import { prune } from './prune.ts'
 import { countJobs, expiredLeases, extendLeases, getJobs, type Place } from './reads.ts'
+import { postgresRecords } from './records.ts'
 import { postgresSchedules } from './schedules.ts'
 import { Session } from './session.ts'
 import { settleAndClaim } from './settle.ts'
@@ -154,6 +155,7 @@ export function createPostgresStore(options: PostgresStoreOptions, makeNotifier:
     note: (request) => noteJobs(call, schema, request),
     notes: (request) => readNotes(call, schema, request),
 
+    ...postgresRecords(call, schema),
     ...postgresFlows(call, schema, starts, () => folding.wrote()),
     ...postgresSchedules(call, schema, starts, () => folding.wrote()),
 

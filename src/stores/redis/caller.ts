@@ -25,7 +25,7 @@ interface Sight {
  * These end jobs, or let somebody end them: a full memory must not stop them. What adds jobs is refused then.
  */
 const MAY_EXCEED_MEMORY = new Set(
-  'settle claim extend expired change prune attend depart hold release moveRuns tell auditGroups pauseSchedules removeSchedules greet migrate'.split(
+  'settle claim extend expired change prune attend depart hold release moveRuns tell auditGroups pauseSchedules removeSchedules removeRecords greet migrate'.split(
     ' ',
   ),
 )

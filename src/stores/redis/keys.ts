@@ -38,6 +38,9 @@
  *   notes      hash   id → JSON, what is known of the notes of a job
  *   lines:log  hash   id place → JSON, a line
  *   notes:end  set    moment id: when notes go
+ *   records    hash   scope NUL kind NUL id → expires written revision body
+ *   records:index set  scope NUL kind NUL id, in the order of lists
+ *   records:end set   moment scope NUL kind NUL id: when a record goes
  *   groups     hash   id → JSON
  *   outcomes   hash   group n → JSON
  *   results    set    group n: members that have ended
@@ -80,6 +83,9 @@ export const KEY_NAMES = [
   'notes',
   'lines:log',
   'notes:end',
+  'records',
+  'records:index',
+  'records:end',
   'groups',
   'outcomes',
   'results',

@@ -4,6 +4,7 @@ import { listOf, numberOf, textOf } from './bytes.ts'
 import { Caller } from './caller.ts'
 import { channelOf, type StoreChannel } from './channel.ts'
 import type { RedisClient } from './client.ts'
+import { documentCalls } from './documents.ts'
 import { checkDurability } from './durability.ts'
 import { toStoreError } from './faults.ts'
 import { flowCalls } from './flows.ts'
@@ -72,6 +73,7 @@ export function createRedisStore(given: RedisStoreOptions, makeNotifier: Notifie
     ...lookingCalls(caller),
     ...ruleCalls(caller),
     ...noteCalls(caller),
+    ...documentCalls(caller),
     ...scheduleCalls(caller),
     ...flowCalls(caller),
 

@@ -1,6 +1,7 @@
 import { FORGET_WORKER_MS, REMEMBER_DISCARDED_MS } from '../../store.ts'
 import { pruneNotes, removeNotes } from './notes.ts'
 import { pruneFlows } from './prune-flows.ts'
+import { pruneRecords } from './records.ts'
 import type { Turn } from './turn.ts'
 
 /** Lanes with nothing to remember: as new ones would be. */
@@ -25,6 +26,7 @@ export function prune(turn: Turn, limit: number, now: number): { readonly pruned
     over.map(([, , , id]) => id),
   )
   pruneNotes(turn, limit, now)
+  pruneRecords(turn, limit, now)
   // The insert of a job that finished just now may yet be repeated.
   const fresh = over.filter(([, , , , finishedAt]) => finishedAt > now - REMEMBER_DISCARDED_MS)
   if (fresh.length > 0)

@@ -3,6 +3,7 @@ import { FLOW_TABLES } from './flow-tables.ts'
 import type { Handle } from './handle.ts'
 import { LIMIT_TABLES } from './limit-tables.ts'
 import { NOTE_TABLES } from './note-tables.ts'
+import { RECORD_TABLES } from './record-tables.ts'
 import { SCHEDULE_TABLES } from './schedules-schema.ts'
 
 /**
@@ -88,9 +89,10 @@ const MIGRATIONS: readonly { readonly id: string; readonly sql: string }[] = [
         id text primary key, space text not null, host text not null, pid integer not null,
         queues text not null, concurrency integer not null, running integer not null,
         started_at integer not null, seen_at integer not null,
-        machine text, process_start text
+        vitals text not null, machine text, process_start text
       );
 ${NOTE_TABLES}
+${RECORD_TABLES}
 ${FLOW_TABLES}
       ${LIMIT_TABLES}
       ${SCHEDULE_TABLES}`,

@@ -28,6 +28,7 @@ import { note, notes } from './notes.ts'
 import { resolveOptions, type SqliteStoreOptions } from './options.ts'
 import { prune } from './prune.ts'
 import { find } from './record.ts'
+import { sqliteRecords } from './records.ts'
 import {
   dueSchedules,
   findSchedule,
@@ -168,6 +169,7 @@ export function makeSqliteStore(options: SqliteStoreOptions, makeNotifier: MakeN
       return database.read((turn) => notes(turn, call))
     },
 
+    ...sqliteRecords(database, at),
     ...sqliteFlows(database, at),
 
     putSchedules(call) {

@@ -4,8 +4,8 @@ import type { Turn } from './turn.ts'
 
 const ATTEND = `
   insert or replace into skep_workers (id, space, host, pid, queues, concurrency, running, started_at, seen_at,
-    machine, process_start)
-  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+    vitals, machine, process_start)
+  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 export function attend(turn: Turn, worker: WorkerInfo, now: number): void {
   const { machine, start } = identityOf(worker.pid)
@@ -20,6 +20,7 @@ export function attend(turn: Turn, worker: WorkerInfo, now: number): void {
     worker.running,
     worker.startedAt,
     now,
+    worker.vitals,
     machine,
     start,
   )
@@ -34,13 +35,27 @@ export function workers(
   space: string | undefined,
 ): { readonly workers: readonly WorkerPresence[] } {
   const rows = turn.db.all(
-    `select id, space, host, pid, queues, concurrency, running, started_at, seen_at, machine, process_start
+    `select id, space, host, pid, queues, concurrency, running, started_at, seen_at, vitals, machine,
+       process_start
      from skep_workers where space = coalesce(?, space) order by id`,
     space ?? null,
   )
   return {
     workers: rows.map((row): WorkerPresence => {
-      const [id, inSpace, host, pid, queues, concurrency, running, startedAt, seenAt, machine, start] = row
+      const [
+        id,
+        inSpace,
+        host,
+        pid,
+        queues,
+        concurrency,
+        running,
+        startedAt,
+        seenAt,
+        vitals,
+        machine,
+        start,
+      ] = row
       return {
         id: id as string,
         space: inSpace as string,
@@ -50,6 +65,7 @@ export function workers(
         concurrency: concurrency as number,
         running: running as number,
         startedAt: startedAt as number,
+        vitals: vitals as string,
         seenAt: seenAt as number,
         life: lifeOf(host as string, pid as number, {
           machine: machine as string | null,

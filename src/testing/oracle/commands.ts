@@ -12,6 +12,7 @@ import type {
 } from '../../store/flows.ts'
 import type { HoldCall, ReleaseCall } from '../../store/holds.ts'
 import type { LanesCall, SetLimitsCall } from '../../store/limits.ts'
+import type { ListRecordsCall, PutRecordsCall, RecordPlace, RemoveRecordsCall } from '../../store/records.ts'
 import type {
   ChangeCall,
   ClaimCall,
@@ -52,6 +53,9 @@ export type Step =
   | ({ readonly do: 'tell' } & Omit<TellCall, 'now'>)
   | ({ readonly do: 'add' } & Omit<AddMembersCall, 'now'>)
   | ({ readonly do: 'runs' } & Omit<ListRunsCall, 'cursor'>)
+  | ({ readonly do: 'putRecords' } & Omit<PutRecordsCall, 'now'>)
+  | ({ readonly do: 'removeRecords' } & Omit<RemoveRecordsCall, 'now'>)
+  | ({ readonly do: 'listRecords' } & Omit<ListRecordsCall, 'now'>)
   | ({ readonly do: 'audit' } & Omit<AuditCall, 'now' | 'cursor'>)
 
 /** What a command came to: every reply it got, in order. */
@@ -115,6 +119,12 @@ export async function send(store: Store, command: Command, now: number): Promise
       return [await store.release({ ...strip(command), now }), await holdsOf(store, now)]
     case 'lanes':
       return [await store.lanes({ ...strip(command), now })]
+    case 'putRecords':
+      return [await store.putRecords({ ...strip(command), now }), await recordsAt(store, command, now)]
+    case 'removeRecords':
+      return [await store.removeRecords({ ...strip(command), now }), await recordsAt(store, command, now)]
+    case 'listRecords':
+      return [await store.listRecords({ ...strip(command), now })]
     case 'move':
       return [await store.moveRuns({ ...strip(command), now })]
     case 'tell':
@@ -151,6 +161,10 @@ export async function send(store: Store, command: Command, now: number): Promise
 async function holdsOf(store: Store, now: number): Promise<unknown> {
   const { holds } = await store.holds({ now })
   return holds.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))
+}
+
+async function recordsAt(store: Store, { scope, kind }: RecordPlace, now: number): Promise<unknown> {
+  return store.listRecords({ scope, kind, limit: 100, now })
 }
 
 function strip<T extends Command>(command: T): Omit<T, 'do' | 'by'> {

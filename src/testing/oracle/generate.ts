@@ -21,6 +21,7 @@ import {
 } from './draw.ts'
 import { drawFlow, drawMade, drawMoved, FLOWING } from './draw-flows.ts'
 import { declareStrict, drawLimiting, LIMITING } from './draw-limits.ts'
+import { drawRecords } from './draw-records.ts'
 import { flowsOf } from './flows.ts'
 import { isRemembered } from './ledger.ts'
 
@@ -117,6 +118,7 @@ function remember(memory: Memory, command: Command, replies: readonly unknown[],
 
 function draw(it: Draw): Step | null {
   const { random } = it
+  if (random.chance(0.05)) return drawRecords(it)
   if (it.flowing && random.chance(0.2)) return drawFlow(random.pick(FLOWING), it)
   const usual = it.flowing && random.chance(0.3) ? ENDING : WEIGHTED
   const kind = random.pick(it.limited && random.chance(0.15) ? LIMITING : usual)

@@ -172,6 +172,7 @@ export function pruneCases(test: StoreCase): void {
       concurrency: 1,
       running: 0,
       startedAt: START,
+      vitals: '{}',
     }
     await scene.store.attend({ worker: { ...worker, id: 'old' }, now: scene.now })
     scene.pass(FORGET_WORKER_MS - MINUTE)

@@ -13,6 +13,7 @@ function worker(id: string, difference: Partial<WorkerInfo> = {}): WorkerInfo {
     concurrency: 10,
     running: 0,
     startedAt: START,
+    vitals: '{}',
     ...difference,
   }
 }
@@ -25,7 +26,12 @@ async function listed(scene: Scene, space?: string): Promise<WorkerPresence[]> {
 
 export function workersCases(test: StoreCase): void {
   test('lists a worker with what it told of itself and when it was seen', async (scene) => {
-    const info = worker('worker-a', { queues: ['a', 'b.c:d/e'], concurrency: 3, running: 2 })
+    const info = worker('worker-a', {
+      queues: ['a', 'b.c:d/e'],
+      concurrency: 3,
+      running: 2,
+      vitals: '{"a":"é"}',
+    })
 
     await scene.store.attend({ worker: info, now: scene.now })
 

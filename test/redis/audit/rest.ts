@@ -1,6 +1,19 @@
 import type { KeyName } from '../../../src/stores/redis/keys.ts'
-import { bytesOf, type Contents, hashOf, numberBytes, queueAt, setOf, textIn, uuidIn } from '../contents.ts'
+import {
+  bytesOf,
+  type Contents,
+  hashOf,
+  numberAt,
+  numberBytes,
+  queueAt,
+  setOf,
+  textIn,
+  uuidIn,
+} from '../contents.ts'
 import type { Say } from './say.ts'
+
+/** The end of a record that has none. */
+const NEVER = 8_640_000_000_000_000
 
 /** The lines of a job have places without gaps, and go together. */
 export function checkNotes(contents: Contents, say: Say): void {
@@ -19,6 +32,25 @@ export function checkNotes(contents: Contents, say: Say): void {
   if (log.size !== lines) say('notes', `there are ${log.size} lines, and jobs have ${lines}`)
   if (ends.size !== notes.size)
     say('notes', `the notes of ${ends.size} jobs shall go, and ${notes.size} have some`)
+}
+
+/** A record is listed, and goes if it has an end. */
+export function checkRecords(contents: Contents, say: Say): void {
+  const records = hashOf(contents, 'records')
+  const index = setOf(contents, 'records:index')
+  const ends = setOf(contents, 'records:end')
+  let ending = 0
+  for (const [name, value] of records) {
+    const shown = textIn(name).replaceAll('\0', ' ')
+    if (!index.has(name)) say('records', `"${shown}" is not listed`)
+    const end = numberAt(value.toString('latin1'))
+    if (end === NEVER) continue
+    ending++
+    if (!ends.has(numberBytes(end) + name)) say('records', `"${shown}" stays for ever`)
+  }
+  if (index.size !== records.size)
+    say('records', `${index.size} records are listed, and there are ${records.size}`)
+  if (ends.size !== ending) say('records', `${ends.size} records shall go, and ${ending} have an end`)
 }
 
 /** A schedule is listed, and is due if it will fire. */

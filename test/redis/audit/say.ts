@@ -14,6 +14,7 @@ export type RuleName =
   | 'groups'
   | 'runs'
   | 'notes'
+  | 'records'
   | 'schedules'
   | 'names'
   | 'left over'

@@ -27,6 +27,7 @@ import {
   extendFunction,
   listFunction,
 } from './read-functions.ts'
+import { recordFunctions, recordTables } from './records.ts'
 import { makeRunsFunction, moveFunctions, pruneFlowsFunction } from './run-functions.ts'
 import {
   dueSchedulesFunction,
@@ -52,6 +53,7 @@ export const MIGRATIONS: readonly Migration[] = [
       [
         tables,
         noteTables,
+        recordTables,
         flowTables,
         laneTables,
         everyJobView,
@@ -86,6 +88,7 @@ export const MIGRATIONS: readonly Migration[] = [
         dayFunctions,
         noteFunction,
         removeNotesFunctions,
+        recordFunctions,
         pruneFunction,
         enqueueFunction,
         scheduleTables,

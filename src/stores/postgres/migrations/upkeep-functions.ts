@@ -154,6 +154,7 @@ begin
     delete from workers w where w.seen_at <= t - worker_ms;
     perform remove_notes(gone);
     perform prune_notes(most, t);
+    perform prune_records(most, t);
     delete from holds h where h.until <= t;
     perform prune_lanes(t);
     perform prune_flows(most, t);

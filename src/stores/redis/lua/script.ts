@@ -3,6 +3,7 @@ import { K } from '../keys.ts'
 import { BYTES } from './bytes.ts'
 import { CHANGE } from './change.ts'
 import { CLAIM } from './claim.ts'
+import { DOCUMENTS } from './documents.ts'
 import { GREET } from './greet.ts'
 import { GROUPS } from './groups.ts'
 import { HOLDS } from './holds.ts'
@@ -33,6 +34,7 @@ const MODULES = [
   HOLDS,
   READS,
   NOTES,
+  DOCUMENTS,
   SCHEDULES,
   GROUPS,
   UPKEEP,
@@ -109,7 +111,7 @@ writeCounts()
 
 -- Every call that writes is counted, so that whoever has seen a higher number knows that something was lost.
 local READS = { greet = true, migrate = true, get = true, list = true, count = true, counts = true, expired = true, workers = true, listHolds = true, limits = true, lanes = true,
-  readNotes = true, getSchedules = true, listSchedules = true, dueSchedules = true, getRuns = true, listRuns = true, countRuns = true, getGroups = true, getFlows = true, outcomes = true, openMembers = true }
+  readNotes = true, getRecords = true, listRecords = true, getSchedules = true, listSchedules = true, dueSchedules = true, getRuns = true, listRuns = true, countRuns = true, getGroups = true, getFlows = true, outcomes = true, openMembers = true }
 local isWrite = not READS[operation] and not (operation == 'claim' and #answer[4] == 0)
 if isWrite then
   if not birth then

@@ -40,6 +40,7 @@ modules.prune = function()
     if redis.call('HLEN', ${K.holds}) > 0 then use('holds').prune(now) end
     if redis.call('ZCARD', ${K.busy}) > 0 then use('lines').prune(now) end
     use('notes').prune(now)
+    use('documents').prune(PAGE, now)
     use('groups').prune(now)
     return #over
   end
