@@ -4,6 +4,8 @@
  * Everything else receives a `Runtime`, so the whole system can run under a virtual clock with a
  * seed. Lint keeps `Date.now`, timers and randomness out of every other file.
  */
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+
 export interface Runtime {
   /** Wall clock in milliseconds. Never used to decide about a lease: it may jump. */
   now(): number
@@ -22,10 +24,21 @@ export interface Runtime {
   timer(ms: number, run: () => void, options?: { readonly background?: boolean }): () => void
   /** Calls `run` after everything that is already queued in this turn of the event loop. */
   defer(run: () => void): void
+  /** Measures how late the event loop is, until told to end. Left out: it cannot. */
+  watchLag?(): LagWatch
+}
+
+export interface LagWatch {
+  /** How many milliseconds late it was in 99 of 100 samples, at most, since the last call; null if there were none. */
+  p99Ms(): number | null
+  end(): void
 }
 
 // setTimeout holds a signed 32-bit delay; a longer one would fire at once.
 const LONGEST_TIMER_MS = 2_000_000_000
+
+/** Twenty samples a second cost next to nothing, and find what a person would notice. */
+const LAG_SAMPLE_MS = 50
 
 /** The runtime of a real process. */
 export function systemRuntime(): Runtime {
@@ -53,6 +66,19 @@ export function systemRuntime(): Runtime {
       return () => clearTimeout(handle)
     },
     defer: (run) => void setImmediate(run),
+    watchLag() {
+      // What it records is the time between two samples, so that an idle loop shows the resolution.
+      const histogram = monitorEventLoopDelay({ resolution: LAG_SAMPLE_MS })
+      histogram.enable()
+      return {
+        p99Ms() {
+          const p99 = histogram.count === 0 ? null : histogram.percentile(99) / 1e6 - LAG_SAMPLE_MS
+          histogram.reset()
+          return p99 === null ? null : Math.max(0, p99)
+        },
+        end: () => void histogram.disable(),
+      }
+    },
   }
 }
 

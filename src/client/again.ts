@@ -1,14 +1,13 @@
 import { unchained } from '../core/chains.ts'
 import { SkepError } from '../core/errors.ts'
-import type { Job, NewJob } from '../core/job.ts'
+import { COPY_HEADER, type Job, type NewJob } from '../core/job.ts'
 import { assertName, show } from '../core/names.ts'
 import { encodeHeaders, encodeJson } from '../core/payload.ts'
 import { flowOfQueue } from '../flows/queues.ts'
 import type { Runtime } from '../runtime.ts'
 import { readValue } from '../worker/events.ts'
 
-/** The header of a copy: the id of the job that it is like, and who asked for it. */
-export const COPY_HEADER = 'skep-copy-of'
+/** The header of a copy that tells who asked for it. */
 const COPIED_BY_HEADER = 'skep-copied-by'
 
 export interface AgainOptions {

@@ -10,8 +10,15 @@
 import { SkepError } from './errors.ts'
 import { JOB_STATES, type JobState } from './job.ts'
 import { isJobId, show } from './names.ts'
+import {
+  ERROR_PARTS,
+  fieldNamed,
+  OPERATORS,
+  type Operator,
+  QUERY_FIELDS,
+  type QueryField,
+} from './query-fields.ts'
 import { isMoment } from './query-moment.ts'
-import { ERROR_PARTS, fieldNamed, OPERATORS, type Operator, QUERY_FIELDS, type QueryField } from './query-fields.ts'
 
 export const QUERY_LIMITS = { characters: 1_000, terms: 30 } as const
 
@@ -41,7 +48,10 @@ export interface Value {
 export function parseQuery(text: string): Query {
   if (typeof text !== 'string') fail(0, 'A query is a text')
   if (text.length > QUERY_LIMITS.characters) {
-    fail(QUERY_LIMITS.characters, `A query has at most ${QUERY_LIMITS.characters} characters, and this one ${text.length}`)
+    fail(
+      QUERY_LIMITS.characters,
+      `A query has at most ${QUERY_LIMITS.characters} characters, and this one ${text.length}`,
+    )
   }
   const reader = new Reader(text)
   const terms: Term[] = []
@@ -97,23 +107,29 @@ class Reader {
       if (segment === '') fail(start, `Something must follow the dot, such as ${field.example}`)
       path.push(segment)
     }
-    if (!this.#take(':')) fail(this.at, `A ":" and a value must follow ${field.name}, such as ${field.example}`)
+    if (!this.#take(':'))
+      fail(this.at, `A ":" and a value must follow ${field.name}, such as ${field.example}`)
     assertPath(field, path, from)
     const values: Value[] = []
-    do values.push(this.#value(field, path))
+    do values.push(this.#value(field))
     while (this.#take(','))
     if (!this.#isAtBreak) fail(this.at, 'A blank must stand between two terms')
     if (field.kind === 'bound' && values.length > 1) fail(from, `${field.name} takes one moment`)
     return { isNegated, field: field.name, path, values }
   }
 
-  #value(field: QueryField, path: readonly string[]): Value {
+  #value(field: QueryField): Value {
     const from = this.at
     const operator = this.#operator()
     if (!OPERATORS[field.kind].includes(operator)) {
-      const possible = OPERATORS[field.kind].map((one) => (one === '=' ? 'no sign at all' : show(one))).join(', ')
+      const possible = OPERATORS[field.kind]
+        .map((one) => (one === '=' ? 'no sign at all' : show(one)))
+        .join(', ')
       const said = operator === '=' ? 'a comparison' : show(operator)
-      fail(from, `${field.name} ${operator === '=' ? `needs ${said}` : `cannot be compared with ${said}`}; possible: ${possible}`)
+      fail(
+        from,
+        `${field.name} ${operator === '=' ? `needs ${said}` : `cannot be compared with ${said}`}; possible: ${possible}`,
+      )
     }
     const start = this.at
     const isQuoted = !this.isAtEnd && this.#next === '"'
@@ -121,7 +137,7 @@ class Reader {
     if (!isQuoted && text === '') fail(start, `A value is missing, such as ${field.example}`)
     const isPattern = !isQuoted && operator === '=' && text.includes('*') && canBePattern(field)
     const value = { operator, text: field.kind === 'id' ? text.toLowerCase() : text, isPattern }
-    assertValue(field, path, value, start)
+    assertValue(field, value, start)
     return value
   }
 
@@ -200,11 +216,15 @@ function assertPath(field: QueryField, path: readonly string[], from: number): v
   const [part] = path
   if (field.kind === 'error' && part !== undefined) {
     if (path.length === 1 && (ERROR_PARTS as readonly string[]).includes(part)) return
-    fail(from, `error.${path.join('.')} is not known`, ERROR_PARTS.map((one) => `error.${one}`))
+    fail(
+      from,
+      `error.${path.join('.')} is not known`,
+      ERROR_PARTS.map((one) => `error.${one}`),
+    )
   }
 }
 
-function assertValue(field: QueryField, _path: readonly string[], { text, isPattern }: Value, at: number): void {
+function assertValue(field: QueryField, { text, isPattern }: Value, at: number): void {
   switch (field.kind) {
     case 'state':
       if (!JOB_STATES.includes(text as JobState)) fail(at, `${show(text)} is not a state`, JOB_STATES)
@@ -218,7 +238,10 @@ function assertValue(field: QueryField, _path: readonly string[], { text, isPatt
     case 'bound':
     case 'moment':
       if (!isMoment(text)) {
-        fail(at, `${show(text)} is not a moment. Write 1h (that long ago), +1h (from now), 2026-11-01 or 2026-11-01T09:30Z`)
+        fail(
+          at,
+          `${show(text)} is not a moment. Write 1h (that long ago), +1h (from now), 2026-11-01 or 2026-11-01T09:30Z`,
+        )
       }
       return
     default:
@@ -252,7 +275,10 @@ export function printQuery({ terms }: Query): string {
 function printTerm({ isNegated, field, path, values }: Term): string {
   const sign = isNegated ? '-' : ''
   if (field === 'text') return sign + printFreeText((values[0] as Value).text)
-  const name = [field, ...path.map((segment) => (/^[^\s:".]+$/.test(segment) ? segment : quote(segment)))].join('.')
+  const name = [
+    field,
+    ...path.map((segment) => (/^[^\s:".]+$/.test(segment) ? segment : quote(segment))),
+  ].join('.')
   return `${sign}${name}:${values.map(printValue).join(',')}`
 }
 

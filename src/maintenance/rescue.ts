@@ -22,7 +22,7 @@ export interface RescuerOptions {
   /** How long a process must be known to be gone. Long enough for one that only lost its connection to come back. */
   readonly graceMs: number
   /** Only these are judged; what others handle is left to them. */
-  readonly sources: readonly { readonly space: string; readonly queue: string }[]
+  readonly sources: () => readonly { readonly space: string; readonly queue: string }[]
   readonly policyOf: (job: ClaimedJob) => Policy
   /** What the store's clock says now, as far as anybody here knows. */
   readonly storeTime: () => number
@@ -59,13 +59,15 @@ export class Rescuer {
 
   /** One look. Returns how long to wait until the next. */
   async turn(): Promise<number> {
-    const { store, runtime, leaseMs, sources } = this.#options
+    const { store, runtime, leaseMs } = this.#options
+    const sources = this.#options.sources()
     const quickMs = store.capabilities.liveness ? 1_000 : Math.min(5_000, leaseMs / 3)
+    if (sources.length === 0) return quickMs
     try {
       const { onDuty, gone } = await this.#lookAround()
       if (this.#outageSince !== null) {
         // This proves that the store answers again.
-        await store.expired({ sources, workerIds: [], limit: 1 })
+        await store.expired({ sources: sources.slice(0, 1), workerIds: [], limit: 1 })
         this.#recovered(runtime.mono() - this.#outageSince)
       }
       if (runtime.mono() < this.#calmUntil) return quickMs
@@ -107,7 +109,8 @@ export class Rescuer {
   }
 
   async #rescue(gone: readonly string[]): Promise<void> {
-    const { store, sources } = this.#options
+    const { store } = this.#options
+    const sources = this.#options.sources()
     for (let page = 0; page < PAGES; page++) {
       const { leases } = await store.expired({ sources, workerIds: gone, limit: PAGE })
       if (leases.length === 0) return

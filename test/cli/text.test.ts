@@ -157,7 +157,12 @@ describe('the board', () => {
     concurrency: fc.nat(),
     running: fc.nat(),
     startedAt: fc.nat(),
-    vitals: fc.constant('{}'),
+    version: fc.option(fc.string()),
+    node: fc.option(fc.string()),
+    memoryBytes: fc.option(fc.nat()),
+    lagMs: fc.option(fc.nat()),
+    order: fc.constantFrom(null, 'quiet' as const, 'stop' as const),
+    quiet: fc.boolean(),
     seenAt: fc.nat(),
     life: fc.constantFrom('here' as const, 'gone' as const, 'unsure' as const),
   })

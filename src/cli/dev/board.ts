@@ -6,7 +6,7 @@ import {
   type QueueView,
   type Skep,
   type Worker,
-  type WorkerPresence,
+  type WorkerView,
 } from '../../index.ts'
 import { type JobEvent, watchJobs } from '../event-lines.ts'
 import { briefly } from '../explain.ts'
@@ -54,7 +54,7 @@ export interface Snapshot {
   /** Runs of flows that are running, by flow; those that failed count only where some run. */
   readonly flows: FlowRow
   /** The workers on the list, those that are gone among them. */
-  readonly presences: readonly WorkerPresence[]
+  readonly presences: readonly WorkerView[]
   /** Newest first. */
   readonly events: readonly JobEvent[]
 }
@@ -82,7 +82,7 @@ export class Board {
   #queues: readonly QueueView[] = []
   #servers = new Map<string, number>()
   #flows: FlowRow = { running: 0, failed: 0, names: [], isAll: true }
-  #presences: readonly WorkerPresence[] = []
+  #presences: readonly WorkerView[] = []
   #presence = { workers: 0, running: 0, slots: 0 }
   #status: Snapshot['status'] = 'connecting'
   #trouble: string | null = null

@@ -1,4 +1,4 @@
-import { JOB_STATES, type JobState, type WorkerPresence } from '../../index.ts'
+import { JOB_STATES, type JobState, type WorkerView } from '../../index.ts'
 import type { JobEvent } from '../event-lines.ts'
 import { clock, compact, count, rate, span, sparkline } from '../numbers.ts'
 import type { Style } from '../output.ts'
@@ -252,11 +252,11 @@ function flowLine({ flows }: Snapshot, options: FrameOptions): string[] {
 
 // ── workers ──────────────────────────────────────────────────────────────────────────────────────
 
-function workerTable(workers: readonly WorkerPresence[], most: number, options: FrameOptions): string[] {
+function workerTable(workers: readonly WorkerView[], most: number, options: FrameOptions): string[] {
   if (workers.length === 0) {
     return [title('WORKERS', options), lineOf([{ text: ' None is on the list.', style: 'dim' }], options)]
   }
-  const where = ({ host, pid }: WorkerPresence): string => `${clean(host)}:${pid}`
+  const where = ({ host, pid }: WorkerView): string => `${clean(host)}:${pid}`
   const width = Math.min(32, Math.max(...workers.map((worker) => widthOf(where(worker)))))
   const shown = [...workers].sort((a, b) => b.running - a.running).slice(0, most - 2)
   const rest = workers.length - shown.length

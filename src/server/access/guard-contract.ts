@@ -3,8 +3,7 @@
  * and not how a guard does it.
  *
  * For each request: {@link Guard.identify} says who asks; the input is read; {@link Guard.authorize} lets it pass or throws; the
- * operation runs; and if it changes something, {@link Guard.audit} writes down how it ended. Nothing is done that could not be
- * written down: an operation that changes something is refused while the audit cannot be written.
+ * operation runs; and if it changes something, {@link Guard.audit} writes down how it ended. If that fails, so does the call.
  */
 import type { OperationName, Scope } from '../api.ts'
 import type { Caller } from '../operation.ts'
