@@ -49,8 +49,15 @@ function GroupBody({ group }: { readonly group: ErrorGroup }): ReactNode {
       {muted && (
         <Notice icon="pause">
           Muted by <strong>{muted.by}</strong>
-          {muted.until === null ? ' until somebody unmutes it' : <> for now: it is back <TimeAgo at={muted.until} /></>}. It
-          does not ask for attention meanwhile.
+          {muted.until === null ? (
+            ' until somebody unmutes it'
+          ) : (
+            <>
+              {' '}
+              for now: it is back <TimeAgo at={muted.until} />
+            </>
+          )}
+          . It does not ask for attention meanwhile.
         </Notice>
       )}
       <div className="figures">
@@ -133,7 +140,7 @@ function Actions({ group }: { readonly group: ErrorGroup }): ReactNode {
   const mute = useAct('errors.mute', { told: 'Muted. It does not ask for attention.' })
   const unmute = useAct('errors.unmute', { told: 'Unmuted.' })
   const retry = useAct('errors.retry', {
-    then: (view) => {
+    onDone: (view) => {
       setAsking(false)
       setBulk(view.id)
     },
@@ -167,7 +174,12 @@ function Actions({ group }: { readonly group: ErrorGroup }): ReactNode {
         Retry the group
       </Button>
       {isAsking && (
-        <ConfirmRetry group={group} busy={retry.isPending} onClose={() => setAsking(false)} onConfirm={() => retry.mutate({ id })} />
+        <ConfirmRetry
+          group={group}
+          busy={retry.isPending}
+          onClose={() => setAsking(false)}
+          onConfirm={() => retry.mutate({ id })}
+        />
       )}
     </>
   )

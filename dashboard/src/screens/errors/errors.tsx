@@ -23,7 +23,13 @@ const COLUMNS: readonly Column<ErrorGroup>[] = [
     wideOnly: true,
     cell: ({ spark }) => <Sparkline values={spark} label="Per hour of the last day" bars />,
   },
-  { id: 'count', title: 'Times', width: '5rem', align: 'end', cell: ({ count }) => <Count value={count} brief /> },
+  {
+    id: 'count',
+    title: 'Times',
+    width: '5rem',
+    align: 'end',
+    cell: ({ count }) => <Count value={count} brief />,
+  },
   {
     id: 'dead',
     title: 'Died of it',
@@ -33,7 +39,13 @@ const COLUMNS: readonly Column<ErrorGroup>[] = [
     cell: ({ dead }) => <Count value={dead} brief />,
   },
   { id: 'last', title: 'Last', width: '7rem', cell: ({ lastAt }) => <TimeAgo at={lastAt} /> },
-  { id: 'first', title: 'First', width: '7rem', wideOnly: true, cell: ({ firstAt }) => <TimeAgo at={firstAt} /> },
+  {
+    id: 'first',
+    title: 'First',
+    width: '7rem',
+    wideOnly: true,
+    cell: ({ firstAt }) => <TimeAgo at={firstAt} />,
+  },
 ]
 
 function ErrorCell({ group }: { readonly group: ErrorGroup }): ReactNode {
@@ -52,12 +64,16 @@ function ErrorCell({ group }: { readonly group: ErrorGroup }): ReactNode {
 
 /** Errors that are alike, as one line each. */
 export function ErrorsScreen(): ReactNode {
-  const [queue, setQueue] = useWord('queue', '')
+  const [queue, setQueue] = useWord<string>('queue', '')
   const [which, setWhich] = useWord<'open' | 'muted' | 'all'>('show', 'open')
   const go = useGo()
   const groups = usePages(
     'errors.list',
-    { limit: 50, ...(queue === '' ? {} : { queue }), ...(which === 'all' ? {} : { muted: which === 'muted' }) },
+    {
+      limit: 50,
+      ...(queue === '' ? {} : { queue }),
+      ...(which === 'all' ? {} : { muted: which === 'muted' }),
+    },
     (output) => output.groups,
   )
   return (
@@ -100,8 +116,9 @@ function NoErrors({ isFiltered }: { readonly isFiltered: boolean }): ReactNode {
   if (isFiltered) return <EmptyState title="No errors fit" icon="filter" />
   return (
     <EmptyState title="No errors" icon="check">
-      When a handler throws, runs out of time or dies with its worker, errors that are alike gather here in one line: how
-      often, since when, and a job to look at. Numbers and ids in messages do not tell them apart.
+      When a handler throws, runs out of time or dies with its worker, errors that are alike gather here in
+      one line: how often, since when, and a job to look at. Numbers and ids in messages do not tell them
+      apart.
     </EmptyState>
   )
 }

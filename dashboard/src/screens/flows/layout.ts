@@ -210,7 +210,9 @@ class LayoutMaker {
     for (const [index, way] of ways.entries()) {
       const block = this.#way(step, way, index)
       if (block === null) {
-        const isTaken = step.mark === 'done' && ways.every((one) => one === way || one.steps.every(({ mark }) => mark === 'skipped'))
+        const isTaken =
+          step.mark === 'done' &&
+          ways.every((one) => one === way || one.steps.every(({ mark }) => mark === 'skipped'))
         through.push({ id: step.id, label: way.label, isCritical: isWhen && isTaken, isPassed: isTaken })
         continue
       }
@@ -226,7 +228,8 @@ class LayoutMaker {
     }
     if (!isAll) blocks.push(this.#more(step, step.ways.length - ways.length))
     const inner = Math.max(0, ...blocks.map(({ width }) => width))
-    const height = blocks.reduce((sum, block) => sum + block.height, 0) + Math.max(0, blocks.length - 1) * GAP_Y
+    const height =
+      blocks.reduce((sum, block) => sum + block.height, 0) + Math.max(0, blocks.length - 1) * GAP_Y
     const middle = Math.max(height / 2, head.middle)
     return {
       width: head.width + GAP_X + inner,
@@ -264,7 +267,16 @@ class LayoutMaker {
       exits: [],
       isCritical: false,
       put: (x, y) =>
-        void this.places.push({ kind: 'more', id, of: step.id, count, x, y, width: STEP_WIDTH, height: SMALL }),
+        void this.places.push({
+          kind: 'more',
+          id,
+          of: step.id,
+          count,
+          x,
+          y,
+          width: STEP_WIDTH,
+          height: SMALL,
+        }),
     }
   }
 }

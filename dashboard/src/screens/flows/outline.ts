@@ -14,6 +14,7 @@ export const RUN_STATUSES: readonly RunStatus[] = ['running', 'done', 'failed', 
 /** When a step with several members is done, in words. */
 export function joinText({ need, failing }: JoinOutline): string {
   if (need === 'none') return 'goes on when all have ended, well or badly'
-  if (typeof need === 'number') return `goes on when ${need === 1 ? 'the first is' : `the first ${need} are`} done and cancels the others`
+  if (typeof need === 'number')
+    return `goes on when ${need === 1 ? 'the first is' : `the first ${need} are`} done and cancels the others`
   return failing === 'first' ? 'fails at the first that is not done' : 'goes on when all are done'
 }

@@ -3,7 +3,14 @@
  * so they can never say different things.
  */
 import type { RunDetail } from '../../../../src/server/api.ts'
-import { type JoinOutline, joinText, type RunStatus, type RunView, type StepOutline, type WorkOutline } from './outline.ts'
+import {
+  type JoinOutline,
+  joinText,
+  type RunStatus,
+  type RunView,
+  type StepOutline,
+  type WorkOutline,
+} from './outline.ts'
 
 /** How a run stands to a step. `waits`: for a moment or a signal. Null: no run is looked at. */
 export type Mark = 'done' | 'current' | 'waits' | 'failed' | 'cancelled' | 'todo' | 'skipped' | 'unknown'
@@ -93,7 +100,9 @@ class Maker {
   }
 
   sequence(steps: readonly StepOutline[], lead: string, path: string, seen: Seen): readonly TreeStep[] {
-    return steps.map((step, index) => this.#step(step, lead, path === '' ? String(index) : `${path}.${index}`, seen))
+    return steps.map((step, index) =>
+      this.#step(step, lead, path === '' ? String(index) : `${path}.${index}`, seen),
+    )
   }
 
   #step(step: StepOutline, lead: string, path: string, seen: Seen): TreeStep {
@@ -111,7 +120,10 @@ class Maker {
       jobId: null,
       undo: null,
       join: null,
-      members: waits !== null && waits.size > 1 ? { done: waits.done, size: waits.size, failed: waits.failed } : null,
+      members:
+        waits !== null && waits.size > 1
+          ? { done: waits.done, size: waits.size, failed: waits.failed }
+          : null,
       until: waits?.until ?? null,
       note: null,
       ways: [],
@@ -150,9 +162,15 @@ class Maker {
         }
       }
       case 'sleep':
-        return { ...base, note: step.ms === null ? 'as long as its function says' : this.#durationText(step.ms) }
+        return {
+          ...base,
+          note: step.ms === null ? 'as long as its function says' : this.#durationText(step.ms),
+        }
       case 'signal':
-        return { ...base, note: step.timeoutMs === null ? null : `at most ${this.#durationText(step.timeoutMs)}` }
+        return {
+          ...base,
+          note: step.timeoutMs === null ? null : `at most ${this.#durationText(step.timeoutMs)}`,
+        }
     }
   }
 
@@ -184,7 +202,8 @@ class Maker {
   ): Way {
     const isHere = parent === 'current' || parent === 'failed'
     const member = isHere ? this.#memberOf(seen, n) : undefined
-    const run = parent === null || parent === 'todo' || parent === 'skipped' ? undefined : this.#branchRun(name)
+    const run =
+      parent === null || parent === 'todo' || parent === 'skipped' ? undefined : this.#branchRun(name)
     if ('branch' in work) {
       const inside = branchSeen(work.steps, parent, run)
       return {
@@ -215,7 +234,11 @@ class Maker {
   }
 }
 
-function memberMark(parent: Mark | null, member: Detail['members']['open'][number] | undefined, seen: Seen): Mark | null {
+function memberMark(
+  parent: Mark | null,
+  member: Detail['members']['open'][number] | undefined,
+  seen: Seen,
+): Mark | null {
   if (parent !== 'current' && parent !== 'failed') return parent
   if (seen.detail === null) return parent
   if (member === undefined) return 'done'
@@ -303,7 +326,9 @@ function markCritical(steps: readonly TreeStep[]): readonly TreeStep[] {
     return {
       ...step,
       isCritical: true,
-      ways: step.ways.map((way, index) => (index === chosen ? { ...way, steps: markCritical(way.steps) } : way)),
+      ways: step.ways.map((way, index) =>
+        index === chosen ? { ...way, steps: markCritical(way.steps) } : way,
+      ),
     }
   })
 }

@@ -55,8 +55,7 @@ function typescript({ queue, payload, runAt, ...options }: EnqueueInput): string
     '',
     `const job = await skep.enqueue(target, ${tsValue(payload)}${third})`,
     'console.log(job.id)',
-  ]
-    .join('\n')
+  ].join('\n')
 }
 
 function python(input: EnqueueInput, where: Where): string {
@@ -90,6 +89,8 @@ function commandLine({ queue, payload, headers = {}, ...options }: EnqueueInput)
     ['id', options.id],
     ...Object.entries(headers).map(([name, value]): [string, string] => ['header', `${name}=${value}`]),
   ]
-  const said = flags.flatMap(([flag, value]) => (value === undefined ? [] : [`--${flag}=${shellWord(String(value))}`]))
+  const said = flags.flatMap(([flag, value]) =>
+    value === undefined ? [] : [`--${flag}=${shellWord(String(value))}`],
+  )
   return [`npx skep enqueue ${shellWord(queue)}`, `--data=${shellWord(jsonLine(payload))}`, ...said].join(' ')
 }

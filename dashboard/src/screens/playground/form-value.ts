@@ -48,16 +48,20 @@ export function problemsOf(field: Field, value: unknown, path = ''): readonly Pr
     case 'boolean':
       return typeof value === 'boolean' ? [] : here('must be true or false')
     case 'choice':
-      return field.values.some((one) => JSON.stringify(one) === JSON.stringify(value)) ? [] : here('must be one of the list')
+      return field.values.some((one) => JSON.stringify(one) === JSON.stringify(value))
+        ? []
+        : here('must be one of the list')
     case 'list': {
       if (!Array.isArray(value)) return here('must be a list')
       const inside = value.flatMap((item, index) => problemsOf(field.item, item, `${path}[${index}]`))
       if (value.length < field.min) return [...here(`needs at least ${field.min}`), ...inside]
-      if (field.max !== null && value.length > field.max) return [...here(`takes at most ${field.max}`), ...inside]
+      if (field.max !== null && value.length > field.max)
+        return [...here(`takes at most ${field.max}`), ...inside]
       return inside
     }
     case 'object': {
-      if (typeof value !== 'object' || value === null || Array.isArray(value)) return here('must be an object')
+      if (typeof value !== 'object' || value === null || Array.isArray(value))
+        return here('must be an object')
       return field.fields.flatMap(({ key, field: one, isRequired }) => {
         const item = (value as Record<string, unknown>)[key]
         const at = path === '' ? key : `${path}.${key}`
@@ -79,12 +83,22 @@ const FORMATS: Partial<Record<string, readonly [RegExp, string]>> = {
   uuid: [/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i, 'must be a UUID'],
 }
 
-function textProblems(field: Extract<Field, { kind: 'text' }>, value: string, path: string): readonly Problem[] {
+function textProblems(
+  field: Extract<Field, { kind: 'text' }>,
+  value: string,
+  path: string,
+): readonly Problem[] {
   const { minLength, maxLength, pattern, format } = field
   if (minLength !== null && value.length < minLength) {
-    return [{ path, text: value === '' && minLength === 1 ? 'is needed' : `needs at least ${minLength} characters` }]
+    return [
+      {
+        path,
+        text: value === '' && minLength === 1 ? 'is needed' : `needs at least ${minLength} characters`,
+      },
+    ]
   }
-  if (maxLength !== null && value.length > maxLength) return [{ path, text: `takes at most ${maxLength} characters` }]
+  if (maxLength !== null && value.length > maxLength)
+    return [{ path, text: `takes at most ${maxLength} characters` }]
   const known = FORMATS[format]
   if (known && !known[0].test(value)) return [{ path, text: known[1] }]
   // A format of ours says it in words; the pattern beside it is the same for machines.

@@ -27,7 +27,9 @@ export function shellWord(text: string): string {
 /** As shells and Python write it. */
 function codePoint(char: string): string {
   const code = char.codePointAt(0) as number
-  return code > 0xffff ? `\\U${code.toString(16).padStart(8, '0')}` : `\\u${code.toString(16).padStart(4, '0')}`
+  return code > 0xffff
+    ? `\\U${code.toString(16).padStart(8, '0')}`
+    : `\\u${code.toString(16).padStart(4, '0')}`
 }
 
 /** JSON on one line, without characters that cannot be seen: they are written as escapes. */

@@ -20,7 +20,12 @@ export type Field =
   /** One of these values. */
   | (About & { readonly kind: 'choice'; readonly values: readonly unknown[] })
   | (About & { readonly kind: 'object'; readonly fields: readonly Property[] })
-  | (About & { readonly kind: 'list'; readonly item: Field; readonly min: number; readonly max: number | null })
+  | (About & {
+      readonly kind: 'list'
+      readonly item: Field
+      readonly min: number
+      readonly max: number | null
+    })
   | (About & { readonly kind: 'json'; readonly why: string })
 
 export interface About {
@@ -66,7 +71,9 @@ class Reader {
     const inside = [...seen, schema]
     if (typeof schema['$ref'] === 'string') {
       const target = this.#resolve(schema['$ref'])
-      return target === undefined ? json(schema, `${schema['$ref']} is not in the schema.`) : this.read(target, inside)
+      return target === undefined
+        ? json(schema, `${schema['$ref']} is not in the schema.`)
+        : this.read(target, inside)
     }
     const nullable = withoutNull(schema)
     if (nullable) return { ...this.read(nullable, inside), isNullable: true }
@@ -129,7 +136,10 @@ class Reader {
     const properties = isSchema(schema['properties']) ? schema['properties'] : {}
     const keys = Object.keys(properties)
     const others = schema['additionalProperties']
-    if (keys.length === 0 || (others !== undefined && others !== false && others !== true && isSchema(others))) {
+    if (
+      keys.length === 0 ||
+      (others !== undefined && others !== false && others !== true && isSchema(others))
+    ) {
       return json(schema, 'An object with keys of your own: write it as JSON.')
     }
     const required = Array.isArray(schema['required']) ? schema['required'] : []
@@ -147,9 +157,12 @@ class Reader {
   /** Several objects that hold together are one with the fields of all. */
   #all(schema: Schema, parts: readonly unknown[], inside: readonly unknown[]): Field {
     const { allOf: _, ...own } = schema
-    const all = [...parts, ...(own['properties'] === undefined ? [] : [own])].map((part) => this.read(part, inside))
+    const all = [...parts, ...(own['properties'] === undefined ? [] : [own])].map((part) =>
+      this.read(part, inside),
+    )
     if (all.length === 1 && all[0]) return all[0]
-    if (!all.every((field) => field.kind === 'object')) return json(schema, 'Several shapes at once: write it as JSON.')
+    if (!all.every((field) => field.kind === 'object'))
+      return json(schema, 'Several shapes at once: write it as JSON.')
     const fields = new Map(all.flatMap((field) => field.fields.map((one) => [one.key, one] as const)))
     return { ...about(schema), kind: 'object', fields: [...fields.values()] }
   }
@@ -199,7 +212,9 @@ function withoutNull(schema: Schema): Schema | null {
     const others = some.filter((one) => !(isSchema(one) && one['type'] === 'null'))
     if (others.length === some.length || others.length === 0) continue
     const { [word]: _, ...rest } = schema
-    return others.length === 1 && isSchema(others[0]) ? { ...rest, ...others[0] } : { ...rest, [word]: others }
+    return others.length === 1 && isSchema(others[0])
+      ? { ...rest, ...others[0] }
+      : { ...rest, [word]: others }
   }
   return null
 }

@@ -11,7 +11,13 @@ import { Loaded } from '../../ui/states-of-page.tsx'
 const WORDS = { running: 'under way', done: 'done', stopped: 'stopped', failed: 'failed' } as const
 
 /** A bulk action that was just begun: how far it is, and a button that stops it. It goes on when this is closed. */
-export function BulkProgress({ id, onClose }: { readonly id: string; readonly onClose: () => void }): ReactNode {
+export function BulkProgress({
+  id,
+  onClose,
+}: {
+  readonly id: string
+  readonly onClose: () => void
+}): ReactNode {
   const bulk = useApi('bulk.get', { id }, { every: 1_000 })
   const stop = useAct('bulk.stop')
   const isRunning = bulk.data?.status === 'running'
