@@ -149,6 +149,10 @@ export class Access implements Guard {
     return securityHeaders(!isApi(request), isEncrypted, this.#options)
   }
 
+  async close(): Promise<void> {
+    this.audited.close()
+  }
+
   #isOpen(): Promise<boolean> {
     // Mounted: open only while somebody develops, and only as long as nothing else is said.
     this.#open ??= (async () => {

@@ -60,6 +60,7 @@ const SEARCHED_AT_MOST = 2_000
 const TARGET_AT_MOST = 1_000
 /** Lines that wait for the store. Changes are refused while there are any, so there are never many. */
 const WAITING_AT_MOST = 10_000
+const RETRY_MS = 1_000
 
 export class Audit {
   readonly #parts: AuditParts
@@ -68,6 +69,8 @@ export class Audit {
   readonly #options: AuditOptions
   readonly #waiting: Line[] = []
   #trying: Promise<void> | null = null
+  #stopTrying: () => void = () => {}
+  #isClosed = false
 
   constructor(parts: AuditParts, options: AuditOptions = {}) {
     this.#parts = parts
@@ -118,6 +121,7 @@ export class Audit {
         error,
       })
       if (this.#waiting.length < WAITING_AT_MOST) this.#waiting.push(line)
+      this.#tryLater()
     }
     this.#tell(line)
   }
@@ -155,6 +159,20 @@ export class Audit {
     return { entries, cursor: before ?? null }
   }
 
+  /** Tries no more. Lines that are still not written are only in the log. */
+  close(): void {
+    this.#stopTrying()
+    this.#isClosed = true
+  }
+
+  #tryLater(): void {
+    if (this.#isClosed) return
+    this.#stopTrying()
+    this.#stopTrying = this.#parts.runtime.timer(RETRY_MS, () => void this.#writeWaiting(), {
+      background: true,
+    })
+  }
+
   #writeWaiting(): Promise<void> {
     this.#trying ??= (async () => {
       for (let line = this.#waiting[0]; line; line = this.#waiting[0]) {
@@ -162,7 +180,7 @@ export class Audit {
         this.#waiting.shift()
       }
     })()
-      .catch(() => {}) // The next change that is refused tries again.
+      .catch(() => this.#tryLater())
       .finally(() => {
         this.#trying = null
       })
