@@ -2,15 +2,20 @@
 // Needs protoc: apt-get install protobuf-compiler libprotobuf-dev
 
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from './run.mjs'
 
+const folder = join(root, 'proto/skep/v1')
+// The operations are in a table of their own.
+const { createJiti } = await import('jiti')
+const { operationsProto } = await createJiti(import.meta.url).import(
+  join(root, 'src/server/grpc/operations-proto.ts'),
+)
+writeFileSync(join(folder, 'operations.proto'), operationsProto())
 const out = join(root, 'src/server/grpc/gen')
 rmSync(out, { recursive: true, force: true })
 mkdirSync(out, { recursive: true })
-
-const folder = join(root, 'proto/skep/v1')
 const { status, error } = spawnSync(
   'protoc',
   [

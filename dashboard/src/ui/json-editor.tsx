@@ -1,61 +1,91 @@
-import type { ReactNode } from 'react'
+import type { KeyboardEvent, ReactNode } from 'react'
 import { parseExact, stringifyExact } from '../api/exact.ts'
+import { faultsOf } from '../format/json-schema.ts'
 import { Button } from './button.tsx'
 import { TextField } from './field.tsx'
 
-/** A text that should be JSON: the value, or what is wrong with it and where. */
-export function readJson(text: string): { readonly value: unknown } | { readonly error: string } {
-  if (text.trim() === '') return { error: 'Write a value: {} is an empty object, null is nothing.' }
+/** What is wrong with a text as JSON, with the line; null: nothing. */
+export function problemOf(text: string): string | null {
   try {
-    return { value: parseExact(text) }
+    parseExact(text)
+    return null
   } catch (error) {
-    return { error: placed(text, error instanceof Error ? error.message : String(error)) }
+    return `Not JSON: ${placed(error instanceof Error ? error.message : String(error), text)}`
   }
 }
 
-/** Browsers say where it is wrong as a number of characters; people count lines. */
-function placed(text: string, message: string): string {
-  const at = /position (\d+)/.exec(message)?.[1]
-  if (at === undefined || message.includes('line ')) return message
-  const before = text.slice(0, Number(at)).split('\n')
-  return `${message} (line ${before.length}, column ${(before.at(-1) ?? '').length + 1})`
+/** The value of a text, or what is wrong with it. */
+export function readJson(text: string): { readonly value: unknown } | { readonly error: string } {
+  const error = problemOf(text)
+  return error === null ? { value: parseExact(text) } : { error }
 }
 
-/** JSON to write. Tab leaves the field, as everywhere. */
+function placed(message: string, text: string): string {
+  const at = /position (\d+)/.exec(message)?.[1]
+  if (at === undefined || /line \d/.test(message)) return message
+  const before = text.slice(0, Number(at)).split('\n')
+  return `${message} (line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1})`
+}
+
+/** JSON to write: says what is wrong while one writes, by the schema too if there is one. */
 export function JsonEditor({
   label,
-  text,
+  value,
   onChange,
+  schema,
   rows = 12,
   hint,
 }: {
   readonly label: string
-  readonly text: string
+  readonly value: string
   readonly onChange: (text: string) => void
+  /** JSON Schema. What it says is a hint: whoever takes the job decides. */
+  readonly schema?: unknown
   readonly rows?: number
   readonly hint?: string
 }): ReactNode {
-  const read = readJson(text)
-  const isWrong = 'error' in read
+  const problem = problemOf(value)
+  const faults = problem === null && schema ? faultsOf(schema, parseExact(value)) : []
+  const press = (event: KeyboardEvent<HTMLTextAreaElement>): void => {
+    // Tab goes on to the next field, as everywhere; this only keeps the depth of a new line.
+    if (event.key !== 'Enter' || event.shiftKey || event.metaKey || event.ctrlKey) return
+    const area = event.currentTarget
+    const line = value.slice(0, area.selectionStart).split('\n').at(-1) ?? ''
+    const depth = /^\s*/.exec(line)?.[0] ?? ''
+    const deeper = /[{[]\s*$/.test(line) ? '  ' : ''
+    event.preventDefault()
+    area.setRangeText(`\n${depth}${deeper}`, area.selectionStart, area.selectionEnd, 'end')
+    onChange(area.value)
+  }
   return (
-    <div className="json-editor">
+    <div className="stack tight">
       <TextField
         label={label}
-        className="mono"
+        className="mono json-editor"
         rows={rows}
-        value={text}
-        onChange={(event) => onChange(event.target.value)}
-        error={isWrong ? read.error : null}
+        value={value}
+        error={problem}
         hint={hint}
+        onChange={(event) => onChange(event.target.value)}
+        onKeyDown={press}
       />
-      <Button
-        small
-        look="quiet"
-        disabled={isWrong}
-        onClick={() => !isWrong && onChange(stringifyExact(read.value, 2))}
-      >
-        Tidy up
-      </Button>
+      {faults.length > 0 && (
+        <ul className="schema-faults" aria-live="polite">
+          {faults.map((fault) => (
+            <li key={fault}>{fault}</li>
+          ))}
+        </ul>
+      )}
+      <div>
+        <Button
+          small
+          look="quiet"
+          disabled={problem !== null}
+          onClick={() => onChange(stringifyExact(parseExact(value), 2))}
+        >
+          Tidy up
+        </Button>
+      </div>
     </div>
   )
 }

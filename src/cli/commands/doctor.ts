@@ -1,4 +1,4 @@
-import type { Durability, QueueView, Skep, WorkerPresence } from '../../index.ts'
+import type { Durability, QueueView, Skep, WorkerView } from '../../index.ts'
 import type { Call, Command } from '../command.ts'
 import { EXIT } from '../exit.ts'
 import { explain } from '../explain.ts'
@@ -146,7 +146,7 @@ async function notifierFinding({ store }: Opened): Promise<Finding> {
   }
 }
 
-function workerFinding(workers: readonly WorkerPresence[]): Finding {
+function workerFinding(workers: readonly WorkerView[]): Finding {
   const here = workers.filter(({ life }) => life !== 'gone')
   const gone = workers.length - here.length
   const running = here.reduce((sum, worker) => sum + worker.running, 0)
@@ -159,7 +159,7 @@ function workerFinding(workers: readonly WorkerPresence[]): Finding {
 
 function* queueFindings(
   queues: readonly QueueView[],
-  workers: readonly WorkerPresence[],
+  workers: readonly WorkerView[],
   skep: Skep,
 ): Generator<Finding> {
   const served = new Set(workers.filter(({ life }) => life !== 'gone').flatMap((worker) => worker.queues))

@@ -174,7 +174,7 @@ function SendSignal({
             <option key={signal} value={signal} />
           ))}
         </datalist>
-        <JsonEditor label="Value" rows={5} text={text} onChange={setText} />
+        <JsonEditor label="Value" rows={5} value={text} onChange={setText} />
       </div>
     </Dialog>
   )

@@ -135,7 +135,7 @@ function Sender({ queue }: { readonly queue: string }): ReactNode {
           ) : (
             <JsonEditor
               label="Payload as JSON"
-              text={text}
+              value={text}
               onChange={setText}
               {...(schema === null ? { hint: 'No worker has told a schema for this queue.' } : {})}
             />

@@ -243,7 +243,7 @@ function JsonInput({ field, label, value, onChange }: FieldProps<'json'>): React
     <JsonEditor
       label={label}
       rows={4}
-      text={text}
+      value={text}
       hint={field.why}
       onChange={(next) => {
         setText(next)

@@ -190,7 +190,7 @@ export function ScheduleForm({
           <JsonEditor
             label="Payload"
             rows={6}
-            text={draft.payload}
+            value={draft.payload}
             onChange={(payload) => change({ payload })}
           />
           {put.error && (
