@@ -22,11 +22,12 @@ export async function callOperation(
   const input = operation.input.read(given, 'input')
   const target = operation.target(input)
   const { name, scope, isChange } = operation
+  const queues = operation.queuesOf(input)
   const note = async (outcome: 'ok' | 'refused' | 'failed', detail: string | null): Promise<void> => {
-    if (isChange) await env.guard.audit({ caller, what: name, target, outcome, detail })
+    if (isChange) await env.guard.audit({ caller, what: name, scope, queues, target, outcome, detail })
   }
   try {
-    env.guard.authorize(caller, { name, scope, isChange, queues: operation.queuesOf(input), target })
+    env.guard.authorize(caller, { name, scope, isChange, queues, target })
   } catch (error) {
     await note('refused', wordsOf(error))
     throw error

@@ -1,6 +1,7 @@
 import { consoleLogger, type Logger, type Runtime, type Skep, SkepError, systemRuntime } from '../index.ts'
 import type { Guard } from './access/guard-contract.ts'
 import { openGuard } from './access/open-guard.ts'
+import { Cards } from './cards.ts'
 import { type Handle, httpHandler } from './http/handler.ts'
 import { resolveServerOptions, type ServerOptions } from './options.ts'
 import { packageVersion } from './package-folder.ts'
@@ -41,6 +42,7 @@ export class ServerCore {
         lagMs: () => 0,
         connections: () => this.connections(),
       },
+      cards: new Cards(this.runtime),
       receivers: options.receivers ?? { list: async () => [], close: async () => false },
       tokens: options.tokens ?? {
         list: async () => [],
