@@ -16,7 +16,7 @@ import ts from 'typescript'
 // ---- Layers ----
 
 /** The files users import. Each hides the folders behind it. */
-const entries = ['index', 'memory', 'sqlite', 'postgres', 'redis', 'nats', 'testing']
+const entries = ['index', 'memory', 'sqlite', 'postgres', 'redis', 'nats', 'otel', 'testing', 'server']
 
 /** Common pieces of several adapters; they are not adapters themselves. */
 const sharedFolders = ['sql', 'shared']
@@ -33,10 +33,21 @@ const allowed = {
   shared: ['core', 'contract', 'runtime', 'shared'],
   adapter: ['core', 'contract', 'runtime', 'shared'],
   maintenance: ['core', 'contract', 'runtime'],
-  worker: ['core', 'contract', 'runtime', 'maintenance'],
+  metrics: ['core', 'contract', 'runtime'],
+  worker: ['core', 'contract', 'runtime', 'maintenance', 'metrics'],
   scheduler: ['core', 'contract', 'runtime', 'worker', 'maintenance'],
   flows: ['core', 'contract', 'runtime', 'worker', 'maintenance', 'scheduler'],
-  client: ['core', 'contract', 'runtime', 'worker', 'maintenance', 'scheduler', 'flows', 'notifiers/local'],
+  client: [
+    'core',
+    'contract',
+    'runtime',
+    'metrics',
+    'worker',
+    'maintenance',
+    'scheduler',
+    'flows',
+    'notifiers/local',
+  ],
   testing: ['core', 'contract', 'runtime', 'client', 'worker', 'stores/memory'],
   server: ['entry'],
   cli: ['entry'],
@@ -48,7 +59,7 @@ const allowed = {
  */
 function place(path) {
   const [, first = '', second = ''] = path.split('/')
-  if (['store.ts', 'store', 'notifier.ts', 'notices.ts'].includes(first))
+  if (['store.ts', 'store', 'notifier.ts', 'notices.ts', 'instrumentation.ts'].includes(first))
     return { layer: 'contract', folder: 'the contracts' }
   if (first === 'runtime.ts' || first === 'supervise.ts') return { layer: 'runtime', folder: 'the runtime' }
   if (first.endsWith('.ts')) {

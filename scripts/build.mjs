@@ -15,6 +15,7 @@ const startedAt = new Date()
 const codes = await Promise.all([
   runNode([tools.tsc, '-p', 'tsconfig.esm.json']),
   runNode([tools.tsc, '-p', 'tsconfig.cjs.json']),
+  runNode([tools.vite, 'build', 'dashboard', '--logLevel', 'warn']),
 ])
 if (codes.some((code) => code !== 0)) {
   // A half-good build must not look like a build to the next command.

@@ -4,7 +4,9 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { root, runNode, tools } from './run.mjs'
 
-const folders = ['src', 'test', 'bench', 'examples', 'scripts'].filter((name) => existsSync(join(root, name)))
+const folders = ['src', 'test', 'bench', 'dashboard', 'examples', 'scripts'].filter((name) =>
+  existsSync(join(root, name)),
+)
 
 const codes = [
   await runNode([tools.biome, 'check', '--error-on-warnings', '--no-errors-on-unmatched']),

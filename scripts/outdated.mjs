@@ -15,8 +15,16 @@ export function installOutdated() {
 export function buildOutdated() {
   const built = changedAt(join(root, 'dist/.built'))
   if (built === undefined) return true
-  const settings = ['package.json', 'tsconfig.base.json', 'tsconfig.esm.json', 'tsconfig.cjs.json']
-  const inputs = [...settings.map((name) => join(root, name)), ...filesIn(join(root, 'src'))]
+  const settings = [
+    'package.json',
+    'tsconfig.base.json',
+    'tsconfig.esm.json',
+    'tsconfig.cjs.json',
+    'dashboard/index.html',
+    'dashboard/vite.config.ts',
+  ]
+  const folders = ['src', 'dashboard/src', 'dashboard/public'].flatMap((name) => filesIn(join(root, name)))
+  const inputs = [...settings.map((name) => join(root, name)), ...folders]
   return inputs.some((path) => (changedAt(path) ?? 0) > built)
 }
 

@@ -12,6 +12,7 @@ export const tools = {
   tsc: join(root, 'node_modules/@typescript/native/bin/tsc'),
   biome: join(root, 'node_modules/@biomejs/biome/bin/biome'),
   oxlint: join(root, 'node_modules/oxlint/bin/oxlint'),
+  vite: join(root, 'node_modules/vite/bin/vite.js'),
   vitest: join(root, 'node_modules/vitest/vitest.mjs'),
   publint: join(root, 'node_modules/publint/src/cli.js'),
   attw: join(root, 'node_modules/@arethetypeswrong/cli/dist/index.js'),

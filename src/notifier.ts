@@ -35,6 +35,7 @@ export interface Notifier {
  * watch: somebody follows jobs of a queue, so whoever runs some tells when they wrote notes, for a while ({@link WATCH_MS}).
  * noted: runs of a queue wrote notes; whoever follows one looks again. Sent only while somebody does.
  * schedules: schedules of a space were changed, so the next slot may come earlier than expected.
+ * orders: workers of a space were told something, so each looks whether it was meant.
  * sync: hints may have been missed: look at everything once.
  */
 export type Hint =
@@ -57,6 +58,7 @@ export type Hint =
   | { readonly kind: 'noted'; readonly space: string; readonly queue: string }
   | { readonly kind: 'cancel'; readonly space: string; readonly ids: readonly string[] }
   | { readonly kind: 'schedules'; readonly space: string }
+  | { readonly kind: 'orders'; readonly space: string }
   | { readonly kind: 'sync' }
 
 /** So long after a `watch` somebody is taken to be there still. Whoever follows says so more often. */
@@ -142,7 +144,7 @@ export function mergeHints(hints: readonly Hint[]): Hint[] {
     const key =
       hint.kind === 'sync'
         ? 'sync'
-        : hint.kind === 'cancel' || hint.kind === 'schedules'
+        : hint.kind === 'cancel' || hint.kind === 'schedules' || hint.kind === 'orders'
           ? `${hint.kind}\n${hint.space}`
           : `${hint.kind}\n${hint.space}\n${hint.queue}`
     const known = merged.get(key)

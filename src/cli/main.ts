@@ -1,5 +1,7 @@
 #!/usr/bin/env node
+import type { Command } from './command.ts'
 import { benchCommand } from './commands/bench.ts'
+import { completionCommand } from './commands/completion.ts'
 import { deadCommand } from './commands/dead.ts'
 import { devCommand } from './commands/dev.ts'
 import { doctorCommand } from './commands/doctor.ts'
@@ -9,15 +11,17 @@ import { jobsCommand } from './commands/jobs.ts'
 import { migrateCommand } from './commands/migrate.ts'
 import { queuesCommand } from './commands/queues.ts'
 import { schedulesCommand } from './commands/schedules.ts'
+import { topCommand } from './commands/top.ts'
 import { workerCommand } from './commands/worker.ts'
 import { quietExperiments } from './experiments.ts'
 import { flushed } from './output.ts'
 import { runProgram } from './program.ts'
 import { whenOutputCloses } from './stopping.ts'
 
-const commands = [
+const commands: readonly Command[] = [
   devCommand,
   workerCommand,
+  topCommand,
   enqueueCommand,
   queuesCommand,
   jobsCommand,
@@ -27,6 +31,7 @@ const commands = [
   migrateCommand,
   doctorCommand,
   benchCommand,
+  completionCommand(() => commands),
 ]
 
 quietExperiments()

@@ -6,6 +6,7 @@ import { assertJobId, assertKey, show } from '../core/names.ts'
 import { encodeHeaders, encodeJson } from '../core/payload.ts'
 import type { Policy } from '../core/policy.ts'
 import { storedPriority } from '../core/priority.ts'
+import type { Instrumentation } from '../instrumentation.ts'
 import type { Runtime } from '../runtime.ts'
 import { assertWhole } from '../worker/options.ts'
 import { assertCost } from './lane-options.ts'
@@ -44,11 +45,15 @@ export type Prepare = <Input, Result, Output>(
   options: Omit<EnqueueOptions, 'tx'>,
 ) => NewJob | Promise<NewJob>
 
-export function makePrepare(env: {
+interface PrepareEnv {
   readonly space: string
   readonly runtime: Runtime
   readonly payloadBytes: number
-}): Prepare {
+  /** Headers that every job gets besides its own, see {@link Instrumentation.headers}. */
+  readonly headers?: Instrumentation['headers']
+}
+
+export function makePrepare(env: PrepareEnv): Prepare {
   return (queue, payload, options) => {
     const checked = queue.check?.(payload)
     return checked instanceof Promise
@@ -58,7 +63,7 @@ export function makePrepare(env: {
 }
 
 function build(
-  env: { readonly space: string; readonly runtime: Runtime; readonly payloadBytes: number },
+  env: PrepareEnv,
   queue: Queue<never>,
   payload: unknown,
   options: Omit<EnqueueOptions, 'tx'>,
@@ -81,7 +86,7 @@ function build(
     space: env.space,
     queue: queue.name,
     payload: encodeJson('payload', payload, env.payloadBytes),
-    headers: encodeHeaders(options.headers),
+    headers: headersOf(env, options.headers),
     priority: storedPriority(priority, queue.priorityMode),
     delayMs,
     runAt: runAt === undefined ? null : moment(runAt),
@@ -91,6 +96,18 @@ function build(
     strict: queue.lanes.strict,
     cost: cost ?? queue.lanes.costOf(payload),
     member: null,
+  }
+}
+
+/** A job's own headers are judged; what is added for others' sake must not make it fail. */
+function headersOf({ headers }: PrepareEnv, own: EnqueueOptions['headers']): string | null {
+  const encoded = encodeHeaders(own)
+  if (headers === undefined) return encoded
+  try {
+    const added = headers()
+    return added === null ? encoded : encodeHeaders({ ...added, ...own })
+  } catch {
+    return encoded
   }
 }
 

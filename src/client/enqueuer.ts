@@ -34,6 +34,7 @@ export class Enqueuer {
   readonly #timeoutMs: number
   readonly #secondAt: number
   readonly #tellsEarly: boolean
+  readonly #onInserted: (jobs: readonly NewJob[], results: readonly InsertResult[]) => void
   #orders: Order[] = []
   #waiting = 0
   #calls = 0
@@ -50,12 +51,15 @@ export class Enqueuer {
     timeoutMs: number
     /** Whoever hears of a job finds it, also if it is told of as soon as the insert was sent. */
     tellsEarly?: boolean
+    /** Jobs that are in the store now, with what became of each. */
+    onInserted?: (jobs: readonly NewJob[], results: readonly InsertResult[]) => void
   }) {
     this.#store = options.store
     this.#notifier = options.notifier
     this.#runtime = options.runtime
     this.#timeoutMs = options.timeoutMs
     this.#tellsEarly = options.tellsEarly ?? false
+    this.#onInserted = options.onInserted ?? (() => {})
     this.#secondAt = options.store.capabilities.secondInsertAt ?? WORTH_A_SECOND_CALL
   }
 
@@ -144,6 +148,7 @@ export class Enqueuer {
     )
     if ('results' in reply) {
       if (!reply.isTold) this.#hint(jobs, reply)
+      this.#onInserted(jobs, reply.results)
       let from = 0
       for (const order of orders) {
         order.resolve(reply.results.slice(from, from + order.jobs.length))

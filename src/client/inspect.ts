@@ -3,13 +3,22 @@ import { type HoldKind, holdsQueue } from '../core/holds.ts'
 import { JOB_STATES, type JobState } from '../core/job.ts'
 import { LIMITS } from '../core/limits.ts'
 import { assertName, show } from '../core/names.ts'
+import { parseQuery } from '../core/query.ts'
+import { planQuery, type QueryPlan } from '../core/query-plan.ts'
+import { timeOf } from '../core/transitions.ts'
 import type { Store, Where } from '../store.ts'
 import { assertWhole } from '../worker/options.ts'
 import { type HoldView, holdViews } from './holds.ts'
+import { type Budget, type Found, type SearchEnv, searchJobs, type Wanted } from './search.ts'
 import { type JobView, viewOf } from './view.ts'
 
-/** Which jobs to list. Without a queue, those of all queues, one queue after the other. */
+/**
+ * Which jobs to list; all that is given must hold. Over several queues, those of one state come in its own order (finished ones
+ * newest first) if there are at most fifty queues; otherwise, and for several states, one queue after the other.
+ */
 export interface ListOptions {
+  /** In the query language, see docs/queries.md: `state:dead error:~timeout payload.user.id:42`. */
+  readonly query?: string
   readonly queue?: string
   /** One state or several, one after the other. @default all */
   readonly state?: JobState | readonly JobState[]
@@ -27,9 +36,27 @@ export interface ListOptions {
 
 export interface JobPage {
   readonly jobs: readonly JobView[]
-  /** For the next page; null when this was the last. */
+  /** For the next page; null when this was the last. A page may be short, even empty, and not be the last. */
   readonly cursor: string | null
+  /** How many jobs were looked at for this page. A query by content looks at about 5,000 and then leaves the rest to the next. */
+  readonly searched: number
 }
+
+/** How many jobs fit. */
+export interface JobCount {
+  readonly count: number
+  /** False: there are at least so many. */
+  readonly isExact: boolean
+}
+
+export interface CountOptions {
+  /** To stop at so many, up to 100,000. @default 10000 */
+  readonly cap?: number
+}
+
+/** What one page may look at, and what a count may. */
+const PAGE_BUDGET: Budget = { rows: 5_000, ms: 150 }
+const COUNT_BUDGET: Budget = { rows: 50_000, ms: 500 }
 
 /** How many jobs a queue has in each state, and what keeps them back. */
 export interface QueueView extends Readonly<Record<JobState, number>> {
@@ -42,47 +69,121 @@ export interface QueueView extends Readonly<Record<JobState, number>> {
   readonly holds: readonly HoldView[]
 }
 
+/** Where to look. */
+export interface InspectEnv extends SearchEnv {
+  readonly store: Store
+}
+
 /** One page of jobs. Pages are by key, so they neither skip nor repeat while jobs come and go. */
-export async function listJobs(store: Store, space: string, options: ListOptions): Promise<JobPage> {
+export async function listJobs(env: InspectEnv, options: ListOptions): Promise<JobPage> {
   const limit = options.limit ?? 50
   assertWhole('limit', limit, 1, LIMITS.pageJobs)
-  if (options.queue !== undefined) assertName('Queue', options.queue)
-  const states = statesOf(options.state)
-  const queues =
-    options.queue === undefined
-      ? (await store.counts({ space })).queues.map(({ queue }) => queue).toSorted()
-      : [options.queue]
-  const where = whereOf(options)
+  const wanted = await wantedOf(env, options)
+  const page = { limit, cursor: options.cursor ?? null, budget: PAGE_BUDGET }
+  const { jobs, cursor, searched } = await searchJobs(env, wanted, page)
+  return { jobs: jobs.map(viewOf), cursor, searched }
+}
 
-  const pairs = queues.flatMap((queue) => states.map((state) => ({ queue, state })))
-  const start = options.cursor === undefined ? null : readCursor(options.cursor)
-  // A queue may have vanished since the last page: then its successors follow.
-  const same = pairs.findIndex(({ queue, state }) => queue === start?.queue && state === start.state)
-  const next = same >= 0 ? same : pairs.findIndex(({ queue }) => start === null || queue > start.queue)
-  const jobs: JobView[] = []
-  for (let i = next; i >= 0 && i < pairs.length; i++) {
-    const pair = pairs[i] as (typeof pairs)[number]
-    const cursor = i === same && start !== null ? start.cursor : null
-    const page = await store.list({ space, ...pair, where, limit: limit - jobs.length, cursor })
-    jobs.push(...page.jobs.map(viewOf))
-    if (page.cursor !== null) return { jobs, cursor: writeCursor({ ...pair, cursor: page.cursor }) }
-    const following = pairs[i + 1]
-    if (jobs.length >= limit) {
-      return { jobs, cursor: following ? writeCursor({ ...following, cursor: null }) : null }
-    }
+/** What a list was asked for, as it is looked for. */
+async function wantedOf(env: InspectEnv, options: ListOptions): Promise<Wanted> {
+  if (options.queue !== undefined) assertName('Queue', options.queue)
+  const plan = await planText(env, options.query ?? '')
+  const states = statesOf(options.state)
+  const where = whereOf(options)
+  const { queue } = options
+  const named = queue === undefined ? plan.queues : plan.fitsQueue(queue) ? [queue] : []
+  const { after = -Infinity, before = Infinity } = where
+  return {
+    states: plan.saysStates ? plan.states.filter((state) => states.includes(state)) : states,
+    queues: named,
+    fitsQueue: plan.fitsQueue,
+    ids: plan.ids,
+    where: narrowed(plan.where, where),
+    rest: plan.rest,
+    // By id nothing of it was asked of the store.
+    fits: (job) =>
+      plan.fits(job) &&
+      states.includes(job.state) &&
+      (queue === undefined || job.queue === queue) &&
+      timeOf(job) >= after &&
+      timeOf(job) < before &&
+      (options.text === undefined || `${job.payload}\n${job.failure}`.includes(options.text)),
   }
-  return { jobs, cursor: null }
+}
+
+/** Both must hold. */
+function narrowed(one: Where, other: Where): Where {
+  const after = Math.max(one.after ?? -Infinity, other.after ?? -Infinity)
+  const before = Math.min(one.before ?? Infinity, other.before ?? Infinity)
+  const { after: _after, before: _before, ...rest } = { ...one, ...other }
+  return {
+    ...rest,
+    ...(after === -Infinity ? {} : { after }),
+    ...(before === Infinity ? {} : { before }),
+  }
+}
+
+/** Reads a query, with what has to be known for it. */
+export async function planText(
+  env: InspectEnv,
+  query: string,
+  now: number = env.runtime.now(),
+): Promise<QueryPlan> {
+  const parsed = parseQuery(query)
+  if (!parsed.terms.some(({ field }) => field === 'worker')) return planQuery(parsed, { now })
+  const { workers } = await env.store.workers({ space: env.space })
+  const hosts = new Map(workers.map(({ id, host }) => [id, host]))
+  return planQuery(parsed, { now, hostOf: (id) => hosts.get(id) })
+}
+
+/** How many jobs fit a query. States and queues alone are counted at once; everything else by looking, up to a cap and a budget. */
+export async function countFitting(
+  env: InspectEnv,
+  query: string,
+  { cap = 10_000 }: CountOptions,
+): Promise<JobCount> {
+  assertWhole('cap', cap, 1, 100_000)
+  const plan = await planText(env, query)
+  if (plan.isCounted) {
+    const { store, space } = env
+    const { queues } = await store.counts(plan.queues === null ? { space } : { space, queues: plan.queues })
+    const fitting = queues.filter(({ queue }) => plan.fitsQueue(queue))
+    const count = fitting.reduce(
+      (sum, { states }) => sum + plan.states.reduce((all, one) => all + states[one], 0),
+      0,
+    )
+    return { count, isExact: true }
+  }
+  return countFound(env, plan, cap)
+}
+
+/** Counts what a search finds, up to a cap and a budget. */
+export async function countFound(env: InspectEnv, wanted: Wanted, cap: number): Promise<JobCount> {
+  const endsAt = env.runtime.mono() + COUNT_BUDGET.ms
+  let count = 0
+  let searched = 0
+  let cursor: string | null = null
+  do {
+    const budget: Budget = { rows: COUNT_BUDGET.rows - searched, ms: endsAt - env.runtime.mono() }
+    const found: Found = await searchJobs(env, wanted, { limit: LIMITS.pageJobs, cursor, budget })
+    count += found.jobs.length
+    searched += found.searched
+    cursor = found.cursor
+    const isOver = count >= cap || searched >= COUNT_BUDGET.rows || env.runtime.mono() >= endsAt
+    if (cursor !== null && isOver) return { count: Math.min(count, cap), isExact: false }
+  } while (cursor !== null)
+  return { count: Math.min(count, cap), isExact: count <= cap }
 }
 
 export function whereOf({ after, before, text }: Pick<ListOptions, 'after' | 'before' | 'text'>): Where {
   return {
-    ...(after === undefined ? {} : { after: timeOf('after', after) }),
-    ...(before === undefined ? {} : { before: timeOf('before', before) }),
+    ...(after === undefined ? {} : { after: msOf('after', after) }),
+    ...(before === undefined ? {} : { before: msOf('before', before) }),
     ...(text === undefined ? {} : { text }),
   }
 }
 
-function timeOf(what: string, moment: Date): number {
+function msOf(what: string, moment: Date): number {
   const ms = moment.getTime()
   if (Number.isFinite(ms)) return ms
   throw new SkepError('OPTION_INVALID', `${what} is not a valid date.`)
@@ -122,35 +223,4 @@ export function statesOf(state: ListOptions['state']): readonly JobState[] {
     }
   }
   return states
-}
-
-interface Position {
-  readonly queue: string
-  readonly state: JobState
-  readonly cursor: string | null
-}
-
-function writeCursor({ queue, state, cursor }: Position): string {
-  return Buffer.from(JSON.stringify([queue, state, cursor])).toString('base64url')
-}
-
-function readCursor(text: string): Position {
-  try {
-    const [queue, state, cursor] = JSON.parse(Buffer.from(text, 'base64url').toString()) as [
-      string,
-      JobState,
-      string | null,
-    ]
-    statesOf(state)
-    if (typeof queue !== 'string' || !(cursor === null || typeof cursor === 'string')) throw new TypeError()
-    return { queue, state, cursor }
-  } catch (cause) {
-    throw new SkepError(
-      'OPTION_INVALID',
-      'The cursor is not one of ours. Use the cursor of the page before, unchanged.',
-      {
-        cause,
-      },
-    )
-  }
 }

@@ -31,7 +31,7 @@ export interface ChangeSummary {
 const PAGE = 500
 
 /** Which states an action takes when the target names none. */
-const USUAL: Readonly<Record<ChangeAction, readonly JobState[]>> = {
+export const USUAL: Readonly<Record<ChangeAction, readonly JobState[]>> = {
   ...POSSIBLE,
   redrive: ['dead'],
   remove: FINAL_STATES,

@@ -17,6 +17,7 @@ import { type LaneRules, type QueueLaneOptions, resolveLanes } from './lane-opti
 import {
   describeIssues,
   type InputOf,
+  jsonSchemaOf,
   type OutputOf,
   type SchemaResult,
   type StandardSchema,
@@ -48,6 +49,11 @@ export interface QueueOptions<Payload = unknown> extends QueueLaneOptions<Payloa
   readonly priorityMode?: PriorityMode
   /** The unique key of a job, unless an enqueue gives one. */
   readonly unique?: (payload: Payload) => string | UniqueOptions | undefined
+  /**
+   * A JSON Schema of the payload, for people: the dashboard makes a form of it. Nothing is checked against it.
+   * @default what the `payload` schema tells
+   */
+  readonly jsonSchema?: Readonly<Record<string, unknown>>
   /** Runs at once in each worker, within that worker's own limit. @default no limit of its own */
   readonly concurrencyPerWorker?: number
 }
@@ -83,6 +89,8 @@ export interface Queue<Input = unknown, Result = unknown, Output = Input> {
   readonly checkResult: ((result: Result) => void | Promise<void>) | null
   /** Turns a stored payload into what the handler gets. */
   readonly read: (payload: unknown) => Output | Promise<Output>
+  /** The JSON Schema of its payload; null if nobody can tell it. It is made when somebody asks, and never throws. */
+  readonly jsonSchema: () => unknown
   /** A job of it that is to be, for groups and chains. */
   job(payload: Input, options?: DraftOptions): JobDraft<Result>
   /** Says what to do with its jobs. Give the answer to `skep.worker`. */
@@ -177,6 +185,7 @@ export function queue(
           checkWith(resultSchema, `The result of the handler does not fit queue ${show(name)}`, result)
       : null,
     read: schema ? (payload) => readWith(schema, name, payload) : (payload) => payload,
+    jsonSchema: () => options.jsonSchema ?? jsonSchemaOf(schema),
     job: (payload, options = {}) => ({ queue: self, payload, options }),
     handle: (run) => ({ queue: self, batch: 1, run: run as HandlerFunction<never, unknown> }),
     handleBatch({ size }, run) {

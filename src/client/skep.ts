@@ -8,22 +8,37 @@ import { assertJobId, assertName, show } from '../core/names.ts'
 import type { Run } from '../core/runs.ts'
 import { Registry } from '../flows/registry.ts'
 import { Sweeper } from '../flows/sweeper.ts'
+import type { Instrumentation } from '../instrumentation.ts'
 import { pruneAll } from '../maintenance/prune.ts'
+import { ErrorBook } from '../metrics/error-book.ts'
+import { History } from '../metrics/history.ts'
+import { Meter } from '../metrics/meter.ts'
 import type { Notifier } from '../notifier.ts'
 import { localNotifier } from '../notifiers/local/notifier.ts'
 import { type Runtime, systemRuntime } from '../runtime.ts'
 import { Scheduler } from '../scheduler/scheduler.ts'
-import type { Durability, InsertResult, Store, WorkerPresence } from '../store.ts'
+import type { RecordStore } from '../store/records.ts'
+import type { Durability, InsertResult, Store } from '../store.ts'
 import type { WorkerEvents } from '../worker/events.ts'
 import { Noter } from '../worker/noter.ts'
 import { assertWhole, resolveWorkerOptions, type WorkerOptions } from '../worker/options.ts'
+import type { Order } from '../worker/orders.ts'
+import { countInserted } from '../worker/settler.ts'
+import { type AgainOptions, copyOf } from './again.ts'
+import { announceWorker } from './announce.ts'
 import { type AnsweringStore, answeringStore } from './answering-store.ts'
+import { type AttemptView, readAttempts } from './attempts.ts'
 import { type Awaiting, awaitingJobs, awaitingRuns, type Results } from './awaiting.ts'
+import { Bulk } from './bulk.ts'
+import { BulkBook } from './bulk-record.ts'
+import { listCards, type QueueCard } from './cards.ts'
 import { Declarations } from './declarations.ts'
 import { declareLimits } from './declare-limits.ts'
+import { type DoctorReport, examine } from './doctor.ts'
 import { type DrainOptions, type DrainSummary, drainQueue } from './drain.ts'
 import { type EnqueueOptions, makePrepare, type Prepare } from './enqueue.ts'
 import { Enqueuer } from './enqueuer.ts'
+import { ErrorGroups } from './errors.ts'
 import { type Explanation, explainAny } from './explain.ts'
 import type { Flow } from './flow.ts'
 import { flowMaker } from './flow-maker.ts'
@@ -42,18 +57,34 @@ import {
   release,
   standing,
 } from './holds.ts'
-import { countJobs, type JobPage, type ListOptions, listJobs, type QueueView } from './inspect.ts'
+import {
+  type CountOptions,
+  countFitting,
+  countJobs,
+  type InspectEnv,
+  type JobCount,
+  type JobPage,
+  type ListOptions,
+  listJobs,
+  type QueueView,
+} from './inspect.ts'
+import { instrumentedSpec } from './instrumented-spec.ts'
 import { JobHandle } from './job-handle.ts'
+import { type LaneListOptions, type LanePage, listLanes } from './lanes.ts'
 import { LaterHints } from './later-hints.ts'
 import { Limits } from './limits.ts'
 import { type LogOptions, type LogPage, progressView, readLogs } from './logs.ts'
 import { type ChangeSummary, changeJobs, type Target } from './manage.ts'
+import { Metrics } from './metrics.ts'
 import { Opening } from './opening.ts'
 import { Outlines } from './outlines.ts'
 import { type EnqueueManyOptions, prepareMany } from './prepare-many.ts'
 import { type DeclaredTarget, type PrioritizeOptions, resolvePriority } from './prioritize.ts'
+import { programVersion } from './program-version.ts'
 import { type PurgeOptions, type PurgeSummary, purgeJobs } from './purge.ts'
 import type { Handler, Queue } from './queue.ts'
+import { readyRecords } from './records.ts'
+import { Relay, type RelayOptions } from './relay.ts'
 import { ResultReader } from './result-reader.ts'
 import { type RunHandle, Runs, type StartOptions } from './runs.ts'
 import { Schedules } from './schedules.ts'
@@ -61,6 +92,7 @@ import { transactionOf } from './transaction.ts'
 import { type JobView, viewOf } from './view.ts'
 import { type JobEvent, type WatchOptions, watchJob } from './watch.ts'
 import { Worker } from './worker.ts'
+import { listWorkers, orderWorker, type WorkerView } from './worker-view.ts'
 
 export interface SkepOptions {
   /** Where the jobs live. */
@@ -77,6 +109,18 @@ export interface SkepOptions {
   readonly enqueueTimeout?: Duration
   /** How long a call to the store may take before it is given up. For stores that hang: ours answer earlier. @default '60s' */
   readonly storeTimeout?: Duration
+  /**
+   * Whether this process writes down what it counts (see {@link Skep.metrics}) and which errors it saw (see
+   * {@link Skep.errors}). @default true
+   */
+  readonly history?: boolean
+  /** Follows jobs from where they are enqueued to where they run, such as `otel()` of `skep/otel`. @default nobody */
+  readonly telemetry?: Instrumentation
+  /**
+   * The version of your program, shown with its workers and as a mark in charts.
+   * @default the environment's `SKEP_VERSION`, or the version of the package whose script `npm run` runs
+   */
+  readonly version?: string
   /** Time and chance, for tests. @default the system's */
   readonly runtime?: Runtime
 }
@@ -98,6 +142,13 @@ export class Skep {
   readonly runs: Runs
   /** Groups of jobs, chains, and what is made of them. */
   readonly groups: Groups
+  /** One thing done to all jobs that fit a query. */
+  readonly bulk: Bulk
+  /** How much happened, and how long it took. */
+  readonly metrics: Metrics
+  /** Which errors happened, those that are alike together. */
+  readonly errors: ErrorGroups
+  readonly #options: SkepOptions
   readonly #store: AnsweringStore
   /** The store as it was passed in. */
   readonly #given: Store
@@ -113,19 +164,25 @@ export class Skep {
   readonly #awaitingRuns: Awaiting<Run>
   readonly #outlines: Outlines
   readonly #noter: Noter
+  readonly #meter = new Meter()
+  readonly #history: History | null
+  readonly #errorBook: Pick<ErrorBook, 'add'>
+  readonly #telemetry: Instrumentation | null
+  readonly #version: string | null
   /** Who watches a job, and how to end that. */
   readonly #watchers = new Set<(error: unknown) => void>()
   readonly #holdEnv: HoldEnv
   readonly #scheduler: Scheduler
   readonly #sweeper: Sweeper
   readonly #schedules: Schedules
-  readonly #workers = new Set<Worker>()
+  readonly #workers = new Set<Pick<Worker, 'stop'>>()
   readonly #laterHints: LaterHints
   readonly #opening: Opening
   /** Ends what waits when this is closed. */
   readonly #end = new AbortController()
   #closing: Promise<void> | null = null
   #closed = false
+  #records: RecordStore | null = null
 
   constructor(options: SkepOptions) {
     if (typeof options?.store?.insert !== 'function') {
@@ -138,6 +195,7 @@ export class Skep {
     assertName('Space', space)
     assertWhole('payloadBytes', payloadBytes, 1, LIMITS.payloadBytesMax)
     this.space = space
+    this.#options = options
     this.#runtime = options.runtime ?? systemRuntime()
     const patienceMs = toMs('enqueueTimeout', options.enqueueTimeout ?? '10s')
     this.#given = given
@@ -154,16 +212,36 @@ export class Skep {
     this.#notifier = harmlessNotifier(notifier, this.#logger)
     users.set(given, (users.get(given) ?? 0) + 1)
     this.#payloadBytes = payloadBytes
-    this.#prepare = makePrepare({ space, runtime: this.#runtime, payloadBytes })
+    this.#telemetry = options.telemetry ?? null
+    this.#version = programVersion(options.version)
+    const { telemetry } = options
+    this.#prepare = makePrepare({
+      space,
+      runtime: this.#runtime,
+      payloadBytes,
+      ...(telemetry ? { headers: () => telemetry.headers() } : {}),
+    })
     const parts = { store, notifier: this.#notifier, runtime: this.#runtime }
     this.#opening = new Opening({ store, runtime: this.#runtime, logger: this.#logger, patienceMs })
     this.#laterHints = new LaterHints(this.#notifier, this.#runtime)
     const tellsEarly = options.notifier === undefined && store.capabilities.tellsInOrder === true
-    this.#enqueuer = new Enqueuer({ ...parts, timeoutMs: patienceMs, tellsEarly })
+    const onInserted = (jobs: readonly NewJob[], results: readonly InsertResult[]): void =>
+      countInserted(this.#meter, jobs, results)
+    this.#enqueuer = new Enqueuer({ ...parts, timeoutMs: patienceMs, tellsEarly, onInserted })
     this.#results = awaitingJobs({ ...parts, space })
     this.#noter = new Noter({ ...parts, logger: this.#logger })
     this.#holdEnv = { ...parts, logger: this.#logger, space, ready: () => this.ready() }
     this.limits = new Limits(this.#holdEnv)
+    this.bulk = new Bulk({ ...this.#holdEnv, runtime: this.#runtime, book: new BulkBook(store, space) })
+    const records = { ...parts, space, logger: this.#logger }
+    const book = new ErrorBook({ ...records, onFirst: () => this.#history?.wake() })
+    const meter = this.#meter
+    this.#history =
+      options.history === false ? null : new History({ ...records, meter, also: () => book.flush() })
+    this.#errorBook = this.#history === null ? { add: () => {} } : book
+    const told = { ...parts, space, ready: () => this.ready(), flush: async () => this.#history?.flush() }
+    this.metrics = new Metrics({ ...told, meter })
+    this.errors = new ErrorGroups(told)
     this.#outlines = new Outlines({ store, space, logger: this.#logger })
     this.#awaitingRuns = awaitingRuns({ ...parts, space })
     const maker = flowMaker({ space, runtime: this.#runtime, prepare: this.#prepare, payloadBytes })
@@ -185,6 +263,7 @@ export class Skep {
       ...env,
       makers: () => declarations.makers,
       sync: () => declarations.syncPending(),
+      onFired: (queue, jobs) => this.#meter.of(queue).enqueued(jobs),
     })
     this.#schedules = new Schedules(
       {
@@ -213,6 +292,21 @@ export class Skep {
     await this.#opening.readyToInsert()
   }
 
+  /**
+   * Small documents beside the jobs, such as access tokens and saved views, for whoever builds on Skep: see {@link RecordStore}.
+   * Choose kinds of your own; those of the server are `token`, `audit` and the like.
+   */
+  get records(): RecordStore {
+    this.#records ??= readyRecords(this.#store, () => this.ready())
+    return this.#records
+  }
+
+  /** Another space of the same store, with the same settings. Close it like any other: the last one closes the store. */
+  inSpace(space: string): Skep {
+    if (this.#closing) throw closedError()
+    return new Skep({ ...this.#options, space })
+  }
+
   /** Brings the store's schema up to date. Returns what was applied. */
   migrate(): Promise<{ readonly applied: readonly string[] }> {
     return this.#store.migrate()
@@ -231,8 +325,19 @@ export class Skep {
     options: EnqueueOptions = {},
   ): Promise<JobHandle<Result>> {
     if (!this.#opening.isReady || this.#closed) await this.#readyToInsert()
+    if (this.#telemetry === null) return this.#enqueueOne(queue, payload, options)
+    return this.#telemetry.send(queue.name, (made) => this.#enqueueOne(queue, payload, options, made))
+  }
+
+  async #enqueueOne<Input, Result, Output>(
+    queue: Queue<Input, Result, Output>,
+    payload: Input,
+    options: EnqueueOptions,
+    made?: (jobs: readonly NewJob[]) => void,
+  ): Promise<JobHandle<Result>> {
     const prepared = this.#prepare(queue, payload, options)
     const job = prepared instanceof Promise ? await prepared : prepared
+    made?.([job])
     const [result] =
       options.tx === undefined
         ? await this.#enqueuer.insert([job], options.id !== undefined)
@@ -251,8 +356,19 @@ export class Skep {
   ): Promise<JobHandle<Result>[]> {
     if (!this.#opening.isReady || this.#closed) await this.#readyToInsert()
     if (items.length === 0) return []
+    if (this.#telemetry === null) return this.#enqueueAll(queue, items, options)
+    return this.#telemetry.send(queue.name, (made) => this.#enqueueAll(queue, items, options, made))
+  }
+
+  async #enqueueAll<Input, Result, Output>(
+    queue: Queue<Input, Result, Output>,
+    items: readonly Input[],
+    options: EnqueueManyOptions<Input>,
+    made?: (jobs: readonly NewJob[]) => void,
+  ): Promise<JobHandle<Result>[]> {
     const { tx, ...own } = options
     const { jobs, again } = await prepareMany(this.#prepare, queue, items, own)
+    made?.(jobs)
     const results =
       tx === undefined ? await this.#enqueuer.insert(jobs, again) : await this.#insertWithin(tx, jobs, again)
     return jobs.map((job, index) => this.#handle(queue, job, results[index] as InsertResult))
@@ -266,6 +382,8 @@ export class Skep {
     if (this.#closed) throw closedError()
     const { results } = await transactionOf(this.#store, tx).insert({ jobs, again })
     this.#laterHints.tellOf(jobs, results)
+    // Whether it commits is not seen from here; mostly it does.
+    countInserted(this.#meter, jobs, results)
     return results
   }
 
@@ -284,6 +402,24 @@ export class Skep {
     const duplicate = result?.status === 'duplicate'
     const id = duplicate ? result.id : job.id
     return new JobHandle(this, this.#results, id, { duplicate, discards: false })
+  }
+
+  /**
+   * Enqueues a new job like that one, whatever its state, perhaps with another payload or in another queue. It keeps headers,
+   * lane, priority, cost and the job's own options, but not the unique key, and has the header `skep-copy-of`. Throws
+   * `JOB_NOT_FOUND` if there is no such job. The queue's schema is not asked: only its name is known here.
+   */
+  async again(id: string, options: AgainOptions = {}): Promise<JobHandle<unknown>> {
+    assertJobId(id)
+    await this.ready()
+    const { jobs } = await this.#store.get({ space: this.space, ids: [id] })
+    if (!jobs[0]) {
+      throw new SkepError('JOB_NOT_FOUND', `There is no job "${id}" in space "${this.space}".`, {
+        facts: { id },
+      })
+    }
+    const env = { runtime: this.#runtime, payloadBytes: this.#payloadBytes }
+    return this.#insertOne(copyOf(jobs[0], options, env))
   }
 
   /** A handle on a job by its id, whether or not it exists. */
@@ -320,26 +456,72 @@ export class Skep {
       prepare: this.#prepare,
       payloadBytes: this.#payloadBytes,
     }
-    const worker = new Worker({
+    const resolved = resolveWorkerOptions({
+      ...options,
+      ...(options.version === undefined && this.#version !== null ? { version: this.#version } : {}),
+    })
+    const specs = [...handlers.map((handler) => toSpec(handler, env)), ...flowSpecs(registry, env)]
+    const telemetry = this.#telemetry
+    const worker: Worker = new Worker({
       store: this.#store,
       notifier: this.#notifier,
       runtime: this.#runtime,
       logger: this.#logger,
       events: this.#events,
       noter: this.#noter,
-      specs: [...handlers.map((handler) => toSpec(handler, env)), ...flowSpecs(registry, env)],
-      options: resolveWorkerOptions(options),
-      duties: [this.#scheduler, this.#sweeper],
+      meter: this.#meter,
+      errors: this.#errorBook,
+      specs:
+        telemetry === null ? specs : specs.map((spec) => instrumentedSpec(spec, telemetry, () => worker.id)),
+      options: resolved,
+      duties: [this.#scheduler, this.#sweeper, this.bulk.runner],
       ready: async () => {
         await this.ready()
         const queues = handlers.map(({ queue }) => ({ name: queue.name, declared: queue.lanes.declared }))
         await declareLimits(this.#store, this.space, queues)
         await this.#outlines.put(registry.trees())
+        await announceWorker(
+          env,
+          handlers.map(({ queue }) => queue),
+          resolved.version,
+        )
       },
-      onStopped: () => void this.#workers.delete(worker),
+      onStopped: async () => {
+        this.#workers.delete(worker)
+        // Programs end when their workers have.
+        if (this.#workers.size === 0) await this.#history?.rest()
+      },
     })
     this.#workers.add(worker)
     return worker
+  }
+
+  /**
+   * Starts a worker whose jobs run outside of this process, such as a server's receivers. It takes jobs of the queues that
+   * are opened on it, hands them over, and takes their ends. It runs until `stop()`, through every outage of the store.
+   */
+  relay<Holder>(options: RelayOptions<Holder>): Relay<Holder> {
+    if (this.#closing) throw closedError()
+    const relay = new Relay<Holder>(
+      {
+        store: this.#store,
+        notifier: this.#notifier,
+        runtime: this.#runtime,
+        logger: this.#logger,
+        events: this.#events,
+        noter: this.#noter,
+        meter: this.#meter,
+        errors: this.#errorBook,
+        space: this.space,
+        payloadBytes: this.#payloadBytes,
+        duties: [this.#scheduler, this.#sweeper, this.bulk.runner],
+        ready: () => this.ready(),
+        onStopped: () => void this.#workers.delete(relay),
+      },
+      options,
+    )
+    this.#workers.add(relay)
+    return relay
   }
 
   /**
@@ -363,9 +545,29 @@ export class Skep {
   }
 
   /** The workers that are on the list, here and on other machines. */
-  async workers(): Promise<readonly WorkerPresence[]> {
+  async workers(): Promise<readonly WorkerView[]> {
     await this.ready()
-    return (await this.#store.workers({ space: this.space })).workers
+    return listWorkers(this.#workersEnv())
+  }
+
+  /**
+   * Tells a worker, here or on another machine, to take no more jobs (`quiet`), to go on (`none`), or to stop as if its
+   * program had said so (`stop`). It hears of it within moments, or with its next heartbeat. Its process does not end by
+   * itself: see {@link Worker.stopped}. Null: no such worker is on the list.
+   */
+  async order(id: string, order: Order, options: { readonly by?: string } = {}): Promise<WorkerView | null> {
+    await this.ready()
+    return orderWorker(this.#workersEnv(), id, order, options)
+  }
+
+  /** How queues were declared in code, as their workers told. */
+  async cards(): Promise<readonly QueueCard[]> {
+    await this.ready()
+    return listCards(this.#store, this.space)
+  }
+
+  #workersEnv(): Parameters<typeof listWorkers>[0] {
+    return { store: this.#store, notifier: this.#notifier, runtime: this.#runtime, space: this.space }
   }
 
   /** The schedules of this space: what makes jobs by cron or interval. */
@@ -385,6 +587,13 @@ export class Skep {
       this.#store.notes({ space, id, after: 0, limit: 0 }),
     ])
     return jobs[0] ? { ...viewOf(jobs[0]), progress: progressView(progress) } : null
+  }
+
+  /** The runs of a job that ended badly, oldest first, at most twenty: each with its error. Empty if there are none. */
+  async attempts(id: string): Promise<readonly AttemptView[]> {
+    assertJobId(id)
+    await this.ready()
+    return readAttempts(this.#store, this.space, id)
   }
 
   /** One page of the lines that a job's handlers wrote, oldest first, and how far it is. Empty if there are none. */
@@ -409,10 +618,26 @@ export class Skep {
     yield* watchJob({ store, notifier, runtime, watchers, space: this.space }, id, options)
   }
 
-  /** One page of jobs. */
+  /**
+   * One page of jobs. With a `query` that asks for more than states, queues, times, a lane or ids, each page looks at about
+   * 5,000 jobs at most: go on with its cursor until that is null.
+   */
   async list(options: ListOptions = {}): Promise<JobPage> {
     await this.ready()
-    return listJobs(this.#store, this.space, options)
+    return listJobs(this.#inspectEnv, options)
+  }
+
+  /**
+   * How many jobs fit a query: exactly and at once if it asks for states and queues alone, otherwise up to `cap` and as far as
+   * half a second goes. Then `isExact` is false, and there are at least so many.
+   */
+  async count(query: string, options: CountOptions = {}): Promise<JobCount> {
+    await this.ready()
+    return countFitting(this.#inspectEnv, query, options)
+  }
+
+  get #inspectEnv(): InspectEnv {
+    return { store: this.#store, runtime: this.#runtime, space: this.space }
   }
 
   /** How many jobs each queue has in each state; the cost does not grow with their number. */
@@ -423,6 +648,15 @@ export class Skep {
   }
 
   /**
+   * One page of the lanes of a queue that have work: what runs and waits in each, what its rate and its holds say. A queue
+   * without limits has none.
+   */
+  async lanes(queue: string | { readonly name: string }, options: LaneListOptions = {}): Promise<LanePage> {
+    await this.ready()
+    return listLanes(this.#store, this.space, typeof queue === 'string' ? queue : queue.name, options)
+  }
+
+  /**
    * Why a job is not running, with the names of what keeps it back; or what became of it. It changes nothing. By the id of
    * a run, or of a group: what it waits for.
    */
@@ -430,6 +664,14 @@ export class Skep {
     assertJobId(id)
     await this.ready()
     return explainAny(this.#store, this.space, id)
+  }
+
+  /** Looks whether all is well with the store, the notifier, the workers and the queues. It changes nothing. */
+  async doctor(): Promise<DoctorReport> {
+    const durability = await this.ready()
+    const [store, notifier, runtime] = [this.#store, this.#notifier, this.#runtime]
+    const isLocal = this.#ownNotifier !== null
+    return examine({ store, notifier, runtime, space: this.space, isLocal }, durability)
   }
 
   // ── hold back ──────────────────────────────────────────────────────────────────────────────────
@@ -558,8 +800,10 @@ export class Skep {
   async #close(): Promise<void> {
     // Handlers that still run may need all of this, or closing would cost their jobs a try.
     if (this.#workers.size > 0) await Promise.all([...this.#workers].map((worker) => worker.stop()))
+    await this.bulk.close()
     this.#closed = true
     await this.#enqueuer.close(closedError())
+    await this.#history?.stop()
     this.#laterHints.flush()
     this.#end.abort(closedError())
     const unanswered = new SkepError('CLOSED', 'This Skep was closed while a result was awaited.')

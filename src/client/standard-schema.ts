@@ -40,3 +40,23 @@ export function describeIssues(issues: readonly SchemaIssue[]): string {
     })
     .join('; ')
 }
+
+/**
+ * The JSON Schema of what a schema accepts, as those tell it that follow Standard JSON Schema (zod 4, arktype); null if it
+ * cannot tell. Some throw for what JSON has no word for.
+ */
+export function jsonSchemaOf(schema: StandardSchema | undefined): unknown {
+  const offered = (schema?.['~standard'] as { readonly jsonSchema?: unknown } | undefined)?.jsonSchema
+  if (typeof offered !== 'object' || offered === null) return null
+  const { input } = offered as { readonly input?: unknown }
+  if (typeof input !== 'function') return null
+  for (const target of ['draft-2020-12', 'draft-07']) {
+    try {
+      const told: unknown = input.call(offered, { target })
+      if (typeof told === 'object' && told !== null) return told
+    } catch {
+      // Perhaps in the other dialect; if not, there is none.
+    }
+  }
+  return null
+}

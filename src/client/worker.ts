@@ -12,17 +12,30 @@ export class Worker {
   readonly id: string
   /** Resolves when the worker takes jobs. If the store is away it goes on trying. */
   readonly ready: Promise<void>
+  /**
+   * Resolves when it has stopped, for whatever reason: your program stopped it, or somebody did with `skep.order`. A program
+   * that has nothing else to do then ends.
+   */
+  readonly stopped: Promise<void>
+  #tellStopped: () => void = () => {}
   readonly #engine: WorkerEngine
   readonly #stopping = new AbortController()
-  readonly #onStopped: () => void
+  readonly #onStopped: () => void | Promise<void>
   readonly #runtime: Runtime
-  #stopped: Promise<void> | null = null
+  #stop: Promise<void> | null = null
   #stage: 'starting' | 'failing' | 'started' | 'stopped' = 'starting'
 
   constructor(
-    parts: WorkerParts & { readonly ready: () => Promise<unknown>; readonly onStopped: () => void },
+    parts: Omit<WorkerParts, 'onStopOrder'> & {
+      readonly ready: () => Promise<unknown>
+      readonly onStopped: () => void | Promise<void>
+    },
+    engine?: WorkerEngine,
   ) {
-    this.#engine = new WorkerEngine(parts)
+    this.#engine = engine ?? new WorkerEngine({ ...parts, onStopOrder: () => void this.stop() })
+    this.stopped = new Promise((resolve) => {
+      this.#tellStopped = resolve
+    })
     this.id = this.#engine.id
     this.#onStopped = parts.onStopped
     this.#runtime = parts.runtime
@@ -31,7 +44,9 @@ export class Worker {
     this.ready.catch(() => {})
   }
 
-  async #start(parts: WorkerParts & { readonly ready: () => Promise<unknown> }): Promise<void> {
+  async #start(
+    parts: Pick<WorkerParts, 'runtime' | 'logger'> & { readonly ready: () => Promise<unknown> },
+  ): Promise<void> {
     const { runtime, logger } = parts
     let awaySince: number | null = null
     for (let failures = 1; !this.#stopping.signal.aborted; failures++) {
@@ -68,12 +83,12 @@ export class Worker {
    */
   stop(options: { readonly drain?: Duration } = {}): Promise<void> {
     const how = options.drain === undefined ? {} : { drainMs: toMs('drain', options.drain) }
-    if (this.#stopped !== null && this.#stage === 'started') void this.#engine.stop(how)
-    this.#stopped ??= this.#stop(how)
-    return this.#stopped
+    if (this.#stop !== null && this.#stage === 'started') void this.#engine.stop(how)
+    this.#stop ??= this.#end(how)
+    return this.#stop
   }
 
-  async #stop(options: { readonly drainMs?: number }): Promise<void> {
+  async #end(options: { readonly drainMs?: number }): Promise<void> {
     this.#stopping.abort()
     // A store that does not answer must not keep us for ever. Should the start succeed after that, it is undone.
     const stopEngine = (): Promise<void> | undefined =>
@@ -81,7 +96,8 @@ export class Worker {
     if (await atMost(this.#runtime, START_MS, this.ready)) await stopEngine()
     else this.ready.then(stopEngine, () => {})
     this.#stage = 'stopped'
-    this.#onStopped()
+    await this.#onStopped()
+    this.#tellStopped()
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -190,3 +190,6 @@ export const PRIORITY_STEP_MS = 600_000
 export function rankOf(dueAt: number, priority: number): number {
   return dueAt - priority * PRIORITY_STEP_MS
 }
+
+/** The header of a job that was made like another: the id of that one. */
+export const COPY_HEADER = 'skep-copy-of'

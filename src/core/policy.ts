@@ -140,7 +140,9 @@ function growth({ factor }: Extract<Backoff, { kind: 'exponential' }>, failures:
 /** How one run of a handler ended. */
 export type Outcome =
   | { readonly kind: 'success'; readonly result: string | null }
-  | { readonly kind: 'error' | 'timeout' | 'lost'; readonly failure: Failure }
+  | { readonly kind: 'timeout' | 'lost'; readonly failure: Failure }
+  /** `delayMs`: how long to wait before the next try, if there is one, instead of what the policy says. */
+  | { readonly kind: 'error'; readonly failure: Failure; readonly delayMs?: number }
   /** The handler asked to be called later. Counts nothing but a snooze. */
   | { readonly kind: 'snooze'; readonly delayMs: number; readonly failure: Failure | null }
   | { readonly kind: 'cancel'; readonly failure: Failure }
@@ -220,7 +222,8 @@ export function judge(policy: Policy, counters: Counters, outcome: Outcome, rand
           lane: { pause: clean(pause, LIMITS.reasonBytes) },
         }
       }
-      const delayMs = backoffMs(backoff, failures, random)
+      const own = outcome.kind === 'error' ? outcome.delayMs : undefined
+      const delayMs = own ?? backoffMs(backoff, failures, random)
       return { ...blank, to: delayMs > 0 ? 'delayed' : 'ready', delayMs, count, failure }
     }
 

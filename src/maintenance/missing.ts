@@ -65,6 +65,7 @@ export async function reviveMissing(
   space: string,
   queues: readonly string[],
 ): Promise<readonly Waiting[]> {
+  if (queues.length === 0) return []
   const counts = await store.counts({ space, queues })
   const revived: Waiting[] = []
   for (const { queue, states } of counts.queues) {

@@ -1,9 +1,10 @@
+import { attemptLine } from '../core/attempts.ts'
 import { reasonFailure } from '../core/failure.ts'
-import type { ClaimedJob, Failure, JobState } from '../core/job.ts'
-import { judge, type Policy } from '../core/policy.ts'
+import { type ClaimedJob, type Failure, isFinal, type JobState } from '../core/job.ts'
+import { judge, type Policy, type Verdict } from '../core/policy.ts'
 import { mergeHints, type Notifier, namingHints, type ToldJob, workHint } from '../notifier.ts'
 import type { Runtime } from '../runtime.ts'
-import type { ExpiredLease, SettleCall, SettleReply, Store } from '../store.ts'
+import type { ExpiredLease, SettleCall, Settlement, SettleReply, Store } from '../store.ts'
 import { LONGEST_RETRY_MS } from '../supervise.ts'
 
 /** Leases looked at in one call, and calls in one turn: a mass expiry is worked off in portions. */
@@ -21,7 +22,7 @@ export interface RescuerOptions {
   /** How long a process must be known to be gone. Long enough for one that only lost its connection to come back. */
   readonly graceMs: number
   /** Only these are judged; what others handle is left to them. */
-  readonly sources: readonly { readonly space: string; readonly queue: string }[]
+  readonly sources: () => readonly { readonly space: string; readonly queue: string }[]
   readonly policyOf: (job: ClaimedJob) => Policy
   /** What the store's clock says now, as far as anybody here knows. */
   readonly storeTime: () => number
@@ -58,13 +59,15 @@ export class Rescuer {
 
   /** One look. Returns how long to wait until the next. */
   async turn(): Promise<number> {
-    const { store, runtime, leaseMs, sources } = this.#options
+    const { store, runtime, leaseMs } = this.#options
+    const sources = this.#options.sources()
     const quickMs = store.capabilities.liveness ? 1_000 : Math.min(5_000, leaseMs / 3)
+    if (sources.length === 0) return quickMs
     try {
       const { onDuty, gone } = await this.#lookAround()
       if (this.#outageSince !== null) {
         // This proves that the store answers again.
-        await store.expired({ sources, workerIds: [], limit: 1 })
+        await store.expired({ sources: sources.slice(0, 1), workerIds: [], limit: 1 })
         this.#recovered(runtime.mono() - this.#outageSince)
       }
       if (runtime.mono() < this.#calmUntil) return quickMs
@@ -106,7 +109,8 @@ export class Rescuer {
   }
 
   async #rescue(gone: readonly string[]): Promise<void> {
-    const { store, sources } = this.#options
+    const { store } = this.#options
+    const sources = this.#options.sources()
     for (let page = 0; page < PAGES; page++) {
       const { leases } = await store.expired({ sources, workerIds: gone, limit: PAGE })
       if (leases.length === 0) return
@@ -129,13 +133,18 @@ export class Rescuer {
     // If the answer is lost this throws, and the next turn looks again: what this call rescued is not listed any more,
     // nobody is told of it, and polling finds the jobs that it made ready.
     const { results } = await this.#settle(leases, {
-      settlements: leases.map((lease, index) => ({
-        id: lease.id,
-        token: lease.token,
-        verdict: (judged[index] as (typeof judged)[number]).verdict,
-        onlyIfExpired: lease.over,
-        rescue: true,
-      })),
+      settlements: leases.map((lease, index) => {
+        const { verdict, failure } = judged[index] as (typeof judged)[number]
+        const { id, token, over } = lease
+        return {
+          id,
+          token,
+          verdict,
+          onlyIfExpired: over,
+          rescue: true,
+          ...this.#noteOf(lease, failure, verdict),
+        }
+      }),
     })
 
     let freed = 0
@@ -160,6 +169,19 @@ export class Rescuer {
     })
     if (named.length > 0) notifier.publish(namingHints(named))
     return freed
+  }
+
+  /**
+   * The line that a lost run leaves. Only if its process is gone: of a lease that seems to be over the holder may be just about
+   * to renew it, and to write lines of its own. If the run had told something its numbers are taken, and this line is passed
+   * over; then the job's failure alone tells of it.
+   */
+  #noteOf(lease: ExpiredLease, failure: Failure, verdict: Verdict): Pick<Settlement, 'note'> {
+    if (lease.over || (isFinal(verdict.to) && verdict.keepMs === null)) return {}
+    const line = attemptLine(lease, failure)
+    if (line === null) return {}
+    const { runtime } = this.#options
+    return { note: { progress: null, lines: [{ n: 1, at: runtime.now(), level: 'error', ...line }] } }
   }
 
   /** With notices nobody looks for long on his own, so a rescue that may have happened is told of without ids. */

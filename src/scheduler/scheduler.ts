@@ -59,6 +59,8 @@ export interface SchedulerParts {
   readonly makers: () => ReadonlyMap<string, Maker>
   /** Brings what this process declared into the store, if that has not been done. */
   readonly sync: () => Promise<void>
+  /** So many jobs of a queue came into being. */
+  readonly onFired?: (queue: string, jobs: number) => void
 }
 
 interface Plan {
@@ -230,12 +232,13 @@ export class Scheduler implements Duty {
 
   /** Hints for the jobs that came into being, and for those that had to go. */
   #tell(plans: readonly Plan[], results: readonly FireResult[]): void {
-    const { notifier, space } = this.#parts
+    const { notifier, space, onFired } = this.#parts
     const hints: Hint[] = []
     plans.forEach(({ spec: { job } }, index) => {
       const result = results[index]
       if (result?.status !== 'fired') return
       const { queue, priority, lane } = job
+      if (result.inserted.length > 0) onFired?.(queue, result.inserted.length)
       if (notifier.notices !== undefined) {
         const told = { space, queue, priority, lane }
         hints.push(...namingHints(result.inserted.map((one) => ({ ...told, ...one }))))

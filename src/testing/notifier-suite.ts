@@ -59,6 +59,7 @@ export function describeNotifier(
         { kind: 'watch', space: 'acme', queue: 'mail' },
         { kind: 'noted', space: 'acme', queue: 'mail' },
         { kind: 'schedules', space: 'acme' },
+        { kind: 'orders', space: 'acme' },
         { kind: 'cancel', space: 'acme', ids: ['01a31c50-0000-7000-8000-000000000001'] },
       ]
       const ear = new Ear(notifier)

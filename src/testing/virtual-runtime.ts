@@ -95,6 +95,7 @@ export function virtualRuntime(options: VirtualRuntimeOptions): VirtualRuntime {
     mono: () => elapsed,
     random: random.next,
     uuid,
+    bytes: (count) => Uint8Array.from({ length: count }, () => random.int(0, 255)),
 
     timer(ms, run, { background = false } = {}) {
       const order = ties === 'seeded' ? random.next() : set++

@@ -2,7 +2,7 @@ import { LeaseLostError, SkepError } from '../core/errors.ts'
 import { failureOf, reasonFailure } from '../core/failure.ts'
 import type { Outcome } from '../core/policy.ts'
 import type { Runtime } from '../runtime.ts'
-import { batchAnswers, isInstruction, RunLostError } from './handler.ts'
+import { batchAnswers, isInstruction, LATER, RunLostError } from './handler.ts'
 import type { Run } from './run.ts'
 
 /** Why a handler's signal aborted. */
@@ -55,12 +55,20 @@ export class Executor {
           (value) => this.#answered(runs, value),
           (error: unknown) => this.#threw(runs, error),
         )
-      } else {
+      } else if (answer !== LATER) {
         this.#answered(runs, answer)
       }
     } catch (error) {
       this.#threw(runs, error)
     }
+  }
+
+  /** Ends a run that somebody outside had. False if it was over. */
+  end(run: Run, outcome: Outcome): boolean {
+    if (run.stage !== 'running') return false
+    const isLate = isStop(run.abortReason, 'timeout', 'lost') || (run.aborted && outcome.kind === 'error')
+    this.#over(run, isLate ? outcomeOfStop(run) : outcome)
+    return true
   }
 
   /** Tells a run to stop, and gives it up if it does not within the grace. */
@@ -74,7 +82,8 @@ export class Executor {
   /** Decides the outcome without its handler, which may still run and can save nothing any more. */
   giveUp(run: Run): void {
     if (run.stage !== 'running') return
-    this.zombies++
+    // Who is outside of the process and comes late is refused, and takes nothing of it.
+    if (run.spec.away === undefined) this.zombies++
     this.#over(run, outcomeOfStop(run))
   }
 

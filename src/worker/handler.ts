@@ -1,13 +1,16 @@
 import { SkepError } from '../core/errors.ts'
 import type { ClaimedJob, NewJob } from '../core/job.ts'
 import type { Policy } from '../core/policy.ts'
+import type { SettleResult } from '../store.ts'
 import type { Run } from './run.ts'
 
 /** What a worker needs to know about one queue it serves. Made by the client from a user's handler. */
 export interface HandlerSpec {
   readonly space: string
   readonly queue: string
-  /** Runs of this queue at once, within the worker's own limit. */
+  /** Only lanes whose keys are in this range; left out: all. */
+  readonly keys?: string
+  /** Runs of this queue at once, within the worker's own limit. It may change while the worker runs if {@link away} is there. */
   readonly concurrency: number
   /** Jobs per call: 1, or more for a handler that takes batches. A batch is one run. */
   readonly batch: number
@@ -15,7 +18,8 @@ export interface HandlerSpec {
   policyOf(job: ClaimedJob): Policy
   /**
    * Calls the user's handler. For a single job the answer is what it returned; for a batch, an answer for
-   * each. An answer is a value (success), an {@link Instruction}, or in a batch an Error.
+   * each. An answer is a value (success), an {@link Instruction}, or in a batch an Error. {@link LATER} if the runs end by
+   * {@link WorkerEngine.end}.
    */
   call(runs: readonly Run[]): unknown
   /** The JSON text of a value the handler returned. Throws if it cannot be stored. */
@@ -24,7 +28,30 @@ export interface HandlerSpec {
   start?(): Promise<void>
   /** Ends what {@link start} began. Runs that are not over have been aborted; when it resolves none of them runs. */
   stop?(): Promise<void>
+  /** Who runs the jobs outside of this process, if somebody does. */
+  readonly away?: Away
 }
+
+/**
+ * Somebody outside of the process who runs the jobs of a queue: `call` hands them over and answers {@link LATER}. How many it
+ * takes changes from moment to moment, so it is asked.
+ */
+export interface Away {
+  /** How many more jobs it takes now. */
+  room(): number
+  hasRoom(): boolean
+  /** Whether a job of the queue is one of its own, where it takes only a range of keys. */
+  covers(job: ClaimedJob): boolean
+  /** A run that it has shall end, see {@link Run.abortReason}. If it does not, it is given up after the grace. */
+  stop(run: Run): void
+  /** The run is over, by its own word or without it. */
+  over(run: Run): void
+  /** The store has had its word on how the run ended; `null`: it was never asked, because the lease was lost. */
+  settled(run: Run, result: SettleResult | null): void
+}
+
+/** What a call answers whose runs are ended later, from outside. */
+export const LATER: unique symbol = Symbol('later')
 
 /** What a call rejects with when whoever ran the handler has died, but not its worker: the job is lost, and that at once. */
 export class RunLostError extends Error {

@@ -1,7 +1,7 @@
 import { messageOf, StoreError } from '../core/errors.ts'
 import { LIMITS } from '../core/limits.ts'
 import type { Logger } from '../core/logger.ts'
-import { type LogLevel, type Note, noteText } from '../core/notes.ts'
+import { type LogLevel, type NewLine, type Note, noteText } from '../core/notes.ts'
 import { type Notifier, WATCH_MS } from '../notifier.ts'
 import type { Runtime } from '../runtime.ts'
 import type { NoteResult, NoteStore } from '../store/notes.ts'
@@ -73,6 +73,14 @@ export class Noter {
     this.#dropped += notes.add(this.#options.runtime.now(), level, message, fields)
     while (this.#bytes + notes.bytes - before > MOST_BYTES && notes.drop()) this.#dropped++
     this.#bytes += notes.bytes - before
+  }
+
+  /** Adds the last line of a run, about its end. It goes with the settlement alone. */
+  lastLine(run: Run, line: Pick<NewLine, 'text' | 'fields'>): void {
+    run.notes ??= new RunNotes()
+    const before = run.notes.bytes
+    this.#dropped += run.notes.addLine(this.#options.runtime.now(), 'error', line)
+    this.#bytes += run.notes.bytes - before
   }
 
   /** The notes of a run that goes on, to which something is about to be added; null for one that is over. */

@@ -77,8 +77,9 @@ class Line {
  */
 export class NoticeBoard {
   readonly #options: NoticeBoardOptions
-  readonly #lines: ReadonlyMap<HandlerSpec, Line>
-  readonly #order: readonly Line[]
+  readonly #lines = new Map<HandlerSpec, Line>()
+  #order: readonly Line[] = []
+  #isOpen = false
   readonly #held = new Set<HeldNotice>()
   /** What each claim under way was made of, by the list of its ids. */
   readonly #asked = new Map<readonly string[], readonly Entry[]>()
@@ -88,18 +89,40 @@ export class NoticeBoard {
 
   constructor(options: NoticeBoardOptions) {
     this.#options = options
-    this.#order = options.specs.map((spec) => new Line(spec))
-    this.#lines = new Map(this.#order.map((line) => [line.spec, line]))
+    for (const spec of options.specs) this.add(spec)
   }
 
   open(): void {
-    const { notices } = this.#options
-    for (const line of this.#order) {
-      const { space, queue } = line.spec
-      const tap = notices.open({ space, queue }, (notice) => this.#take(line, notice))
-      line.want = (count) => tap.want(count)
-      line.close = () => tap.close()
-    }
+    this.#isOpen = true
+    for (const line of this.#order) this.#tap(line)
+  }
+
+  /** Takes notices for this queue too. A range of keys has none: its jobs have lanes, and are not told by their ids. */
+  add(spec: HandlerSpec): void {
+    if (spec.keys !== undefined) return
+    const line = new Line(spec)
+    this.#lines.set(spec, line)
+    this.#order = [...this.#order, line]
+    if (this.#isOpen && !this.#isClosed) this.#tap(line)
+  }
+
+  /** Takes none for it any more, and gives back at once what is in no claim. */
+  remove(spec: HandlerSpec): void {
+    const line = this.#lines.get(spec)
+    if (line === undefined) return
+    this.#lines.delete(spec)
+    this.#order = this.#order.filter((other) => other !== line)
+    line.close()
+    for (const held of new Set(line.waiting.map((entry) => entry.held)))
+      if (held.asked === 0) this.#giveBack(held, 0)
+    line.waiting = []
+  }
+
+  #tap(line: Line): void {
+    const { space, queue } = line.spec
+    const tap = this.#options.notices.open({ space, queue }, (notice) => this.#take(line, notice))
+    line.want = (count) => tap.want(count)
+    line.close = () => tap.close()
   }
 
   /** Whether notices come, so that nothing need be searched for. */
@@ -109,7 +132,7 @@ export class NoticeBoard {
 
   /** Whether ids of this queue wait to be claimed. */
   has(spec: HandlerSpec): boolean {
-    return (this.#lines.get(spec) as Line).waiting.length > 0
+    return (this.#lines.get(spec)?.waiting.length ?? 0) > 0
   }
 
   /** The jobs to claim by their ids, or null. Also wants notices for the room that is left. */
@@ -164,7 +187,7 @@ export class NoticeBoard {
     for (const entry of (this.#asked.get(ids) ?? []).toReversed()) {
       entry.held.asked--
       if (this.#isClosed) this.#giveBack(entry.held, 0)
-      else this.#lineOf(entry).waiting.unshift(entry)
+      else this.#wait(entry)
     }
     this.#asked.delete(ids)
   }
@@ -195,7 +218,7 @@ export class NoticeBoard {
   #take(line: Line, notice: Notice): void {
     const { runtime, window, waitMs } = this.#options
     line.wanted = Math.max(0, line.wanted - 1)
-    if (this.#isClosed) {
+    if (this.#isClosed || !this.#order.includes(line)) {
       notice.later(0)
       return
     }
@@ -223,7 +246,7 @@ export class NoticeBoard {
   /** Sends ids for which there is no room as new notices, each no larger than what one worker like this can run. */
   #pass(line: Line, entries: readonly Entry[]): void {
     const { notifier, window } = this.#options
-    const size = window.slots(line.spec)
+    const size = Math.max(1, window.slots(line.spec))
     const hints = []
     for (let from = 0; from < entries.length; from += size) {
       const part = entries.slice(from, from + size)
@@ -378,8 +401,12 @@ export class NoticeBoard {
     this.#pass(line, stale)
   }
 
-  #lineOf({ held: { notice } }: Entry): Line {
-    return this.#order.find(({ spec }) => spec.queue === notice.queue && spec.space === notice.space) as Line
+  /** Claims it again, before those that wait; if its queue was left meanwhile, somebody else shall. */
+  #wait(entry: Entry): void {
+    const { space, queue } = entry.held.notice
+    const line = this.#order.find(({ spec }) => spec.queue === queue && spec.space === space)
+    if (line) line.waiting.unshift(entry)
+    else if (entry.held.asked === 0) this.#giveBack(entry.held, 0)
   }
 }
 

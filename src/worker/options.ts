@@ -24,6 +24,8 @@ export interface WorkerOptions {
   readonly unknownQueues?: 'leave' | 'mark'
   /** @default '10m' */
   readonly missingAfter?: Duration
+  /** The version of your program, shown with the worker and as a mark in charts. @default what `createSkep` was given */
+  readonly version?: string
 }
 
 export interface ResolvedWorkerOptions {
@@ -36,6 +38,7 @@ export interface ResolvedWorkerOptions {
   readonly pruneMs: number
   readonly unknownQueues: 'leave' | 'mark'
   readonly missingAfterMs: number
+  readonly version: string | null
 }
 
 export function resolveWorkerOptions(options: WorkerOptions = {}): ResolvedWorkerOptions {
@@ -59,6 +62,7 @@ export function resolveWorkerOptions(options: WorkerOptions = {}): ResolvedWorke
     pruneMs: Math.max(1_000, toMs('prune', options.prune ?? '1m')),
     unknownQueues,
     missingAfterMs: toMs('missingAfter', options.missingAfter ?? '10m'),
+    version: options.version === undefined ? null : String(options.version).slice(0, 128),
   })
 }
 

@@ -20,8 +20,13 @@ export class RunNotes {
 
   /** Adds a line. If the store could not keep all of them anyway, the oldest go. Returns how many. */
   add(at: number, level: LogLevel, message: unknown, fields: unknown): number {
+    return this.addLine(at, level, lineOf(message, fields))
+  }
+
+  /** The same with a line as it is stored. */
+  addLine(at: number, level: LogLevel, kept: Pick<NewLine, 'text' | 'fields'>): number {
     this.#lineN += 1
-    const line = { n: this.#lineN, at, level, ...lineOf(message, fields) }
+    const line = { n: this.#lineN, at, level, ...kept }
     this.#lines.push(line)
     this.#bytes += lineBytes(line)
     let dropped = 0

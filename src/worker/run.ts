@@ -37,6 +37,8 @@ export class Run {
   completed: Completed | null = null
   /** What the handler told and no store has confirmed yet; null as long as it told nothing. */
   notes: RunNotes | null = null
+  /** What whoever has it outside of the process is given for it. */
+  parcel: object | null = null
   /** What it shares with the other runs of its batch: how many are not over. */
   batch: { left: number } | null = null
   /** Ends the timer of the time limit. */
@@ -77,5 +79,6 @@ export class Run {
     this.#aborted = true
     this.#abortReason = reason
     this.#controller?.abort(reason)
+    this.spec.away?.stop(this)
   }
 }

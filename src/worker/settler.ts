@@ -1,13 +1,16 @@
+import { attemptLine } from '../core/attempts.ts'
 import { nextInChain } from '../core/chains.ts'
 import type { Emitter } from '../core/emitter.ts'
 import { SkepError } from '../core/errors.ts'
 import { failureOf, reasonFailure } from '../core/failure.ts'
-import { type Failure, isFinal, type JobState } from '../core/job.ts'
+import { type ClaimedJob, type Failure, isFinal, type JobState, type NewJob } from '../core/job.ts'
 import type { Logger } from '../core/logger.ts'
 import { judge, type Outcome, type Verdict } from '../core/policy.ts'
+import type { ErrorBook } from '../metrics/error-book.ts'
+import type { Meter } from '../metrics/meter.ts'
 import { type Hint, mergeHints, type Notifier, namingHints, type ToldJob, workHint } from '../notifier.ts'
 import type { Runtime } from '../runtime.ts'
-import type { Settlement, SettleResult } from '../store.ts'
+import type { InsertResult, Settlement, SettleResult } from '../store.ts'
 import { eventJob, readValue, type WorkerEvents } from './events.ts'
 import type { Exchange, Parcel } from './exchange.ts'
 import type { Noter } from './noter.ts'
@@ -22,6 +25,9 @@ export interface SettlerOptions {
   readonly noter: Noter
   /** What the store's clock says now, as far as we know. */
   readonly storeTime: () => number
+  readonly meter: Meter
+  /** Hears of every run that ended badly. */
+  readonly errors: Pick<ErrorBook, 'add'>
   /** The store has had its word on this run, whatever it was. */
   readonly onSettled: (run: Run) => void
 }
@@ -77,7 +83,7 @@ export class Settler {
     }
     const { id, token } = run.job
     const verdict = this.#judge(run, outcome)
-    const settlement = this.#withNotes(run, { id, token, verdict })
+    const settlement = this.#withNotes(run, { id, token, verdict }, failureIn(outcome))
     if (outcome.kind === 'success') goOn(run, verdict.result)
     this.#options.exchange.settle(
       new Settling(
@@ -103,11 +109,13 @@ export class Settler {
     const failed = outcome.kind === 'success' ? rolledBack() : outcome
     const verdict = this.#judge(run, failed)
     this.#options.exchange.settle({
-      settlement: this.#withNotes(run, { id, token, verdict, onlyIfExpired: true }),
+      // Nobody knows yet whether it has failed, so it does not say so.
+      settlement: this.#withNotes(run, { id, token, verdict, onlyIfExpired: true }, null),
       onResult: (result) => {
         if (result.status === 'refused' && result.reason === 'not-expired') {
           const onResult = (word: SettleResult): void => this.#settled(run, failed, verdict, durationMs, word)
-          this.#options.exchange.settle({ settlement: { id, token, verdict }, onResult })
+          const settlement = this.#withNotes(run, { id, token, verdict }, failureIn(failed))
+          this.#options.exchange.settle({ settlement, onResult })
         } else if (result.status === 'ok' && result.state === 'done') {
           this.#settled(run, success, this.#judge(run, success), durationMs, result)
         } else {
@@ -117,14 +125,19 @@ export class Settler {
     })
   }
 
-  /** What the run still has to tell goes along. If the job is discarded, what it told goes with the job instead. */
-  #withNotes(run: Run, settlement: Settlement): Settlement {
+  /**
+   * What the run still has to tell goes along, and why it failed, if it did. If the job is discarded, what it told goes with
+   * the job instead.
+   */
+  #withNotes(run: Run, settlement: Settlement, failure: Failure | null): Settlement {
     const { verdict } = settlement
     if (verdict.keepMs === null && isFinal(verdict.to)) {
       const { starts, generation } = run.job
       this.#options.noter.take(run)
       return run.notes !== null || starts > 1 || generation > 0 ? { ...settlement, noted: true } : settlement
     }
+    const line = failure === null ? null : attemptLine(run.job, failure)
+    if (line !== null) this.#options.noter.lastLine(run, line)
     const note = run.notes === null ? null : this.#options.noter.take(run)
     return note === null ? settlement : { ...settlement, note }
   }
@@ -136,11 +149,13 @@ export class Settler {
   #settled(run: Run, outcome: Outcome, verdict: Verdict, durationMs: number, result: SettleResult): void {
     const { logger, noter, onSettled } = this.#options
     onSettled(run)
+    run.spec.away?.settled(run, result)
     noter.release(run, result.status === 'ok')
     // Done although it failed: its own transaction had committed after all, only the answer to that was lost.
     const isDone = result.status === 'ok' && result.state === 'done' && outcome.kind !== 'success'
     if (result.status === 'ok') {
       const told: Outcome = isDone ? { kind: 'success', result: null } : outcome
+      this.#count(run, told, result, durationMs)
       this.#tell(run, told, result.state, durationMs)
       this.#hint(run, told, verdict, result)
     } else if (outcome.kind !== 'handback') {
@@ -148,6 +163,53 @@ export class Settler {
         `The outcome of job "${run.job.id}" came too late: the lease was lost and the job runs elsewhere.`,
       )
     }
+  }
+
+  #count(
+    { job, enqueued }: Run,
+    outcome: Outcome,
+    { state, inserted }: Extract<SettleResult, { status: 'ok' }>,
+    durationMs: number,
+  ): void {
+    const { meter } = this.#options
+    const { queue } = job
+    switch (outcome.kind) {
+      case 'success':
+        meter.of(queue).done(durationMs)
+        if (enqueued !== null) countInserted(meter, enqueued, inserted)
+        return
+      case 'error':
+      case 'timeout':
+      case 'lost':
+      case 'bury':
+        this.countFailed(job, outcome.kind === 'lost', outcome.failure, state, durationMs)
+        return
+      case 'cancel':
+        meter.of(queue).cancelled(durationMs)
+        return
+      case 'snooze':
+        if (state === 'cancelled') meter.of(queue).cancelled(durationMs)
+        else meter.of(queue).snoozed(durationMs)
+        return
+      case 'throttle':
+      case 'handback':
+        // As if never taken, unless somebody cancelled it meanwhile.
+        if (state === 'cancelled') meter.of(queue).cancelled(null)
+    }
+  }
+
+  /** Counts a run that did not succeed. */
+  countFailed(
+    job: ClaimedJob,
+    isLost: boolean,
+    failure: Failure,
+    state: JobState,
+    runMs: number | null,
+  ): void {
+    const { meter, errors, runtime } = this.#options
+    const { id, queue } = job
+    meter.of(queue).failed(state, isLost, runMs)
+    errors.add({ queue, job: id, failure, isDead: state === 'dead', at: runtime.now() })
   }
 
   #hint(run: Run, outcome: Outcome, verdict: Verdict, result: Extract<SettleResult, { status: 'ok' }>): void {
@@ -246,6 +308,38 @@ export class Settler {
     if (event.state === 'cancelled') {
       events.emit('cancelled', { job: event.job, failure: event.failure })
     }
+  }
+}
+
+/** Counts jobs that came into being. Mostly they are of one queue. */
+export function countInserted(
+  meter: Meter,
+  jobs: readonly NewJob[],
+  results: readonly InsertResult[] | undefined,
+): void {
+  let from = 0
+  for (let i = 1; i <= jobs.length; i++) {
+    const { queue } = jobs[from] as NewJob
+    if (jobs[i]?.queue === queue) continue
+    const own = results?.slice(from, i)
+    // One whose key was held did not come into being.
+    const made = own === undefined ? i - from : own.filter(({ status }) => status === 'ok').length
+    if (made > 0) meter.of(queue).enqueued(made)
+    from = i
+  }
+}
+
+/** Why a run ended badly; null if it did not. */
+function failureIn(outcome: Outcome): Failure | null {
+  switch (outcome.kind) {
+    case 'error':
+    case 'timeout':
+    case 'lost':
+    case 'bury':
+    case 'cancel':
+      return outcome.failure
+    default:
+      return null
   }
 }
 

@@ -1,3 +1,4 @@
+import type { ClaimedJob } from '../core/job.ts'
 import type { Source } from '../store.ts'
 import type { HandlerSpec } from './handler.ts'
 import type { Run } from './run.ts'
@@ -82,19 +83,42 @@ export interface WishOptions {
  * time, not in count: a claim covers the free slots plus what will start within {@link AHEAD_MS}.
  */
 export class Window {
-  readonly #lines: Map<string, Line>
-  readonly #lineOf: Map<HandlerSpec, Line>
-  readonly #order: Line[]
+  /** By space and queue. Several where a queue is served by ranges of keys. */
+  readonly #lines = new Map<string, Line[]>()
+  /** Weak, because a line that was closed lives as long as its runs. */
+  readonly #lineOf = new WeakMap<HandlerSpec, Line>()
+  /** Which line each source of a claim under way is for. */
+  readonly #asking = new WeakMap<Source, Line>()
+  #order: readonly Line[] = []
   readonly #concurrency: number
   #turn = 0
   #busy = 0
   #buffered = 0
 
   constructor(specs: readonly HandlerSpec[], concurrency: number) {
-    this.#order = specs.map((spec) => new Line(spec))
-    this.#lines = new Map(this.#order.map((line) => [keyOf(line.spec), line]))
-    this.#lineOf = new Map(this.#order.map((line) => [line.spec, line]))
     this.#concurrency = concurrency
+    for (const spec of specs) this.open(spec)
+  }
+
+  /** Serves this queue from now on. */
+  open(spec: HandlerSpec): void {
+    const line = new Line(spec)
+    this.#order = [...this.#order, line]
+    this.#lineOf.set(spec, line)
+    this.#lines.set(keyOf(spec), [...(this.#lines.get(keyOf(spec)) ?? []), line])
+  }
+
+  /** Claims nothing more of this queue, and returns what waited. Runs that go on, and claims under way, end as before. */
+  close(spec: HandlerSpec): Run[] {
+    const line = this.#lineOf.get(spec)
+    if (line === undefined || !this.#order.includes(line)) return []
+    this.#order = this.#order.filter((other) => other !== line)
+    const rest = (this.#lines.get(keyOf(spec)) ?? []).filter((other) => other !== line)
+    if (rest.length > 0) this.#lines.set(keyOf(spec), rest)
+    else this.#lines.delete(keyOf(spec))
+    const runs = line.waiting.take(() => true)
+    this.#buffered -= runs.length
+    return runs
   }
 
   get buffered(): number {
@@ -107,15 +131,23 @@ export class Window {
   }
 
   specOf(space: string, queue: string): HandlerSpec | undefined {
-    return this.#lines.get(`${space}\n${queue}`)?.spec
+    return this.#lines.get(`${space}\n${queue}`)?.[0]?.spec
+  }
+
+  /** The one whose job it is, where a queue is served by ranges of keys: one that has use for it, if there is one. */
+  specFor(job: ClaimedJob): HandlerSpec | undefined {
+    const lines = this.#lines.get(keyOf(job))
+    if (lines === undefined || (lines.length === 1 && lines[0]?.spec.keys === undefined))
+      return lines?.[0]?.spec
+    const able = lines.filter(({ spec }) => spec.away?.covers(job) !== false)
+    return (able.find(({ spec }) => spec.away?.hasRoom() !== false) ?? able[0])?.spec
   }
 
   /** Notes that the store may have work for this queue, or for all of them. */
   heat(source?: { readonly space: string; readonly queue: string }, rank: number | null = null): boolean {
-    const lines = source === undefined ? this.#order : [this.#lines.get(keyOf(source))]
+    const lines = source === undefined ? this.#order : (this.#lines.get(keyOf(source)) ?? [])
     let known = false
     for (const line of lines) {
-      if (line === undefined) continue
       known = true
       line.hot = true
       if (rank !== null) line.hintedRank = Math.min(rank, line.hintedRank ?? rank)
@@ -126,14 +158,18 @@ export class Window {
   /** What to claim now, or null. The lines it asks about count as cold until something says otherwise. */
   wish({ along, least }: WishOptions, told: Told | null = null): Wish | null {
     const slots = this.#concurrency - this.#busy
-    const isTold = told?.isUp === true
+    const isUp = told?.isUp === true
     const sources: Source[] = []
     let most = 0
     for (let i = 0; i < this.#order.length; i++) {
       const line = this.#order[(this.#turn + i) % this.#order.length] as Line
       const { spec } = line
       if (!line.hot) {
-        if (isTold ? !line.full || told.has(spec) : !line.full && !(along && line.warm)) continue
+        // What is told by notices is not told by ranges of keys.
+        if (
+          isUp && spec.keys === undefined ? !line.full || told.has(spec) : !line.full && !(along && line.warm)
+        )
+          continue
       }
       const free = this.#free(line, slots)
       const spare = line.ahead(Math.min(this.#concurrency, spec.concurrency))
@@ -146,17 +182,20 @@ export class Window {
       const lacking = free * spec.batch + spare - coming
       const limit = isTopUp ? TOP_UP : Math.min(lacking, Math.max(spec.batch, MOST_AT_ONCE))
       if (limit < least) continue
-      sources.push({
+      const source: Source = {
         space: spec.space,
         queue: spec.queue,
         limit,
         ...(hinted === null ? {} : { hintedRank: hinted }),
-      })
+        ...(spec.keys === undefined ? {} : { keys: spec.keys }),
+      }
+      sources.push(source)
+      this.#asking.set(source, line)
       most = Math.max(most, limit)
     }
     if (sources.length === 0) return null
     for (const source of sources) {
-      const line = this.#lines.get(keyOf(source)) as Line
+      const line = this.#asking.get(source) as Line
       line.hot = false
       line.warm = false
       line.hintedRank = null
@@ -170,7 +209,8 @@ export class Window {
     // Slots that come free go to what is buffered, so a queue with nothing there may hold one too: beside a
     // busy queue whose buffer never runs empty it would otherwise wait for ever.
     const next = waiting.size === 0 && this.#buffered > 0 ? 1 : 0
-    return Math.max(0, Math.min(Math.max(slots, next), spec.concurrency - running))
+    const room = spec.away === undefined ? spec.concurrency - running : spec.away.room()
+    return Math.max(0, Math.min(Math.max(slots, next), room))
   }
 
   /** How many more jobs of this queue there is use for now. */
@@ -195,13 +235,19 @@ export class Window {
 
   /** Jobs are claimed by their ids. */
   asking(sources: readonly Source[]): void {
-    for (const source of sources) (this.#lines.get(keyOf(source)) as Line).asked += source.limit
+    for (const source of sources) {
+      const line = this.#lines.get(keyOf(source))?.find(({ spec }) => spec.keys === undefined)
+      if (line === undefined) continue
+      this.#asking.set(source, line)
+      line.asked += source.limit
+    }
   }
 
   /** A claim by ids was answered, or failed. It says nothing about what else there is. */
   answeredById(sources: readonly Source[], limited: readonly number[] | null = null): void {
     for (const [index, source] of sources.entries()) {
-      const line = this.#lines.get(keyOf(source)) as Line
+      const line = this.#asking.get(source)
+      if (line === undefined) continue
       line.asked -= source.limit
       if (limited !== null) line.limited = limited.includes(index)
     }
@@ -214,7 +260,8 @@ export class Window {
     limited: readonly number[] | null = null,
   ): void {
     for (const [index, source] of sources.entries()) {
-      const line = this.#lines.get(keyOf(source)) as Line
+      const line = this.#asking.get(source)
+      if (line === undefined) continue
       line.asked -= source.limit
       line.full = full.includes(source)
       if (limited !== null) line.limited = limited.includes(index)
@@ -223,14 +270,14 @@ export class Window {
 
   /** A lease of this queue is about to end, which may make room for another. */
   makeRoom(spec: HandlerSpec): void {
-    const line = this.#lineOf.get(spec) as Line
-    if (line.limited) line.hot = true
+    const line = this.#lineOf.get(spec)
+    if (line?.limited) line.hot = true
   }
 
   /** Whether there may be room that this worker has not asked for. */
   leavesRoom(spec: HandlerSpec): boolean {
-    const line = this.#lineOf.get(spec) as Line
-    return line.limited && line.hot
+    const line = this.#lineOf.get(spec)
+    return line !== undefined && line.limited && line.hot
   }
 
   /** After a claim that failed, or gave these sources all they asked for: they may have more. */
@@ -238,20 +285,26 @@ export class Window {
     for (const { space, queue, hintedRank } of sources) this.heat({ space, queue }, hintedRank ?? null)
   }
 
-  /** Adds the runs of one claim. */
-  add(runs: readonly Run[]): void {
+  /** Adds the runs of one claim. Returns those of queues that were closed meanwhile. */
+  add(runs: readonly Run[]): Run[] {
     for (const line of this.#order) line.waiting.beginClaim()
+    const strays: Run[] = []
     for (const run of runs) {
-      const line = this.#lineOf.get(run.spec) as Line
+      const line = this.#lineOf.get(run.spec)
+      if (line === undefined) {
+        strays.push(run)
+        continue
+      }
       line.waiting.push(run)
       line.warm = true
     }
-    this.#buffered += runs.length
+    this.#buffered += runs.length - strays.length
+    return strays
   }
 
   /** Takes out a run that waits. False if it does not wait here. */
   remove(run: Run): boolean {
-    const found = (this.#lineOf.get(run.spec) as Line).waiting.remove(run)
+    const found = this.#lineOf.get(run.spec)?.waiting.remove(run) ?? false
     if (found) this.#buffered--
     return found
   }
@@ -264,7 +317,7 @@ export class Window {
     if (this.#buffered === 0 || this.#busy >= this.#concurrency) return null
     for (let i = 0; i < this.#order.length; i++) {
       const line = this.#order[(this.#turn + i) % this.#order.length] as Line
-      if (line.waiting.size === 0 || line.running >= line.spec.concurrency) continue
+      if (line.waiting.size === 0 || isFull(line)) continue
       const runs = this.#takeFrom(line, mayStart)
       if (runs.length === 0) continue
       line.running++
@@ -314,6 +367,10 @@ export class Window {
     this.#buffered -= stale.length
     return stale
   }
+}
+
+function isFull({ spec, running }: Line): boolean {
+  return spec.away === undefined ? running >= spec.concurrency : !spec.away.hasRoom()
 }
 
 function keyOf(source: { readonly space: string; readonly queue: string }): string {

@@ -1,11 +1,14 @@
 import { hostname } from 'node:os'
 import type { Emitter } from '../core/emitter.ts'
 import { messageOf } from '../core/errors.ts'
+import type { ClaimedJob } from '../core/job.ts'
 import type { Logger } from '../core/logger.ts'
 import type { Outcome } from '../core/policy.ts'
 import { MissingMarker, reviveMissing } from '../maintenance/missing.ts'
 import { pruneAll } from '../maintenance/prune.ts'
 import { Rescuer } from '../maintenance/rescue.ts'
+import type { ErrorBook } from '../metrics/error-book.ts'
+import type { Meter } from '../metrics/meter.ts'
 import type { Notices } from '../notices.ts'
 import { type Hint, type Notifier, type NotifierHealth, type Subscription, workHint } from '../notifier.ts'
 import { type Runtime, sleep } from '../runtime.ts'
@@ -21,9 +24,10 @@ import { LeaseKeeper } from './lease-keeper.ts'
 import type { Noter } from './noter.ts'
 import { type NamedWish, NoticeBoard } from './notice-board.ts'
 import type { ResolvedWorkerOptions } from './options.ts'
+import { type OrderBody, OrderKeeper } from './orders.ts'
 import { Run } from './run.ts'
 import { Settler } from './settler.ts'
-import { readVitals } from './vitals.ts'
+import { VitalSigns } from './vitals.ts'
 import { Window, type WishOptions } from './window.ts'
 
 /** A job that waited this long for a slot here is handed back: somebody else may have one free. */
@@ -48,8 +52,19 @@ export interface WorkerParts {
   readonly events: Emitter<WorkerEvents>
   /** Where handlers leave their notes. Several workers may share one. */
   readonly noter: Noter
+  /** Where it counts what happens. */
+  readonly meter: Meter
+  readonly errors: Pick<ErrorBook, 'add'>
   readonly specs: readonly HandlerSpec[]
+  /** The space it works in. @default that of its queues */
+  readonly space?: string
   readonly options: ResolvedWorkerOptions
+  /** Somebody told it to stop. */
+  readonly onStopOrder: () => void
+  /** How many jobs it can run at once, where that changes. @default the option `concurrency` */
+  readonly slots?: () => number
+  /** How to judge a job of a queue that was closed meanwhile. */
+  readonly strayOf?: (job: { readonly space: string; readonly queue: string }) => HandlerSpec
   /** What else its process does. */
   readonly duties?: readonly Duty[]
 }
@@ -61,6 +76,8 @@ export interface WorkerHealth {
   readonly running: number
   /** Jobs claimed that wait for a slot. */
   readonly buffered: number
+  /** It was told to take no more jobs, see `skep.order`. */
+  readonly quiet: boolean
   /** Outcomes not yet saved. */
   readonly unsaved: number
   /** Handlers that ignored their signal and were given up, but still run. */
@@ -83,9 +100,16 @@ export class WorkerEngine {
   readonly #executor: Executor
   readonly #keeper: LeaseKeeper
   readonly #held = new HeldRuns()
+  /** The queues that it serves now. */
+  #specs: readonly HandlerSpec[]
   readonly #loops: Loop[] = []
   readonly #duties: { readonly duty: Duty; readonly loop: Loop }[] = []
   readonly #startedAt: number
+  readonly #orders: OrderKeeper
+  /** There while it is on the list. */
+  #vitals: VitalSigns | null = null
+  /** Told to take no more jobs. */
+  #quiet = false
   /** Null: the notifier has no notices. */
   readonly #board: NoticeBoard | null
   #subscription: Subscription | null = null
@@ -111,7 +135,8 @@ export class WorkerEngine {
     this.id = runtime.uuid()
     this.#startedAt = runtime.now()
     this.#renewedAt = runtime.mono()
-    this.#window = new Window(specs, options.concurrency)
+    this.#specs = specs
+    this.#window = new Window(specs, parts.slots === undefined ? options.concurrency : Infinity)
     this.#executor = new Executor({
       runtime,
       graceMs: options.graceMs,
@@ -143,18 +168,29 @@ export class WorkerEngine {
       events: parts.events,
       exchange: this.#exchange,
       noter: parts.noter,
+      meter: parts.meter,
+      errors: parts.errors,
       storeTime: () => this.#storeTime(),
       onSettled: (run) => {
         this.#release(run)
         if (this.#window.leavesRoom(run.spec)) this.#tellOfRoom(run.spec)
       },
     })
+    this.#orders = new OrderKeeper({
+      store,
+      runtime,
+      logger,
+      space: parts.space ?? specs[0]?.space ?? 'default',
+      workerId: this.id,
+      obey: (order) => this.#obey(order),
+    })
     const { notices } = parts.notifier
     this.#board = notices === undefined ? null : this.#makeBoard(notices)
   }
 
   #makeBoard(notices: Notices): NoticeBoard {
-    const { store, runtime, logger, specs, notifier, options } = this.#parts
+    const { store, runtime, logger, notifier, options } = this.#parts
+    const specs = this.#specs
     return new NoticeBoard({
       notices,
       notifier,
@@ -180,14 +216,16 @@ export class WorkerEngine {
    * store has not answered, if it did not at first.
    */
   async start(awaySince: number | null = null): Promise<void> {
-    const { store, notifier, specs, options, runtime, logger } = this.#parts
+    const { store, notifier, options, runtime, logger } = this.#parts
     try {
+      const specs = this.#specs
       const starts = specs.flatMap((spec) => spec.start?.() ?? [])
       if (starts.length > 0) await Promise.all(starts)
       // The store has to know the worker before it holds anything, or nobody would miss it if it died.
       await store.attend({ worker: this.#info() })
     } catch (error) {
       // A start that failed is begun anew, or never again.
+      this.#endVitals()
       await this.#stopHandlers()
       throw error
     }
@@ -207,11 +245,13 @@ export class WorkerEngine {
       workerId: this.id,
       leaseMs: options.leaseMs,
       graceMs: options.rescueGraceMs,
-      sources: specs,
-      policyOf: (job) => (this.#window.specOf(job.space, job.queue) as HandlerSpec).policyOf(job),
+      sources: () => this.#queues().map((queue) => ({ space: this.#space(), queue })),
+      policyOf: (job) => this.#specFor(job).policyOf(job),
       storeTime: () => this.#storeTime(),
-      onRescued: (job, failure, state) =>
-        this.#settler.tellFailed('lost', { job: eventJob(job), failure, state, durationMs: 0 }),
+      onRescued: (job, failure, state) => {
+        this.#settler.countFailed(job, true, failure, state, null)
+        this.#settler.tellFailed('lost', { job: eventJob(job), failure, state, durationMs: 0 })
+      },
     })
     if (awaySince !== null) rescuer.noticeOutage(awaySince)
     const beatMs = Math.min(10_000, options.leaseMs / 3)
@@ -223,6 +263,7 @@ export class WorkerEngine {
         if (runtime.mono() - lastBeat >= beatMs * 0.9) {
           await store.attend({ worker: this.#info() })
           lastBeat = runtime.mono()
+          void this.#orders.look()
         }
         this.#renewedAt = runtime.mono()
       } catch (error) {
@@ -277,13 +318,12 @@ export class WorkerEngine {
   }
 
   #superviseMissing(loop: (name: string, turn: () => Promise<number>) => Loop): void {
-    const { store, runtime, specs, options, notifier } = this.#parts
-    const space = specs[0]?.space ?? 'default'
-    const queues = specs.map((spec) => spec.queue)
+    const { store, runtime, options, notifier } = this.#parts
+    const space = this.#space()
     const marker = new MissingMarker({ store, runtime, space, afterMs: options.missingAfterMs })
     loop('missing', async () => {
       // Not only once: another process may have looked for handlers just before this worker was on the list.
-      const revived = await reviveMissing(store, space, queues)
+      const revived = await reviveMissing(store, space, this.#queues())
       if (revived.length > 0)
         notifier.publish(revived.map((place): Hint => ({ kind: 'work', space, ...place })))
       if (options.unknownQueues === 'mark') await marker.turn()
@@ -301,6 +341,7 @@ export class WorkerEngine {
       status: this.#status === 'running' && degraded ? 'degraded' : this.#status,
       running: this.#window.busy,
       buffered: this.#window.buffered,
+      quiet: this.#quiet,
       unsaved: this.#exchange.pending,
       zombies: this.#executor.zombies,
       loops,
@@ -320,7 +361,7 @@ export class WorkerEngine {
   }
 
   async #stop(drainMs: number): Promise<void> {
-    const { store, runtime, logger, specs } = this.#parts
+    const { store, runtime, logger } = this.#parts
     this.#status = 'stopping'
     this.#subscription?.end()
     this.#dueTimer?.stop()
@@ -338,7 +379,7 @@ export class WorkerEngine {
     const left = [...this.#held.values()].filter((run) => run.stage === 'running')
     for (const run of left) run.abort(new StopSignal('stop', 'The worker stops.'))
     // What can be ended has ended before its job goes back, so that the next holder is alone with it.
-    if (specs.some((spec) => spec.stop !== undefined)) await this.#stopHandlers()
+    if (this.#specs.some((spec) => spec.stop !== undefined)) await this.#stopHandlers()
     for (const run of left) this.#executor.giveUp(run)
 
     // The leases are kept until every outcome is saved. A store that is away for long must not keep us for ever:
@@ -347,6 +388,7 @@ export class WorkerEngine {
       logger.warn(`The worker stops with ${this.#exchange.pending} outcomes unsaved; those jobs run again.`)
     this.#exchange.close()
     this.#board?.end()
+    this.#endVitals()
     const signedOff = Promise.all(this.#loops.map((loop) => loop.stop()))
       .then(() => store.depart({ workerId: this.id }))
       .catch((error: unknown) => logger.warn(`The worker could not sign off: ${messageOf(error)}`))
@@ -356,25 +398,116 @@ export class WorkerEngine {
   }
 
   async #stopHandlers(): Promise<void> {
-    const { runtime, specs, logger, options } = this.#parts
-    const stops = Promise.all(specs.flatMap((spec) => spec.stop?.() ?? []))
+    const { runtime, logger, options } = this.#parts
+    const stops = Promise.all(this.#specs.flatMap((spec) => spec.stop?.() ?? []))
     if (!(await atMost(runtime, options.graceMs, stops)))
       logger.warn('The worker stops while one of its threads still runs: it does not let itself be ended.')
   }
 
   #info(): WorkerInfo {
-    const { specs, options } = this.#parts
+    const { options, slots } = this.#parts
     return {
       id: this.id,
-      space: specs[0]?.space ?? 'default',
+      space: this.#space(),
       host: hostname(),
       pid: process.pid,
-      queues: specs.map((spec) => spec.queue),
-      concurrency: options.concurrency,
+      queues: this.#queues(),
+      concurrency: slots?.() ?? options.concurrency,
       running: this.#window.busy,
       startedAt: this.#startedAt,
-      vitals: readVitals(),
+      vitals: this.#readVitals(),
     }
+  }
+
+  #readVitals(): string {
+    this.#vitals ??= new VitalSigns(this.#parts.runtime, this.#parts.options.version)
+    return this.#vitals.read(this.#quiet)
+  }
+
+  #endVitals(): void {
+    this.#vitals?.end()
+    this.#vitals = null
+  }
+
+  // ── orders ─────────────────────────────────────────────────────────────────────────────────────
+
+  async #obey({ order }: OrderBody): Promise<void> {
+    if (order === 'stop') {
+      this.#parts.onStopOrder()
+      return
+    }
+    if (this.#status !== 'running') return
+    this.#quiet = order === 'quiet'
+    if (this.#quiet) {
+      // What has not begun may run elsewhere.
+      this.#handBack(this.#window.takeStale(Infinity))
+    } else {
+      this.#window.heat()
+    }
+    this.#exchange.nudge()
+    // Whoever gave the order sees it at once, and not with the next heartbeat.
+    await this.#parts.store.attend({ worker: this.#info() })
+  }
+
+  #space(): string {
+    return this.#parts.space ?? this.#specs[0]?.space ?? 'default'
+  }
+
+  #queues(): readonly string[] {
+    return [...new Set(this.#specs.map((spec) => spec.queue))]
+  }
+
+  #specFor(job: ClaimedJob): HandlerSpec {
+    return this.#window.specFor(job) ?? (this.#parts.strayOf?.(job) as HandlerSpec)
+  }
+
+  // ── queues that come and go, and jobs that run outside ────────────────────────────────────────
+
+  /** Serves this queue too, from now on. */
+  open(spec: HandlerSpec): void {
+    this.#specs = [...this.#specs, spec]
+    this.#window.open(spec)
+    this.#board?.add(spec)
+    this.nudge()
+  }
+
+  /** Serves it no longer. What waits goes back; what runs goes on. */
+  close(spec: HandlerSpec): void {
+    this.#specs = this.#specs.filter((other) => other !== spec)
+    this.#board?.remove(spec)
+    this.#handBack(this.#window.close(spec))
+  }
+
+  /** There may be room for more. */
+  nudge(): void {
+    // Before it is on the list it must hold nothing.
+    if (this.#loops.length === 0) return
+    this.#startWaiting()
+    this.#exchange.nudge()
+  }
+
+  /** The run of a job that this worker holds. */
+  runOf(id: string): Run | undefined {
+    return this.#held.get(id)
+  }
+
+  /** Ends runs that somebody outside had, as he says. Those that are over are passed over. */
+  end(ends: readonly { readonly run: Run; readonly outcome: Outcome }[]): void {
+    // What waits starts after all of them have made room, not after each.
+    const isStarting = this.#starting
+    this.#starting = true
+    try {
+      for (const { run, outcome } of ends) this.#executor.end(run, outcome)
+    } finally {
+      this.#starting = isStarting
+    }
+    this.nudge()
+  }
+
+  /** Saves how a run ended of which another process held the lease; the store decides whether that still counts. */
+  settle(run: Run, outcome: Outcome): void {
+    run.stage = 'over'
+    this.#settler.settle(run, outcome, 0)
   }
 
   // ── taking jobs ────────────────────────────────────────────────────────────────────────────────
@@ -390,6 +523,8 @@ export class WorkerEngine {
         else if (this.#window.specOf(hint.space, hint.queue)) this.#wakeIn(waitMs)
       } else if (hint.kind === 'cancel') {
         this.#confirmCancel(hint.ids)
+      } else if (hint.kind === 'orders') {
+        if (hint.space === this.#space()) void this.#orders.look()
       } else if (hint.kind === 'watch' && this.#window.specOf(hint.space, hint.queue)) {
         this.#parts.noter.watch(hint)
       }
@@ -400,7 +535,7 @@ export class WorkerEngine {
 
   #wish(options: WishOptions): Omit<ClaimCall, 'now'> | null {
     // A worker that cannot renew must not take more.
-    if (this.#status !== 'running' || !this.#canRenew()) {
+    if (this.#status !== 'running' || this.#quiet || !this.#canRenew()) {
       this.#board?.rest()
       return null
     }
@@ -431,8 +566,8 @@ export class WorkerEngine {
     let spec: HandlerSpec | undefined
     const runs = reply.jobs.map((job) => {
       // Mostly the same as for the job before it.
-      if (spec?.queue !== job.queue || spec.space !== job.space) {
-        spec = this.#window.specOf(job.space, job.queue) as HandlerSpec
+      if (spec?.queue !== job.queue || spec.space !== job.space || spec.keys !== undefined) {
+        spec = this.#specFor(job)
       }
       return new Run(job, spec, leaseUntil, now)
     })
@@ -447,16 +582,17 @@ export class WorkerEngine {
       if (!call.again) this.#window.answeredById(call.sources, reply.limited ?? [])
       this.#board?.answered(call, reply)
     } else if (!call.again) this.#window.answered(call.sources, full, reply.limited ?? [])
-    if (this.#status !== 'running') {
+    if (this.#status !== 'running' || this.#quiet) {
       this.#handBack(runs)
       return
     }
-    this.#window.add(runs)
+    this.#handBack(this.#window.add(runs))
     // With notices a queue that gave all it was asked for goes on giving only when nobody tells of jobs.
     if (this.#board === null || !this.#board.isUp) this.#window.reheat(full)
     for (const source of cutShort(call, reply, full)) {
       const { space, queue } = source
-      this.#tellOfRoom(this.#window.specOf(space, queue) as HandlerSpec)
+      const spec = this.#window.specOf(space, queue)
+      if (spec) this.#tellOfRoom(spec)
     }
     if (reply.nextDueAt !== null) this.#wakeIn(reply.nextDueAt - reply.now)
   }
@@ -506,11 +642,18 @@ export class WorkerEngine {
         }
         if (events.has('received'))
           for (const { job } of runs) events.emit('received', { job: eventJob(job) })
+        this.#countStart(runs)
         this.#executor.start(runs)
       }
     } finally {
       this.#starting = false
     }
+  }
+
+  #countStart(runs: readonly Run[]): void {
+    const now = this.#storeTime()
+    const meter = this.#parts.meter.of((runs[0] as Run).spec.queue)
+    for (const { job } of runs) meter.started(now - job.dueAt)
   }
 
   /** A claim may be answered late, and a process may stand still: what is perhaps not ours any more goes back unrun. */
@@ -526,9 +669,11 @@ export class WorkerEngine {
     const { runtime, logger } = this.#parts
     const durationMs = runtime.mono() - run.since
     if (run.batch === null || --run.batch.left === 0) this.#window.free(run.spec, durationMs)
+    run.spec.away?.over(run)
 
     if (outcome === null) {
       this.#release(run)
+      run.spec.away?.settled(run, null)
       this.#parts.noter.release(run, false)
       logger.warn(`The lease on job "${run.job.id}" was lost, so its outcome is not saved.`)
     } else {

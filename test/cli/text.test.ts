@@ -145,7 +145,26 @@ describe('the board', () => {
     }),
     rate: fc.double({ min: 0, max: 1e6, noNaN: true }),
     oldestMs: fc.option(fc.nat()),
+    hold: fc.constantFrom(null, 'pause' as const, 'block' as const),
     workers: fc.nat(9),
+  })
+  const presence = fc.record({
+    id: fc.string(),
+    space: fc.constant('default'),
+    host: fc.string(),
+    pid: fc.nat(),
+    queues: fc.array(fc.string()),
+    concurrency: fc.nat(),
+    running: fc.nat(),
+    startedAt: fc.nat(),
+    version: fc.option(fc.string()),
+    node: fc.option(fc.string()),
+    memoryBytes: fc.option(fc.nat()),
+    lagMs: fc.option(fc.nat()),
+    order: fc.constantFrom(null, 'quiet' as const, 'stop' as const),
+    quiet: fc.boolean(),
+    seenAt: fc.nat(),
+    life: fc.constantFrom('here' as const, 'gone' as const, 'unsure' as const),
   })
   const event = fc.record({
     at: fc.nat(),
@@ -175,6 +194,7 @@ describe('the board', () => {
       names: fc.array(fc.record({ name: fc.string().map(clean), running: fc.nat() }), { maxLength: 9 }),
       isAll: fc.boolean(),
     }),
+    presences: fc.array(presence, { maxLength: 9 }),
     events: fc.array(event, { maxLength: 40 }),
   })
 
@@ -185,7 +205,8 @@ describe('the board', () => {
         snapshot,
         fc.integer({ min: 20, max: 200 }),
         fc.integer({ min: 5, max: 60 }),
-        (now, columns, rows) => {
+        fc.constantFrom('recent' as const, 'workers' as const),
+        (now, columns, rows, list) => {
           const lines = frame(now, {
             columns,
             rows,
@@ -193,7 +214,10 @@ describe('the board', () => {
             title: 'dev',
             place: 'a.db',
             tip: 'try',
+            keys: 'q quit',
             captions,
+            selected: now.rows[0]?.name,
+            list,
           })
 
           expect(lines).toHaveLength(rows)

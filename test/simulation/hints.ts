@@ -85,6 +85,7 @@ function noticesOf(world: World, mode: HintMode, seed: number): LocalNotices {
     mono: () => world.time,
     random: () => random.next(),
     uuid: () => String(random.next()),
+    bytes: (count) => new Uint8Array(count),
     timer: (ms, run) => world.after(ms, null, run, true),
     defer: (run) => world.soon(null, run),
   }

@@ -148,6 +148,7 @@ export class Process {
       uuid: uuidSource(now, (bytes) => {
         for (let i = 0; i < bytes.length; i++) bytes[i] = random.int(0, 255)
       }),
+      bytes: (count) => Uint8Array.from({ length: count }, () => random.int(0, 255)),
       timer: (ms, run) => world.after(ms, this, run),
       defer: (run) => world.soon(this, run),
     }

@@ -380,7 +380,7 @@ describe('notes of a handler', () => {
 
     await scene.through(job.result())
 
-    expect(await texts(scene, job.id)).toEqual(['try 1', 'try 2', 'try 3'])
+    expect(await texts(scene, job.id)).toEqual(['try 1', 'again', 'try 2', 'again', 'try 3'])
     expect((await job.get())?.progress?.value).toBe(30)
   })
 

@@ -1,10 +1,12 @@
 import {
   FINAL_STATES,
+  type HoldKind,
   JOB_STATES,
   type JobState,
   type QueueView,
   type Skep,
   type Worker,
+  type WorkerView,
 } from '../../index.ts'
 import { type JobEvent, watchJobs } from '../event-lines.ts'
 import { briefly } from '../explain.ts'
@@ -16,6 +18,7 @@ export interface QueueRow {
   /** Jobs ended per second, over the last few seconds. */
   readonly rate: number
   readonly oldestMs: number | null
+  readonly hold: HoldKind | null
   /** Workers, here and elsewhere, that take its jobs. */
   readonly workers: number
 }
@@ -50,6 +53,8 @@ export interface Snapshot {
   readonly dead: number
   /** Runs of flows that are running, by flow; those that failed count only where some run. */
   readonly flows: FlowRow
+  /** The workers on the list, those that are gone among them. */
+  readonly presences: readonly WorkerView[]
   /** Newest first. */
   readonly events: readonly JobEvent[]
 }
@@ -77,6 +82,7 @@ export class Board {
   #queues: readonly QueueView[] = []
   #servers = new Map<string, number>()
   #flows: FlowRow = { running: 0, failed: 0, names: [], isAll: true }
+  #presences: readonly WorkerView[] = []
   #presence = { workers: 0, running: 0, slots: 0 }
   #status: Snapshot['status'] = 'connecting'
   #trouble: string | null = null
@@ -114,6 +120,7 @@ export class Board {
       ])
       this.#flows = flowRow(running, failed)
       this.#queues = [...queues].sort((a, b) => a.queue.localeCompare(b.queue))
+      this.#presences = workers
       const here = workers.filter(({ life }) => life !== 'gone')
       this.#servers = new Map()
       for (const name of here.flatMap((worker) => worker.queues)) {
@@ -142,9 +149,9 @@ export class Board {
       const states = Object.fromEntries(
         JOB_STATES.map((state) => [state, queue[state]]),
       ) as QueueRow['states']
-      const { oldestMs } = queue
+      const { oldestMs, hold } = queue
       const workers = this.#servers.get(queue.queue) ?? 0
-      return { name: queue.queue, states, rate: this.#rateOf(queue.queue, now), oldestMs, workers }
+      return { name: queue.queue, states, rate: this.#rateOf(queue.queue, now), oldestMs, hold, workers }
     })
     return {
       at: now,
@@ -157,6 +164,7 @@ export class Board {
       ...this.#presence,
       ...this.#totals,
       flows: this.#flows,
+      presences: this.#presences,
       events: this.#events,
     }
   }

@@ -1,9 +1,9 @@
-import { JOB_STATES, type JobState } from '../../index.ts'
+import { JOB_STATES, type JobState, type WorkerView } from '../../index.ts'
 import type { JobEvent } from '../event-lines.ts'
 import { clock, compact, count, rate, span, sparkline } from '../numbers.ts'
 import type { Style } from '../output.ts'
 import { STATE_STYLES } from '../states.ts'
-import { pad, widthOf } from '../text.ts'
+import { clean, pad, widthOf } from '../text.ts'
 import type { QueueRow, Snapshot } from './board.ts'
 import { type Canvas, lineOf, type Piece, spread, wrap } from './pieces.ts'
 
@@ -15,6 +15,12 @@ export interface FrameOptions extends Canvas {
   readonly tip: string
   /** What each queue is there to show. */
   readonly captions: ReadonlyMap<string, string>
+  /** The keys that do something. */
+  readonly keys: string
+  /** The queue that the keys are about. */
+  readonly selected?: string | undefined
+  /** What stands below the queues. @default 'recent' */
+  readonly list?: 'recent' | 'workers'
 }
 
 /** A picture of the board that fills the terminal and never leaves it. */
@@ -31,10 +37,15 @@ export function frame(snapshot: Snapshot, options: FrameOptions): string[] {
     '',
   ]
   const space = rows - head.length - body.length - foot.length - 1
-  const list = space > 1 ? [title('RECENT', options), ...events(snapshot.events, space - 1, options)] : []
+  const list = space > 1 ? lower(snapshot, space, options) : []
   const lines = [...head, ...body, ...list].slice(0, Math.max(0, rows - 1))
   while (lines.length < rows - 1) lines.push('')
   return [...lines, ...foot]
+}
+
+function lower(snapshot: Snapshot, space: number, options: FrameOptions): string[] {
+  if (options.list === 'workers') return workerTable(snapshot.presences, space, options)
+  return [title('RECENT', options), ...events(snapshot.events, space - 1, options)]
 }
 
 const STATUS: Readonly<Record<Snapshot['status'], readonly [string, Style]>> = {
@@ -76,7 +87,7 @@ function footer({ status }: Snapshot, options: FrameOptions): string {
     )
   }
   return spread(
-    [{ text: ' q quit · Ctrl-C drains and stops', style: 'dim' }],
+    [{ text: ` ${options.keys}`, style: 'dim' }],
     [{ text: `${options.tip} `, style: 'dim' }],
     options,
   )
@@ -140,7 +151,7 @@ function queueTable(snapshot: Snapshot, options: FrameOptions, most: number): st
     const text = snapshot.status === 'connecting' ? 'Waiting for the database.' : 'No queues yet.'
     return [title('QUEUE', options), lineOf([{ text: ` ${text}`, style: 'dim' }], options)]
   }
-  const longest = Math.max(8, ...rows.map((row) => widthOf(row.name)))
+  const longest = Math.max(8, ...rows.map((row) => widthOf(row.name) + (row.hold === null ? 0 : 2)))
   let nameWidth = Math.min(longest, 32)
   let cols = columnsFor(snapshot, options, nameWidth)
   const used = cols.reduce((sum, col) => sum + col.width, 1)
@@ -169,13 +180,16 @@ function queueTable(snapshot: Snapshot, options: FrameOptions, most: number): st
     cols.map((col) => ({ text: col.title, style: 'dim' })),
     '',
   )
-  const shown = rows.length > most ? busiest(rows, most - 1) : rows
+  const shown = rows.length > most ? busiest(rows, most - 1, options.selected) : rows
   const hidden = rows.length - shown.length
   return [
     heading,
     ...shown.map((row) =>
       line(
-        { text: row.name, style: 'bold' },
+        {
+          text: row.hold === null ? row.name : `${row.name} ⏸`,
+          style: row.name === options.selected ? ['bold', 'inverse'] : 'bold',
+        },
         cols.map((col) => col.cell(row)),
         options.captions.get(row.name) ?? '',
       ),
@@ -185,9 +199,14 @@ function queueTable(snapshot: Snapshot, options: FrameOptions, most: number): st
 }
 
 /** The queues where most happens, in their usual order, so that rows do not jump about. */
-function busiest(rows: readonly QueueRow[], most: number): QueueRow[] {
+function busiest(rows: readonly QueueRow[], most: number, selected: string | undefined): QueueRow[] {
   const activity = (row: QueueRow): number =>
-    row.states.running * 1e6 + row.states.ready * 1e3 + row.rate * 1e3 + row.states.delayed + row.states.dead
+    (row.name === selected ? Infinity : 0) +
+    row.states.running * 1e6 +
+    row.states.ready * 1e3 +
+    row.rate * 1e3 +
+    row.states.delayed +
+    row.states.dead
   const chosen = new Set([...rows].sort((a, b) => activity(b) - activity(a)).slice(0, Math.max(0, most)))
   return rows.filter((row) => chosen.has(row))
 }
@@ -228,6 +247,34 @@ function flowLine({ flows }: Snapshot, options: FrameOptions): string[] {
       ],
       options,
     ),
+  ]
+}
+
+// ── workers ──────────────────────────────────────────────────────────────────────────────────────
+
+function workerTable(workers: readonly WorkerView[], most: number, options: FrameOptions): string[] {
+  if (workers.length === 0) {
+    return [title('WORKERS', options), lineOf([{ text: ' None is on the list.', style: 'dim' }], options)]
+  }
+  const where = ({ host, pid }: WorkerView): string => `${clean(host)}:${pid}`
+  const width = Math.min(32, Math.max(...workers.map((worker) => widthOf(where(worker)))))
+  const shown = [...workers].sort((a, b) => b.running - a.running).slice(0, most - 2)
+  const rest = workers.length - shown.length
+  return [
+    title('WORKERS', options),
+    ...shown.map((worker) =>
+      lineOf(
+        [
+          { text: ` ${pad(where(worker), width)}  ` },
+          worker.life === 'gone'
+            ? { text: pad('gone', 9), style: 'red' }
+            : { text: pad(`${worker.running}/${worker.concurrency}`, 9), style: 'cyan' },
+          { text: `  ${worker.queues.map(clean).join(', ')}`, style: 'dim' },
+        ],
+        options,
+      ),
+    ),
+    ...(rest > 0 ? [lineOf([{ text: ` … and ${rest} more: skep workers`, style: 'dim' }], options)] : []),
   ]
 }
 

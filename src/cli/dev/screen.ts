@@ -7,12 +7,31 @@ const LEAVE = `${CSI}?7h${CSI}?25h${CSI}?1049l`
 const BEGIN = `${CSI}?2026h`
 const END = `${CSI}?2026l`
 
+const ESCAPE = '\u001b'
+/** What terminals send for keys that are no letters; arrows in either of their modes. */
+const SEQUENCES: Readonly<Record<string, Key>> = {
+  [ESCAPE]: 'escape',
+  [`${ESCAPE}[A`]: 'up',
+  [`${ESCAPE}OA`]: 'up',
+  [`${ESCAPE}[B`]: 'down',
+  [`${ESCAPE}OB`]: 'down',
+  '\r': 'enter',
+  '\n': 'enter',
+}
+
+/** A sequence, or a single letter. */
+const KEYS = new RegExp(`${ESCAPE}(?:\\[[0-9;]*[A-Za-z~]|O[A-Z])|[^]`, 'g')
+
 const CTRL_C = '\u0003'
 const CTRL_D = '\u0004'
 const CTRL_Z = '\u001a'
 
+/** `quit` is q or Ctrl-D, `interrupt` Ctrl-C; the others are what they are called, and letters are themselves. */
+export type Key = 'quit' | 'interrupt' | 'up' | 'down' | 'enter' | 'escape' | Letter
+type Letter = string & { readonly length: 1 }
+
 export interface ScreenOptions {
-  readonly onKey: (key: 'quit' | 'interrupt') => void
+  readonly onKey: (key: Key) => void
   /** Whatever else writes to stdout or stderr while the screen is ours: a line of it. */
   readonly onLine: (line: string) => void
   readonly onResize: () => void
@@ -103,10 +122,14 @@ export class Screen {
   }
 
   #pressed = (data: Buffer): void => {
-    for (const key of data.toString('utf8')) {
-      if (key === 'q' || key === CTRL_D) this.#options.onKey('quit')
+    // Several keys may come at once. A sequence that is not known is no letters.
+    for (const [key] of data.toString('utf8').matchAll(KEYS)) {
+      const named = SEQUENCES[key]
+      if (named !== undefined) this.#options.onKey(named)
+      else if (key === 'q' || key === CTRL_D) this.#options.onKey('quit')
       else if (key === CTRL_C) this.#options.onKey('interrupt')
       else if (key === CTRL_Z) this.#suspend()
+      else if (/^[\x20-\x7e]$/.test(key)) this.#options.onKey(key as Letter)
     }
   }
 

@@ -49,7 +49,7 @@ export async function runSession(call: Call, options: SessionOptions): Promise<n
 
   const board = new Board(skep, { queues: handlers.map(({ queue }) => queue.name), workers })
   const view = makeView(call, options, board, (key) => {
-    if (key === 'interrupt' || !stop.signal.aborted) stop.request()
+    if (key === 'interrupt' || (key === 'quit' && !stop.signal.aborted)) stop.request()
   })
   options.relay.to = (message) => view.say(clean(message))
   const forText = call.args.duration('for')
@@ -96,7 +96,8 @@ export async function runSession(call: Call, options: SessionOptions): Promise<n
 
 function makeView(call: Call, options: SessionOptions, board: Board, onKey: ViewOptions['onKey']): View {
   const { title, tip, captions, opened } = options
-  const shown = { board, title, tip, captions, place: opened.place.label, onKey }
+  const keys = 'q quit · Ctrl-C drains and stops'
+  const shown = { board, title, tip, captions, keys, place: opened.place.label, onKey }
   const isLive =
     process.stdout.isTTY && !call.out.json && !call.args.on('plain') && call.env['TERM'] !== 'dumb'
   return isLive ? liveView(call, shown) : plainView(call, shown)
@@ -106,7 +107,7 @@ function makeView(call: Call, options: SessionOptions, board: Board, onKey: View
  * Waits until the store answers. One that is away may come back, so it goes on trying and says so; a schema that is too
  * new does not get better by waiting. False when somebody said stop meanwhile.
  */
-async function connect({ skep, place }: Opened, board: Board, stop: AbortSignal): Promise<boolean> {
+export async function connect({ skep, place }: Opened, board: Board, stop: AbortSignal): Promise<boolean> {
   let migrated = false
   for (let failures = 1; !stop.aborted; failures++) {
     try {

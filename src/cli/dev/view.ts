@@ -4,7 +4,7 @@ import { clock, count, rate, span } from '../numbers.ts'
 import { clean } from '../text.ts'
 import type { Board, QueueRow, Snapshot } from './board.ts'
 import { type FrameOptions, frame } from './frame.ts'
-import { Screen } from './screen.ts'
+import { type Key, Screen } from './screen.ts'
 
 /** A way to show the board. */
 export interface View {
@@ -15,9 +15,11 @@ export interface View {
   close(): void
 }
 
-export interface ViewOptions extends Omit<FrameOptions, 'columns' | 'rows' | 'paint'> {
+export interface ViewOptions extends Omit<FrameOptions, 'columns' | 'rows' | 'paint' | 'selected' | 'list'> {
   readonly board: Board
-  readonly onKey: (key: 'quit' | 'interrupt') => void
+  readonly onKey: (key: Key) => void
+  /** What can change while it is shown. */
+  readonly look?: () => Pick<FrameOptions, 'selected' | 'list'>
 }
 
 /** A picture that fills the terminal. */
@@ -26,7 +28,10 @@ export function liveView({ out }: Call, options: ViewOptions): View {
   const update = (): void => {
     const { columns, rows } = screen.size
     // The last column stays free: erasing the rest of a line would take a letter there with it.
-    screen.draw(frame(board.snapshot(), { ...options, columns: columns - 1, rows, paint: out.paint }))
+    const look = options.look?.() ?? {}
+    screen.draw(
+      frame(board.snapshot(), { ...options, ...look, columns: columns - 1, rows, paint: out.paint }),
+    )
   }
   const screen = new Screen({
     onKey,

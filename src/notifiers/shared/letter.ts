@@ -35,7 +35,8 @@ function toTuple(hint: Hint): readonly unknown[] {
     case 'cancel':
       return ['cancel', hint.space, ...hint.ids]
     case 'schedules':
-      return ['schedules', hint.space]
+    case 'orders':
+      return [hint.kind, hint.space]
     case 'sync':
       return ['sync']
   }
@@ -49,7 +50,7 @@ function toHint(tuple: unknown): Hint | null {
   if (kind === 'cancel') {
     return { kind, space, ids: tuple.slice(2).filter((id): id is string => typeof id === 'string') }
   }
-  if (kind === 'schedules') return { kind, space }
+  if (kind === 'schedules' || kind === 'orders') return { kind, space }
   if (typeof queue !== 'string') return null
   if (kind === 'settled' || kind === 'watch' || kind === 'noted') return { kind, space, queue }
   if (kind !== 'work' || !Number.isSafeInteger(dueAt) || !Number.isSafeInteger(rank)) return null

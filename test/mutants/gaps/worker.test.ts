@@ -212,7 +212,7 @@ describe('looking after others', () => {
       workerId: 'w',
       leaseMs: 30_000,
       graceMs: 3_000,
-      sources: [{ space: 'default', queue: 'mail' }],
+      sources: () => [{ space: 'default', queue: 'mail' }],
       policyOf: () => policy,
       storeTime: () => runtime.now(),
       onRescued: () => {},

@@ -1,0 +1,29 @@
+/**
+ * Reads server-sent events from the body of a `fetch`, which can carry a credential where `EventSource` cannot. Comments, `id` and
+ * `retry` are read over.
+ */
+export async function readEvents(
+  body: ReadableStream<Uint8Array>,
+  hear: (kind: string, data: string) => void,
+): Promise<void> {
+  const reader = body
+    .pipeThrough(new TextDecoderStream() as never)
+    .getReader() as ReadableStreamDefaultReader<string>
+  let rest = ''
+  let kind = 'message'
+  let data: string[] = []
+  for (;;) {
+    const { value, done } = await reader.read()
+    if (done) return
+    const lines = (rest + value).split(/\r\n|\n|\r/)
+    rest = lines.pop() ?? ''
+    for (const line of lines) {
+      if (line === '') {
+        if (data.length > 0) hear(kind, data.join('\n'))
+        kind = 'message'
+        data = []
+      } else if (line.startsWith('event:')) kind = line.slice(6).trim()
+      else if (line.startsWith('data:')) data.push(line.slice(5).replace(/^ /, ''))
+    }
+  }
+}

@@ -1,0 +1,45 @@
+import { useEffect } from 'react'
+import { useLocation } from 'wouter'
+import { SECTIONS } from './sections.ts'
+
+const AFTER_G = new Map(
+  SECTIONS.flatMap(({ sections }) => sections).flatMap(({ keys, path }) =>
+    keys ? [[keys.slice(2), path]] : [],
+  ) as [string, string][],
+)
+
+/** Whether keys go into a field now, and mean what they say. */
+export function isTyping(event: Event): boolean {
+  const target = event.target as HTMLElement | null
+  return target?.closest('input:not([type=checkbox]), textarea, select, [contenteditable]') != null
+}
+
+/** ⌘K or Ctrl K opens the palette; g and a letter go to a section; / goes to the search of the page, if it has one. */
+export function useShortcuts(openPalette: () => void): void {
+  const [, navigate] = useLocation()
+  useEffect(() => {
+    let afterG = 0
+    const press = (event: KeyboardEvent): void => {
+      if ((event.metaKey || event.ctrlKey) && event.key.toLowerCase() === 'k') {
+        event.preventDefault()
+        openPalette()
+        return
+      }
+      if (event.metaKey || event.ctrlKey || event.altKey || isTyping(event)) return
+      if (document.querySelector('dialog[open]')) return
+      if (event.key === '/') {
+        const search = document.querySelector<HTMLElement>('[data-search]')
+        event.preventDefault()
+        if (search) search.focus()
+        else openPalette()
+      } else if (event.key === 'g') afterG = event.timeStamp
+      else if (event.timeStamp - afterG < 1_500) {
+        const path = AFTER_G.get(event.key)
+        afterG = 0
+        if (path) navigate(path)
+      }
+    }
+    document.addEventListener('keydown', press)
+    return () => document.removeEventListener('keydown', press)
+  }, [openPalette, navigate])
+}

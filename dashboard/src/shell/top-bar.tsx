@@ -1,0 +1,112 @@
+import type { ReactNode } from 'react'
+import type { Me } from '../../../src/server/api.ts'
+import { chooseSpace } from '../api/credential.ts'
+import { useLiveStatus } from '../api/live.ts'
+import { classes } from '../ui/classes.ts'
+import { Icon } from '../ui/icon.tsx'
+import { Menu } from '../ui/menu.tsx'
+import { Badge } from '../ui/state.tsx'
+import { chooseTheme, type Theme, useTheme } from './theme.ts'
+
+export function TopBar({ me, onSearch }: { readonly me: Me; readonly onSearch: () => void }): ReactNode {
+  return (
+    <header className="top">
+      <button type="button" className="top-search" onClick={onSearch} aria-label="Search or go to (Ctrl K)">
+        <Icon name="search" />
+        <span className="grow">Search or go to …</span>
+        <kbd>{/Mac|iPhone|iPad/.test(navigator.platform) ? '⌘' : 'Ctrl'} K</kbd>
+      </button>
+      <div className="top-side">
+        <LiveSign />
+        <Space me={me} />
+        {me.environment && (
+          <Badge tone={/prod/i.test(me.environment) ? 'bad' : 'info'} title="Environment">
+            {me.environment}
+          </Badge>
+        )}
+        {!me.scopes.some((scope) => scope === 'operate' || scope === 'admin') && (
+          <Badge title={`${me.name} may look and not change`}>read only</Badge>
+        )}
+        <ThemeMenu />
+      </div>
+    </header>
+  )
+}
+
+const LIVE_WORDS = {
+  live: 'Live: what you see follows the server',
+  connecting: 'Connecting to the server …',
+  waiting: 'The server does not answer. Trying again …',
+  hidden: 'Paused while the page is hidden',
+} as const
+
+/** A quiet sign: a dot while all is well, a word when not. */
+function LiveSign(): ReactNode {
+  const status = useLiveStatus()
+  return (
+    <span className={classes('live', `live-${status}`)} title={LIVE_WORDS[status]} role="status">
+      <span className="live-dot" aria-hidden="true" />
+      <span>{status === 'live' ? 'Live' : status === 'waiting' ? 'Reconnecting' : 'Connecting'}</span>
+    </span>
+  )
+}
+
+function Space({ me }: { readonly me: Me }): ReactNode {
+  const others = Array.isArray(me.spaces) ? (me.spaces as readonly string[]) : []
+  const go = (space: string): void => {
+    chooseSpace(space)
+    location.reload()
+  }
+  if (me.spaces === null || (me.spaces !== '*' && others.length === 0)) {
+    return me.space === 'default' ? null : <Badge title="Space">{me.space}</Badge>
+  }
+  return (
+    <Menu
+      label={`Space ${me.space}`}
+      small
+      items={[
+        ...[...new Set([me.space, ...others])].map((space) => ({
+          label: space,
+          checked: space === me.space,
+          onSelect: () => go(space),
+        })),
+        ...(me.spaces === '*'
+          ? [
+              'line' as const,
+              {
+                label: 'Another space …',
+                onSelect: () => {
+                  const space = prompt('Name of the space')
+                  if (space) go(space)
+                },
+              },
+            ]
+          : []),
+      ]}
+    >
+      {me.space}
+    </Menu>
+  )
+}
+
+const THEMES: readonly { readonly theme: Theme; readonly label: string }[] = [
+  { theme: 'system', label: 'As the system' },
+  { theme: 'light', label: 'Light' },
+  { theme: 'dark', label: 'Dark' },
+]
+
+function ThemeMenu(): ReactNode {
+  const theme = useTheme()
+  return (
+    <Menu
+      label="Theme"
+      look="quiet"
+      icon={theme === 'system' ? 'screen' : theme === 'dark' ? 'moon' : 'sun'}
+      items={THEMES.map(({ theme: each, label }) => ({
+        label,
+        checked: each === theme,
+        onSelect: () => chooseTheme(each),
+      }))}
+    />
+  )
+}

@@ -1,0 +1,211 @@
+import { type ReactNode, useEffect, useRef } from 'react'
+import uPlot from 'uplot'
+import 'uplot/dist/uPlot.min.css'
+import { useThemeTick } from '../shell/theme.ts'
+
+/** What uPlot puts below the plot. */
+const LEGEND_HEIGHT = 30
+
+export interface ChartLine {
+  readonly label: string
+  readonly values: readonly (number | null)[]
+  /** The name of a token: `--green-2`. */
+  readonly color: string
+  readonly filled?: boolean
+  readonly dashed?: boolean
+}
+
+export interface ChartProps {
+  /** The beginning of the first bucket, and the length of each. */
+  readonly from: string
+  readonly stepMs: number
+  readonly lines: readonly ChartLine[]
+  readonly format: (value: number) => string
+  /** What the picture shows, for whoever does not see it. */
+  readonly label: string
+  readonly height?: number
+  /** Moments with a name, drawn as upright lines. */
+  readonly marks?: readonly { readonly at: string; readonly text: string }[]
+}
+
+/** Lines over time. Drawn when it is in sight and as wide as its place. */
+export function Chart({
+  from,
+  stepMs,
+  lines,
+  format,
+  label,
+  height = 180,
+  marks = [],
+}: ChartProps): ReactNode {
+  const place = useRef<HTMLDivElement>(null)
+  const plot = useRef<uPlot | null>(null)
+  const theme = useThemeTick()
+  const names = lines.map((line) => `${line.label}${line.color}`).join()
+  const marksNow = useRef(marks)
+  marksNow.current = marks
+  const start = Date.parse(from) / 1_000
+  const length = Math.max(0, ...lines.map(({ values }) => values.length))
+  const data: uPlot.AlignedData = [
+    Array.from({ length }, (_, index) => start + (index * stepMs) / 1_000),
+    ...lines.map(({ values }) => values as (number | null)[]),
+  ]
+  const isQuiet = lines.every(({ values }) => values.every((value) => value === null || value === 0))
+  const newest = useRef(data)
+  newest.current = data
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new plot is made for other lines or colours, not for other values
+  useEffect(() => {
+    const box = place.current
+    if (!box) return
+    const make = (): void => {
+      plot.current = new uPlot(options(box.clientWidth), newest.current, box)
+    }
+    const options = (width: number): uPlot.Options =>
+      optionsOf({ width, height, lines, format, marks: () => marksNow.current })
+    const sizes = new ResizeObserver(() => {
+      if (box.clientWidth === 0) return
+      if (plot.current) plot.current.setSize({ width: box.clientWidth, height })
+      else make()
+    })
+    sizes.observe(box)
+    return () => {
+      sizes.disconnect()
+      plot.current?.destroy()
+      plot.current = null
+    }
+  }, [names, height, theme])
+
+  useEffect(() => {
+    plot.current?.setData(data)
+  })
+
+  return (
+    <figure className="chart">
+      <div
+        ref={place}
+        className="chart-place"
+        style={{ minHeight: height + LEGEND_HEIGHT }}
+        aria-hidden="true"
+      />
+      {isQuiet && <p className="chart-quiet">Nothing happened in this time.</p>}
+      <figcaption className="unseen">
+        {label}. {lines.map(({ label: name, values }) => `${name}: ${spoken(values, format)}`).join('. ')}.
+      </figcaption>
+    </figure>
+  )
+}
+
+function spoken(values: readonly (number | null)[], format: (value: number) => string): string {
+  const known = values.filter((value) => value !== null)
+  const last = known.at(-1)
+  if (last === undefined) return 'nothing happened'
+  return `newest ${format(last)}, highest ${format(Math.max(...known))}`
+}
+
+function color(name: string): string {
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim()
+}
+
+function optionsOf({
+  width,
+  height,
+  lines,
+  format,
+  marks,
+}: {
+  width: number
+  height: number
+  lines: readonly ChartLine[]
+  format: (value: number) => string
+  marks: () => readonly { readonly at: string; readonly text: string }[]
+}): uPlot.Options {
+  const faint = color('--text-faint')
+  const grid = { stroke: color('--line'), width: 1 }
+  const font = `11px ${color('--font')}`
+  return {
+    width,
+    height,
+    padding: [10, 8, 0, 0],
+    cursor: { points: { size: 6 }, y: false, drag: { x: false, y: false } },
+    legend: { live: true },
+    scales: { y: { range: (_plot, _low, high) => [0, high > 0 ? high * 1.1 : 1] } },
+    axes: [
+      {
+        stroke: faint,
+        grid: { show: false },
+        ticks: { show: false },
+        font,
+        size: 26,
+        space: 70,
+        values: timesOf,
+      },
+      {
+        stroke: faint,
+        grid,
+        ticks: { show: false },
+        font,
+        size: 52,
+        space: 36,
+        // Nothing to measure needs no measures.
+        values: (plot, splits) =>
+          plot.data.slice(1).some((line) => line?.some((value) => value))
+            ? splits.map((value) => format(value))
+            : [],
+      },
+    ],
+    series: [
+      {
+        label: 'At',
+        value: (_plot, value) => (value === null ? '–' : new Date(value * 1_000).toLocaleTimeString('en-GB')),
+      },
+      ...lines.map(
+        ({ label, color: name, filled = false, dashed = false }): uPlot.Series => ({
+          label,
+          stroke: color(name),
+          width: 1.6,
+          ...(filled ? { fill: `${color(name)}22` } : {}),
+          ...(dashed ? { dash: [4, 3] } : {}),
+          points: { show: false },
+          spanGaps: false,
+          value: (_plot, value) => (value === null || value === undefined ? '–' : format(value)),
+        }),
+      ),
+    ],
+    hooks: { drawAxes: [(plot) => drawMarks(plot, marks(), color('--violet-2'))] },
+  }
+}
+
+function timesOf(_plot: uPlot, splits: number[]): string[] {
+  const isLong = (splits.at(-1) ?? 0) - (splits[0] ?? 0) > 36 * 3_600
+  return splits.map((at) => {
+    const date = new Date(at * 1_000)
+    return isLong
+      ? date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })
+      : date.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })
+  })
+}
+
+function drawMarks(
+  plot: uPlot,
+  marks: readonly { readonly at: string; readonly text: string }[],
+  stroke: string,
+): void {
+  const { ctx, bbox } = plot
+  ctx.save()
+  ctx.strokeStyle = stroke
+  ctx.fillStyle = stroke
+  ctx.lineWidth = devicePixelRatio
+  ctx.setLineDash([3 * devicePixelRatio, 3 * devicePixelRatio])
+  ctx.font = `${10 * devicePixelRatio}px ${color('--font')}`
+  for (const { at, text } of marks) {
+    const x = plot.valToPos(Date.parse(at) / 1_000, 'x', true)
+    if (x < bbox.left || x > bbox.left + bbox.width) continue
+    ctx.beginPath()
+    ctx.moveTo(x, bbox.top)
+    ctx.lineTo(x, bbox.top + bbox.height)
+    ctx.stroke()
+    ctx.fillText(text, x + 4 * devicePixelRatio, bbox.top + 10 * devicePixelRatio)
+  }
+  ctx.restore()
+}

@@ -1,0 +1,135 @@
+import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react'
+import { Button, IconButton } from './button.tsx'
+import { classes } from './classes.ts'
+import { Field } from './field.tsx'
+
+export interface DialogProps {
+  readonly title: string
+  readonly onClose: () => void
+  readonly children: ReactNode
+  readonly footer?: ReactNode
+  /** `drawer`: at the right edge, as high as the page. @default 'm' */
+  readonly size?: 's' | 'm' | 'l' | 'drawer'
+  /** Called when the form inside is sent, by a button of type submit or by the enter key. */
+  readonly onSubmit?: () => void
+  /** What stands beside the title. */
+  readonly tools?: ReactNode
+}
+
+/** A native dialog: the browser keeps the focus inside, and escape closes it. Shown as long as it is rendered. */
+export function Dialog({
+  title,
+  onClose,
+  children,
+  footer,
+  size = 'm',
+  onSubmit,
+  tools,
+}: DialogProps): ReactNode {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const id = useId()
+  useEffect(() => {
+    const element = dialog.current
+    const before = document.activeElement
+    if (element && !element.open) element.showModal()
+    // A drawer is for reading: its first button is nothing to begin with.
+    if (element?.classList.contains('dialog-drawer')) element.focus()
+    return () => {
+      element?.close()
+      if (before instanceof HTMLElement && before.isConnected) before.focus()
+    }
+  }, [])
+  const submit = (event: FormEvent): void => {
+    event.preventDefault()
+    event.stopPropagation()
+    onSubmit?.()
+  }
+  return (
+    <dialog
+      ref={dialog}
+      className={classes('dialog', `dialog-${size}`)}
+      aria-labelledby={id}
+      tabIndex={-1}
+      onCancel={(event) => {
+        event.preventDefault()
+        onClose()
+      }}
+      onMouseDown={(event) => {
+        if (event.target === dialog.current) onClose()
+      }}
+      onKeyDown={(event) => event.stopPropagation()}
+    >
+      <form className="dialog-inside" onSubmit={submit} noValidate>
+        <header className="dialog-head">
+          <h2 id={id} className="cut">
+            {title}
+          </h2>
+          <div className="row">
+            {tools}
+            <IconButton label="Close" icon="close" onClick={onClose} />
+          </div>
+        </header>
+        <div className="dialog-body">{children}</div>
+        {footer && <footer className="dialog-foot">{footer}</footer>}
+      </form>
+    </dialog>
+  )
+}
+
+export interface ConfirmProps {
+  readonly title: string
+  readonly children: ReactNode
+  /** What the button says: the verb. */
+  readonly action: string
+  readonly onConfirm: () => void
+  readonly onClose: () => void
+  readonly busy?: boolean
+  readonly danger?: boolean
+  /** Must be typed before the button works, for what cannot be taken back. */
+  readonly typed?: string
+  readonly disabled?: boolean
+}
+
+/** Asks before something is done. */
+export function Confirm({
+  title,
+  children,
+  action,
+  onConfirm,
+  onClose,
+  busy = false,
+  danger = false,
+  typed,
+  disabled = false,
+}: ConfirmProps): ReactNode {
+  const [text, setText] = useState('')
+  const isReady = !disabled && !busy && (typed === undefined || text === typed)
+  return (
+    <Dialog
+      title={title}
+      onClose={onClose}
+      size="s"
+      onSubmit={() => isReady && onConfirm()}
+      footer={
+        <>
+          <Button onClick={onClose}>Keep as it is</Button>
+          <Button type="submit" look={danger ? 'danger' : 'main'} busy={busy} disabled={!isReady}>
+            {action}
+          </Button>
+        </>
+      }
+    >
+      <div className="stack">
+        {children}
+        {typed !== undefined && (
+          <Field
+            label={`Type ${typed} to confirm`}
+            value={text}
+            onChange={(event) => setText(event.target.value)}
+            autoFocus
+          />
+        )}
+      </div>
+    </Dialog>
+  )
+}

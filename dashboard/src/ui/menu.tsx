@@ -1,0 +1,111 @@
+import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react'
+import { Button, type ButtonProps } from './button.tsx'
+import { classes } from './classes.ts'
+import { Icon, type IconName } from './icon.tsx'
+
+export type MenuItem =
+  | {
+      readonly label: string
+      readonly icon?: IconName
+      readonly onSelect: () => void
+      readonly danger?: boolean
+      readonly disabled?: boolean
+      readonly hint?: string
+      readonly checked?: boolean
+    }
+  | 'line'
+
+/** A button that opens a list of actions. */
+export function Menu({
+  label,
+  items,
+  children,
+  ...button
+}: Omit<ButtonProps, 'onClick'> & {
+  readonly label: string
+  readonly items: readonly MenuItem[]
+  readonly children?: ReactNode
+}): ReactNode {
+  const [isOpen, setOpen] = useState(false)
+  const root = useRef<HTMLDivElement>(null)
+  const id = useId()
+
+  useEffect(() => {
+    if (!isOpen) return
+    root.current?.querySelector<HTMLElement>('[role^=menuitem]:not(:disabled)')?.focus()
+    const away = (event: Event): void => {
+      if (!root.current?.contains(event.target as Node)) setOpen(false)
+    }
+    document.addEventListener('pointerdown', away)
+    return () => document.removeEventListener('pointerdown', away)
+  }, [isOpen])
+
+  const move = (event: KeyboardEvent<HTMLDivElement>): void => {
+    if (!isOpen) return
+    const all = [...event.currentTarget.querySelectorAll<HTMLElement>('[role^=menuitem]:not(:disabled)')]
+    const at = all.indexOf(document.activeElement as HTMLElement)
+    const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: all.length - 1 }[event.key]
+    if (to !== undefined) {
+      event.preventDefault()
+      all[(to + all.length) % all.length]?.focus()
+    }
+    if (event.key === 'Escape') {
+      event.preventDefault()
+      event.stopPropagation()
+      setOpen(false)
+      root.current?.querySelector<HTMLElement>('button')?.focus()
+    }
+  }
+
+  return (
+    <div className="menu" ref={root} onKeyDown={move}>
+      <Button
+        {...button}
+        aria-haspopup="menu"
+        aria-expanded={isOpen}
+        aria-controls={isOpen ? id : undefined}
+        aria-label={children ? undefined : label}
+        title={children ? undefined : label}
+        onClick={() => setOpen(!isOpen)}
+      >
+        {children && (
+          <span className="row">
+            {children} <Icon name="down" size={12} />
+          </span>
+        )}
+      </Button>
+      {isOpen && (
+        <div className="menu-list" role="menu" id={id} aria-label={label}>
+          {items.map((item, index) =>
+            item === 'line' ? (
+              // biome-ignore lint/suspicious/noArrayIndexKey: lines have nothing else
+              <hr key={`line-${index}`} />
+            ) : (
+              <button
+                key={item.label}
+                type="button"
+                role={item.checked === undefined ? 'menuitem' : 'menuitemcheckbox'}
+                aria-checked={item.checked}
+                tabIndex={-1}
+                disabled={item.disabled}
+                className={classes('menu-item', item.danger && 'menu-item-danger')}
+                title={item.hint}
+                onClick={() => {
+                  if (item.checked === undefined) setOpen(false)
+                  item.onSelect()
+                }}
+              >
+                {item.checked === undefined ? (
+                  item.icon && <Icon name={item.icon} />
+                ) : (
+                  <span className="menu-check">{item.checked && <Icon name="check" />}</span>
+                )}
+                <span className="grow">{item.label}</span>
+              </button>
+            ),
+          )}
+        </div>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,125 @@
+import { durationMs } from '../arguments.ts'
+import type { Call, Command } from '../command.ts'
+import { Board, type Snapshot } from '../dev/board.ts'
+import type { Key } from '../dev/screen.ts'
+import { connect } from '../dev/session.ts'
+import { liveView, plainView } from '../dev/view.ts'
+import { EXIT, usage } from '../exit.ts'
+import { briefly } from '../explain.ts'
+import { type Opened, using } from '../open.ts'
+import { aborted, listenForStop, whenOutputCloses } from '../stopping.ts'
+import { quote } from '../text.ts'
+
+const REDRAW_MS = 250
+const LOOK_MS = 1_000
+
+export const topCommand: Command = {
+  name: 'top',
+  summary: 'Watch queues and workers live, and pause what has to wait',
+  usage: ['top [flags]'],
+  flags: {
+    for: { kind: 'text', value: '30s', help: 'Stop by itself after this long' },
+    plain: { kind: 'switch', help: 'Print lines instead of a picture' },
+  },
+  examples: ['skep top', 'skep top --db postgres://localhost/shop', 'skep top --json --for 10s'],
+
+  async run(call) {
+    const [word] = call.args.words
+    if (word !== undefined) throw usage(`${quote(word)} is one word too many.`, 'skep top [flags]')
+    return using(call, { create: false }, (opened) => watch(call, opened))
+  },
+}
+
+/** Shows what goes on, until somebody has seen enough. It runs no jobs. */
+async function watch(call: Call, opened: Opened): Promise<number> {
+  const { skep, place } = opened
+  const stop = listenForStop({ onHurry: () => process.exit(EXIT.ok), onForce: () => process.exit(EXIT.ok) })
+  whenOutputCloses(() => {
+    if (!stop.signal.aborted) stop.request()
+  })
+  const board = new Board(skep, { queues: [], workers: [] })
+  const keys = new Keys(opened, board, () => stop.request())
+  const shown = {
+    board,
+    title: 'top',
+    tip: 'skep jobs explain <id>: why one does not run',
+    captions: new Map<string, string>(),
+    keys: 'q quit · ↑ ↓ choose · p pause or resume',
+    place: place.label,
+    onKey: (key: Key) => {
+      keys.pressed(key)
+      view.update()
+    },
+    look: () => ({ selected: keys.selected, list: 'workers' as const }),
+  }
+  const isLive =
+    process.stdout.isTTY && !call.out.json && !call.args.on('plain') && call.env['TERM'] !== 'dumb'
+  const view = isLive ? liveView(call, shown) : plainView(call, shown)
+  const forText = call.args.duration('for')
+  const timers = [
+    setInterval(() => view.update(), REDRAW_MS),
+    setInterval(() => void board.look(), LOOK_MS),
+    ...(forText === undefined
+      ? []
+      : [setTimeout(() => !stop.signal.aborted && stop.request(), durationMs(forText))]),
+  ]
+  try {
+    view.update()
+    if (await connect(opened, board, stop.signal)) {
+      view.update()
+      await aborted(stop.signal)
+    }
+  } finally {
+    for (const timer of timers) clearInterval(timer)
+    board.close()
+    view.close()
+    stop.release()
+  }
+  return EXIT.ok
+}
+
+/** What the keys do: which queue is chosen, and what happens to it. */
+class Keys {
+  readonly #opened: Opened
+  readonly #board: Board
+  readonly #onQuit: () => void
+  #selected: string | undefined
+
+  constructor(opened: Opened, board: Board, onQuit: () => void) {
+    this.#opened = opened
+    this.#board = board
+    this.#onQuit = onQuit
+  }
+
+  get selected(): string | undefined {
+    return this.#selected
+  }
+
+  pressed(key: Key): void {
+    if (key === 'quit' || key === 'interrupt' || key === 'escape') this.#onQuit()
+    const { rows } = this.#board.snapshot()
+    if (key === 'down' || key === 'j') this.#move(rows, 1)
+    else if (key === 'up' || key === 'k') this.#move(rows, -1)
+    else if (key === 'p') void this.#togglePause(rows)
+  }
+
+  #move(rows: Snapshot['rows'], step: number): void {
+    if (rows.length === 0) return
+    const at = rows.findIndex(({ name }) => name === this.#selected)
+    const next = at < 0 ? (step > 0 ? 0 : rows.length - 1) : at + step
+    this.#selected = rows[Math.min(rows.length - 1, Math.max(0, next))]?.name
+  }
+
+  async #togglePause(rows: Snapshot['rows']): Promise<void> {
+    const row = rows.find(({ name }) => name === this.#selected)
+    if (row === undefined) return
+    const { skep } = this.#opened
+    try {
+      if (row.hold === null) await skep.pause(row.name, { by: 'skep top' })
+      else await skep.resume(row.name, { by: 'skep top' })
+      await this.#board.look()
+    } catch (error) {
+      this.#board.set('running', `${row.name} was not changed: ${briefly(error)}`)
+    }
+  }
+}

@@ -1,0 +1,83 @@
+/**
+ * Runs that ended badly leave a line in the notes of their job: so a person sees all of them, and not only the last, which is
+ * the job's `failure`. The line is one like any other, with what is known of the run in its fields, under `skep`.
+ */
+import type { Failure } from './job.ts'
+import { LIMITS } from './limits.ts'
+import { CUT_MARK, lineBytes, type NewLine, noteText } from './notes.ts'
+
+/** The ends of runs that leave a line. Snoozing is no failure, and a job may do it for weeks. */
+const KINDS = ['error', 'timeout', 'lost', 'bury', 'cancel'] as const
+
+export type AttemptKind = (typeof KINDS)[number]
+
+/** So many are shown: the newest. */
+export const ATTEMPTS_SHOWN = 20
+
+/** What is said of a run, in the fields of its line. */
+export interface AttemptFields {
+  /** Which run of its generation it was, from 1. */
+  readonly attempt: number
+  readonly generation: number
+  readonly kind: AttemptKind
+  readonly name?: string
+  readonly code?: string
+  /** Cut, so that the line keeps within its bounds. */
+  readonly stack?: string
+}
+
+/** Of a line the text gets this much at most; a stack is worth more than the end of a long message. */
+const TEXT_BYTES = 1_024
+
+export function isAttemptKind(kind: string): kind is AttemptKind {
+  return (KINDS as readonly string[]).includes(kind)
+}
+
+/** The line of a run that ended with this failure; null if it is of a kind that leaves none. */
+export function attemptLine(
+  { starts, generation }: { readonly starts: number; readonly generation: number },
+  failure: Failure,
+): Pick<NewLine, 'text' | 'fields'> | null {
+  const { name, code, stack } = failure
+  // A payload that cannot be read is an error like any other.
+  const kind = failure.kind === 'poison' ? 'error' : failure.kind
+  if (!isAttemptKind(kind)) return null
+  const text = noteText(failure.message, TEXT_BYTES)
+  const fields: AttemptFields = {
+    attempt: starts,
+    generation,
+    kind,
+    ...(name === undefined ? {} : { name }),
+    ...(code === undefined ? {} : { code }),
+  }
+  const bare = JSON.stringify({ skep: fields })
+  if (stack === undefined) return { text, fields: bare }
+  const cut = stackWithin(stack, LIMITS.noteLineBytes - lineBytes({ text, fields: bare }))
+  return { text, fields: cut === null ? bare : JSON.stringify({ skep: { ...fields, stack: cut } }) }
+}
+
+const STACK_KEY_BYTES = Buffer.byteLength(',"stack":""')
+
+/** As much of a stack, in whole lines, as takes so many bytes when it is written as JSON; null if that is nothing. */
+function stackWithin(stack: string, room: number): string | null {
+  let left = room - STACK_KEY_BYTES - Buffer.byteLength(CUT_MARK)
+  const kept: string[] = []
+  for (const line of stack.split('\n')) {
+    // The quotation marks are not there, but the break of the line is, and takes as much.
+    left -= Buffer.byteLength(JSON.stringify(line))
+    if (left < 0) return kept.length === 0 ? null : kept.join('\n') + CUT_MARK
+    kept.push(line)
+  }
+  return kept.join('\n')
+}
+
+/** What the fields of a line say of a run; null if it is a line of a handler. */
+export function readAttempt(fields: string | null): AttemptFields | null {
+  if (fields === null || !fields.startsWith('{"skep":{"attempt":')) return null
+  try {
+    const { skep } = JSON.parse(fields) as { readonly skep: AttemptFields }
+    return Number.isInteger(skep.attempt) && isAttemptKind(skep.kind) ? skep : null
+  } catch {
+    return null // Somebody wrote to the table by hand.
+  }
+}

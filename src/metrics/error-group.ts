@@ -1,0 +1,132 @@
+import { failureTitle, fingerprintOf, hashText } from '../core/fingerprint.ts'
+import type { Failure } from '../core/job.ts'
+import { countOf } from './histogram.ts'
+import { HOUR_MS } from './page.ts'
+
+/** Groups of errors are kept in records of this kind, with the fingerprint as the id. */
+export const ERROR_KIND = 'error'
+
+/** How long a group is kept after the last of its errors. */
+export const ERRORS_KEPT_MS: number = 14 * 24 * HOUR_MS
+
+const HOURS = 24
+const MESSAGE = 1_024
+const STACK = 8_192
+
+/** What is stored of a group. Moments are milliseconds. */
+export interface ErrorGroupBody {
+  readonly queue: string
+  readonly name: string
+  readonly message: string
+  readonly count: number
+  readonly dead: number
+  readonly firstAt: number
+  readonly lastAt: number
+  readonly sampleJob: string
+  readonly sampleStack: string | null
+  /** Pairs of an hour since 1970 and how often it happened in it; of the last day. */
+  readonly hours: readonly (readonly [number, number])[]
+  readonly muted: Mute | null
+}
+
+export interface Mute {
+  readonly by: string
+  /** Null: until somebody takes it back. */
+  readonly until: number | null
+}
+
+/** An error that happened. */
+export interface ErrorSeen {
+  readonly queue: string
+  readonly job: string
+  readonly failure: Failure
+  readonly isDead: boolean
+  readonly at: number
+}
+
+/** The group of an error that nobody has seen before. */
+export function newGroup({ queue, job, failure, isDead, at }: ErrorSeen): {
+  id: string
+  body: ErrorGroupBody
+} {
+  const body: ErrorGroupBody = {
+    queue,
+    name: failureTitle(failure),
+    message: failure.message.slice(0, MESSAGE).toWellFormed(),
+    count: 1,
+    dead: isDead ? 1 : 0,
+    firstAt: at,
+    lastAt: at,
+    sampleJob: job,
+    sampleStack: failure.stack?.slice(0, STACK).toWellFormed() ?? null,
+    hours: [[hourOf(at), 1]],
+    muted: null,
+  }
+  return { id: fingerprintOf(queue, failure), body }
+}
+
+/** Where a process counts the errors of a queue that has more groups of them than it tells apart. */
+export function otherGroup(seen: ErrorSeen): { id: string; body: ErrorGroupBody } {
+  const { body } = newGroup(seen)
+  const message = 'Errors of too many kinds to be told apart. The sample is one of them.'
+  return { id: hashText(`${seen.queue}\n(other)`), body: { ...body, name: '(other)', message } }
+}
+
+/** Two counts of one group together. The newer one has the sample; a mute is the stored one's. */
+export function mergeGroups(stored: ErrorGroupBody, more: ErrorGroupBody): ErrorGroupBody {
+  const newer = more.lastAt >= stored.lastAt ? more : stored
+  const older = newer === more ? stored : more
+  const hours = new Map(stored.hours.map(([hour, count]) => [hour, count]))
+  for (const [hour, count] of more.hours) hours.set(hour, (hours.get(hour) ?? 0) + count)
+  return {
+    ...newer,
+    sampleStack: newer.sampleStack ?? older.sampleStack,
+    count: stored.count + more.count,
+    dead: stored.dead + more.dead,
+    firstAt: Math.min(stored.firstAt, more.firstAt),
+    hours: [...hours].filter(([hour]) => hour > hourOf(newer.lastAt) - HOURS).sort(([a], [b]) => a - b),
+    muted: stored.muted,
+  }
+}
+
+/** How often it happened in each of the last 24 hours, oldest first. */
+export function sparkOf({ hours }: ErrorGroupBody, now: number): number[] {
+  const last = hourOf(now)
+  const spark = Array<number>(HOURS).fill(0)
+  for (const [hour, count] of hours) {
+    const index = hour - last + HOURS - 1
+    if (index >= 0 && index < HOURS) spark[index] = count
+  }
+  return spark
+}
+
+export function isMuted({ muted }: ErrorGroupBody, now: number): boolean {
+  return muted !== null && (muted.until === null || muted.until > now)
+}
+
+/** A stored group; null if it cannot be read. */
+export function readGroup(text: string): ErrorGroupBody | null {
+  try {
+    const body = JSON.parse(text) as Partial<ErrorGroupBody> | null
+    if (typeof body?.queue !== 'string' || !Number.isFinite(body.lastAt)) return null
+    return {
+      queue: body.queue,
+      name: String(body.name ?? ''),
+      message: String(body.message ?? ''),
+      count: countOf(body.count),
+      dead: countOf(body.dead),
+      firstAt: Number(body.firstAt ?? body.lastAt),
+      lastAt: Number(body.lastAt),
+      sampleJob: String(body.sampleJob ?? ''),
+      sampleStack: typeof body.sampleStack === 'string' ? body.sampleStack : null,
+      hours: Array.isArray(body.hours) ? body.hours : [],
+      muted: body.muted ?? null,
+    }
+  } catch {
+    return null
+  }
+}
+
+function hourOf(at: number): number {
+  return Math.floor(at / HOUR_MS)
+}

@@ -1,0 +1,177 @@
+import type { RecordStore, StoredRecord } from '../store/records.ts'
+import {
+  HOUR_MS,
+  HOUR_SLOT_MS,
+  METRIC_KIND,
+  MINUTE_MS,
+  MINUTE_SLOT_MS,
+  type PageBody,
+  type SlotsBody,
+  shardOf,
+  stamp,
+} from './page.ts'
+import { Tally, unpackTally } from './tally.ts'
+
+/** How far back a look goes. */
+export const RANGES = ['15m', '1h', '6h', '24h', '7d'] as const
+export type Range = (typeof RANGES)[number]
+
+interface Plan {
+  readonly stepMs: number
+  readonly steps: number
+  readonly level: 'minute' | 'hour'
+}
+
+const PLANS: Readonly<Record<Range, Plan>> = {
+  '15m': { stepMs: 30_000, steps: 30, level: 'minute' },
+  '1h': { stepMs: 60_000, steps: 60, level: 'minute' },
+  '6h': { stepMs: 300_000, steps: 72, level: 'hour' },
+  '24h': { stepMs: 900_000, steps: 96, level: 'hour' },
+  '7d': { stepMs: 7_200_000, steps: 84, level: 'hour' },
+}
+
+/**
+ * What one read loads at most, newest first. With so many processes that this is not enough, the series begins later than
+ * asked for and says so. A thousand processes fill five minutes of it; ten fill eight hours of minutes, or three weeks of hours.
+ */
+export const RECORDS_READ = 5_000
+export const BYTES_READ = 33_554_432
+const PAGE = 250
+
+export interface TallySeries {
+  /** The beginning of the first bucket, and the length of each. */
+  readonly from: number
+  readonly stepMs: number
+  /** Null where nothing happened. */
+  readonly buckets: readonly (Tally | null)[]
+  /** False: there was more to read than is read at once, and the oldest is missing. */
+  readonly isWhole: boolean
+}
+
+type Records = Pick<RecordStore, 'listRecords'>
+
+/** What happened in a queue, or in all of a space, told by all processes, bucket by bucket. */
+export async function readSeries(
+  store: Records,
+  space: string,
+  options: { readonly queue?: string; readonly range: Range; readonly now: number },
+): Promise<TallySeries> {
+  const { queue, range, now } = options
+  const { stepMs, steps, level } = PLANS[range]
+  const from = Math.floor(now / stepMs) * stepMs - (steps - 1) * stepMs
+  const buckets: (Tally | null)[] = Array.from({ length: steps }, () => null)
+  const prefix = level === 'minute' ? 'm' : queue === undefined ? 'h' : `q/${shardOf(queue)}`
+  const slotMs = level === 'minute' ? MINUTE_SLOT_MS : HOUR_SLOT_MS
+  const isWhole = await eachPage(store, space, prefix, level, from, now, (at, body) => {
+    const slots = queue === undefined ? body.all : body.queues?.[queue]
+    eachSlot(slots, at, slotMs, (slotAt, packed) => {
+      const index = Math.floor((slotAt - from) / stepMs)
+      if (index < 0 || index >= steps) return
+      const tally = buckets[index] ?? new Tally()
+      buckets[index] = tally
+      unpackTally(tally, packed)
+    })
+  })
+  return { from, stepMs, buckets, isWhole }
+}
+
+export interface QueueRates {
+  readonly queue: string
+  /** Per second, in the last minute. */
+  readonly enqueued: number
+  readonly done: number
+  readonly failed: number
+  /** Runs that ended, well or badly, in each of the last 15 minutes. */
+  readonly spark: readonly number[]
+}
+
+const SPARK_MINUTES = 15
+
+/** How fast each queue is, as told by all processes. Queues in which nothing happened for 15 minutes are not there. */
+export async function readRates(store: Records, space: string, now: number): Promise<readonly QueueRates[]> {
+  // Whole slots, or the newest would seem slow.
+  const until = Math.floor(now / MINUTE_SLOT_MS) * MINUTE_SLOT_MS
+  const from = until - SPARK_MINUTES * MINUTE_MS
+  const found = new Map<string, { readonly minute: Tally; readonly spark: number[] }>()
+  await eachPage(store, space, 'm', 'minute', from, now, (at, body) => {
+    for (const [queue, slots] of Object.entries(body.queues ?? {})) {
+      const known = found.get(queue) ?? { minute: new Tally(), spark: Array<number>(SPARK_MINUTES).fill(0) }
+      found.set(queue, known)
+      eachSlot(slots, at, MINUTE_SLOT_MS, (slotAt, packed) => {
+        const index = Math.floor((slotAt - from) / MINUTE_MS)
+        if (index < 0 || index >= SPARK_MINUTES) return
+        const tally = new Tally()
+        unpackTally(tally, packed.slice(0, 8))
+        known.spark[index] = (known.spark[index] as number) + tally.done + tally.failed
+        if (index === SPARK_MINUTES - 1) known.minute.merge(tally)
+      })
+    }
+  })
+  return [...found]
+    .map(([queue, { minute, spark }]) => ({
+      queue,
+      enqueued: minute.enqueued / 60,
+      done: minute.done / 60,
+      failed: minute.failed / 60,
+      spark,
+    }))
+    .sort((a, b) => (a.queue < b.queue ? -1 : 1))
+}
+
+/** Reads the pages of a span of time, newest first, within the bounds. Tells whether that was all. */
+async function eachPage(
+  store: Records,
+  space: string,
+  prefix: string,
+  level: Plan['level'],
+  from: number,
+  now: number,
+  take: (at: number, body: PageBody) => void,
+): Promise<boolean> {
+  const lengthMs = level === 'minute' ? MINUTE_MS : HOUR_MS
+  const first = `${prefix}/${stamp(Math.floor(from / lengthMs) * lengthMs)}`
+  // Clocks differ: what others call the next minute is not left out, and has no bucket of its own either.
+  let before = `${prefix}/${stamp(now + 2 * lengthMs)}`
+  let [count, bytes] = [0, 0]
+  for (;;) {
+    const { records, more } = await store.listRecords({
+      scope: space,
+      kind: METRIC_KIND,
+      from: first,
+      before,
+      backwards: true,
+      limit: PAGE,
+    })
+    for (const record of records) {
+      count += 1
+      bytes += record.body.length
+      const page = readPage(record)
+      if (page !== null) take(page.at, page.body)
+    }
+    const last = records.at(-1)
+    if (!more || last === undefined) return true
+    if (count >= RECORDS_READ || bytes >= BYTES_READ) return false
+    before = last.id
+  }
+}
+
+function readPage({ id, body }: StoredRecord): { readonly at: number; readonly body: PageBody } | null {
+  // Before the last part of the id, which is the process.
+  const at = Number(id.split('/').at(-2))
+  try {
+    const read = JSON.parse(body) as PageBody | null
+    return Number.isSafeInteger(at) && typeof read === 'object' && read !== null ? { at, body: read } : null
+  } catch {
+    return null
+  }
+}
+
+function eachSlot(
+  slots: SlotsBody | undefined,
+  at: number,
+  slotMs: number,
+  take: (slotAt: number, packed: readonly unknown[]) => void,
+): void {
+  for (const [slot, packed] of Object.entries(slots ?? {}))
+    if (Array.isArray(packed)) take(at + Number(slot) * slotMs, packed)
+}

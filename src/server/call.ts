@@ -1,0 +1,56 @@
+import type { Skep } from '../index.ts'
+import { SkepError } from '../index.ts'
+import type { Guard } from './access/guard-contract.ts'
+import type { Caller } from './operation.ts'
+import type { ListedOperation } from './operations/table.ts'
+import type { Services } from './services.ts'
+
+/** What every way to call an operation needs: HTTP, gRPC, and whatever comes. */
+export interface Callable {
+  readonly guard: Guard
+  readonly services: Services
+  skepFor(space: string): Skep
+}
+
+/** Reads the input, asks the guard, does it, and writes it down. The one way in which operations are called. */
+export async function callOperation(
+  env: Callable,
+  operation: ListedOperation,
+  given: unknown,
+  { caller, signal }: { readonly caller: Caller; readonly signal: AbortSignal },
+): Promise<unknown> {
+  const input = operation.input.read(given, 'input')
+  const target = operation.target(input)
+  const { name, scope, isChange } = operation
+  const queues = operation.queuesOf(input)
+  const note = async (outcome: 'ok' | 'refused' | 'failed', detail: string | null): Promise<void> => {
+    if (isChange) await env.guard.audit({ caller, what: name, scope, queues, target, outcome, detail })
+  }
+  try {
+    env.guard.authorize(caller, { name, scope, isChange, queues, target })
+  } catch (error) {
+    await note('refused', wordsOf(error))
+    throw error
+  }
+  let output: unknown
+  try {
+    const skep = env.skepFor(caller.space)
+    output = await operation.run(input, { skep, caller, services: env.services, signal })
+  } catch (error) {
+    await note('failed', wordsOf(error))
+    throw error
+  }
+  await note('ok', null)
+  return output
+}
+
+function wordsOf(error: unknown): string {
+  return error instanceof SkepError ? `${error.code}: ${error.message}` : 'An unexpected error.'
+}
+
+/** The caller in the space that it names, if it may. */
+export function callerIn(caller: Caller, space: string | null): Caller {
+  if (space === null || space === caller.space) return caller
+  if (caller.spaces === '*' || caller.spaces?.includes(space)) return { ...caller, space }
+  throw new SkepError('FORBIDDEN', `This credential is for the space "${caller.space}" alone.`)
+}

@@ -1,0 +1,118 @@
+/** Between the messages of the proto and what the hub and the operations speak. Payloads and results pass as text. */
+import { create } from '@bufbuild/protobuf'
+import { type RelayedJob, SkepError } from '../../index.ts'
+import type { EnqueueInput } from '../api.ts'
+import type { Ack, AckResult, Extended, Note, Stop } from '../receivers/ack.ts'
+import {
+  type Ack as AckMessage,
+  type AckResult as AckResultMessage,
+  AckResultSchema,
+  type Extended as ExtendedMessage,
+  ExtendedSchema,
+  type Job,
+  JobSchema,
+  type NewJob,
+  type Note as NoteMessage,
+  type Stop as StopMessage,
+  StopSchema,
+} from './gen/skep/v1/skep_pb.ts'
+
+export function jobMessage(job: RelayedJob): Job {
+  const { id, queue, payload, attempt, token, lane, enqueuedAtMs, timeoutMs } = job
+  return create(JobSchema, {
+    id,
+    queue,
+    payload,
+    attempt,
+    token,
+    headers: job.hasHeaders ? job.headers : {},
+    lane: lane ?? '',
+    enqueuedAtMs: BigInt(enqueuedAtMs),
+    timeoutMs: BigInt(timeoutMs ?? 0),
+  })
+}
+
+export function stopMessage({ id, token, reason, detail }: Stop): StopMessage {
+  return create(StopSchema, { id, token, reason, detail })
+}
+
+export function ackResultMessage({ id, status }: AckResult): AckResultMessage {
+  return create(AckResultSchema, { id, status })
+}
+
+export function extendedMessage({ id, status, cancelReason }: Extended): ExtendedMessage {
+  return create(ExtendedSchema, { id, status, cancelReason: cancelReason ?? '' })
+}
+
+/** An ack without an outcome is a success without a result. */
+export function ackOf({ id, token, outcome }: AckMessage): Ack {
+  switch (outcome.case) {
+    case undefined:
+      return { id, token }
+    case 'done':
+      return outcome.value === '' ? { id, token } : { id, token, doneText: outcome.value }
+    case 'failed': {
+      const { message, name, stack, retryInMs } = outcome.value
+      const failed = {
+        message,
+        ...(name === '' ? {} : { name }),
+        ...(stack === '' ? {} : { stack }),
+        ...(retryInMs === undefined ? {} : { retryInMs: Number(retryInMs) }),
+      }
+      return { id, token, failed }
+    }
+    case 'snooze':
+      return {
+        id,
+        token,
+        snooze: { delayMs: Number(outcome.value.delayMs), reason: outcome.value.reason },
+      }
+    case 'bury':
+      return { id, token, bury: outcome.value }
+    case 'cancel':
+      return { id, token, cancel: outcome.value }
+    case 'handBack':
+      return { id, token, handBack: true }
+  }
+}
+
+export function noteOf({ id, token, progress, progressNote, lines }: NoteMessage): Note {
+  return {
+    id,
+    token,
+    ...(progress === undefined ? {} : { progress }),
+    ...(progressNote === '' ? {} : { progressNote }),
+    lines: lines.map(({ level, message, fields }) => ({
+      level: level === '' ? 'info' : level,
+      message,
+      ...(fields === '' ? {} : { fields: readJson('fields', fields) }),
+    })),
+  }
+}
+
+/** A job to enqueue, as the operation takes it. What is empty was not said. */
+export function enqueueInput(job: NewJob, index: number): EnqueueInput {
+  const { queue, payload, id, delayMs, runAtMs, priority, lane, cost, unique, headers } = job
+  return {
+    queue,
+    payload: payload === '' ? null : readJson(`jobs[${index}].payload`, payload),
+    ...(id === '' ? {} : { id }),
+    ...(delayMs === 0n ? {} : { delay: `${delayMs}ms` }),
+    ...(runAtMs === 0n ? {} : { runAt: new Date(Number(runAtMs)).toISOString() }),
+    ...(priority === 0 ? {} : { priority }),
+    ...(lane === undefined ? {} : { lane }),
+    ...(cost === 0 ? {} : { cost }),
+    ...(unique === '' ? {} : { unique }),
+    ...(Object.keys(headers).length === 0 ? {} : { headers }),
+  }
+}
+
+function readJson(what: string, text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw new SkepError('PAYLOAD_NOT_JSON', `${what} is not JSON text. Encode the value as JSON first.`, {
+      cause,
+    })
+  }
+}

@@ -1,0 +1,87 @@
+import type { JobView } from '../../index.ts'
+import { id, paged, queryText } from '../inputs.ts'
+import { flag, object, optional, whole } from '../schema.ts'
+import { scopedQuery } from '../scoped-query.ts'
+import { count, explanation, jobDetail, jobList, logPage } from '../shapes.ts'
+import { notFound, seen, sees, shownJob, shownLogs } from '../visible.ts'
+import { toWire } from '../wire.ts'
+import { type Context, operation, type ServerOperation } from './define.ts'
+import { detailOf } from './job-detail.ts'
+
+export const jobsList: ServerOperation<'jobs.list'> = operation({
+  name: 'jobs.list',
+  method: 'GET',
+  path: '/jobs',
+  summary: 'Jobs, page by page: those that fit a query, or all.',
+  scope: 'read',
+  input: object({ query: optional(queryText), ...paged }),
+  output: jobList,
+  async run(input, { skep, caller }) {
+    const page = await skep.list({ ...input, query: scopedQuery(caller, input.query ?? '') })
+    return toWire({ ...page, jobs: page.jobs.map((job) => shownJob(caller, job)) })
+  },
+})
+
+export const jobsCount: ServerOperation<'jobs.count'> = operation({
+  name: 'jobs.count',
+  method: 'GET',
+  path: '/jobs-count',
+  summary: 'How many jobs fit a query: exactly, or at least so many.',
+  scope: 'read',
+  input: object({ query: optional(queryText) }),
+  output: object({ count, isExact: flag('False: there are at least so many.') }),
+  run: (input, { skep, caller }) => skep.count(scopedQuery(caller, input.query ?? '')),
+})
+
+export const jobsGet: ServerOperation<'jobs.get'> = operation({
+  name: 'jobs.get',
+  method: 'GET',
+  path: '/jobs/:id',
+  summary: 'One job: what happened to it, why it is where it is, and what it belongs to.',
+  scope: 'read',
+  input: object({ id: id('a job') }),
+  output: jobDetail,
+  async run(input, context) {
+    return detailOf(context, await visibleJob(context, input.id))
+  },
+})
+
+export const jobsExplain: ServerOperation<'jobs.explain'> = operation({
+  name: 'jobs.explain',
+  method: 'GET',
+  path: '/jobs/:id/explain',
+  summary:
+    'Why a job is not running, or what became of it. By the id of a run or a group: what it waits for.',
+  scope: 'read',
+  input: object({ id: id('a job, a run or a group') }),
+  output: explanation,
+  async run(input, { skep, caller }) {
+    const found = await skep.explain(input.id)
+    const name = found.queue ?? found.flow
+    if (name === null ? !sees(caller, '*') : !sees(caller, name)) throw notFound(`job "${input.id}"`)
+    return toWire(found)
+  },
+})
+
+export const jobsLogs: ServerOperation<'jobs.logs'> = operation({
+  name: 'jobs.logs',
+  method: 'GET',
+  path: '/jobs/:id/logs',
+  summary: 'The lines that the handlers of a job wrote, oldest first, and how far it is.',
+  scope: 'read',
+  input: object({
+    id: id('a job'),
+    after: optional(whole({ about: 'Only lines after this place: the cursor of the page before.' })),
+    limit: optional(whole({ min: 1, max: 1_000 })),
+  }),
+  output: logPage,
+  async run({ id: job, ...page }, context) {
+    await visibleJob(context, job)
+    return toWire(shownLogs(context.caller, await context.skep.logs(job, page)))
+  },
+})
+
+/** A job that the caller sees, in full: what of it is shown is decided where it is answered. */
+export async function visibleJob({ skep, caller }: Context, job: string): Promise<JobView> {
+  return seen(caller, `job "${job}"`, await skep.get(job))
+}

@@ -1,0 +1,140 @@
+import type { LimitView, QueueCard, QueueLimitOptions } from '../../index.ts'
+import type { QueueCard as Card, QueueDetail } from '../api.ts'
+import { laneName, nothing, paged, queueName, range, state } from '../inputs.ts'
+import { all, flag, invalid, json, list, object, optional, record, text } from '../schema.ts'
+import { count, lane, limit, nextPage, queueDetail, queueSummary } from '../shapes.ts'
+import { notFound, sees } from '../visible.ts'
+import { toWire } from '../wire.ts'
+import { operation, type ServerOperation } from './define.ts'
+import { lanesOf } from './lanes.ts'
+import { seriesOf } from './series.ts'
+import { summariesOf } from './summaries.ts'
+
+export const queuesList: ServerOperation<'queues.list'> = operation({
+  name: 'queues.list',
+  method: 'GET',
+  path: '/queues',
+  summary: 'All queues with their jobs by state, what holds them, their workers and their pace.',
+  scope: 'read',
+  input: nothing,
+  output: object({ queues: all(queueSummary) }),
+  async run(_input, context) {
+    return { queues: await summariesOf(context) }
+  },
+})
+
+export const queuesGet: ServerOperation<'queues.get'> = operation({
+  name: 'queues.get',
+  method: 'GET',
+  path: '/queues/:queue',
+  summary: 'One queue with its limits, its pace over time and how it was declared.',
+  scope: 'read',
+  input: object({ queue: queueName, range: optional(range) }),
+  output: queueDetail,
+  queuesOf: ({ queue }) => [queue],
+  async run(input, context): Promise<QueueDetail> {
+    const { skep, services } = context
+    const [[summary], limits, series, told] = await Promise.all([
+      summariesOf(context, input.queue),
+      skep.limits.list(input.queue),
+      seriesOf(context, input),
+      services.cards.of(skep, input.queue),
+    ])
+    if (summary === undefined) throw notFound(`queue "${input.queue}"`)
+    return { ...summary, limits: toWire(limits), series, card: told && cardOf(told) }
+  },
+})
+
+export const queuesLanes: ServerOperation<'queues.lanes'> = operation({
+  name: 'queues.lanes',
+  method: 'GET',
+  path: '/queues/:queue/lanes',
+  summary: 'The lanes of a queue that have work.',
+  scope: 'read',
+  input: object({ queue: queueName, ...paged }),
+  output: object({ lanes: all(lane), cursor: nextPage }),
+  queuesOf: ({ queue }) => [queue],
+  run: (input, context) => lanesOf(context, input),
+})
+
+function cardOf({ queue, schema, policy, timeoutMs, priority, hasLanes, tellsUnique }: QueueCard): Card {
+  return { queue, schema, policy, timeoutMs, priority, hasLanes, tellsUnique }
+}
+
+const limitInput = { queue: queueName, lane: optional(laneName) } as const
+
+export const queuesLimit: ServerOperation<'queues.limit'> = operation({
+  name: 'queues.limit',
+  method: 'PUT',
+  path: '/queues/:queue/limits',
+  summary: 'Changes limits of a queue or of one of its lanes, over what code declares.',
+  scope: 'operate',
+  input: object({
+    ...limitInput,
+    limits: json(
+      'concurrency, rate { limit, per, burst }, lanes, shared; of a lane: concurrency, rate, weight.',
+    ),
+  }),
+  output: limit,
+  queuesOf: ({ queue }) => [queue],
+  target: ({ queue, lane: one }) => wordsOf(queue, one),
+  async run(input, { skep }) {
+    if (typeof input.limits !== 'object' || input.limits === null) throw invalid('limits', 'an object')
+    // Skep judges every field of it, and says which one is wrong.
+    const limits = input.limits as QueueLimitOptions
+    return toWire(await skep.limits.set(limitTarget(input) as { queue: string }, limits)) as LimitWire
+  },
+})
+
+export const queuesUnlimit: ServerOperation<'queues.unlimit'> = operation({
+  name: 'queues.unlimit',
+  method: 'DELETE',
+  path: '/queues/:queue/limits',
+  summary: 'Takes back all limits that were changed at run time: what code declares counts again.',
+  scope: 'operate',
+  input: object(limitInput),
+  output: limit,
+  queuesOf: ({ queue }) => [queue],
+  target: ({ queue, lane: one }) => wordsOf(queue, one),
+  run: async (input, { skep }) => toWire(await skep.limits.reset(limitTarget(input))),
+})
+
+type LimitWire = ReturnType<typeof toWire<LimitView>>
+
+function limitTarget({ queue, lane: one }: { readonly queue: string; readonly lane?: string }): {
+  readonly queue: string
+  readonly lane?: string
+} {
+  return one === undefined ? { queue } : { queue, lane: one }
+}
+
+function wordsOf(queue: string, one: string | undefined): string {
+  return one === undefined ? `queue ${queue}` : `lane "${one}" of queue ${queue}`
+}
+
+export const queuesPurge: ServerOperation<'queues.purge'> = operation({
+  name: 'queues.purge',
+  method: 'POST',
+  path: '/queues/:queue/purge',
+  summary:
+    'Removes all jobs of a queue that do not run, or those in some states; with dryRun it only counts them.',
+  scope: 'operate',
+  input: object({
+    queue: queueName,
+    states: optional(list(state, { max: 8 })),
+    dryRun: optional(flag('Only count.')),
+    confirm: optional(text({ max: 128, about: 'The name of the queue again, so that it is meant.' })),
+  }),
+  output: object({ removed: count, running: count, counts: record(count) }),
+  queuesOf: ({ queue }) => [queue],
+  target: ({ queue, states, dryRun }) =>
+    `${dryRun ? 'a dry run on ' : ''}queue ${queue}${states ? ` (${states.join(', ')})` : ''}`,
+  async run({ queue, states, dryRun = false, confirm }, { skep, caller }) {
+    if (!sees(caller, queue)) throw notFound(`queue "${queue}"`)
+    if (!dryRun && confirm !== queue) {
+      throw invalid('confirm', `the name of the queue, "${queue}", because what is purged does not come back`)
+    }
+    const summary = await skep.purge(queue, { dryRun, ...(states === undefined ? {} : { state: states }) })
+    return { removed: dryRun ? 0 : summary.jobs, running: summary.running, counts: summary.states }
+  },
+})

@@ -1,0 +1,30 @@
+import type { Duration, Logger, Policy, Runtime, Skep, WorkerOptions } from '../../index.ts'
+
+/** What a server lets its receivers have. */
+export interface ReceiverOptions {
+  /** Receivers at once, in all and of one caller; a poll that waits is one. @default 1000 and 200 */
+  readonly receivers?: number
+  readonly receiversPerCaller?: number
+  /** Jobs that one receiver may hold. @default 10000 */
+  readonly credits?: number
+  /** Bytes of jobs that one receiver may hold, and all together. @default 16 MiB and 256 MiB */
+  readonly receiverBytes?: number
+  readonly totalBytes?: number
+  /** A receiver whose connection takes nothing for so long is ended. @default '30s' */
+  readonly slowAfter?: Duration
+  /** An ack on which the store has not had its word by then is answered with `unknown`. @default '10s' */
+  readonly ackGrace?: Duration
+  /** How often patterns of queues are compared with the queues that there are. @default '2s' */
+  readonly lookForQueues?: Duration
+  /** Of the worker behind the receivers. */
+  readonly worker?: Pick<WorkerOptions, 'lease' | 'drain' | 'grace' | 'poll' | 'rescueGrace' | 'prune'>
+}
+
+export interface HubOptions extends ReceiverOptions {
+  /** The Skep of a space. The hub does not close it. */
+  readonly skepOf: (space: string) => Skep | Promise<Skep>
+  /** What each outcome leads to, for queues that the server's configuration knows. @default as their workers told the store */
+  readonly policyOf?: (space: string, queue: string) => Policy | null
+  readonly runtime: Runtime
+  readonly logger: Logger
+}

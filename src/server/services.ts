@@ -1,0 +1,64 @@
+import type { Runtime } from '../index.ts'
+import type { QuotaKeeper } from './access/quotas.ts'
+import type { AuditEntry, InputOf, ReceiverSummary, TokenView } from './api.ts'
+import type { Cards } from './cards.ts'
+import type { Caller } from './operation.ts'
+
+/** What the server has beside its Skeps. Operations get it in their context. */
+export interface Services {
+  readonly about: About
+  readonly runtime: Runtime
+  readonly process: ProcessVitals
+  readonly cards: Cards
+  readonly receivers: ReceiverList
+  readonly tokens: TokenList
+  readonly auditLog: AuditLog
+  /** What each space may use up. */
+  readonly quotas: QuotaKeeper
+}
+
+/** What the server says about itself. */
+export interface About {
+  readonly version: string
+  /** A word such as "production"; null: none. */
+  readonly environment: string | null
+  /** Where traces are; `{trace}` stands for the id. */
+  readonly traceUrl: string | null
+  /** Where the jobs are, without a password; null: it was not said. */
+  readonly place: string | null
+}
+
+/** How this process is. */
+export interface ProcessVitals {
+  upMs(): number
+  /** How late its event loop is, the 99th of a hundred, lately. */
+  lagMs(): number
+  /** Connections that are open. */
+  connections(): number
+}
+
+/** Who streams jobs from this server. */
+export interface ReceiverList {
+  list(space: string): Promise<readonly ReceiverSummary[]>
+  /** Ends a stream; its jobs are free at once. False if there is none. */
+  close(space: string, id: string): Promise<boolean>
+}
+
+export interface TokenList {
+  /** Those that the caller may see: of its spaces. */
+  list(caller: Caller): Promise<readonly TokenView[]>
+  create(
+    caller: Caller,
+    input: InputOf<'tokens.create'>,
+  ): Promise<{ readonly token: string; readonly view: TokenView }>
+  /** False if there is none that this caller may see. */
+  revoke(caller: Caller, id: string): Promise<boolean>
+}
+
+export interface AuditLog {
+  /** The newest first. */
+  list(
+    caller: Caller,
+    input: InputOf<'audit.list'>,
+  ): Promise<{ readonly entries: readonly AuditEntry[]; readonly cursor: string | null }>
+}

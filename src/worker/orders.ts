@@ -1,0 +1,88 @@
+import { messageOf } from '../core/errors.ts'
+import type { Logger } from '../core/logger.ts'
+import type { Runtime } from '../runtime.ts'
+import type { RecordStore } from '../store/records.ts'
+
+/** What a worker is told is a record of this kind, with the worker's id as its own. It is removed when it is done. */
+export const ORDER_KIND = 'order'
+
+/** `quiet`: takes no more jobs. `stop`: ends. `none`: takes back a quiet. */
+export const ORDERS = ['quiet', 'stop', 'none'] as const
+export type Order = (typeof ORDERS)[number]
+
+/** Longer than any worker takes to hear of it, and then nobody is left who could. */
+export const ORDER_KEPT_MS = 86_400_000
+
+export interface OrderBody {
+  readonly order: Order
+  readonly by: string
+  readonly at: number
+}
+
+export function readOrder(body: string): OrderBody | null {
+  try {
+    const read = JSON.parse(body) as Partial<OrderBody> | null
+    if (!ORDERS.includes(read?.order as Order)) return null
+    return { order: read?.order as Order, by: String(read?.by ?? ''), at: Number(read?.at ?? 0) }
+  } catch {
+    return null
+  }
+}
+
+export interface OrderKeeperParts {
+  readonly store: Pick<RecordStore, 'getRecords' | 'putRecords'>
+  readonly runtime: Runtime
+  readonly logger: Logger
+  readonly space: string
+  readonly workerId: string
+  /** Does what was said. When it resolves, it is done, or will be without fail. */
+  readonly obey: (order: OrderBody) => Promise<void>
+}
+
+/** Looks what a worker was told, and says when it has been done. Whatever goes wrong here disturbs no job. */
+export class OrderKeeper {
+  readonly #parts: OrderKeeperParts
+  #looking: Promise<void> | null = null
+
+  constructor(parts: OrderKeeperParts) {
+    this.#parts = parts
+  }
+
+  /** Never rejects. */
+  look(): Promise<void> {
+    this.#looking ??= this.#look()
+      .catch((error: unknown) =>
+        this.#parts.logger.debug(`A worker could not look what it was told: ${messageOf(error)}`),
+      )
+      .finally(() => {
+        this.#looking = null
+      })
+    return this.#looking
+  }
+
+  async #look(): Promise<void> {
+    const { store, runtime, space, workerId, obey, logger } = this.#parts
+    const place = { scope: space, kind: ORDER_KIND }
+    // Another order may come while one is carried out; it is then the next.
+    for (let seen = 0; seen < 5; seen++) {
+      const { records } = await store.getRecords({ ...place, ids: [workerId] })
+      const record = records[0] ?? null
+      if (record === null) return
+      const order = readOrder(record.body)
+      if (order !== null) {
+        logger.info(`The worker was told "${order.order}"${order.by === '' ? '' : ` by ${order.by}`}.`)
+        await obey(order)
+      }
+      // Removed only if it is still the one that was carried out: a record whose time is over is seen by nobody.
+      const done = {
+        id: workerId,
+        body: record.body,
+        revision: runtime.uuid(),
+        expect: record.revision,
+        expiresAt: 1,
+      }
+      const { results } = await store.putRecords({ ...place, records: [done] })
+      if (results[0] === 'ok') return
+    }
+  }
+}

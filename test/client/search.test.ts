@@ -1,0 +1,254 @@
+import { describe, expect, it } from 'vitest'
+import { type ListOptions, queue, type Skep } from '../../src/index.ts'
+import { codeOf, openScene } from '../worker/support/scene.ts'
+import { openSkep, openStore, STORES } from './support/stores.ts'
+
+interface Mail {
+  readonly to: string
+  readonly n: number
+}
+const mail = queue<Mail>('mail.send')
+const bounce = queue<Mail>('mail.bounce')
+const report = queue<Mail>('report')
+
+/** Every page from the first to the last. */
+async function pagesOf(
+  skep: Skep,
+  options: ListOptions,
+): Promise<{ ids: string[]; searched: number; pages: number }> {
+  const ids: string[] = []
+  let searched = 0
+  let pages = 0
+  for (let cursor: string | null | undefined; cursor !== null && pages < 500; pages++) {
+    const page = await skep.list(cursor === undefined ? options : { ...options, cursor })
+    ids.push(...page.jobs.map(({ id }) => id))
+    searched += page.searched
+    cursor = page.cursor
+  }
+  return { ids, searched, pages }
+}
+
+const items = (count: number, to: (n: number) => string): Mail[] =>
+  Array.from({ length: count }, (_, n) => ({ to: to(n), n }))
+
+describe.each(STORES)('a search in %s', (name) => {
+  it('finds by content what fits, each job once, whatever the size of the pages', async () => {
+    const skep = openSkep(await openStore(name))
+    const jobs = await skep.enqueueMany(
+      mail,
+      items(120, (n) => (n % 7 === 0 ? 'ada' : 'bob')),
+    )
+    await skep.enqueueMany(
+      report,
+      items(30, () => 'bob'),
+    )
+    const expected = jobs.filter((_, n) => n % 7 === 0).map(({ id }) => id)
+
+    for (const limit of [1, 3, 10, 200]) {
+      const { ids, searched } = await pagesOf(skep, { query: 'payload.to:ada', limit })
+      expect(ids.toSorted(), `limit ${limit}`).toEqual(expected.toSorted())
+      expect(searched).toBeGreaterThanOrEqual(150)
+    }
+  })
+
+  it('finds by states, queues with stars, lane, time and id', async () => {
+    const skep = openSkep(await openStore(name))
+    const a = await skep.enqueue(mail, { to: 'a', n: 1 }, { lane: 'acme' })
+    const b = await skep.enqueue(bounce, { to: 'b', n: 2 }, { delay: '1h', headers: { tenant: 'x' } })
+    const c = await skep.enqueue(report, { to: 'c', n: 3 }, { priority: 9 })
+    await skep.cancel(c.id, { reason: 'No time for "this"' })
+    const ids = async (query: string): Promise<string[]> => (await pagesOf(skep, { query })).ids.toSorted()
+    const of = (...jobs: { readonly id: string }[]): string[] => jobs.map(({ id }) => id).toSorted()
+
+    expect(await ids('queue:mail.*')).toEqual(of(a, b))
+    expect(await ids('-queue:mail.*')).toEqual(of(c))
+    expect(await ids('state:delayed,cancelled')).toEqual(of(b, c))
+    expect(await ids('lane:acme')).toEqual(of(a))
+    expect(await ids('lane:""')).toEqual(of(b, c))
+    expect(await ids(`id:${a.id},${c.id}`)).toEqual(of(a, c))
+    expect(await ids(`id:${a.id},${c.id} state:ready`)).toEqual(of(a))
+    expect(await ids('since:1m before:+1m')).toEqual(of(a, c))
+    expect(await ids('due:>+30m')).toEqual(of(b))
+    expect(await ids('header.tenant:x')).toEqual(of(b))
+    expect(await ids('priority:>5')).toEqual(of(c))
+    expect(await ids('error:~"for \\"THIS\\""')).toEqual(of(c))
+    expect(await ids('')).toEqual(of(a, b, c))
+    expect(await ids('state:dead state:ready')).toEqual([])
+  })
+
+  it('has the finished jobs of several queues newest first, page by page', async () => {
+    const skep = openSkep(await openStore(name))
+    const jobs: string[] = []
+    for (let n = 0; n < 24; n++) {
+      const { id } = await skep.enqueue([mail, bounce, report][n % 3] ?? mail, { to: String(n), n })
+      jobs.push(id)
+      await skep.cancel(id)
+    }
+    const finished = new Map<string, number>()
+    for (const id of jobs) finished.set(id, (await skep.get(id))?.finishedAt?.getTime() ?? 0)
+
+    for (const limit of [1, 4, 7, 50]) {
+      const { ids } = await pagesOf(skep, { query: 'state:cancelled', limit })
+      expect(ids.toSorted()).toEqual(jobs.toSorted())
+      const times = ids.map((id) => finished.get(id) ?? 0)
+      expect(times).toEqual(times.toSorted((x, y) => y - x))
+    }
+    const some = await pagesOf(skep, { query: 'state:cancelled payload.n:>=12', limit: 5 })
+    expect(some.ids.toSorted()).toEqual(jobs.slice(12).toSorted())
+  })
+
+  it('skips nothing and repeats nothing when jobs leave between two pages', async () => {
+    const skep = openSkep(await openStore(name))
+    const jobs = [
+      ...(await skep.enqueueMany(
+        mail,
+        items(20, () => 'x'),
+      )),
+      ...(await skep.enqueueMany(
+        report,
+        items(20, () => 'x'),
+      )),
+    ]
+    await skep.cancel(jobs.map(({ id }) => id))
+    const first = await skep.list({ query: 'state:cancelled payload.to:x', limit: 15 })
+    // Those that were shown are worked on, as people do.
+    await skep.remove(first.jobs.map(({ id }) => id))
+
+    const ids = first.jobs.map(({ id }) => id)
+    for (let cursor = first.cursor; cursor !== null; ) {
+      const page = await skep.list({ query: 'state:cancelled payload.to:x', limit: 15, cursor })
+      ids.push(...page.jobs.map(({ id }) => id))
+      cursor = page.cursor
+    }
+
+    expect(ids.toSorted()).toEqual(jobs.map(({ id }) => id).toSorted())
+  })
+
+  it('counts at once by states and queues, and by looking otherwise, up to a cap', async () => {
+    const skep = openSkep(await openStore(name))
+    await skep.enqueueMany(
+      mail,
+      items(300, (n) => (n % 2 === 0 ? 'ada' : 'bob')),
+    )
+    await skep.enqueueMany(
+      report,
+      items(20, () => 'ada'),
+    )
+
+    expect(await skep.count('state:ready queue:mail.*')).toEqual({ count: 300, isExact: true })
+    expect(await skep.count('')).toEqual({ count: 320, isExact: true })
+    expect(await skep.count('payload.to:ada')).toEqual({ count: 170, isExact: true })
+    expect(await skep.count('payload.to:ada', { cap: 100 })).toEqual({ count: 100, isExact: false })
+    expect(await skep.count('queue:none')).toEqual({ count: 0, isExact: true })
+  })
+})
+
+describe('a search', () => {
+  it('looks at a bounded number of jobs for a page, which may be empty and not the last', async () => {
+    const scene = openScene()
+    await scene.skep.enqueueMany(
+      mail,
+      items(12_000, (n) => (n === 11_999 ? 'ada' : 'bob')),
+    )
+    let looked = 0
+
+    const first = await scene.skep.list({ query: 'payload.to:ada' })
+    expect(first.jobs).toEqual([])
+    expect(first.searched).toBe(5_000)
+    for (let { cursor } = first; cursor !== null; looked++) {
+      const page = await scene.skep.list({ query: 'payload.to:ada', cursor })
+      if (page.cursor === null) expect(page.jobs).toHaveLength(1)
+      cursor = page.cursor
+    }
+
+    expect(looked).toBe(2)
+  })
+
+  it('ends a page when its time is over, and goes on from there', async () => {
+    const scene = openScene({
+      wrap: (store) => ({
+        ...store,
+        async list(call) {
+          await new Promise<void>((resolve) => void scene.runtime.timer(100, resolve))
+          return store.list(call)
+        },
+      }),
+    })
+    await scene.skep.enqueueMany(
+      mail,
+      items(1_000, () => 'bob'),
+    )
+
+    const page = await scene.through(scene.skep.list({ query: 'payload.to:ada', limit: 50 }))
+
+    expect(page.jobs).toEqual([])
+    expect(page.searched).toBeLessThan(1_000)
+    expect(page.cursor).not.toBeNull()
+  })
+
+  it('does not look where the counters say that there is nothing', async () => {
+    let lists = 0
+    const scene = openScene({
+      wrap: (store) => ({
+        ...store,
+        list(call) {
+          lists++
+          return store.list(call)
+        },
+      }),
+    })
+    for (let n = 0; n < 20; n++) await scene.skep.enqueue(queue(`q${n}`), n)
+
+    await scene.skep.list({ query: 'needle' })
+
+    expect(lists).toBe(20)
+  })
+
+  it('lists more than fifty queues one after the other', async () => {
+    const scene = openScene()
+    const ids: string[] = []
+    for (let n = 0; n < 60; n++) ids.push((await scene.skep.enqueue(queue(`q${n}`), n)).id)
+    await scene.skep.cancel(ids)
+
+    const found = await pagesOf(scene.skep, { query: 'state:cancelled', limit: 7 })
+
+    expect(found.ids.toSorted()).toEqual(ids.toSorted())
+  })
+
+  it('takes other options beside the query: both must hold', async () => {
+    const scene = openScene()
+    const a = await scene.skep.enqueue(mail, { to: 'a', n: 1 })
+    const b = await scene.skep.enqueue(report, { to: 'a', n: 2 })
+    await scene.skep.cancel(b.id)
+    const ids = async (options: ListOptions): Promise<string[]> =>
+      (await scene.skep.list(options)).jobs.map(({ id }) => id)
+
+    expect(await ids({ query: 'payload.to:a', queue: 'report' })).toEqual([b.id])
+    expect(await ids({ query: 'payload.to:a', state: 'ready' })).toEqual([a.id])
+    expect(await ids({ query: `id:${a.id},${b.id}`, queue: 'report' })).toEqual([b.id])
+    expect(await ids({ query: `id:${a.id}`, text: 'nothing' })).toEqual([])
+    expect(await ids({ query: 'queue:mail.*', queue: 'report' })).toEqual([])
+  })
+
+  it('finds by the host of the worker that ran a job', async () => {
+    const scene = openScene()
+    const worker = scene.skep.worker([mail.handle(() => {})])
+    const { id } = await scene.skep.enqueue(mail, { to: 'a', n: 1 })
+    await scene.until(async () => (await scene.state(id)) === 'done')
+    const [present] = await scene.skep.workers()
+
+    for (const word of [worker.id, present?.host]) {
+      expect((await scene.skep.list({ query: `worker:${word}` })).jobs.map((job) => job.id)).toEqual([id])
+    }
+    expect((await scene.skep.list({ query: 'worker:elsewhere' })).jobs).toEqual([])
+  })
+
+  it('refuses a query that makes no sense, a cursor that is none, and a cap that is none', async () => {
+    const { skep } = openScene()
+
+    expect(await codeOf(skep.list({ query: 'state:deed' }))).toBe('QUERY_INVALID')
+    expect(await codeOf(skep.count('nope:1'))).toBe('QUERY_INVALID')
+    expect(await codeOf(skep.list({ cursor: 'WzEsMiwzXQ' }))).toBe('OPTION_INVALID')
+    expect(await codeOf(skep.count('', { cap: 0 }))).toBe('OPTION_INVALID')
+  })
+})

@@ -1,0 +1,106 @@
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { queue } from '../../src/index.ts'
+import { caller, type Scene, scene } from './support/scene.ts'
+
+const mail = queue<{ n: number }>('mail')
+
+describe('receivers', () => {
+  let open: Scene | null = null
+  const begin = (...options: Parameters<typeof scene>): Scene => {
+    open = scene(...options)
+    return open
+  }
+  afterEach(async () => {
+    await open?.close()
+    open = null
+  })
+
+  const numbers = (count: number): { n: number }[] => Array.from({ length: count }, (_, n) => ({ n }))
+
+  it('gives jobs to a receiver and saves how they ended', async () => {
+    const { skep, connect } = begin()
+    const handles = await skep.enqueueMany(mail, numbers(3))
+    const receiver = await connect()
+    await vi.waitFor(() => expect(receiver.jobs).toHaveLength(3))
+    expect(receiver.jobs[0]).toMatchObject({ queue: 'mail', payload: '{"n":0}', attempt: 1 })
+    const results = await receiver.ack(receiver.jobs, { done: { ok: true } })
+    expect(results.map(({ status }) => status)).toEqual(['ok', 'ok', 'ok'])
+    expect(await handles[0]?.result()).toEqual({ ok: true })
+    expect((await skep.get(receiver.jobs[2]?.id as string))?.state).toBe('done')
+  })
+
+  it('never gives a receiver more than its credits, and more when it is granted more', async () => {
+    const { skep, connect } = begin()
+    await skep.enqueueMany(mail, numbers(50))
+    const receiver = await connect({ credits: 4 })
+    let most = 0
+    let done = 0
+    receiver.onJobs = (jobs) => {
+      most = Math.max(most, receiver.held)
+      if (done === 20) return
+      done += jobs.length
+      void receiver.ack(jobs)
+    }
+    await vi.waitFor(() => expect(receiver.held).toBe(4))
+    expect(most).toBe(4)
+    receiver.receiver?.grant(7)
+    await vi.waitFor(() => expect(receiver.held).toBe(7))
+  })
+
+  it('gives to the least busy, counted in shares of what each may hold', async () => {
+    const { skep, connect } = begin()
+    const large = await connect({ credits: 30 })
+    const small = await connect({ credits: 10 })
+    await skep.enqueueMany(mail, numbers(20))
+    await vi.waitFor(() => expect(large.held + small.held).toBe(20))
+    expect(large.held).toBe(15)
+    expect(small.held).toBe(5)
+  })
+
+  it('frees at once what a vanished receiver held, and counts it as lost', async () => {
+    const { skep, connect } = begin()
+    await skep.enqueueMany(mail, numbers(5))
+    const first = await connect()
+    await vi.waitFor(() => expect(first.jobs).toHaveLength(5))
+    const second = await connect()
+    first.receiver?.close()
+    await vi.waitFor(() => expect(second.jobs).toHaveLength(5))
+    expect(second.jobs.every(({ attempt }) => attempt === 2)).toBe(true)
+    const late = await first.ack(first.jobs.slice(0, 1))
+    expect(late[0]?.status).toBe('lost')
+    await second.ack(second.jobs)
+    expect((await skep.get(second.jobs[0]?.id as string))?.lost).toBe(1)
+  })
+
+  it('takes back without a count what a receiver that says goodbye held', async () => {
+    const { skep, connect } = begin()
+    await skep.enqueueMany(mail, numbers(2))
+    const first = await connect()
+    await vi.waitFor(() => expect(first.jobs).toHaveLength(2))
+    first.receiver?.close('done')
+    const second = await connect()
+    await vi.waitFor(() => expect(second.jobs).toHaveLength(2))
+    const job = await skep.get(second.jobs[0]?.id as string)
+    expect(job).toMatchObject({ lost: 0, errors: 0 })
+  })
+
+  it('refuses the token of another job, and one who may not touch the queue', async () => {
+    const { skep, hub, connect } = begin()
+    await skep.enqueueMany(mail, numbers(2))
+    const receiver = await connect()
+    await vi.waitFor(() => expect(receiver.jobs).toHaveLength(2))
+    const [a, b] = receiver.jobs
+    const crossed = [{ id: a?.id as string, token: b?.token as string }]
+    expect((await hub.settle(caller(), crossed))[0]?.status).toBe('lost')
+    const right = [{ id: a?.id as string, token: a?.token as string }]
+    expect((await hub.settle(caller({ queues: ['other'] }), right))[0]?.status).toBe('gone')
+    expect((await hub.settle(caller(), right))[0]?.status).toBe('ok')
+    expect((await hub.settle(caller(), right))[0]?.status).toBe('ok')
+    await expect(hub.settle(caller({ scopes: new Set() }), right)).rejects.toMatchObject({
+      code: 'FORBIDDEN',
+    })
+    await expect(connect({ caller: caller({ queues: ['other'] }) })).rejects.toMatchObject({
+      code: 'FORBIDDEN',
+    })
+  })
+})

@@ -1,0 +1,109 @@
+import {
+  createSkep,
+  type RelayedJob,
+  type Runtime,
+  type Skep,
+  type SkepOptions,
+  silentLogger,
+  systemRuntime,
+} from '../../../src/index.ts'
+import { memoryStore } from '../../../src/memory.ts'
+import type { Scope } from '../../../src/server/api.ts'
+import type { Caller } from '../../../src/server/operation.ts'
+import type { Ack, AckResult, Stop } from '../../../src/server/receivers/ack.ts'
+import { ReceiverHub } from '../../../src/server/receivers/hub.ts'
+import type { ReceiverOptions } from '../../../src/server/receivers/options.ts'
+import type { ConnectOptions, EndReason, Receiver } from '../../../src/server/receivers/receiver.ts'
+
+/** A caller who may take jobs of all queues, unless something else is said. */
+export function caller(options: Partial<Caller> = {}): Caller {
+  return {
+    name: 'worker',
+    scopes: new Set<Scope>(['work']),
+    space: 'default',
+    spaces: null,
+    queues: ['*'],
+    payloads: true,
+    address: '127.0.0.1',
+    ...options,
+  }
+}
+
+/** A receiver in this process: it keeps what it gets, and answers when it is told to. */
+export class FakeReceiver {
+  readonly jobs: RelayedJob[] = []
+  readonly batches: number[] = []
+  readonly stops: Stop[] = []
+  ended: EndReason | null = null
+  /** What `send` answers. */
+  takes = true
+  /** Called with each batch. */
+  onJobs: (jobs: readonly RelayedJob[]) => void = () => {}
+  receiver: Receiver | null = null
+
+  get options(): Pick<ConnectOptions, 'send' | 'stop' | 'end'> {
+    return {
+      send: (jobs) => {
+        this.jobs.push(...jobs)
+        this.batches.push(jobs.length)
+        this.onJobs(jobs)
+        return this.takes
+      },
+      stop: (stops) => void this.stops.push(...stops),
+      end: (reason) => {
+        this.ended = reason
+      },
+    }
+  }
+
+  get held(): number {
+    return this.receiver?.unacked ?? 0
+  }
+
+  ack(jobs: readonly RelayedJob[], how: Omit<Ack, 'id' | 'token'> = {}): Promise<readonly AckResult[]> {
+    const acks = jobs.map(({ id, token }) => ({ id, token, ...how }))
+    return (this.receiver as Receiver).ack(acks)
+  }
+}
+
+export interface Scene {
+  readonly skep: Skep
+  readonly hub: ReceiverHub
+  connect(options?: Partial<ConnectOptions>): Promise<FakeReceiver>
+  close(): Promise<void>
+}
+
+/** One more server on the same jobs. */
+export function hubOf(
+  skep: Skep,
+  limits: ReceiverOptions = {},
+  runtime: Runtime = systemRuntime(),
+): ReceiverHub {
+  return new ReceiverHub({ skepOf: () => skep, runtime, logger: silentLogger, ...limits })
+}
+
+/** A hub over a store, and receivers in this process. */
+export function scene(options: Partial<SkepOptions> = {}, limits: ReceiverOptions = {}): Scene {
+  const skep = createSkep({ store: memoryStore(), logger: silentLogger, ...options })
+  const hub = hubOf(skep, limits)
+  return {
+    skep,
+    hub,
+    async connect(own = {}) {
+      const fake = new FakeReceiver()
+      fake.receiver = await hub.connect({
+        caller: caller(),
+        queues: ['mail'],
+        credits: 10,
+        protocol: 'http',
+        ...fake.options,
+        ...own,
+      })
+      return fake
+    },
+    async close() {
+      await hub.close({ drain: 0 })
+      await skep.close()
+    },
+  }
+}
