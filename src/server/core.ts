@@ -3,6 +3,7 @@ import { Access } from './access/access.ts'
 import type { Guard } from './access/guard-contract.ts'
 import { QuotaKeeper } from './access/quotas.ts'
 import { redactor } from './access/redact.ts'
+import { Cards } from './cards.ts'
 import { type Handle, httpHandler } from './http/handler.ts'
 import { resolveServerOptions, type ServerOptions } from './options.ts'
 import { packageVersion } from './package-folder.ts'
@@ -47,6 +48,7 @@ export class ServerCore {
         lagMs: () => 0,
         connections: () => this.connections(),
       },
+      cards: new Cards(this.runtime),
       receivers: options.receivers ?? { list: async () => [], close: async () => false },
       tokens: access?.tokens ?? NO_TOKENS,
       auditLog: access?.audited ?? { list: async () => ({ entries: [], cursor: null }) },

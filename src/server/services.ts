@@ -1,6 +1,7 @@
 import type { Runtime } from '../index.ts'
 import type { QuotaKeeper } from './access/quotas.ts'
 import type { AuditEntry, InputOf, ReceiverSummary, TokenView } from './api.ts'
+import type { Cards } from './cards.ts'
 import type { Caller } from './operation.ts'
 
 /** What the server has beside its Skeps. Operations get it in their context. */
@@ -8,6 +9,7 @@ export interface Services {
   readonly about: About
   readonly runtime: Runtime
   readonly process: ProcessVitals
+  readonly cards: Cards
   readonly receivers: ReceiverList
   readonly tokens: TokenList
   readonly auditLog: AuditLog

@@ -23,7 +23,7 @@ describe('receivers', () => {
     const receiver = await connect()
     await vi.waitFor(() => expect(receiver.jobs).toHaveLength(3))
     expect(receiver.jobs[0]).toMatchObject({ queue: 'mail', payload: '{"n":0}', attempt: 1 })
-    const results = await receiver.ack(receiver.jobs, { result: { ok: true } })
+    const results = await receiver.ack(receiver.jobs, { done: { ok: true } })
     expect(results.map(({ status }) => status)).toEqual(['ok', 'ok', 'ok'])
     expect(await handles[0]?.result()).toEqual({ ok: true })
     expect((await skep.get(receiver.jobs[2]?.id as string))?.state).toBe('done')

@@ -50,7 +50,7 @@ export function ackOf({ id, token, outcome }: AckMessage): Ack {
     case undefined:
       return { id, token }
     case 'done':
-      return outcome.value === '' ? { id, token } : { id, token, resultText: outcome.value }
+      return outcome.value === '' ? { id, token } : { id, token, doneText: outcome.value }
     case 'failed': {
       const { message, name, stack, retryInMs } = outcome.value
       const failed = {

@@ -13,7 +13,7 @@ export class AckBatch {
   constructor(acks: readonly Ack[], since: number) {
     this.#acks = acks
     this.since = since
-    this.#words = new Array(acks.length)
+    this.#words = Array.from({ length: acks.length })
     this.#left = acks.length
     this.answer = new Promise((resolve) => {
       this.#resolve = resolve

@@ -7,9 +7,9 @@ export interface Ack {
   /** As it came with the job. */
   readonly token: string
   /** The result as a value. */
-  readonly result?: unknown
+  readonly done?: unknown
   /** The same as JSON text, for transports that do not read it. */
-  readonly resultText?: string
+  readonly doneText?: string
   /** It failed, and the policy of its queue says what comes next. */
   readonly failed?: AckFailure
   /** Again later; counts as no failure. */
@@ -77,11 +77,11 @@ export interface Stop extends Held {
 
 /** An ack in the words of the relay. */
 export function endOf(ack: Ack): RelayEnd {
-  const { failed, snooze, bury, cancel, handBack, result, resultText } = ack
+  const { failed, snooze, bury, cancel, handBack, done, doneText } = ack
   if (failed !== undefined) return { kind: 'failed', ...failed }
   if (snooze !== undefined) return { kind: 'snooze', delayMs: snooze.delayMs, reason: snooze.reason ?? '' }
   if (bury !== undefined) return { kind: 'bury', reason: bury }
   if (cancel !== undefined) return { kind: 'cancel', reason: cancel }
   if (handBack === true) return { kind: 'back', ran: false }
-  return resultText === undefined ? { kind: 'done', value: result } : { kind: 'done', text: resultText }
+  return doneText === undefined ? { kind: 'done', value: done } : { kind: 'done', text: doneText }
 }

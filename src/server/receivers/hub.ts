@@ -104,7 +104,7 @@ export class ReceiverHub {
    * Takes some jobs, waiting for the first of them. They are leased until they are settled or extended; what is not goes to somebody
    * else. When `signal` aborts nothing is taken.
    */
-  async poll(options: PollOptions): Promise<readonly RelayedJob[]> {
+  async poll(options: PollOptions): Promise<readonly RelayedJob<Delivery>[]> {
     const { caller } = options
     let held = 0
     for (const receiver of this.#receivers.values()) {
@@ -166,14 +166,12 @@ export class ReceiverHub {
   /** Takes no more jobs, lets receivers end theirs for the drain time, hands the rest back and ends all streams. */
   async close(options: Parameters<Office['stop']>[0] = {}): Promise<void> {
     this.#isClosed = true
-    const offices = await Promise.allSettled(this.#offices.values())
+    await Promise.allSettled(this.#offices.values())
     // Acks still come, and are still answered.
-    await Promise.all(
-      offices.map((one) => (one.status === 'fulfilled' ? one.value.stop(options) : undefined)),
-    )
+    await Promise.all([...this.#open.values()].map((office) => office.stop(options)))
     this.#open.clear()
     this.#stopSweep?.()
-    for (const receiver of [...this.#receivers.values()]) this.#end(receiver, 'stopped')
+    for (const receiver of this.#receivers.values()) this.#end(receiver, 'stopped')
   }
 
   // ── who may, and how many ──────────────────────────────────────────────────────────────────────
@@ -213,7 +211,10 @@ export class ReceiverHub {
     const idle = crowd
       .filter((receiver) => receiver.unacked === 0 && receiver.activeAt <= before)
       .sort((a, b) => a.activeAt - b.activeAt)[0]
-    if (idle) return this.#end(idle, 'evicted')
+    if (idle) {
+      this.#end(idle, 'evicted')
+      return
+    }
     throw new SkepError(
       'TOO_MANY_REQUESTS',
       crowd === own
