@@ -44,9 +44,13 @@ function refuseType({ headers, body }: Request): void {
   // Over HTTP/2 a body need not announce itself; one without a type is then refused by whoever reads it.
   const hasBody = body !== null && (headers.has('transfer-encoding') || (length !== null && length !== '0'))
   if (type === '' && !hasBody) return
-  throw new SkepError('REQUEST_INVALID', 'A body must be JSON: send it with "content-type: application/json".', {
-    facts: { status: 415 },
-  })
+  throw new SkepError(
+    'REQUEST_INVALID',
+    'A body must be JSON: send it with "content-type: application/json".',
+    {
+      facts: { status: 415 },
+    },
+  )
 }
 
 function foreign(what: string): SkepError {
