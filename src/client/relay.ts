@@ -332,6 +332,7 @@ export class Relay<Holder = unknown> {
       },
     }
     const run = new Run({ ...job, token: job.token as string }, spec, 0, 0)
+    run.isForeign = true
     this.#engine.settle(run, this.#outcomeOf(end))
   }
 

@@ -172,7 +172,7 @@ describe.each(Object.keys(stores))('receivers on %s', { timeout: 60_000 }, (name
     expect((await foreign.extend(caller(), [{ id, token }], 1_000))[0]?.status).toBe('unknown')
     expect((await foreign.settle(caller(), [{ id, token, done: 'by another way' }]))[0]?.status).toBe('ok')
     expect(await job.result()).toBe('by another way')
-    expect((await receiver.ack(receiver.jobs, { done: 'late' }))[0]?.status).toBe('ok')
+    expect((await receiver.ack(receiver.jobs, { done: 'late' }))[0]?.status).toBe('gone')
     expect((await skep.get(id))?.result).toBe('by another way')
   })
 })
