@@ -5,7 +5,7 @@ import type { Logger } from '../core/logger.ts'
 import { show } from '../core/names.ts'
 import type { PriorityMode } from '../core/priority.ts'
 import { parseQuery, printQuery } from '../core/query.ts'
-import { type Loop, supervise } from '../supervise.ts'
+import { atMost, supervise } from '../supervise.ts'
 import { assertWhole } from '../worker/options.ts'
 import { wantedBy } from './bulk-plan.ts'
 import { BULK_ACTIONS, type BulkAction, type BulkRecord, type BulkView, bulkView } from './bulk-record.ts'
@@ -40,6 +40,9 @@ const SHOWN = 200
 /** How many times a stop is tried against a runner that keeps writing. */
 const TRIES = 20
 
+/** How long a close waits for that. */
+const RELEASE_MS = 2_000
+
 /**
  * Bulk actions: one thing done to all jobs that fit a query. They are records in the store, so they outlive the process that
  * started them, and are worked off by workers, and by whoever calls {@link Bulk.serve}.
@@ -48,7 +51,9 @@ export class Bulk {
   readonly #env: BulkEnv & { readonly logger: Logger; readonly ready: () => Promise<unknown> }
   /** For workers, as one of their duties. */
   readonly runner: BulkRunner
-  readonly #loops = new Set<Loop>()
+  /** How to end each loop that {@link Bulk.serve} began. */
+  readonly #served = new Set<() => Promise<void>>()
+  #isClosed = false
 
   constructor(env: BulkEnv & { readonly logger: Logger; readonly ready: () => Promise<unknown> }) {
     this.#env = env
@@ -73,7 +78,6 @@ export class Bulk {
     const record: BulkRecord = { ...draft, startedAt, expected: isExact ? count : null }
     const id = runtime.uuid()
     await book.put(id, record, runtime.uuid(), null)
-    for (const loop of this.#loops) loop.wake()
     notifier.publish([{ kind: 'sync' }])
     return bulkView({ id, record })
   }
@@ -108,27 +112,30 @@ export class Bulk {
 
   /** Works bulk actions off in this process, as workers do. For processes without a worker, such as a server. */
   serve(): { stop(): Promise<void> } {
-    const { runtime, logger, ready } = this.#env
+    if (this.#isClosed) throw new SkepError('CLOSED', 'This Skep is closed. Make a new one with createSkep.')
+    const { runtime, logger, notifier, ready } = this.#env
     const loop = supervise('bulk', { runtime, logger }, async (signal) => {
       await ready()
       return this.runner.turn(signal)
     })
-    this.#loops.add(loop)
-    return {
-      stop: async () => {
-        this.#loops.delete(loop)
-        await loop.stop()
-      },
+    const subscription = notifier.subscribe((hints) => {
+      if (hints.some((hint) => this.runner.concerns(hint))) loop.wake()
+    })
+    const stop = async (): Promise<void> => {
+      this.#served.delete(stop)
+      subscription.end()
+      await loop.stop()
     }
+    this.#served.add(stop)
+    return { stop }
   }
 
   /** Ends what this process works off, and lets others go on with it. */
   async close(): Promise<void> {
-    const loops = [...this.#loops]
-    this.#loops.clear()
-    await Promise.all(loops.map((loop) => loop.stop()))
+    this.#isClosed = true
+    await Promise.all([...this.#served].map((stop) => stop()))
     // If the store is away, others see in a while that nobody goes on.
-    await this.runner.release().catch(() => {})
+    await atMost(this.#env.runtime, RELEASE_MS, this.runner.release())
   }
 }
 

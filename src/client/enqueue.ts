@@ -102,10 +102,10 @@ function build(
 /** A job's own headers are judged; what is added for others' sake must not make it fail. */
 function headersOf({ headers }: PrepareEnv, own: EnqueueOptions['headers']): string | null {
   const encoded = encodeHeaders(own)
-  const added = headers?.() ?? null
-  if (added === null) return encoded
+  if (headers === undefined) return encoded
   try {
-    return encodeHeaders({ ...added, ...own })
+    const added = headers()
+    return added === null ? encoded : encodeHeaders({ ...added, ...own })
   } catch {
     return encoded
   }

@@ -34,6 +34,7 @@ import { BulkBook } from './bulk-record.ts'
 import { listCards, type QueueCard } from './cards.ts'
 import { Declarations } from './declarations.ts'
 import { declareLimits } from './declare-limits.ts'
+import { type DoctorReport, examine } from './doctor.ts'
 import { type DrainOptions, type DrainSummary, drainQueue } from './drain.ts'
 import { type EnqueueOptions, makePrepare, type Prepare } from './enqueue.ts'
 import { Enqueuer } from './enqueuer.ts'
@@ -485,7 +486,11 @@ export class Skep {
           resolved.version,
         )
       },
-      onStopped: () => void this.#workers.delete(worker),
+      onStopped: async () => {
+        this.#workers.delete(worker)
+        // Programs end when their workers have.
+        if (this.#workers.size === 0) await this.#history?.rest()
+      },
     })
     this.#workers.add(worker)
     return worker
@@ -659,6 +664,14 @@ export class Skep {
     assertJobId(id)
     await this.ready()
     return explainAny(this.#store, this.space, id)
+  }
+
+  /** Looks whether all is well with the store, the notifier, the workers and the queues. It changes nothing. */
+  async doctor(): Promise<DoctorReport> {
+    const durability = await this.ready()
+    const [store, notifier, runtime] = [this.#store, this.#notifier, this.#runtime]
+    const isLocal = this.#ownNotifier !== null
+    return examine({ store, notifier, runtime, space: this.space, isLocal }, durability)
   }
 
   // ── hold back ──────────────────────────────────────────────────────────────────────────────────

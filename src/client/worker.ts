@@ -20,7 +20,7 @@ export class Worker {
   #tellStopped: () => void = () => {}
   readonly #engine: WorkerEngine
   readonly #stopping = new AbortController()
-  readonly #onStopped: () => void
+  readonly #onStopped: () => void | Promise<void>
   readonly #runtime: Runtime
   #stop: Promise<void> | null = null
   #stage: 'starting' | 'failing' | 'started' | 'stopped' = 'starting'
@@ -28,7 +28,7 @@ export class Worker {
   constructor(
     parts: Omit<WorkerParts, 'onStopOrder'> & {
       readonly ready: () => Promise<unknown>
-      readonly onStopped: () => void
+      readonly onStopped: () => void | Promise<void>
     },
     engine?: WorkerEngine,
   ) {
@@ -96,7 +96,7 @@ export class Worker {
     if (await atMost(this.#runtime, START_MS, this.ready)) await stopEngine()
     else this.ready.then(stopEngine, () => {})
     this.#stage = 'stopped'
-    this.#onStopped()
+    await this.#onStopped()
     this.#tellStopped()
   }
 

@@ -41,6 +41,8 @@ export class History {
   #stopTimer: (() => void) | null = null
   #writing: Promise<void> | null = null
   #isStopped = false
+  /** Nothing goes on by itself until something happens. */
+  #isResting = false
 
   constructor(parts: HistoryParts) {
     this.#parts = parts
@@ -50,6 +52,7 @@ export class History {
 
   /** There is something to write, soon. */
   wake(): void {
+    this.#isResting = false
     if (this.#stopTimer !== null || this.#isStopped) return
     const { runtime } = this.#parts
     this.#since = runtime.now()
@@ -57,25 +60,32 @@ export class History {
     this.#stopTimer = runtime.timer(waitMs, () => this.#tick(), { background: true })
   }
 
-  /** Writes now what there is. It never rejects. */
+  /** Writes now what happened in these minutes, and hours that are due, for whoever reads. It never rejects. */
   async flush(): Promise<void> {
     this.#collect()
-    await this.#write(true)
+    await this.#write(false)
   }
 
-  /** Writes the rest, if the store answers soon. */
-  async stop(): Promise<void> {
-    this.#isStopped = true
+  /** Writes the rest, if the store answers soon, and then waits until something happens again. */
+  async rest(): Promise<void> {
+    this.#isResting = true
     this.#stopTimer?.()
     this.#stopTimer = null
-    await atMost(this.#parts.runtime, STOP_MS, this.flush())
+    this.#collect()
+    await atMost(this.#parts.runtime, STOP_MS, this.#write(true))
+  }
+
+  /** The same, for good. */
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    await this.rest()
   }
 
   #tick(): void {
     this.#stopTimer = null
     this.#collect()
     void this.#write(false).then((isMore) => {
-      if (isMore) this.wake()
+      if (isMore && !this.#isResting) this.wake()
     })
   }
 

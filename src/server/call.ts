@@ -22,11 +22,12 @@ export async function callOperation(
   const input = operation.input.read(given, 'input')
   const target = operation.target(input)
   const { name, scope, isChange } = operation
+  const queues = operation.queuesOf(input)
   const note = async (outcome: 'ok' | 'refused' | 'failed', detail: string | null): Promise<void> => {
-    if (isChange) await env.guard.audit({ caller, what: name, target, outcome, detail })
+    if (isChange) await env.guard.audit({ caller, what: name, scope, queues, target, outcome, detail })
   }
   try {
-    env.guard.authorize(caller, { name, scope, isChange, queues: operation.queuesOf(input), target })
+    env.guard.authorize(caller, { name, scope, isChange, queues, target })
   } catch (error) {
     await note('refused', wordsOf(error))
     throw error
@@ -36,10 +37,9 @@ export async function callOperation(
     const skep = env.skepFor(caller.space)
     output = await operation.run(input, { skep, caller, services: env.services, signal })
   } catch (error) {
-    await note('failed', wordsOf(error)).catch(() => {})
+    await note('failed', wordsOf(error))
     throw error
   }
-  // If this fails the caller is told so, although the change was made: what nobody wrote down is not called a success.
   await note('ok', null)
   return output
 }

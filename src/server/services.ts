@@ -1,5 +1,7 @@
 import type { Runtime } from '../index.ts'
+import type { QuotaKeeper } from './access/quotas.ts'
 import type { AuditEntry, InputOf, ReceiverSummary, TokenView } from './api.ts'
+import type { Cards } from './cards.ts'
 import type { Caller } from './operation.ts'
 
 /** What the server has beside its Skeps. Operations get it in their context. */
@@ -7,9 +9,12 @@ export interface Services {
   readonly about: About
   readonly runtime: Runtime
   readonly process: ProcessVitals
+  readonly cards: Cards
   readonly receivers: ReceiverList
   readonly tokens: TokenList
   readonly auditLog: AuditLog
+  /** What each space may use up. */
+  readonly quotas: QuotaKeeper
 }
 
 /** What the server says about itself. */

@@ -180,7 +180,7 @@ export class WorkerEngine {
       store,
       runtime,
       logger,
-      space: specs[0]?.space ?? 'default',
+      space: parts.space ?? specs[0]?.space ?? 'default',
       workerId: this.id,
       obey: (order) => this.#obey(order),
     })
@@ -524,7 +524,7 @@ export class WorkerEngine {
       } else if (hint.kind === 'cancel') {
         this.#confirmCancel(hint.ids)
       } else if (hint.kind === 'orders') {
-        if (hint.space === this.#parts.specs[0]?.space) void this.#orders.look()
+        if (hint.space === this.#space()) void this.#orders.look()
       } else if (hint.kind === 'watch' && this.#window.specOf(hint.space, hint.queue)) {
         this.#parts.noter.watch(hint)
       }

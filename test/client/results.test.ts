@@ -183,7 +183,7 @@ describe('a result that does not come', () => {
   })
 
   it("rejects with the reason of the caller's signal, before or while it waits", async () => {
-    const scene = openScene()
+    const scene = openScene({ history: false })
     const job = await scene.skep.enqueue(sum, [], { delay: '1h' })
     const reason = new Error('the client went away')
     const controller = new AbortController()

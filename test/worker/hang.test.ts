@@ -9,7 +9,7 @@ const mail = queue<number, string>('mail')
 
 describe('a store that never answers', () => {
   it('fails each call of a client in bounded time', async () => {
-    const scene = openScene()
+    const scene = openScene({ history: false })
     const job = await scene.skep.enqueue(mail, 1)
     const calls: Record<string, () => Promise<unknown>> = {
       get: () => scene.skep.get(job.id),

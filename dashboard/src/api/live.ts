@@ -1,3 +1,4 @@
+import type { Query } from '@tanstack/react-query'
 import { useSyncExternalStore } from 'react'
 import type { OperationName, ServerEvent } from '../../../src/server/api.ts'
 import { urlOf } from './base.ts'
@@ -17,6 +18,8 @@ import { readEvents } from './sse.ts'
 export type LiveStatus = 'connecting' | 'live' | 'waiting' | 'hidden'
 
 const FLUSH_MS = 1_000
+const COUNT_MS = 5_000
+const MOST_LIVE_PAGES = 3
 const FIRST_WAIT_MS = 500
 const LONGEST_WAIT_MS = 15_000
 
@@ -111,10 +114,17 @@ function flush(): void {
   const areas = new Set(pending)
   pending.clear()
   void queries.invalidateQueries(
-    { predicate: ({ queryKey }) => areas.has(String(queryKey[0]).split('.')[0] as Area) },
+    { predicate: (query) => areas.has(String(query.queryKey[0]).split('.')[0] as Area) && !isDear(query) },
     // A slow answer is waited for, not asked for anew: else a busy server would never answer.
     { cancelRefetch: false },
   )
+}
+
+/** What costs much is asked for less often: counts by content, and lists of which many pages are shown. */
+function isDear({ queryKey, state }: Query): boolean {
+  const pages = (state.data as { readonly pages?: readonly unknown[] } | undefined)?.pages
+  if (pages !== undefined && pages.length > MOST_LIVE_PAGES) return true
+  return queryKey[0] === 'jobs.count' && Date.now() - state.dataUpdatedAt < COUNT_MS
 }
 
 export function useLiveStatus(): LiveStatus {

@@ -54,7 +54,7 @@ export interface ActOptions<Name extends OperationName> {
   /** What is told when it is done; null: nothing. */
   readonly told?: ((output: OutputOf<Name>, input: InputOf<Name>) => string | null) | string
   /** Called when it is done. */
-  readonly then?: (output: OutputOf<Name>, input: InputOf<Name>) => void
+  readonly onDone?: (output: OutputOf<Name>, input: InputOf<Name>) => void
   /** The error is shown by whoever calls, not as a toast. */
   readonly quiet?: boolean
 }
@@ -62,7 +62,7 @@ export interface ActOptions<Name extends OperationName> {
 /** Does something. Whatever is shown is asked for again afterwards. */
 export function useAct<Name extends OperationName>(
   name: Name,
-  { told, then, quiet = false }: ActOptions<Name> = {},
+  { told, onDone, quiet = false }: ActOptions<Name> = {},
 ): UseMutationResult<OutputOf<Name>, Error, InputOf<Name>> {
   const client = useQueryClient()
   return useMutation<OutputOf<Name>, Error, InputOf<Name>>({
@@ -70,7 +70,7 @@ export function useAct<Name extends OperationName>(
     onSuccess: (output, input) => {
       const text = typeof told === 'function' ? told(output, input) : told
       if (text) toast({ text, tone: 'good' })
-      then?.(output, input)
+      onDone?.(output, input)
       void client.invalidateQueries({}, { cancelRefetch: false })
     },
     onError: (error) => {

@@ -1,9 +1,8 @@
-import type { Durability, QueueView, Skep, WorkerView } from '../../index.ts'
+import type { Durability } from '../../index.ts'
 import type { Call, Command } from '../command.ts'
 import { EXIT } from '../exit.ts'
 import { explain } from '../explain.ts'
-import { holdText } from '../holding.ts'
-import { count, many, span } from '../numbers.ts'
+import { many, span } from '../numbers.ts'
 import { type Opened, open } from '../open.ts'
 import { clean } from '../text.ts'
 
@@ -14,11 +13,6 @@ interface Finding {
   readonly detail: string
   readonly fix?: string
 }
-
-/** A job that is due for longer than this is worth a word. */
-const LONG_MS = 10 * 60_000
-/** Hints need a connection of their own, which takes a moment. */
-const NOTIFIER_WAIT_MS = 3_000
 
 export const doctorCommand: Command = {
   name: 'doctor',
@@ -64,7 +58,7 @@ async function examine(call: Call, show: (finding: Finding) => void): Promise<vo
     show({ name, status: 'fail', detail: message, ...(fix === undefined ? {} : { fix }) })
     return
   }
-  const { skep, store, config, handlers, place } = opened
+  const { skep, config, handlers, place } = opened
   try {
     show({
       name: 'config',
@@ -74,14 +68,10 @@ async function examine(call: Call, show: (finding: Finding) => void): Promise<vo
     const durability = await reach(opened, show)
     if (durability === null) return
     show({ name: 'schema', status: 'ok', detail: 'up to date' })
-    show(durabilityFinding(durability))
-    for (const warning of durability.warnings) show({ name: 'store', status: 'warn', detail: warning })
-    const can = Object.entries(store.capabilities).filter(([, able]) => able)
-    show({ name: 'can', status: 'ok', detail: can.map(([name]) => name).join(', ') || 'nothing special' })
-    show(await notifierFinding(opened))
-    const [workers, queues] = [await skep.workers(), await skep.counts()]
-    show(workerFinding(workers))
-    for (const finding of queueFindings(queues, workers, skep)) show(finding)
+    const { findings } = await skep.doctor()
+    for (const { name, status, text, fix } of findings) {
+      show({ name, status, detail: text, ...(fix === null ? {} : { fix }) })
+    }
   } catch (error) {
     const { message, fix } = explain(error, place.label)
     show({ name: 'database', status: 'fail', detail: message, ...(fix === undefined ? {} : { fix }) })
@@ -109,97 +99,5 @@ async function reach({ skep, place }: Opened, show: (finding: Finding) => void):
       ...(fix === undefined ? {} : { fix }),
     })
     return null
-  }
-}
-
-function durabilityFinding({ level, detail }: Durability): Finding {
-  const meaning = {
-    disk: 'jobs survive the loss of power',
-    process: 'jobs survive the end of the process; a power cut may lose the last ones',
-    memory: 'jobs end with the process',
-  }[level]
-  const status = level === 'disk' ? 'ok' : 'warn'
-  return { name: 'durability', status, detail: `${level}: ${meaning}. ${detail}` }
-}
-
-async function notifierFinding({ store }: Opened): Promise<Finding> {
-  const notifier = store.notifier?.()
-  if (notifier === undefined) {
-    return { name: 'notifier', status: 'ok', detail: 'within the process only; others find work by polling' }
-  }
-  const subscription = notifier.subscribe(() => {})
-  try {
-    const until = Date.now() + NOTIFIER_WAIT_MS
-    while (notifier.health().status !== 'up' && Date.now() < until) {
-      await new Promise((resolve) => setTimeout(resolve, 50))
-    }
-  } finally {
-    subscription.end()
-  }
-  const { status, detail } = notifier.health()
-  if (status !== 'down') return { name: 'notifier', status: 'ok', detail: `${status}: ${detail}` }
-  return {
-    name: 'notifier',
-    status: 'warn',
-    detail: `down: ${detail}`,
-    fix: 'Jobs still run, found by polling. Through a pooler, give the notifier a direct connection.',
-  }
-}
-
-function workerFinding(workers: readonly WorkerView[]): Finding {
-  const here = workers.filter(({ life }) => life !== 'gone')
-  const gone = workers.length - here.length
-  const running = here.reduce((sum, worker) => sum + worker.running, 0)
-  const slots = here.reduce((sum, worker) => sum + worker.concurrency, 0)
-  const detail =
-    here.length === 0 ? 'none' : `${count(here.length)}, running ${count(running)} of ${count(slots)}`
-  if (gone === 0) return { name: 'workers', status: 'ok', detail }
-  return { name: 'workers', status: 'ok', detail: `${detail}; ${count(gone)} ended without a word lately` }
-}
-
-function* queueFindings(
-  queues: readonly QueueView[],
-  workers: readonly WorkerView[],
-  skep: Skep,
-): Generator<Finding> {
-  const served = new Set(workers.filter(({ life }) => life !== 'gone').flatMap((worker) => worker.queues))
-  const total = queues.reduce((sum, queue) => sum + queue.ready + queue.delayed + queue.running, 0)
-  yield {
-    name: 'queues',
-    status: 'ok',
-    detail: `${count(queues.length)} in space "${skep.space}", ${many(total, 'job')} waiting or running`,
-  }
-  for (const queue of queues) {
-    const name = clean(queue.queue)
-    const [hold] = queue.holds
-    if (hold !== undefined && queue.ready > 0) {
-      const detail = `${name}: ${many(queue.ready, 'job')} ready, and held: ${holdText(hold, Date.now())}`
-      const release = hold.kind === 'pause' ? 'resume' : 'unblock'
-      yield { name: 'queues', status: 'warn', detail, fix: `If it may run again: skep queues ${release}` }
-    } else if (queue.ready > 0 && !served.has(queue.queue)) {
-      const detail = `${name}: ${many(queue.ready, 'job')} ready, and no worker takes them`
-      yield {
-        name: 'queues',
-        status: 'warn',
-        detail,
-        fix: 'Start a worker with a handler for it: skep worker',
-      }
-    } else if (queue.oldestMs !== null && queue.oldestMs > LONG_MS) {
-      const detail = `${name}: the next job has been due for ${span(queue.oldestMs)}`
-      yield { name: 'queues', status: 'warn', detail, fix: 'Start more workers, or raise their concurrency.' }
-    }
-    if (queue.dead > 0) {
-      const detail = `${name}: ${many(queue.dead, 'dead job')}`
-      yield { name: 'queues', status: 'warn', detail, fix: `Look at them: skep dead list --queue ${name}` }
-    }
-    if (queue.missing > 0) {
-      const detail = `${name}: ${many(queue.missing, 'job')} put aside because nothing handles the queue`
-      yield {
-        name: 'queues',
-        status: 'warn',
-        detail,
-        fix: 'They come back when a worker with a handler starts.',
-      }
-    }
   }
 }

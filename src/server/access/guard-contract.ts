@@ -3,7 +3,8 @@
  * and not how a guard does it.
  *
  * For each request: {@link Guard.identify} says who asks; the input is read; {@link Guard.authorize} lets it pass or throws; the
- * operation runs; and if it changes something, {@link Guard.audit} writes down how it ended. If that fails, so does the call.
+ * operation runs; and if it changes something, {@link Guard.audit} writes down how it ended, before the answer is sent. While a line
+ * of the audit cannot be written, {@link Guard.authorize} refuses what would change something.
  */
 import type { OperationName, Scope } from '../api.ts'
 import type { Caller } from '../operation.ts'
@@ -32,6 +33,9 @@ export interface Guarded {
 export interface AuditNote {
   readonly caller: Caller
   readonly what: OperationName
+  readonly scope: Scope
+  /** The queues that the call named. */
+  readonly queues: readonly string[]
   readonly target: string
   readonly outcome: 'ok' | 'refused' | 'failed'
   readonly detail: string | null
@@ -48,11 +52,17 @@ export interface Guard {
   /** Lets a call pass, or throws `FORBIDDEN`; `NOT_FOUND` for a queue that the caller must not know of. */
   authorize(caller: Caller, call: Guarded): void
 
-  /** Writes a line of the audit. Rejects if that could not be done. */
+  /** Writes a line of the audit. If the store does not take it, it is kept and tried again: this does not reject. */
   audit(note: AuditNote): Promise<void>
 
   /** Headers that every answer carries, such as a content security policy; a page of the dashboard gets them too. */
-  headers?(request: Request): Readonly<Record<string, string>>
+  headers?(request: Request, remote: Remote): Readonly<Record<string, string>>
+
+  /**
+   * Told before a server opens a port, with the host that it listens on. Rejects with `SERVER_UNPROTECTED` if that must not be.
+   * A server that is mounted in another one is not told.
+   */
+  listen?(host: string): Promise<void>
 
   /** Ends what it has opened. */
   close?(): Promise<void>

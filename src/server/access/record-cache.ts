@@ -47,6 +47,11 @@ export class RecordCache<T> {
     return reading
   }
 
+  /** Whether it is remembered that there is such a record. */
+  has(id: string): boolean {
+    return (this.#entries.get(id)?.value ?? null) !== null
+  }
+
   /** What is remembered of this one is read again, and a read that is under way is not remembered. */
   forget(id: string): void {
     this.#forgets += 1

@@ -144,6 +144,12 @@ export class Tokens {
     return this.#use(known)
   }
 
+  /** Whether a text names a token that was read lately, right or not: then looking it up costs the store nothing. */
+  isRemembered(text: string): boolean {
+    const parsed = text.startsWith(TOKEN_PREFIX) ? parseSecret(text.slice(TOKEN_PREFIX.length)) : null
+    return parsed !== null && this.#cache.has(parsed.id)
+  }
+
   /** A token by its id, for somebody who has proved to hold it. */
   async get(id: string): Promise<Token | null> {
     const known = await this.#cache.get(id)

@@ -1,4 +1,4 @@
-import type { JobView } from '../../index.ts'
+import { fingerprintOf, type JobView } from '../../index.ts'
 import type { JobDetail } from '../api.ts'
 import { shownJob } from '../visible.ts'
 import { toWire } from '../wire.ts'
@@ -7,20 +7,31 @@ import { timelineOf } from './timeline.ts'
 
 /** A job with all that is known of it. */
 export async function detailOf({ skep, caller, services }: Context, job: JobView): Promise<JobDetail> {
-  const explanation = await skep.explain(job.id)
+  const [explanation, told] = await Promise.all([skep.explain(job.id), skep.attempts(job.id)])
+  const attempts = told.map(({ n, at, kind, message, name, stack }) =>
+    toWire({ n, at, kind, message, name, stack }),
+  )
   const { headers } = job
+  const member = explanation.causes.find((cause) => cause.cause === 'member-of')
+  const moves = explanation.causes.find((cause) => cause.cause === 'moves-run')
   return {
     job: toWire(shownJob(caller, job)),
-    timeline: timelineOf(job, [], services.runtime.now()),
-    attempts: [],
+    timeline: timelineOf(job, attempts, services.runtime.now()),
+    attempts,
     explanation: toWire(explanation),
-    errorGroup: null,
+    errorGroup: groupOf(job),
     schedule: headers['skep-schedule'] ?? null,
-    run: headers['skep-run'] ?? null,
-    group: headers['skep-group'] ?? null,
+    run: moves?.run ?? member?.run ?? null,
+    group: member?.group ?? null,
     copyOf: headers['skep-copy-of'] ?? null,
     trace: traceOf(headers['traceparent']),
   }
+}
+
+/** The group of the error that it ended with, or that it is tried again after. */
+function groupOf({ queue, failure, state }: JobView): string | null {
+  const isError = failure?.kind === 'error' || failure?.kind === 'timeout' || failure?.kind === 'lost'
+  return failure !== null && isError && state !== 'done' ? fingerprintOf(queue, failure) : null
 }
 
 /** The id of the trace in a W3C `traceparent`. */

@@ -1,5 +1,5 @@
-import type { LimitView, QueueLimitOptions } from '../../index.ts'
-import type { QueueDetail } from '../api.ts'
+import type { LimitView, QueueCard, QueueLimitOptions } from '../../index.ts'
+import type { QueueCard as Card, QueueDetail } from '../api.ts'
 import { laneName, nothing, paged, queueName, range, state } from '../inputs.ts'
 import { all, flag, invalid, json, list, object, optional, record, text } from '../schema.ts'
 import { count, lane, limit, nextPage, queueDetail, queueSummary } from '../shapes.ts'
@@ -33,14 +33,15 @@ export const queuesGet: ServerOperation<'queues.get'> = operation({
   output: queueDetail,
   queuesOf: ({ queue }) => [queue],
   async run(input, context): Promise<QueueDetail> {
-    const { skep } = context
-    const [[summary], limits, series] = await Promise.all([
+    const { skep, services } = context
+    const [[summary], limits, series, told] = await Promise.all([
       summariesOf(context, input.queue),
       skep.limits.list(input.queue),
       seriesOf(context, input),
+      services.cards.of(skep, input.queue),
     ])
     if (summary === undefined) throw notFound(`queue "${input.queue}"`)
-    return { ...summary, limits: toWire(limits), series, card: null }
+    return { ...summary, limits: toWire(limits), series, card: told && cardOf(told) }
   },
 })
 
@@ -55,6 +56,10 @@ export const queuesLanes: ServerOperation<'queues.lanes'> = operation({
   queuesOf: ({ queue }) => [queue],
   run: (input, context) => lanesOf(context, input),
 })
+
+function cardOf({ queue, schema, policy, timeoutMs, priority, hasLanes, tellsUnique }: QueueCard): Card {
+  return { queue, schema, policy, timeoutMs, priority, hasLanes, tellsUnique }
+}
 
 const limitInput = { queue: queueName, lane: optional(laneName) } as const
 

@@ -1,7 +1,10 @@
+import type { SeriesView } from '../../index.ts'
 import type { Range, Series } from '../api.ts'
 import { queueName, range } from '../inputs.ts'
 import { object, optional } from '../schema.ts'
 import { series } from '../shapes.ts'
+import { sees, seesAll } from '../visible.ts'
+import { toWire } from '../wire.ts'
 import { type Context, operation, type ServerOperation } from './define.ts'
 
 export const seriesGet: ServerOperation<'series.get'> = operation({
@@ -17,22 +20,50 @@ export const seriesGet: ServerOperation<'series.get'> = operation({
   run: (input, context) => seriesOf(context, input),
 })
 
+/** What happened in a queue, or in all that the caller sees. */
 export async function seriesOf(
-  { services }: Context,
-  _input: { readonly queue?: string; readonly range?: Range },
+  context: Context,
+  { queue, range: back = '1h' }: { readonly queue?: string; readonly range?: Range },
 ): Promise<Series> {
-  return {
-    from: new Date(services.runtime.now()).toISOString(),
-    stepMs: 60_000,
-    enqueued: [],
-    done: [],
-    failed: [],
-    retried: [],
-    waitP50: [],
-    waitP95: [],
-    waitP99: [],
-    runP50: [],
-    runP95: [],
-    runP99: [],
+  const { skep, caller } = context
+  if (queue !== undefined || seesAll(caller)) {
+    return shown(await skep.metrics.series({ range: back, ...(queue === undefined ? {} : { queue }) }))
   }
+  const queues = (await skep.counts()).map((one) => one.queue).filter((name) => sees(caller, name))
+  const some = await Promise.all(
+    queues.slice(0, MOST_SUMMED).map((name) => skep.metrics.series({ range: back, queue: name })),
+  )
+  const [first] = some
+  return first === undefined ? shown(await skep.metrics.series({ range: back, queue: 'none' })) : summed(some)
+}
+
+/** The queues of a caller that does not see all are added up, so many at most. */
+const MOST_SUMMED = 50
+
+/** Counts can be added. Of how long things took nothing can be said for several queues, from what is kept of each. */
+function summed(some: readonly SeriesView[]): Series {
+  const [first, ...rest] = some as [SeriesView, ...SeriesView[]]
+  const one = shown(first)
+  const add = (key: 'enqueued' | 'done' | 'failed' | 'retried'): readonly number[] =>
+    one[key].map((value, index) => rest.reduce((sum, other) => sum + (other[key][index] ?? 0), value))
+  if (rest.length === 0) return one
+  const unknown = one.enqueued.map(() => null)
+  return {
+    from: one.from,
+    stepMs: one.stepMs,
+    enqueued: add('enqueued'),
+    done: add('done'),
+    failed: add('failed'),
+    retried: add('retried'),
+    waitP50: unknown,
+    waitP95: unknown,
+    waitP99: unknown,
+    runP50: unknown,
+    runP95: unknown,
+    runP99: unknown,
+  }
+}
+
+function shown({ dead: _dead, isWhole: _isWhole, ...series }: SeriesView): Series {
+  return toWire(series)
 }

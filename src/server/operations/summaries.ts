@@ -10,11 +10,13 @@ export const UNSEEN_MS = 30_000
 /** The queues that the caller sees, or the one that is named, as they are listed. */
 export async function summariesOf(context: Context, queue?: string): Promise<readonly QueueSummary[]> {
   const { skep, caller, services } = context
-  const [queues, workers, limits] = await Promise.all([
+  const [queues, workers, limits, rates] = await Promise.all([
     skep.counts(queue === undefined ? undefined : [queue]),
     skep.workers(),
     skep.limits.list(queue),
+    skep.metrics.rates(),
   ])
+  const pace = new Map(rates.map((rate) => [rate.queue, rate]))
   const limited = new Set(limits.flatMap(({ target }) => ('queue' in target ? [target.queue] : [])))
   const live = workers.filter((worker) => isLive(worker, services.runtime.now()))
   return queues
@@ -27,13 +29,13 @@ export async function summariesOf(context: Context, queue?: string): Promise<rea
         oldestMs: one.oldestMs,
         hold: one.hold,
         holds: toWire(one.holds),
-        enqueuedRate: 0,
-        doneRate: 0,
-        failedRate: 0,
+        enqueuedRate: pace.get(one.queue)?.enqueued ?? 0,
+        doneRate: pace.get(one.queue)?.done ?? 0,
+        failedRate: pace.get(one.queue)?.failed ?? 0,
         workers: serving.length,
         slots: serving.reduce((sum, { concurrency }) => sum + concurrency, 0),
         limited: limited.has(one.queue),
-        spark: [],
+        spark: pace.get(one.queue)?.spark ?? [],
       }
     })
 }

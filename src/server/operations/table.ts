@@ -1,21 +1,30 @@
 /** All operations by name. One that `api.ts` has and this has not does not compile. */
 import type { InputOf, OperationName, Scope } from '../api.ts'
 import type { AnySchema } from '../schema.ts'
+import * as access from './access.ts'
+import * as bulk from './bulk.ts'
+import * as change from './change.ts'
 import type { Context, ServerOperation } from './define.ts'
+import * as enqueue from './enqueue.ts'
+import * as errors from './errors.ts'
 import * as flows from './flows.ts'
 import * as holds from './holds.ts'
 import * as jobs from './jobs.ts'
 import { meGet } from './me.ts'
 import { overviewGet } from './overview.ts'
 import * as queues from './queues.ts'
+import * as receivers from './receivers.ts'
 import * as schedules from './schedules.ts'
 import { seriesGet } from './series.ts'
+import { systemGet } from './system.ts'
+import * as views from './views.ts'
 import * as workers from './workers.ts'
 
-export const OPERATIONS: Partial<{ readonly [Name in OperationName]: ServerOperation<Name> }> = {
+export const OPERATIONS: { readonly [Name in OperationName]: ServerOperation<Name> } = {
   'me.get': meGet,
   'overview.get': overviewGet,
   'series.get': seriesGet,
+  'system.get': systemGet,
   'queues.list': queues.queuesList,
   'queues.get': queues.queuesGet,
   'queues.lanes': queues.queuesLanes,
@@ -28,12 +37,26 @@ export const OPERATIONS: Partial<{ readonly [Name in OperationName]: ServerOpera
   'holds.block': holds.holdsBlock,
   'holds.unblock': holds.holdsUnblock,
   'jobs.list': jobs.jobsList,
+  'jobs.count': jobs.jobsCount,
   'jobs.get': jobs.jobsGet,
   'jobs.explain': jobs.jobsExplain,
   'jobs.logs': jobs.jobsLogs,
-  'jobs.enqueue': jobs.jobsEnqueue,
-  'jobs.enqueueMany': jobs.jobsEnqueueMany,
-  'jobs.change': jobs.jobsChange,
+  'jobs.enqueue': enqueue.jobsEnqueue,
+  'jobs.enqueueMany': enqueue.jobsEnqueueMany,
+  'jobs.change': change.jobsChange,
+  'jobs.again': enqueue.jobsAgain,
+  'bulk.start': bulk.bulkStart,
+  'bulk.list': bulk.bulkList,
+  'bulk.get': bulk.bulkGet,
+  'bulk.stop': bulk.bulkStop,
+  'views.list': views.viewsList,
+  'views.put': views.viewsPut,
+  'views.remove': views.viewsRemove,
+  'errors.list': errors.errorsList,
+  'errors.get': errors.errorsGet,
+  'errors.retry': errors.errorsRetry,
+  'errors.mute': errors.errorsMute,
+  'errors.unmute': errors.errorsUnmute,
   'schedules.list': schedules.schedulesList,
   'schedules.get': schedules.schedulesGet,
   'schedules.put': schedules.schedulesPut,
@@ -50,6 +73,13 @@ export const OPERATIONS: Partial<{ readonly [Name in OperationName]: ServerOpera
   'runs.signal': flows.runsSignal,
   'groups.get': flows.groupsGet,
   'workers.list': workers.workersList,
+  'workers.order': workers.workersOrder,
+  'receivers.list': receivers.receiversList,
+  'receivers.close': receivers.receiversClose,
+  'tokens.list': access.tokensList,
+  'tokens.create': access.tokensCreate,
+  'tokens.revoke': access.tokensRevoke,
+  'audit.list': access.auditList,
 }
 
 /** An operation, whichever it is. What is given to its functions was read by its own schema. */

@@ -1,9 +1,9 @@
-import type { WorkerPresence } from '../../index.ts'
+import type { WorkerView } from '../../index.ts'
 import type { WorkerSummary } from '../api.ts'
-import { nothing } from '../inputs.ts'
+import { id, nothing } from '../inputs.ts'
 import { all, flag, moment, nullable, number, object, oneOf, type Schema } from '../schema.ts'
 import { count, said, saidOrNull } from '../shapes.ts'
-import { sees, seesAll } from '../visible.ts'
+import { notFound, sees, seesAll } from '../visible.ts'
 import { operation, type ServerOperation } from './define.ts'
 
 const worker: Schema<WorkerSummary> = object({
@@ -41,22 +41,42 @@ export const workersList: ServerOperation<'workers.list'> = operation({
   },
 })
 
-function summaryOf(one: WorkerPresence, isSeen: (queue: string) => boolean): WorkerSummary {
+export const workersOrder: ServerOperation<'workers.order'> = operation({
+  name: 'workers.order',
+  method: 'POST',
+  path: '/workers/:id/order',
+  summary: 'Tells a worker to take no more jobs, to go on, or to stop.',
+  scope: 'operate',
+  input: object({ id: id('a worker'), order: oneOf(['quiet', 'stop', 'none']) }),
+  output: worker,
+  target: (input) => `${input.order} to worker ${input.id}`,
+  async run(input, { skep, caller }) {
+    const found = (await skep.workers()).find((one) => one.id === input.id)
+    // Who does not see all of its queues would stop others' jobs with it.
+    const isMine = found?.queues.every((queue) => sees(caller, queue)) ?? false
+    const told = isMine ? await skep.order(input.id, input.order, { by: caller.name }) : null
+    if (told === null) throw notFound(`worker "${input.id}"`)
+    return summaryOf(told, () => true)
+  },
+})
+
+function summaryOf(one: WorkerView, isSeen: (queue: string) => boolean): WorkerSummary {
+  const { space: _space, startedAt, seenAt, queues, ...rest } = one
   return {
-    id: one.id,
-    host: one.host,
-    pid: one.pid,
-    queues: one.queues.filter(isSeen),
-    concurrency: one.concurrency,
-    running: one.running,
-    startedAt: new Date(one.startedAt).toISOString(),
-    seenAt: new Date(one.seenAt).toISOString(),
-    life: one.life,
-    version: null,
-    node: null,
-    memoryBytes: null,
-    lagMs: null,
-    order: null,
-    quiet: false,
+    id: rest.id,
+    host: rest.host,
+    pid: rest.pid,
+    queues: queues.filter(isSeen),
+    concurrency: rest.concurrency,
+    running: rest.running,
+    startedAt: new Date(startedAt).toISOString(),
+    seenAt: new Date(seenAt).toISOString(),
+    life: rest.life,
+    version: rest.version,
+    node: rest.node,
+    memoryBytes: rest.memoryBytes,
+    lagMs: rest.lagMs,
+    order: rest.order,
+    quiet: rest.quiet,
   }
 }

@@ -1,23 +1,124 @@
 import type { ReactNode } from 'react'
+import { Link } from 'wouter'
+import type { Overview, Range } from '../../../../src/server/api.ts'
 import { useApi } from '../../api/query.ts'
+import { durationText } from '../../format/times.ts'
+import { to, useWord } from '../../router.ts'
 import { Page } from '../../shell/page.tsx'
 import { Figure } from '../../ui/card.tsx'
+import { CodeBlock } from '../../ui/code.tsx'
 import { Count } from '../../ui/count.tsx'
-import { Loaded } from '../../ui/states-of-page.tsx'
+import { EmptyState, Loaded, Skeleton } from '../../ui/states-of-page.tsx'
+import { AttentionList } from './attention.tsx'
+import { BusyQueues } from './busy-queues.tsx'
+import { RangePicker } from './range.tsx'
+import { SeriesCharts } from './series-charts.tsx'
 
+/** Is all well, and if not, what and where? */
 export function OverviewScreen(): ReactNode {
-  const overview = useApi('overview.get', {})
+  const [range, setRange] = useWord<Range>('range', '1h')
+  // Buckets of time end also when nothing happens, which no event tells of.
+  const overview = useApi('overview.get', { range }, { every: 10_000 })
   return (
-    <Page title="Overview" name="Overview">
-      <Loaded asked={overview}>
-        {({ totals }) => (
-          <div className="figures">
-            <Figure label="Ready">
-              <Count value={totals.ready} />
-            </Figure>
-          </div>
-        )}
+    <Page title="Overview" name="Overview" actions={<RangePicker value={range} onChange={setRange} />}>
+      <Loaded asked={overview} skeleton={<Skeleton height={320} />}>
+        {(data) => (isUntouched(data) ? <FirstSteps /> : <Numbers data={data} />)}
       </Loaded>
     </Page>
+  )
+}
+
+function isUntouched({ queues, workers, totals }: Overview): boolean {
+  return queues === 0 && workers.live === 0 && Object.values(totals).every((count) => count === 0)
+}
+
+function Numbers({ data }: { readonly data: Overview }): ReactNode {
+  const { attention, totals, oldest, workers, receivers, series, deploys } = data
+  const bad = totals.failed + totals.dead
+  return (
+    <>
+      <AttentionList attention={attention} />
+      <div className="figures">
+        <Figure
+          label="Waiting"
+          note={
+            oldest ? (
+              <Link to={to.queue(oldest.queue)} className="quiet-link">
+                oldest {durationText(oldest.ms)} in {oldest.queue}
+              </Link>
+            ) : (
+              'nothing waits'
+            )
+          }
+        >
+          <Link to={to.jobs('state:ready')}>
+            <Count value={totals.ready} />
+          </Link>
+        </Figure>
+        <Figure
+          label="Running"
+          note={
+            workers.slots > 0
+              ? `${workers.running} of ${workers.slots} slots`
+              : workers.live > 0
+                ? 'no slots'
+                : 'no worker is live'
+          }
+        >
+          <Link to={to.jobs('state:running')}>
+            <Count value={totals.running} />
+          </Link>
+        </Figure>
+        <Figure label="Later" note="delayed, or to be tried again">
+          <Link to={to.jobs('state:delayed')}>
+            <Count value={totals.delayed} />
+          </Link>
+        </Figure>
+        <Figure
+          label="Dead and failed"
+          {...(totals.dead > 0 ? { tone: 'bad' as const } : {})}
+          note={totals.dead > 0 ? 'dead jobs wait for a person' : 'none waits for a person'}
+        >
+          <Link to={to.jobs('state:dead,failed')}>
+            <Count value={bad} />
+          </Link>
+        </Figure>
+        <Figure
+          label="Workers"
+          note={receivers > 0 ? `and ${receivers} receivers` : 'live now'}
+          {...(workers.live === 0 ? { tone: 'warn' as const } : {})}
+        >
+          <Link to="/workers">
+            <Count value={workers.live} />
+          </Link>
+        </Figure>
+      </div>
+      <SeriesCharts series={series} deploys={deploys} />
+      <BusyQueues />
+    </>
+  )
+}
+
+const FIRST = `import { createSkep, queue } from 'skep'
+import { sqliteStore } from 'skep/sqlite'
+
+const mail = queue<{ to: string }>('mail')
+const skep = createSkep({ store: sqliteStore({ file: 'jobs.db' }) })
+
+skep.worker([mail.handle(({ payload }) => console.log(payload.to))])
+await skep.enqueue(mail, { to: 'ada@example.org' })`
+
+function FirstSteps(): ReactNode {
+  return (
+    <EmptyState title="No job has come yet" icon="overview">
+      <p>
+        Enqueue one from your code, or try it out in the{' '}
+        <Link to="/playground" className="link">
+          playground
+        </Link>
+        . It shows up here at once.
+      </p>
+      <CodeBlock code={FIRST} />
+    </EmptyState>
   )
 }

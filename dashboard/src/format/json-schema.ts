@@ -1,0 +1,96 @@
+import { ExactNumber } from '../api/exact.ts'
+
+type Schema = Readonly<Record<string, unknown>>
+
+const MOST = 8
+
+/**
+ * In what a value does not fit a JSON Schema: the everyday words of it (types, required, properties, items, enum, bounds). It is
+ * a hint while one writes. Words that it does not know are taken as fitting.
+ */
+export function faultsOf(schema: unknown, value: unknown): readonly string[] {
+  const faults: string[] = []
+  look(schema, value, 'payload', faults, schema)
+  return faults.slice(0, MOST)
+}
+
+function look(schema: unknown, value: unknown, path: string, faults: string[], root: unknown): void {
+  if (!isSchema(schema) || faults.length >= MOST) return
+  const known = typeof schema['$ref'] === 'string' ? referred(root, schema['$ref']) : schema
+  if (!isSchema(known)) return
+  const types = [known['type'] ?? []].flat() as string[]
+  if (types.length > 0 && !types.some((type) => isOf(type, value))) {
+    faults.push(`${path} should be ${types.join(' or ')}`)
+    return
+  }
+  const words = known['enum']
+  if (Array.isArray(words) && !words.some((word) => JSON.stringify(word) === JSON.stringify(value))) {
+    faults.push(`${path} should be one of ${words.map((word) => JSON.stringify(word)).join(', ')}`)
+  }
+  if ('const' in known && JSON.stringify(known['const']) !== JSON.stringify(value)) {
+    faults.push(`${path} should be ${JSON.stringify(known['const'])}`)
+  }
+  if (typeof value === 'number') lookAtNumber(known, value, path, faults)
+  if (typeof value === 'string') lookAtText(known, value, path, faults)
+  if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) look(known['items'], item, `${path}[${index}]`, faults, root)
+  } else if (isSchema(value) && !(value instanceof ExactNumber))
+    lookAtObject(known, value, path, faults, root)
+  const branches = known['anyOf'] ?? known['oneOf']
+  if (Array.isArray(branches) && !branches.some((branch) => fits(branch, value, path, root))) {
+    faults.push(`${path} fits none of the ${branches.length} shapes that it may have`)
+  }
+}
+
+function fits(branch: unknown, value: unknown, path: string, root: unknown): boolean {
+  const own: string[] = []
+  look(branch, value, path, own, root)
+  return own.length === 0
+}
+
+function lookAtObject(schema: Schema, value: Schema, path: string, faults: string[], root: unknown): void {
+  const properties = isSchema(schema['properties']) ? schema['properties'] : {}
+  for (const name of (schema['required'] ?? []) as string[]) {
+    if (!Object.hasOwn(value, name)) faults.push(`${path}.${name} is missing`)
+  }
+  for (const [name, item] of Object.entries(value)) {
+    if (Object.hasOwn(properties, name)) look(properties[name], item, `${path}.${name}`, faults, root)
+    else if (schema['additionalProperties'] === false) faults.push(`${path}.${name} is not known`)
+  }
+}
+
+function lookAtNumber({ minimum, maximum }: Schema, value: number, path: string, faults: string[]): void {
+  if (typeof minimum === 'number' && value < minimum) faults.push(`${path} should be at least ${minimum}`)
+  if (typeof maximum === 'number' && value > maximum) faults.push(`${path} should be at most ${maximum}`)
+}
+
+function lookAtText({ minLength, maxLength }: Schema, value: string, path: string, faults: string[]): void {
+  if (typeof minLength === 'number' && value.length < minLength)
+    faults.push(`${path} needs ${minLength} characters`)
+  if (typeof maxLength === 'number' && value.length > maxLength)
+    faults.push(`${path} has more than ${maxLength} characters`)
+}
+
+function isSchema(value: unknown): value is Schema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function isOf(type: string, value: unknown): boolean {
+  if (type === 'integer') return Number.isInteger(value) || value instanceof ExactNumber
+  if (type === 'number') return typeof value === 'number' || value instanceof ExactNumber
+  if (type === 'array') return Array.isArray(value)
+  if (type === 'null') return value === null
+  if (type === 'object') return isSchema(value) && !(value instanceof ExactNumber)
+  return typeof value === type
+}
+
+function referred(root: unknown, reference: string): unknown {
+  if (!reference.startsWith('#/')) return undefined
+  return reference
+    .slice(2)
+    .split('/')
+    .reduce<unknown>(
+      (at, part) => (isSchema(at) ? at[part.replaceAll('~1', '/').replaceAll('~0', '~')] : undefined),
+      root,
+    )
+}

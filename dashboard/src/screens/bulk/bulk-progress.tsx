@@ -1,0 +1,61 @@
+import type { ReactNode } from 'react'
+import type { BulkView } from '../../../../src/server/api.ts'
+import { useCan } from '../../api/me.ts'
+import { useAct, useApi } from '../../api/query.ts'
+import { countText } from '../../format/numbers.ts'
+import { Button } from '../../ui/button.tsx'
+import { Progress } from '../../ui/progress.tsx'
+import { Badge, type Tone } from '../../ui/state.tsx'
+import { Loaded } from '../../ui/states-of-page.tsx'
+import { wordsOf } from '../jobs/actions.ts'
+
+const TONES: Readonly<Record<BulkView['status'], Tone>> = {
+  running: 'info',
+  done: 'good',
+  stopped: 'warn',
+  failed: 'bad',
+}
+
+export function BulkStatus({ status }: { readonly status: BulkView['status'] }): ReactNode {
+  return <Badge tone={TONES[status]}>{status}</Badge>
+}
+
+/** How much of it is done, from 0 to 1; null if nobody counted to the end. */
+export function partOf({ status, searched, changed, refused, expected }: BulkView): number | null {
+  if (status === 'done') return 1
+  if (expected === null || expected === 0) return status === 'running' ? null : 0
+  return Math.min(1, Math.max(changed + refused, Math.min(searched, expected)) / expected)
+}
+
+/** One bulk action while it runs, with a button that stops it. */
+export function BulkProgress({ id }: { readonly id: string }): ReactNode {
+  const asked = useApi('bulk.get', { id }, { every: 1_000 })
+  const mayOperate = useCan('operate')
+  const stop = useAct('bulk.stop', { told: 'It stops. What is done stays done.' })
+  return (
+    <Loaded asked={asked}>
+      {(bulk) => (
+        <div className="stack">
+          <div className="row spread">
+            <span className="row">
+              <strong>{bulk.name || wordsOf(bulk.action).label}</strong>
+              <BulkStatus status={bulk.status} />
+            </span>
+            {bulk.status === 'running' && mayOperate && (
+              <Button small icon="stop" busy={stop.isPending} onClick={() => stop.mutate({ id })}>
+                Stop
+              </Button>
+            )}
+          </div>
+          <Progress value={partOf(bulk)} label="Progress of the bulk action" />
+          <p className="small soft num">
+            {countText(bulk.changed)} changed
+            {bulk.expected !== null && ` of ${countText(bulk.expected)}`}
+            {bulk.refused > 0 && `, ${countText(bulk.refused)} refused`}
+          </p>
+          {bulk.error && <p className="field-error wrap-anywhere">{bulk.error}</p>}
+        </div>
+      )}
+    </Loaded>
+  )
+}

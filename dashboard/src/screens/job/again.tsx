@@ -1,0 +1,74 @@
+import { type ReactNode, useState } from 'react'
+import type { JobDetail } from '../../../../src/server/api.ts'
+import { parseExact, stringifyExact } from '../../api/exact.ts'
+import { useAct, useApi } from '../../api/query.ts'
+import { to, useGo } from '../../router.ts'
+import { Button } from '../../ui/button.tsx'
+import { Dialog } from '../../ui/dialog.tsx'
+import { Choice } from '../../ui/field.tsx'
+import { JsonEditor, problemOf } from '../../ui/json-editor.tsx'
+
+/** Makes a new job like this one, perhaps with another payload or in another queue. The old one stays as it is. */
+export function AgainDialog({
+  job,
+  onClose,
+}: {
+  readonly job: JobDetail['job']
+  readonly onClose: () => void
+}): ReactNode {
+  const go = useGo()
+  const before = stringifyExact(job.payload, 2)
+  const [text, setText] = useState(before)
+  const [queue, setQueue] = useState(job.queue)
+  const queues = useApi('queues.list', {}).data?.queues ?? []
+  const schema = useApi('queues.get', { queue }).data?.card?.schema
+  const problem = problemOf(text)
+  const again = useAct('jobs.again', {
+    told: 'The new job is on its way',
+    quiet: true,
+    onDone: ({ id }) => {
+      onClose()
+      go(to.job(id))
+    },
+  })
+  const submit = (): void => {
+    if (problem !== null) return
+    again.mutate({
+      id: job.id,
+      ...(text === before ? {} : { payload: parseExact(text) }),
+      ...(queue === job.queue ? {} : { queue }),
+    })
+  }
+  return (
+    <Dialog
+      title="Edit and run again"
+      onClose={onClose}
+      onSubmit={submit}
+      footer={
+        <>
+          <Button onClick={onClose}>Do not run it</Button>
+          <Button look="main" type="submit" icon="play" busy={again.isPending} disabled={problem !== null}>
+            Run again
+          </Button>
+        </>
+      }
+    >
+      <div className="stack">
+        <p className="soft">
+          This makes a new job. The old one stays as it is, and the new one says that it is a copy of it.
+        </p>
+        <Choice label="Queue" value={queue} onChange={(event) => setQueue(event.target.value)}>
+          {[...new Set([job.queue, ...queues.map((one) => one.queue)])].map((name) => (
+            <option key={name}>{name}</option>
+          ))}
+        </Choice>
+        <JsonEditor label="Payload" value={text} onChange={setText} schema={schema} />
+        {again.error && (
+          <p className="field-error" role="alert">
+            {again.error.message}
+          </p>
+        )}
+      </div>
+    </Dialog>
+  )
+}

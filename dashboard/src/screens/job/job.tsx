@@ -1,0 +1,14 @@
+import type { ReactNode } from 'react'
+import { useParams } from 'wouter'
+import { Page } from '../../shell/page.tsx'
+import { JobPanel } from './panel.tsx'
+
+/** One job, as a page to link to. */
+export function JobScreen(): ReactNode {
+  const { id } = useParams<{ id: string }>()
+  return (
+    <Page name={`Job ${id}`} above={{ to: '/jobs', text: 'Jobs' }}>
+      <JobPanel key={id} id={id} />
+    </Page>
+  )
+}

@@ -1,0 +1,101 @@
+import type { ReactNode } from 'react'
+import { Link } from 'wouter'
+import type { JobDetail } from '../../../../src/server/api.ts'
+import { to } from '../../router.ts'
+import { Card } from '../../ui/card.tsx'
+import { Sentence } from '../../ui/sentence.tsx'
+import { Stack } from '../../ui/stack.tsx'
+import type { JobState } from '../../ui/state.tsx'
+
+type Cause = JobDetail['explanation']['causes'][number]
+
+const TITLES: Readonly<Record<JobState, string>> = {
+  delayed: 'Why is it not running?',
+  ready: 'Why is it not running?',
+  missing: 'Why is it not running?',
+  running: 'Who runs it?',
+  done: 'How did it end?',
+  failed: 'Why did it fail?',
+  dead: 'Why is it dead?',
+  cancelled: 'Why was it cancelled?',
+}
+
+/** All that keeps a job from starting, or what became of it, each with a way to what can be done about it. */
+export function Why({ detail: { job, explanation, errorGroup } }: { readonly detail: JobDetail }): ReactNode {
+  const { failure } = job
+  const isBad = failure !== null && job.state !== 'done' && job.state !== 'cancelled'
+  return (
+    <Card title={TITLES[job.state]}>
+      <div className="stack">
+        <ul className="causes">
+          {explanation.causes.map((cause) => (
+            <li key={cause.text}>
+              <span className="wrap-anywhere">
+                <Sentence text={cause.text} />
+              </span>
+              <CauseLinks cause={cause} queue={job.queue} />
+            </li>
+          ))}
+        </ul>
+        {isBad && failure.stack && <Stack stack={failure.stack} />}
+        {isBad && failure.causes && failure.causes.length > 0 && (
+          <ul className="bullets soft small">
+            {failure.causes.map(({ name, message }) => (
+              <li key={`${name} ${message}`} className="wrap-anywhere">
+                caused by {name}: {message}
+              </li>
+            ))}
+          </ul>
+        )}
+        {errorGroup && (
+          <Link to={to.error(errorGroup)} className="link small">
+            All errors like this one
+          </Link>
+        )}
+      </div>
+    </Card>
+  )
+}
+
+/** Where to look, by what the cause is. */
+function CauseLinks({ cause, queue }: { readonly cause: Cause; readonly queue: string }): ReactNode {
+  const links = linksOf(cause, queue)
+  if (links.length === 0) return null
+  return (
+    <span className="cause-links">
+      {links.map(({ path, text }) => (
+        <Link key={path} to={path} className="link small">
+          {text}
+        </Link>
+      ))}
+    </span>
+  )
+}
+
+function linksOf(cause: Cause, queue: string): readonly { readonly path: string; readonly text: string }[] {
+  switch (cause.cause) {
+    case 'held':
+      return [{ path: to.queue(queue), text: 'See the hold' }]
+    case 'no-worker':
+    case 'workers-busy':
+      return [{ path: '/workers', text: 'See the workers' }]
+    case 'leased':
+      return [{ path: to.worker(cause.worker), text: 'See the worker' }]
+    case 'occupied':
+      return [{ path: to.job(cause.job), text: 'See that job' }]
+    case 'lane-full':
+    case 'lane-waits':
+      return [{ path: `${to.queue(queue)}?tab=lanes`, text: 'See the lanes' }]
+    case 'rate':
+    case 'queue-full':
+    case 'shared-full':
+      return [{ path: `${to.queue(queue)}?tab=limits`, text: 'See the limits' }]
+    case 'behind':
+      return cause.jobs.slice(0, 1).map((job) => ({ path: to.job(job), text: 'See the one in front' }))
+    case 'member-of':
+    case 'waits-for':
+      return [{ path: to.group(cause.group), text: 'See the group' }]
+    default:
+      return []
+  }
+}

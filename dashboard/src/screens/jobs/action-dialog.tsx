@@ -1,0 +1,185 @@
+import { type ReactNode, useState } from 'react'
+import type { ChangeOutput, JobAction } from '../../../../src/server/api.ts'
+import { useAct, useApi } from '../../api/query.ts'
+import { countText, plural } from '../../format/numbers.ts'
+import { Button } from '../../ui/button.tsx'
+import { Dialog } from '../../ui/dialog.tsx'
+import { Field } from '../../ui/field.tsx'
+import { toast } from '../../ui/toast.tsx'
+import { BulkProgress } from '../bulk/bulk-progress.tsx'
+import { wordsOf } from './actions.ts'
+
+/** Which jobs: some by their ids, or all that fit a query. */
+export type Chosen = { readonly ids: readonly string[] } | { readonly query: string }
+
+/** Asks before something is done to jobs, says to how many, and shows how far it is. */
+export function ActionDialog({
+  action,
+  chosen,
+  onClose,
+}: {
+  readonly action: JobAction
+  readonly chosen: Chosen
+  /** `isDone`: it was done, or has begun. */
+  readonly onClose: (isDone: boolean) => void
+}): ReactNode {
+  const words = wordsOf(action)
+  const [reason, setReason] = useState('')
+  const [priority, setPriority] = useState('0')
+  const [perSecond, setPerSecond] = useState('')
+  const [name, setName] = useState('')
+  const [bulk, setBulk] = useState<string | null>(null)
+  const isAll = 'query' in chosen
+  const counted = useApi(
+    'jobs.count',
+    { query: isAll ? chosen.query : '' },
+    { enabled: isAll && bulk === null, keeps: false },
+  )
+  const change = useAct('jobs.change', {
+    quiet: true,
+    onDone: (output) => {
+      tell(output, words.done)
+      onClose(true)
+    },
+  })
+  const start = useAct('bulk.start', { quiet: true, onDone: ({ id }) => setBulk(id) })
+  if (bulk !== null) return <BulkDialog id={bulk} onClose={() => onClose(true)} />
+
+  const options = {
+    ...(words.takesReason && reason.trim() !== '' ? { reason: reason.trim() } : {}),
+    ...(action === 'prioritize' ? { priority: Number(priority) } : {}),
+  }
+  const submit = (): void => {
+    if (!isAll) change.mutate({ action, ids: chosen.ids, ...options })
+    else
+      start.mutate({
+        action,
+        query: chosen.query,
+        ...options,
+        ...(name.trim() === '' ? {} : { name: name.trim() }),
+        ...(perSecond.trim() === '' ? {} : { perSecond: Number(perSecond) }),
+      })
+  }
+  const error = change.error ?? start.error ?? counted.error
+  const many = isAll
+    ? counted.data
+      ? `${countText(counted.data.count, counted.data.isExact)} ${counted.data.count === 1 ? 'job' : 'jobs'}`
+      : null
+    : plural(chosen.ids.length, 'job')
+  return (
+    <Dialog
+      title={`${words.label} ${many ?? 'jobs'}`}
+      size="s"
+      onClose={() => onClose(false)}
+      onSubmit={submit}
+      footer={
+        <>
+          <Button onClick={() => onClose(false)}>Leave them</Button>
+          <Button
+            type="submit"
+            look={words.danger ? 'danger' : 'main'}
+            icon={words.icon}
+            busy={change.isPending || start.isPending}
+            disabled={many === null || (isAll && counted.data?.count === 0)}
+          >
+            {words.label} {many ?? '…'}
+          </Button>
+        </>
+      }
+    >
+      <div className="stack">
+        <p>{words.about}</p>
+        {isAll && (
+          <p className="soft">
+            All jobs that fit <code className="wrap-anywhere">{chosen.query || 'everything'}</code>. Those in
+            a state that does not allow it are left alone, and counted.
+          </p>
+        )}
+        {words.takesReason && (
+          <Field
+            label="Reason"
+            hint="Kept with each job."
+            value={reason}
+            onChange={(event) => setReason(event.target.value)}
+            autoFocus
+          />
+        )}
+        {action === 'prioritize' && (
+          <Field
+            label="Priority"
+            type="number"
+            min={-100}
+            max={100}
+            value={priority}
+            onChange={(event) => setPriority(event.target.value)}
+            autoFocus
+          />
+        )}
+        {isAll && (
+          <div className="field-row">
+            <Field
+              label="Name"
+              hint="To find it again among the bulk actions."
+              value={name}
+              onChange={(event) => setName(event.target.value)}
+            />
+            <Field
+              label="Jobs per second"
+              type="number"
+              min={1}
+              hint="Empty: as fast as can be."
+              value={perSecond}
+              onChange={(event) => setPerSecond(event.target.value)}
+            />
+          </div>
+        )}
+        {error && (
+          <p className="field-error" role="alert">
+            {error.message}
+          </p>
+        )}
+      </div>
+    </Dialog>
+  )
+}
+
+/** How far a bulk action is. It goes on when this is closed. */
+export function BulkDialog({
+  id,
+  onClose,
+}: {
+  readonly id: string
+  readonly onClose: () => void
+}): ReactNode {
+  return (
+    <Dialog
+      title="Bulk action"
+      size="s"
+      onClose={onClose}
+      onSubmit={onClose}
+      footer={
+        <Button type="submit" autoFocus>
+          Close
+        </Button>
+      }
+    >
+      <BulkProgress id={id} />
+      <p className="small faint">
+        It goes on in the server when you close this. It is listed under Bulk actions.
+      </p>
+    </Dialog>
+  )
+}
+
+function tell({ changed, requested, refused }: ChangeOutput, done: string): void {
+  const asked = requested > 0 ? `, ${plural(requested, 'running job')} asked to stop` : ''
+  if (refused.length === 0) {
+    toast({ tone: 'good', text: `${plural(changed, 'job')} ${done}${asked}` })
+    return
+  }
+  const why = refused[0]?.reason ?? ''
+  toast({
+    tone: changed + requested > 0 ? 'plain' : 'bad',
+    text: `${changed > 0 ? `${plural(changed, 'job')} ${done}${asked}. ` : ''}${plural(refused.length, 'job')} refused: ${why}`,
+  })
+}

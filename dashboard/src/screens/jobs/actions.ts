@@ -1,0 +1,83 @@
+import type { JobAction } from '../../../../src/server/api.ts'
+import type { IconName } from '../../ui/icon.tsx'
+import type { JobState } from '../../ui/state.tsx'
+
+export interface ActionWords {
+  readonly action: JobAction
+  readonly label: string
+  /** "3 jobs ▁ retried" */
+  readonly done: string
+  readonly about: string
+  readonly icon: IconName
+  /** The states from which it leads. */
+  readonly from: readonly JobState[]
+  readonly danger?: boolean
+  readonly takesReason?: boolean
+}
+
+/** What can be done to jobs. */
+export const ACTIONS: readonly ActionWords[] = [
+  {
+    action: 'retry',
+    label: 'Retry',
+    done: 'start anew',
+    about: 'They start anew, with all tries before them.',
+    icon: 'retry',
+    from: ['done', 'failed', 'dead', 'cancelled', 'missing'],
+  },
+  {
+    action: 'promote',
+    label: 'Run now',
+    done: 'are due now',
+    about: 'They do not wait for their time any longer.',
+    icon: 'play',
+    from: ['delayed'],
+  },
+  {
+    action: 'cancel',
+    label: 'Cancel',
+    done: 'were cancelled',
+    about: 'Those that wait end at once. Those that run are asked to stop.',
+    icon: 'stop',
+    from: ['ready', 'delayed', 'running'],
+    danger: true,
+    takesReason: true,
+  },
+  {
+    action: 'prioritize',
+    label: 'Set priority',
+    done: 'have the new priority',
+    about: 'Higher starts earlier: from -100 to 100.',
+    icon: 'up',
+    from: ['ready', 'delayed'],
+  },
+  {
+    action: 'bury',
+    label: 'Bury',
+    done: 'were buried',
+    about: 'They go among the dead and wait for a person.',
+    icon: 'dead',
+    from: ['ready', 'delayed'],
+    danger: true,
+    takesReason: true,
+  },
+  {
+    action: 'remove',
+    label: 'Remove',
+    done: 'were removed',
+    about: 'They are deleted for ever, with their results and logs.',
+    icon: 'trash',
+    from: ['ready', 'delayed', 'done', 'failed', 'dead', 'cancelled', 'missing'],
+    danger: true,
+  },
+]
+
+export function wordsOf(action: JobAction): ActionWords {
+  return ACTIONS.find((one) => one.action === action) as ActionWords
+}
+
+/** Those that make sense for jobs in these states; for all states if none is named. */
+export function actionsFor(states: readonly JobState[]): readonly ActionWords[] {
+  if (states.length === 0) return ACTIONS
+  return ACTIONS.filter(({ from }) => states.some((state) => from.includes(state)))
+}

@@ -1,0 +1,177 @@
+import type { ReactNode } from 'react'
+import { Link } from 'wouter'
+import type { JobList } from '../../../../src/server/api.ts'
+import { stringifyExact } from '../../api/exact.ts'
+import { to } from '../../router.ts'
+import { Menu } from '../../ui/menu.tsx'
+import { StateBadge } from '../../ui/state.tsx'
+import type { Column } from '../../ui/table.tsx'
+import { Duration, TimeAgo } from '../../ui/time.tsx'
+
+export type Job = JobList['jobs'][number]
+
+const COLUMNS: readonly (Column<Job> & { readonly name: string })[] = [
+  {
+    id: 'state',
+    name: 'State',
+    title: 'State',
+    width: '6.75rem',
+    cell: ({ state }) => <StateBadge state={state} />,
+  },
+  {
+    id: 'queue',
+    name: 'Queue',
+    title: 'Queue',
+    width: 'minmax(6rem, 1.2fr)',
+    cell: ({ queue }) => <span className="strong">{queue}</span>,
+  },
+  {
+    id: 'payload',
+    name: 'Payload',
+    title: 'Payload',
+    width: 'minmax(9rem, 3fr)',
+    wideOnly: true,
+    cell: ({ payload }) => <code className="soft">{brief(payload)}</code>,
+  },
+  {
+    id: 'error',
+    name: 'Last error',
+    title: 'Last error',
+    width: 'minmax(8rem, 2fr)',
+    wideOnly: true,
+    cell: ({ failure, state }) =>
+      failure === null || state === 'done' ? null : (
+        <span className="soft" title={failure.message}>
+          {failure.name && <span className="error-name">{failure.name} </span>}
+          {failure.message}
+        </span>
+      ),
+  },
+  {
+    id: 'attempt',
+    name: 'Starts',
+    title: 'Starts',
+    width: '4.5rem',
+    align: 'end',
+    wideOnly: true,
+    cell: ({ starts }) => <span className={starts > 1 ? 'num' : 'num faint'}>{starts}</span>,
+  },
+  {
+    id: 'when',
+    name: 'When',
+    title: 'When',
+    width: '6.75rem',
+    align: 'end',
+    cell: (job) => <TimeAgo at={momentOf(job)} />,
+  },
+  {
+    id: 'took',
+    name: 'Took',
+    title: 'Took',
+    width: '5.5rem',
+    align: 'end',
+    wideOnly: true,
+    cell: (job) => <Took job={job} />,
+  },
+  {
+    id: 'priority',
+    name: 'Priority',
+    title: 'Priority',
+    width: '5rem',
+    align: 'end',
+    wideOnly: true,
+    cell: ({ priority }) => <span className={priority === 0 ? 'num faint' : 'num'}>{priority}</span>,
+  },
+  {
+    id: 'lane',
+    name: 'Lane',
+    title: 'Lane',
+    width: 'minmax(6rem, 1fr)',
+    wideOnly: true,
+    cell: ({ lane }) => lane ?? <span className="faint">–</span>,
+  },
+  {
+    id: 'enqueued',
+    name: 'Enqueued',
+    title: 'Enqueued',
+    width: '7.5rem',
+    align: 'end',
+    wideOnly: true,
+    cell: ({ enqueuedAt }) => <TimeAgo at={enqueuedAt} />,
+  },
+  {
+    id: 'worker',
+    name: 'Worker',
+    title: 'Worker',
+    width: 'minmax(7rem, 1fr)',
+    wideOnly: true,
+    cell: ({ worker }) =>
+      worker === null ? <span className="faint">–</span> : <code className="soft">{worker}</code>,
+  },
+  {
+    id: 'id',
+    name: 'Id',
+    title: 'Id',
+    width: 'minmax(8rem, 1fr)',
+    wideOnly: true,
+    cell: ({ id }) => (
+      <Link to={to.job(id)} className="mono soft" title={id}>
+        {id}
+      </Link>
+    ),
+  },
+]
+
+export const USUAL_COLUMNS = 'state,queue,payload,error,attempt,when,took'
+
+export function columnsOf(chosen: string): readonly Column<Job>[] {
+  const ids = chosen.split(',')
+  return COLUMNS.filter(({ id }) => ids.includes(id))
+}
+
+export function ColumnsMenu({
+  chosen,
+  onChange,
+}: {
+  readonly chosen: string
+  readonly onChange: (chosen: string) => void
+}): ReactNode {
+  const ids = chosen.split(',')
+  return (
+    <Menu
+      label="Columns"
+      icon="columns"
+      items={COLUMNS.map(({ id, name }) => ({
+        label: name,
+        checked: ids.includes(id),
+        onSelect: () => {
+          const next = ids.includes(id) ? ids.filter((one) => one !== id) : [...ids, id]
+          onChange(
+            COLUMNS.filter((column) => next.includes(column.id))
+              .map((column) => column.id)
+              .join(','),
+          )
+        },
+      }))}
+    />
+  )
+}
+
+/** One line of JSON, cut where nobody would read on. */
+export function brief(value: unknown): string {
+  if (value === undefined) return ''
+  return stringifyExact(value).slice(0, 300)
+}
+
+/** The moment that matters in this state. */
+export function momentOf({ state, dueAt, startedAt, finishedAt, enqueuedAt }: Job): string {
+  if (state === 'delayed') return dueAt
+  if (state === 'running') return startedAt ?? enqueuedAt
+  return finishedAt ?? (state === 'ready' ? dueAt : enqueuedAt)
+}
+
+function Took({ job: { state, startedAt, finishedAt } }: { readonly job: Job }): ReactNode {
+  if (startedAt === null) return <span className="faint">–</span>
+  if (state === 'running') return <Duration since={startedAt} />
+  return <Duration ms={finishedAt === null ? null : Date.parse(finishedAt) - Date.parse(startedAt)} />
+}

@@ -1,0 +1,173 @@
+import { type ReactNode, useState } from 'react'
+import { Link } from 'wouter'
+import type { JobAction } from '../../../../src/server/api.ts'
+import { ApiFailure } from '../../api/client.ts'
+import { useCan } from '../../api/me.ts'
+import { countText } from '../../format/numbers.ts'
+import { useWord } from '../../router.ts'
+import { Page } from '../../shell/page.tsx'
+import { Button } from '../../ui/button.tsx'
+import { Pager } from '../../ui/pager.tsx'
+import { EmptyState, ErrorState, Skeleton } from '../../ui/states-of-page.tsx'
+import { Table } from '../../ui/table.tsx'
+import { JobDrawer } from '../job/drawer.tsx'
+import { ActionDialog, type Chosen } from './action-dialog.tsx'
+import { actionsFor } from './actions.ts'
+import { ColumnsMenu, columnsOf, USUAL_COLUMNS } from './columns.tsx'
+import { useJobs } from './list.ts'
+import { QueryBar } from './query-bar.tsx'
+import { statesIn } from './query-text.ts'
+import { SelectionBar } from './selection-bar.tsx'
+import { StateTabs } from './state-tabs.tsx'
+import { ViewsMenu } from './views.tsx'
+
+/** Which jobs fit a query, and what shall be done to them? */
+export function JobsScreen(): ReactNode {
+  const [query, setQuery] = useWord<string>('q', '')
+  const [columns, setColumns] = useWord<string>('columns', USUAL_COLUMNS)
+  const [drawn, setDrawn] = useWord<string>('job', '')
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
+  const [isAll, setAll] = useState(false)
+  const [acting, setActing] = useState<{ readonly action: JobAction; readonly chosen: Chosen } | null>(null)
+  const mayOperate = useCan('operate')
+  // What one has selected must not move away under the pointer.
+  const list = useJobs(query, selected.size === 0 && !isAll)
+
+  const select = (keys: ReadonlySet<string>): void => {
+    setSelected(keys)
+    setAll(false)
+  }
+  const ask = (next: string): void => {
+    setQuery(next)
+    select(new Set())
+  }
+  const queryError =
+    list.error instanceof ApiFailure && list.error.code === 'QUERY_INVALID' ? list.error : null
+  const states = [...new Set(list.jobs.filter(({ id }) => selected.has(id)).map(({ state }) => state))]
+  return (
+    <Page
+      title="Jobs"
+      name="Jobs"
+      full
+      actions={
+        <>
+          <ViewsMenu query={query} onAsk={ask} />
+          <ColumnsMenu chosen={columns} onChange={setColumns} />
+        </>
+      }
+    >
+      <QueryBar query={query} onAsk={ask} error={queryError?.message ?? null} />
+      <StateTabs query={query} onAsk={ask} />
+      {selected.size > 0 && mayOperate && (
+        <SelectionBar
+          count={selected.size}
+          query={query}
+          isAll={isAll}
+          canTakeAll={list.jobs.every(({ id }) => selected.has(id))}
+          actions={actionsFor(isAll ? statesIn(query) : states)}
+          onAll={() => setAll(true)}
+          onClear={() => select(new Set())}
+          onAct={(action) => setActing({ action, chosen: isAll ? { query } : { ids: [...selected] } })}
+        />
+      )}
+      <div className="fill">
+        {list.isFirst ? (
+          <Skeleton lines={10} />
+        ) : list.error && list.jobs.length === 0 ? (
+          queryError ? null : (
+            <ErrorState error={list.error} onRetry={list.again} />
+          )
+        ) : list.jobs.length === 0 && !list.hasMore ? (
+          <NoJobs query={query} onAsk={ask} />
+        ) : (
+          <Table
+            rows={list.jobs}
+            columns={columnsOf(columns)}
+            keyOf={({ id }) => id}
+            label="Jobs"
+            onOpen={({ id }) => setDrawn(id)}
+            active={drawn}
+            {...(mayOperate ? { selected, onSelect: select } : {})}
+            footer={
+              <Pager
+                hasMore={list.hasMore}
+                busy={list.isMore}
+                onMore={list.more}
+                note={`${countText(list.jobs.length)} shown${list.searched > list.jobs.length ? `, ${countText(list.searched)} looked at` : ''}`}
+              />
+            }
+          />
+        )}
+      </div>
+      {drawn !== '' && (
+        <JobDrawer
+          id={drawn}
+          ids={list.jobs.map(({ id }) => id)}
+          onGo={setDrawn}
+          onClose={() => setDrawn('')}
+        />
+      )}
+      {acting && (
+        <ActionDialog
+          {...acting}
+          onClose={(isDone) => {
+            setActing(null)
+            if (isDone) select(new Set())
+          }}
+        />
+      )}
+    </Page>
+  )
+}
+
+const EXAMPLES = [
+  ['state:dead', 'what waits for a person'],
+  ['state:running', 'what runs now'],
+  ['error:~timeout since:24h', 'what timed out today'],
+  ['payload.user.id:42', 'jobs about one user'],
+  ['attempt:>3 -state:done', 'what was tried often and is not done'],
+] as const
+
+function NoJobs({
+  query,
+  onAsk,
+}: {
+  readonly query: string
+  readonly onAsk: (query: string) => void
+}): ReactNode {
+  if (query === '') {
+    return (
+      <EmptyState title="There is no job" icon="jobs">
+        <p>
+          Jobs that were done are kept as long as their queue says, and then removed. Send one from the{' '}
+          <Link to="/playground" className="link">
+            playground
+          </Link>{' '}
+          to see how it goes.
+        </p>
+      </EmptyState>
+    )
+  }
+  return (
+    <EmptyState
+      title="No job fits"
+      icon="filter"
+      action={<Button onClick={() => onAsk('')}>Show all jobs</Button>}
+    >
+      <p>
+        All terms must hold. A minus before a term turns it round, a comma inside of one means or. Some to
+        begin with:
+      </p>
+      <ul className="examples">
+        {EXAMPLES.map(([example, words]) => (
+          <li key={example}>
+            <button type="button" className="text-button mono" onClick={() => onAsk(example)}>
+              {example}
+            </button>
+            <span className="faint">{words}</span>
+          </li>
+        ))}
+      </ul>
+    </EmptyState>
+  )
+}

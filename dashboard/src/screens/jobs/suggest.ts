@@ -1,0 +1,92 @@
+import { QUERY_FIELDS } from '../../../../src/core/query-fields.ts'
+import { useApi } from '../../api/query.ts'
+import { STATE_WORDS, STATES } from '../../ui/state.tsx'
+import { quoted } from './query-text.ts'
+
+export interface Suggestion {
+  /** What the term becomes. */
+  readonly term: string
+  readonly help: string
+  /** More has to be typed: it is the name of a field. */
+  readonly isOpen: boolean
+}
+
+const MOST = 9
+
+const SPANS = [
+  ['15m', 'the last 15 minutes'],
+  ['1h', 'the last hour'],
+  ['24h', 'the last day'],
+  ['7d', 'the last week'],
+] as const
+
+/** What could stand where the caret is: names of fields, and values where they are known. */
+export function useSuggestions(term: string, isOpen: boolean): readonly Suggestion[] {
+  const isNegated = term.startsWith('-')
+  const text = isNegated ? term.slice(1) : term
+  const colon = text.indexOf(':')
+  const field = colon < 0 ? '' : text.slice(0, colon)
+  const queues = useApi('queues.list', {}, { enabled: isOpen }).data?.queues ?? []
+  const workers = useApi('workers.list', {}, { enabled: isOpen && field === 'worker' }).data?.workers ?? []
+  const schedules =
+    useApi('schedules.list', { limit: 200 }, { enabled: isOpen && field === 'schedule' }).data?.schedules ??
+    []
+  const errors =
+    useApi('errors.list', { limit: 100 }, { enabled: isOpen && field.startsWith('error') }).data?.groups ?? []
+  if (!isOpen) return []
+  const sign = isNegated ? '-' : ''
+  if (colon < 0)
+    return fieldsLike(
+      text,
+      sign,
+      queues.map(({ queue }) => queue),
+    )
+  const values: Readonly<Record<string, readonly (readonly [string, string])[]>> = {
+    state: STATES.map((state) => [state, STATE_WORDS[state]]),
+    queue: queues.map(({ queue, counts }) => [queue, `${counts.ready} waiting, ${counts.running} running`]),
+    worker: [...new Set(workers.map(({ host }) => host))].map((host) => [host, 'host']),
+    schedule: schedules.map(({ id, words }) => [id, words]),
+    error: [...new Map(errors.map(({ name, message }) => [name, message]))],
+    'error.name': [...new Map(errors.map(({ name, message }) => [name, message]))],
+    since: SPANS,
+    before: SPANS.map(([span, help]) => [span, `before ${help}`]),
+  }
+  return valuesLike(`${sign}${field}:`, text.slice(colon + 1), values[field] ?? [])
+}
+
+function fieldsLike(text: string, sign: string, queues: readonly string[]): readonly Suggestion[] {
+  const wanted = text.toLowerCase()
+  const fields = QUERY_FIELDS.filter(({ name }) => name.startsWith(wanted)).map(
+    ({ name, kind, help, example }): Suggestion => ({
+      term: `${sign}${name}${(kind === 'json' || kind === 'header') && example.includes('.') ? '.' : ':'}`,
+      help: `${help} · ${example}`,
+      isOpen: true,
+    }),
+  )
+  if (wanted === '') return fields.slice(0, MOST)
+  const states = STATES.filter((state) => state.startsWith(wanted)).map(
+    (state): Suggestion => ({ term: `${sign}state:${state}`, help: STATE_WORDS[state], isOpen: false }),
+  )
+  const named = queues
+    .filter((queue) => queue.toLowerCase().includes(wanted))
+    .map((queue): Suggestion => ({ term: `${sign}queue:${quoted(queue)}`, help: 'queue', isOpen: false }))
+  return [...states, ...fields, ...named].slice(0, MOST)
+}
+
+function valuesLike(
+  head: string,
+  typed: string,
+  values: readonly (readonly [string, string])[],
+): readonly Suggestion[] {
+  // After a comma another value of the same field begins.
+  const comma = typed.lastIndexOf(',')
+  const kept = typed.slice(0, comma + 1)
+  const last = typed
+    .slice(comma + 1)
+    .replaceAll('"', '')
+    .toLowerCase()
+  return values
+    .filter(([value]) => value.toLowerCase().includes(last))
+    .slice(0, MOST)
+    .map(([value, help]) => ({ term: `${head}${kept}${quoted(value)}`, help, isOpen: false }))
+}

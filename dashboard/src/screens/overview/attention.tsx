@@ -1,0 +1,36 @@
+import type { ReactNode } from 'react'
+import { Link } from 'wouter'
+import type { Attention } from '../../../../src/server/api.ts'
+import { classes } from '../../ui/classes.ts'
+import { Icon } from '../../ui/icon.tsx'
+
+/** What a person should know of, in words; one quiet line when there is nothing. */
+export function AttentionList({ attention }: { readonly attention: readonly Attention[] }): ReactNode {
+  if (attention.length === 0) {
+    return (
+      <p className="all-well" data-testid="all-well">
+        <Icon name="check" /> Nothing needs attention.
+      </p>
+    )
+  }
+  const sorted = attention.toSorted((a, b) => Number(b.level === 'critical') - Number(a.level === 'critical'))
+  return (
+    <section aria-label="Needs attention" className="attention">
+      <h2 className="unseen">Needs attention</h2>
+      <ul>
+        {sorted.map(({ level, kind, text, link }) => (
+          <li key={`${kind} ${link} ${text}`}>
+            <Link to={link} className={classes('attention-item', `attention-${level}`)}>
+              <Icon name={level === 'critical' ? 'errors' : 'info'} />
+              <span className="grow wrap-anywhere">
+                <span className="unseen">{level}: </span>
+                {text}
+              </span>
+              <Icon name="right" size={14} />
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}

@@ -1,0 +1,88 @@
+import type { ReactNode } from 'react'
+import { Link } from 'wouter'
+import type { QueueSummary } from '../../../../src/server/api.ts'
+import { useApi } from '../../api/query.ts'
+import { to } from '../../router.ts'
+import { Card } from '../../ui/card.tsx'
+import { Count, Rate } from '../../ui/count.tsx'
+import { Sparkline } from '../../ui/spark.tsx'
+import { Loaded } from '../../ui/states-of-page.tsx'
+import { Duration } from '../../ui/time.tsx'
+import { HoldBadge } from '../queues/hold-badge.tsx'
+
+const SHOWN = 8
+
+/** The queues with the most to do. */
+export function BusyQueues(): ReactNode {
+  const asked = useApi('queues.list', {})
+  return (
+    <Card
+      title="Busiest queues"
+      flush
+      actions={
+        <Link to="/queues" className="link small">
+          All queues
+        </Link>
+      }
+    >
+      <Loaded asked={asked}>
+        {({ queues }) => (
+          <div className="scroll-x">
+            <table className="plain-table">
+              <thead>
+                <tr>
+                  <th>Queue</th>
+                  <th className="end">Waiting</th>
+                  <th className="end">Running</th>
+                  <th className="end wide-only">Oldest</th>
+                  <th className="end">Done</th>
+                  <th className="end wide-only">Failed</th>
+                  <th className="wide-only">Last 15 minutes</th>
+                </tr>
+              </thead>
+              <tbody>{queues.toSorted(byLoad).slice(0, SHOWN).map(row)}</tbody>
+            </table>
+          </div>
+        )}
+      </Loaded>
+    </Card>
+  )
+}
+
+function byLoad(a: QueueSummary, b: QueueSummary): number {
+  const load = ({ counts, doneRate }: QueueSummary): number => counts.ready + counts.running + doneRate
+  return load(b) - load(a) || (a.queue < b.queue ? -1 : 1)
+}
+
+function row({ queue, counts, oldestMs, hold, holds, doneRate, failedRate, spark }: QueueSummary): ReactNode {
+  return (
+    <tr key={queue}>
+      <td>
+        <span className="row">
+          <Link to={to.queue(queue)} className="strong cut">
+            {queue}
+          </Link>
+          <HoldBadge hold={hold} holds={holds} />
+        </span>
+      </td>
+      <td className="end">
+        <Count value={counts.ready} />
+      </td>
+      <td className="end">
+        <Count value={counts.running} />
+      </td>
+      <td className="end wide-only">
+        <Duration ms={oldestMs} />
+      </td>
+      <td className="end">
+        <Rate value={doneRate} />
+      </td>
+      <td className="end wide-only">
+        <Rate value={failedRate} />
+      </td>
+      <td className="wide-only">
+        <Sparkline values={spark} label={`Ends of ${queue}`} />
+      </td>
+    </tr>
+  )
+}

@@ -1,0 +1,23 @@
+import type { ReactNode } from 'react'
+import type { Range } from '../../../../src/server/api.ts'
+import { Segments } from '../../ui/tabs.tsx'
+
+const RANGES: readonly Range[] = ['15m', '1h', '6h', '24h', '7d']
+
+/** How far back the charts reach. */
+export function RangePicker({
+  value,
+  onChange,
+}: {
+  readonly value: Range
+  readonly onChange: (range: Range) => void
+}): ReactNode {
+  return (
+    <Segments
+      label="Range of time"
+      value={value}
+      onChange={onChange}
+      options={RANGES.map((range) => ({ value: range, label: range }))}
+    />
+  )
+}

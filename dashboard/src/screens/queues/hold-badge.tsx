@@ -1,0 +1,22 @@
+import type { ReactNode } from 'react'
+import type { QueueSummary } from '../../../../src/server/api.ts'
+import { exactText } from '../../format/times.ts'
+import { Icon } from '../../ui/icon.tsx'
+import { Badge } from '../../ui/state.tsx'
+
+/** Says that nothing starts, and why. */
+export function HoldBadge({ hold, holds }: Pick<QueueSummary, 'hold' | 'holds'>): ReactNode {
+  if (hold === null) return null
+  const words = holds.map(
+    ({ kind, reason, by, until }) =>
+      `${kind === 'block' ? 'Blocked' : 'Paused'}${by ? ` by ${by}` : ''}${reason ? `: ${reason}` : ''}${
+        until ? `, until ${exactText(until).split('\n')[0]}` : ''
+      }`,
+  )
+  return (
+    <Badge tone={hold === 'block' ? 'bad' : 'warn'} title={words.join('\n')}>
+      <Icon name={hold === 'block' ? 'block' : 'pause'} size={12} />
+      {hold === 'block' ? 'blocked' : 'paused'}
+    </Badge>
+  )
+}

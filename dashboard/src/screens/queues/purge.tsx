@@ -1,0 +1,68 @@
+import { type ReactNode, useState } from 'react'
+import { useAct, useApi } from '../../api/query.ts'
+import { plural } from '../../format/numbers.ts'
+import { Confirm } from '../../ui/dialog.tsx'
+import { Checkbox } from '../../ui/field.tsx'
+import { type JobState, StateBadge } from '../../ui/state.tsx'
+
+const PURGEABLE: readonly JobState[] = ['ready', 'delayed', 'done', 'failed', 'dead', 'cancelled', 'missing']
+
+/** Removes jobs for ever: says how many before, and asks for the name of the queue. */
+export function PurgeDialog({
+  queue,
+  onClose,
+}: {
+  readonly queue: string
+  readonly onClose: () => void
+}): ReactNode {
+  const [states, setStates] = useState<readonly JobState[]>(['ready', 'delayed'])
+  const counted = useApi('queues.purge', { queue, states, dryRun: true }, { enabled: states.length > 0 })
+  const purge = useAct('queues.purge', {
+    told: ({ removed, running }) =>
+      `${plural(removed, 'job')} removed${running > 0 ? `, ${running} still running` : ''}`,
+    onDone: onClose,
+  })
+  const all = useApi('queues.purge', { queue, states: PURGEABLE, dryRun: true })
+  const removed = states.length === 0 ? 0 : counted.data?.removed
+  const toggle = (state: JobState): void =>
+    setStates(states.includes(state) ? states.filter((one) => one !== state) : [...states, state])
+  return (
+    <Confirm
+      title={`Purge ${queue}`}
+      action={removed === undefined ? 'Purge' : `Remove ${plural(removed, 'job')}`}
+      danger
+      typed={queue}
+      busy={purge.isPending}
+      disabled={states.length === 0 || removed === undefined}
+      onConfirm={() => purge.mutate({ queue, states, confirm: queue })}
+      onClose={onClose}
+    >
+      <p>Removes jobs for ever, with their payloads, results and logs. Jobs that run are left alone.</p>
+      <fieldset className="group">
+        <legend>Which jobs</legend>
+        {PURGEABLE.map((state) => (
+          <Checkbox
+            key={state}
+            checked={states.includes(state)}
+            onChange={() => toggle(state)}
+            label={
+              <span className="row">
+                <StateBadge state={state} bare />
+                <span className="num faint">{all.data?.counts[state] ?? ''}</span>
+              </span>
+            }
+          />
+        ))}
+      </fieldset>
+      <p aria-live="polite">
+        {counted.error ? (
+          <span className="field-error">{counted.error.message}</span>
+        ) : removed === undefined ? (
+          <span className="faint">Counting …</span>
+        ) : (
+          <strong>{plural(removed, 'job')} would be removed.</strong>
+        )}
+      </p>
+    </Confirm>
+  )
+}

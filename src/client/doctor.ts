@@ -1,0 +1,183 @@
+import { countText, fromNowText, manyText, spanText } from '../core/words.ts'
+import type { Notifier, NotifierHealth } from '../notifier.ts'
+import { type Runtime, sleep } from '../runtime.ts'
+import type { Capabilities, Durability, Store } from '../store.ts'
+import type { HoldView } from './holds.ts'
+import { countJobs, type QueueView } from './inspect.ts'
+import { listWorkers, type WorkerView } from './worker-view.ts'
+
+/** One thing that the doctor looked at. */
+export interface DoctorFinding {
+  /** What it is about: a word such as `durability`. */
+  readonly name: string
+  readonly status: 'ok' | 'warn' | 'fail'
+  readonly text: string
+  /** What to do; null if nothing. */
+  readonly fix: string | null
+}
+
+export interface DoctorReport {
+  readonly durability: Durability
+  /** How long the store took for a small answer. */
+  readonly latencyMs: number
+  readonly notifier: NotifierHealth
+  /** What this store cannot do, in sentences. */
+  readonly cannot: readonly string[]
+  readonly findings: readonly DoctorFinding[]
+}
+
+export interface DoctorEnv {
+  readonly store: Store
+  readonly notifier: Notifier
+  readonly runtime: Runtime
+  readonly space: string
+  /** Whether the notifier is one of this process alone. */
+  readonly isLocal: boolean
+}
+
+/** A job that is due for longer than this is worth a word. */
+const LONG_MS = 10 * 60_000
+/** Hints need a connection of their own, which takes a moment. */
+const NOTIFIER_WAIT_MS = 3_000
+const NOTIFIER_LOOK_MS = 50
+
+/** Looks at the store, the notifier, the workers and the queues of a space. It changes nothing. */
+export async function examine(env: DoctorEnv, durability: Durability): Promise<DoctorReport> {
+  const { store, runtime, space } = env
+  const startedAt = runtime.mono()
+  const workers = await listWorkers(env)
+  const latencyMs = runtime.mono() - startedAt
+  const queues = await countJobs(store, space, runtime.now())
+  const notifier = await awaitNotifier(env)
+  const findings = [
+    durabilityFinding(durability),
+    ...durability.warnings.map((text): DoctorFinding => ({ name: 'store', status: 'warn', text, fix: null })),
+    canFinding(store.capabilities),
+    notifierFinding(env, notifier),
+    workerFinding(workers),
+    ...queueFindings(queues, workers, env),
+  ]
+  return { durability, latencyMs, notifier, cannot: cannotOf(store.capabilities), findings }
+}
+
+function durabilityFinding({ level, detail }: Durability): DoctorFinding {
+  const meaning = {
+    disk: 'jobs survive the loss of power',
+    process: 'jobs survive the end of the process; a power cut may lose the last ones',
+    memory: 'jobs end with the process',
+  }[level]
+  const status = level === 'disk' ? 'ok' : 'warn'
+  return { name: 'durability', status, text: `${level}: ${meaning}. ${detail}`, fix: null }
+}
+
+function canFinding(capabilities: Capabilities): DoctorFinding {
+  const can = Object.entries(capabilities).filter(([, able]) => able)
+  return {
+    name: 'can',
+    status: 'ok',
+    text: can.map(([name]) => name).join(', ') || 'nothing special',
+    fix: null,
+  }
+}
+
+function cannotOf({ transactions, processes, liveness }: Capabilities): readonly string[] {
+  return [
+    ...(transactions ? [] : ['Jobs cannot be enqueued or settled inside of a transaction of your own.']),
+    ...(processes ? [] : ['Only one process can use these jobs.']),
+    ...(liveness ? [] : ['A worker that has died is noticed when its leases end, not at once.']),
+  ]
+}
+
+/** What the notifier does, once it has had time to connect. */
+async function awaitNotifier({ notifier, runtime }: DoctorEnv): Promise<NotifierHealth> {
+  const subscription = notifier.subscribe(() => {})
+  try {
+    const endsAt = runtime.mono() + NOTIFIER_WAIT_MS
+    while (notifier.health().status === 'down' && runtime.mono() < endsAt)
+      await sleep(runtime, NOTIFIER_LOOK_MS)
+  } finally {
+    subscription.end()
+  }
+  return notifier.health()
+}
+
+function notifierFinding({ isLocal }: DoctorEnv, { status, detail }: NotifierHealth): DoctorFinding {
+  const name = 'notifier'
+  if (isLocal) {
+    return { name, status: 'ok', text: 'within the process only; others find work by polling', fix: null }
+  }
+  if (status !== 'down') return { name, status: 'ok', text: `${status}: ${detail}`, fix: null }
+  return {
+    name,
+    status: 'warn',
+    text: `down: ${detail}`,
+    fix: 'Jobs still run, found by polling. Through a pooler, give the notifier a direct connection.',
+  }
+}
+
+function workerFinding(workers: readonly WorkerView[]): DoctorFinding {
+  const here = workers.filter(({ life }) => life !== 'gone')
+  const gone = workers.length - here.length
+  const running = here.reduce((sum, worker) => sum + worker.running, 0)
+  const slots = here.reduce((sum, worker) => sum + worker.concurrency, 0)
+  const busy = `${countText(here.length)}, running ${countText(running)} of ${countText(slots)}`
+  const text = here.length === 0 ? 'none' : busy
+  const ended = gone === 0 ? '' : `; ${countText(gone)} ended without a word lately`
+  return { name: 'workers', status: 'ok', text: `${text}${ended}`, fix: null }
+}
+
+function* queueFindings(
+  queues: readonly QueueView[],
+  workers: readonly WorkerView[],
+  { space, runtime }: DoctorEnv,
+): Generator<DoctorFinding> {
+  const served = new Set(workers.filter(({ life }) => life !== 'gone').flatMap((worker) => worker.queues))
+  const total = queues.reduce((sum, queue) => sum + queue.ready + queue.delayed + queue.running, 0)
+  const name = 'queues'
+  yield {
+    name,
+    status: 'ok',
+    text: `${countText(queues.length)} in space "${space}", ${manyText(total, 'job')} waiting or running`,
+    fix: null,
+  }
+  const warning = (text: string, fix: string): DoctorFinding => ({ name, status: 'warn', text, fix })
+  for (const { queue, holds, ready, oldestMs, dead, missing } of queues) {
+    const [hold] = holds
+    const waiting = `${queue}: ${manyText(ready, 'job')} ready`
+    if (hold !== undefined && ready > 0) {
+      const release = hold.kind === 'pause' ? 'resume' : 'unblock'
+      const held = `${waiting}, and held: ${holdText(hold, runtime.now())}`
+      yield warning(held, `If it may run again: skep queues ${release}`)
+    } else if (ready > 0 && !served.has(queue)) {
+      yield warning(
+        `${waiting}, and no worker takes them`,
+        'Start a worker with a handler for it: skep worker',
+      )
+    } else if (oldestMs !== null && oldestMs > LONG_MS) {
+      const late = `${queue}: the next job has been due for ${spanText(oldestMs)}`
+      yield warning(late, 'Start more workers, or raise their concurrency.')
+    }
+    if (dead > 0) {
+      yield warning(
+        `${queue}: ${manyText(dead, 'dead job')}`,
+        `Look at them: skep dead list --queue ${queue}`,
+      )
+    }
+    if (missing > 0) {
+      const aside = `${queue}: ${manyText(missing, 'job')} put aside because nothing handles the queue`
+      yield warning(aside, 'They come back when a worker with a handler starts.')
+    }
+  }
+}
+
+/** A hold in one line. */
+function holdText({ kind, space, queue, lane, by, reason, since, until }: HoldView, now: number): string {
+  const on = queue === null ? (space === null ? 'every space' : `space ${space}`) : queue
+  const parts = [
+    `${kind} on ${on}${lane === null ? '' : lane === '' ? ', the default lane' : `, lane "${lane}"`}`,
+    ...(by === null ? [] : [`by ${by}`]),
+    fromNowText(since, now),
+    ...(until === null ? [] : [`ends ${fromNowText(until, now)}`]),
+  ]
+  return `${parts.join(', ')}${reason === null ? '' : `: ${reason}`}`
+}

@@ -1,0 +1,174 @@
+/** Puts together all that decides about access to a server. */
+import {
+  harmlessLogger,
+  type Logger,
+  type RecordStore,
+  type Runtime,
+  SkepError,
+  showValue,
+} from '../../index.ts'
+import type { Caller } from '../operation.ts'
+import { isLoopbackHost } from './address.ts'
+import { Audit } from './audit.ts'
+import { assertAllowed } from './authorize.ts'
+import { resolveGiven, tokenOfEnvironment } from './given-tokens.ts'
+import type { AuditNote, Guard, Guarded, Remote } from './guard-contract.ts'
+import { securityHeaders } from './headers.ts'
+import { Identifier } from './identify.ts'
+import { isApi } from './login-page.ts'
+import { type AccessOptions, type ResolvedAccess, resolveAccess } from './options.ts'
+import { QuotaKeeper } from './quotas.ts'
+import { Rates } from './rates.ts'
+import { type Redactor, redactor } from './redact.ts'
+import { clientOf } from './remote.ts'
+import { Sessions } from './sessions.ts'
+import { TokenList } from './token-list.ts'
+import { Tokens } from './tokens.ts'
+
+export interface AccessParts {
+  readonly records: RecordStore
+  readonly runtime: Runtime
+  readonly logger: Logger
+  /** The space of the server's Skep. */
+  readonly space: string
+  /** @default the process's own */
+  readonly env?: Readonly<Record<string, string | undefined>>
+}
+
+const NOTHING_HIDDEN: Redactor = { value: (value) => value, text: (text) => text }
+
+export class Access implements Guard {
+  readonly tokens: TokenList
+  readonly audited: Audit
+  readonly redactor: Redactor
+  readonly quotas: QuotaKeeper
+  readonly #options: ResolvedAccess
+  readonly #parts: AccessParts
+  readonly #logger: Logger
+  readonly #stored: Tokens
+  readonly #identifier: Identifier
+  readonly #views: Rates | null
+  readonly #programs: Rates | null
+  readonly #hasGiven: boolean
+  #listens: string | null = null
+  #open: Promise<boolean> | null = null
+
+  constructor(parts: AccessParts, options: AccessOptions = {}) {
+    const { records, runtime, space } = parts
+    const env = parts.env ?? process.env
+    const resolved = resolveAccess(options)
+    const ofEnvironment = tokenOfEnvironment(env)
+    const given = resolveGiven(
+      [...(options.tokens ?? []), ...(ofEnvironment ? [ofEnvironment] : [])],
+      runtime,
+    )
+    this.#parts = { ...parts, env }
+    this.#options = resolved
+    this.#logger = harmlessLogger(parts.logger)
+    this.#hasGiven = given.length > 0
+    this.#stored = new Tokens({ records, runtime, logger: parts.logger })
+    this.#identifier = new Identifier({
+      options: resolved,
+      tokens: this.#stored,
+      sessions: new Sessions({ records, runtime, lastsMs: resolved.sessionMs }),
+      given,
+      runtime,
+      space,
+      listens: () => this.#listens,
+      isOpen: () => this.#isOpen(),
+    })
+    this.#views = resolved.views && new Rates(resolved.views, runtime)
+    this.#programs = resolved.programs && new Rates(resolved.programs, runtime)
+    this.redactor = options.redact === false ? NOTHING_HIDDEN : redactor(options.redact)
+    this.audited = new Audit({ ...parts, redactor: this.redactor }, options.audit)
+    this.tokens = new TokenList(this.#stored)
+    this.quotas = new QuotaKeeper(options.quotas, runtime)
+  }
+
+  /**
+   * Says that the server is about to listen on this host. Throws `SERVER_UNPROTECTED` if other machines could reach it and anybody
+   * could use it. Without this call the server counts as mounted in another one.
+   */
+  async listen(host: string): Promise<void> {
+    const { auth, insecure, open } = this.#options
+    this.#listens = host
+    if (isLoopbackHost(host)) {
+      this.#open = Promise.resolve(open ?? !(await this.#isConfigured()))
+      return
+    }
+    this.#open = Promise.resolve(false)
+    if (insecure) {
+      this.#logger.warn('Everybody who can reach this server may do everything: it is insecure by option', {
+        host,
+      })
+      return
+    }
+    if (open !== true && (auth !== null || (await this.#isConfigured()))) return
+    throw new SkepError(
+      'SERVER_UNPROTECTED',
+      `A server on ${showValue(host)} can be reached by other machines, and nothing says who may use it. Make a token with ` +
+        '"skep tokens create --name admin --scope admin", pass tokens or auth, or listen on 127.0.0.1.',
+      { facts: { host } },
+    )
+  }
+
+  async identify(request: Request, remote: Remote): Promise<Caller | Response> {
+    const found = await this.#identifier.identify(request, remote)
+    return found instanceof Response ? found : { ...found, redactor: this.redactor }
+  }
+
+  authorize(caller: Caller, call: Guarded): void {
+    const isProgramsWork = call.scope === 'enqueue' || call.scope === 'work'
+    const rates = isProgramsWork ? this.#programs : this.#views
+    const waitMs = rates?.take(caller.name) ?? 0
+    if (waitMs > 0) {
+      throw new SkepError(
+        'TOO_MANY_REQUESTS',
+        `${showValue(caller.name)} asks too often. Wait ${waitMs} ms.`,
+        {
+          facts: { retryAfterMs: waitMs },
+        },
+      )
+    }
+    assertAllowed(caller, call)
+    const changes = call.isChange || call.scope === 'work'
+    if (!changes) return
+    if (this.#options.readOnly) {
+      throw new SkepError('FORBIDDEN', 'This server is read-only: nothing can be changed through it.')
+    }
+    if (this.audited.isAudited(caller, isProgramsWork, 'ok')) this.audited.assertWritable()
+  }
+
+  async audit(note: AuditNote): Promise<void> {
+    const isProgramsWork = note.scope === 'enqueue' || note.scope === 'work'
+    if (!this.audited.isAudited(note.caller, isProgramsWork, note.outcome)) return
+    await this.audited.write(note)
+  }
+
+  headers(request: Request, remote: Remote = NO_REMOTE): Readonly<Record<string, string>> {
+    const { isEncrypted } = clientOf(request, remote, this.#options.proxies)
+    return securityHeaders(!isApi(request), isEncrypted, this.#options)
+  }
+
+  async close(): Promise<void> {
+    this.audited.close()
+  }
+
+  #isOpen(): Promise<boolean> {
+    // Mounted: open only while somebody develops, and only as long as nothing else is said.
+    this.#open ??= (async () => {
+      if (this.#options.open !== null) return this.#options.open
+      return this.#parts.env?.['NODE_ENV'] === 'development' && !(await this.#isConfigured())
+    })()
+    this.#open.catch(() => {
+      this.#open = null
+    })
+    return this.#open
+  }
+
+  async #isConfigured(): Promise<boolean> {
+    return this.#options.auth !== null || this.#hasGiven || (await this.#stored.isAny())
+  }
+}
+
+const NO_REMOTE: Remote = { address: null, isEncrypted: false }

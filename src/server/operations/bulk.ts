@@ -1,0 +1,84 @@
+import type { BulkView } from '../api.ts'
+import { action, id, nothing, priority, queryText, reason } from '../inputs.ts'
+import { all, object, optional, text, whole } from '../schema.ts'
+import { scopedQuery } from '../scoped-query.ts'
+import { bulk } from '../shapes.ts'
+import { notFound, seesAll } from '../visible.ts'
+import { toWire } from '../wire.ts'
+import { type Context, operation, type ServerOperation } from './define.ts'
+
+export const bulkStart: ServerOperation<'bulk.start'> = operation({
+  name: 'bulk.start',
+  method: 'POST',
+  path: '/bulk',
+  summary:
+    'Does one thing to all jobs that fit a query, in the background. Ask jobs.count first how many these are.',
+  scope: 'operate',
+  input: object({
+    action,
+    query: queryText,
+    name: optional(text({ max: 200, about: 'What it is called in the list.' })),
+    reason: optional(reason),
+    priority: optional(priority),
+    perSecond: optional(whole({ min: 1, max: 1_000_000, about: 'At most so many jobs per second.' })),
+  }),
+  output: bulk,
+  target: (input) => `${input.action}: ${input.query === '' ? 'all jobs' : input.query}`,
+  async run(input, { skep, caller }) {
+    const query = scopedQuery(caller, input.query)
+    return toWire(await skep.bulk.start({ ...input, query, by: caller.name }))
+  },
+})
+
+export const bulkList: ServerOperation<'bulk.list'> = operation({
+  name: 'bulk.list',
+  method: 'GET',
+  path: '/bulk',
+  summary: 'The bulk actions that run or have ended within a week, newest first.',
+  scope: 'read',
+  input: nothing,
+  output: object({ bulks: all(bulk) }),
+  async run(_input, context) {
+    const bulks = await context.skep.bulk.list()
+    return { bulks: toWire(bulks).filter((one) => isMine(context, one)) }
+  },
+})
+
+export const bulkGet: ServerOperation<'bulk.get'> = operation({
+  name: 'bulk.get',
+  method: 'GET',
+  path: '/bulk/:id',
+  summary: 'How far a bulk action is.',
+  scope: 'read',
+  input: object({ id: id('a bulk action') }),
+  output: bulk,
+  run: async (input, context) => mine(context, input.id),
+})
+
+export const bulkStop: ServerOperation<'bulk.stop'> = operation({
+  name: 'bulk.stop',
+  method: 'POST',
+  path: '/bulk/:id/stop',
+  summary: 'Stops a bulk action. What it has done stays done.',
+  scope: 'operate',
+  input: object({ id: id('a bulk action') }),
+  output: bulk,
+  target: (input) => `bulk action ${input.id}`,
+  async run(input, context) {
+    await mine(context, input.id)
+    const stopped = await context.skep.bulk.stop(input.id)
+    if (stopped === null) throw notFound(`bulk action "${input.id}"`)
+    return toWire(stopped)
+  },
+})
+
+/** A query may tell of queues that a caller does not see, so such a caller sees its own actions alone. */
+function isMine({ caller }: Context, { by }: BulkView): boolean {
+  return seesAll(caller) || by === caller.name
+}
+
+async function mine(context: Context, one: string): Promise<BulkView> {
+  const found = await context.skep.bulk.get(one)
+  if (found === null || !isMine(context, toWire(found))) throw notFound(`bulk action "${one}"`)
+  return toWire(found)
+}
