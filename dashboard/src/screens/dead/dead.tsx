@@ -12,10 +12,10 @@ import { Pager } from '../../ui/pager.tsx'
 import { EmptyState, Loaded } from '../../ui/states-of-page.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { TimeAgo } from '../../ui/time.tsx'
+import { AgainDialog } from '../job/again.tsx'
 import { QueueFilter } from '../shared/queue-filter.tsx'
 import { DeadActions } from './dead-actions.tsx'
 import { DeadGroups } from './dead-groups.tsx'
-import { RedriveEdited } from './redrive-edited.tsx'
 import './dead.css'
 
 export type DeadJob = JobList['jobs'][number]
@@ -62,7 +62,7 @@ export function DeadScreen(): ReactNode {
         canOperate && (
           <DeadActions
             query={query}
-            total={count.data ?? null}
+            isEmpty={count.data?.count === 0}
             selected={[...selected]}
             onDone={() => setSelected(new Set())}
           />
@@ -97,7 +97,7 @@ export function DeadScreen(): ReactNode {
           )
         }
       </Loaded>
-      {edited && <RedriveEdited job={edited} onClose={() => setEdited(null)} />}
+      {edited && <AgainDialog job={edited} onClose={() => setEdited(null)} />}
     </Page>
   )
 }
