@@ -14,17 +14,18 @@ export function problemOf(text: string): string | null {
   }
 }
 
-/** The value of a text, or what is wrong with it. */
-export function readJson(text: string): { readonly value: unknown } | { readonly error: string } {
-  const error = problemOf(text)
-  return error === null ? { value: parseExact(text) } : { error }
-}
-
 function placed(message: string, text: string): string {
   const at = /position (\d+)/.exec(message)?.[1]
   if (at === undefined || /line \d/.test(message)) return message
   const before = text.slice(0, Number(at)).split('\n')
   return `${message} (line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1})`
+}
+
+/** A text that should be JSON: the value, or what is wrong with it and where. */
+export function readJson(text: string): { readonly value: unknown } | { readonly error: string } {
+  if (text.trim() === '') return { error: 'Write a value: {} is an empty object, null is nothing.' }
+  const error = problemOf(text)
+  return error === null ? { value: parseExact(text) } : { error }
 }
 
 /** JSON to write: says what is wrong while one writes, by the schema too if there is one. */
@@ -33,16 +34,16 @@ export function JsonEditor({
   value,
   onChange,
   schema,
-  rows = 12,
   hint,
+  rows = 12,
 }: {
   readonly label: string
   readonly value: string
   readonly onChange: (text: string) => void
   /** JSON Schema. What it says is a hint: whoever takes the job decides. */
   readonly schema?: unknown
+  readonly hint?: string | undefined
   readonly rows?: number
-  readonly hint?: string
 }): ReactNode {
   const problem = problemOf(value)
   const faults = problem === null && schema ? faultsOf(schema, parseExact(value)) : []

@@ -92,7 +92,7 @@ export function DeadScreen(): ReactNode {
               keyOf={({ id }) => id}
               onOpen={({ id }) => go(to.job(id))}
               {...(canOperate ? { selected, onSelect: setSelected } : {})}
-              footer={<Pager hasMore={jobs.hasMore} busy={jobs.isBusy} onMore={jobs.more} />}
+              footer={jobs.hasMore && <Pager hasMore busy={jobs.isBusy} onMore={jobs.more} />}
             />
           )
         }
@@ -133,7 +133,7 @@ function columnsOf(onEdit: ((job: DeadJob) => void) | null): readonly Column<Dea
           {
             id: 'act',
             title: <span className="unseen">Actions</span>,
-            width: '3rem',
+            width: '3.5rem',
             cell: (job: DeadJob) => (
               <Menu
                 label={`Actions for job ${job.id}`}

@@ -110,7 +110,7 @@ function Body({
       <RunMembersCard detail={detail} />
       <div className="run-columns">
         <Card title="State that its steps share">
-          <JsonView value={run.state} label="State" />
+          <JsonView value={run.state} label="State" open={1} />
         </Card>
         <div className="stack loose">
           <Card title="About it">
