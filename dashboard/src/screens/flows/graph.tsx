@@ -17,7 +17,14 @@ import './graph.css'
 import { useTheme } from '../../shell/theme.ts'
 import { classes } from '../../ui/classes.ts'
 import { Icon } from '../../ui/icon.tsx'
-import { type Layout, layoutOf, type PlacedDot, type PlacedFrame, type PlacedMore, type PlacedStep } from './layout.ts'
+import {
+  type Layout,
+  layoutOf,
+  type PlacedDot,
+  type PlacedFrame,
+  type PlacedMore,
+  type PlacedStep,
+} from './layout.ts'
 import { aboutText, KIND_ICONS, MARK_WORDS, MarkShape } from './marks.tsx'
 import type { TreeStep } from './step-tree.ts'
 
@@ -84,7 +91,13 @@ export default function Graph({ steps, selected, onSelect }: GraphProps): ReactN
           type: 'smoothstep',
           ...(label === null ? {} : { label }),
           className: classes('flow-line', isCritical && 'flow-line-critical', isPassed && 'flow-line-passed'),
-          markerEnd: { type: MarkerType.ArrowClosed, width: 14, height: 14, color: 'var(--line-strong)' },
+          markerEnd: {
+            type: MarkerType.ArrowClosed,
+            markerUnits: 'userSpaceOnUse',
+            width: 12,
+            height: 12,
+            color: isPassed ? 'var(--green-2)' : 'var(--line-strong)',
+          },
           focusable: false,
         }),
       ),

@@ -66,6 +66,8 @@ const GAP_X = 20
 const GAP_Y = 34
 const PAD = 14
 const HEAD = 26
+/** Beside the body of a loop, so that its label has room beside the line that comes in. */
+const LOOP_PAD = 48
 /** More ways than this are folded until somebody asks for all. */
 const WAYS_SHOWN = 8
 
@@ -167,17 +169,18 @@ class LayoutMaker {
   }
 
   #framed(body: Block, id: string, about: Pick<PlacedFrame, 'label' | 'isLoop' | 'run'>): Block {
-    const width = body.width + 2 * PAD
+    const side = about.isLoop ? LOOP_PAD : PAD
+    const width = body.width + 2 * side
     const height = body.height + PAD + HEAD
     return {
       ...body,
       width,
       height,
-      middle: body.middle + PAD,
+      middle: body.middle + side,
       put: (x, y) => {
         // Before what is inside, so that it lies below.
         this.places.push({ kind: 'frame', id, ...about, x, y, width, height })
-        body.put(x + PAD, y + HEAD)
+        body.put(x + side, y + HEAD)
       },
     }
   }
@@ -225,8 +228,7 @@ class LayoutMaker {
       entry: id,
       exits: [{ id, label: null, isCritical: isPassed, isPassed }],
       isCritical: isPassed,
-      put: (x, y) =>
-        void this.places.push({ kind: 'dot', id, x: x + 1.5 * DOT, y, width: DOT, height: DOT }),
+      put: (x, y) => void this.places.push({ kind: 'dot', id, x: x + 1.5 * DOT, y, width: DOT, height: DOT }),
     }
   }
 
@@ -271,13 +273,15 @@ function below(blocks: readonly Size[]): Size {
   }
 }
 
-/** One beside the other, at the same height. */
+/** One beside the other, at the same height. If all but one are only passed, that one stays on the line. */
 function beside(blocks: readonly Size[]): Size {
   const width = blocks.reduce((sum, block) => sum + block.width, 0) + Math.max(0, blocks.length - 1) * GAP_X
+  const [first, ...others] = blocks
+  const isAlone = first !== undefined && first.height > DOT && others.every(({ height }) => height <= DOT)
   return {
     width,
     height: Math.max(0, ...blocks.map((block) => block.height)),
-    middle: width / 2,
+    middle: isAlone ? first.middle : width / 2,
     put: (x, y) => {
       let at = x
       for (const block of blocks) {
