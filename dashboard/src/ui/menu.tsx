@@ -1,4 +1,12 @@
-import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react'
+import {
+  type KeyboardEvent,
+  type ReactNode,
+  useEffect,
+  useId,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from 'react'
 import { Button, type ButtonProps } from './button.tsx'
 import { classes } from './classes.ts'
 import { Icon, type IconName } from './icon.tsx'
@@ -28,7 +36,25 @@ export function Menu({
 }): ReactNode {
   const [isOpen, setOpen] = useState(false)
   const root = useRef<HTMLDivElement>(null)
+  const list = useRef<HTMLDivElement>(null)
   const id = useId()
+
+  // In the top layer, so that no table, card or dialog around it cuts it off.
+  useLayoutEffect(() => {
+    const [button, menu] = [root.current?.firstElementChild, list.current]
+    if (!isOpen || !button || !menu) return
+    menu.showPopover()
+    const close = (event: Event): void => {
+      if (event.target !== menu) setOpen(false)
+    }
+    placeBeside(menu, button.getBoundingClientRect())
+    addEventListener('resize', close)
+    document.addEventListener('scroll', close, { capture: true, passive: true })
+    return () => {
+      removeEventListener('resize', close)
+      document.removeEventListener('scroll', close, { capture: true })
+    }
+  }, [isOpen])
 
   useEffect(() => {
     if (!isOpen) return
@@ -75,7 +101,7 @@ export function Menu({
         )}
       </Button>
       {isOpen && (
-        <div className="menu-list" role="menu" id={id} aria-label={label}>
+        <div className="menu-list" role="menu" id={id} aria-label={label} ref={list} popover="manual">
           {items.map((item, index) =>
             item === 'line' ? (
               // biome-ignore lint/suspicious/noArrayIndexKey: lines have nothing else
@@ -108,4 +134,12 @@ export function Menu({
       )}
     </div>
   )
+}
+
+/** Below the button and at its right edge; above it, or further to the right, where there is no room. */
+function placeBeside(menu: HTMLElement, button: DOMRect): void {
+  const { offsetWidth: width, offsetHeight: height } = menu
+  const fits = button.bottom + 4 + height <= innerHeight || button.top < height
+  menu.style.top = `${fits ? button.bottom + 4 : button.top - 4 - height}px`
+  menu.style.left = `${Math.max(8, Math.min(button.right, innerWidth - 8) - width)}px`
 }

@@ -107,7 +107,7 @@ function columnsOf(onEdit: ((job: DeadJob) => void) | null): readonly Column<Dea
     {
       id: 'error',
       title: 'Died of',
-      width: 'minmax(12rem, 4fr)',
+      width: 'minmax(9rem, 4fr)',
       cell: ({ failure }) => <span title={failure?.message}>{failure?.message ?? 'no message'}</span>,
     },
     { id: 'queue', title: 'Queue', width: 'minmax(7rem, 1.5fr)', wideOnly: true, cell: ({ queue }) => queue },
