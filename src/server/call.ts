@@ -37,10 +37,9 @@ export async function callOperation(
     const skep = env.skepFor(caller.space)
     output = await operation.run(input, { skep, caller, services: env.services, signal })
   } catch (error) {
-    await note('failed', wordsOf(error)).catch(() => {})
+    await note('failed', wordsOf(error))
     throw error
   }
-  // If this fails the caller is told so, although the change was made: what nobody wrote down is not called a success.
   await note('ok', null)
   return output
 }

@@ -1,11 +1,13 @@
 import { consoleLogger, type Logger, type Runtime, type Skep, SkepError, systemRuntime } from '../index.ts'
+import { Access } from './access/access.ts'
 import type { Guard } from './access/guard-contract.ts'
-import { openGuard } from './access/open-guard.ts'
+import { QuotaKeeper } from './access/quotas.ts'
+import { redactor } from './access/redact.ts'
 import { Cards } from './cards.ts'
 import { type Handle, httpHandler } from './http/handler.ts'
 import { resolveServerOptions, type ServerOptions } from './options.ts'
 import { packageVersion } from './package-folder.ts'
-import type { Services } from './services.ts'
+import type { Services, TokenList } from './services.ts'
 import { Spaces } from './spaces.ts'
 
 /** What every server has, whoever takes its requests: the operations, who may use them, and the answer to a request. */
@@ -28,7 +30,11 @@ export class ServerCore {
     this.logger = options.logger ?? consoleLogger
     this.#startedAt = this.runtime.mono()
     this.spaces = new Spaces(skep)
-    this.guard = options.guard ?? openGuard({ space: skep.space })
+    const { runtime, logger } = this
+    const access = options.guard
+      ? null
+      : new Access({ records: skep.records, runtime, logger, space: skep.space }, options)
+    this.guard = options.guard ?? (access as Guard)
     this.services = {
       about: {
         version: packageVersion(),
@@ -44,20 +50,16 @@ export class ServerCore {
       },
       cards: new Cards(this.runtime),
       receivers: options.receivers ?? { list: async () => [], close: async () => false },
-      tokens: options.tokens ?? {
-        list: async () => [],
-        create: async () => {
-          throw new SkepError('FORBIDDEN', 'This server has no tokens: it is open to its own machine alone.')
-        },
-        revoke: async () => false,
-      },
-      auditLog: options.auditLog ?? { list: async () => ({ entries: [], cursor: null }) },
+      tokens: access?.tokens ?? NO_TOKENS,
+      auditLog: access?.audited ?? { list: async () => ({ entries: [], cursor: null }) },
+      quotas: access?.quotas ?? new QuotaKeeper(undefined, this.runtime),
     }
     this.handle = httpHandler({
       guard: this.guard,
       services: this.services,
       skepFor: (space) => this.spaces.for(space),
       bodyBytes: resolved.bodyBytes,
+      redactor: access?.redactor ?? redactor(),
       report: (error) => this.logger.error('A request failed in an unexpected way.', { error }),
     })
   }
@@ -68,4 +70,13 @@ export class ServerCore {
     await this.spaces.close()
     await this.guard.close?.()
   }
+}
+
+/** With a guard of one's own there are no tokens of ours. */
+const NO_TOKENS: TokenList = {
+  list: async () => [],
+  create: async () => {
+    throw new SkepError('FORBIDDEN', 'This server has no tokens: something else decides about access.')
+  },
+  revoke: async () => false,
 }

@@ -40,12 +40,13 @@ export class SkepServer {
     this.#http = createHttpServer((incoming, outgoing) => void this.#answer(incoming, outgoing))
   }
 
-  /** Opens the port. Resolves with the address; rejects if it is taken. */
+  /** Opens the port. Resolves with the address; rejects if it is taken, or if anybody could use the server (`SERVER_UNPROTECTED`). */
   async listen({ host = '127.0.0.1', port = 7337, tries = 0 }: ListenOptions = {}): Promise<{
     readonly url: string
     readonly host: string
     readonly port: number
   }> {
+    await this.#core.guard.listen?.(host)
     for (let at = port; ; at++) {
       try {
         await this.#open(host, at)

@@ -1,10 +1,11 @@
 import { type Logger, type Runtime, SkepError } from '../index.ts'
 import type { Guard } from './access/guard-contract.ts'
-import type { AuditLog, ReceiverList, TokenList } from './services.ts'
+import type { AccessOptions } from './access/options.ts'
+import type { ReceiverList } from './services.ts'
 
 /** What a server can be told. Everything has a safe default. */
-export interface ServerOptions {
-  /** Who may do what. @default everything, from this machine alone */
+export interface ServerOptions extends AccessOptions {
+  /** Decides about access in the place of all that the other options say. */
   readonly guard?: Guard
   /** A word such as "production", shown beside the name in the dashboard. */
   readonly environment?: string
@@ -19,8 +20,6 @@ export interface ServerOptions {
   /** Time and chance, for tests. @default the system's */
   readonly runtime?: Runtime
   readonly receivers?: ReceiverList
-  readonly tokens?: TokenList
-  readonly auditLog?: AuditLog
 }
 
 /** The largest body that a server can be told to take. */

@@ -1,4 +1,5 @@
 import type { Runtime } from '../index.ts'
+import type { QuotaKeeper } from './access/quotas.ts'
 import type { AuditEntry, InputOf, ReceiverSummary, TokenView } from './api.ts'
 import type { Cards } from './cards.ts'
 import type { Caller } from './operation.ts'
@@ -12,6 +13,8 @@ export interface Services {
   readonly receivers: ReceiverList
   readonly tokens: TokenList
   readonly auditLog: AuditLog
+  /** What each space may use up. */
+  readonly quotas: QuotaKeeper
 }
 
 /** What the server says about itself. */

@@ -3,6 +3,7 @@ import {
   type JobView,
   type LogPage,
   matchesPattern,
+  type ProgressView,
   type RunView,
   type ScheduleView,
   SkepError,
@@ -29,29 +30,39 @@ export function seen<T extends { readonly queue: string }>(caller: Caller, what:
   throw notFound(what)
 }
 
+/** A value as the caller sees it: with its secrets hidden. */
+export function shown<T>({ redactor }: Caller, value: T): T {
+  return redactor ? redactor.value(value) : value
+}
+
 /** A job as the caller sees it. */
 export function shownJob<T extends JobView>(caller: Caller, job: T): T {
-  if (caller.payloads) return { ...job, result: job.result ?? null }
-  return {
-    ...job,
-    payload: null,
-    result: null,
-    ...(job.progress ? { progress: { ...job.progress, note: null } } : {}),
-  }
+  const headers = shown(caller, job.headers)
+  const failure = shown(caller, job.failure)
+  const progress = job.progress ? { progress: shownProgress(caller, job.progress) } : {}
+  if (!caller.payloads) return { ...job, headers, failure, ...progress, payload: null, result: null }
+  const payload = shown(caller, job.payload)
+  return { ...job, headers, failure, ...progress, payload, result: shown(caller, job.result ?? null) }
+}
+
+function shownProgress(caller: Caller, progress: ProgressView): ProgressView {
+  return { ...progress, note: caller.payloads ? shown(caller, progress.note) : null }
 }
 
 /** The lines of a job as the caller sees them: none, if it may not see payloads. */
 export function shownLogs(caller: Caller, page: LogPage): LogPage {
-  if (caller.payloads) return page
-  return { ...page, progress: page.progress && { ...page.progress, note: null }, lines: [], more: false }
+  const progress = page.progress && shownProgress(caller, page.progress)
+  if (!caller.payloads) return { ...page, progress, lines: [], more: false }
+  return { ...page, progress, lines: page.lines.map((line) => shown(caller, line)) }
 }
 
 /** A run as the caller sees it. */
 export function shownRun(caller: Caller, run: RunView): RunView {
-  return caller.payloads ? run : { ...run, state: null, result: null }
+  if (!caller.payloads) return { ...run, state: null, result: null }
+  return { ...run, state: shown(caller, run.state), result: shown(caller, run.result) }
 }
 
 /** A schedule as the caller sees it. */
 export function shownSchedule(caller: Caller, schedule: ScheduleView): ScheduleView {
-  return { ...schedule, payload: caller.payloads ? (schedule.payload ?? null) : null }
+  return { ...schedule, payload: caller.payloads ? shown(caller, schedule.payload ?? null) : null }
 }
