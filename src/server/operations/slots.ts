@@ -1,7 +1,4 @@
-import { toMs } from '../../index.ts'
 import type { SlotPreview } from '../api.ts'
-import { cronWords, intervalWords } from './cron-words.ts'
-import { durationOf } from './durations.ts'
 
 /** What a schedule says, in words. */
 export function wordsOf({
@@ -11,11 +8,8 @@ export function wordsOf({
   readonly cron: { readonly expression: string; readonly timeZone: string } | null
   readonly every: { readonly ms: number; readonly from: 'grid' | 'last-run' } | string | null
 }): string {
-  if (cron !== null) return `${cronWords(cron.expression) ?? cron.expression}, ${cron.timeZone}`
-  if (every === null) return ''
-  if (typeof every === 'string') return `every ${intervalWords(toMs('every', durationOf('every', every)))}`
-  const interval = `every ${intervalWords(every.ms)}`
-  return every.from === 'grid' ? interval : `${interval} after the last job has ended`
+  if (cron !== null) return `${cron.expression}, ${cron.timeZone}`
+  return typeof every === 'string' ? `every ${every}` : `every ${every?.ms} ms`
 }
 
 /** Slots as they are shown: by the clock on the wall of their zone, with a mark where the clocks change before one. */
