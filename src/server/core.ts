@@ -20,6 +20,7 @@ import { Files } from './http/files.ts'
 import { type Handle, httpHandler } from './http/handler.ts'
 import { Health } from './http/health.ts'
 import type { RawRoute } from './http/route.ts'
+import { Lookback } from './lookback.ts'
 import type { Caller } from './operation.ts'
 import { summariesOf } from './operations/summaries.ts'
 import { operationNamed } from './operations/table.ts'
@@ -47,6 +48,7 @@ export class ServerCore implements Callable {
   readonly #spaces: Spaces
   readonly #lag: LagWatch | null
   readonly #startedAt: number
+  readonly #endHints: () => void
 
   constructor(skep: Skep, options: ServerOptions) {
     const resolved = resolveServerOptions(options)
@@ -55,6 +57,8 @@ export class ServerCore implements Callable {
     this.#startedAt = this.runtime.mono()
     this.#lag = this.runtime.watchLag?.() ?? null
     this.#spaces = new Spaces(skep)
+    // So that the notifier is connected before somebody asks how it is.
+    this.#endHints = skep.onHint(() => {})
     const { runtime, logger } = this
     this.access = new Access({ records: skep.records, runtime, logger, space: skep.space }, options.access)
     this.guard = this.access
@@ -123,6 +127,7 @@ export class ServerCore implements Callable {
         connections: () => this.connections(),
       },
       cards: new Cards(this.runtime),
+      lookback: new Lookback(this.runtime),
       receivers: {
         list: (space) => this.hub.list(space),
         close: (space, id) => this.hub.disconnect(space, id),
@@ -140,6 +145,7 @@ export class ServerCore implements Callable {
     await this.hub.close()
     await this.guard.close?.()
     this.#lag?.end()
+    this.#endHints()
     await this.#spaces.close()
   }
 }
