@@ -16,7 +16,12 @@ export default defineConfig({
     ],
   },
   test: {
-    include: ['test/**/*.test.ts', 'src/**/*.test.ts', 'bench/report/*.test.ts'],
+    include: [
+      'test/**/*.test.ts',
+      'src/**/*.test.ts',
+      'dashboard/src/**/*.test.ts',
+      'bench/report/*.test.ts',
+    ],
     globalSetup: ['./test/servers/global-setup.ts'],
     // Processes, not threads: tests kill workers, open native databases and change signal handlers.
     pool: 'forks',

@@ -14,7 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { root, run, runNode, runNpm, tools } from './run.mjs'
 
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
@@ -45,6 +45,7 @@ async function checkPackage() {
   writeConsumer(consumer)
   if (!(await check('install', () => install(consumer, tarball)))) return
   await check('no client comes along', () => noClients(consumer))
+  lend(consumer, '@opentelemetry/api')
   await check('import every sub-path', () => runNode(['import.mjs'], { cwd: consumer, quiet: true }))
   await check('require every sub-path', () => runNode(['require.cjs'], { cwd: consumer, quiet: true }))
   for (const name of ['threads.mjs', 'threads.cjs']) {
@@ -84,6 +85,18 @@ function noClients(consumer) {
   const installed = clients.filter((name) => `node_modules/${name}` in lock.packages)
   for (const name of installed) console.error(`"${name}" came along, but it is an optional client.`)
   return installed.length === 0 ? 0 : 1
+}
+
+/**
+ * What an entry is nothing without: whoever imports it has it.
+ *
+ * @param {string} consumer
+ * @param {string} name
+ */
+function lend(consumer, name) {
+  const place = join(consumer, 'node_modules', name)
+  mkdirSync(dirname(place), { recursive: true })
+  symlinkSync(join(root, 'node_modules', name), place, 'dir')
 }
 
 /** @param {string} consumer */

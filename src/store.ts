@@ -17,6 +17,7 @@
  */
 import type { NewGroup } from './core/groups.ts'
 import type { ClaimedJob, Job, JobState, NewJob } from './core/job.ts'
+import type { KeyRange } from './core/key-range.ts'
 import type { Note } from './core/notes.ts'
 import type { Verdict } from './core/policy.ts'
 import type { NewRun, RunMove } from './core/runs.ts'
@@ -239,6 +240,17 @@ export interface Source {
    * one began looks at least this far back; others ignore it.
    */
   readonly hintedRank?: number
+  /**
+   * Only jobs whose key is in this range, also of those that are named by `ids`; all others are left as they are. What a token
+   * holds already (`again`) is told whatever its key is. For several ranges, several sources of the same queue.
+   *
+   * A key belongs to a lane, see `core/key-range.ts`. So of a limited queue the lanes in the range are served in their turn,
+   * as if there were no others, and all limits of the queue hold; a queue without lanes has all of its jobs in the first range.
+   * No store refuses a range, but it must be one that `parseKeyRange` accepts: of whole slices. Then a store finds the
+   * lanes of each slice in the order of their turns, and never walks over one outside of the range. It does so from the
+   * first claim with a range on: whoever uses none pays nothing. nextDueAt is about the whole queue.
+   */
+  readonly keys?: KeyRange
 }
 
 export interface ClaimCall {

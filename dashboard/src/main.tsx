@@ -1,6 +1,7 @@
 import { createRoot } from 'react-dom/client'
 import { startLive } from './api/live.ts'
 import { App } from './app.tsx'
+import { applyDensity } from './shell/density.ts'
 import { applyTheme } from './shell/theme.ts'
 import './styles/tokens.css'
 import './styles/base.css'
@@ -10,5 +11,6 @@ import './styles/screens.css'
 import './styles/plans.css'
 
 applyTheme()
+applyDensity()
 startLive()
 createRoot(document.getElementById('root') as HTMLElement).render(<App />)

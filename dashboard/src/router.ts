@@ -11,8 +11,9 @@ export function useWord<Word extends string>(
   const set = useCallback(
     (word: Word) =>
       setParams(
-        (before) => {
-          const next = new URLSearchParams(before)
+        () => {
+          // From the address itself: another word may have been set a moment ago.
+          const next = new URLSearchParams(location.search)
           if (word === fallback) next.delete(name)
           else next.set(name, word)
           return next

@@ -40,6 +40,9 @@ const RANGE_MS: Readonly<Record<Range, number>> = {
   '7d': 604_800_000,
 }
 
+/** Rates are read again after this time. */
+const RATES_MS = 2_000
+
 interface MetricsEnv {
   readonly store: Store
   readonly notifier: Notifier
@@ -57,6 +60,7 @@ interface MetricsEnv {
  */
 export class Metrics {
   readonly #env: MetricsEnv
+  #rates: { readonly at: number; readonly read: Promise<readonly QueueRates[]> } | null = null
 
   constructor(env: MetricsEnv) {
     this.#env = env
@@ -95,8 +99,21 @@ export class Metrics {
 
   /** How fast each queue is. Those in which nothing happened for 15 minutes are left out. */
   async rates(): Promise<readonly QueueRates[]> {
-    const now = await this.#begin()
-    return readRates(this.#env.store, this.#env.space, now)
+    await this.#begin()
+    return this.#readRates()
+  }
+
+  /** Many who look share one read: rates are of whole slots of 10 s, and do not change faster than they are read here. */
+  #readRates(): Promise<readonly QueueRates[]> {
+    const { store, space, runtime } = this.#env
+    if (this.#rates !== null && runtime.mono() - this.#rates.at < RATES_MS) return this.#rates.read
+    const read = readRates(store, space, runtime.now())
+    const rates = { at: runtime.mono(), read }
+    this.#rates = rates
+    read.catch(() => {
+      if (this.#rates === rates) this.#rates = null
+    })
+    return read
   }
 
   /** When workers of another version appeared, oldest first, for marks in charts. */
@@ -120,7 +137,7 @@ export class Metrics {
     const [{ queues }, workers, rates] = await Promise.all([
       store.counts({ space }),
       listWorkers(this.#env),
-      readRates(store, space, now),
+      this.#readRates(),
     ])
     const { status } = notifier.health()
     const { user, system } = process.cpuUsage()

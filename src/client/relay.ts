@@ -112,12 +112,18 @@ export class Relay<Holder = unknown> {
   constructor(env: RelayEnv, options: RelayOptions<Holder>) {
     this.#env = env
     this.#options = options
-    this.#policies = new RelayPolicies(env.store, env.space, options.policyOf)
+    this.#policies = new RelayPolicies({
+      store: env.store,
+      space: env.space,
+      given: options.policyOf,
+      served: () => Array.from(this.#specs.keys(), ({ queue }) => queue),
+    })
     const parts: Omit<WorkerParts, 'onStopOrder'> = {
       ...env,
       specs: [],
       options: resolveWorkerOptions(options),
       slots: options.slots,
+      duties: [...(env.duties ?? []), this.#policies],
       strayOf: ({ queue }) => this.#strayOf(queue),
     }
     this.#engine = new WorkerEngine({ ...parts, onStopOrder: () => void this.#worker.stop() })

@@ -514,7 +514,7 @@ export class Skep {
         errors: this.#errorBook,
         space: this.space,
         payloadBytes: this.#payloadBytes,
-        duties: [this.#scheduler, this.#sweeper],
+        duties: [this.#scheduler, this.#sweeper, this.bulk.runner],
         ready: () => this.ready(),
         onStopped: () => void this.#workers.delete(relay),
       },

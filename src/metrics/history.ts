@@ -60,10 +60,10 @@ export class History {
     this.#stopTimer = runtime.timer(waitMs, () => this.#tick(), { background: true })
   }
 
-  /** Writes now what there is. It never rejects. */
+  /** Writes now what happened in these minutes, and hours that are due, for whoever reads. It never rejects. */
   async flush(): Promise<void> {
     this.#collect()
-    await this.#write(true)
+    await this.#write(false)
   }
 
   /** Writes the rest, if the store answers soon, and then waits until something happens again. */
@@ -71,7 +71,8 @@ export class History {
     this.#isResting = true
     this.#stopTimer?.()
     this.#stopTimer = null
-    await atMost(this.#parts.runtime, STOP_MS, this.flush())
+    this.#collect()
+    await atMost(this.#parts.runtime, STOP_MS, this.#write(true))
   }
 
   /** The same, for good. */

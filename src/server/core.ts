@@ -33,7 +33,6 @@ import { Spaces } from './spaces.ts'
 
 /** What every server has, whoever takes its requests: the operations, who may use them, and the answer to a request. */
 export class ServerCore implements Callable {
-  readonly access: Access
   readonly guard: Guard
   readonly services: Services
   readonly hub: ReceiverHub
@@ -45,6 +44,7 @@ export class ServerCore implements Callable {
   readonly closing: AbortController = new AbortController()
   /** Connections, as whoever has them tells. */
   connections: () => number = () => 0
+  readonly #access: Access
   readonly #spaces: Spaces
   readonly #lag: LagWatch | null
   readonly #startedAt: number
@@ -60,8 +60,8 @@ export class ServerCore implements Callable {
     // So that the notifier is connected before somebody asks how it is.
     this.#endHints = skep.onHint(() => {})
     const { runtime, logger } = this
-    this.access = new Access({ records: skep.records, runtime, logger, space: skep.space }, options.access)
-    this.guard = this.access
+    this.#access = new Access({ records: skep.records, runtime, logger, space: skep.space }, options)
+    this.guard = options.guard ?? this.#access
     this.hub = new ReceiverHub({
       ...options.receivers,
       skepOf: (space) => this.skepFor(space),
@@ -86,6 +86,7 @@ export class ServerCore implements Callable {
       skepFor: (space) => this.skepFor(space),
       onChange: (space, name) => this.onChange(space, name),
       bodyBytes: resolved.bodyBytes,
+      redactor: this.services.redactor,
       health: new Health(skep, runtime, this.closing.signal),
       events: this.events,
       files: resolved.dashboard === null ? null : new Files(resolved.dashboard),
@@ -132,10 +133,10 @@ export class ServerCore implements Callable {
         list: (space) => this.hub.list(space),
         close: (space, id) => this.hub.disconnect(space, id),
       },
-      tokens: this.access.tokens,
-      auditLog: this.access.audited,
-      redactor: this.access.redactor,
-      quotas: this.access.quotas,
+      tokens: this.#access.tokens,
+      auditLog: this.#access.audited,
+      redactor: this.#access.redactor,
+      quotas: this.#access.quotas,
     }
   }
 

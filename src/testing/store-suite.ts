@@ -21,6 +21,7 @@ import { groupCases } from './store/groups.ts'
 import { handlesCases } from './store/handles.ts'
 import { holdsCases } from './store/holds.ts'
 import { insertCases } from './store/insert.ts'
+import { keyRangeCases } from './store/key-ranges.ts'
 import { laneCases } from './store/lanes.ts'
 import { lifecycleCases } from './store/lifecycle.ts'
 import { limitCases } from './store/limits.ts'
@@ -121,6 +122,7 @@ export function describeStore(
     describe('prune', () => pruneCases(test))
     describe('workers', () => workersCases(test))
     describe('lanes', () => laneCases(test))
+    describe('ranges of keys', () => keyRangeCases(test))
     describe('limits', () => limitCases(test))
     describe('strict lanes', () => strictCases(test))
     describe('groups', () => groupCases(test))

@@ -4,6 +4,7 @@ import { LIMITS } from '../../src/core/limits.ts'
 import { lineBytes } from '../../src/core/notes.ts'
 import { fixed, queue, retry, type Skep } from '../../src/index.ts'
 import { gate, openScene } from '../worker/support/scene.ts'
+import { FakeTransaction, withTransactions } from '../worker/support/transactions.ts'
 import { openSkep, openStore, STORES } from './support/stores.ts'
 
 const shaky = queue<number, number>('shaky', { onError: retry(2, fixed(0)) })
@@ -132,6 +133,35 @@ describe('the attempts of a job', () => {
     await scene.until(async () => (await scene.state(id)) === 'dead')
 
     expect(await scene.skep.attempts(id)).toMatchObject([{ n: 1, kind: 'lost' }])
+  })
+
+  it('tell of a transaction that was rolled back, and of nothing when one committed and the handler threw later', async () => {
+    const scene = openScene({ wrap: withTransactions })
+    const pay = queue<'commit' | 'roll back', string>('pay', { onError: retry(0, fixed(0)) })
+    scene.skep.worker([
+      pay.handle(async ({ payload, complete, log }) => {
+        log('paying')
+        const tx = new FakeTransaction()
+        await complete('paid', { tx })
+        if (payload === 'roll back') tx.rollBack()
+        else await tx.commit()
+        throw new Error(`after ${payload}`)
+      }),
+    ])
+    const committed = await scene.skep.enqueue(pay, 'commit')
+    const lost = await scene.skep.enqueue(pay, 'roll back')
+    await scene.until(async () => (await scene.state(lost.id)) === 'dead')
+    await scene.until(async () => (await scene.state(committed.id)) === 'done')
+    await scene.advance(1_000)
+
+    expect(await scene.skep.attempts(committed.id)).toEqual([])
+    expect(await scene.skep.attempts(lost.id)).toMatchObject([
+      { n: 1, kind: 'error', message: 'after roll back' },
+    ])
+    expect((await scene.skep.logs(lost.id)).lines.map(({ message }) => message)).toEqual([
+      'paying',
+      'after roll back',
+    ])
   })
 })
 

@@ -331,9 +331,10 @@ describe('a bulk action', () => {
 
   it('is forgotten a week after it ended', async () => {
     const scene = openScene()
-    scene.skep.bulk.serve()
+    const served = scene.skep.bulk.serve()
     const { id } = await scene.skep.bulk.start({ action: 'cancel', query: 'queue:mail' })
     await endedIn(scene, id)
+    await served.stop()
 
     await scene.advance(6 * 86_400_000)
     expect(await scene.skep.bulk.get(id)).not.toBeNull()

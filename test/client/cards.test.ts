@@ -81,7 +81,7 @@ describe('the card of a queue', () => {
 
   it('keeps no worker from starting', async () => {
     const scene = openScene()
-    scene.faults.break('foreign', ['getRecords', 'putRecords', 'listRecords'])
+    scene.faults.break('foreign', ['getRecords', 'putRecords'])
     const worker = scene.skep.worker([report.handle(() => 1)])
 
     await scene.through(worker.ready)

@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { parseKeyRange } from '../../src/core/key-range.ts'
 import type { ListRunsCall } from '../../src/store/flows.ts'
 import type { Store } from '../../src/store.ts'
 import { membersOf, newGroup, newRun } from './flow-samples.ts'
@@ -101,6 +102,33 @@ describe.each(Object.entries(STATISTICS))('the plans on a table %s', (name, prep
     for (const plan of [...claiming, ...folding]) {
       expect(plan).not.toMatch(/Seq Scan on (jobs|archive|uniques|lanes|lines|news|holds|limits)|Bitmap/)
     }
+  })
+
+  it('find the lanes of a range by the index of its slices, and look at no others', async () => {
+    const world = await createWorld()
+    const filler = await world.open({ migrate: true, listen: false })
+    for (let n = 0; n < 5; n++) {
+      const jobs = newJobs(1_000).map((job, at) => ({ ...job, lane: `lane-${at}` }))
+      await filler.insert({ jobs })
+    }
+    const { store, plans } = await explained(world)
+    const sources = [{ space: 'acme', queue: 'mail', limit: 50, keys: parseKeyRange('40-60') }]
+    const claim = { sources, limit: 50, workerId: 'w', leaseMs: 60_000 }
+    await store.claim({ ...claim, token: uuid() })
+    await prepare(world)
+    plans()
+
+    const { jobs } = await store.claim({ ...claim, token: uuid() })
+    const ranged = plans()
+    await take(store, 50)
+    const whole = plans()
+
+    expect(jobs).toHaveLength(50)
+    expect(ranged.join()).toMatch(/Index Scan using lanes_slices on lanes z\w* .*rows=50(\.00)? loops=2/)
+    expect(ranged.join()).not.toMatch(/Index Scan using lanes_turn on lanes \w+ \(.*loops=1\)/)
+    expect(whole.join()).toMatch(/Index Scan using lanes_turn on lanes x\w* .*rows=50(\.00)? loops=1/)
+    expect(whole.join()).not.toMatch(/Index Scan using lanes_slices on lanes \w+ \(.*loops=[1-9]/)
+    for (const plan of [...ranged, ...whole]) expect(plan).not.toMatch(/Seq Scan on (jobs|lanes)|Bitmap/)
   })
 
   it('find records by the indexes meant for it, and read no more than the page', async () => {

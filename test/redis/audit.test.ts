@@ -136,6 +136,7 @@ const BREAKS: readonly (readonly [RuleName, string, (world: World) => Promise<un
   ['lines', 'a queue whose room leaks', ({ client, key }) => patch(client, key('lines'), '1', 8, 2)],
   ['lanes', 'a lane whose room leaks', ({ client, key }) => patch(client, key('lanes'), `${LANED}a`, 8, 2)],
   ['lanes', 'a lane that nobody serves', ({ client, key }) => client.del(key('turns'))],
+  ['lanes', 'a lane that no range has', ({ client, key }) => client.del(key('slices'))],
   ['lanes', 'a lane that no list shows', ({ client, key }) => client.del(key('busy'))],
   ['lanes', 'a lane that is not there', ({ client, key }) => client.hdel(key('lanes'), bytes(`${LANED}b`))],
   [

@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { NewJob } from '../../src/core/job.ts'
+import { type KeyRange, parseKeyRange } from '../../src/core/key-range.ts'
 import { redisStore } from '../../src/redis.ts'
 import type { Store } from '../../src/store.ts'
 import { group, groupOf, members } from '../../src/testing/store/group-samples.ts'
@@ -70,6 +71,10 @@ const OPERATIONS: readonly (readonly [string, (store: Store) => Promise<unknown>
   ['claim', (store) => claim(store, 100)],
   ['claim by id', (store) => claim(store, 101, { ids: [idOf(FROM.ready + 50)] })],
   ['claim of lanes', (store) => claim(store, 102, { queue: OTHER_QUEUE })],
+  [
+    'claim of a range of lanes',
+    (store) => claim(store, 106, { queue: OTHER_QUEUE, keys: parseKeyRange('-80') }),
+  ],
   ['claim of nothing', (store) => claim(store, 103, { queue: 'empty' })],
   ['extend', (store) => store.extend({ leases: [lease(0)], leaseMs: HOUR, now })],
   [
@@ -148,10 +153,10 @@ const lease = (n: number) => ({ id: idOf(FROM.ready + n), token: tokenOf(100) })
 function claim(
   store: Store,
   token: number,
-  { queue = QUEUE, ids = undefined as string[] | undefined } = {},
+  { queue = QUEUE, ids = undefined as string[] | undefined, keys = undefined as KeyRange | undefined } = {},
 ): Promise<unknown> {
   const call = {
-    sources: [source(queue)],
+    sources: [{ ...source(queue), ...(keys && { keys }) }],
     limit: 10,
     workerId: 'worker-a',
     token: tokenOf(token),

@@ -1,5 +1,6 @@
 /** A Redis store with something of everything in it, at the time START. */
 import { Redis } from 'ioredis'
+import { parseKeyRange } from '../../src/core/key-range.ts'
 import { redisStore } from '../../src/redis.ts'
 import type { Store } from '../../src/store.ts'
 import { keysOf } from '../../src/stores/redis/keys.ts'
@@ -102,6 +103,9 @@ export async function fill({ store }: World): Promise<void> {
 
   await claim(store, QUEUE, [JOBS.running, JOBS.done, JOBS.gone, JOBS.memberDone], 1)
   await claim(store, OTHER_QUEUE, [JOBS.laneRunning], 2)
+  // From a range in which there is nothing, so that the queue is sliced.
+  const sources = [{ space: SPACE, queue: OTHER_QUEUE, limit: 1, keys: parseKeyRange('f0-') }]
+  await store.claim({ sources, limit: 1, workerId: 'worker-a', token: tokenOf(9), leaseMs: MINUTE, now })
   const settlements = [
     { id: idOf(JOBS.done), token: tokenOf(1), verdict: verdict('done') },
     { id: idOf(JOBS.gone), token: tokenOf(1), verdict: verdict('done', { keepMs: null }) },

@@ -1,3 +1,4 @@
+export { chromiumProgram } from './chromium.ts'
 export { type FreshDatabase, freshDatabase } from './fresh-database.ts'
 export { type NatsNode, type NatsOptions, type NatsResult, type NatsServer, startNats } from './nats.ts'
 export { type PgBouncer, type PgBouncerResult, startPgBouncer } from './pgbouncer.ts'

@@ -11,7 +11,8 @@ export function Page({
   children,
   full = false,
 }: {
-  readonly title: ReactNode
+  /** Left out if what is inside has a title of its own. */
+  readonly title?: ReactNode
   /** The title as text, for the tab of the browser. */
   readonly name: string
   /** Where this page is below. */
@@ -33,7 +34,7 @@ export function Page({
               <Icon name="left" size={12} /> {above.text}
             </Link>
           )}
-          <h1 className="wrap-anywhere">{title}</h1>
+          {title && <h1 className="wrap-anywhere">{title}</h1>}
         </div>
         {actions && <div className="page-actions">{actions}</div>}
       </header>

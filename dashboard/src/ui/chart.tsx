@@ -3,6 +3,9 @@ import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
 import { useThemeTick } from '../shell/theme.ts'
 
+/** What uPlot puts below the plot. */
+const LEGEND_HEIGHT = 30
+
 export interface ChartLine {
   readonly label: string
   readonly values: readonly (number | null)[]
@@ -47,6 +50,7 @@ export function Chart({
     Array.from({ length }, (_, index) => start + (index * stepMs) / 1_000),
     ...lines.map(({ values }) => values as (number | null)[]),
   ]
+  const isQuiet = lines.every(({ values }) => values.every((value) => value === null || value === 0))
   const newest = useRef(data)
   newest.current = data
 
@@ -78,7 +82,13 @@ export function Chart({
 
   return (
     <figure className="chart">
-      <div ref={place} className="chart-place" style={{ height }} aria-hidden="true" />
+      <div
+        ref={place}
+        className="chart-place"
+        style={{ minHeight: height + LEGEND_HEIGHT }}
+        aria-hidden="true"
+      />
+      {isQuiet && <p className="chart-quiet">Nothing happened in this time.</p>}
       <figcaption className="unseen">
         {label}. {lines.map(({ label: name, values }) => `${name}: ${spoken(values, format)}`).join('. ')}.
       </figcaption>
@@ -137,11 +147,16 @@ function optionsOf({
         font,
         size: 52,
         space: 36,
-        values: (_plot, splits) => splits.map((value) => format(value)),
+        // Nothing to measure needs no measures.
+        values: (plot, splits) =>
+          plot.data.slice(1).some((line) => line?.some((value) => value))
+            ? splits.map((value) => format(value))
+            : [],
       },
     ],
     series: [
       {
+        label: 'At',
         value: (_plot, value) => (value === null ? '–' : new Date(value * 1_000).toLocaleTimeString('en-GB')),
       },
       ...lines.map(

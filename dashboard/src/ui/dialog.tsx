@@ -12,16 +12,28 @@ export interface DialogProps {
   readonly size?: 's' | 'm' | 'l' | 'drawer'
   /** Called when the form inside is sent, by a button of type submit or by the enter key. */
   readonly onSubmit?: () => void
+  /** What stands beside the title. */
+  readonly tools?: ReactNode
 }
 
 /** A native dialog: the browser keeps the focus inside, and escape closes it. Shown as long as it is rendered. */
-export function Dialog({ title, onClose, children, footer, size = 'm', onSubmit }: DialogProps): ReactNode {
+export function Dialog({
+  title,
+  onClose,
+  children,
+  footer,
+  size = 'm',
+  onSubmit,
+  tools,
+}: DialogProps): ReactNode {
   const dialog = useRef<HTMLDialogElement>(null)
   const id = useId()
   useEffect(() => {
     const element = dialog.current
     const before = document.activeElement
     if (element && !element.open) element.showModal()
+    // A drawer is for reading: its first button is nothing to begin with.
+    if (element?.classList.contains('dialog-drawer')) element.focus()
     return () => {
       element?.close()
       if (before instanceof HTMLElement && before.isConnected) before.focus()
@@ -37,6 +49,7 @@ export function Dialog({ title, onClose, children, footer, size = 'm', onSubmit 
       ref={dialog}
       className={classes('dialog', `dialog-${size}`)}
       aria-labelledby={id}
+      tabIndex={-1}
       onCancel={(event) => {
         event.preventDefault()
         onClose()
@@ -51,7 +64,10 @@ export function Dialog({ title, onClose, children, footer, size = 'm', onSubmit 
           <h2 id={id} className="cut">
             {title}
           </h2>
-          <IconButton label="Close" icon="close" onClick={onClose} />
+          <div className="row">
+            {tools}
+            <IconButton label="Close" icon="close" onClick={onClose} />
+          </div>
         </header>
         <div className="dialog-body">{children}</div>
         {footer && <footer className="dialog-foot">{footer}</footer>}

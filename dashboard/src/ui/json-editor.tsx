@@ -21,12 +21,20 @@ function placed(message: string, text: string): string {
   return `${message} (line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1})`
 }
 
+/** A text that should be JSON: the value, or what is wrong with it and where. */
+export function readJson(text: string): { readonly value: unknown } | { readonly error: string } {
+  if (text.trim() === '') return { error: 'Write a value: {} is an empty object, null is nothing.' }
+  const error = problemOf(text)
+  return error === null ? { value: parseExact(text) } : { error }
+}
+
 /** JSON to write: says what is wrong while one writes, by the schema too if there is one. */
 export function JsonEditor({
   label,
   value,
   onChange,
   schema,
+  hint,
   rows = 12,
 }: {
   readonly label: string
@@ -34,6 +42,7 @@ export function JsonEditor({
   readonly onChange: (text: string) => void
   /** JSON Schema. What it says is a hint: whoever takes the job decides. */
   readonly schema?: unknown
+  readonly hint?: string | undefined
   readonly rows?: number
 }): ReactNode {
   const problem = problemOf(value)
@@ -57,6 +66,7 @@ export function JsonEditor({
         rows={rows}
         value={value}
         error={problem}
+        hint={hint}
         onChange={(event) => onChange(event.target.value)}
         onKeyDown={press}
       />

@@ -68,7 +68,11 @@ export function Menu({
         title={children ? undefined : label}
         onClick={() => setOpen(!isOpen)}
       >
-        {children}
+        {children && (
+          <span className="row">
+            {children} <Icon name="down" size={12} />
+          </span>
+        )}
       </Button>
       {isOpen && (
         <div className="menu-list" role="menu" id={id} aria-label={label}>

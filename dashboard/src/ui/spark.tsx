@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 
 /** A small line without axes. */
 export function Sparkline({
-  values,
+  values: given,
   label,
   width = 96,
   height = 24,
@@ -14,6 +14,7 @@ export function Sparkline({
   readonly height?: number
   readonly bars?: boolean
 }): ReactNode {
+  const values = given.length > 1 ? given : [0, given[0] ?? 0]
   const top = Math.max(1e-9, ...values)
   const isFlat = values.every((value) => value === 0)
   const y = (value: number): number => height - 2 - (value / top) * (height - 4)

@@ -112,8 +112,9 @@ export class Access implements Guard {
     )
   }
 
-  identify(request: Request, remote: Remote): Promise<Caller | Response> {
-    return this.#identifier.identify(request, remote)
+  async identify(request: Request, remote: Remote): Promise<Caller | Response> {
+    const found = await this.#identifier.identify(request, remote)
+    return found instanceof Response ? found : { ...found, redactor: this.redactor }
   }
 
   authorize(caller: Caller, call: Guarded): void {

@@ -59,6 +59,12 @@ export interface Guard {
   /** Headers that every answer carries, such as a content security policy; a page of the dashboard gets them too. */
   headers?(request: Request, remote: Remote): Readonly<Record<string, string>>
 
+  /**
+   * Told before a server opens a port, with the host that it listens on. Rejects with `SERVER_UNPROTECTED` if that must not be.
+   * A server that is mounted in another one is not told.
+   */
+  listen?(host: string): Promise<void>
+
   /** Ends what it has opened. */
   close?(): Promise<void>
 }

@@ -1,7 +1,8 @@
 import { SkepError } from '../../index.ts'
+import { type JsonBounds, readJson as parseJson } from '../access/read-json.ts'
 
 /** The JSON of a request's body; undefined if it has none. Reads no further than the limit. */
-export async function readJson(request: Request, limitBytes: number): Promise<unknown> {
+export async function readJson(request: Request, limitBytes: number, bounds: JsonBounds): Promise<unknown> {
   const said = Number(request.headers.get('content-length') ?? Number.NaN)
   if (said > limitBytes) throw tooLarge(limitBytes)
   if (request.body === null) return undefined
@@ -14,11 +15,7 @@ export async function readJson(request: Request, limitBytes: number): Promise<un
   }
   const text = await readText(request.body, limitBytes)
   if (text.trim() === '') return undefined
-  try {
-    return JSON.parse(text) as unknown
-  } catch {
-    throw new SkepError('REQUEST_INVALID', 'The body is not JSON.')
-  }
+  return parseJson(text, bounds)
 }
 
 async function readText(body: ReadableStream<Uint8Array>, limitBytes: number): Promise<string> {

@@ -1,4 +1,5 @@
 import { type ErrorCode, SkepError } from '../../index.ts'
+import { redactor as makeRedactor, type Redactor } from '../access/redact.ts'
 import type { ApiError } from '../api.ts'
 
 /** What each code is in HTTP. What is not in this list is the caller's to mend: 400. */
@@ -19,6 +20,7 @@ const STATUS: Readonly<Partial<Record<ErrorCode, number>>> = {
   PAYLOAD_TOO_LARGE: 413,
   PAYLOAD_UNREADABLE: 409,
   QUEUE_DUPLICATE: 500,
+  QUOTA_EXCEEDED: 429,
   REQUEST_TOO_LARGE: 413,
   RESULT_DISCARDED: 410,
   RESULT_TIMEOUT: 504,
@@ -40,12 +42,17 @@ const STATUS: Readonly<Partial<Record<ErrorCode, number>>> = {
   UNAUTHENTICATED: 401,
 }
 
+const USUAL = makeRedactor()
+
 export function statusOf(code: ErrorCode): number {
   return STATUS[code] ?? 400
 }
 
 /** What is told to whoever asked. Of an error that is not ours nothing is told: it may hold secrets. */
-export function apiErrorOf(error: unknown): { readonly status: number; readonly body: ApiError } {
+export function apiErrorOf(
+  error: unknown,
+  redactor: Redactor = USUAL,
+): { readonly status: number; readonly body: ApiError } {
   if (!(error instanceof SkepError)) {
     return {
       status: 500,
@@ -54,14 +61,15 @@ export function apiErrorOf(error: unknown): { readonly status: number; readonly 
       },
     }
   }
-  const facts = Object.keys(error.facts).length === 0 ? {} : { facts: error.facts }
+  const facts = Object.keys(error.facts).length === 0 ? {} : { facts: redactor.value(error.facts) }
+  const message = redactor.text(error.message)
   const status = typeof error.facts['status'] === 'number' ? error.facts['status'] : statusOf(error.code)
-  return { status, body: { error: { code: error.code, message: error.message, ...facts } } }
+  return { status, body: { error: { code: error.code, message, ...facts } } }
 }
 
 /** An answer for an error. */
-export function errorResponse(error: unknown): Response {
-  const { status, body } = apiErrorOf(error)
+export function errorResponse(error: unknown, redactor: Redactor = USUAL): Response {
+  const { status, body } = apiErrorOf(error, redactor)
   const headers: Record<string, string> = { 'cache-control': 'no-store' }
   if (status === 401) headers['www-authenticate'] = 'Bearer realm="skep"'
   if (error instanceof SkepError) {

@@ -1,8 +1,10 @@
 import { type Skep, SkepError } from '../../index.ts'
 import type { Remote } from '../access/guard-contract.ts'
+import { BATCH_BOUNDS, JSON_BOUNDS, type JsonBounds } from '../access/read-json.ts'
+import type { Redactor } from '../access/redact.ts'
 import { type Callable, callerIn, callOperation } from '../call.ts'
 import type { Caller } from '../operation.ts'
-import { LISTED } from '../operations/table.ts'
+import { LISTED, type ListedOperation } from '../operations/table.ts'
 import { notFound, sees } from '../visible.ts'
 import { readJson } from './body.ts'
 import { errorResponse } from './errors.ts'
@@ -26,6 +28,8 @@ export interface Arrival {
 
 export interface HttpEnv extends Callable {
   readonly bodyBytes: number
+  /** What hides secrets in errors. */
+  readonly redactor: Redactor
   readonly health: Health
   readonly events: Events
   /** Null: there is no dashboard here. */
@@ -55,7 +59,7 @@ export function httpHandler(env: HttpEnv): Handle {
       response = await answer(arrival)
     } catch (error) {
       if (!(error instanceof SkepError)) env.report(error)
-      response = errorResponse(error)
+      response = errorResponse(error, env.redactor)
     }
     return withHeaders(response, env.guard.headers?.(request, remote) ?? {})
   }
@@ -107,7 +111,7 @@ export function httpHandler(env: HttpEnv): Handle {
   ): Promise<unknown> {
     const hasBody = request.method === 'POST' || request.method === 'PUT'
     return hasBody
-      ? inputFromBody(operation.input, params, await readJson(request, env.bodyBytes))
+      ? inputFromBody(operation.input, params, await readJson(request, env.bodyBytes, boundsOf(operation)))
       : inputFromQuery(operation.input, params, url.searchParams)
   }
 
@@ -177,11 +181,15 @@ function wrongMethod(request: Request, methods: readonly string[]): SkepError {
   })
 }
 
-/** The answer with headers that it does not have yet. */
+/** What its JSON may have. */
+function boundsOf({ name }: ListedOperation): JsonBounds {
+  return name === 'jobs.enqueueMany' ? BATCH_BOUNDS : JSON_BOUNDS
+}
+
+/** The answer with the headers that every one has. What it says itself counts. */
 function withHeaders(response: Response, headers: Readonly<Record<string, string>>): Response {
-  const missing = Object.entries(headers).filter(([name]) => !response.headers.has(name))
-  if (missing.length === 0) return response
-  const all = new Headers(response.headers)
-  for (const [name, value] of missing) all.set(name, value)
+  const all = new Headers(headers)
+  for (const [name, value] of response.headers) if (name !== 'set-cookie') all.set(name, value)
+  for (const cookie of response.headers.getSetCookie()) all.append('set-cookie', cookie)
   return new Response(response.body, { status: response.status, headers: all })
 }

@@ -1,4 +1,5 @@
 import type { Job } from '../../core/job.ts'
+import { isInRange } from '../../core/key-range.ts'
 import { DEFAULT_LANE, NEVER } from '../../core/lanes.ts'
 import { byRank, claim, claimable, claimedPart, extend, promote } from '../../core/transitions.ts'
 import { type ClaimCall, type ClaimReply, PROMOTE_LIMIT, type Source } from '../../store.ts'
@@ -62,7 +63,8 @@ export class Claims {
     const line = lines.get(space, queue)
     if (!line) {
       if (ids) for (const job of this.#named(ids, source, now).slice(0, room)) take(job)
-      for (let n = 0; n < room && !ids; n++) {
+      const isIn = source.keys === undefined || isInRange(source.keys, DEFAULT_LANE)
+      for (let n = 0; n < room && !ids && isIn; n++) {
         const job = table.nextReady(space, queue, DEFAULT_LANE)
         if (!job) break
         take(job)
@@ -79,7 +81,7 @@ export class Claims {
         take(job)
         left--
       }
-    } else startsAt = line.serve(room, shared, now, take)
+    } else startsAt = line.serve(room, shared, source.keys ?? null, now, take)
     const next = Math.min(table.nextDelayed(space, queue)?.dueAt ?? NEVER, line.nextWake())
     return earlier(startsAt, orNull(next))
   }
@@ -93,12 +95,13 @@ export class Claims {
     return kept
   }
 
-  /** The named jobs of a source, as far as they are due. */
-  #named(ids: readonly string[], { space, queue }: Source, now: number): Job[] {
+  /** The named jobs of a source, as far as they are due and in its range. */
+  #named(ids: readonly string[], { space, queue, keys }: Source, now: number): Job[] {
     return [...new Set(ids)]
       .map((id) => this.#jobs.table.get(id))
       .filter((job) => job !== undefined)
       .filter((job) => job.space === space && job.queue === queue && claimable(job, now))
+      .filter((job) => keys === undefined || isInRange(keys, job.lane))
   }
 
   #promoteDue({ space, queue }: Source, now: number): void {

@@ -1,4 +1,5 @@
 import type { Job } from '../../core/job.ts'
+import { EVERY_KEY, type KeyRange, SLICES, sliceOf, slicesOf } from '../../core/key-range.ts'
 import {
   activated,
   byKey,
@@ -51,7 +52,8 @@ export class Line {
   #clock = 0
   readonly #jobs: LineJobs
   readonly #lanes = new Map<string, Lane>()
-  #eligible = new Heap<Lane>((a, b) => a.turn - b.turn || byKey(a.key, b.key))
+  /** One heap for all lanes; from the first claim with a range on, one for each slice. */
+  #eligible: Heap<Lane>[] = [new Heap<Lane>(byTurn)]
   #waiting = new Heap<Lane>((a, b) => wakesAt(a) - wakesAt(b))
 
   constructor(jobs: LineJobs, limits: QueueLimits, laneLimitOf: (key: string) => LaneLimit) {
@@ -114,11 +116,19 @@ export class Line {
   }
 
   /**
-   * Takes up to `room` jobs, each portion from the lane whose turn it is. Returns when a rate of the queue lets the next one
-   * start, if that is why it stopped.
+   * Takes up to `room` jobs, each portion from the lane whose turn it is, of those in a range if one is given. Returns when a rate of
+   * the queue lets the next one start, if that is why it stopped.
    */
-  serve(room: number, shared: SharedLimit | null, now: number, take: (job: Job) => void): number | null {
+  serve(
+    room: number,
+    shared: SharedLimit | null,
+    keys: KeyRange | null,
+    now: number,
+    take: (job: Job) => void,
+  ): number | null {
+    if (keys) this.#divide(now)
     this.#wake(now)
+    const heaps = this.#heapsOf(keys ?? EVERY_KEY)
     let key = DEFAULT_LANE
     let left = 0
     for (let taken = 0; taken < room; ) {
@@ -126,7 +136,7 @@ export class Line {
       if (shared && roomIn(shared.limit, shared.meter) === 0) return null
       const served = left > 0 ? this.#lanes.get(key) : undefined
       const goesOn = served !== undefined && isEligible(served, this.laneLimitOf(key), now)
-      const lane = goesOn ? served : this.#nextLane(now)
+      const lane = goesOn ? served : this.#nextLane(heaps, now)
       if (!lane) return null
       if (!goesOn) {
         key = lane.key
@@ -203,14 +213,38 @@ export class Line {
     return undefined
   }
 
-  #nextLane(now: number): Lane | undefined {
-    for (let lane = this.#first(this.#eligible); lane; lane = this.#first(this.#eligible)) {
-      if (isEligible(lane, this.laneLimitOf(lane.key), now)) return lane
-      // The clock went back.
-      this.#eligible.pop()
-      this.#waiting.push(lane)
+  /** The lane whose turn it is, of those in some heaps. */
+  #nextLane(heaps: readonly Heap<Lane>[], now: number): Lane | undefined {
+    let next: Lane | undefined
+    for (const heap of heaps) {
+      for (let lane = this.#first(heap); lane; lane = this.#first(heap)) {
+        if (isEligible(lane, this.laneLimitOf(lane.key), now)) {
+          if (!next || byTurn(lane, next) < 0) next = lane
+          break
+        }
+        // The clock went back.
+        heap.pop()
+        this.#waiting.push(lane)
+      }
     }
-    return undefined
+    return next
+  }
+
+  /** Keeps the lanes of each slice apart from now on, so that nobody has to look at those of others. */
+  #divide(now: number): void {
+    if (this.#eligible.length > 1) return
+    this.#eligible = Array.from({ length: SLICES }, () => new Heap<Lane>(byTurn))
+    for (const lane of this.#lanes.values()) if (this.#hasRoom(lane)) this.#queue(lane, now)
+  }
+
+  #heapOf({ key }: Lane): Heap<Lane> {
+    return this.#eligible[this.#eligible.length > 1 ? sliceOf(key) : 0] as Heap<Lane>
+  }
+
+  #heapsOf(keys: KeyRange): readonly Heap<Lane>[] {
+    if (this.#eligible.length === 1) return this.#eligible
+    const { first, end } = slicesOf(keys)
+    return this.#eligible.slice(first, end)
   }
 
   #wake(now: number): void {
@@ -237,11 +271,23 @@ export class Line {
   }
 
   #put(lane: Lane, now: number): Lane {
-    const hasRoom = lane.active && roomIn(laneLimit(this.laneLimitOf(lane.key)), lane) > 0
-    const isAwake = wakesAt(lane) <= now
-    const kept = hasRoom && isAwake ? { ...lane, turn: Math.max(lane.turn, entry(this.#clock)) } : lane
+    const hasRoom = this.#hasRoom(lane)
+    const isNext = hasRoom && wakesAt(lane) <= now
+    const kept = isNext ? { ...lane, turn: Math.max(lane.turn, entry(this.#clock)) } : lane
     this.#lanes.set(lane.key, kept)
-    if (hasRoom) (isAwake ? this.#eligible : this.#waiting).push(kept)
+    if (hasRoom) this.#queue(kept, now)
     return kept
   }
+
+  #hasRoom(lane: Lane): boolean {
+    return lane.active && roomIn(laneLimit(this.laneLimitOf(lane.key)), lane) > 0
+  }
+
+  #queue(lane: Lane, now: number): void {
+    ;(wakesAt(lane) <= now ? this.#heapOf(lane) : this.#waiting).push(lane)
+  }
+}
+
+function byTurn(a: Lane, b: Lane): number {
+  return a.turn - b.turn || byKey(a.key, b.key)
 }

@@ -1,4 +1,5 @@
 import { type ClaimedJob, type NewJob, rankOf } from '../../core/job.ts'
+import { slicesOf } from '../../core/key-range.ts'
 import type { Verdict } from '../../core/policy.ts'
 import type {
   ClaimCall,
@@ -9,6 +10,7 @@ import type {
   Settlement,
   SettleReply,
   SettleResult,
+  Source,
 } from '../../store.ts'
 import { broughtBy } from './brought.ts'
 import { stateOf } from './codes.ts'
@@ -54,7 +56,8 @@ const OK: Readonly<Record<Verdict['to'], SettleResult>> = {
 }
 
 const SETTLE_AND_CLAIM = `settle_and_claim($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[],
-        $7::bigint[], string_to_array($8::text, chr(30), ''), $9::text[], $10::uuid[], $11::text[], $12::text[], $13::bigint[], $14::uuid[], $15::bigint)`
+        $7::bigint[], string_to_array($8::text, chr(30), ''), $9::text[], $10::uuid[], $11::text[], $12::text[], $13::bigint[], $14::uuid[], $15::integer[],
+        $16::bigint)`
 
 const NOTHING: Remarks = Object.freeze({
   odd: null,
@@ -73,7 +76,12 @@ export async function settleAndClaim(
 ): Promise<SettleReply> {
   const { settlements, claim, now } = call
   const grouped = groupSettlements(settlements)
-  const isExact = now !== undefined || claim?.ids !== undefined || claim?.again === true
+  // A claim from a range may not look at the head of a queue, so it remembers nothing about it.
+  const isExact =
+    now !== undefined ||
+    claim?.ids !== undefined ||
+    claim?.again === true ||
+    claim?.sources.some(isRanged) === true
   const search = claim && starts.begin(claim.sources, isExact)
   let rows: readonly Row[]
   try {
@@ -125,7 +133,7 @@ function settleParams(settlements: readonly Settlement[], grouped: Grouped): Par
 }
 
 function claimParams(claim: Omit<ClaimCall, 'now'> | undefined, search: Search | undefined): Param[] {
-  if (!claim || !search) return [null, null, '{}', '{}', '{}', '{}']
+  if (!claim || !search) return [null, null, '{}', '{}', '{}', '{}', null]
   const { sources, ids, token, workerId, leaseMs, limit, again } = claim
   return [
     arrayOf(again ? [token, workerId, leaseMs, limit, 'again'] : [token, workerId, leaseMs, limit]),
@@ -136,7 +144,18 @@ function claimParams(claim: Omit<ClaimCall, 'now'> | undefined, search: Search |
       sources.flatMap((source, n) => [source.limit, search.starts[n]?.rank ?? 0, search.starts[n]?.due ?? 0]),
     ),
     idArrayOf(search.starts.map((start) => start.id)),
+    sources.some(isRanged) ? arrayOf(sources.flatMap(slicesIn)) : null,
   ]
+}
+
+function isRanged({ keys }: Source): boolean {
+  return keys !== undefined
+}
+
+function slicesIn({ keys }: Source): readonly (number | null)[] {
+  if (keys === undefined) return [null, null]
+  const { first, end } = slicesOf(keys)
+  return [first, end]
 }
 
 function readReport(row: Row): Report {

@@ -1,4 +1,5 @@
 import type { JobState, NewJob } from '../../core/job.ts'
+import { slicesOf } from '../../core/key-range.ts'
 import type { Verdict } from '../../core/policy.ts'
 import type {
   ClaimCall,
@@ -162,8 +163,15 @@ function claimArguments(call: Omit<ClaimCall, 'now'>): Argument[] {
   const { token, workerId, leaseMs, limit, again, ids, sources } = call
   const args: Argument[] = [token, workerId, String(leaseMs), String(limit), again ? 'a' : '']
   args.push(ids === undefined ? '-' : joined(ids))
-  for (const source of sources) args.push(source.space, source.queue, String(source.limit))
+  for (const source of sources) args.push(source.space, source.queue, limitOf(source))
   return args
+}
+
+/** How many to take, and of which slices. */
+function limitOf({ limit, keys }: Source): string {
+  if (keys === undefined) return String(limit)
+  const { first, end } = slicesOf(keys)
+  return `${limit} ${first} ${end}`
 }
 
 function readClaimed(reply: Reply, { sources, token }: Omit<ClaimCall, 'now'>): ClaimReply {

@@ -30,6 +30,7 @@
  *   lines      hash   q → what of the limits of a queue is in use
  *   lanes      hash   q lane → the same of a lane
  *   turns      set    q turn lane: eligible lanes
+ *   slices     set    q slice turn lane: the same of lines from which somebody has claimed a range of keys
  *   sleepers   set    q moment lane: lanes that wait
  *   busy       set    q lane: lanes with work
  *   holds      hash   kind and target → JSON
@@ -75,6 +76,7 @@ export const KEY_NAMES = [
   'lines',
   'lanes',
   'turns',
+  'slices',
   'sleepers',
   'busy',
   'holds',

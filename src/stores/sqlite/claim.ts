@@ -1,6 +1,7 @@
 import type { Membership } from '../../core/groups.ts'
 import type { ClaimedJob } from '../../core/job.ts'
-import { NEVER } from '../../core/lanes.ts'
+import { isInRange } from '../../core/key-range.ts'
+import { DEFAULT_LANE, NEVER } from '../../core/lanes.ts'
 import { byRank, claimable, claim as claimed, claimedPart } from '../../core/transitions.ts'
 import type { ClaimCall, ClaimReply, Source } from '../../store.ts'
 import { DEFAULT_NUMBER, type Line } from './line.ts'
@@ -51,7 +52,8 @@ function claimFrom(
   else if (line) return serve(turn, call, source, line, room, now, taken)
   else {
     promoteDue(turn, q, now)
-    if (room > 0) takeNext(turn, call, source, q, room, now, taken)
+    const isIn = source.keys === undefined || isInRange(source.keys, DEFAULT_LANE)
+    if (room > 0 && isIn) takeNext(turn, call, source, q, room, now, taken)
   }
   const due = firstDelayed(turn, q)
   return line ? earlier(due, turn.lanes.nextWake(line)) : due
@@ -68,7 +70,7 @@ function serve(
   taken: ClaimedJob[],
 ): number | null {
   promoteLaned(turn, line, now)
-  const serving = new Serving(turn, line, room, now)
+  const serving = new Serving(turn, line, room, source.keys ?? null, now)
   const startsAt = serving.choose()
   serving.lease(call, source, taken)
   // With all the room used up nobody asks when to look again.
@@ -146,7 +148,7 @@ function takeNamed(
   turn: Turn,
   call: Omit<ClaimCall, 'now'>,
   ids: readonly string[],
-  { space, queue }: Source,
+  { space, queue, keys }: Source,
   room: number,
   now: number,
   taken: ClaimedJob[],
@@ -156,6 +158,7 @@ function takeNamed(
     .map((id) => find(turn, id))
     .filter((found): found is Placed => found?.job.space === space && found.job.queue === queue)
     .filter(({ job }) => claimable(job, now))
+    .filter(({ job }) => keys === undefined || isInRange(keys, job.lane))
   const line = named[0] ? turn.lanes.line(named[0].q) : null
   let left = room
   for (const placed of named) {

@@ -1,3 +1,4 @@
+import { sliceOf } from '../../core/key-range.ts'
 import {
   activated,
   type ChangedJob,
@@ -256,11 +257,32 @@ export class Lanes {
     this.write()
   }
 
-  /** The next lanes that may start something, in the order of their turns, from behind a place on. */
-  eligible(line: Line, after: { readonly turn: number; readonly key: string }, limit: number): KnownLane[] {
+  /** The next lanes that may start something, in the order of their turns, from behind a place on; of one slice, or of all. */
+  eligible(
+    line: Line,
+    slice: number | null,
+    after: { readonly turn: number; readonly key: string },
+    limit: number,
+  ): KnownLane[] {
     const sql = `select ${LANE_COLUMNS} from skep_lanes where q = ? and standing = ${STANDING.eligible}
-      and (turn, key) > (?, ?) order by turn, key limit ?`
-    return this.#db.all(sql, line.q, after.turn, after.key, limit).map((row) => this.#known(line, row))
+      ${slice === null ? '' : 'and slice = ?'} and (turn, key) > (?, ?) order by turn, key limit ?`
+    const places = slice === null ? [line.q] : [line.q, slice]
+    return this.#db.all(sql, ...places, after.turn, after.key, limit).map((row) => this.#known(line, row))
+  }
+
+  /** Has the lanes of a line written with the slices of their keys from now on, so that a range of them can be served. */
+  slice(line: Line): void {
+    if (line.isSliced) return
+    this.write()
+    const lanes = this.#db.all('select key from skep_lanes where q = ?', line.q).map(([key]) => key as string)
+    this.#db.run(
+      `update skep_lanes as l set slice = given.value ->> 1 from json_each(?) given
+       where l.q = ? and l.key = given.value ->> 0`,
+      JSON.stringify(lanes.map((key) => [key, sliceOf(key)])),
+      line.q,
+    )
+    line.isSliced = true
+    line.isChanged = true
   }
 
   /** When the next lane that waits is to be looked at; null if that is not a question of time. */
@@ -285,16 +307,17 @@ export class Lanes {
     for (const line of this.#lines.values()) {
       const changed: KnownLane[] = []
       for (const known of line.lanes.values()) if (known.isChanged) changed.push(known)
-      if (changed.length > 0) writeLanes(db, line.q, changed)
+      if (changed.length > 0) writeLanes(db, line, changed)
       if (!line.isChanged) continue
       line.isChanged = false
       db.run(
-        'update skep_lines set limits = ?, clock = ?, running = ?, full_at = ?, last_lane = ? where q = ?',
+        'update skep_lines set limits = ?, clock = ?, running = ?, full_at = ?, last_lane = ?, is_sliced = ? where q = ?',
         line.text,
         line.clock,
         line.meter.running,
         line.meter.fullAtUs,
         line.lastLane,
+        line.isSliced ? 1 : 0,
         line.q,
       )
     }
@@ -318,10 +341,17 @@ export class Lanes {
 
   #read(q: number): Line {
     const row = this.#db.get(
-      'select limits, clock, running, full_at, last_lane from skep_lines where q = ?',
+      'select limits, clock, running, full_at, last_lane, is_sliced from skep_lines where q = ?',
       q,
     )
-    const [text, clock, running, fullAtUs, lastLane] = row as [string, number, number, number, number]
+    const [text, clock, running, fullAtUs, lastLane, isSliced] = row as [
+      string,
+      number,
+      number,
+      number,
+      number,
+      0 | 1,
+    ]
     const line: Line = {
       q,
       space: this.#queues.name(this.#db, q).space,
@@ -330,6 +360,7 @@ export class Lanes {
       meter: { running, fullAtUs },
       clock,
       lastLane,
+      isSliced: isSliced === 1,
       shared: null,
       isChanged: false,
       lanes: new Map(),

@@ -18,10 +18,10 @@ export const LIMIT_TABLES = `
     declared text, changed text, primary key (space, kind, name, lane)
   ) without rowid;
 
-  -- A limited queue: what its limits come to, and what of them is in use.
+  -- A limited queue: what its limits come to, and what of them is in use. is_sliced: somebody has claimed from a range.
   create table skep_lines (
     q integer primary key, limits text not null, clock integer not null, running integer not null,
-    full_at integer not null, last_lane integer not null
+    full_at integer not null, last_lane integer not null, is_sliced integer not null default 0
   ) without rowid;
 
   create table skep_shared (
@@ -29,12 +29,14 @@ export const LIMIT_TABLES = `
     full_at integer not null, primary key (space, name)
   ) without rowid;
 
-  -- standing 0 is idle, 1 eligible, 2 waiting until wake_at, 3 full. own are the lane's own limits, in JSON.
+  -- standing 0 is idle, 1 eligible, 2 waiting until wake_at, 3 full. own are the lane's own limits, in JSON. slice is the
+  -- slice of its key, of lines that are sliced.
   create table skep_lanes (
     q integer not null, key text not null, number integer not null, standing integer not null,
     turn integer not null, running integer not null, full_at integer not null,
     wait_until integer not null, held_until integer not null, head_at integer not null,
-    wake_at integer not null, occupant text, own text, primary key (q, key)
+    wake_at integer not null, occupant text, own text, slice integer, primary key (q, key)
   ) without rowid;
   create index skep_lanes_turn on skep_lanes (q, turn, key) where standing = 1;
+  create index skep_lanes_slices on skep_lanes (q, slice, turn, key) where standing = 1 and slice is not null;
   create index skep_lanes_wake on skep_lanes (q, wake_at) where standing = 2;`

@@ -1,3 +1,4 @@
+import { sliceOf } from '../../core/key-range.ts'
 import {
   type Lane,
   type LaneLimit,
@@ -24,6 +25,8 @@ export interface Line {
   clock: number
   /** The greatest number a lane has. */
   lastLane: number
+  /** Somebody has claimed from a range of its keys: its lanes are written with their slices. */
+  isSliced: boolean
   shared: Shared | null
   isChanged: boolean
   /** Those that were looked at. */
@@ -112,7 +115,9 @@ export function limitsIn(text: string): QueueLimits {
 
 const CHUNKS = [100, 10, 1] as const
 const COLUMNS =
-  'q key number standing turn running full_at wait_until held_until head_at wake_at occupant own'.split(' ')
+  'q key number standing turn running full_at wait_until held_until head_at wake_at occupant own slice'.split(
+    ' ',
+  )
 const UPDATED = COLUMNS.slice(3).map((name) => `${name} = excluded.${name}`)
 const WRITE_LANES = CHUNKS.map((count) => {
   const row = `(${COLUMNS.map(() => '?').join(', ')})`
@@ -120,7 +125,7 @@ const WRITE_LANES = CHUNKS.map((count) => {
     on conflict (q, key) do update set ${UPDATED.join(', ')}`
 })
 
-export function writeLanes(db: Handle, q: number, lanes: readonly KnownLane[]): void {
+export function writeLanes(db: Handle, { q, isSliced }: Line, lanes: readonly KnownLane[]): void {
   for (let from = 0; from < lanes.length; ) {
     const chunk = CHUNKS.findIndex((count) => count <= lanes.length - from)
     const to = from + (CHUNKS[chunk] as number)
@@ -129,6 +134,7 @@ export function writeLanes(db: Handle, q: number, lanes: readonly KnownLane[]): 
       const { lane, number, own, standing } = known
       values.push(q, lane.key, number, standing, lane.turn, lane.running, lane.fullAtUs)
       values.push(lane.waitUntil, lane.heldUntil, lane.headAt, wakesAt(lane), lane.occupant, own)
+      values.push(isSliced ? sliceOf(lane.key) : null)
       known.isStored = true
       known.isChanged = false
     }

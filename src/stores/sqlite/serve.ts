@@ -1,5 +1,6 @@
 import type { Membership } from '../../core/groups.ts'
 import { type ClaimedJob, rankOf } from '../../core/job.ts'
+import { type KeyRange, slicesOf } from '../../core/key-range.ts'
 import {
   byKey,
   DEFAULT_LANE,
@@ -37,6 +38,16 @@ interface Served {
   last: ReadyJob | null
 }
 
+/** Lanes in the order of their turns: those of a slice, or all. */
+interface Stream {
+  readonly slice: number | null
+  /** Lanes up to here were read. */
+  read: Pick<Lane, 'turn' | 'key'>
+  isMore: boolean
+  /** How many lanes are worth reading next: few if they have enough, and more each time they had not. */
+  page: number
+}
+
 interface Taken {
   readonly job: ReadyJob
   /** The key and the number of its lane. */
@@ -51,11 +62,7 @@ export class Serving {
   readonly #now: number
   readonly #heap = new Heap<Served>((a, b) => order(a.known.lane, b.known.lane))
   readonly #lanes: Served[] = []
-  /** Lanes up to here were read. */
-  #read: Pick<Lane, 'turn' | 'key'> = { turn: Number.MIN_SAFE_INTEGER, key: '' }
-  #isMore = true
-  /** How many lanes are worth reading next: few if they have enough, and more each time they had not. */
-  #page: number
+  readonly #streams: readonly Stream[]
   #room: number
   readonly #portion: number
   /** The lane that is being served, and how much of its portion is left. */
@@ -65,13 +72,14 @@ export class Serving {
   /** Jobs that were taken out of order, because they occupy their lanes. */
   readonly #singles: Taken[] = []
 
-  constructor(turn: Turn, line: Line, room: number, now: number) {
+  constructor(turn: Turn, line: Line, room: number, keys: KeyRange | null, now: number) {
     this.#turn = turn
     this.#line = line
     this.#now = now
     const { limits, meter, shared } = line
+    if (keys) turn.lanes.slice(line)
     this.#portion = portion(room)
-    this.#page = Math.ceil(room / this.#portion) + 1
+    this.#streams = streamsOf(keys, Math.ceil(room / this.#portion) + 1)
     this.#room = Math.min(room, roomIn(limits, meter), shared ? roomIn(shared.limit, shared.meter) : Infinity)
   }
 
@@ -182,20 +190,30 @@ export class Serving {
   #nextLane(): Served | undefined {
     for (;;) {
       const first = this.#heap.peek()
-      if (!this.#isMore || (first && order(first.known.lane, this.#read) <= 0)) return this.#heap.pop()
-      this.#readLanes()
+      const behind = this.#furthestBehind()
+      if (!behind || (first && order(first.known.lane, behind.read) <= 0)) return this.#heap.pop()
+      this.#readLanes(behind)
     }
   }
 
-  #readLanes(): void {
-    const limit = Math.min(MOST_LANES, Math.max(LEAST_LANES, Math.min(this.#room, this.#page)))
-    this.#page *= 4
-    const page = this.#turn.lanes.eligible(this.#line, this.#read, limit)
-    this.#isMore = page.length === limit
+  /** Of the streams that have more, the one of which the least was read: any lane beyond that may come from it. */
+  #furthestBehind(): Stream | undefined {
+    let behind: Stream | undefined
+    for (const stream of this.#streams) {
+      if (stream.isMore && (!behind || order(stream.read, behind.read) < 0)) behind = stream
+    }
+    return behind
+  }
+
+  #readLanes(stream: Stream): void {
+    const limit = Math.min(MOST_LANES, Math.max(LEAST_LANES, Math.min(this.#room, stream.page)))
+    stream.page *= 4
+    const page = this.#turn.lanes.eligible(this.#line, stream.slice, stream.read, limit)
+    stream.isMore = page.length === limit
     const lanes: Served[] = []
     for (const known of page) {
       const { turn, key } = known.lane
-      this.#read = { turn, key }
+      stream.read = { turn, key }
       if (isEligible(known.lane, known.limit, this.#now)) {
         lanes.push({ known, jobs: [], next: 0, asked: 0, last: null })
       } else this.#turn.lanes.put(this.#line, known, known.lane, this.#now) // The limit or the clock went down.
@@ -300,6 +318,15 @@ export function occupantOf(turn: Turn, line: Line, known: KnownLane, now: number
   }
   turn.lanes.put(line, known, { ...lane, occupant: null }, now)
   return null
+}
+
+/** `page`: so many lanes of all of them are worth reading first. */
+function streamsOf(keys: KeyRange | null, page: number): Stream[] {
+  const start = { read: { turn: Number.MIN_SAFE_INTEGER, key: '' }, isMore: true }
+  if (keys === null) return [{ slice: null, ...start, page }]
+  const { first, end } = slicesOf(keys)
+  const each = Math.ceil(page / (end - first))
+  return Array.from({ length: end - first }, (_, n) => ({ slice: first + n, ...start, page: each }))
 }
 
 function order(a: Pick<Lane, 'turn' | 'key'>, b: Pick<Lane, 'turn' | 'key'>): number {

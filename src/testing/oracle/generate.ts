@@ -1,5 +1,6 @@
 import { groupExpiresAt } from '../../core/groups.ts'
 import { JOB_STATES, type Job } from '../../core/job.ts'
+import { KEYS, SLICES } from '../../core/key-range.ts'
 import type { Verdict } from '../../core/policy.ts'
 import { isPossible } from '../../core/transitions.ts'
 import type { ClaimCall, Selection, Settlement, SettleReply, Source, Store } from '../../store.ts'
@@ -206,8 +207,21 @@ function drawSources(random: Random): Source[] {
   return (chosen.length > 0 ? chosen : all).map((source) => ({ ...source, limit: least + random.int(0, 5) }))
 }
 
+/** Some are about a range of the keys. */
+function withKeys(random: Random, sources: readonly Source[]): Source[] {
+  if (random.chance(0.7)) return [...sources]
+  return sources.map((source) => {
+    const [from, to] = [random.int(0, SLICES - 1), random.int(1, SLICES)]
+    const keys = {
+      from: (Math.min(from, to - 1) * KEYS) / SLICES,
+      to: (Math.max(from + 1, to) * KEYS) / SLICES,
+    }
+    return random.chance(0.3) ? source : { ...source, keys }
+  })
+}
+
 function drawClaim({ random, present, token, memory }: Draw): Omit<ClaimCall, 'now'> {
-  const sources = drawSources(random)
+  const sources = withKeys(random, drawSources(random))
   const known = memory.leases.slice(-12)
   if (random.chance(0.15) && known.length > 0) {
     const lease = { workerId: random.pick(WORKERS), leaseMs: random.pick([1, 1_000, 30_000]) }

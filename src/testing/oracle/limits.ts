@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { holdsQueue } from '../../core/holds.ts'
 import type { ClaimedJob, Job } from '../../core/job.ts'
+import { isInRange } from '../../core/key-range.ts'
 import { DEFAULT_LANE } from '../../core/lanes.ts'
 import { type LimitFields, laneLimitOf, overlaid, queueLimitsOf } from '../../core/limit-fields.ts'
 import type { LimitTarget } from '../../store/limits.ts'
-import type { ClaimReply, SettleReply, Store } from '../../store.ts'
+import type { ClaimReply, SettleReply, Source, Store } from '../../store.ts'
 import type { Command, Replies } from './commands.ts'
 
 /** What a command has claimed anew. */
@@ -14,7 +15,13 @@ function claimedBy(command: Command, replies: Replies): readonly ClaimedJob[] {
   return []
 }
 
-/** Checks what was claimed against what is held (I-13) and what may run at once (I-11), as the store itself tells it. */
+/** The sources of what a command has claimed. */
+function sourcesOf(command: Command): readonly Source[] {
+  if (command.do === 'claim') return command.sources
+  return command.do === 'settle' ? (command.claim?.sources ?? []) : []
+}
+
+/** Checks what was claimed against the ranges of the claim, what is held (I-13) and what may run at once (I-11), as the store itself tells it. */
 export async function checkClaimed(
   store: Store,
   command: Command,
@@ -24,6 +31,11 @@ export async function checkClaimed(
 ): Promise<void> {
   const claimed = claimedBy(command, replies)
   if (claimed.length === 0) return
+  for (const { id, space, queue, lane } of claimed) {
+    const sources = sourcesOf(command).filter((source) => source.space === space && source.queue === queue)
+    const isWanted = sources.some(({ keys }) => keys === undefined || isInRange(keys, lane))
+    assert.ok(isWanted, `job ${id} was claimed although its key is in no range of the claim`)
+  }
   const { holds } = await store.holds({ now })
   for (const { id, space, queue, lane } of claimed) {
     const held = holds.find(

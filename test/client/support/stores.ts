@@ -4,14 +4,27 @@ import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { createSkep, type Skep, type Store, silentLogger } from '../../../src/index.ts'
 import { memoryStore } from '../../../src/memory.ts'
+import { postgresStore } from '../../../src/postgres.ts'
+import { redisStore } from '../../../src/redis.ts'
+import { systemRuntime } from '../../../src/runtime.ts'
 import { sqliteStore } from '../../../src/sqlite.ts'
+import { freshDatabase, redisUrlVariable } from '../../servers/index.ts'
 
-/** Stores that need no server, by name. */
-export const STORES = ['memory', 'sqlite'] as const
+/** All of them, by name. */
+export const STORES = ['memory', 'sqlite', 'postgres', 'redis'] as const
 
 /** A store of its own for this test, in real time. */
 export async function openStore(name: (typeof STORES)[number]): Promise<Store> {
   if (name === 'memory') return memoryStore()
+  if (name === 'postgres') {
+    const { url, drop } = await freshDatabase()
+    onTestFinished(drop)
+    return postgresStore({ url, migrate: true })
+  }
+  if (name === 'redis') {
+    const url = process.env[redisUrlVariable] as string
+    return redisStore({ url, prefix: `search-${systemRuntime().uuid()}`, unsafe: { lateFsync: true } })
+  }
   const folder = await mkdtemp(join(tmpdir(), 'skep-search-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   return sqliteStore({ file: join(folder, 'jobs.db') })

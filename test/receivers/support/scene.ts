@@ -1,6 +1,7 @@
 import {
   createSkep,
   type RelayedJob,
+  type Runtime,
   type Skep,
   type SkepOptions,
   silentLogger,
@@ -72,15 +73,19 @@ export interface Scene {
   close(): Promise<void>
 }
 
+/** One more server on the same jobs. */
+export function hubOf(
+  skep: Skep,
+  limits: ReceiverOptions = {},
+  runtime: Runtime = systemRuntime(),
+): ReceiverHub {
+  return new ReceiverHub({ skepOf: () => skep, runtime, logger: silentLogger, ...limits })
+}
+
 /** A hub over a store, and receivers in this process. */
 export function scene(options: Partial<SkepOptions> = {}, limits: ReceiverOptions = {}): Scene {
   const skep = createSkep({ store: memoryStore(), logger: silentLogger, ...options })
-  const hub = new ReceiverHub({
-    skepOf: () => skep,
-    runtime: options.runtime ?? systemRuntime(),
-    logger: silentLogger,
-    ...limits,
-  })
+  const hub = hubOf(skep, limits)
   return {
     skep,
     hub,

@@ -1,3 +1,4 @@
+import { keyOf } from '../../../src/core/key-range.ts'
 import {
   bytesOf,
   type Contents,
@@ -75,7 +76,7 @@ export function checkLines(contents: Contents, say: Say): void {
     const running = value.readDoubleBE(8)
     const real = queues.get(q) ?? 0
     if (running !== real) say('lines', `queue ${q} has ${running} of its limit in use, and ${real} run`)
-    const name = (JSON.parse(value.toString('utf8', 24)) as Fields).shared
+    const name = (JSON.parse(value.toString('utf8', 25)) as Fields).shared
     if (name) {
       const limit = `s${bytesOf(spaceOf(contents, q))}\0${bytesOf(name)}`
       shared.set(limit, (shared.get(limit) ?? 0) + real)
@@ -97,7 +98,7 @@ export function checkLanes(contents: Contents, say: Say): void {
   const lines = hashOf(contents, 'lines')
   const lanes = new Map([...hashOf(contents, 'lanes')].map(([name, value]) => [name, laneIn(value)]))
   const { lanes: running } = runningIn(contents)
-  const places = { turns: 0, sleepers: 0 }
+  const places = { turns: 0, sleepers: 0, slices: 0 }
   for (const [name, lane] of lanes) {
     const prefix = name.slice(0, 4)
     const key = name.slice(4)
@@ -115,6 +116,12 @@ export function checkLanes(contents: Contents, say: Say): void {
       if (!setOf(contents, set).has(prefix + numberBytes(moment) + key))
         say('lanes', `${title} is not in ${set}`)
     }
+    if (lane.standing === 1 && lines.get(String(queueAt(name)))?.[24] === 1) {
+      places.slices++
+      const slice = String.fromCharCode(Math.floor(keyOf(textIn(key)) / 4_096))
+      if (!setOf(contents, 'slices').has(prefix + slice + numberBytes(lane.turn) + key))
+        say('lanes', `${title} is not in its slice`)
+    }
     const isBusy = lane.isActive || lane.running > 0 || lane.occupant !== null
     if (!setOf(contents, 'busy').has((isBusy ? 'b' : 'i') + name))
       say('lanes', `${title} is not listed as it is`)
@@ -123,7 +130,7 @@ export function checkLanes(contents: Contents, say: Say): void {
     else if (occupant && (jobIn(occupant).more.l ?? '') !== textIn(key))
       say('lanes', `${title} is occupied by a job of another`)
   }
-  for (const set of ['turns', 'sleepers'] as const) {
+  for (const set of ['turns', 'sleepers', 'slices'] as const) {
     const { size } = setOf(contents, set)
     if (size !== places[set]) say('lanes', `${set} has ${size} lanes, and ${places[set]} stand there`)
   }
@@ -168,7 +175,7 @@ function spaceOf(contents: Contents, q: number): string {
 /** How many of a lane may run at once. */
 function roomOf(contents: Contents, q: number, lane: string): number {
   const line = hashOf(contents, 'lines').get(String(q))
-  const all = line ? (JSON.parse(line.toString('utf8', 24)) as Fields) : {}
+  const all = line ? (JSON.parse(line.toString('utf8', 25)) as Fields) : {}
   const [space, queue] = (hashOf(contents, 'names').get(`\0${q}`)?.toString() ?? '\0').split('\0') as [
     string,
     string,

@@ -109,6 +109,7 @@ const OF_JOBS: readonly KeyName[] = [
   'gone',
   'gone:index',
   'turns',
+  'slices',
   'sleepers',
   'notes',
   'lines:log',

@@ -35,26 +35,30 @@ export function JobDrawer({
     return () => document.removeEventListener('keydown', press, true)
   }, [next, before, onGo])
   return (
-    <Dialog title="Job" size="drawer" onClose={onClose}>
-      <div className="drawer-tools">
-        <IconButton
-          label="Job before (k)"
-          icon="left"
-          small
-          disabled={before === undefined}
-          onClick={() => before !== undefined && onGo(before)}
-        />
-        <IconButton
-          label="Next job (j)"
-          icon="right"
-          small
-          disabled={next === undefined}
-          onClick={() => next !== undefined && onGo(next)}
-        />
-        <Link to={to.job(id)} className="button button-plain button-small">
-          Open as a page
-        </Link>
-      </div>
+    <Dialog
+      title="Job"
+      size="drawer"
+      onClose={onClose}
+      tools={
+        <>
+          <Link to={to.job(id)} className="button button-plain button-small">
+            Open as a page
+          </Link>
+          <IconButton
+            label="Job before (k)"
+            icon="left"
+            disabled={before === undefined}
+            onClick={() => before !== undefined && onGo(before)}
+          />
+          <IconButton
+            label="Next job (j)"
+            icon="right"
+            disabled={next === undefined}
+            onClick={() => next !== undefined && onGo(next)}
+          />
+        </>
+      }
+    >
       <JobPanel key={id} id={id} isNarrow />
     </Dialog>
   )

@@ -7,7 +7,7 @@ import { JobPanel } from './panel.tsx'
 export function JobScreen(): ReactNode {
   const { id } = useParams<{ id: string }>()
   return (
-    <Page title="Job" name={`Job ${id}`} above={{ to: '/jobs', text: 'Jobs' }}>
+    <Page name={`Job ${id}`} above={{ to: '/jobs', text: 'Jobs' }}>
       <JobPanel key={id} id={id} />
     </Page>
   )

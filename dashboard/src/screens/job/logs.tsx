@@ -136,7 +136,7 @@ function useLines(
 
 const WRITE = `mail.handle(async ({ payload, log, progress }) => {
   log.info('sending', { to: payload.to })
-  await progress(0.5, 'half of it')
+  progress(50, 'half of it')
 })`
 
 function NoLines({ isRunning }: { readonly isRunning: boolean }): ReactNode {

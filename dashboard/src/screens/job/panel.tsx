@@ -37,6 +37,7 @@ export function JobPanel({
 
 function Parts({ detail, isNarrow }: { readonly detail: JobDetail; readonly isNarrow: boolean }): ReactNode {
   const { job, attempts } = detail
+  const Title = isNarrow ? 'h2' : 'h1'
   const inUrl = useWord<Part>('part', 'overview')
   const inState = useState<Part>('overview')
   // The address belongs to the list behind the drawer.
@@ -46,9 +47,11 @@ function Parts({ detail, isNarrow }: { readonly detail: JobDetail; readonly isNa
       <header className="job-head">
         <div className="grow stack tight">
           <span className="row wraps">
-            <Link to={to.queue(job.queue)} className="job-queue">
-              {job.queue}
-            </Link>
+            <Title>
+              <Link to={to.queue(job.queue)} className="job-queue">
+                {job.queue}
+              </Link>
+            </Title>
             <StateBadge state={job.state} />
           </span>
           <Id text={job.id} />
@@ -57,9 +60,9 @@ function Parts({ detail, isNarrow }: { readonly detail: JobDetail; readonly isNa
       </header>
       {job.progress && job.state !== 'done' && (
         <Progress
-          value={job.progress.value}
+          value={partOf(job.progress.value)}
           label="Progress of the job"
-          {...(job.progress.note ? { note: job.progress.note } : {})}
+          note={[amount(job.progress.value), job.progress.note].filter(Boolean).join(' · ')}
         />
       )}
       <Tabs<Part>
@@ -85,7 +88,7 @@ function Parts({ detail, isNarrow }: { readonly detail: JobDetail; readonly isNa
             <Data job={job} only="brief" />
           </div>
           <div className="stack">
-            <Timeline timeline={detail.timeline} />
+            <Timeline timeline={detail.timeline} state={job.state} />
             <JobFacts detail={detail} />
           </div>
         </div>
@@ -95,4 +98,14 @@ function Parts({ detail, isNarrow }: { readonly detail: JobDetail; readonly isNa
       {part === 'logs' && <Logs id={job.id} isRunning={job.state === 'running'} />}
     </article>
   )
+}
+
+/** Handlers say a number of their choice, usually percent. */
+function partOf(value: number): number | null {
+  return value >= 0 && value <= 100 ? value / 100 : null
+}
+
+function amount(value: number): string {
+  const rounded = Number(value.toFixed(1))
+  return partOf(value) === null ? String(rounded) : `${Math.round(rounded)} %`
 }

@@ -3,6 +3,7 @@ import type { TimelineEntry } from '../../../../src/server/api.ts'
 import { clockText, durationText } from '../../format/times.ts'
 import { Card } from '../../ui/card.tsx'
 import { classes } from '../../ui/classes.ts'
+import type { JobState } from '../../ui/state.tsx'
 import { TimeAgo } from '../../ui/time.tsx'
 
 const TONES: Readonly<Record<TimelineEntry['kind'], string>> = {
@@ -20,7 +21,13 @@ const TONES: Readonly<Record<TimelineEntry['kind'], string>> = {
 }
 
 /** What happened to a job, and what is still to come. */
-export function Timeline({ timeline }: { readonly timeline: readonly TimelineEntry[] }): ReactNode {
+export function Timeline({
+  timeline,
+  state,
+}: {
+  readonly timeline: readonly TimelineEntry[]
+  readonly state: JobState
+}): ReactNode {
   const now = Date.now()
   return (
     <Card title="Timeline">
@@ -33,7 +40,7 @@ export function Timeline({ timeline }: { readonly timeline: readonly TimelineEnt
               key={`${at} ${kind} ${attempt}`}
               className={classes(
                 'timeline-entry',
-                `dot-${TONES[kind]}`,
+                `dot-${kind === 'finished' && state !== 'done' ? 'bad' : TONES[kind]}`,
                 Date.parse(at) > now && 'timeline-ahead',
               )}
             >

@@ -3,6 +3,7 @@ import { Link } from 'wouter'
 import type { JobDetail } from '../../../../src/server/api.ts'
 import { to } from '../../router.ts'
 import { Card } from '../../ui/card.tsx'
+import { Sentence } from '../../ui/sentence.tsx'
 import { Stack } from '../../ui/stack.tsx'
 import type { JobState } from '../../ui/state.tsx'
 
@@ -29,7 +30,9 @@ export function Why({ detail: { job, explanation, errorGroup } }: { readonly det
         <ul className="causes">
           {explanation.causes.map((cause) => (
             <li key={cause.text}>
-              <span className="wrap-anywhere">{cause.text}</span>
+              <span className="wrap-anywhere">
+                <Sentence text={cause.text} />
+              </span>
               <CauseLinks cause={cause} queue={job.queue} />
             </li>
           ))}

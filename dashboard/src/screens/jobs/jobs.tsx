@@ -63,7 +63,7 @@ export function JobsScreen(): ReactNode {
           count={selected.size}
           query={query}
           isAll={isAll}
-          canTakeAll={selected.size === list.jobs.length && list.hasMore}
+          canTakeAll={list.jobs.every(({ id }) => selected.has(id))}
           actions={actionsFor(isAll ? statesIn(query) : states)}
           onAll={() => setAll(true)}
           onClear={() => select(new Set())}

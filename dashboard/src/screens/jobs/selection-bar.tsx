@@ -29,13 +29,13 @@ export function SelectionBar({
   readonly onAct: (action: JobAction) => void
 }): ReactNode {
   const counted = useApi('jobs.count', { query }, { enabled: isAll || canTakeAll })
-  const all = counted.data ? countText(counted.data.count, counted.data.isExact) : 'all'
+  const all = counted.data ? ` ${countText(counted.data.count, counted.data.isExact)}` : ''
   return (
     <div className="selection" role="toolbar" aria-label="Selected jobs">
-      <strong className="num">{isAll ? `All ${all} matching` : `${plural(count, 'job')} selected`}</strong>
+      <strong className="num">{isAll ? `All${all} matching` : `${plural(count, 'job')} selected`}</strong>
       {!isAll && canTakeAll && (
         <button type="button" className="text-button" onClick={onAll}>
-          Select all {all} matching
+          Select all{all} matching
         </button>
       )}
       <span className="grow" />

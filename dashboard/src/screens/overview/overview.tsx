@@ -100,13 +100,13 @@ function Numbers({ data }: { readonly data: Overview }): ReactNode {
 }
 
 const FIRST = `import { createSkep, queue } from 'skep'
-import { sqlite } from 'skep/sqlite'
+import { sqliteStore } from 'skep/sqlite'
 
 const mail = queue<{ to: string }>('mail')
-const skep = createSkep({ store: sqlite('jobs.db') })
+const skep = createSkep({ store: sqliteStore({ file: 'jobs.db' }) })
 
-await skep.enqueue(mail, { to: 'ada@example.org' })
-await skep.worker([mail.handle(async ({ payload }) => console.log(payload.to))]).start()`
+skep.worker([mail.handle(({ payload }) => console.log(payload.to))])
+await skep.enqueue(mail, { to: 'ada@example.org' })`
 
 function FirstSteps(): ReactNode {
   return (

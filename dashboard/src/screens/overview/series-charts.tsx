@@ -16,7 +16,11 @@ export function SeriesCharts({
 }): ReactNode {
   const { from, stepMs } = series
   const marks = deploys.map(({ at, version }) => ({ at, text: version }))
-  const perSecond = (counts: readonly number[]): number[] => counts.map((count) => (count * 1_000) / stepMs)
+  const perSecond = (counts: readonly number[]): (number | null)[] =>
+    counts.map((count, index) => {
+      const ms = lengthOf(series, index)
+      return ms === null ? null : (count * 1_000) / ms
+    })
   return (
     <div className="chart-pair">
       <Card title="Throughput">
@@ -70,11 +74,18 @@ function Latency({
         format={durationText}
         marks={marks}
         lines={[
-          { label: 'Half of them', values: pick('P50'), color: '--blue-2', filled: true },
-          { label: '95 %', values: pick('P95'), color: '--orange-2' },
-          { label: '99 %', values: pick('P99'), color: '--violet-2', dashed: true },
+          { label: 'p50', values: pick('P50'), color: '--blue-2', filled: true },
+          { label: 'p95', values: pick('P95'), color: '--orange-2' },
+          { label: 'p99', values: pick('P99'), color: '--violet-2', dashed: true },
         ]}
       />
     </Card>
   )
+}
+
+/** How much of a bucket has passed; null for the newest while it is too short to tell anything. */
+function lengthOf({ from, stepMs }: Series, index: number): number | null {
+  const passed = Date.now() - (Date.parse(from) + index * stepMs)
+  if (passed >= stepMs) return stepMs
+  return passed < stepMs / 5 ? null : passed
 }

@@ -139,10 +139,10 @@ export const CLAIM_LIMITED: string = `
             looked_at := null;
             for id, payload, headers, overrides, priority, due_at, enqueued_at, counters, lanes, places, told in
                 select c.* from claim_line(in_space, in_queue, room, t, lease_token, lease_worker, lease_end, from_rank,
-                    from_id) c where named is null
+                    from_id, slices[2 * i - 1], slices[2 * i]) c where named is null
                 union all
                 select c.* from claim_named_of_line(in_space, in_queue, room, t, lease_token, lease_worker, lease_end,
-                    from_rank, from_id, named) c where named is not null
+                    from_rank, from_id, named, slices[2 * i - 1], slices[2 * i]) c where named is not null
             loop
                 if id is not null then
                     taken_in_all := taken_in_all + told;

@@ -117,9 +117,9 @@ begin
         if n < cardinality(names) then
             with put as (
                 insert into lanes (space, queue, lane, ver, turn, running, wait_until, held_until, head, active,
-                    eligible, wake_at)
+                    eligible, wake_at, slice)
                 select in_space, in_queue, n.lane, 1, n.new_turn, n.running, n.wait_until, n.held_until, n.head,
-                    n.active, n.is_eligible, n.wakes_at
+                    n.active, n.is_eligible, n.wakes_at, case when line.is_sliced then slice_of(n.lane) end
                 from (${evaluated(TOLD)}) n where n.spot is null
                 returning wake_at
             )
@@ -163,7 +163,7 @@ as $function$
 #variable_conflict use_variable
 begin
     update lines l set ver = line.ver + 1, clock = line.clock, scan_from = line.scan_from, running = line.running,
-        full_us = line.full_us, woken_to = line.woken_to, from_xid = line.from_xid
+        full_us = line.full_us, woken_to = line.woken_to, from_xid = line.from_xid, is_sliced = line.is_sliced
     where l.ctid = spot returning l.ctid into spot;
     return spot;
 end $function$;

@@ -13,7 +13,7 @@ import {
 } from './group-functions.ts'
 import { holdFunctions } from './hold-functions.ts'
 import { insertFunction } from './insert-function.ts'
-import { rateFunction } from './lane-rules.ts'
+import { rateFunction, sliceFunction } from './lane-rules.ts'
 import { laneTables } from './lane-tables.ts'
 import { limitFunctions } from './limit-functions.ts'
 import { lockFunctions } from './lock-functions.ts'
@@ -58,6 +58,7 @@ export const MIGRATIONS: readonly Migration[] = [
         laneTables,
         everyJobView,
         rateFunction,
+        sliceFunction,
         foldLineFunction,
         serveLineFunction,
         namedLineFunction,

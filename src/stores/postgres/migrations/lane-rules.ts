@@ -1,5 +1,7 @@
 /** The rules of `core/lanes.ts` and `core/rate.ts` as SQL, and the locks under which they are applied. */
 
+import { FACTOR, KEYS, PRIME, SLICES } from '../../../core/key-range.ts'
+
 /** Later than any moment: of a hold without an end. */
 export const NEVER = '8640000000000000'
 
@@ -43,6 +45,24 @@ as $function$
     select case when spacing is null then 0 else
         ceil((full_us + (least(cost, burst) - burst) * spacing - least(spacing / 2, 20000))::float8 / 1000)::bigint end
 $function$;
+`
+}
+
+/** slice_of: the slice of a lane's key, see `core/key-range.ts`. */
+export function sliceFunction(schema: string): string {
+  return `
+create function ${schema}.slice_of(lane text) returns smallint
+language plpgsql immutable parallel safe
+as $function$
+declare
+    bytes bytea := convert_to(lane, 'UTF8');
+    hash bigint := 0;
+begin
+    for i in 0..length(bytes) - 1 loop
+        hash := (hash + get_byte(bytes, i) + 1) * ${FACTOR} % ${PRIME};
+    end loop;
+    return hash * ${KEYS} / ${PRIME} / ${KEYS / SLICES};
+end $function$;
 `
 }
 

@@ -37,7 +37,8 @@ create table ${schema}.limits (
 );
 
 -- A limited queue; under '=' and a name, the rate of a shared limit. \`scan_from\`: no eligible lane has a lower turn.
--- \`from_xid\`: news of older transactions are folded. \`woken_to\`: no lane waits for a moment before this.
+-- \`from_xid\`: news of older transactions are folded. \`woken_to\`: no lane waits for a moment before this. \`is_sliced\`:
+-- somebody has claimed from a range of its keys, and its lanes have their slices.
 create table ${schema}.lines (
     ver bigint not null,
     clock bigint not null default 0,
@@ -46,12 +47,14 @@ create table ${schema}.lines (
     full_us bigint not null default 0,
     woken_to bigint not null default 0,
     from_xid xid8 not null default '0',
+    is_sliced boolean not null default false,
     space text collate "C" not null,
     queue text collate "C" not null,
     primary key (space, queue, ver)
 ) with (autovacuum_vacuum_threshold = 200, autovacuum_vacuum_scale_factor = 0.1);
 
 -- \`head\`: no ready job of the lane has a lower rank. \`eligible\` and \`wake_at\` follow from the rest, see lane-rules.ts.
+-- \`slice\`: that of its key, in lines that are sliced.
 create table ${schema}.lanes (
     ver bigint not null,
     turn bigint not null,
@@ -64,6 +67,7 @@ create table ${schema}.lanes (
     wake_at bigint,
     occupant uuid,
     generation integer,
+    slice smallint,
     active boolean not null default false,
     eligible boolean not null default false,
     space text collate "C" not null,
@@ -72,6 +76,7 @@ create table ${schema}.lanes (
     primary key (space, queue, lane, ver)
 ) with (autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 1);
 create index lanes_turn on ${schema}.lanes (space, queue, turn, lane) where eligible;
+create index lanes_slices on ${schema}.lanes (space, queue, slice, turn, lane) where eligible and slice is not null;
 create index lanes_wake on ${schema}.lanes (space, queue, wake_at) where wake_at is not null;
 
 -- What happened to a lane: so many of its leases ended; a job of this rank is ready (of the highest: look again); it shall

@@ -4,17 +4,26 @@
  */
 import { BURST, CAP, ownLimits, SPACING, WEIGHT } from './lane-rules.ts'
 
-// The lanes whose turn it is, the first of them first.
+// The lanes whose turn it is, the first of them first: of all, or of the slices from first_slice on and before end_slice.
+// Nothing of the other half is looked at.
 const CANDIDATES = `
                             select l.ctid as spot, l.lane, l.turn, l.full_us, l.head, l.running, l.occupant,
                                 l.generation, greatest(l.wait_until, l.held_until, l.head_at) > t as is_asleep,
                                 ${CAP} - l.running as room_left, ${SPACING} as spacing, ${BURST} as burst,
                                 ${WEIGHT} as weight
                             from (
-                                select x.ctid, x.* from lanes x
-                                where x.space = in_space and x.queue = in_queue and x.eligible
+                                (select x.ctid, x.* from lanes x
+                                where first_slice is null and x.space = in_space and x.queue = in_queue and x.eligible
                                     and x.turn >= line.scan_from and not (x.lane = any(asides))
-                                order by x.turn, x.lane limit most_lanes
+                                order by x.turn, x.lane limit most_lanes)
+                                union all
+                                (select y.* from generate_series(first_slice, end_slice - 1) as s(slice), lateral (
+                                    select z.ctid, z.* from lanes z
+                                    where z.space = in_space and z.queue = in_queue and z.eligible
+                                        and z.slice = s.slice and z.turn >= line.scan_from and not (z.lane = any(asides))
+                                    order by z.turn, z.lane limit most_lanes
+                                ) y where first_slice is not null
+                                order by y.turn, y.lane limit most_lanes)
                             ) l ${ownLimits('l')}`
 
 // How many jobs each would get if all had enough and each cost 1: the portions that begin below the level to which the

@@ -12,6 +12,9 @@ const SERVED = `select lane.spot, lane.ver, lane.lane, lane.turn + job.cost * 10
                     case when q.is_strict then job.id end as occupant,
                     case when q.is_strict then job.generation end as generation`
 
+const IN_RANGE = (of: string): string => `(first_slice is null
+            or (slice_of(coalesce(${of}.lane, '')) >= first_slice and slice_of(coalesce(${of}.lane, '')) < end_slice))`
+
 /**
  * claim_named_of_line: leases those of the named jobs of a limited queue against which nothing stands, one after the
  * other. Its rows are those of claim_line.
@@ -19,7 +22,8 @@ const SERVED = `select lane.spot, lane.ver, lane.lane, lane.turn + job.cost * 10
 export function namedLineFunction(schema: string): string {
   return `
 create function ${schema}.claim_named_of_line(in_space text, in_queue text, room bigint, t bigint, lease_token text,
-    lease_worker text, lease_end bigint, from_rank bigint, from_id uuid, named uuid[])
+    lease_worker text, lease_end bigint, from_rank bigint, from_id uuid, named uuid[],
+    first_slice integer, end_slice integer)
 returns table (${TOLD_COLUMNS})
 language plpgsql ${lanePins(schema)}
 as $function$
@@ -35,12 +39,13 @@ begin
     insert into news (space, queue, lane, rank)
     select in_space, in_queue, coalesce(j.lane, ''), min(j.rank) from jobs j
     where j.id = any(named) and j.space = in_space and j.queue = in_queue and j.state + 0 in (0, 1) and j.due_at <= t
+        and ${IN_RANGE('j')}
     group by 3;${OPEN_LINE}
     for job in
         select j.id, coalesce(j.lane, '') as lane, j.state, coalesce(j.cost, 1)::bigint as cost, j.generation
         from unnest(named) with ordinality as w(id, n), lateral (
             select k.* from jobs k where k.id = w.id and k.space = in_space and k.queue = in_queue
-                and k.state + 0 in (0, 1) and k.due_at <= t) j
+                and k.state + 0 in (0, 1) and k.due_at <= t and ${IN_RANGE('k')}) j
         order by w.n
     loop
         exit when taken >= room or ${ROOM_IN_LINE} <= 0;

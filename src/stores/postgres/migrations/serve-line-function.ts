@@ -30,13 +30,15 @@ const SERVED = `select k.ctid as spot, k.ver, k.lane,
  * when it starts, a portion begins at the tag of its first job, and the n jobs of a claim are the first n by (beginning,
  * lane). A round takes of them what it can be sure of; the next round sees the lanes that have moved on.
  *
+ * From a range of keys it takes only of the lanes in the slices from `first_slice` on and before `end_slice`.
+ *
  * A row is one job or many plain ones, in the order of \`places\`. The last row has no job, but in enqueued_at when to look
  * again, and in due_at and payload the rank and id of the first job without a lane.
  */
 export function serveLineFunction(schema: string): string {
   return `
 create function ${schema}.claim_line(in_space text, in_queue text, room bigint, t bigint, lease_token text,
-    lease_worker text, lease_end bigint, from_rank bigint, from_id uuid)
+    lease_worker text, lease_end bigint, from_rank bigint, from_id uuid, first_slice integer, end_slice integer)
 returns table (${TOLD_COLUMNS})
 language plpgsql ${lanePins(schema)}
 as $function$
@@ -81,6 +83,11 @@ declare${LINE_VARIABLES}
     free_ids uuid[];
     n bigint;
 begin${OPEN_LINE}
+    if first_slice is not null and not line.is_sliced then
+        update lanes x set slice = slice_of(x.lane) where x.space = in_space and x.queue = in_queue;
+        line.is_sliced := true;
+        is_changed := true;
+    end if;
     per_lane := least(portion, case when q.is_strict then 1 else q.lane_concurrency end);
     loop
         wanted := least(room - taken, ${ROOM_IN_LINE});
@@ -185,7 +192,7 @@ begin${OPEN_LINE}
         end if;
         per_lane := greatest(1, least(per_lane, cardinality(spots)::float8 / cardinality(lane_spots)));
         line.clock := greatest(line.clock, last_tag);
-        if cardinality(asides) = 0 then
+        if cardinality(asides) = 0 and first_slice is null then
             line.scan_from := least(first_turn, line.clock - 1);
         end if;
         exit when ends_at is not null or (spots is null and lane_spots is null and aside is null);

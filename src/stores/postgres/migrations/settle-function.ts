@@ -25,7 +25,8 @@ const BRING = `
  *
  * `lease` is token, worker, length and limit, and a fifth if an earlier claim with this token is asked about. Of each source `numbers` has three: limit, rank and due time from which to
  * search. Below those lie the dead entries of jobs long gone, which nothing can clean while some transaction keeps its
- * snapshot open.
+ * snapshot open. If some are about ranges of keys, `slices` has two of each source, the first slice and the one before
+ * which it ends; null for all keys.
  *
  * A row is one job, or many that are plain (see IS_PLAIN): then id, payload and due_at are lists, and headers if they have some. Null stands for what is
  * usual: no priority, due when it was enqueued, started once.
@@ -43,7 +44,7 @@ export function settleFunction(schema: string): string {
   return `
 create function ${schema}.settle_and_claim(
     ids uuid[], groups text[], tokens text[], pauses text[], results text[], failures text[], delays bigint[], fresh text[],
-    lease text[], named uuid[], spaces text[], queues text[], numbers bigint[], from_ids uuid[], at bigint,
+    lease text[], named uuid[], spaces text[], queues text[], numbers bigint[], from_ids uuid[], slices integer[], at bigint,
     inside boolean default false)
 returns table (nth integer, id text, payload text, headers text, overrides text, priority integer,
     due_at text, enqueued_at bigint, counters text, lanes text, places text)
@@ -125,7 +126,7 @@ declare
     looked_at bigint;
 begin
     if is_careful and not inside then ${untilFree(`return query select s.* from settle_and_claim(ids, groups, tokens, pauses, results, failures, delays, fresh,
-                lease, named, spaces, queues, numbers, from_ids, at, true) s;
+                lease, named, spaces, queues, numbers, from_ids, slices, at, true) s;
             return;`)}
     end if;
     if is_careful then
@@ -217,6 +218,10 @@ begin
         in_space := spaces[i];
         in_queue := queues[i];
         room := greatest(0, least(numbers[3 * i - 2], most - taken_in_all));
+        if slices[2 * i - 1] > 0 and not limited[i] then
+            -- All jobs without a lane are in the first slice.
+            room := 0;
+        end if;
         from_rank := numbers[3 * i - 1];
         from_due := numbers[3 * i];
         from_id := from_ids[i];

@@ -2,7 +2,7 @@ import { K } from '../keys.ts'
 
 /**
  * claim: ARGV token, worker, lease, limit, flags ("a" again), ids (16 bytes each, or ""), then for each source space,
- * queue, limit. Answers the time, when to look again or "", which sources are limited, and for each source with jobs its
+ * queue, limit; after the limit, if it is about a range of keys, its first slice and the one before which it ends. Answers the time, when to look again or "", which sources are limited, and for each source with jobs its
  * place in the call and the jobs in one text, each as id, length and record.
  */
 export const CLAIM: string = `
@@ -49,14 +49,22 @@ modules.claim = function()
     return ids
   end
 
-  -- The named jobs of a queue, as far as they are due, taken out of line.
-  local function named(q, ids, room, now)
+  -- Whether the key of a lane is in a range.
+  local function isIn(lane, first, stop)
+    if lane == '' then return first == 0 end
+    local slice = use('lines').sliceOf(lane)
+    return slice >= first and slice < stop
+  end
+
+  -- The named jobs of a queue, as far as they are due and in the range if there is one, taken out of line.
+  local function named(q, ids, room, first, stop, now)
     local taken, seen = {}, {}
     for _, id in ipairs(ids) do
       local job = not seen[id] and #taken < room and find(id)
       seen[id] = true
       if job and job.q == q and (job.state == 'ready' or job.state == 'delayed') and dueOf(job) <= now then
-        if not isLimited(q) or use('lines').takeNamed(job, now) then
+        local isMine = not first or isIn(job.x.l or '', first, stop)
+        if isMine and (not isLimited(q) or use('lines').takeNamed(job, now)) then
           leave(job)
           if job.state == 'delayed' then
             count(q, 'delayed', -1)
@@ -104,6 +112,11 @@ modules.claim = function()
     local source = 0
     for at = 7, #args, 3 do
       local space, queue, most = args[at], args[at + 1], tonumber(args[at + 2])
+      local firstSlice, stop
+      if not most then
+        most, firstSlice, stop = string.match(args[at + 2], '(%d+) (%d+) (%d+)')
+        most, firstSlice, stop = tonumber(most), tonumber(firstSlice), tonumber(stop)
+      end
       local q = numberOf(space, queue)
       local room = max(0, min(most, limit - total))
       local isHeldUntil = again and 0 or heldUntil(space, queue, now)
@@ -112,14 +125,14 @@ modules.claim = function()
       elseif q then
         local taken, records
         if again then taken = anew(q, token, leaseMs, now)
-        elseif ids then taken = named(q, ids, room, now)
+        elseif ids then taken = named(q, ids, room, firstSlice, stop, now)
         else
           promote(q, now)
           if isLimited(q) then
             local startsAt
-            taken, startsAt, records = use('lines').serve(q, room, now)
+            taken, startsAt, records = use('lines').serve(q, room, firstSlice, stop, now)
             soonest = min(soonest, startsAt)
-          else taken = room > 0 and first(q, room) or {} end
+          else taken = room > 0 and (not firstSlice or isIn('', firstSlice, stop)) and first(q, room) or {} end
         end
         local list = {}
         if #taken > 0 then

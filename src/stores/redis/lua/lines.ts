@@ -1,15 +1,16 @@
+import { FACTOR, KEYS, PRIME, SLICES } from '../../../core/key-range.ts'
 import { K } from '../keys.ts'
 
 /**
  * Limited queues: `core/lanes.ts` over hashes, with the eligible lanes sorted by turn and those that wait by the moment
  * at which they wake. What a call changes is kept in tables and written once, at its end or before something searches.
  *
- *   lines  q → clock running fullAt, then the queue's limits as JSON
+ *   lines  q → clock running fullAt isSliced, then the queue's limits as JSON
  *   lines  "s" space NUL name → running fullAt: what of a shared limit is in use
  *   lanes  q key → turn running fullAt waitUntil heldUntil headAt active standing occupant
  *   busy   "b" q key: lanes with work; "i" q key: lanes without
  *
- * A standing is 1 in `turns`, 2 in `sleepers`, 0 in neither.
+ * A standing is 1 in `turns`, 2 in `sleepers`, 0 in neither. In a line that is sliced, those in `turns` are in `slices` too.
  */
 export const LINES: string = `
 modules.lines = function()
@@ -81,10 +82,10 @@ modules.lines = function()
   local function read(q)
     local value = redis.call('HGET', ${K.lines}, q)
     if not value then return nil end
-    local clock, running, fullAt = struct.unpack('>ddd', value)
-    local line = { q = q, prefix = q4(q), clock = clock, running = running, fullAt = fullAt, lanes = {}, own = {} }
-    line.limits = queueLimits(cjson.decode(sub(value, 25)))
-    line.text = sub(value, 25)
+    local clock, running, fullAt, sliced = struct.unpack('>dddB', value)
+    local line = { q = q, prefix = q4(q), clock = clock, running = running, fullAt = fullAt, isSliced = sliced == 1, lanes = {}, own = {} }
+    line.limits = queueLimits(cjson.decode(sub(value, 26)))
+    line.text = sub(value, 26)
     if line.limits.shared then line.shared = sharedBy(nameOf(q).space, line.limits.shared) end
     return line
   end
@@ -131,6 +132,25 @@ modules.lines = function()
     if lane.standing == 2 then return ${K.sleepers}, line.prefix .. num(wakesAt(lane)) .. lane.key end
   end
 
+  -- The slice of a lane's key, see core/key-range.ts. The slice of one that was asked for is kept.
+  local sliceOf
+  do
+    local known = {}
+    sliceOf = function(key)
+      local slice = known[key]
+      if slice then return slice end
+      local hash = 0
+      for at = 1, #key do hash = (hash + byte(key, at) + 1) * ${FACTOR} % ${PRIME} end
+      slice = floor(floor(hash * ${KEYS} / ${PRIME}) / ${KEYS / SLICES})
+      known[key] = slice
+      return slice
+    end
+  end
+
+  local function sliced(line, lane)
+    if line.isSliced and lane.standing == 1 then return line.prefix .. char(sliceOf(lane.key)) .. num(lane.turn) .. lane.key end
+  end
+
   local function laneOf(line, key)
     local lane = line.lanes[key]
     if lane then return lane end
@@ -138,6 +158,7 @@ modules.lines = function()
     if value then
       lane = laneIn(key, value)
       lane.set, lane.member = indexed(line, lane)
+      lane.sliced = sliced(line, lane)
       lane.list = isBusy(lane) and 'b' or 'i'
     else
       lane = { key = key, turn = line.clock - 1, running = 0, fullAt = 0, waitUntil = 0, heldUntil = 0, headAt = 0, active = false, standing = 0, isNew = true }
@@ -171,7 +192,7 @@ modules.lines = function()
   local function write()
     for _, line in pairs(lines) do
       if line.isChanged then
-        redis.call('HSET', ${K.lines}, line.q, struct.pack('>ddd', line.clock, line.running, line.fullAt) .. line.text)
+        redis.call('HSET', ${K.lines}, line.q, struct.pack('>dddB', line.clock, line.running, line.fullAt, line.isSliced and 1 or 0) .. line.text)
         line.isChanged = false
         local values, left, came = {}, {}, {}
         local function leaves(set, member) left[set] = left[set] or {}; table.insert(left[set], member) end
@@ -186,6 +207,11 @@ modules.lines = function()
               if lane.set then leaves(lane.set, lane.member) end
               if set then comes(set, member) end
               lane.set, lane.member = set, member
+              if line.isSliced then
+                if lane.sliced then leaves(${K.slices}, lane.sliced) end
+                lane.sliced = sliced(line, lane)
+                if lane.sliced then comes(${K.slices}, lane.sliced) end
+              end
             end
             local list = isBusy(lane) and 'b' or 'i'
             if list ~= lane.list then
@@ -403,25 +429,67 @@ modules.lines = function()
     end
   end
 
-  -- Takes up to so many jobs, each portion from the lane whose turn it is. Returns their ids, when a rate of the queue lets
-  -- the next one start if that is why it stopped, and their records.
-  local function serve(q, room, now)
+  -- Keeps the eligible lanes of each slice apart from now on, so that nobody has to look at those of others.
+  local function slice(line)
+    if line.isSliced then return end
+    write()
+    line.isSliced, line.isChanged = true, true
+    local from = '[' .. line.prefix
+    while true do
+      local page, places = redis.call('ZRANGEBYLEX', ${K.turns}, from, '(' .. line.prefix .. '\\255', 'LIMIT', 0, 1000), {}
+      for _, member in ipairs(page) do
+        places[#places + 1] = 0
+        places[#places + 1] = line.prefix .. char(sliceOf(sub(member, 13))) .. sub(member, 5)
+      end
+      send('ZADD', ${K.slices}, places)
+      if #page < 1000 then break end
+      from = '(' .. page[1000]
+    end
+    for _, lane in pairs(line.lanes) do lane.sliced = sliced(line, lane) end
+  end
+
+  -- Lanes in the order of their turns: all of a line, or those of each slice from one on and before another.
+  local function streamsOf(line, first, stop)
+    local streams = {}
+    if not first then streams[1] = { set = ${K.turns}, prefix = line.prefix } end
+    for number = first or 0, (stop or 0) - 1 do
+      streams[#streams + 1] = { set = ${K.slices}, prefix = line.prefix .. char(number) }
+    end
+    for _, stream in ipairs(streams) do
+      stream.from, stream.isMore, stream.page = '[' .. stream.prefix, true, max(2, floor(8 / #streams))
+      stream.lastRead = { turn = -NEVER, key = '' }
+    end
+    return streams
+  end
+
+  -- Takes up to so many jobs, each portion from the lane whose turn it is; of some slices, if these are given. Returns their
+  -- ids, when a rate of the queue lets the next one start if that is why it stopped, and their records.
+  local function serve(q, room, first, stop, now)
     local line = lineOf(q)
+    if first then slice(line) end
     wake(line, now)
     local portion = max(1, floor(room / PORTIONS))
-    local heap, from, isMore, page = {}, '[' .. line.prefix, true, 8
-    local lastRead = { turn = -NEVER, key = '' }
+    local heap, streams = {}, streamsOf(line, first, stop)
+    local function readLanes(stream)
+      local members = redis.call('ZRANGEBYLEX', stream.set, stream.from, '(' .. stream.prefix .. '\\255', 'LIMIT', 0, stream.page)
+      stream.isMore = #members == stream.page
+      stream.page = min(500, stream.page * 4)
+      for _, member in ipairs(members) do
+        local at = #stream.prefix + 1
+        local lane = laneOf(line, sub(member, at + 8))
+        stream.lastRead, stream.from = { turn = numAt(member, at), key = lane.key }, '(' .. member
+        if isEligible(line, lane, now) then push(heap, lane) else put(line, lane, now) end
+      end
+    end
     local function nextLane()
       while true do
-        if not isMore or (heap[1] and not before(lastRead, heap[1])) then return #heap > 0 and pop(heap) or nil end
-        local members = redis.call('ZRANGEBYLEX', ${K.turns}, from, '(' .. line.prefix .. '\\255', 'LIMIT', 0, page)
-        isMore = #members == page
-        page = min(500, page * 4)
-        for _, member in ipairs(members) do
-          local lane = laneOf(line, sub(member, 13))
-          lastRead, from = { turn = numAt(member, 5), key = lane.key }, '(' .. member
-          if isEligible(line, lane, now) then push(heap, lane) else put(line, lane, now) end
+        -- Of those that have more, the one of which the least was read: any lane beyond that may come from it.
+        local behind
+        for _, stream in ipairs(streams) do
+          if stream.isMore and (not behind or before(stream.lastRead, behind.lastRead)) then behind = stream end
         end
+        if not behind or (heap[1] and not before(behind.lastRead, heap[1])) then return #heap > 0 and pop(heap) or nil end
+        readLanes(behind)
       end
     end
 
@@ -579,7 +647,7 @@ modules.lines = function()
 
   return {
     track = track, wait = waitFor, hold = hold, serve = serve, takeNamed = takeNamed, nextWake = nextWake,
-    setLimits = setLimits, view = view, prune = prune, write = write, make = make,
+    setLimits = setLimits, view = view, prune = prune, write = write, make = make, sliceOf = sliceOf,
   }
 end
 modules.lanes = function()

@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest'
+import { ExactNumber, parseExact, stringifyExact } from './exact.ts'
+
+// Node 20 does not tell a reviver how a number was written. Browsers do, and Node from 21 on.
+const tellsSource = (() => {
+  let told = false
+  JSON.parse('1', (_key, value: unknown, context?: { readonly source?: string }) => {
+    told = context?.source === '1'
+    return value
+  })
+  return told
+})()
+
+describe('JSON with exact numbers', () => {
+  it.skipIf(!tellsSource)('keeps numbers that a double cannot hold as they were written', () => {
+    const text = '{"id":9007199254740993,"deep":[1.00000000000000000001,1e400],"small":42}'
+    const value = parseExact(text) as { readonly id: unknown; readonly small: unknown }
+    expect(value.id).toBeInstanceOf(ExactNumber)
+    expect(value.small).toBe(42)
+    expect(stringifyExact(value)).toBe(text)
+  })
+
+  it('leaves numbers alone that survive, however they are written', () => {
+    expect(parseExact('[9007199254740991, 1.50, 1e2, -0.000000000000001]')).toEqual([
+      9007199254740991, 1.5, 100, -1e-15,
+    ])
+  })
+
+  it('writes what JSON.stringify writes', () => {
+    for (const value of [
+      null,
+      true,
+      'a"\u2028',
+      [],
+      {},
+      [1, [2, { a: undefined, b: null }]],
+      { '': { x: [] } },
+    ]) {
+      expect(stringifyExact(value)).toBe(JSON.stringify(value))
+      expect(stringifyExact(value, 2)).toBe(JSON.stringify(value, null, 2))
+    }
+  })
+})

@@ -1,0 +1,164 @@
+import { type ReactNode, useState } from 'react'
+import type { JobList } from '../../../../src/server/api.ts'
+import { useCan } from '../../api/me.ts'
+import { usePages } from '../../api/pages.ts'
+import { useApi } from '../../api/query.ts'
+import { to, useGo, useWord } from '../../router.ts'
+import { Page } from '../../shell/page.tsx'
+import { CodeBlock } from '../../ui/code.tsx'
+import { Count } from '../../ui/count.tsx'
+import { Menu } from '../../ui/menu.tsx'
+import { Pager } from '../../ui/pager.tsx'
+import { EmptyState, Loaded } from '../../ui/states-of-page.tsx'
+import { type Column, Table } from '../../ui/table.tsx'
+import { TimeAgo } from '../../ui/time.tsx'
+import { AgainDialog } from '../job/again.tsx'
+import { QueueFilter } from '../shared/queue-filter.tsx'
+import { DeadActions } from './dead-actions.tsx'
+import { DeadGroups } from './dead-groups.tsx'
+import './dead.css'
+
+export type DeadJob = JobList['jobs'][number]
+
+/** The query of what is shown: the same words as everywhere. */
+export function deadQuery(queue: string, group: string): string {
+  return ['state:dead', queue && `queue:${JSON.stringify(queue)}`, group && `error.group:${group}`]
+    .filter(Boolean)
+    .join(' ')
+}
+
+/** Jobs that wait for a person. */
+export function DeadScreen(): ReactNode {
+  const [queue, setQueue] = useWord<string>('queue', '')
+  const [group, setGroup] = useWord<string>('group', '')
+  const query = deadQuery(queue, group)
+  const jobs = usePages('jobs.list', { query, limit: 50 }, (output) => output.jobs)
+  const count = useApi('jobs.count', { query })
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
+  const [edited, setEdited] = useState<DeadJob | null>(null)
+  const canOperate = useCan('operate')
+  const go = useGo()
+  const chooseQueue = (next: string): void => {
+    setSelected(new Set())
+    // A group is of one queue.
+    if (group !== '') setGroup('')
+    setQueue(next)
+  }
+  return (
+    <Page
+      title={
+        <span className="row">
+          Dead letters{' '}
+          {count.data && count.data.count > 0 && (
+            <span className="soft">
+              <Count value={count.data.count} isExact={count.data.isExact} />
+            </span>
+          )}
+        </span>
+      }
+      name="Dead letters"
+      full
+      actions={
+        canOperate && (
+          <DeadActions
+            query={query}
+            isEmpty={count.data?.count === 0}
+            selected={[...selected]}
+            onDone={() => setSelected(new Set())}
+          />
+        )
+      }
+    >
+      <div className="row wraps">
+        <QueueFilter value={queue} onChange={chooseQueue} />
+      </div>
+      <DeadGroups
+        queue={queue}
+        chosen={group}
+        onChoose={(id) => {
+          setSelected(new Set())
+          setGroup(id)
+        }}
+      />
+      <Loaded asked={jobs}>
+        {(items) =>
+          items.length === 0 ? (
+            <NoDead isFiltered={queue !== '' || group !== ''} />
+          ) : (
+            <Table
+              label="Dead jobs"
+              rows={items}
+              columns={columnsOf(canOperate ? setEdited : null)}
+              keyOf={({ id }) => id}
+              onOpen={({ id }) => go(to.job(id))}
+              {...(canOperate ? { selected, onSelect: setSelected } : {})}
+              footer={<Pager hasMore={jobs.hasMore} busy={jobs.isBusy} onMore={jobs.more} />}
+            />
+          )
+        }
+      </Loaded>
+      {edited && <AgainDialog job={edited} onClose={() => setEdited(null)} />}
+    </Page>
+  )
+}
+
+function columnsOf(onEdit: ((job: DeadJob) => void) | null): readonly Column<DeadJob>[] {
+  return [
+    {
+      id: 'error',
+      title: 'Died of',
+      width: 'minmax(12rem, 4fr)',
+      cell: ({ failure }) => <span title={failure?.message}>{failure?.message ?? 'no message'}</span>,
+    },
+    { id: 'queue', title: 'Queue', width: 'minmax(7rem, 1.5fr)', wideOnly: true, cell: ({ queue }) => queue },
+    {
+      id: 'id',
+      title: 'Job',
+      width: 'minmax(7rem, 1fr)',
+      wideOnly: true,
+      cell: ({ id }) => <code title={id}>…{id.slice(-8)}</code>,
+    },
+    {
+      id: 'starts',
+      title: 'Tries',
+      width: '4.5rem',
+      align: 'end',
+      wideOnly: true,
+      cell: ({ starts }) => <Count value={starts} />,
+    },
+    { id: 'died', title: 'Died', width: '7rem', cell: ({ finishedAt }) => <TimeAgo at={finishedAt} /> },
+    ...(onEdit === null
+      ? []
+      : [
+          {
+            id: 'act',
+            title: <span className="unseen">Actions</span>,
+            width: '3rem',
+            cell: (job: DeadJob) => (
+              <Menu
+                label={`Actions for job ${job.id}`}
+                look="quiet"
+                small
+                icon="more"
+                items={[{ label: 'Edit and run again …', icon: 'edit', onSelect: () => onEdit(job) }]}
+              />
+            ),
+          },
+        ]),
+  ]
+}
+
+function NoDead({ isFiltered }: { readonly isFiltered: boolean }): ReactNode {
+  if (isFiltered) return <EmptyState title="No dead job fits" icon="filter" />
+  return (
+    <EmptyState title="Nobody waits for you" icon="check">
+      A job that has used up its tries is dead: it stays here until somebody starts it anew or removes it. A
+      handler may say so at once, too.
+      <CodeBlock
+        code={
+          "queue('mail.send', { onError: retry(5, exponential('1s', { max: '10m' })) })\n\n// in the handler, where trying again would not help:\nreturn bury('There is no such address.')"
+        }
+      />
+    </EmptyState>
+  )
+}

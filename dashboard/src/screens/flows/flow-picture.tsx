@@ -1,0 +1,74 @@
+import { lazy, type ReactNode, Suspense } from 'react'
+import { useWord } from '../../router.ts'
+import { Card } from '../../ui/card.tsx'
+import { Skeleton } from '../../ui/states-of-page.tsx'
+import { Segments } from '../../ui/tabs.tsx'
+import { MARK_WORDS, MarkShape } from './marks.tsx'
+import { StepList } from './step-list.tsx'
+import { StepPanel, stepOf } from './step-panel.tsx'
+import type { Mark, TreeStep } from './step-tree.ts'
+import './flows.css'
+
+const Graph = lazy(() => import('./graph.tsx'))
+
+const SHOWN_MARKS: readonly Mark[] = ['done', 'current', 'waits', 'failed', 'todo', 'skipped']
+
+/** The steps as a graph and as a list, and what is known about the one that is chosen. */
+export function FlowPicture({
+  steps,
+  onRetry,
+}: {
+  readonly steps: readonly TreeStep[]
+  readonly onRetry: ((name: string) => void) | null
+}): ReactNode {
+  const [view, setView] = useWord<'both' | 'list'>('view', 'both')
+  const [chosen, setChosen] = useWord<string>('step', '')
+  const step = chosen === '' ? null : stepOf(steps, chosen)
+  const hasRun = steps.some(({ mark }) => mark !== null)
+  return (
+    <>
+      <Card
+        flush
+        title="Steps"
+        actions={
+          <Segments
+            label="How steps are shown"
+            value={view}
+            onChange={setView}
+            options={[
+              { value: 'both', label: 'Graph' },
+              { value: 'list', label: 'List' },
+            ]}
+          />
+        }
+      >
+        <div className={view === 'both' ? 'flow-picture' : 'flow-picture flow-picture-list'}>
+          <StepList steps={steps} selected={chosen || null} onSelect={setChosen} />
+          {view === 'both' && (
+            <div className="flow-place">
+              <Suspense fallback={<Skeleton height={320} />}>
+                <Graph steps={steps} selected={chosen || null} onSelect={(id) => setChosen(id ?? '')} />
+              </Suspense>
+            </div>
+          )}
+        </div>
+        {hasRun && (
+          <div className="flow-legend small soft">
+            {SHOWN_MARKS.map((mark) => (
+              <span key={mark} className={`row step-${mark}`}>
+                <span className="step-sign">
+                  <MarkShape mark={mark} />
+                </span>
+                {MARK_WORDS[mark]}
+              </span>
+            ))}
+            <span className="row">
+              <span className="flow-legend-line" /> longest way
+            </span>
+          </div>
+        )}
+      </Card>
+      {step && <StepPanel step={step} onRetry={onRetry} />}
+    </>
+  )
+}

@@ -1,0 +1,194 @@
+import {
+  Background,
+  Controls,
+  type Edge,
+  Handle,
+  MarkerType,
+  MiniMap,
+  type Node,
+  type NodeProps,
+  Position,
+  ReactFlow,
+} from '@xyflow/react'
+import { memo, type ReactNode, useMemo, useState } from 'react'
+import '@xyflow/react/dist/base.css'
+import './graph.css'
+import { useTheme } from '../../shell/theme.ts'
+import { classes } from '../../ui/classes.ts'
+import { Icon } from '../../ui/icon.tsx'
+import { layoutOf, type PlacedFrame, type PlacedMore, type PlacedStep } from './layout.ts'
+import { aboutText, KIND_ICONS, MARK_WORDS, MarkShape } from './marks.tsx'
+import type { TreeStep } from './step-tree.ts'
+
+type StepNode = Node<{ readonly placed: PlacedStep }, 'step'>
+type FrameNode = Node<{ readonly placed: PlacedFrame }, 'frame'>
+type MoreNode = Node<{ readonly placed: PlacedMore; readonly onUnfold: (id: string) => void }, 'more'>
+
+const TYPES = { step: memo(StepBox), frame: memo(FrameBox), more: memo(MoreBox) }
+
+export interface GraphProps {
+  readonly steps: readonly TreeStep[]
+  readonly selected: string | null
+  readonly onSelect: (id: string | null) => void
+}
+
+/** The graph of a flow. In a chunk of its own, because most pages need none. */
+export default function Graph({ steps, selected, onSelect }: GraphProps): ReactNode {
+  const [unfolded, setUnfolded] = useState<ReadonlySet<string>>(new Set())
+  const theme = useTheme()
+  const layout = useMemo(() => layoutOf(steps, unfolded), [steps, unfolded])
+  const nodes = useMemo(
+    () =>
+      layout.places.map((placed): StepNode | FrameNode | MoreNode => {
+        const base = {
+          id: placed.id,
+          position: { x: placed.x, y: placed.y },
+          width: placed.width,
+          height: placed.height,
+          draggable: false,
+        }
+        if (placed.kind === 'frame') {
+          return { ...base, type: 'frame', data: { placed }, selectable: false, focusable: false, zIndex: -1 }
+        }
+        if (placed.kind === 'more') {
+          const onUnfold = (id: string): void => setUnfolded((before) => new Set([...before, id]))
+          return { ...base, type: 'more', data: { placed, onUnfold }, selectable: false }
+        }
+        return {
+          ...base,
+          type: 'step',
+          data: { placed },
+          ariaLabel: labelOf(placed.step),
+          selected: placed.id === selected,
+        }
+      }),
+    [layout, selected],
+  )
+  const edges = useMemo(
+    () =>
+      layout.lines.map(
+        ({ id, from, to, label, isCritical, isPassed }): Edge => ({
+          id,
+          source: from,
+          target: to,
+          type: 'smoothstep',
+          ...(label === null ? {} : { label }),
+          className: classes('flow-line', isCritical && 'flow-line-critical', isPassed && 'flow-line-passed'),
+          markerEnd: { type: MarkerType.ArrowClosed, width: 14, height: 14, color: 'var(--line-strong)' },
+          focusable: false,
+        }),
+      ),
+    [layout],
+  )
+  return (
+    <div className="flow-graph">
+      <ReactFlow
+        nodes={nodes}
+        edges={edges}
+        nodeTypes={TYPES}
+        colorMode={theme}
+        fitView
+        fitViewOptions={{ maxZoom: 1, padding: 0.08 }}
+        minZoom={0.02}
+        maxZoom={1.6}
+        nodesConnectable={false}
+        edgesFocusable={false}
+        deleteKeyCode={null}
+        // With a thousand steps only those in sight are drawn.
+        onlyRenderVisibleElements={nodes.length > 150}
+        onNodeClick={(_, node) => node.type === 'step' && onSelect(node.id)}
+        onPaneClick={() => onSelect(null)}
+        onSelectionChange={({ nodes: [node] }) => {
+          if (node?.type === 'step' && node.id !== selected) onSelect(node.id)
+        }}
+        ariaLabelConfig={{ 'node.a11yDescription.default': 'Enter shows what is known about this step.' }}
+      >
+        <Background gap={20} size={1} />
+        <Controls showInteractive={false} />
+        {nodes.length > 25 && (
+          <MiniMap pannable zoomable nodeClassName={miniClass} ariaLabel="Small map of the flow" />
+        )}
+      </ReactFlow>
+    </div>
+  )
+}
+
+function miniClass(node: Node): string {
+  const step = node.type === 'step' ? (node as StepNode).data.placed.step : null
+  return step ? `flow-mini flow-mini-${step.mark ?? 'plain'}` : 'flow-mini-none'
+}
+
+function labelOf(step: TreeStep): string {
+  return `${step.name}, ${aboutText(step)}${step.mark === null ? '' : `, ${MARK_WORDS[step.mark]}`}`
+}
+
+function StepBox({ data: { placed }, selected }: NodeProps<StepNode>): ReactNode {
+  const { step, height } = placed
+  const isSmall = height < 50
+  const { members, mark } = step
+  return (
+    <div
+      className={classes(
+        'flow-step',
+        `flow-kind-${step.kind}`,
+        mark !== null && `flow-mark-${mark}`,
+        step.isCritical && 'flow-critical',
+        selected && 'flow-selected',
+      )}
+    >
+      <Handle type="target" position={Position.Left} isConnectable={false} />
+      <span className="flow-sign">
+        {mark === null ? <Icon name={KIND_ICONS[step.kind]} size={13} /> : <MarkShape mark={mark} />}
+      </span>
+      <span className="flow-text">
+        <span className="flow-name cut" title={step.name}>
+          {step.name}
+        </span>
+        {!isSmall && (
+          <span className="flow-about cut" title={aboutText(step)}>
+            {step.undo !== null && <span title={`Taken back by ${step.undo}`}>↶ </span>}
+            {aboutText(step)}
+          </span>
+        )}
+      </span>
+      {members !== null && (
+        <span className="flow-bar" aria-hidden="true">
+          <span
+            className="flow-bar-done"
+            style={{ width: `${(100 * members.done) / Math.max(1, members.size)}%` }}
+          />
+          <span
+            className="flow-bar-failed"
+            style={{ width: `${(100 * members.failed) / Math.max(1, members.size)}%` }}
+          />
+        </span>
+      )}
+      <Handle type="source" position={Position.Right} isConnectable={false} />
+    </div>
+  )
+}
+
+function FrameBox({ data: { placed } }: NodeProps<FrameNode>): ReactNode {
+  return (
+    <div
+      className={classes(
+        'flow-frame',
+        placed.isLoop && 'flow-frame-loop',
+        placed.run && `flow-run-${placed.run.status}`,
+      )}
+    >
+      <span className="flow-frame-label cut">
+        {placed.isLoop && <Icon name="retry" size={12} />}
+        {placed.label}
+      </span>
+    </div>
+  )
+}
+
+function MoreBox({ data: { placed, onUnfold } }: NodeProps<MoreNode>): ReactNode {
+  return (
+    <button type="button" className="flow-more nodrag" onClick={() => onUnfold(placed.of)}>
+      {placed.count} more branches
+    </button>
+  )
+}

@@ -1,0 +1,82 @@
+import type { ReactNode } from 'react'
+import type { IconName } from '../../ui/icon.tsx'
+import { type JobState, StateShape } from '../../ui/state.tsx'
+import type { Mark, TreeStep } from './step-tree.ts'
+
+/** How a run stands to a step, in a word. */
+export const MARK_WORDS: Readonly<Record<Mark, string>> = {
+  done: 'done',
+  current: 'under way',
+  waits: 'waits',
+  failed: 'failed',
+  cancelled: 'cancelled',
+  todo: 'not yet',
+  skipped: 'skipped',
+  unknown: 'not known',
+}
+
+const STATES: Readonly<Partial<Record<Mark, JobState>>> = {
+  done: 'done',
+  current: 'running',
+  waits: 'delayed',
+  failed: 'failed',
+  cancelled: 'cancelled',
+  unknown: 'missing',
+}
+
+/** A shape for each mark, so that colour is never the only sign. */
+export function MarkShape({ mark }: { readonly mark: Mark }): ReactNode {
+  const state = STATES[mark]
+  if (state) return <StateShape state={state} />
+  return (
+    <svg
+      width="12"
+      height="12"
+      viewBox="0 0 12 12"
+      fill="none"
+      stroke="currentColor"
+      strokeWidth="1.400"
+      aria-hidden="true"
+    >
+      {mark === 'skipped' ? (
+        <path d="M2 6h8" strokeLinecap="round" />
+      ) : (
+        <circle cx="6" cy="6" r="4.200" strokeDasharray="2 2" />
+      )}
+    </svg>
+  )
+}
+
+export const KIND_ICONS: Readonly<Record<TreeStep['kind'], IconName>> = {
+  step: 'jobs',
+  member: 'jobs',
+  each: 'bulk',
+  parallel: 'flows',
+  when: 'right',
+  repeat: 'retry',
+  sleep: 'schedules',
+  signal: 'receivers',
+}
+
+export const KIND_WORDS: Readonly<Record<TreeStep['kind'], string>> = {
+  step: 'a step',
+  member: 'a branch',
+  each: 'one job for each item',
+  parallel: 'branches at the same time',
+  when: 'a choice',
+  repeat: 'a loop',
+  sleep: 'a sleep',
+  signal: 'a signal to wait for',
+}
+
+/** The second line of a step: what it does, or how far it is. */
+export function aboutText(step: TreeStep): string {
+  const { members, queue, flow, note, kind } = step
+  if (members !== null) {
+    const failed = members.failed > 0 ? `, ${members.failed} failed` : ''
+    return `${members.done} of ${members.size}${failed}`
+  }
+  if (flow !== null) return `flow ${flow}${note === null ? '' : `, ${note}`}`
+  if (queue !== null) return queue === step.name ? (note ?? 'job') : queue
+  return note ?? KIND_WORDS[kind]
+}

@@ -1,0 +1,181 @@
+import { type ReactNode, useState } from 'react'
+import type { RunDetail } from '../../../../src/server/api.ts'
+import { useCan } from '../../api/me.ts'
+import { useAct } from '../../api/query.ts'
+import { Button } from '../../ui/button.tsx'
+import { Confirm, Dialog } from '../../ui/dialog.tsx'
+import { Choice, Field } from '../../ui/field.tsx'
+import { JsonEditor, readJson } from '../../ui/json-editor.tsx'
+import { Menu } from '../../ui/menu.tsx'
+
+/** Cancel, retry, signal. */
+export function RunActions({
+  detail,
+  retryFrom,
+  onRetryFrom,
+}: {
+  readonly detail: RunDetail
+  /** The step from which somebody wants to retry; empty: where it stands. Null: nobody does. */
+  readonly retryFrom: string | null
+  readonly onRetryFrom: (step: string | null) => void
+}): ReactNode {
+  const [open, setOpen] = useState<'cancel' | 'signal' | null>(null)
+  const { run } = detail
+  if (!useCan('operate')) return null
+  const isRunning = run.status === 'running'
+  const close = (): void => setOpen(null)
+  return (
+    <>
+      {isRunning && run.position.waits?.kind === 'signal' && (
+        <Button look="main" icon="receivers" onClick={() => setOpen('signal')}>
+          Send the signal …
+        </Button>
+      )}
+      {!isRunning && run.status !== 'done' && (
+        <Button look="main" icon="retry" onClick={() => onRetryFrom('')}>
+          Retry …
+        </Button>
+      )}
+      <Menu
+        label="More actions"
+        icon="more"
+        items={[
+          {
+            label: 'Send a signal …',
+            icon: 'receivers',
+            disabled: !isRunning,
+            onSelect: () => setOpen('signal'),
+          },
+          {
+            label: 'Retry from a step …',
+            icon: 'retry',
+            disabled: run.status === 'done',
+            onSelect: () => onRetryFrom(''),
+          },
+          'line',
+          {
+            label: 'Cancel …',
+            icon: 'stop',
+            danger: true,
+            disabled: !isRunning,
+            onSelect: () => setOpen('cancel'),
+          },
+        ]}
+      />
+      {open === 'cancel' && <CancelRun id={run.id} onClose={close} />}
+      {open === 'signal' && <SendSignal detail={detail} onClose={close} />}
+      {retryFrom !== null && <RetryRun detail={detail} from={retryFrom} onClose={() => onRetryFrom(null)} />}
+    </>
+  )
+}
+
+function CancelRun({ id, onClose }: { readonly id: string; readonly onClose: () => void }): ReactNode {
+  const [reason, setReason] = useState('')
+  const cancel = useAct('runs.cancel', {
+    told: ({ changed }) => (changed ? 'The run is cancelled.' : 'The run had ended already.'),
+    onDone: onClose,
+  })
+  return (
+    <Confirm
+      title="Cancel the run"
+      action="Cancel the run"
+      danger
+      busy={cancel.isPending}
+      onClose={onClose}
+      onConfirm={() => cancel.mutate({ id, ...(reason.trim() === '' ? {} : { reason: reason.trim() }) })}
+    >
+      <p className="soft">
+        It ends with its branches and the jobs that wait; handlers that run are asked to stop. Nothing is
+        taken back. A retry revives it.
+      </p>
+      <Field label="Why" value={reason} autoFocus onChange={(event) => setReason(event.target.value)} />
+    </Confirm>
+  )
+}
+
+function RetryRun({
+  detail: { run },
+  from,
+  onClose,
+}: {
+  readonly detail: RunDetail
+  readonly from: string
+  readonly onClose: () => void
+}): ReactNode {
+  const [step, setStep] = useState(from)
+  const retry = useAct('runs.retry', {
+    told: ({ changed }) => (changed ? 'The run goes on.' : 'Nothing changed: the run is done.'),
+    onDone: onClose,
+  })
+  const names = [...new Set(run.position.steps.map(({ name }) => name))]
+  return (
+    <Confirm
+      title="Retry the run"
+      action="Retry"
+      busy={retry.isPending}
+      onClose={onClose}
+      onConfirm={() => retry.mutate({ id: run.id, ...(step === '' ? {} : { from: step }) })}
+    >
+      <p className="soft">The state stays as it is. Every step from there on runs again.</p>
+      <Choice label="From" value={step} onChange={(event) => setStep(event.target.value)}>
+        <option value="">where it stands{run.position.step === null ? '' : `: ${run.position.step}`}</option>
+        {names.map((name) => (
+          <option key={name} value={name}>
+            {name}
+          </option>
+        ))}
+      </Choice>
+    </Confirm>
+  )
+}
+
+function SendSignal({
+  detail: { run },
+  onClose,
+}: {
+  readonly detail: RunDetail
+  readonly onClose: () => void
+}): ReactNode {
+  const signals = run.position.steps.filter(({ kind }) => kind === 'signal').map(({ name }) => name)
+  const awaited = run.position.waits?.kind === 'signal' ? run.position.step : null
+  const [name, setName] = useState(awaited ?? signals[0] ?? '')
+  const [text, setText] = useState('{}')
+  const send = useAct('runs.signal', {
+    told: ({ changed }) => (changed ? 'The signal is sent.' : 'The run does not wait for it any more.'),
+    onDone: onClose,
+  })
+  const read = readJson(text)
+  const isReady = 'value' in read && name.trim() !== ''
+  return (
+    <Dialog
+      title="Send a signal"
+      size="s"
+      onClose={onClose}
+      onSubmit={() => isReady && send.mutate({ id: run.id, name: name.trim(), value: read.value })}
+      footer={
+        <>
+          <Button onClick={onClose}>Keep as it is</Button>
+          <Button type="submit" look="main" disabled={!isReady} busy={send.isPending}>
+            Send
+          </Button>
+        </>
+      }
+    >
+      <div className="stack">
+        <Field
+          label="Signal"
+          value={name}
+          list="run-signals"
+          onChange={(event) => setName(event.target.value)}
+          hint="It may come before the run waits for it."
+        />
+        <datalist id="run-signals">
+          {signals.map((signal) => (
+            <option key={signal} value={signal} />
+          ))}
+        </datalist>
+        <JsonEditor label="Value" rows={5} value={text} onChange={setText} />
+      </div>
+    </Dialog>
+  )
+}

@@ -1,0 +1,178 @@
+import { type ReactNode, useMemo, useState } from 'react'
+import { Link, useParams } from 'wouter'
+import type { RunDetail } from '../../../../src/server/api.ts'
+import { useCan } from '../../api/me.ts'
+import { useApi } from '../../api/query.ts'
+import { durationText } from '../../format/times.ts'
+import { to } from '../../router.ts'
+import { Page } from '../../shell/page.tsx'
+import { Card, Facts } from '../../ui/card.tsx'
+import { Id } from '../../ui/code.tsx'
+import { JsonView } from '../../ui/json.tsx'
+import { Progress } from '../../ui/progress.tsx'
+import { Badge, StateBadge } from '../../ui/state.tsx'
+import { EmptyState, Loaded } from '../../ui/states-of-page.tsx'
+import { Duration, TimeAgo } from '../../ui/time.tsx'
+import { Notice } from '../shared/notice.tsx'
+import { FlowPicture } from './flow-picture.tsx'
+import type { StepOutline } from './outline.ts'
+import { RunActions } from './run-actions.tsx'
+import { RunMembersCard } from './run-members.tsx'
+import { type TreeStep, treeOf } from './step-tree.ts'
+import './flows.css'
+
+/** One run of a flow: where it stands, why, and what can be done. */
+export function RunScreen(): ReactNode {
+  const { id = '' } = useParams<{ id: string }>()
+  const asked = useApi('runs.get', { id }, { every: 5_000 })
+  const [retryFrom, setRetryFrom] = useState<string | null>(null)
+  return (
+    <Loaded asked={asked}>
+      {(detail) => (
+        <Page
+          title={
+            <span className="row wraps">
+              {detail.run.flow} <StateBadge state={detail.run.status} />
+              {detail.run.position.isUndoing && <Badge tone="warn">takes back what it had done</Badge>}
+            </span>
+          }
+          name={`${detail.run.flow} run`}
+          above={{ to: '/flows', text: 'Flows' }}
+          actions={<RunActions detail={detail} retryFrom={retryFrom} onRetryFrom={setRetryFrom} />}
+        >
+          <Body detail={detail} onRetryFrom={setRetryFrom} />
+        </Page>
+      )}
+    </Loaded>
+  )
+}
+
+/** The steps of a run: of its flow, or of the branch that it is. */
+export function stepsOf({ flow, run }: Pick<RunDetail, 'flow' | 'run'>): readonly StepOutline[] | null {
+  if (!flow?.outline) return null
+  return flow.name === run.flow ? flow.outline.steps : (branchSteps(flow.outline.steps, run.flow) ?? null)
+}
+
+function branchSteps(steps: readonly StepOutline[], name: string): readonly StepOutline[] | undefined {
+  for (const step of steps) {
+    const works =
+      step.kind === 'parallel'
+        ? step.branches.map(({ work }) => work)
+        : step.kind === 'step' || step.kind === 'each'
+          ? [step.work]
+          : []
+    for (const work of works) {
+      if (!('branch' in work)) continue
+      if (work.branch === name) return work.steps
+      const found = branchSteps(work.steps, name)
+      if (found) return found
+    }
+    const inside = step.kind === 'when' ? [...step.yes, ...step.no] : step.kind === 'repeat' ? step.body : []
+    const found = branchSteps(inside, name)
+    if (found) return found
+  }
+  return undefined
+}
+
+function Body({
+  detail,
+  onRetryFrom,
+}: {
+  readonly detail: RunDetail
+  readonly onRetryFrom: (step: string) => void
+}): ReactNode {
+  const { run, explanation } = detail
+  const canOperate = useCan('operate')
+  const tree = useMemo((): readonly TreeStep[] | null => {
+    const steps = stepsOf(detail)
+    return steps && treeOf(steps, detail, durationText)
+  }, [detail])
+  return (
+    <>
+      <Notice
+        tone={run.status === 'failed' ? 'bad' : 'plain'}
+        icon={run.status === 'failed' ? 'errors' : run.status === 'done' ? 'check' : 'info'}
+      >
+        {explanation.summary}
+      </Notice>
+      {run.progress !== null && run.status === 'running' && (
+        <Progress label="How far the run is" value={run.progress} />
+      )}
+      {tree === null ? (
+        <Card title="Steps">
+          <EmptyState title="Nobody has told how this flow looks" icon="flows">
+            A worker that has the flow tells it when it starts.
+          </EmptyState>
+        </Card>
+      ) : (
+        <FlowPicture steps={tree} onRetry={canOperate && run.status !== 'done' ? onRetryFrom : null} />
+      )}
+      <RunMembersCard detail={detail} />
+      <div className="run-columns">
+        <Card title="State that its steps share">
+          <JsonView value={run.state} label="State" />
+        </Card>
+        <div className="stack loose">
+          <Card title="About it">
+            <RunFacts detail={detail} />
+          </Card>
+          {run.status === 'done' && (
+            <Card title="Result">
+              <JsonView value={run.result} label="Result" />
+            </Card>
+          )}
+        </div>
+      </div>
+    </>
+  )
+}
+
+function RunFacts({ detail: { run, branches } }: { readonly detail: RunDetail }): ReactNode {
+  return (
+    <Facts
+      facts={[
+        [
+          'Flow',
+          <Link key="flow" to={`/flows/${encodeURIComponent(run.flow)}`} className="link">
+            {run.flow} v{run.version}
+          </Link>,
+        ],
+        ['Stands at', run.position.step ?? (run.endedAt === null ? 'its beginning' : 'its end')],
+        ['Started', <TimeAgo key="started" at={run.startedAt} />],
+        run.endedAt === null
+          ? ['Takes since', <Duration key="takes" since={run.startedAt} />]
+          : ['Took', <Duration key="took" ms={Date.parse(run.endedAt) - Date.parse(run.startedAt)} />],
+        run.attributes.length > 0 && [
+          'Attributes',
+          <span key="attributes" className="row wraps">
+            {run.attributes.map((attribute) => (
+              <Link
+                key={attribute}
+                to={`/flows?attribute=${encodeURIComponent(attribute.replace(':', '='))}`}
+              >
+                <Badge>{attribute}</Badge>
+              </Link>
+            ))}
+          </span>,
+        ],
+        run.branchOf !== null && [
+          'Branch of',
+          <Link key="root" to={to.run(run.branchOf.root)} className="link">
+            the run at the top
+          </Link>,
+        ],
+        branches.length > 0 && [
+          'Branches',
+          <span key="branches" className="row wraps">
+            {branches.map(({ id, name, status }) => (
+              <Link key={id} to={to.run(id)} className="row" title={`${name} is ${status}`}>
+                <StateBadge state={status} bare /> <span className="link">{name}</span>
+              </Link>
+            ))}
+          </span>,
+        ],
+        ['Run', <Id key="id" text={run.id} />],
+      ]}
+    />
+  )
+}

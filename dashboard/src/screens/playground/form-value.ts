@@ -1,0 +1,116 @@
+import type { Field } from './schema-form.ts'
+
+/** What a form begins with: what is required, filled as far as the schema tells. */
+export function initialOf(field: Field): unknown {
+  if (field.initial !== undefined) return field.initial
+  if (field.isNullable) return null
+  switch (field.kind) {
+    case 'text':
+      return ''
+    case 'number':
+      return field.min !== null && field.min > 0 ? field.min : 0
+    case 'boolean':
+      return false
+    case 'choice':
+      return field.values[0]
+    case 'list':
+      return Array.from({ length: Math.min(field.min, 20) }, () => initialOf(field.item))
+    case 'object':
+      return Object.fromEntries(
+        field.fields
+          .filter(({ isRequired, field: one }) => isRequired || one.initial !== undefined)
+          .map(({ key, field: one }) => [key, initialOf(one)]),
+      )
+    case 'json':
+      return {}
+  }
+}
+
+export interface Problem {
+  /** Where, as `user.emails[0]`; empty for the whole. */
+  readonly path: string
+  readonly text: string
+}
+
+/** What is wrong with a value, as far as the form knows. The server judges it again. */
+export function problemsOf(field: Field, value: unknown, path = ''): readonly Problem[] {
+  if (value === null && field.isNullable) return []
+  const here = (text: string): readonly Problem[] => [{ path, text }]
+  switch (field.kind) {
+    case 'text':
+      return typeof value === 'string' ? textProblems(field, value, path) : here('must be a text')
+    case 'number':
+      if (typeof value !== 'number' || !Number.isFinite(value)) return here('must be a number')
+      if (field.isWhole && !Number.isInteger(value)) return here('must be a whole number')
+      if (field.min !== null && value < field.min) return here(`must be at least ${field.min}`)
+      if (field.max !== null && value > field.max) return here(`must be at most ${field.max}`)
+      return []
+    case 'boolean':
+      return typeof value === 'boolean' ? [] : here('must be true or false')
+    case 'choice':
+      return field.values.some((one) => JSON.stringify(one) === JSON.stringify(value))
+        ? []
+        : here('must be one of the list')
+    case 'list': {
+      if (!Array.isArray(value)) return here('must be a list')
+      const inside = value.flatMap((item, index) => problemsOf(field.item, item, `${path}[${index}]`))
+      if (value.length < field.min) return [...here(`needs at least ${field.min}`), ...inside]
+      if (field.max !== null && value.length > field.max)
+        return [...here(`takes at most ${field.max}`), ...inside]
+      return inside
+    }
+    case 'object': {
+      if (typeof value !== 'object' || value === null || Array.isArray(value))
+        return here('must be an object')
+      return field.fields.flatMap(({ key, field: one, isRequired }) => {
+        const item = (value as Record<string, unknown>)[key]
+        const at = path === '' ? key : `${path}.${key}`
+        if (item === undefined) return isRequired ? [{ path: at, text: 'is needed' }] : []
+        return problemsOf(one, item, at)
+      })
+    }
+    case 'json':
+      return []
+  }
+}
+
+const FORMATS: Partial<Record<string, readonly [RegExp, string]>> = {
+  email: [/^[^\s@]+@[^\s@]+$/, 'must be an e-mail address'],
+  url: [/^[a-z][a-z0-9+.-]*:\S+$/i, 'must be an address such as https://example.com'],
+  date: [/^\d{4}-\d\d-\d\d$/, 'must be a day such as 2026-11-16'],
+  time: [/^\d\d:\d\d/, 'must be a time such as 09:30:00Z'],
+  'date-time': [/^\d{4}-\d\d-\d\dT\d\d:\d\d/, 'must be a moment such as 2026-11-16T09:30:00Z'],
+  uuid: [/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i, 'must be a UUID'],
+}
+
+function textProblems(
+  field: Extract<Field, { kind: 'text' }>,
+  value: string,
+  path: string,
+): readonly Problem[] {
+  const { minLength, maxLength, pattern, format } = field
+  if (minLength !== null && value.length < minLength) {
+    return [
+      {
+        path,
+        text: value === '' && minLength === 1 ? 'is needed' : `needs at least ${minLength} characters`,
+      },
+    ]
+  }
+  if (maxLength !== null && value.length > maxLength)
+    return [{ path, text: `takes at most ${maxLength} characters` }]
+  const known = FORMATS[format]
+  if (known && !known[0].test(value)) return [{ path, text: known[1] }]
+  // A format of ours says it in words; the pattern beside it is the same for machines.
+  if (!known && pattern !== null && !matches(pattern, value)) return [{ path, text: `must match ${pattern}` }]
+  return []
+}
+
+function matches(pattern: string, value: string): boolean {
+  try {
+    return new RegExp(pattern, 'u').test(value)
+  } catch {
+    // A pattern that browsers do not know is the server's to judge.
+    return true
+  }
+}

@@ -1,0 +1,198 @@
+import { type ReactNode, useEffect, useMemo, useState } from 'react'
+import type { EnqueueInput, EnqueueOutput } from '../../../../src/server/api.ts'
+import { basePath } from '../../api/base.ts'
+import { spaceOf, tokenOf } from '../../api/credential.ts'
+import { stringifyExact } from '../../api/exact.ts'
+import { useMe } from '../../api/me.ts'
+import { useAct, useApi } from '../../api/query.ts'
+import { useWord } from '../../router.ts'
+import { Page } from '../../shell/page.tsx'
+import { Button } from '../../ui/button.tsx'
+import { Card } from '../../ui/card.tsx'
+import { CodeBlock } from '../../ui/code.tsx'
+import { Field } from '../../ui/field.tsx'
+import { JsonEditor, readJson } from '../../ui/json-editor.tsx'
+import { EmptyState } from '../../ui/states-of-page.tsx'
+import { Segments } from '../../ui/tabs.tsx'
+import { COPY_KINDS, type CopyKind, copyAs } from './copy-as.ts'
+import { FollowedJob } from './followed-job.tsx'
+import { initialOf, problemsOf } from './form-value.ts'
+import { SchemaFields } from './schema-fields.tsx'
+import { formOf } from './schema-form.ts'
+import { NO_OPTIONS, optionsOf, SendOptions } from './send-options.tsx'
+import './playground.css'
+
+/** Sends a job by hand and shows what becomes of it. */
+export function PlaygroundScreen(): ReactNode {
+  const [queue, setQueue] = useWord<string>('queue', '')
+  const queues = useApi('queues.list', {}).data?.queues ?? []
+  return (
+    <Page title="Playground" name="Playground">
+      <div className="playground-queue">
+        <Field
+          label="Queue"
+          list="playground-queues"
+          value={queue}
+          placeholder="mail.send"
+          data-search
+          autoFocus={queue === ''}
+          onChange={(event) => setQueue(event.target.value)}
+        />
+        <datalist id="playground-queues">
+          {queues.map(({ queue: name }) => (
+            <option key={name} value={name} />
+          ))}
+        </datalist>
+      </div>
+      {queue.trim() === '' ? (
+        <EmptyState title="Choose a queue" icon="playground">
+          Its payload becomes a form if its workers have told a schema. Give a queue one, and it is checked at
+          both ends:
+          <CodeBlock
+            code={
+              "const sendMail = queue('mail.send', {\n  payload: z.object({ to: z.string().email(), subject: z.string() }),\n})"
+            }
+          />
+        </EmptyState>
+      ) : (
+        <Sender key={queue} queue={queue.trim()} />
+      )}
+    </Page>
+  )
+}
+
+/** The schema of a queue, if a worker has told one. A queue that nobody knows has none. */
+function useSchema(queue: string): { readonly isKnown: boolean; readonly schema: unknown } {
+  const detail = useApi('queues.get', { queue }, { keeps: false })
+  return { isKnown: !detail.isPending, schema: detail.data?.card?.schema ?? null }
+}
+
+function Sender({ queue }: { readonly queue: string }): ReactNode {
+  const { isKnown, schema } = useSchema(queue)
+  const field = useMemo(() => (schema === null ? null : formOf(schema)), [schema])
+  const canForm = field !== null && field.kind !== 'json'
+  const [mode, setMode] = useWord<'form' | 'json'>('mode', 'form')
+  const [value, setValue] = useState<unknown>({})
+  const [text, setText] = useState('{}')
+  const [options, setOptions] = useState(NO_OPTIONS)
+  const [sent, setSent] = useState<readonly EnqueueOutput[]>([])
+  const send = useAct('jobs.enqueue', {
+    quiet: true,
+    onDone: (output) => setSent((before) => [output, ...before].slice(0, 5)),
+  })
+  useEffect(() => {
+    if (field === null) return
+    const initial = initialOf(field)
+    setValue(initial)
+    setText(stringifyExact(initial, 2))
+  }, [field])
+
+  const isForm = canForm && mode === 'form'
+  const read = isForm ? { value } : readJson(text)
+  const problems = isForm ? problemsOf(field, value) : []
+  const isReady = 'value' in read && problems.length === 0
+  const input: EnqueueInput = { queue, payload: 'value' in read ? read.value : null, ...optionsOf(options) }
+  const change = (next: 'form' | 'json'): void => {
+    if (next === 'json') setText(stringifyExact(value, 2))
+    else if ('value' in read) setValue(read.value)
+    setMode(next)
+  }
+  if (!isKnown) return null
+  return (
+    <div className="playground">
+      <form
+        className="stack loose"
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (isReady) send.mutate(input)
+        }}
+      >
+        <Card
+          title="Payload"
+          actions={
+            canForm && (
+              <Segments
+                label="How the payload is written"
+                value={isForm ? 'form' : 'json'}
+                onChange={change}
+                options={[
+                  { value: 'form', label: 'Form' },
+                  { value: 'json', label: 'JSON' },
+                ]}
+              />
+            )
+          }
+        >
+          {isForm ? (
+            <SchemaFields
+              field={field}
+              label="Payload"
+              path=""
+              value={value}
+              onChange={setValue}
+              problems={problems}
+            />
+          ) : (
+            <JsonEditor
+              label="Payload as JSON"
+              value={text}
+              onChange={setText}
+              {...(schema === null ? { hint: 'No worker has told a schema for this queue.' } : {})}
+            />
+          )}
+        </Card>
+        <Card title="Options">
+          <SendOptions draft={options} onChange={setOptions} />
+        </Card>
+        {send.error && (
+          <p className="field-error wrap-anywhere" role="alert">
+            {send.error.message}
+          </p>
+        )}
+        <div className="row">
+          <Button type="submit" look="main" icon="playground" disabled={!isReady} busy={send.isPending}>
+            Send
+          </Button>
+          <span className="small faint">
+            {problems.length > 0 && `${problems[0]?.path} ${problems[0]?.text}`}
+          </span>
+        </div>
+      </form>
+      <div className="stack loose">
+        {sent.length === 0 ? (
+          <Card title="What becomes of it">
+            <p className="soft">Send a job, and follow it here: its state, its lines, its result.</p>
+          </Card>
+        ) : (
+          sent.map(({ id, duplicate }) => <FollowedJob key={id} id={id} duplicate={duplicate} />)
+        )}
+        <CopyAs input={input} />
+      </div>
+    </div>
+  )
+}
+
+function CopyAs({ input }: { readonly input: EnqueueInput }): ReactNode {
+  const [kind, setKind] = useWord<CopyKind>('as', 'curl')
+  const me = useMe()
+  const where = {
+    server: `${location.origin}${basePath}`,
+    withToken: tokenOf() !== null || me?.name !== 'anonymous',
+    space: spaceOf(),
+  }
+  return (
+    <Card
+      title="Copy as"
+      actions={
+        <Segments
+          label="Language"
+          value={kind}
+          onChange={setKind}
+          options={COPY_KINDS.map((each) => ({ value: each, label: each }))}
+        />
+      }
+    >
+      <CodeBlock code={copyAs(kind, input, where)} label={`Copy as ${kind}`} />
+    </Card>
+  )
+}

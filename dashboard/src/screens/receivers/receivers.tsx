@@ -1,0 +1,187 @@
+import { type ReactNode, useState } from 'react'
+import type { ReceiverSummary } from '../../../../src/server/api.ts'
+import { urlOf } from '../../api/base.ts'
+import { useCan } from '../../api/me.ts'
+import { useAct, useApi } from '../../api/query.ts'
+import { bytesText, rateText } from '../../format/numbers.ts'
+import { Page } from '../../shell/page.tsx'
+import { IconButton } from '../../ui/button.tsx'
+import { CodeBlock } from '../../ui/code.tsx'
+import { Count } from '../../ui/count.tsx'
+import { Confirm } from '../../ui/dialog.tsx'
+import { Badge } from '../../ui/state.tsx'
+import { EmptyState, Loaded } from '../../ui/states-of-page.tsx'
+import { type Column, Table } from '../../ui/table.tsx'
+import { TimeAgo } from '../../ui/time.tsx'
+import { useRates } from './rates.ts'
+
+const PROTOCOLS = { grpc: 'gRPC', http: 'HTTP stream', poll: 'long poll' } as const
+
+/** Programs in any language that get jobs from this server. */
+export function ReceiversScreen(): ReactNode {
+  const asked = useApi('receivers.list', {}, { every: 2_000 })
+  const [closing, setClosing] = useState<ReceiverSummary | null>(null)
+  const canOperate = useCan('operate')
+  const rates = useRates(asked.data?.receivers, asked.dataUpdatedAt)
+  const close = useAct('receivers.close', {
+    told: 'The receiver is closed. Its jobs are free again.',
+    onDone: () => setClosing(null),
+  })
+  return (
+    <Page title="Receivers" name="Receivers">
+      <Loaded asked={asked}>
+        {({ receivers }) =>
+          receivers.length === 0 ? (
+            <NoReceivers />
+          ) : (
+            <Table
+              label="Receivers"
+              rows={receivers}
+              columns={columnsOf(rates, canOperate ? setClosing : null)}
+              keyOf={({ id }) => id}
+              rowHeight={56}
+            />
+          )
+        }
+      </Loaded>
+      {closing && (
+        <Confirm
+          title={`Close ${closing.name}`}
+          action="Close it"
+          danger
+          busy={close.isPending}
+          onClose={() => setClosing(null)}
+          onConfirm={() => close.mutate({ id: closing.id })}
+        >
+          <p>
+            Its stream ends, and the {closing.unacked} jobs that it has not answered for go to others. A
+            receiver that is well comes back by itself.
+          </p>
+        </Confirm>
+      )}
+    </Page>
+  )
+}
+
+function columnsOf(
+  rates: ReadonlyMap<string, number>,
+  onClose: ((receiver: ReceiverSummary) => void) | null,
+): readonly Column<ReceiverSummary>[] {
+  return [
+    {
+      id: 'receiver',
+      title: 'Receiver',
+      width: 'minmax(10rem, 2fr)',
+      cell: ({ name, address, protocol }) => (
+        <span className="worker-cell">
+          <span className="row">
+            <strong className="cut">{name}</strong> <Badge tone="info">{PROTOCOLS[protocol]}</Badge>
+          </span>
+          <span className="small faint num cut">{address}</span>
+        </span>
+      ),
+    },
+    {
+      id: 'queues',
+      title: 'Queues',
+      width: 'minmax(7rem, 1.5fr)',
+      wideOnly: true,
+      cell: ({ queues, keys }) => (
+        <span className="soft" title={queues.join('\n')}>
+          {queues.join(', ')}
+          {keys !== null && <span className="faint"> keys {keys}</span>}
+        </span>
+      ),
+    },
+    {
+      id: 'credits',
+      title: 'Credits',
+      width: '5rem',
+      align: 'end',
+      wideOnly: true,
+      cell: ({ credits }) => <Count value={credits} brief />,
+    },
+    {
+      id: 'unacked',
+      title: 'Unanswered',
+      width: '7rem',
+      align: 'end',
+      cell: ({ unacked, unackedBytes }) => (
+        <span title={bytesText(unackedBytes)}>
+          <Count value={unacked} brief /> <span className="faint small">{bytesText(unackedBytes)}</span>
+        </span>
+      ),
+    },
+    {
+      id: 'rate',
+      title: 'Answers',
+      width: '5.5rem',
+      align: 'end',
+      cell: ({ id }) => (
+        <span className="num">
+          {rates.has(id) ? rateText(rates.get(id) as number) : '–'}
+          <span className="faint">/s</span>
+        </span>
+      ),
+    },
+    {
+      id: 'acked',
+      title: 'Acked',
+      width: '6rem',
+      align: 'end',
+      wideOnly: true,
+      cell: ({ acked }) => <Count value={acked} brief />,
+    },
+    {
+      id: 'nacked',
+      title: 'Nacked',
+      width: '5.5rem',
+      align: 'end',
+      wideOnly: true,
+      cell: ({ nacked }) => <Count value={nacked} brief />,
+    },
+    {
+      id: 'last',
+      title: 'Last answer',
+      width: '7rem',
+      wideOnly: true,
+      cell: ({ lastAckAt }) => <TimeAgo at={lastAckAt} />,
+    },
+    {
+      id: 'since',
+      title: 'Since',
+      width: '7rem',
+      wideOnly: true,
+      cell: ({ connectedAt }) => <TimeAgo at={connectedAt} />,
+    },
+    ...(onClose === null
+      ? []
+      : [
+          {
+            id: 'act',
+            title: <span className="unseen">Actions</span>,
+            width: '3rem',
+            cell: (receiver: ReceiverSummary) => (
+              <IconButton
+                label={`Close ${receiver.name}`}
+                icon="close"
+                small
+                onClick={() => onClose(receiver)}
+              />
+            ),
+          },
+        ]),
+  ]
+}
+
+function NoReceivers(): ReactNode {
+  return (
+    <EmptyState title="No receivers" icon="receivers">
+      Programs in any language take jobs from this server over gRPC, an HTTP stream or a long poll, answer for
+      them, and appear here while they are connected.
+      <CodeBlock
+        code={`curl -N ${location.origin}${urlOf('api/v1/receive')} \\\n  -H "authorization: Bearer $SKEP_TOKEN" \\\n  -H 'content-type: application/json' \\\n  --data-raw '{"queues":["mail.send"],"name":"my-receiver"}'`}
+      />
+    </EmptyState>
+  )
+}

@@ -1,0 +1,176 @@
+import type { ReactNode } from 'react'
+import type { SystemView } from '../../../../src/server/api.ts'
+import { useApi } from '../../api/query.ts'
+import { bytesText, countText } from '../../format/numbers.ts'
+import { durationText } from '../../format/times.ts'
+import { chooseDensity, type Density, useDensity } from '../../shell/density.ts'
+import { Page } from '../../shell/page.tsx'
+import { chooseTheme, type Theme, useTheme } from '../../shell/theme.ts'
+import { Button } from '../../ui/button.tsx'
+import { Card, Facts, Figure } from '../../ui/card.tsx'
+import { CodeBlock } from '../../ui/code.tsx'
+import { Icon } from '../../ui/icon.tsx'
+import { Badge } from '../../ui/state.tsx'
+import { Loaded } from '../../ui/states-of-page.tsx'
+import { Segments } from '../../ui/tabs.tsx'
+import './system.css'
+
+/** How the store, the notifier and this server are, and how the dashboard looks. */
+export function SystemScreen(): ReactNode {
+  const asked = useApi('system.get', {}, { every: 10_000 })
+  return (
+    <Page
+      title="System"
+      name="System"
+      actions={
+        <Button icon="retry" busy={asked.isFetching} onClick={() => void asked.refetch()}>
+          Check again
+        </Button>
+      }
+    >
+      <Loaded asked={asked}>
+        {(system) => (
+          <>
+            <Figures system={system} />
+            <Checks checks={system.checks} />
+            <div className="system-columns">
+              <Card title="Store">
+                <Facts
+                  facts={[
+                    ['Where', <code key="where">{system.store.label}</code>],
+                    ['Durability', system.store.durability],
+                    ['Level', system.store.level],
+                    ['Notifier', <NotifierState key="notifier" notifier={system.notifier} />],
+                  ]}
+                />
+                {system.limits.length > 0 && (
+                  <div className="stack tight system-limits">
+                    <h3>What this store cannot do</h3>
+                    <ul>
+                      {system.limits.map((limit) => (
+                        <li key={limit}>{limit}</li>
+                      ))}
+                    </ul>
+                  </div>
+                )}
+              </Card>
+              <Card title="This server">
+                <Facts
+                  facts={[
+                    ['Skep', system.server.version],
+                    ['Node', system.server.node],
+                    ['Up', durationText(system.server.upMs)],
+                    ['Memory', bytesText(system.server.memoryBytes)],
+                    ['Event loop late by', durationText(system.server.lagMs)],
+                    ['Connections', countText(system.server.connections)],
+                  ]}
+                />
+              </Card>
+            </div>
+          </>
+        )}
+      </Loaded>
+      <Looks />
+    </Page>
+  )
+}
+
+const NOTIFIER = { up: ['good', 'up'], down: ['bad', 'down'], off: ['plain', 'off'] } as const
+
+function NotifierState({
+  notifier: { status, detail },
+}: {
+  readonly notifier: SystemView['notifier']
+}): ReactNode {
+  const [tone, word] = NOTIFIER[status]
+  return (
+    <span>
+      <Badge tone={tone}>{word}</Badge> <span className="soft">{detail}</span>
+    </span>
+  )
+}
+
+function Figures({ system: { store, checks, notifier } }: { readonly system: SystemView }): ReactNode {
+  const failed = checks.filter(({ status }) => status === 'failed').length
+  const warned = checks.filter(({ status }) => status === 'warning').length
+  return (
+    <div className="figures">
+      <Figure
+        label="Checks"
+        note={failed + warned === 0 ? 'all is well' : `${failed} failed, ${warned} to look at`}
+        {...(failed > 0 ? { tone: 'bad' as const } : warned > 0 ? { tone: 'warn' as const } : {})}
+      >
+        {checks.length - failed - warned} of {checks.length}
+      </Figure>
+      <Figure label="The store answers in" {...(store.latencyMs > 500 ? { tone: 'warn' as const } : {})}>
+        {durationText(store.latencyMs)}
+      </Figure>
+      <Figure label="Notifier" {...(notifier.status === 'down' ? { tone: 'bad' as const } : {})}>
+        {notifier.status}
+      </Figure>
+    </div>
+  )
+}
+
+const SIGNS = { ok: 'check', warning: 'info', failed: 'errors' } as const
+const WORDS = { ok: 'well', warning: 'look at it', failed: 'failed' } as const
+const ORDER = { failed: 0, warning: 1, ok: 2 } as const
+
+/** What the doctor found: what is wrong first, each with what to do. */
+function Checks({ checks }: { readonly checks: SystemView['checks'] }): ReactNode {
+  return (
+    <Card title="Doctor" flush>
+      <ul className="checks">
+        {checks
+          .toSorted((a, b) => ORDER[a.status] - ORDER[b.status])
+          .map(({ name, status, text, fix }) => (
+            <li key={name} className={`check check-${status}`}>
+              <span className="check-sign">
+                <Icon name={SIGNS[status]} />
+                <span className="unseen">{WORDS[status]}</span>
+              </span>
+              <div className="stack tight grow">
+                <strong>{name}</strong>
+                <span className="soft wrap-anywhere">{text}</span>
+                {fix !== null && <CodeBlock code={fix} label="Copy the fix" />}
+              </div>
+            </li>
+          ))}
+      </ul>
+    </Card>
+  )
+}
+
+function Looks(): ReactNode {
+  const theme = useTheme()
+  const density = useDensity()
+  return (
+    <Card title="How it looks here">
+      <div className="row wraps system-looks">
+        <span className="soft">Theme</span>
+        <Segments<Theme>
+          label="Theme"
+          value={theme}
+          onChange={chooseTheme}
+          options={[
+            { value: 'system', label: 'As the system' },
+            { value: 'light', label: 'Light' },
+            { value: 'dark', label: 'Dark' },
+          ]}
+        />
+        <span className="soft">Density</span>
+        <Segments<Density>
+          label="Density"
+          value={density}
+          onChange={chooseDensity}
+          options={[
+            { value: 'normal', label: 'Normal' },
+            { value: 'large', label: 'Large' },
+            { value: 'dense', label: 'Dense' },
+          ]}
+        />
+      </div>
+      <p className="small faint">Kept in this browser.</p>
+    </Card>
+  )
+}

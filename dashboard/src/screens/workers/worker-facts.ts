@@ -1,0 +1,26 @@
+import type { QueueSummary, WorkerSummary } from '../../../../src/server/api.ts'
+
+/** An event loop that is later than this keeps heartbeats and answers waiting. */
+const LATE_LOOP_MS = 250
+
+export function isLagging({ lagMs }: Pick<WorkerSummary, 'lagMs'>): boolean {
+  return lagMs !== null && lagMs > LATE_LOOP_MS
+}
+
+/** How many workers have each version, most first. Those that tell none are left out. */
+export function versionsOf(
+  workers: readonly Pick<WorkerSummary, 'version'>[],
+): readonly (readonly [string, number])[] {
+  const counts = new Map<string, number>()
+  for (const { version } of workers) if (version !== null) counts.set(version, (counts.get(version) ?? 0) + 1)
+  return [...counts].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1))
+}
+
+/** Queues with jobs that could start, and no worker that would take them. */
+export function unhandledOf<Queue extends Pick<QueueSummary, 'queue' | 'counts'>>(
+  queues: readonly Queue[],
+  workers: readonly Pick<WorkerSummary, 'queues'>[],
+): readonly Queue[] {
+  const handled = new Set(workers.flatMap((worker) => worker.queues))
+  return queues.filter(({ queue, counts }) => !handled.has(queue) && counts.ready + counts.missing > 0)
+}

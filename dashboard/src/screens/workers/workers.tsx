@@ -1,0 +1,366 @@
+import { type ReactNode, useState } from 'react'
+import { Link } from 'wouter'
+import type { WorkerSummary } from '../../../../src/server/api.ts'
+import { useCan } from '../../api/me.ts'
+import { useAct, useApi } from '../../api/query.ts'
+import { bytesText, plural } from '../../format/numbers.ts'
+import { durationText } from '../../format/times.ts'
+import { to, useWord } from '../../router.ts'
+import { Page } from '../../shell/page.tsx'
+import { Card, Facts } from '../../ui/card.tsx'
+import { CodeBlock, Id } from '../../ui/code.tsx'
+import { Confirm, Dialog } from '../../ui/dialog.tsx'
+import { Menu } from '../../ui/menu.tsx'
+import { Badge } from '../../ui/state.tsx'
+import { EmptyState, Loaded } from '../../ui/states-of-page.tsx'
+import { type Column, Table } from '../../ui/table.tsx'
+import { Segments } from '../../ui/tabs.tsx'
+import { TimeAgo } from '../../ui/time.tsx'
+import { Gauge } from '../shared/gauge.tsx'
+import { Notice } from '../shared/notice.tsx'
+import { isLagging, unhandledOf, versionsOf } from './worker-facts.ts'
+import './workers.css'
+
+type Shown = 'here' | 'all'
+
+/** Who runs jobs, where, and how they are. */
+export function WorkersScreen(): ReactNode {
+  const [shown, setShown] = useWord<Shown>('show', 'here')
+  const [opened, setOpened] = useWord<string>('id', '')
+  const asked = useApi('workers.list', {}, { every: 5_000 })
+  return (
+    <Page
+      title="Workers"
+      name="Workers"
+      actions={
+        <Segments
+          label="Which workers"
+          value={shown}
+          onChange={setShown}
+          options={[
+            { value: 'here', label: 'Here' },
+            { value: 'all', label: 'Also gone' },
+          ]}
+        />
+      }
+    >
+      <Loaded asked={asked}>
+        {({ workers }) => {
+          const live = workers.filter(({ life }) => life !== 'gone')
+          const chosen = workers.find(({ id }) => id === opened)
+          return (
+            <>
+              <Skew workers={live} />
+              <Unhandled workers={live} />
+              {workers.length === 0 ? (
+                <NoWorkers />
+              ) : (
+                <WorkerTable workers={shown === 'here' ? live : workers} onOpen={setOpened} active={opened} />
+              )}
+              {chosen && <WorkerDrawer worker={chosen} onClose={() => setOpened('')} />}
+            </>
+          )
+        }}
+      </Loaded>
+    </Page>
+  )
+}
+
+function Skew({ workers }: { readonly workers: readonly WorkerSummary[] }): ReactNode {
+  const versions = versionsOf(workers)
+  if (versions.length < 2) return null
+  return (
+    <Notice tone="warn" icon="info">
+      Workers of different versions run:{' '}
+      {versions.map(([version, count]) => `${plural(count, 'worker')} of ${version}`).join(', ')}. That is
+      fine while you deploy, and a mistake when it stays.
+    </Notice>
+  )
+}
+
+/** Queues with jobs that nobody takes. */
+function Unhandled({ workers }: { readonly workers: readonly WorkerSummary[] }): ReactNode {
+  const queues = useApi('queues.list', {}).data?.queues ?? []
+  const alone = unhandledOf(queues, workers)
+  if (alone.length === 0) return null
+  return (
+    <Notice tone="bad" icon="errors">
+      <p>
+        <strong>No worker for {alone.length === 1 ? 'this queue' : 'these queues'}.</strong> Their jobs wait
+        until one comes.
+      </p>
+      <ul className="row wraps unhandled">
+        {alone.map(({ queue, counts }) => (
+          <li key={queue}>
+            <Link to={to.queue(queue)} className="link">
+              {queue}
+            </Link>{' '}
+            <span className="num">{plural(counts.ready + counts.missing, 'job')}</span>
+          </li>
+        ))}
+      </ul>
+    </Notice>
+  )
+}
+
+function useColumns(): readonly Column<WorkerSummary>[] {
+  const canOperate = useCan('operate')
+  const columns: readonly Column<WorkerSummary>[] = [
+    {
+      id: 'worker',
+      title: 'Worker',
+      width: 'minmax(10rem, 2fr)',
+      cell: (worker) => (
+        <span className="worker-cell">
+          <span className="row">
+            <strong className="cut">{worker.host}</strong> <Life worker={worker} />
+          </span>
+          <span className="small faint num">process {worker.pid}</span>
+        </span>
+      ),
+    },
+    {
+      id: 'running',
+      title: 'Running',
+      width: 'minmax(8rem, 1fr)',
+      cell: ({ running, concurrency }) => <Gauge value={running} most={concurrency} label="Slots in use" />,
+    },
+    {
+      id: 'queues',
+      title: 'Queues',
+      width: 'minmax(8rem, 2fr)',
+      wideOnly: true,
+      cell: ({ queues }) => (
+        <span title={queues.join('\n')} className="soft">
+          {queues.join(', ')}
+        </span>
+      ),
+    },
+    {
+      id: 'version',
+      title: 'Version',
+      width: '6.5rem',
+      wideOnly: true,
+      cell: ({ version, node }) => (
+        <span title={node === null ? undefined : `Node ${node}`}>
+          {version ?? <span className="faint">–</span>}
+        </span>
+      ),
+    },
+    {
+      id: 'memory',
+      title: 'Memory',
+      width: '5.5rem',
+      align: 'end',
+      wideOnly: true,
+      cell: ({ memoryBytes }) =>
+        memoryBytes === null ? (
+          <span className="faint">–</span>
+        ) : (
+          <span className="num">{bytesText(memoryBytes)}</span>
+        ),
+    },
+    {
+      id: 'lag',
+      title: 'Loop lag',
+      width: '6rem',
+      align: 'end',
+      wideOnly: true,
+      cell: (worker) => <Lag worker={worker} />,
+    },
+    {
+      id: 'seen',
+      title: 'Seen',
+      width: '6.5rem',
+      wideOnly: true,
+      cell: ({ seenAt }) => <TimeAgo at={seenAt} />,
+    },
+  ]
+  return canOperate
+    ? [
+        ...columns,
+        {
+          id: 'act',
+          title: <span className="unseen">Actions</span>,
+          width: '3rem',
+          cell: (worker) => <WorkerMenu worker={worker} />,
+        },
+      ]
+    : columns
+}
+
+function WorkerTable({
+  workers,
+  onOpen,
+  active,
+}: {
+  readonly workers: readonly WorkerSummary[]
+  readonly onOpen: (id: string) => void
+  readonly active: string
+}): ReactNode {
+  const columns = useColumns()
+  if (workers.length === 0) {
+    return (
+      <EmptyState title="No worker is here" icon="workers">
+        All that were seen are gone.
+      </EmptyState>
+    )
+  }
+  return (
+    <Table
+      label="Workers"
+      rows={workers}
+      columns={columns}
+      keyOf={({ id }) => id}
+      rowHeight={56}
+      active={active}
+      onOpen={({ id }) => onOpen(id)}
+    />
+  )
+}
+
+export function Life({ worker: { life, quiet, order } }: { readonly worker: WorkerSummary }): ReactNode {
+  if (life === 'gone') return <Badge tone="bad">gone</Badge>
+  if (order === 'stop') return <Badge tone="warn">told to stop</Badge>
+  if (quiet) return <Badge tone="warn">quiet</Badge>
+  if (order === 'quiet') return <Badge tone="warn">told to be quiet</Badge>
+  if (life === 'unsure') {
+    return (
+      <Badge tone="warn" title="It was not seen for a while">
+        unsure
+      </Badge>
+    )
+  }
+  return null
+}
+
+function Lag({ worker }: { readonly worker: WorkerSummary }): ReactNode {
+  if (worker.lagMs === null) return <span className="faint">–</span>
+  const text = <span className="num">{durationText(worker.lagMs)}</span>
+  return isLagging(worker) ? (
+    <Badge tone="warn" title="Its event loop is late: a handler keeps the CPU busy. Run it in threads.">
+      {text}
+    </Badge>
+  ) : (
+    text
+  )
+}
+
+function WorkerMenu({ worker }: { readonly worker: WorkerSummary }): ReactNode {
+  const [isStopping, setStopping] = useState(false)
+  const order = useAct('workers.order', {
+    told: (_, { order: what }) =>
+      ({
+        quiet: 'It takes no more jobs.',
+        stop: 'It finishes what it runs and ends.',
+        none: 'It takes jobs again.',
+      })[what],
+    onDone: () => setStopping(false),
+  })
+  const { id, life, quiet } = worker
+  const isQuiet = quiet || worker.order === 'quiet'
+  if (life === 'gone') return null
+  return (
+    <>
+      <Menu
+        label={`Actions for worker ${worker.host} ${worker.pid}`}
+        look="quiet"
+        small
+        icon="more"
+        items={[
+          isQuiet
+            ? { label: 'Resume', icon: 'play', onSelect: () => order.mutate({ id, order: 'none' }) }
+            : {
+                label: 'Quiet: take no more jobs',
+                icon: 'pause',
+                onSelect: () => order.mutate({ id, order: 'quiet' }),
+              },
+          { label: 'Stop …', icon: 'stop', danger: true, onSelect: () => setStopping(true) },
+        ]}
+      />
+      {isStopping && (
+        <Confirm
+          title={`Stop ${worker.host} ${worker.pid}`}
+          action="Stop it"
+          danger
+          busy={order.isPending}
+          onClose={() => setStopping(false)}
+          onConfirm={() => order.mutate({ id, order: 'stop' })}
+        >
+          <p>
+            It takes no more jobs, finishes the {worker.running} that it runs, and ends. Whoever started the
+            process decides whether it comes back.
+          </p>
+        </Confirm>
+      )}
+    </>
+  )
+}
+
+function WorkerDrawer({
+  worker,
+  onClose,
+}: {
+  readonly worker: WorkerSummary
+  readonly onClose: () => void
+}): ReactNode {
+  const jobs = useApi('jobs.list', { query: `worker:${JSON.stringify(worker.id)} state:running`, limit: 20 })
+  return (
+    <Dialog title={`${worker.host}, process ${worker.pid}`} size="drawer" onClose={onClose}>
+      <div className="stack loose">
+        <Card title="About it" actions={<Life worker={worker} />}>
+          <Facts
+            facts={[
+              ['Running', `${worker.running} of ${worker.concurrency}`],
+              ['Started', <TimeAgo key="started" at={worker.startedAt} />],
+              ['Seen', <TimeAgo key="seen" at={worker.seenAt} />],
+              ['Version', worker.version ?? 'not told'],
+              ['Node', worker.node ?? 'not told'],
+              ['Memory', worker.memoryBytes === null ? 'not told' : bytesText(worker.memoryBytes)],
+              ['Event loop late by', worker.lagMs === null ? 'not told' : durationText(worker.lagMs)],
+              ['Worker', <Id key="id" text={worker.id} />],
+            ]}
+          />
+        </Card>
+        <Card title="Queues">
+          <ul className="row wraps">
+            {worker.queues.map((queue) => (
+              <li key={queue}>
+                <Link to={to.queue(queue)} className="link">
+                  {queue}
+                </Link>
+              </li>
+            ))}
+          </ul>
+        </Card>
+        {jobs.data && jobs.data.jobs.length > 0 && (
+          <Card title="Runs now">
+            <ul className="stack tight">
+              {jobs.data.jobs.map(({ id, queue, startedAt }) => (
+                <li key={id} className="row spread">
+                  <Link to={to.job(id)} className="link cut">
+                    {queue} …{id.slice(-8)}
+                  </Link>
+                  <TimeAgo at={startedAt} />
+                </li>
+              ))}
+            </ul>
+          </Card>
+        )}
+      </div>
+    </Dialog>
+  )
+}
+
+function NoWorkers(): ReactNode {
+  return (
+    <EmptyState title="No workers" icon="workers">
+      A worker takes jobs and runs your handlers, in your own process or by the command.
+      <CodeBlock
+        code={
+          'const worker = skep.worker([sendMail.handle(async ({ payload }) => …)])\n\n# or from the command line\nnpx skep worker jobs.ts'
+        }
+      />
+    </EmptyState>
+  )
+}

@@ -1,0 +1,435 @@
+// The overview, queues, jobs and bulk actions, as somebody uses them.
+
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { fixed, type JobState, type Queue, queue, retry } from '../../src/index.ts'
+import { openStage, PATIENCE_MS, type Stage, type Visit, visit } from './stage.ts'
+
+interface Mail {
+  readonly to: string
+  readonly user: { readonly id: number }
+}
+
+const mail: Queue<Mail, { sent: boolean }> = queue('mail.welcome')
+const card: Queue<{ tenant: string; total: number }> = queue('billing.card', {
+  onError: retry(2, fixed('10ms')),
+})
+const report: Queue<{ month: string }> = queue('report.monthly')
+const lonely: Queue<{ row: number }> = queue('export.legacy')
+
+let stage: Stage
+let open: Visit
+let page: Page
+let finishReport = (): void => undefined
+let isCardFixed = false
+
+beforeAll(async () => {
+  stage = await openStage({ environment: 'production' })
+  open = await visit(stage.browser, `${stage.url}/`)
+  page = open.page
+}, 180_000)
+
+afterAll(async () => {
+  await stage?.close()
+}, 60_000)
+
+const to = (path: string): Promise<unknown> => page.goto(`${stage.url}${path}`)
+const row = (name: string | RegExp) => page.getByRole('grid').getByRole('row').filter({ hasText: name })
+const dialog = () => page.getByRole('dialog')
+const until = (check: () => Promise<boolean>): Promise<void> =>
+  expect.poll(check, { timeout: PATIENCE_MS, interval: 100 }).toBe(true)
+
+async function count(of: { readonly name: string }, state: JobState): Promise<number> {
+  return (await stage.skep.counts([of]))[0]?.[state] ?? 0
+}
+
+async function start(): Promise<void> {
+  const tried = new Map<string, number>()
+  stage.skep.worker(
+    [
+      mail.handle(({ log }) => {
+        log.info('sent', { by: 'smtp' })
+        return { sent: true }
+      }),
+      card.handle(({ payload, id }) => {
+        const n = (tried.get(id) ?? 0) + 1
+        tried.set(id, n)
+        if (!isCardFixed) throw new TypeError(`Card of ${payload.tenant} declined, try ${n}`)
+      }),
+      report.handle(async ({ progress, log }) => {
+        progress(40, 'page 4 of 10')
+        log.info('rendering')
+        await new Promise<void>((resolve) => {
+          finishReport = () => {
+            log.warn('almost there', { page: 10 })
+            resolve()
+          }
+        })
+      }),
+    ],
+    { concurrency: 4 },
+  )
+  for (let n = 0; n < 30; n++) await stage.skep.enqueue(mail, { to: `user${n}@example.org`, user: { id: n } })
+  for (let n = 0; n < 6; n++) await stage.skep.enqueue(card, { tenant: n % 2 ? 'acme' : 'globex', total: n })
+  for (let n = 0; n < 3; n++) await stage.skep.enqueue(lonely, { row: n })
+  await stage.skep.enqueue(report, { month: '2026-10' })
+  await until(async () => {
+    const [done, dead] = await Promise.all([count(mail, 'done'), count(card, 'dead')])
+    return done === 30 && dead === 6
+  })
+}
+
+describe('The overview', () => {
+  it('teaches what to do while there is nothing, and follows the first jobs without being reloaded', async () => {
+    await page.getByRole('heading', { name: 'No job has come yet' }).waitFor()
+    await start()
+    await page.getByText('Busiest queues').waitFor()
+    await page.getByRole('link', { name: 'mail.welcome' }).waitFor()
+    await page.getByText('dead jobs wait for a person').waitFor()
+    await page.getByText('production').waitFor()
+    await page.getByText('Live', { exact: true }).waitFor()
+  })
+
+  it('keeps its range in the address', async () => {
+    await page.getByRole('group', { name: 'Range of time' }).getByRole('button', { name: '24h' }).click()
+    await page.waitForURL('**/?range=24h')
+    await page.reload()
+    await until(
+      async () => (await page.getByRole('button', { name: '24h' }).getAttribute('aria-pressed')) === 'true',
+    )
+  })
+
+  it('tells what its charts show to those who do not see them', async () => {
+    expect(await page.locator('figcaption').first().textContent()).toMatch(/Jobs per second\. Done: newest/)
+  })
+})
+
+describe('Queues', () => {
+  it('are listed with what they do, and found by a part of their name', async () => {
+    await to('/queues')
+    await row('mail.welcome').waitFor()
+    await row('export.legacy').getByText('no worker').waitFor()
+    await page.getByRole('textbox', { name: 'Find a queue' }).fill('bill')
+    await until(async () => (await page.getByRole('grid').getByRole('row').count()) === 2)
+    expect(page.url()).toContain('find=bill')
+    await page.getByRole('textbox', { name: 'Find a queue' }).fill('')
+    await page.getByRole('button', { name: 'With dead jobs' }).click()
+    await until(async () => (await page.getByRole('grid').getByRole('row').count()) === 2)
+  })
+
+  it('are paused with a reason and an end, and resumed', async () => {
+    await to('/queues')
+    await page.getByRole('button', { name: 'Actions for mail.welcome' }).click()
+    await page.getByRole('menuitem', { name: 'Pause …' }).click()
+    await dialog().getByLabel('Reason').fill('The mail server is down')
+    await dialog().getByLabel('For how long').selectOption('1h')
+    await dialog().getByRole('button', { name: 'Pause' }).click()
+    await row('mail.welcome').getByText('paused').waitFor()
+    const [hold] = (await stage.skep.holds()).filter((one) => one.queue === 'mail.welcome')
+    expect(hold).toMatchObject({ kind: 'pause', reason: 'The mail server is down' })
+    expect(hold?.until?.getTime()).toBeGreaterThan(Date.now())
+
+    await row('mail.welcome').getByRole('link', { name: 'mail.welcome' }).click()
+    await page.getByText('The mail server is down').waitFor()
+    await page.getByRole('button', { name: 'Resume' }).click()
+    await page.getByRole('button', { name: 'Pause' }).waitFor()
+    expect(await stage.skep.holds()).toEqual([])
+  })
+
+  it('are blocked by an admin, who can take the block away', async () => {
+    await to('/queues/mail.welcome')
+    await page.getByRole('button', { name: 'More actions' }).click()
+    await page.getByRole('menuitem', { name: 'Block …' }).click()
+    await dialog().getByRole('button', { name: 'Block' }).click()
+    await page.getByRole('heading', { level: 1 }).getByText('blocked').waitFor()
+    await page.getByRole('button', { name: 'More actions' }).click()
+    await page.getByRole('menuitem', { name: 'Take the block away' }).click()
+    await page.getByRole('heading', { level: 1 }).getByText('blocked').waitFor({ state: 'hidden' })
+    expect(await stage.skep.holds()).toEqual([])
+  })
+
+  it('get limits that hold at once, and give them back', async () => {
+    await to('/queues/mail.welcome?tab=limits')
+    await page.getByRole('button', { name: 'Change' }).click()
+    const whole = dialog().getByRole('group', { name: 'The whole queue' })
+    await whole.getByLabel('Running at a time').fill('7')
+    await whole.getByLabel('Starts').fill('100')
+    await whole.getByLabel('per', { exact: true }).fill('1m')
+    await dialog().getByRole('button', { name: 'Set limits' }).click()
+    await page.getByText('7 at a time').waitFor()
+    await page.getByText('changed by hand').waitFor()
+    const [limit] = await stage.skep.limits.list(mail)
+    expect(limit?.limits).toMatchObject({ concurrency: 7, rate: { limit: 100, per: 60_000 } })
+    await page.getByRole('button', { name: 'Back to code' }).click()
+    await page.getByText('7 at a time').waitFor({ state: 'hidden' })
+    expect((await stage.skep.limits.list(mail)).every(({ changed }) => changed === null)).toBe(true)
+  })
+
+  it('say in words what is wrong with a limit, and change nothing', async () => {
+    await to('/queues/mail.welcome?tab=limits')
+    await page.getByRole('button', { name: 'Change' }).click()
+    await dialog().getByRole('group', { name: 'The whole queue' }).getByLabel('Starts').fill('10')
+    await dialog()
+      .getByRole('group', { name: 'The whole queue' })
+      .getByLabel('per', { exact: true })
+      .fill('soon')
+    await dialog().getByRole('button', { name: 'Set limits' }).click()
+    await dialog().getByRole('alert').waitFor()
+    await page.keyboard.press('Escape')
+    await dialog().waitFor({ state: 'hidden' })
+    open.complaints.splice(0) // The browser writes down every answer that refuses.
+  })
+
+  it('are purged only after their name was typed, with the count said before', async () => {
+    await to('/queues/export.legacy')
+    await page.getByText('No live worker handles this queue').waitFor()
+    await page.getByRole('button', { name: 'More actions' }).click()
+    await page.getByRole('menuitem', { name: 'Purge …' }).click()
+    await dialog().getByText('3 jobs would be removed').waitFor()
+    const purge = dialog().getByRole('button', { name: 'Remove 3 jobs' })
+    expect(await purge.isDisabled()).toBe(true)
+    await dialog().getByLabel('Type export.legacy to confirm').fill('export.legacy')
+    await purge.click()
+    await page.getByText('3 jobs removed').waitFor()
+    expect((await stage.skep.list({ queue: 'export.legacy' })).jobs).toEqual([])
+  })
+})
+
+describe('Jobs', () => {
+  it('are asked for in one line that completes what is typed', async () => {
+    await to('/jobs')
+    await page.keyboard.press('/')
+    await page.keyboard.type('sta')
+    await page
+      .getByRole('option', { name: /^state:/ })
+      .first()
+      .waitFor()
+    await page.keyboard.press('Tab')
+    await page.keyboard.type('de')
+    await page.getByRole('option', { name: /^state:dead/ }).waitFor()
+    await page.keyboard.press('ArrowDown')
+    await until(async () => (await page.getByRole('option', { selected: true }).count()) === 1)
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/q=state/)
+    await page.keyboard.type('queue:bill')
+    await page.getByRole('option', { name: /queue:billing\.card/ }).waitFor()
+    await page.keyboard.press('Tab')
+    await until(
+      async () =>
+        new URL(page.url()).searchParams.get('q') === 'state:dead queue:billing.card' ||
+        new URL(page.url()).searchParams.get('q') === 'state:delayed queue:billing.card',
+    )
+  })
+
+  it('say what is wrong with a query, in the words of the server', async () => {
+    await to('/jobs?q=colour:red')
+    await page
+      .getByRole('alert')
+      .getByText(/colour/)
+      .waitFor()
+    open.complaints.splice(0)
+  })
+
+  it('teach the language when nothing fits', async () => {
+    await to('/jobs?q=payload.user.id:4711')
+    await page.getByRole('heading', { name: 'No job fits' }).waitFor()
+    await page.getByRole('button', { name: 'state:dead' }).click()
+    await row('billing.card').first().waitFor()
+  })
+
+  it('are counted by state, and the tabs change the query alone', async () => {
+    await to('/jobs?q=queue:billing.card')
+    const tab = page.getByRole('tab', { name: /^Dead/ })
+    await tab.getByText('6').waitFor()
+    await tab.click()
+    await until(async () => new URL(page.url()).searchParams.get('q') === 'state:dead queue:billing.card')
+    await until(async () => (await row('billing.card').count()) === 6)
+    await page.goBack().catch(() => undefined)
+  })
+
+  it('open in a drawer and are walked through by keys', async () => {
+    await to('/jobs?q=state:dead')
+    await row('billing.card').first().focus()
+    await page.keyboard.press('j')
+    await page.keyboard.press('j')
+    await page.keyboard.press('k')
+    await page.keyboard.press('Enter')
+    await dialog().getByText('Why is it dead?').waitFor()
+    const first = new URL(page.url()).searchParams.get('job')
+    await page.keyboard.press('j')
+    await until(async () => new URL(page.url()).searchParams.get('job') !== first)
+    await page.keyboard.press('k')
+    await until(async () => new URL(page.url()).searchParams.get('job') === first)
+    await page.keyboard.press('Escape')
+    await dialog().waitFor({ state: 'hidden' })
+    expect(page.url()).not.toContain('job=')
+  })
+
+  it('show the columns that somebody chose, and keep them in the address', async () => {
+    await to('/jobs')
+    await page.getByRole('button', { name: 'Columns' }).click()
+    await page.getByRole('menuitemcheckbox', { name: 'Priority' }).click()
+    await page.getByRole('columnheader', { name: 'Priority' }).waitFor()
+    expect(page.url()).toContain('columns=')
+  })
+
+  it('keep views with a name in the server', async () => {
+    await to('/jobs?q=state:dead queue:billing.card')
+    await page.getByRole('button', { name: 'Views' }).click()
+    await page.getByRole('menuitem', { name: 'Save this query …' }).click()
+    await dialog().getByLabel('Name').fill('Declined cards')
+    await dialog().getByRole('button', { name: 'Save', exact: true }).click()
+    await page.getByRole('button', { name: 'Declined cards' }).waitFor()
+    await to('/jobs')
+    await page.getByRole('button', { name: 'Views' }).click()
+    await page.getByRole('menuitemcheckbox', { name: 'Declined cards' }).click()
+    await until(async () => (await row('billing.card').count()) === 6)
+    await page.getByRole('button', { name: 'Declined cards' }).click()
+    await page.getByRole('menuitem', { name: /Remove/ }).click()
+    await dialog().getByRole('button', { name: 'Remove' }).click()
+    await page.getByRole('button', { name: 'Views' }).waitFor()
+  })
+
+  it('are changed by selecting rows', async () => {
+    await to('/jobs?q=queue:mail.welcome state:done')
+    await row('mail.welcome').first().focus()
+    await page.keyboard.press('x')
+    await page.keyboard.press('j')
+    await page.keyboard.press('j')
+    await page.keyboard.press('Shift+X')
+    await page.getByText('3 jobs selected').waitFor()
+    await page.getByRole('toolbar', { name: 'Selected jobs' }).getByRole('button', { name: 'Remove' }).click()
+    await dialog().getByRole('button', { name: 'Remove 3 jobs' }).click()
+    await page.getByText('3 jobs were removed').waitFor()
+    expect(await count(mail, 'done')).toBe(27)
+  })
+
+  it('are changed by a query, with a count before, a name, and progress', async () => {
+    isCardFixed = true
+    await to('/jobs?q=queue:billing.card state:dead')
+    await until(async () => (await row('billing.card').count()) === 6)
+    await page.getByRole('checkbox', { name: 'Select all shown' }).check()
+    await page.getByText('6 jobs selected').waitFor()
+    await page.getByRole('button', { name: 'Select all 6 matching' }).click()
+    await page.getByText('All 6 matching').waitFor()
+    await page.getByRole('toolbar', { name: 'Selected jobs' }).getByRole('button', { name: 'Retry' }).click()
+    await dialog().getByLabel('Name').fill('After the fix')
+    await dialog().getByRole('button', { name: 'Retry 6 jobs' }).click()
+    await dialog().getByText('6 changed').waitFor()
+    await dialog().getByText('done', { exact: true }).waitFor()
+    await dialog().locator('footer').getByRole('button', { name: 'Close' }).click()
+    await until(async () => (await count(card, 'done')) === 6)
+    await to('/bulk')
+    await row('After the fix').getByText('done').waitFor()
+    await row('After the fix').getByText('6', { exact: true }).waitFor()
+  })
+})
+
+describe('A job', () => {
+  it('says who runs it, how far it is and what it writes, as it goes', async () => {
+    const [running] = (await stage.skep.list({ queue: 'report.monthly' })).jobs
+    await to(`/jobs/${running?.id}?part=logs`)
+    await page.getByRole('progressbar', { name: 'Progress of the job' }).waitFor()
+    await page.getByText('page 4 of 10').waitFor()
+    await page.getByRole('log').getByText('rendering').waitFor()
+    finishReport()
+    await page.getByRole('log').getByText('almost there').waitFor()
+    await page.getByRole('article').getByText('done', { exact: true }).waitFor()
+  })
+
+  it('says why it does not run, with a way to what keeps it', async () => {
+    await stage.skep.pause('mail.welcome', { reason: 'The mail server moves house', by: 'ada' })
+    const { id } = await stage.skep.enqueue(mail, { to: 'x@example.org', user: { id: 1 } })
+    await to(`/jobs/${id}`)
+    await page.getByRole('heading', { name: 'Why is it not running?' }).waitFor()
+    await page.getByText('The mail server moves house').waitFor()
+    await page.getByRole('link', { name: 'See the hold' }).click()
+    await page.waitForURL('**/queues/mail.welcome')
+    await page.getByRole('button', { name: 'Resume' }).click()
+    await until(async () => (await stage.skep.get(id))?.state === 'done')
+  })
+
+  it('shows every attempt and in what two of them differ', async () => {
+    isCardFixed = false
+    const { id } = await stage.skep.enqueue(card, { tenant: 'initech', total: 1 })
+    await until(async () => (await stage.skep.get(id))?.state === 'dead')
+    await to(`/jobs/${id}?part=attempts`)
+    await page.getByRole('heading', { name: 'Run 3' }).waitFor()
+    await page.locator('.diff-minus').getByText('try 2').waitFor()
+    await page.locator('.diff-plus').getByText('try 3').waitFor()
+    await page.getByLabel('From', { exact: true }).selectOption('0')
+    await page.locator('.diff-minus').getByText('try 1').waitFor()
+  })
+
+  it('is edited and run again as a copy', async () => {
+    const [old] = (await stage.skep.list({ queue: 'mail.welcome', state: 'done' })).jobs
+    await to(`/jobs/${old?.id}`)
+    await page.getByRole('button', { name: 'More actions' }).click()
+    await page.getByRole('menuitem', { name: 'Edit and run again …' }).click()
+    const editor = dialog().getByLabel('Payload')
+    await editor.fill('{"to": "new@example.org", ')
+    await dialog()
+      .getByText(/Not JSON/)
+      .waitFor()
+    expect(await dialog().getByRole('button', { name: 'Run again' }).isDisabled()).toBe(true)
+    await editor.fill('{"to": "new@example.org", "user": {"id": 99}}')
+    await dialog().getByRole('button', { name: 'Run again' }).click()
+    await page.waitForURL(
+      (url) => url.pathname.startsWith('/jobs/') && !url.pathname.endsWith(old?.id as string),
+    )
+    await page.getByText('Copy of').waitFor()
+    const id = new URL(page.url()).pathname.split('/').pop() as string
+    expect((await stage.skep.get(id))?.payload).toEqual({ to: 'new@example.org', user: { id: 99 } })
+    expect(await page.getByRole('link', { name: old?.id as string }).getAttribute('href')).toBe(
+      `/jobs/${old?.id}`,
+    )
+  })
+
+  it('is cancelled with a reason', async () => {
+    const { id } = await stage.skep.enqueue(
+      mail,
+      { to: 'later@example.org', user: { id: 2 } },
+      { delay: '1h' },
+    )
+    await to(`/jobs/${id}`)
+    await page.getByRole('button', { name: 'More actions' }).click()
+    await page.getByRole('menuitem', { name: 'Cancel …' }).click()
+    await dialog().getByLabel('Reason').fill('Not needed any more')
+    await dialog().getByRole('button', { name: 'Cancel 1 job' }).click()
+    await until(async () => (await stage.skep.get(id))?.state === 'cancelled')
+    await page.getByRole('article').getByText('cancelled', { exact: true }).waitFor()
+    await page.getByText('Not needed any more').first().waitFor()
+  })
+
+  it('that is not there is said to be not there', async () => {
+    await to('/jobs/01a1e3a9-b98f-7000-8ab0-000000000000')
+    await page
+      .getByRole('alert')
+      .getByText('NOT_FOUND')
+      .or(page.getByRole('alert').getByText('JOB_NOT_FOUND'))
+      .waitFor()
+    open.complaints.splice(0)
+  })
+})
+
+describe('The keyboard', () => {
+  it('goes to sections, and anywhere through the palette', async () => {
+    await to('/')
+    await page.getByText('Busiest queues').waitFor()
+    await page.keyboard.press('g')
+    await page.keyboard.press('q')
+    await page.waitForURL('**/queues')
+    await page.keyboard.press('Control+k')
+    await page.getByRole('combobox', { name: 'Search or go to' }).fill('welcome')
+    await page.getByRole('option', { name: /mail\.welcome/ }).waitFor()
+    await page.keyboard.press('Enter')
+    await page.waitForURL('**/queues/mail.welcome')
+    await page.keyboard.press('Control+k')
+    await page.keyboard.press('Escape')
+    await dialog().waitFor({ state: 'hidden' })
+  })
+})
+
+it('complains about nothing in the console, and never breaks its content policy', () => {
+  expect(open.complaints).toEqual([])
+})

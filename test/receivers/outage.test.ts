@@ -1,0 +1,63 @@
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { createSkep, queue, silentLogger } from '../../src/index.ts'
+import { postgresStore } from '../../src/postgres.ts'
+import { startMortalPostgres } from '../crash/mortal-postgres.ts'
+import { caller, FakeReceiver, hubOf } from './support/scene.ts'
+
+const mail = queue<{ n: number }>('mail')
+const patience = { timeout: 60_000, interval: 50 }
+
+describe('acks while the store is away', { timeout: 150_000 }, () => {
+  const closers: (() => unknown)[] = []
+  afterEach(async () => {
+    for (const close of closers.splice(0).toReversed()) await close()
+  })
+
+  it('are kept and saved when it is back, on Postgres that crashed', async () => {
+    const postgres = await startMortalPostgres()
+    closers.push(() => postgres.remove())
+    const skep = createSkep({
+      store: postgresStore({ url: postgres.url, migrate: true }),
+      logger: silentLogger,
+    })
+    closers.push(() => skep.close())
+    const hub = hubOf(skep, { ackGrace: '1s', worker: { lease: '60s' } })
+    closers.push(() => hub.close({ drain: 0 }))
+    const fake = new FakeReceiver()
+    fake.receiver = await hub.connect({
+      caller: caller(),
+      queues: ['mail'],
+      credits: 200,
+      protocol: 'http',
+      ...fake.options,
+    })
+    const ids = (
+      await skep.enqueueMany(
+        mail,
+        Array.from({ length: 200 }, (_, n) => ({ n })),
+      )
+    ).map(({ id }) => id)
+    await vi.waitFor(() => expect(fake.jobs).toHaveLength(200), patience)
+
+    await postgres.stop('crash')
+    const results = await fake.ack(fake.jobs, { done: 'saved' })
+    expect(new Set(results.map(({ status }) => status))).toEqual(new Set(['unknown']))
+    const again = fake.ack(fake.jobs.slice(0, 100), { done: 'saved' })
+    await postgres.start()
+
+    await vi.waitFor(async () => {
+      const [counts] = await skep.counts([mail])
+      expect(counts).toMatchObject({ done: 200, running: 0, ready: 0 })
+    }, patience)
+    await again
+    const told = await fake.ack(fake.jobs, { done: 'saved' })
+    expect(new Set(told.map(({ status }) => status))).toEqual(new Set(['ok']))
+    // Nothing ran twice: the receiver had each of them once, and none was given to anybody else.
+    expect(fake.jobs.map(({ id }) => id).toSorted()).toEqual(ids.toSorted())
+    const [view] = await Promise.all([skep.get(ids[0] as string)])
+    expect(view).toMatchObject({ starts: 1, lost: 0, result: 'saved' })
+    // And the stream goes on.
+    const after = await skep.enqueue(mail, { n: 1_000 })
+    await vi.waitFor(() => expect(fake.jobs.at(-1)?.id).toBe(after.id), patience)
+  })
+})
