@@ -163,7 +163,7 @@ export { type QueueRates, RANGES, type Range } from './metrics/series.ts'
 export type { DeadNotice, DeadNoticePage, Notices } from './notices.ts'
 export type { Hint, Notifier, NotifierHealth } from './notifier.ts'
 export { type LocalNotifierOptions, localNotifier } from './notifiers/local/notifier.ts'
-export { type LagWatch, type Runtime, systemRuntime } from './runtime.ts'
+export { type LagWatch, type Runtime, sleep as sleepFor, systemRuntime } from './runtime.ts'
 export {
   EVERY_SPACE,
   type ListRecordsCall,

@@ -27,10 +27,10 @@ export const schedulesList: ServerOperation<'schedules.list'> = operation({
   scope: 'read',
   input: object(paged),
   output: object({ schedules: all(schedule), cursor: nextPage }),
-  async run(input, { skep, caller }) {
-    const page = await skep.schedules.list(input)
-    const mine = page.schedules.filter(({ queue }) => sees(caller, queue))
-    return { schedules: mine.map((one) => summaryOf(caller, one)), cursor: page.cursor }
+  async run(input, context) {
+    const page = await context.skep.schedules.list(input)
+    const mine = page.schedules.filter(({ queue }) => sees(context.caller, queue))
+    return { schedules: mine.map((one) => summaryOf(context, one)), cursor: page.cursor }
   },
 })
 
@@ -46,7 +46,7 @@ export const schedulesGet: ServerOperation<'schedules.get'> = operation({
     const found = await visible(context, input.id)
     const slots = await context.skep.schedules.preview(found.id, NEXT)
     return {
-      schedule: summaryOf(context.caller, found),
+      schedule: summaryOf(context, found),
       next: previewOf(slots, found.cron?.timeZone ?? 'UTC'),
     }
   },
@@ -84,7 +84,7 @@ export const schedulesPut: ServerOperation<'schedules.put'> = operation({
     const { skep, caller } = context
     const before = await skep.schedules.get(input.id)
     if (before !== null) seen(caller, `schedule "${input.id}"`, before)
-    return summaryOf(caller, await skep.schedules.put(definitionOf(input)))
+    return summaryOf(context, await skep.schedules.put(definitionOf(input)))
   },
 })
 
@@ -101,7 +101,7 @@ export const schedulesPause: ServerOperation<'schedules.pause'> = operation({
     await visible(context, input.id)
     const why = input.reason === undefined ? {} : { reason: input.reason }
     await context.skep.schedules.pause(input.id, { by: context.caller.name, ...why })
-    return summaryOf(context.caller, await visible(context, input.id))
+    return summaryOf(context, await visible(context, input.id))
   },
 })
 
@@ -117,7 +117,7 @@ export const schedulesResume: ServerOperation<'schedules.resume'> = operation({
   async run(input, context) {
     await visible(context, input.id)
     await context.skep.schedules.resume(input.id)
-    return summaryOf(context.caller, await visible(context, input.id))
+    return summaryOf(context, await visible(context, input.id))
   },
 })
 
@@ -202,6 +202,6 @@ async function visible({ skep, caller }: Context, name: string): Promise<Schedul
   return seen(caller, `schedule "${name}"`, await skep.schedules.get(name))
 }
 
-function summaryOf(caller: Context['caller'], view: ScheduleView): ScheduleSummary {
-  return { ...toWire(shownSchedule(caller, view)), words: wordsOf(view) }
+function summaryOf(context: Context, view: ScheduleView): ScheduleSummary {
+  return { ...toWire(shownSchedule(context, view)), words: wordsOf(view) }
 }
