@@ -1,7 +1,6 @@
 import { type Skep, SkepError } from '../../index.ts'
 import type { Remote } from '../access/guard-contract.ts'
 import { BATCH_BOUNDS, JSON_BOUNDS, type JsonBounds } from '../access/read-json.ts'
-import type { Redactor } from '../access/redact.ts'
 import { type Callable, callerIn, callOperation } from '../call.ts'
 import type { Caller } from '../operation.ts'
 import { LISTED, type ListedOperation } from '../operations/table.ts'
@@ -28,8 +27,6 @@ export interface Arrival {
 
 export interface HttpEnv extends Callable {
   readonly bodyBytes: number
-  /** What hides secrets in errors. */
-  readonly redactor: Redactor
   readonly health: Health
   readonly events: Events
   /** Null: there is no dashboard here. */
@@ -59,7 +56,7 @@ export function httpHandler(env: HttpEnv): Handle {
       response = await answer(arrival)
     } catch (error) {
       if (!(error instanceof SkepError)) env.report(error)
-      response = errorResponse(error, env.redactor)
+      response = errorResponse(error, env.services.redactor)
     }
     return withHeaders(response, env.guard.headers?.(request, remote) ?? {})
   }
