@@ -114,6 +114,20 @@ describe('receivers', () => {
     expect(await skep.get(job.id)).toMatchObject({ state: 'dead', timeouts: 1 })
   })
 
+  it('ends its streams when the worker behind them is ordered to stop, and serves those who come again', async () => {
+    const { skep, connect } = begin()
+    await skep.enqueue(mail, { n: 1 })
+    const first = await connect()
+    await vi.waitFor(() => expect(first.jobs).toHaveLength(1))
+    const [worker] = await skep.workers()
+    await first.ack(first.jobs)
+    await skep.order(worker?.id as string, 'stop')
+    await vi.waitFor(() => expect(first.ended).toBe('stopped'), { timeout: 20_000 })
+    await skep.enqueue(mail, { n: 2 })
+    const second = await connect()
+    await vi.waitFor(() => expect(second.jobs).toHaveLength(1), { timeout: 10_000 })
+  }, 40_000)
+
   it('gives no jobs that move flows on, and ends the streams of callers who are dismissed', async () => {
     const { hub, connect } = begin()
     await expect(connect({ queues: ['flow:order'] })).rejects.toMatchObject({ code: 'NAME_INVALID' })

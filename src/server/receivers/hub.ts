@@ -267,6 +267,7 @@ export class ReceiverHub {
       },
       onRoom: (receiver) => this.#desk.hasRoom(receiver),
       onOver: (delivery) => this.#over(delivery),
+      onStopped: () => this.#forget(space, office),
       onStop: (delivery, why, detail) => {
         delivery.stopReason = detail
         const { receiver, job } = delivery
@@ -277,6 +278,15 @@ export class ReceiverHub {
     this.#open.set(space, office)
     this.#planSweep()
     return office
+  }
+
+  /** Its receivers connect again, to an office that works. */
+  #forget(space: string, office: Office): void {
+    if (this.#open.get(space) === office) {
+      this.#open.delete(space)
+      this.#offices.delete(space)
+    }
+    if (!this.#isClosed) for (const receiver of office.receivers) this.#end(receiver, 'stopped')
   }
 
   // ── what receivers ask for ─────────────────────────────────────────────────────────────────────

@@ -30,6 +30,8 @@ export interface OfficeEnv extends Pick<HubOptions, 'runtime' | 'logger' | 'queu
   /** A receiver may have more room than before. */
   readonly onRoom: (receiver: Receiver) => void
   readonly onStop: (delivery: Delivery, why: RelayStop, detail: string) => void
+  /** Its relay has stopped, by an order or because it was told to here. */
+  readonly onStopped: () => void
   /** Bytes that a receiver holds no longer. */
   readonly onOver: (delivery: Delivery) => void
 }
@@ -57,6 +59,7 @@ export class Office {
         if (job.holder) env.onStop(job.holder, why, detail)
       },
       onOver: (job) => this.#over(job),
+      onStopped: env.onStopped,
       onWord: (job, word) => {
         const delivery = job.holder
         delivery?.batch?.word(delivery.index, word)
