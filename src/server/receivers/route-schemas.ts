@@ -91,7 +91,9 @@ const stop = object(
   ['id', 'token', 'reason', 'detail'],
 )
 
-export const schemas = {
+type SchemaName = 'receive' | 'frame' | 'ack' | 'acked' | 'poll' | 'polled' | 'settle' | 'extend' | 'extended'
+
+export const schemas: Readonly<Record<SchemaName, JsonSchema>> = {
   receive: object(
     {
       queues,

@@ -12,10 +12,10 @@ import { Pager } from '../../ui/pager.tsx'
 import { EmptyState, Loaded } from '../../ui/states-of-page.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { TimeAgo } from '../../ui/time.tsx'
+import { AgainDialog } from '../job/again.tsx'
 import { QueueFilter } from '../shared/queue-filter.tsx'
 import { DeadActions } from './dead-actions.tsx'
 import { DeadGroups } from './dead-groups.tsx'
-import { RedriveEdited } from './redrive-edited.tsx'
 import './dead.css'
 
 export type DeadJob = JobList['jobs'][number]
@@ -62,7 +62,7 @@ export function DeadScreen(): ReactNode {
         canOperate && (
           <DeadActions
             query={query}
-            total={count.data ?? null}
+            isEmpty={count.data?.count === 0}
             selected={[...selected]}
             onDone={() => setSelected(new Set())}
           />
@@ -92,12 +92,12 @@ export function DeadScreen(): ReactNode {
               keyOf={({ id }) => id}
               onOpen={({ id }) => go(to.job(id))}
               {...(canOperate ? { selected, onSelect: setSelected } : {})}
-              footer={<Pager hasMore={jobs.hasMore} busy={jobs.isBusy} onMore={jobs.more} />}
+              footer={jobs.hasMore && <Pager hasMore busy={jobs.isBusy} onMore={jobs.more} />}
             />
           )
         }
       </Loaded>
-      {edited && <RedriveEdited job={edited} onClose={() => setEdited(null)} />}
+      {edited && <AgainDialog job={edited} onClose={() => setEdited(null)} />}
     </Page>
   )
 }
@@ -107,7 +107,7 @@ function columnsOf(onEdit: ((job: DeadJob) => void) | null): readonly Column<Dea
     {
       id: 'error',
       title: 'Died of',
-      width: 'minmax(12rem, 4fr)',
+      width: 'minmax(9rem, 4fr)',
       cell: ({ failure }) => <span title={failure?.message}>{failure?.message ?? 'no message'}</span>,
     },
     { id: 'queue', title: 'Queue', width: 'minmax(7rem, 1.5fr)', wideOnly: true, cell: ({ queue }) => queue },
@@ -133,7 +133,7 @@ function columnsOf(onEdit: ((job: DeadJob) => void) | null): readonly Column<Dea
           {
             id: 'act',
             title: <span className="unseen">Actions</span>,
-            width: '3rem',
+            width: '3.5rem',
             cell: (job: DeadJob) => (
               <Menu
                 label={`Actions for job ${job.id}`}

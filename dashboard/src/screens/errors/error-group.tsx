@@ -16,7 +16,7 @@ import { Sparkline } from '../../ui/spark.tsx'
 import { Stack } from '../../ui/stack.tsx'
 import { EmptyState, Loaded } from '../../ui/states-of-page.tsx'
 import { TimeAgo } from '../../ui/time.tsx'
-import { BulkProgress } from '../shared/bulk-progress.tsx'
+import { BulkDialog } from '../jobs/action-dialog.tsx'
 import { JobLines } from '../shared/job-lines.tsx'
 import { Notice } from '../shared/notice.tsx'
 import './errors.css'
@@ -149,7 +149,7 @@ function Actions({ group }: { readonly group: ErrorGroup }): ReactNode {
   const muteFor = (time: string | null): void => mute.mutate(time === null ? { id } : { id, for: time })
   return (
     <>
-      {bulk !== null && <BulkProgress id={bulk} onClose={() => setBulk(null)} />}
+      {bulk !== null && <BulkDialog id={bulk} onClose={() => setBulk(null)} />}
       {group.muted ? (
         <Button icon="play" busy={unmute.isPending} onClick={() => unmute.mutate({ id })}>
           Unmute

@@ -5,10 +5,13 @@ import { useAct, useApi } from '../../api/query.ts'
 import { to, useGo } from '../../router.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
-import { Choice } from '../../ui/field.tsx'
+import { Checkbox, Choice } from '../../ui/field.tsx'
 import { JsonEditor, problemOf } from '../../ui/json-editor.tsx'
 
-/** Makes a new job like this one, perhaps with another payload or in another queue. The old one stays as it is. */
+/**
+ * Makes a new job like this one, perhaps with another payload or in another queue. The old one stays as it is, unless it is dead and
+ * has found its heir in the new one.
+ */
 export function AgainDialog({
   job,
   onClose,
@@ -23,10 +26,14 @@ export function AgainDialog({
   const queues = useApi('queues.list', {}).data?.queues ?? []
   const schema = useApi('queues.get', { queue }).data?.card?.schema
   const problem = problemOf(text)
+  const isDead = job.state === 'dead'
+  const [isRemoved, setRemoved] = useState(isDead)
+  const remove = useAct('jobs.change')
   const again = useAct('jobs.again', {
     told: 'The new job is on its way',
     quiet: true,
     onDone: ({ id }) => {
+      if (isDead && isRemoved) remove.mutate({ action: 'remove', ids: [job.id] })
       onClose()
       go(to.job(id))
     },
@@ -55,7 +62,8 @@ export function AgainDialog({
     >
       <div className="stack">
         <p className="soft">
-          This makes a new job. The old one stays as it is, and the new one says that it is a copy of it.
+          This makes a new job{isDead ? '' : '. The old one stays as it is'}, and the new one says that it is
+          a copy of the old.
         </p>
         <Choice label="Queue" value={queue} onChange={(event) => setQueue(event.target.value)}>
           {[...new Set([job.queue, ...queues.map((one) => one.queue)])].map((name) => (
@@ -63,6 +71,13 @@ export function AgainDialog({
           ))}
         </Choice>
         <JsonEditor label="Payload" value={text} onChange={setText} schema={schema} />
+        {isDead && (
+          <Checkbox
+            label="Remove the dead job then"
+            checked={isRemoved}
+            onChange={(event) => setRemoved(event.target.checked)}
+          />
+        )}
         {again.error && (
           <p className="field-error" role="alert">
             {again.error.message}

@@ -2,18 +2,7 @@ import type { ReactNode } from 'react'
 import type { SlotPreview } from '../../../../src/server/api.ts'
 import { Icon } from '../../ui/icon.tsx'
 import { TimeAgo } from '../../ui/time.tsx'
-
-/** Why a slot is not where one would look for it. */
-export function noteText(note: SlotPreview['note'], local: string): string | null {
-  const clock = /\d\d:\d\d/.exec(local)?.[0] ?? 'that time'
-  if (note === 'clocks-forward') {
-    return `The clocks go forward before this one. A time that the change leaps over does not exist that day, and the slot is at ${clock}, right after it.`
-  }
-  if (note === 'clocks-back') {
-    return `The clocks go back before this one. The hour that comes twice counts once, so the slot at ${clock} is not fired a second time.`
-  }
-  return null
-}
+import { noteText } from './slot-note.ts'
 
 const viewer = new Intl.DateTimeFormat('en-GB', {
   weekday: 'short',
@@ -23,6 +12,23 @@ const viewer = new Intl.DateTimeFormat('en-GB', {
   minute: '2-digit',
   second: '2-digit',
 })
+
+const wall = new Intl.DateTimeFormat('en-GB', {
+  timeZone: 'UTC',
+  weekday: 'short',
+  day: 'numeric',
+  month: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+})
+
+/** A time on the wall as the server writes it, with the day of the week; how far it is from UTC stays behind it. */
+function wallText(local: string): string {
+  const [, date, time, offset] = /^(\S+) (\S+) (\S+)$/.exec(local) ?? []
+  const at = Date.parse(`${date}T${time}Z`)
+  return Number.isNaN(at) ? local : `${wall.format(at)} ${offset}`
+}
 
 export const viewerZone: string = Intl.DateTimeFormat().resolvedOptions().timeZone
 
@@ -46,12 +52,13 @@ export function Slots({
         </tr>
       </thead>
       <tbody>
-        {slots.map(({ at, local, note }) => {
-          const text = noteText(note, local)
+        {slots.map((slot) => {
+          const { at, local } = slot
+          const text = noteText(slot, slots, zone)
           return (
-            <tr key={at} className={note ? 'slots-marked' : undefined}>
+            <tr key={at} className={text ? 'slots-marked' : undefined}>
               <td className="num">
-                {zone === null ? viewer.format(new Date(at)) : local}
+                {zone === null ? viewer.format(new Date(at)) : wallText(local)}
                 {text && (
                   <p className="slots-note">
                     <Icon name="schedules" size={13} /> {text}
