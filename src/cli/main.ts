@@ -13,6 +13,7 @@ import { jobsCommand } from './commands/jobs.ts'
 import { migrateCommand } from './commands/migrate.ts'
 import { queuesCommand } from './commands/queues.ts'
 import { schedulesCommand } from './commands/schedules.ts'
+import { tokensCommand } from './commands/tokens.ts'
 import { topCommand } from './commands/top.ts'
 import { workerCommand } from './commands/worker.ts'
 import { workersCommand } from './commands/workers.ts'
@@ -34,6 +35,7 @@ const commands: readonly Command[] = [
   workersCommand,
   flowsCommand,
   schedulesCommand,
+  tokensCommand,
   migrateCommand,
   doctorCommand,
   benchCommand,

@@ -37,7 +37,13 @@ export class SkepServer {
     this.#ownsSkep = !isSkep(source)
     this.skep = isSkep(source) ? source : createSkep(source)
     this.#core = new ServerCore(this.skep, options)
-    this.#http = createHttpServer((incoming, outgoing) => void this.#answer(incoming, outgoing))
+    this.#http = createHttpServer((incoming, outgoing) => {
+      this.#answer(incoming, outgoing).catch(() => {
+        // Fetch has no such request: a method like TRACE. Nothing of it was looked at.
+        if (!outgoing.headersSent) outgoing.writeHead(400, { connection: 'close' })
+        outgoing.end()
+      })
+    })
   }
 
   /** Opens the port. Resolves with the address; rejects if it is taken, or if anybody could use the server (`SERVER_UNPROTECTED`). */

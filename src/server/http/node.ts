@@ -15,10 +15,9 @@ export function toRequest(
     const name = incoming.rawHeaders[i] as string
     if (!name.startsWith(':')) headers.append(name, incoming.rawHeaders[i + 1] as string)
   }
-  const scheme = remoteOf(incoming).isEncrypted ? 'https' : 'http'
   const method = incoming.method ?? 'GET'
   const hasBody = method !== 'GET' && method !== 'HEAD'
-  return new Request(new URL(url, `${scheme}://${hostOf(incoming)}`), {
+  return new Request(addressOf(incoming, url), {
     method,
     headers,
     signal,
@@ -30,10 +29,16 @@ export function remoteOf({ socket }: IncomingMessage): Remote {
   return { address: socket.remoteAddress ?? null, isEncrypted: (socket as TLSSocket).encrypted === true }
 }
 
-/** What the request says it was sent to. The guard judges the header itself; here it only has to make an address. */
-function hostOf({ headers }: IncomingMessage): string {
-  const host = headers.host ?? 'localhost'
-  return /^[\w.-]+(:\d{1,5})?$|^\[[\da-fA-F:.]+\](:\d{1,5})?$/.test(host) ? host : 'invalid.host'
+/**
+ * The address of a request. The guard judges the host itself; here it only has to make an address. The path is put behind it as it
+ * is, because resolved against it `//elsewhere/x` would be another host.
+ */
+function addressOf(incoming: IncomingMessage, target: string): string {
+  const base = `${remoteOf(incoming).isEncrypted ? 'https' : 'http'}://${incoming.headers.host ?? 'localhost'}`
+  // A proxy is asked with the whole address; whoever asks us so means the path.
+  const path = target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '')
+  const isHost = URL.canParse(base) && new URL(base).href === `${new URL(base).origin}/`
+  return `${isHost ? base : 'http://invalid.host'}${path.startsWith('/') ? '' : '/'}${path}`
 }
 
 /** The body: what is left of it, or what a framework has already parsed. */
