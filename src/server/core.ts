@@ -74,6 +74,7 @@ export class ServerCore implements Callable {
       runtime,
       closing: this.closing.signal,
       most: resolved.streams,
+      redactor: this.services.redactor,
       skepFor: (space) => this.skepFor(space),
       summaries: (one) =>
         summariesOf({ skep: one, caller: everybody(one), services: this.services, signal: NEVER }),
