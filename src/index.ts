@@ -109,6 +109,7 @@ export type { JobEvent, WatchOptions } from './client/watch.ts'
 export type { Worker } from './client/worker.ts'
 export type { WorkerView } from './client/worker-view.ts'
 export type { AttemptKind } from './core/attempts.ts'
+export { cronWords, everyWords } from './core/cron-words.ts'
 export { type Duration, toMs } from './core/duration.ts'
 export {
   ERROR_CODES,

@@ -13,7 +13,7 @@ import { pruneAll } from '../maintenance/prune.ts'
 import { ErrorBook } from '../metrics/error-book.ts'
 import { History } from '../metrics/history.ts'
 import { Meter } from '../metrics/meter.ts'
-import type { Hint, Notifier } from '../notifier.ts'
+import type { Hint, Notifier, NotifierHealth } from '../notifier.ts'
 import { localNotifier } from '../notifiers/local/notifier.ts'
 import { type Runtime, systemRuntime } from '../runtime.ts'
 import { Scheduler } from '../scheduler/scheduler.ts'
@@ -542,6 +542,11 @@ export class Skep {
     listener: (event: WorkerEvents[Name]) => unknown,
   ): () => void {
     return this.#events.on(name, listener)
+  }
+
+  /** What carries hints is doing. One that connects when it is first needed is down until then. */
+  get notifierHealth(): NotifierHealth {
+    return this.#notifier.health()
   }
 
   /**

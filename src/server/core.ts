@@ -20,6 +20,7 @@ import { Files } from './http/files.ts'
 import { type Handle, httpHandler } from './http/handler.ts'
 import { Health } from './http/health.ts'
 import type { RawRoute } from './http/route.ts'
+import { Lookback } from './lookback.ts'
 import type { Caller } from './operation.ts'
 import { summariesOf } from './operations/summaries.ts'
 import { operationNamed } from './operations/table.ts'
@@ -32,7 +33,6 @@ import { Spaces } from './spaces.ts'
 
 /** What every server has, whoever takes its requests: the operations, who may use them, and the answer to a request. */
 export class ServerCore implements Callable {
-  readonly access: Access
   readonly guard: Guard
   readonly services: Services
   readonly hub: ReceiverHub
@@ -44,9 +44,11 @@ export class ServerCore implements Callable {
   readonly closing: AbortController = new AbortController()
   /** Connections, as whoever has them tells. */
   connections: () => number = () => 0
+  readonly #access: Access
   readonly #spaces: Spaces
   readonly #lag: LagWatch | null
   readonly #startedAt: number
+  readonly #endHints: () => void
 
   constructor(skep: Skep, options: ServerOptions) {
     const resolved = resolveServerOptions(options)
@@ -55,9 +57,11 @@ export class ServerCore implements Callable {
     this.#startedAt = this.runtime.mono()
     this.#lag = this.runtime.watchLag?.() ?? null
     this.#spaces = new Spaces(skep)
+    // So that the notifier is connected before somebody asks how it is.
+    this.#endHints = skep.onHint(() => {})
     const { runtime, logger } = this
-    this.access = new Access({ records: skep.records, runtime, logger, space: skep.space }, options.access)
-    this.guard = this.access
+    this.#access = new Access({ records: skep.records, runtime, logger, space: skep.space }, options)
+    this.guard = options.guard ?? this.#access
     this.hub = new ReceiverHub({
       ...options.receivers,
       skepOf: (space) => this.skepFor(space),
@@ -82,6 +86,7 @@ export class ServerCore implements Callable {
       skepFor: (space) => this.skepFor(space),
       onChange: (space, name) => this.onChange(space, name),
       bodyBytes: resolved.bodyBytes,
+      redactor: this.services.redactor,
       health: new Health(skep, runtime, this.closing.signal),
       events: this.events,
       files: resolved.dashboard === null ? null : new Files(resolved.dashboard),
@@ -123,14 +128,15 @@ export class ServerCore implements Callable {
         connections: () => this.connections(),
       },
       cards: new Cards(this.runtime),
+      lookback: new Lookback(this.runtime),
       receivers: {
         list: (space) => this.hub.list(space),
         close: (space, id) => this.hub.disconnect(space, id),
       },
-      tokens: this.access.tokens,
-      auditLog: this.access.audited,
-      redactor: this.access.redactor,
-      quotas: this.access.quotas,
+      tokens: this.#access.tokens,
+      auditLog: this.#access.audited,
+      redactor: this.#access.redactor,
+      quotas: this.#access.quotas,
     }
   }
 
@@ -140,6 +146,7 @@ export class ServerCore implements Callable {
     await this.hub.close()
     await this.guard.close?.()
     this.#lag?.end()
+    this.#endHints()
     await this.#spaces.close()
   }
 }

@@ -64,11 +64,11 @@ export class SkepServer {
     this.#bulk = resolveServerOptions(options).bulk ? this.skep.bulk.serve() : null
   }
 
-  /** Opens the port. Resolves with the address. Rejects if the port is taken, or if anybody could use it from elsewhere. */
+  /** Opens the port. Resolves with the address. Rejects if the port is taken, or if anybody could use it (`SERVER_UNPROTECTED`). */
   async listen(options: ListenOptions = {}): Promise<Listening> {
     const { host = '127.0.0.1', port = DEFAULT_PORT, tries = 0 } = options
     if (this.#closing) throw new SkepError('CLOSED', 'This server is closed. Make a new one.')
-    await this.core.access.listen(host)
+    await this.core.guard.listen?.(host)
     for (let at = port; ; at++) {
       try {
         const bound = await this.#port.listen(host, at)
@@ -113,7 +113,7 @@ export class SkepServer {
         isLast: this.#closing !== null,
       })
     } catch (error) {
-      // A request that is none, such as one with an address that cannot be read.
+      // Fetch has no such request: a method like TRACE. Nothing of it was looked at.
       this.core.logger.debug('A request could not be answered.', { error })
       if (!outgoing.headersSent) outgoing.writeHead(400)
       outgoing.end()

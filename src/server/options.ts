@@ -1,13 +1,14 @@
 import { join } from 'node:path'
 import { type Logger, type Runtime, SkepError } from '../index.ts'
+import type { Guard } from './access/guard-contract.ts'
 import type { AccessOptions } from './access/options.ts'
 import { packageFolder } from './package-folder.ts'
 import type { ReceiverOptions } from './receivers/options.ts'
 
 /** What a server can be told. Everything has a safe default. */
-export interface ServerOptions {
-  /** Who may do what. @default everything for this machine, as long as nothing else is said; nothing for others */
-  readonly access?: AccessOptions
+export interface ServerOptions extends AccessOptions {
+  /** Decides about access in the place of all that the other options say. */
+  readonly guard?: Guard
   /** What receivers may have. */
   readonly receivers?: ReceiverOptions
   /** A word such as "production", shown beside the name in the dashboard. */

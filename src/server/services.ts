@@ -2,6 +2,7 @@ import type { Runtime } from '../index.ts'
 import type { Redactor } from './access/redact.ts'
 import type { AuditEntry, InputOf, ReceiverSummary, TokenView } from './api.ts'
 import type { Cards } from './cards.ts'
+import type { Lookback } from './lookback.ts'
 import type { Caller } from './operation.ts'
 
 /** What the server has beside its Skeps. Operations get it in their context. */
@@ -10,6 +11,7 @@ export interface Services {
   readonly runtime: Runtime
   readonly process: ProcessVitals
   readonly cards: Cards
+  readonly lookback: Lookback
   readonly receivers: ReceiverList
   readonly tokens: TokenList
   readonly auditLog: AuditLog

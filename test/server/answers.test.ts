@@ -12,7 +12,9 @@ const mail = queue<{ to: string }, { sent: boolean }>('mail.send', {
 })
 const broken = queue<{ n: number }>('broken', { onError: never() })
 const slow = queue('slow')
-const twice = flow('twice', (steps) => steps.step('first', slow).step('second', slow))
+const first = queue('first')
+const second = queue('second')
+const twice = flow('twice', (steps) => steps.step(first).step(second))
 
 /** A space in which there is something of everything. */
 async function stocked(): Promise<Running & { ids: Record<string, string> }> {
@@ -26,17 +28,19 @@ async function stocked(): Promise<Running & { ids: Record<string, string> }> {
   )
   const dead = await skep.enqueue(broken, { n: 1 })
   const run = await skep.start(twice, {})
-  const group = await skep.groups.group([mail.draft({ to: 'bob' })])
+  const group = await skep.groups.group([mail.job({ to: 'bob' })])
   const worker = skep.worker([
     mail.handle(async ({ log, progress }) => {
       log.info('sending', { to: 'ada' })
-      await progress(0.5, 'half')
+      progress(0.5, 'half')
       return { sent: true }
     }),
     broken.handle(() => {
       throw new TypeError('It is broken')
     }),
     slow.handle(async () => {}),
+    first.handle(async () => {}),
+    second.handle(async () => {}),
     twice,
   ])
   await done.result()

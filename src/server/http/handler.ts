@@ -1,6 +1,7 @@
 import { type Skep, SkepError } from '../../index.ts'
 import type { Remote } from '../access/guard-contract.ts'
 import { BATCH_BOUNDS, JSON_BOUNDS, type JsonBounds } from '../access/read-json.ts'
+import type { Redactor } from '../access/redact.ts'
 import { type Callable, callerIn, callOperation } from '../call.ts'
 import type { Caller } from '../operation.ts'
 import { LISTED, type ListedOperation } from '../operations/table.ts'
@@ -27,6 +28,8 @@ export interface Arrival {
 
 export interface HttpEnv extends Callable {
   readonly bodyBytes: number
+  /** What hides secrets in errors. */
+  readonly redactor: Redactor
   readonly health: Health
   readonly events: Events
   /** Null: there is no dashboard here. */
@@ -56,7 +59,7 @@ export function httpHandler(env: HttpEnv): Handle {
       response = await answer(arrival)
     } catch (error) {
       if (!(error instanceof SkepError)) env.report(error)
-      response = errorResponse(error, env.services.redactor)
+      response = errorResponse(error, env.redactor)
     }
     return withHeaders(response, env.guard.headers?.(request, remote) ?? {})
   }
@@ -149,11 +152,6 @@ async function assertVisible(skep: Skep, caller: Caller, id: string): Promise<vo
   if (job === null || !sees(caller, job.queue)) throw notFound(`job "${id.slice(0, 64)}"`)
 }
 
-/** What the JSON of an operation may have. */
-function boundsOf({ name }: ListedOperation): JsonBounds {
-  return name === 'jobs.enqueueMany' ? BATCH_BOUNDS : JSON_BOUNDS
-}
-
 /** The path below the mount; null if it is not below. */
 function below(path: string, mount: string): string | null {
   if (path === mount) return '/'
@@ -183,11 +181,15 @@ function wrongMethod(request: Request, methods: readonly string[]): SkepError {
   })
 }
 
-/** The answer with headers that it does not have yet. */
+/** What its JSON may have. */
+function boundsOf({ name }: ListedOperation): JsonBounds {
+  return name === 'jobs.enqueueMany' ? BATCH_BOUNDS : JSON_BOUNDS
+}
+
+/** The answer with the headers that every one has. What it says itself counts. */
 function withHeaders(response: Response, headers: Readonly<Record<string, string>>): Response {
-  const missing = Object.entries(headers).filter(([name]) => !response.headers.has(name))
-  if (missing.length === 0) return response
-  const all = new Headers(response.headers)
-  for (const [name, value] of missing) all.set(name, value)
+  const all = new Headers(headers)
+  for (const [name, value] of response.headers) if (name !== 'set-cookie') all.set(name, value)
+  for (const cookie of response.headers.getSetCookie()) all.append('set-cookie', cookie)
   return new Response(response.body, { status: response.status, headers: all })
 }

@@ -20,13 +20,10 @@ export function toRequest(
     const name = incoming.rawHeaders[i] as string
     if (!name.startsWith(':')) headers.append(name, incoming.rawHeaders[i + 1] as string)
   }
-  const host = hostOf(incoming)
-  if (!headers.has('host')) headers.set('host', host)
-  const scheme = remoteOf(incoming).isEncrypted ? 'https' : 'http'
+  if (!headers.has('host')) headers.set('host', hostOf(incoming))
   const method = incoming.method ?? 'GET'
   const hasBody = method !== 'GET' && method !== 'HEAD'
-  // Put together, not resolved: a path that begins with two slashes would be taken for another host.
-  return new Request(`${scheme}://${host}${url.startsWith('/') ? url : '/'}`, {
+  return new Request(addressOf(incoming, url), {
     method,
     headers,
     signal,
@@ -38,10 +35,21 @@ export function remoteOf({ socket }: Pick<Incoming, 'socket'>): Remote {
   return { address: socket.remoteAddress ?? null, isEncrypted: (socket as TLSSocket).encrypted === true }
 }
 
-/** What the request says it was sent to. The guard judges the header itself; here it only has to make an address. */
+/** What the request says it was sent to. */
 function hostOf({ headers }: Incoming): string {
-  const host = (headers[':authority'] as string | undefined) ?? headers.host ?? 'localhost'
-  return /^[\w.-]+(:\d{1,5})?$|^\[[\da-fA-F:.]+\](:\d{1,5})?$/.test(host) ? host : 'invalid.host'
+  return (headers[':authority'] as string | undefined) ?? headers.host ?? 'localhost'
+}
+
+/**
+ * The address of a request. The guard judges the host itself; here it only has to make an address. The path is put behind it as it
+ * is, because resolved against it `//elsewhere/x` would be another host.
+ */
+function addressOf(incoming: Incoming, target: string): string {
+  const base = `${remoteOf(incoming).isEncrypted ? 'https' : 'http'}://${hostOf(incoming)}`
+  // A proxy is asked with the whole address; whoever asks us so means the path.
+  const path = target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '')
+  const isHost = URL.canParse(base) && new URL(base).href === `${new URL(base).origin}/`
+  return `${isHost ? base : 'http://invalid.host'}${path.startsWith('/') ? '' : '/'}${path}`
 }
 
 /** The body: what is left of it, or what a framework has already read. */

@@ -5,6 +5,7 @@ import {
   type ScheduleOptions,
   type ScheduleView,
   SkepError,
+  toMs,
 } from '../../index.ts'
 import type { InputOf, ScheduleSummary } from '../api.ts'
 import { duration, id, paged, queueName, reason } from '../inputs.ts'
@@ -171,7 +172,11 @@ export const schedulesPreview: ServerOperation<'schedules.preview'> = operation(
     )
     const timeZone = input.timeZone ?? 'UTC'
     const cron = input.cron === undefined ? null : { expression: input.cron, timeZone }
-    return { words: wordsOf({ cron, every: input.every ?? null }), next: previewOf(slots, timeZone) }
+    const every =
+      input.every === undefined
+        ? null
+        : { ms: toMs('every', durationOf('every', input.every)), from: 'grid' as const }
+    return { words: wordsOf({ cron, every }), next: previewOf(slots, timeZone) }
   },
 })
 

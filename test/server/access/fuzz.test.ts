@@ -21,7 +21,7 @@ beforeAll(async () => {
   }
   server = createServer(skep, {
     logger,
-    access: { rates: { views: null, failures: { perSecond: 1e6, burst: 1e6 } } },
+    rates: { views: null, failures: { perSecond: 1e6, burst: 1e6 } },
   })
   ;({ url, port } = await server.listen({ port: 0 }))
 })

@@ -70,19 +70,17 @@ beforeAll(async () => {
   })
   server = createServer(skep, {
     logger: silentLogger,
-    access: {
-      rates: { views: null },
-      tokens: [
-        ...SCOPES.map((scope) => ({
-          name: scope,
-          token: TOKENS[scope] as string,
-          scopes: [scope],
-          queues: ['mail', 'mail.*'],
-          payloads: true,
-        })),
-        { name: 'everywhere', token: EVERYWHERE, scopes: SCOPES, space: '*', payloads: true },
-      ],
-    },
+    rates: { views: null },
+    tokens: [
+      ...SCOPES.map((scope) => ({
+        name: scope,
+        token: TOKENS[scope] as string,
+        scopes: [scope],
+        queues: ['mail', 'mail.*'],
+        payloads: true,
+      })),
+      { name: 'everywhere', token: EVERYWHERE, scopes: SCOPES, space: '*', payloads: true },
+    ],
   })
   url = (await server.listen({ port: 0 })).url
 })

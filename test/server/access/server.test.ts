@@ -6,7 +6,7 @@ import { type AccessOptions, accessTokens, createServer } from '../../../src/ser
 
 async function open(access: AccessOptions = {}): Promise<{ readonly skep: Skep; readonly url: string }> {
   const skep = createSkep({ store: memoryStore(), logger: silentLogger })
-  const server = createServer(skep, { logger: silentLogger, access })
+  const server = createServer(skep, { logger: silentLogger, ...access })
   onTestFinished(async () => {
     await server.close()
     await skep.close()
