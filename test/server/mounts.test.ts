@@ -101,7 +101,8 @@ describe('the handler, mounted', () => {
 
   it('in Fastify, by its prefix', async () => {
     const made = await handler()
-    const app = fastify()
+    // The client of this test may connect anew and say nothing, which is not idle to Node.
+    const app = fastify({ forceCloseConnections: true })
     onTestFinished(async () => void (await app.close()))
     await app.register(toFastify(made), { prefix: MOUNT })
     app.post('/own', async (request) => request.body)
