@@ -1,7 +1,13 @@
 /** `skep/server`: the server, and the handler to mount in yours. */
+export type { AuditOptions } from './server/access/audit.ts'
+export type { GivenToken } from './server/access/given-tokens.ts'
+export type { Guard } from './server/access/guard-contract.ts'
 export type { AccessOptions, Grant } from './server/access/options.ts'
 export type { Quota, Quotas } from './server/access/quotas.ts'
+export type { Rate } from './server/access/rates.ts'
 export type { RedactOptions } from './server/access/redact.ts'
+export type { TokenFields } from './server/access/token-fields.ts'
+export { accessTokens, Tokens } from './server/access/tokens.ts'
 export * from './server/api.ts'
 export { type HandlerOptions, type Mounted, type SkepHandler, skepHandler } from './server/handler.ts'
 export { protoText } from './server/http/documents.ts'

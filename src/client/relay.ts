@@ -1,6 +1,7 @@
 import { messageOf, SkepError } from '../core/errors.ts'
 import { clean, failureOf, reasonFailure } from '../core/failure.ts'
 import type { Failure, Job } from '../core/job.ts'
+import { isInRange, type KeyRange } from '../core/key-range.ts'
 import { LIMITS } from '../core/limits.ts'
 import { assertName, show } from '../core/names.ts'
 import { LOG_LEVELS, type LogLevel } from '../core/notes.ts'
@@ -62,13 +63,15 @@ export interface RelayOptions<Holder>
   readonly onOver: (job: RelayedJob<Holder>) => void
   /** The store has had its word on the end of a job. */
   readonly onWord: (job: RelayedJob<Holder>, word: RelayWord) => void
+  /** It has stopped, perhaps because somebody ordered it to: nothing comes any more. */
+  readonly onStopped?: () => void
 }
 
 /** One queue that a relay serves, and who takes its jobs. All of it is asked often, so it should answer at once. */
 export interface RelayLine<Holder> {
   readonly queue: string
   /** Only lanes whose keys are in this range. */
-  readonly keys?: string
+  readonly keys?: KeyRange
   /** How many jobs of it can be out at once. */
   readonly concurrency: () => number
   /** How many more it takes now, and whether there is any such. */
@@ -127,7 +130,17 @@ export class Relay<Holder = unknown> {
       strayOf: ({ queue }) => this.#strayOf(queue),
     }
     this.#engine = new WorkerEngine({ ...parts, onStopOrder: () => void this.#worker.stop() })
-    this.#worker = new Worker({ ...parts, ready: env.ready, onStopped: env.onStopped }, this.#engine)
+    this.#worker = new Worker(
+      {
+        ...parts,
+        ready: env.ready,
+        onStopped: () => {
+          env.onStopped()
+          options.onStopped?.()
+        },
+      },
+      this.#engine,
+    )
     this.id = this.#worker.id
   }
 
@@ -251,7 +264,7 @@ export class Relay<Holder = unknown> {
       away: {
         room: line.room,
         hasRoom: line.hasRoom,
-        covers: () => true,
+        covers: ({ lane }) => line.keys === undefined || isInRange(line.keys, lane),
         stop: (run) => {
           const job = jobOf(run)
           const reason = run.abortReason
@@ -332,6 +345,7 @@ export class Relay<Holder = unknown> {
       },
     }
     const run = new Run({ ...job, token: job.token as string }, spec, 0, 0)
+    run.isForeign = true
     this.#engine.settle(run, this.#outcomeOf(end))
   }
 

@@ -16,7 +16,7 @@ const NASTY = [
   "it's",
   '"quoted"',
   "'; rm -rf / #",
-  '$(whoami) `id` ${HOME} $HOME',
+  '$(whoami) `id` $' + '{HOME} $HOME',
   'back\\slash \\n \\u0041 \\x41',
   'two\nlines\r\tand a tab',
   '!history! %PATH% ^caret &amp; | ; < > * ? [a] {b,c} ~',
@@ -44,7 +44,7 @@ const input: EnqueueInput = {
   priority: -5,
   lane: "o'brien & sons",
   unique: '$(id)',
-  headers: { 'x-note': NASTY.join(' ').replaceAll(/[\0-\x1f]/g, '') },
+  headers: { 'x-note': NASTY.join(' ').replaceAll(/\p{Cc}/gu, '') },
 }
 
 const where: Where = { server: 'http://127.0.0.1:7537/admin/', withToken: true, space: "o'space" }

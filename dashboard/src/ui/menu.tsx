@@ -12,6 +12,8 @@ export type MenuItem =
       readonly disabled?: boolean
       readonly hint?: string
       readonly checked?: boolean
+      /** The list stays open, for choosing several. */
+      readonly stays?: boolean
     }
   | 'line'
 
@@ -28,16 +30,30 @@ export function Menu({
 }): ReactNode {
   const [isOpen, setOpen] = useState(false)
   const root = useRef<HTMLDivElement>(null)
+  const list = useRef<HTMLDivElement>(null)
   const id = useId()
 
   useEffect(() => {
     if (!isOpen) return
-    root.current?.querySelector<HTMLElement>('[role^=menuitem]:not(:disabled)')?.focus()
+    const follow = (): void => {
+      if (list.current && root.current) place(list.current, root.current)
+    }
+    list.current?.showPopover()
+    follow()
+    root.current
+      ?.querySelector<HTMLElement>('[role^=menuitem]:not(:disabled)')
+      ?.focus({ preventScroll: true })
     const away = (event: Event): void => {
       if (!root.current?.contains(event.target as Node)) setOpen(false)
     }
     document.addEventListener('pointerdown', away)
-    return () => document.removeEventListener('pointerdown', away)
+    window.addEventListener('resize', follow)
+    document.addEventListener('scroll', follow, true)
+    return () => {
+      document.removeEventListener('pointerdown', away)
+      window.removeEventListener('resize', follow)
+      document.removeEventListener('scroll', follow, true)
+    }
   }, [isOpen])
 
   const move = (event: KeyboardEvent<HTMLDivElement>): void => {
@@ -75,7 +91,7 @@ export function Menu({
         )}
       </Button>
       {isOpen && (
-        <div className="menu-list" role="menu" id={id} aria-label={label}>
+        <div className="menu-list" role="menu" id={id} aria-label={label} ref={list} popover="manual">
           {items.map((item, index) =>
             item === 'line' ? (
               // biome-ignore lint/suspicious/noArrayIndexKey: lines have nothing else
@@ -91,7 +107,7 @@ export function Menu({
                 className={classes('menu-item', item.danger && 'menu-item-danger')}
                 title={item.hint}
                 onClick={() => {
-                  if (item.checked === undefined) setOpen(false)
+                  if (!item.stays) setOpen(false)
                   item.onSelect()
                 }}
               >
@@ -108,4 +124,17 @@ export function Menu({
       )}
     </div>
   )
+}
+
+const GAP_PX = 4
+
+/** Puts the list below its button, or over it where there is no room below. */
+function place(list: HTMLElement, button: HTMLElement): void {
+  const at = button.getBoundingClientRect()
+  const { width, height } = list.getBoundingClientRect()
+  const right = document.documentElement.clientWidth
+  const bottom = document.documentElement.clientHeight
+  const isBelow = at.bottom + GAP_PX + height <= bottom || at.top < height
+  list.style.left = `${Math.max(GAP_PX, Math.min(at.right - width, right - width - GAP_PX))}px`
+  list.style.top = `${isBelow ? at.bottom + GAP_PX : at.top - GAP_PX - height}px`
 }

@@ -35,6 +35,7 @@ export function Sparkline({
           <rect
             // biome-ignore lint/suspicious/noArrayIndexKey: a bar is its place
             key={index}
+            className={value === 0 ? 'spark-none' : undefined}
             x={(index * width) / values.length + 0.5}
             width={Math.max(1, width / values.length - 1)}
             y={isFlat ? height - 1 : y(value)}

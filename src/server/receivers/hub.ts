@@ -1,4 +1,4 @@
-import { assertPattern, type RelayedJob, SkepError, toMs } from '../../index.ts'
+import { assertPattern, parseKeyRanges, type RelayedJob, SkepError, toMs } from '../../index.ts'
 import type { ReceiverSummary } from '../api.ts'
 import type { Caller } from '../operation.ts'
 import type { Ack, AckResult, Extended, Held, Note } from './ack.ts'
@@ -74,7 +74,8 @@ export class ReceiverHub {
    */
   async connect(options: ConnectOptions): Promise<Receiver> {
     const { caller, queues, credits, keys } = options
-    this.#check(caller, queues, keys)
+    this.#check(caller, queues)
+    const ranges = keys === undefined || keys === '' ? null : parseKeyRanges(keys)
     if (!Number.isInteger(credits) || credits < 1 || credits > this.#limits.credits) {
       throw new SkepError(
         'OPTION_INVALID',
@@ -82,9 +83,17 @@ export class ReceiverHub {
       )
     }
     const office = await this.#office(caller.space)
+    for (const queue of queues) {
+      const refusal = queue.includes('*') ? null : office.refusal(queue)
+      if (refusal !== null) throw refusal
+    }
     this.#makePlace(caller)
     const maxBytes = Math.min(options.maxBytes ?? Infinity, this.#limits.receiverBytes)
-    const receiver = new Receiver(this.#options.runtime.uuid(), { ...options, maxBytes }, this.#desk)
+    const receiver = new Receiver(
+      this.#options.runtime.uuid(),
+      { ...options, maxBytes, ranges, mostCredits: this.#limits.credits },
+      this.#desk,
+    )
     this.#receivers.set(receiver.id, receiver)
     this.#officeOf.set(receiver, office)
     office.join(receiver)
@@ -163,6 +172,12 @@ export class ReceiverHub {
     return true
   }
 
+  /** Ends the streams of callers who may not take jobs any more, such as those whose token was revoked. */
+  dismiss(isOver: (caller: Caller) => boolean): void {
+    for (const receiver of this.#receivers.values())
+      if (isOver(receiver.caller)) this.#end(receiver, 'closed')
+  }
+
   /** Takes no more jobs, lets receivers end theirs for the drain time, hands the rest back and ends all streams. */
   async close(options: Parameters<Office['stop']>[0] = {}): Promise<void> {
     this.#isClosed = true
@@ -183,7 +198,7 @@ export class ReceiverHub {
     })
   }
 
-  #check(caller: Caller, queues: readonly string[], keys: string | undefined): void {
+  #check(caller: Caller, queues: readonly string[]): void {
     if (this.#isClosed) throw new SkepError('CLOSED', 'This server stops. Ask another one.')
     this.#checkScope(caller)
     if (queues.length === 0 || queues.length > MOST_QUEUES) {
@@ -197,7 +212,6 @@ export class ReceiverHub {
         })
       }
     }
-    if (keys !== undefined && keys !== '') assertKeys(keys)
   }
 
   /** Refuses one receiver too many, unless another has had nothing for long: that one has to go. */
@@ -235,13 +249,13 @@ export class ReceiverHub {
 
   async #makeOffice(space: string): Promise<Office> {
     const skep = await this.#options.skepOf(space)
-    const { runtime, logger, policyOf, worker } = this.#options
+    const { runtime, logger, queues, worker } = this.#options
     const office: Office = new Office({
       space,
       skep,
       runtime,
       logger,
-      ...(policyOf ? { policyOf } : {}),
+      ...(queues ? { queues } : {}),
       ...(worker ? { worker } : {}),
       line: {
         changes: () => this.#changes,
@@ -253,6 +267,7 @@ export class ReceiverHub {
       },
       onRoom: (receiver) => this.#desk.hasRoom(receiver),
       onOver: (delivery) => this.#over(delivery),
+      onStopped: () => this.#forget(space, office),
       onStop: (delivery, why, detail) => {
         delivery.stopReason = detail
         const { receiver, job } = delivery
@@ -263,6 +278,15 @@ export class ReceiverHub {
     this.#open.set(space, office)
     this.#planSweep()
     return office
+  }
+
+  /** Its receivers connect again, to an office that works. */
+  #forget(space: string, office: Office): void {
+    if (this.#open.get(space) === office) {
+      this.#open.delete(space)
+      this.#offices.delete(space)
+    }
+    if (!this.#isClosed) for (const receiver of office.receivers) this.#end(receiver, 'stopped')
   }
 
   // ── what receivers ask for ─────────────────────────────────────────────────────────────────────
@@ -391,9 +415,4 @@ function assertSize(what: string, items: readonly unknown[]): void {
   throw new SkepError('BATCH_TOO_LARGE', `${items.length} ${what} in one call; ${MOST_ACKS} is the most.`, {
     facts: { limit: MOST_ACKS },
   })
-}
-
-function assertKeys(keys: string): void {
-  if (/^(?:[0-9a-f]{2,16})?-(?:[0-9a-f]{2,16})?$/i.test(keys)) return
-  throw new SkepError('OPTION_INVALID', `"${keys}" is no range of keys. Use "-80", "80-" or "40-80".`)
 }

@@ -130,7 +130,7 @@ export function AuditScreen(): ReactNode {
               columns={COLUMNS}
               keyOf={({ id }) => id}
               onOpen={setOpened}
-              footer={<Pager hasMore={entries.hasMore} busy={entries.isBusy} onMore={entries.more} />}
+              footer={entries.hasMore && <Pager hasMore busy={entries.isBusy} onMore={entries.more} />}
             />
           )
         }

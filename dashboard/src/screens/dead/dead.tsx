@@ -92,7 +92,7 @@ export function DeadScreen(): ReactNode {
               keyOf={({ id }) => id}
               onOpen={({ id }) => go(to.job(id))}
               {...(canOperate ? { selected, onSelect: setSelected } : {})}
-              footer={<Pager hasMore={jobs.hasMore} busy={jobs.isBusy} onMore={jobs.more} />}
+              footer={jobs.hasMore && <Pager hasMore busy={jobs.isBusy} onMore={jobs.more} />}
             />
           )
         }
@@ -107,7 +107,7 @@ function columnsOf(onEdit: ((job: DeadJob) => void) | null): readonly Column<Dea
     {
       id: 'error',
       title: 'Died of',
-      width: 'minmax(12rem, 4fr)',
+      width: 'minmax(9rem, 4fr)',
       cell: ({ failure }) => <span title={failure?.message}>{failure?.message ?? 'no message'}</span>,
     },
     { id: 'queue', title: 'Queue', width: 'minmax(7rem, 1.5fr)', wideOnly: true, cell: ({ queue }) => queue },
@@ -133,7 +133,7 @@ function columnsOf(onEdit: ((job: DeadJob) => void) | null): readonly Column<Dea
           {
             id: 'act',
             title: <span className="unseen">Actions</span>,
-            width: '3rem',
+            width: '3.5rem',
             cell: (job: DeadJob) => (
               <Menu
                 label={`Actions for job ${job.id}`}

@@ -103,7 +103,7 @@ export function ErrorsScreen(): ReactNode {
               keyOf={({ id }) => id}
               rowHeight={56}
               onOpen={({ id }) => go(to.error(id))}
-              footer={<Pager hasMore={groups.hasMore} busy={groups.isBusy} onMore={groups.more} />}
+              footer={groups.hasMore && <Pager hasMore busy={groups.isBusy} onMore={groups.more} />}
             />
           )
         }

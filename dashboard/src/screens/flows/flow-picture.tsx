@@ -1,6 +1,7 @@
 import { lazy, type ReactNode, Suspense } from 'react'
 import { useWord } from '../../router.ts'
 import { Card } from '../../ui/card.tsx'
+import { classes } from '../../ui/classes.ts'
 import { Skeleton } from '../../ui/states-of-page.tsx'
 import { Segments } from '../../ui/tabs.tsx'
 import { MARK_WORDS, MarkShape } from './marks.tsx'
@@ -24,6 +25,7 @@ export function FlowPicture({
   const [view, setView] = useWord<'both' | 'list'>('view', 'both')
   const [chosen, setChosen] = useWord<string>('step', '')
   const step = chosen === '' ? null : stepOf(steps, chosen)
+  const isSmall = steps.length <= 4 && steps.every(({ ways }) => ways.length === 0)
   const hasRun = steps.some(({ mark }) => mark !== null)
   return (
     <>
@@ -42,7 +44,13 @@ export function FlowPicture({
           />
         }
       >
-        <div className={view === 'both' ? 'flow-picture' : 'flow-picture flow-picture-list'}>
+        <div
+          className={classes(
+            'flow-picture',
+            isSmall && 'flow-picture-small',
+            view === 'list' && 'flow-picture-list',
+          )}
+        >
           <StepList steps={steps} selected={chosen || null} onSelect={setChosen} />
           {view === 'both' && (
             <div className="flow-place">

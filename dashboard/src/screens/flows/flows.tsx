@@ -232,7 +232,7 @@ function Runs({ flows }: { readonly flows: readonly FlowView[] }): ReactNode {
               columns={RUN_COLUMNS}
               keyOf={({ id }) => id}
               onOpen={({ id }) => go(to.run(id))}
-              footer={<Pager hasMore={runs.hasMore} busy={runs.isBusy} onMore={runs.more} />}
+              footer={runs.hasMore && <Pager hasMore busy={runs.isBusy} onMore={runs.more} />}
             />
           )
         }

@@ -9,6 +9,7 @@ import {
   type NodeProps,
   Position,
   ReactFlow,
+  type ReactFlowInstance,
 } from '@xyflow/react'
 import { memo, type ReactNode, useMemo, useState } from 'react'
 import '@xyflow/react/dist/base.css'
@@ -16,15 +17,28 @@ import './graph.css'
 import { useTheme } from '../../shell/theme.ts'
 import { classes } from '../../ui/classes.ts'
 import { Icon } from '../../ui/icon.tsx'
-import { layoutOf, type PlacedFrame, type PlacedMore, type PlacedStep } from './layout.ts'
+import {
+  type Layout,
+  layoutOf,
+  type PlacedDot,
+  type PlacedFrame,
+  type PlacedMore,
+  type PlacedStep,
+} from './layout.ts'
 import { aboutText, KIND_ICONS, MARK_WORDS, MarkShape } from './marks.tsx'
 import type { TreeStep } from './step-tree.ts'
 
 type StepNode = Node<{ readonly placed: PlacedStep }, 'step'>
 type FrameNode = Node<{ readonly placed: PlacedFrame }, 'frame'>
+type DotNode = Node<{ readonly placed: PlacedDot }, 'dot'>
 type MoreNode = Node<{ readonly placed: PlacedMore; readonly onUnfold: (id: string) => void }, 'more'>
 
-const TYPES = { step: memo(StepBox), frame: memo(FrameBox), more: memo(MoreBox) }
+type AnyNode = StepNode | FrameNode | MoreNode | DotNode
+
+/** Smaller than this nobody can read a name. */
+const READABLE = 0.6
+
+const TYPES = { step: memo(StepBox), frame: memo(FrameBox), more: memo(MoreBox), dot: memo(Dot) }
 
 export interface GraphProps {
   readonly steps: readonly TreeStep[]
@@ -39,7 +53,7 @@ export default function Graph({ steps, selected, onSelect }: GraphProps): ReactN
   const layout = useMemo(() => layoutOf(steps, unfolded), [steps, unfolded])
   const nodes = useMemo(
     () =>
-      layout.places.map((placed): StepNode | FrameNode | MoreNode => {
+      layout.places.map((placed): AnyNode => {
         const base = {
           id: placed.id,
           position: { x: placed.x, y: placed.y },
@@ -49,6 +63,9 @@ export default function Graph({ steps, selected, onSelect }: GraphProps): ReactN
         }
         if (placed.kind === 'frame') {
           return { ...base, type: 'frame', data: { placed }, selectable: false, focusable: false, zIndex: -1 }
+        }
+        if (placed.kind === 'dot') {
+          return { ...base, type: 'dot', data: { placed }, selectable: false, focusable: false }
         }
         if (placed.kind === 'more') {
           const onUnfold = (id: string): void => setUnfolded((before) => new Set([...before, id]))
@@ -74,7 +91,13 @@ export default function Graph({ steps, selected, onSelect }: GraphProps): ReactN
           type: 'smoothstep',
           ...(label === null ? {} : { label }),
           className: classes('flow-line', isCritical && 'flow-line-critical', isPassed && 'flow-line-passed'),
-          markerEnd: { type: MarkerType.ArrowClosed, width: 14, height: 14, color: 'var(--line-strong)' },
+          markerEnd: {
+            type: MarkerType.ArrowClosed,
+            markerUnits: 'userSpaceOnUse',
+            width: 12,
+            height: 12,
+            color: isPassed ? 'var(--green-2)' : 'var(--line-strong)',
+          },
           focusable: false,
         }),
       ),
@@ -87,8 +110,7 @@ export default function Graph({ steps, selected, onSelect }: GraphProps): ReactN
         edges={edges}
         nodeTypes={TYPES}
         colorMode={theme}
-        fitView
-        fitViewOptions={{ maxZoom: 1, padding: 0.08 }}
+        onInit={(flow) => show(flow, layout)}
         minZoom={0.02}
         maxZoom={1.6}
         nodesConnectable={false}
@@ -111,6 +133,24 @@ export default function Graph({ steps, selected, onSelect }: GraphProps): ReactN
       </ReactFlow>
     </div>
   )
+}
+
+/** All of it where that can be read, else the step where the run stands, or the beginning. */
+function show(flow: ReactFlowInstance<AnyNode>, { places, width, height }: Layout): void {
+  const { clientWidth = 0, clientHeight = 0 } = document.querySelector('.flow-graph') ?? {}
+  const whole = Math.min(clientWidth / (width + 48), clientHeight / (height + 48))
+  if (whole >= READABLE) {
+    void flow.fitView({ maxZoom: 1, padding: 0.06 })
+    return
+  }
+  const here = places.find((place) => place.kind === 'step' && isHere(place.step))
+  const zoom = Math.max(READABLE, Math.min(1, clientWidth / (width + 48)))
+  if (here) void flow.setCenter(here.x + here.width / 2, here.y + here.height / 2, { zoom })
+  else void flow.setViewport({ x: clientWidth / 2 - (width / 2) * zoom, y: 24, zoom })
+}
+
+function isHere({ mark, ways }: TreeStep): boolean {
+  return ways.length === 0 && (mark === 'current' || mark === 'waits' || mark === 'failed')
 }
 
 function miniClass(node: Node): string {
@@ -136,7 +176,7 @@ function StepBox({ data: { placed }, selected }: NodeProps<StepNode>): ReactNode
         selected && 'flow-selected',
       )}
     >
-      <Handle type="target" position={Position.Left} isConnectable={false} />
+      <Handle type="target" position={Position.Top} isConnectable={false} />
       <span className="flow-sign">
         {mark === null ? <Icon name={KIND_ICONS[step.kind]} size={13} /> : <MarkShape mark={mark} />}
       </span>
@@ -163,7 +203,7 @@ function StepBox({ data: { placed }, selected }: NodeProps<StepNode>): ReactNode
           />
         </span>
       )}
-      <Handle type="source" position={Position.Right} isConnectable={false} />
+      <Handle type="source" position={Position.Bottom} isConnectable={false} />
     </div>
   )
 }
@@ -190,5 +230,14 @@ function MoreBox({ data: { placed, onUnfold } }: NodeProps<MoreNode>): ReactNode
     <button type="button" className="flow-more nodrag" onClick={() => onUnfold(placed.of)}>
       {placed.count} more branches
     </button>
+  )
+}
+
+function Dot(): ReactNode {
+  return (
+    <span className="flow-dot">
+      <Handle type="target" position={Position.Top} isConnectable={false} />
+      <Handle type="source" position={Position.Bottom} isConnectable={false} />
+    </span>
   )
 }

@@ -6,6 +6,7 @@ import { Page } from '../../shell/page.tsx'
 import { Card, Facts } from '../../ui/card.tsx'
 import { Id } from '../../ui/code.tsx'
 import { Progress } from '../../ui/progress.tsx'
+import { Sentence } from '../../ui/sentence.tsx'
 import { Badge } from '../../ui/state.tsx'
 import { Loaded } from '../../ui/states-of-page.tsx'
 import { TimeAgo } from '../../ui/time.tsx'
@@ -29,7 +30,11 @@ export function GroupScreen(): ReactNode {
           name="Group"
           above={{ to: '/flows', text: 'Flows' }}
         >
-          {explanation.data && <Notice>{explanation.data.summary}</Notice>}
+          {explanation.data && (
+            <Notice>
+              <Sentence text={explanation.data.summary} />
+            </Notice>
+          )}
           <Card title="Members">
             <div className="stack">
               <Progress

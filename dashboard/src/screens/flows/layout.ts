@@ -1,45 +1,45 @@
 /**
- * Places for the steps of a flow. A flow is made of sequences inside of sequences, so each part is a block with a size, and the
- * whole is put together from its parts: no line crosses another, the same flow always looks the same, and a thousand steps take
- * a few milliseconds.
+ * Places for the steps of a flow, from top to bottom. A flow is made of sequences inside of sequences, so each part is a block with a
+ * size, and the whole is put together from its parts: no line crosses another, the same flow always looks the same, and a
+ * thousand steps take a few milliseconds.
  */
 import type { TreeStep, Way } from './step-tree.ts'
 
-export interface PlacedStep {
-  readonly kind: 'step'
+interface Box {
   readonly id: string
-  readonly step: TreeStep
   readonly x: number
   readonly y: number
   readonly width: number
   readonly height: number
+}
+
+export interface PlacedStep extends Box {
+  readonly kind: 'step'
+  readonly step: TreeStep
 }
 
 /** A box around the steps of a branch or of a loop. */
-export interface PlacedFrame {
+export interface PlacedFrame extends Box {
   readonly kind: 'frame'
-  readonly id: string
   readonly label: string
   readonly isLoop: boolean
   readonly run: Way['run']
-  readonly x: number
-  readonly y: number
-  readonly width: number
-  readonly height: number
 }
 
 /** Stands for ways that are folded. */
-export interface PlacedMore {
+export interface PlacedMore extends Box {
   readonly kind: 'more'
-  readonly id: string
   /** The step whose ways these are. */
   readonly of: string
   readonly count: number
-  readonly x: number
-  readonly y: number
-  readonly width: number
-  readonly height: number
 }
+
+/** A way without steps: the line goes through it, beside those that have some. */
+export interface PlacedDot extends Box {
+  readonly kind: 'dot'
+}
+
+export type Placed = PlacedStep | PlacedFrame | PlacedMore | PlacedDot
 
 export interface Line {
   readonly id: string
@@ -52,30 +52,33 @@ export interface Line {
 }
 
 export interface Layout {
-  readonly places: readonly (PlacedStep | PlacedFrame | PlacedMore)[]
+  readonly places: readonly Placed[]
   readonly lines: readonly Line[]
   readonly width: number
   readonly height: number
 }
 
-export const STEP_WIDTH = 200
-export const STEP_HEIGHT = 58
-const SMALL = 44
-const GAP_X = 56
-const GAP_Y = 18
+const STEP_WIDTH = 190
+const STEP_HEIGHT = 52
+const SMALL = 36
+const DOT = 8
+const GAP_X = 20
+const GAP_Y = 34
 const PAD = 14
 const HEAD = 26
+/** Beside the body of a loop, so that its label has room beside the line that comes in. */
+const LOOP_PAD = 48
 /** More ways than this are folded until somebody asks for all. */
-export const WAYS_SHOWN = 8
+const WAYS_SHOWN = 8
 
 interface Block {
   readonly width: number
   readonly height: number
-  /** Where lines come in and go out, from its top. */
+  /** Where lines come in and go out, from its left. */
   readonly middle: number
   /** Puts it at a place. */
   put(x: number, y: number): void
-  /** Where a line to it ends, and where those from it begin. None: the line goes through. */
+  /** Where a line to it ends, and where those from it begin. */
   readonly entry: string | null
   readonly exits: readonly Exit[]
   readonly isCritical: boolean
@@ -97,7 +100,7 @@ export function layoutOf(steps: readonly TreeStep[], unfolded: ReadonlySet<strin
 }
 
 class LayoutMaker {
-  readonly places: (PlacedStep | PlacedFrame | PlacedMore)[] = []
+  readonly places: Placed[] = []
   readonly lines: Line[] = []
   readonly #unfolded: ReadonlySet<string>
 
@@ -107,33 +110,22 @@ class LayoutMaker {
 
   sequence(steps: readonly TreeStep[]): Block {
     const blocks = steps.map((step) => this.#block(step))
-    const middle = Math.max(0, ...blocks.map((block) => block.middle))
-    const below = Math.max(0, ...blocks.map((block) => block.height - block.middle))
     for (const [index, block] of blocks.entries()) {
       const next = blocks[index + 1]
       if (next?.entry) this.#connect(block.exits, next.entry, next.isCritical)
     }
     return {
-      width: blocks.reduce((sum, { width }) => sum + width, 0) + Math.max(0, blocks.length - 1) * GAP_X,
-      height: middle + below,
-      middle,
+      ...below(blocks),
       entry: blocks[0]?.entry ?? null,
       exits: blocks.at(-1)?.exits ?? [],
       isCritical: blocks[0]?.isCritical ?? false,
-      put: (x, y) => {
-        let at = x
-        for (const block of blocks) {
-          block.put(at, y + middle - block.middle)
-          at += block.width + GAP_X
-        }
-      },
     }
   }
 
   #connect(exits: readonly Exit[], to: string, isCritical: boolean): void {
     for (const exit of exits) {
       this.lines.push({
-        id: `${exit.id}→${to}${exit.label === null ? '' : `:${exit.label}`}`,
+        id: `${exit.id}→${to}`,
         from: exit.id,
         to,
         label: exit.label,
@@ -146,137 +138,156 @@ class LayoutMaker {
   #block(step: TreeStep): Block {
     if (step.kind === 'repeat') return this.#loop(step)
     if (step.ways.length > 0) return this.#fork(step)
-    return this.#leaf(step, STEP_WIDTH, STEP_HEIGHT)
+    return this.#leaf(step, STEP_HEIGHT)
   }
 
-  #leaf(step: TreeStep, width: number, height: number): Block {
+  #leaf(step: TreeStep, height: number): Block {
     const { id, isCritical } = step
     return {
-      width,
+      width: STEP_WIDTH,
       height,
-      middle: height / 2,
+      middle: STEP_WIDTH / 2,
       entry: id,
       exits: [{ id, label: null, isCritical, isPassed: step.mark === 'done' }],
       isCritical,
-      put: (x, y) => void this.places.push({ kind: 'step', id, step, x, y, width, height }),
+      put: (x, y) => void this.places.push({ kind: 'step', id, step, x, y, width: STEP_WIDTH, height }),
     }
   }
 
   /** A loop is a box around its body. */
   #loop(step: TreeStep): Block {
+    const head = this.#leaf(step, SMALL)
     const body = this.sequence(step.ways[0]?.steps ?? [])
-    const head = this.#leaf(step, STEP_WIDTH, SMALL)
-    const framed = this.#framed(body, `${step.id}#loop`, step.note ?? '', true, null)
+    const framed = this.#framed(body, `${step.id}#loop`, { label: step.note ?? '', isLoop: true, run: null })
     if (body.entry) this.#connect(head.exits, body.entry, step.isCritical)
-    const middle = Math.max(head.middle, framed.middle)
     return {
-      width: head.width + GAP_X + framed.width,
-      height: middle + Math.max(head.height - head.middle, framed.height - framed.middle),
-      middle,
+      ...below([head, framed]),
       entry: head.entry,
       exits: body.exits.length > 0 ? body.exits : head.exits,
       isCritical: step.isCritical,
-      put: (x, y) => {
-        head.put(x, y + middle - head.middle)
-        framed.put(x + head.width + GAP_X, y + middle - framed.middle)
-      },
     }
   }
 
-  #framed(body: Block, id: string, label: string, isLoop: boolean, run: Way['run']): Block {
-    const width = body.width + 2 * PAD
+  #framed(body: Block, id: string, about: Pick<PlacedFrame, 'label' | 'isLoop' | 'run'>): Block {
+    const side = about.isLoop ? LOOP_PAD : PAD
+    const width = body.width + 2 * side
     const height = body.height + PAD + HEAD
     return {
       ...body,
       width,
       height,
-      middle: body.middle + HEAD,
+      middle: body.middle + side,
       put: (x, y) => {
         // Before what is inside, so that it lies below.
-        this.places.push({ kind: 'frame', id, label, isLoop, run, x, y, width, height })
-        body.put(x + PAD, y + HEAD)
+        this.places.push({ kind: 'frame', id, ...about, x, y, width, height })
+        body.put(x + side, y + HEAD)
       },
     }
   }
 
-  /** A step whose ways lie below each other: branches, or the sides of a `when`. */
+  /** A step whose ways lie beside each other: branches, or the sides of a `when`. */
   #fork(step: TreeStep): Block {
-    const isWhen = step.kind === 'when'
-    const head = this.#leaf(step, isWhen ? STEP_WIDTH - 40 : STEP_WIDTH, SMALL)
+    const head = this.#leaf(step, SMALL)
     const isAll = this.#unfolded.has(step.id) || step.ways.length <= WAYS_SHOWN + 1
     const ways = isAll ? step.ways : step.ways.slice(0, WAYS_SHOWN)
-    const blocks: Block[] = []
-    const through: Exit[] = []
-    for (const [index, way] of ways.entries()) {
-      const block = this.#way(step, way, index)
-      if (block === null) {
-        const isTaken =
-          step.mark === 'done' &&
-          ways.every((one) => one === way || one.steps.every(({ mark }) => mark === 'skipped'))
-        through.push({ id: step.id, label: way.label, isCritical: isWhen && isTaken, isPassed: isTaken })
-        continue
-      }
-      blocks.push(block)
-      const passed = way.steps[0]?.mark
+    const blocks = ways.map((way, index) => {
+      const block = way.steps.length === 0 ? this.#dot(step, way, index) : this.#way(step, way, index)
       const exit: Exit = {
         id: step.id,
-        label: isWhen ? way.label : null,
+        label: step.kind === 'when' ? way.label : null,
         isCritical: step.isCritical,
-        isPassed: passed !== null && passed !== undefined && !['todo', 'skipped', 'unknown'].includes(passed),
+        isPassed: isEntered(step, way),
       }
       if (block.entry) this.#connect([exit], block.entry, block.isCritical)
-    }
+      return block
+    })
+    const exits = blocks.flatMap((block) => block.exits)
     if (!isAll) blocks.push(this.#more(step, step.ways.length - ways.length))
-    const inner = Math.max(0, ...blocks.map(({ width }) => width))
-    const height =
-      blocks.reduce((sum, block) => sum + block.height, 0) + Math.max(0, blocks.length - 1) * GAP_Y
-    const middle = Math.max(height / 2, head.middle)
     return {
-      width: head.width + GAP_X + inner,
-      height: Math.max(height, head.height),
-      middle,
+      ...below([head, beside(blocks)]),
       entry: head.entry,
-      exits: [...blocks.flatMap(({ exits }) => exits), ...through],
+      exits,
       isCritical: step.isCritical,
-      put: (x, y) => {
-        head.put(x, y + middle - head.middle)
-        let at = y + middle - height / 2
-        for (const block of blocks) {
-          block.put(x + head.width + GAP_X, at)
-          at += block.height + GAP_Y
-        }
-      },
     }
   }
 
-  #way(step: TreeStep, way: Way, index: number): Block | null {
-    if (way.steps.length === 0) return null
+  #way(step: TreeStep, way: Way, index: number): Block {
     const body = this.sequence(way.steps)
     // A branch of several steps is a run of its own, and is shown as one.
     if (step.kind !== 'parallel' || way.label === null) return body
-    return this.#framed(body, `${step.id}#way${index}`, way.label, false, way.run)
+    return this.#framed(body, `${step.id}#way${index}`, { label: way.label, isLoop: false, run: way.run })
+  }
+
+  #dot(step: TreeStep, way: Way, index: number): Block {
+    const id = `${step.id}#way${index}`
+    const isPassed = step.mark === 'done' && isEntered(step, way)
+    return {
+      width: 4 * DOT,
+      height: DOT,
+      middle: 2 * DOT,
+      entry: id,
+      exits: [{ id, label: null, isCritical: isPassed, isPassed }],
+      isCritical: isPassed,
+      put: (x, y) => void this.places.push({ kind: 'dot', id, x: x + 1.5 * DOT, y, width: DOT, height: DOT }),
+    }
   }
 
   #more(step: TreeStep, count: number): Block {
     const id = `${step.id}#more`
+    const size = { width: STEP_WIDTH, height: SMALL }
     return {
-      width: STEP_WIDTH,
-      height: SMALL,
-      middle: SMALL / 2,
+      ...size,
+      middle: STEP_WIDTH / 2,
       entry: null,
       exits: [],
       isCritical: false,
-      put: (x, y) =>
-        void this.places.push({
-          kind: 'more',
-          id,
-          of: step.id,
-          count,
-          x,
-          y,
-          width: STEP_WIDTH,
-          height: SMALL,
-        }),
+      put: (x, y) => void this.places.push({ kind: 'more', id, of: step.id, count, x, y, ...size }),
     }
+  }
+}
+
+/** Whether the run has gone this way. Into an empty one it has, if it is past the step and went no other way. */
+function isEntered({ mark, ways }: TreeStep, way: Way): boolean {
+  const first = way.steps[0]?.mark
+  if (first !== undefined) return first !== null && !['todo', 'skipped', 'unknown'].includes(first)
+  return mark === 'done' && ways.every((one) => one.steps.every((step) => step.mark === 'skipped'))
+}
+
+type Size = Pick<Block, 'width' | 'height' | 'middle' | 'put'>
+
+/** One below the other, their middles on one line. */
+function below(blocks: readonly Size[]): Size {
+  const middle = Math.max(0, ...blocks.map((block) => block.middle))
+  const right = Math.max(0, ...blocks.map((block) => block.width - block.middle))
+  return {
+    width: middle + right,
+    height: blocks.reduce((sum, { height }) => sum + height, 0) + Math.max(0, blocks.length - 1) * GAP_Y,
+    middle,
+    put: (x, y) => {
+      let at = y
+      for (const block of blocks) {
+        block.put(x + middle - block.middle, at)
+        at += block.height + GAP_Y
+      }
+    },
+  }
+}
+
+/** One beside the other, at the same height. If all but one are only passed, that one stays on the line. */
+function beside(blocks: readonly Size[]): Size {
+  const width = blocks.reduce((sum, block) => sum + block.width, 0) + Math.max(0, blocks.length - 1) * GAP_X
+  const [first, ...others] = blocks
+  const isAlone = first !== undefined && first.height > DOT && others.every(({ height }) => height <= DOT)
+  return {
+    width,
+    height: Math.max(0, ...blocks.map((block) => block.height)),
+    middle: isAlone ? first.middle : width / 2,
+    put: (x, y) => {
+      let at = x
+      for (const block of blocks) {
+        block.put(at, y)
+        at += block.width + GAP_X
+      }
+    },
   }
 }

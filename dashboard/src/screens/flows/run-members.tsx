@@ -43,13 +43,13 @@ export function RunMembersCard({ detail }: { readonly detail: RunDetail }): Reac
   return (
     <Card
       flush
-      title={`${step ?? 'This step'} waits for ${countText(waits.size)} ${waits.size === 1 ? what.replace(/e?s$/, '') : what}`}
+      title={`${step ?? 'This step'} ${run.status === 'running' ? 'waits' : 'waited'} for ${countText(waits.size)} ${waits.size === 1 ? what.replace(/e?s$/, '') : what}`}
     >
       <div className="stack">
         <div className="member-progress">
           <Progress
-            label="Members that have ended"
-            value={waits.size === 0 ? 1 : (waits.done + waits.failed) / waits.size}
+            label="Members that are done"
+            value={waits.size === 0 ? 1 : waits.done / waits.size}
             note={`${countText(waits.done)} of ${countText(waits.size)} done${waits.failed > 0 ? `, ${countText(waits.failed)} failed` : ''}`}
           />
         </div>

@@ -10,6 +10,7 @@ import { Card, Facts } from '../../ui/card.tsx'
 import { Id } from '../../ui/code.tsx'
 import { JsonView } from '../../ui/json.tsx'
 import { Progress } from '../../ui/progress.tsx'
+import { Sentence } from '../../ui/sentence.tsx'
 import { Badge, StateBadge } from '../../ui/state.tsx'
 import { EmptyState, Loaded } from '../../ui/states-of-page.tsx'
 import { Duration, TimeAgo } from '../../ui/time.tsx'
@@ -93,7 +94,7 @@ function Body({
         tone={run.status === 'failed' ? 'bad' : 'plain'}
         icon={run.status === 'failed' ? 'errors' : run.status === 'done' ? 'check' : 'info'}
       >
-        {explanation.summary}
+        <Sentence text={explanation.summary} />
       </Notice>
       {run.progress !== null && run.status === 'running' && (
         <Progress label="How far the run is" value={run.progress} />
@@ -110,7 +111,7 @@ function Body({
       <RunMembersCard detail={detail} />
       <div className="run-columns">
         <Card title="State that its steps share">
-          <JsonView value={run.state} label="State" />
+          <JsonView value={run.state} label="State" open={1} />
         </Card>
         <div className="stack loose">
           <Card title="About it">
@@ -118,7 +119,7 @@ function Body({
           </Card>
           {run.status === 'done' && (
             <Card title="Result">
-              <JsonView value={run.result} label="Result" />
+              <JsonView value={run.result} label="Result" open={1} />
             </Card>
           )}
         </div>

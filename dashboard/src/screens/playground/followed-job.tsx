@@ -7,6 +7,7 @@ import { Card } from '../../ui/card.tsx'
 import { classes } from '../../ui/classes.ts'
 import { JsonView } from '../../ui/json.tsx'
 import { Progress } from '../../ui/progress.tsx'
+import { Sentence } from '../../ui/sentence.tsx'
 import { Stack } from '../../ui/stack.tsx'
 import { StateBadge } from '../../ui/state.tsx'
 import { Loaded } from '../../ui/states-of-page.tsx'
@@ -49,7 +50,11 @@ export function FollowedJob({
                   Its unique key was held, so nothing was enqueued: this is the job that holds it.
                 </p>
               )}
-              {!isOver && <p className="soft">{explanation.summary}</p>}
+              {!isOver && (
+                <p className="soft">
+                  <Sentence text={explanation.summary} />
+                </p>
+              )}
               {job.progress && (
                 <Progress
                   label="How far it is"

@@ -1,9 +1,9 @@
 import { type ReactNode, useEffect, useMemo, useState } from 'react'
 import type { EnqueueInput, EnqueueOutput } from '../../../../src/server/api.ts'
 import { basePath } from '../../api/base.ts'
-import { spaceOf, tokenOf } from '../../api/credential.ts'
+import { spaceOf } from '../../api/credential.ts'
 import { stringifyExact } from '../../api/exact.ts'
-import { useMe } from '../../api/me.ts'
+import { hasCredential, useMe } from '../../api/me.ts'
 import { useAct, useApi } from '../../api/query.ts'
 import { useWord } from '../../router.ts'
 import { Page } from '../../shell/page.tsx'
@@ -75,6 +75,8 @@ function Sender({ queue }: { readonly queue: string }): ReactNode {
   const [value, setValue] = useState<unknown>({})
   const [text, setText] = useState('{}')
   const [options, setOptions] = useState(NO_OPTIONS)
+  // Nobody wants to be told what is wrong with a form that is still empty.
+  const [isTried, setTried] = useState(false)
   const [sent, setSent] = useState<readonly EnqueueOutput[]>([])
   const send = useAct('jobs.enqueue', {
     quiet: true,
@@ -104,6 +106,7 @@ function Sender({ queue }: { readonly queue: string }): ReactNode {
         className="stack loose"
         onSubmit={(event) => {
           event.preventDefault()
+          setTried(!isReady)
           if (isReady) send.mutate(input)
         }}
       >
@@ -130,7 +133,7 @@ function Sender({ queue }: { readonly queue: string }): ReactNode {
               path=""
               value={value}
               onChange={setValue}
-              problems={problems}
+              problems={isTried ? problems : []}
             />
           ) : (
             <JsonEditor
@@ -150,11 +153,17 @@ function Sender({ queue }: { readonly queue: string }): ReactNode {
           </p>
         )}
         <div className="row">
-          <Button type="submit" look="main" icon="playground" disabled={!isReady} busy={send.isPending}>
+          <Button
+            type="submit"
+            look="main"
+            icon="playground"
+            disabled={!('value' in read)}
+            busy={send.isPending}
+          >
             Send
           </Button>
           <span className="small faint">
-            {problems.length > 0 && `${problems[0]?.path} ${problems[0]?.text}`}
+            {isTried && problems.length > 0 && `${problems[0]?.path} ${problems[0]?.text}`}
           </span>
         </div>
       </form>
@@ -177,7 +186,7 @@ function CopyAs({ input }: { readonly input: EnqueueInput }): ReactNode {
   const me = useMe()
   const where = {
     server: `${location.origin}${basePath}`,
-    withToken: tokenOf() !== null || me?.name !== 'anonymous',
+    withToken: me !== undefined && hasCredential(me),
     space: spaceOf(),
   }
   return (

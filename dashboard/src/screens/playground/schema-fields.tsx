@@ -4,7 +4,7 @@ import { Button, IconButton } from '../../ui/button.tsx'
 import { Checkbox, Choice, Field, TextField } from '../../ui/field.tsx'
 import { JsonEditor, readJson } from '../../ui/json-editor.tsx'
 import { initialOf, type Problem } from './form-value.ts'
-import type { Field as SchemaField } from './schema-form.ts'
+import type { Property, Field as SchemaField } from './schema-form.ts'
 
 interface FieldProps<Kind extends SchemaField['kind'] = SchemaField['kind']> {
   readonly field: Extract<SchemaField, { kind: Kind }>
@@ -80,47 +80,44 @@ function ObjectFields({ field, path, value, onChange, problems, label }: FieldPr
       ),
     )
   }
-  const fields = field.fields.map(({ key, field: one, isRequired }) => {
-    const at = path === '' ? key : `${path}.${key}`
-    const name = labelOf(key, one, isRequired)
-    if (now[key] === undefined && !isRequired) {
-      return (
-        <Button
-          key={key}
-          small
-          look="quiet"
-          icon="plus"
-          className="schema-add"
-          onClick={() => set(key, initialOf(one))}
-        >
-          {key}
-        </Button>
-      )
-    }
-    return (
-      <div key={key} className="schema-property">
-        <div className="grow">
-          <SchemaFields
-            field={one}
-            label={name}
-            path={at}
-            value={now[key]}
-            onChange={(item) => set(key, item)}
-            problems={problems}
-          />
-          {one.description && <p className="field-hint">{one.description}</p>}
+  const isIn = ({ key, isRequired }: Property): boolean => isRequired || now[key] !== undefined
+  const left = field.fields.filter((property) => !isIn(property))
+  const fields = (
+    <div className="stack">
+      {field.fields.filter(isIn).map(({ key, field: one, isRequired }) => (
+        <div key={key} className="schema-property">
+          <div className="grow">
+            <SchemaFields
+              field={one}
+              label={labelOf(key, one, isRequired)}
+              path={path === '' ? key : `${path}.${key}`}
+              value={now[key]}
+              onChange={(item) => set(key, item)}
+              problems={problems}
+            />
+            {one.description && <p className="field-hint">{one.description}</p>}
+          </div>
+          {!isRequired && (
+            <IconButton label={`Leave ${key} out`} icon="close" small onClick={() => set(key, undefined)} />
+          )}
         </div>
-        {!isRequired && (
-          <IconButton label={`Leave ${key} out`} icon="close" small onClick={() => set(key, undefined)} />
-        )}
-      </div>
-    )
-  })
-  if (path === '') return <div className="stack">{fields}</div>
+      ))}
+      {left.length > 0 && (
+        <div className="row wraps">
+          {left.map(({ key, field: one }) => (
+            <Button key={key} small icon="plus" onClick={() => set(key, initialOf(one))}>
+              {key}
+            </Button>
+          ))}
+        </div>
+      )}
+    </div>
+  )
+  if (path === '') return fields
   return (
     <fieldset className="schema-group">
       <legend>{label}</legend>
-      <div className="stack">{fields}</div>
+      {fields}
     </fieldset>
   )
 }

@@ -4,9 +4,10 @@ import type { LaneSummary } from '../../../../src/server/api.ts'
 import { call } from '../../api/client.ts'
 import { useCan } from '../../api/me.ts'
 import { useAct } from '../../api/query.ts'
-import { to, useGo } from '../../router.ts'
+import { to, useGo, useWord } from '../../router.ts'
 import { CodeBlock } from '../../ui/code.tsx'
 import { Count } from '../../ui/count.tsx'
+import { Field } from '../../ui/field.tsx'
 import { Menu } from '../../ui/menu.tsx'
 import { Pager } from '../../ui/pager.tsx'
 import { Badge } from '../../ui/state.tsx'
@@ -19,6 +20,7 @@ import { LimitDialog } from './limit-dialog.tsx'
 /** Which lanes have something to do, and what each of them waits for. */
 export function LanesTab({ queue }: { readonly queue: string }): ReactNode {
   const go = useGo()
+  const [wanted, setWanted] = useWord<string>('lane', '')
   const mayOperate = useCan('operate')
   const [holding, setHolding] = useState<HoldRequest | null>(null)
   const [limiting, setLimiting] = useState<string | null>(null)
@@ -37,8 +39,9 @@ export function LanesTab({ queue }: { readonly queue: string }): ReactNode {
   if (asked.error && !asked.data)
     return <ErrorState error={asked.error} onRetry={() => void asked.refetch()} />
   if (!asked.data) return <Skeleton lines={6} />
-  const lanes = asked.data.pages.flatMap((page) => page.lanes)
-  if (lanes.length === 0) return <NoLanes />
+  const all = asked.data.pages.flatMap((page) => page.lanes)
+  if (all.length === 0) return <NoLanes />
+  const lanes = all.filter(({ lane }) => lane.toLowerCase().includes(wanted.toLowerCase()))
   const columns: readonly Column<LaneSummary>[] = [
     {
       id: 'lane',
@@ -118,6 +121,17 @@ export function LanesTab({ queue }: { readonly queue: string }): ReactNode {
   ]
   return (
     <>
+      <div className="lane-find">
+        <Field
+          label="Find a lane by its key"
+          bare
+          type="search"
+          placeholder="Find a lane by its key"
+          value={wanted}
+          data-search
+          onChange={(event) => setWanted(event.target.value)}
+        />
+      </div>
       <Table
         rows={lanes}
         columns={columns}
@@ -129,7 +143,11 @@ export function LanesTab({ queue }: { readonly queue: string }): ReactNode {
             hasMore={asked.hasNextPage}
             busy={asked.isFetchingNextPage}
             onMore={() => void asked.fetchNextPage()}
-            note={`${lanes.length} lanes`}
+            note={
+              wanted === ''
+                ? `${lanes.length} lanes`
+                : `${lanes.length} of the ${all.length} lanes that were looked at${asked.hasNextPage ? '; there are more' : ''}`
+            }
           />
         }
       />

@@ -160,7 +160,7 @@ function columnsOf(
           {
             id: 'act',
             title: <span className="unseen">Actions</span>,
-            width: '3rem',
+            width: '3.5rem',
             cell: (receiver: ReceiverSummary) => (
               <IconButton
                 label={`Close ${receiver.name}`}

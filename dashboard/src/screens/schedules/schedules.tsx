@@ -167,7 +167,7 @@ export function SchedulesScreen(): ReactNode {
               keyOf={({ id }) => id}
               rowHeight={56}
               onOpen={({ id }) => go(to.schedule(id))}
-              footer={<Pager hasMore={schedules.hasMore} busy={schedules.isBusy} onMore={schedules.more} />}
+              footer={schedules.hasMore && <Pager hasMore busy={schedules.isBusy} onMore={schedules.more} />}
             />
           )
         }}

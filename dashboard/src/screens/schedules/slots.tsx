@@ -13,6 +13,23 @@ const viewer = new Intl.DateTimeFormat('en-GB', {
   second: '2-digit',
 })
 
+const wall = new Intl.DateTimeFormat('en-GB', {
+  timeZone: 'UTC',
+  weekday: 'short',
+  day: 'numeric',
+  month: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+})
+
+/** A time on the wall as the server writes it, with the day of the week; how far it is from UTC stays behind it. */
+function wallText(local: string): string {
+  const [, date, time, offset] = /^(\S+) (\S+) (\S+)$/.exec(local) ?? []
+  const at = Date.parse(`${date}T${time}Z`)
+  return Number.isNaN(at) ? local : `${wall.format(at)} ${offset}`
+}
+
 export const viewerZone: string = Intl.DateTimeFormat().resolvedOptions().timeZone
 
 /** The next slots, by the clock of the schedule and by that of whoever looks. */
@@ -35,12 +52,13 @@ export function Slots({
         </tr>
       </thead>
       <tbody>
-        {slots.map(({ at, local, note }) => {
-          const text = noteText(note, local)
+        {slots.map((slot) => {
+          const { at, local } = slot
+          const text = noteText(slot, slots, zone)
           return (
-            <tr key={at} className={note ? 'slots-marked' : undefined}>
+            <tr key={at} className={text ? 'slots-marked' : undefined}>
               <td className="num">
-                {zone === null ? viewer.format(new Date(at)) : local}
+                {zone === null ? viewer.format(new Date(at)) : wallText(local)}
                 {text && (
                   <p className="slots-note">
                     <Icon name="schedules" size={13} /> {text}

@@ -13,6 +13,7 @@ import { Icon } from '../../ui/icon.tsx'
 import { Badge } from '../../ui/state.tsx'
 import { Loaded } from '../../ui/states-of-page.tsx'
 import { Segments } from '../../ui/tabs.tsx'
+import { fixParts } from './fix-parts.ts'
 import './system.css'
 
 /** How the store, the notifier and this server are, and how the dashboard looks. */
@@ -124,7 +125,7 @@ function Checks({ checks }: { readonly checks: SystemView['checks'] }): ReactNod
         {checks
           .toSorted((a, b) => ORDER[a.status] - ORDER[b.status])
           .map(({ name, status, text, fix }) => (
-            <li key={name} className={`check check-${status}`}>
+            <li key={`${name} ${text}`} className={`check check-${status}`}>
               <span className="check-sign">
                 <Icon name={SIGNS[status]} />
                 <span className="unseen">{WORDS[status]}</span>
@@ -132,12 +133,23 @@ function Checks({ checks }: { readonly checks: SystemView['checks'] }): ReactNod
               <div className="stack tight grow">
                 <strong>{name}</strong>
                 <span className="soft wrap-anywhere">{text}</span>
-                {fix !== null && <CodeBlock code={fix} label="Copy the fix" />}
+                {fix !== null && <Fix fix={fix} />}
               </div>
             </li>
           ))}
       </ul>
     </Card>
+  )
+}
+
+/** What to do: words as words, and a command or SQL to copy. */
+function Fix({ fix }: { readonly fix: string }): ReactNode {
+  const { words, code } = fixParts(fix)
+  return (
+    <>
+      {words !== null && <span className="wrap-anywhere">{words}</span>}
+      {code !== null && <CodeBlock code={code} label="Copy the fix" />}
+    </>
   )
 }
 

@@ -190,7 +190,7 @@ function columnsOf(onRevoke: (token: TokenView) => void): readonly Column<TokenV
     {
       id: 'act',
       title: <span className="unseen">Actions</span>,
-      width: '3rem',
+      width: '3.5rem',
       cell: (token) => (
         <IconButton label={`Revoke ${token.name}`} icon="trash" small onClick={() => onRevoke(token)} />
       ),

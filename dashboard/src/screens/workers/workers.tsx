@@ -182,7 +182,7 @@ function useColumns(): readonly Column<WorkerSummary>[] {
         {
           id: 'act',
           title: <span className="unseen">Actions</span>,
-          width: '3rem',
+          width: '3.5rem',
           cell: (worker) => <WorkerMenu worker={worker} />,
         },
       ]
