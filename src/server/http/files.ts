@@ -44,8 +44,8 @@ export class Files {
     if (name === null) return null
     const file = name === 'index.html' ? null : await this.#read(name)
     if (file !== null) return this.#send(request, file, isHashed(name) ? IMMUTABLE : 'no-cache')
-    // What looks like a file and is not there is an error; anything else is a page, which finds its own way.
-    if (extname(name) !== '' && name !== 'index.html') return null
+    // Only what is built has a folder of its own. Anything else is a page, which finds its own way: names of queues have dots too.
+    if (name.startsWith('assets/')) return null
     const index = await this.#read('index.html')
     if (index === null) return notBuilt()
     return this.#send(request, await pageAt(index, mount), 'no-cache')
