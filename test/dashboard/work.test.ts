@@ -86,9 +86,9 @@ describe('The overview', () => {
     await page.getByRole('heading', { name: 'No job has come yet' }).waitFor()
     await start()
     await page.getByText('Busiest queues').waitFor()
-    await page.getByRole('link', { name: 'mail.welcome' }).waitFor()
+    await page.getByRole('link', { name: 'mail.welcome', exact: true }).waitFor()
     await page.getByText('dead jobs wait for a person').waitFor()
-    await page.getByText('production').waitFor()
+    await page.getByText('production', { exact: true }).waitFor()
     await page.getByText('Live', { exact: true }).waitFor()
   })
 
