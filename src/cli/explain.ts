@@ -17,7 +17,7 @@ export interface Report {
 }
 
 const USAGE =
-  /^(CONFIG_INVALID|QUEUE_DUPLICATE|SCHEDULE_INVALID|(BATCH|DURATION|HEADERS|KEY|NAME|OPTION|PAYLOAD)_)/
+  /^(CONFIG_INVALID|QUEUE_DUPLICATE|SCHEDULE_INVALID|(BATCH|DURATION|HEADERS|KEY|NAME|OPTION|PAYLOAD|QUERY)_)/
 const ABOUT_THE_STORE = /^(STORE|SCHEMA|CLIENT)_/
 
 /** Anything that was thrown, in parts. `dialled` is what the command tried to reach. */

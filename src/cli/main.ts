@@ -1,11 +1,13 @@
 #!/usr/bin/env node
 import type { Command } from './command.ts'
 import { benchCommand } from './commands/bench.ts'
+import { bulkCommand } from './commands/bulk.ts'
 import { completionCommand } from './commands/completion.ts'
 import { deadCommand } from './commands/dead.ts'
 import { devCommand } from './commands/dev.ts'
 import { doctorCommand } from './commands/doctor.ts'
 import { enqueueCommand } from './commands/enqueue.ts'
+import { errorsCommand } from './commands/errors.ts'
 import { flowsCommand } from './commands/flows.ts'
 import { jobsCommand } from './commands/jobs.ts'
 import { migrateCommand } from './commands/migrate.ts'
@@ -14,6 +16,7 @@ import { schedulesCommand } from './commands/schedules.ts'
 import { tokensCommand } from './commands/tokens.ts'
 import { topCommand } from './commands/top.ts'
 import { workerCommand } from './commands/worker.ts'
+import { workersCommand } from './commands/workers.ts'
 import { quietExperiments } from './experiments.ts'
 import { flushed } from './output.ts'
 import { runProgram } from './program.ts'
@@ -27,6 +30,9 @@ const commands: readonly Command[] = [
   queuesCommand,
   jobsCommand,
   deadCommand,
+  errorsCommand,
+  bulkCommand,
+  workersCommand,
   flowsCommand,
   schedulesCommand,
   tokensCommand,

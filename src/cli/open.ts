@@ -14,8 +14,16 @@ import { postgresStore } from '../postgres.ts'
 import { redisStore } from '../redis.ts'
 import { sqliteStore } from '../sqlite.ts'
 import type { Call } from './command.ts'
-import { type AnyFlow, findConfig, invalid, type LoadedConfig, loadConfig } from './config-file.ts'
+import {
+  type AnyFlow,
+  findConfig,
+  invalid,
+  type LoadedConfig,
+  type LoadModule,
+  loadConfig,
+} from './config-file.ts'
 import { notFound, usage } from './exit.ts'
+import { loadModule } from './load-module.ts'
 import { masker, maskUrl } from './mask.ts'
 import { clean } from './text.ts'
 
@@ -45,6 +53,8 @@ export interface OpenOptions {
   readonly create: boolean
   /** A module to take handlers from. */
   readonly entry?: string | undefined
+  /** How the modules are loaded. */
+  readonly load?: LoadModule
   /** Used instead of everything else. */
   readonly file?: string
   readonly space?: string
@@ -56,7 +66,7 @@ const DEFAULT_FILE = join('.skep', 'dev.db')
 
 /** Finds out where the jobs are and connects. Nothing is dialled before the first call. */
 export async function open(call: Call, options: OpenOptions): Promise<Opened> {
-  const config = options.file === undefined ? await configOf(call, options.entry) : null
+  const config = options.file === undefined ? await configOf(call, options.entry, options.load) : null
   const place = placeOf(call, config, options)
   call.out.mask = masker(place.kind in ADDRESSES ? place.address : undefined)
   call.out.dialled = place.label
@@ -88,11 +98,16 @@ export async function using<Answer>(
   }
 }
 
-async function configOf({ args, cwd }: Call, entry: string | undefined): Promise<LoadedConfig | null> {
+/** The config, with the handlers of the entry if there is one; null without both. */
+export async function configOf(
+  { args, cwd }: Call,
+  entry: string | undefined,
+  load: LoadModule = loadModule,
+): Promise<LoadedConfig | null> {
   const named = args.text('config') ?? findConfig(cwd)
-  const config = named === undefined ? null : () => loadConfig(named, { cwd })
+  const config = named === undefined ? null : () => loadConfig(named, { cwd, load })
   if (entry === undefined) return config === null ? null : config()
-  const loaded = await loadConfig(entry, { cwd, entry: true })
+  const loaded = await loadConfig(entry, { cwd, entry: true, load })
   if (loaded.config.store !== undefined || config === null) return loaded
   // A module that only has handlers says nothing about the database; the config still does.
   return { ...(await config()), handlers: loaded.handlers, flows: loaded.flows }

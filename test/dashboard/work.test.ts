@@ -259,7 +259,11 @@ describe('Jobs', () => {
     await tab.click()
     await until(async () => new URL(page.url()).searchParams.get('q') === 'state:dead queue:billing.card')
     await until(async () => (await row('billing.card').count()) === 6)
-    await page.goBack().catch(() => undefined)
+    await page.goBack()
+    await until(async () => new URL(page.url()).searchParams.get('q') === 'queue:billing.card')
+    await until(
+      async () => (await page.getByRole('combobox', { name: 'Query' }).inputValue()) === 'queue:billing.card',
+    )
   })
 
   it('open in a drawer and are walked through by keys', async () => {
@@ -461,6 +465,10 @@ describe('The keyboard', () => {
     await page.getByRole('option', { name: /mail\.welcome/ }).waitFor()
     await page.keyboard.press('Enter')
     await page.waitForURL('**/queues/mail.welcome')
+    await page.keyboard.press('?')
+    await dialog().getByText('Go anywhere, or search').waitFor()
+    await page.keyboard.press('Escape')
+    await dialog().waitFor({ state: 'hidden' })
     await page.keyboard.press('Control+k')
     await page.keyboard.press('Escape')
     await dialog().waitFor({ state: 'hidden' })

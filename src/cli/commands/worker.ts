@@ -82,11 +82,12 @@ async function work(call: Call, opened: Opened): Promise<number> {
         concurrency: options.concurrency ?? 10,
         store: place.label,
       })
-      await aborted(stop.signal)
+      await Promise.race([aborted(stop.signal), worker.stopped])
+      if (!stop.signal.aborted) say(call, 'Told to stop by somebody else.')
     }
     const { running } = worker.health()
     const startedAt = Date.now()
-    if (running > 0) {
+    if (running > 0 && stop.signal.aborted) {
       const drain = span(durationMs(options.drain ?? '28s'))
       say(
         call,
