@@ -109,6 +109,7 @@ export type { JobEvent, WatchOptions } from './client/watch.ts'
 export type { Worker } from './client/worker.ts'
 export type { WorkerView } from './client/worker-view.ts'
 export type { AttemptKind } from './core/attempts.ts'
+export { cronWords, everyWords } from './core/cron-words.ts'
 export { type Duration, toMs } from './core/duration.ts'
 export {
   ERROR_CODES,
@@ -163,7 +164,7 @@ export { type QueueRates, RANGES, type Range } from './metrics/series.ts'
 export type { DeadNotice, DeadNoticePage, Notices } from './notices.ts'
 export type { Hint, Notifier, NotifierHealth } from './notifier.ts'
 export { type LocalNotifierOptions, localNotifier } from './notifiers/local/notifier.ts'
-export { type LagWatch, type Runtime, systemRuntime } from './runtime.ts'
+export { type LagWatch, type Runtime, sleep as sleepFor, systemRuntime } from './runtime.ts'
 export {
   EVERY_SPACE,
   type ListRecordsCall,

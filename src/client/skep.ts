@@ -13,7 +13,7 @@ import { pruneAll } from '../maintenance/prune.ts'
 import { ErrorBook } from '../metrics/error-book.ts'
 import { History } from '../metrics/history.ts'
 import { Meter } from '../metrics/meter.ts'
-import type { Notifier } from '../notifier.ts'
+import type { Hint, Notifier, NotifierHealth } from '../notifier.ts'
 import { localNotifier } from '../notifiers/local/notifier.ts'
 import { type Runtime, systemRuntime } from '../runtime.ts'
 import { Scheduler } from '../scheduler/scheduler.ts'
@@ -542,6 +542,25 @@ export class Skep {
     listener: (event: WorkerEvents[Name]) => unknown,
   ): () => void {
     return this.#events.on(name, listener)
+  }
+
+  /** What carries hints is doing. One that connects when it is first needed is down until then. */
+  get notifierHealth(): NotifierHealth {
+    return this.#notifier.health()
+  }
+
+  /**
+   * Calls `listener` when something of this space may have changed, in any process. A hint may be late, doubled or lost: whoever
+   * needs to know looks at the store now and then besides. Returns how to end it.
+   */
+  onHint(listener: (hints: readonly Hint[]) => void): () => void {
+    if (this.#closing) throw closedError()
+    const { space } = this
+    const subscription = this.#notifier.subscribe((hints) => {
+      const own = hints.filter((hint) => !('space' in hint) || hint.space === space)
+      if (own.length > 0) listener(own)
+    })
+    return () => subscription.end()
   }
 
   /** The workers that are on the list, here and on other machines. */

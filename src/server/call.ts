@@ -1,6 +1,7 @@
 import type { Skep } from '../index.ts'
 import { SkepError } from '../index.ts'
 import type { Guard } from './access/guard-contract.ts'
+import type { OperationName } from './api.ts'
 import type { Caller } from './operation.ts'
 import type { ListedOperation } from './operations/table.ts'
 import type { Services } from './services.ts'
@@ -10,6 +11,8 @@ export interface Callable {
   readonly guard: Guard
   readonly services: Services
   skepFor(space: string): Skep
+  /** Told of each change that was made through this server. */
+  onChange(space: string, name: OperationName): void
 }
 
 /** Reads the input, asks the guard, does it, and writes it down. The one way in which operations are called. */
@@ -41,6 +44,7 @@ export async function callOperation(
     throw error
   }
   await note('ok', null)
+  if (isChange) env.onChange(caller.space, name)
   return output
 }
 

@@ -1,82 +1,167 @@
-import { consoleLogger, type Logger, type Runtime, type Skep, SkepError, systemRuntime } from '../index.ts'
+import {
+  consoleLogger,
+  harmlessLogger,
+  type LagWatch,
+  type Logger,
+  type Runtime,
+  type Skep,
+  SkepError,
+  systemRuntime,
+} from '../index.ts'
 import { Access } from './access/access.ts'
 import type { Guard } from './access/guard-contract.ts'
-import { QuotaKeeper } from './access/quotas.ts'
-import { redactor } from './access/redact.ts'
+import { type OperationName, SCOPES } from './api.ts'
+import { type Callable, callOperation } from './call.ts'
 import { Cards } from './cards.ts'
+import { documentsOf } from './http/documents.ts'
+import { Events } from './http/event-stream.ts'
+import { areasOfOperation } from './http/events.ts'
+import { Files } from './http/files.ts'
 import { type Handle, httpHandler } from './http/handler.ts'
+import { Health } from './http/health.ts'
+import type { RawRoute } from './http/route.ts'
+import { Lookback } from './lookback.ts'
+import type { Caller } from './operation.ts'
+import { summariesOf } from './operations/summaries.ts'
+import { operationNamed } from './operations/table.ts'
 import { resolveServerOptions, type ServerOptions } from './options.ts'
 import { packageVersion } from './package-folder.ts'
-import type { Services, TokenList } from './services.ts'
+import { receiverRoutes } from './receivers/http.ts'
+import { ReceiverHub } from './receivers/hub.ts'
+import type { Services } from './services.ts'
 import { Spaces } from './spaces.ts'
 
 /** What every server has, whoever takes its requests: the operations, who may use them, and the answer to a request. */
-export class ServerCore {
+export class ServerCore implements Callable {
   readonly guard: Guard
   readonly services: Services
-  readonly spaces: Spaces
+  readonly hub: ReceiverHub
   readonly handle: Handle
   readonly runtime: Runtime
   readonly logger: Logger
-  /** Ends what streams. */
+  readonly events: Events
+  /** Aborted when the server closes: streams end. */
   readonly closing: AbortController = new AbortController()
-  readonly #startedAt: number
   /** Connections, as whoever has them tells. */
   connections: () => number = () => 0
+  readonly #access: Access
+  readonly #spaces: Spaces
+  readonly #lag: LagWatch | null
+  readonly #startedAt: number
+  readonly #endHints: () => void
 
   constructor(skep: Skep, options: ServerOptions) {
     const resolved = resolveServerOptions(options)
     this.runtime = options.runtime ?? systemRuntime()
-    this.logger = options.logger ?? consoleLogger
+    this.logger = harmlessLogger(options.logger ?? consoleLogger)
     this.#startedAt = this.runtime.mono()
-    this.spaces = new Spaces(skep)
+    this.#lag = this.runtime.watchLag?.() ?? null
+    this.#spaces = new Spaces(skep)
+    // So that the notifier is connected before somebody asks how it is.
+    this.#endHints = skep.onHint(() => {})
     const { runtime, logger } = this
-    const access = options.guard
-      ? null
-      : new Access({ records: skep.records, runtime, logger, space: skep.space }, options)
-    this.guard = options.guard ?? (access as Guard)
-    this.services = {
-      about: {
-        version: packageVersion(),
-        environment: resolved.environment,
-        traceUrl: resolved.traceUrl,
-        place: resolved.place,
-      },
-      runtime: this.runtime,
-      process: {
-        upMs: () => this.runtime.mono() - this.#startedAt,
-        lagMs: () => 0,
-        connections: () => this.connections(),
-      },
-      cards: new Cards(this.runtime),
-      receivers: options.receivers ?? { list: async () => [], close: async () => false },
-      tokens: access?.tokens ?? NO_TOKENS,
-      auditLog: access?.audited ?? { list: async () => ({ entries: [], cursor: null }) },
-      quotas: access?.quotas ?? new QuotaKeeper(undefined, this.runtime),
-    }
+    this.#access = new Access({ records: skep.records, runtime, logger, space: skep.space }, options)
+    this.guard = options.guard ?? this.#access
+    this.hub = new ReceiverHub({
+      ...options.receivers,
+      skepOf: (space) => this.skepFor(space),
+      runtime,
+      logger,
+    })
+    this.services = this.#makeServices(options)
+    const report = (error: unknown): void => logger.error('A request failed in an unexpected way.', { error })
+    this.events = new Events({
+      runtime,
+      redactor: this.services.redactor,
+      closing: this.closing.signal,
+      most: resolved.streams,
+      skepFor: (space) => this.skepFor(space),
+      summaries: (one) =>
+        summariesOf({ skep: one, caller: everybody(one), services: this.services, signal: NEVER }),
+      report: (error) => logger.warn('The store could not be looked at for a stream of events.', { error }),
+    })
     this.handle = httpHandler({
       guard: this.guard,
       services: this.services,
-      skepFor: (space) => this.spaces.for(space),
+      skepFor: (space) => this.skepFor(space),
+      onChange: (space, name) => this.onChange(space, name),
       bodyBytes: resolved.bodyBytes,
-      redactor: access?.redactor ?? redactor(),
-      report: (error) => this.logger.error('A request failed in an unexpected way.', { error }),
+      redactor: this.services.redactor,
+      health: new Health(skep, runtime, this.closing.signal),
+      events: this.events,
+      files: resolved.dashboard === null ? null : new Files(resolved.dashboard),
+      routes: this.routes(),
+      documents: documentsOf(this.routes()),
+      report,
     })
+  }
+
+  /** The Skep of a space. It belongs to the server. */
+  skepFor(space: string): Skep {
+    return this.#spaces.for(space)
+  }
+
+  onChange(space: string, name: OperationName): void {
+    this.events.touch(space, areasOfOperation(name))
+  }
+
+  /** Reads the input of an operation, asks the guard, does it and writes it down: for whoever speaks no HTTP. */
+  dispatch(name: string, input: unknown, caller: Caller, signal: AbortSignal = NEVER): Promise<unknown> {
+    const operation = operationNamed(name)
+    if (operation === null) throw new SkepError('NOT_FOUND', `There is no operation "${name.slice(0, 64)}".`)
+    return callOperation(this, operation, input, { caller, signal })
+  }
+
+  /** Addresses that are no operations. */
+  routes(): readonly RawRoute[] {
+    return receiverRoutes(this.hub, this.runtime)
+  }
+
+  #makeServices(options: ServerOptions): Services {
+    const { environment, traceUrl, place } = resolveServerOptions(options)
+    return {
+      about: { version: packageVersion(), environment, traceUrl, place },
+      runtime: this.runtime,
+      process: {
+        upMs: () => this.runtime.mono() - this.#startedAt,
+        lagMs: () => this.#lag?.p99Ms() ?? 0,
+        connections: () => this.connections(),
+      },
+      cards: new Cards(this.runtime),
+      lookback: new Lookback(this.runtime),
+      receivers: {
+        list: (space) => this.hub.list(space),
+        close: (space, id) => this.hub.disconnect(space, id),
+      },
+      tokens: this.#access.tokens,
+      auditLog: this.#access.audited,
+      redactor: this.#access.redactor,
+      quotas: this.#access.quotas,
+    }
   }
 
   /** Ends streams, and closes what was opened here. */
   async close(): Promise<void> {
     this.closing.abort(new SkepError('CLOSED', 'This server is closed.'))
-    await this.spaces.close()
+    await this.hub.close()
     await this.guard.close?.()
+    this.#lag?.end()
+    this.#endHints()
+    await this.#spaces.close()
   }
 }
 
-/** With a guard of one's own there are no tokens of ours. */
-const NO_TOKENS: TokenList = {
-  list: async () => [],
-  create: async () => {
-    throw new SkepError('FORBIDDEN', 'This server has no tokens: something else decides about access.')
-  },
-  revoke: async () => false,
+const NEVER = new AbortController().signal
+
+/** Who looks for all: what each sees of it is decided where it is sent. */
+function everybody({ space }: Skep): Caller {
+  return {
+    name: 'server',
+    scopes: new Set(SCOPES),
+    space,
+    spaces: null,
+    queues: ['*'],
+    payloads: false,
+    address: null,
+  }
 }

@@ -1,25 +1,34 @@
+import { join } from 'node:path'
 import { type Logger, type Runtime, SkepError } from '../index.ts'
 import type { Guard } from './access/guard-contract.ts'
 import type { AccessOptions } from './access/options.ts'
-import type { ReceiverList } from './services.ts'
+import { packageFolder } from './package-folder.ts'
+import type { ReceiverOptions } from './receivers/options.ts'
 
 /** What a server can be told. Everything has a safe default. */
 export interface ServerOptions extends AccessOptions {
   /** Decides about access in the place of all that the other options say. */
   readonly guard?: Guard
+  /** What receivers may have. */
+  readonly receivers?: ReceiverOptions
   /** A word such as "production", shown beside the name in the dashboard. */
   readonly environment?: string
   /** Where traces are, such as `https://tempo.example/trace/{trace}`. */
   readonly traceUrl?: string
   /** Where the jobs are, in words and without a password, for the page about the system. */
   readonly place?: string
+  /** The folder of the built dashboard; false: none is served. @default the one of the package */
+  readonly dashboard?: string | false
   /** The largest body of a request, up to 4 MiB. @default 262144 */
   readonly bodyBytes?: number
+  /** Streams of events at once. @default 1000 */
+  readonly streams?: number
+  /** Works bulk actions off in this process, as workers do. @default true */
+  readonly bulk?: boolean
   /** @default warnings and errors on the console */
   readonly logger?: Logger
   /** Time and chance, for tests. @default the system's */
   readonly runtime?: Runtime
-  readonly receivers?: ReceiverList
 }
 
 /** The largest body that a server can be told to take. */
@@ -29,13 +38,37 @@ export interface ResolvedServerOptions {
   readonly environment: string | null
   readonly traceUrl: string | null
   readonly place: string | null
+  /** Null: none. */
+  readonly dashboard: string | null
   readonly bodyBytes: number
+  readonly streams: number
+  readonly bulk: boolean
 }
 
 export function resolveServerOptions(options: ServerOptions): ResolvedServerOptions {
-  const { environment = null, traceUrl = null, place = null, bodyBytes = 262_144 } = options
-  if (!Number.isInteger(bodyBytes) || bodyBytes < 1 || bodyBytes > MOST_BODY_BYTES) {
-    throw new SkepError('OPTION_INVALID', `bodyBytes must be a whole number from 1 to ${MOST_BODY_BYTES}.`)
+  const {
+    environment = null,
+    traceUrl = null,
+    place = null,
+    bodyBytes = 262_144,
+    streams = 1_000,
+    bulk = true,
+  } = options
+  assertBetween('bodyBytes', bodyBytes, 1, MOST_BODY_BYTES)
+  assertBetween('streams', streams, 0, 100_000)
+  if (traceUrl !== null && !/^https?:\/\//.test(traceUrl)) {
+    throw new SkepError('OPTION_INVALID', 'traceUrl must begin with https:// or http://.')
   }
-  return { environment, traceUrl, place, bodyBytes }
+  return { environment, traceUrl, place, dashboard: dashboardOf(options.dashboard), bodyBytes, streams, bulk }
+}
+
+function dashboardOf(dashboard: string | false | undefined): string | null {
+  if (dashboard === false) return null
+  // Where the package is not to be found the folder is not either, and the page says that it was not built.
+  return dashboard ?? join(packageFolder() ?? '.', 'dist/dashboard')
+}
+
+export function assertBetween(name: string, value: number, least: number, most: number): void {
+  if (Number.isInteger(value) && value >= least && value <= most) return
+  throw new SkepError('OPTION_INVALID', `${name} must be a whole number from ${least} to ${most}.`)
 }

@@ -1,7 +1,8 @@
 import type { Runtime } from '../index.ts'
-import type { QuotaKeeper } from './access/quotas.ts'
+import type { Redactor } from './access/redact.ts'
 import type { AuditEntry, InputOf, ReceiverSummary, TokenView } from './api.ts'
 import type { Cards } from './cards.ts'
+import type { Lookback } from './lookback.ts'
 import type { Caller } from './operation.ts'
 
 /** What the server has beside its Skeps. Operations get it in their context. */
@@ -10,11 +11,13 @@ export interface Services {
   readonly runtime: Runtime
   readonly process: ProcessVitals
   readonly cards: Cards
+  readonly lookback: Lookback
   readonly receivers: ReceiverList
   readonly tokens: TokenList
   readonly auditLog: AuditLog
-  /** What each space may use up. */
-  readonly quotas: QuotaKeeper
+  /** Hides secrets in what leaves the server. */
+  readonly redactor: Redactor
+  readonly quotas: EnqueueQuotas
 }
 
 /** What the server says about itself. */
@@ -61,4 +64,10 @@ export interface AuditLog {
     caller: Caller,
     input: InputOf<'audit.list'>,
   ): Promise<{ readonly entries: readonly AuditEntry[]; readonly cursor: string | null }>
+}
+
+/** What a space may enqueue through this server. */
+export interface EnqueueQuotas {
+  /** Throws unless the space may enqueue so many jobs now. `count` tells how many it has stored. */
+  assertEnqueue(space: string, jobs: number, count: () => Promise<number>): Promise<void>
 }

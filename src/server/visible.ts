@@ -1,6 +1,9 @@
 /** What of all there is a caller sees: its queues, and payloads if it may. What it must not see is not there for it. */
 import {
+  type Explanation,
+  type Failure,
   type JobView,
+  type LogLine,
   type LogPage,
   matchesPattern,
   type ProgressView,
@@ -8,6 +11,7 @@ import {
   type ScheduleView,
   SkepError,
 } from '../index.ts'
+import type { Redactor } from './access/redact.ts'
 import type { Caller } from './operation.ts'
 
 /** Whether the caller sees every queue of its space. */
@@ -30,39 +34,77 @@ export function seen<T extends { readonly queue: string }>(caller: Caller, what:
   throw notFound(what)
 }
 
-/** A value as the caller sees it: with its secrets hidden. */
-export function shown<T>({ redactor }: Caller, value: T): T {
-  return redactor ? redactor.value(value) : value
+/** Who looks, and what hides secrets from everybody. */
+export interface Viewer {
+  readonly caller: Caller
+  readonly services: { readonly redactor: Redactor }
 }
 
 /** A job as the caller sees it. */
-export function shownJob<T extends JobView>(caller: Caller, job: T): T {
-  const headers = shown(caller, job.headers)
-  const failure = shown(caller, job.failure)
-  const progress = job.progress ? { progress: shownProgress(caller, job.progress) } : {}
-  if (!caller.payloads) return { ...job, headers, failure, ...progress, payload: null, result: null }
-  const payload = shown(caller, job.payload)
-  return { ...job, headers, failure, ...progress, payload, result: shown(caller, job.result ?? null) }
+export function shownJob<T extends JobView>(viewer: Viewer, job: T): T {
+  const { caller, services } = viewer
+  const { redactor } = services
+  return {
+    ...job,
+    headers: redactor.value(job.headers),
+    failure: job.failure && shownFailure(viewer, job.failure),
+    payload: caller.payloads ? redactor.value(job.payload) : null,
+    result: caller.payloads ? redactor.value(job.result ?? null) : null,
+    ...(job.progress ? { progress: shownProgress(viewer, job.progress) } : {}),
+  }
 }
 
-function shownProgress(caller: Caller, progress: ProgressView): ProgressView {
-  return { ...progress, note: caller.payloads ? shown(caller, progress.note) : null }
+export function shownFailure({ services: { redactor } }: Viewer, failure: Failure): Failure {
+  const { message, stack, causes } = failure
+  return {
+    ...failure,
+    message: redactor.text(message),
+    ...(stack === undefined ? {} : { stack: redactor.text(stack) }),
+    ...(causes === undefined
+      ? {}
+      : { causes: causes.map((cause) => ({ ...cause, message: redactor.text(cause.message) })) }),
+  }
+}
+
+export function shownProgress({ caller, services }: Viewer, progress: ProgressView): ProgressView {
+  const isShown = caller.payloads && progress.note !== null
+  return { ...progress, note: isShown ? services.redactor.text(progress.note as string) : null }
 }
 
 /** The lines of a job as the caller sees them: none, if it may not see payloads. */
-export function shownLogs(caller: Caller, page: LogPage): LogPage {
-  const progress = page.progress && shownProgress(caller, page.progress)
-  if (!caller.payloads) return { ...page, progress, lines: [], more: false }
-  return { ...page, progress, lines: page.lines.map((line) => shown(caller, line)) }
+export function shownLogs(viewer: Viewer, page: LogPage): LogPage {
+  const progress = page.progress && shownProgress(viewer, page.progress)
+  if (!viewer.caller.payloads) return { ...page, progress, lines: [], more: false }
+  return { ...page, progress, lines: page.lines.map((line) => shownLine(viewer, line)) }
+}
+
+export function shownLine<T extends LogLine>({ services: { redactor } }: Viewer, line: T): T {
+  return { ...line, message: redactor.text(line.message), fields: redactor.value(line.fields) }
+}
+
+/** Why something is where it is: the texts of errors are in it. */
+export function shownExplanation({ services: { redactor } }: Viewer, explanation: Explanation): Explanation {
+  return {
+    ...explanation,
+    causes: explanation.causes.map((cause) => redactor.value({ ...cause, text: redactor.text(cause.text) })),
+    summary: redactor.text(explanation.summary),
+  }
 }
 
 /** A run as the caller sees it. */
-export function shownRun(caller: Caller, run: RunView): RunView {
-  if (!caller.payloads) return { ...run, state: null, result: null }
-  return { ...run, state: shown(caller, run.state), result: shown(caller, run.result) }
+export function shownRun({ caller, services: { redactor } }: Viewer, run: RunView): RunView {
+  return {
+    ...run,
+    state: caller.payloads ? redactor.value(run.state) : null,
+    result: caller.payloads ? redactor.value(run.result) : null,
+    failure: run.failure && { ...run.failure, message: redactor.text(run.failure.message) },
+  }
 }
 
 /** A schedule as the caller sees it. */
-export function shownSchedule(caller: Caller, schedule: ScheduleView): ScheduleView {
-  return { ...schedule, payload: caller.payloads ? shown(caller, schedule.payload ?? null) : null }
+export function shownSchedule(
+  { caller, services: { redactor } }: Viewer,
+  schedule: ScheduleView,
+): ScheduleView {
+  return { ...schedule, payload: caller.payloads ? redactor.value(schedule.payload ?? null) : null }
 }

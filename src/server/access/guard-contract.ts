@@ -19,7 +19,8 @@ export interface Remote {
 
 /** What a guard must know of an operation. */
 export interface Guarded {
-  readonly name: OperationName
+  /** Of the operation, or what the address does that is none. */
+  readonly name: string
   readonly scope: Scope
   /** Whether it changes something. */
   readonly isChange: boolean

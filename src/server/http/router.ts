@@ -1,12 +1,14 @@
 import type { ListedOperation } from '../operations/table.ts'
+import type { RawRoute } from './route.ts'
+
+/** What can be at a path. */
+export type Target =
+  | { readonly kind: 'operation'; readonly operation: ListedOperation }
+  | { readonly kind: 'raw'; readonly route: RawRoute }
 
 /** What a path leads to. */
 export type Route =
-  | {
-      readonly kind: 'operation'
-      readonly operation: ListedOperation
-      readonly params: Readonly<Record<string, string>>
-    }
+  | (Target & { readonly params: Readonly<Record<string, string>> })
   /** Something is there, but not for this method. */
   | { readonly kind: 'method'; readonly allow: readonly string[] }
   | { readonly kind: 'none' }
@@ -15,16 +17,19 @@ export type Route =
 export type Router = (method: string, path: string) => Route
 
 interface Pattern {
-  readonly operation: ListedOperation
+  readonly target: Target
+  readonly method: string
   readonly parts: readonly string[]
 }
 
 /** Makes a router of the operations' paths. A part that is written out goes before one that is a field. */
-export function routerOf(operations: readonly ListedOperation[]): Router {
+export function routerOf(operations: readonly ListedOperation[], routes: readonly RawRoute[] = []): Router {
   const byName = new Map(operations.map((operation) => [operation.name as string, operation]))
-  const patterns = operations
-    .map((operation): Pattern => ({ operation, parts: operation.path.slice(1).split('/') }))
-    .sort((a, b) => fieldsIn(a) - fieldsIn(b))
+  const patterns: Pattern[] = [
+    ...operations.map((operation) => patternOf(operation, { kind: 'operation', operation })),
+    ...routes.map((route) => patternOf(route, { kind: 'raw', route })),
+  ]
+  patterns.sort((a, b) => fieldsIn(a) - fieldsIn(b))
 
   return (method, path) => {
     const parts = decoded(path)
@@ -37,14 +42,21 @@ export function routerOf(operations: readonly ListedOperation[]): Router {
         : { kind: 'method', allow: ['POST'] }
     }
     const allow = new Set<string>()
-    for (const { operation, parts: wanted } of patterns) {
-      const params = matched(wanted, parts)
+    for (const pattern of patterns) {
+      const params = matched(pattern.parts, parts)
       if (params === null) continue
-      if (operation.method === method) return { kind: 'operation', operation, params }
-      allow.add(operation.method)
+      if (pattern.method === method) return { ...pattern.target, params }
+      allow.add(pattern.method)
     }
     return allow.size === 0 ? { kind: 'none' } : { kind: 'method', allow: [...allow] }
   }
+}
+
+function patternOf(
+  { method, path }: { readonly method: string; readonly path: string },
+  target: Target,
+): Pattern {
+  return { target, method, parts: path.slice(1).split('/') }
 }
 
 function fieldsIn({ parts }: Pattern): number {

@@ -1,4 +1,11 @@
-import { type EnqueueOptions, type Queue, type QueueCard, queue as queueOf, SkepError } from '../../index.ts'
+import {
+  type EnqueueOptions,
+  JOB_STATES,
+  type Queue,
+  type QueueCard,
+  queue as queueOf,
+  SkepError,
+} from '../../index.ts'
 import type { EnqueueInput, EnqueueOutput } from '../api.ts'
 import { id, laneName, priority, queueName } from '../inputs.ts'
 import {
@@ -83,12 +90,23 @@ export const jobsAgain: ServerOperation<'jobs.again'> = operation({
     `a copy of job ${input.id}${input.queue === undefined ? '' : ` into queue ${input.queue}`}`,
   async run({ id: job, ...options }, context) {
     await visibleJob(context, job)
+    await assertQuota(context, 1)
     const handle = await context.skep.again(job, { ...options, by: context.caller.name })
     return { id: handle.id, duplicate: handle.duplicate }
   },
 })
 
-async function enqueue({ skep, services }: Context, input: EnqueueInput): Promise<EnqueueOutput> {
+/** Refuses what the space may not have. */
+function assertQuota({ skep, services }: Context, jobs: number): Promise<void> {
+  return services.quotas.assertEnqueue(skep.space, jobs, async () => {
+    const queues = await skep.counts()
+    return queues.reduce((sum, queue) => JOB_STATES.reduce((all, state) => all + queue[state], sum), 0)
+  })
+}
+
+async function enqueue(context: Context, input: EnqueueInput): Promise<EnqueueOutput> {
+  const { skep, services } = context
+  await assertQuota(context, 1)
   const queue = declaredAs(input.queue, await services.cards.of(skep, input.queue))
   const handle = await skep.enqueue(queue, input.payload, optionsOf(input))
   return { id: handle.id, duplicate: handle.duplicate }
@@ -96,9 +114,11 @@ async function enqueue({ skep, services }: Context, input: EnqueueInput): Promis
 
 /** Queue by queue: the jobs of each are all in the store, or none of them. Everything is judged first. */
 async function enqueueMany(
-  { skep, services }: Context,
+  context: Context,
   jobs: readonly EnqueueInput[],
 ): Promise<{ readonly jobs: readonly EnqueueOutput[] }> {
+  const { skep, services } = context
+  await assertQuota(context, jobs.length)
   const cards = await services.cards.all(skep)
   const options = jobs.map(optionsOf)
   const enqueued: EnqueueOutput[] = []

@@ -22,10 +22,10 @@ export const errorsList: ServerOperation<'errors.list'> = operation({
   }),
   output: object({ groups: all(errorGroup), cursor: nextPage }),
   queuesOf: ({ queue }) => (queue === undefined ? [] : [queue]),
-  async run(input, { skep, caller }) {
-    const page = await skep.errors.list(input)
-    const mine = page.groups.filter(({ queue }) => sees(caller, queue))
-    return { groups: mine.map(shown), cursor: page.cursor }
+  async run(input, context) {
+    const page = await context.skep.errors.list(input)
+    const mine = page.groups.filter(({ queue }) => sees(context.caller, queue))
+    return { groups: mine.map((one) => shown(context, one)), cursor: page.cursor }
   },
 })
 
@@ -37,7 +37,7 @@ export const errorsGet: ServerOperation<'errors.get'> = operation({
   scope: 'read',
   input: object({ id: id('a group of errors') }),
   output: errorGroup,
-  run: async (input, context) => shown(await visible(context, input.id)),
+  run: async (input, context) => shown(context, await visible(context, input.id)),
 })
 
 export const errorsRetry: ServerOperation<'errors.retry'> = operation({
@@ -73,7 +73,7 @@ export const errorsMute: ServerOperation<'errors.mute'> = operation({
       by: context.caller.name,
       ...(input.for === undefined ? {} : { for: durationOf('for', input.for) }),
     }
-    return shown(present(input.id, await context.skep.errors.mute(input.id, options)))
+    return shown(context, present(input.id, await context.skep.errors.mute(input.id, options)))
   },
 })
 
@@ -88,7 +88,7 @@ export const errorsUnmute: ServerOperation<'errors.unmute'> = operation({
   target: (input) => `error group ${input.id}`,
   async run(input, context) {
     await visible(context, input.id)
-    return shown(present(input.id, await context.skep.errors.unmute(input.id)))
+    return shown(context, present(input.id, await context.skep.errors.unmute(input.id)))
   },
 })
 
@@ -101,6 +101,11 @@ function present(one: string, group: ErrorGroupView | null): ErrorGroupView {
   return group
 }
 
-function shown(group: ErrorGroupView): ErrorGroup {
-  return toWire(group)
+function shown({ services: { redactor } }: Context, group: ErrorGroupView): ErrorGroup {
+  const { message, sampleStack } = group
+  return toWire({
+    ...group,
+    message: redactor.text(message),
+    sampleStack: sampleStack === null ? null : redactor.text(sampleStack),
+  })
 }

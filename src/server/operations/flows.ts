@@ -2,7 +2,7 @@ import type { RunView } from '../../index.ts'
 import { id, nothing, paged, reason } from '../inputs.ts'
 import { all, flag, invalid, json, nullable, object, optional, text } from '../schema.ts'
 import { explanation, flow, group, members, nextPage, run, said, saidOrNull, status } from '../shapes.ts'
-import { notFound, sees, seesAll, shownRun } from '../visible.ts'
+import { notFound, sees, seesAll, shownExplanation, shownRun } from '../visible.ts'
 import { toWire } from '../wire.ts'
 import { type Context, operation, type ServerOperation } from './define.ts'
 
@@ -36,13 +36,14 @@ export const runsList: ServerOperation<'runs.list'> = operation({
     attribute: optional(text({ max: 1_024, about: 'name=value' })),
   }),
   output: object({ runs: all(run), cursor: nextPage }),
-  async run({ attribute, ...input }, { skep, caller }) {
+  async run({ attribute, ...input }, context) {
+    const { skep, caller } = context
     const page = await skep.runs.list({
       ...input,
       ...(attribute === undefined ? {} : { attributes: attributesOf(attribute) }),
     })
     const mine = page.runs.filter((one) => sees(caller, one.flow))
-    return toWire({ runs: mine.map((one) => shownRun(caller, one)), cursor: page.cursor })
+    return toWire({ runs: mine.map((one) => shownRun(context, one)), cursor: page.cursor })
   },
 })
 
@@ -67,7 +68,7 @@ export const runsGet: ServerOperation<'runs.get'> = operation({
     explanation,
   }),
   async run(input, context) {
-    const { skep, caller } = context
+    const { skep } = context
     const one = await visibleRun(context, input.id)
     const [{ flows }, waitsFor, branches, explained] = await Promise.all([
       skep.runs.flows({ name: one.flow }),
@@ -79,7 +80,7 @@ export const runsGet: ServerOperation<'runs.get'> = operation({
       branches.map(async ({ run: branch }) => (await branch.get())?.position.step ?? null),
     )
     return {
-      run: toWire(shownRun(caller, one)),
+      run: toWire(shownRun(context, one)),
       flow: toWire(flows.find(({ version }) => version === one.version) ?? null),
       members: toWire(waitsFor),
       branches: branches.map((branch, index) => ({
@@ -88,7 +89,7 @@ export const runsGet: ServerOperation<'runs.get'> = operation({
         status: branch.status,
         step: steps[index] ?? null,
       })),
-      explanation: toWire(explained),
+      explanation: toWire(shownExplanation(context, explained)),
     }
   },
 })

@@ -1,24 +1,32 @@
 import { fingerprintOf, type JobView } from '../../index.ts'
 import type { JobDetail } from '../api.ts'
-import { shownJob } from '../visible.ts'
+import { shownExplanation, shownJob } from '../visible.ts'
 import { toWire } from '../wire.ts'
 import type { Context } from './define.ts'
 import { timelineOf } from './timeline.ts'
 
 /** A job with all that is known of it. */
-export async function detailOf({ skep, caller, services }: Context, job: JobView): Promise<JobDetail> {
+export async function detailOf(context: Context, job: JobView): Promise<JobDetail> {
+  const { skep, services } = context
+  const { redactor } = services
   const [explanation, told] = await Promise.all([skep.explain(job.id), skep.attempts(job.id)])
-  const attempts = told.map(({ n, at, kind, message, name, stack }) =>
-    toWire({ n, at, kind, message, name, stack }),
-  )
+  const attempts = told.map(({ n, at, kind, message, name, stack }) => ({
+    n,
+    at: at.toISOString(),
+    kind,
+    message: redactor.text(message),
+    name,
+    stack: stack === null ? null : redactor.text(stack),
+  }))
+  const shown = shownJob(context, job)
   const { headers } = job
   const member = explanation.causes.find((cause) => cause.cause === 'member-of')
   const moves = explanation.causes.find((cause) => cause.cause === 'moves-run')
   return {
-    job: toWire(shownJob(caller, job)),
-    timeline: timelineOf(job, attempts, services.runtime.now()),
+    job: toWire(shown),
+    timeline: timelineOf(shown, attempts, services.runtime.now()),
     attempts,
-    explanation: toWire(explanation),
+    explanation: toWire(shownExplanation(context, explanation)),
     errorGroup: groupOf(job),
     schedule: headers['skep-schedule'] ?? null,
     run: moves?.run ?? member?.run ?? null,

@@ -3,7 +3,7 @@ import { id, paged, queryText } from '../inputs.ts'
 import { flag, object, optional, whole } from '../schema.ts'
 import { scopedQuery } from '../scoped-query.ts'
 import { count, explanation, jobDetail, jobList, logPage } from '../shapes.ts'
-import { notFound, seen, sees, shownJob, shownLogs } from '../visible.ts'
+import { notFound, seen, sees, shownExplanation, shownJob, shownLogs } from '../visible.ts'
 import { toWire } from '../wire.ts'
 import { type Context, operation, type ServerOperation } from './define.ts'
 import { detailOf } from './job-detail.ts'
@@ -16,9 +16,10 @@ export const jobsList: ServerOperation<'jobs.list'> = operation({
   scope: 'read',
   input: object({ query: optional(queryText), ...paged }),
   output: jobList,
-  async run(input, { skep, caller }) {
-    const page = await skep.list({ ...input, query: scopedQuery(caller, input.query ?? '') })
-    return toWire({ ...page, jobs: page.jobs.map((job) => shownJob(caller, job)) })
+  async run(input, context) {
+    const query = scopedQuery(context.caller, input.query ?? '')
+    const page = await context.skep.list({ ...input, query })
+    return toWire({ ...page, jobs: page.jobs.map((job) => shownJob(context, job)) })
   },
 })
 
@@ -55,11 +56,12 @@ export const jobsExplain: ServerOperation<'jobs.explain'> = operation({
   scope: 'read',
   input: object({ id: id('a job, a run or a group') }),
   output: explanation,
-  async run(input, { skep, caller }) {
+  async run(input, context) {
+    const { skep, caller } = context
     const found = await skep.explain(input.id)
     const name = found.queue ?? found.flow
     if (name === null ? !sees(caller, '*') : !sees(caller, name)) throw notFound(`job "${input.id}"`)
-    return toWire(found)
+    return toWire(shownExplanation(context, found))
   },
 })
 
@@ -77,7 +79,7 @@ export const jobsLogs: ServerOperation<'jobs.logs'> = operation({
   output: logPage,
   async run({ id: job, ...page }, context) {
     await visibleJob(context, job)
-    return toWire(shownLogs(context.caller, await context.skep.logs(job, page)))
+    return toWire(shownLogs(context, await context.skep.logs(job, page)))
   },
 })
 

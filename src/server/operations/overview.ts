@@ -1,8 +1,10 @@
 import { JOB_STATES, type JobState } from '../../index.ts'
-import type { InputOf, Overview } from '../api.ts'
+import type { InputOf, Overview, QueueSummary } from '../api.ts'
+import { attentionOf, type Sight } from '../attention.ts'
 import { range } from '../inputs.ts'
 import { all, moment, nullable, number, object, optional } from '../schema.ts'
 import { attention, count, counts, said, series } from '../shapes.ts'
+import { sees } from '../visible.ts'
 import { type Context, operation, type ServerOperation } from './define.ts'
 import { seriesOf } from './series.ts'
 import { isLive, summariesOf } from './summaries.ts'
@@ -28,27 +30,53 @@ export const overviewGet: ServerOperation<'overview.get'> = operation({
   run: (input, context) => overviewOf(context, input),
 })
 
+/** Schedules that are looked at: those of the first pages. */
+const SCHEDULES = 200
+/** Dead jobs that are counted of a queue. */
+const MOST_DEAD = 1_000
+/** Queues that are looked at more closely: those with the most of it. */
+const MOST_QUEUES = 20
+const RECENT_MINUTES = 10
+const ENOUGH_RUNS = 10
+
 async function overviewOf(context: Context, input: InputOf<'overview.get'>): Promise<Overview> {
-  const { skep, services } = context
+  const { skep, services, caller } = context
   const now = services.runtime.now()
-  const [queues, workers, receivers, over] = await Promise.all([
+  const [queues, workers, receivers, over, deploys, schedules] = await Promise.all([
     summariesOf(context),
     skep.workers(),
     services.receivers.list(skep.space),
     seriesOf(context, input),
+    skep.metrics.deploys({ range: input.range ?? '1h' }),
+    skep.schedules.list({ limit: SCHEDULES }),
   ])
-  const totals = Object.fromEntries(
-    JOB_STATES.map((state) => [state, queues.reduce((sum, queue) => sum + queue.counts[state], 0)]),
-  ) as Record<JobState, number>
-  let oldest: Overview['oldest'] = null
-  for (const { queue, oldestMs } of queues) {
-    if (oldestMs !== null && (oldest === null || oldestMs > oldest.ms)) oldest = { queue, ms: oldestMs }
+  const [ends, died] = await Promise.all([endsOf(context, queues), diedOf(context, queues)])
+  const mine = workers.filter(({ queues: served }) => served.some((queue) => sees(caller, queue)))
+  const live = mine.filter((worker) => isLive(worker, now))
+  const sight: Sight = {
+    now,
+    queues,
+    ends,
+    before: services.lookback.waited(skep, queues),
+    died,
+    workers: mine.map((worker) => ({
+      ...worker,
+      isLive: isLive(worker, now),
+      isGone: worker.life === 'gone',
+    })),
+    schedules: schedules.schedules
+      .filter(({ queue }) => sees(caller, queue))
+      .map(({ id, nextAt, paused }) => ({
+        id,
+        nextAt: nextAt?.getTime() ?? null,
+        isPaused: paused !== null,
+      })),
+    notifier: skep.notifierHealth,
   }
-  const live = workers.filter((worker) => isLive(worker, now))
   return {
-    attention: [],
-    totals,
-    oldest,
+    attention: attentionOf(sight),
+    totals: totalsOf(queues),
+    oldest: oldestOf(queues),
     queues: queues.length,
     workers: {
       live: live.length,
@@ -57,7 +85,56 @@ async function overviewOf(context: Context, input: InputOf<'overview.get'>): Pro
     },
     receivers: receivers.length,
     series: over,
-    deploys: [],
+    deploys: deploys.map(({ at, version }) => ({ at: at.toISOString(), version })),
     now: new Date(now).toISOString(),
   }
+}
+
+function totalsOf(queues: readonly QueueSummary[]): Record<JobState, number> {
+  const sumOf = (state: JobState): number => queues.reduce((sum, queue) => sum + queue.counts[state], 0)
+  return Object.fromEntries(JOB_STATES.map((state) => [state, sumOf(state)])) as Record<JobState, number>
+}
+
+function oldestOf(queues: readonly QueueSummary[]): Overview['oldest'] {
+  let oldest: Overview['oldest'] = null
+  for (const { queue, oldestMs } of queues) {
+    if (oldestMs !== null && (oldest === null || oldestMs > oldest.ms)) oldest = { queue, ms: oldestMs }
+  }
+  return oldest
+}
+
+/** How the runs of the last ten minutes ended, of the queues in which enough happened to say something. */
+async function endsOf({ skep }: Context, queues: readonly QueueSummary[]): Promise<Sight['ends']> {
+  const busy = queues
+    .map((queue) => ({
+      queue: queue.queue,
+      ends: queue.spark.slice(-RECENT_MINUTES).reduce((sum, one) => sum + one, 0),
+    }))
+    .filter(({ ends }) => ends >= ENOUGH_RUNS)
+    .sort((a, b) => b.ends - a.ends)
+    .slice(0, MOST_QUEUES)
+  return Promise.all(
+    busy.map(async ({ queue }) => {
+      const { stepMs, done, failed } = await skep.metrics.series({ queue, range: '15m' })
+      const buckets = Math.ceil((RECENT_MINUTES * 60_000) / stepMs)
+      const sumOf = (values: readonly number[]): number =>
+        values.slice(-buckets).reduce((sum, one) => sum + one, 0)
+      return { queue, done: sumOf(done), failed: sumOf(failed) }
+    }),
+  )
+}
+
+/** How many jobs of each queue died within the hour: of those with the most dead ones. */
+async function diedOf({ skep }: Context, queues: readonly QueueSummary[]): Promise<Sight['died']> {
+  const some = queues
+    .filter(({ counts: states }) => states.dead > 0)
+    .sort((a, b) => b.counts.dead - a.counts.dead)
+    .slice(0, MOST_QUEUES)
+  const counted = await Promise.all(
+    some.map(async ({ queue }) => {
+      const query = `state:dead since:1h queue:"${queue}"`
+      return [queue, await skep.count(query, { cap: MOST_DEAD })] as const
+    }),
+  )
+  return new Map(counted)
 }

@@ -5,6 +5,7 @@ import {
   type ScheduleOptions,
   type ScheduleView,
   SkepError,
+  toMs,
 } from '../../index.ts'
 import type { InputOf, ScheduleSummary } from '../api.ts'
 import { duration, id, paged, queueName, reason } from '../inputs.ts'
@@ -27,10 +28,10 @@ export const schedulesList: ServerOperation<'schedules.list'> = operation({
   scope: 'read',
   input: object(paged),
   output: object({ schedules: all(schedule), cursor: nextPage }),
-  async run(input, { skep, caller }) {
-    const page = await skep.schedules.list(input)
-    const mine = page.schedules.filter(({ queue }) => sees(caller, queue))
-    return { schedules: mine.map((one) => summaryOf(caller, one)), cursor: page.cursor }
+  async run(input, context) {
+    const page = await context.skep.schedules.list(input)
+    const mine = page.schedules.filter(({ queue }) => sees(context.caller, queue))
+    return { schedules: mine.map((one) => summaryOf(context, one)), cursor: page.cursor }
   },
 })
 
@@ -46,7 +47,7 @@ export const schedulesGet: ServerOperation<'schedules.get'> = operation({
     const found = await visible(context, input.id)
     const slots = await context.skep.schedules.preview(found.id, NEXT)
     return {
-      schedule: summaryOf(context.caller, found),
+      schedule: summaryOf(context, found),
       next: previewOf(slots, found.cron?.timeZone ?? 'UTC'),
     }
   },
@@ -84,7 +85,7 @@ export const schedulesPut: ServerOperation<'schedules.put'> = operation({
     const { skep, caller } = context
     const before = await skep.schedules.get(input.id)
     if (before !== null) seen(caller, `schedule "${input.id}"`, before)
-    return summaryOf(caller, await skep.schedules.put(definitionOf(input)))
+    return summaryOf(context, await skep.schedules.put(definitionOf(input)))
   },
 })
 
@@ -101,7 +102,7 @@ export const schedulesPause: ServerOperation<'schedules.pause'> = operation({
     await visible(context, input.id)
     const why = input.reason === undefined ? {} : { reason: input.reason }
     await context.skep.schedules.pause(input.id, { by: context.caller.name, ...why })
-    return summaryOf(context.caller, await visible(context, input.id))
+    return summaryOf(context, await visible(context, input.id))
   },
 })
 
@@ -117,7 +118,7 @@ export const schedulesResume: ServerOperation<'schedules.resume'> = operation({
   async run(input, context) {
     await visible(context, input.id)
     await context.skep.schedules.resume(input.id)
-    return summaryOf(context.caller, await visible(context, input.id))
+    return summaryOf(context, await visible(context, input.id))
   },
 })
 
@@ -171,7 +172,11 @@ export const schedulesPreview: ServerOperation<'schedules.preview'> = operation(
     )
     const timeZone = input.timeZone ?? 'UTC'
     const cron = input.cron === undefined ? null : { expression: input.cron, timeZone }
-    return { words: wordsOf({ cron, every: input.every ?? null }), next: previewOf(slots, timeZone) }
+    const every =
+      input.every === undefined
+        ? null
+        : { ms: toMs('every', durationOf('every', input.every)), from: 'grid' as const }
+    return { words: wordsOf({ cron, every }), next: previewOf(slots, timeZone) }
   },
 })
 
@@ -202,6 +207,6 @@ async function visible({ skep, caller }: Context, name: string): Promise<Schedul
   return seen(caller, `schedule "${name}"`, await skep.schedules.get(name))
 }
 
-function summaryOf(caller: Context['caller'], view: ScheduleView): ScheduleSummary {
-  return { ...toWire(shownSchedule(caller, view)), words: wordsOf(view) }
+function summaryOf(context: Context, view: ScheduleView): ScheduleSummary {
+  return { ...toWire(shownSchedule(context, view)), words: wordsOf(view) }
 }

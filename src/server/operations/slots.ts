@@ -1,15 +1,13 @@
+import { cronWords, everyWords, type ScheduleView } from '../../index.ts'
 import type { SlotPreview } from '../api.ts'
 
 /** What a schedule says, in words. */
-export function wordsOf({
-  cron,
-  every,
-}: {
-  readonly cron: { readonly expression: string; readonly timeZone: string } | null
-  readonly every: { readonly ms: number; readonly from: 'grid' | 'last-run' } | string | null
-}): string {
-  if (cron !== null) return `${cron.expression}, ${cron.timeZone}`
-  return typeof every === 'string' ? `every ${every}` : `every ${every?.ms} ms`
+export function wordsOf({ cron, every }: Pick<ScheduleView, 'cron' | 'every'>): string {
+  if (cron !== null) return cronWords(cron.expression, cron.timeZone)
+  if (every === null) return ''
+  return every.from === 'grid'
+    ? everyWords(every.ms)
+    : `${everyWords(every.ms)}, counted from the end of the last job`
 }
 
 /** Slots as they are shown: by the clock on the wall of their zone, with a mark where the clocks change before one. */

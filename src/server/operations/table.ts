@@ -100,6 +100,13 @@ export interface ListedOperation {
 /** The operations as a list, in the order of the table. */
 export const LISTED: readonly ListedOperation[] = Object.values(OPERATIONS).map((one) => listed(one as never))
 
+const BY_NAME = new Map(LISTED.map((one) => [one.name as string, one]))
+
+/** An operation by its name; null if there is none. */
+export function operationNamed(name: string): ListedOperation | null {
+  return BY_NAME.get(name) ?? null
+}
+
 function listed<Name extends OperationName>(one: ServerOperation<Name>): ListedOperation {
   const { name, method, path, summary, scope, input, output } = one
   return {

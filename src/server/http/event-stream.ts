@@ -1,0 +1,202 @@
+import { type JobEvent, type Runtime, SkepError, sleepFor } from '../../index.ts'
+import type { Redactor } from '../access/redact.ts'
+import type { ServerEvent } from '../api.ts'
+import type { Caller } from '../operation.ts'
+import { shownJob, shownLine, shownProgress, type Viewer } from '../visible.ts'
+import { toWire } from '../wire.ts'
+import { type Area, type DeskEnv, Listener, SpaceDesk } from './events.ts'
+
+/** A line now and then, so that nobody in between takes the connection for dead. */
+const HEARTBEAT_MS = 15_000
+/** After so long it is asked again whether the caller may still listen. */
+const CHECK_MS = 30_000
+/** The shortest time between two events of one listener. */
+const APART_MS = 250
+
+export interface EventsEnv extends DeskEnv {
+  readonly redactor: Redactor
+  readonly closing: AbortSignal
+  /** Streams at once. */
+  readonly most: number
+}
+
+/** Everybody who listens. */
+export class Events {
+  readonly #env: EventsEnv
+  readonly #desks = new Map<string, SpaceDesk>()
+  #streams = 0
+
+  constructor(env: EventsEnv) {
+    this.#env = env
+  }
+
+  get streams(): number {
+    return this.#streams
+  }
+
+  touch(space: string, areas: readonly Area[]): void {
+    this.#desks.get(space)?.touch(areas)
+  }
+
+  /** A stream of what changes in the space of the caller, or of one job. `isAllowed` is asked now and then. */
+  open(
+    caller: Caller,
+    {
+      job,
+      signal,
+      isAllowed,
+    }: { readonly job: string | null; readonly signal: AbortSignal; isAllowed(): Promise<boolean> },
+  ): Response {
+    if (this.#streams >= this.#env.most) {
+      throw new SkepError('TOO_MANY_REQUESTS', `There are ${this.#env.most} streams of events already.`, {
+        facts: { retryAfterMs: 5_000 },
+      })
+    }
+    this.#streams++
+    const left = new AbortController()
+    const end = AbortSignal.any([signal, this.#env.closing, left.signal])
+    const events = job === null ? this.#changes(caller, end) : this.#ofJob(caller, job, end)
+    const body = streamOf(watched(events, this.#env.runtime, end, isAllowed), () => {
+      left.abort()
+      this.#streams--
+    })
+    return new Response(body, {
+      headers: {
+        'content-type': 'text/event-stream; charset=utf-8',
+        'cache-control': 'no-store',
+        'x-accel-buffering': 'no',
+      },
+    })
+  }
+
+  async *#changes(caller: Caller, end: AbortSignal): AsyncGenerator<string> {
+    const listener = new Listener(caller)
+    const leave = this.#desk(caller.space).join(listener)
+    const { runtime } = this.#env
+    try {
+      yield framed({ kind: 'tick', at: new Date(runtime.now()).toISOString() })
+      while (!end.aborted) {
+        const isNews = await news(listener, runtime, end)
+        if (end.aborted) return
+        if (!isNews) yield framed({ kind: 'tick', at: new Date(runtime.now()).toISOString() })
+        const { changed, counts } = listener.take()
+        if (counts !== null) yield framed({ kind: 'counts', queues: counts })
+        if (changed.size > 0) yield framed({ kind: 'changed', what: [...changed] })
+        await sleepFor(runtime, APART_MS, end)
+      }
+    } finally {
+      leave()
+    }
+  }
+
+  async *#ofJob(caller: Caller, id: string, end: AbortSignal): AsyncGenerator<string> {
+    const viewer: Viewer = { caller, services: { redactor: this.#env.redactor } }
+    try {
+      for await (const event of this.#env.skepFor(caller.space).watch(id, { signal: end })) {
+        const shown = shownEvent(viewer, event)
+        if (shown !== null) yield framed({ kind: 'job', event: toWire(shown) })
+      }
+    } catch (error) {
+      if (!end.aborted) throw error
+    }
+  }
+
+  #desk(space: string): SpaceDesk {
+    const known = this.#desks.get(space)
+    if (known) return known
+    for (const [name, desk] of this.#desks) if (desk.isIdle) this.#desks.delete(name)
+    const desk = new SpaceDesk(space, this.#env)
+    this.#desks.set(space, desk)
+    return desk
+  }
+}
+
+/** What the caller sees of what happens to a job: its lines only if it may see payloads. */
+function shownEvent(viewer: Viewer, event: JobEvent): JobEvent | null {
+  switch (event.kind) {
+    case 'state':
+      return { ...event, job: shownJob(viewer, event.job) }
+    case 'progress':
+      return { kind: 'progress', ...shownProgress(viewer, event) }
+    case 'log':
+      return viewer.caller.payloads ? shownLine(viewer, event) : null
+  }
+}
+
+/** Waits for news; false if there was none for as long as a heartbeat. */
+async function news(listener: Listener, runtime: Runtime, end: AbortSignal): Promise<boolean> {
+  const woken = new AbortController()
+  listener.onNews(() => woken.abort())
+  await sleepFor(runtime, HEARTBEAT_MS, AbortSignal.any([woken.signal, end]))
+  listener.onNews(null)
+  return woken.signal.aborted
+}
+
+/** The events, with a comment when there are none for long, until the caller may not listen any more. */
+async function* watched(
+  events: AsyncGenerator<string>,
+  runtime: Runtime,
+  end: AbortSignal,
+  isAllowed: () => Promise<boolean>,
+): AsyncGenerator<string> {
+  let checkedAt = runtime.mono()
+  let next = events.next()
+  try {
+    // A browser comes back by itself after so long.
+    yield 'retry: 1000\n\n'
+    while (!end.aborted) {
+      const bell = new AbortController()
+      const beat = sleepFor(runtime, HEARTBEAT_MS, AbortSignal.any([bell.signal, end])).then(() => null)
+      const result = await Promise.race([next, beat])
+      bell.abort()
+      if (runtime.mono() - checkedAt >= CHECK_MS) {
+        checkedAt = runtime.mono()
+        if (!(await isAllowed())) return
+      }
+      if (result === null) {
+        yield ': still here\n\n'
+        continue
+      }
+      if (result.done) return
+      yield result.value
+      next = events.next()
+    }
+  } finally {
+    next.catch(() => {})
+    void events.return(undefined).catch(() => {})
+  }
+}
+
+function framed(event: ServerEvent): string {
+  return `event: ${event.kind}\ndata: ${JSON.stringify(event)}\n\n`
+}
+
+/** A body that is made only as fast as somebody reads it. */
+function streamOf(texts: AsyncGenerator<string>, onEnd: () => void): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder()
+  let isOver = false
+  const over = (): void => {
+    if (!isOver) onEnd()
+    isOver = true
+  }
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          const { done, value } = await texts.next()
+          if (!done) return controller.enqueue(encoder.encode(value))
+          over()
+          controller.close()
+        } catch (error) {
+          over()
+          controller.error(error)
+        }
+      },
+      cancel() {
+        over()
+        void texts.return(undefined).catch(() => {})
+      },
+    },
+    { highWaterMark: 0 },
+  )
+}
