@@ -132,6 +132,7 @@ export {
   type NewJob,
   PRIORITY_STEP_MS,
 } from './core/job.ts'
+export { type KeyRange, parseKeyRanges, printKeyRange } from './core/key-range.ts'
 export { LIMITS } from './core/limits.ts'
 export { consoleLogger, harmless as harmlessLogger, type Logger, silentLogger } from './core/logger.ts'
 export { assertName, assertPattern, show as showValue } from './core/names.ts'

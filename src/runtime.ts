@@ -29,7 +29,10 @@ export interface Runtime {
 }
 
 export interface LagWatch {
-  /** How many milliseconds late it was in 99 of 100 samples, at most, since the last call; null if there were none. */
+  /**
+   * How many milliseconds late it was in 99 of 100 samples, at most, since the last call; null if there were none. It is for
+   * calls that are seconds apart.
+   */
   p99Ms(): number | null
   end(): void
 }

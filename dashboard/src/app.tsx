@@ -31,7 +31,7 @@ function Gate(): ReactNode {
       </Layout>
     )
   }
-  if (me.error instanceof ApiFailure && me.error.status === 401) return <SignIn reason={me.error.message} />
+  if (me.error instanceof ApiFailure && me.error.status === 401) return <SignIn />
   return (
     <main className="sign-in">
       {me.error ? <ErrorState error={me.error} onRetry={() => void me.refetch()} /> : <Mark size={44} />}

@@ -11,6 +11,7 @@ import { jobsCommand } from './commands/jobs.ts'
 import { migrateCommand } from './commands/migrate.ts'
 import { queuesCommand } from './commands/queues.ts'
 import { schedulesCommand } from './commands/schedules.ts'
+import { tokensCommand } from './commands/tokens.ts'
 import { topCommand } from './commands/top.ts'
 import { workerCommand } from './commands/worker.ts'
 import { quietExperiments } from './experiments.ts'
@@ -28,6 +29,7 @@ const commands: readonly Command[] = [
   deadCommand,
   flowsCommand,
   schedulesCommand,
+  tokensCommand,
   migrateCommand,
   doctorCommand,
   benchCommand,

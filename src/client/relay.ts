@@ -1,6 +1,7 @@
 import { messageOf, SkepError } from '../core/errors.ts'
 import { clean, failureOf, reasonFailure } from '../core/failure.ts'
 import type { Failure, Job } from '../core/job.ts'
+import { isInRange, type KeyRange } from '../core/key-range.ts'
 import { LIMITS } from '../core/limits.ts'
 import { assertName, show } from '../core/names.ts'
 import { LOG_LEVELS, type LogLevel } from '../core/notes.ts'
@@ -68,7 +69,7 @@ export interface RelayOptions<Holder>
 export interface RelayLine<Holder> {
   readonly queue: string
   /** Only lanes whose keys are in this range. */
-  readonly keys?: string
+  readonly keys?: KeyRange
   /** How many jobs of it can be out at once. */
   readonly concurrency: () => number
   /** How many more it takes now, and whether there is any such. */
@@ -251,7 +252,7 @@ export class Relay<Holder = unknown> {
       away: {
         room: line.room,
         hasRoom: line.hasRoom,
-        covers: () => true,
+        covers: ({ lane }) => line.keys === undefined || isInRange(line.keys, lane),
         stop: (run) => {
           const job = jobOf(run)
           const reason = run.abortReason
@@ -332,6 +333,7 @@ export class Relay<Holder = unknown> {
       },
     }
     const run = new Run({ ...job, token: job.token as string }, spec, 0, 0)
+    run.isForeign = true
     this.#engine.settle(run, this.#outcomeOf(end))
   }
 

@@ -11,7 +11,9 @@
  * Virtual time makes it fair: each start moves its lane on by its {@link stride}, so lanes are served in turn and in the
  * ratio of their weights, however much waits in each. The queue's clock is the virtual time of the latest start. A lane
  * that becomes eligible begins just before it if it was further behind: nobody saves up turns, and whoever had none is
- * next.
+ * next. So does one in which a job becomes ready or starts; the end of a lease moves no lane that was eligible. Only where
+ * ranges of keys are claimed does the clock ever leave an eligible lane behind. There each claim brings the default lane up to
+ * it: no store need notice a job without a lane.
  *
  * A large claim takes a {@link portion} of each lane instead of one job of each, so that it has to do with few lanes.
  *

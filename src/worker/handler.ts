@@ -1,5 +1,6 @@
 import { SkepError } from '../core/errors.ts'
 import type { ClaimedJob, NewJob } from '../core/job.ts'
+import type { KeyRange } from '../core/key-range.ts'
 import type { Policy } from '../core/policy.ts'
 import type { SettleResult } from '../store.ts'
 import type { Run } from './run.ts'
@@ -9,7 +10,7 @@ export interface HandlerSpec {
   readonly space: string
   readonly queue: string
   /** Only lanes whose keys are in this range; left out: all. */
-  readonly keys?: string
+  readonly keys?: KeyRange
   /** Runs of this queue at once, within the worker's own limit. It may change while the worker runs if {@link away} is there. */
   readonly concurrency: number
   /** Jobs per call: 1, or more for a handler that takes batches. A batch is one run. */

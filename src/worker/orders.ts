@@ -43,21 +43,31 @@ export interface OrderKeeperParts {
 export class OrderKeeper {
   readonly #parts: OrderKeeperParts
   #looking: Promise<void> | null = null
+  #isAskedAgain = false
 
   constructor(parts: OrderKeeperParts) {
     this.#parts = parts
   }
 
-  /** Never rejects. */
+  /** Never rejects. Whoever calls it while it looks has it look once more: what he knows of may be newer. */
   look(): Promise<void> {
-    this.#looking ??= this.#look()
-      .catch((error: unknown) =>
-        this.#parts.logger.debug(`A worker could not look what it was told: ${messageOf(error)}`),
-      )
-      .finally(() => {
-        this.#looking = null
-      })
+    this.#isAskedAgain = this.#looking !== null
+    this.#looking ??= this.#lookAll().finally(() => {
+      this.#looking = null
+    })
     return this.#looking
+  }
+
+  async #lookAll(): Promise<void> {
+    do {
+      this.#isAskedAgain = false
+      try {
+        await this.#look()
+      } catch (error) {
+        this.#parts.logger.debug(`A worker could not look what it was told: ${messageOf(error)}`)
+        return
+      }
+    } while (this.#isAskedAgain)
   }
 
   async #look(): Promise<void> {

@@ -37,6 +37,8 @@ export class Run {
   completed: Completed | null = null
   /** What the handler told and no store has confirmed yet; null as long as it told nothing. */
   notes: RunNotes | null = null
+  /** The lease is another worker's, and whoever ran the job for that one says here how it ended. */
+  isForeign = false
   /** What whoever has it outside of the process is given for it. */
   parcel: object | null = null
   /** What it shares with the other runs of its batch: how many are not over. */

@@ -83,7 +83,9 @@ export class Settler {
     }
     const { id, token } = run.job
     const verdict = this.#judge(run, outcome)
-    const settlement = this.#withNotes(run, { id, token, verdict }, failureIn(outcome))
+    // The one who holds the lease must not take for his own what was ended by somebody else.
+    const bare = run.isForeign ? { id, token, verdict, rescue: true } : { id, token, verdict }
+    const settlement = this.#withNotes(run, bare, failureIn(outcome))
     if (outcome.kind === 'success') goOn(run, verdict.result)
     this.#options.exchange.settle(
       new Settling(

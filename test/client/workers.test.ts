@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createSkep, queue, type Skep, silentLogger } from '../../src/index.ts'
 import { memoryStore } from '../../src/memory.ts'
+import { ORDER_KIND, OrderKeeper } from '../../src/worker/orders.ts'
 import { parseVitals } from '../../src/worker/vitals.ts'
 import { codeOf, gate, openScene } from '../worker/support/scene.ts'
 
@@ -164,16 +165,32 @@ describe('an order to a worker', () => {
     expect(other.health().quiet).toBe(false)
   })
 
-  it('the newer of two counts, also if it comes while the first is carried out', async () => {
+  it('that comes while another is carried out is carried out after it', async () => {
     const scene = openScene()
-    const worker = scene.skep.worker([mail.handle(() => 1)])
-    await scene.through(worker.ready)
+    const give = (order: string): Promise<unknown> =>
+      scene.truth.putRecords({
+        scope: 'default',
+        kind: ORDER_KIND,
+        records: [{ id: NOBODY, body: JSON.stringify({ order }), revision: order, expiresAt: null }],
+      })
+    const done: string[] = []
+    const keeper = new OrderKeeper({
+      store: scene.truth,
+      runtime: scene.runtime,
+      logger: silentLogger,
+      space: 'default',
+      workerId: NOBODY,
+      obey: async ({ order }) => {
+        done.push(order)
+        if (order === 'quiet') await give('none')
+      },
+    })
+    await give('quiet')
 
-    await Promise.all([scene.skep.order(worker.id, 'quiet'), scene.skep.order(worker.id, 'none')])
-    await scene.advance(15_000)
+    await keeper.look()
+    await keeper.look()
 
-    expect(worker.health().quiet).toBe(false)
-    expect((await scene.skep.workers())[0]?.order).toBeNull()
+    expect(done).toEqual(['quiet', 'none'])
   })
 
   it('that cannot be read disturbs no job', async () => {

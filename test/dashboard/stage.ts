@@ -10,7 +10,7 @@ import { sqliteStore } from '../../src/sqlite.ts'
 import { chromiumProgram } from '../servers/index.ts'
 
 /** Machines that test are slow, and a browser beside everything else is slower. */
-export const PATIENCE_MS = 30_000
+export const PATIENCE_MS = 20_000
 
 export interface Stage {
   readonly skep: Skep

@@ -157,6 +157,21 @@ describe.each(Object.keys(stores))('receivers on %s', { timeout: 60_000 }, (name
     expect(await skep.get(job.id)).toMatchObject({ lost: 6, failure: { kind: 'lost' } })
   })
 
+  it('take only the lanes of their range of keys, and all of them together take everything', async () => {
+    const { skep, connect } = await begin()
+    const lanes = queue<{ lane: string }>('lanes', { lane: ({ payload }) => payload.lane })
+    const low = await connect({ queues: ['lanes'], keys: '-80', credits: 50 })
+    const high = await connect({ queues: ['lan*'], keys: '80-c0,c0-', credits: 50 })
+    const payloads = Array.from({ length: 80 }, (_, n) => ({ lane: `tenant-${n % 20}` }))
+    await skep.enqueueMany(lanes, payloads)
+    await vi.waitFor(() => expect(low.held + high.held).toBe(80), patience)
+    const lanesOf = ({ jobs }: FakeReceiver): Set<string | null> => new Set(jobs.map(({ lane }) => lane))
+    expect(lanesOf(low).size + lanesOf(high).size).toBe(20)
+    expect(lanesOf(low).size).toBeGreaterThan(0)
+    expect(lanesOf(high).size).toBeGreaterThan(0)
+    await expect(connect({ keys: '81-' })).rejects.toMatchObject({ code: 'OPTION_INVALID' })
+  })
+
   it('may end what another server handed out, with the token that came with it', async () => {
     const { skep, connect } = await begin()
     const job = await skep.enqueue(mail, { n: 1 })
@@ -172,7 +187,7 @@ describe.each(Object.keys(stores))('receivers on %s', { timeout: 60_000 }, (name
     expect((await foreign.extend(caller(), [{ id, token }], 1_000))[0]?.status).toBe('unknown')
     expect((await foreign.settle(caller(), [{ id, token, done: 'by another way' }]))[0]?.status).toBe('ok')
     expect(await job.result()).toBe('by another way')
-    expect((await receiver.ack(receiver.jobs, { done: 'late' }))[0]?.status).toBe('ok')
+    expect((await receiver.ack(receiver.jobs, { done: 'late' }))[0]?.status).toBe('gone')
     expect((await skep.get(id))?.result).toBe('by another way')
   })
 })

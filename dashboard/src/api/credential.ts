@@ -1,18 +1,9 @@
+import { urlOf } from './base.ts'
+
 /**
- * What the caller shows to the server: a token, if the server asked for one, and the space that it looks at. The token stays in
- * this tab and ends with it; the space is in the address of the page.
+ * Who asks is told by a cookie that no script can read: the server sets it when somebody signs in with a token. Here is only which
+ * space this tab looks at.
  */
-const KEY = 'skep.token'
-
-export function tokenOf(): string | null {
-  return sessionStorage.getItem(KEY)
-}
-
-export function keepToken(token: string | null): void {
-  if (token === null) sessionStorage.removeItem(KEY)
-  else sessionStorage.setItem(KEY, token)
-}
-
 const SPACE = 'skep.space'
 
 /** The space that was chosen; null: the one of the credential. */
@@ -26,10 +17,34 @@ export function chooseSpace(space: string | null): void {
 }
 
 export function credentialHeaders(): Record<string, string> {
-  const token = tokenOf()
   const space = spaceOf()
-  return {
-    ...(token === null ? {} : { authorization: `Bearer ${token}` }),
-    ...(space === null ? {} : { 'skep-space': space }),
+  return space === null ? {} : { 'skep-space': space }
+}
+
+/** Signs in with a token; says what went wrong, or null. */
+export async function signIn(token: string): Promise<string | null> {
+  try {
+    const response = await fetch(urlOf('api/v1/login'), {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ token }),
+      credentials: 'same-origin',
+    })
+    if (response.ok) return null
+    if (response.status === 401) return 'That is not a token of this server, or not any more.'
+    return `The server refused with ${response.status}. Wait a little and try again.`
+  } catch {
+    return 'The server does not answer.'
   }
+}
+
+export async function signOut(): Promise<void> {
+  chooseSpace(null)
+  await fetch(urlOf('api/v1/logout'), {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '{}',
+    credentials: 'same-origin',
+  })
+  location.reload()
 }

@@ -122,6 +122,8 @@ function flush(): void {
 
 /** What costs much is asked for less often: counts by content, and lists of which many pages are shown. */
 function isDear({ queryKey, state }: Query): boolean {
+  // A dry run is written down by the server, so it is done once.
+  if (queryKey[0] === 'queues.purge') return true
   const pages = (state.data as { readonly pages?: readonly unknown[] } | undefined)?.pages
   if (pages !== undefined && pages.length > MOST_LIVE_PAGES) return true
   return queryKey[0] === 'jobs.count' && Date.now() - state.dataUpdatedAt < COUNT_MS

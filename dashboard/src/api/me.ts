@@ -21,3 +21,11 @@ export function includes(scopes: readonly Scope[], scope: Scope): boolean {
   const at = LADDER.indexOf(scope)
   return at >= 0 && LADDER.slice(at).some((higher) => scopes.includes(higher))
 }
+
+/** Names of callers who have shown nothing: the server lets them in because they are on its machine, or because it lets in all. */
+const NOBODY = ['local', 'anyone']
+
+/** Whether the caller came with a token or a login. */
+export function hasCredential({ name }: Me): boolean {
+  return !NOBODY.includes(name)
+}

@@ -1,38 +1,45 @@
 import { type ReactNode, useState } from 'react'
-import { keepToken, tokenOf } from '../api/credential.ts'
+import { signIn } from '../api/credential.ts'
 import { Button } from '../ui/button.tsx'
 import { Field } from '../ui/field.tsx'
 import { Mark } from '../ui/icon.tsx'
 
-/** Shown when the server wants to know who asks. The token stays in this tab. */
-export function SignIn({ reason }: { readonly reason: string }): ReactNode {
+/** Shown when a session is over while the page is open. Before that the server shows a page of its own. */
+export function SignIn(): ReactNode {
   const [token, setToken] = useState('')
+  const [problem, setProblem] = useState<string | null>(null)
+  const [isBusy, setBusy] = useState(false)
+  const send = async (): Promise<void> => {
+    setBusy(true)
+    const failed = await signIn(token.trim())
+    setBusy(false)
+    setProblem(failed)
+    if (failed === null) location.reload()
+  }
   return (
     <main className="sign-in">
       <form
         className="sign-in-card"
         onSubmit={(event) => {
           event.preventDefault()
-          keepToken(token.trim())
-          location.reload()
+          void send()
         }}
       >
         <Mark size={44} />
-        <h1>Sign in to Skep</h1>
+        <h1>Log in to Skep</h1>
         <p className="soft">
-          This server wants a token. Make one with <code>skep tokens create --scopes read</code>, or ask
-          whoever runs it.
+          Use an access token. Whoever runs this server makes one with <code>skep tokens create</code>.
         </p>
         <Field
-          label="Token"
+          label="Access token"
           type="password"
           value={token}
           onChange={(event) => setToken(event.target.value)}
           autoFocus
-          error={tokenOf() === null ? null : reason}
+          error={problem}
         />
-        <Button look="main" type="submit" disabled={token.trim() === ''}>
-          Sign in
+        <Button look="main" type="submit" busy={isBusy} disabled={token.trim() === ''}>
+          Log in
         </Button>
       </form>
     </main>

@@ -1,7 +1,8 @@
 import type { ReactNode } from 'react'
 import type { Me } from '../../../src/server/api.ts'
-import { chooseSpace } from '../api/credential.ts'
+import { chooseSpace, signOut } from '../api/credential.ts'
 import { useLiveStatus } from '../api/live.ts'
+import { hasCredential } from '../api/me.ts'
 import { classes } from '../ui/classes.ts'
 import { Icon } from '../ui/icon.tsx'
 import { Menu } from '../ui/menu.tsx'
@@ -27,7 +28,7 @@ export function TopBar({ me, onSearch }: { readonly me: Me; readonly onSearch: (
         {!me.scopes.some((scope) => scope === 'operate' || scope === 'admin') && (
           <Badge title={`${me.name} may look and not change`}>read only</Badge>
         )}
-        <ThemeMenu />
+        <ThemeMenu me={me} />
       </div>
     </header>
   )
@@ -95,18 +96,26 @@ const THEMES: readonly { readonly theme: Theme; readonly label: string }[] = [
   { theme: 'dark', label: 'Dark' },
 ]
 
-function ThemeMenu(): ReactNode {
+function ThemeMenu({ me }: { readonly me: Me }): ReactNode {
   const theme = useTheme()
   return (
     <Menu
-      label="Theme"
+      label="Theme and account"
       look="quiet"
       icon={theme === 'system' ? 'screen' : theme === 'dark' ? 'moon' : 'sun'}
-      items={THEMES.map(({ theme: each, label }) => ({
-        label,
-        checked: each === theme,
-        onSelect: () => chooseTheme(each),
-      }))}
+      items={[
+        ...THEMES.map(({ theme: each, label }) => ({
+          label,
+          checked: each === theme,
+          onSelect: () => chooseTheme(each),
+        })),
+        ...(hasCredential(me)
+          ? [
+              'line' as const,
+              { label: `Log out ${me.name}`, icon: 'right' as const, onSelect: () => void signOut() },
+            ]
+          : []),
+      ]}
     />
   )
 }

@@ -1,12 +1,4 @@
-import {
-  type KeyboardEvent,
-  type ReactNode,
-  useEffect,
-  useId,
-  useLayoutEffect,
-  useRef,
-  useState,
-} from 'react'
+import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react'
 import { Button, type ButtonProps } from './button.tsx'
 import { classes } from './classes.ts'
 import { Icon, type IconName } from './icon.tsx'
@@ -20,6 +12,8 @@ export type MenuItem =
       readonly disabled?: boolean
       readonly hint?: string
       readonly checked?: boolean
+      /** The list stays open, for choosing several. */
+      readonly stays?: boolean
     }
   | 'line'
 
@@ -39,31 +33,27 @@ export function Menu({
   const list = useRef<HTMLDivElement>(null)
   const id = useId()
 
-  // In the top layer, so that no table, card or dialog around it cuts it off.
-  useLayoutEffect(() => {
-    const [button, menu] = [root.current?.firstElementChild, list.current]
-    if (!isOpen || !button || !menu) return
-    menu.showPopover()
-    const close = (event: Event): void => {
-      if (event.target !== menu) setOpen(false)
-    }
-    placeBeside(menu, button.getBoundingClientRect())
-    addEventListener('resize', close)
-    document.addEventListener('scroll', close, { capture: true, passive: true })
-    return () => {
-      removeEventListener('resize', close)
-      document.removeEventListener('scroll', close, { capture: true })
-    }
-  }, [isOpen])
-
   useEffect(() => {
     if (!isOpen) return
-    root.current?.querySelector<HTMLElement>('[role^=menuitem]:not(:disabled)')?.focus()
+    const follow = (): void => {
+      if (list.current && root.current) place(list.current, root.current)
+    }
+    list.current?.showPopover()
+    follow()
+    root.current
+      ?.querySelector<HTMLElement>('[role^=menuitem]:not(:disabled)')
+      ?.focus({ preventScroll: true })
     const away = (event: Event): void => {
       if (!root.current?.contains(event.target as Node)) setOpen(false)
     }
     document.addEventListener('pointerdown', away)
-    return () => document.removeEventListener('pointerdown', away)
+    window.addEventListener('resize', follow)
+    document.addEventListener('scroll', follow, true)
+    return () => {
+      document.removeEventListener('pointerdown', away)
+      window.removeEventListener('resize', follow)
+      document.removeEventListener('scroll', follow, true)
+    }
   }, [isOpen])
 
   const move = (event: KeyboardEvent<HTMLDivElement>): void => {
@@ -117,7 +107,7 @@ export function Menu({
                 className={classes('menu-item', item.danger && 'menu-item-danger')}
                 title={item.hint}
                 onClick={() => {
-                  if (item.checked === undefined) setOpen(false)
+                  if (!item.stays) setOpen(false)
                   item.onSelect()
                 }}
               >
@@ -136,10 +126,15 @@ export function Menu({
   )
 }
 
-/** Below the button and at its right edge; above it, or further to the right, where there is no room. */
-function placeBeside(menu: HTMLElement, button: DOMRect): void {
-  const { offsetWidth: width, offsetHeight: height } = menu
-  const fits = button.bottom + 4 + height <= innerHeight || button.top < height
-  menu.style.top = `${fits ? button.bottom + 4 : button.top - 4 - height}px`
-  menu.style.left = `${Math.max(8, Math.min(button.right, innerWidth - 8) - width)}px`
+const GAP_PX = 4
+
+/** Puts the list below its button, or over it where there is no room below. */
+function place(list: HTMLElement, button: HTMLElement): void {
+  const at = button.getBoundingClientRect()
+  const { width, height } = list.getBoundingClientRect()
+  const right = document.documentElement.clientWidth
+  const bottom = document.documentElement.clientHeight
+  const isBelow = at.bottom + GAP_PX + height <= bottom || at.top < height
+  list.style.left = `${Math.max(GAP_PX, Math.min(at.right - width, right - width - GAP_PX))}px`
+  list.style.top = `${isBelow ? at.bottom + GAP_PX : at.top - GAP_PX - height}px`
 }

@@ -107,7 +107,7 @@ export class Access implements Guard {
     throw new SkepError(
       'SERVER_UNPROTECTED',
       `A server on ${showValue(host)} can be reached by other machines, and nothing says who may use it. Make a token with ` +
-        '"skep tokens create --name admin --scope admin", pass tokens or auth, or listen on 127.0.0.1.',
+        '"skep tokens create --name admin --scopes admin", pass tokens or auth, or listen on 127.0.0.1.',
       { facts: { host } },
     )
   }

@@ -2,11 +2,12 @@
  * Who asks. Nothing of a server is given to anybody before this has answered, files included. In this order:
  *
  *   1. a token in `authorization: Bearer`: whoever brings one is judged by it alone
- *   2. the host that is asked for, and the page that asks: no browser can be made to ask for another's page
+ *   2. the host that is asked for
  *   3. a login or a logout
  *   4. the session of a cookie, then the user's own `auth`, then whether the server is open
+ *   5. the page that asks, for 3 and 4: no browser can be made to ask for another site's page
  *
- * A token in the header needs no 2: a page that does not know it cannot send it, and one that knows it needs no browser of yours.
+ * A token in the header needs neither 2 nor 5: a page that does not know it cannot send it, and one that knows it needs no browser of yours.
  */
 import { hostname } from 'node:os'
 import { EVERY_SPACE, type Runtime, SkepError } from '../../index.ts'
@@ -67,15 +68,22 @@ export class Identifier {
       // It may be meant for the user's own login, but never for a session or an open server.
       if (options.auth === null) throw this.#refused(remote)
     }
-    this.#refuseElsewhere(request)
-    // Only for the form: every other body must be of a type that no page of another site can send.
-    if (isLoginForm(request)) return this.#loginByForm(request, remote)
+    this.#refuseOtherHosts(request)
     const path = new URL(request.url).pathname
-    if (request.method === 'POST' && path.endsWith('/api/v1/login')) return this.#login(request, remote)
-    if (request.method === 'POST' && path.endsWith('/api/v1/logout')) return this.#logout(request, remote)
+    const isLogin = request.method === 'POST' && path.endsWith('/api/v1/login')
+    const isLogout = request.method === 'POST' && path.endsWith('/api/v1/logout')
+    if (isLogin || isLogout || isLoginForm(request)) {
+      // Only our own form may be one: every other body must be of a type that no page of another site can send.
+      refuseForeign(request, !isLogin && !isLogout)
+      if (isLogout) return this.#logout(request, remote)
+      return isLogin ? this.#login(request, remote) : this.#loginByForm(request, remote)
+    }
     const credential = await this.#credential(request, remote, socket, bearer)
     if (credential instanceof Response) return credential
-    if (credential !== null) return callerOf(credential, remote.address)
+    if (credential !== null) {
+      refuseForeign(request)
+      return callerOf(credential, remote.address)
+    }
     if (isVisit(request)) return loginPage(401, null)
     throw unauthenticated()
   }
@@ -102,11 +110,10 @@ export class Identifier {
     return { ...EVERYTHING, name: 'local', space }
   }
 
-  #refuseElsewhere(request: Request): void {
+  #refuseOtherHosts(request: Request): void {
     const { options, listens } = this.#parts
     // The program that a server is mounted in knows its own names; for an open one they are looked at later.
     if (listens() !== null || options.hosts.length > 0) this.#refuseHost(request)
-    refuseForeign(request, isLoginForm(request))
   }
 
   #refuseHost(request: Request): void {

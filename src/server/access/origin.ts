@@ -38,10 +38,12 @@ function isSameOrigin(origin: string, host: string): boolean {
 }
 
 function refuseType({ headers, body }: Request): void {
-  const type = headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
-  if (type === undefined || type === '') {
-    if (body === null || headers.get('content-length') === '0') return
-  } else if (TYPES.test(type)) return
+  const type = headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? ''
+  if (TYPES.test(type)) return
+  const length = headers.get('content-length')
+  // Over HTTP/2 a body need not announce itself; one without a type is then refused by whoever reads it.
+  const hasBody = body !== null && (headers.has('transfer-encoding') || (length !== null && length !== '0'))
+  if (type === '' && !hasBody) return
   throw new SkepError(
     'REQUEST_INVALID',
     'A body must be JSON: send it with "content-type: application/json".',

@@ -8,9 +8,12 @@ import {
   type Logger,
   type RecordStore,
   type Runtime,
+  type Skep,
   SkepError,
   type StoredRecord,
   showValue,
+  silentLogger,
+  systemRuntime,
 } from '../../index.ts'
 import type { Scope, TokenView } from '../api.ts'
 import type { Credential } from './credential.ts'
@@ -51,6 +54,7 @@ interface Known {
   readonly revision: string
 }
 
+/** Access tokens: made, listed, revoked and recognised. */
 export class Tokens {
   readonly #records: RecordStore
   readonly #runtime: Runtime
@@ -103,6 +107,11 @@ export class Tokens {
     }
     await this.#put(token, null)
     return { token: TOKEN_PREFIX + secretText(made), view: viewOf(token) }
+  }
+
+  /** All tokens that are good now, oldest first, as they may be shown. */
+  async list(): Promise<readonly TokenView[]> {
+    return (await this.all()).map(viewOf)
   }
 
   /** All tokens that are good now, oldest first. */
@@ -175,6 +184,11 @@ export class Tokens {
     const record = { id, body: JSON.stringify(rest), revision: this.#runtime.uuid(), expect, expiresAt }
     await this.#records.putRecords({ ...PLACE, records: [record] })
   }
+}
+
+/** The tokens of a Skep's store, without any server: for programs and commands that give access. */
+export function accessTokens(skep: Skep): Tokens {
+  return new Tokens({ records: skep.records, runtime: systemRuntime(), logger: silentLogger })
 }
 
 /** What a token lets its holder do. */

@@ -1,4 +1,4 @@
-import { assertPattern, type RelayedJob, SkepError, toMs } from '../../index.ts'
+import { assertPattern, parseKeyRanges, type RelayedJob, SkepError, toMs } from '../../index.ts'
 import type { ReceiverSummary } from '../api.ts'
 import type { Caller } from '../operation.ts'
 import type { Ack, AckResult, Extended, Held, Note } from './ack.ts'
@@ -74,7 +74,8 @@ export class ReceiverHub {
    */
   async connect(options: ConnectOptions): Promise<Receiver> {
     const { caller, queues, credits, keys } = options
-    this.#check(caller, queues, keys)
+    this.#check(caller, queues)
+    const ranges = keys === undefined || keys === '' ? null : parseKeyRanges(keys)
     if (!Number.isInteger(credits) || credits < 1 || credits > this.#limits.credits) {
       throw new SkepError(
         'OPTION_INVALID',
@@ -84,7 +85,7 @@ export class ReceiverHub {
     const office = await this.#office(caller.space)
     this.#makePlace(caller)
     const maxBytes = Math.min(options.maxBytes ?? Infinity, this.#limits.receiverBytes)
-    const receiver = new Receiver(this.#options.runtime.uuid(), { ...options, maxBytes }, this.#desk)
+    const receiver = new Receiver(this.#options.runtime.uuid(), { ...options, maxBytes, ranges }, this.#desk)
     this.#receivers.set(receiver.id, receiver)
     this.#officeOf.set(receiver, office)
     office.join(receiver)
@@ -183,7 +184,7 @@ export class ReceiverHub {
     })
   }
 
-  #check(caller: Caller, queues: readonly string[], keys: string | undefined): void {
+  #check(caller: Caller, queues: readonly string[]): void {
     if (this.#isClosed) throw new SkepError('CLOSED', 'This server stops. Ask another one.')
     this.#checkScope(caller)
     if (queues.length === 0 || queues.length > MOST_QUEUES) {
@@ -197,7 +198,6 @@ export class ReceiverHub {
         })
       }
     }
-    if (keys !== undefined && keys !== '') assertKeys(keys)
   }
 
   /** Refuses one receiver too many, unless another has had nothing for long: that one has to go. */
@@ -391,9 +391,4 @@ function assertSize(what: string, items: readonly unknown[]): void {
   throw new SkepError('BATCH_TOO_LARGE', `${items.length} ${what} in one call; ${MOST_ACKS} is the most.`, {
     facts: { limit: MOST_ACKS },
   })
-}
-
-function assertKeys(keys: string): void {
-  if (/^(?:[0-9a-f]{2,16})?-(?:[0-9a-f]{2,16})?$/i.test(keys)) return
-  throw new SkepError('OPTION_INVALID', `"${keys}" is no range of keys. Use "-80", "80-" or "40-80".`)
 }

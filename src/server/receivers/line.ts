@@ -1,4 +1,4 @@
-import type { RelayedJob, RelayLine } from '../../index.ts'
+import type { KeyRange, RelayedJob, RelayLine } from '../../index.ts'
 import type { Delivery } from './delivery.ts'
 import type { Receiver } from './receiver.ts'
 
@@ -20,7 +20,7 @@ export interface LineEnv {
  */
 export class Line implements RelayLine<Delivery> {
   readonly queue: string
-  readonly keys?: string
+  readonly keys?: KeyRange
   readonly receivers: Set<Receiver> = new Set()
   /** Since when nobody has taken its jobs, by the monotonic clock; null while somebody does. */
   emptySince: number | null = null
@@ -34,7 +34,7 @@ export class Line implements RelayLine<Delivery> {
   #loads: number[] = []
   #changes = -1
 
-  constructor(queue: string, keys: string | null, env: LineEnv) {
+  constructor(queue: string, keys: KeyRange | null, env: LineEnv) {
     this.queue = queue
     if (keys !== null) this.keys = keys
     this.#env = env

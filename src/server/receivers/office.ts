@@ -1,7 +1,9 @@
 import {
   type ForeignEnd,
+  type KeyRange,
   matchesPattern,
   messageOf,
+  printKeyRange,
   type Relay,
   type RelayedJob,
   type RelayStop,
@@ -129,10 +131,14 @@ export class Office {
 
   #serve(receiver: Receiver, queue: string): void {
     if (!mayHave(receiver.caller, queue) || this.#relay.refusal(queue) !== null) return
-    const key = `${queue}\n${receiver.keys ?? ''}`
+    for (const range of receiver.ranges ?? [null]) this.#serveFrom(receiver, queue, range)
+  }
+
+  #serveFrom(receiver: Receiver, queue: string, range: KeyRange | null): void {
+    const key = `${queue}\n${range === null ? '' : printKeyRange(range)}`
     let line = this.#lines.get(key)
     if (line === undefined) {
-      line = new Line(queue, receiver.keys, this.#env.line)
+      line = new Line(queue, range, this.#env.line)
       this.#lines.set(key, line)
     }
     if (line.receivers.has(receiver)) return

@@ -1,4 +1,4 @@
-import type { RelayedJob } from '../../index.ts'
+import type { KeyRange, RelayedJob } from '../../index.ts'
 import type { ReceiverSummary } from '../api.ts'
 import type { Caller } from '../operation.ts'
 import type { Ack, AckResult, Note, Stop } from './ack.ts'
@@ -38,13 +38,18 @@ export interface ConnectOptions extends Transport {
   readonly name?: string
   /** Names, or patterns in which `*` stands for anything. */
   readonly queues: readonly string[]
-  /** Only lanes whose keys are in this range, such as `-80` or `80-`. */
+  /** Only lanes whose keys are in this range, such as `-80` or `80-`, or in one of several: `-40,c0-`. */
   readonly keys?: string
   /** How many jobs it may hold. Each ack makes room for another. */
   readonly credits: number
   /** How many bytes of jobs it may hold; one more job than that is possible. @default 16 MiB */
   readonly maxBytes?: number
   readonly protocol: ReceiverSummary['protocol']
+}
+
+export interface ResolvedConnectOptions extends ConnectOptions {
+  readonly maxBytes: number
+  readonly ranges: readonly KeyRange[] | null
 }
 
 /** What a receiver asks of those who made it. */
@@ -66,6 +71,8 @@ export class Receiver {
   readonly caller: Caller
   readonly queues: readonly string[]
   readonly keys: string | null
+  /** The same, read; null: all keys. */
+  readonly ranges: readonly KeyRange[] | null
   readonly protocol: ReceiverSummary['protocol']
   readonly connectedAt: number
   /** The queues it is served from. */
@@ -93,13 +100,14 @@ export class Receiver {
   readonly #desk: Desk
   #first: Delivery | null = null
 
-  constructor(id: string, options: ConnectOptions & { readonly maxBytes: number }, desk: Desk) {
+  constructor(id: string, options: ResolvedConnectOptions, desk: Desk) {
     const { caller, name = caller.name, queues, keys = null, credits, maxBytes, protocol } = options
     this.id = id
     this.name = name
     this.caller = caller
     this.queues = queues
-    this.keys = keys
+    this.keys = keys === '' ? null : keys
+    this.ranges = options.ranges
     this.protocol = protocol
     this.#credits = credits
     this.#maxBytes = maxBytes

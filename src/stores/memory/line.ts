@@ -52,6 +52,8 @@ export class Line {
   #clock = 0
   readonly #jobs: LineJobs
   readonly #lanes = new Map<string, Lane>()
+  /** The keys of those that were eligible when they were put. */
+  readonly #next = new Set<string>()
   /** One heap for all lanes; from the first claim with a range on, one for each slice. */
   #eligible: Heap<Lane>[] = [new Heap<Lane>(byTurn)]
   #waiting = new Heap<Lane>((a, b) => wakesAt(a) - wakesAt(b))
@@ -67,7 +69,7 @@ export class Line {
     this.limits = limits
     this.laneLimitOf = laneLimitOf
     // Putting one in its place moves nothing, so all are visited once.
-    for (const lane of this.#lanes.values()) this.#put({ ...lane }, now)
+    for (const lane of this.#lanes.values()) this.#stay({ ...lane }, now)
   }
 
   lane(key: string): Lane | undefined {
@@ -90,9 +92,11 @@ export class Line {
     this.meter = { ...this.meter, running: this.meter.running + 1 }
   }
 
-  /** A lease has ended. */
-  vacate(key: string, job: ChangedJob, now: number): void {
-    this.#put(activated(vacated(this.#laneOf(key), job)), now)
+  /** A lease has ended. `isReady`: its job is ready again. */
+  vacate(key: string, job: ChangedJob, isReady: boolean, now: number): void {
+    const left = activated(vacated(this.#laneOf(key), job))
+    if (isReady) this.#put(left, now)
+    else this.#stay(left, now)
     this.meter = { ...this.meter, running: this.meter.running - 1 }
   }
 
@@ -128,6 +132,8 @@ export class Line {
   ): number | null {
     if (keys) this.#divide(now)
     this.#wake(now)
+    const common = this.#eligible.length > 1 && this.#lanes.get(DEFAULT_LANE)
+    if (common) this.#put({ ...common }, now)
     const heaps = this.#heapsOf(keys ?? EVERY_KEY)
     let key = DEFAULT_LANE
     let left = 0
@@ -224,6 +230,7 @@ export class Line {
         }
         // The clock went back.
         heap.pop()
+        this.#next.delete(lane.key)
         this.#waiting.push(lane)
       }
     }
@@ -270,13 +277,26 @@ export class Line {
     return this.#lanes.get(key) ?? newLane(key, this.#clock)
   }
 
+  /** The same lane in another state. If it is eligible it does not stand behind the clock. */
   #put(lane: Lane, now: number): Lane {
+    const isNext = this.#hasRoom(lane) && wakesAt(lane) <= now
+    return this.#keep(isNext ? { ...lane, turn: Math.max(lane.turn, entry(this.#clock)) } : lane, now)
+  }
+
+  /** The same lane in another state. If it was eligible its turn is as it was. */
+  #stay(lane: Lane, now: number): void {
+    if (this.#next.has(lane.key)) this.#keep(lane, now)
+    else this.#put(lane, now)
+  }
+
+  #keep(lane: Lane, now: number): Lane {
+    const { key } = lane
+    this.#lanes.set(key, lane)
     const hasRoom = this.#hasRoom(lane)
-    const isNext = hasRoom && wakesAt(lane) <= now
-    const kept = isNext ? { ...lane, turn: Math.max(lane.turn, entry(this.#clock)) } : lane
-    this.#lanes.set(lane.key, kept)
-    if (hasRoom) this.#queue(kept, now)
-    return kept
+    if (hasRoom && wakesAt(lane) <= now) this.#next.add(key)
+    else this.#next.delete(key)
+    if (hasRoom) this.#queue(lane, now)
+    return lane
   }
 
   #hasRoom(lane: Lane): boolean {

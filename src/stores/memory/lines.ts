@@ -62,7 +62,8 @@ export class Lines {
     if (!line) return
     const lane = job.lane ?? DEFAULT_LANE
     const changed = { id: job.id, isWaiting: after !== null && !isFinal(after.state) }
-    if (before?.state === 'running' && after?.state !== 'running') line.vacate(lane, changed, now)
+    if (before?.state === 'running' && after?.state !== 'running')
+      line.vacate(lane, changed, after?.state === 'ready', now)
     else if (after?.state === 'ready' || line.lane(lane)?.occupant === job.id)
       line.revisit(lane, changed, now)
   }

@@ -116,10 +116,16 @@ export class Lanes {
     for (const key of unknown) if (!line.lanes.has(key)) line.lanes.set(key, this.#newLane(line, key))
   }
 
-  /** The same lane in another state. One that is eligible does not stand far behind the clock: nobody saves up turns. */
+  /** The same lane in another state. If it is eligible it does not stand behind the clock: nobody saves up turns. */
   put(line: Line, known: KnownLane, lane: Lane, now: number): void {
+    this.#put(line, known, lane, false, now)
+  }
+
+  /** `stays`: if it was eligible it keeps its turn. */
+  #put(line: Line, known: KnownLane, lane: Lane, stays: boolean, now: number): void {
     const standing = standingOf(lane, known.limit, now)
-    const isBehind = standing === STANDING.eligible && lane.turn < entry(line.clock)
+    const keeps = stays && known.standing === STANDING.eligible
+    const isBehind = standing === STANDING.eligible && lane.turn < entry(line.clock) && !keeps
     if (known.isStored && !isBehind && lane === known.lane && standing === known.standing) return
     known.lane = isBehind ? { ...lane, turn: entry(line.clock) } : lane
     known.standing = standing
@@ -161,7 +167,7 @@ export class Lanes {
   /** A lease of this lane has ended. A job that is ready again activates it by itself. */
   vacate(line: Line, key: string, job: ChangedJob, now: number): void {
     const known = this.lane(line, key)
-    this.put(line, known, { ...vacated(known.lane, job), headAt: 0 }, now)
+    this.#put(line, known, { ...vacated(known.lane, job), headAt: 0 }, true, now)
     this.#count(line, -1)
   }
 
@@ -180,7 +186,7 @@ export class Lanes {
       const { occupant, running } = known.lane
       const id = occupant !== null && ids.includes(occupant) ? occupant : (ids[0] as string)
       const lane = { ...known.lane, running: running - ids.length + 1 }
-      this.put(line, known, { ...vacated(lane, { id, isWaiting: false }), headAt: 0 }, now)
+      this.#put(line, known, { ...vacated(lane, { id, isWaiting: false }), headAt: 0 }, true, now)
       this.#count(line, -ids.length)
     }
   }
@@ -215,21 +221,7 @@ export class Lanes {
     const sql = `select ${LANE_COLUMNS} from skep_lanes where q = ? and (running > 0 or standing = 3)`
     for (const row of this.#db.all(sql, line.q)) {
       const known = this.#known(line, row)
-      this.put(line, known, known.lane, now)
-    }
-  }
-
-  /**
-   * Brings eligible lanes that stand behind the clock up to it. There are only such if a named job of another lane was
-   * started before them.
-   */
-  catchUp(line: Line, now: number): void {
-    this.write()
-    const sql = `select ${LANE_COLUMNS} from skep_lanes
-      where q = ? and standing = ${STANDING.eligible} and turn < ?`
-    for (const row of this.#db.all(sql, line.q, entry(line.clock))) {
-      const known = this.#known(line, row)
-      this.put(line, known, known.lane, now)
+      this.#put(line, known, known.lane, true, now)
     }
   }
 
@@ -238,7 +230,7 @@ export class Lanes {
     const known = this.lane(line, key)
     known.own = own && JSON.stringify(own)
     known.limit = ownLimit(line.limits, known.own)
-    this.put(line, known, { ...known.lane }, now)
+    this.#put(line, known, { ...known.lane }, true, now)
   }
 
   setSharedLimits(space: string, name: string, fields: LimitFields): void {
@@ -268,6 +260,14 @@ export class Lanes {
       ${slice === null ? '' : 'and slice = ?'} and (turn, key) > (?, ?) order by turn, key limit ?`
     const places = slice === null ? [line.q] : [line.q, slice]
     return this.#db.all(sql, ...places, after.turn, after.key, limit).map((row) => this.#known(line, row))
+  }
+
+  /** Brings the default lane up to the clock. */
+  bringUp(line: Line, now: number): void {
+    const known = this.lane(line, DEFAULT_LANE)
+    if (!known.isStored) return
+    this.put(line, known, known.lane, now)
+    this.write()
   }
 
   /** Has the lanes of a line written with the slices of their keys from now on, so that a range of them can be served. */

@@ -44,7 +44,6 @@ function setOne(
   }
   const line = turn.lanes.limited(turn.queues.make(turn.db, space, target.queue), now)
   if (!isSaid) apply(turn, line, target, record, now)
-  turn.lanes.catchUp(line, now)
   return record
 }
 

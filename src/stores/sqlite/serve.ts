@@ -88,6 +88,7 @@ export class Serving {
     const now = this.#now
     // Also without room: a lane that has slept long enough must not go on telling when to look again.
     this.#turn.lanes.wake(this.#line, now)
+    if (this.#line.isSliced) this.#turn.lanes.bringUp(this.#line, now)
     for (; this.#room > 0; this.#room--) {
       const chosen = this.#next()
       if (!chosen) return null

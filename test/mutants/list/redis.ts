@@ -123,7 +123,10 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
     'room-leaks',
     'R9',
     `${LUA}/lines.ts`,
-    ['      activate(line, lane, now)\n      runs(line, -1)', '      activate(line, lane, now)'],
+    [
+      "      activate(line, lane, now, to ~= 'ready')\n      runs(line, -1)",
+      '      activate(line, lane, now)',
+    ],
     'The room of a job that ended is never free again, until nothing starts.',
     inSuite('frees room whatever the end of a lease is'),
   ),

@@ -144,6 +144,7 @@ export function ColumnsMenu({
       items={COLUMNS.map(({ id, name }) => ({
         label: name,
         checked: ids.includes(id),
+        stays: true,
         onSelect: () => {
           const next = ids.includes(id) ? ids.filter((one) => one !== id) : [...ids, id]
           onChange(

@@ -22,7 +22,7 @@ export function QueryBar({
   const input = useRef<HTMLInputElement>(null)
   const id = useId()
   // The tabs, a view or the browser's back button have asked for something else.
-  useEffect(() => setText(query), [query])
+  useEffect(() => setText((now) => (now.trim() === query ? now : query)), [query])
   const term = termAt(text, caret)
   const suggestions = useSuggestions(term.text, isOpen)
 

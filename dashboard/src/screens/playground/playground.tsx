@@ -1,9 +1,9 @@
 import { type ReactNode, useEffect, useMemo, useState } from 'react'
 import type { EnqueueInput, EnqueueOutput } from '../../../../src/server/api.ts'
 import { basePath } from '../../api/base.ts'
-import { spaceOf, tokenOf } from '../../api/credential.ts'
+import { spaceOf } from '../../api/credential.ts'
 import { stringifyExact } from '../../api/exact.ts'
-import { useMe } from '../../api/me.ts'
+import { hasCredential, useMe } from '../../api/me.ts'
 import { useAct, useApi } from '../../api/query.ts'
 import { useWord } from '../../router.ts'
 import { Page } from '../../shell/page.tsx'
@@ -186,8 +186,7 @@ function CopyAs({ input }: { readonly input: EnqueueInput }): ReactNode {
   const me = useMe()
   const where = {
     server: `${location.origin}${basePath}`,
-    // A server that is open to its own machine calls everybody there by this name.
-    withToken: tokenOf() !== null || me?.name !== 'local',
+    withToken: me !== undefined && hasCredential(me),
     space: spaceOf(),
   }
   return (

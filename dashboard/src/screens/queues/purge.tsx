@@ -16,14 +16,14 @@ export function PurgeDialog({
   readonly onClose: () => void
 }): ReactNode {
   const [states, setStates] = useState<readonly JobState[]>(['ready', 'delayed'])
-  const counted = useApi('queues.purge', { queue, states, dryRun: true }, { enabled: states.length > 0 })
+  const counted = useApi('queues.purge', { queue, states: PURGEABLE, dryRun: true })
   const purge = useAct('queues.purge', {
     told: ({ removed, running }) =>
       `${plural(removed, 'job')} removed${running > 0 ? `, ${running} still running` : ''}`,
     onDone: onClose,
   })
-  const all = useApi('queues.purge', { queue, states: PURGEABLE, dryRun: true })
-  const removed = states.length === 0 ? 0 : counted.data?.removed
+  const counts = counted.data?.counts
+  const removed = counts && states.reduce((sum, state) => sum + (counts[state] ?? 0), 0)
   const toggle = (state: JobState): void =>
     setStates(states.includes(state) ? states.filter((one) => one !== state) : [...states, state])
   return (
@@ -48,7 +48,7 @@ export function PurgeDialog({
             label={
               <span className="row">
                 <StateBadge state={state} bare />
-                <span className="num faint">{all.data?.counts[state] ?? ''}</span>
+                <span className="num faint">{counts?.[state] ?? ''}</span>
               </span>
             }
           />

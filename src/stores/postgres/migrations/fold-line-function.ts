@@ -14,7 +14,8 @@ const TOLD = `select k.ctid as spot, coalesce(k.ver, 0) as ver, u.lane, coalesce
                         else coalesce(k.held_until, 0) end as held_until,
                     case when u.freed > 0 or u.rank is not null then 0 else coalesce(k.head_at, 0) end as head_at,
                     least(coalesce(k.head, u.rank, ${LOWEST_RANK}), u.rank) as head,
-                    coalesce(k.active, false) or u.rank is not null as active, k.occupant, k.generation
+                    coalesce(k.active, false) or u.rank is not null as active, k.occupant, k.generation,
+                    coalesce(k.eligible, false) and u.rank is null as stays
                 from unnest(names, ended, ranks, waits, holding) as u(lane, freed, rank, wait_until, held)
                     left join lateral (
                         select x.ctid, x.* from lanes x
@@ -22,8 +23,12 @@ const TOLD = `select k.ctid as spot, coalesce(k.ver, 0) as ver, u.lane, coalesce
                         order by x.ver desc limit 1
                     ) k on true`
 
-const stored = (where: string): string => `select x.ctid as spot, x.ver, x.lane, x.turn, x.running, x.full_us,
-                    x.wait_until, x.held_until, x.head_at, x.head, x.active, x.occupant, x.generation, x.wake_at
+const stored = (
+  where: string,
+  stays = 'x.eligible',
+): string => `select x.ctid as spot, x.ver, x.lane, x.turn, x.running, x.full_us,
+                    x.wait_until, x.held_until, x.head_at, x.head, x.active, x.occupant, x.generation, x.wake_at,
+                    ${stays} as stays
                 from lanes x where x.space = in_space and x.queue = in_queue and ${where}`
 
 /**
@@ -140,6 +145,10 @@ begin
     end if;
     if is_changed then
         line.from_xid := seen_to;
+    end if;
+    if line.is_sliced then
+        ${PUT_LANES}
+        from (${evaluated(stored("x.lane = '' and x.eligible", 'false'))}) n where l.ctid = n.spot and n.new_turn > l.turn;
     end if;
 
     with put as (

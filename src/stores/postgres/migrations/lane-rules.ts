@@ -81,13 +81,14 @@ export const WEIGHT = 'coalesce(own.weight, q.weight, 1)'
 
 /**
  * A lane as it is now, with what follows from it. `rows` gives the lanes: spot, ver, lane, turn, running, full_us,
- * wait_until, held_until, head_at, head, active, occupant and generation.
+ * wait_until, held_until, head_at, head, active, occupant, generation, and whether its turn stays if it is eligible.
  */
 export function evaluated(rows: string): string {
   return `
             select e.*, e.has_room and e.wakes <= t as is_eligible,
                 case when e.has_room and e.wakes > t and e.wakes < ${NEVER} then e.wakes end as wakes_at,
-                case when e.has_room and e.wakes <= t then greatest(e.turn, line.clock - 1) else e.turn end as new_turn
+                case when e.has_room and e.wakes <= t and not e.stays then greatest(e.turn, line.clock - 1) else e.turn end
+                    as new_turn
             from (
                 select k.*, greatest(k.wait_until, k.held_until, k.head_at) as wakes,
                     k.active and coalesce(k.running < ${CAP}, true) as has_room

@@ -10,7 +10,7 @@ const SERVED = `select lane.spot, lane.ver, lane.lane, lane.turn + job.cost * 10
                         lane.spacing, lane.burst)) as wait_until,
                     lane.held_until, lane.head_at, lane.head, lane.active,
                     case when q.is_strict then job.id end as occupant,
-                    case when q.is_strict then job.generation end as generation`
+                    case when q.is_strict then job.generation end as generation, false as stays`
 
 const IN_RANGE = (of: string): string => `(first_slice is null
             or (slice_of(coalesce(${of}.lane, '')) >= first_slice and slice_of(coalesce(${of}.lane, '')) < end_slice))`

@@ -18,7 +18,8 @@ const SERVED = `select k.ctid as spot, k.ver, k.lane,
                         greatest(k.full_us, t * 1000) + u.costs * u.spacing, 1, u.spacing, u.burst) end) as wait_until,
                     k.held_until, coalesce(u.due, k.head_at) as head_at, greatest(k.head, u.head) as head, u.has_more as active,
                     case when u.count = 0 then k.occupant when q.is_strict then u.occupant end as occupant,
-                    case when u.count = 0 then k.generation when q.is_strict then u.generation end as generation
+                    case when u.count = 0 then k.generation when q.is_strict then u.generation end as generation,
+                    false as stays
                 from unnest(lane_spots, lane_counts, lane_strides, lane_firsts, lane_costs, lane_waits, lane_dues, lane_heads,
                         lane_more, lane_occupants, lane_generations, lane_spacings, lane_bursts)
                     as u(spot, count, strides, first_stride, costs, waits, due, head, has_more, occupant, generation,

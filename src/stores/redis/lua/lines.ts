@@ -176,14 +176,14 @@ modules.lines = function()
     return lane.active and wakesAt(lane) <= now and limitRoom(line, lane) > 0
   end
 
-  -- A lane was changed: finds its standing.
-  local function put(line, lane, now)
+  -- A lane was changed: finds its standing. If it is eligible it does not stand behind the clock; unless it was before, and stays.
+  local function put(line, lane, now, stays)
     local hasRoom = lane.active and limitRoom(line, lane) > 0
     if not hasRoom then lane.standing = 0
     elseif wakesAt(lane) > now then lane.standing = 2
     else
+      if not (stays and lane.standing == 1) then lane.turn = max(lane.turn, line.clock - 1) end
       lane.standing = 1
-      lane.turn = max(lane.turn, line.clock - 1)
     end
     lane.isChanged, lane.isNew, line.isChanged = true, false, true
     return lane
@@ -243,9 +243,9 @@ modules.lines = function()
     end
   end
 
-  local function activate(line, lane, now)
+  local function activate(line, lane, now, stays)
     lane.active, lane.headAt = true, 0
-    return put(line, lane, now)
+    return put(line, lane, now, stays)
   end
 
   -- A queue's line. If it has none it is limited from now on, and what runs and waits is counted.
@@ -286,7 +286,7 @@ modules.lines = function()
     if from == 'running' and to ~= 'running' then
       left(lane, job, to)
       lane.running = max(0, lane.running - 1)
-      activate(line, lane, now)
+      activate(line, lane, now, to ~= 'ready')
       runs(line, -1)
     elseif to == 'ready' or lane.occupant == job.id then
       left(lane, job, to)
@@ -468,6 +468,13 @@ modules.lines = function()
     local line = lineOf(q)
     if first then slice(line) end
     wake(line, now)
+    if line.isSliced then
+      local common = laneOf(line, '')
+      if common.standing == 1 and common.turn < line.clock - 1 then
+        put(line, common, now)
+        write()
+      end
+    end
     local portion = max(1, floor(room / PORTIONS))
     local heap, streams = {}, streamsOf(line, first, stop)
     local function readLanes(stream)
@@ -563,7 +570,7 @@ modules.lines = function()
     local from = '[b' .. line.prefix
     while true do
       local page = redis.call('ZRANGEBYLEX', ${K.busy}, from, '(b' .. line.prefix .. '\\255', 'LIMIT', 0, 1000)
-      for _, member in ipairs(page) do put(line, laneOf(line, sub(member, 6)), now) end
+      for _, member in ipairs(page) do put(line, laneOf(line, sub(member, 6)), now, true) end
       if #page < 1000 then break end
       from = '(' .. page[1000]
     end
