@@ -9,5 +9,22 @@ export type { RedactOptions } from './server/access/redact.ts'
 export type { TokenFields } from './server/access/token-fields.ts'
 export { accessTokens, Tokens } from './server/access/tokens.ts'
 export * from './server/api.ts'
-export { createServer, type ListenOptions, SkepServer } from './server/node-server.ts'
+export { type HandlerOptions, type Mounted, type SkepHandler, skepHandler } from './server/handler.ts'
+export { protoText } from './server/http/documents.ts'
+export type { NodeHandler } from './server/http/node.ts'
+export { toFastify } from './server/mounts/fastify.ts'
+export { toHono } from './server/mounts/hono.ts'
+export { toKoa } from './server/mounts/koa.ts'
+export { toNext } from './server/mounts/next.ts'
+export { toNode } from './server/mounts/node.ts'
+export { type ConnectionOptions, DEFAULT_PORT } from './server/node-options.ts'
+export {
+  createServer,
+  type Listening,
+  type ListenOptions,
+  type NodeServerOptions,
+  SkepServer,
+} from './server/node-server.ts'
+export { openApiOf } from './server/openapi.ts'
 export type { ServerOptions } from './server/options.ts'
+export type { ReceiverOptions } from './server/receivers/options.ts'

@@ -1,88 +1,123 @@
-import {
-  createServer as createHttpServer,
-  type IncomingMessage,
-  type Server,
-  type ServerResponse,
-} from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { Http2Server } from 'node:http2'
 import { createSkep, type Skep, SkepError, type SkepOptions } from '../index.ts'
 import { ServerCore } from './core.ts'
-import { remoteOf, sendResponse, toRequest } from './http/node.ts'
-import type { ServerOptions } from './options.ts'
+import {
+  type Incoming,
+  type NodeHandler,
+  type Outgoing,
+  remoteOf,
+  sendResponse,
+  toRequest,
+} from './http/node.ts'
+import { type ConnectionOptions, DEFAULT_PORT, resolveConnections } from './node-options.ts'
+import { OnePort } from './one-port.ts'
+import { resolveServerOptions, type ServerOptions } from './options.ts'
+
+export interface NodeServerOptions extends ServerOptions, ConnectionOptions {}
 
 export interface ListenOptions {
   /** @default '127.0.0.1' */
   readonly host?: string
-  /** 0: any that is free. @default 7337 */
+  /** 0: any that is free. @default 7537 */
   readonly port?: number
   /** If the port is taken, so many of the next ones are tried. @default 0 */
   readonly tries?: number
 }
 
-/** Makes a server for a Skep, or opens a Skep of its own and closes it with the server. */
-export function createServer(source: Skep | SkepOptions, options: ServerOptions = {}): SkepServer {
+/** Where a server listens. */
+export interface Listening {
+  readonly url: string
+  readonly host: string
+  readonly port: number
+}
+
+/** Makes a server for a Skep, or opens a Skep of its own and closes it with the server. Nothing is open before `listen`. */
+export function createServer(source: Skep | SkepOptions, options: NodeServerOptions = {}): SkepServer {
   return new SkepServer(source, options)
 }
 
 /** A server of its own: one port for everything. */
 export class SkepServer {
-  /** The space that it was made for. */
+  /** In the space that it was made for. */
   readonly skep: Skep
-  readonly #core: ServerCore
+  readonly core: ServerCore
   readonly #ownsSkep: boolean
-  readonly #http: Server
+  readonly #port: OnePort
+  readonly #tls: boolean
+  readonly #bulk: { stop(): Promise<void> } | null
+  /** Whoever takes requests as node has them, by the beginnings of their paths. */
+  readonly #takers: { readonly prefix: string; readonly handler: NodeHandler }[] = []
   #closing: Promise<void> | null = null
 
-  constructor(source: Skep | SkepOptions, options: ServerOptions) {
+  constructor(source: Skep | SkepOptions, options: NodeServerOptions = {}) {
+    const connections = resolveConnections(options)
     this.#ownsSkep = !isSkep(source)
     this.skep = isSkep(source) ? source : createSkep(source)
-    this.#core = new ServerCore(this.skep, options)
-    this.#http = createHttpServer((incoming, outgoing) => {
-      this.#answer(incoming, outgoing).catch(() => {
-        // Fetch has no such request: a method like TRACE. Nothing of it was looked at.
-        if (!outgoing.headersSent) outgoing.writeHead(400, { connection: 'close' })
-        outgoing.end()
-      })
-    })
+    this.core = new ServerCore(this.skep, options)
+    this.#port = new OnePort(
+      (incoming, outgoing) => this.#take(incoming, outgoing),
+      connections,
+      this.core.runtime,
+    )
+    this.#tls = connections.tls !== null
+    this.core.connections = () => this.#port.connections
+    this.#bulk = resolveServerOptions(options).bulk ? this.skep.bulk.serve() : null
   }
 
-  /** Opens the port. Resolves with the address; rejects if it is taken, or if anybody could use the server (`SERVER_UNPROTECTED`). */
-  async listen({ host = '127.0.0.1', port = 7337, tries = 0 }: ListenOptions = {}): Promise<{
-    readonly url: string
-    readonly host: string
-    readonly port: number
-  }> {
-    await this.#core.guard.listen?.(host)
+  /** Opens the port. Resolves with the address. Rejects if the port is taken, or if anybody could use it (`SERVER_UNPROTECTED`). */
+  async listen(options: ListenOptions = {}): Promise<Listening> {
+    const { host = '127.0.0.1', port = DEFAULT_PORT, tries = 0 } = options
+    if (this.#closing) throw new SkepError('CLOSED', 'This server is closed. Make a new one.')
+    await this.core.guard.listen?.(host)
     for (let at = port; ; at++) {
       try {
-        await this.#open(host, at)
-        break
+        const bound = await this.#port.listen(host, at)
+        return { url: `${this.#tls ? 'https' : 'http'}://${shown(host)}:${bound}`, host, port: bound }
       } catch (error) {
         const isTaken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
         if (!isTaken || at >= port + tries) throw listenError(error, host, at)
       }
     }
-    const bound = (this.#http.address() as AddressInfo).port
-    const shown = host.includes(':') ? `[${host}]` : host
-    return { url: `http://${shown}:${bound}`, host, port: bound }
   }
 
-  #open(host: string, port: number): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#http.once('error', reject)
-      this.#http.listen(port, host, () => {
-        this.#http.off('error', reject)
-        resolve()
-      })
-    })
+  /** Answers a request that somebody else has taken. */
+  fetch(request: Request): Promise<Response> {
+    return this.core.handle({ request, remote: { address: null, isEncrypted: false }, mount: '' })
   }
 
-  async #answer(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+  /** Gives requests whose path begins so to another handler, over HTTP/1.1 and HTTP/2, as node has them: for gRPC. */
+  take(prefix: string, handler: NodeHandler): void {
+    this.#takers.push({ prefix, handler })
+  }
+
+  /** Calls `attach` with the server that speaks HTTP/2 on the same port. */
+  onHttp2(attach: (server: Http2Server) => void): void {
+    attach(this.#port.http2)
+  }
+
+  #take(incoming: Incoming, outgoing: Outgoing): void {
+    const path = incoming.url ?? '/'
+    const taker = this.#takers.find(({ prefix }) => path.startsWith(prefix))
+    if (taker) taker.handler(incoming, outgoing)
+    else void this.#answer(incoming, outgoing)
+  }
+
+  async #answer(incoming: Incoming, outgoing: Outgoing): Promise<void> {
     const gone = new AbortController()
     outgoing.on('close', () => gone.abort())
-    const request = toRequest(incoming, gone.signal)
-    const response = await this.#core.handle({ request, remote: remoteOf(incoming), mount: '' })
-    await sendResponse(response, outgoing, incoming.method === 'HEAD')
+    try {
+      const request = toRequest(incoming, gone.signal)
+      const response = await this.core.handle({ request, remote: remoteOf(incoming), mount: '' })
+      await sendResponse(response, outgoing, {
+        isHead: incoming.method === 'HEAD',
+        isLast: this.#closing !== null,
+      })
+    } catch (error) {
+      // Fetch has no such request: a method like TRACE. Nothing of it was looked at.
+      this.core.logger.debug('A request could not be answered.', { error })
+      if (!outgoing.headersSent) outgoing.writeHead(400)
+      outgoing.end()
+    }
   }
 
   /** Takes no more requests, ends streams, waits for what is being answered, and closes the Skep if it is its own. */
@@ -92,11 +127,10 @@ export class SkepServer {
   }
 
   async #close(): Promise<void> {
-    const closed = new Promise<void>((resolve) => this.#http.close(() => resolve()))
-    this.#core.closing.abort()
-    this.#http.closeIdleConnections()
-    await closed
-    await this.#core.close()
+    this.core.closing.abort(new SkepError('CLOSED', 'This server is closed.'))
+    await this.#port.close()
+    await this.#bulk?.stop()
+    await this.core.close()
     if (this.#ownsSkep) await this.skep.close()
   }
 
@@ -106,8 +140,13 @@ export class SkepServer {
 }
 
 // Not by its class: the package may be loaded twice, once as ESM and once as CommonJS.
-function isSkep(source: Skep | SkepOptions): source is Skep {
+export function isSkep(source: Skep | SkepOptions): source is Skep {
   return 'enqueue' in source
+}
+
+function shown(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return 'localhost'
+  return host.includes(':') ? `[${host}]` : host
 }
 
 function listenError(error: unknown, host: string, port: number): unknown {

@@ -1,12 +1,17 @@
-/** Between node's own requests and those of fetch. */
+/** Between node's own requests, of HTTP/1.1 and HTTP/2, and those of fetch. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import { Readable } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import type { Remote } from '../access/guard-contract.ts'
 
+export type Incoming = IncomingMessage | Http2ServerRequest
+export type Outgoing = ServerResponse | Http2ServerResponse
+export type NodeHandler = (incoming: Incoming, outgoing: Outgoing) => void
+
 /** A node request as fetch has it. `url` is the path that counts, if a framework has changed the request's own. */
 export function toRequest(
-  incoming: IncomingMessage,
+  incoming: Incoming,
   signal: AbortSignal,
   url: string = incoming.url ?? '/',
 ): Request {
@@ -15,6 +20,7 @@ export function toRequest(
     const name = incoming.rawHeaders[i] as string
     if (!name.startsWith(':')) headers.append(name, incoming.rawHeaders[i + 1] as string)
   }
+  if (!headers.has('host')) headers.set('host', hostOf(incoming))
   const method = incoming.method ?? 'GET'
   const hasBody = method !== 'GET' && method !== 'HEAD'
   return new Request(addressOf(incoming, url), {
@@ -25,41 +31,50 @@ export function toRequest(
   })
 }
 
-export function remoteOf({ socket }: IncomingMessage): Remote {
+export function remoteOf({ socket }: Pick<Incoming, 'socket'>): Remote {
   return { address: socket.remoteAddress ?? null, isEncrypted: (socket as TLSSocket).encrypted === true }
+}
+
+/** What the request says it was sent to. */
+function hostOf({ headers }: Incoming): string {
+  return (headers[':authority'] as string | undefined) ?? headers.host ?? 'localhost'
 }
 
 /**
  * The address of a request. The guard judges the host itself; here it only has to make an address. The path is put behind it as it
  * is, because resolved against it `//elsewhere/x` would be another host.
  */
-function addressOf(incoming: IncomingMessage, target: string): string {
-  const base = `${remoteOf(incoming).isEncrypted ? 'https' : 'http'}://${incoming.headers.host ?? 'localhost'}`
+function addressOf(incoming: Incoming, target: string): string {
+  const base = `${remoteOf(incoming).isEncrypted ? 'https' : 'http'}://${hostOf(incoming)}`
   // A proxy is asked with the whole address; whoever asks us so means the path.
   const path = target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '')
   const isHost = URL.canParse(base) && new URL(base).href === `${new URL(base).origin}/`
   return `${isHost ? base : 'http://invalid.host'}${path.startsWith('/') ? '' : '/'}${path}`
 }
 
-/** The body: what is left of it, or what a framework has already parsed. */
+/** The body: what is left of it, or what a framework has already read. */
 function bodyOf(
-  incoming: IncomingMessage & { readonly body?: unknown },
-): ReadableStream<Uint8Array> | string {
+  incoming: Incoming & { readonly body?: unknown },
+): ReadableStream<Uint8Array> | Uint8Array | string {
   const { body } = incoming
-  if (incoming.readableEnded && body !== undefined)
-    return typeof body === 'string' ? body : JSON.stringify(body)
+  if (incoming.readableEnded && body !== undefined) {
+    if (typeof body === 'string' || body instanceof Uint8Array) return body
+    return JSON.stringify(body)
+  }
   return Readable.toWeb(incoming) as ReadableStream<Uint8Array>
 }
 
 /** Sends an answer. Resolves when it is sent, or when nobody is there any more. */
 export async function sendResponse(
   response: Response,
-  outgoing: ServerResponse,
-  isHead: boolean,
+  outgoing: Outgoing,
+  { isHead, isLast = false }: { readonly isHead: boolean; readonly isLast?: boolean },
 ): Promise<void> {
   const headers: Record<string, string | string[]> = Object.fromEntries(response.headers)
   const cookies = response.headers.getSetCookie()
   if (cookies.length > 0) headers['set-cookie'] = cookies
+  // So that a client does not send its next request to a server that closes.
+  if (isLast && !('stream' in outgoing)) headers['connection'] = 'close'
   outgoing.writeHead(response.status, headers)
   if (response.body === null || isHead) {
     await response.body?.cancel()
@@ -71,11 +86,11 @@ export async function sendResponse(
   outgoing.on('close', gone)
   try {
     // So that a stream of events shows that it is open before the first of them.
-    outgoing.flushHeaders()
+    if ('flushHeaders' in outgoing) outgoing.flushHeaders()
     for (;;) {
       const { done, value } = await reader.read()
       if (done || outgoing.destroyed) break
-      if (!outgoing.write(value)) await drained(outgoing)
+      if (!write(outgoing, value)) await drained(outgoing)
     }
     outgoing.end()
   } catch {
@@ -85,7 +100,12 @@ export async function sendResponse(
   }
 }
 
-function drained(outgoing: ServerResponse): Promise<void> {
+/** Both have it, with types that do not fit each other. */
+function write(outgoing: Outgoing, bytes: Uint8Array): boolean {
+  return (outgoing as ServerResponse).write(bytes)
+}
+
+function drained(outgoing: Outgoing): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
       outgoing.off('drain', done)
