@@ -49,9 +49,9 @@ describe('Errors', () => {
   })
 
   it('are narrowed by queue, and the address keeps it', async () => {
-    await page.getByLabel('Queue').selectOption('tidy')
+    await page.getByLabel('Queue').selectOption('export.legacy')
     await page.getByText('No errors fit').waitFor()
-    await page.waitForURL('**/errors?queue=tidy')
+    await page.waitForURL('**/errors?queue=export.legacy')
     await page.reload()
     await page.getByText('No errors fit').waitFor()
     await page.getByLabel('Queue').selectOption('billing.card')
@@ -115,7 +115,7 @@ describe('Dead letters', () => {
       'Edit and run again …',
     )
     await dialog().getByLabel('Payload').fill('{"tenant": "mended", "total": 9}')
-    expect(await dialog().getByLabel('Remove the dead job then').isChecked()).toBe(true)
+    expect(await dialog().getByLabel('Remove the dead job afterwards').isChecked()).toBe(true)
     await dialog().getByRole('button', { name: 'Run again' }).click()
     await page.waitForURL('**/jobs/*')
     const id = new URL(page.url()).pathname.split('/').pop() as string
@@ -202,13 +202,14 @@ describe('Schedules', () => {
     await dialog()
       .getByText(/not valid/)
       .waitFor()
-    open.complaints.splice(0)
     await dialog().getByLabel('Cron').fill('0 17 * * 5')
     await dialog().getByLabel('Time zone').selectOption('Europe/Paris')
     await until(async () => (await dialog().locator('.slots').getByText('17:00:00').count()) === 10)
     await dialog().getByLabel('Payload').fill('{"what": "friday"}')
     await dialog().getByRole('button', { name: 'Create' }).click()
     await page.waitForURL('**/schedules/friday')
+    // The console tells of the expression that was refused.
+    expect(open.complaints.splice(0).every((text) => text.includes('400'))).toBe(true)
     const made = await stage.skep.schedules.get('friday')
     expect(made).toMatchObject({
       cron: { expression: '0 17 * * 5', timeZone: 'Europe/Paris' },
