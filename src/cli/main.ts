@@ -10,6 +10,7 @@ import { openapiCommand, protoCommand } from './commands/documents.ts'
 import { enqueueCommand } from './commands/enqueue.ts'
 import { errorsCommand } from './commands/errors.ts'
 import { flowsCommand } from './commands/flows.ts'
+import { initCommand } from './commands/init.ts'
 import { jobsCommand } from './commands/jobs.ts'
 import { migrateCommand } from './commands/migrate.ts'
 import { queuesCommand } from './commands/queues.ts'
@@ -25,6 +26,7 @@ import { runProgram } from './program.ts'
 import { whenOutputCloses } from './stopping.ts'
 
 const commands: readonly Command[] = [
+  initCommand,
   devCommand,
   workerCommand,
   serverCommand,

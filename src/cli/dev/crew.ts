@@ -14,21 +14,20 @@ export class Crew {
   readonly workers: Worker[] = []
   readonly #skep: Skep
   readonly #size: number
+  readonly #onGone: () => void
   #present: readonly Worker[] = []
+  #isOver = false
 
-  constructor(skep: Skep, size: number) {
+  /** `onGone` is called when somebody else stops a worker. */
+  constructor(skep: Skep, { size, onGone }: { readonly size: number; readonly onGone: () => void }) {
     this.#skep = skep
     this.#size = size
+    this.#onGone = onGone
   }
 
   /** Jobs that run now. */
   get running(): number {
     return this.workers.reduce((sum, worker) => sum + worker.health().running, 0)
-  }
-
-  /** Resolves when one of the present workers was stopped by somebody else. */
-  get stopped(): Promise<unknown> {
-    return Promise.race(this.#present.map((worker) => worker.stopped))
   }
 
   /** Begins this work, and ends the work before once the new workers take jobs. Rejects if they cannot. */
@@ -47,10 +46,16 @@ export class Crew {
       throw error
     }
     for (const worker of before) this.#end(worker)
+    for (const worker of begun) {
+      void worker.stopped.then(() => {
+        if (!this.#isOver && this.#present.includes(worker)) this.#onGone()
+      })
+    }
   }
 
   /** Ends all; with `drain: 0` their jobs go back at once. */
   async stop(options: { readonly drain?: 0 } = {}): Promise<void> {
+    this.#isOver = true
     await Promise.all(this.workers.map((worker) => worker.stop(options)))
   }
 

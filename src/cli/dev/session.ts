@@ -42,7 +42,10 @@ const LOOK_MS = 500
 export async function runSession(call: Call, options: SessionOptions): Promise<number> {
   const { opened, reloader } = options
   const { skep, place } = opened
-  const crew = new Crew(skep, options.workers)
+  const crew = new Crew(skep, {
+    size: options.workers,
+    onGone: () => view.say(`Somebody stopped a worker.${reloader === null ? '' : ' r starts another.'}`),
+  })
   const stop = listenForStop({
     onHurry: () => {
       view.say(`Handing back ${many(crew.running, 'running job')} now. Ctrl-C again ends at once.`)
