@@ -32,6 +32,8 @@ export function Dialog({
     const element = dialog.current
     const before = document.activeElement
     if (element && !element.open) element.showModal()
+    // React focuses before the dialog is open, and opening moves the focus to its first button.
+    element?.querySelector<HTMLElement>('[data-autofocus]')?.focus()
     // A drawer is for reading: its first button is nothing to begin with.
     if (element?.classList.contains('dialog-drawer')) element.focus()
     return () => {

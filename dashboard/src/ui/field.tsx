@@ -60,6 +60,7 @@ export function Field({
       <input
         {...rest}
         id={id}
+        data-autofocus={rest.autoFocus || undefined}
         className={classes('input', className)}
         aria-describedby={hint || error ? `${id}-about` : undefined}
         aria-invalid={error ? true : undefined}
@@ -84,6 +85,7 @@ export function TextField({
       <textarea
         {...rest}
         id={id}
+        data-autofocus={rest.autoFocus || undefined}
         className={classes('input', className)}
         aria-describedby={hint || error ? `${id}-about` : undefined}
         aria-invalid={error ? true : undefined}

@@ -114,9 +114,8 @@ export class Access implements Guard {
     )
   }
 
-  async identify(request: Request, remote: Remote): Promise<Caller | Response> {
-    const found = await this.#identifier.identify(request, remote)
-    return found instanceof Response ? found : { ...found, redactor: this.redactor }
+  identify(request: Request, remote: Remote): Promise<Caller | Response> {
+    return this.#identifier.identify(request, remote)
   }
 
   authorize(caller: Caller, call: Guarded): void {

@@ -45,7 +45,7 @@ export class Files {
     const file = name === 'index.html' ? null : await this.#read(name)
     if (file !== null) return this.#send(request, file, isHashed(name) ? IMMUTABLE : 'no-cache')
     // What looks like a file and is not there is an error; anything else is a page, which finds its own way.
-    if (extname(name) !== '' && name !== 'index.html') return null
+    if (name !== 'index.html' && isFileName(name, request)) return null
     const index = await this.#read('index.html')
     if (index === null) return notBuilt()
     return this.#send(request, await pageAt(index, mount), 'no-cache')
@@ -92,6 +92,12 @@ const IMMUTABLE = 'public, max-age=31536000, immutable'
 /** The bundler puts a hash into the names of what it puts under assets. */
 function isHashed(name: string): boolean {
   return name.startsWith('assets/')
+}
+
+/** Names of queues have dots too, so only what a page asks for and not what a person visits is taken for a file. */
+function isFileName(name: string, request: Request): boolean {
+  if (isHashed(name)) return true
+  return extname(name) in TYPES && !(request.headers.get('accept') ?? '').includes('text/html')
 }
 
 /** A path as the name of a file in the folder; null if it leads out of it. */

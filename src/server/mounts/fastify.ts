@@ -10,6 +10,7 @@ interface Fastify {
     type: string,
     parser: (request: never, payload: never, done: (error: null, body?: unknown) => void) => void,
   ): unknown
+  addHook(name: 'preClose', hook: () => Promise<void>): unknown
   all(path: string, handler: (request: FastifyRequest, reply: FastifyReply) => unknown): unknown
 }
 
@@ -23,11 +24,15 @@ interface FastifyReply {
   hijack(): unknown
 }
 
-/** A plugin for Fastify: `app.register(toFastify(handler), { prefix: '/admin/jobs' })`. Its prefix is where it is mounted. */
+/**
+ * A plugin for Fastify: `app.register(toFastify(handler), { prefix: '/admin/jobs' })`. Its prefix is where it is mounted. It is closed
+ * with the app.
+ */
 export function toFastify(
   handler: SkepHandler,
-): (app: Fastify, options: unknown, done: (error?: Error) => void) => void {
-  return (app, _options, done) => {
+): (app: object, options: unknown, done: (error?: Error) => void) => void {
+  return (instance, _options, done) => {
+    const app = instance as Fastify
     // Bodies are read by us alone, within our limits.
     app.removeAllContentTypeParsers()
     app.addContentTypeParser('*', (_request, _payload, parsed) => parsed(null))
@@ -39,6 +44,8 @@ export function toFastify(
     // With a prefix, Fastify itself makes both `/prefix` and `/prefix/` of this.
     app.all('/', answer)
     app.all('/*', answer)
+    // Fastify waits for its connections, and a stream of events would never end by itself.
+    app.addHook('preClose', () => handler.close())
     done()
   }
 }

@@ -3,7 +3,10 @@ import type { SkepHandler } from '../handler.ts'
 import { remoteOf, sendResponse, toRequest } from '../http/node.ts'
 
 /** A request of node, with what Express adds to it. */
-type NodeRequest = IncomingMessage & { readonly baseUrl?: string; readonly originalUrl?: string }
+type NodeRequest = IncomingMessage & {
+  readonly baseUrl?: string | undefined
+  readonly originalUrl?: string | undefined
+}
 
 /**
  * For `node:http` and Express: `app.use('/admin/jobs', toNode(handler))`. Express tells where that is. A body that somebody has

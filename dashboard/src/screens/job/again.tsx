@@ -73,7 +73,7 @@ export function AgainDialog({
         <JsonEditor label="Payload" value={text} onChange={setText} schema={schema} />
         {isDead && (
           <Checkbox
-            label="Remove the dead job then"
+            label="Remove the dead job afterwards"
             checked={isRemoved}
             onChange={(event) => setRemoved(event.target.checked)}
           />
