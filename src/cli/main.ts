@@ -6,13 +6,16 @@ import { completionCommand } from './commands/completion.ts'
 import { deadCommand } from './commands/dead.ts'
 import { devCommand } from './commands/dev.ts'
 import { doctorCommand } from './commands/doctor.ts'
+import { openapiCommand, protoCommand } from './commands/documents.ts'
 import { enqueueCommand } from './commands/enqueue.ts'
 import { errorsCommand } from './commands/errors.ts'
 import { flowsCommand } from './commands/flows.ts'
+import { initCommand } from './commands/init.ts'
 import { jobsCommand } from './commands/jobs.ts'
 import { migrateCommand } from './commands/migrate.ts'
 import { queuesCommand } from './commands/queues.ts'
 import { schedulesCommand } from './commands/schedules.ts'
+import { serverCommand } from './commands/server.ts'
 import { tokensCommand } from './commands/tokens.ts'
 import { topCommand } from './commands/top.ts'
 import { workerCommand } from './commands/worker.ts'
@@ -23,8 +26,10 @@ import { runProgram } from './program.ts'
 import { whenOutputCloses } from './stopping.ts'
 
 const commands: readonly Command[] = [
+  initCommand,
   devCommand,
   workerCommand,
+  serverCommand,
   topCommand,
   enqueueCommand,
   queuesCommand,
@@ -38,6 +43,8 @@ const commands: readonly Command[] = [
   tokensCommand,
   migrateCommand,
   doctorCommand,
+  openapiCommand,
+  protoCommand,
   benchCommand,
   completionCommand(() => commands),
 ]

@@ -53,6 +53,8 @@ export interface OpenOptions {
   readonly create: boolean
   /** A module to take handlers from. */
   readonly entry?: string | undefined
+  /** Where no SQLite is to be had, keep the jobs in memory and say so: for sessions that are worth something without a file. */
+  readonly fallback?: boolean
   /** How the modules are loaded. */
   readonly load?: LoadModule
   /** Used instead of everything else. */
@@ -67,7 +69,7 @@ const DEFAULT_FILE = join('.skep', 'dev.db')
 /** Finds out where the jobs are and connects. Nothing is dialled before the first call. */
 export async function open(call: Call, options: OpenOptions): Promise<Opened> {
   const config = options.file === undefined ? await configOf(call, options.entry, options.load) : null
-  const place = placeOf(call, config, options)
+  const place = await reachable(placeOf(call, config, options), call, options)
   call.out.mask = masker(place.kind in ADDRESSES ? place.address : undefined)
   call.out.dialled = place.label
   if (place.kind === 'sqlite') prepareFile(place, call, options)
@@ -95,6 +97,29 @@ export async function using<Answer>(
     return await work(opened)
   } finally {
     await opened.skep.close().catch(() => {})
+  }
+}
+
+/** Node 20 has no SQLite of its own. Somebody who only wants to see it run shall see it run. */
+async function reachable(place: Place, { args, out }: Call, { fallback }: OpenOptions): Promise<Place> {
+  if (fallback !== true || place.kind !== 'sqlite' || args.text('db') !== undefined) return place
+  if (await hasSqlite()) return place
+  out.warn(
+    `Node ${process.versions.node} has no SQLite of its own, so the jobs are in memory and end with this process. Other ` +
+      'terminals do not see them, but the dashboard and the HTTP API do. To keep them: npm install @photostructure/sqlite@1',
+  )
+  return { kind: 'memory', label: 'memory', address: 'memory:', within: undefined }
+}
+
+async function hasSqlite(): Promise<boolean> {
+  const store = sqliteStore({ file: ':memory:' })
+  try {
+    await store.ready()
+    return true
+  } catch (error) {
+    return (error as { readonly code?: unknown }).code !== 'CLIENT_MISSING'
+  } finally {
+    await store.close().catch(() => {})
   }
 }
 

@@ -1,5 +1,5 @@
-import { createRequire } from 'node:module'
 import * as nodeModule from 'node:module'
+import { createRequire } from 'node:module'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { MessageChannel, type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
 import { loadModule } from '../load-module.ts'
@@ -56,9 +56,7 @@ export class FreshModules {
   }
 
   #receive(): string | undefined {
-    return this.#told === null
-      ? undefined
-      : (receiveMessageOnPort(this.#told)?.message as string | undefined)
+    return this.#told === null ? undefined : (receiveMessageOnPort(this.#told)?.message as string | undefined)
   }
 
   #see(url: string): void {
