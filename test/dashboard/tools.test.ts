@@ -24,9 +24,7 @@ let runId: string
 
 beforeAll(async () => {
   stage = await openStage({
-    access: {
-      auth: (request) => ROLES[(request.headers.get('x-role') ?? '') as keyof typeof ROLES] ?? null,
-    },
+    auth: (request) => ROLES[(request.headers.get('x-role') ?? '') as keyof typeof ROLES] ?? null,
   })
   const { skep } = stage
   openShop(skep)
