@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { runInThisContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
 import { ExactNumber } from '../../dashboard/src/api/exact.ts'
 import { copyAs, type Where } from '../../dashboard/src/screens/playground/copy-as.ts'
@@ -74,13 +75,13 @@ describe('words of a shell', () => {
 
 describe('source in other languages', () => {
   it('is the same value in TypeScript', () => {
-    const made = new Function(`return (${tsValue(payload)})`)() as unknown
+    const made = runInThisContext(`(${tsValue(payload)})`) as unknown
     expect(made).toEqual(payload)
   })
 
   it('never sets a prototype in TypeScript', () => {
     const value = JSON.parse('{"__proto__":{"polluted":true}}') as object
-    const made = new Function(`return (${tsValue(value)})`)() as Record<string, unknown>
+    const made = runInThisContext(`(${tsValue(value)})`) as Record<string, unknown>
     expect(Object.hasOwn(made, '__proto__')).toBe(true)
     expect(made['polluted']).toBeUndefined()
   })
@@ -140,7 +141,7 @@ describe('copy as', () => {
   it('makes TypeScript whose payload and options are those of the form', () => {
     const source = copyAs('TypeScript', { ...input, runAt: '2026-11-16T09:30:00.000Z' }, where)
     const call = /skep\.enqueue\(target, ([\s\S]*)\)\nconsole/.exec(source)?.[1] as string
-    const [given, options] = new Function(`return [${call}]`)() as [unknown, Record<string, unknown>]
+    const [given, options] = runInThisContext(`[${call}]`) as [unknown, Record<string, unknown>]
     expect(given).toEqual(payload)
     expect(options).toEqual({
       delay: '5m',

@@ -167,7 +167,7 @@ describe('Tokens and the audit', () => {
     await dialog().getByLabel('Queues').fill('mail.*')
     await dialog().getByRole('button', { name: 'Make the token' }).click()
     await dialog().getByText('only time that it is shown').waitFor()
-    const token = await dialog().locator('.code code').innerText()
+    const token = (await dialog().locator('.code code').textContent()) ?? ''
     expect(token.length).toBeGreaterThan(20)
     await dialog().getByRole('button', { name: 'I have copied it' }).click()
     const row = page.getByRole('row').filter({ hasText: 'ci' })
