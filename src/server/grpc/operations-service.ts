@@ -35,7 +35,7 @@ function methodOf(env: GrpcEnv, operation: ListedOperation): Method {
       return fromJson(StructSchema, JSON.parse(JSON.stringify(output)) as JsonObject)
     } catch (error) {
       if (!(error instanceof SkepError)) env.report(error)
-      throw connectError(error)
+      throw connectError(error, env.services.redactor)
     }
   }
 }
