@@ -11,7 +11,8 @@ import { beforeAll, expect, it } from 'vitest'
 import { file_skep_v1_operations } from '../../src/server/grpc/gen/skep/v1/operations_pb.ts'
 import { file_skep_v1_skep } from '../../src/server/grpc/gen/skep/v1/skep_pb.ts'
 import { operationsProto } from '../../src/server/grpc/operations-proto.ts'
-import { installPython, protoc } from './stage.ts'
+import { installPython } from '../servers/grpc-tools.ts'
+import { protoc } from './stage.ts'
 
 beforeAll(() => {
   expect(installPython()).toBeUndefined()

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { queue } from 'skep'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { example, installPython, python, pythonCode, stage } from './stage.ts'
+import { installPython } from '../servers/grpc-tools.ts'
+import { example, python, pythonCode, stage } from './stage.ts'
 
 const mail = queue<{ to: string }, { sent: boolean }>('mail')
 

@@ -1,7 +1,7 @@
 // A server on a port of its own, and clients that nobody here wrote: grpc-js, and Python's grpcio with code made by protoc.
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -11,7 +11,6 @@ import { createSkep, type Skep, type Store } from 'skep'
 import { memoryStore } from 'skep/memory'
 import { createServer, type ServerOptions, type SkepServer } from 'skep/server'
 import { onTestFinished } from 'vitest'
-import { installPackage } from '../servers/apt.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const protos = join(root, 'proto')
@@ -74,22 +73,6 @@ function callOnce(client: RawClient, method: string, input: unknown, token?: str
       error ? reject(error) : resolve(answer),
     )
   })
-}
-
-const PACKAGES = [
-  ['/usr/lib/python3/dist-packages/grpc', 'python3-grpcio'],
-  ['/usr/bin/protoc', 'protobuf-compiler'],
-  ['/usr/bin/grpc_python_plugin', 'protobuf-compiler-grpc'],
-  ['/usr/include/google/protobuf/struct.proto', 'libprotobuf-dev'],
-] as const
-
-/** Undefined when Python's client and the compiler are there, otherwise the reason why not. */
-export function installPython(): string | undefined {
-  for (const [path, name] of PACKAGES) {
-    const reason = existsSync(path) ? undefined : installPackage(name)
-    if (reason !== undefined) return reason
-  }
-  return undefined
 }
 
 /** A folder with the Python code for our protos. */

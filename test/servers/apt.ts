@@ -7,8 +7,9 @@ import { isRoot } from './server.ts'
 const policy = '/usr/sbin/policy-rc.d'
 const clusterSettings = '/etc/postgresql-common/createcluster.d'
 
-/** Undefined when the package is installed now, otherwise the reason why not. */
-export function installPackage(name: string): string | undefined {
+/** Undefined when the packages are installed now, otherwise the reason why not. */
+export function installPackage(...names: readonly string[]): string | undefined {
+  const name = names.join(' ')
   if (!existsSync('/usr/bin/apt-get')) return 'there is no apt-get on this machine'
   if (!isRoot()) return `installing needs root: sudo apt-get install ${name}`
 
@@ -23,7 +24,7 @@ export function installPackage(name: string): string | undefined {
   try {
     console.error(`Installing ${name} with apt-get, once …`)
     aptGet('update')
-    aptGet('install', '--yes', '--no-install-recommends', name)
+    aptGet('install', '--yes', '--no-install-recommends', ...names)
     return undefined
   } catch (error) {
     return `apt-get install ${name} failed: ${error instanceof Error ? error.message : String(error)}`

@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs'
 import { installPackage } from './apt.ts'
 
-const PATHS = [
+export const chromiumPaths: readonly string[] = [
   '/usr/bin/chromium',
   '/usr/bin/chromium-browser',
   '/usr/bin/google-chrome',
@@ -16,10 +16,10 @@ export function chromiumProgram():
   | { readonly command?: undefined; readonly reason: string } {
   const named = process.env['SKEP_TEST_CHROMIUM']
   if (named) return { command: named }
-  const there = PATHS.find((path) => existsSync(path))
+  const there = chromiumPaths.find((path) => existsSync(path))
   if (there !== undefined) return { command: there }
   const reason = installPackage('chromium')
   if (reason !== undefined) return { reason: `Chromium is not installed, and ${reason}` }
-  const command = PATHS.find((path) => existsSync(path))
+  const command = chromiumPaths.find((path) => existsSync(path))
   return command === undefined ? { reason: 'the package chromium brought no program' } : { command }
 }

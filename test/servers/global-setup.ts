@@ -1,12 +1,11 @@
 // Runs once before all test files: one PostgreSQL and one Redis for the whole run. The test processes inherit their addresses.
 
-import { natsProgram } from './nats.ts'
+import { installMissing } from './install-missing.ts'
 import { postgresUrlVariable, startPostgres } from './postgres.ts'
 import { redisUrlVariable, startRedis } from './redis.ts'
 
 export default async function setup(): Promise<() => Promise<void>> {
-  // Installed here, because two test files at once would wait for each other, and for longer than a test may take.
-  natsProgram()
+  installMissing()
   const [postgres, { redis, reason }] = await Promise.all([
     startPostgres(),
     startRedis({ appendfsync: 'everysec' }),

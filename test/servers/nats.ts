@@ -44,17 +44,21 @@ export interface NatsOptions {
   readonly jetstream?: boolean
 }
 
-const binaries = ['/usr/sbin/nats-server', '/usr/local/bin/nats-server', '/opt/homebrew/bin/nats-server']
+export const natsPaths: readonly string[] = [
+  '/usr/sbin/nats-server',
+  '/usr/local/bin/nats-server',
+  '/opt/homebrew/bin/nats-server',
+]
 
 /** The program, installed if it is missing; or why there is none. */
 export function natsProgram():
   | { readonly command: string; readonly reason?: undefined }
   | { readonly command?: undefined; readonly reason: string } {
-  const there = binaries.find((path) => existsSync(path))
+  const there = natsPaths.find((path) => existsSync(path))
   if (there !== undefined) return { command: there }
   const reason = installPackage('nats-server')
   if (reason !== undefined) return { reason: `NATS is not installed, and ${reason}` }
-  const command = binaries.find((path) => existsSync(path))
+  const command = natsPaths.find((path) => existsSync(path))
   return command === undefined ? { reason: 'the package nats-server brought no program' } : { command }
 }
 
