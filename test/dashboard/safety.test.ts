@@ -283,6 +283,44 @@ describe('On a phone', () => {
   })
 })
 
+describe('With a token', () => {
+  it('one logs in, again when the session is over, and out', async () => {
+    const token = 'a-token-that-nobody-can-guess-4711'
+    const server = createServer(stage.skep, { tokens: [{ name: 'grace', token, scopes: ['operate'] }] })
+    const { url } = await server.listen({ port: 0 })
+    const { page, close } = await visitLogin(`${url}/queues`)
+    const logIn = async (): Promise<void> => {
+      await page.getByLabel('Access token').fill(token)
+      await page.getByRole('button', { name: 'Log in' }).click()
+      await page.getByRole('grid').getByText('evil').waitFor()
+    }
+    await logIn()
+
+    await page.context().clearCookies()
+    await page.getByRole('link', { name: 'Overview' }).first().click()
+    await page.getByRole('heading', { name: 'Log in to Skep' }).waitFor()
+    await page.getByLabel('Access token').fill('something else altogether')
+    await page.getByRole('button', { name: 'Log in' }).click()
+    await page.getByText('not a token of this server').waitFor()
+    await page.goto(`${url}/queues`)
+    await logIn()
+
+    await page.getByRole('button', { name: 'Theme and account' }).click()
+    await page.getByRole('menuitem', { name: 'Log out grace' }).click()
+    await page.getByRole('heading', { name: 'Log in to Skep' }).waitFor()
+    await close()
+    await server.close()
+  })
+
+  async function visitLogin(address: string) {
+    const context = await stage.browser.newContext()
+    context.setDefaultTimeout(PATIENCE_MS)
+    const page = await context.newPage()
+    await page.goto(address)
+    return { page, close: () => context.close() }
+  }
+})
+
 describe('When the server goes away', () => {
   it('says so quietly, and goes on when it is back', async () => {
     const first = createServer(stage.skep)
