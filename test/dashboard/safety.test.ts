@@ -212,7 +212,7 @@ describe('Under a path of another server', () => {
     handler = skepHandler(stage.skep, { basePath: '/admin/queues', open: true })
     const node = toNode(handler)
     front = createHttpServer((incoming, outgoing) => {
-      if (incoming.url?.startsWith('/admin/queues')) void node(incoming, outgoing)
+      if (incoming.url?.startsWith('/admin/queues')) node(incoming, outgoing)
       else outgoing.writeHead(404).end('somebody else')
     })
     await new Promise<void>((resolve) => front.listen(0, '127.0.0.1', resolve))
