@@ -25,7 +25,7 @@ import './flows.css'
 
 /** One run of a flow: where it stands, why, and what can be done. */
 export function RunScreen(): ReactNode {
-  const { id = '' } = useParams<{ id: string }>()
+  const { id } = useParams<{ id: string }>()
   const asked = useApi('runs.get', { id }, { every: 5_000 })
   const [retryFrom, setRetryFrom] = useState<string | null>(null)
   return (
