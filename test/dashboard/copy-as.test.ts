@@ -61,7 +61,7 @@ function argumentsOf(command: string): string[] {
 }
 
 /** What a real Node makes of an expression. */
-function valueOf(expression: string): unknown {
+function evaluated(expression: string): unknown {
   const program = `process.stdout.write(JSON.stringify(${expression}))`
   return JSON.parse(execFileSync(process.execPath, ['-e', program], { encoding: 'utf8' })) as unknown
 }
@@ -80,13 +80,13 @@ describe('words of a shell', () => {
 
 describe('source in other languages', () => {
   it('is the same value in TypeScript', () => {
-    expect(valueOf(tsValue(payload))).toEqual(payload)
+    expect(evaluated(tsValue(payload))).toEqual(payload)
   })
 
   it('never sets a prototype in TypeScript', () => {
     const value = JSON.parse('{"__proto__":{"polluted":true}}') as object
     const seen = `((made) => [Object.hasOwn(made, '__proto__'), made.polluted ?? null])(${tsValue(value)})`
-    expect(valueOf(seen)).toEqual([true, null])
+    expect(evaluated(seen)).toEqual([true, null])
   })
 
   it('is the same value in Python', () => {
@@ -144,7 +144,7 @@ describe('copy as', () => {
   it('makes TypeScript whose payload and options are those of the form', () => {
     const source = copyAs('TypeScript', { ...input, runAt: '2026-11-16T09:30:00.000Z' }, where)
     const call = /skep\.enqueue\(target, ([\s\S]*)\)\nconsole/.exec(source)?.[1] as string
-    const [given, options] = valueOf(`[${call}]`) as [unknown, Record<string, unknown>]
+    const [given, options] = evaluated(`[${call}]`) as [unknown, Record<string, unknown>]
     expect(given).toEqual(payload)
     expect(options).toEqual({
       delay: '5m',
