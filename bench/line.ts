@@ -16,6 +16,14 @@ export interface Line {
   close(): Promise<void>
   /** Only where the rules have a flow. */
   readonly flows?: FlowLine
+  /** Lets programs outside of this process take its jobs. Only Skep has one. */
+  serve?(): Promise<Served>
+}
+
+/** A server that jobs are taken from. */
+export interface Served {
+  readonly url: string
+  close(): Promise<void>
 }
 
 /** How a line makes flows and runs them. */

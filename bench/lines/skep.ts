@@ -30,6 +30,12 @@ export const open: OpenLine = async ({ address, keep, rules, options }) => {
         kept: counts.reduce((sum, { done }) => sum + done, 0),
       }
     },
+    async serve() {
+      const { createServer } = (await importBuilt('server')) as typeof import('skep/server')
+      const server = createServer(skep, { logger: silentLogger })
+      const { url } = await server.listen({ port: 0 })
+      return { url, close: () => server.close() }
+    },
     async close() {
       await skep.close()
       await notifier?.close()

@@ -52,6 +52,15 @@ export interface Commands {
     readonly takesMs?: number
     readonly logged?: boolean
   }): Promise<void>
+  /** Lets others take the jobs of this line, until the process ends. */
+  serve(): Promise<{ readonly url: string }>
+  /** Begins to take jobs from such a server and acks them at once. */
+  receive(how: {
+    readonly url: string
+    readonly protocol: 'http' | 'grpc'
+    /** How many it may hold. */
+    readonly credits: number
+  }): Promise<void>
   progress(): Promise<{ readonly ran: number }>
   /** What began to run between two times on the clock of `now()`, both in the past. `least`: jobs from this number on. */
   window(how: { readonly from: number; readonly to: number; readonly least?: number }): Promise<Window>

@@ -24,6 +24,11 @@ const commands: Commands = {
   ...enqueueing(line),
   ...working(line),
   ...flowing(line),
+  async serve() {
+    const server = await line().serve?.()
+    if (server === undefined) throw new Error('This line has no server.')
+    return { url: server.url }
+  },
   count: () => line().count(),
   async close() {
     await opened?.close()

@@ -3,10 +3,12 @@ import { now, type Payload } from '../contest.ts'
 import type { Line } from '../line.ts'
 import { RunLog } from '../measure/log.ts'
 import type { Commands } from './commands.ts'
+import { receiveByGrpc } from './receive-grpc.ts'
+import { receiveByHttp } from './receive-http.ts'
 import { Samples } from './samples.ts'
 import { Seen } from './seen.ts'
 
-type Working = Pick<Commands, 'work' | 'progress' | 'window' | 'stopWorking'>
+type Working = Pick<Commands, 'work' | 'receive' | 'progress' | 'window' | 'stopWorking'>
 
 /** One stretch of work: from `work` to `stopWorking`. */
 interface Stretch {
@@ -32,31 +34,36 @@ export function working(line: () => Line): Working {
     return current
   }
 
+  const begin = (): { readonly stretch: Stretch; readonly note: (job: Payload) => void } => {
+    const stretch: Stretch = {
+      seen: new Seen(),
+      times: new Samples(),
+      waits: new Samples(),
+      numbers: new Samples(),
+      log: new RunLog(),
+      cpu: process.cpuUsage(),
+      ran: 0,
+      firstAt: 0,
+      lastAt: 0,
+      rssMb: 0,
+      stop: async () => {},
+    }
+    current = stretch
+    const note = ({ n, at }: Payload): void => {
+      const time = now()
+      if (stretch.ran++ === 0) stretch.firstAt = time
+      stretch.lastAt = time
+      stretch.seen.add(n)
+      stretch.times.add(time)
+      stretch.waits.add(time - at)
+      stretch.numbers.add(n)
+    }
+    return { stretch, note }
+  }
+
   return {
     async work({ concurrency, hold = false, takesMs, logged = false }) {
-      const stretch: Stretch = {
-        seen: new Seen(),
-        times: new Samples(),
-        waits: new Samples(),
-        numbers: new Samples(),
-        log: new RunLog(),
-        cpu: process.cpuUsage(),
-        ran: 0,
-        firstAt: 0,
-        lastAt: 0,
-        rssMb: 0,
-        stop: async () => {},
-      }
-      current = stretch
-      const note = ({ n, at }: Payload): void => {
-        const time = now()
-        if (stretch.ran++ === 0) stretch.firstAt = time
-        stretch.lastAt = time
-        stretch.seen.add(n)
-        stretch.times.add(time)
-        stretch.waits.add(time - at)
-        stretch.numbers.add(n)
-      }
+      const { stretch, note } = begin()
       const handle = async (job: Payload): Promise<void> => {
         note(job)
         if (hold) await new Promise(() => {})
@@ -67,6 +74,12 @@ export function working(line: () => Line): Working {
         stretch.log.add({ n: job.n, begin, end: now() })
       }
       stretch.stop = await line().work(concurrency, handle)
+    },
+
+    async receive({ url, protocol, credits }) {
+      const { stretch, note } = begin()
+      const receive = protocol === 'http' ? receiveByHttp : receiveByGrpc
+      stretch.stop = await receive(url, credits, note)
     },
 
     async progress() {

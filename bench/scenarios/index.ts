@@ -10,6 +10,7 @@ import { lateness } from './lateness.ts'
 import { memory } from './memory.ts'
 import { pinned, pinnedLanes } from './pinned.ts'
 import { rate } from './rate.ts'
+import { receivers } from './receivers.ts'
 import type { Scenario } from './scenario.ts'
 import { steady1k, steady10k } from './steady.ts'
 import { strict } from './strict.ts'
@@ -24,6 +25,7 @@ import { whale } from './whale.ts'
  * | enqueue | `enqueue, one awaited`, `enqueue, 100 callers`, `enqueue, bulk` | jobs/s |
  * | drain-one | `drain, 1 process` | jobs/s, worker CPU us/job, worker RSS MB, database CPU us/job, WAL bytes/job |
  * | drain-two, drain-analysed, drain-kept | `drain, 2 processes`, `drain, analysed`, `drain, kept` | the same |
+ * | receivers | `receivers` | worker jobs/s, HTTP jobs/s, HTTP ratio, gRPC jobs/s, gRPC ratio |
  * | at-once | `all at once` | jobs/s, enqueued/s |
  * | latency | `idle latency` | p50 ms, p99 ms |
  * | steady-1k, steady-10k | `steady, 1,000/s`, `steady, 10,000/s` | jobs/s, p50 ms, p99 ms, database CPU % |
@@ -47,6 +49,7 @@ export const SCENARIOS: readonly Scenario[] = [
   drainTwo,
   drainAnalysed,
   drainKept,
+  receivers,
   atOnce,
   latency,
   steady1k,

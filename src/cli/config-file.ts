@@ -15,6 +15,9 @@ export interface LoadedConfig {
   readonly flows: readonly AnyFlow[]
 }
 
+/** How a module of the user's is loaded. */
+export type LoadModule = (path: string, shown: string) => Promise<object>
+
 export type AnyFlow = Flow<never, unknown>
 
 /** The config file in `cwd` or the nearest folder above it. */
@@ -30,7 +33,11 @@ export function findConfig(cwd: string): string | undefined {
  */
 export async function loadConfig(
   file: string,
-  { cwd, entry = false }: { readonly cwd: string; readonly entry?: boolean },
+  {
+    cwd,
+    entry = false,
+    load = loadModule,
+  }: { readonly cwd: string; readonly entry?: boolean; readonly load?: LoadModule },
 ): Promise<LoadedConfig> {
   const path = resolve(cwd, file)
   const inside = relative(cwd, path)
@@ -38,7 +45,7 @@ export async function loadConfig(
   if (!statSync(path, { throwIfNoEntry: false })?.isFile()) {
     throw invalid(`There is no file "${shown}".`, 'Name it with --config <file>, or make a skep.config.ts.')
   }
-  const module = await loadModule(path, shown)
+  const module = await load(path, shown)
   const found = defaultOf(module)
   if (entry && !isConfigLike(found)) {
     const exported = [...new Set(Object.values(module).flat() as unknown[])]

@@ -1,4 +1,3 @@
-import { userInfo } from 'node:os'
 import type { Holdable, HoldOptions, HoldSummary, HoldView, ReleaseSummary, Skep } from '../index.ts'
 import type { Arguments } from './arguments.ts'
 import type { Call, Flags } from './command.ts'
@@ -6,6 +5,7 @@ import { confirm } from './confirm.ts'
 import { EXIT, usage } from './exit.ts'
 import { fromNow, many } from './numbers.ts'
 import { using } from './open.ts'
+import { BY_FLAG, personOf } from './person.ts'
 import { clean, quote } from './text.ts'
 
 export const HOLD_FLAGS: Flags = {
@@ -14,7 +14,7 @@ export const HOLD_FLAGS: Flags = {
   all: { kind: 'switch', help: 'The whole space' },
   everywhere: { kind: 'switch', help: 'Every space; with a name: that queue in every space' },
   reason: { kind: 'text', value: 'text', help: 'Why, for whoever looks' },
-  by: { kind: 'text', value: 'name', help: 'Who says so. Default: your user name' },
+  by: BY_FLAG,
   for: { kind: 'text', value: '1h', help: 'It ends by itself after this long' },
 }
 
@@ -108,19 +108,11 @@ export function laneOf(args: Arguments): string | undefined {
 function holdOptions(args: Arguments, puts: boolean): HoldOptions {
   const reason = puts ? args.text('reason') : undefined
   const time = puts ? args.duration('for') : undefined
-  const by = args.text('by') ?? userName()
+  const by = personOf(args)
   return {
     ...(reason === undefined ? {} : { reason }),
     ...(by === undefined ? {} : { by }),
     ...(time === undefined ? {} : { for: time }),
-  }
-}
-
-function userName(): string | undefined {
-  try {
-    return userInfo().username
-  } catch {
-    return undefined // A container may run as a user without a name.
   }
 }
 

@@ -3,6 +3,7 @@ import { extname } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { invalid } from './config-file.ts'
 import type { CliError } from './exit.ts'
+import { withoutMarks } from './reload/marks.ts'
 import { clean } from './text.ts'
 
 interface Jiti {
@@ -15,14 +16,18 @@ interface JitiModule {
 
 /**
  * Loads a module of the user's, in TypeScript or JavaScript: by Node itself where it can, else by jiti, if the
- * user's project or ours has it. `shown` is how errors call the file.
+ * user's project or ours has it. `shown` is how errors call the file, and `address` what Node imports.
  */
-export async function loadModule(path: string, shown: string): Promise<object> {
+export async function loadModule(
+  path: string,
+  shown: string,
+  address: string = pathToFileURL(path).href,
+): Promise<object> {
   const isTypeScript = ['.ts', '.mts', '.cts', '.tsx'].includes(extname(path))
   let refusal: unknown
   if (!isTypeScript || hasTypeScript()) {
     try {
-      return (await import(pathToFileURL(path).href)) as object
+      return (await import(address)) as object
     } catch (error) {
       if (!jitiMayHelp(error)) throw failed(shown, error)
       refusal = error
@@ -79,7 +84,7 @@ function needsJiti(shown: string): CliError {
 }
 
 function failed(shown: string, error: unknown): CliError {
-  const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+  const message = withoutMarks(error instanceof Error ? `${error.name}: ${error.message}` : String(error))
   // The first own line of the stack tells where; Node's and jiti's inner lines tell nothing.
   const place = error instanceof Error ? placeOf(error) : undefined
   return invalid(
@@ -93,5 +98,5 @@ function placeOf(error: Error): string | undefined {
     ?.split('\n')
     .find((one) => /^\s+at /.test(one) && !/node:internal|node_modules[\\/]jiti/.test(one))
   const found = line === undefined ? null : /([^\s()]+:\d+):\d+\)?$/.exec(line)
-  return found?.[1] === undefined ? undefined : clean(found[1].replace(/^file:\/\//, ''))
+  return found?.[1] === undefined ? undefined : clean(withoutMarks(found[1]).replace(/^file:\/\//, ''))
 }

@@ -14,8 +14,16 @@ import { postgresStore } from '../postgres.ts'
 import { redisStore } from '../redis.ts'
 import { sqliteStore } from '../sqlite.ts'
 import type { Call } from './command.ts'
-import { type AnyFlow, findConfig, invalid, type LoadedConfig, loadConfig } from './config-file.ts'
+import {
+  type AnyFlow,
+  findConfig,
+  invalid,
+  type LoadedConfig,
+  type LoadModule,
+  loadConfig,
+} from './config-file.ts'
 import { notFound, usage } from './exit.ts'
+import { loadModule } from './load-module.ts'
 import { masker, maskUrl } from './mask.ts'
 import { clean } from './text.ts'
 
@@ -45,6 +53,10 @@ export interface OpenOptions {
   readonly create: boolean
   /** A module to take handlers from. */
   readonly entry?: string | undefined
+  /** Where no SQLite is to be had, keep the jobs in memory and say so: for sessions that are worth something without a file. */
+  readonly fallback?: boolean
+  /** How the modules are loaded. */
+  readonly load?: LoadModule
   /** Used instead of everything else. */
   readonly file?: string
   readonly space?: string
@@ -56,8 +68,8 @@ const DEFAULT_FILE = join('.skep', 'dev.db')
 
 /** Finds out where the jobs are and connects. Nothing is dialled before the first call. */
 export async function open(call: Call, options: OpenOptions): Promise<Opened> {
-  const config = options.file === undefined ? await configOf(call, options.entry) : null
-  const place = placeOf(call, config, options)
+  const config = options.file === undefined ? await configOf(call, options.entry, options.load) : null
+  const place = await reachable(placeOf(call, config, options), call, options)
   call.out.mask = masker(place.kind in ADDRESSES ? place.address : undefined)
   call.out.dialled = place.label
   if (place.kind === 'sqlite') prepareFile(place, call, options)
@@ -88,11 +100,39 @@ export async function using<Answer>(
   }
 }
 
-async function configOf({ args, cwd }: Call, entry: string | undefined): Promise<LoadedConfig | null> {
+/** Node 20 has no SQLite of its own. Somebody who only wants to see it run shall see it run. */
+async function reachable(place: Place, { args, out }: Call, { fallback }: OpenOptions): Promise<Place> {
+  if (fallback !== true || place.kind !== 'sqlite' || args.text('db') !== undefined) return place
+  if (await hasSqlite()) return place
+  out.warn(
+    `Node ${process.versions.node} has no SQLite of its own, so the jobs are in memory and end with this process. Other ` +
+      'terminals do not see them, but the dashboard and the HTTP API do. To keep them: npm install @photostructure/sqlite@1',
+  )
+  return { kind: 'memory', label: 'memory', address: 'memory:', within: undefined }
+}
+
+async function hasSqlite(): Promise<boolean> {
+  const store = sqliteStore({ file: ':memory:' })
+  try {
+    await store.ready()
+    return true
+  } catch (error) {
+    return (error as { readonly code?: unknown }).code !== 'CLIENT_MISSING'
+  } finally {
+    await store.close().catch(() => {})
+  }
+}
+
+/** The config, with the handlers of the entry if there is one; null without both. */
+export async function configOf(
+  { args, cwd }: Call,
+  entry: string | undefined,
+  load: LoadModule = loadModule,
+): Promise<LoadedConfig | null> {
   const named = args.text('config') ?? findConfig(cwd)
-  const config = named === undefined ? null : () => loadConfig(named, { cwd })
+  const config = named === undefined ? null : () => loadConfig(named, { cwd, load })
   if (entry === undefined) return config === null ? null : config()
-  const loaded = await loadConfig(entry, { cwd, entry: true })
+  const loaded = await loadConfig(entry, { cwd, entry: true, load })
   if (loaded.config.store !== undefined || config === null) return loaded
   // A module that only has handlers says nothing about the database; the config still does.
   return { ...(await config()), handlers: loaded.handlers, flows: loaded.flows }

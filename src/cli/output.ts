@@ -47,6 +47,11 @@ export class Output {
     process.stdout.write(`${safeJson(value, process.stdout.isTTY ? 2 : undefined)}\n`)
   }
 
+  /** One of many objects: JSON on one line, whoever reads it. */
+  line(value: unknown): void {
+    process.stdout.write(`${safeJson(value)}\n`)
+  }
+
   /** Something worth knowing that is not data. */
   note(text: string): void {
     if (!this.quiet) process.stderr.write(`${this.mask(text)}\n`)

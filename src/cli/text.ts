@@ -47,7 +47,7 @@ export function quote(text: string): string {
 
 const ZERO = /^[\p{Mn}\p{Me}\p{Cf}]$/u
 const WIDE =
-  /^(?:\p{Extended_Pictographic}(?<![\u00a9\u00ae\u2122\u2139\u2190-\u2328\u2388\u23f1\u23f2\u25aa-\u25c0\u2600-\u27bf])|[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|[\u{20000}-\u{3fffd}])$/u
+  /^(?:\p{Extended_Pictographic}(?<![\u00a9\u00ae\u2122\u2139\u2190-\u2328\u2388\u23cf\u23ed-\u23ef\u23f1\u23f2\u23f8-\u23fa\u25aa-\u25c0\u2600-\u27bf])|[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|[\u{20000}-\u{3fffd}])$/u
 
 /** How many columns a terminal needs for a text without escape sequences. */
 export function widthOf(text: string): number {

@@ -63,6 +63,8 @@ export interface RelayOptions<Holder>
   readonly onOver: (job: RelayedJob<Holder>) => void
   /** The store has had its word on the end of a job. */
   readonly onWord: (job: RelayedJob<Holder>, word: RelayWord) => void
+  /** It has stopped, perhaps because somebody ordered it to: nothing comes any more. */
+  readonly onStopped?: () => void
 }
 
 /** One queue that a relay serves, and who takes its jobs. All of it is asked often, so it should answer at once. */
@@ -128,7 +130,17 @@ export class Relay<Holder = unknown> {
       strayOf: ({ queue }) => this.#strayOf(queue),
     }
     this.#engine = new WorkerEngine({ ...parts, onStopOrder: () => void this.#worker.stop() })
-    this.#worker = new Worker({ ...parts, ready: env.ready, onStopped: env.onStopped }, this.#engine)
+    this.#worker = new Worker(
+      {
+        ...parts,
+        ready: env.ready,
+        onStopped: () => {
+          env.onStopped()
+          options.onStopped?.()
+        },
+      },
+      this.#engine,
+    )
     this.id = this.#worker.id
   }
 

@@ -72,9 +72,9 @@ export class ServerCore implements Callable {
     const report = (error: unknown): void => logger.error('A request failed in an unexpected way.', { error })
     this.events = new Events({
       runtime,
-      redactor: this.services.redactor,
       closing: this.closing.signal,
       most: resolved.streams,
+      redactor: this.services.redactor,
       skepFor: (space) => this.skepFor(space),
       summaries: (one) =>
         summariesOf({ skep: one, caller: everybody(one), services: this.services, signal: NEVER }),
@@ -86,7 +86,6 @@ export class ServerCore implements Callable {
       skepFor: (space) => this.skepFor(space),
       onChange: (space, name) => this.onChange(space, name),
       bodyBytes: resolved.bodyBytes,
-      redactor: this.services.redactor,
       health: new Health(skep, runtime, this.closing.signal),
       events: this.events,
       files: resolved.dashboard === null ? null : new Files(resolved.dashboard),

@@ -1,5 +1,4 @@
 import type { Skep } from '../index.ts'
-import type { Redactor } from './access/redact.ts'
 import type { InputOf, OperationName, OutputOf, Scope } from './api.ts'
 import type { Schema } from './schema.ts'
 
@@ -17,8 +16,6 @@ export interface Caller {
   readonly payloads: boolean
   /** From where it asks; null inside of the process. */
   readonly address: string | null
-  /** What hides secrets in all that is shown to it; left out: nothing does. */
-  readonly redactor?: Redactor
 }
 
 /** What an operation gets beside its input. */

@@ -4,6 +4,7 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
   copyFileSync,
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -49,6 +50,7 @@ function build(): string {
   const draft = join(builds, `draft-${process.pid}`)
   mkdirSync(join(draft, 'dist'), { recursive: true })
   copyFileSync(join(root, 'package.json'), join(draft, 'package.json'))
+  cpSync(join(root, 'proto'), join(draft, 'proto'), { recursive: true })
   const tsc = join(root, 'node_modules/@typescript/native/bin/tsc')
   try {
     execFileSync(process.execPath, [tsc, '-p', 'tsconfig.esm.json', '--outDir', join(draft, 'dist/esm')], {

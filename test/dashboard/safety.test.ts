@@ -59,9 +59,7 @@ const as = (role: keyof typeof ROLES) => ({ headers: { 'x-role': role } })
 beforeAll(async () => {
   stage = await openStage({
     traceUrl: 'https://traces.example/{trace}',
-    access: {
-      auth: (request) => ROLES[(request.headers.get('x-role') ?? '') as keyof typeof ROLES] ?? null,
-    },
+    auth: (request) => ROLES[(request.headers.get('x-role') ?? '') as keyof typeof ROLES] ?? null,
   })
   const { skep } = stage
   skep.worker([
@@ -211,7 +209,7 @@ describe('Under a path of another server', () => {
   let handler: ReturnType<typeof skepHandler>
 
   beforeAll(async () => {
-    handler = skepHandler(stage.skep, { basePath: '/admin/queues', access: { open: true } })
+    handler = skepHandler(stage.skep, { basePath: '/admin/queues', open: true })
     const node = toNode(handler)
     front = createHttpServer((incoming, outgoing) => {
       if (incoming.url?.startsWith('/admin/queues')) void node(incoming, outgoing)

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { queue } from '../../src/index.ts'
+import { discard, never, queue } from '../../src/index.ts'
 import { caller, type Scene, scene } from './support/scene.ts'
 
 const mail = queue<{ n: number }>('mail')
@@ -82,6 +82,61 @@ describe('receivers', () => {
     await vi.waitFor(() => expect(second.jobs).toHaveLength(2))
     const job = await skep.get(second.jobs[0]?.id as string)
     expect(job).toMatchObject({ lost: 0, errors: 0 })
+  })
+
+  it('judges by the policy that a worker of the queue told, or that the server was given', async () => {
+    const told = queue<number>('told', { onError: never(), onSuccess: discard() })
+    const given = queue<number>('given', { onError: never() })
+    const { skep, connect } = begin({}, { queues: [given] })
+    await skep.worker([told.handle(() => {})]).stop()
+    const jobs = [await skep.enqueue(told, 1), await skep.enqueue(told, 2), await skep.enqueue(given, 1)]
+    const receiver = await connect({ queues: ['told', 'given'] })
+    await vi.waitFor(() => expect(receiver.jobs).toHaveLength(3))
+    const of = (index: number): typeof receiver.jobs =>
+      receiver.jobs.filter(({ id }) => id === jobs[index]?.id)
+    await receiver.ack(of(0))
+    await receiver.ack([...of(1), ...of(2)], { failed: { message: 'no' } })
+    expect(await skep.get(jobs[0]?.id as string)).toBeNull()
+    expect((await skep.get(jobs[1]?.id as string))?.state).toBe('dead')
+    expect((await skep.get(jobs[2]?.id as string))?.state).toBe('dead')
+  })
+
+  it('tells of a time limit, and counts what comes after it as a timeout', async () => {
+    const slow = queue<number>('slow', { timeout: '300ms', onTimeout: never() })
+    const { skep, connect } = begin({}, { queues: [slow] })
+    const job = await skep.enqueue(slow, 1)
+    const receiver = await connect({ queues: ['slow'] })
+    await vi.waitFor(() => expect(receiver.jobs).toHaveLength(1))
+    expect(receiver.jobs[0]?.timeoutMs).toBe(300)
+    await vi.waitFor(() => expect(receiver.stops).toHaveLength(1), { timeout: 5_000 })
+    expect(receiver.stops[0]).toMatchObject({ id: job.id, reason: 'timeout' })
+    expect((await receiver.ack(receiver.jobs))[0]?.status).toBe('ok')
+    expect(await skep.get(job.id)).toMatchObject({ state: 'dead', timeouts: 1 })
+  })
+
+  it('ends its streams when the worker behind them is ordered to stop, and serves those who come again', async () => {
+    const { skep, connect } = begin()
+    await skep.enqueue(mail, { n: 1 })
+    const first = await connect()
+    await vi.waitFor(() => expect(first.jobs).toHaveLength(1))
+    const [worker] = await skep.workers()
+    await first.ack(first.jobs)
+    await skep.order(worker?.id as string, 'stop')
+    await vi.waitFor(() => expect(first.ended).toBe('stopped'), { timeout: 20_000 })
+    await skep.enqueue(mail, { n: 2 })
+    const second = await connect()
+    await vi.waitFor(() => expect(second.jobs).toHaveLength(1), { timeout: 10_000 })
+  }, 40_000)
+
+  it('gives no jobs that move flows on, and ends the streams of callers who are dismissed', async () => {
+    const { hub, connect } = begin()
+    await expect(connect({ queues: ['flow:order'] })).rejects.toMatchObject({ code: 'NAME_INVALID' })
+    const receiver = await connect({ caller: caller({ name: 'revoked' }) })
+    const other = await connect()
+    hub.dismiss(({ name }) => name === 'revoked')
+    expect(receiver.ended).toBe('closed')
+    expect(other.ended).toBeNull()
+    expect((await hub.list('default')).map(({ name }) => name)).toEqual(['worker'])
   })
 
   it('refuses the token of another job, and one who may not touch the queue', async () => {

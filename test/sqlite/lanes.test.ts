@@ -1,6 +1,7 @@
 import { DatabaseSync } from '@photostructure/sqlite'
 import { describe, expect, it } from 'vitest'
 import type { HoldTarget } from '../../src/core/holds.ts'
+import { parseKeyRange } from '../../src/core/key-range.ts'
 import type { LimitFields, LimitTarget } from '../../src/store/limits.ts'
 import type { Store } from '../../src/store.ts'
 import {
@@ -117,6 +118,13 @@ describe('Statements about lanes', () => {
     const settlements = jobs.map(({ id, token }) => ({ id, token, verdict: done }))
     await store.settle({ settlements, claim: claimCall(50) })
     await store.claim({ ...claimCall(3), ids: jobs.map(({ id }) => id) })
+    const ranged = claimCall(3)
+    const keys = parseKeyRange('40-80')
+    // The first one writes down the slices of all lanes, and the second finds them there.
+    await store.claim({ ...ranged, sources: ranged.sources.map((source) => ({ ...source, keys })) })
+    const once = [...statements].filter((sql) => /select key from skep_lanes|set slice =/.test(sql))
+    for (const sql of once) statements.delete(sql)
+    await store.claim({ ...claimCall(3), sources: ranged.sources.map((source) => ({ ...source, keys })) })
 
     const scans = [...statements].flatMap((sql) => {
       const steps = client.prepare(`explain query plan ${sql}`).all() as { detail: string }[]
@@ -124,6 +132,9 @@ describe('Statements about lanes', () => {
     })
     expect([...statements].filter((sql) => sql.includes('skep_lanes')).length).toBeGreaterThan(4)
     expect(scans).toEqual([])
+    const ofSlice = [...statements].filter((sql) => sql.includes('slice = ?'))
+    const steps = ofSlice.flatMap((sql) => client.prepare(`explain query plan ${sql}`).all())
+    expect(JSON.stringify(steps)).toContain('skep_lanes_slices (q=? AND slice=?')
   })
 })
 

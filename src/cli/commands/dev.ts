@@ -2,21 +2,28 @@ import { rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { type Handler, type Logger, queue } from '../../index.ts'
 import type { Call, Command } from '../command.ts'
+import type { LoadedConfig } from '../config-file.ts'
+import type { Work } from '../dev/crew.ts'
 import { demoCaptions, demoHandlers, produce } from '../dev/demo.ts'
 import { runSession } from '../dev/session.ts'
-import { usage } from '../exit.ts'
-import { explain } from '../explain.ts'
-import { type Opened, open } from '../open.ts'
+import { EXIT, usage } from '../exit.ts'
+import { complain, explain } from '../explain.ts'
+import { type Opened, type OpenOptions, open } from '../open.ts'
+import { isUsersFault, Reloader } from '../reload/reloader.ts'
+import { PORT_FLAG } from '../serving.ts'
+import { aborted, listenForStop } from '../stopping.ts'
 import { quote } from '../text.ts'
 
 const DEMO_FILE = join('.skep', 'demo.db')
 
 export const devCommand: Command = {
   name: 'dev',
-  summary: 'Run your handlers and watch the queues live; --demo shows a shop at work',
+  summary: 'Run your handlers, the server and the dashboard; reloads on save; --demo shows a shop at work',
   usage: ['dev [entry] [flags]', 'dev --demo'],
   flags: {
     demo: { kind: 'switch', help: `A live demonstration in ${DEMO_FILE}` },
+    ...PORT_FLAG,
+    'no-open': { kind: 'switch', help: 'Do not open the dashboard in a browser' },
     concurrency: { kind: 'text', value: 'n', help: 'Handlers running at once. Default: the config, else 10' },
     for: { kind: 'text', value: '30s', help: 'Stop by itself after this long' },
     plain: { kind: 'switch', help: 'Print lines instead of a picture' },
@@ -41,20 +48,56 @@ export const devCommand: Command = {
       return demo(call, logger, relay, concurrency)
     }
 
-    const opened = await open(call, { create: true, entry, logger })
-    const example = opened.handlers.length === 0 && opened.flows.length === 0
+    const reloader = new Reloader(call, entry)
+    const opened = await openPatiently(call, reloader, { create: true, entry, logger, fallback: true })
+    if (opened === null) return EXIT.ok
+    const workOf = (config: LoadedConfig | null): Work => {
+      const { handlers = [], flows = [] } = config ?? {}
+      const isExample = handlers.length === 0 && flows.length === 0
+      return {
+        handlers: isExample ? [exampleHandler()] : handlers,
+        flows,
+        options: { ...config?.config.worker, ...(concurrency === undefined ? {} : { concurrency }) },
+      }
+    }
+    const work = workOf(opened.config)
+    const isExample = opened.handlers.length === 0 && opened.flows.length === 0
     return runSession(call, {
       opened,
-      handlers: example ? [exampleHandler()] : opened.handlers,
-      flows: opened.flows,
-      worker: { ...opened.config?.config.worker, ...(concurrency === undefined ? {} : { concurrency }) },
+      work,
+      workOf,
       workers: 1,
       title: 'dev',
-      tip: example ? `try: skep enqueue hello -d '{"name":"you"}'` : (opened.config?.file ?? ''),
+      tip: isExample ? `try: skep enqueue hello -d '{"name":"you"}'` : (opened.config?.file ?? ''),
       captions: new Map(),
+      reloader: reloader.isWatching ? reloader : null,
       relay,
     })
   },
+}
+
+/** A file with a mistake in it ends nothing: it is said, and tried again when somebody has changed it. Null: told to stop. */
+async function openPatiently(call: Call, reloader: Reloader, options: OpenOptions): Promise<Opened | null> {
+  const stop = listenForStop({
+    onHurry: () => process.exit(EXIT.failure),
+    onForce: () => process.exit(EXIT.failure),
+  })
+  try {
+    for (;;) {
+      try {
+        return await open(call, { ...options, load: reloader.load })
+      } catch (error) {
+        if (!isUsersFault(error) || !reloader.isWatching) throw error
+        complain(explain(error), call.out)
+        call.out.note(call.out.paintNote('dim', 'Waiting for a change. Ctrl-C ends.'))
+        await Promise.race([reloader.changed(), aborted(stop.signal)])
+        if (stop.signal.aborted) return null
+        reloader.begin()
+      }
+    }
+  } finally {
+    stop.release()
+  }
 }
 
 async function demo(
@@ -65,11 +108,12 @@ async function demo(
 ): Promise<number> {
   const db = call.args.typed('db') ? call.args.text('db') : undefined
   const opened = await openDemo(call, logger, db)
+  const work: Work = { handlers: demoHandlers, flows: [], options: { concurrency, prune: '5s' } }
   return runSession(call, {
     opened,
-    handlers: demoHandlers,
-    flows: [],
-    worker: { concurrency, prune: '5s' },
+    work,
+    workOf: () => work,
+    reloader: null,
     workers: 2,
     title: 'demo',
     tip: `look inside: skep jobs --db ${opened.place.label}`,
@@ -84,7 +128,7 @@ async function demo(
  * explained. A database that somebody named is left alone.
  */
 async function openDemo(call: Call, logger: Logger, db: string | undefined): Promise<Opened> {
-  const opened = await open(call, { create: true, logger, file: db ?? DEMO_FILE })
+  const opened = await open(call, { create: true, logger, file: db ?? DEMO_FILE, fallback: true })
   if (db !== undefined) return opened
   try {
     await opened.skep.ready()
@@ -97,7 +141,7 @@ async function openDemo(call: Call, logger: Logger, db: string | undefined): Pro
     for (const ending of ['', '-wal', '-shm', '-hints']) {
       rmSync(resolve(call.cwd, DEMO_FILE) + ending, { force: true, recursive: true })
     }
-    return open(call, { create: true, logger, file: DEMO_FILE })
+    return open(call, { create: true, logger, file: DEMO_FILE, fallback: true })
   }
 }
 

@@ -1,41 +1,59 @@
-import { type Explanation, type JobView, LIMITS } from '../../index.ts'
+import { type BulkAction, type Explanation, type JobPage, type JobView, LIMITS } from '../../index.ts'
 import { changeJobs } from '../change.ts'
 import type { Call, Command } from '../command.ts'
 import { EXIT, usage } from '../exit.ts'
 import { explanationPage, jobPage, jobTable } from '../job-text.ts'
 import { using } from '../open.ts'
+import { flushed } from '../output.ts'
+import { personOf } from '../person.ts'
 import { MODE_FLAG, prioritizeJobs } from '../prioritize.ts'
+import { Progress } from '../progress.ts'
 import { CHANGE_FLAGS, readSelection, SELECTION_FLAGS, type Selection } from '../selection.ts'
 import { clean } from '../text.ts'
+import { changeWhere, readWhere, WHERE_FLAGS } from '../where.ts'
+import { readPayload } from './enqueue.ts'
 import { showLogs } from './job-logs.ts'
 
 export const jobsCommand: Command = {
   name: 'jobs',
   summary: 'List, show and change jobs',
   usage: [
-    'jobs [list] [filters]',
+    'jobs [list] [filters | --where <query>]',
     'jobs get <id…>',
     'jobs explain <id…>',
     'jobs logs <id> [--follow]',
-    'jobs cancel|redrive|promote|remove <id…> | filters',
-    'jobs prioritize <id…> | filters --priority <n>',
+    'jobs retry|cancel|promote|remove|bury <id…> | filters | --where <query>',
+    'jobs prioritize <id…> | filters | --where <query> --priority <n>',
+    'jobs again <id> [-d <json>] [--queue <name>]',
+    'jobs export [--where <query>]',
   ],
   actions: {
     list: 'Show a page of jobs',
     get: 'Show everything about jobs',
     logs: 'Show the lines that the handlers of a job wrote',
     explain: 'Say why jobs are not running (or runs and groups of jobs)',
+    retry: 'Start finished jobs anew (by filter: the dead ones)',
     cancel: 'End waiting jobs, and ask running ones to stop',
-    redrive: 'Start finished jobs anew (by filter: the dead ones)',
+    redrive: 'The same as retry',
     promote: 'Make delayed jobs due now',
     remove: 'Delete jobs that do not run (by filter: finished ones)',
+    bury: 'Put waiting jobs among the dead',
     prioritize: 'Give waiting jobs another priority',
+    again: 'Enqueue a new job like that one, with another payload if you like',
+    export: 'Print jobs as JSON, one to a line',
   },
   flags: {
     ...SELECTION_FLAGS,
     cursor: { kind: 'text', value: 'text', help: 'The page after the one that ended with this' },
     follow: { kind: 'switch', short: 'f', help: 'Show new lines as they come, until the job has ended' },
     ...CHANGE_FLAGS,
+    ...WHERE_FLAGS,
+    data: {
+      kind: 'text',
+      short: 'd',
+      value: 'json',
+      help: 'For again: the new payload; @file reads a file, - reads stdin',
+    },
     priority: { kind: 'text', value: 'n', help: 'For prioritize: -100 to 100' },
     'priority-mode': MODE_FLAG,
   },
@@ -44,7 +62,10 @@ export const jobsCommand: Command = {
     'skep jobs get 01890a5d-ac96-774b-bcce-b302099a8057',
     'skep jobs logs 01890a5d-ac96-774b-bcce-b302099a8057 --follow',
     'skep jobs explain 01890a5d-ac96-774b-bcce-b302099a8057',
-    'skep jobs redrive --queue mail.send --text ETIMEDOUT --dry-run',
+    "skep jobs list --where 'state:dead,failed queue:mail.* error:~timeout since:1h'",
+    "skep jobs retry --where 'queue:mail.* error:~timeout' --dry-run",
+    `skep jobs again 01890a5d-ac96-774b-bcce-b302099a8057 -d '{"to":"ada@example.com"}'`,
+    "skep jobs export --where 'payload.tenant:acme' > jobs.ndjson",
     'skep jobs remove --state done --before 7d --yes',
     'skep jobs prioritize --queue mail.send --text ada@example.com --priority 10',
   ],
@@ -55,14 +76,23 @@ export const jobsCommand: Command = {
       if (action !== 'prioritize' && call.args.typed(name))
         throw usage(`--${name} is for skep jobs prioritize.`)
     }
+    if (action !== 'again' && call.args.typed('data')) throw usage('--data is for skep jobs again.')
+    const where = readWhere(call)
     switch (action) {
-      case 'cancel':
+      case 'retry':
       case 'redrive':
+        return change(call, 'retry', ids, where, () => changeJobs(call, 'redrive', { ids }))
+      case 'cancel':
       case 'promote':
       case 'remove':
-        return changeJobs(call, action, { ids })
+      case 'bury':
+        return change(call, action, ids, where, () => changeJobs(call, action, { ids }))
       case 'prioritize':
-        return prioritizeJobs(call, ids)
+        return change(call, action, ids, where, () => prioritizeJobs(call, ids))
+      case 'again':
+        return enqueueAgain(call, ids)
+      case 'export':
+        return exportJobs(call, where)
       case 'get':
         return getJobs(call, ids)
       case 'logs':
@@ -71,14 +101,27 @@ export const jobsCommand: Command = {
         return explainJobs(call, ids)
       default:
         if (ids.length > 0) throw usage('skep jobs list takes filters, not ids.', 'Use: skep jobs get <id…>')
-        return listJobs(call)
+        return where === undefined ? listJobs(call) : listWhere(call, where)
     }
   },
 }
 
+/** By a query, or by ids and filters; both at once could mean two things. */
+function change(
+  call: Call,
+  action: BulkAction,
+  ids: readonly string[],
+  where: string | undefined,
+  otherwise: () => Promise<number>,
+): Promise<number> {
+  if (where === undefined) return otherwise()
+  if (ids.length > 0) throw usage('Ids and --where do not go together.', 'Give ids or a query.')
+  return changeWhere(call, action, where)
+}
+
 /** Shows one page. `preset` narrows it down further. */
 export async function listJobs(call: Call, preset: Selection = {}): Promise<number> {
-  const { args, out } = call
+  const { args } = call
   for (const name of ['dry-run', 'all']) {
     if (args.typed(name)) throw usage(`--${name} is for changes; a list changes nothing.`)
   }
@@ -89,14 +132,90 @@ export async function listJobs(call: Call, preset: Selection = {}): Promise<numb
     ...(cursor === undefined ? {} : { cursor }),
   }
   return using(call, { create: false }, async ({ skep }) => {
-    const page = await skep.list(options)
-    if (out.json) out.object(page)
-    else if (page.jobs.length === 0) out.note('No such jobs.')
-    else if (out.quiet) out.data(page.jobs.map(({ id }) => id).join('\n'))
-    else out.data(jobTable(page.jobs, out, Date.now()))
-    if (!out.json && page.cursor !== null) {
-      out.note(out.paintNote('dim', `There are more. The next page: --cursor ${page.cursor}`))
-    }
+    showPage(call, await skep.list(options))
+    return EXIT.ok
+  })
+}
+
+function showPage({ out }: Call, page: Pick<JobPage, 'jobs' | 'cursor'>): void {
+  if (out.json) out.object(page)
+  else if (page.jobs.length === 0) out.note('No such jobs.')
+  else if (out.quiet) out.data(page.jobs.map(({ id }) => id).join('\n'))
+  else out.data(jobTable(page.jobs, out, Date.now()))
+  if (!out.json && page.cursor !== null) {
+    out.note(out.paintNote('dim', `There are more. The next page: --cursor ${page.cursor}`))
+  }
+}
+
+/** A page of what fits a query. One call looks at so many jobs and no more, so it may take several to fill it. */
+async function listWhere(call: Call, query: string): Promise<number> {
+  const { args, out } = call
+  const limit = args.whole('limit', { min: 1, max: LIMITS.pageJobs }) ?? 50
+  return using(call, { create: false }, async ({ skep }) => {
+    const progress = new Progress(out, 'Looking at jobs:')
+    const jobs: JobView[] = []
+    let searched = 0
+    let cursor: string | null = args.text('cursor') ?? null
+    do {
+      const page: JobPage = await skep.list({
+        query,
+        limit: limit - jobs.length,
+        ...(cursor === null ? {} : { cursor }),
+      })
+      jobs.push(...page.jobs)
+      searched += page.searched
+      cursor = page.cursor
+      if (cursor !== null && jobs.length < limit) progress.show(searched, null)
+    } while (cursor !== null && jobs.length < limit)
+    progress.end()
+    showPage(call, { jobs, cursor })
+    return EXIT.ok
+  })
+}
+
+/** Everything that fits, one object to a line, page by page, so that it needs no more memory than a page. */
+async function exportJobs(call: Call, where: string | undefined): Promise<number> {
+  const { args, out } = call
+  if (args.words.length > 1) throw usage('skep jobs export takes --where <query>, not ids.')
+  const selection = readSelection(args, { maxLimit: 1_000_000_000 })
+  const { limit = Infinity, ...filters } = selection
+  return using(call, { create: false }, async ({ skep }) => {
+    const progress = new Progress(out, 'Exporting:')
+    let written = 0
+    let cursor: string | null = null
+    do {
+      const page: JobPage = await skep.list({
+        ...(where === undefined ? filters : { query: where }),
+        limit: Math.min(LIMITS.pageJobs, limit - written),
+        ...(cursor === null ? {} : { cursor }),
+      })
+      for (const job of page.jobs) out.line(job)
+      written += page.jobs.length
+      cursor = page.cursor
+      if (!process.stdout.isTTY) progress.show(written, null)
+      await flushed()
+    } while (cursor !== null && written < limit)
+    progress.end()
+    return EXIT.ok
+  })
+}
+
+async function enqueueAgain(call: Call, ids: readonly string[]): Promise<number> {
+  const { args, out } = call
+  const [id, extra] = ids
+  if (id === undefined || extra !== undefined)
+    throw usage('Which job? One at a time.', 'skep jobs again <id> [-d <json>]')
+  const queue = args.text('queue')
+  const payload = args.typed('data') ? await readPayload(call) : undefined
+  const by = personOf(args)
+  return using(call, { create: false }, async ({ skep }) => {
+    const job = await skep.again(id, {
+      ...(queue === undefined ? {} : { queue }),
+      ...(payload === undefined ? {} : { payload }),
+      ...(by === undefined ? {} : { by }),
+    })
+    if (out.json) out.object({ id: job.id, copyOf: id })
+    else out.data(job.id)
     return EXIT.ok
   })
 }

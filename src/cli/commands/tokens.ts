@@ -1,10 +1,10 @@
-import { userInfo } from 'node:os'
 import type { Skep } from '../../index.ts'
 import type { Scope, Tokens, TokenView } from '../../server.ts'
 import type { Call, Command } from '../command.ts'
 import { confirm } from '../confirm.ts'
 import { EXIT, notFound, usage } from '../exit.ts'
 import { using } from '../open.ts'
+import { personOf } from '../person.ts'
 import { table } from '../table.ts'
 import { clean, quote } from '../text.ts'
 
@@ -74,7 +74,7 @@ function create(call: Call, words: readonly string[]): Promise<number> {
         ...(args.on('payloads') ? { payloads: true } : {}),
         ...(expires === undefined ? {} : { expires }),
       },
-      `cli:${userInfo().username}`,
+      `cli:${personOf(args) ?? 'somebody'}`,
     )
     if (out.json) out.object({ token, view })
     else {

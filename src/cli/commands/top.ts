@@ -37,7 +37,7 @@ async function watch(call: Call, opened: Opened): Promise<number> {
   whenOutputCloses(() => {
     if (!stop.signal.aborted) stop.request()
   })
-  const board = new Board(skep, { queues: [], workers: [] })
+  const board = new Board(skep, { queues: new Set(), workers: [] })
   const keys = new Keys(opened, board, () => stop.request())
   const shown = {
     board,

@@ -9,6 +9,7 @@ import { EXIT, usage } from '../exit.ts'
 import { briefly, complain, explain, isAway } from '../explain.ts'
 import { clock, many, span } from '../numbers.ts'
 import { type Opened, using } from '../open.ts'
+import { declareAnew, Reloader } from '../reload/reloader.ts'
 import { aborted, listenForStop, whenOutputCloses } from '../stopping.ts'
 import { suggest } from '../suggest.ts'
 import { clean, quote } from '../text.ts'
@@ -23,9 +24,14 @@ export const workerCommand: Command = {
     queues: { kind: 'text', value: 'a,b', help: 'Only these queues. Default: all that have a handler' },
     concurrency: { kind: 'text', value: 'n', help: 'Handlers running at once. Default: the config, else 10' },
     drain: { kind: 'text', value: '28s', help: 'How long handlers may finish after a stop. Default: 28s' },
+    watch: { kind: 'switch', help: 'Load the handlers anew when their files change' },
     'health-file': { kind: 'text', value: 'path', help: 'Touched every 2 s while all is well' },
   },
-  examples: ['skep worker', 'skep worker jobs.ts --queues mail.send,report.build --concurrency 50'],
+  examples: [
+    'skep worker',
+    'skep worker jobs.ts --watch',
+    'skep worker jobs.ts --queues mail.send,report.build --concurrency 50',
+  ],
 
   async run(call) {
     const [entry, ...rest] = call.args.words
@@ -36,11 +42,13 @@ export const workerCommand: Command = {
         say(call, `${level === 'warn' ? 'warning' : 'error'} ${clean(message)}`)
     }
     const logger: Logger = { debug: () => {}, info: () => {}, warn: said('warn'), error: said('error') }
-    return using(call, { create: true, entry, logger }, (opened) => work(call, opened))
+    const reloader = call.args.on('watch') ? new Reloader(call, entry) : null
+    const load = reloader === null ? {} : { load: reloader.load }
+    return using(call, { create: true, entry, logger, ...load }, (opened) => work(call, opened, reloader))
   },
 }
 
-async function work(call: Call, opened: Opened): Promise<number> {
+async function work(call: Call, opened: Opened, reloader: Reloader | null): Promise<number> {
   const { out } = call
   const { skep, place } = opened
   const { handlers, flows } = choose(call, opened)
@@ -53,14 +61,15 @@ async function work(call: Call, opened: Opened): Promise<number> {
     // Nobody reads what we say any more; the jobs still want to be run.
   })
 
-  const worker = skep.worker([...handlers, ...flows], options)
+  let worker = skep.worker([...handlers, ...flows], options)
+  const former: Worker[] = []
   const stop = listenForStop({
     onHurry: () => {
       say(
         call,
         `Handing back ${many(worker.health().running, 'running job')} now. Ctrl-C again ends at once.`,
       )
-      void worker.stop({ drain: 0 })
+      for (const one of [worker, ...former]) void one.stop({ drain: 0 })
     },
     onForce: () => process.exit(EXIT.failure),
   })
@@ -71,7 +80,20 @@ async function work(call: Call, opened: Opened): Promise<number> {
     complain(report, out)
     say(call, 'Trying again until it answers.')
   })
-  const endHealth = keepHealthFile(call, worker)
+  const endHealth = keepHealthFile(call, () => worker)
+  const replace = async (files: readonly string[]): Promise<void> => {
+    const config = await reloader?.again()
+    if (!config) return
+    const anew = { ...opened, config, handlers: config.handlers, flows: config.flows }
+    const next = choose(call, anew)
+    declareAnew(skep, opened.config, config)
+    const before = worker
+    worker = skep.worker([...next.handlers, ...next.flows], workerOptions(call, anew))
+    await worker.ready
+    former.push(before)
+    void before.stop()
+    say(call, `Reloaded ${files.join(', ')}: ${many(next.handlers.length + next.flows.length, 'handler')}`)
+  }
   try {
     await Promise.race([worker.ready, aborted(stop.signal)])
     if (!stop.signal.aborted) {
@@ -82,22 +104,31 @@ async function work(call: Call, opened: Opened): Promise<number> {
         concurrency: options.concurrency ?? 10,
         store: place.label,
       })
-      await aborted(stop.signal)
+      reloader?.onChange((files) => {
+        replace(files).catch((error: unknown) => complain(explain(error, place.label), out))
+      })
+      // One that was replaced stops as well, and that ends nothing.
+      for (let seen: Worker | null = null; seen !== worker && !stop.signal.aborted; ) {
+        seen = worker
+        await Promise.race([aborted(stop.signal), worker.stopped])
+      }
+      if (!stop.signal.aborted) say(call, 'Told to stop by somebody else.')
     }
     const { running } = worker.health()
     const startedAt = Date.now()
-    if (running > 0) {
+    if (running > 0 && stop.signal.aborted) {
       const drain = span(durationMs(options.drain ?? '28s'))
       say(
         call,
         `Stopping: ${many(running, 'job')} may finish within ${drain}. Ctrl-C again hands them back now.`,
       )
     }
-    await worker.stop()
+    await Promise.all([worker, ...former].map((one) => one.stop()))
     lines.end()
     tell(call, 'stopped', worker, { drainedMs: Date.now() - startedAt })
     return EXIT.ok
   } finally {
+    reloader?.close()
     endHealth()
     unwatch()
     stop.release()
@@ -162,13 +193,13 @@ function workerOptions({ args }: Call, { config }: Opened): WorkerOptions {
 }
 
 /** Touches the file while the worker is well, so that its age tells a supervisor how it goes. */
-function keepHealthFile({ args, cwd, out }: Call, worker: Worker): () => void {
+function keepHealthFile({ args, cwd, out }: Call, workerNow: () => Worker): () => void {
   const name = args.text('health-file')
   if (name === undefined) return () => {}
   const path = resolve(cwd, name)
   let started = false
   let complained = false
-  void worker.ready.then(
+  void workerNow().ready.then(
     () => {
       started = true
       touch()
@@ -176,6 +207,7 @@ function keepHealthFile({ args, cwd, out }: Call, worker: Worker): () => void {
     () => {},
   )
   const touch = (): void => {
+    const worker = workerNow()
     if (!started || worker.health().status !== 'running') return
     try {
       writeFileSync(path, `${new Date().toISOString()} ${worker.id}\n`)

@@ -70,7 +70,7 @@ const CHATTY_PER_SECOND = 0.5
 /** Collects what happens, so that a view can show it at its own pace. */
 export class Board {
   readonly #skep: Skep
-  readonly #own: ReadonlySet<string>
+  #own: ReadonlySet<string>
   readonly #workers: readonly Worker[]
   readonly #startedAt = Date.now()
   /** By queue, how many jobs ended in each second. */
@@ -86,12 +86,16 @@ export class Board {
   #presence = { workers: 0, running: 0, slots: 0 }
   #status: Snapshot['status'] = 'connecting'
   #trouble: string | null = null
+  #fault: string | null = null
   #looking = false
 
   /** `queues` are those that this process serves: it hears of every job of theirs that ends. */
-  constructor(skep: Skep, own: { readonly queues: readonly string[]; readonly workers: readonly Worker[] }) {
+  constructor(
+    skep: Skep,
+    own: { readonly queues: ReadonlySet<string>; readonly workers: readonly Worker[] },
+  ) {
     this.#skep = skep
-    this.#own = new Set(own.queues)
+    this.#own = own.queues
     this.#workers = own.workers
     this.#unwatch = watchJobs(skep, (event) => this.#see(event))
   }
@@ -100,6 +104,21 @@ export class Board {
     this.#status = status
     // Stopping takes longer while something is wrong, so the reason stays.
     if (status !== 'stopping') this.#trouble = trouble
+  }
+
+  /** Says that something of the user's is wrong while all else goes on; null: it is well again. */
+  complain(fault: string | null): void {
+    this.#fault = fault
+  }
+
+  /** These queues are served by this process from now on. */
+  serve(queues: readonly string[]): void {
+    this.#own = new Set(queues)
+  }
+
+  /** Forgets what happened so far. */
+  clear(): void {
+    this.#events.length = 0
   }
 
   /** Adds a line of somebody else's to the events. */
@@ -157,7 +176,7 @@ export class Board {
       at: now,
       upMs: now - this.#startedAt,
       status: this.#status,
-      trouble: this.#trouble,
+      trouble: this.#trouble ?? this.#fault,
       rows,
       rate: rows.reduce((sum, row) => sum + row.rate, 0),
       history: this.#history(now),

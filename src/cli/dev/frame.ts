@@ -17,6 +17,8 @@ export interface FrameOptions extends Canvas {
   readonly captions: ReadonlyMap<string, string>
   /** The keys that do something. */
   readonly keys: string
+  /** Where the dashboard is; null: it is not open. */
+  readonly url?: string | null
   /** The queue that the keys are about. */
   readonly selected?: string | undefined
   /** What stands below the queues. @default 'recent' */
@@ -26,7 +28,7 @@ export interface FrameOptions extends Canvas {
 /** A picture of the board that fills the terminal and never leaves it. */
 export function frame(snapshot: Snapshot, options: FrameOptions): string[] {
   const { rows } = options
-  const head = [header(snapshot, options), '', ...trouble(snapshot, options)]
+  const head = [header(snapshot, options), ...addressLine(options), '', ...trouble(snapshot, options)]
   const foot = [footer(snapshot, options)]
   const shownRows = Math.max(1, rows - head.length - foot.length - 9)
   const body = [
@@ -70,6 +72,16 @@ function header({ status, upMs }: Snapshot, options: FrameOptions): string {
     ],
     options,
   )
+}
+
+function addressLine(options: FrameOptions): string[] {
+  if (options.url === undefined || options.url === null) return []
+  const left: Piece[] = [
+    { text: '   dashboard  ', style: 'dim' },
+    { text: options.url, style: ['cyan', 'bold'] },
+    { text: '   HTTP and gRPC on the same port', style: 'dim' },
+  ]
+  return [lineOf(left, options)]
 }
 
 /** What is wrong, in as many lines as it needs. */

@@ -1,26 +1,34 @@
-import type { Handler, Logger, Worker, WorkerOptions } from '../../index.ts'
+import type { Logger } from '../../index.ts'
 import { durationMs } from '../arguments.ts'
 import type { Call } from '../command.ts'
-import type { AnyFlow } from '../config-file.ts'
+import type { LoadedConfig } from '../config-file.ts'
 import { EXIT } from '../exit.ts'
 import { briefly, explain, isAway } from '../explain.ts'
 import { count, many, span } from '../numbers.ts'
 import type { Opened } from '../open.ts'
+import { declareAnew, type Reloader } from '../reload/reloader.ts'
+import { listen, openBrowser, type Serving, serverLogger, wantsBrowser } from '../serving.ts'
 import { aborted, listenForStop, whenOutputCloses } from '../stopping.ts'
 import { clean } from '../text.ts'
 import { Board } from './board.ts'
+import { Crew, type Work } from './crew.ts'
+import { factLines } from './facts.ts'
+import { devKeys, keysOf } from './keys.ts'
+import type { Key } from './screen.ts'
 import { liveView, plainView, type View, type ViewOptions } from './view.ts'
 
 export interface SessionOptions {
   readonly opened: Opened
-  readonly handlers: readonly Handler[]
-  readonly flows: readonly AnyFlow[]
-  readonly worker: WorkerOptions
+  readonly work: Work
   /** How many workers to start in this process. */
   readonly workers: number
   readonly title: string
   readonly tip: string
   readonly captions: ReadonlyMap<string, string>
+  /** Loads the handlers anew when their files change. */
+  readonly reloader: Reloader | null
+  /** What a config that was loaded anew is to be worked off with. */
+  readonly workOf: (config: LoadedConfig | null) => Work
   /** Enqueues jobs until the function it returns is called. */
   readonly produce?: (say: (queue: string, what: string) => void) => () => Promise<void>
   /** Where the library's warnings go from now on. */
@@ -30,16 +38,18 @@ export interface SessionOptions {
 const REDRAW_MS = 250
 const LOOK_MS = 500
 
-/** Runs workers and shows what they do, until somebody says stop. */
+/** Runs workers and a server and shows what they do, until somebody says stop. */
 export async function runSession(call: Call, options: SessionOptions): Promise<number> {
-  const { opened, handlers } = options
+  const { opened, reloader } = options
   const { skep, place } = opened
-  const workers: Worker[] = []
-  const running = (): number => workers.reduce((sum, worker) => sum + worker.health().running, 0)
+  const crew = new Crew(skep, {
+    size: options.workers,
+    onGone: () => view.say(`Somebody stopped a worker.${reloader === null ? '' : ' r starts another.'}`),
+  })
   const stop = listenForStop({
     onHurry: () => {
-      view.say(`Handing back ${many(running(), 'running job')} now. Ctrl-C again ends at once.`)
-      for (const worker of workers) void worker.stop({ drain: 0 })
+      view.say(`Handing back ${many(crew.running, 'running job')} now. Ctrl-C again ends at once.`)
+      void crew.stop({ drain: 0 })
     },
     onForce: () => process.exit(EXIT.failure),
   })
@@ -47,9 +57,29 @@ export async function runSession(call: Call, options: SessionOptions): Promise<n
     if (!stop.signal.aborted) stop.request()
   })
 
-  const board = new Board(skep, { queues: handlers.map(({ queue }) => queue.name), workers })
-  const view = makeView(call, options, board, (key) => {
-    if (key === 'interrupt' || (key === 'quit' && !stop.signal.aborted)) stop.request()
+  const board = new Board(skep, {
+    queues: new Set(options.work.handlers.map(({ queue }) => queue.name)),
+    workers: crew.workers,
+  })
+  let serving: Serving | null = null
+  const reloads = reloader === null ? null : new Reloads(crew, board, options, (text) => view.say(text))
+  const pressed = devKeys({
+    skep,
+    board,
+    say: (text) => view.say(text),
+    url: () => serving?.at.url ?? null,
+    reload: reloads === null ? null : () => reloads.ask([]),
+    stop: (how) => {
+      if (how === 'interrupt' || !stop.signal.aborted) stop.request()
+    },
+  })
+  const view = makeView(call, options, board, {
+    keys: keysOf({ reload: reloads === null ? null : () => {} }),
+    onKey: (key) => {
+      pressed(key)
+      view.update()
+    },
+    look: () => ({ url: serving?.at.url ?? null }),
   })
   options.relay.to = (message) => view.say(clean(message))
   const forText = call.args.duration('for')
@@ -63,26 +93,30 @@ export async function runSession(call: Call, options: SessionOptions): Promise<n
   let failed = true
   try {
     view.update()
+    serving = await openPort(call, opened, (text) => view.say(text))
+    view.facts(factLines({ opened, at: serving?.at ?? null, work: options.work }))
+    if (serving !== null && wantsBrowser(call)) void openBrowser(serving.at.url)
     if (await connect(opened, board, stop.signal)) {
-      for (let n = 0; n < options.workers; n++)
-        workers.push(skep.worker([...handlers, ...options.flows], options.worker))
-      await Promise.race([Promise.all(workers.map((worker) => worker.ready)), aborted(stop.signal)])
+      await Promise.race([crew.begin(options.work), aborted(stop.signal)])
+      reloader?.onChange((files) => reloads?.ask(files))
       const stopProducing = options.produce?.((queue, what) => board.say(queue, what))
       await aborted(stop.signal)
       board.set('stopping')
       view.update()
-      if (running() > 0)
-        view.say(`Stopping: ${many(running(), 'job')} may finish. Ctrl-C again hands them back now.`)
-      await Promise.all([stopProducing?.(), ...workers.map((worker) => worker.stop())])
+      if (crew.running > 0)
+        view.say(`Stopping: ${many(crew.running, 'job')} may finish. Ctrl-C again hands them back now.`)
+      await Promise.all([stopProducing?.(), crew.stop(), serving?.server.close()])
       await board.look()
     }
     failed = false
   } finally {
     for (const timer of timers) clearInterval(timer)
+    reloader?.close()
     const { finished, retried, dead, upMs } = board.snapshot()
     board.close()
     view.close()
     options.relay.to = () => {}
+    await serving?.server.close().catch(() => {})
     await skep.close().catch(() => {})
     stop.release()
     if (!failed && !call.out.json && !call.out.quiet) {
@@ -94,10 +128,84 @@ export async function runSession(call: Call, options: SessionOptions): Promise<n
   return EXIT.ok
 }
 
-function makeView(call: Call, options: SessionOptions, board: Board, onKey: ViewOptions['onKey']): View {
-  const { title, tip, captions, opened } = options
-  const keys = 'q quit · Ctrl-C drains and stops'
-  const shown = { board, title, tip, captions, keys, place: opened.place.label, onKey }
+/** Without a port the handlers still run; what is wrong with it is said. */
+async function openPort(
+  call: Call,
+  { skep, place }: Opened,
+  say: (text: string) => void,
+): Promise<Serving | null> {
+  try {
+    const logger = serverLogger((text) => say(clean(text)))
+    return await listen(call, skep, { place: place.label, environment: 'development', logger })
+  } catch (error) {
+    // A port that somebody asked for is a mistake to correct, and not a matter of chance.
+    if (call.args.typed('port')) throw error
+    say(`There is no dashboard: ${briefly(error)}`)
+    return null
+  }
+}
+
+/** Brings changed files to work, one loading at a time. */
+class Reloads {
+  readonly #crew: Crew
+  readonly #board: Board
+  readonly #options: SessionOptions
+  readonly #say: (text: string) => void
+  #config: LoadedConfig | null
+  #asked: readonly string[] | null = null
+  #busy = false
+
+  constructor(crew: Crew, board: Board, options: SessionOptions, say: (text: string) => void) {
+    this.#crew = crew
+    this.#board = board
+    this.#options = options
+    this.#say = say
+    this.#config = options.opened.config
+  }
+
+  /** `files` are those that changed; none: somebody pressed a key. */
+  ask(files: readonly string[]): void {
+    this.#asked = files
+    if (!this.#busy) void this.#work()
+  }
+
+  async #work(): Promise<void> {
+    this.#busy = true
+    while (this.#asked !== null) {
+      const files = this.#asked
+      this.#asked = null
+      await this.#once(files).catch((error: unknown) => {
+        const { message, fix } = explain(error)
+        this.#board.complain(clean(`${message} The handlers before go on. ${fix ?? ''}`))
+      })
+    }
+    this.#busy = false
+  }
+
+  async #once(files: readonly string[]): Promise<void> {
+    const { reloader, opened, workOf } = this.#options
+    if (reloader === null) return
+    const startedAt = performance.now()
+    const config = await reloader.again()
+    const work = workOf(config)
+    if (config !== null) declareAnew(opened.skep, this.#config, config)
+    await this.#crew.begin(work)
+    this.#config = config
+    this.#board.complain(null)
+    this.#board.serve(work.handlers.map(({ queue }) => queue.name))
+    const what = files.length === 0 ? '' : ` ${files.slice(0, 3).join(', ')}`
+    const took = span(Math.max(1, Math.round(performance.now() - startedAt)))
+    this.#say(`Reloaded${what} in ${took}: ${many(work.handlers.length + work.flows.length, 'handler')}`)
+  }
+}
+
+function makeView(
+  call: Call,
+  { title, tip, captions, opened }: SessionOptions,
+  board: Board,
+  rest: Pick<ViewOptions, 'keys' | 'look'> & { readonly onKey: (key: Key) => void },
+): View {
+  const shown = { board, title, tip, captions, place: opened.place.label, ...rest }
   const isLive =
     process.stdout.isTTY && !call.out.json && !call.args.on('plain') && call.env['TERM'] !== 'dumb'
   return isLive ? liveView(call, shown) : plainView(call, shown)

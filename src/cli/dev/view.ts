@@ -12,14 +12,17 @@ export interface View {
   update(): void
   /** Says something outside of the board. */
   say(text: string): void
+  /** Says where everything is, once. */
+  facts(facts: readonly (readonly [string, string])[]): void
   close(): void
 }
 
-export interface ViewOptions extends Omit<FrameOptions, 'columns' | 'rows' | 'paint' | 'selected' | 'list'> {
+export interface ViewOptions
+  extends Omit<FrameOptions, 'columns' | 'rows' | 'paint' | 'selected' | 'list' | 'url'> {
   readonly board: Board
   readonly onKey: (key: Key) => void
   /** What can change while it is shown. */
-  readonly look?: () => Pick<FrameOptions, 'selected' | 'list'>
+  readonly look?: () => Pick<FrameOptions, 'selected' | 'list' | 'url'>
 }
 
 /** A picture that fills the terminal. */
@@ -41,6 +44,8 @@ export function liveView({ out }: Call, options: ViewOptions): View {
   return {
     update,
     say: (text) => board.say('', clean(text)),
+    // The picture has them already.
+    facts: () => update(),
     close: () => screen.close(),
   }
 }
@@ -48,7 +53,7 @@ export function liveView({ out }: Call, options: ViewOptions): View {
 const PERIOD_MS = 5_000
 
 /** Lines, for a file, a pipe or a terminal that can do no more. */
-export function plainView(call: Call, { board, title, place }: ViewOptions): View {
+export function plainView(call: Call, { board, title, place, look }: ViewOptions): View {
   const { out } = call
   const told = new Map<string, string>()
   let next = Date.now() + 2_000
@@ -58,7 +63,7 @@ export function plainView(call: Call, { board, title, place }: ViewOptions): Vie
 
   const write = (snapshot: Snapshot, news: readonly JobEvent[]): void => {
     if (out.json) {
-      out.object({ ...snapshot, events: news })
+      out.object({ ...snapshot, url: look?.().url ?? null, events: news })
       return
     }
     for (const row of snapshot.rows) {
@@ -95,6 +100,10 @@ export function plainView(call: Call, { board, title, place }: ViewOptions): Vie
       flush()
     },
     say: (text) => out.note(`${clock(Date.now())} ${text}`),
+    facts(facts) {
+      if (out.json || out.quiet) return
+      for (const [name, text] of facts) out.data(`  ${out.paint('dim', name.padEnd(9))}  ${clean(text)}`)
+    },
     close: flush,
   }
 }

@@ -92,8 +92,10 @@ export class Access implements Guard {
   async listen(host: string): Promise<void> {
     const { auth, insecure, open } = this.#options
     this.#listens = host
+    this.#open = null
     if (isLoopbackHost(host)) {
-      this.#open = Promise.resolve(open ?? !(await this.#isConfigured()))
+      // A store that is away cannot tell yet. Then it is asked again when somebody comes, and until it answers nobody gets in.
+      this.#isOpen().catch(() => {})
       return
     }
     this.#open = Promise.resolve(false)
@@ -103,7 +105,7 @@ export class Access implements Guard {
       })
       return
     }
-    if (open !== true && (auth !== null || (await this.#isConfigured()))) return
+    if (open !== true && (auth !== null || (await this.#mayBeConfigured()))) return
     throw new SkepError(
       'SERVER_UNPROTECTED',
       `A server on ${showValue(host)} can be reached by other machines, and nothing says who may use it. Make a token with ` +
@@ -112,9 +114,8 @@ export class Access implements Guard {
     )
   }
 
-  async identify(request: Request, remote: Remote): Promise<Caller | Response> {
-    const found = await this.#identifier.identify(request, remote)
-    return found instanceof Response ? found : { ...found, redactor: this.redactor }
+  identify(request: Request, remote: Remote): Promise<Caller | Response> {
+    return this.#identifier.identify(request, remote)
   }
 
   authorize(caller: Caller, call: Guarded): void {
@@ -155,15 +156,27 @@ export class Access implements Guard {
   }
 
   #isOpen(): Promise<boolean> {
-    // Mounted: open only while somebody develops, and only as long as nothing else is said.
     this.#open ??= (async () => {
       if (this.#options.open !== null) return this.#options.open
-      return this.#parts.env?.['NODE_ENV'] === 'development' && !(await this.#isConfigured())
+      // Mounted: open only while somebody develops. Both only as long as nothing else is said.
+      const isForSelf = this.#listens !== null || this.#parts.env?.['NODE_ENV'] === 'development'
+      return isForSelf && !(await this.#isConfigured())
     })()
     this.#open.catch(() => {
       this.#open = null
     })
     return this.#open
+  }
+
+  /** A store that is away may have tokens. Nobody gets in without one in any case. */
+  async #mayBeConfigured(): Promise<boolean> {
+    try {
+      return await this.#isConfigured()
+    } catch (error) {
+      const { code } = error as { readonly code?: unknown }
+      if (code === 'STORE_UNAVAILABLE' || code === 'STORE_UNKNOWN') return true
+      throw error
+    }
   }
 
   async #isConfigured(): Promise<boolean> {

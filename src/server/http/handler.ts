@@ -28,8 +28,6 @@ export interface Arrival {
 
 export interface HttpEnv extends Callable {
   readonly bodyBytes: number
-  /** What hides secrets in errors. */
-  readonly redactor: Redactor
   readonly health: Health
   readonly events: Events
   /** Null: there is no dashboard here. */
@@ -59,7 +57,7 @@ export function httpHandler(env: HttpEnv): Handle {
       response = await answer(arrival)
     } catch (error) {
       if (!(error instanceof SkepError)) env.report(error)
-      response = errorResponse(error, env.redactor)
+      response = errorResponse(error, env.services.redactor)
     }
     return withHeaders(response, env.guard.headers?.(request, remote) ?? {})
   }

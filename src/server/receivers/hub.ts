@@ -83,9 +83,17 @@ export class ReceiverHub {
       )
     }
     const office = await this.#office(caller.space)
+    for (const queue of queues) {
+      const refusal = queue.includes('*') ? null : office.refusal(queue)
+      if (refusal !== null) throw refusal
+    }
     this.#makePlace(caller)
     const maxBytes = Math.min(options.maxBytes ?? Infinity, this.#limits.receiverBytes)
-    const receiver = new Receiver(this.#options.runtime.uuid(), { ...options, maxBytes, ranges }, this.#desk)
+    const receiver = new Receiver(
+      this.#options.runtime.uuid(),
+      { ...options, maxBytes, ranges, mostCredits: this.#limits.credits },
+      this.#desk,
+    )
     this.#receivers.set(receiver.id, receiver)
     this.#officeOf.set(receiver, office)
     office.join(receiver)
@@ -164,6 +172,12 @@ export class ReceiverHub {
     return true
   }
 
+  /** Ends the streams of callers who may not take jobs any more, such as those whose token was revoked. */
+  dismiss(isOver: (caller: Caller) => boolean): void {
+    for (const receiver of this.#receivers.values())
+      if (isOver(receiver.caller)) this.#end(receiver, 'closed')
+  }
+
   /** Takes no more jobs, lets receivers end theirs for the drain time, hands the rest back and ends all streams. */
   async close(options: Parameters<Office['stop']>[0] = {}): Promise<void> {
     this.#isClosed = true
@@ -235,13 +249,13 @@ export class ReceiverHub {
 
   async #makeOffice(space: string): Promise<Office> {
     const skep = await this.#options.skepOf(space)
-    const { runtime, logger, policyOf, worker } = this.#options
+    const { runtime, logger, queues, worker } = this.#options
     const office: Office = new Office({
       space,
       skep,
       runtime,
       logger,
-      ...(policyOf ? { policyOf } : {}),
+      ...(queues ? { queues } : {}),
       ...(worker ? { worker } : {}),
       line: {
         changes: () => this.#changes,
@@ -253,6 +267,7 @@ export class ReceiverHub {
       },
       onRoom: (receiver) => this.#desk.hasRoom(receiver),
       onOver: (delivery) => this.#over(delivery),
+      onStopped: () => this.#forget(space, office),
       onStop: (delivery, why, detail) => {
         delivery.stopReason = detail
         const { receiver, job } = delivery
@@ -263,6 +278,15 @@ export class ReceiverHub {
     this.#open.set(space, office)
     this.#planSweep()
     return office
+  }
+
+  /** Its receivers connect again, to an office that works. */
+  #forget(space: string, office: Office): void {
+    if (this.#open.get(space) === office) {
+      this.#open.delete(space)
+      this.#offices.delete(space)
+    }
+    if (!this.#isClosed) for (const receiver of office.receivers) this.#end(receiver, 'stopped')
   }
 
   // ── what receivers ask for ─────────────────────────────────────────────────────────────────────

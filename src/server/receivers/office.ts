@@ -8,6 +8,7 @@ import {
   type RelayedJob,
   type RelayStop,
   type Skep,
+  type SkepError,
 } from '../../index.ts'
 import type { Caller } from '../operation.ts'
 import { type Ack, type AckResult, type Extended, endOf, type Held, type Note } from './ack.ts'
@@ -22,13 +23,15 @@ const LINGER_MS = 30_000
 /** Acks for jobs that another server handed out are tried again after this while the store is away. */
 const AGAIN_MS = 500
 
-export interface OfficeEnv extends Pick<HubOptions, 'runtime' | 'logger' | 'policyOf' | 'worker'> {
+export interface OfficeEnv extends Pick<HubOptions, 'runtime' | 'logger' | 'queues' | 'worker'> {
   readonly space: string
   readonly skep: Skep
   readonly line: LineEnv
   /** A receiver may have more room than before. */
   readonly onRoom: (receiver: Receiver) => void
   readonly onStop: (delivery: Delivery, why: RelayStop, detail: string) => void
+  /** Its relay has stopped, by an order or because it was told to here. */
+  readonly onStopped: () => void
   /** Bytes that a receiver holds no longer. */
   readonly onOver: (delivery: Delivery) => void
 }
@@ -47,15 +50,16 @@ export class Office {
   constructor(env: OfficeEnv) {
     this.#env = env
     this.idleSince = env.runtime.mono()
-    const { policyOf, space } = env
+    const policies = new Map(env.queues?.map(({ name, policy }) => [name, policy]))
     this.#relay = env.skep.relay<Delivery>({
       ...env.worker,
-      ...(policyOf ? { policyOf: (queue) => policyOf(space, queue) } : {}),
+      policyOf: (queue) => policies.get(queue) ?? null,
       slots: () => this.#slots(),
       onStop: (job, why, detail) => {
         if (job.holder) env.onStop(job.holder, why, detail)
       },
       onOver: (job) => this.#over(job),
+      onStopped: env.onStopped,
       onWord: (job, word) => {
         const delivery = job.holder
         delivery?.batch?.word(delivery.index, word)
@@ -68,6 +72,11 @@ export class Office {
   }
 
   // ── receivers and their queues ─────────────────────────────────────────────────────────────────
+
+  /** Why jobs of a queue cannot be given to receivers; null if they can. */
+  refusal(queue: string): SkepError | null {
+    return this.#relay.refusal(queue)
+  }
 
   /** Serves a receiver. The queues that it names are served at once, those that fit its patterns as soon as they are found. */
   join(receiver: Receiver): void {

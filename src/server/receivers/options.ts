@@ -16,6 +16,8 @@ export interface ReceiverOptions {
   readonly ackGrace?: Duration
   /** How often patterns of queues are compared with the queues that there are. @default '2s' */
   readonly lookForQueues?: Duration
+  /** Queues as they are declared in code, where no worker tells the store of them: jobs are judged by their policies. */
+  readonly queues?: readonly { readonly name: string; readonly policy: Policy }[]
   /** Of the worker behind the receivers. */
   readonly worker?: Pick<WorkerOptions, 'lease' | 'drain' | 'grace' | 'poll' | 'rescueGrace' | 'prune'>
 }
@@ -23,8 +25,6 @@ export interface ReceiverOptions {
 export interface HubOptions extends ReceiverOptions {
   /** The Skep of a space. The hub does not close it. */
   readonly skepOf: (space: string) => Skep | Promise<Skep>
-  /** What each outcome leads to, for queues that the server's configuration knows. @default as their workers told the store */
-  readonly policyOf?: (space: string, queue: string) => Policy | null
   readonly runtime: Runtime
   readonly logger: Logger
 }

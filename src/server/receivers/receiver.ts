@@ -5,6 +5,9 @@ import type { Ack, AckResult, Note, Stop } from './ack.ts'
 import { Delivery } from './delivery.ts'
 import type { Line } from './line.ts'
 
+/** Letters of a name. */
+const MOST_NAME = 128
+
 /** How a receiver's stream ended, which decides what becomes of its jobs. */
 export type EndReason =
   /** It vanished: its jobs are lost, and that counts. */
@@ -50,6 +53,8 @@ export interface ConnectOptions extends Transport {
 export interface ResolvedConnectOptions extends ConnectOptions {
   readonly maxBytes: number
   readonly ranges: readonly KeyRange[] | null
+  /** More than this it cannot be granted. */
+  readonly mostCredits: number
 }
 
 /** What a receiver asks of those who made it. */
@@ -95,6 +100,7 @@ export class Receiver {
   isRetired = false
   isClosed = false
   #credits: number
+  readonly #mostCredits: number
   readonly #maxBytes: number
   readonly #transport: Transport
   readonly #desk: Desk
@@ -103,13 +109,14 @@ export class Receiver {
   constructor(id: string, options: ResolvedConnectOptions, desk: Desk) {
     const { caller, name = caller.name, queues, keys = null, credits, maxBytes, protocol } = options
     this.id = id
-    this.name = name
+    this.name = name.replace(/\p{Cc}/gu, ' ').slice(0, MOST_NAME)
     this.caller = caller
     this.queues = queues
     this.keys = keys === '' ? null : keys
     this.ranges = options.ranges
     this.protocol = protocol
     this.#credits = credits
+    this.#mostCredits = options.mostCredits
     this.#maxBytes = maxBytes
     this.#transport = options
     this.#desk = desk
@@ -142,7 +149,7 @@ export class Receiver {
 
   /** Sets how many jobs it may hold from now on. What it has beyond that it keeps. */
   grant(credits: number): void {
-    this.#credits = Math.max(1, Math.floor(credits))
+    this.#credits = Math.min(this.#mostCredits, Math.max(1, Math.floor(credits)))
     this.activeAt = this.#desk.mono()
     this.#desk.hasRoom(this)
   }

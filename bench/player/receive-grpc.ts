@@ -1,0 +1,70 @@
+import type { createClient } from '@connectrpc/connect'
+import type { createGrpcTransport } from '@connectrpc/connect-node'
+import type { Payload } from '../contest.ts'
+import { importBuilt, requireFromRoot } from '../root.ts'
+
+interface Message {
+  readonly acks: readonly { readonly id: string; readonly token: string }[]
+  readonly open?: { readonly queues: readonly string[]; readonly credits: number }
+}
+
+/** Takes jobs and acks them on one stream of gRPC. Returns what stops it when all of its acks are answered. */
+export async function receiveByGrpc(
+  url: string,
+  credits: number,
+  note: (job: Payload) => void,
+): Promise<() => Promise<void>> {
+  const { createClient: clientOf } = requireFromRoot('@connectrpc/connect') as {
+    createClient: typeof createClient
+  }
+  const { createGrpcTransport: transportOf } = requireFromRoot('@connectrpc/connect-node') as {
+    createGrpcTransport: typeof createGrpcTransport
+  }
+  const { Skep } = (await importBuilt('server/grpc/gen/skep/v1/skep_pb')) as { Skep: never }
+  const client = clientOf(Skep, transportOf({ baseUrl: url })) as unknown as {
+    receive(
+      messages: AsyncIterable<Message>,
+      options: { readonly signal: AbortSignal },
+    ): AsyncIterable<{
+      readonly jobs: readonly { readonly id: string; readonly token: string; readonly payload: string }[]
+      readonly results: readonly unknown[]
+    }>
+  }
+  const outgoing: Message[] = [{ open: { queues: ['bench'], credits }, acks: [] }]
+  let wake: () => void = () => {}
+  let unanswered = 0
+  let quiet: () => void = () => {}
+  async function* messages(): AsyncGenerator<Message, void, void> {
+    for (;;) {
+      const message = outgoing.shift()
+      if (message) yield message
+      else
+        await new Promise<void>((resolve) => {
+          wake = resolve
+        })
+    }
+  }
+  const stop = new AbortController()
+  void (async () => {
+    for await (const { jobs, results } of client.receive(messages(), { signal: stop.signal })) {
+      unanswered -= results.length
+      if (jobs.length > 0) {
+        for (const { payload } of jobs) note(JSON.parse(payload) as Payload)
+        unanswered += jobs.length
+        outgoing.push({ acks: jobs.map(({ id, token }) => ({ id, token })) })
+        wake()
+      }
+      if (unanswered === 0) quiet()
+    }
+  })().catch((error: unknown) => {
+    if (!stop.signal.aborted) process.stderr.write(`${String(error)}\n`)
+  })
+
+  return async () => {
+    await new Promise<void>((resolve) => {
+      quiet = resolve
+      if (unanswered === 0) resolve()
+    })
+    stop.abort()
+  }
+}

@@ -1,0 +1,128 @@
+import type { Logger } from '../../index.ts'
+import type { NodeServerOptions } from '../../server.ts'
+import type { Call, Command } from '../command.ts'
+import { EXIT, usage } from '../exit.ts'
+import { complain, explain, isAway } from '../explain.ts'
+import { clock, span } from '../numbers.ts'
+import { type Opened, using } from '../open.ts'
+import { listen, PORT_FLAG, serverLogger, tokensOf } from '../serving.ts'
+import { aborted, listenForStop, whenOutputCloses } from '../stopping.ts'
+import { clean, quote } from '../text.ts'
+
+export const serverCommand: Command = {
+  name: 'server',
+  summary: 'Serve the dashboard, the HTTP API and gRPC on one port; it runs no handlers',
+  usage: ['server [flags]'],
+  flags: {
+    host: { kind: 'text', value: 'address', help: 'Where to listen. Default: 127.0.0.1, this machine alone' },
+    ...PORT_FLAG,
+    hosts: {
+      kind: 'text',
+      value: 'a,b',
+      help: 'Names by which it is asked for, such as jobs.example.com; * for any',
+    },
+    token: { kind: 'text', value: 'text', help: 'A token that may do everything. Better: --token-file' },
+    'token-file': { kind: 'text', value: 'path', help: 'A file with such a token' },
+    'read-only': { kind: 'switch', help: 'Refuse every change' },
+    environment: { kind: 'text', value: 'word', help: 'Shown in the dashboard, such as production' },
+    'trace-url': { kind: 'text', value: 'url', help: 'Where traces are; {trace} stands for the id' },
+    proxies: { kind: 'text', value: 'n', help: 'Proxies of yours in front, whose x-forwarded-for counts' },
+    insecure: { kind: 'switch', help: 'Let everybody who reaches it do everything' },
+    drain: { kind: 'text', value: '10s', help: 'How long requests may finish after a stop. Default: 10s' },
+  },
+  examples: [
+    'skep server',
+    'skep server --host 0.0.0.0 --hosts jobs.example.com --token-file /run/secrets/skep',
+    'skep server --db postgres://localhost/shop --read-only --environment production',
+  ],
+
+  async run(call) {
+    const [word] = call.args.words
+    if (word !== undefined) throw usage(`${quote(word)} is one word too many.`, 'skep server [flags]')
+    const logger = serverLogger((text) => say(call, `warning ${clean(text)}`))
+    return using(call, { create: true, logger }, (opened) => serve(call, opened, logger))
+  },
+}
+
+async function serve(call: Call, opened: Opened, logger: Logger): Promise<number> {
+  const { args, out } = call
+  const { skep, place } = opened
+  const stop = listenForStop({
+    onHurry: () => process.exit(EXIT.failure),
+    onForce: () => process.exit(EXIT.failure),
+  })
+  whenOutputCloses(() => {
+    // Nobody reads what we say any more; others still ask.
+  })
+  const host = args.text('host')
+  try {
+    const { server, at } = await listen(call, skep, serverOptions(call, opened, logger), {
+      ...(host === undefined ? {} : { host }),
+    })
+    const startedAt = Date.now()
+    if (out.json) out.object({ event: 'listening', at: new Date().toISOString(), ...at, store: place.label })
+    else {
+      out.data(`${clock(startedAt)} serving ${place.label} on ${at.url}`)
+      out.note(
+        out.paintNote('dim', `  Dashboard ${at.url}   HTTP ${at.url}/api/v1   gRPC ${at.host}:${at.port}`),
+      )
+    }
+    void tellWhenReady(call, opened, stop.signal)
+    await aborted(stop.signal)
+    const askedAt = Date.now()
+    await server.close()
+    const facts = { upMs: askedAt - startedAt, drainedMs: Date.now() - askedAt }
+    if (out.json) out.object({ event: 'stopped', at: new Date().toISOString(), ...facts })
+    else out.data(`${clock(Date.now())} stopped after ${span(facts.upMs)}`)
+    return EXIT.ok
+  } finally {
+    stop.release()
+  }
+}
+
+function serverOptions(call: Call, { place }: Opened, logger: Logger): NodeServerOptions {
+  const { args } = call
+  const hosts = args.names('hosts')
+  const environment = args.text('environment')
+  const traceUrl = args.text('trace-url')
+  const proxies = args.whole('proxies', { min: 0, max: 10 })
+  const drain = args.duration('drain')
+  return {
+    place: place.label,
+    logger,
+    tokens: tokensOf(call),
+    ...(hosts === undefined ? {} : { hosts: hosts.includes('*') ? '*' : hosts }),
+    ...(environment === undefined ? {} : { environment }),
+    ...(traceUrl === undefined ? {} : { traceUrl }),
+    ...(proxies === undefined ? {} : { proxies }),
+    ...(drain === undefined ? {} : { closeTimeout: drain }),
+    ...(args.on('read-only') ? { readOnly: true } : {}),
+    ...(args.on('insecure') ? { insecure: true } : {}),
+  }
+}
+
+const RETRY_MS = 2_000
+
+/** The port is open already and says 503; here it is told why, once, and when it is over. */
+async function tellWhenReady(call: Call, { skep, place }: Opened, stop: AbortSignal): Promise<void> {
+  let isTold = false
+  while (!stop.aborted) {
+    try {
+      await skep.ready()
+      if (isTold) say(call, `${place.label} answers.`)
+      return
+    } catch (error) {
+      const report = explain(error, place.label)
+      if (!isTold && !stop.aborted) {
+        complain(report, call.out)
+        say(call, isAway(report) ? 'Trying again until it answers.' : 'Trying again until that is done.')
+      }
+      isTold = true
+      await Promise.race([new Promise((resolve) => setTimeout(resolve, RETRY_MS)), aborted(stop)])
+    }
+  }
+}
+
+function say({ out }: Call, text: string): void {
+  out.note(`${clock(Date.now())} ${text}`)
+}

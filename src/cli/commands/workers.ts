@@ -1,0 +1,185 @@
+import type { Order, Skep, WorkerView } from '../../index.ts'
+import type { Call, Command } from '../command.ts'
+import { EXIT, notFound, usage } from '../exit.ts'
+import { fromNow } from '../numbers.ts'
+import { using } from '../open.ts'
+import type { Output, Paint } from '../output.ts'
+import { BY_FLAG, personOf } from '../person.ts'
+import { type Cell, table } from '../table.ts'
+import { clean, quote } from '../text.ts'
+
+const ORDER_OF: Readonly<Record<string, Order>> = { quiet: 'quiet', resume: 'none', stop: 'stop' }
+const TOLD: Readonly<Record<string, string>> = {
+  quiet: 'takes no more jobs as soon as it hears of it',
+  resume: 'takes jobs again as soon as it hears of it',
+  stop: 'drains and ends as soon as it hears of it',
+}
+
+export const workersCommand: Command = {
+  name: 'workers',
+  summary: 'Who runs jobs, on all machines: list, get, quiet, resume, stop',
+  usage: ['workers [list]', 'workers get <id>', 'workers quiet|resume|stop <id…> | --host <name> | --all'],
+  actions: {
+    list: 'Show the workers of this space',
+    get: 'Show everything about one',
+    quiet: 'Let workers take no more jobs; what runs goes on',
+    resume: 'Take that back',
+    stop: 'End workers as a signal would: they drain first',
+  },
+  flags: {
+    host: { kind: 'text', value: 'name', help: 'All workers on this host' },
+    all: { kind: 'switch', help: 'All workers' },
+    'dry-run': { kind: 'switch', help: 'Only say which workers it would be' },
+    by: BY_FLAG,
+  },
+  examples: ['skep workers', 'skep workers quiet 4f0c…', 'skep workers stop --host web-1'],
+
+  async run(call) {
+    const [action = 'list', ...ids] = call.args.words
+    if (action === 'list') {
+      if (ids.length > 0) throw usage('skep workers list takes no ids.', 'skep workers get <id>')
+      return list(call)
+    }
+    if (action === 'get') return get(call, ids)
+    return tellWorkers(call, action, ids)
+  },
+}
+
+function list(call: Call): Promise<number> {
+  const { out } = call
+  return using(call, { create: false }, async ({ skep }) => {
+    const workers = [...(await skep.workers())]
+    if (out.json) out.object({ workers })
+    else if (workers.length === 0) out.note('No worker is there. Start one: skep worker')
+    else out.data(workerTable(workers, out))
+    return EXIT.ok
+  })
+}
+
+function workerTable(workers: readonly WorkerView[], out: Output): string {
+  const now = Date.now()
+  const lines = table(
+    [
+      { title: 'ID' },
+      { title: 'HOST' },
+      { title: 'STATUS' },
+      { title: 'BUSY', align: 'right' },
+      { title: 'LAG', align: 'right' },
+      { title: 'MEMORY', align: 'right' },
+      { title: 'VERSION' },
+      { title: 'STARTED' },
+      { title: 'QUEUES', flexible: true },
+    ],
+    workers.map((worker) => [
+      clean(worker.id),
+      `${clean(worker.host)}:${worker.pid}`,
+      statusOf(worker),
+      `${worker.running}/${worker.concurrency}`,
+      worker.lagMs === null ? '·' : `${Math.round(worker.lagMs)}ms`,
+      memory(worker.memoryBytes),
+      clean(worker.version ?? '·'),
+      fromNow(new Date(worker.startedAt), now),
+      worker.queues.map(clean).join(', '),
+    ]),
+    { width: out.width, paint: out.paint },
+  )
+  return lines.join('\n')
+}
+
+function statusOf({ life, order, quiet }: WorkerView): Exclude<Cell, string> {
+  if (life === 'gone') return { text: 'gone', style: 'red' }
+  if (order === 'stop') return { text: 'stopping', style: 'yellow' }
+  if (quiet || order === 'quiet') return { text: 'quiet', style: 'yellow' }
+  return life === 'unsure' ? { text: 'unsure', style: 'yellow' } : { text: 'running', style: 'green' }
+}
+
+function memory(bytes: number | null): string {
+  return bytes === null ? '·' : `${Math.round(bytes / 1_048_576)} MB`
+}
+
+function get(call: Call, ids: readonly string[]): Promise<number> {
+  const { out } = call
+  const [id, extra] = ids
+  if (id === undefined || extra !== undefined)
+    throw usage('Which worker? One at a time.', 'skep workers get <id>')
+  return using(call, { create: false }, async ({ skep }) => {
+    const worker = one(await skep.workers(), id)
+    if (out.json) out.object(worker)
+    else out.data(page(worker, out.paint))
+    return EXIT.ok
+  })
+}
+
+function page(worker: WorkerView, paint: Paint): string {
+  const now = Date.now()
+  const { text, style } = statusOf(worker)
+  const parts: readonly (readonly [string, string | null])[] = [
+    ['id', clean(worker.id)],
+    ['host', clean(worker.host)],
+    ['pid', String(worker.pid)],
+    ['status', paint(style, text)],
+    ['busy', `${worker.running} of ${worker.concurrency}`],
+    ['started', fromNow(new Date(worker.startedAt), now)],
+    ['seen', fromNow(new Date(worker.seenAt), now)],
+    ['version', worker.version === null ? null : clean(worker.version)],
+    ['node', worker.node === null ? null : clean(worker.node)],
+    ['memory', worker.memoryBytes === null ? null : memory(worker.memoryBytes)],
+    ['lag', worker.lagMs === null ? null : `${Math.round(worker.lagMs)}ms`],
+    ['queues', worker.queues.map(clean).join(', ')],
+  ]
+  return parts
+    .filter(([, value]) => value !== null)
+    .map(([name, value]) => `${paint('dim', name.padEnd(8))} ${value}`)
+    .join('\n')
+}
+
+async function tellWorkers(call: Call, action: string, ids: readonly string[]): Promise<number> {
+  const { args, out } = call
+  const by = personOf(args)
+  return using(call, { create: false }, async ({ skep }) => {
+    const meant = await choose(call, skep, action, ids)
+    if (args.on('dry-run')) {
+      if (out.json) out.object({ action, dryRun: true, workers: meant.map(({ id }) => id) })
+      else out.data(`Would ${action}: ${meant.map(({ id }) => clean(id)).join(', ') || 'none'}`)
+      return EXIT.ok
+    }
+    const told: WorkerView[] = []
+    for (const { id } of meant) {
+      const worker = await skep.order(id, ORDER_OF[action] as Order, by === undefined ? {} : { by })
+      if (worker !== null) told.push(worker)
+    }
+    if (out.json) out.object({ action, dryRun: false, workers: told })
+    else for (const { id } of told) out.data(`${clean(id)} ${TOLD[action]}.`)
+    return EXIT.ok
+  })
+}
+
+async function choose(
+  { args }: Call,
+  skep: Skep,
+  action: string,
+  ids: readonly string[],
+): Promise<readonly WorkerView[]> {
+  const host = args.text('host')
+  const ways = [ids.length > 0, args.typed('host'), args.typed('all')].filter(Boolean).length
+  if (ways !== 1) throw usage('Which workers?', `skep workers ${action} <id…>, --host <name> or --all`)
+  const here = (await skep.workers()).filter(({ life }) => life !== 'gone')
+  if (ids.length > 0) return ids.map((id) => one(here, id))
+  const meant = host === undefined || args.typed('all') ? here : here.filter((worker) => worker.host === host)
+  if (meant.length > 0) return meant
+  throw notFound(
+    host === undefined ? 'There is no worker.' : `There is no worker on ${quote(host)}.`,
+    'See: skep workers',
+  )
+}
+
+/** By its id, or by the beginning of it if that is enough. */
+function one(workers: readonly WorkerView[], id: string): WorkerView {
+  const exact = workers.find((worker) => worker.id === id)
+  if (exact !== undefined) return exact
+  const [near, other] = workers.filter((worker) => worker.id.startsWith(id))
+  if (near !== undefined && other === undefined) return near
+  if (other !== undefined)
+    throw usage(`More than one worker begins with ${quote(id)}.`, 'Give more of the id.')
+  throw notFound(`There is no worker ${quote(id)}.`, 'See: skep workers')
+}

@@ -1,0 +1,31 @@
+import type { Listening } from '../../server.ts'
+import type { Opened } from '../open.ts'
+import { clean, cut } from '../text.ts'
+import type { Work } from './crew.ts'
+
+const KINDS = { sqlite: 'SQLite ', memory: '', postgres: '', redis: '', config: '' } as const
+
+/** Where everything is, for whoever has just started it. */
+export function factLines({
+  opened: { place },
+  at,
+  work: { handlers, flows },
+}: {
+  readonly opened: Opened
+  readonly at: Listening | null
+  readonly work: Work
+}): readonly (readonly [string, string])[] {
+  const names = [...handlers.map(({ queue }) => queue.name), ...flows.map(({ name }) => `flow ${name}`)]
+  const lost = place.kind === 'memory' ? ' (the jobs end with this process)' : ''
+  return [
+    ['Storage', `${KINDS[place.kind]}${place.label}${lost}`],
+    ...(at === null
+      ? []
+      : ([
+          ['Dashboard', at.url],
+          ['HTTP', `${at.url}/api/v1`],
+          ['gRPC', `${at.host}:${at.port}`],
+        ] as const)),
+    ['Handlers', cut(clean(names.join(', ')), 200)],
+  ]
+}
