@@ -97,6 +97,8 @@ function shortenStacks(): void {
   const before = Error.prepareStackTrace
   Error.prepareStackTrace = (error, sites) => {
     if (before !== undefined) return before(error, sites) as unknown
-    return withoutMarks(`${String(error)}${sites.map((site) => `\n    at ${String(site)}`).join('')}`)
+    return withoutMarks(
+      `${String(error)}${sites.map((site: { toString(): string }) => `\n    at ${site.toString()}`).join('')}`,
+    )
   }
 }
