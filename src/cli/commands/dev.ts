@@ -68,7 +68,7 @@ export const devCommand: Command = {
       workOf,
       workers: 1,
       title: 'dev',
-      tip: isExample ? `try: skep enqueue hello -d '{"name":"you"}'` : (opened.config?.file ?? ''),
+      tip: isExample ? exampleTip(opened) : (opened.config?.file ?? ''),
       captions: new Map(),
       reloader: reloader.isWatching ? reloader : null,
       relay,
@@ -116,7 +116,7 @@ async function demo(
     reloader: null,
     workers: 2,
     title: 'demo',
-    tip: `look inside: skep jobs --db ${opened.place.label}`,
+    tip: opened.place.kind === 'memory' ? '' : `look inside: skep jobs --db ${opened.place.label}`,
     captions: demoCaptions,
     produce: (say) => produce(opened.skep, say),
     relay,
@@ -143,6 +143,13 @@ async function openDemo(call: Call, logger: Logger, db: string | undefined): Pro
     }
     return open(call, { create: true, logger, file: DEMO_FILE, fallback: true })
   }
+}
+
+/** Jobs in memory are seen by this process alone. */
+function exampleTip({ place }: Opened): string {
+  return place.kind === 'memory'
+    ? 'try: the Playground of the dashboard'
+    : `try: skep enqueue hello -d '{"name":"you"}'`
 }
 
 /** Something to play with where there is no config yet. */

@@ -176,7 +176,7 @@ class Reloads {
       this.#asked = null
       await this.#once(files).catch((error: unknown) => {
         const { message, fix } = explain(error)
-        this.#board.complain(clean(`${message} The handlers before go on. ${fix ?? ''}`))
+        this.#board.complain(clean(`${message.replace(/\.$/, '')}. The handlers before go on. ${fix ?? ''}`))
       })
     }
     this.#busy = false

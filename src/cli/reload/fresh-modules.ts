@@ -96,7 +96,8 @@ function hook(own: readonly string[], see: (url: string) => void): MessagePort |
 function shortenStacks(): void {
   const before = Error.prepareStackTrace
   Error.prepareStackTrace = (error, sites) => {
-    if (before !== undefined) return before(error, sites) as unknown
-    return withoutMarks(`${String(error)}${sites.map((site) => `\n    at ${String(site)}`).join('')}`)
+    const stack: unknown =
+      before?.(error, sites) ?? `${String(error)}${sites.map((site) => `\n    at ${String(site)}`).join('')}`
+    return typeof stack === 'string' ? withoutMarks(stack) : stack
   }
 }
