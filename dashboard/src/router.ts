@@ -1,24 +1,26 @@
 import { useCallback } from 'react'
 import { useLocation, useSearchParams } from 'wouter'
 
+/** `push`: the browser's back button leads to the word before. */
+export type How = 'push' | 'replace'
+
 /** One word of the address's query, such as `?range=1h`. What is the default is left out of the address. */
 export function useWord<Word extends string>(
   name: string,
   fallback: Word,
-): readonly [Word, (word: Word) => void] {
+): readonly [Word, (word: Word, how?: How) => void] {
   const [params, setParams] = useSearchParams()
   const value = (params.get(name) ?? fallback) as Word
   const set = useCallback(
-    (word: Word) =>
+    (word: Word, how: How = 'replace') =>
       setParams(
-        () => {
-          // From the address itself: another word may have been set a moment ago.
-          const next = new URLSearchParams(location.search)
+        (before) => {
+          const next = new URLSearchParams(before)
           if (word === fallback) next.delete(name)
           else next.set(name, word)
           return next
         },
-        { replace: true },
+        { replace: how === 'replace' },
       ),
     [name, fallback, setParams],
   )

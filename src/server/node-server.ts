@@ -11,7 +11,7 @@ import {
 } from './http/node.ts'
 import { type ConnectionOptions, DEFAULT_PORT, resolveConnections } from './node-options.ts'
 import { OnePort } from './one-port.ts'
-import { resolveServerOptions, type ServerOptions } from './options.ts'
+import { MOST_BODY_BYTES, resolveServerOptions, type ServerOptions } from './options.ts'
 
 export interface NodeServerOptions extends ServerOptions, ConnectionOptions {}
 
@@ -69,6 +69,7 @@ export class SkepServer {
     const { host = '127.0.0.1', port = DEFAULT_PORT, tries = 0 } = options
     if (this.#closing) throw new SkepError('CLOSED', 'This server is closed. Make a new one.')
     await this.core.guard.listen?.(host)
+    await this.#serveRpc()
     for (let at = port; ; at++) {
       try {
         const bound = await this.#port.listen(host, at)
@@ -85,14 +86,21 @@ export class SkepServer {
     return this.core.handle({ request, remote: { address: null, isEncrypted: false }, mount: '' })
   }
 
-  /** Gives requests whose path begins so to another handler, over HTTP/1.1 and HTTP/2, as node has them: for gRPC. */
-  take(prefix: string, handler: NodeHandler): void {
-    this.#takers.push({ prefix, handler })
-  }
-
-  /** Calls `attach` with the server that speaks HTTP/2 on the same port. */
-  onHttp2(attach: (server: Http2Server) => void): void {
-    attach(this.#port.http2)
+  /** gRPC and Connect. Only a server that listens needs their code. */
+  async #serveRpc(): Promise<void> {
+    if (this.#takers.length > 0) return
+    const { connectHandler, RPC_PREFIXES } = await import('./grpc/connect.ts')
+    const { core } = this
+    const handler = connectHandler({
+      guard: core.guard,
+      services: core.services,
+      skepFor: (space) => core.skepFor(space),
+      onChange: (space, name) => core.onChange(space, name),
+      hub: core.hub,
+      messageBytes: MOST_BODY_BYTES,
+      report: (error) => core.logger.error('A call failed in an unexpected way.', { error }),
+    })
+    for (const prefix of RPC_PREFIXES) this.#takers.push({ prefix, handler })
   }
 
   #take(incoming: Incoming, outgoing: Outgoing): void {

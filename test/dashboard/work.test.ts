@@ -15,6 +15,10 @@ const card: Queue<{ tenant: string; total: number }> = queue('billing.card', {
   onError: retry(2, fixed('10ms')),
 })
 const report: Queue<{ month: string }> = queue('report.monthly')
+const laned: Queue<{ tenant: string }> = queue('tenant.sync', {
+  lane: ({ payload }) => payload.tenant,
+  lanes: { concurrency: 1 },
+})
 const lonely: Queue<{ row: number }> = queue('export.legacy')
 
 vi.setConfig({ testTimeout: 120_000 })
@@ -86,9 +90,9 @@ describe('The overview', () => {
     await page.getByRole('heading', { name: 'No job has come yet' }).waitFor()
     await start()
     await page.getByText('Busiest queues').waitFor()
-    await page.getByRole('link', { name: 'mail.welcome' }).waitFor()
+    await page.getByRole('link', { name: 'mail.welcome', exact: true }).waitFor()
     await page.getByText('dead jobs wait for a person').waitFor()
-    await page.getByText('production').waitFor()
+    await page.getByText('production', { exact: true }).waitFor()
     await page.getByText('Live', { exact: true }).waitFor()
   })
 
@@ -182,6 +186,18 @@ describe('Queues', () => {
     open.complaints.splice(0) // The browser writes down every answer that refuses.
   })
 
+  it('show their lanes, of which each can be paused', async () => {
+    for (const tenant of ['acme', 'acme', 'globex']) await stage.skep.enqueue(laned, { tenant })
+    await to('/queues/tenant.sync?tab=lanes')
+    await row('acme').getByText('2', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Actions for lane acme' }).click()
+    await page.getByRole('menuitem', { name: 'Pause …' }).click()
+    await dialog().getByRole('button', { name: 'Pause' }).click()
+    await row('acme').getByText('paused').waitFor()
+    expect(await stage.skep.holds()).toMatchObject([{ queue: 'tenant.sync', lane: 'acme', kind: 'pause' }])
+    await stage.skep.resume({ queue: laned, lane: 'acme' })
+  })
+
   it('are purged only after their name was typed, with the count said before', async () => {
     await to('/queues/export.legacy')
     await page.getByText('No live worker handles this queue').waitFor()
@@ -243,7 +259,11 @@ describe('Jobs', () => {
     await tab.click()
     await until(async () => new URL(page.url()).searchParams.get('q') === 'state:dead queue:billing.card')
     await until(async () => (await row('billing.card').count()) === 6)
-    await page.goBack().catch(() => undefined)
+    await page.goBack()
+    await until(async () => new URL(page.url()).searchParams.get('q') === 'queue:billing.card')
+    await until(
+      async () => (await page.getByRole('combobox', { name: 'Query' }).inputValue()) === 'queue:billing.card',
+    )
   })
 
   it('open in a drawer and are walked through by keys', async () => {
@@ -321,6 +341,28 @@ describe('Jobs', () => {
     await to('/bulk')
     await row('After the fix').getByText('done').waitFor()
     await row('After the fix').getByText('6', { exact: true }).waitFor()
+  })
+})
+
+describe('A bulk action', () => {
+  it('is slowed down, stopped, and leaves the rest as it was', async () => {
+    await to('/jobs?q=queue:mail.welcome state:done')
+    await row('mail.welcome').first().waitFor()
+    await page.getByRole('checkbox', { name: 'Select all shown' }).check()
+    await page.getByRole('button', { name: /^Select all \d+ matching/ }).click()
+    await page.getByRole('toolbar', { name: 'Selected jobs' }).getByRole('button', { name: 'Remove' }).click()
+    await dialog().getByLabel('Name').fill('Slowly')
+    await dialog().getByLabel('Jobs per second').fill('1')
+    await dialog()
+      .getByRole('button', { name: /^Remove \d+ jobs/ })
+      .click()
+    await dialog().getByRole('button', { name: 'Stop' }).click()
+    await dialog().getByText('stopped', { exact: true }).waitFor()
+    await dialog().locator('footer').getByRole('button', { name: 'Close' }).click()
+    const [bulk] = (await stage.skep.bulk.list()).filter(({ name }) => name === 'Slowly')
+    expect(bulk?.status).toBe('stopped')
+    expect(await count(mail, 'done')).toBe(27 - (bulk?.changed ?? 0))
+    expect(await count(mail, 'done')).toBeGreaterThan(0)
   })
 })
 
@@ -423,6 +465,10 @@ describe('The keyboard', () => {
     await page.getByRole('option', { name: /mail\.welcome/ }).waitFor()
     await page.keyboard.press('Enter')
     await page.waitForURL('**/queues/mail.welcome')
+    await page.keyboard.press('?')
+    await dialog().getByText('Go anywhere, or search').waitFor()
+    await page.keyboard.press('Escape')
+    await dialog().waitFor({ state: 'hidden' })
     await page.keyboard.press('Control+k')
     await page.keyboard.press('Escape')
     await dialog().waitFor({ state: 'hidden' })

@@ -39,7 +39,13 @@ export async function stage(options: ServerOptions & { readonly store?: Store } 
 /** A client of grpc-js, made from the very files that the package ships. */
 export function grpcClient(address: string): GrpcClients {
   const files = ['skep/v1/skep.proto', 'skep/v1/operations.proto'].map((file) => join(protos, file))
-  const definition = loadSync(files, { includeDirs: [protos], longs: Number, defaults: true, oneofs: true })
+  const definition = loadSync(files, {
+    includeDirs: [protos],
+    keepCase: true,
+    longs: Number,
+    defaults: true,
+    oneofs: true,
+  })
   const loaded = loadPackageDefinition(definition) as unknown as {
     skep: { v1: Record<'Skep' | 'Operations', new (address: string, how: unknown) => RawClient> }
   }

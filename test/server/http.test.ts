@@ -160,18 +160,6 @@ describe('one port', () => {
     expect(JSON.parse(answer)).toMatchObject({ name: 'local' })
   })
 
-  it('gives the paths of another protocol to whoever takes them', async () => {
-    const { url, server } = await startServer()
-    server.take('/skep.v1.', (incoming, outgoing) => {
-      outgoing.writeHead(200)
-      outgoing.end(`taken: ${incoming.url}`)
-    })
-
-    const response = await fetch(`${url}/skep.v1.Skep/Enqueue`, { method: 'POST' })
-
-    expect(await response.text()).toBe('taken: /skep.v1.Skep/Enqueue')
-  })
-
   it('takes the next port if the first is taken, or says so', async () => {
     const { server: first, url } = await startServer()
     const taken = Number(new URL(url).port)

@@ -1,10 +1,11 @@
-import { type ReactNode, useEffect, useState } from 'react'
+import { type ReactNode, useCallback, useEffect, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import type { Me } from '../../../src/server/api.ts'
 import { includes } from '../api/me.ts'
 import { classes } from '../ui/classes.ts'
 import { Icon, Mark } from '../ui/icon.tsx'
 import { Toasts } from '../ui/toast.tsx'
+import { KeysHelp } from './keys-help.tsx'
 import { Palette } from './palette.tsx'
 import { SECTIONS, type Section } from './sections.ts'
 import { useShortcuts } from './shortcuts.ts'
@@ -14,7 +15,11 @@ export function Layout({ me, children }: { readonly me: Me; readonly children: R
   const [isSheetOpen, setSheetOpen] = useState(false)
   const [isPaletteOpen, setPaletteOpen] = useState(false)
   const [location] = useLocation()
-  useShortcuts(() => setPaletteOpen(true))
+  const [isHelpOpen, setHelpOpen] = useState(false)
+  useShortcuts(
+    useCallback(() => setPaletteOpen(true), []),
+    useCallback(() => setHelpOpen(true), []),
+  )
   // biome-ignore lint/correctness/useExhaustiveDependencies: the sheet closes whenever one goes elsewhere
   useEffect(() => setSheetOpen(false), [location])
   return (
@@ -37,6 +42,7 @@ export function Layout({ me, children }: { readonly me: Me; readonly children: R
       </div>
       <BottomBar onMore={() => setSheetOpen(!isSheetOpen)} />
       {isPaletteOpen && <Palette me={me} onClose={() => setPaletteOpen(false)} />}
+      {isHelpOpen && <KeysHelp onClose={() => setHelpOpen(false)} />}
       <Toasts />
     </div>
   )

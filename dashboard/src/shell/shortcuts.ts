@@ -14,8 +14,8 @@ export function isTyping(event: Event): boolean {
   return target?.closest('input:not([type=checkbox]), textarea, select, [contenteditable]') != null
 }
 
-/** ⌘K or Ctrl K opens the palette; g and a letter go to a section; / goes to the search of the page, if it has one. */
-export function useShortcuts(openPalette: () => void): void {
+/** ⌘K or Ctrl K opens the palette; g and a letter go to a section; / goes to the search of the page, if it has one; ? tells them. */
+export function useShortcuts(openPalette: () => void, openHelp: () => void): void {
   const [, navigate] = useLocation()
   useEffect(() => {
     let afterG = 0
@@ -32,7 +32,8 @@ export function useShortcuts(openPalette: () => void): void {
         event.preventDefault()
         if (search) search.focus()
         else openPalette()
-      } else if (event.key === 'g') afterG = event.timeStamp
+      } else if (event.key === '?') openHelp()
+      else if (event.key === 'g') afterG = event.timeStamp
       else if (event.timeStamp - afterG < 1_500) {
         const path = AFTER_G.get(event.key)
         afterG = 0
@@ -41,5 +42,5 @@ export function useShortcuts(openPalette: () => void): void {
     }
     document.addEventListener('keydown', press)
     return () => document.removeEventListener('keydown', press)
-  }, [openPalette, navigate])
+  }, [openPalette, openHelp, navigate])
 }

@@ -2,24 +2,18 @@
  * gRPC, gRPC-Web and Connect in one: the same two services, whichever of the three a client speaks. Over HTTP/1.1 there is no
  * stream in both directions; `Subscribe` with `Ack` is for those who have nothing else.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import { createContextKey, createContextValues, type HandlerContext } from '@connectrpc/connect'
 import { connectNodeAdapter } from '@connectrpc/connect-node'
 import { SkepError } from '../../index.ts'
 import type { Guard, Remote } from '../access/guard-contract.ts'
 import { type Callable, callerIn } from '../call.ts'
+import type { NodeHandler } from '../http/node.ts'
 import type { Caller } from '../operation.ts'
 import type { ReceiverHub } from '../receivers/hub.ts'
 import { Operations } from './gen/skep/v1/operations_pb.ts'
 import { Skep } from './gen/skep/v1/skep_pb.ts'
 import { operationsService } from './operations-service.ts'
 import { skepService } from './skep-service.ts'
-
-export type NodeHandler = (
-  request: IncomingMessage | Http2ServerRequest,
-  response: ServerResponse | Http2ServerResponse,
-) => void
 
 export interface ConnectEnv extends Callable {
   readonly hub: ReceiverHub
@@ -31,10 +25,8 @@ export interface ConnectEnv extends Callable {
 const NOWHERE: Remote = { address: null, isEncrypted: false }
 const remoteKey = createContextKey<Remote>(NOWHERE)
 
-/** Whether a request is for one of the services. */
-export function isRpcPath(path: string): boolean {
-  return path.startsWith(`/${Skep.typeName}/`) || path.startsWith(`/${Operations.typeName}/`)
-}
+/** How the paths of the services begin. */
+export const RPC_PREFIXES: readonly string[] = [`/${Skep.typeName}/`, `/${Operations.typeName}/`]
 
 /** Serves the services to node's requests of HTTP/1.1 and of HTTP/2. */
 export function connectHandler(env: ConnectEnv): NodeHandler {

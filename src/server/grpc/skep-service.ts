@@ -37,6 +37,8 @@ export interface GrpcEnv extends Callable {
 }
 
 const ENQUEUE = LISTED.find(({ name }) => name === 'jobs.enqueueMany') as ListedOperation
+/** How long to wait for the word that a stream which ended was cut off. */
+const CUT_OFF_MS = 20
 /** What a poll without a lease gets. */
 const POLL_LEASE_MS = 30_000
 /** So many bytes may wait to be written to one receiver before it gets no more jobs. */
@@ -100,7 +102,9 @@ export function skepService(env: GrpcEnv): ServiceImpl<typeof Skep> {
         try {
           for (let next = await rest.next(); next.done !== true; next = await rest.next())
             take(to, answers, next.value)
-          stream.saidGoodbye = true
+          // A stream that is cut off ends like one that was closed; a moment later the signal tells them apart.
+          await new Promise<void>((resolve) => env.services.runtime.timer(CUT_OFF_MS, resolve))
+          stream.saidGoodbye = !context.signal.aborted
         } finally {
           answers.end()
         }

@@ -54,10 +54,12 @@ export class Events {
     }
     this.#streams++
     const left = new AbortController()
-    const end = AbortSignal.any([signal, this.#env.closing, left.signal])
+    const release = follow(left, [signal, this.#env.closing])
+    const end = left.signal
     const events = job === null ? this.#changes(caller, end) : this.#ofJob(caller, job, end)
     const body = streamOf(watched(events, this.#env.runtime, end, isAllowed), () => {
       left.abort()
+      release()
       this.#streams--
     })
     return new Response(body, {
@@ -126,10 +128,16 @@ function shownEvent(viewer: Viewer, event: JobEvent): JobEvent | null {
 /** Waits for news; false if there was none for as long as a heartbeat. */
 async function news(listener: Listener, runtime: Runtime, end: AbortSignal): Promise<boolean> {
   const woken = new AbortController()
-  listener.onNews(() => woken.abort())
-  await sleepFor(runtime, HEARTBEAT_MS, AbortSignal.any([woken.signal, end]))
+  const release = follow(woken, [end])
+  let isNews = false
+  listener.onNews(() => {
+    isNews = true
+    woken.abort()
+  })
+  await sleepFor(runtime, HEARTBEAT_MS, woken.signal)
   listener.onNews(null)
-  return woken.signal.aborted
+  release()
+  return isNews
 }
 
 /** The events, with a comment when there are none for long, until the caller may not listen any more. */
@@ -146,9 +154,12 @@ async function* watched(
     yield 'retry: 1000\n\n'
     while (!end.aborted) {
       const bell = new AbortController()
-      const beat = sleepFor(runtime, HEARTBEAT_MS, AbortSignal.any([bell.signal, end])).then(() => null)
+      const release = follow(bell, [end])
+      const beat = sleepFor(runtime, HEARTBEAT_MS, bell.signal).then(() => null)
       const result = await Promise.race([next, beat])
       bell.abort()
+      release()
+      if (end.aborted) return
       if (runtime.mono() - checkedAt >= CHECK_MS) {
         checkedAt = runtime.mono()
         if (!(await isAllowed())) return
@@ -164,6 +175,21 @@ async function* watched(
   } finally {
     next.catch(() => {})
     void events.return(undefined).catch(() => {})
+  }
+}
+
+/**
+ * Aborts one with any of the others, until released. `AbortSignal.any` would do, but in Node 20 what nobody else holds may be
+ * collected, and then never aborts.
+ */
+function follow(own: AbortController, others: readonly AbortSignal[]): () => void {
+  const abort = (): void => own.abort()
+  for (const other of others) {
+    if (other.aborted) abort()
+    other.addEventListener('abort', abort)
+  }
+  return () => {
+    for (const other of others) other.removeEventListener('abort', abort)
   }
 }
 

@@ -73,8 +73,9 @@ export async function sendResponse(
   const headers: Record<string, string | string[]> = Object.fromEntries(response.headers)
   const cookies = response.headers.getSetCookie()
   if (cookies.length > 0) headers['set-cookie'] = cookies
-  // So that a client does not send its next request to a server that closes.
-  if (isLast && !('stream' in outgoing)) headers['connection'] = 'close'
+  // A stream ends when its server closes, or nearly: a connection that stayed open then would keep the server from closing.
+  const isStream = /event-stream|ndjson/.test(response.headers.get('content-type') ?? '')
+  if ((isLast || isStream) && !('stream' in outgoing)) headers['connection'] = 'close'
   outgoing.writeHead(response.status, headers)
   if (response.body === null || isHead) {
     await response.body?.cancel()

@@ -38,7 +38,7 @@ export function JobsScreen(): ReactNode {
     setAll(false)
   }
   const ask = (next: string): void => {
-    setQuery(next)
+    if (next !== query) setQuery(next, 'push')
     select(new Set())
   }
   const queryError =
@@ -85,7 +85,7 @@ export function JobsScreen(): ReactNode {
             columns={columnsOf(columns)}
             keyOf={({ id }) => id}
             label="Jobs"
-            onOpen={({ id }) => setDrawn(id)}
+            onOpen={({ id }) => setDrawn(id, 'push')}
             active={drawn}
             {...(mayOperate ? { selected, onSelect: select } : {})}
             footer={

@@ -1,4 +1,5 @@
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react'
+import { flushSync } from 'react-dom'
 import { IconButton } from '../../ui/button.tsx'
 import { classes } from '../../ui/classes.ts'
 import { Icon } from '../../ui/icon.tsx'
@@ -21,27 +22,38 @@ export function QueryBar({
   const [at, setAt] = useState(-1)
   const input = useRef<HTMLInputElement>(null)
   const id = useId()
-  // The tabs, a view or the browser's back button have asked for something else.
-  useEffect(() => setText((now) => (now.trim() === query ? now : query)), [query])
+  const asked = useRef(query)
+  useEffect(() => {
+    // The tabs, a view or the browser's back button have asked for something else. What was asked for here is here already, and
+    // somebody may have typed on.
+    if (asked.current === query) return
+    asked.current = query
+    setText(query)
+  }, [query])
   const term = termAt(text, caret)
   const suggestions = useSuggestions(term.text, isOpen)
 
-  const ask = (asked: string): void => {
+  const send = (next: string): void => {
+    asked.current = next.trim()
+    onAsk(asked.current)
+  }
+  const ask = (next: string): void => {
     setOpen(false)
-    onAsk(asked.trim())
+    send(next)
   }
   const take = ({ term: taken, isOpen: isMore }: Suggestion): void => {
     const after = text.slice(term.from + term.text.length)
     const next = `${text.slice(0, term.from)}${taken}${isMore ? '' : after.startsWith(' ') ? '' : ' '}${after}`
     const place = term.from + taken.length + (isMore ? 0 : 1)
-    setText(next)
-    setCaret(place)
-    setAt(-1)
-    requestAnimationFrame(() => {
-      input.current?.focus()
-      input.current?.setSelectionRange(place, place)
+    // At once, because the next key may come before the next frame.
+    flushSync(() => {
+      setText(next)
+      setCaret(place)
+      setAt(-1)
     })
-    if (!isMore) onAsk(next.trim())
+    input.current?.focus()
+    input.current?.setSelectionRange(place, place)
+    if (!isMore) send(next)
   }
   const press = (event: KeyboardEvent<HTMLInputElement>): void => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]

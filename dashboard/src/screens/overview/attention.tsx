@@ -1,11 +1,15 @@
-import type { ReactNode } from 'react'
+import { type ReactNode, useState } from 'react'
 import { Link } from 'wouter'
 import type { Attention } from '../../../../src/server/api.ts'
 import { classes } from '../../ui/classes.ts'
 import { Icon } from '../../ui/icon.tsx'
 
+/** More than these are shown when somebody asks. */
+const SHOWN = 6
+
 /** What a person should know of, in words; one quiet line when there is nothing. */
 export function AttentionList({ attention }: { readonly attention: readonly Attention[] }): ReactNode {
+  const [isWhole, setWhole] = useState(false)
   if (attention.length === 0) {
     return (
       <p className="all-well" data-testid="all-well">
@@ -18,7 +22,7 @@ export function AttentionList({ attention }: { readonly attention: readonly Atte
     <section aria-label="Needs attention" className="attention">
       <h2 className="unseen">Needs attention</h2>
       <ul>
-        {sorted.map(({ level, kind, text, link }) => (
+        {sorted.slice(0, isWhole ? sorted.length : SHOWN).map(({ level, kind, text, link }) => (
           <li key={`${kind} ${link} ${text}`}>
             <Link to={link} className={classes('attention-item', `attention-${level}`)}>
               <Icon name={level === 'critical' ? 'errors' : 'info'} />
@@ -30,6 +34,17 @@ export function AttentionList({ attention }: { readonly attention: readonly Atte
             </Link>
           </li>
         ))}
+        {sorted.length > SHOWN && (
+          <li>
+            <button
+              type="button"
+              className="attention-item attention-more"
+              onClick={() => setWhole(!isWhole)}
+            >
+              {isWhole ? 'Show fewer' : `${sorted.length - SHOWN} more`}
+            </button>
+          </li>
+        )}
       </ul>
     </section>
   )

@@ -15,7 +15,7 @@ import { file_google_protobuf_struct } from "@bufbuild/protobuf/wkt";
  * Describes the file skep/v1/operations.proto.
  */
 export const file_skep_v1_operations: GenFile = /*@__PURE__*/
-  fileDesc("Chhza2VwL3YxL29wZXJhdGlvbnMucHJvdG8SB3NrZXAudjEy5BIKCk9wZXJhdGlvbnMSOQoFTWVHZXQSFy5nb29nbGUucHJvdG9idWYuU3RydWN0GhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBI/CgtPdmVydmlld0dldBIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QaFy5nb29nbGUucHJvdG9idWYuU3RydWN0Ej0KCVNlcmllc0dldBIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QaFy5nb29nbGUucHJvdG9idWYuU3RydWN0Ej4KClF1ZXVlc0xpc3QSFy5nb29nbGUucHJvdG9idWYuU3RydWN0GhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBI9CglRdWV1ZXNHZXQSFy5nb29nbGUucHJvdG9idWYuU3RydWN0GhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBI/CgtRdWV1ZXNMYW5lcxIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QaFy5nb29nbGUucHJvdG9idWYuU3RydWN0Ej8KC1F1ZXVlc0xpbWl0EhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBoXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSQQoNUXVldWVzVW5saW1pdBIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QaFy5nb29nbGUucHJvdG9idWYuU3RydWN0Ej8KC1F1ZXVlc1B1cmdlEhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBoXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSPQoJSG9sZHNMaXN0EhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBoXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSPgoKSG9sZHNQYXVzZRIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QaFy5nb29nbGUucHJvdG9idWYuU3RydWN0Ej8KC0hvbGRzUmVzdW1lEhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBoXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSPgoKSG9sZHNCbG9jaxIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QaFy5nb29nbGUucHJvdG9idWYuU3RydWN0EkAKDEhvbGRzVW5ibG9jaxIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QaFy5nb29nbGUucHJvdG9idWYuU3RydWN0EjwKCEpvYnNMaXN0EhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBoXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSOwoHSm9ic0dldBIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QaFy5nb29nbGUucHJvdG9idWYuU3RydWN0Ej8KC0pvYnNFeHBsYWluEhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBoXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSPAoISm9ic0xvZ3MSFy5nb29nbGUucHJvdG9idWYuU3RydWN0GhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBI/CgtKb2JzRW5xdWV1ZRIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QaFy5nb29nbGUucHJvdG9idWYuU3RydWN0EkMKD0pvYnNFbnF1ZXVlTWFueRIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QaFy5nb29nbGUucHJvdG9idWYuU3RydWN0Ej4KCkpvYnNDaGFuZ2USFy5nb29nbGUucHJvdG9idWYuU3RydWN0GhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBJBCg1TY2hlZHVsZXNMaXN0EhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBoXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSQAoMU2NoZWR1bGVzR2V0EhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBoXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSQAoMU2NoZWR1bGVzUHV0EhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBoXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSQgoOU2NoZWR1bGVzUGF1c2USFy5nb29nbGUucHJvdG9idWYuU3RydWN0GhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBJDCg9TY2hlZHVsZXNSZXN1bWUSFy5nb29nbGUucHJvdG9idWYuU3RydWN0GhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBJACgxTY2hlZHVsZXNSdW4SFy5nb29nbGUucHJvdG9idWYuU3RydWN0GhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBJDCg9TY2hlZHVsZXNSZW1vdmUSFy5nb29nbGUucHJvdG9idWYuU3RydWN0GhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBJEChBTY2hlZHVsZXNQcmV2aWV3EhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBoXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSPQoJRmxvd3NMaXN0EhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBoXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSPAoIUnVuc0xpc3QSFy5nb29nbGUucHJvdG9idWYuU3RydWN0GhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBI7CgdSdW5zR2V0EhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBoXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSPgoKUnVuc0NhbmNlbBIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QaFy5nb29nbGUucHJvdG9idWYuU3RydWN0Ej0KCVJ1bnNSZXRyeRIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QaFy5nb29nbGUucHJvdG9idWYuU3RydWN0Ej4KClJ1bnNTaWduYWwSFy5nb29nbGUucHJvdG9idWYuU3RydWN0GhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBI9CglHcm91cHNHZXQSFy5nb29nbGUucHJvdG9idWYuU3RydWN0GhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBI/CgtXb3JrZXJzTGlzdBIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QaFy5nb29nbGUucHJvdG9idWYuU3RydWN0YgZwcm90bzM", [file_google_protobuf_struct]);
+  fileDesc("Chhza2VwL3YxL29wZXJhdGlvbnMucHJvdG8SB3NrZXAudjEy5R0KCk9wZXJhdGlvbnMSOQoFTWVHZXQSFy5nb29nbGUucHJvdG9idWYuU3RydWN0GhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBI/CgtPdmVydmlld0dldBIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QaFy5nb29nbGUucHJvdG9idWYuU3RydWN0Ej0KCVNlcmllc0dldBIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QaFy5nb29nbGUucHJvdG9idWYuU3RydWN0Ej0KCVN5c3RlbUdldBIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QaFy5nb29nbGUucHJvdG9idWYuU3RydWN0Ej4KClF1ZXVlc0xpc3QSFy5nb29nbGUucHJvdG9idWYuU3RydWN0GhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBI9CglRdWV1ZXNHZXQSFy5nb29nbGUucHJvdG9idWYuU3RydWN0GhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBI/CgtRdWV1ZXNMYW5lcxIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QaFy5nb29nbGUucHJvdG9idWYuU3RydWN0Ej8KC1F1ZXVlc0xpbWl0EhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBoXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSQQoNUXVldWVzVW5saW1pdBIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QaFy5nb29nbGUucHJvdG9idWYuU3RydWN0Ej8KC1F1ZXVlc1B1cmdlEhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBoXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSPQoJSG9sZHNMaXN0EhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBoXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSPgoKSG9sZHNQYXVzZRIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QaFy5nb29nbGUucHJvdG9idWYuU3RydWN0Ej8KC0hvbGRzUmVzdW1lEhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBoXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSPgoKSG9sZHNCbG9jaxIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QaFy5nb29nbGUucHJvdG9idWYuU3RydWN0EkAKDEhvbGRzVW5ibG9jaxIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QaFy5nb29nbGUucHJvdG9idWYuU3RydWN0EjwKCEpvYnNMaXN0EhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBoXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSPQoJSm9ic0NvdW50EhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBoXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSOwoHSm9ic0dldBIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QaFy5nb29nbGUucHJvdG9idWYuU3RydWN0Ej8KC0pvYnNFeHBsYWluEhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBoXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSPAoISm9ic0xvZ3MSFy5nb29nbGUucHJvdG9idWYuU3RydWN0GhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBI/CgtKb2JzRW5xdWV1ZRIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QaFy5nb29nbGUucHJvdG9idWYuU3RydWN0EkMKD0pvYnNFbnF1ZXVlTWFueRIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QaFy5nb29nbGUucHJvdG9idWYuU3RydWN0Ej4KCkpvYnNDaGFuZ2USFy5nb29nbGUucHJvdG9idWYuU3RydWN0GhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBI9CglKb2JzQWdhaW4SFy5nb29nbGUucHJvdG9idWYuU3RydWN0GhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBI9CglCdWxrU3RhcnQSFy5nb29nbGUucHJvdG9idWYuU3RydWN0GhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBI8CghCdWxrTGlzdBIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QaFy5nb29nbGUucHJvdG9idWYuU3RydWN0EjsKB0J1bGtHZXQSFy5nb29nbGUucHJvdG9idWYuU3RydWN0GhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBI8CghCdWxrU3RvcBIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QaFy5nb29nbGUucHJvdG9idWYuU3RydWN0Ej0KCVZpZXdzTGlzdBIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QaFy5nb29nbGUucHJvdG9idWYuU3RydWN0EjwKCFZpZXdzUHV0EhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBoXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSPwoLVmlld3NSZW1vdmUSFy5nb29nbGUucHJvdG9idWYuU3RydWN0GhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBI+CgpFcnJvcnNMaXN0EhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBoXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSPQoJRXJyb3JzR2V0EhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBoXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSPwoLRXJyb3JzUmV0cnkSFy5nb29nbGUucHJvdG9idWYuU3RydWN0GhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBI+CgpFcnJvcnNNdXRlEhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBoXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSQAoMRXJyb3JzVW5tdXRlEhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBoXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSQQoNU2NoZWR1bGVzTGlzdBIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QaFy5nb29nbGUucHJvdG9idWYuU3RydWN0EkAKDFNjaGVkdWxlc0dldBIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QaFy5nb29nbGUucHJvdG9idWYuU3RydWN0EkAKDFNjaGVkdWxlc1B1dBIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QaFy5nb29nbGUucHJvdG9idWYuU3RydWN0EkIKDlNjaGVkdWxlc1BhdXNlEhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBoXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSQwoPU2NoZWR1bGVzUmVzdW1lEhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBoXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSQAoMU2NoZWR1bGVzUnVuEhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBoXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSQwoPU2NoZWR1bGVzUmVtb3ZlEhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBoXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSRAoQU2NoZWR1bGVzUHJldmlldxIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QaFy5nb29nbGUucHJvdG9idWYuU3RydWN0Ej0KCUZsb3dzTGlzdBIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QaFy5nb29nbGUucHJvdG9idWYuU3RydWN0EjwKCFJ1bnNMaXN0EhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBoXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSOwoHUnVuc0dldBIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QaFy5nb29nbGUucHJvdG9idWYuU3RydWN0Ej4KClJ1bnNDYW5jZWwSFy5nb29nbGUucHJvdG9idWYuU3RydWN0GhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBI9CglSdW5zUmV0cnkSFy5nb29nbGUucHJvdG9idWYuU3RydWN0GhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBI+CgpSdW5zU2lnbmFsEhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBoXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSPQoJR3JvdXBzR2V0EhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBoXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSPwoLV29ya2Vyc0xpc3QSFy5nb29nbGUucHJvdG9idWYuU3RydWN0GhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBJACgxXb3JrZXJzT3JkZXISFy5nb29nbGUucHJvdG9idWYuU3RydWN0GhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBJBCg1SZWNlaXZlcnNMaXN0EhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBoXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSQgoOUmVjZWl2ZXJzQ2xvc2USFy5nb29nbGUucHJvdG9idWYuU3RydWN0GhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBI+CgpUb2tlbnNMaXN0EhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBoXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSQAoMVG9rZW5zQ3JlYXRlEhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBoXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSQAoMVG9rZW5zUmV2b2tlEhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBoXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSPQoJQXVkaXRMaXN0EhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBoXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RiBnByb3RvMw", [file_google_protobuf_struct]);
 
 /**
  * @generated from service skep.v1.Operations
@@ -47,6 +47,16 @@ export const Operations: GenService<{
    * @generated from rpc skep.v1.Operations.SeriesGet
    */
   seriesGet: {
+    methodKind: "unary";
+    input: typeof StructSchema;
+    output: typeof StructSchema;
+  },
+  /**
+   * How the store, the notifier and this server are, with what to do about what is not well.
+   *
+   * @generated from rpc skep.v1.Operations.SystemGet
+   */
+  systemGet: {
     methodKind: "unary";
     input: typeof StructSchema;
     output: typeof StructSchema;
@@ -172,6 +182,16 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
+   * How many jobs fit a query: exactly, or at least so many.
+   *
+   * @generated from rpc skep.v1.Operations.JobsCount
+   */
+  jobsCount: {
+    methodKind: "unary";
+    input: typeof StructSchema;
+    output: typeof StructSchema;
+  },
+  /**
    * One job: what happened to it, why it is where it is, and what it belongs to.
    *
    * @generated from rpc skep.v1.Operations.JobsGet
@@ -202,7 +222,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Enqueues a job. With an answer it is in the store, durably; send the same id again if there was none.
+   * Enqueues a job. With an answer it is in the store, durably; if there was none, send the same id again.
    *
    * @generated from rpc skep.v1.Operations.JobsEnqueue
    */
@@ -212,7 +232,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Enqueues up to 1,000 jobs, each as if alone: give them ids, and sending them again does nothing twice.
+   * Enqueues up to 1,000 jobs. If there was no answer, or an error, send them again with the same ids.
    *
    * @generated from rpc skep.v1.Operations.JobsEnqueueMany
    */
@@ -227,6 +247,136 @@ export const Operations: GenService<{
    * @generated from rpc skep.v1.Operations.JobsChange
    */
   jobsChange: {
+    methodKind: "unary";
+    input: typeof StructSchema;
+    output: typeof StructSchema;
+  },
+  /**
+   * Enqueues a new job like this one, perhaps with another payload or in another queue.
+   *
+   * @generated from rpc skep.v1.Operations.JobsAgain
+   */
+  jobsAgain: {
+    methodKind: "unary";
+    input: typeof StructSchema;
+    output: typeof StructSchema;
+  },
+  /**
+   * Does one thing to all jobs that fit a query, in the background. Ask jobs.count first how many these are.
+   *
+   * @generated from rpc skep.v1.Operations.BulkStart
+   */
+  bulkStart: {
+    methodKind: "unary";
+    input: typeof StructSchema;
+    output: typeof StructSchema;
+  },
+  /**
+   * The bulk actions that run or have ended within a week, newest first.
+   *
+   * @generated from rpc skep.v1.Operations.BulkList
+   */
+  bulkList: {
+    methodKind: "unary";
+    input: typeof StructSchema;
+    output: typeof StructSchema;
+  },
+  /**
+   * How far a bulk action is.
+   *
+   * @generated from rpc skep.v1.Operations.BulkGet
+   */
+  bulkGet: {
+    methodKind: "unary";
+    input: typeof StructSchema;
+    output: typeof StructSchema;
+  },
+  /**
+   * Stops a bulk action. What it has done stays done.
+   *
+   * @generated from rpc skep.v1.Operations.BulkStop
+   */
+  bulkStop: {
+    methodKind: "unary";
+    input: typeof StructSchema;
+    output: typeof StructSchema;
+  },
+  /**
+   * Queries that somebody has saved under a name, for everybody of the space.
+   *
+   * @generated from rpc skep.v1.Operations.ViewsList
+   */
+  viewsList: {
+    methodKind: "unary";
+    input: typeof StructSchema;
+    output: typeof StructSchema;
+  },
+  /**
+   * Saves a query under a name, or another one under the same name.
+   *
+   * @generated from rpc skep.v1.Operations.ViewsPut
+   */
+  viewsPut: {
+    methodKind: "unary";
+    input: typeof StructSchema;
+    output: typeof StructSchema;
+  },
+  /**
+   * Removes a saved view.
+   *
+   * @generated from rpc skep.v1.Operations.ViewsRemove
+   */
+  viewsRemove: {
+    methodKind: "unary";
+    input: typeof StructSchema;
+    output: typeof StructSchema;
+  },
+  /**
+   * Errors that are alike, in groups, those that happened last first.
+   *
+   * @generated from rpc skep.v1.Operations.ErrorsList
+   */
+  errorsList: {
+    methodKind: "unary";
+    input: typeof StructSchema;
+    output: typeof StructSchema;
+  },
+  /**
+   * One group of errors.
+   *
+   * @generated from rpc skep.v1.Operations.ErrorsGet
+   */
+  errorsGet: {
+    methodKind: "unary";
+    input: typeof StructSchema;
+    output: typeof StructSchema;
+  },
+  /**
+   * Starts all dead and failed jobs of the group anew, as a bulk action.
+   *
+   * @generated from rpc skep.v1.Operations.ErrorsRetry
+   */
+  errorsRetry: {
+    methodKind: "unary";
+    input: typeof StructSchema;
+    output: typeof StructSchema;
+  },
+  /**
+   * Marks a group as known, so that nobody is bothered by it: for a while, or until it is unmuted.
+   *
+   * @generated from rpc skep.v1.Operations.ErrorsMute
+   */
+  errorsMute: {
+    methodKind: "unary";
+    input: typeof StructSchema;
+    output: typeof StructSchema;
+  },
+  /**
+   * Shows a group that was muted again.
+   *
+   * @generated from rpc skep.v1.Operations.ErrorsUnmute
+   */
+  errorsUnmute: {
     methodKind: "unary";
     input: typeof StructSchema;
     output: typeof StructSchema;
@@ -387,6 +537,76 @@ export const Operations: GenService<{
    * @generated from rpc skep.v1.Operations.WorkersList
    */
   workersList: {
+    methodKind: "unary";
+    input: typeof StructSchema;
+    output: typeof StructSchema;
+  },
+  /**
+   * Tells a worker to take no more jobs, to go on, or to stop.
+   *
+   * @generated from rpc skep.v1.Operations.WorkersOrder
+   */
+  workersOrder: {
+    methodKind: "unary";
+    input: typeof StructSchema;
+    output: typeof StructSchema;
+  },
+  /**
+   * Who streams jobs from this server, with what each has not answered yet.
+   *
+   * @generated from rpc skep.v1.Operations.ReceiversList
+   */
+  receiversList: {
+    methodKind: "unary";
+    input: typeof StructSchema;
+    output: typeof StructSchema;
+  },
+  /**
+   * Ends a stream. What it has not answered is free for others at once.
+   *
+   * @generated from rpc skep.v1.Operations.ReceiversClose
+   */
+  receiversClose: {
+    methodKind: "unary";
+    input: typeof StructSchema;
+    output: typeof StructSchema;
+  },
+  /**
+   * The access tokens, without their secrets.
+   *
+   * @generated from rpc skep.v1.Operations.TokensList
+   */
+  tokensList: {
+    methodKind: "unary";
+    input: typeof StructSchema;
+    output: typeof StructSchema;
+  },
+  /**
+   * Makes an access token. Its text is shown in this answer and never again.
+   *
+   * @generated from rpc skep.v1.Operations.TokensCreate
+   */
+  tokensCreate: {
+    methodKind: "unary";
+    input: typeof StructSchema;
+    output: typeof StructSchema;
+  },
+  /**
+   * Takes a token back. From then on nobody gets in with it.
+   *
+   * @generated from rpc skep.v1.Operations.TokensRevoke
+   */
+  tokensRevoke: {
+    methodKind: "unary";
+    input: typeof StructSchema;
+    output: typeof StructSchema;
+  },
+  /**
+   * Who changed what, newest first.
+   *
+   * @generated from rpc skep.v1.Operations.AuditList
+   */
+  auditList: {
     methodKind: "unary";
     input: typeof StructSchema;
     output: typeof StructSchema;
