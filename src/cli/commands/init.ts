@@ -69,7 +69,7 @@ function installs(project: Project): readonly string[] {
     ...(kind === 'postgres' && !packages.has('pg') ? ['pg'] : []),
     ...(sqlite || packages.has('@photostructure/sqlite') ? [] : ['@photostructure/sqlite@1']),
   ]
-  const tools = [...(isTypeScript && !typescript && !packages.has('jiti') ? ['jiti'] : [])]
+  const tools = isTypeScript && !typescript && !packages.has('jiti') ? ['jiti'] : []
   const add: Readonly<Record<PackageManager, string>> = {
     npm: 'npm install',
     pnpm: 'pnpm add',
