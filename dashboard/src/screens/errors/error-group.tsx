@@ -23,7 +23,7 @@ import './errors.css'
 
 /** One group of errors: what it is, since when, and what to do about it. */
 export function ErrorGroupScreen(): ReactNode {
-  const { id = '' } = useParams<{ id: string }>()
+  const { id } = useParams<{ id: string }>()
   const asked = useApi('errors.get', { id })
   return (
     <Loaded asked={asked}>

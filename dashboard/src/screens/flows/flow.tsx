@@ -14,7 +14,7 @@ import { treeOf } from './step-tree.ts'
 
 /** How a flow looks, and how many runs it has. */
 export function FlowScreen(): ReactNode {
-  const { name = '' } = useParams<{ name: string }>()
+  const { name } = useParams<{ name: string }>()
   const flows = useApi('flows.list', {})
   return (
     <Loaded asked={flows}>

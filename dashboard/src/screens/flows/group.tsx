@@ -14,7 +14,7 @@ import { Notice } from '../shared/notice.tsx'
 
 /** Jobs that belong together: how many have ended, and what it waits for. */
 export function GroupScreen(): ReactNode {
-  const { id = '' } = useParams<{ id: string }>()
+  const { id } = useParams<{ id: string }>()
   const asked = useApi('groups.get', { id }, { every: 5_000 })
   const explanation = useApi('jobs.explain', { id }, { every: 5_000 })
   return (

@@ -67,7 +67,7 @@ export function tsValue(value: unknown, depth = 0): string {
   if (typeof value === 'string') return tsText(value)
   if (value === undefined) return 'undefined'
   if (value instanceof ExactNumber) return value.source
-  if (value === null || typeof value !== 'object') return String(value)
+  if (value === null || typeof value !== 'object') return JSON.stringify(value)
   const inside = (item: unknown): string => tsValue(item, depth + 1)
   if (Array.isArray(value)) return wrapped(value.map(inside), '[', ']', depth)
   const pairs = Object.entries(value)
@@ -93,7 +93,7 @@ export function pythonValue(value: unknown, depth = 0): string {
   if (value instanceof ExactNumber) return value.source
   if (value === null || value === undefined) return 'None'
   if (typeof value === 'boolean') return value ? 'True' : 'False'
-  if (typeof value !== 'object') return String(value)
+  if (typeof value !== 'object') return JSON.stringify(value)
   const inside = (item: unknown): string => pythonValue(item, depth + 1)
   if (Array.isArray(value)) return wrapped(value.map(inside), '[', ']', depth, 4)
   const pairs = Object.entries(value)

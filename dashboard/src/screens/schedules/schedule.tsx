@@ -23,7 +23,7 @@ import { Slots } from './slots.tsx'
 import './schedules.css'
 
 export function ScheduleScreen(): ReactNode {
-  const { id = '' } = useParams<{ id: string }>()
+  const { id } = useParams<{ id: string }>()
   const asked = useApi('schedules.get', { id }, { every: 15_000 })
   return (
     <Loaded asked={asked}>
