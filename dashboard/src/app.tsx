@@ -24,6 +24,7 @@ export function App(): ReactNode {
 /** Nothing is shown before it is known who asks. */
 function Gate(): ReactNode {
   const me = useApi('me.get', {}, { keeps: false })
+  if (me.error instanceof ApiFailure && me.error.status === 401) return <SignIn />
   if (me.data) {
     return (
       <Layout me={me.data}>
@@ -31,7 +32,6 @@ function Gate(): ReactNode {
       </Layout>
     )
   }
-  if (me.error instanceof ApiFailure && me.error.status === 401) return <SignIn />
   return (
     <main className="sign-in">
       {me.error ? <ErrorState error={me.error} onRetry={() => void me.refetch()} /> : <Mark size={44} />}

@@ -1,8 +1,8 @@
 import { createRequire } from 'node:module'
-import { extname } from 'node:path'
+import { extname, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { invalid } from './config-file.ts'
-import type { CliError } from './exit.ts'
+import { CliError, EXIT } from './exit.ts'
 import { withoutMarks } from './reload/marks.ts'
 import { clean } from './text.ts'
 
@@ -77,26 +77,39 @@ async function findJiti(path: string): Promise<Jiti | undefined> {
 }
 
 function needsJiti(shown: string): CliError {
-  return invalid(
+  return new CliError(
+    'CLIENT_MISSING',
     `"${shown}" is TypeScript, which Node ${process.versions.node} does not read by itself.`,
-    'Run "npm install -D jiti", use Node 22.18 or newer, or write the file in JavaScript.',
+    {
+      exitCode: EXIT.usage,
+      fix: 'Run "npm install -D jiti", use Node 22.18 or newer, or write the file in JavaScript.',
+    },
   )
 }
 
 function failed(shown: string, error: unknown): CliError {
   const message = withoutMarks(error instanceof Error ? `${error.name}: ${error.message}` : String(error))
-  // The first own line of the stack tells where; Node's and jiti's inner lines tell nothing.
   const place = error instanceof Error ? placeOf(error) : undefined
+  const isLimit = (error as { code?: unknown }).code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX'
   return invalid(
     `"${shown}" could not be loaded. ${clean(message)}${place === undefined ? '' : ` (${place})`}`,
-    'Correct the file; it is loaded as it is when your program starts.',
+    isLimit
+      ? 'Node takes types away and knows no enums or namespaces. Write it without, or run "npm install -D jiti".'
+      : 'Correct the file; it is loaded as it is when your program starts.',
   )
 }
 
-function placeOf(error: Error): string | undefined {
-  const line = error.stack
-    ?.split('\n')
-    .find((one) => /^\s+at /.test(one) && !/node:internal|node_modules[\\/]jiti/.test(one))
-  const found = line === undefined ? null : /([^\s()]+:\d+):\d+\)?$/.exec(line)
-  return found?.[1] === undefined ? undefined : clean(withoutMarks(found[1]).replace(/^file:\/\//, ''))
+/** Lines of a stack that are not the user's: Node's, jiti's and ours. */
+const FOREIGN = /node:|node_modules[\\/]jiti|[\\/]cli[\\/](?:load-module|reload[\\/])/
+
+/** Where it is wrong, as file and line: a file that cannot be read is named by the first line, anything else by the first of its own. */
+function placeOf({ stack = '' }: Error): string | undefined {
+  const [first = '', ...lines] = withoutMarks(stack).split('\n')
+  const named = /^(?:file:\/\/)?([^\s()]+:\d+)$/.exec(first)?.[1]
+  const line = lines.find((one) => /^\s+at /.test(one) && !FOREIGN.test(one))
+  const found = named ?? (line === undefined ? undefined : /([^\s()]+:\d+):\d+\)?$/.exec(line)?.[1])
+  if (found === undefined) return undefined
+  const path = clean(found.replace(/^file:\/\//, ''))
+  const inside = relative(process.cwd(), path)
+  return inside.startsWith('..') ? path : inside
 }

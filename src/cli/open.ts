@@ -9,10 +9,6 @@ import {
   type Store,
   silentLogger,
 } from '../index.ts'
-import { memoryStore } from '../memory.ts'
-import { postgresStore } from '../postgres.ts'
-import { redisStore } from '../redis.ts'
-import { sqliteStore } from '../sqlite.ts'
 import type { Call } from './command.ts'
 import {
   type AnyFlow,
@@ -112,6 +108,7 @@ async function reachable(place: Place, { args, out }: Call, { fallback }: OpenOp
 }
 
 async function hasSqlite(): Promise<boolean> {
+  const { sqliteStore } = await import('../sqlite.ts')
   const store = sqliteStore({ file: ':memory:' })
   try {
     await store.ready()
@@ -209,19 +206,20 @@ function prepareFile({ address, label }: Place, { cwd, out }: Call, { create, fi
   }
 }
 
+/** A store is loaded when it is meant: a command starts faster without the others. */
 async function storeOf(place: Place, config: Partial<SkepConfig> | undefined): Promise<Store> {
   switch (place.kind) {
     case 'memory':
-      return memoryStore()
+      return (await import('../memory.ts')).memoryStore()
     case 'sqlite':
-      return sqliteStore({ file: place.address })
+      return (await import('../sqlite.ts')).sqliteStore({ file: place.address })
     case 'postgres':
-      return postgresStore({
+      return (await import('../postgres.ts')).postgresStore({
         url: place.address,
         ...(place.within === undefined ? {} : { schema: place.within }),
       })
     case 'redis':
-      return redisStore({
+      return (await import('../redis.ts')).redisStore({
         url: place.address,
         ...(place.within === undefined ? {} : { prefix: place.within }),
       })

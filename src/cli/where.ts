@@ -188,7 +188,7 @@ export function withUsualStates(action: BulkAction, where: string): string {
 }
 
 function about({ count: jobs, isExact }: JobCount): string {
-  return isExact ? many(jobs, 'job') : `more than ${many(jobs, 'job')}`
+  return isExact ? many(jobs, 'job') : `at least ${many(jobs, 'job')}`
 }
 
 function capital(word: string): string {

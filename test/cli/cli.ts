@@ -105,8 +105,8 @@ export interface Ended {
 export interface Started {
   readonly child: ChildProcess
   readonly ended: Promise<Ended>
-  /** Waits until stdout or stderr shows this. */
-  until(pattern: RegExp): Promise<void>
+  /** Waits until stdout or stderr shows this, and gives what it is. */
+  until(pattern: RegExp): Promise<string>
 }
 
 export function start(args: readonly string[], { cwd, env = {}, input }: RunOptions): Started {
@@ -133,10 +133,11 @@ export function start(args: readonly string[], { cwd, env = {}, input }: RunOpti
       for (const look of waiting) look()
     })
   })
-  const until = (pattern: RegExp): Promise<void> =>
+  const until = (pattern: RegExp): Promise<string> =>
     new Promise((resolve, reject) => {
       const look = (): void => {
-        if (pattern.test(output.stdout) || pattern.test(output.stderr)) resolve()
+        const found = pattern.exec(output.stdout) ?? pattern.exec(output.stderr)
+        if (found !== null) resolve(found[0])
         else if (child.exitCode === null && child.signalCode === null) return
         else reject(new Error(`It ended before ${pattern}:\n${output.stdout}\n${output.stderr}`))
         waiting.delete(look)

@@ -61,17 +61,23 @@ describe('skep dev --demo', () => {
   it.skipIf(!hasTerminal)('draws in a terminal, and gives it back as it was', async () => {
     const cwd = project()
     const main = join(builtPackage(), 'dist/esm/cli/main.js')
-    const command = `stty cols 80 rows 24; "${process.execPath}" "${main}" dev --demo`
+    const command = `stty cols 80 rows 24; "${process.execPath}" "${main}" dev --demo --no-open`
     const child = spawn('script', ['-qec', command, '/dev/null'], {
       cwd,
       env: { ...process.env, TERM: 'xterm' },
     })
     let screen = ''
-    let pressed = false
+    // Each key goes in once the screen shows what it is about. Pressing q twice hurries nothing.
+    const keys: [RegExp, string][] = [
+      [/QUEUE.*mail\.send/s, 's'],
+      [/Sent again/, 'p'],
+      [/Paused/, 'p'],
+      [/Resumed/, 'qq'],
+    ]
     child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
       screen += chunk
-      // The key goes in once the board is there. Pressing it twice hurries nothing.
-      if (!pressed && /QUEUE.*mail\.send/s.test(screen)) pressed = child.stdin.write('qq')
+      const [next] = keys
+      if (next?.[0].test(screen)) child.stdin.write(keys.shift()?.[1] ?? '')
     })
     const code = await new Promise((resolve) => child.once('close', resolve))
 
@@ -80,6 +86,7 @@ describe('skep dev --demo', () => {
     expect(screen.indexOf(enter)).toBeGreaterThanOrEqual(0)
     expect(screen.indexOf(leave)).toBeGreaterThan(screen.indexOf(enter))
     expect(screen.lastIndexOf('\u001b[?25h')).toBeGreaterThan(screen.lastIndexOf('\u001b[?25l'))
+    expect(screen).toMatch(/http:\/\/127\.0\.0\.1:\d+/)
     expect(screen).toMatch(/Stopped after .*\s*$/)
   })
 })

@@ -55,6 +55,15 @@ describe('skep enqueue', () => {
     expect(jobs.map(({ payload }: any) => payload)).toEqual([{ from: 'stdin' }, { from: 'file' }, null])
   })
 
+  it('puts a job into a lane, with a cost', async () => {
+    const cwd = project()
+
+    const { id } = json(await skep(['enqueue', 'a', '-d', '1', '--lane=acme', '--cost=3', '--json'], { cwd }))
+    const { jobs } = json(await skep(['jobs', 'get', id, '--json'], { cwd }))
+
+    expect(jobs).toMatchObject([{ lane: 'acme', cost: 3 }])
+  })
+
   it('says which job holds a unique key, and takes an id twice', async () => {
     const cwd = project()
 

@@ -2,15 +2,7 @@ import { createServer } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { CONFIG, project, skep, start } from './cli.ts'
 
-/** The address that a command says it serves. */
-async function addressOf(started: ReturnType<typeof start>): Promise<string> {
-  let text = ''
-  started.child.stdout?.on('data', (chunk: string) => {
-    text += chunk
-  })
-  await started.until(/http:\/\/127\.0\.0\.1:\d+/)
-  return (/http:\/\/127\.0\.0\.1:\d+/.exec(text) ?? [''])[0]
-}
+const ADDRESS = /http:\/\/127\.0\.0\.1:\d+/
 
 describe('skep server', () => {
   it('answers for its database, refuses changes where it is told so, and drains at SIGTERM', async () => {
@@ -18,7 +10,7 @@ describe('skep server', () => {
     await skep(['enqueue', 'mail.send', '-d', '1', '--db', 'jobs.db'], { cwd })
     const args = ['server', '--db', 'jobs.db', '--port', '0', '--read-only', '--environment', 'test']
     const server = start(args, { cwd })
-    const url = await addressOf(server)
+    const url = await server.until(ADDRESS)
 
     const ready = await fetch(`${url}/readyz`)
     const queues = (await (await fetch(`${url}/api/v1/queues`)).json()) as { queues: object[] }
@@ -42,7 +34,7 @@ describe('skep server', () => {
   it('opens its port while the database is away, says what it dialled, and hides the password', async () => {
     const cwd = project()
     const server = start(['server', '--db', 'postgres://ada:secret@127.0.0.1:1/shop', '--port', '0'], { cwd })
-    const url = await addressOf(server)
+    const url = await server.until(ADDRESS)
     await server.until(/Trying again until it answers/)
 
     const [ready, alive] = await Promise.all([fetch(`${url}/readyz`), fetch(`${url}/healthz`)])
@@ -96,7 +88,7 @@ describe('skep dev', () => {
   it('serves the API of what it runs, on the next free port', async () => {
     const cwd = project({ 'skep.config.ts': CONFIG })
     const [first, second] = [start(['dev', '--plain'], { cwd }), start(['dev', '--plain'], { cwd })]
-    const urls = [await addressOf(first), await addressOf(second)]
+    const urls = [await first.until(ADDRESS), await second.until(ADDRESS)]
     await first.until(/Handlers +hello, bad, slow/)
 
     const answers = await Promise.all(urls.map((url) => fetch(`${url}/api/v1/me`)))

@@ -14,13 +14,21 @@ describe('the command line', () => {
 
     expect(bare.code).toBe(0)
     for (const name of [
+      'init',
       'dev',
       'worker',
+      'server',
       'enqueue',
       'queues',
       'jobs',
       'dead',
+      'errors',
+      'bulk',
+      'workers',
       'schedules',
+      'tokens',
+      'openapi',
+      'proto',
       'migrate',
       'doctor',
       'bench',

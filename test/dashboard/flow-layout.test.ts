@@ -66,11 +66,11 @@ describe('the layout of a flow', () => {
     }
   })
 
-  it('draws lines forward only, and to steps that are there', () => {
-    const at = new Map(placed.map((place) => [place.id, place]))
+  it('draws lines downwards only, and to places that are there', () => {
+    const at = new Map(layout.places.map((place) => [place.id, place]))
     for (const { from, to } of layout.lines) {
       const [a, b] = [at.get(from), at.get(to)]
-      expect(a && b && a.x + a.width <= b.x).toBe(true)
+      expect(a && b && a.y + a.height <= b.y).toBe(true)
     }
   })
 
@@ -86,10 +86,11 @@ describe('the layout of a flow', () => {
   })
 
   it('leads past a choice whose other side is empty', () => {
-    const toLoop = layout.lines.filter(({ to }) => to === '3').map(({ from, label }) => [from, label])
-    expect(toLoop).toEqual([
-      ['2.then.0', null],
-      ['2', 'no'],
+    const past = layout.places.find((place) => place.kind === 'dot')
+    expect(layout.lines.filter(({ to }) => to === past?.id)).toMatchObject([{ from: '2', label: 'no' }])
+    expect(layout.lines.filter(({ to }) => to === '3').map(({ from }) => from)).toEqual([
+      '2.then.0',
+      past?.id,
     ])
   })
 

@@ -2,6 +2,7 @@
 
 import { createServer as createHttpServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { fixed, queue, retry } from '../../src/index.ts'
 import { createServer, skepHandler, toNode } from '../../src/server.ts'
@@ -24,6 +25,11 @@ const EVIL = [
   '\u202E gnp.exe \u2028\u2029\u0007',
   '<math><mtext></form><form><mglyph><style></math><img src onerror=alert(10)>',
 ].join(' ')
+
+/** Where the links of a page lead, as they are written. */
+function linksOf(page: Page): Promise<string[]> {
+  return page.evaluate("[...document.querySelectorAll('a')].map((link) => link.getAttribute('href') ?? '')")
+}
 
 const PATHS = [
   '/',
@@ -138,8 +144,8 @@ describe('Everything from users is text', () => {
     await page.getByRole('log').getByText('<script>alert(1)</script>').first().waitFor()
     await page.goto(`${stage.url}/queues/mail.welcome`)
     await page.getByText('<iframe srcdoc=').first().waitFor()
-    const links = await page.locator('a').evaluateAll((all) => all.map((one) => one.getAttribute('href')))
-    expect(links.filter((href) => /^\s*(javascript|data|vbscript):/i.test(href ?? ''))).toEqual([])
+    const links = await linksOf(page)
+    expect(links.filter((href) => /^\s*(javascript|data|vbscript):/i.test(href))).toEqual([])
     expect(complaints).toEqual([])
     await close()
   })
@@ -241,9 +247,7 @@ describe('Under a path of another server', () => {
     await page.getByRole('link', { name: 'Skep', exact: true }).click()
     await page.waitForURL(`${url}/`)
     await page.getByText('Busiest queues').waitFor()
-    const links = await page
-      .locator('a[href^="/"]')
-      .evaluateAll((all) => all.map((one) => one.getAttribute('href') ?? ''))
+    const links = (await linksOf(page)).filter((href) => href.startsWith('/'))
     expect(links.filter((href) => !href.startsWith('/admin/queues'))).toEqual([])
     expect(complaints).toEqual([])
     await close()
@@ -281,6 +285,44 @@ describe('On a phone', () => {
     expect(complaints).toEqual([])
     await close()
   })
+})
+
+describe('With a token', () => {
+  it('one logs in, again when the session is over, and out', async () => {
+    const token = 'a-token-that-nobody-can-guess-4711'
+    const server = createServer(stage.skep, { tokens: [{ name: 'grace', token, scopes: ['operate'] }] })
+    const { url } = await server.listen({ port: 0 })
+    const { page, close } = await visitLogin(`${url}/queues`)
+    const logIn = async (): Promise<void> => {
+      await page.getByLabel('Access token').fill(token)
+      await page.getByRole('button', { name: 'Log in' }).click()
+      await page.getByRole('grid').getByText('evil').waitFor()
+    }
+    await logIn()
+
+    await page.context().clearCookies()
+    await page.getByRole('link', { name: 'Overview' }).first().click()
+    await page.getByRole('heading', { name: 'Log in to Skep' }).waitFor()
+    await page.getByLabel('Access token').fill('something else altogether')
+    await page.getByRole('button', { name: 'Log in' }).click()
+    await page.getByText('not a token of this server').waitFor()
+    await page.goto(`${url}/queues`)
+    await logIn()
+
+    await page.getByRole('button', { name: 'Theme and account' }).click()
+    await page.getByRole('menuitem', { name: 'Log out grace' }).click()
+    await page.getByRole('heading', { name: 'Log in to Skep' }).waitFor()
+    await close()
+    await server.close()
+  })
+
+  async function visitLogin(address: string) {
+    const context = await stage.browser.newContext()
+    context.setDefaultTimeout(PATIENCE_MS)
+    const page = await context.newPage()
+    await page.goto(address)
+    return { page, close: () => context.close() }
+  }
 })
 
 describe('When the server goes away', () => {

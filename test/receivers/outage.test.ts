@@ -54,8 +54,7 @@ describe('acks while the store is away', { timeout: 150_000 }, () => {
     expect(new Set(told.map(({ status }) => status))).toEqual(new Set(['ok']))
     // Nothing ran twice: the receiver had each of them once, and none was given to anybody else.
     expect(fake.jobs.map(({ id }) => id).toSorted()).toEqual(ids.toSorted())
-    const view = await skep.get(ids[0] as string)
-    expect(view).toMatchObject({ starts: 1, lost: 0, result: 'saved' })
+    expect(await skep.get(ids[0] as string)).toMatchObject({ starts: 1, lost: 0, result: 'saved' })
     // And the stream goes on.
     const after = await skep.enqueue(mail, { n: 1_000 })
     await vi.waitFor(() => expect(fake.jobs.at(-1)?.id).toBe(after.id), patience)

@@ -49,6 +49,7 @@ describe('the loops of a worker', () => {
       'missing',
       'schedules',
       'sweep',
+      'bulk',
     ])
     after.forEach((loop, n) => {
       expect(loop.ticks).toBeGreaterThan(before[n]!.ticks)

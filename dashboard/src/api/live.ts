@@ -3,7 +3,7 @@ import { useSyncExternalStore } from 'react'
 import type { OperationName, ServerEvent } from '../../../src/server/api.ts'
 import { urlOf } from './base.ts'
 import { credentialHeaders } from './credential.ts'
-import { queries } from './query.ts'
+import { askWho, queries } from './query.ts'
 import { readEvents } from './sse.ts'
 
 /**
@@ -78,7 +78,7 @@ async function connect(): Promise<void> {
       cache: 'no-store',
       signal: own.signal,
     })
-    // Whoever may not listen sees the sign-in page instead, or asks by itself.
+    if (response.status === 401) askWho()
     if (!response.ok || response.body === null) throw new Error(`Events: ${response.status}`)
     become('live')
     waitMs = FIRST_WAIT_MS

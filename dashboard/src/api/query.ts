@@ -1,5 +1,6 @@
 import {
   keepPreviousData,
+  QueryCache,
   QueryClient,
   type UseMutationResult,
   type UseQueryResult,
@@ -11,7 +12,13 @@ import type { InputOf, OperationName, OutputOf } from '../../../src/server/api.t
 import { toast } from '../ui/toast.tsx'
 import { ApiFailure, call } from './client.ts'
 
-export const queries = new QueryClient({
+export const queries: QueryClient = new QueryClient({
+  queryCache: new QueryCache({
+    onError: (error, { queryKey }) => {
+      // The session is over: whoever asks who one is gets to know, and shows where to log in.
+      if (error instanceof ApiFailure && error.status === 401 && queryKey[0] !== 'me.get') askWho()
+    },
+  }),
   defaultOptions: {
     queries: {
       // The stream of events says when to look again (live.ts); this is for when it is down.
@@ -22,6 +29,11 @@ export const queries = new QueryClient({
     },
   },
 })
+
+/** Asks again who the caller is. */
+export function askWho(): void {
+  void queries.invalidateQueries({ queryKey: ['me.get'] }, { cancelRefetch: false })
+}
 
 function isPassing(error: unknown): boolean {
   return error instanceof ApiFailure && (error.status === 0 || error.status >= 502 || error.status === 429)

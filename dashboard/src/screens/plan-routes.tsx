@@ -1,4 +1,4 @@
-import { AuditScreen } from './audit/audit.tsx'
+import { lazy } from 'react'
 import { DeadScreen } from './dead/dead.tsx'
 import { ErrorGroupScreen } from './errors/error-group.tsx'
 import { ErrorsScreen } from './errors/errors.tsx'
@@ -6,14 +6,19 @@ import { FlowScreen } from './flows/flow.tsx'
 import { FlowsScreen } from './flows/flows.tsx'
 import { GroupScreen } from './flows/group.tsx'
 import { RunScreen } from './flows/run.tsx'
-import { PlaygroundScreen } from './playground/playground.tsx'
-import { ReceiversScreen } from './receivers/receivers.tsx'
 import type { ScreenRoute } from './routes.tsx'
 import { ScheduleScreen } from './schedules/schedule.tsx'
 import { SchedulesScreen } from './schedules/schedules.tsx'
-import { SystemScreen } from './system/system.tsx'
-import { TokensScreen } from './tokens/tokens.tsx'
 import { WorkersScreen } from './workers/workers.tsx'
+
+// Seldom visited, so each is loaded when it is.
+const Audit = lazy(async () => ({ default: (await import('./audit/audit.tsx')).AuditScreen }))
+const Playground = lazy(async () => ({
+  default: (await import('./playground/playground.tsx')).PlaygroundScreen,
+}))
+const Receivers = lazy(async () => ({ default: (await import('./receivers/receivers.tsx')).ReceiversScreen }))
+const System = lazy(async () => ({ default: (await import('./system/system.tsx')).SystemScreen }))
+const Tokens = lazy(async () => ({ default: (await import('./tokens/tokens.tsx')).TokensScreen }))
 
 /** Errors, dead letters, schedules, flows, machines and tools. */
 export const PLAN_ROUTES: readonly ScreenRoute[] = [
@@ -27,9 +32,9 @@ export const PLAN_ROUTES: readonly ScreenRoute[] = [
   { path: '/runs/:id', screen: RunScreen },
   { path: '/groups/:id', screen: GroupScreen },
   { path: '/workers', screen: WorkersScreen },
-  { path: '/receivers', screen: ReceiversScreen },
-  { path: '/playground', screen: PlaygroundScreen },
-  { path: '/system', screen: SystemScreen },
-  { path: '/audit', screen: AuditScreen },
-  { path: '/tokens', screen: TokensScreen },
+  { path: '/receivers', screen: Receivers },
+  { path: '/playground', screen: Playground },
+  { path: '/system', screen: System },
+  { path: '/audit', screen: Audit },
+  { path: '/tokens', screen: Tokens },
 ]

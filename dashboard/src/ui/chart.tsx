@@ -126,7 +126,7 @@ function optionsOf({
   return {
     width,
     height,
-    padding: [10, 8, 0, 0],
+    padding: [10, 18, 0, 0],
     cursor: { points: { size: 6 }, y: false, drag: { x: false, y: false } },
     legend: { live: true },
     scales: { y: { range: (_plot, _low, high) => [0, high > 0 ? high * 1.1 : 1] } },

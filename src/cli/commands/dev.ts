@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { type Handler, type Logger, queue } from '../../index.ts'
 import type { Call, Command } from '../command.ts'
@@ -68,7 +68,8 @@ export const devCommand: Command = {
       workOf,
       workers: 1,
       title: 'dev',
-      tip: isExample ? `try: skep enqueue hello -d '{"name":"you"}'` : (opened.config?.file ?? ''),
+      tip: isExample ? exampleTip(opened) : (opened.config?.file ?? ''),
+      hint: isExample ? exampleHint(call.cwd) : '',
       captions: new Map(),
       reloader: reloader.isWatching ? reloader : null,
       relay,
@@ -116,7 +117,8 @@ async function demo(
     reloader: null,
     workers: 2,
     title: 'demo',
-    tip: `look inside: skep jobs --db ${opened.place.label}`,
+    tip: opened.place.kind === 'memory' ? '' : `look inside: skep jobs --db ${opened.place.label}`,
+    hint: 'a shop at work',
     captions: demoCaptions,
     produce: (say) => produce(opened.skep, say),
     relay,
@@ -143,6 +145,21 @@ async function openDemo(call: Call, logger: Logger, db: string | undefined): Pro
     }
     return open(call, { create: true, logger, file: DEMO_FILE, fallback: true })
   }
+}
+
+/** Jobs in memory are seen by this process alone. */
+function exampleTip({ place }: Opened): string {
+  return place.kind === 'memory'
+    ? 'try: the Playground of the dashboard'
+    : `try: skep enqueue hello -d '{"name":"you"}'`
+}
+
+/** How to get from the example to one's own. */
+function exampleHint(cwd: string): string {
+  const found = ['jobs.ts', 'jobs.mts', 'jobs.js', 'jobs.mjs', 'src/jobs.ts', 'src/jobs.js'].find((name) =>
+    existsSync(resolve(cwd, name)),
+  )
+  return `an example; yours: ${found === undefined ? 'skep init' : `skep dev ${found}`}`
 }
 
 /** Something to play with where there is no config yet. */

@@ -1,7 +1,6 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { silentLogger } from '../../index.ts'
-import { memoryStore } from '../../memory.ts'
 import type { Call, Command } from '../command.ts'
 import { CliError, EXIT, usage } from '../exit.ts'
 import { briefly } from '../explain.ts'
@@ -18,6 +17,7 @@ export const openapiCommand: Command = {
   async run(call) {
     refuseWords(call, 'openapi')
     const { createServer, openApiOf } = await import('../../server.ts')
+    const { memoryStore } = await import('../../memory.ts')
     // It is never opened: it only knows what it would answer to.
     const server = createServer({ store: memoryStore(), logger: silentLogger }, { bulk: false })
     call.out.data(safeJson(openApiOf(server.core.routes()), 2))

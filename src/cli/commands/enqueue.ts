@@ -21,6 +21,8 @@ export const enqueueCommand: Command = {
     priority: { kind: 'text', value: 'n', help: '-100 to 100. Default: 0' },
     'priority-mode': MODE_FLAG,
     unique: { kind: 'text', value: 'key', help: 'Do nothing if such a job waits or runs already' },
+    lane: { kind: 'text', value: 'key', help: "The key of its lane. Default: the queue's" },
+    cost: { kind: 'text', value: 'n', help: "How much of a rate it takes. Default: the queue's" },
     header: { kind: 'list', value: 'name=value', help: 'A header that travels with the job' },
     id: { kind: 'text', value: 'uuid', help: 'The id; enqueuing it again does nothing' },
     wait: { kind: 'optional', value: '30s', help: 'Wait for the result and print it' },
@@ -82,6 +84,8 @@ function readOptions(args: Arguments): EnqueueOptions {
   const runAt = args.moment('run-at')
   const priority = args.whole('priority', { min: -100, max: 100 })
   const unique = args.text('unique')
+  const lane = args.text('lane')
+  const cost = args.whole('cost', { min: 1, max: 1_000_000 })
   const id = args.text('id')
   const headers: Record<string, string> = {}
   for (const header of args.list('header')) {
@@ -94,6 +98,8 @@ function readOptions(args: Arguments): EnqueueOptions {
     ...(runAt === undefined ? {} : { runAt }),
     ...(priority === undefined ? {} : { priority }),
     ...(unique === undefined ? {} : { unique }),
+    ...(lane === undefined ? {} : { lane }),
+    ...(cost === undefined ? {} : { cost }),
     ...(id === undefined ? {} : { id }),
     ...(Object.keys(headers).length === 0 ? {} : { headers }),
   }

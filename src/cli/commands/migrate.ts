@@ -1,4 +1,3 @@
-import { migrationSql } from '../../postgres.ts'
 import type { Call, Command } from '../command.ts'
 import { EXIT, usage } from '../exit.ts'
 import { explain } from '../explain.ts'
@@ -59,6 +58,7 @@ async function status(call: Call): Promise<number> {
 /** Needs no database, so it opens none. */
 async function printSql({ args, out }: Call): Promise<number> {
   const schema = args.text('schema')
+  const { migrationSql } = await import('../../postgres.ts')
   const sql = migrationSql(schema === undefined ? {} : { schema })
   if (out.json) out.object({ sql })
   else out.data(sql.trimEnd())

@@ -56,12 +56,8 @@ async function serve(call: Call, opened: Opened, logger: Logger): Promise<number
   })
   const host = args.text('host')
   try {
-    const { server, at } = await listen(
-      call,
-      skep,
-      serverOptions(call, opened, logger),
-      host === undefined ? {} : { host },
-    )
+    const where = host === undefined ? {} : { host }
+    const { server, at } = await listen(call, skep, serverOptions(call, opened, logger), where)
     const startedAt = Date.now()
     if (out.json) out.object({ event: 'listening', at: new Date().toISOString(), ...at, store: place.label })
     else {

@@ -10,10 +10,13 @@ export function factLines({
   opened: { place },
   at,
   work: { handlers, flows },
+  hint,
 }: {
   readonly opened: Opened
   readonly at: Listening | null
   readonly work: Work
+  /** What to say about the handlers. */
+  readonly hint: string
 }): readonly (readonly [string, string])[] {
   const names = [...handlers.map(({ queue }) => queue.name), ...flows.map(({ name }) => `flow ${name}`)]
   const lost = place.kind === 'memory' ? ' (the jobs end with this process)' : ''
@@ -26,6 +29,6 @@ export function factLines({
           ['HTTP', `${at.url}/api/v1`],
           ['gRPC', `${at.host}:${at.port}`],
         ] as const)),
-    ['Handlers', cut(clean(names.join(', ')), 200)],
+    ['Handlers', `${cut(clean(names.join(', ')), 200)}${hint === '' ? '' : ` (${hint})`}`],
   ]
 }

@@ -24,6 +24,8 @@ export interface SessionOptions {
   readonly workers: number
   readonly title: string
   readonly tip: string
+  /** What to say about the handlers at the start. */
+  readonly hint: string
   readonly captions: ReadonlyMap<string, string>
   /** Loads the handlers anew when their files change. */
   readonly reloader: Reloader | null
@@ -94,7 +96,7 @@ export async function runSession(call: Call, options: SessionOptions): Promise<n
   try {
     view.update()
     serving = await openPort(call, opened, (text) => view.say(text))
-    view.facts(factLines({ opened, at: serving?.at ?? null, work: options.work }))
+    view.facts(factLines({ opened, at: serving?.at ?? null, work: options.work, hint: options.hint }))
     if (serving !== null && wantsBrowser(call)) void openBrowser(serving.at.url)
     if (await connect(opened, board, stop.signal)) {
       await Promise.race([crew.begin(options.work), aborted(stop.signal)])
@@ -176,7 +178,7 @@ class Reloads {
       this.#asked = null
       await this.#once(files).catch((error: unknown) => {
         const { message, fix } = explain(error)
-        this.#board.complain(clean(`${message} The handlers before go on. ${fix ?? ''}`))
+        this.#board.complain(clean(`${message.replace(/\.$/, '')}. The handlers before go on. ${fix ?? ''}`))
       })
     }
     this.#busy = false

@@ -92,7 +92,7 @@ export function plainView(call: Call, { board, title, place, look }: ViewOptions
   return {
     update() {
       const { status, trouble } = board.snapshot()
-      const text = `${status}${trouble === null ? '' : `: ${trouble}`}`
+      const text = status === 'running' ? (trouble ?? '') : `${status}: ${trouble}`
       if (text !== lastStatus && trouble !== null) out.complain(`${clock(Date.now())} ${text}`)
       lastStatus = text
       if (Date.now() < next) return

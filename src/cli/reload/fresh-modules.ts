@@ -96,9 +96,8 @@ function hook(own: readonly string[], see: (url: string) => void): MessagePort |
 function shortenStacks(): void {
   const before = Error.prepareStackTrace
   Error.prepareStackTrace = (error, sites) => {
-    if (before !== undefined) return before(error, sites) as unknown
-    return withoutMarks(
-      `${String(error)}${sites.map((site: { toString(): string }) => `\n    at ${site.toString()}`).join('')}`,
-    )
+    const lines = (sites as readonly { toString(): string }[]).map((site) => `\n    at ${site.toString()}`)
+    const stack: unknown = before?.(error, sites) ?? `${String(error)}${lines.join('')}`
+    return typeof stack === 'string' ? withoutMarks(stack) : stack
   }
 }

@@ -11,7 +11,7 @@ import {
   ReactFlow,
   type ReactFlowInstance,
 } from '@xyflow/react'
-import { memo, type ReactNode, useMemo, useState } from 'react'
+import { memo, type ReactNode, useEffect, useMemo, useRef, useState } from 'react'
 import '@xyflow/react/dist/base.css'
 import './graph.css'
 import { useTheme } from '../../shell/theme.ts'
@@ -50,6 +50,9 @@ export interface GraphProps {
 export default function Graph({ steps, selected, onSelect }: GraphProps): ReactNode {
   const [unfolded, setUnfolded] = useState<ReadonlySet<string>>(new Set())
   const theme = useTheme()
+  const instance = useRef<ReactFlowInstance<AnyNode> | null>(null)
+  /** What was chosen here need not be brought into sight. */
+  const chosenHere = useRef(selected)
   const layout = useMemo(() => layoutOf(steps, unfolded), [steps, unfolded])
   const nodes = useMemo(
     () =>
@@ -103,6 +106,18 @@ export default function Graph({ steps, selected, onSelect }: GraphProps): ReactN
       ),
     [layout],
   )
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only another choice moves the graph, not a step that goes on
+  useEffect(() => {
+    if (selected === null || selected === chosenHere.current) return
+    const place = layout.places.find(({ id }) => id === selected)
+    const zoom = Math.max(READABLE, instance.current?.getZoom() ?? 1)
+    if (place)
+      void instance.current?.setCenter(place.x + place.width / 2, place.y + place.height / 2, { zoom })
+  }, [selected])
+  const choose = (id: string | null): void => {
+    chosenHere.current = id
+    onSelect(id)
+  }
   return (
     <div className="flow-graph">
       <ReactFlow
@@ -110,7 +125,10 @@ export default function Graph({ steps, selected, onSelect }: GraphProps): ReactN
         edges={edges}
         nodeTypes={TYPES}
         colorMode={theme}
-        onInit={(flow) => show(flow, layout)}
+        onInit={(flow) => {
+          instance.current = flow
+          show(flow, layout)
+        }}
         minZoom={0.02}
         maxZoom={1.6}
         nodesConnectable={false}
@@ -118,10 +136,11 @@ export default function Graph({ steps, selected, onSelect }: GraphProps): ReactN
         deleteKeyCode={null}
         // With a thousand steps only those in sight are drawn.
         onlyRenderVisibleElements={nodes.length > 150}
-        onNodeClick={(_, node) => node.type === 'step' && onSelect(node.id)}
-        onPaneClick={() => onSelect(null)}
-        onSelectionChange={({ nodes: [node] }) => {
-          if (node?.type === 'step' && node.id !== selected) onSelect(node.id)
+        onNodeClick={(_, node) => node.type === 'step' && choose(node.id)}
+        onPaneClick={() => choose(null)}
+        onKeyDown={(event) => {
+          const id = (event.target as HTMLElement).closest('.react-flow__node-step')?.getAttribute('data-id')
+          if (id && (event.key === 'Enter' || event.key === ' ')) choose(id)
         }}
         ariaLabelConfig={{ 'node.a11yDescription.default': 'Enter shows what is known about this step.' }}
       >

@@ -1,4 +1,5 @@
-import { type ReactNode, useMemo, useState } from 'react'
+import { replaceEqualDeep } from '@tanstack/react-query'
+import { type ReactNode, useMemo, useRef, useState } from 'react'
 import { Link, useParams } from 'wouter'
 import type { RunDetail } from '../../../../src/server/api.ts'
 import { useCan } from '../../api/me.ts'
@@ -84,9 +85,12 @@ function Body({
 }): ReactNode {
   const { run, explanation } = detail
   const canOperate = useCan('operate')
+  const before = useRef<readonly TreeStep[] | null>(null)
   const tree = useMemo((): readonly TreeStep[] | null => {
     const steps = stepsOf(detail)
-    return steps && treeOf(steps, detail, durationText)
+    // Steps about which nothing changed stay the same objects, so that of a thousand only the others are drawn anew.
+    before.current = replaceEqualDeep(before.current, steps && treeOf(steps, detail, durationText))
+    return before.current
   }, [detail])
   return (
     <>

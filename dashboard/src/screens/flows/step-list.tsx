@@ -1,4 +1,4 @@
-import type { KeyboardEvent, ReactNode } from 'react'
+import { type KeyboardEvent, memo, type ReactNode } from 'react'
 import { classes } from '../../ui/classes.ts'
 import { Icon } from '../../ui/icon.tsx'
 import { aboutText, KIND_ICONS, MARK_WORDS, MarkShape } from './marks.tsx'
@@ -39,29 +39,7 @@ function Steps({ steps, selected, onSelect }: StepsProps): ReactNode {
     <ol>
       {steps.map((step) => (
         <li key={step.id}>
-          <button
-            type="button"
-            className={classes(
-              'step-button',
-              step.mark && `step-${step.mark}`,
-              step.id === selected && 'step-on',
-            )}
-            aria-current={step.mark === 'current' || step.mark === 'waits' ? 'step' : undefined}
-            aria-pressed={step.id === selected}
-            onClick={() => onSelect(step.id)}
-          >
-            <span className="step-sign">
-              {step.mark === null ? (
-                <Icon name={KIND_ICONS[step.kind]} size={13} />
-              ) : (
-                <MarkShape mark={step.mark} />
-              )}
-            </span>
-            <span className="cut grow">{step.name}</span>
-            <span className="faint small cut">{aboutText(step)}</span>
-            {step.mark !== null && <span className="unseen">{MARK_WORDS[step.mark]}</span>}
-            {step.isCritical && <span className="unseen">on the longest way</span>}
-          </button>
+          <StepButton step={step} isOn={step.id === selected} onSelect={onSelect} />
           {step.ways.map((way, index) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: the ways of a step never move
             <WayList key={index} way={way} selected={selected} onSelect={onSelect} />
@@ -71,6 +49,39 @@ function Steps({ steps, selected, onSelect }: StepsProps): ReactNode {
     </ol>
   )
 }
+
+/** Drawn anew only if something about its step changed: there may be a thousand. */
+const StepButton = memo(function StepButton({
+  step,
+  isOn,
+  onSelect,
+}: {
+  readonly step: TreeStep
+  readonly isOn: boolean
+  readonly onSelect: (id: string) => void
+}): ReactNode {
+  return (
+    <button
+      type="button"
+      className={classes('step-button', step.mark && `step-${step.mark}`, isOn && 'step-on')}
+      aria-current={step.mark === 'current' || step.mark === 'waits' ? 'step' : undefined}
+      aria-pressed={isOn}
+      onClick={() => onSelect(step.id)}
+    >
+      <span className="step-sign">
+        {step.mark === null ? (
+          <Icon name={KIND_ICONS[step.kind]} size={13} />
+        ) : (
+          <MarkShape mark={step.mark} />
+        )}
+      </span>
+      <span className="cut grow">{step.name}</span>
+      <span className="faint small cut">{aboutText(step)}</span>
+      {step.mark !== null && <span className="unseen">{MARK_WORDS[step.mark]}</span>}
+      {step.isCritical && <span className="unseen">on the longest way</span>}
+    </button>
+  )
+})
 
 function WayList({ way, ...rest }: { readonly way: Way } & Omit<StepsProps, 'steps'>): ReactNode {
   if (way.steps.length === 0) return null

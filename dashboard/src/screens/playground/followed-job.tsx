@@ -55,10 +55,10 @@ export function FollowedJob({
                   <Sentence text={explanation.summary} />
                 </p>
               )}
-              {job.progress && (
+              {job.progress && !isOver && (
                 <Progress
                   label="How far it is"
-                  value={job.progress.value}
+                  value={job.progress.value / 100}
                   note={job.progress.note ?? undefined}
                 />
               )}

@@ -104,6 +104,8 @@ function Sender({ queue }: { readonly queue: string }): ReactNode {
     <div className="playground">
       <form
         className="stack loose"
+        // What is wrong is said by the form itself, beside each field.
+        noValidate
         onSubmit={(event) => {
           event.preventDefault()
           setTried(!isReady)

@@ -115,7 +115,7 @@ function ObjectFields({ field, path, value, onChange, problems, label }: FieldPr
   )
   if (path === '') return fields
   return (
-    <fieldset className="schema-group">
+    <fieldset className="field-group">
       <legend>{label}</legend>
       {fields}
     </fieldset>
@@ -126,7 +126,7 @@ function ListFields({ field, path, value, onChange, problems, label }: FieldProp
   const items: readonly unknown[] = Array.isArray(value) ? value : []
   const error = problemAt(problems, path)
   return (
-    <fieldset className="schema-group">
+    <fieldset className="field-group">
       <legend>{label}</legend>
       <div className="stack">
         {items.map((item, index) => (

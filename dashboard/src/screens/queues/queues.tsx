@@ -61,7 +61,7 @@ function QueueTable({ queues }: { readonly queues: readonly QueueSummary[] }): R
     {
       id: 'queue',
       title: 'Queue',
-      width: 'minmax(11rem, 2fr)',
+      width: 'minmax(8rem, 2fr)',
       cell: ({ queue, hold, holds }) => (
         <span className="row">
           <Link to={to.queue(queue)} className="strong cut">

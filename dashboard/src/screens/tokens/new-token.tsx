@@ -4,14 +4,9 @@ import { useAct } from '../../api/query.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { Checkbox, Choice, Field } from '../../ui/field.tsx'
+import { SCOPE_WORDS } from './scope-words.ts'
 
-const SCOPES: readonly (readonly [Scope, string])[] = [
-  ['enqueue', 'enqueue jobs'],
-  ['work', 'receive jobs and answer for them'],
-  ['read', 'look at everything'],
-  ['operate', 'change jobs, holds, schedules and runs; includes read'],
-  ['admin', 'give tokens, block queues, read the audit; includes operate'],
-]
+const SCOPES = Object.entries(SCOPE_WORDS) as readonly [Scope, string][]
 
 /** Makes a token. */
 export function NewToken({
@@ -60,7 +55,7 @@ export function NewToken({
           hint="How it is called in the audit."
           onChange={(event) => setName(event.target.value)}
         />
-        <fieldset className="schema-group">
+        <fieldset className="field-group">
           <legend>It may</legend>
           <div className="stack tight">
             {SCOPES.map(([scope, words]) => (

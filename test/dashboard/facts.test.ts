@@ -1,0 +1,109 @@
+import { describe, expect, it } from 'vitest'
+import { ratesBetween, sampleOf } from '../../dashboard/src/screens/receivers/rates.ts'
+import { isTwice, noteText } from '../../dashboard/src/screens/schedules/slot-note.ts'
+import { fixParts } from '../../dashboard/src/screens/system/fix-parts.ts'
+import { unhandledOf, versionsOf } from '../../dashboard/src/screens/workers/worker-facts.ts'
+import { JOB_STATES } from '../../src/index.ts'
+import { type QueueSummary, SCOPES, type SlotPreview } from '../../src/server/api.ts'
+
+const BERLIN = 'Europe/Berlin'
+
+function slot(at: string, local: string, note: SlotPreview['note'] = null): SlotPreview {
+  return { at, local, note }
+}
+
+describe('what the clocks do to a slot', () => {
+  const usual = [
+    slot('2027-03-14T01:30:00Z', '2027-03-14 02:30:00 +01:00'),
+    slot('2027-03-21T01:30:00Z', '2027-03-21 02:30:00 +01:00'),
+  ]
+
+  it('is told where a time does not exist', () => {
+    const gap = slot('2027-03-28T01:00:00Z', '2027-03-28 03:00:00 +02:00', 'clocks-forward')
+    expect(noteText(gap, [...usual, gap], BERLIN)).toBe(
+      'Clocks go forward: 02:30 does not exist that night. It runs at 03:00.',
+    )
+  })
+
+  it('is told where only the distance changes', () => {
+    const nine = (at: string, local: string, note: SlotPreview['note'] = null): SlotPreview =>
+      slot(at, local, note)
+    const slots = [
+      nine('2027-03-27T08:00:00Z', '2027-03-27 09:00:00 +01:00'),
+      nine('2027-03-28T07:00:00Z', '2027-03-28 09:00:00 +02:00', 'clocks-forward'),
+    ]
+    expect(noteText(slots[1] as SlotPreview, slots, BERLIN)).toMatch(/an hour sooner/)
+    expect(noteText(slots[0] as SlotPreview, slots, BERLIN)).toBeNull()
+  })
+
+  it('is told where a time comes twice, whichever of the two it is', () => {
+    for (const at of ['2026-10-25T00:30:00Z', '2026-10-25T01:30:00Z']) {
+      expect(isTwice(BERLIN, Date.parse(at))).toBe(true)
+      expect(noteText(slot(at, '2026-10-25 02:30:00'), [], BERLIN)).toMatch(/02:30 comes twice/)
+    }
+    for (const at of [
+      '2026-10-24T23:30:00Z',
+      '2026-10-25T02:30:00Z',
+      '2027-03-28T01:00:00Z',
+      '2026-07-01T00:30:00Z',
+    ]) {
+      expect(isTwice(BERLIN, Date.parse(at))).toBe(false)
+    }
+  })
+
+  it('is nothing for intervals and for zones without such changes', () => {
+    expect(noteText(slot('2026-10-25T00:30:00Z', '', 'clocks-back'), [], null)).toBeNull()
+    expect(isTwice('Asia/Tokyo', Date.parse('2026-10-25T00:30:00Z'))).toBe(false)
+  })
+})
+
+it('tells commands and SQL from the words around them', () => {
+  expect(fixParts('Look at them: skep dead list --queue pack')).toEqual({
+    words: 'Look at them:',
+    code: 'skep dead list --queue pack',
+  })
+  expect(fixParts('ALTER SYSTEM SET fsync = on;')).toEqual({
+    words: null,
+    code: 'ALTER SYSTEM SET fsync = on;',
+  })
+  expect(fixParts('Ask the one who runs it: Ada')).toEqual({
+    words: 'Ask the one who runs it: Ada',
+    code: null,
+  })
+})
+
+it('finds queues with jobs and without a worker', () => {
+  const counts = Object.fromEntries(JOB_STATES.map((state) => [state, 0])) as Record<string, number>
+  const queues = ['a', 'b', 'c'].map((queue) => ({
+    queue,
+    counts: { ...counts, ready: queue === 'c' ? 0 : 1 },
+  }))
+  const found = unhandledOf(queues as unknown as QueueSummary[], [{ queues: ['a'] }])
+  expect(found.map(({ queue }) => queue)).toEqual(['b'])
+})
+
+it('counts the versions of workers, most first', () => {
+  const workers = ['2', '1', '2', null].map((version) => ({ version }))
+  expect(versionsOf(workers)).toEqual([
+    ['2', 2],
+    ['1', 1],
+  ])
+})
+
+it('tells how fast receivers answer between two looks, and nothing of those that are new', () => {
+  const before = sampleOf([{ id: 'a', acked: 100, nacked: 0 }], 1_000)
+  const after = sampleOf(
+    [
+      { id: 'a', acked: 190, nacked: 10 },
+      { id: 'b', acked: 5, nacked: 0 },
+    ],
+    3_000,
+  )
+  expect([...ratesBetween(before, after)]).toEqual([['a', 50]])
+  expect(ratesBetween(after, after).size).toBe(0)
+})
+
+it('knows words for every scope that a token can have', async () => {
+  const { SCOPE_WORDS } = await import('../../dashboard/src/screens/tokens/scope-words.ts')
+  expect(Object.keys(SCOPE_WORDS).toSorted()).toEqual([...SCOPES].toSorted())
+})
