@@ -113,8 +113,8 @@ function servings(): readonly Method[] {
       ...work('Enqueue', (options) => serving.enqueue({ jobs: [{ queue: 'mail', payload: '1' }] }, options)),
       scope: 'enqueue',
     },
-    work('Receive', (options) => firstOf(serving.receive(says({ open }), options))),
-    work('Subscribe', (options) => firstOf(serving.subscribe(open, options))),
+    work('Receive', (options) => firstOf(options, (more) => serving.receive(says({ open }), more))),
+    work('Subscribe', (options) => firstOf(options, (more) => serving.subscribe(open, more))),
     work('Ack', (options) => serving.ack({ receiver: UNKNOWN, acks: [] }, options)),
     work('Poll', (options) => serving.poll({ queues: ['mail.none'], max: 1 }, options)),
     work('Settle', (options) => serving.settle({ acks: [held] }, options)),
@@ -122,10 +122,18 @@ function servings(): readonly Method[] {
   ]
 }
 
-/** The first message of a stream, which is then left. */
-async function firstOf<Message>(stream: AsyncIterable<Message>): Promise<Message | undefined> {
-  for await (const message of stream) return message
-  return undefined
+/** The first message of a stream, which is then ended. */
+async function firstOf(
+  options: CallOptions,
+  open: (options: CallOptions) => AsyncIterable<unknown>,
+): Promise<unknown> {
+  const left = new AbortController()
+  try {
+    for await (const message of open({ ...options, signal: left.signal })) return message
+    return undefined
+  } finally {
+    left.abort()
+  }
 }
 
 async function* says<Message>(message: Message): AsyncIterable<Message> {
