@@ -43,7 +43,6 @@ export class SkepServer {
   readonly #ownsSkep: boolean
   readonly #port: OnePort
   readonly #tls: boolean
-  readonly #closeMs: number
   readonly #bulk: { stop(): Promise<void> } | null
   /** Whoever takes requests as node has them, by the beginnings of their paths. */
   readonly #takers: { readonly prefix: string; readonly handler: NodeHandler }[] = []
@@ -60,7 +59,6 @@ export class SkepServer {
       this.core.runtime,
     )
     this.#tls = connections.tls !== null
-    this.#closeMs = connections.closeMs
     this.core.connections = () => this.#port.connections
     this.#bulk = resolveServerOptions(options).bulk ? this.skep.bulk.serve() : null
   }
@@ -138,7 +136,7 @@ export class SkepServer {
   async #close(): Promise<void> {
     this.core.closing.abort(new SkepError('CLOSED', 'This server is closed.'))
     // While the port is open: what receivers have begun they can still end, and nothing of theirs counts as lost.
-    await this.core.hub.close({ drain: this.#closeMs })
+    await this.core.hub.close()
     await this.#port.close()
     await this.#bulk?.stop()
     await this.core.close()

@@ -6,7 +6,7 @@ import { grpcClient, stage } from './stage.ts'
 const mail = queue<{ to: string }, string>('mail')
 
 it('a server that closes gives receivers no more jobs, and lets them end those that they have', async () => {
-  const { skep, server, address } = await stage({ closeTimeout: '20s' })
+  const { skep, server, address } = await stage()
   const { skep: client } = grpcClient(address)
   const stream = client['Receive']()
   stream.on('error', () => {})
