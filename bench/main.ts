@@ -30,7 +30,7 @@ async function main(): Promise<number> {
   try {
     const dashboard = dashboardOptions(process.argv.slice(2))
     // It compares Skep with itself, at two sizes, and has a table of its own.
-    if (dashboard !== null) return measureDashboard(dashboard).then(() => 0)
+    if (dashboard !== null) return await measureDashboard(dashboard).then(() => 0)
     options = readOptions(process.argv.slice(2), { contestants: CONTESTANTS, scenarios: SCENARIOS })
   } catch (error) {
     console.error((error as Error).message)
