@@ -8,6 +8,8 @@
 import { writeFileSync } from 'node:fs'
 import { ensureRivals } from '../scripts/rivals.mjs'
 import { CONTESTANTS } from './contestants.ts'
+import { measureDashboard } from './dashboard/main.ts'
+import { dashboardOptions } from './dashboard/options.ts'
 import { entrant, machine } from './entrants.ts'
 import { type Options, readOptions } from './options.ts'
 import { bundlePlayer } from './player/bundle.ts'
@@ -26,6 +28,9 @@ process.exit()
 async function main(): Promise<number> {
   let options: Options
   try {
+    const dashboard = dashboardOptions(process.argv.slice(2))
+    // It compares Skep with itself, at two sizes, and has a table of its own.
+    if (dashboard !== null) return measureDashboard(dashboard).then(() => 0)
     options = readOptions(process.argv.slice(2), { contestants: CONTESTANTS, scenarios: SCENARIOS })
   } catch (error) {
     console.error((error as Error).message)

@@ -9,9 +9,8 @@ import { root } from './run.mjs'
 const folder = join(root, 'proto/skep/v1')
 // The operations are in a table of their own.
 const { createJiti } = await import('jiti')
-const { operationsProto } = await createJiti(import.meta.url).import(
-  join(root, 'src/server/grpc/operations-proto.ts'),
-)
+const made = await createJiti(import.meta.url).import(join(root, 'src/server/grpc/operations-proto.ts'))
+const { operationsProto } = /** @type {{ operationsProto: () => string }} */ (made)
 writeFileSync(join(folder, 'operations.proto'), operationsProto())
 const out = join(root, 'src/server/grpc/gen')
 rmSync(out, { recursive: true, force: true })

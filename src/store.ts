@@ -452,6 +452,8 @@ export interface ListReply {
 
 export interface CountCall extends Selection {
   readonly space: string
+  /** To stop at so many. It bounds the work where the store finds the selection by key: by its time, unless it is ready. */
+  readonly limit?: number
 }
 
 export interface CountsCall {

@@ -22,7 +22,7 @@ const BUDGET: Budget = { rows: 5_000, ms: 500 }
 /** So long one action is worked off before the others have their turn. */
 const SLICE_MS = 1_000
 /** How long to rest when there is nothing to do, and when somebody else does it. */
-const IDLE_MS = 30_000
+const IDLE_MS = 10_000
 const WATCH_MS = 3_000
 /** Whoever works an action off writes after every page. Seen unchanged for so long, it is taken over. */
 const ABANDONED_MS = 15_000

@@ -2,6 +2,7 @@ import { isFinal, type Job, type JobState } from '../core/job.ts'
 import { listKey } from '../core/transitions.ts'
 import type { Budget, Found, SearchEnv, Wanted } from './search.ts'
 import { type Cursor, type Place, writeCursor } from './search-cursor.ts'
+import { byKey } from './search-keys.ts'
 
 /** Jobs of one queue in one call, at first: few, because there are many queues, and more whenever they were not enough. */
 const FEWEST_AT_ONCE = 5
@@ -38,6 +39,7 @@ export async function mergeQueues(
   }: { readonly limit: number; readonly cursor: Cursor | null; readonly budget: Budget },
 ): Promise<Found> {
   const state = wanted.states[0] as JobState
+  const { where, rest } = byKey(wanted, state)
   const start = cursor?.kind === 'merged' ? cursor : null
   const order = byPlace(state)
   const endsAt = env.runtime.mono() + budget.ms
@@ -51,7 +53,7 @@ export async function mergeQueues(
   const fill = async (line: Line): Promise<void> => {
     const { queue, next, step: most } = line
     const { store, space } = env
-    const page = await store.list({ space, queue, state, where: wanted.where, cursor: next, limit: most })
+    const page = await store.list({ space, queue, state, where, cursor: next, limit: most })
     const behind = place
     line.from = next
     line.next = page.cursor
@@ -82,7 +84,7 @@ export async function mergeQueues(
     }
     if (first === null) return { jobs, cursor: null, searched }
     const isOver =
-      wanted.rest !== null && (searched >= budget.rows || (searched > 0 && env.runtime.mono() >= endsAt))
+      rest !== null && (searched >= budget.rows || (searched > 0 && env.runtime.mono() >= endsAt))
     if (place !== null && (jobs.length >= limit || isOver)) {
       const queues = Object.fromEntries(
         lines.flatMap(({ queue, from }) => (from === null ? [] : [[queue, from]])),
@@ -93,7 +95,7 @@ export async function mergeQueues(
     place = placeOf(job)
     first.used++
     searched++
-    if (wanted.rest === null || wanted.rest(job)) jobs.push(job)
+    if (rest === null || rest(job)) jobs.push(job)
     await advance(first)
   }
 }

@@ -8,6 +8,7 @@ import type { Predicate } from '../core/query-match.ts'
 import type { Runtime } from '../runtime.ts'
 import type { Store, Where } from '../store.ts'
 import { type Cursor, readCursor, writeCursor } from './search-cursor.ts'
+import { byKey } from './search-keys.ts'
 import { mergeQueues } from './search-merge.ts'
 
 export interface SearchEnv {
@@ -79,7 +80,7 @@ interface Page {
   readonly budget: Budget
 }
 
-interface Pair {
+export interface Pair {
   readonly queue: string
   readonly state: JobState
   /** The counters say that there is nothing, so nobody looks. */
@@ -87,7 +88,10 @@ interface Pair {
 }
 
 /** The queues and states to look into. */
-async function pairsOf({ store, space }: SearchEnv, wanted: Wanted): Promise<Pair[]> {
+export async function pairsOf(
+  { store, space }: Pick<SearchEnv, 'store' | 'space'>,
+  wanted: Wanted,
+): Promise<Pair[]> {
   const { states, queues } = wanted
   if (queues !== null) {
     return queues.flatMap((queue) => states.map((state) => ({ queue, state, isEmpty: false })))
@@ -133,19 +137,19 @@ async function walk(env: SearchEnv, wanted: Wanted, pairs: readonly Pair[], page
   for (let i = first; i >= 0 && i < pairs.length; i++) {
     const pair = pairs[i] as Pair
     if (pair.isEmpty) continue
+    const { where, rest } = byKey(wanted, pair.state)
     let cursor = i === same && start !== null ? start.cursor : null
     do {
       const room = limit - jobs.length
-      const most =
-        wanted.rest === null ? room : Math.min(MOST_AT_ONCE, budget.rows - searched, Math.max(room, step))
-      const found = await lookAt(env, wanted, { ...pair, cursor, limit: most }, room)
+      const most = rest === null ? room : Math.min(MOST_AT_ONCE, budget.rows - searched, Math.max(room, step))
+      const found = await lookAt(env, { where, rest }, { ...pair, cursor, limit: most }, room)
       jobs.push(...found.jobs)
       searched += found.searched
       cursor = found.cursor
       // The fewer fit, the more are looked at in one call.
       step *= 2
       const isOver = searched >= budget.rows || env.runtime.mono() >= endsAt
-      if (jobs.length >= limit || (wanted.rest !== null && isOver)) {
+      if (jobs.length >= limit || (rest !== null && isOver)) {
         const next = cursor === null ? pairs[i + 1] : pair
         return {
           jobs,

@@ -1,4 +1,5 @@
 import type { RecordStore, StoredRecord } from '../store/records.ts'
+import { countOf } from './histogram.ts'
 import {
   HOUR_MS,
   HOUR_SLOT_MS,
@@ -62,8 +63,8 @@ export async function readSeries(
   const buckets: (Tally | null)[] = Array.from({ length: steps }, () => null)
   const prefix = level === 'minute' ? 'm' : queue === undefined ? 'h' : `q/${shardOf(queue)}`
   const slotMs = level === 'minute' ? MINUTE_SLOT_MS : HOUR_SLOT_MS
-  const isWhole = await eachPage(store, space, prefix, level, from, now, (at, body) => {
-    const slots = queue === undefined ? body.all : body.queues?.[queue]
+  const isWhole = await eachPage(store, space, prefix, level, from, now, (at, text) => {
+    const slots = readSlots(text, queue)
     eachSlot(slots, at, slotMs, (slotAt, packed) => {
       const index = Math.floor((slotAt - from) / stepMs)
       if (index < 0 || index >= steps) return
@@ -83,6 +84,8 @@ export interface QueueRates {
   readonly failed: number
   /** Runs that ended, well or badly, in each of the last 15 minutes. */
   readonly spark: readonly number[]
+  /** Of these, the ones that ended badly. */
+  readonly failures: readonly number[]
 }
 
 const SPARK_MINUTES = 15
@@ -92,30 +95,41 @@ export async function readRates(store: Records, space: string, now: number): Pro
   // Whole slots, or the newest would seem slow.
   const until = Math.floor(now / MINUTE_SLOT_MS) * MINUTE_SLOT_MS
   const from = until - SPARK_MINUTES * MINUTE_MS
-  const found = new Map<string, { readonly minute: Tally; readonly spark: number[] }>()
-  await eachPage(store, space, 'm', 'minute', from, now, (at, body) => {
-    for (const [queue, slots] of Object.entries(body.queues ?? {})) {
-      const known = found.get(queue) ?? { minute: new Tally(), spark: Array<number>(SPARK_MINUTES).fill(0) }
+  const found = new Map<string, Mutable>()
+  await eachPage(store, space, 'm', 'minute', from, now, (at, text) => {
+    for (const [queue, slots] of Object.entries(readBody(text)?.queues ?? {})) {
+      const known = found.get(queue) ?? emptyRates()
       found.set(queue, known)
       eachSlot(slots, at, MINUTE_SLOT_MS, (slotAt, packed) => {
         const index = Math.floor((slotAt - from) / MINUTE_MS)
         if (index < 0 || index >= SPARK_MINUTES) return
-        const tally = new Tally()
-        unpackTally(tally, packed.slice(0, 8))
-        known.spark[index] = (known.spark[index] as number) + tally.done + tally.failed
-        if (index === SPARK_MINUTES - 1) known.minute.merge(tally)
+        // There are many slots, and of each only these counts are wanted: no tally is made of it.
+        const [enqueued, done, failed] = [countOf(packed[0]), countOf(packed[1]), countOf(packed[2])]
+        known.spark[index] = (known.spark[index] as number) + done + failed
+        known.failures[index] = (known.failures[index] as number) + failed
+        if (index !== SPARK_MINUTES - 1) return
+        known.enqueued += enqueued / 60
+        known.done += done / 60
+        known.failed += failed / 60
       })
     }
   })
   return [...found]
-    .map(([queue, { minute, spark }]) => ({
-      queue,
-      enqueued: minute.enqueued / 60,
-      done: minute.done / 60,
-      failed: minute.failed / 60,
-      spark,
-    }))
+    .map(([queue, rates]) => ({ queue, ...rates }))
     .sort((a, b) => (a.queue < b.queue ? -1 : 1))
+}
+
+interface Mutable {
+  enqueued: number
+  done: number
+  failed: number
+  readonly spark: number[]
+  readonly failures: number[]
+}
+
+function emptyRates(): Mutable {
+  const none = (): number[] => Array<number>(SPARK_MINUTES).fill(0)
+  return { enqueued: 0, done: 0, failed: 0, spark: none(), failures: none() }
 }
 
 /** Reads the pages of a span of time, newest first, within the bounds. Tells whether that was all. */
@@ -126,7 +140,7 @@ async function eachPage(
   level: Plan['level'],
   from: number,
   now: number,
-  take: (at: number, body: PageBody) => void,
+  take: (at: number, body: string) => void,
 ): Promise<boolean> {
   const lengthMs = level === 'minute' ? MINUTE_MS : HOUR_MS
   const first = `${prefix}/${stamp(Math.floor(from / lengthMs) * lengthMs)}`
@@ -145,8 +159,8 @@ async function eachPage(
     for (const record of records) {
       count += 1
       bytes += record.body.length
-      const page = readPage(record)
-      if (page !== null) take(page.at, page.body)
+      const at = momentIn(record)
+      if (at !== null) take(at, record.body)
     }
     const last = records.at(-1)
     if (!more || last === undefined) return true
@@ -155,12 +169,33 @@ async function eachPage(
   }
 }
 
-function readPage({ id, body }: StoredRecord): { readonly at: number; readonly body: PageBody } | null {
-  // Before the last part of the id, which is the process.
+/** The moment is before the last part of the id, which is the process. */
+function momentIn({ id }: StoredRecord): number | null {
   const at = Number(id.split('/').at(-2))
+  return Number.isSafeInteger(at) ? at : null
+}
+
+function readBody(text: string): PageBody | null {
+  return read(text) as PageBody | null
+}
+
+/**
+ * The slots of all queues together, or of one. A body has those of every queue, and most of the time it takes to read one is for
+ * the others: so what is wanted is cut out. Slots are lists of numbers, so the first brace behind them is their end.
+ */
+function readSlots(body: string, queue: string | undefined): SlotsBody | undefined {
+  const queues = body.indexOf('"queues":{')
+  const wanted = queue === undefined ? '"all":{' : `${JSON.stringify(queue)}:{`
+  const from = body.indexOf(wanted, queue === undefined ? 0 : queues + '"queues":'.length)
+  if (from < 0 || (queue === undefined ? queues >= 0 && from > queues : queues < 0)) return undefined
+  const slots = body.slice(from + wanted.length - 1, body.indexOf('}', from) + 1)
+  return (read(slots) as SlotsBody | null) ?? undefined
+}
+
+function read(text: string): object | null {
   try {
-    const read = JSON.parse(body) as PageBody | null
-    return Number.isSafeInteger(at) && typeof read === 'object' && read !== null ? { at, body: read } : null
+    const value = JSON.parse(text) as unknown
+    return typeof value === 'object' ? value : null
   } catch {
     return null
   }

@@ -1,4 +1,3 @@
-import type { Http2Server } from 'node:http2'
 import { createSkep, type Skep, SkepError, type SkepOptions } from '../index.ts'
 import { ServerCore } from './core.ts'
 import {

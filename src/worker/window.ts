@@ -277,7 +277,7 @@ export class Window {
   /** Whether there may be room that this worker has not asked for. */
   leavesRoom(spec: HandlerSpec): boolean {
     const line = this.#lineOf.get(spec)
-    return line !== undefined && line.limited && line.hot
+    return line?.limited === true && line.hot
   }
 
   /** After a claim that failed, or gave these sources all they asked for: they may have more. */

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { runInThisContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
 import { ExactNumber } from '../../dashboard/src/api/exact.ts'
 import { copyAs, type Where } from '../../dashboard/src/screens/playground/copy-as.ts'

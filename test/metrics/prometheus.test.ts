@@ -11,7 +11,7 @@ function exposed(tally: Tally): Exposition {
   const text = exposition({
     space: 'default',
     queues: [{ queue: 'mail', states: { ready: 3, dead: 1 }, oldestMs: 1_500 }],
-    rates: [{ queue: 'mail', enqueued: 0.5, done: 2, failed: 0, spark: [] }],
+    rates: [{ queue: 'mail', enqueued: 0.5, done: 2, failed: 0, spark: [], failures: [] }],
     totals: new Map([['mail', tally]]),
     workers: [
       { id: 'a', host: 'h"o\\s\nt', running: 2, concurrency: 10, lagMs: 12, quiet: false, life: 'here' },

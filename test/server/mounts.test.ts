@@ -103,7 +103,9 @@ describe('the handler, mounted', () => {
     const made = await handler()
     // The client of this test may connect anew and say nothing, which is not idle to Node.
     const app = fastify({ forceCloseConnections: true })
-    onTestFinished(async () => void (await app.close()))
+    onTestFinished(async () => {
+      await app.close()
+    })
     await app.register(toFastify(made), { prefix: MOUNT })
     app.post('/own', async (request) => request.body)
     const url = await app.listen({ port: 0, host: '127.0.0.1' })
@@ -124,7 +126,8 @@ describe('the handler, mounted', () => {
     app.use((context) => {
       context.body = 'mine'
     })
-    const url = await listening(app.callback())
+    const answer = app.callback()
+    const url = await listening((request, response) => void answer(request, response))
 
     await check((path, init) => fetch(`${url}${path}`, init))
     expect(await (await fetch(`${url}/own`)).text()).toBe('mine')

@@ -86,7 +86,7 @@ describe('the loops of a worker', () => {
 
     await scene.advance(600_000)
 
-    // Ten minutes: a look for work and for the dead every five seconds, a heartbeat and a look for orders every ten, and the
+    // Ten minutes: a look for work and for the dead every five seconds, a heartbeat, a look for orders and one for bulk actions every ten, and the
     // upkeep.
     const calls = scene.faults.calls.slice(before)
     const count = (operation: Operation): number =>
@@ -94,7 +94,7 @@ describe('the loops of a worker', () => {
     expect(count('claim')).toBeLessThanOrEqual(121)
     expect(count('extend')).toBe(0)
     expect(count('settle')).toBe(0)
-    expect(calls.length).toBeLessThan(460)
+    expect(calls.length).toBeLessThan(480)
   })
 
   it('look more often when the notifier is down', async () => {

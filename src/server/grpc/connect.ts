@@ -43,7 +43,7 @@ export function connectHandler(env: ConnectEnv): NodeHandler {
         isEncrypted: socket !== undefined && 'encrypted' in socket,
       }),
   })
-  return (request, response) => void handle(request, response)
+  return (request, response) => handle(request, response)
 }
 
 /** Who asks, judged as over HTTP: by the same guard and from the same headers. */

@@ -1,4 +1,5 @@
 import { Code, ConnectError } from '@connectrpc/connect'
+import type { Redactor } from '../access/redact.ts'
 import { apiErrorOf } from '../http/errors.ts'
 
 /** What a status of HTTP is called here. */
@@ -17,10 +18,10 @@ const CODES: Readonly<Record<number, Code>> = {
   504: Code.DeadlineExceeded,
 }
 
-/** The error as clients see it: our code in the header `skep-code`, and nothing of errors that are not ours. */
-export function connectError(error: unknown): ConnectError {
+/** The error as clients see it: our code in the header `skep-code`, no secrets, and nothing of errors that are not ours. */
+export function connectError(error: unknown, redactor: Redactor): ConnectError {
   if (error instanceof ConnectError) return error
-  const { status, body } = apiErrorOf(error)
+  const { status, body } = apiErrorOf(error, redactor)
   return new ConnectError(body.error.message, CODES[status] ?? Code.Internal, {
     'skep-code': body.error.code,
   })

@@ -4,7 +4,7 @@
  */
 import { fromJson, type JsonObject, toJson } from '@bufbuild/protobuf'
 import { type Struct, StructSchema } from '@bufbuild/protobuf/wkt'
-import type { HandlerContext, MethodImpl } from '@connectrpc/connect'
+import type { HandlerContext } from '@connectrpc/connect'
 import { SkepError } from '../../index.ts'
 import { callOperation } from '../call.ts'
 import { LISTED, type ListedOperation } from '../operations/table.ts'
@@ -15,12 +15,12 @@ import type { GrpcEnv } from './skep-service.ts'
 type Method = (input: Struct, context: HandlerContext) => Promise<Struct>
 
 /** The methods by their name in code, which begins with a small letter. */
-export function operationsService(env: GrpcEnv): Record<string, MethodImpl<never> & Method> {
+export function operationsService(env: GrpcEnv): Record<string, Method> {
   const methods = LISTED.map((operation) => {
     const name = methodName(operation.name)
     return [name.charAt(0).toLowerCase() + name.slice(1), methodOf(env, operation)] as const
   })
-  return Object.fromEntries(methods) as Record<string, MethodImpl<never> & Method>
+  return Object.fromEntries(methods)
 }
 
 function methodOf(env: GrpcEnv, operation: ListedOperation): Method {
@@ -35,7 +35,7 @@ function methodOf(env: GrpcEnv, operation: ListedOperation): Method {
       return fromJson(StructSchema, JSON.parse(JSON.stringify(output)) as JsonObject)
     } catch (error) {
       if (!(error instanceof SkepError)) env.report(error)
-      throw connectError(error)
+      throw connectError(error, env.services.redactor)
     }
   }
 }

@@ -47,6 +47,7 @@ const OUTBOX_BYTES = 1_048_576
 /** How receivers and producers of other languages are served. */
 export function skepService(env: GrpcEnv): ServiceImpl<typeof Skep> {
   const { hub } = env
+  const { redactor } = env.services
 
   /** Every method knows its caller, and tells errors in the same words. */
   const asked = async <Answer>(
@@ -58,7 +59,7 @@ export function skepService(env: GrpcEnv): ServiceImpl<typeof Skep> {
       return await act(caller)
     } catch (error) {
       if (!(error instanceof SkepError)) env.report(error)
-      throw connectError(error)
+      throw connectError(error, redactor)
     }
   }
 
@@ -80,6 +81,7 @@ export function skepService(env: GrpcEnv): ServiceImpl<typeof Skep> {
       if (open === undefined) {
         throw connectError(
           new SkepError('REQUEST_INVALID', 'The first message of a stream must have `open`.'),
+          redactor,
         )
       }
       const stream = await asked(context, () => openStream(hub, caller, open))

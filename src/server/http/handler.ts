@@ -1,7 +1,6 @@
 import { type Skep, SkepError } from '../../index.ts'
 import type { Remote } from '../access/guard-contract.ts'
 import { BATCH_BOUNDS, JSON_BOUNDS, type JsonBounds } from '../access/read-json.ts'
-import type { Redactor } from '../access/redact.ts'
 import { type Callable, callerIn, callOperation } from '../call.ts'
 import type { Caller } from '../operation.ts'
 import { LISTED, type ListedOperation } from '../operations/table.ts'

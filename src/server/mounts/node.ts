@@ -16,13 +16,14 @@ export function toNode(
   handler: SkepHandler,
 ): (request: NodeRequest, response: ServerResponse, next?: (error?: unknown) => void) => void {
   return (request, response, next) => {
+    const fail = (error: unknown): void => (next ? next(error) : void response.destroy())
     const url = request.originalUrl ?? request.url ?? '/'
     answerNode(
       handler,
       request,
       response,
       request.baseUrl === undefined ? { url } : { url, mount: request.baseUrl },
-    ).catch((error: unknown) => (next ? next(error) : response.destroy()))
+    ).catch(fail)
   }
 }
 

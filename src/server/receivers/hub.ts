@@ -69,8 +69,8 @@ export class ReceiverHub {
   // ── for transports ─────────────────────────────────────────────────────────────────────────────
 
   /**
-   * Serves a receiver until it is closed. Rejects with `FORBIDDEN`, `NAME_INVALID`, `OPTION_INVALID` or `TOO_MANY_REQUESTS` before
-   * anything has happened.
+   * Serves a receiver until it is closed. Rejects with `FORBIDDEN`, `NAME_INVALID`, `OPTION_INVALID`, `QUOTA_EXCEEDED` or
+   * `TOO_MANY_REQUESTS` before anything has happened.
    */
   async connect(options: ConnectOptions): Promise<Receiver> {
     const { caller, queues, credits, keys } = options
@@ -103,6 +103,7 @@ export class ReceiverHub {
 
   /** A receiver of this caller by its id, so that its acks and credits can come another way. */
   find(caller: Caller, id: string): Receiver | null {
+    this.#checkScope(caller)
     const receiver = this.#receivers.get(id)
     return receiver && receiver.caller.space === caller.space && receiver.caller.name === caller.name
       ? receiver
@@ -218,6 +219,8 @@ export class ReceiverHub {
   #makePlace(caller: Caller): void {
     const { receivers, perCaller } = this.#limits
     const all = [...this.#receivers.values()].filter((receiver) => !receiver.isRetired)
+    const { space } = caller
+    this.#options.assertReceiver?.(space, all.filter((receiver) => receiver.caller.space === space).length)
     const own = all.filter((receiver) => isSame(receiver.caller, caller))
     const crowd = own.length >= perCaller ? own : all.length >= receivers ? all : null
     if (crowd === null) return

@@ -127,7 +127,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     },
 
     async count(call: CountCall) {
-      return { count: select(table, call.space, call).length }
+      return { count: Math.min(call.limit ?? Infinity, select(table, call.space, call).length) }
     },
 
     async expired(call: ExpiredCall): Promise<ExpiredReply> {

@@ -7,7 +7,7 @@ import type { Param, Query } from './driver.ts'
 export async function countSelection(
   query: Query,
   schema: string,
-  { space, queue, state, where = {} }: CountCall,
+  { space, queue, state, where = {}, limit }: CountCall,
 ): Promise<{ readonly count: number }> {
   const params: Param[] = []
   const put = (value: string): string => `$${params.push(value)}`
@@ -26,8 +26,11 @@ export async function countSelection(
     conditions.push(`(strpos(x.payload, ${words}) > 0 or strpos(x.failure, ${words}) > 0)`)
   }
   const table = isFinal(state) ? 'archive' : 'jobs'
+  const selected = `from ${schema}.${table} x where ${conditions.join(' and ')}`
   const rows = await query(
-    `select count(*) from ${schema}.${table} x where ${conditions.join(' and ')}`,
+    limit === undefined
+      ? `select count(*) ${selected}`
+      : `select count(*) from (select ${selected} limit ${put(String(limit))}::bigint) some`,
     params,
   )
   return { count: Number(rows[0]?.[0]) }

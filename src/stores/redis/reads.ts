@@ -56,9 +56,8 @@ export function lookingCalls(caller: Caller): {
 
     async count(call) {
       const { space } = call
-      return {
-        count: numberOf(await caller.call('count', [JSON.stringify({ space, ...selectionOf(call) })])),
-      }
+      const found = numberOf(await caller.call('count', [JSON.stringify({ space, ...selectionOf(call) })]))
+      return { count: Math.min(found, call.limit ?? Infinity) }
     },
 
     async counts({ space, queues }) {

@@ -40,6 +40,7 @@ export async function count(
 ): Promise<{ readonly count: number }> {
   let found = 0
   let cursor: string | null = null
+  if (call.limit !== undefined && call.where?.text === undefined) return countUpTo(database, call, call.limit)
   for (let isMore = true; isMore; ) {
     isMore = await database.read((turn) => {
       const end = stepEnd(turn, { ...call, cursor })
@@ -49,7 +50,21 @@ export async function count(
       return end !== null
     })
   }
-  return { count: found }
+  return { count: Math.min(found, call.limit ?? Infinity) }
+}
+
+/** Nothing of the jobs themselves is read, so it is one step. */
+function countUpTo(
+  database: { read<T>(work: (turn: Reader) => T): Promise<T> },
+  call: CountCall,
+  limit: number,
+): Promise<{ readonly count: number }> {
+  return database.read((turn) => {
+    const query = queryOf(turn, { ...call, cursor: null }, null)
+    if (!query) return { count: 0 }
+    const sql = `select count(*) from (select 1 ${query.from} limit ?)`
+    return { count: turn.db.get(sql, ...query.values, limit)?.[0] as number }
+  })
 }
 
 /** The last job of the next step of a search, as a cursor; null when it reaches the end. */
@@ -109,9 +124,14 @@ function queryOf(turn: Reader, call: Omit<ListCall, 'limit'>, end: string | null
   if (call.cursor !== null) compare(isDown ? '<' : '>', call.cursor)
   if (end !== null) compare(isDown ? '>=' : '<=', end)
   const { after, before, text, lane } = call.where ?? {}
-  if (lane !== undefined) add(`${view.lane} = ?`, lane)
-  if (after !== undefined) add(`${time} >= ?`, after)
-  if (before !== undefined) add(`${time} < ?`, before)
+  // A queue of which one job has a lane is limited: in others all are in the first one.
+  if (lane !== undefined && call.state === 'ready' && !isLaned) {
+    if (lane !== DEFAULT_LANE) return null
+  } else if (lane !== undefined) add(`${view.lane} = ?`, lane)
+  // Delayed jobs stand by their time, which so is found by key.
+  const moment = call.state === 'delayed' ? 'v.place' : time
+  if (after !== undefined) add(`${moment} >= ?`, after)
+  if (before !== undefined) add(`${moment} < ?`, before)
   if (text !== undefined) add(`(instr(${payload}, ?) > 0 or instr(${failure}, ?) > 0)`, text, text)
   const order = isDown ? position.replaceAll(/,|$/g, ' desc$&') : position
   return { view, from: conditions.join(' and '), order, values }

@@ -258,7 +258,7 @@ export const LANE_MUTANTS: readonly Mutant[] = [
     incidents: [],
     rule: 'R7',
     file: 'src/worker/window.ts',
-    find: 'if (line.limited) line.hot = true',
+    find: 'if (line?.limited) line.hot = true',
     replace: '',
     story: 'The end of a run makes room that nobody asks for until the next poll.',
     killedBy: {

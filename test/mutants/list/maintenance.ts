@@ -7,7 +7,7 @@ export const MAINTENANCE_MUTANTS: readonly Mutant[] = [
     incidents: [1, 8],
     rule: 'R8',
     file: 'src/maintenance/rescue.ts',
-    find: 'onlyIfExpired: lease.over,',
+    find: 'onlyIfExpired: over,',
     replace: 'onlyIfExpired: false,',
     story: 'A rescuer ends leases that were renewed after it had seen them as over.',
     killedBy: {

@@ -92,7 +92,7 @@ export const THREAD_MUTANTS: readonly Mutant[] = [
     incidents: [],
     rule: 'R4',
     file: 'src/worker/worker.ts',
-    find: 'if (specs.some((spec) => spec.stop !== undefined)) await this.#stopHandlers()',
+    find: 'if (this.#specs.some((spec) => spec.stop !== undefined)) await this.#stopHandlers()',
     replace: '',
     story: 'A stop hands jobs back while their threads still run, and leaves the threads behind.',
     killedBy: {

@@ -133,7 +133,7 @@ export const WORKER_MUTANTS: readonly Mutant[] = [
     incidents: [43],
     rule: 'R9',
     file: 'src/worker/window.ts',
-    find: 'if (line.waiting.size === 0 || line.running >= line.spec.concurrency) continue',
+    find: 'if (line.waiting.size === 0 || isFull(line)) continue',
     replace: 'if (line.waiting.size === 0) continue',
     story: 'Buffered jobs start although their queue has no slot of its own left.',
     killedBy: { vitest: 'test/worker/concurrency.test.ts', test: 'is used and never exceeded' },
@@ -143,9 +143,9 @@ export const WORKER_MUTANTS: readonly Mutant[] = [
     incidents: [40],
     rule: 'R18',
     file: 'src/worker/window.ts',
-    find: 'if (line.waiting.size === 0 || line.running >= line.spec.concurrency) continue',
+    find: 'if (line.waiting.size === 0 || isFull(line)) continue',
     replace:
-      'if (line.waiting.size > 0 && line.running >= line.spec.concurrency) return null\n' +
+      'if (line.waiting.size > 0 && isFull(line)) return null\n' +
       '      if (line.waiting.size === 0) continue',
     story: 'A queue whose own slots are all taken keeps the others from starting.',
     killedBy: { vitest: 'test/mutants/gaps/worker.test.ts', test: 'of a queue that are all taken' },
@@ -178,8 +178,8 @@ export const WORKER_MUTANTS: readonly Mutant[] = [
     incidents: [14],
     rule: 'R4',
     file: 'src/worker/worker.ts',
-    find: 'this.#handBack(this.#window.takeStale(Infinity))',
-    replace: '',
+    find: 'await this.#poll?.stop()\n    this.#handBack(this.#window.takeStale(Infinity))',
+    replace: 'await this.#poll?.stop()',
     story: 'A stop does not hand back what waits for a slot; it waits for its lease to end.',
     killedBy: {
       vitest: 'test/worker/stop.test.ts',

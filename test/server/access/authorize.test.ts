@@ -1,7 +1,10 @@
-import { type RecordStore, StoreError } from 'skep'
-import { describe, expect, it } from 'vitest'
+import { createSkep, type RecordStore, StoreError, silentLogger } from 'skep'
+import { memoryStore } from 'skep/memory'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { expandScopes } from '../../../src/server/access/authorize.ts'
 import { SCOPES, type Scope } from '../../../src/server/api.ts'
+import { ServerCore } from '../../../src/server/core.ts'
+import type { Receiver } from '../../../src/server/receivers/receiver.ts'
 import { callerWith, desk, guarded } from './desk.ts'
 
 function codeOf(run: () => void): string {
@@ -339,6 +342,34 @@ describe('tokens through the server', () => {
 })
 
 describe('quotas', () => {
+  it('refuse one receiver too many of a space, and not of others', async () => {
+    const skep = createSkep({ store: memoryStore(), logger: silentLogger })
+    const server = new ServerCore(skep, { logger: silentLogger, quotas: { acme: { receivers: 2 } } })
+    onTestFinished(async () => {
+      await server.close()
+      await skep.close()
+    })
+    const connect = (space: string): Promise<Receiver> =>
+      server.hub.connect({
+        caller: callerWith(['work'], { space }),
+        queues: ['mail'],
+        credits: 1,
+        protocol: 'grpc',
+        send: () => true,
+        stop: () => {},
+        end: () => {},
+      })
+    const [first] = await Promise.all([connect('acme'), connect('acme')])
+
+    await expect(connect('acme')).rejects.toMatchObject({
+      code: 'QUOTA_EXCEEDED',
+      facts: { quota: 'receivers', limit: 2 },
+    })
+    await connect('other')
+    first.close('done')
+    await connect('acme')
+  })
+
   it('bound how fast a space enqueues, each for itself', async () => {
     const { access, runtime } = desk({ quotas: { acme: { enqueuePerSecond: 10 }, '*': {} } })
     const none = async (): Promise<number> => 0
