@@ -30,7 +30,8 @@ export interface DashboardOptions {
 const TURNED_PAGES = 200
 
 export async function measureDashboard(options: DashboardOptions): Promise<void> {
-  const results: Record<string, { rows: Row[]; heap: readonly HeapRow[] }> = {}
+  const rows: { [Kind in StoreKind]?: readonly Row[] } = {}
+  const heaps: { [Kind in StoreKind]?: readonly HeapRow[] } = {}
   for (const kind of options.stores) {
     const contestant = { store: kind, options: {} } as Contestant
     // One server of each size: Redis has one room for all.
@@ -47,24 +48,24 @@ export async function measureDashboard(options: DashboardOptions): Promise<void>
         await using(address, (store) => fillLately(store, 'default', Date.now()))
         running.push(await MeasuredServer.start(address))
       }
-      const rows = await measure(running as [MeasuredServer, MeasuredServer], options.times)
-      const heap = await Promise.all(running.map(heapOf))
-      results[kind] = { rows, heap }
-      console.log(`\n${kind}\n\n${renderRows(rows)}\n`)
-      for (const [index, { before, after, pages }] of heap.entries())
-        console.log(
-          `${options.sizes[index]} jobs: the heap has ${mb(before)} before ${pages} pages of 200 jobs, ${mb(after)} after them`,
-        )
+      rows[kind] = await measure(running as [MeasuredServer, MeasuredServer], options.times)
+      heaps[kind] = await Promise.all(running.map(heapOf))
     } finally {
       await Promise.all(running.map((server) => server.stop()))
       await Promise.all(machines.map((server) => server.stop()))
     }
   }
-  if (options.json !== null)
-    writeFileSync(
-      options.json === '-' ? '/dev/stdout' : options.json,
-      `${JSON.stringify(results, null, 2)}\n`,
-    )
+  console.log(`${renderRows(rows, options.sizes)}\n`)
+  for (const [kind, heap] of Object.entries(heaps)) {
+    for (const [index, { before, after, pages }] of heap.entries()) {
+      const jobs = options.sizes[index] as number
+      console.log(`${kind}, ${jobs} jobs: heap ${mb(before)}; after ${pages} pages of 200 jobs ${mb(after)}`)
+    }
+  }
+  if (options.json !== null) {
+    const file = options.json === '-' ? '/dev/stdout' : options.json
+    writeFileSync(file, `${JSON.stringify({ rows, heaps }, null, 2)}\n`)
+  }
 }
 
 async function fill(address: Address, size: number): Promise<void> {

@@ -1,6 +1,8 @@
-import { markdownTable } from '../report/markdown.ts'
+import type { StoreKind } from '../contest.ts'
+import { plainTable } from '../report/markdown.ts'
+import { STORE_NAMES } from '../report/standing.ts'
 
-/** How long a call took, each time. */
+/** How long a call took, each time, with few jobs in the store and with many. */
 export interface Row {
   readonly screen: string
   readonly name: string
@@ -8,20 +10,30 @@ export interface Row {
   readonly large: readonly number[]
 }
 
-export function renderRows(rows: readonly Row[]): string {
-  const head = ['Screen', 'Call', '10k p50', '10k p95', '1M p50', '1M p95', '1M / 10k']
-  return markdownTable(
-    head,
-    rows.map(({ screen, name, small, large }) => [
-      screen,
-      name,
-      ms(quantile(small, 0.5)),
-      ms(quantile(small, 0.95)),
-      ms(quantile(large, 0.5)),
-      ms(quantile(large, 0.95)),
-      (quantile(large, 0.5) / quantile(small, 0.5)).toFixed(2),
-    ]),
-  )
+export type Rows = Partial<Record<StoreKind, readonly Row[]>>
+
+/** All stores side by side. */
+export function renderRows(rows: Rows, sizes: readonly [number, number]): string {
+  const stores = Object.keys(rows) as StoreKind[]
+  const [small, large] = sizes.map(sizeText)
+  const head = stores.flatMap((store) => [
+    `${STORE_NAMES[store]}, ${small}`,
+    `${large}`,
+    `${large}, p95`,
+    'ratio',
+  ])
+  const [first = []] = Object.values(rows)
+  const lines = first.map(({ screen, name }, index) => [
+    screen,
+    name,
+    ...stores.flatMap((store) => cells((rows[store] ?? [])[index] as Row)),
+  ])
+  return plainTable(['Screen', 'Call', ...head], lines)
+}
+
+function cells({ small, large }: Row): string[] {
+  const [few, many] = [quantile(small, 0.5), quantile(large, 0.5)]
+  return [ms(few), ms(many), ms(quantile(large, 0.95)), (many / few).toFixed(2)]
 }
 
 export function quantile(values: readonly number[], share: number): number {
@@ -31,4 +43,8 @@ export function quantile(values: readonly number[], share: number): number {
 
 function ms(value: number): string {
   return value.toFixed(value < 10 ? 1 : 0)
+}
+
+function sizeText(jobs: number): string {
+  return jobs >= 1_000_000 ? `${jobs / 1_000_000}M` : `${jobs / 1_000}k`
 }

@@ -108,14 +108,20 @@ export async function readRates(store: Records, space: string, now: number): Pro
         known.spark[index] = (known.spark[index] as number) + done + failed
         known.failures[index] = (known.failures[index] as number) + failed
         if (index !== SPARK_MINUTES - 1) return
-        known.enqueued += enqueued / 60
-        known.done += done / 60
-        known.failed += failed / 60
+        known.enqueued += enqueued
+        known.done += done
+        known.failed += failed
       })
     }
   })
   return [...found]
-    .map(([queue, rates]) => ({ queue, ...rates }))
+    .map(([queue, { enqueued, done, failed, ...lines }]) => ({
+      queue,
+      enqueued: enqueued / 60,
+      done: done / 60,
+      failed: failed / 60,
+      ...lines,
+    }))
     .sort((a, b) => (a.queue < b.queue ? -1 : 1))
 }
 

@@ -30,7 +30,7 @@ export async function countSelection(
   const rows = await query(
     limit === undefined
       ? `select count(*) ${selected}`
-      : `select count(*) from (select ${selected} limit ${put(String(limit))}::bigint) some`,
+      : `select count(*) from (select ${selected} limit ${put(String(limit))}::bigint) as counted`,
     params,
   )
   return { count: Number(rows[0]?.[0]) }

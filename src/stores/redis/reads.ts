@@ -55,9 +55,10 @@ export function lookingCalls(caller: Caller): {
     },
 
     async count(call) {
-      const { space } = call
-      const found = numberOf(await caller.call('count', [JSON.stringify({ space, ...selectionOf(call) })]))
-      return { count: Math.min(found, call.limit ?? Infinity) }
+      const { space, limit } = call
+      const selection = { space, ...selectionOf(call), ...(limit !== undefined && { limit }) }
+      const found = numberOf(await caller.call('count', [JSON.stringify(selection)]))
+      return { count: Math.min(found, limit ?? Infinity) }
     },
 
     async counts({ space, queues }) {

@@ -32,6 +32,9 @@ export function countCases(test: StoreCase): void {
       { after: START + 10 },
       { before: START + 20 },
       { after: START + 10, before: START + 11 },
+      { after: START + HOUR, before: START + 3 * HOUR },
+      { lane: '' },
+      { lane: 'none' },
       { text: 'é%' },
       { text: '3' },
       { after: START + HOUR + 1, text: '3' },
@@ -40,7 +43,10 @@ export function countCases(test: StoreCase): void {
     for (const where of wheres) {
       for (const state of JOB_STATES) {
         const listed = await scene.list(state, { where })
-        assert.equal(await count(scene, state, where), listed.length, `${state} ${JSON.stringify(where)}`)
+        const about = `${state} ${JSON.stringify(where)}`
+        assert.equal(await count(scene, state, where), listed.length, about)
+        const capped = await scene.store.count({ space: SPACE, queue: QUEUE, state, where, limit: 2 })
+        assert.equal(capped.count, Math.min(2, listed.length), about)
       }
     }
   })

@@ -1,3 +1,4 @@
+import { type RecordStore, type Store, StoreError } from 'skep'
 import { describe, expect, it } from 'vitest'
 import { bearer, desk } from './desk.ts'
 
@@ -47,6 +48,27 @@ describe('a server without any configuration', () => {
     await expect(desk({ open: true, tokens: [ADMIN] }).access.listen('0.0.0.0')).rejects.toMatchObject({
       code: 'SERVER_UNPROTECTED',
     })
+  })
+
+  it('starts while the store is away, and lets nobody in before the store has said whether there are tokens', async () => {
+    let isAway = true
+    const records = (store: Store): RecordStore => ({
+      getRecords: (call) => store.getRecords(call),
+      putRecords: (call) => store.putRecords(call),
+      removeRecords: (call) => store.removeRecords(call),
+      listRecords: (call) =>
+        isAway ? Promise.reject(new StoreError('STORE_UNAVAILABLE', 'It is away.')) : store.listRecords(call),
+    })
+    const [local, open] = [desk({}, { records }), desk({}, { records })]
+
+    await local.access.listen('127.0.0.1')
+    await open.access.listen('0.0.0.0')
+    const before = [(await local.ask()).said, (await open.ask({ address: '10.1.1.1' })).said]
+    isAway = false
+    const after = [(await local.ask()).said, (await open.ask({ address: '10.1.1.1' })).said]
+
+    expect(before).toEqual(['STORE_UNAVAILABLE', 'UNAUTHENTICATED'])
+    expect(after).toEqual(['local', 'UNAUTHENTICATED'])
   })
 
   it('does not take a proxy on its machine for its machine', async () => {

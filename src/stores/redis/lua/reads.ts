@@ -47,16 +47,26 @@ modules.listing = function()
     end
   end
 
-  -- The same for all other states. Finished ones come newest first.
-  local function eachOther(q, state, lane, cursor, visit)
-    local prefix, set, command = q4(q), ${K.ready}, 'ZRANGEBYLEX'
-    local isFinal = FINAL[state]
-    if state == 'delayed' then set = ${K.delayed}
-    elseif isFinal then
-      set, command, prefix = ${K.ended}, 'ZREVRANGEBYLEX', prefix .. CODES[state]
-    elseif lane then prefix = prefix .. lane .. '\\0' end
+  -- Where the jobs of a state other than running are: ready ones by lane, the others by time, so that neither has to be looked for.
+  local function rangeOf(q, state, where)
+    if state == 'ready' then
+      local lane = where.lane
+      if not lane then return ${K.ready}, '[' .. q4(q), '(' .. q4(q) .. '\\255\\255' end
+      return ${K.ready}, '[' .. q4(q) .. lane .. '\\0', '(' .. q4(q) .. lane .. '\\1'
+    end
+    local set, prefix = ${K.delayed}, q4(q)
+    if FINAL[state] then set, prefix = ${K.ended}, prefix .. CODES[state] end
     local low, high = '[' .. prefix, '(' .. prefix .. '\\255\\255'
-    if lane and state == 'ready' then high = '(' .. q4(q) .. lane .. '\\1' end
+    if where.after then low = low .. num(where.after) end
+    if where.before then high = '(' .. prefix .. num(where.before) end
+    return set, low, high
+  end
+
+  -- The same for all other states. Finished ones come newest first.
+  local function eachOther(q, state, where, cursor, visit)
+    local isFinal = FINAL[state]
+    local command = isFinal and 'ZREVRANGEBYLEX' or 'ZRANGEBYLEX'
+    local set, low, high = rangeOf(q, state, where)
     while true do
       if cursor ~= '' then
         if isFinal then high = '(' .. q4(q) .. cursor else low = '(' .. q4(q) .. cursor end
@@ -98,7 +108,7 @@ modules.listing = function()
     local function check(job, place)
       if fits(job, where) then return visit(job, place) end
     end
-    if call.state == 'running' then eachRunning(q, cursor, check) else eachOther(q, call.state, where.lane, cursor, check) end
+    if call.state == 'running' then eachRunning(q, cursor, check) else eachOther(q, call.state, where, cursor, check) end
   end
 
   -- One page of a selection: its jobs, and where the last of them stands.
@@ -111,7 +121,21 @@ modules.listing = function()
     return jobs, places[#places] or '', places
   end
 
-  return { shown = shown, page = page, each = each }
+  -- How many a selection has: by its range alone, where that says it all.
+  local function total(call)
+    local where, found = call.where or {}, 0
+    local isRange = call.state ~= 'running' and not where.text
+      and (call.state == 'ready' and not where.after and not where.before or call.state ~= 'ready' and not where.lane)
+    local q = numberOf(call.space, call.queue)
+    if q and isRange then return redis.call('ZLEXCOUNT', rangeOf(q, call.state, where)) end
+    each(call, '', function()
+      found = found + 1
+      return call.limit and found >= call.limit
+    end)
+    return found
+  end
+
+  return { shown = shown, page = page, each = each, total = total }
 end
 
 modules.get = function()
@@ -143,9 +167,7 @@ end
 
 modules.count = function()
   return function(args)
-    local total = 0
-    use('listing').each(cjson.decode(args[1]), '', function() total = total + 1 end)
-    return total
+    return use('listing').total(cjson.decode(args[1]))
   end
 end
 

@@ -1,0 +1,188 @@
+/**
+ * What a screen asks costs the same however many jobs there are. Time would tell it only on a quiet machine, so this counts work:
+ * calls of the store, rows that came back, and how SQLite means to find them.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from '@photostructure/sqlite'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { fillJobs } from '../../bench/dashboard/fill-jobs.ts'
+import { LANED } from '../../bench/dashboard/shape.ts'
+import { createSkep, type Skep, type Store, silentLogger, systemRuntime } from '../../src/index.ts'
+import { createServer, type InputOf, type OperationName } from '../../src/server.ts'
+import { sqliteStore } from '../../src/sqlite.ts'
+
+const SIZES = [2_000, 20_000] as const
+
+/** What a page may look at, and a little more: the call that goes over it is carried out. */
+const MOST_ROWS = 5_200
+
+type Asked = { readonly [Name in OperationName]: readonly [Name, InputOf<Name>] }[OperationName]
+
+/** These find what they want by key. */
+const BY_KEY: readonly Asked[] = [
+  ['overview.get', {}],
+  ['queues.list', {}],
+  ['queues.get', { queue: 'queue-01' }],
+  ['queues.lanes', { queue: LANED, limit: 10 }],
+  ['jobs.list', {}],
+  ['jobs.list', { query: 'state:ready' }],
+  ['jobs.list', { query: 'state:delayed' }],
+  ['jobs.list', { query: 'state:done' }],
+  ['jobs.list', { query: 'state:dead queue:queue-02' }],
+  ['jobs.list', { query: 'state:cancelled before:10m' }],
+  ['jobs.list', { query: 'state:delayed since:2000-01-01' }],
+  ['jobs.count', {}],
+  ['jobs.count', { query: 'state:done since:2d' }],
+  ['errors.list', {}],
+  ['system.get', {}],
+]
+
+/** These look at one job after the other, so many at most. */
+const BY_LOOKING: readonly Asked[] = [
+  ['jobs.list', { query: 'payload.user.id:nobody' }],
+  ['jobs.list', { query: 'error:~nobody state:dead' }],
+  ['jobs.list', { query: `lane:nobody queue:${LANED}` }],
+  ['jobs.list', { query: 'lane:nobody state:done' }],
+  ['jobs.list', { query: 'state:ready since:1s' }],
+]
+
+interface Work {
+  calls: number
+  rows: number
+  /** Which pages of jobs were asked for. */
+  lists: Parameters<Store['list']>[0][]
+}
+
+interface Filled {
+  readonly skep: Skep
+  readonly statements: Set<string>
+  readonly explain: (sql: string) => readonly string[]
+  readonly work: (asked: Asked) => Promise<Work>
+}
+
+describe('with ten times as many jobs', () => {
+  let small: Filled
+  let large: Filled
+
+  beforeAll(async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'skep-flat-'))
+    const [one, other] = await Promise.all(SIZES.map((size) => filled(join(folder, `${size}.db`), size)))
+    small = one as Filled
+    large = other as Filled
+    return async () => {
+      await Promise.all([small.skep.close(), large.skep.close()])
+      rmSync(folder, { recursive: true, force: true })
+    }
+  }, 120_000)
+
+  it.each(BY_KEY)('%s %j makes as many calls and reads as many rows', async (...asked) => {
+    const before = await small.work(asked as Asked)
+    const after = await large.work(asked as Asked)
+
+    expect(after.calls).toBeLessThanOrEqual(before.calls + 1)
+    // A page of the smaller one may be short.
+    expect(after.rows).toBeLessThanOrEqual(Math.max(2 * before.rows, 1_000))
+  })
+
+  it.each(BY_LOOKING)('%s %j looks at so many jobs at most', async (...asked) => {
+    expect((await large.work(asked as Asked)).rows).toBeLessThanOrEqual(MOST_ROWS)
+  })
+
+  it('a store is not asked for what it would have to look for in all jobs of a queue', async () => {
+    for (const asked of [...BY_KEY, ...BY_LOOKING]) {
+      for (const { state, where = {} } of (await large.work(asked)).lists) {
+        if (state === 'ready') expect(where).not.toHaveProperty('after')
+        else if (state !== 'running') expect(where).not.toHaveProperty('lane')
+      }
+    }
+  })
+
+  it('the overview loads no jobs', async () => {
+    expect((await large.work(['overview.get', {}])).lists).toEqual([])
+  })
+
+  it('SQLite finds by an index all that it is asked for', async () => {
+    for (const asked of [...BY_KEY, ...BY_LOOKING]) await large.work(asked)
+    const selects = [...large.statements].filter((sql) => /^\s*select/.test(sql))
+
+    expect(selects.filter((sql) => sql.includes('skep_archive')).length).toBeGreaterThan(5)
+    for (const sql of selects) {
+      // Few jobs run at once, and these tables have a row for each of what is few.
+      const scans = large
+        .explain(sql)
+        .filter((step) => /^SCAN (?:[jvwz]|skep_(?:jobs|waiting|archive))\b/.test(step))
+      expect(scans, sql).toEqual([])
+    }
+  })
+})
+
+async function filled(file: string, size: number): Promise<Filled> {
+  const database = new DatabaseSync(file)
+  const statements = new Set<string>()
+  const client = new Proxy(database, {
+    get(target, key) {
+      if (key === 'prepare') {
+        return (sql: string) => {
+          statements.add(sql)
+          return target.prepare(sql)
+        }
+      }
+      const value = Reflect.get(target, key) as unknown
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+  const work: Work = { calls: 0, rows: 0, lists: [] }
+  const plain = sqliteStore({ client, synchronous: 'normal' })
+  const store = counting(plain, work)
+  const skep = createSkep({ store, logger: silentLogger })
+  await skep.migrate()
+  await skep.ready()
+  const { uuid } = systemRuntime()
+  await fillJobs(plain, { space: skep.space, uuid, from: 0, to: size, now: Date.now() })
+  return {
+    skep,
+    statements,
+    explain: (sql) => database.prepare(`explain query plan ${sql}`).all().map(detailOf),
+    async work([name, input]) {
+      const server = createServer(skep, { logger: silentLogger, dashboard: false })
+      onTestFinished(() => server.close())
+      const { url } = await server.listen({ port: 0 })
+      work.calls = 0
+      work.rows = 0
+      work.lists = []
+      const response = await fetch(`${url}/api/v1/call/${name}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(input),
+      })
+      expect(response.status, await response.text()).toBe(200)
+      return { ...work }
+    },
+  }
+}
+
+/** Counts the calls of a store, and the jobs, runs and records that it gave. */
+function counting(store: Store, work: Work): Store {
+  return new Proxy(store, {
+    get(target, key) {
+      const value = Reflect.get(target, key) as unknown
+      if (typeof value !== 'function') return value
+      return (...args: unknown[]) => {
+        const answer = value.apply(target, args) as unknown
+        if (!(answer instanceof Promise)) return answer
+        work.calls++
+        if (key === 'list') work.lists.push(args[0] as Work['lists'][number])
+        return answer.then((reply: unknown) => {
+          for (const some of Object.values(reply ?? {})) if (Array.isArray(some)) work.rows += some.length
+          return reply
+        })
+      }
+    },
+  })
+}
+
+function detailOf(row: unknown): string {
+  return String((row as { detail: unknown }).detail)
+}
