@@ -137,7 +137,7 @@ export async function planText(
   return planQuery(parsed, { now, hostOf: (id) => hosts.get(id) })
 }
 
-/** How many jobs fit a query. States and queues alone are counted at once; everything else by looking, up to a cap and a budget. */
+/** How many jobs fit a query. States and queues alone are told by counters; everything else is counted up to a cap. */
 export async function countFitting(
   env: InspectEnv,
   query: string,

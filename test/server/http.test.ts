@@ -1,9 +1,9 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { connect as connectHttp2 } from 'node:http2'
-import { connect } from 'node:net'
+import { connect, Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { ERROR_CODES, queue, SkepError } from '../../src/index.ts'
 import { memoryStore } from '../../src/memory.ts'
 import { apiErrorOf, statusOf } from '../../src/server/http/errors.ts'
@@ -27,6 +27,17 @@ function raw(url: string, text: string): Promise<string> {
 }
 
 describe('a request', () => {
+  it('is answered without waiting for the client to acknowledge the head of the answer', async () => {
+    const { url } = await startServer()
+    const noDelay = vi.spyOn(Socket.prototype, 'setNoDelay')
+    onTestFinished(() => noDelay.mockRestore())
+
+    await raw(url, 'GET /health/live HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n')
+
+    // The client's socket is a plain one, so it was the server.
+    expect(noDelay.mock.calls).toEqual([[true]])
+  })
+
   it('enqueues, and is answered the same by path and by name', async () => {
     const { url, call, get } = await startServer()
     const id = '01890000-0000-7000-8000-000000000001'
