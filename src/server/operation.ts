@@ -16,6 +16,8 @@ export interface Caller {
   readonly payloads: boolean
   /** From where it asks; null inside of the process. */
   readonly address: string | null
+  /** Asks again whether its credential is still good, for whoever serves it for long. Left out: it is. */
+  readonly isStillGood?: () => Promise<boolean>
 }
 
 /** What an operation gets beside its input. */

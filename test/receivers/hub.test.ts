@@ -128,16 +128,26 @@ describe('receivers', () => {
     await vi.waitFor(() => expect(second.jobs).toHaveLength(1), { timeout: 10_000 })
   }, 40_000)
 
-  it('gives no jobs that move flows on, and ends the streams of callers who are dismissed', async () => {
-    const { hub, connect } = begin()
+  it('gives no jobs that move flows on', async () => {
+    const { connect } = begin()
     await expect(connect({ queues: ['flow:order'] })).rejects.toMatchObject({ code: 'NAME_INVALID' })
-    const receiver = await connect({ caller: caller({ name: 'revoked' }) })
-    const other = await connect()
-    hub.dismiss(({ name }) => name === 'revoked')
-    expect(receiver.ended).toBe('closed')
-    expect(other.ended).toBeNull()
-    expect((await hub.list('default')).map(({ name }) => name)).toEqual(['worker'])
   })
+
+  it('ends the stream of a caller whose credential is not good any more, and frees its jobs', async () => {
+    const { skep, hub, connect } = begin()
+    let isGood = true
+    const revoked = caller({ name: 'revoked', isStillGood: async () => isGood })
+    const receiver = await connect({ caller: revoked })
+    await skep.enqueue(mail, { n: 1 })
+    await vi.waitFor(() => expect(receiver.jobs).toHaveLength(1))
+
+    isGood = false
+    await vi.waitFor(() => expect(receiver.ended).toBe('closed'), { timeout: 20_000 })
+    const other = await connect()
+
+    await vi.waitFor(() => expect(other.jobs).toHaveLength(1), { timeout: 10_000 })
+    expect((await hub.list('default')).map(({ name }) => name)).toEqual(['worker'])
+  }, 40_000)
 
   it('refuses the token of another job, and one who may not touch the queue', async () => {
     const { skep, hub, connect } = begin()

@@ -54,5 +54,12 @@ async function callerOf(guard: Guard, context: HandlerContext): Promise<Caller> 
   if (caller instanceof Response) {
     throw new SkepError('UNAUTHENTICATED', 'Send a token: authorization: Bearer skep_…')
   }
-  return callerIn(caller, requestHeader.get('skep-space'))
+  const isStillGood = async (): Promise<boolean> => {
+    try {
+      return !((await guard.identify(request, values.get(remoteKey))) instanceof Response)
+    } catch {
+      return false
+    }
+  }
+  return { ...callerIn(caller, requestHeader.get('skep-space')), isStillGood }
 }

@@ -129,15 +129,10 @@ export function skepService(env: GrpcEnv): ServiceImpl<typeof Skep> {
     async ack({ receiver: id, acks, credits, notes }, context) {
       return asked(context, async (caller) => {
         const receiver = hub.find(caller, id)
-        if (receiver === null) {
-          throw new SkepError(
-            'NOT_FOUND',
-            `There is no receiver "${id}". Its stream may have ended: open another.`,
-          )
-        }
-        if (notes.length > 0) receiver.note(notes.map(noteOf))
-        const results = await receiver.ack(acks.map(ackOf))
-        if (credits > 0) receiver.grant(credits)
+        if (notes.length > 0) await hub.note(caller, notes.map(noteOf))
+        // Acks count also when the stream has ended meanwhile: their tokens tell whether they still may.
+        const results = await hub.settle(caller, acks.map(ackOf))
+        if (credits > 0) receiver?.grant(credits)
         return create(AckResponseSchema, { results: results.map(ackResultMessage) })
       })
     },

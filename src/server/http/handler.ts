@@ -1,6 +1,7 @@
 import { type Skep, SkepError } from '../../index.ts'
 import type { Remote } from '../access/guard-contract.ts'
 import { BATCH_BOUNDS, JSON_BOUNDS, type JsonBounds } from '../access/read-json.ts'
+import type { Scope } from '../api.ts'
 import { type Callable, callerIn, callOperation } from '../call.ts'
 import type { Caller } from '../operation.ts'
 import { LISTED, type ListedOperation } from '../operations/table.ts'
@@ -93,7 +94,8 @@ export function httpHandler(env: HttpEnv): Handle {
     if (found.kind === 'raw') {
       const { name, scope } = { name: found.route.path, scope: found.route.scope }
       env.guard.authorize(caller, { name, scope, isChange: false, queues: [], target: '' })
-      return found.route.handle(request, caller, found.params)
+      const isStillGood = (): Promise<boolean> => isGood(arrival, scope)
+      return found.route.handle(request, { ...caller, isStillGood }, found.params)
     }
     const input = await inputOf(request, url, found)
     const { signal } = request
@@ -112,20 +114,24 @@ export function httpHandler(env: HttpEnv): Handle {
       : inputFromQuery(operation.input, params, url.searchParams)
   }
 
+  /** Whether the credential of a request that is served for long is still good. */
+  async function isGood({ request, remote }: Arrival, scope: Scope): Promise<boolean> {
+    try {
+      const again = await env.guard.identify(request, remote)
+      return !(again instanceof Response) && again.scopes.has(scope)
+    } catch {
+      return false
+    }
+  }
+
   /** Listening needs what looking needs. */
-  async function events({ request, remote }: Arrival, caller: Caller, url: URL): Promise<Response> {
+  async function events(arrival: Arrival, caller: Caller, url: URL): Promise<Response> {
+    const { request } = arrival
     if (request.method !== 'GET') throw wrongMethod(request, ['GET'])
     env.guard.authorize(caller, { name: 'events', scope: 'read', isChange: false, queues: [], target: '' })
     const job = url.searchParams.get('job')
     if (job !== null) await assertVisible(env.skepFor(caller.space), caller, job)
-    const isAllowed = async (): Promise<boolean> => {
-      try {
-        const again = await env.guard.identify(request, remote)
-        return !(again instanceof Response) && again.scopes.has('read')
-      } catch {
-        return false
-      }
-    }
+    const isAllowed = (): Promise<boolean> => isGood(arrival, 'read')
     return env.events.open(caller, { job, signal: request.signal, isAllowed })
   }
 

@@ -10,6 +10,8 @@ import { type ConnectOptions, type Desk, type EndReason, Receiver } from './rece
 
 /** How often it looks after receivers. */
 const SWEEP_MS = 1_000
+/** How often it is asked whether a receiver's credential is still good. */
+const RECHECK_MS = 10_000
 /** An office without receivers is closed after this. */
 const IDLE_MS = 60_000
 /** A receiver that has had nothing for so long may have to make room for another. */
@@ -50,6 +52,7 @@ export class ReceiverHub {
   #isFlushing = false
   #stopSweep: (() => void) | null = null
   #lookedAt = 0
+  #recheckedAt = 0
   #isClosed = false
 
   constructor(options: HubOptions) {
@@ -171,12 +174,6 @@ export class ReceiverHub {
     if (receiver?.caller.space !== space) return false
     this.#end(receiver, 'closed')
     return true
-  }
-
-  /** Ends the streams of callers who may not take jobs any more, such as those whose token was revoked. */
-  dismiss(isOver: (caller: Caller) => boolean): void {
-    for (const receiver of this.#receivers.values())
-      if (isOver(receiver.caller)) this.#end(receiver, 'closed')
   }
 
   /** Takes no more jobs, lets receivers end theirs for the drain time, hands the rest back and ends all streams. */
@@ -389,11 +386,21 @@ export class ReceiverHub {
     )
   }
 
+  /** Ends the stream of one whose token was revoked, or is over. */
+  async #recheck(receiver: Receiver): Promise<void> {
+    const isGood = await receiver.caller.isStillGood?.()
+    if (isGood === false) this.#end(receiver, 'closed')
+  }
+
   #sweep(): void {
     const now = this.#options.runtime.mono()
     const { slowMs, ackGraceMs, lookMs } = this.#limits
     for (const receiver of this.#receivers.values()) {
       if (receiver.blockedSince !== null && now - receiver.blockedSince >= slowMs) this.#end(receiver, 'slow')
+    }
+    if (now - this.#recheckedAt >= RECHECK_MS) {
+      this.#recheckedAt = now
+      for (const receiver of this.#receivers.values()) void this.#recheck(receiver)
     }
     const isLook = now - this.#lookedAt >= lookMs
     if (isLook) this.#lookedAt = now
