@@ -251,7 +251,6 @@ describe('every other address', () => {
     '/../../package.json',
     '/%2e%2e/package.json',
     '//',
-    '/skep.v1.Skep/Receive',
     '/receive',
     '/api/v1/receive',
     '/api/v1/poll',
