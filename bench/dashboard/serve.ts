@@ -18,9 +18,11 @@ process.on('message', (message: unknown) => {
   globalThis.gc?.()
   process.send?.({ heapBytes: process.memoryUsage().heapUsed })
 })
-process.on('disconnect', async () => {
+process.on('disconnect', () => void close())
+
+async function close(): Promise<void> {
   await server.close()
   await skep.close()
   await store.close()
   process.exit()
-})
+}
