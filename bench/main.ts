@@ -8,7 +8,7 @@
 import { writeFileSync } from 'node:fs'
 import { ensureRivals } from '../scripts/rivals.mjs'
 import { CONTESTANTS } from './contestants.ts'
-import { measureDashboard } from './dashboard/main.ts'
+import { type DashboardOptions, measureDashboard } from './dashboard/main.ts'
 import { dashboardOptions } from './dashboard/options.ts'
 import { entrant, machine } from './entrants.ts'
 import { type Options, readOptions } from './options.ts'
@@ -26,15 +26,18 @@ process.exitCode = await main()
 process.exit()
 
 async function main(): Promise<number> {
-  let options: Options
+  let options: Options | DashboardOptions
   try {
-    const dashboard = dashboardOptions(process.argv.slice(2))
-    // It compares Skep with itself, at two sizes, and has a table of its own.
-    if (dashboard !== null) return await measureDashboard(dashboard).then(() => 0)
-    options = readOptions(process.argv.slice(2), { contestants: CONTESTANTS, scenarios: SCENARIOS })
+    const args = process.argv.slice(2)
+    options = dashboardOptions(args) ?? readOptions(args, { contestants: CONTESTANTS, scenarios: SCENARIOS })
   } catch (error) {
     console.error((error as Error).message)
     return 2
+  }
+  if ('stores' in options) {
+    // It compares Skep with itself, at two sizes, and has a table of its own.
+    await measureDashboard(options)
+    return 0
   }
   const { contestants, sizes, quick, json } = options
   if (contestants.some(({ kind }) => kind === 'rival') && !(await ensureRivals())) {

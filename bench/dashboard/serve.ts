@@ -18,9 +18,9 @@ process.on('message', (message: unknown) => {
   globalThis.gc?.()
   process.send?.({ heapBytes: process.memoryUsage().heapUsed })
 })
-process.on('disconnect', () => void stop())
+process.on('disconnect', () => void close())
 
-async function stop(): Promise<void> {
+async function close(): Promise<void> {
   await server.close()
   await skep.close()
   await store.close()
