@@ -210,7 +210,7 @@ const faulty = (fault: (store: Store) => Partial<Store>) => (): Store => {
 }
 
 async function firstFailure(open: () => Store, compare: boolean): Promise<string> {
-  for (let seed = 1; seed <= 100; seed++) {
+  for (let seed = 1; seed <= 400; seed++) {
     try {
       await runOracle({ open, seed, compare })
     } catch (error) {
