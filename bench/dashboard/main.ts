@@ -9,7 +9,7 @@ import type { Store } from 'skep'
 import type { Address, Contestant, StoreKind } from '../contest.ts'
 import { now } from '../contest.ts'
 import { importBuilt } from '../root.ts'
-import { Servers } from '../servers.ts'
+import { type FreshStore, Servers } from '../servers.ts'
 import { type Call, callsOf } from './calls.ts'
 import { fillJobs } from './fill-jobs.ts'
 import { fillLately, fillOnce } from './fill-rest.ts'
@@ -37,10 +37,13 @@ export async function measureDashboard(options: DashboardOptions): Promise<void>
     // One server of each size: Redis has one room for all.
     const machines = await Promise.all(options.sizes.map(() => Servers.start([contestant])))
     const running: MeasuredServer[] = []
+    const stores: FreshStore[] = []
     try {
       const addresses: Address[] = []
       for (const [index, size] of options.sizes.entries()) {
-        const { address } = await (machines[index] as Servers).fresh(contestant)
+        const fresh = await (machines[index] as Servers).fresh(contestant)
+        const { address } = fresh
+        stores.push(fresh)
         await fill(address, size)
         addresses.push(address)
       }
@@ -52,6 +55,7 @@ export async function measureDashboard(options: DashboardOptions): Promise<void>
       heaps[kind] = await Promise.all(running.map(heapOf))
     } finally {
       await Promise.all(running.map((server) => server.stop()))
+      await Promise.all(stores.map((store) => store.remove()))
       await Promise.all(machines.map((server) => server.stop()))
     }
   }
