@@ -4,7 +4,7 @@ import { type Handler, type Logger, queue } from '../../index.ts'
 import type { Call, Command } from '../command.ts'
 import type { LoadedConfig } from '../config-file.ts'
 import type { Work } from '../dev/crew.ts'
-import { demoCaptions, demoHandlers, produce } from '../dev/demo.ts'
+import { demoCaptions, demoFlows, demoHandlers, demoSchedules, produce } from '../dev/demo.ts'
 import { runSession } from '../dev/session.ts'
 import { EXIT, usage } from '../exit.ts'
 import { complain, explain } from '../explain.ts'
@@ -109,7 +109,8 @@ async function demo(
 ): Promise<number> {
   const db = call.args.typed('db') ? call.args.text('db') : undefined
   const opened = await openDemo(call, logger, db)
-  const work: Work = { handlers: demoHandlers, flows: [], options: { concurrency, prune: '5s' } }
+  opened.skep.schedules.declare(demoSchedules)
+  const work: Work = { handlers: demoHandlers, flows: demoFlows, options: { concurrency, prune: '5s' } }
   return runSession(call, {
     opened,
     work,

@@ -3,17 +3,30 @@ import {
   buried,
   exponential,
   fixed,
+  flow,
   type Handler,
   never,
   queue,
   retry,
+  type ScheduleDefinition,
   type Skep,
+  schedule,
 } from '../../index.ts'
+import type { AnyFlow } from '../config-file.ts'
 
 /** Kept short, so that a demo that runs all day stays small. */
 const KEEP = archive('2m')
 
-const mail = queue<{ to: string }>('mail.send', { onSuccess: KEEP })
+const mail = queue<{ to: string }>('mail.send', {
+  onSuccess: KEEP,
+  lane: ({ payload }) => payload.to,
+  lanes: { concurrency: 2 },
+  jsonSchema: {
+    type: 'object',
+    properties: { to: { type: 'string', format: 'email', title: 'To', examples: ['ada@example.com'] } },
+    required: ['to'],
+  },
+})
 const report = queue<{ month: string }>('report.build', {
   onSuccess: KEEP,
   onError: retry(8, exponential('700ms', { max: '8s' }), { ending: buried('5m') }),
@@ -24,7 +37,32 @@ const card = queue<{ amount: number }>('card.charge', {
   onSuccess: KEEP,
   onError: retry(2, fixed('1200ms'), { ending: buried('5m') }),
   onTimeout: never(),
+  jsonSchema: {
+    type: 'object',
+    properties: { amount: { type: 'number', minimum: 1, default: 20, title: 'Amount' } },
+    required: ['amount'],
+  },
 })
+const stock = queue<null>('stock.count', { onSuccess: KEEP })
+
+const reserve = queue<{ order: number }, { shelf: string }>('order.reserve', { onSuccess: KEEP })
+const pick = queue<{ order: number; shelf: string }, { picked: number }>('order.pick', { onSuccess: KEEP })
+const label = queue<{ order: number; shelf: string }, { label: string }>('order.label', { onSuccess: KEEP })
+const ship = queue<{ order: number }, { shipped: true }>('order.ship', { onSuccess: KEEP })
+
+const fulfil = flow('fulfil', (f) => f.step(reserve).parallel({ pick, label }).sleep('3s').step(ship))
+
+export const demoFlows: readonly AnyFlow[] = [fulfil]
+
+export const demoSchedules: readonly ScheduleDefinition[] = [
+  schedule('stock', { queue: stock, every: '20s', payload: null }),
+  schedule('nightly-report', {
+    queue: report,
+    cron: '30 2 * * *',
+    timeZone: 'Europe/Berlin',
+    payload: { month: '2026-11' },
+  }),
+]
 
 export const demoCaptions: ReadonlyMap<string, string> = new Map([
   ['mail.send', 'a steady stream'],
@@ -32,6 +70,8 @@ export const demoCaptions: ReadonlyMap<string, string> = new Map([
   ['invoice.remind', 'starts later'],
   ['search.index', 'many calls, one job'],
   ['card.charge', 'always ends among the dead'],
+  ['stock.count', 'by schedule'],
+  ['order.ship', 'the last step of a flow'],
 ])
 
 class RendererBusy extends Error {
@@ -62,6 +102,30 @@ export const demoHandlers: readonly Handler[] = [
   card.handle(async ({ payload, signal }) => {
     await pause(between(100, 300), signal)
     throw new CardDeclined(`the bank refused ${payload.amount.toFixed(2)} €`)
+  }),
+  stock.handle(async ({ signal, progress, log }) => {
+    for (let shelf = 1; shelf <= 4; shelf++) {
+      await pause(between(150, 400), signal)
+      log.info(`shelf ${shelf} is counted`)
+      progress(shelf * 25, `shelf ${shelf} of 4`)
+    }
+    return { items: Math.round(between(900, 1_100)) }
+  }),
+  reserve.handle(async ({ signal }) => {
+    await pause(between(100, 400), signal)
+    return { shelf: `shelf ${Math.ceil(between(0, 9))}` }
+  }),
+  pick.handle(async ({ signal }) => {
+    await pause(between(500, 2_500), signal)
+    return { picked: Math.ceil(between(0, 5)) }
+  }),
+  label.handle(async ({ payload, signal }) => {
+    await pause(between(200, 600), signal)
+    return { label: `order ${payload.order}` }
+  }),
+  ship.handle(async ({ signal }) => {
+    await pause(between(300, 900), signal)
+    return { shipped: true }
   }),
 ]
 
@@ -103,6 +167,10 @@ export function produce(skep: Skep, say: (queue: string, what: string) => void):
         ),
     ),
     repeat(() => between(4_000, 7_000), burst),
+    repeat(
+      () => between(5_000, 8_000),
+      () => skep.start(fulfil, { order: Math.round(between(1_000, 9_999)) }),
+    ),
     repeat(
       () => between(5_000, 9_000),
       () => skep.enqueue(card, { amount: between(5, 200) }),
