@@ -1,0 +1,126 @@
+// Whatever bytes come over HTTP/2, the server stays, says no in words of gRPC where it can, and serves the next one.
+import { connect as connectHttp2 } from 'node:http2'
+import { connect as connectTcp } from 'node:net'
+import fc from 'fast-check'
+import { queue, silentLogger } from 'skep'
+import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { grpcClient, stage } from './stage.ts'
+
+const METHODS = ['Enqueue', 'Receive', 'Subscribe', 'Ack', 'Poll', 'Settle', 'Extend']
+const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
+
+describe('frames that are none', () => {
+  beforeAll(() => {
+    process.setMaxListeners(50)
+  })
+
+  it('end their own stream and nothing else', async () => {
+    const unexpected: string[] = []
+    const logger = { ...silentLogger, error: (message: string) => void unexpected.push(message) }
+    const { url, address } = await stage({ logger })
+    const bytes = fc.uint8Array({ maxLength: 200 })
+    const framed = fc
+      .tuple(fc.constantFrom(0, 1, 2, 255), fc.option(fc.nat(5_000_000)), bytes)
+      .map(([flag, length, body]) => {
+        const head = Buffer.alloc(5)
+        head[0] = flag
+        head.writeUInt32BE(length ?? body.length, 1)
+        return Buffer.concat([head, body])
+      })
+
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(...METHODS),
+        fc.array(framed, { maxLength: 3 }),
+        async (method, frames) => {
+          const status = await send(url, `/skep.v1.Skep/${method}`, Buffer.concat(frames))
+          // A status, or the end of the stream. What cannot be decoded is "internal" (13) in gRPC's own words.
+          expect([undefined, '0', '1', '2', '3', '8', '12', '13']).toContain(status)
+        },
+      ),
+      { numRuns: 60 },
+    )
+
+    expect(unexpected).toEqual([])
+    await expectAlive(address)
+  }, 60_000)
+
+  it('end their own connection and nothing else', async () => {
+    const { address } = await stage()
+    const [host, port] = address.split(':') as [string, string]
+
+    await fc.assert(
+      fc.asyncProperty(fc.uint8Array({ maxLength: 400 }), fc.boolean(), async (bytes, isHttp2) => {
+        await new Promise<void>((resolve) => {
+          const socket = connectTcp(Number(port), host, () => {
+            socket.write(isHttp2 ? Buffer.concat([PREFACE, bytes]) : bytes)
+            socket.end()
+          })
+          socket.on('error', () => {})
+          socket.on('close', () => resolve())
+          socket.resume()
+        })
+      }),
+      { numRuns: 60 },
+    )
+
+    await expectAlive(address)
+  }, 60_000)
+
+  it('acks of jobs that nobody has are refused one by one', async () => {
+    const { skep, address } = await stage()
+    const { skep: client, call } = grpcClient(address)
+    const job = await skep.enqueue(queue<number>('mail'), 1)
+
+    await fc.assert(
+      fc.asyncProperty(fc.string(), fc.string(), async (id, token) => {
+        const { results } = await call(client, 'Settle', {
+          acks: [
+            { id, token, done: '1' },
+            { id: job.id, token, failed: { message: token } },
+          ],
+        })
+        expect(results.map(({ status }: { status: string }) => status)).not.toContain('ok')
+      }),
+      { numRuns: 30 },
+    )
+
+    expect((await skep.get(job.id))?.state).toBe('ready')
+  }, 60_000)
+})
+
+/** Sends a body to a method and resolves with the status that gRPC told. */
+function send(url: string, path: string, body: Buffer): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const session = connectHttp2(url)
+    let status: string | undefined
+    const end = (): void => {
+      session.destroy()
+      resolve(status)
+    }
+    session.on('error', end)
+    const stream = session.request({
+      ':method': 'POST',
+      ':path': path,
+      'content-type': 'application/grpc',
+      te: 'trailers',
+    })
+    const read = (headers: Record<string, unknown>): void => {
+      if (typeof headers['grpc-status'] === 'string') status = headers['grpc-status']
+    }
+    stream.on('response', read)
+    stream.on('trailers', read)
+    stream.on('error', end)
+    stream.on('close', end)
+    stream.resume()
+    stream.end(body)
+  })
+}
+
+async function expectAlive(address: string): Promise<void> {
+  const { skep: client, call } = grpcClient(address)
+  await vi.waitFor(async () => {
+    const { jobs } = await call(client, 'Enqueue', { jobs: [{ queue: 'alive', payload: '1' }] })
+    expect(jobs).toHaveLength(1)
+  })
+}
