@@ -223,14 +223,24 @@ describe('gRPC', () => {
     await skep.enqueue(queue('mail.seen'), 'shown')
 
     const named = await answerOf(() => serving.poll({ queues: ['report'], max: 10 }, options))
-    const { jobs } = await serving.poll({ queues: ['*'], max: 10, waitMs: 20_000n }, options)
+    const given: string[] = []
+    // A poll answers with the first jobs that it finds; others wait as well.
+    while (!given.includes('mail.seen')) {
+      const { jobs } = await serving.poll({ queues: ['*'], max: 10, waitMs: 20_000n }, options)
+      given.push(...jobs.map((job) => job.queue))
+      // What is held would keep the server from closing.
+      const ended = jobs.map(({ id, token }) => ({
+        id,
+        token,
+        outcome: { case: 'done' as const, value: '1' },
+      }))
+      await serving.settle({ acks: ended }, options)
+      if (jobs.length === 0) break
+    }
 
-    // What is held would keep the server from closing.
-    const ended = jobs.map(({ id, token }) => ({ id, token, outcome: { case: 'done' as const, value: '1' } }))
-    await serving.settle({ acks: ended }, options)
     expect(named).toBe('PermissionDenied')
-    expect(jobs.map((job) => job.queue)).not.toContain('report')
-    expect(jobs.map((job) => job.queue)).toContain('mail.seen')
+    expect(given).not.toContain('report')
+    expect(given).toContain('mail.seen')
   })
 
   it('shows no secrets in the words of an error', async () => {
