@@ -28,6 +28,7 @@ export async function receiveByGrpc(
     ): AsyncIterable<{
       readonly jobs: readonly { readonly id: string; readonly token: string; readonly payload: string }[]
       readonly results: readonly unknown[]
+      readonly saved: number
     }>
   }
   const outgoing: Message[] = [{ open: { queues: ['bench'], credits }, acks: [] }]
@@ -46,8 +47,8 @@ export async function receiveByGrpc(
   }
   const stop = new AbortController()
   void (async () => {
-    for await (const { jobs, results } of client.receive(messages(), { signal: stop.signal })) {
-      unanswered -= results.length
+    for await (const { jobs, results, saved } of client.receive(messages(), { signal: stop.signal })) {
+      unanswered -= results.length + saved
       if (jobs.length > 0) {
         for (const { payload } of jobs) note(JSON.parse(payload) as Payload)
         unanswered += jobs.length

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { queue } from 'skep'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { grpcClient, stage } from './stage.ts'
 
 const mail = queue<{ to: string }, unknown>('mail')
@@ -18,8 +18,10 @@ describe('gRPC with grpc-js', () => {
     })
     const stream = client['Receive']()
     const seen: any[] = []
+    let saved = 0
     stream.on('data', (batch: any) => {
       seen.push(...batch.jobs)
+      saved += batch.saved
       const acks = batch.jobs.map(({ id, token, payload }: any) => ({ id, token, done: payload }))
       if (acks.length > 0) stream.write({ acks })
     })
@@ -28,6 +30,7 @@ describe('gRPC with grpc-js', () => {
     const results = await Promise.all(
       jobs.map(({ id }: { id: string }) => skep.job(id).result({ timeout: '20s' })),
     )
+    await vi.waitFor(() => expect(saved).toBe(2))
     stream.end()
 
     expect(results).toEqual([{ to: 'a' }, { to: 'b' }])

@@ -207,9 +207,10 @@ function take(receiver: Receiver, outbox: Outbox<ReceiveResponse>, message: Rece
   if (credits > 0) receiver.grant(credits)
   if (acks.length === 0) return
   void receiver.ack(acks.map(ackOf)).then((results) => {
-    // That all went well is the rule, and need not be said job by job.
+    // That an ack was saved is the rule, and need not be said job by job.
     const told = results.filter(({ status }) => status !== 'ok')
-    if (told.length === 0) return
-    outbox.push(create(ReceiveResponseSchema, { results: told.map(ackResultMessage) }), told.length * 60)
+    const saved = results.length - told.length
+    const message = create(ReceiveResponseSchema, { saved, results: told.map(ackResultMessage) })
+    outbox.push(message, 10 + told.length * 60)
   })
 }
