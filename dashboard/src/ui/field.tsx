@@ -46,6 +46,16 @@ function Frame({
   )
 }
 
+/** What ties an input to the words below it. */
+function wiring(id: string, { hint, error }: Pick<About, 'hint' | 'error'>, autoFocus: boolean | undefined) {
+  return {
+    id,
+    'data-autofocus': autoFocus || undefined,
+    'aria-describedby': hint || error ? `${id}-about` : undefined,
+    'aria-invalid': error ? true : undefined,
+  }
+}
+
 export function Field({
   label,
   hint,
@@ -59,11 +69,8 @@ export function Field({
     <Frame {...{ label, hint, error, id }} {...(bare ? { bare } : {})}>
       <input
         {...rest}
-        id={id}
-        data-autofocus={rest.autoFocus || undefined}
+        {...wiring(id, { hint, error }, rest.autoFocus)}
         className={classes('input', className)}
-        aria-describedby={hint || error ? `${id}-about` : undefined}
-        aria-invalid={error ? true : undefined}
         autoComplete="off"
         spellCheck={false}
       />
@@ -84,11 +91,8 @@ export function TextField({
     <Frame {...{ label, hint, error, id }} {...(bare ? { bare } : {})}>
       <textarea
         {...rest}
-        id={id}
-        data-autofocus={rest.autoFocus || undefined}
+        {...wiring(id, { hint, error }, rest.autoFocus)}
         className={classes('input', className)}
-        aria-describedby={hint || error ? `${id}-about` : undefined}
-        aria-invalid={error ? true : undefined}
         spellCheck={false}
       />
     </Frame>
