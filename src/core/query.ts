@@ -288,8 +288,9 @@ function printFreeText(text: string): string {
 
 function printValue({ operator, text, isPattern }: Value): string {
   const sign = operator === '=' ? '' : operator
-  // A star in quotation marks is a star.
-  const isBare = /^[^\s",~<>=][^\s",]*$/.test(text) && (isPattern || operator !== '=' || !text.includes('*'))
+  // A star in quotation marks is a star, so a pattern was read without them and is printed without them.
+  const isBare =
+    isPattern || (/^[^\s",~<>=][^\s",]*$/.test(text) && (operator !== '=' || !text.includes('*')))
   return sign + (isBare ? text : quote(text))
 }
 

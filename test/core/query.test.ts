@@ -105,6 +105,12 @@ describe('a query', () => {
     )
   })
 
+  it('with a pattern that begins with an equals sign is printed as a pattern', () => {
+    const query = parseQuery('payload.note:=*')
+    expect(query.terms[0]?.values).toEqual([{ operator: '=', text: '=*', isPattern: true }])
+    expect(parseQuery(printQuery(query))).toEqual(query)
+  })
+
   it('of any text is read or refused with a place inside of the text, and its parts never throw', () => {
     const signs = fc.constantFrom(
       'state',
