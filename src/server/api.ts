@@ -375,9 +375,16 @@ export interface ScheduleInput {
   readonly timeZone?: string
   readonly every?: string
   readonly payload?: unknown
+  /** What an interval counts from. @default 'grid' */
+  readonly from?: 'grid' | 'last-run'
   readonly missed?: 'skip' | 'once' | 'all'
+  /** How late is still in time: a duration. */
+  readonly grace?: string
   readonly overlap?: 'allow' | 'skip' | 'replace'
   readonly jitter?: string
+  readonly startAt?: string
+  readonly endAt?: string
+  readonly priority?: number
 }
 
 export interface RunDetail {
@@ -495,9 +502,21 @@ export interface Api {
   'queues.unlimit': Call<OfQueue & { readonly lane?: string }, Wire<LimitView>>
   /** With `dryRun` it only counts. Otherwise `confirm` must be the name of the queue. */
   'queues.purge': Call<
-    OfQueue & { readonly states?: readonly JobState[]; readonly dryRun?: boolean; readonly confirm?: string },
+    OfQueue & {
+      readonly states?: readonly JobState[]
+      /** In the payload or the failure. */
+      readonly text?: string
+      /** Due or finished since then, and before then. */
+      readonly after?: string
+      readonly before?: string
+      readonly dryRun?: boolean
+      readonly confirm?: string
+    },
     { readonly removed: number; readonly running: number; readonly counts: Readonly<Record<string, number>> }
   >
+
+  /** What was said about limits, in code and at run time: of all queues, or of one with its lanes. */
+  'limits.list': Call<{ readonly queue?: string }, { readonly limits: readonly Wire<LimitView>[] }>
 
   'holds.list': Call<Nothing, { readonly holds: readonly Wire<HoldView>[] }>
   'holds.pause': Call<HoldInput, { readonly holds: readonly Wire<HoldView>[] }>
@@ -564,10 +583,13 @@ export interface Api {
   'errors.unmute': Call<OfId, ErrorGroup>
 
   'schedules.list': Call<
-    Paged,
+    Paged & { readonly owner?: string },
     { readonly schedules: readonly ScheduleSummary[]; readonly cursor: string | null }
   >
-  'schedules.get': Call<OfId, { readonly schedule: ScheduleSummary; readonly next: readonly SlotPreview[] }>
+  'schedules.get': Call<
+    OfId & { readonly count?: number },
+    { readonly schedule: ScheduleSummary; readonly next: readonly SlotPreview[] }
+  >
   'schedules.put': Call<ScheduleInput, ScheduleSummary>
   'schedules.pause': Call<OfId & { readonly reason?: string }, ScheduleSummary>
   'schedules.resume': Call<OfId, ScheduleSummary>
@@ -585,7 +607,13 @@ export interface Api {
 
   'flows.list': Call<Nothing, { readonly flows: readonly Wire<FlowView>[]; readonly isAll: boolean }>
   'runs.list': Call<
-    Paged & { readonly flow?: string; readonly status?: RunStatus; readonly attribute?: string },
+    Paged & {
+      readonly flow?: string
+      readonly status?: RunStatus
+      readonly attribute?: string
+      /** This run with its branches, and theirs; otherwise branches are left out. */
+      readonly root?: string
+    },
     { readonly runs: readonly Wire<RunView>[]; readonly cursor: string | null }
   >
   'runs.get': Call<OfId, RunDetail>

@@ -34,6 +34,7 @@ export const runsList: ServerOperation<'runs.list'> = operation({
     flow: optional(text({ min: 1, max: 256 })),
     status: optional(status),
     attribute: optional(text({ max: 1_024, about: 'name=value' })),
+    root: optional(text({ min: 1, max: 64, about: 'This run with its branches, and theirs.' })),
   }),
   output: object({ runs: all(run), cursor: nextPage }),
   async run({ attribute, ...input }, context) {

@@ -1,9 +1,9 @@
 import type { LimitView, QueueCard, QueueLimitOptions } from '../../index.ts'
 import type { QueueCard as Card, QueueDetail } from '../api.ts'
 import { laneName, nothing, paged, queueName, range, state } from '../inputs.ts'
-import { all, flag, invalid, json, list, object, optional, record, text } from '../schema.ts'
+import { all, flag, invalid, json, list, moment, object, optional, record, text } from '../schema.ts'
 import { count, lane, limit, nextPage, queueDetail, queueSummary } from '../shapes.ts'
-import { notFound, sees } from '../visible.ts'
+import { notFound, sees, seesAll } from '../visible.ts'
 import { toWire } from '../wire.ts'
 import { operation, type ServerOperation } from './define.ts'
 import { lanesOf } from './lanes.ts'
@@ -60,6 +60,25 @@ export const queuesLanes: ServerOperation<'queues.lanes'> = operation({
 function cardOf({ queue, schema, policy, timeoutMs, priority, hasLanes, tellsUnique }: QueueCard): Card {
   return { queue, schema, policy, timeoutMs, priority, hasLanes, tellsUnique }
 }
+
+export const limitsList: ServerOperation<'limits.list'> = operation({
+  name: 'limits.list',
+  method: 'GET',
+  path: '/limits',
+  summary: 'What was said about limits, in code and at run time: of all queues, or of one with its lanes.',
+  scope: 'read',
+  input: object({ queue: optional(queueName) }),
+  output: object({ limits: all(limit) }),
+  queuesOf: ({ queue }) => (queue === undefined ? [] : [queue]),
+  async run(input, { skep, caller }) {
+    const limits = await skep.limits.list(input.queue)
+    // A limit that queues share is of no queue, so only those who see all queues see it.
+    const mine = limits.filter(({ target }) =>
+      'queue' in target ? sees(caller, target.queue) : seesAll(caller),
+    )
+    return { limits: toWire(mine) }
+  },
+})
 
 const limitInput = { queue: queueName, lane: optional(laneName) } as const
 
@@ -122,19 +141,35 @@ export const queuesPurge: ServerOperation<'queues.purge'> = operation({
   input: object({
     queue: queueName,
     states: optional(list(state, { max: 8 })),
+    text: optional(text({ max: 1_024, about: 'Only jobs with this in the payload or the failure.' })),
+    after: optional(moment('Only jobs that were due or finished since then.')),
+    before: optional(moment('Only jobs that were due or finished before then.')),
     dryRun: optional(flag('Only count.')),
     confirm: optional(text({ max: 128, about: 'The name of the queue again, so that it is meant.' })),
   }),
   output: object({ removed: count, running: count, counts: record(count) }),
   queuesOf: ({ queue }) => [queue],
-  target: ({ queue, states, dryRun }) =>
-    `${dryRun ? 'a dry run on ' : ''}queue ${queue}${states ? ` (${states.join(', ')})` : ''}`,
-  async run({ queue, states, dryRun = false, confirm }, { skep, caller }) {
+  target({ queue, states = [], text: words, after, before, dryRun }) {
+    const parts = [
+      ...states,
+      ...(words === undefined ? [] : [`with ${JSON.stringify(words)}`]),
+      ...(after === undefined ? [] : [`since ${after}`]),
+      ...(before === undefined ? [] : [`before ${before}`]),
+    ]
+    return `${dryRun ? 'a dry run on ' : ''}queue ${queue}${parts.length > 0 ? ` (${parts.join(', ')})` : ''}`
+  },
+  async run({ queue, states, after, before, dryRun = false, confirm, ...rest }, { skep, caller }) {
     if (!sees(caller, queue)) throw notFound(`queue "${queue}"`)
     if (!dryRun && confirm !== queue) {
       throw invalid('confirm', `the name of the queue, "${queue}", because what is purged does not come back`)
     }
-    const summary = await skep.purge(queue, { dryRun, ...(states === undefined ? {} : { state: states }) })
+    const summary = await skep.purge(queue, {
+      ...rest,
+      dryRun,
+      ...(states === undefined ? {} : { state: states }),
+      ...(after === undefined ? {} : { after: new Date(after) }),
+      ...(before === undefined ? {} : { before: new Date(before) }),
+    })
     return { removed: dryRun ? 0 : summary.jobs, running: summary.running, counts: summary.states }
   },
 })

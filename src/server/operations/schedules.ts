@@ -8,8 +8,8 @@ import {
   toMs,
 } from '../../index.ts'
 import type { InputOf, ScheduleSummary } from '../api.ts'
-import { duration, id, paged, queueName, reason } from '../inputs.ts'
-import { all, flag, invalid, json, object, oneOf, optional, text, whole } from '../schema.ts'
+import { duration, id, paged, priority, queueName, reason } from '../inputs.ts'
+import { all, flag, invalid, json, moment, object, oneOf, optional, text, whole } from '../schema.ts'
 import { nextPage, said, schedule, slot } from '../shapes.ts'
 import { seen, sees, shownSchedule } from '../visible.ts'
 import { toWire } from '../wire.ts'
@@ -26,7 +26,7 @@ export const schedulesList: ServerOperation<'schedules.list'> = operation({
   path: '/schedules',
   summary: 'The schedules, by id, with what they say in words.',
   scope: 'read',
-  input: object(paged),
+  input: object({ ...paged, owner: optional(text({ max: 256, about: 'Only those that this owner declared.' })) }),
   output: object({ schedules: all(schedule), cursor: nextPage }),
   async run(input, context) {
     const page = await context.skep.schedules.list(input)
@@ -41,11 +41,14 @@ export const schedulesGet: ServerOperation<'schedules.get'> = operation({
   path: '/schedules/:id',
   summary: 'One schedule and its next slots, with the changes of the clocks marked.',
   scope: 'read',
-  input: object({ id: id('a schedule') }),
+  input: object({
+    id: id('a schedule'),
+    count: optional(whole({ min: 1, max: 1_000, about: 'How many of its slots; 10 if it is not said.' })),
+  }),
   output: object({ schedule, next: all(slot) }),
   async run(input, context) {
     const found = await visible(context, input.id)
-    const slots = await context.skep.schedules.preview(found.id, NEXT)
+    const slots = await context.skep.schedules.preview(found.id, input.count ?? NEXT)
     return {
       schedule: summaryOf(context, found),
       next: previewOf(slots, found.cron?.timeZone ?? 'UTC'),
@@ -74,9 +77,14 @@ export const schedulesPut: ServerOperation<'schedules.put'> = operation({
     queue: queueName,
     ...timing,
     payload: optional(json('What each job gets.')),
+    from: optional(oneOf(['grid', 'last-run'], 'What an interval counts from.')),
     missed: optional(oneOf(['skip', 'once', 'all'])),
+    grace: optional(duration),
     overlap: optional(oneOf(['allow', 'skip', 'replace'])),
     jitter: optional(duration),
+    startAt: optional(moment('No slot before this.')),
+    endAt: optional(moment('No slot after this.')),
+    priority: optional(priority),
   }),
   output: schedule,
   queuesOf: ({ queue }) => [queue],
@@ -181,7 +189,7 @@ export const schedulesPreview: ServerOperation<'schedules.preview'> = operation(
 })
 
 function definitionOf(input: InputOf<'schedules.put'>): ScheduleDefinition {
-  const { id: name, queue, cron, timeZone, every, jitter, ...rest } = input
+  const { id: name, queue, cron, timeZone, every, jitter, grace, startAt, endAt, ...rest } = input
   if ((cron === undefined) === (every === undefined)) {
     throw new SkepError('OPTION_INVALID', 'A schedule needs either cron or every.', {
       facts: { path: 'cron' },
@@ -199,6 +207,9 @@ function definitionOf(input: InputOf<'schedules.put'>): ScheduleDefinition {
     queue: queueOf(queue),
     ...when,
     ...(jitter === undefined ? {} : { jitter: durationOf('jitter', jitter) }),
+    ...(grace === undefined ? {} : { grace: durationOf('grace', grace) }),
+    ...(startAt === undefined ? {} : { startAt: new Date(startAt) }),
+    ...(endAt === undefined ? {} : { endAt: new Date(endAt) }),
   }
   return define(name, options as ScheduleOptions)
 }

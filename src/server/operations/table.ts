@@ -31,6 +31,7 @@ export const OPERATIONS: { readonly [Name in OperationName]: ServerOperation<Nam
   'queues.limit': queues.queuesLimit,
   'queues.unlimit': queues.queuesUnlimit,
   'queues.purge': queues.queuesPurge,
+  'limits.list': queues.limitsList,
   'holds.list': holds.holdsList,
   'holds.pause': holds.holdsPause,
   'holds.resume': holds.holdsResume,
