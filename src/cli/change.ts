@@ -1,9 +1,10 @@
-import type { ChangeSummary, JobState, Skep, Target } from '../index.ts'
+import type { ChangeSummary, JobState, Target } from '../index.ts'
 import type { Call } from './command.ts'
 import { confirm } from './confirm.ts'
+import type { Counterpart } from './counterpart.ts'
 import { EXIT, usage } from './exit.ts'
 import { count, many } from './numbers.ts'
-import { type Opened, using } from './open.ts'
+import { type Reached, reaching } from './reach.ts'
 import {
   type Action,
   assertMeant,
@@ -32,14 +33,14 @@ const REASONS = {
 } as const
 
 /** Does the thing to some jobs. */
-export type Apply = (skep: Skep, target: Target) => Promise<ChangeSummary>
+export type Apply = (skep: Counterpart, target: Target) => Promise<ChangeSummary>
 
 interface ChangeOptions {
   readonly ids: readonly string[]
   /** Added to the filters; ids of jobs in other states are refused. */
   readonly state?: JobState
   /** Finds out how to do it, before anybody is asked and anything is changed. @default the method of that name */
-  readonly prepare?: (opened: Opened, ids: readonly string[], selection: Selection) => Promise<Apply>
+  readonly prepare?: (opened: Reached, ids: readonly string[], selection: Selection) => Promise<Apply>
 }
 
 /** Does one thing to jobs, by their ids or by a filter, and says what became of them. */
@@ -54,7 +55,7 @@ export async function changeJobs(call: Call, action: Action, options: ChangeOpti
   }
   if (ids.length === 0) assertMeant(filters, args, action)
 
-  return using(call, { create: false }, async (opened) => {
+  return reaching(call, { create: false }, async (opened) => {
     const { skep } = opened
     const apply = (await options.prepare?.(opened, ids, selection)) ?? plainly(action)
     const found: Tally =
@@ -82,7 +83,7 @@ function plainly(action: Action): Apply {
 
 /** `skep dead remove <id>` must not remove a job that waits, so the state is looked at first. */
 async function changeNamed(
-  skep: Skep,
+  skep: Counterpart,
   apply: Apply,
   ids: readonly string[],
   state: JobState | undefined,
@@ -99,7 +100,7 @@ async function changeNamed(
   return { ...summary, refused: [...refused, ...summary.refused] }
 }
 
-async function changeSelected(skep: Skep, apply: Apply, selection: Selection): Promise<ChangeSummary> {
+async function changeSelected(skep: Counterpart, apply: Apply, selection: Selection): Promise<ChangeSummary> {
   let changed = 0
   let requested = 0
   const refused: ChangeSummary['refused'][number][] = []

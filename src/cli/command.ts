@@ -44,6 +44,13 @@ export const GLOBAL_FLAGS: Flags = {
     value: 'url|file',
     help: 'postgres://…, redis://… or a SQLite file. Default: the config file, else .skep/dev.db',
   },
+  url: {
+    kind: 'text',
+    value: 'address',
+    help: 'Ask this server instead of a database: https://jobs.example.com',
+  },
+  token: { kind: 'text', value: 'text', help: 'The token for --url. Better: --token-file, or SKEP_TOKEN' },
+  'token-file': { kind: 'text', value: 'path', help: 'A file with that token' },
   schema: { kind: 'text', value: 'name', help: 'The schema in PostgreSQL. Default: skep' },
   prefix: { kind: 'text', value: 'name', help: 'What the keys in Redis begin with. Default: skep' },
   space: { kind: 'text', value: 'name', help: 'The tenant. Default: "default"' },

@@ -19,6 +19,7 @@ export interface Report {
 const USAGE =
   /^(CONFIG_INVALID|SERVER_UNPROTECTED|QUEUE_DUPLICATE|SCHEDULE_INVALID|(BATCH|DURATION|HEADERS|KEY|NAME|OPTION|PAYLOAD|QUERY)_)/
 const ABOUT_THE_STORE = /^(STORE|SCHEMA|CLIENT)_/
+const ABOUT_ACCESS = /^(UNAUTHENTICATED|FORBIDDEN)$/
 
 /** Anything that was thrown, in parts. `dialled` is what the command tried to reach. */
 export function explain(thrown: unknown, dialled?: string): Report {
@@ -43,16 +44,16 @@ export function explain(thrown: unknown, dialled?: string): Report {
     message,
     exitCode: exitOf(code),
     ...optional({
-      dialled: ABOUT_THE_STORE.test(code) ? dialled : undefined,
+      dialled: ABOUT_THE_STORE.test(code) || ABOUT_ACCESS.test(code) ? dialled : undefined,
       why: why !== undefined && message.includes(why) ? undefined : why,
-      fix: message.includes('skep migrate') ? undefined : fixOf(code, cause),
+      fix: message.includes('skep migrate') ? undefined : fixOf(code, cause, isServer(dialled)),
     }),
   }
 }
 
 function exitOf(code: string): number {
   if (USAGE.test(code)) return EXIT.usage
-  if (code === 'JOB_NOT_FOUND' || code === 'SCHEDULE_NOT_FOUND') return EXIT.notFound
+  if (['NOT_FOUND', 'JOB_NOT_FOUND', 'SCHEDULE_NOT_FOUND'].includes(code)) return EXIT.notFound
   return code.startsWith('SCHEDULE_') ? EXIT.conflict : EXIT.failure
 }
 
@@ -137,7 +138,14 @@ const FIXES: Readonly<Record<string, string>> = {
   SQLITE_READONLY: 'The file cannot be written. Check its permissions, or name another with --db <file>.',
 }
 
-function fixOf(code: string, cause: unknown): string | undefined {
+function isServer(dialled: string | undefined): boolean {
+  return /^https?:/.test(dialled ?? '')
+}
+
+function fixOf(code: string, cause: unknown, atServer: boolean): string | undefined {
+  if (atServer && code === 'UNAUTHENTICATED')
+    return 'Give a token of this server: --token-file <path>, or SKEP_TOKEN. One is made by: skep tokens create'
+  if (atServer && code === 'FORBIDDEN') return 'Use a token with that scope: skep tokens create --scopes …'
   if (code === 'SCHEMA_MISSING' || code === 'SCHEMA_OUTDATED') return 'Run: skep migrate up'
   if (code === 'SCHEMA_TOO_NEW') return 'Update the package skep: the database was migrated by a newer one.'
   if (code === 'STORE_UNSAFE')
@@ -146,7 +154,8 @@ function fixOf(code: string, cause: unknown): string | undefined {
   const { code: causeCode, message } = (cause ?? {}) as { code?: unknown; message?: unknown }
   // What Redis refuses has no code: its message begins with one.
   const known = typeof causeCode === 'string' ? causeCode : /^[A-Z]+\b/.exec(String(message))?.[0]
-  return known === undefined ? undefined : FIXES[known]
+  const fix = known === undefined ? undefined : FIXES[known]
+  return atServer ? fix?.replaceAll('--db', '--url') : fix
 }
 
 function optional<Parts extends Record<string, string | undefined>>(

@@ -1,9 +1,10 @@
-import { LIMITS, type RunView, type Skep } from '../index.ts'
+import { LIMITS, type RunView } from '../index.ts'
 import type { Call } from './command.ts'
 import { readPayload } from './commands/enqueue.ts'
+import type { Counterpart } from './counterpart.ts'
 import { CliError, EXIT, notFound, usage } from './exit.ts'
 import { many } from './numbers.ts'
-import { using } from './open.ts'
+import { reaching } from './reach.ts'
 import { suggest } from './suggest.ts'
 import { clean, quote } from './text.ts'
 
@@ -25,7 +26,7 @@ export async function changeRuns(call: Call, action: Action, words: readonly str
   if (ids.length === 0) throw usage('Which run?', `skep flows ${action} <run…>`)
   const from = args.text('from')
   const reason = args.text('reason')
-  return using(call, { create: false }, async ({ skep }) => {
+  return reaching(call, { create: false }, async ({ skep }) => {
     const changed: string[] = []
     const refused: { readonly id: string; readonly reason: keyof typeof REASONS }[] = []
     for (const id of ids) {
@@ -60,7 +61,7 @@ function refusalOf(run: RunView | null, action: Action): keyof typeof REASONS | 
 }
 
 function change(
-  skep: Skep,
+  skep: Counterpart,
   action: Action,
   id: string,
   from: string | undefined,
@@ -88,7 +89,7 @@ export async function signalRun(call: Call, words: readonly string[]): Promise<n
   if (id === undefined || name === undefined || rest.length > 0)
     throw usage('Which run, and which signal?', 'skep flows signal <run> <name> [-d <json>]')
   const value = await readPayload(call)
-  return using(call, { create: false }, async ({ skep }) => {
+  return reaching(call, { create: false }, async ({ skep }) => {
     const run = await skep.runs.get(id)
     if (run === null) throw notFound(`There is no run ${quote(id)} in this space.`)
     await assertSignal(skep, run, name)
@@ -104,7 +105,7 @@ export async function signalRun(call: Call, words: readonly string[]): Promise<n
 }
 
 /** A branch is a run of its own, so a signal for it is told to that. */
-async function assertSignal(skep: Skep, run: RunView, name: string): Promise<void> {
+async function assertSignal(skep: Counterpart, run: RunView, name: string): Promise<void> {
   const names = signalsOf(run)
   if (run.position.steps.length === 0 || names.includes(name)) return
   const { runs } = await skep.runs.list({ root: run.id, limit: LIMITS.pageJobs })

@@ -1,11 +1,12 @@
-import type { Holdable, HoldOptions, HoldSummary, HoldView, ReleaseSummary, Skep } from '../index.ts'
+import type { Holdable, HoldOptions, HoldSummary, HoldView, ReleaseSummary } from '../index.ts'
 import type { Arguments } from './arguments.ts'
 import type { Call, Flags } from './command.ts'
 import { confirm } from './confirm.ts'
+import type { Counterpart } from './counterpart.ts'
 import { EXIT, usage } from './exit.ts'
 import { fromNow, many } from './numbers.ts'
-import { using } from './open.ts'
 import { BY_FLAG, personOf } from './person.ts'
+import { reaching } from './reach.ts'
 import { clean, quote } from './text.ts'
 
 export const HOLD_FLAGS: Flags = {
@@ -31,7 +32,7 @@ export async function changeHolds(call: Call, action: HoldAction, names: readonl
   }
   const targets = targetsOf(args, action, names)
   const options = holdOptions(args, puts)
-  return using(call, { create: false }, async ({ skep }) => {
+  return reaching(call, { create: false }, async ({ skep }) => {
     if (puts && names.length === 0) await confirm(call, `${title(action)} ${targetText({}, args, skep)}?`)
     // Before: a hold on a lane may make its queue known.
     const unknown = puts && !out.json ? await unknownOf(skep, names) : []
@@ -62,7 +63,7 @@ export async function drainQueue(call: Call, names: readonly string[]): Promise<
     if (args.typed(flag)) throw usage(`--${flag} does not go with drain: it takes one whole queue.`)
   }
   const timeout = args.duration('timeout')
-  return using(call, { create: false }, async ({ skep }) => {
+  return reaching(call, { create: false }, async ({ skep }) => {
     const summary = await skep.drain(name, {
       ...holdOptions(args, true),
       ...(timeout === undefined ? {} : { timeout }),
@@ -116,7 +117,7 @@ function holdOptions(args: Arguments, puts: boolean): HoldOptions {
   }
 }
 
-function targetText(target: Holdable, args: Arguments, skep: Skep): string {
+function targetText(target: Holdable, args: Arguments, skep: Counterpart): string {
   const where = args.typed('everywhere') ? 'every space' : `space ${skep.space}`
   if (typeof target === 'string') return target
   const { queue, lane } = target as { readonly queue?: string; readonly lane?: string }
@@ -155,7 +156,7 @@ export function laneText(lane: string): string {
 }
 
 /** Names of queues that have no jobs: a misspelt name holds nothing, and nobody would notice. */
-async function unknownOf(skep: Skep, names: readonly string[]): Promise<string[]> {
+async function unknownOf(skep: Counterpart, names: readonly string[]): Promise<string[]> {
   const exact = names.filter((name) => !name.includes('*'))
   if (exact.length === 0) return []
   const known = await skep.counts()

@@ -12,7 +12,7 @@ import type { Arguments } from './arguments.ts'
 import type { Call, Flags } from './command.ts'
 import { EXIT, usage } from './exit.ts'
 import { laneOf, laneText } from './holding.ts'
-import { using } from './open.ts'
+import { reaching } from './reach.ts'
 import { table } from './table.ts'
 import { clean, quote } from './text.ts'
 
@@ -46,7 +46,7 @@ export async function limitsCommand(call: Call, names: readonly string[]): Promi
     throw usage(`--${typed[0]} of what?`, 'Name a queue, or a shared limit with --shared <name>.')
   if (args.typed('reset') && typed.length > 1)
     throw usage(`--reset and --${typed.find((name) => name !== 'reset')} do not go together.`)
-  return using(call, { create: false }, async ({ skep }) => {
+  return reaching(call, { create: false }, async ({ skep }) => {
     const view = args.typed('reset')
       ? await skep.limits.reset(target)
       : await skep.limits.set(target as string, readLimits(args, queue) as QueueLimitOptions)
@@ -58,7 +58,7 @@ export async function limitsCommand(call: Call, names: readonly string[]): Promi
 
 async function listLimits(call: Call, queue: string | undefined): Promise<number> {
   const { args, out } = call
-  return using(call, { create: false }, async ({ skep }) => {
+  return reaching(call, { create: false }, async ({ skep }) => {
     const shared = queue === undefined ? args.text('shared') : undefined
     const lane = laneOf(args)
     const limits = (await skep.limits.list(queue)).filter(

@@ -14,6 +14,7 @@ import { initCommand } from './commands/init.ts'
 import { jobsCommand } from './commands/jobs.ts'
 import { migrateCommand } from './commands/migrate.ts'
 import { queuesCommand } from './commands/queues.ts'
+import { receiversCommand } from './commands/receivers.ts'
 import { schedulesCommand } from './commands/schedules.ts'
 import { serverCommand } from './commands/server.ts'
 import { tokensCommand } from './commands/tokens.ts'
@@ -38,6 +39,7 @@ const commands: readonly Command[] = [
   errorsCommand,
   bulkCommand,
   workersCommand,
+  receiversCommand,
   flowsCommand,
   schedulesCommand,
   tokensCommand,

@@ -25,7 +25,7 @@ import { clean } from './text.ts'
 
 /** Where the jobs are, before anything is opened. */
 export interface Place {
-  readonly kind: 'postgres' | 'redis' | 'sqlite' | 'memory' | 'config'
+  readonly kind: 'postgres' | 'redis' | 'sqlite' | 'memory' | 'config' | 'server'
   /** How it is shown: without a password. */
   readonly label: string
   /** The address or the file; empty for a store of the config. */
@@ -64,6 +64,8 @@ const DEFAULT_FILE = join('.skep', 'dev.db')
 
 /** Finds out where the jobs are and connects. Nothing is dialled before the first call. */
 export async function open(call: Call, options: OpenOptions): Promise<Opened> {
+  // Not from the environment: a variable may be there for another command.
+  refuse(call.args, ['url'], 'does not go with this command: it works on the database itself.')
   const config = options.file === undefined ? await configOf(call, options.entry, options.load) : null
   const place = await reachable(placeOf(call, config, options), call, options)
   call.out.mask = masker(place.kind in ADDRESSES ? place.address : undefined)
@@ -209,6 +211,8 @@ function prepareFile({ address, label }: Place, { cwd, out }: Call, { create, fi
 /** A store is loaded when it is meant: a command starts faster without the others. */
 async function storeOf(place: Place, config: Partial<SkepConfig> | undefined): Promise<Store> {
   switch (place.kind) {
+    case 'server':
+      throw new TypeError('A server is no store.')
     case 'memory':
       return (await import('../memory.ts')).memoryStore()
     case 'sqlite':

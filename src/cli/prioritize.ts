@@ -3,7 +3,7 @@ import type { Arguments } from './arguments.ts'
 import { changeJobs } from './change.ts'
 import type { Call, Flag } from './command.ts'
 import { usage } from './exit.ts'
-import type { Opened } from './open.ts'
+import type { Reached } from './reach.ts'
 import { queuesOf } from './selection.ts'
 import { quote } from './text.ts'
 
@@ -59,8 +59,13 @@ export async function prioritizeJobs(call: Call, ids: readonly string[]): Promis
 }
 
 /** How a queue counts: as it was said, else as the config declares it. Guessing could put a job years behind. */
-function modes({ handlers }: Opened, said: PriorityMode | undefined): (queue: string) => PriorityMode {
+function modes(
+  { handlers, server }: Reached,
+  said: PriorityMode | undefined,
+): (queue: string) => PriorityMode {
   return (queue) => {
+    // A server knows it by itself, and takes no notice of what is said here.
+    if (server !== null) return 'head-start'
     const declared = handlers.find((handler) => handler.queue.name === queue)?.queue.priorityMode
     if (said !== undefined && declared !== undefined && said !== declared) {
       throw usage(`--priority-mode is ${said}, but the config declares ${quote(queue)} as ${declared}.`)

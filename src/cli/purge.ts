@@ -4,7 +4,7 @@ import type { Call, Flags } from './command.ts'
 import { confirm } from './confirm.ts'
 import { EXIT, usage } from './exit.ts'
 import { count, many } from './numbers.ts'
-import { using } from './open.ts'
+import { reaching } from './reach.ts'
 import { CHANGE_FLAGS, readSelection, SELECTION_FLAGS } from './selection.ts'
 import { clean } from './text.ts'
 
@@ -25,7 +25,7 @@ export async function purgeQueue(call: Call, names: readonly string[]): Promise<
   if (extra !== undefined) throw usage('A purge is of one queue at a time.')
   const filter = readFilter(call)
 
-  return using(call, { create: false }, async ({ skep }) => {
+  return reaching(call, { create: false }, async ({ skep }) => {
     if (args.on('dry-run')) return tell(call, await skep.purge(queue, { ...filter, dryRun: true }))
     if (!args.on('yes')) {
       const found = await skep.purge(queue, { ...filter, dryRun: true })

@@ -1,6 +1,7 @@
-import { JOB_STATES, type JobState, LIMITS, type ListOptions, type Skep, type Target } from '../index.ts'
+import { JOB_STATES, type JobState, LIMITS, type ListOptions, type Target } from '../index.ts'
 import type { Arguments } from './arguments.ts'
 import type { Flags } from './command.ts'
+import type { Counterpart } from './counterpart.ts'
 import { usage } from './exit.ts'
 import { readStates } from './states.ts'
 
@@ -69,7 +70,7 @@ export function assertMeant(selection: Selection, args: Arguments, action: strin
 }
 
 /** The queues a selection is about. A change is always about one queue at a time. */
-export async function queuesOf(skep: Skep, { queue }: Selection): Promise<readonly string[]> {
+export async function queuesOf(skep: Counterpart, { queue }: Selection): Promise<readonly string[]> {
   return queue === undefined ? (await skep.counts()).map((one) => one.queue) : [queue]
 }
 
@@ -82,7 +83,7 @@ export interface Tally {
 const MOST_COUNTED = 10_000
 
 /** How many jobs a change would take: from the counters if they can tell, else by looking at every one. */
-export async function tally(skep: Skep, action: Action, selection: Selection): Promise<Tally> {
+export async function tally(skep: Counterpart, action: Action, selection: Selection): Promise<Tally> {
   const { queue, state = USUAL_STATES[action], after, before, text, limit = Infinity } = selection
   if (after === undefined && before === undefined && text === undefined) {
     const queues = await skep.counts(queue === undefined ? undefined : [queue])

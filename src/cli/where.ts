@@ -6,16 +6,16 @@ import {
   type JobState,
   type PriorityMode,
   parseQuery,
-  type Skep,
 } from '../index.ts'
 import type { Call, Flags } from './command.ts'
 import { confirm } from './confirm.ts'
+import type { Counterpart } from './counterpart.ts'
 import { EXIT, usage } from './exit.ts'
 import { count, many } from './numbers.ts'
-import { using } from './open.ts'
 import { BY_FLAG, personOf } from './person.ts'
 import { readMode } from './prioritize.ts'
 import { Progress } from './progress.ts'
+import { reaching } from './reach.ts'
 import { SELECTION_FLAGS, USUAL_STATES } from './selection.ts'
 import { listenForStop } from './stopping.ts'
 import { clean, quote } from './text.ts'
@@ -83,7 +83,7 @@ export async function changeWhere(call: Call, action: BulkAction, where: string)
   const { args, out } = call
   if (args.typed('limit')) throw usage('--limit does not go with --where: it is about all that fit.')
   const options = optionsOf(call, action, where)
-  return using(call, { create: false }, async ({ skep }) => {
+  return reaching(call, { create: false }, async ({ skep }) => {
     const found = await skep.count(withUsualStates(action, where), { cap: 100_000 })
     if (args.on('dry-run')) {
       if (out.json) out.object({ action, dryRun: true, jobs: found.count, exact: found.isExact })
@@ -135,7 +135,7 @@ function priorityOf({ args }: Call): { readonly priority: number; readonly prior
 }
 
 /** Works it off here, together with whoever else does, and shows how far it is. Ctrl-C ends it after the present page. */
-async function workOff({ out }: Call, skep: Skep, begun: BulkView): Promise<BulkView> {
+async function workOff({ out }: Call, skep: Counterpart, begun: BulkView): Promise<BulkView> {
   const progress = new Progress(out, DOING[begun.action])
   const stop = listenForStop({
     onHurry: () => process.exit(EXIT.failure),

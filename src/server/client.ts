@@ -11,9 +11,8 @@ export interface ServerClientOptions {
 }
 
 /** An operation that takes nothing may be called without an input. */
-type Given<Name extends OperationName> = Nothing extends InputOf<Name>
-  ? readonly [input?: InputOf<Name>]
-  : readonly [input: InputOf<Name>]
+type Given<Name extends OperationName> =
+  Nothing extends InputOf<Name> ? readonly [input?: InputOf<Name>] : readonly [input: InputOf<Name>]
 
 /**
  * Asks a server over HTTP, for programs that have its address and no database. What goes in and comes out is typed; moments are
@@ -80,12 +79,16 @@ export class ServerClient {
   }
 
   #unanswered(error: unknown): SkepError {
-    const { code } = ((error as Error).cause ?? error) as { readonly code?: unknown }
-    const isSent = !NOT_SENT.test(String(code))
+    const { code, message } = ((error as Error).cause ?? error) as {
+      readonly code?: unknown
+      readonly message?: string
+    }
+    // There are ports that fetch does not even try.
+    const isSent = !NOT_SENT.test(String(code)) && message !== 'bad port'
     return new SkepError(
       isSent ? 'STORE_UNKNOWN' : 'STORE_UNAVAILABLE',
       isSent
-        ? `The server at ${this.#base} did not answer, so it is not known whether it was done.`
+        ? `The server at ${this.#base} broke off before its answer. If this was a change, it may have been made.`
         : `The server at ${this.#base} cannot be reached.`,
       { cause: error },
     )
@@ -115,7 +118,8 @@ export class ServerClient {
 }
 
 /** Errors that come before anything was sent. */
-const NOT_SENT = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|.*CERT.*)$/
+const NOT_SENT =
+  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|.*CERT.*)$/
 
 function baseOf(url: string): string {
   if (!URL.canParse(url) || !/^https?:\/\//i.test(url)) {

@@ -2,8 +2,8 @@ import type { BulkStatus, BulkView } from '../../index.ts'
 import type { Call, Command } from '../command.ts'
 import { EXIT, notFound, usage } from '../exit.ts'
 import { count, fromNow } from '../numbers.ts'
-import { using } from '../open.ts'
 import type { Paint, Style } from '../output.ts'
+import { reaching } from '../reach.ts'
 import { table } from '../table.ts'
 import { clean } from '../text.ts'
 
@@ -34,7 +34,7 @@ export const bulkCommand: Command = {
     }
     if (id === undefined || extra !== undefined)
       throw usage('Which action? One at a time.', `skep bulk ${action} <id>`)
-    return using(call, { create: false }, async ({ skep }) => {
+    return reaching(call, { create: false }, async ({ skep }) => {
       const bulk = action === 'stop' ? await skep.bulk.stop(id) : await skep.bulk.get(id)
       if (bulk === null) throw notFound(`There is no bulk action "${clean(id)}".`, 'See: skep bulk list')
       if (call.out.json) call.out.object(bulk)
@@ -46,7 +46,7 @@ export const bulkCommand: Command = {
 
 function list(call: Call): Promise<number> {
   const { out } = call
-  return using(call, { create: false }, async ({ skep }) => {
+  return reaching(call, { create: false }, async ({ skep }) => {
     const actions = await skep.bulk.list()
     if (out.json) out.object({ actions })
     else if (actions.length === 0) out.note('There were no bulk actions within a week.')

@@ -1,9 +1,11 @@
 import type { Durability } from '../../index.ts'
+import type { ServerClient } from '../../server.ts'
 import type { Call, Command } from '../command.ts'
 import { EXIT } from '../exit.ts'
 import { explain } from '../explain.ts'
 import { many, span } from '../numbers.ts'
-import { type Opened, open } from '../open.ts'
+import type { Opened } from '../open.ts'
+import { type Reached, reach } from '../reach.ts'
 import { clean } from '../text.ts'
 
 /** One thing the doctor looked at. `fix` says what to do when it is not well. */
@@ -49,15 +51,17 @@ async function examine(call: Call, show: (finding: Finding) => void): Promise<vo
     status: 'ok',
     detail: `${process.versions.node} on ${process.platform} ${process.arch}`,
   })
-  let opened: Opened
+  let reached: Reached
   try {
-    opened = await open(call, { create: false })
+    reached = await reach(call, { create: false, isPatient: true })
   } catch (error) {
     const { code, message, fix } = explain(error)
     const name = code === 'CONFIG_INVALID' ? 'config' : 'database'
     show({ name, status: 'fail', detail: message, ...(fix === undefined ? {} : { fix }) })
     return
   }
+  if (reached.server !== null) return examineServer(reached.server, reached.place.label, show)
+  const opened = reached.opened as Opened
   const { skep, config, handlers, place } = opened
   try {
     show({
@@ -65,7 +69,7 @@ async function examine(call: Call, show: (finding: Finding) => void): Promise<vo
       status: 'ok',
       detail: config === null ? 'no config file' : `${config.file}, ${many(handlers.length, 'handler')}`,
     })
-    const durability = await reach(opened, show)
+    const durability = await connect(opened, show)
     if (durability === null) return
     show({ name: 'schema', status: 'ok', detail: 'up to date' })
     const { findings } = await skep.doctor()
@@ -80,8 +84,34 @@ async function examine(call: Call, show: (finding: Finding) => void): Promise<vo
   }
 }
 
+const STATUSES = { ok: 'ok', warning: 'warn', failed: 'fail' } as const
+
+/** What the server finds where it runs. */
+async function examineServer(
+  server: ServerClient,
+  label: string,
+  show: (finding: Finding) => void,
+): Promise<void> {
+  try {
+    const startedAt = performance.now()
+    const { checks, server: at } = await server.call('system.get')
+    const took = span(performance.now() - startedAt)
+    show({ name: 'server', status: 'ok', detail: `${label} answers (${took}), version ${at.version}` })
+    for (const { name, status, text, fix } of checks) {
+      show({ name, status: STATUSES[status], detail: text, ...(fix === null ? {} : { fix }) })
+    }
+  } catch (error) {
+    const { message, why, fix } = explain(error, label)
+    const detail = why === undefined ? message : `${message} (${why})`
+    show({ name: 'server', status: 'fail', detail, ...(fix === undefined ? {} : { fix }) })
+  }
+}
+
 /** Connects. Null when that failed, with the reason already shown. */
-async function reach({ skep, place }: Opened, show: (finding: Finding) => void): Promise<Durability | null> {
+async function connect(
+  { skep, place }: Opened,
+  show: (finding: Finding) => void,
+): Promise<Durability | null> {
   const startedAt = performance.now()
   try {
     const durability = await skep.ready()

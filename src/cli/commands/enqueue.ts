@@ -5,9 +5,9 @@ import type { Arguments } from '../arguments.ts'
 import type { Call, Command } from '../command.ts'
 import { EXIT, usage } from '../exit.ts'
 import { briefly } from '../explain.ts'
-import { type Opened, using } from '../open.ts'
 import type { Output } from '../output.ts'
 import { MODE_FLAG, readMode } from '../prioritize.ts'
+import { type Reached, reaching } from '../reach.ts'
 import { quote, safeJson } from '../text.ts'
 
 export const enqueueCommand: Command = {
@@ -49,7 +49,7 @@ export const enqueueCommand: Command = {
     const wait = args.text('wait')
     const timeout = wait === undefined || wait === '' ? undefined : args.duration('wait')
 
-    return using(call, { create: true }, async (opened) => {
+    return reaching(call, { create: true }, async (opened) => {
       const job = await opened.skep.enqueue(queueOf(opened, name, mode), payload, options)
       if (job.duplicate) out.note(`The key is held, so nothing was enqueued; this is the job that holds it.`)
       if (wait === undefined) {
@@ -67,7 +67,7 @@ export const enqueueCommand: Command = {
 }
 
 /** The queue as the config declares it, so that its schema and its unique key hold here too; else a plain one. */
-export function queueOf({ handlers }: Opened, name: string, mode?: PriorityMode): ReturnType<typeof queue> {
+export function queueOf({ handlers }: Reached, name: string, mode?: PriorityMode): ReturnType<typeof queue> {
   const known = handlers.find((handler) => handler.queue.name === name)?.queue
   const declared =
     known === undefined

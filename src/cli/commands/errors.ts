@@ -2,9 +2,9 @@ import type { ErrorGroupView } from '../../index.ts'
 import type { Call, Command } from '../command.ts'
 import { EXIT, notFound, usage } from '../exit.ts'
 import { count, fromNow, sparkline } from '../numbers.ts'
-import { using } from '../open.ts'
 import type { Paint } from '../output.ts'
 import { BY_FLAG, personOf } from '../person.ts'
+import { reaching } from '../reach.ts'
 import { table } from '../table.ts'
 import { clean, cleanLines } from '../text.ts'
 import { changeWhere, WHERE_FLAGS } from '../where.ts'
@@ -48,7 +48,7 @@ export const errorsCommand: Command = {
     if (id === undefined || extra !== undefined)
       throw usage('Which group? One at a time.', `skep errors ${action} <id>`)
     if (action === 'retry') {
-      await using(call, { create: false }, async ({ skep }) => present(id, await skep.errors.get(id)))
+      await reaching(call, { create: false }, async ({ skep }) => present(id, await skep.errors.get(id)))
       return changeWhere(call, 'retry', `error.group:${id}`)
     }
     return showOne(call, action, id)
@@ -60,7 +60,7 @@ function list(call: Call): Promise<number> {
   const queue = args.text('queue')
   const limit = args.whole('limit', { min: 1, max: 200 })
   const cursor = args.text('cursor')
-  return using(call, { create: false }, async ({ skep }) => {
+  return reaching(call, { create: false }, async ({ skep }) => {
     const page = await skep.errors.list({
       ...(args.on('muted') ? { muted: true } : {}),
       ...(queue === undefined ? {} : { queue }),
@@ -106,7 +106,7 @@ function showOne(call: Call, action: string, id: string): Promise<number> {
   const { args, out } = call
   const time = args.duration('for')
   const by = personOf(args)
-  return using(call, { create: false }, async ({ skep }) => {
+  return reaching(call, { create: false }, async ({ skep }) => {
     const options = { ...(by === undefined ? {} : { by }), ...(time === undefined ? {} : { for: time }) }
     const found =
       action === 'mute'

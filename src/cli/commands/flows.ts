@@ -1,11 +1,12 @@
-import { type FlowView, LIMITS, type RunView, type Skep } from '../../index.ts'
+import { type FlowView, LIMITS, type RunView } from '../../index.ts'
 import type { Call, Command } from '../command.ts'
+import type { Counterpart } from '../counterpart.ts'
 import { EXIT, notFound, usage } from '../exit.ts'
 import { changeRuns, signalRun } from '../flow-changes.ts'
 import { type GraphRun, graph, LEGEND } from '../flow-graph.ts'
 import { flowTable, percent, readStatus, runPage, runTable } from '../flow-text.ts'
-import { using } from '../open.ts'
 import { wantsUnicode } from '../output.ts'
+import { reaching } from '../reach.ts'
 import { STATE_STYLES } from '../states.ts'
 import { suggest } from '../suggest.ts'
 import { clean, quote } from '../text.ts'
@@ -99,7 +100,7 @@ async function list(call: Call): Promise<number> {
   const attributes = attributeOf(args.text('attribute'))
   const limit = args.whole('limit', { min: 1, max: LIMITS.pageJobs })
   const cursor = args.text('cursor')
-  return using(call, { create: false }, async ({ skep }) => {
+  return reaching(call, { create: false }, async ({ skep }) => {
     const [{ flows, isAll }, page] = await Promise.all([
       skep.runs.flows(flow === undefined ? {} : { name: flow }),
       skep.runs.list({
@@ -141,7 +142,7 @@ function attributeOf(text: string | undefined): Readonly<Record<string, string>>
 async function getRuns(call: Call, ids: readonly string[]): Promise<number> {
   const { out } = call
   if (ids.length === 0) throw usage('Which run?', 'skep flows get <run…>')
-  return using(call, { create: false }, async ({ skep }) => {
+  return reaching(call, { create: false }, async ({ skep }) => {
     const runs: object[] = []
     const missing: string[] = []
     const pages: string[] = []
@@ -171,12 +172,12 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 async function drawGraph(call: Call, [word, ...rest]: readonly string[]): Promise<number> {
   if (word === undefined) throw usage('Which run, or which flow?', 'skep flows graph <run|flow>')
   if (rest[0] !== undefined) throw usage(`${quote(rest[0])} is one word too many.`)
-  return using(call, { create: false }, ({ skep }) =>
+  return reaching(call, { create: false }, ({ skep }) =>
     UUID.test(word) ? drawRun(call, skep, word) : drawFlow(call, skep, word),
   )
 }
 
-async function drawRun(call: Call, skep: Skep, id: string): Promise<number> {
+async function drawRun(call: Call, skep: Counterpart, id: string): Promise<number> {
   const view = await skep.runs.get(id)
   if (view === null) throw notFound(`There is no run ${quote(id)} in this space.`)
   const root = view.branchOf?.root ?? id
@@ -203,7 +204,7 @@ async function drawRun(call: Call, skep: Skep, id: string): Promise<number> {
   return EXIT.ok
 }
 
-async function drawFlow(call: Call, skep: Skep, word: string): Promise<number> {
+async function drawFlow(call: Call, skep: Counterpart, word: string): Promise<number> {
   const [name = '', version] = word.split('@')
   const { flows } = await skep.runs.flows()
   const named = flows.filter((flow) => flow.name === name)
@@ -240,7 +241,7 @@ function draw({ args, out, env }: Call, { outline }: FlowView, run: GraphRun | n
 }
 
 /** The branches of a run and theirs, newest first. */
-async function allOf(skep: Skep, root: string): Promise<readonly RunView[]> {
+async function allOf(skep: Counterpart, root: string): Promise<readonly RunView[]> {
   const { runs } = await skep.runs.list({ root, limit: LIMITS.pageJobs })
   return runs.filter(({ branchOf }) => branchOf !== null)
 }

@@ -1,10 +1,11 @@
-import { type LogLine, type Skep, SkepError } from '../../index.ts'
+import { type LogLine, SkepError } from '../../index.ts'
 import type { Call } from '../command.ts'
+import type { Counterpart } from '../counterpart.ts'
 import { EXIT, notFound, usage } from '../exit.ts'
 import { progressText } from '../job-text.ts'
 import { many } from '../numbers.ts'
-import { using } from '../open.ts'
 import type { Output, Style } from '../output.ts'
+import { reaching } from '../reach.ts'
 import { listenForStop } from '../stopping.ts'
 import { clean, safeJson } from '../text.ts'
 
@@ -20,12 +21,12 @@ export async function showLogs(call: Call, ids: readonly string[]): Promise<numb
   const [id, ...others] = ids
   if (id === undefined || others.length > 0) throw usage('Which job? One at a time.', 'skep jobs logs <id>')
   const isFollowed = call.args.on('follow')
-  return using(call, { create: false }, ({ skep }) =>
+  return reaching(call, { create: false }, ({ skep }) =>
     isFollowed ? follow(call.out, skep, id) : showAll(call.out, skep, id),
   )
 }
 
-async function showAll(out: Output, skep: Skep, id: string): Promise<number> {
+async function showAll(out: Output, skep: Counterpart, id: string): Promise<number> {
   if ((await skep.get(id)) === null) throw missing(id)
   const lines: LogLine[] = []
   let page = await skep.logs(id)
@@ -46,7 +47,7 @@ async function showAll(out: Output, skep: Skep, id: string): Promise<number> {
   return EXIT.ok
 }
 
-async function follow(out: Output, skep: Skep, id: string): Promise<number> {
+async function follow(out: Output, skep: Counterpart, id: string): Promise<number> {
   const end = (): void => process.exit(EXIT.ok)
   const stop = listenForStop({ onHurry: end, onForce: end })
   try {

@@ -3,11 +3,11 @@ import { changeJobs } from '../change.ts'
 import type { Call, Command } from '../command.ts'
 import { EXIT, usage } from '../exit.ts'
 import { explanationPage, jobPage, jobTable } from '../job-text.ts'
-import { using } from '../open.ts'
 import { flushed } from '../output.ts'
 import { personOf } from '../person.ts'
 import { MODE_FLAG, prioritizeJobs } from '../prioritize.ts'
 import { Progress } from '../progress.ts'
+import { reaching } from '../reach.ts'
 import { CHANGE_FLAGS, readSelection, SELECTION_FLAGS, type Selection } from '../selection.ts'
 import { clean } from '../text.ts'
 import { changeWhere, readWhere, WHERE_FLAGS } from '../where.ts'
@@ -131,7 +131,7 @@ export async function listJobs(call: Call, preset: Selection = {}): Promise<numb
     ...preset,
     ...(cursor === undefined ? {} : { cursor }),
   }
-  return using(call, { create: false }, async ({ skep }) => {
+  return reaching(call, { create: false }, async ({ skep }) => {
     showPage(call, await skep.list(options))
     return EXIT.ok
   })
@@ -151,7 +151,7 @@ function showPage({ out }: Call, page: Pick<JobPage, 'jobs' | 'cursor'>): void {
 async function listWhere(call: Call, query: string): Promise<number> {
   const { args, out } = call
   const limit = args.whole('limit', { min: 1, max: LIMITS.pageJobs }) ?? 50
-  return using(call, { create: false }, async ({ skep }) => {
+  return reaching(call, { create: false }, async ({ skep }) => {
     const progress = new Progress(out, 'Looking at jobs:')
     const jobs: JobView[] = []
     let searched = 0
@@ -179,7 +179,7 @@ async function exportJobs(call: Call, where: string | undefined): Promise<number
   if (args.words.length > 1) throw usage('skep jobs export takes --where <query>, not ids.')
   const selection = readSelection(args, { maxLimit: 1_000_000_000 })
   const { limit = Infinity, ...filters } = selection
-  return using(call, { create: false }, async ({ skep }) => {
+  return reaching(call, { create: false }, async ({ skep }) => {
     const progress = new Progress(out, 'Exporting:')
     let written = 0
     let cursor: string | null = null
@@ -208,7 +208,7 @@ async function enqueueAgain(call: Call, ids: readonly string[]): Promise<number>
   const queue = args.text('queue')
   const payload = args.typed('data') ? await readPayload(call) : undefined
   const by = personOf(args)
-  return using(call, { create: false }, async ({ skep }) => {
+  return reaching(call, { create: false }, async ({ skep }) => {
     const job = await skep.again(id, {
       ...(queue === undefined ? {} : { queue }),
       ...(payload === undefined ? {} : { payload }),
@@ -223,7 +223,7 @@ async function enqueueAgain(call: Call, ids: readonly string[]): Promise<number>
 async function getJobs(call: Call, ids: readonly string[]): Promise<number> {
   const { out } = call
   if (ids.length === 0) throw usage('Which job?', 'skep jobs get <id…>')
-  return using(call, { create: false }, async ({ skep }) => {
+  return reaching(call, { create: false }, async ({ skep }) => {
     const jobs: JobView[] = []
     const missing: string[] = []
     for (const id of ids) {
@@ -246,7 +246,7 @@ async function getJobs(call: Call, ids: readonly string[]): Promise<number> {
 async function explainJobs(call: Call, ids: readonly string[]): Promise<number> {
   const { out } = call
   if (ids.length === 0) throw usage('Which job?', 'skep jobs explain <id…>')
-  return using(call, { create: false }, async ({ skep }) => {
+  return reaching(call, { create: false }, async ({ skep }) => {
     const jobs: Explanation[] = []
     for (const id of ids) jobs.push(await skep.explain(id))
     if (out.json) out.object({ jobs })

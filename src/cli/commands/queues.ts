@@ -4,8 +4,8 @@ import { EXIT, usage } from '../exit.ts'
 import { changeHolds, drainQueue, HOLD_FLAGS, holdText } from '../holding.ts'
 import { LIMIT_FLAGS, limitsCommand } from '../limiting.ts'
 import { count, span } from '../numbers.ts'
-import { using } from '../open.ts'
 import { PURGE_FLAGS, purgeQueue } from '../purge.ts'
+import { reaching } from '../reach.ts'
 import { STATE_STYLES } from '../states.ts'
 import { suggest } from '../suggest.ts'
 import { type Cell, table } from '../table.ts'
@@ -95,7 +95,7 @@ function assertNoAction(word: string | undefined): void {
 async function listQueues(call: Call, words: readonly string[]): Promise<number> {
   const { out } = call
   assertFlags(call, 'list', [])
-  return using(call, { create: false }, async ({ skep }) => {
+  return reaching(call, { create: false }, async ({ skep }) => {
     const names = words.length === 0 ? undefined : words
     const queues = [...(await skep.counts(names))].sort((a, b) => a.queue.localeCompare(b.queue))
     const holds = await skep.holds()

@@ -1,9 +1,11 @@
-import { LIMITS, type ScheduleDefinition, type ScheduleView, schedule } from '../../index.ts'
+import { LIMITS, type ScheduleView, schedule } from '../../index.ts'
+import type { InputOf } from '../../server.ts'
 import type { Arguments } from '../arguments.ts'
 import type { Call, Command } from '../command.ts'
 import { confirm } from '../confirm.ts'
 import { EXIT, notFound, usage } from '../exit.ts'
-import { type Opened, using } from '../open.ts'
+import type { Opened } from '../open.ts'
+import { type Reached, reaching } from '../reach.ts'
 import { previewLines, schedulePage, scheduleTable } from '../schedule-text.ts'
 import { clean, quote } from '../text.ts'
 import { queueOf, readPayload } from './enqueue.ts'
@@ -69,8 +71,8 @@ export const schedulesCommand: Command = {
 const ACTIONS: Readonly<Record<string, Action>> = {
   list,
   show: (call, words) =>
-    about(call, words, async (opened, id) => {
-      const view = await found(opened, id)
+    about(call, words, async (reached, id) => {
+      const view = await found(reached, id)
       if (call.out.json) call.out.object(view)
       else call.out.data(schedulePage(view, call.out.paint, Date.now()))
     }),
@@ -104,21 +106,30 @@ const ACTIONS: Readonly<Record<string, Action>> = {
       else call.out.data(job.id)
     }),
   remove: (call, words) =>
-    about(call, words, async (opened, id) => {
-      await found(opened, id)
+    about(call, words, async (reached, id) => {
+      await found(reached, id)
       await confirm(call, `Remove schedule ${quote(id)}?`)
-      await opened.skep.schedules.remove(id, { force: call.args.on('force') })
+      await reached.skep.schedules.remove(id, { force: call.args.on('force') })
       told(call, id, 'removed')
     }),
   put: (call, words) =>
     about(
       call,
       words,
-      async (opened, id) => {
+      async (reached, id) => {
         const payload = await readPayload(call)
-        const view = await opened.skep.schedules.put(definitionOf(call.args, opened, id, payload))
-        if (call.out.json) call.out.object(view)
-        else told(call, id, `next ${view.nextAt?.toISOString() ?? 'never'}`)
+        const { queue, ...given } = optionsOf(call.args)
+        const { server, opened } = reached
+        if (server !== null) {
+          const said = await server.call('schedules.put', asTexts({ id, queue, payload, ...given }))
+          return put(call, id, said, said.nextAt)
+        }
+        // What a word may be is judged by the library, which says so.
+        const options = { ...given, queue: queueOf(reached, queue), payload } as unknown as Parameters<
+          typeof schedule<unknown, unknown, unknown>
+        >[1]
+        const view = await (opened as Opened).skep.schedules.put(schedule(id, options))
+        put(call, id, view, view.nextAt?.toISOString() ?? null)
       },
       true,
     ),
@@ -130,7 +141,7 @@ async function list(call: Call, words: readonly string[]): Promise<number> {
   const limit = args.whole('limit', { min: 1, max: LIMITS.pageJobs })
   const owner = args.text('owner')
   const cursor = args.text('cursor')
-  return using(call, { create: false }, async ({ skep }) => {
+  return reaching(call, { create: false }, async ({ skep }) => {
     const page = await skep.schedules.list({
       ...(limit === undefined ? {} : { limit }),
       ...(owner === undefined ? {} : { owner }),
@@ -151,18 +162,18 @@ async function list(call: Call, words: readonly string[]): Promise<number> {
 async function about(
   call: Call,
   [id, ...rest]: readonly string[],
-  act: (opened: Opened, id: string) => Promise<void>,
+  act: (reached: Reached, id: string) => Promise<void>,
   create = false,
 ): Promise<number> {
   if (id === undefined) throw usage('Which schedule?', 'skep schedules show <id>')
   if (rest[0] !== undefined) throw usage(`${quote(rest[0])} is one word too many.`)
-  return using(call, { create }, async (opened) => {
-    await act(opened, id)
+  return reaching(call, { create }, async (reached) => {
+    await act(reached, id)
     return EXIT.ok
   })
 }
 
-async function found({ skep }: Opened, id: string): Promise<ScheduleView> {
+async function found({ skep }: Reached, id: string): Promise<ScheduleView> {
   const view = await skep.schedules.get(id)
   if (view === null) throw notFound(`There is no schedule ${quote(id)} in this space.`)
   return view
@@ -173,26 +184,38 @@ function told({ out }: Call, id: string, what: string): void {
   else out.data(`${clean(id)}: ${what}`)
 }
 
-function definitionOf(args: Arguments, opened: Opened, id: string, payload: unknown): ScheduleDefinition {
-  const name = args.text('queue')
-  if (name === undefined)
+function put(call: Call, id: string, view: object, nextAt: string | null): void {
+  if (call.out.json) call.out.object(view)
+  else told(call, id, `next ${nextAt ?? 'never'}`)
+}
+
+/** What was said of a schedule beside its id and payload. */
+function optionsOf(args: Arguments): { readonly queue: string } & Readonly<Record<string, unknown>> {
+  const queue = args.text('queue')
+  if (queue === undefined)
     throw usage('Which queue?', 'skep schedules put <id> --queue <name> --cron <expression>')
   const cron = args.text('cron')
   const every = args.duration('every')
   if ((cron === undefined) === (every === undefined)) throw usage('Use either --cron or --every.')
-  const timeZone = args.text('time-zone')
-  const from = args.text('from')
-  const grace = args.duration('grace')
-  const jitter = args.duration('jitter')
-  const startAt = args.moment('start-at')
-  const endAt = args.moment('end-at')
-  const priority = args.whole('priority', { min: -LIMITS.priority, max: LIMITS.priority })
-  const missed = args.text('missed')
-  const overlap = args.text('overlap')
-  const given = { cron, every, timeZone, from, grace, jitter, startAt, endAt, priority, missed, overlap }
-  const options = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
-  // What a word may be is judged by the library, which says so.
-  return schedule(id, { ...options, queue: queueOf(opened, name), payload } as unknown as Parameters<
-    typeof schedule<unknown, unknown, unknown>
-  >[1])
+  const given = {
+    cron,
+    every,
+    timeZone: args.text('time-zone'),
+    from: args.text('from'),
+    grace: args.duration('grace'),
+    jitter: args.duration('jitter'),
+    startAt: args.moment('start-at'),
+    endAt: args.moment('end-at'),
+    priority: args.whole('priority', { min: -LIMITS.priority, max: LIMITS.priority }),
+    missed: args.text('missed'),
+    overlap: args.text('overlap'),
+  }
+  return { queue, ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) }
+}
+
+/** Moments go as texts. */
+function asTexts(input: Readonly<Record<string, unknown>>): InputOf<'schedules.put'> {
+  return Object.fromEntries(
+    Object.entries(input).map(([name, value]) => [name, value instanceof Date ? value.toISOString() : value]),
+  ) as unknown as InputOf<'schedules.put'>
 }

@@ -1,10 +1,10 @@
-import type { Skep } from '../../index.ts'
 import type { Scope, Tokens, TokenView } from '../../server.ts'
 import type { Call, Command } from '../command.ts'
 import { confirm } from '../confirm.ts'
 import { EXIT, notFound, usage } from '../exit.ts'
-import { using } from '../open.ts'
+import type { Opened } from '../open.ts'
 import { personOf } from '../person.ts'
+import { type Reached, reaching } from '../reach.ts'
 import { table } from '../table.ts'
 import { clean, quote } from '../text.ts'
 
@@ -47,10 +47,23 @@ export const tokensCommand: Command = {
   },
 }
 
+type TokenList = Pick<Tokens, 'list' | 'create'> & { revoke(id: string): Promise<unknown> }
+
 /** The server is loaded only here: other commands need nothing of it. */
-async function tokensOf(skep: Skep): Promise<Tokens> {
+async function tokensOf({ opened, server }: Reached): Promise<TokenList> {
+  if (server !== null) {
+    return {
+      list: async () => (await server.call('tokens.list')).tokens,
+      create: ({ expires, ...fields }) =>
+        server.call('tokens.create', {
+          ...fields,
+          ...(expires === undefined ? {} : { expires: String(expires) }),
+        }),
+      revoke: (id) => server.call('tokens.revoke', { id }),
+    }
+  }
   const { accessTokens } = await import('../../server.ts')
-  return accessTokens(skep)
+  return accessTokens((opened as Opened).skep)
 }
 
 function create(call: Call, words: readonly string[]): Promise<number> {
@@ -61,8 +74,9 @@ function create(call: Call, words: readonly string[]): Promise<number> {
   if (name === undefined || scopes === undefined) {
     throw usage('A token needs a name and scopes.', 'skep tokens create --name ada --scopes admin')
   }
-  return using(call, { create: true }, async ({ skep }) => {
-    const tokens = await tokensOf(skep)
+  return reaching(call, { create: true }, async (reached) => {
+    const { skep } = reached
+    const tokens = await tokensOf(reached)
     const queues = args.names('queues')
     const expires = args.duration('expires')
     const { token, view } = await tokens.create(
@@ -88,8 +102,8 @@ function create(call: Call, words: readonly string[]): Promise<number> {
 function revoke(call: Call, words: readonly string[]): Promise<number> {
   const [wanted] = words
   if (wanted === undefined || words.length > 1) throw usage('Name one token.', 'skep tokens revoke <id|name>')
-  return using(call, { create: false }, async ({ skep }) => {
-    const tokens = await tokensOf(skep)
+  return reaching(call, { create: false }, async (reached) => {
+    const tokens = await tokensOf(reached)
     const found = (await tokens.list()).find(({ id, name }) => id === wanted || name === wanted)
     if (found === undefined) throw notFound(`There is no token ${quote(wanted)}.`, 'skep tokens')
     await confirm(call, `Revoke the token ${quote(found.name)}?`)
@@ -102,8 +116,8 @@ function revoke(call: Call, words: readonly string[]): Promise<number> {
 
 function list(call: Call): Promise<number> {
   const { out } = call
-  return using(call, { create: false }, async ({ skep }) => {
-    const tokens = await (await tokensOf(skep)).list()
+  return reaching(call, { create: false }, async (reached) => {
+    const tokens = await (await tokensOf(reached)).list()
     if (out.json) out.object({ tokens })
     else if (tokens.length === 0) out.note('There are no tokens. "skep tokens create" makes one.')
     else for (const line of table(COLUMNS, tokens.map(rowOf), out)) out.data(line)

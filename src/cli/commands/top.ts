@@ -6,7 +6,7 @@ import { connect } from '../dev/session.ts'
 import { liveView, plainView } from '../dev/view.ts'
 import { EXIT, usage } from '../exit.ts'
 import { briefly } from '../explain.ts'
-import { type Opened, using } from '../open.ts'
+import { type Reached, reaching } from '../reach.ts'
 import { aborted, listenForStop, whenOutputCloses } from '../stopping.ts'
 import { quote } from '../text.ts'
 
@@ -26,19 +26,23 @@ export const topCommand: Command = {
   async run(call) {
     const [word] = call.args.words
     if (word !== undefined) throw usage(`${quote(word)} is one word too many.`, 'skep top [flags]')
-    return using(call, { create: false }, (opened) => watch(call, opened))
+    return reaching(call, { create: false, isPatient: true }, (reached) => watch(call, reached))
   },
 }
 
 /** Shows what goes on, until somebody has seen enough. It runs no jobs. */
-async function watch(call: Call, opened: Opened): Promise<number> {
-  const { skep, place } = opened
+async function watch(call: Call, reached: Reached): Promise<number> {
+  const { skep, place } = reached
   const stop = listenForStop({ onHurry: () => process.exit(EXIT.ok), onForce: () => process.exit(EXIT.ok) })
   whenOutputCloses(() => {
     if (!stop.signal.aborted) stop.request()
   })
-  const board = new Board(skep, { queues: new Set(), workers: [] })
-  const keys = new Keys(opened, board, () => stop.request())
+  const board = new Board(skep, {
+    queues: new Set(),
+    workers: [],
+    ...(place.kind === 'server' ? { where: 'The server' } : {}),
+  })
+  const keys = new Keys(reached, board, () => stop.request())
   const shown = {
     board,
     title: 'top',
@@ -65,7 +69,7 @@ async function watch(call: Call, opened: Opened): Promise<number> {
   ]
   try {
     view.update()
-    if (await connect(opened, board, stop.signal)) {
+    if (await connect(reached, board, stop.signal)) {
       view.update()
       await aborted(stop.signal)
     }
@@ -80,13 +84,13 @@ async function watch(call: Call, opened: Opened): Promise<number> {
 
 /** What the keys do: which queue is chosen, and what happens to it. */
 class Keys {
-  readonly #opened: Opened
+  readonly #reached: Reached
   readonly #board: Board
   readonly #onQuit: () => void
   #selected: string | undefined
 
-  constructor(opened: Opened, board: Board, onQuit: () => void) {
-    this.#opened = opened
+  constructor(reached: Reached, board: Board, onQuit: () => void) {
+    this.#reached = reached
     this.#board = board
     this.#onQuit = onQuit
   }
@@ -113,7 +117,7 @@ class Keys {
   async #togglePause(rows: Snapshot['rows']): Promise<void> {
     const row = rows.find(({ name }) => name === this.#selected)
     if (row === undefined) return
-    const { skep } = this.#opened
+    const { skep } = this.#reached
     try {
       if (row.hold === null) await skep.pause(row.name, { by: 'skep top' })
       else await skep.resume(row.name, { by: 'skep top' })

@@ -1,10 +1,11 @@
-import type { Order, Skep, WorkerView } from '../../index.ts'
+import type { Order, WorkerView } from '../../index.ts'
 import type { Call, Command } from '../command.ts'
+import type { Counterpart } from '../counterpart.ts'
 import { EXIT, notFound, usage } from '../exit.ts'
 import { fromNow } from '../numbers.ts'
-import { using } from '../open.ts'
 import type { Output, Paint } from '../output.ts'
 import { BY_FLAG, personOf } from '../person.ts'
+import { reaching } from '../reach.ts'
 import { type Cell, table } from '../table.ts'
 import { clean, quote } from '../text.ts'
 
@@ -47,7 +48,7 @@ export const workersCommand: Command = {
 
 function list(call: Call): Promise<number> {
   const { out } = call
-  return using(call, { create: false }, async ({ skep }) => {
+  return reaching(call, { create: false }, async ({ skep }) => {
     const workers = [...(await skep.workers())]
     if (out.json) out.object({ workers })
     else if (workers.length === 0) out.note('No worker is there. Start one: skep worker')
@@ -102,7 +103,7 @@ function get(call: Call, ids: readonly string[]): Promise<number> {
   const [id, extra] = ids
   if (id === undefined || extra !== undefined)
     throw usage('Which worker? One at a time.', 'skep workers get <id>')
-  return using(call, { create: false }, async ({ skep }) => {
+  return reaching(call, { create: false }, async ({ skep }) => {
     const worker = one(await skep.workers(), id)
     if (out.json) out.object(worker)
     else out.data(page(worker, out.paint))
@@ -136,7 +137,7 @@ function page(worker: WorkerView, paint: Paint): string {
 async function tellWorkers(call: Call, action: string, ids: readonly string[]): Promise<number> {
   const { args, out } = call
   const by = personOf(args)
-  return using(call, { create: false }, async ({ skep }) => {
+  return reaching(call, { create: false }, async ({ skep }) => {
     const meant = await choose(call, skep, action, ids)
     if (args.on('dry-run')) {
       if (out.json) out.object({ action, dryRun: true, workers: meant.map(({ id }) => id) })
@@ -156,7 +157,7 @@ async function tellWorkers(call: Call, action: string, ids: readonly string[]): 
 
 async function choose(
   { args }: Call,
-  skep: Skep,
+  skep: Counterpart,
   action: string,
   ids: readonly string[],
 ): Promise<readonly WorkerView[]> {

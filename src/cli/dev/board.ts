@@ -8,6 +8,7 @@ import {
   type Worker,
   type WorkerView,
 } from '../../index.ts'
+import type { Counterpart } from '../counterpart.ts'
 import { type JobEvent, watchJobs } from '../event-lines.ts'
 import { briefly } from '../explain.ts'
 
@@ -69,7 +70,8 @@ const CHATTY_PER_SECOND = 0.5
 
 /** Collects what happens, so that a view can show it at its own pace. */
 export class Board {
-  readonly #skep: Skep
+  readonly #skep: Counterpart
+  readonly #where: string
   #own: ReadonlySet<string>
   readonly #workers: readonly Worker[]
   readonly #startedAt = Date.now()
@@ -89,15 +91,22 @@ export class Board {
   #fault: string | null = null
   #looking = false
 
-  /** `queues` are those that this process serves: it hears of every job of theirs that ends. */
+  /** `queues` are those that this process serves, with `skep`: it hears of every job of theirs that ends. */
   constructor(
-    skep: Skep,
-    own: { readonly queues: ReadonlySet<string>; readonly workers: readonly Worker[] },
+    skep: Counterpart,
+    own: {
+      readonly queues: ReadonlySet<string>
+      readonly workers: readonly Worker[]
+      readonly skep?: Skep
+      /** What is asked. @default 'The database' */
+      readonly where?: string
+    },
   ) {
     this.#skep = skep
+    this.#where = own.where ?? 'The database'
     this.#own = own.queues
     this.#workers = own.workers
-    this.#unwatch = watchJobs(skep, (event) => this.#see(event))
+    this.#unwatch = own.skep === undefined ? () => {} : watchJobs(own.skep, (event) => this.#see(event))
   }
 
   set(status: Snapshot['status'], trouble: string | null = null): void {
@@ -155,7 +164,7 @@ export class Board {
       if (this.#status === 'away') this.set('running')
     } catch (error) {
       if (this.#status === 'running' || this.#status === 'away') {
-        this.set('away', `The database does not answer: ${briefly(error)}. Nothing is lost; trying again.`)
+        this.set('away', `${this.#where} does not answer: ${briefly(error)}. Nothing is lost; trying again.`)
       }
     } finally {
       this.#looking = false

@@ -3,7 +3,7 @@ import type { Opened } from '../open.ts'
 import { clean, cut } from '../text.ts'
 import type { Work } from './crew.ts'
 
-const KINDS = { sqlite: 'SQLite ', memory: '', postgres: '', redis: '', config: '' } as const
+const KINDS = { sqlite: 'SQLite ', memory: '', postgres: '', redis: '', config: '', server: '' } as const
 
 /** Where everything is, for whoever has just started it. */
 export function factLines({

@@ -6,6 +6,7 @@ import { EXIT } from '../exit.ts'
 import { briefly, explain, isAway } from '../explain.ts'
 import { count, many, span } from '../numbers.ts'
 import type { Opened } from '../open.ts'
+import type { Reached } from '../reach.ts'
 import { declareAnew, type Reloader } from '../reload/reloader.ts'
 import { listen, openBrowser, type Serving, serverLogger, wantsBrowser } from '../serving.ts'
 import { aborted, listenForStop, whenOutputCloses } from '../stopping.ts'
@@ -60,6 +61,7 @@ export async function runSession(call: Call, options: SessionOptions): Promise<n
   })
 
   const board = new Board(skep, {
+    skep,
     queues: new Set(options.work.handlers.map(({ queue }) => queue.name)),
     workers: crew.workers,
   })
@@ -217,7 +219,11 @@ function makeView(
  * Waits until the store answers. One that is away may come back, so it goes on trying and says so; a schema that is too
  * new does not get better by waiting. False when somebody said stop meanwhile.
  */
-export async function connect({ skep, place }: Opened, board: Board, stop: AbortSignal): Promise<boolean> {
+export async function connect(
+  { skep, place }: Pick<Reached, 'skep' | 'place'>,
+  board: Board,
+  stop: AbortSignal,
+): Promise<boolean> {
   let migrated = false
   for (let failures = 1; !stop.aborted; failures++) {
     try {
@@ -226,9 +232,10 @@ export async function connect({ skep, place }: Opened, board: Board, stop: Abort
       await board.look()
       return true
     } catch (error) {
-      const report = explain(error)
+      const report = explain(error, place.label)
       const { code, fix } = report
-      if ((code === 'SCHEMA_MISSING' || code === 'SCHEMA_OUTDATED') && !migrated) {
+      const isOld = code === 'SCHEMA_MISSING' || code === 'SCHEMA_OUTDATED'
+      if (isOld && !migrated && place.kind !== 'server') {
         // Whoever starts a development session wants it to run; the tables are ours alone.
         await skep.migrate()
         migrated = true

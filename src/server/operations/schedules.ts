@@ -26,7 +26,10 @@ export const schedulesList: ServerOperation<'schedules.list'> = operation({
   path: '/schedules',
   summary: 'The schedules, by id, with what they say in words.',
   scope: 'read',
-  input: object({ ...paged, owner: optional(text({ max: 256, about: 'Only those that this owner declared.' })) }),
+  input: object({
+    ...paged,
+    owner: optional(text({ max: 256, about: 'Only those that this owner declared.' })),
+  }),
   output: object({ schedules: all(schedule), cursor: nextPage }),
   async run(input, context) {
     const page = await context.skep.schedules.list(input)

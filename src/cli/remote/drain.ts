@@ -1,0 +1,28 @@
+import { type DrainOptions, type DrainSummary, SkepError, toMs } from '../../index.ts'
+import type { Counterpart } from '../counterpart.ts'
+
+const LOOK_MS = 500
+
+/** Pauses a queue there, and looks until nothing of it runs. */
+export async function drainThere(
+  there: Pick<Counterpart, 'pause' | 'counts'>,
+  queue: string,
+  { timeout, reason }: DrainOptions,
+): Promise<DrainSummary> {
+  const giveUpAt = timeout === undefined ? Infinity : Date.now() + toMs('timeout', timeout)
+  const { holds } = await there.pause(queue, reason === undefined ? {} : { reason })
+  let atFirst: number | undefined
+  for (;;) {
+    const [found] = await there.counts([queue])
+    const { running = 0, ready = 0, delayed = 0 } = found ?? {}
+    atFirst ??= running
+    if (running === 0) return { ended: atFirst, ready, delayed, holds }
+    const left = giveUpAt - Date.now()
+    if (left <= 0) {
+      throw new SkepError('DRAIN_TIMEOUT', `${running} jobs of "${queue}" still run. It stays paused.`, {
+        facts: { queue, running },
+      })
+    }
+    await new Promise((resolve) => setTimeout(resolve, Math.min(LOOK_MS, left)))
+  }
+}

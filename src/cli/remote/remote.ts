@@ -1,0 +1,326 @@
+import type {
+  AgainOptions,
+  ChangeSummary,
+  CountOptions,
+  DrainOptions,
+  DrainSummary,
+  Durability,
+  EnqueueOptions,
+  ErrorGroupView,
+  Explanation,
+  Holdable,
+  HoldOptions,
+  HoldSummary,
+  HoldView,
+  JobCount,
+  JobEvent,
+  JobPage,
+  JobView,
+  Limitable,
+  LimitView,
+  ListOptions,
+  LogOptions,
+  LogPage,
+  Order,
+  PrioritizeOptions,
+  PurgeOptions,
+  PurgeSummary,
+  Queue,
+  QueueLimitOptions,
+  QueueView,
+  ReleaseSummary,
+  ScheduleView,
+  Target,
+  WatchOptions,
+  WorkerView,
+} from '../../index.ts'
+import type { InputOf, Me, OutputOf, revived, ServerClient } from '../../server.ts'
+import type { Counterpart, Sent } from '../counterpart.ts'
+import { CliError, EXIT, usage } from '../exit.ts'
+import { ask, askOrNull, type Line } from './ask.ts'
+import { changeThere, queryOf } from './changes.ts'
+import { drainThere } from './drain.ts'
+import { RemoteRuns } from './runs.ts'
+import { holdTarget, iso, limitTarget, nameOf, queueView, workerView } from './shapes.ts'
+import { resultThere, watchThere } from './watch.ts'
+
+export interface RemoteOptions {
+  readonly client: ServerClient
+  /** Of `skep/server`, which is loaded only when a server is asked. */
+  readonly revive: typeof revived
+  readonly space: string | undefined
+}
+
+/** A server in the place of a Skep: every method is an operation of its API. */
+export class Remote implements Counterpart {
+  readonly runs: RemoteRuns
+  readonly #line: Line
+  #space: string
+  #me: Me | null = null
+
+  constructor({ client, revive, space = 'default' }: RemoteOptions) {
+    this.#line = { client, revive }
+    this.#space = space
+    this.runs = new RemoteRuns(this.#line)
+  }
+
+  get space(): string {
+    return this.#space
+  }
+
+  /** Asks who we are, which also tells whether the server is there. */
+  async ready(): Promise<Durability> {
+    try {
+      this.#me = await this.#line.client.call('me.get')
+      this.#space = this.#me.space
+    } catch (error) {
+      // A token that may only enqueue may not even ask that.
+      if ((error as { readonly code?: unknown }).code !== 'FORBIDDEN') throw error
+    }
+    return { level: 'disk', detail: '', warnings: [] }
+  }
+
+  async migrate(): Promise<never> {
+    throw usage('A server does not migrate its database.', 'Where the database is: skep migrate --db <url>')
+  }
+
+  async close(): Promise<void> {}
+
+  // ── jobs ───────────────────────────────────────────────────────────────────────────────────────
+
+  async enqueue(queue: Queue<unknown>, payload: unknown, options: EnqueueOptions): Promise<Sent> {
+    const { delay, runAt, ...rest } = options
+    const { id, duplicate } = await this.#line.client.call('jobs.enqueue', {
+      ...(rest as Partial<InputOf<'jobs.enqueue'>>),
+      queue: queue.name,
+      payload,
+      ...(delay === undefined ? {} : { delay: String(delay) }),
+      ...(runAt === undefined ? {} : { runAt: new Date(runAt).toISOString() }),
+    })
+    return {
+      id,
+      duplicate,
+      result: ({ timeout }) => {
+        if (this.#me?.payloads === false) throw hidden()
+        return resultThere(this.#line, id, timeout)
+      },
+    }
+  }
+
+  again(id: string, { queue, payload }: AgainOptions): Promise<OutputOf<'jobs.again'>> {
+    return this.#line.client.call('jobs.again', {
+      id,
+      ...(queue === undefined ? {} : { queue: nameOf(queue) }),
+      ...(payload === undefined ? {} : { payload }),
+    })
+  }
+
+  async get(id: string): Promise<JobView | null> {
+    const found = await askOrNull<{ readonly job: JobView }, 'jobs.get'>(this.#line, 'jobs.get', { id })
+    return found?.job ?? null
+  }
+
+  logs(id: string, options: LogOptions = {}): Promise<LogPage> {
+    return ask<LogPage, 'jobs.logs'>(this.#line, 'jobs.logs', { id, ...options })
+  }
+
+  watch(id: string, options: WatchOptions = {}): AsyncIterableIterator<JobEvent> {
+    return watchThere(this.#line, id, options)
+  }
+
+  list({ limit, cursor, ...which }: ListOptions = {}): Promise<JobPage> {
+    return ask<JobPage, 'jobs.list'>(this.#line, 'jobs.list', {
+      query: queryOf(which),
+      ...(limit === undefined ? {} : { limit }),
+      ...(cursor === undefined ? {} : { cursor }),
+    })
+  }
+
+  count(query: string, _options?: CountOptions): Promise<JobCount> {
+    return this.#line.client.call('jobs.count', { query })
+  }
+
+  explain(id: string): Promise<Explanation> {
+    return ask<Explanation, 'jobs.explain'>(this.#line, 'jobs.explain', { id })
+  }
+
+  cancel(target: Target, options: { readonly reason?: string } = {}): Promise<ChangeSummary> {
+    return changeThere(this.#line, { action: 'cancel', ...reasonOf(options) }, target)
+  }
+
+  bury(target: Target, options: { readonly reason?: string } = {}): Promise<ChangeSummary> {
+    return changeThere(this.#line, { action: 'bury', ...reasonOf(options) }, target)
+  }
+
+  redrive(target: Target): Promise<ChangeSummary> {
+    return changeThere(this.#line, { action: 'retry' }, target)
+  }
+
+  promote(target: Target): Promise<ChangeSummary> {
+    return changeThere(this.#line, { action: 'promote' }, target)
+  }
+
+  remove(target: Target): Promise<ChangeSummary> {
+    return changeThere(this.#line, { action: 'remove' }, target)
+  }
+
+  /** How each queue counts is known there. */
+  prioritize(target: Target, priority: number, _options: PrioritizeOptions): Promise<ChangeSummary> {
+    return changeThere(this.#line, { action: 'prioritize', priority }, target)
+  }
+
+  // ── queues ─────────────────────────────────────────────────────────────────────────────────────
+
+  async counts(queues?: readonly (string | { readonly name: string })[]): Promise<readonly QueueView[]> {
+    const { queues: all } = await ask<{ readonly queues: OutputOf<'queues.list'>['queues'] }, 'queues.list'>(
+      this.#line,
+      'queues.list',
+      {},
+    )
+    const names = queues?.map(nameOf)
+    return all.filter(({ queue }) => names?.includes(queue) ?? true).map(queueView)
+  }
+
+  async purge(queue: string | { readonly name: string }, options: PurgeOptions = {}): Promise<PurgeSummary> {
+    const { state, text, after, before, dryRun = false } = options
+    const name = nameOf(queue)
+    const { running, counts } = await this.#line.client.call('queues.purge', {
+      queue: name,
+      ...(state === undefined ? {} : { states: typeof state === 'string' ? [state] : state }),
+      ...(text === undefined ? {} : { text }),
+      ...iso({ after, before }),
+      dryRun,
+      confirm: name,
+    })
+    const states = counts as PurgeSummary['states']
+    const jobs = Object.values(states).reduce((sum, one) => sum + one, 0)
+    return { queue: name, dryRun, jobs, states, running }
+  }
+
+  pause(target: Holdable, options: HoldOptions = {}): Promise<HoldSummary> {
+    return ask<HoldSummary, 'holds.pause'>(this.#line, 'holds.pause', holdInput(target, options))
+  }
+
+  resume(target: Holdable): Promise<ReleaseSummary> {
+    return ask<ReleaseSummary, 'holds.resume'>(this.#line, 'holds.resume', holdTarget(target))
+  }
+
+  block(target: Holdable, options: HoldOptions = {}): Promise<HoldSummary> {
+    return ask<HoldSummary, 'holds.block'>(this.#line, 'holds.block', holdInput(target, options))
+  }
+
+  unblock(target: Holdable): Promise<ReleaseSummary> {
+    return ask<ReleaseSummary, 'holds.unblock'>(this.#line, 'holds.unblock', holdTarget(target))
+  }
+
+  async holds(): Promise<readonly HoldView[]> {
+    const { holds } = await ask<HoldSummary, 'holds.list'>(this.#line, 'holds.list', {})
+    return holds
+  }
+
+  drain(queue: string | { readonly name: string }, options: DrainOptions = {}): Promise<DrainSummary> {
+    return drainThere(this, nameOf(queue), options)
+  }
+
+  readonly limits: Counterpart['limits'] = {
+    list: async (queue) => {
+      const input = queue === undefined ? {} : { queue: nameOf(queue) }
+      const { limits } = await ask<{ readonly limits: readonly LimitView[] }, 'limits.list'>(
+        this.#line,
+        'limits.list',
+        input,
+      )
+      return limits
+    },
+    set: (target: Limitable, limits: QueueLimitOptions) =>
+      ask<LimitView, 'queues.limit'>(this.#line, 'queues.limit', { ...limitTarget(target), limits }),
+    reset: (target) => ask<LimitView, 'queues.unlimit'>(this.#line, 'queues.unlimit', limitTarget(target)),
+  }
+
+  // ── the rest ───────────────────────────────────────────────────────────────────────────────────
+
+  async workers(): Promise<readonly WorkerView[]> {
+    const { workers } = await this.#line.client.call('workers.list')
+    return workers.map((worker) => workerView(worker, this.space))
+  }
+
+  async order(id: string, order: Order): Promise<WorkerView | null> {
+    return workerView(await this.#line.client.call('workers.order', { id, order }), this.space)
+  }
+
+  readonly bulk: Counterpart['bulk'] = {
+    start: ({ by: _by, priorityMode: _mode, ...options }) => ask(this.#line, 'bulk.start', options),
+    get: (id) => askOrNull(this.#line, 'bulk.get', { id }),
+    list: async () => {
+      const { bulks } = await ask<
+        { readonly bulks: Awaited<ReturnType<Counterpart['bulk']['list']>> },
+        'bulk.list'
+      >(this.#line, 'bulk.list', {})
+      return bulks
+    },
+    stop: (id) => askOrNull(this.#line, 'bulk.stop', { id }),
+    // The server works it off.
+    serve: () => ({ stop: async () => {} }),
+  }
+
+  readonly errors: Counterpart['errors'] = {
+    list: (options = {}) => ask(this.#line, 'errors.list', options as InputOf<'errors.list'>),
+    get: (id) => askOrNull<ErrorGroupView, 'errors.get'>(this.#line, 'errors.get', { id }),
+    mute: (id, options = {}) =>
+      askOrNull<ErrorGroupView, 'errors.mute'>(this.#line, 'errors.mute', {
+        id,
+        ...(options.for === undefined ? {} : { for: String(options.for) }),
+      }),
+    unmute: (id) => askOrNull<ErrorGroupView, 'errors.unmute'>(this.#line, 'errors.unmute', { id }),
+  }
+
+  readonly schedules: Counterpart['schedules'] = {
+    list: (options = {}) => ask(this.#line, 'schedules.list', options),
+    get: async (id) => {
+      const found = await askOrNull<{ readonly schedule: ScheduleView }, 'schedules.get'>(
+        this.#line,
+        'schedules.get',
+        { id },
+      )
+      return found?.schedule ?? null
+    },
+    remove: async (id, options = {}) => {
+      await this.#line.client.call('schedules.remove', { id, ...options })
+      return true
+    },
+    pause: async (id, { reason } = {}) => {
+      await this.#line.client.call('schedules.pause', { id, ...(reason === undefined ? {} : { reason }) })
+    },
+    resume: async (id) => {
+      await this.#line.client.call('schedules.resume', { id })
+    },
+    preview: async (schedule, count) => {
+      const { next } = await this.#line.client.call('schedules.get', {
+        id: typeof schedule === 'string' ? schedule : schedule.id,
+        ...(count === undefined ? {} : { count }),
+      })
+      return next.map(({ at }) => new Date(at))
+    },
+    runNow: (id) => this.#line.client.call('schedules.run', { id }),
+  }
+}
+
+function holdInput(target: Holdable, options: HoldOptions): InputOf<'holds.pause'> {
+  const { reason, for: time } = options
+  return {
+    ...holdTarget(target),
+    ...(reason === undefined ? {} : { reason }),
+    ...(time === undefined ? {} : { for: String(time) }),
+  }
+}
+
+function reasonOf({ reason }: { readonly reason?: string }): { readonly reason?: string } {
+  return reason === undefined ? {} : { reason }
+}
+
+function hidden(): CliError {
+  return new CliError('FORBIDDEN', 'This token may not see results, so there is none to wait for.', {
+    exitCode: EXIT.failure,
+    fix: 'Use one that was made with --payloads, or leave out --wait.',
+  })
+}
