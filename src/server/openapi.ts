@@ -1,4 +1,7 @@
 /** The OpenAPI 3.1 document, made from the operations themselves. */
+import { ROUTE_EXAMPLES } from './examples/routes.ts'
+import { EXAMPLES } from './examples/table.ts'
+import { IDS } from './examples/things.ts'
 import type { RawRoute } from './http/route.ts'
 import { LISTED, type ListedOperation } from './operations/table.ts'
 import { packageVersion } from './package-folder.ts'
@@ -21,6 +24,18 @@ const ERROR: JsonSchema = {
     },
   },
   required: ['error'],
+}
+
+/** What is told with each of them, for example. */
+const REFUSED: Readonly<Record<string, { readonly code: string; readonly message: string }>> = {
+  '400': { code: 'OPTION_INVALID', message: 'input.limit must be a whole number from 1 to 200.' },
+  '401': { code: 'UNAUTHENTICATED', message: 'Say who you are: send "authorization: Bearer <token>".' },
+  '403': { code: 'FORBIDDEN', message: '"shop" may not do this: it needs the scope "operate".' },
+  '404': { code: 'NOT_FOUND', message: 'There is no such thing in this space, or it is not yours to see.' },
+  '409': { code: 'SCHEDULE_DECLARED', message: 'Schedule "nightly" is declared in code; change it there.' },
+  '413': { code: 'REQUEST_TOO_LARGE', message: 'The body is larger than 262144 bytes.' },
+  '429': { code: 'TOO_MANY_REQUESTS', message: 'Too many requests. Try again in 2 s.' },
+  '503': { code: 'STORE_UNAVAILABLE', message: 'The database does not answer.' },
 }
 
 const REFUSALS: Readonly<Record<string, string>> = {
@@ -83,6 +98,8 @@ function operationNode(operation: ListedOperation, lifted: Map<string, JsonSchem
   const { name, method, path, summary, scope, input, output } = operation
   const inPath = new Set([...path.matchAll(/:(\w+)/g)].map(([, word]) => word as string))
   const fields = Object.entries(input.fields ?? {})
+  const example = EXAMPLES[name]
+  const said = example.input as Readonly<Record<string, unknown>>
   const hasBody = method === 'POST' || method === 'PUT'
   const parameters = fields
     .filter(([key]) => inPath.has(key) || !hasBody)
@@ -91,6 +108,7 @@ function operationNode(operation: ListedOperation, lifted: Map<string, JsonSchem
       in: inPath.has(key) ? 'path' : 'query',
       required: inPath.has(key) || !field.isOptional,
       schema: lift(field.json, lifted),
+      ...(Object.hasOwn(said, key) ? { example: said[key] } : {}),
     }))
   const inBody = fields.filter(([key]) => hasBody && !inPath.has(key))
   const required = inBody.filter(([, field]) => !field.isOptional).map(([key]) => key)
@@ -107,13 +125,26 @@ function operationNode(operation: ListedOperation, lifted: Map<string, JsonSchem
     description: `Needs the scope \`${scope}\`.`,
     parameters: [...parameters, { $ref: '#/components/parameters/space' }],
     ...(hasBody
-      ? { requestBody: { required: required.length > 0, content: { 'application/json': { schema: body } } } }
+      ? {
+          requestBody: {
+            required: required.length > 0,
+            content: { 'application/json': { schema: body, example: without(said, inPath) } },
+          },
+        }
       : {}),
     responses: {
-      '200': { description: 'Done.', content: { 'application/json': { schema: lift(output.json, lifted) } } },
+      '200': {
+        description: 'Done.',
+        content: { 'application/json': { schema: lift(output.json, lifted), example: example.output } },
+      },
       ...refusals(),
     },
   }
+}
+
+/** What of an input goes into the body. */
+function without(input: Readonly<Record<string, unknown>>, inPath: ReadonlySet<string>): Node {
+  return Object.fromEntries(Object.entries(input).filter(([key]) => !inPath.has(key)))
 }
 
 function routeNode(route: RawRoute, lifted: Map<string, JsonSchema>): Node {
@@ -123,19 +154,26 @@ function routeNode(route: RawRoute, lifted: Map<string, JsonSchema>): Node {
     in: 'path',
     required: true,
     schema: { type: 'string' },
+    example: ROUTE_EXAMPLES[path]?.params?.[word as string],
   }))
   const schema = lift(response, lifted)
+  const example = ROUTE_EXAMPLES[path]
   return {
     operationId: path.slice(1).replaceAll('/', '.').replaceAll(':', ''),
     tags: ['receive'],
     summary,
     description: `Needs the scope \`${scope}\`.`,
     parameters,
-    requestBody: { required: true, content: { 'application/json': { schema: lift(request, lifted) } } },
+    requestBody: {
+      required: true,
+      content: { 'application/json': { schema: lift(request, lifted), example: example?.request } },
+    },
     responses: {
       '200': {
         description: 'Done.',
-        content: Object.fromEntries(contentTypes.map((type) => [type, { schema }])),
+        content: Object.fromEntries(
+          contentTypes.map((type) => [type, { schema, example: example?.response }]),
+        ),
       },
       ...refusals(),
     },
@@ -147,9 +185,17 @@ const EVENTS: Node = {
   tags: ['events'],
   summary: 'Says what to look at again, as server-sent events; with `job`, what happens to that job.',
   description: 'Needs the scope `read`.',
-  parameters: [{ name: 'job', in: 'query', required: false, schema: { type: 'string' } }],
+  parameters: [{ name: 'job', in: 'query', required: false, schema: { type: 'string' }, example: IDS.job }],
   responses: {
-    '200': { description: 'A stream.', content: { 'text/event-stream': { schema: { type: 'string' } } } },
+    '200': {
+      description: 'A stream.',
+      content: {
+        'text/event-stream': {
+          schema: { type: 'string' },
+          example: 'event: changed\ndata: {"kind":"changed","what":["jobs"]}\n\n',
+        },
+      },
+    },
     ...refusals(),
   },
 }
@@ -158,7 +204,15 @@ function refusals(): Node {
   return Object.fromEntries(
     Object.entries(REFUSALS).map(([status, description]) => [
       status,
-      { description, content: { 'application/json': { schema: { $ref: '#/components/schemas/ApiError' } } } },
+      {
+        description,
+        content: {
+          'application/json': {
+            schema: { $ref: '#/components/schemas/ApiError' },
+            example: { error: REFUSED[status] },
+          },
+        },
+      },
     ]),
   )
 }
