@@ -102,6 +102,9 @@ export function hasDesktop(env: NodeJS.ProcessEnv): boolean {
   return (env['DISPLAY'] ?? env['WAYLAND_DISPLAY'] ?? '') !== ''
 }
 
+/** How long a browser may take to say that it cannot be started. One that is on screen by then may go on for hours. */
+const START_MS = 1_500
+
 /** Shows a page in the browser of whoever sits here. False if there is none to be had. */
 export function openBrowser(url: string): Promise<boolean> {
   const [command, args] =
@@ -112,8 +115,14 @@ export function openBrowser(url: string): Promise<boolean> {
         : ['xdg-open', [url]]
   return new Promise((done) => {
     const child = spawn(command as string, args as string[], { stdio: 'ignore', detached: true })
-    child.once('error', () => done(false))
-    child.once('spawn', () => done(true))
+    const timer = setTimeout(() => done(true), START_MS)
+    const end = (isOpen: boolean): void => {
+      clearTimeout(timer)
+      done(isOpen)
+    }
+    child.once('error', () => end(false))
+    // Without a browser or a screen xdg-open begins well, and then gives up.
+    child.once('exit', (code) => end(code === 0))
     child.unref()
   })
 }

@@ -180,6 +180,7 @@ describe('the board', () => {
     status: fc.constantFrom('connecting' as const, 'running' as const, 'away' as const, 'stopping' as const),
     trouble: fc.option(fc.string({ maxLength: 300 }).map(clean)),
     rows: fc.array(row, { maxLength: 60 }),
+    own: fc.array(fc.string().map(clean), { maxLength: 9 }),
     rate: fc.double({ min: 0, max: 1e6, noNaN: true }),
     history: fc.array(fc.nat(), { minLength: 30, maxLength: 30 }),
     workers: fc.nat(99),

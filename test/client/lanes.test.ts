@@ -4,7 +4,7 @@ import { openSkep, openStore, STORES } from './support/stores.ts'
 
 const byShop = { lane: ({ payload }: { readonly payload: { readonly shop: string } }) => payload.shop }
 const sync = queue<{ shop: string }>('shop.sync', { ...byShop, lanes: { concurrency: 2 } })
-const strict = queue<{ shop: string }>('shop.strict', { ...byShop, order: 'strict' })
+const strict = queue<{ shop: string }>('shop.strict', { ...byShop, lanes: { order: 'strict' } })
 const paced = queue<{ shop: string }>('shop.paced', { ...byShop, lanes: { rate: { limit: 1, per: '1h' } } })
 const plain = queue<{ shop: string }>('plain')
 

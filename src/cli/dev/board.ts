@@ -43,6 +43,8 @@ export interface Snapshot {
   /** Why it is not running, in words. */
   readonly trouble: string | null
   readonly rows: readonly QueueRow[]
+  /** The queues that this process serves, also those that had no job yet. */
+  readonly own: readonly string[]
   readonly rate: number
   /** Jobs ended in each of the last seconds, oldest first. */
   readonly history: readonly number[]
@@ -187,6 +189,7 @@ export class Board {
       status: this.#status,
       trouble: this.#trouble ?? this.#fault,
       rows,
+      own: [...this.#own],
       rate: rows.reduce((sum, row) => sum + row.rate, 0),
       history: this.#history(now),
       ...this.#presence,

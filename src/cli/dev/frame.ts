@@ -26,7 +26,8 @@ export interface FrameOptions extends Canvas {
 }
 
 /** A picture of the board that fills the terminal and never leaves it. */
-export function frame(snapshot: Snapshot, options: FrameOptions): string[] {
+export function frame(seen: Snapshot, options: FrameOptions): string[] {
+  const snapshot = withOwn(seen)
   const { rows } = options
   const head = [header(snapshot, options), ...addressLine(options), '', ...trouble(snapshot, options)]
   const foot = [footer(snapshot, options)]
@@ -45,6 +46,17 @@ export function frame(snapshot: Snapshot, options: FrameOptions): string[] {
   return [...lines, ...foot]
 }
 
+/** Who has just written a handler looks for its queue, although it had no job yet. */
+function withOwn(snapshot: Snapshot): Snapshot {
+  const { rows, own, status } = snapshot
+  if (status === 'connecting') return snapshot
+  const states = Object.fromEntries(JOB_STATES.map((state) => [state, 0])) as QueueRow['states']
+  const idle = own
+    .filter((name) => !rows.some((row) => row.name === name))
+    .map((name): QueueRow => ({ name, states, rate: 0, oldestMs: null, hold: null, workers: 1 }))
+  return { ...snapshot, rows: [...rows, ...idle].sort((a, b) => a.name.localeCompare(b.name)) }
+}
+
 function lower(snapshot: Snapshot, space: number, options: FrameOptions): string[] {
   if (options.list === 'workers') return workerTable(snapshot.presences, space, options)
   return [title('RECENT', options), ...events(snapshot.events, space - 1, options)]
@@ -53,7 +65,7 @@ function lower(snapshot: Snapshot, space: number, options: FrameOptions): string
 const STATUS: Readonly<Record<Snapshot['status'], readonly [string, Style]>> = {
   connecting: ['◌ connecting', 'yellow'],
   running: ['● running', 'green'],
-  away: ['○ database away', 'red'],
+  away: ['○ away', 'red'],
   stopping: ['◍ stopping', 'yellow'],
 }
 
@@ -98,11 +110,11 @@ function footer({ status }: Snapshot, options: FrameOptions): string {
       options,
     )
   }
-  return spread(
-    [{ text: ` ${options.keys}`, style: 'dim' }],
-    [{ text: `${options.tip} `, style: 'dim' }],
-    options,
-  )
+  const keys: Piece = { text: ` ${options.keys}`, style: 'dim' }
+  const tip: Piece = { text: `${options.tip} `, style: 'dim' }
+  // Who does not know the keys cannot do without them.
+  if (widthOf(keys.text) + widthOf(tip.text) > options.columns) return lineOf([keys], options)
+  return spread([keys], [tip], options)
 }
 
 function title(text: string, options: FrameOptions): string {
@@ -236,9 +248,14 @@ function summary(snapshot: Snapshot, options: FrameOptions): string {
       { text: sparkline(history.slice(-bars)), style: 'green' },
       ...part('workers', String(workers), 'bold'),
       ...part('running', `${running}/${slots}`, 'cyan'),
-      ...part('done', count(finished), 'green'),
-      ...part('retried', count(retried), 'yellow'),
-      ...part('dead', count(dead), dead > 0 ? 'red' : 'dim'),
+      // What others did is not told here, so whoever runs nothing has nothing to add up.
+      ...(options.list === 'workers'
+        ? []
+        : [
+            ...part('done', count(finished), 'green'),
+            ...part('retried', count(retried), 'yellow'),
+            ...part('dead', count(dead), dead > 0 ? 'red' : 'dim'),
+          ]),
     ],
     options,
   )
