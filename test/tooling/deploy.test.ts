@@ -81,6 +81,18 @@ describe('deploy', () => {
     }
   })
 
+  it('tells the pods of two releases apart', () => {
+    const labels = templates.flatMap((path) => read(path).match(/\{ app\.kubernetes\.io\/name: .*/g) ?? [])
+
+    expect(labels.length).toBeGreaterThan(6)
+    expect(labels.filter((one) => !one.includes('instance: {{ .Release.Name }}'))).toEqual([])
+  })
+
+  it('answers to the names by which it is asked for inside', () => {
+    expect(read('deploy/compose/compose.yaml')).toMatch(/^ {2}server:[\s\S]*SKEP_HOSTS: localhost,server$/m)
+    expect(read('deploy/helm/skep/templates/server.yaml')).toMatch(/SKEP_HOSTS[\s\S]*%s-server,.*\.svc/)
+  })
+
   it('leaves a worker and a server the time to stop', () => {
     const times = files.flatMap((path) =>
       [
