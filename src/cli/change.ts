@@ -4,6 +4,7 @@ import { confirm } from './confirm.ts'
 import type { Counterpart } from './counterpart.ts'
 import { EXIT, usage } from './exit.ts'
 import { count, many } from './numbers.ts'
+import { Progress } from './progress.ts'
 import { type Reached, reaching } from './reach.ts'
 import {
   type Action,
@@ -24,6 +25,15 @@ const DONE: Readonly<Record<Action, string>> = {
   remove: 'Removed',
   bury: 'Buried',
   prioritize: 'Prioritized',
+}
+
+const DOING: Readonly<Record<Action, string>> = {
+  cancel: 'Cancelling',
+  redrive: 'Redriving',
+  promote: 'Promoting',
+  remove: 'Removing',
+  bury: 'Burying',
+  prioritize: 'Prioritizing',
 }
 
 const REASONS = {
@@ -67,10 +77,9 @@ export async function changeJobs(call: Call, action: Action, options: ChangeOpti
       return EXIT.ok
     }
     if (ids.length === 0 && found.jobs > 0) await confirm(call, `${title(action)} ${about}?`)
-    const summary =
-      ids.length > 0
-        ? await changeNamed(skep, apply, ids, options.state)
-        : await changeSelected(skep, apply, selection)
+    const summary = await new Progress(out, DOING[action]).during(
+      ids.length > 0 ? changeNamed(skep, apply, ids, options.state) : changeSelected(skep, apply, selection),
+    )
     return tell(call, action, summary)
   })
 }

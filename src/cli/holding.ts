@@ -6,6 +6,7 @@ import type { Counterpart } from './counterpart.ts'
 import { EXIT, usage } from './exit.ts'
 import { fromNow, many } from './numbers.ts'
 import { BY_FLAG, personOf } from './person.ts'
+import { Progress } from './progress.ts'
 import { reaching } from './reach.ts'
 import { clean, quote } from './text.ts'
 
@@ -64,10 +65,13 @@ export async function drainQueue(call: Call, names: readonly string[]): Promise<
   }
   const timeout = args.duration('timeout')
   return reaching(call, { create: false }, async ({ skep }) => {
-    const summary = await skep.drain(name, {
+    const drained = skep.drain(name, {
       ...holdOptions(args, true),
       ...(timeout === undefined ? {} : { timeout }),
     })
+    const summary = await new Progress(out, `Waiting for the jobs of ${clean(name)} that run,`).during(
+      drained,
+    )
     if (out.json) out.object({ action: 'drain', queue: name, ...summary })
     else {
       const { ended, ready, delayed } = summary

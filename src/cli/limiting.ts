@@ -126,12 +126,12 @@ function readRate(args: Arguments, name: string, burst: number | undefined): Rat
   return { limit: Number(limit), per: per as Duration, ...(burst === undefined ? {} : { burst }) }
 }
 
-function targetText({ target }: LimitView): string {
+export function targetText({ target }: LimitView): string {
   if ('shared' in target) return `shared ${target.shared}`
   return target.lane === undefined ? target.queue : `${target.queue}, ${laneText(target.lane)}`
 }
 
-function limitsText({ concurrency, rate, lanes, shared, weight, order }: LimitsSaid): string {
+export function limitsText({ concurrency, rate, lanes, shared, weight, order }: LimitsSaid): string {
   const each = lanes === undefined ? '' : limitsText(lanes)
   const parts = [
     ...(concurrency === undefined

@@ -28,7 +28,10 @@ export async function runProgram(
   try {
     const typed = split(argv, allFlags(commands))
     const [first, ...rest] = typed.words
-    const command = first === undefined || first === 'help' ? undefined : findCommand(first, commands)
+    const command =
+      first === undefined || first === 'help' || first === 'version'
+        ? undefined
+        : findCommand(first, commands)
     assertKnown([...typed.flags.keys()], command, commands)
 
     const flags = { ...GLOBAL_FLAGS, ...command?.flags }
@@ -38,7 +41,7 @@ export async function runProgram(
       quiet: args.on('quiet'),
       color: wantsColor(env, args.on('no-color')),
     })
-    if (args.typed('version')) {
+    if (args.typed('version') || first === 'version') {
       out.data(ownVersion())
       return EXIT.ok
     }
@@ -64,7 +67,7 @@ function allFlags(commands: readonly Command[]): Flags {
 function findCommand(word: string, commands: readonly Command[]): Command {
   const found = commands.find(({ name }) => name === word)
   if (found) return found
-  const names = [...commands.map(({ name }) => name), 'help']
+  const names = [...commands.map(({ name }) => name), 'help', 'version']
   throw usage(`There is no command ${quote(word)}.${meant(suggest(word, names), 'skep ')}`, 'See: skep help')
 }
 

@@ -4,6 +4,9 @@ import type { Output } from './output.ts'
 const CLEAR = `\r${String.fromCharCode(0x1b)}[K`
 const BAR = 24
 const EVERY_MS = 5_000
+const TICK_MS = 250
+/** What takes no longer is not worth a word. */
+const QUIET_MS = 1_000
 
 /** How far long work is: a bar that moves in a terminal, and a line now and then where there is none. */
 export class Progress {
@@ -31,6 +34,30 @@ export class Progress {
       this.#nextLineAt = Date.now() + EVERY_MS
       const of = total === null ? '' : ` of ${count(total)}`
       this.#out.note(`${this.#what} ${count(done)}${of} after ${span(Date.now() - this.#startedAt)}`)
+    }
+  }
+
+  /** Waits for something of which only the end can be seen, and says how long that has taken. */
+  async during<T>(work: Promise<T>): Promise<T> {
+    const timer = setInterval(() => this.#wait(), TICK_MS)
+    try {
+      return await work
+    } finally {
+      clearInterval(timer)
+      this.end()
+    }
+  }
+
+  #wait(): void {
+    const ms = Date.now() - this.#startedAt
+    if (ms < QUIET_MS) return
+    if (this.#isLive) {
+      this.#shown = true
+      const seconds = this.#out.paintNote('dim', `${Math.floor(ms / 1_000)}s`)
+      process.stderr.write(`${CLEAR}${this.#what} ${seconds}`)
+    } else if (Date.now() >= this.#nextLineAt) {
+      this.#nextLineAt = Date.now() + EVERY_MS
+      this.#out.note(`${this.#what} for ${span(ms)}`)
     }
   }
 

@@ -4,6 +4,7 @@ import type { Call, Flags } from './command.ts'
 import { confirm } from './confirm.ts'
 import { EXIT, usage } from './exit.ts'
 import { count, many } from './numbers.ts'
+import { Progress } from './progress.ts'
 import { reaching } from './reach.ts'
 import { CHANGE_FLAGS, readSelection, SELECTION_FLAGS } from './selection.ts'
 import { clean } from './text.ts'
@@ -32,7 +33,8 @@ export async function purgeQueue(call: Call, names: readonly string[]): Promise<
       if (found.jobs === 0) return tell(call, { ...found, dryRun: false })
       await confirm(call, `Remove ${many(found.jobs, 'job')} of ${clean(queue)} (${parts(found)})?`)
     }
-    return tell(call, await skep.purge(queue, filter))
+    const purged = skep.purge(queue, filter)
+    return tell(call, await new Progress(call.out, 'Removing').during(purged))
   })
 }
 

@@ -105,7 +105,7 @@ export async function changeWhere(call: Call, action: BulkAction, where: string)
       )
       return EXIT.ok
     }
-    return tell(call, await workOff(call, skep, bulk))
+    return tell(call, await workOff(call, skep, bulk, found.isExact ? found.count : null))
   })
 }
 
@@ -135,7 +135,12 @@ function priorityOf({ args }: Call): { readonly priority: number; readonly prior
 }
 
 /** Works it off here, together with whoever else does, and shows how far it is. Ctrl-C ends it after the present page. */
-async function workOff({ out }: Call, skep: Counterpart, begun: BulkView): Promise<BulkView> {
+async function workOff(
+  { out }: Call,
+  skep: Counterpart,
+  begun: BulkView,
+  counted: number | null,
+): Promise<BulkView> {
   const progress = new Progress(out, DOING[begun.action])
   const stop = listenForStop({
     onHurry: () => process.exit(EXIT.failure),
@@ -146,7 +151,7 @@ async function workOff({ out }: Call, skep: Counterpart, begun: BulkView): Promi
     let bulk: BulkView = begun
     let asked = false
     while (bulk.status === 'running') {
-      progress.show(bulk.changed + bulk.refused, bulk.expected)
+      progress.show(bulk.changed + bulk.refused, bulk.expected ?? counted)
       await new Promise((resolve) => setTimeout(resolve, POLL_MS))
       if (stop.signal.aborted && !asked) {
         asked = true

@@ -175,6 +175,30 @@ describe('skep queues limits', () => {
   })
 })
 
+describe('skep queues get', () => {
+  it('shows everything about one queue', async () => {
+    const { cwd } = await withJobs('hello')
+    await skep(['queues', 'pause', 'hello', '--by', 'ada', '--reason', 'quota'], { cwd })
+    await skep(['queues', 'limits', 'hello', '--concurrency', '4'], { cwd })
+
+    const text = await skep(['queues', 'get', 'hello'], { cwd })
+    const data = json(await skep(['queues', 'get', 'hello', '--json'], { cwd }))
+    const missing = await skep(['queues', 'get', 'nothing'], { cwd })
+    const two = await skep(['queues', 'get', 'hello', 'other'], { cwd })
+
+    expect(text.stdout).toMatch(
+      /^queue +hello\njobs +\d+ ready\noldest .*\nheld +pause on hello, by ada.*: quota\nlimits +hello: 4 at once\nworkers +none\n$/,
+    )
+    expect(data).toMatchObject({
+      queue: 'hello',
+      hold: 'pause',
+      limits: [{ limits: { concurrency: 4 } }],
+      workers: [],
+    })
+    expect([missing.code, two.code]).toEqual([3, 2])
+  })
+})
+
 describe('skep jobs explain', () => {
   it('says why a job is not running', async () => {
     const { cwd, ids } = await withJobs('hello')

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { type Ended, project, skep, start } from './cli.ts'
 
@@ -120,5 +122,19 @@ describe('skep schedules', () => {
     expect([edited.code, edited.stderr]).toEqual([4, expect.stringMatching(/SCHEDULE_DECLARED/)])
     expect(removed.code).toBe(4)
     expect(forced.code).toBe(0)
+  })
+
+  it('tells what an expression means, without a database', async () => {
+    const cwd = project()
+
+    const text = await skep(['schedules', 'preview', '--cron', '0 9 * * 1-5', '--count', '2'], { cwd })
+    const data = await skep(['schedules', 'preview', '--every', '90s', '--count', '3', '--json'], { cwd })
+    const wrong = await skep(['schedules', 'preview', '--cron', '0 9 * *'], { cwd })
+    const nothing = await skep(['schedules', 'preview'], { cwd })
+
+    expect(text.stdout).toMatch(/^on weekdays at 09:00.*\n\S+T09:00:00\.000Z .*\n\S+T09:00:00\.000Z .*\n$/)
+    expect(JSON.parse(data.stdout)).toMatchObject({ words: 'every 90 seconds', slots: { length: 3 } })
+    expect([wrong.code, nothing.code]).toEqual([2, 2])
+    expect(existsSync(join(cwd, '.skep'))).toBe(false)
   })
 })

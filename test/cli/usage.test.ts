@@ -5,11 +5,12 @@ describe('the command line', () => {
   it('shows its commands, and the page of each', async () => {
     const cwd = project()
 
-    const [bare, help, page, version] = await Promise.all([
+    const [bare, help, page, version, word] = await Promise.all([
       skep([], { cwd }),
       skep(['help', 'enqueue'], { cwd }),
       skep(['enqueue', '--help'], { cwd }),
       skep(['--version'], { cwd }),
+      skep(['version'], { cwd }),
     ])
 
     expect(bare.code).toBe(0)
@@ -25,6 +26,7 @@ describe('the command line', () => {
       'errors',
       'bulk',
       'workers',
+      'receivers',
       'schedules',
       'tokens',
       'openapi',
@@ -38,6 +40,7 @@ describe('the command line', () => {
     expect(page.stdout).toBe(help.stdout)
     expect(page.stdout).toContain('--priority <n>')
     expect(version.stdout).toMatch(/^\d+\.\d+\.\d+/)
+    expect(word.stdout).toBe(version.stdout)
   })
 
   it.each([

@@ -2,6 +2,7 @@ import type { Call, Command } from '../command.ts'
 import { EXIT, usage } from '../exit.ts'
 import { explain } from '../explain.ts'
 import { using } from '../open.ts'
+import { Progress } from '../progress.ts'
 
 export const migrateCommand: Command = {
   name: 'migrate',
@@ -27,7 +28,7 @@ export const migrateCommand: Command = {
 async function up(call: Call): Promise<number> {
   const { out } = call
   return using(call, { create: true }, async ({ skep, place }) => {
-    const { applied } = await skep.migrate()
+    const { applied } = await new Progress(out, 'Migrating').during(skep.migrate())
     if (out.json) out.object({ store: place.label, applied })
     else if (applied.length === 0) out.note(`${place.label} is up to date.`)
     else out.data(applied.map((id) => `${out.paint('green', 'applied')} ${id}`).join('\n'))

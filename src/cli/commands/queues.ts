@@ -5,6 +5,7 @@ import { changeHolds, drainQueue, HOLD_FLAGS, holdText } from '../holding.ts'
 import { LIMIT_FLAGS, limitsCommand } from '../limiting.ts'
 import { count, span } from '../numbers.ts'
 import { PURGE_FLAGS, purgeQueue } from '../purge.ts'
+import { showQueue } from '../queue-page.ts'
 import { reaching } from '../reach.ts'
 import { STATE_STYLES } from '../states.ts'
 import { suggest } from '../suggest.ts'
@@ -13,6 +14,7 @@ import { quote } from '../text.ts'
 
 const ACTIONS = {
   list: 'How many jobs each queue has in each state, and which are held',
+  get: 'Show everything about one: its jobs, what keeps them back, who runs them',
   pause: 'Start no more jobs of queues; those that run go on',
   resume: 'Take a pause away',
   block: 'The same for admins: both must be gone',
@@ -27,6 +29,7 @@ export const queuesCommand: Command = {
   summary: 'Count, pause, block, drain, limit and purge queues',
   usage: [
     'queues [list] [name…]',
+    'queues get <name>',
     'queues pause|resume|block|unblock <name|pattern…> | --all | --everywhere',
     'queues drain <name>',
     'queues limits [name] [limits]',
@@ -68,6 +71,9 @@ export const queuesCommand: Command = {
       case 'purge':
         assertFlags(call, word, Object.keys(PURGE_FLAGS))
         return purgeQueue(call, names)
+      case 'get':
+        assertFlags(call, word, [])
+        return showQueue(call, names)
       case 'list':
         return listQueues(call, names)
       default:

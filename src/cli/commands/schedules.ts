@@ -1,6 +1,15 @@
-import { LIMITS, type ScheduleView, schedule } from '../../index.ts'
+import {
+  createSkep,
+  cronWords,
+  type Duration,
+  everyWords,
+  LIMITS,
+  queue,
+  type ScheduleView,
+  schedule,
+} from '../../index.ts'
 import type { InputOf } from '../../server.ts'
-import type { Arguments } from '../arguments.ts'
+import { type Arguments, durationMs } from '../arguments.ts'
 import type { Call, Command } from '../command.ts'
 import { confirm } from '../confirm.ts'
 import { EXIT, notFound, usage } from '../exit.ts'
@@ -18,12 +27,13 @@ export const schedulesCommand: Command = {
   usage: [
     'schedules [list] [--owner <name>]',
     'schedules show|preview|pause|resume|run|remove <id>',
+    'schedules preview --cron <expression> [--time-zone <zone>]',
     'schedules put <id> --queue <name> (--cron <expression> | --every <5m>) [-d <json>] [flags]',
   ],
   actions: {
     list: 'Show a page of schedules',
     show: 'Show everything about one',
-    preview: 'Show its next slots',
+    preview: 'Show its next slots, or those of an expression',
     pause: 'Stop it until it is resumed',
     resume: 'Let it go on with the first slot from now',
     run: 'Enqueue one job of it now and print its id',
@@ -59,6 +69,7 @@ export const schedulesCommand: Command = {
   examples: [
     `skep schedules put report.nightly --queue report.build --cron '0 3 * * *' --time-zone Europe/Berlin -d '{"kind":"daily"}'`,
     'skep schedules preview report.nightly --count 10',
+    "skep schedules preview --cron '0 9 * * 1-5' --time-zone Europe/Berlin",
     'skep schedules pause report.nightly --reason "too many mails"',
   ],
 
@@ -77,13 +88,15 @@ const ACTIONS: Readonly<Record<string, Action>> = {
       else call.out.data(schedulePage(view, call.out.paint, Date.now()))
     }),
   preview: (call, words) =>
-    about(call, words, async ({ skep }, id) => {
-      const count = call.args.whole('count', { min: 1, max: 1_000 }) ?? 5
-      const slots = await skep.schedules.preview(id, count)
-      if (call.out.json) call.out.object({ id, slots })
-      else if (slots.length === 0) call.out.note('There are no more slots.')
-      else call.out.data(previewLines(slots, Date.now()))
-    }),
+    words.length === 0 && (call.args.typed('cron') || call.args.typed('every'))
+      ? previewExpression(call)
+      : about(call, words, async ({ skep }, id) => {
+          const count = call.args.whole('count', { min: 1, max: 1_000 }) ?? 5
+          const slots = await skep.schedules.preview(id, count)
+          if (call.out.json) call.out.object({ id, slots })
+          else if (slots.length === 0) call.out.note('There are no more slots.')
+          else call.out.data(previewLines(slots, Date.now()))
+        }),
   pause: (call, words) =>
     about(call, words, async ({ skep }, id) => {
       const reason = call.args.text('reason')
@@ -133,6 +146,30 @@ const ACTIONS: Readonly<Record<string, Action>> = {
       },
       true,
     ),
+}
+
+/** What an expression means and when it comes next. Nothing is opened for it. */
+async function previewExpression(call: Call): Promise<number> {
+  const { args, out } = call
+  const cron = args.text('cron')
+  const every = args.duration('every')
+  if ((cron === undefined) === (every === undefined)) throw usage('Use either --cron or --every.')
+  const timeZone = args.text('time-zone')
+  const timing = cron === undefined ? { every } : { cron, ...(timeZone === undefined ? {} : { timeZone }) }
+  const definition = schedule('preview', { ...timing, queue: queue('preview'), payload: null } as Parameters<
+    typeof schedule<unknown, unknown, unknown>
+  >[1])
+  const skep = createSkep({ store: (await import('../../memory.ts')).memoryStore() })
+  const slots = await skep.schedules.preview(definition, args.whole('count', { min: 1, max: 1_000 }) ?? 5)
+  await skep.close()
+  const words =
+    cron === undefined ? everyWords(durationMs(every as Duration)) : cronWords(cron, timeZone ?? 'UTC')
+  if (out.json) out.object({ words, slots })
+  else {
+    out.data(words)
+    out.data(slots.length === 0 ? 'There are no slots.' : previewLines(slots, Date.now()))
+  }
+  return EXIT.ok
 }
 
 async function list(call: Call, words: readonly string[]): Promise<number> {
