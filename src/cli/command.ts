@@ -23,6 +23,8 @@ export interface Command {
   readonly actions?: Readonly<Record<string, string>>
   /** Names may stand in the place of an action; then the command judges the first word itself. */
   readonly takesNames?: boolean
+  /** It works on the database itself, or on nothing, and asks no server. */
+  readonly asksNoServer?: true
   readonly flags: Flags
   readonly examples: readonly string[]
   /** Does the work and returns the exit code. What it throws is explained and shown by the caller. */
@@ -36,6 +38,9 @@ export interface Call {
   readonly env: NodeJS.ProcessEnv
   readonly cwd: string
 }
+
+/** Of these, what says which server is asked. */
+export const SERVER_FLAGS: readonly string[] = ['url', 'token', 'token-file']
 
 /** Flags that every command has. */
 export const GLOBAL_FLAGS: Flags = {

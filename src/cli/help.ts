@@ -1,5 +1,5 @@
 import { variableOf } from './arguments.ts'
-import { type Command, type Flags, GLOBAL_FLAGS } from './command.ts'
+import { type Command, type Flags, GLOBAL_FLAGS, SERVER_FLAGS } from './command.ts'
 import type { Paint } from './output.ts'
 
 /** The page that `skep` and `skep help` show. */
@@ -41,12 +41,19 @@ export function page(command: Command, paint: Paint): string {
       actionNames.map((action) => `  ${paint('cyan', action.padEnd(width))}  ${actions?.[action] ?? ''}`),
     ),
     ...section('Flags', flagLines(flags, paint)),
-    ...section('Flags of all commands', flagLines(GLOBAL_FLAGS, paint)),
+    ...section('Flags of all commands', flagLines(commonFlags(command), paint)),
     ...section(
       'Examples',
       examples.map((line) => `  ${paint('dim', '$')} ${line}`),
     ),
   ].join('\n')
+}
+
+/** Without those that it has itself, or that have no meaning for it. */
+function commonFlags({ flags, asksNoServer }: Command): Flags {
+  const isShown = (name: string): boolean =>
+    !Object.hasOwn(flags, name) && !(asksNoServer && SERVER_FLAGS.includes(name))
+  return Object.fromEntries(Object.entries(GLOBAL_FLAGS).filter(([name]) => isShown(name)))
 }
 
 function flagLines(flags: Flags, paint: Paint): string[] {

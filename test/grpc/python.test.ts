@@ -33,4 +33,12 @@ describe('the Python example', () => {
     const lines = readFileSync(example('receiver.py'), 'utf8').split('\n').slice(1)
     expect(lines.filter((line) => line.trim() !== '').length).toBeLessThanOrEqual(12)
   })
+
+  it('is what docs/receivers.md shows', () => {
+    const docs = readFileSync(new URL('../../docs/receivers.md', import.meta.url), 'utf8')
+    const [, shown] = /```python\n([\s\S]*?)```/.exec(docs) ?? []
+    const [, ...lines] = readFileSync(example('receiver.py'), 'utf8').split('\n')
+
+    expect(shown).toBe(lines.join('\n'))
+  })
 })

@@ -24,6 +24,7 @@ const BULK = 1_000
 export const benchCommand: Command = {
   name: 'bench',
   summary: 'Measure this machine and this database',
+  asksNoServer: true,
   usage: ['bench [--jobs n] [--concurrency n]'],
   flags: {
     jobs: {

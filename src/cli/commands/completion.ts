@@ -9,6 +9,7 @@ export function completionCommand(commands: () => readonly Command[]): Command {
     name: 'completion',
     summary: 'Print a script that completes commands and flags in your shell',
     usage: [`completion ${SHELLS.join('|')}`],
+    asksNoServer: true,
     takesNames: true,
     flags: {},
     examples: [

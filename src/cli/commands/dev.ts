@@ -19,6 +19,7 @@ const DEMO_FILE = join('.skep', 'demo.db')
 export const devCommand: Command = {
   name: 'dev',
   summary: 'Run your handlers, the server and the dashboard; reloads on save; --demo shows a shop at work',
+  asksNoServer: true,
   usage: ['dev [entry] [flags]', 'dev --demo'],
   flags: {
     demo: { kind: 'switch', help: `A live demonstration in ${DEMO_FILE}` },

@@ -11,6 +11,7 @@ export const openapiCommand: Command = {
   name: 'openapi',
   summary: 'Print the description of the HTTP API (OpenAPI 3.1)',
   usage: ['openapi'],
+  asksNoServer: true,
   flags: {},
   examples: ['skep openapi > openapi.json'],
 
@@ -29,6 +30,7 @@ export const openapiCommand: Command = {
 export const protoCommand: Command = {
   name: 'proto',
   summary: 'Print or write the .proto files of the gRPC API',
+  asksNoServer: true,
   usage: ['proto [--out <folder>]'],
   flags: { out: { kind: 'text', value: 'folder', help: 'Write the files there, in folders by package' } },
   examples: ['skep proto > skep.proto', 'skep proto --out proto'],

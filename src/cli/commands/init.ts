@@ -13,6 +13,7 @@ import { quote } from '../text.ts'
 export const initCommand: Command = {
   name: 'init',
   summary: 'Begin in this folder: writes jobs.ts and skep.config.ts, after showing them',
+  asksNoServer: true,
   usage: ['init [flags]'],
   flags: { 'dry-run': { kind: 'switch', help: 'Only show what it would write' } },
   examples: ['skep init', 'skep init --dry-run', 'skep init --yes'],

@@ -7,6 +7,7 @@ import { Progress } from '../progress.ts'
 export const migrateCommand: Command = {
   name: 'migrate',
   summary: 'Bring the tables up to date, or show what would be done',
+  asksNoServer: true,
   usage: ['migrate [up|status|sql]'],
   actions: {
     up: 'Create or update the tables',

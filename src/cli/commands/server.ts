@@ -12,6 +12,7 @@ import { clean, quote } from '../text.ts'
 export const serverCommand: Command = {
   name: 'server',
   summary: 'Serve the dashboard, the HTTP API and gRPC on one port; it runs no handlers',
+  asksNoServer: true,
   usage: ['server [flags]'],
   flags: {
     host: { kind: 'text', value: 'address', help: 'Where to listen. Default: 127.0.0.1, this machine alone' },

@@ -19,6 +19,7 @@ const HEALTH_EVERY_MS = 2_000
 export const workerCommand: Command = {
   name: 'worker',
   summary: 'Run the handlers of your config until told to stop',
+  asksNoServer: true,
   usage: ['worker [entry] [flags]'],
   flags: {
     queues: { kind: 'text', value: 'a,b', help: 'Only these queues. Default: all that have a handler' },
