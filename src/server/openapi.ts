@@ -77,6 +77,7 @@ export function openApiOf(routes: readonly RawRoute[] = []): Node {
     paths,
     components: {
       schemas: Object.fromEntries(lifted),
+      responses: refusalNodes(),
       securitySchemes: {
         token: { type: 'http', scheme: 'bearer', description: 'An access token: `skep tokens create`.' },
         session: { type: 'apiKey', in: 'cookie', name: 'skep', description: 'A login in the browser.' },
@@ -200,10 +201,17 @@ const EVENTS: Node = {
   },
 }
 
+/** They are alike everywhere, so each is in the document once. */
 function refusals(): Node {
   return Object.fromEntries(
+    Object.keys(REFUSALS).map((status) => [status, { $ref: `#/components/responses/Refused${status}` }]),
+  )
+}
+
+function refusalNodes(): Node {
+  return Object.fromEntries(
     Object.entries(REFUSALS).map(([status, description]) => [
-      status,
+      `Refused${status}`,
       {
         description,
         content: {
