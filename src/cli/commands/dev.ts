@@ -119,7 +119,7 @@ async function demo(
     reloader: null,
     workers: 2,
     title: 'demo',
-    tip: opened.place.kind === 'memory' ? '' : `look inside: skep jobs --db ${opened.place.label}`,
+    tip: opened.place.kind === 'memory' ? '' : `look inside: npx skep jobs --db ${opened.place.label}`,
     hint: 'a shop at work',
     captions: demoCaptions,
     produce: (say) => produce(opened.skep, say),
