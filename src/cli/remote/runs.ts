@@ -49,7 +49,8 @@ export class RemoteRuns implements Runs {
       signal: async (name, value = null) => (await client.call('runs.signal', { id, name, value })).changed,
       cancel: async (reason) =>
         (await client.call('runs.cancel', { id, ...(reason === undefined ? {} : { reason }) })).changed,
-      retry: async (options = {}) => (await client.call('runs.retry', { id, ...options })).changed,
+      retry: async (options: { readonly from?: string } = {}) =>
+        (await client.call('runs.retry', { id, ...options })).changed,
     }
   }
 
