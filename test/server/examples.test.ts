@@ -148,11 +148,12 @@ it('answers every example when it is sent as the document says', async () => {
     const query = new URLSearchParams()
     for (const { name: key = '', example } of parameters as readonly { name?: string; example?: unknown }[]) {
       if (example === undefined) continue
-      if (address.includes(`{${key}}`)) address = address.replace(`{${key}}`, really(String(example)))
-      else query.set(key, really(String(example)))
+      const text = really(typeof example === 'string' ? example : JSON.stringify(example))
+      if (address.includes(`{${key}}`)) address = address.replace(`{${key}}`, text)
+      else query.set(key, text)
     }
     const body = requestBody?.content['application/json']?.example
-    const response = await fetch(`${url}/api/v1${address}?${query}`, {
+    const response = await fetch(`${url}/api/v1${address}?${query.toString()}`, {
       method,
       headers: { 'content-type': 'application/json' },
       ...(body === undefined ? {} : { body: really(JSON.stringify(body)) }),

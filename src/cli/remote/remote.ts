@@ -6,7 +6,6 @@ import type {
   DrainSummary,
   Durability,
   EnqueueOptions,
-  ErrorGroupView,
   Explanation,
   Holdable,
   HoldOptions,
@@ -29,7 +28,6 @@ import type {
   QueueLimitOptions,
   QueueView,
   ReleaseSummary,
-  ScheduleView,
   Target,
   WatchOptions,
   WorkerView,
@@ -40,7 +38,9 @@ import { CliError, EXIT, usage } from '../exit.ts'
 import { ask, askOrNull, type Line } from './ask.ts'
 import { changeThere, queryOf } from './changes.ts'
 import { drainThere } from './drain.ts'
+import { RemoteErrors } from './errors.ts'
 import { RemoteRuns } from './runs.ts'
+import { RemoteSchedules } from './schedules.ts'
 import { holdTarget, iso, limitTarget, nameOf, queueView, workerView } from './shapes.ts'
 import { resultThere, watchThere } from './watch.ts'
 
@@ -53,7 +53,9 @@ export interface RemoteOptions {
 
 /** A server in the place of a Skep: every method is an operation of its API. */
 export class Remote implements Counterpart {
+  readonly errors: RemoteErrors
   readonly runs: RemoteRuns
+  readonly schedules: RemoteSchedules
   readonly #line: Line
   #space: string
   #me: Me | null = null
@@ -61,7 +63,9 @@ export class Remote implements Counterpart {
   constructor({ client, revive, space = 'default' }: RemoteOptions) {
     this.#line = { client, revive }
     this.#space = space
+    this.errors = new RemoteErrors(this.#line)
     this.runs = new RemoteRuns(this.#line)
+    this.schedules = new RemoteSchedules(this.#line)
   }
 
   get space(): string {
@@ -261,47 +265,6 @@ export class Remote implements Counterpart {
     stop: (id) => askOrNull(this.#line, 'bulk.stop', { id }),
     // The server works it off.
     serve: () => ({ stop: async () => {} }),
-  }
-
-  readonly errors: Counterpart['errors'] = {
-    list: (options = {}) => ask(this.#line, 'errors.list', options as InputOf<'errors.list'>),
-    get: (id) => askOrNull<ErrorGroupView, 'errors.get'>(this.#line, 'errors.get', { id }),
-    mute: (id, options = {}) =>
-      askOrNull<ErrorGroupView, 'errors.mute'>(this.#line, 'errors.mute', {
-        id,
-        ...(options.for === undefined ? {} : { for: String(options.for) }),
-      }),
-    unmute: (id) => askOrNull<ErrorGroupView, 'errors.unmute'>(this.#line, 'errors.unmute', { id }),
-  }
-
-  readonly schedules: Counterpart['schedules'] = {
-    list: (options = {}) => ask(this.#line, 'schedules.list', options),
-    get: async (id) => {
-      const found = await askOrNull<{ readonly schedule: ScheduleView }, 'schedules.get'>(
-        this.#line,
-        'schedules.get',
-        { id },
-      )
-      return found?.schedule ?? null
-    },
-    remove: async (id, options = {}) => {
-      await this.#line.client.call('schedules.remove', { id, ...options })
-      return true
-    },
-    pause: async (id, { reason } = {}) => {
-      await this.#line.client.call('schedules.pause', { id, ...(reason === undefined ? {} : { reason }) })
-    },
-    resume: async (id) => {
-      await this.#line.client.call('schedules.resume', { id })
-    },
-    preview: async (schedule, count) => {
-      const { next } = await this.#line.client.call('schedules.get', {
-        id: typeof schedule === 'string' ? schedule : schedule.id,
-        ...(count === undefined ? {} : { count }),
-      })
-      return next.map(({ at }) => new Date(at))
-    },
-    runNow: (id) => this.#line.client.call('schedules.run', { id }),
   }
 }
 

@@ -46,11 +46,11 @@ export class RemoteRuns implements Runs {
     return {
       explain: () => ask<Explanation, 'jobs.explain'>(this.#line, 'jobs.explain', { id }),
       members: async () => (await this.#detail(id))?.members ?? { open: [], failed: [] },
-      signal: async (name, value = null) => (await client.call('runs.signal', { id, name, value })).changed,
+      signal: async (name, value) =>
+        (await client.call('runs.signal', { id, name, value: value ?? null })).changed,
       cancel: async (reason) =>
         (await client.call('runs.cancel', { id, ...(reason === undefined ? {} : { reason }) })).changed,
-      retry: async (options: { readonly from?: string } = {}) =>
-        (await client.call('runs.retry', { id, ...options })).changed,
+      retry: async (options) => (await client.call('runs.retry', { id, ...options })).changed,
     }
   }
 
