@@ -41,7 +41,7 @@ import { drainThere } from './drain.ts'
 import { RemoteErrors } from './errors.ts'
 import { RemoteRuns } from './runs.ts'
 import { RemoteSchedules } from './schedules.ts'
-import { holdTarget, iso, limitTarget, nameOf, queueView, workerView } from './shapes.ts'
+import { emptyQueue, holdTarget, iso, limitTarget, nameOf, queueView, workerView } from './shapes.ts'
 import { resultThere, watchThere } from './watch.ts'
 
 export interface RemoteOptions {
@@ -181,8 +181,11 @@ export class Remote implements Counterpart {
       'queues.list',
       {},
     )
-    const names = queues?.map(nameOf)
-    return all.filter(({ queue }) => names?.includes(queue) ?? true).map(queueView)
+    if (queues === undefined) return all.map(queueView)
+    return queues.map(nameOf).map((name) => {
+      const found = all.find(({ queue }) => queue === name)
+      return found === undefined ? emptyQueue(name) : queueView(found)
+    })
   }
 
   async purge(queue: string | { readonly name: string }, options: PurgeOptions = {}): Promise<PurgeSummary> {

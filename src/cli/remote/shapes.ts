@@ -1,5 +1,5 @@
 /** What the API calls otherwise than the library. */
-import type { Holdable, Limitable, QueueView, WorkerView } from '../../index.ts'
+import { type Holdable, JOB_STATES, type Limitable, type QueueView, type WorkerView } from '../../index.ts'
 import type { HoldTargetInput, QueueSummary, WorkerSummary } from '../../server.ts'
 import { usage } from '../exit.ts'
 
@@ -12,6 +12,12 @@ export function nameOf(one: Named): string {
 /** Its moments are dates already. */
 export function queueView({ queue, counts, oldestMs, hold, holds }: QueueSummary): QueueView {
   return { queue, ...counts, oldestMs, hold, holds: holds as unknown as QueueView['holds'] }
+}
+
+/** A queue of which there is nothing, which is shown when it is asked for. */
+export function emptyQueue(queue: string): QueueView {
+  const counts = Object.fromEntries(JOB_STATES.map((state) => [state, 0])) as QueueSummary['counts']
+  return { queue, ...counts, oldestMs: null, hold: null, holds: [] }
 }
 
 export function workerView({ startedAt, seenAt, ...rest }: WorkerSummary, space: string): WorkerView {
