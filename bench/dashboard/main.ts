@@ -9,6 +9,7 @@ import type { Store } from 'skep'
 import type { Address, StoreKind } from '../contest.ts'
 import { now } from '../contest.ts'
 import { importBuilt } from '../root.ts'
+import { administer } from '../servers.ts'
 import { type Call, callsOf } from './calls.ts'
 import { fillJobs } from './fill-jobs.ts'
 import { fillLately, fillOnce } from './fill-rest.ts'
@@ -87,6 +88,8 @@ async function fill(room: Room, size: number): Promise<void> {
     await fillOnce(built, skep)
     await skep.close()
   })
+  // What the server does by itself within a minute or two.
+  if (address.kind === 'postgres') await administer(address.url, 'vacuum analyze')
   room.filledAt = Date.now()
   await room.keep(room.filledAt)
   console.error(`${address.kind}: ${size} jobs in ${Math.round((now() - from) / 1_000)} s`)

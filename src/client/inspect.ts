@@ -59,7 +59,7 @@ export interface CountOptions {
 const PAGE_BUDGET: Budget = { rows: 5_000, ms: 150 }
 const COUNT_BUDGET: Budget = { rows: 50_000, ms: 200 }
 /** What a store may look at for a count, over all queues. */
-const MOST_LOOKED = 10_000
+const MOST_LOOKED = 5_000
 
 /** How many jobs a queue has in each state, and what keeps them back. */
 export interface QueueView extends Readonly<Record<JobState, number>> {

@@ -18,7 +18,7 @@ const SIZES = [2_000, 20_000] as const
 /** What a page may look at, and a little more: the call that goes over it is carried out. */
 const MOST_ROWS = 5_200
 /** What a count may have the store look at. */
-const MOST_LOOKED = 10_000
+const MOST_LOOKED = 5_000
 
 type Asked = { readonly [Name in OperationName]: readonly [Name, InputOf<Name>] }[OperationName]
 

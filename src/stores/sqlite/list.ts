@@ -107,9 +107,17 @@ export function select(
 ): Placed[] {
   const query = queryOf(turn, call, end)
   if (!query) return []
-  const sql = `select ${query.view.columns} ${query.from} order by ${query.order} limit ?`
+  const { view, from, order } = query
+  const sql =
+    view === FINISHED ? finishedSql(from, order) : `select ${view.columns} ${from} order by ${order} limit ?`
   const rows = turn.db.all(sql, ...query.values, limit)
-  return rows.map((row) => query.view.read(turn, row))
+  return rows.map((row) => view.read(turn, row))
+}
+
+/** Hundreds of jobs may have ended in one moment, and are sorted by their ids: these are sorted first, and only the page is read whole. */
+function finishedSql(from: string, order: string): string {
+  return `select ${FINISHED.columns} from (select z.a ${from} order by ${order} limit ?) p
+    cross join skep_archive z on z.a = p.a order by ${order}`
 }
 
 interface Query {

@@ -213,7 +213,7 @@ modules.counts = function()
       if q then
         -- Of a queue with lanes the first of each lane would have to be looked at; the first few are.
         local from, oldest, lanes = '[' .. q4(q), NEVER, 0
-        while lanes < 1000 do
+        while lanes < 64 do
           local first = redis.call('ZRANGEBYLEX', ${K.ready}, from, '(' .. q4(q) .. '\\255', 'LIMIT', 0, 1)[1]
           if not first then break end
           oldest = min(oldest, dueOf(readRecord('', redis.call('HGET', ${K.jobs}, sub(first, -16)))))
