@@ -137,7 +137,7 @@ function started<Server>(server: Server | null): Server {
   return server
 }
 
-async function administer<Row extends pg.QueryResultRow>(url: string, sql: string): Promise<Row[]> {
+export async function administer<Row extends pg.QueryResultRow>(url: string, sql: string): Promise<Row[]> {
   const client = new pg.Client(url)
   await client.connect()
   try {

@@ -88,10 +88,10 @@ export interface Store extends FlowStore, HoldStore, LimitStore, NoteStore, Reco
   change(call: ChangeCall): Promise<ChangeReply>
 
   /**
-   * How many jobs a selection has. Exact, unless somebody moves jobs while it counts. Without a filter `counts` tells
-   * it at once. Redis: ZCOUNT; with a text, ZSCAN and HGET each.
+   * How many jobs a selection has. Exact, unless somebody moves jobs while it counts, or {@link CountCall.look} ended it.
+   * Without a filter `counts` tells it at once. Redis: ZCOUNT; with a text, ZSCAN and HGET each.
    */
-  count(call: CountCall): Promise<{ readonly count: number }>
+  count(call: CountCall): Promise<CountReply>
 
   /**
    * Running jobs whose lease is over, or that belong to one of `workers`, in the named queues only, by the
@@ -403,7 +403,12 @@ export interface Selection {
   readonly where?: Where
 }
 
-/** All that is given must hold. `after` is inclusive, `before` is not; they are about the due, start or finish time. */
+/**
+ * All that is given must hold. `after` is inclusive, `before` is not; they are about the due, start or finish time.
+ *
+ * Ready jobs are found by their lane, all others by their time, and by both where the lane is not the default one: at a cost that
+ * depends on what is found. Everything else is looked for among all jobs of the queue and the state.
+ */
 export interface Where {
   readonly after?: number
   readonly before?: number
@@ -452,8 +457,16 @@ export interface ListReply {
 
 export interface CountCall extends Selection {
   readonly space: string
-  /** To stop at so many. It bounds the work where the store finds the selection by key: by its time, unless it is ready. */
+  /** To stop at so many. It bounds the work where the store finds the selection by key, see {@link Where}. */
   readonly limit?: number
+  /** To look at so many jobs of the queue and the state at most, whether they fit or not. Where it is not found by key, that bounds the work. */
+  readonly look?: number
+}
+
+export interface CountReply {
+  readonly count: number
+  /** How many jobs were looked at, if {@link CountCall.look} was given: so many as that mean that there may be more. */
+  readonly looked?: number
 }
 
 export interface CountsCall {

@@ -16,8 +16,10 @@ const QUEUE = QUEUES[0] as string
 /** How many pages of 200 are turned before the page from deep inside. */
 const DEEP_PAGES = 15
 
-/** All that screens ask, with ids and cursors of this very store. */
-export async function callsOf(server: MeasuredServer): Promise<Call[]> {
+/** All that screens ask, with ids and cursors of this very store, and spans of time counted from when it was filled. */
+export async function callsOf(server: MeasuredServer, filledAt: number): Promise<Call[]> {
+  const ago = (ms: number): string => new Date(filledAt - ms).toISOString()
+  const lately = `since:${ago(3_600_000)}`
   const calls: Call[] = []
   const add = <Name extends OperationName>(
     screen: string,
@@ -55,10 +57,10 @@ export async function callsOf(server: MeasuredServer): Promise<Call[]> {
   list(`lane:${lane}`)
   list(`lane:${lane} queue:${LANED} state:ready`, {}, '`lane: queue: state:ready`')
   list(`lane:nobody queue:${LANED} state:done`)
-  list('state:done since:1h')
-  list('state:dead before:12h')
-  list('state:ready since:1s')
-  list('since:1h', {}, '`since:1h`, all states')
+  list(`state:done ${lately}`, {}, '`state:done since:1h`')
+  list(`state:dead before:${ago(12 * 3_600_000)}`, {}, '`state:dead before:12h`')
+  list(`state:ready since:${ago(0)}`, {}, '`state:ready since:1s`, finds nothing')
+  list(lately, {}, '`since:1h`, all states')
   list('state:delayed since:2030-01-01')
   list('payload.user.id:42')
   list('state:dead error:~gateway')
@@ -69,8 +71,12 @@ export async function callsOf(server: MeasuredServer): Promise<Call[]> {
   list(`error.group:${group.id}`, {}, '`error.group:`')
   list(`id:${corpse.id}`, {}, '`id:`')
 
-  for (const query of ['', 'state:dead', 'state:done since:1h', 'state:ready since:1s', 'payload.user.id:42'])
-    add('jobs', 'jobs.count', { query }, query === '' ? '(all)' : `\`${query}\``)
+  const count = (query: string, detail = `\`${query}\``): void => add('jobs', 'jobs.count', { query }, detail)
+  count('', '(all)')
+  count('state:dead')
+  count(`state:done ${lately}`, '`state:done since:1h`')
+  count(`state:ready since:${ago(0)}`, '`state:ready since:1s`, finds nothing')
+  count('payload.user.id:42')
   add('job', 'jobs.get', { id: corpse.id }, '(dead)')
   add('job', 'jobs.get', { id: waiting.id }, '(ready)')
   add('job', 'jobs.explain', { id: waiting.id })

@@ -14,6 +14,7 @@ import {
 
 /** Jobs in one call. */
 const BATCH = 1_000
+const HOURS = SPAN_MS / 3_600_000
 const KEEP_MS = 30 * 24 * 3_600_000
 const LEASE_MS = 600_000
 
@@ -77,8 +78,10 @@ async function finishJobs(
   from: number,
   count: number,
 ): Promise<void> {
-  for (let done = 0; done < count; done += BATCH) {
-    const size = Math.min(BATCH, count - done)
+  // Jobs end at every hour of the day, however few they are: or a page of the older ones would be empty with few and full with many.
+  const most = Math.min(BATCH, Math.ceil(count / HOURS))
+  for (let done = 0; done < count; done += most) {
+    const size = Math.min(most, count - done)
     // Within the last day, and the newest last; different moments for all of a batch would be a call for each.
     const at = Math.round(now - SPAN_MS + (SPAN_MS * (done + size)) / (count + 1))
     const jobs = Array.from({ length: size }, (_, i) => jobOf(space, uuid(), queue, from + done + i))

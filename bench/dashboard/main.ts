@@ -1,19 +1,20 @@
 /**
- * npm run bench -- --scenario dashboard [--only sqlite,postgres] [--quick] [--json [file]]
+ * npm run bench -- --scenario dashboard [--only sqlite,postgres] [--quick] [--keep folder [--fill]] [--json [file]]
  *
  * How long the server takes for what each screen asks, with ten thousand jobs in the store and with a million. The two servers
  * are asked in turns, so that whatever else the machine does meets both.
  */
 import { writeFileSync } from 'node:fs'
 import type { Store } from 'skep'
-import type { Address, Contestant, StoreKind } from '../contest.ts'
+import type { Address, StoreKind } from '../contest.ts'
 import { now } from '../contest.ts'
 import { importBuilt } from '../root.ts'
-import { type FreshStore, Servers } from '../servers.ts'
+import { administer } from '../servers.ts'
 import { type Call, callsOf } from './calls.ts'
 import { fillJobs } from './fill-jobs.ts'
 import { fillLately, fillOnce } from './fill-rest.ts'
 import { openStore } from './open-store.ts'
+import { freshRoom, keptRoom, type Room } from './room.ts'
 import { MeasuredServer } from './server.ts'
 import { type Row, renderRows } from './table.ts'
 
@@ -23,6 +24,10 @@ export interface DashboardOptions {
   readonly sizes: readonly [small: number, large: number]
   /** How often each call is made. */
   readonly times: number
+  /** A folder in which the filled stores stay, for the next time; null: nothing stays. */
+  readonly keep: string | null
+  /** Only fill, measure nothing. */
+  readonly isFillOnly: boolean
   readonly json: string | null
 }
 
@@ -33,32 +38,31 @@ export async function measureDashboard(options: DashboardOptions): Promise<void>
   const rows: { [Kind in StoreKind]?: readonly Row[] } = {}
   const heaps: { [Kind in StoreKind]?: readonly HeapRow[] } = {}
   for (const kind of options.stores) {
-    const contestant = { store: kind, options: {} } as Contestant
-    // One server of each size: Redis has one room for all.
-    const machines = await Promise.all(options.sizes.map(() => Servers.start([contestant])))
+    const { keep } = options
+    const rooms: Room[] = []
     const running: MeasuredServer[] = []
-    const stores: FreshStore[] = []
     try {
-      const addresses: Address[] = []
-      for (const [index, size] of options.sizes.entries()) {
-        const fresh = await (machines[index] as Servers).fresh(contestant)
-        const { address } = fresh
-        stores.push(fresh)
-        await fill(address, size)
-        addresses.push(address)
+      for (const size of options.sizes) {
+        const room = keep === null ? await freshRoom(kind) : await keptRoom(kind, size, keep)
+        rooms.push(room)
+        if (room.filledAt === null) await fill(room, size)
       }
-      for (const address of addresses) {
+      if (options.isFillOnly) continue
+      for (const { address } of rooms) {
         await using(address, (store) => fillLately(store, 'default', Date.now()))
         running.push(await MeasuredServer.start(address))
       }
-      rows[kind] = await measure(running as [MeasuredServer, MeasuredServer], options.times)
+      const calls = await Promise.all(
+        running.map((server, i) => callsOf(server, rooms[i]?.filledAt as number)),
+      )
+      rows[kind] = await measure(running, calls, options.times)
       heaps[kind] = await Promise.all(running.map(heapOf))
     } finally {
       await Promise.all(running.map((server) => server.stop()))
-      await Promise.all(stores.map((store) => store.remove()))
-      await Promise.all(machines.map((server) => server.stop()))
+      await Promise.all(rooms.map((room) => room.close()))
     }
   }
+  if (options.isFillOnly) return
   console.log(`${renderRows(rows, options.sizes)}\n`)
   for (const [kind, heap] of Object.entries(heaps)) {
     for (const [index, { before, after, pages }] of heap.entries()) {
@@ -72,7 +76,8 @@ export async function measureDashboard(options: DashboardOptions): Promise<void>
   }
 }
 
-async function fill(address: Address, size: number): Promise<void> {
+async function fill(room: Room, size: number): Promise<void> {
+  const { address } = room
   const built = (await importBuilt('index')) as typeof import('skep')
   const from = now()
   await using(address, async (store) => {
@@ -83,6 +88,10 @@ async function fill(address: Address, size: number): Promise<void> {
     await fillOnce(built, skep)
     await skep.close()
   })
+  // What the server does by itself within a minute or two.
+  if (address.kind === 'postgres') await administer(address.url, 'vacuum analyze')
+  room.filledAt = Date.now()
+  await room.keep(room.filledAt)
   console.error(`${address.kind}: ${size} jobs in ${Math.round((now() - from) / 1_000)} s`)
 }
 
@@ -97,20 +106,24 @@ async function using(address: Address, work: (store: Store) => Promise<void>): P
 }
 
 /** Every call in turn, small and large one after the other, and all that so many times. */
-async function measure(servers: readonly [MeasuredServer, MeasuredServer], times: number): Promise<Row[]> {
-  const calls = [await callsOf(servers[0]), await callsOf(servers[1])] as const
+async function measure(
+  servers: readonly MeasuredServer[],
+  calls: readonly (readonly Call[])[],
+  times: number,
+): Promise<Row[]> {
+  const [first = []] = calls
   const took = calls.map((some) => some.map((): number[] => []))
   // The first round is not counted: Node compiles, and caches fill.
   for (let round = -1; round < times; round++) {
-    for (const index of calls[0].keys()) {
+    for (const index of first.keys()) {
       for (const [which, server] of servers.entries()) {
-        const { path, input } = (calls[which] as Call[])[index] as Call
+        const { path, input } = (calls[which] as readonly Call[])[index] as Call
         const ms = await server.time(path, input)
         if (round >= 0) ((took[which] as number[][])[index] as number[]).push(ms)
       }
     }
   }
-  return calls[0].map(({ screen, name }, index) => ({
+  return first.map(({ screen, name }, index) => ({
     screen,
     name,
     small: took[0]?.[index] as number[],

@@ -17,6 +17,8 @@ export function dashboardOptions(args: readonly string[]): DashboardOptions | nu
       quick: { type: 'boolean', default: false },
       tiny: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
+      keep: { type: 'string' },
+      fill: { type: 'boolean', default: false },
     },
   })
   const wordsOf = (value: unknown): string[] => (value as string[]).flatMap((one) => one.split(','))
@@ -28,10 +30,14 @@ export function dashboardOptions(args: readonly string[]): DashboardOptions | nu
   if (unknown !== undefined) throw new Error(`There is no "${unknown}". --only takes: ${KINDS.join(', ')}`)
   const times = Number(values['rounds'])
   if (!(Number.isInteger(times) && times >= 1)) throw new Error('--rounds takes a number of 1 or more.')
+  if (values['fill'] && values['keep'] === undefined)
+    throw new Error('--fill needs a folder: --keep <folder>.')
   return {
     stores: only.length === 0 ? ['sqlite', 'postgres'] : KINDS.filter((kind) => only.includes(kind)),
     sizes: values['tiny'] ? [1_000, 5_000] : values['quick'] ? [10_000, 100_000] : [10_000, 1_000_000],
     times,
+    keep: (values['keep'] as string | undefined) ?? null,
+    isFillOnly: values['fill'] === true,
     json: values['json'] ? (positionals[0] ?? '-') : null,
   }
 }

@@ -10,7 +10,7 @@ import type { Store, Where } from '../store.ts'
 import { assertWhole } from '../worker/options.ts'
 import { type HoldView, holdViews } from './holds.ts'
 import { type Budget, type Found, pairsOf, type SearchEnv, searchJobs, type Wanted } from './search.ts'
-import { isCountedByKey } from './search-keys.ts'
+import { isByKey } from './search-keys.ts'
 import { type JobView, viewOf } from './view.ts'
 
 /**
@@ -58,6 +58,8 @@ export interface CountOptions {
 /** What one page may look at, and what a count may. */
 const PAGE_BUDGET: Budget = { rows: 5_000, ms: 150 }
 const COUNT_BUDGET: Budget = { rows: 50_000, ms: 200 }
+/** What a store may look at for a count, over all queues. */
+const MOST_LOOKED = 5_000
 
 /** How many jobs a queue has in each state, and what keeps them back. */
 export interface QueueView extends Readonly<Record<JobState, number>> {
@@ -158,22 +160,35 @@ export async function countFitting(
   return countFound(env, plan, cap)
 }
 
-/** Counts what fits, up to a cap: by key where the store can, and otherwise by looking, up to a budget. */
+/** Counts what fits, up to a cap: in the store if it can tell what fits, otherwise here. Both look at so many jobs at most. */
 export async function countFound(env: InspectEnv, wanted: Wanted, cap: number): Promise<JobCount> {
-  const isByKey = wanted.states.every((state) => isCountedByKey(wanted, state))
-  return wanted.ids === null && isByKey ? countByKey(env, wanted, cap) : countLooking(env, wanted, cap)
+  const { ids, rest, where } = wanted
+  const isInStore = ids === null && rest === null && where.text === undefined
+  return isInStore ? countInStore(env, wanted, cap) : countLooking(env, wanted, cap)
 }
 
-async function countByKey(env: InspectEnv, wanted: Wanted, cap: number): Promise<JobCount> {
+async function countInStore(env: InspectEnv, wanted: Wanted, cap: number): Promise<JobCount> {
   const { store, space } = env
+  const { where } = wanted
+  const endsAt = env.runtime.mono() + COUNT_BUDGET.ms
   let count = 0
+  let left = MOST_LOOKED
+  let isExact = true
   for (const { queue, state, isEmpty } of await pairsOf(env, wanted)) {
     if (isEmpty) continue
     const limit = cap + 1 - count
-    count += (await store.count({ space, queue, state, where: wanted.where, limit })).count
+    if (isByKey(where, state)) {
+      count += (await store.count({ space, queue, state, where, limit })).count
+    } else {
+      const isOver = left === 0 || env.runtime.mono() >= endsAt
+      const found = isOver ? null : await store.count({ space, queue, state, where, limit, look: left })
+      count += found?.count ?? 0
+      left -= found?.looked ?? 0
+      if (found === null || left === 0) isExact = false
+    }
     if (count > cap) return { count: cap, isExact: false }
   }
-  return { count, isExact: true }
+  return { count, isExact }
 }
 
 async function countLooking(env: InspectEnv, wanted: Wanted, cap: number): Promise<JobCount> {

@@ -11,35 +11,28 @@ export interface Asked {
 }
 
 /**
- * A store finds ready jobs by their lane and all others by their time: these are their places. It would look at each job for the
- * rest, however many there are; so that is asked here, within a budget. Few run at once, of those the store may be asked everything.
+ * A store finds ready jobs by their lane, and all others by their time, or by both if the lane is not the default one: these are
+ * their places. It would look at each job for the rest, however many there are; so that is asked here, within a budget. Few run at
+ * once, of those the store may be asked everything.
  */
 export function byKey({ where, rest }: Asked, state: JobState): Asked {
-  const { after, before, lane, text } = where
-  if (state === 'running') return { where, rest }
-  const asked: Where = {
-    ...(text !== undefined && { text }),
-    ...(state === 'ready'
-      ? lane !== undefined && { lane }
-      : { ...(after !== undefined && { after }), ...(before !== undefined && { before }) }),
-  }
+  if (isByKey(where, state)) return { where, rest }
+  const { after, before, lane, ...asked } = where
+  const time = { ...(after !== undefined && { after }), ...(before !== undefined && { before }) }
   const left =
-    state === 'ready'
-      ? after === undefined && before === undefined
-        ? null
-        : withinTime(after, before)
-      : lane === undefined
-        ? null
-        : (job: Job) => (job.lane ?? DEFAULT_LANE) === lane
-  if (left === null) return { where: asked, rest }
-  return { where: asked, rest: rest === null ? left : (job) => left(job) && rest(job) }
+    state === 'ready' ? withinTime(after, before) : (job: Job) => (job.lane ?? DEFAULT_LANE) === lane
+  return {
+    where: state === 'ready' ? { ...asked, ...(lane !== undefined && { lane }) } : { ...asked, ...time },
+    rest: rest === null ? left : (job) => left(job) && rest(job),
+  }
+}
+
+/** Whether a store finds the jobs of a state by what is asked about their lane and time. */
+export function isByKey({ after, before, lane }: Where, state: JobState): boolean {
+  if (state === 'running') return true
+  return state === 'ready' ? after === undefined && before === undefined : lane !== DEFAULT_LANE
 }
 
 function withinTime(after = -Infinity, before = Infinity): Predicate {
   return (job) => timeOf(job) >= after && timeOf(job) < before
-}
-
-/** Whether the store can count the jobs of a state without looking at them. */
-export function isCountedByKey({ where, rest }: Asked, state: JobState): boolean {
-  return state !== 'ready' && rest === null && where.lane === undefined && where.text === undefined
 }

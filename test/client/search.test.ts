@@ -1,4 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import type { Job } from '../../src/core/job.ts'
+import { parseQuery } from '../../src/core/query.ts'
+import { matches } from '../../src/core/query-match.ts'
 import { type ListOptions, queue, type Skep } from '../../src/index.ts'
 import { codeOf, openScene } from '../worker/support/scene.ts'
 import { openSkep, openStore, STORES } from './support/stores.ts'
@@ -74,6 +77,60 @@ describe.each(STORES)('a search in %s', (name) => {
     expect(await ids('error:~"for \\"THIS\\""')).toEqual(of(c))
     expect(await ids('')).toEqual(of(a, b, c))
     expect(await ids('state:dead state:ready')).toEqual([])
+  })
+
+  it('finds and counts just what fits, however states, queues, lanes and times are put together', async () => {
+    const store = await openStore(name)
+    const skep = openSkep(store)
+    const ids: string[] = []
+    for (let n = 0; n < 48; n++) {
+      const lane = [null, 'a', 'ab', 'b'][n % 4] ?? null
+      const { id } = await skep.enqueue(
+        n % 3 === 0 ? mail : report,
+        { to: String(n % 2), n },
+        { ...(lane !== null && { lane }), ...(n % 5 > 2 && { delay: 60_000 * n }), priority: n % 7 },
+      )
+      ids.push(id)
+      if (n % 5 === 0) await skep.cancel(id)
+    }
+    const { jobs } = await store.get({ space: skep.space, ids })
+    const [first, last] = [jobs[16] as Job, jobs[40] as Job]
+    const [from, till] = [first.enqueuedAt, last.enqueuedAt + 1_800_000].map((at) =>
+      new Date(at).toISOString(),
+    )
+    const terms = [
+      ['', 'state:ready', 'state:delayed', 'state:cancelled', 'state:delayed,cancelled', '-state:ready'],
+      ['', 'lane:a', 'lane:""', 'lane:none', '-lane:a', 'lane:a,b', 'lane:a*', 'lane:a payload.to:1'],
+      ['', `since:${from}`, `before:${till}`, `since:${from} before:${till}`],
+      ['', 'queue:report'],
+    ]
+    const queries = terms.reduce(
+      (all, some) => all.flatMap((one) => some.map((term) => `${one} ${term}`)),
+      [''],
+    )
+
+    for (const query of queries) {
+      const fits = (job: Job | null): boolean =>
+        job !== null && matches(parseQuery(query), job, { now: Date.now() })
+      const expected = jobs.flatMap((job, n) => (fits(job) ? [ids[n] as string] : []))
+      const found = await pagesOf(skep, { query, limit: 7 })
+      expect(found.ids.toSorted(), query).toEqual(expected.toSorted())
+      // A count that took too long, on a machine with much to do, says so.
+      const { count, isExact } = await skep.count(query)
+      expect(isExact ? count : Math.max(count, expected.length), query).toBe(expected.length)
+    }
+  })
+
+  it('counts among the first jobs alone where it has to look at all, and says so', async () => {
+    const skep = openSkep(await openStore(name))
+    await skep.enqueueMany(
+      report,
+      items(5_001, () => 'x'),
+    )
+
+    expect(await skep.count('state:ready since:1h')).toEqual({ count: 5_000, isExact: false })
+    expect(await skep.count('state:ready since:1h', { cap: 100 })).toEqual({ count: 100, isExact: false })
+    expect(await skep.count('state:ready since:+1h')).toEqual({ count: 0, isExact: false })
   })
 
   it('has the finished jobs of several queues newest first, page by page', async () => {

@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import type { NewJob } from '../../src/core/job.ts'
 import { parseKeyRange } from '../../src/core/key-range.ts'
 import type { ListRunsCall } from '../../src/store/flows.ts'
 import type { Store } from '../../src/store.ts'
@@ -39,7 +40,9 @@ function waysTo(table: string, plans: readonly string[]): string[] {
 const STATISTICS: Record<string, (world: World) => Promise<unknown>> = {
   'that nobody analysed': async () => {},
   'that was analysed': ({ sql }) =>
-    sql('analyze skep.jobs, skep.groups, skep.outcomes, skep.runs, skep.run_attributes, skep.records'),
+    sql(
+      'analyze skep.jobs, skep.archive, skep.groups, skep.outcomes, skep.runs, skep.run_attributes, skep.records',
+    ),
   'that is believed to be empty': ({ sql }) =>
     sql(`update pg_class set reltuples = 0, relpages = 1 where relnamespace = 'skep'::regnamespace
       and relname in ('jobs', 'groups', 'outcomes', 'runs', 'run_attributes', 'records')`),
@@ -102,6 +105,41 @@ describe.each(Object.entries(STATISTICS))('the plans on a table %s', (name, prep
     for (const plan of [...claiming, ...folding]) {
       expect(plan).not.toMatch(/Seq Scan on (jobs|archive|uniques|lanes|lines|news|holds|limits)|Bitmap/)
     }
+  })
+
+  it('find finished and delayed jobs by their id and by their lane', async () => {
+    const world = await createWorld()
+    const filler = await world.open({ migrate: true, listen: false })
+    const laned = (jobs: readonly NewJob[]): NewJob[] =>
+      jobs.map((job, at) => ({ ...job, lane: at % 2 === 0 ? null : `lane-${at % 100}` }))
+    const ids: string[] = []
+    for (let n = 0; n < 5; n++) {
+      await filler.insert({ jobs: laned(newJobs(1_000)) })
+      const jobs = await take(filler, 1_000)
+      ids.push(...jobs.map(({ id }) => id))
+      await finish(filler, jobs)
+      await filler.insert({ jobs: laned(newJobs(1_000)).map((job) => ({ ...job, delayMs: 3_600_000 })) })
+    }
+    await prepare(world)
+    const { store, plans } = await explained(world)
+    const page = { space: 'acme', queue: 'mail', limit: 10, cursor: null, where: { lane: 'lane-7' } } as const
+
+    const { jobs } = await store.get({ space: 'acme', ids: ids.slice(0, 5) })
+    const getting = plans().join()
+    const ended = await store.list({ ...page, state: 'done' })
+    const listing = plans().join()
+    const later = await store.list({ ...page, state: 'delayed' })
+    const listingLater = plans().join()
+
+    expect(jobs.filter((job) => job !== null)).toHaveLength(5)
+    expect([ended.jobs.length, later.jobs.length]).toEqual([10, 10])
+    expect(getting).toMatch(/archive_\w+_id_idx/)
+    expect(listing).toMatch(/_lane_finished_at_id_idx/)
+    expect(listingLater).toMatch(/using jobs_later/)
+    // It ends in the id as well, and would be read from end to end.
+    expect(getting).not.toMatch(/finished_at_id_idx/)
+    expect(getting + listing + listingLater).not.toMatch(/Seq Scan on jobs|Seq Scan on .*rows=[1-9]\d* loops/)
+    expect(listing + listingLater).not.toMatch(/Sort Key/)
   })
 
   it('find the lanes of a range by the index of its slices, and look at no others', async () => {

@@ -17,6 +17,8 @@ const SIZES = [2_000, 20_000] as const
 
 /** What a page may look at, and a little more: the call that goes over it is carried out. */
 const MOST_ROWS = 5_200
+/** What a count may have the store look at. */
+const MOST_LOOKED = 5_000
 
 type Asked = { readonly [Name in OperationName]: readonly [Name, InputOf<Name>] }[OperationName]
 
@@ -33,8 +35,13 @@ const BY_KEY: readonly Asked[] = [
   ['jobs.list', { query: 'state:dead queue:queue-02' }],
   ['jobs.list', { query: 'state:cancelled before:10m' }],
   ['jobs.list', { query: 'state:delayed since:2000-01-01' }],
+  ['jobs.list', { query: 'lane:nobody' }],
+  ['jobs.list', { query: `lane:nobody queue:${LANED}` }],
+  ['jobs.list', { query: `lane:tenant-1900 queue:${LANED} state:done,delayed` }],
+  ['jobs.list', { query: 'lane:tenant-1900 state:dead since:2d' }],
   ['jobs.count', {}],
   ['jobs.count', { query: 'state:done since:2d' }],
+  ['jobs.count', { query: 'lane:tenant-1900 since:2d -state:ready' }],
   ['errors.list', {}],
   ['system.get', {}],
 ]
@@ -43,9 +50,14 @@ const BY_KEY: readonly Asked[] = [
 const BY_LOOKING: readonly Asked[] = [
   ['jobs.list', { query: 'payload.user.id:nobody' }],
   ['jobs.list', { query: 'error:~nobody state:dead' }],
-  ['jobs.list', { query: `lane:nobody queue:${LANED}` }],
-  ['jobs.list', { query: 'lane:nobody state:done' }],
+  ['jobs.list', { query: 'lane:"" queue:*-20 state:done' }],
   ['jobs.list', { query: 'state:ready since:1s' }],
+]
+
+/** These too, in the store itself. */
+const BY_COUNTING: readonly Asked[] = [
+  ['jobs.count', { query: 'state:ready since:1s' }],
+  ['jobs.count', { query: 'lane:"" state:done' }],
 ]
 
 interface Work {
@@ -53,6 +65,8 @@ interface Work {
   rows: number
   /** Which pages of jobs were asked for. */
   lists: Parameters<Store['list']>[0][]
+  /** How many jobs counts were told to look at, at most. */
+  looks: number[]
 }
 
 interface Filled {
@@ -90,11 +104,19 @@ describe('with ten times as many jobs', () => {
     expect((await large.work(asked as Asked)).rows).toBeLessThanOrEqual(MOST_ROWS)
   })
 
+  it.each(BY_COUNTING)('%s %j has the store look at so many jobs at most', async (...asked) => {
+    const { rows, looks } = await large.work(asked as Asked)
+
+    expect(rows).toBeLessThanOrEqual(MOST_ROWS)
+    expect(looks.length).toBeGreaterThan(0)
+    for (const look of looks) expect(look).toBeLessThanOrEqual(MOST_LOOKED)
+  })
+
   it('a store is not asked for what it would have to look for in all jobs of a queue', async () => {
     for (const asked of [...BY_KEY, ...BY_LOOKING]) {
       for (const { state, where = {} } of (await large.work(asked)).lists) {
         if (state === 'ready') expect(where).not.toHaveProperty('after')
-        else if (state !== 'running') expect(where).not.toHaveProperty('lane')
+        else if (state !== 'running') expect(where).not.toHaveProperty('lane', '')
       }
     }
   })
@@ -104,7 +126,7 @@ describe('with ten times as many jobs', () => {
   })
 
   it('SQLite finds by an index all that it is asked for', async () => {
-    for (const asked of [...BY_KEY, ...BY_LOOKING]) await large.work(asked)
+    for (const asked of [...BY_KEY, ...BY_LOOKING, ...BY_COUNTING]) await large.work(asked)
     const selects = [...large.statements].filter((sql) => /^\s*select/.test(sql))
 
     expect(selects.filter((sql) => sql.includes('skep_archive')).length).toBeGreaterThan(5)
@@ -133,7 +155,7 @@ async function filled(file: string, size: number): Promise<Filled> {
       return typeof value === 'function' ? value.bind(target) : value
     },
   })
-  const work: Work = { calls: 0, rows: 0, lists: [] }
+  const work: Work = { calls: 0, rows: 0, lists: [], looks: [] }
   const plain = sqliteStore({ client, synchronous: 'normal' })
   const store = counting(plain, work)
   const skep = createSkep({ store, logger: silentLogger })
@@ -152,6 +174,7 @@ async function filled(file: string, size: number): Promise<Filled> {
       work.calls = 0
       work.rows = 0
       work.lists = []
+      work.looks = []
       const response = await fetch(`${url}/api/v1/call/${name}`, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
@@ -174,6 +197,7 @@ function counting(store: Store, work: Work): Store {
         if (!(answer instanceof Promise)) return answer
         work.calls++
         if (key === 'list') work.lists.push(args[0] as Work['lists'][number])
+        if (key === 'count') work.looks.push((args[0] as Parameters<Store['count']>[0]).look ?? 0)
         return answer.then((reply: unknown) => {
           for (const some of Object.values(reply ?? {})) if (Array.isArray(some)) work.rows += some.length
           return reply

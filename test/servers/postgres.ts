@@ -1,7 +1,7 @@
 // A real PostgreSQL with stock settings, in a temporary folder, on a private port of this machine alone.
 
 import { execFile } from 'node:child_process'
-import { rmSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import pg from 'pg'
@@ -17,13 +17,16 @@ export interface PostgresServer {
 /** The variable that names a server to use instead of starting one. */
 export const postgresUrlVariable = 'SKEP_TEST_POSTGRES_URL'
 
-/** Uses the server that the environment names, or starts one. It stops at the latest when this process ends. */
-export async function startPostgres(): Promise<PostgresServer> {
+/**
+ * Uses the server that the environment names, or starts one. It stops at the latest when this process ends.
+ * @param kept A folder that stays when it stops, and may have the data of another time.
+ */
+export async function startPostgres(kept?: string): Promise<PostgresServer> {
   const given = process.env[postgresUrlVariable]
-  if (given) return { url: given, stop: async () => {} }
+  if (given && kept === undefined) return { url: given, stop: async () => {} }
 
   const identity = serverIdentity()
-  const folder = serverFolder('postgres', identity)
+  const folder = serverFolder('postgres', identity, kept)
   const { bin, hasStatementStatistics, data } = await createCluster(folder, identity)
 
   const port = await freePort()
@@ -40,6 +43,7 @@ export async function startPostgres(): Promise<PostgresServer> {
     args: ['-D', data, ...settings.flatMap((setting) => ['-c', setting])],
     identity,
     folder,
+    isKept: kept !== undefined,
     // "Fast shutdown": ends open sessions instead of waiting for them.
     stopSignal: 'SIGINT',
     ping: () => pingPostgres(url),
@@ -55,6 +59,7 @@ async function createCluster(
   const options = ['-U', 'postgres', '--auth=trust', '--encoding=UTF8', '--locale=C', '--no-sync']
   try {
     const binaries = postgresBinaries(folder)
+    if (existsSync(data)) return { ...binaries, data }
     await promisify(execFile)(join(binaries.bin, 'initdb'), ['-D', data, ...options], {
       cwd: folder,
       ...identity,

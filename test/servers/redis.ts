@@ -40,19 +40,21 @@ export type RedisResult =
 export interface RedisOptions {
   /** When the log is synced to the disk: once a second, or before every answer. */
   readonly appendfsync: 'everysec' | 'always'
+  /** A folder that stays when it stops, and may have the log of another time. */
+  readonly kept?: string
   /** More settings, or others. */
   readonly settings?: Readonly<Record<string, string>>
 }
 
 /** Starts a Redis, or says why there is none. It stops at the latest when this process ends. */
-export async function startRedis({ appendfsync, settings }: RedisOptions): Promise<RedisResult> {
+export async function startRedis({ appendfsync, kept, settings }: RedisOptions): Promise<RedisResult> {
   const { command, reason } = redisProgram()
   if (command === undefined) return { reason }
   const identity = serverIdentity()
-  const folder = serverFolder('redis', identity)
+  const folder = serverFolder('redis', identity, kept)
   const port = await freePort()
   const args = redisArguments({ folder, port, appendfsync, ...settings })
-  return { redis: await redisProcess({ command, args, identity, folder, port }) }
+  return { redis: await redisProcess({ command, args, identity, folder, isKept: kept !== undefined, port }) }
 }
 
 /** A server that keeps what it acknowledged, with what else is to be set. */
@@ -98,9 +100,10 @@ export async function redisProcess(options: {
   readonly args: readonly string[]
   readonly identity: Identity
   readonly folder: string
+  readonly isKept?: boolean
   readonly port: number
 }): Promise<RedisServer> {
-  const { command, folder, port } = options
+  const { command, folder, isKept, port } = options
   let server: ServerProcess
   let pid: number
   const cli = async (...words: string[]): Promise<string> => {
@@ -132,7 +135,7 @@ export async function redisProcess(options: {
     },
     async stop() {
       await server.stop()
-      rmSync(folder, { recursive: true, force: true })
+      if (!isKept) rmSync(folder, { recursive: true, force: true })
     },
   }
 }

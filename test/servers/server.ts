@@ -3,7 +3,7 @@
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chownSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -29,14 +29,17 @@ export interface ServerCommand {
   readonly args: readonly string[]
   readonly env?: Readonly<Record<string, string>>
   readonly identity: Identity
-  /** Removed when the server stops. */
+  /** Removed when the server stops, unless it is kept. */
   readonly folder: string
+  readonly isKept?: boolean
   readonly stopSignal: NodeJS.Signals
   /** Throws as long as the server does not answer. */
   readonly ping: () => Promise<void>
 }
 
 const startTimeoutMs = 30_000
+/** One with much to read, or to write before it ends, may take longer. */
+const keptTimeoutMs = 300_000
 
 export function isRoot(): boolean {
   return process.getuid?.() === 0
@@ -54,8 +57,13 @@ export function serverIdentity(): Identity {
   throw new Error('Servers refuse to run as root, and there is neither a user "postgres" nor "nobody".')
 }
 
-/** A new folder that the identity owns and can reach. */
-export function serverFolder(name: string, identity: Identity): string {
+/** A folder that the identity owns and can reach: a new one, or the one to keep. */
+export function serverFolder(name: string, identity: Identity, kept?: string): string {
+  if (kept !== undefined) {
+    mkdirSync(kept, { recursive: true })
+    chownTo(kept, identity)
+    return kept
+  }
   const base = identity.uid === undefined || canEnter(tmpdir(), identity) ? tmpdir() : '/tmp'
   const folder = mkdtempSync(join(base, `skep-${name}-`))
   chownTo(folder, identity)
@@ -91,6 +99,7 @@ export async function startServer(server: ServerCommand): Promise<ServerProcess>
         folder: server.folder,
         log,
         stopSignal: server.stopSignal,
+        ...(server.isKept && { isKept: true, patienceMs: keptTimeoutMs }),
       }),
     ],
     { detached: true, stdio: ['pipe', 'ignore', 'inherit'], env: cleanEnvironment() },
@@ -104,7 +113,7 @@ export async function startServer(server: ServerCommand): Promise<ServerProcess>
     const said = readLog(log)
     keeper.stdin?.end()
     if (keeper.exitCode === null) await ended
-    rmSync(server.folder, { recursive: true, force: true })
+    if (!server.isKept) rmSync(server.folder, { recursive: true, force: true })
     throw new Error(`${server.command} did not start.\n${said}`, { cause: error })
   }
 
@@ -124,8 +133,8 @@ export async function startServer(server: ServerCommand): Promise<ServerProcess>
   }
 }
 
-async function answering({ ping }: ServerCommand, keeper: ChildProcess): Promise<void> {
-  const deadline = performance.now() + startTimeoutMs
+async function answering({ ping, isKept }: ServerCommand, keeper: ChildProcess): Promise<void> {
+  const deadline = performance.now() + (isKept ? keptTimeoutMs : startTimeoutMs)
   for (;;) {
     if (keeper.exitCode !== null) throw new Error(`Ended with code ${keeper.exitCode}.`)
     try {

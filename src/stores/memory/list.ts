@@ -1,20 +1,29 @@
 import { isFinal, type Job, type JobState } from '../../core/job.ts'
 import { byKey, DEFAULT_LANE } from '../../core/lanes.ts'
 import { listKey, timeOf } from '../../core/transitions.ts'
-import type { ListCall, ListReply, Selection } from '../../store.ts'
+import type { CountCall, CountReply, ListCall, ListReply, Selection, Where } from '../../store.ts'
 import type { Table } from './table.ts'
 
 /** The jobs of a selection, in the order of the list. */
 export function select(table: Table, space: string, selection: Selection): Job[] {
-  const { after = -Infinity, before = Infinity, text, lane } = selection.where ?? {}
+  const { queue, state, where = {} } = selection
   return table
-    .inState(space, selection.queue, selection.state)
-    .filter((job) => timeOf(job) >= after && timeOf(job) < before)
-    .filter((job) => lane === undefined || laneOf(job) === lane)
-    .filter(
-      (job) => text === undefined || job.payload.includes(text) || (job.failure?.includes(text) ?? false),
-    )
-    .sort(inListOrder(table, selection.state))
+    .inState(space, queue, state)
+    .filter((job) => fits(job, where))
+    .sort(inListOrder(table, state))
+}
+
+function fits(job: Job, { after = -Infinity, before = Infinity, text, lane }: Where): boolean {
+  if (timeOf(job) < after || timeOf(job) >= before) return false
+  if (lane !== undefined && laneOf(job) !== lane) return false
+  return text === undefined || job.payload.includes(text) || (job.failure?.includes(text) ?? false)
+}
+
+/** How many jobs a selection has, among the first so many of the list if it says so. */
+export function count(table: Table, { space, queue, state, where = {}, limit, look }: CountCall): CountReply {
+  const looked = select(table, space, { queue, state }).slice(0, look)
+  const found = looked.filter((job) => fits(job, where)).length
+  return { count: Math.min(limit ?? Infinity, found), ...(look !== undefined && { looked: looked.length }) }
 }
 
 /** One page. */

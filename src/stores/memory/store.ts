@@ -31,7 +31,7 @@ import {
 } from '../../store.ts'
 import { Claims } from './claims.ts'
 import { Jobs } from './jobs.ts'
-import { beyond, cursorAt, list, select } from './list.ts'
+import { beyond, count, cursorAt, list, select } from './list.ts'
 import { Records } from './records.ts'
 import { memorySchedules } from './schedules.ts'
 
@@ -127,7 +127,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     },
 
     async count(call: CountCall) {
-      return { count: Math.min(call.limit ?? Infinity, select(table, call.space, call).length) }
+      return count(table, call)
     },
 
     async expired(call: ExpiredCall): Promise<ExpiredReply> {

@@ -1,39 +1,66 @@
 import { isFinal, type JobState } from '../../core/job.ts'
-import type { CountCall } from '../../store.ts'
+import type { CountCall, CountReply, Where } from '../../store.ts'
 import { STATE_CODES } from './codes.ts'
 import type { Param, Query } from './driver.ts'
 
 /** How many jobs a selection has: read, not estimated. Payloads are looked at only for a text. */
-export async function countSelection(
-  query: Query,
-  schema: string,
-  { space, queue, state, where = {}, limit }: CountCall,
-): Promise<{ readonly count: number }> {
+export async function countSelection(query: Query, schema: string, call: CountCall): Promise<CountReply> {
+  const { space, queue, state, where = {}, limit, look } = call
   const params: Param[] = []
   const put = (value: string): string => `$${params.push(value)}`
-  const time = timeOf(state)
-  const conditions = [
-    `x.space = ${put(space)}::text and x.queue = ${put(queue)}::text`,
-    // Written out, so that the index of the state is found.
-    `x.state = ${STATE_CODES[state]}`,
-  ]
-  if (where.after !== undefined) conditions.push(`x.${time} >= ${put(String(where.after))}::bigint`)
-  if (where.before !== undefined) conditions.push(`x.${time} < ${put(String(where.before))}::bigint`)
-  if (where.lane === '') conditions.push('x.lane is null')
-  else if (where.lane !== undefined) conditions.push(`x.lane = ${put(where.lane)}::text`)
-  if (where.text !== undefined) {
-    const words = `${put(where.text)}::text`
-    conditions.push(`(strpos(x.payload, ${words}) > 0 or strpos(x.failure, ${words}) > 0)`)
+  // The state is written out, so that its index is found.
+  const listed = `x.space = ${put(space)}::text and x.queue = ${put(queue)}::text and x.state = ${STATE_CODES[state]}`
+  const fits = conditionsOf(state, where, put).join(' and ') || 'true'
+  const table = `${schema}.${isFinal(state) ? 'archive' : 'jobs'} x`
+  if (look !== undefined) {
+    const most = `${put(String(look))}::bigint`
+    const parts = partsOf(state).map(
+      ({ part, order }) =>
+        `(select coalesce(${fits}, false) as fits from ${table} where ${listed}${part} order by ${order} limit ${most})`,
+    )
+    const [row] = await query(
+      `select count(*), count(*) filter (where fits)
+       from (select fits from (${parts.join(' union all ')}) as every limit ${most}) as first`,
+      params,
+    )
+    return { count: Math.min(Number(row?.[1]), limit ?? Infinity), looked: Number(row?.[0]) }
   }
-  const table = isFinal(state) ? 'archive' : 'jobs'
-  const selected = `from ${schema}.${table} x where ${conditions.join(' and ')}`
-  const rows = await query(
+  const selected = `from ${table} where ${listed} and ${fits}`
+  const [row] = await query(
     limit === undefined
       ? `select count(*) ${selected}`
       : `select count(*) from (select ${selected} limit ${put(String(limit))}::bigint) as counted`,
     params,
   )
-  return { count: Number(rows[0]?.[0]) }
+  return { count: Number(row?.[0]) }
+}
+
+/** What is asked of each job. */
+function conditionsOf(state: JobState, where: Where, put: (value: string) => string): string[] {
+  const { after, before, lane, text } = where
+  const time = timeOf(state)
+  const conditions: string[] = []
+  if (after !== undefined) conditions.push(`x.${time} >= ${put(String(after))}::bigint`)
+  if (before !== undefined) conditions.push(`x.${time} < ${put(String(before))}::bigint`)
+  if (lane === '') conditions.push('x.lane is null')
+  else if (lane !== undefined) conditions.push(`x.lane = ${put(lane)}::text`)
+  if (text !== undefined) {
+    const words = `${put(text)}::text`
+    conditions.push(`(strpos(x.payload, ${words}) > 0 or strpos(x.failure, ${words}) > 0)`)
+  }
+  return conditions
+}
+
+/** The jobs of a state in the order of the list: ready ones are in two indexes. */
+function partsOf(state: JobState): { readonly part: string; readonly order: string }[] {
+  if (state === 'ready') {
+    return [
+      { part: ' and x.lane is null', order: 'x.rank, x.id' },
+      { part: ' and x.lane is not null', order: 'x.lane, x.rank, x.id' },
+    ]
+  }
+  const direction = isFinal(state) ? ' desc' : ''
+  return [{ part: '', order: `x.${timeOf(state)}${direction}, x.id${direction}` }]
 }
 
 /** The moment a selection is about. */

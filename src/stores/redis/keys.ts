@@ -12,6 +12,7 @@
  *   jobs       hash   id → record, of jobs that wait or run
  *   ready      set    q lane NUL place id
  *   delayed    set    q due id
+ *   later      set    q lane NUL due id: delayed jobs that have a lane, once more
  *   held       hash   id → until q mark token: the lease of a job that runs
  *   claims     hash   token NUL q → bound started worker ids: what one claim took of one queue
  *   live       hash   token NUL q → how many of these still run
@@ -21,6 +22,7 @@
  *   tasks      set    worker NUL q token: the claims of a worker
  *   archive    hash   id → record, of finished jobs
  *   ended      set    q state finished id
+ *   ended:lanes set   q state lane NUL finished id: those that had a lane, once more
  *   expiry     set    moment id: when a finished job goes
  *   uniques    hash   q key → id until
  *   windows    set    moment q key: when a unique key for a span of time goes
@@ -58,6 +60,7 @@ export const KEY_NAMES = [
   'jobs',
   'ready',
   'delayed',
+  'later',
   'held',
   'claims',
   'live',
@@ -67,6 +70,7 @@ export const KEY_NAMES = [
   'tasks',
   'archive',
   'ended',
+  'ended:lanes',
   'expiry',
   'uniques',
   'windows',

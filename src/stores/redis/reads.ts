@@ -5,6 +5,7 @@ import type {
   ChangeReply,
   ChangeResult,
   CountCall,
+  CountReply,
   CountsCall,
   ExpiredCall,
   ExpiredReply,
@@ -22,7 +23,7 @@ import { claimedOf, jobOf, joined, readRecord } from './records.ts'
 /** What people ask of jobs and do to them. */
 export function lookingCalls(caller: Caller): {
   change(call: ChangeCall): Promise<ChangeReply>
-  count(call: CountCall): Promise<{ readonly count: number }>
+  count(call: CountCall): Promise<CountReply>
   counts(call: CountsCall): Promise<{ readonly queues: readonly QueueCounts[] }>
   expired(call: ExpiredCall): Promise<ExpiredReply>
   get(call: GetCall): Promise<{ readonly jobs: readonly (Job | null)[] }>
@@ -55,10 +56,12 @@ export function lookingCalls(caller: Caller): {
     },
 
     async count(call) {
-      const { space, limit } = call
-      const selection = { space, ...selectionOf(call), ...(limit !== undefined && { limit }) }
-      const found = numberOf(await caller.call('count', [JSON.stringify(selection)]))
-      return { count: Math.min(found, limit ?? Infinity) }
+      const { space, limit, look } = call
+      const bounds = { ...(limit !== undefined && { limit }), ...(look !== undefined && { look }) }
+      const selection = JSON.stringify({ space, ...selectionOf(call), ...bounds })
+      const [found, looked] = listOf(await caller.call('count', [selection]))
+      const count = Math.min(numberOf(found), limit ?? Infinity)
+      return look === undefined ? { count } : { count, looked: numberOf(looked) }
     },
 
     async counts({ space, queues }) {

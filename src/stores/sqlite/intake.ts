@@ -63,6 +63,7 @@ export class Intake {
     for (const line of lines) inserted += putIn(turn, line, now)
     const isLaned = inserted > 0 && enterLanes(turn, entries, inserted, now)
     if (inserted > 0) turn.db.run(isLaned ? PUT_IN_LANES : PUT_IN_LINE, now, now, inserted)
+    if (isLaned && entries.some(({ dueAt }) => dueAt > now)) turn.db.run(PUT_IN_LATER, inserted, now)
     if (inserted < entries.length) correct(turn, entries, inserted, now)
     else for (const line of lines) countIn(turn, line, now)
   }
@@ -109,6 +110,9 @@ const PUT_IN_LANES = `insert into skep_waiting (q, state, place, id, n)
       else (select number from skep_lanes a where a.q = j.q and a.key = j.lane) end,
     case when due_at > ? then due_at when strict then n else due_at - priority * ${PRIORITY_STEP_MS} end, id, n
   from skep_jobs j where n > last_insert_rowid() - ?`
+
+const PUT_IN_LATER = `insert into skep_later (q, lane, place, id, n)
+  select q, lane, due_at, id, n from skep_jobs where n > last_insert_rowid() - ? and lane is not null and due_at > ?`
 
 /** Leaves out the jobs that are finished already, and says so in their results. */
 function withoutArchived(turn: Turn, entries: Entry[]): Entry[] {

@@ -1,7 +1,7 @@
 import { isFinal, type JobState } from '../../core/job.ts'
 import { DEFAULT_LANE } from '../../core/lanes.ts'
 import { listKey } from '../../core/transitions.ts'
-import type { CountCall, ListCall, ListReply } from '../../store.ts'
+import type { CountCall, CountReply, ListCall, ListReply, Where } from '../../store.ts'
 import type { Row, SqlValue } from './client.ts'
 import { ARCHIVE_COLUMNS, archivedJob, HOT_COLUMNS, hotJob, type Placed } from './record.ts'
 import { STATE_NUMBER, type Turn } from './turn.ts'
@@ -37,9 +37,10 @@ export async function list(
 export async function count(
   database: { read<T>(work: (turn: Reader) => T): Promise<T> },
   call: CountCall,
-): Promise<{ readonly count: number }> {
+): Promise<CountReply> {
   let found = 0
   let cursor: string | null = null
+  if (call.look !== undefined) return countFirst(database, call, call.look)
   if (call.limit !== undefined && call.where?.text === undefined) return countUpTo(database, call, call.limit)
   for (let isMore = true; isMore; ) {
     isMore = await database.read((turn) => {
@@ -67,6 +68,24 @@ function countUpTo(
   })
 }
 
+/** How many of the first so many jobs fit. Of the jobs themselves only what is asked about is read, so it is one step. */
+function countFirst(
+  database: { read<T>(work: (turn: Reader) => T): Promise<T> },
+  { where, limit = Infinity, ...call }: CountCall,
+  look: number,
+): Promise<CountReply> {
+  return database.read((turn) => {
+    const all = queryOf(turn, { ...call, cursor: null }, null)
+    if (!all) return { count: 0, looked: 0 }
+    const { conditions, values } = fitting(all.view, where ?? {})
+    const fits = conditions.length === 0 ? '1' : conditions.join(' and ')
+    const sql = `select count(*), ifnull(sum(fits), 0)
+      from (select ${fits} as fits ${all.from} order by ${all.order} limit ?)`
+    const [looked, found] = turn.db.get(sql, ...values, ...all.values, look) as [number, number]
+    return { count: Math.min(found, limit), looked }
+  })
+}
+
 /** The last job of the next step of a search, as a cursor; null when it reaches the end. */
 function stepEnd(turn: Reader, call: Omit<ListCall, 'limit'>): string | null {
   const query = queryOf(turn, { ...call, where: {} }, null)
@@ -88,9 +107,17 @@ export function select(
 ): Placed[] {
   const query = queryOf(turn, call, end)
   if (!query) return []
-  const sql = `select ${query.view.columns} ${query.from} order by ${query.order} limit ?`
+  const { view, from, order } = query
+  const sql =
+    view === FINISHED ? finishedSql(from, order) : `select ${view.columns} ${from} order by ${order} limit ?`
   const rows = turn.db.all(sql, ...query.values, limit)
-  return rows.map((row) => query.view.read(turn, row))
+  return rows.map((row) => view.read(turn, row))
+}
+
+/** Hundreds of jobs may have ended in one moment, and are sorted by their ids: these are sorted first, and only the page is read whole. */
+function finishedSql(from: string, order: string): string {
+  return `select ${FINISHED.columns} from (select z.a ${from} order by ${order} limit ?) p
+    cross join skep_archive z on z.a = p.a order by ${order}`
 }
 
 interface Query {
@@ -104,37 +131,51 @@ interface Query {
 function queryOf(turn: Reader, call: Omit<ListCall, 'limit'>, end: string | null): Query | null {
   const q = turn.queues.find(turn.db, call.space, call.queue)
   if (q === undefined) return null
-  const isLaned = call.state === 'ready' && turn.lanes.line(q) !== null
-  const view = isLaned ? LANED : VIEWS[viewOf(call.state)]
-  const { position, time, payload, failure } = view
+  const { state, where = {} } = call
+  const isLaned = turn.lanes.line(q) !== null
+  // A queue of which one job has a lane is limited: in others all are in the first one.
+  if (!isLaned && where.lane !== undefined && where.lane !== DEFAULT_LANE) return null
+  const view = viewOf(state, isLaned, where)
+  const { position } = view
   const values: SqlValue[] = [q]
-  const conditions = [view.from(call.state)]
+  const conditions = [view.from(state)]
   const add = (condition: string, ...bound: SqlValue[]): void => {
     conditions.push(condition)
     values.push(...bound)
   }
 
-  const isDown = isFinal(call.state)
+  const isDown = isFinal(state)
   const compare = (how: string, cursor: string): void => {
     const all = JSON.parse(cursor) as [lane: string, place: number, id: string]
     const [lane, ...inLane] = all
-    if (isLaned) add(`a.key ${how.slice(0, 1)}= ? and (${position}) ${how} (?, ?, ?)`, lane, ...all)
+    if (view === LANED) add(`a.key ${how.slice(0, 1)}= ? and (${position}) ${how} (?, ?, ?)`, lane, ...all)
     else add(`(${position}) ${how} (?, ?)`, ...inLane)
   }
   if (call.cursor !== null) compare(isDown ? '<' : '>', call.cursor)
   if (end !== null) compare(isDown ? '>=' : '<=', end)
-  const { after, before, text, lane } = call.where ?? {}
-  // A queue of which one job has a lane is limited: in others all are in the first one.
-  if (lane !== undefined && call.state === 'ready' && !isLaned) {
-    if (lane !== DEFAULT_LANE) return null
-  } else if (lane !== undefined) add(`${view.lane} = ?`, lane)
-  // Delayed jobs stand by their time, which so is found by key.
-  const moment = call.state === 'delayed' ? 'v.place' : time
-  if (after !== undefined) add(`${moment} >= ?`, after)
-  if (before !== undefined) add(`${moment} < ?`, before)
-  if (text !== undefined) add(`(instr(${payload}, ?) > 0 or instr(${failure}, ?) > 0)`, text, text)
   const order = isDown ? position.replaceAll(/,|$/g, ' desc$&') : position
+  const asked = fitting(view, where)
+  conditions.push(...asked.conditions)
+  values.push(...asked.values)
   return { view, from: conditions.join(' and '), order, values }
+}
+
+/** What is asked of each job. */
+function fitting(
+  { time, payload, failure, lane, inDefaultLane }: View,
+  where: Where,
+): { readonly conditions: readonly string[]; readonly values: readonly SqlValue[] } {
+  const asked: (readonly [condition: string, ...values: SqlValue[]])[] = []
+  if (where.lane === DEFAULT_LANE) asked.push([inDefaultLane])
+  else if (where.lane !== undefined) asked.push([`${lane} = ?`, where.lane])
+  if (where.after !== undefined) asked.push([`${time} >= ?`, where.after])
+  if (where.before !== undefined) asked.push([`${time} < ?`, where.before])
+  const { text } = where
+  if (text !== undefined) asked.push([`(instr(${payload}, ?) > 0 or instr(${failure}, ?) > 0)`, text, text])
+  return {
+    conditions: asked.map(([condition]) => condition),
+    values: asked.flatMap(([, ...values]) => values),
+  }
 }
 
 /** The cursor of what comes after a job. */
@@ -160,6 +201,7 @@ interface View {
   readonly payload: string
   readonly failure: string
   readonly lane: string
+  readonly inDefaultLane: string
 }
 
 const HOT = {
@@ -167,33 +209,19 @@ const HOT = {
   read: hotJob,
   payload: 'j.payload',
   failure: 'j.failure',
-  lane: `ifnull(j.lane, '${DEFAULT_LANE}')`,
+  lane: 'j.lane',
+  inDefaultLane: 'j.lane is null',
 }
-const VIEWS: Readonly<Record<'waiting' | 'running' | 'finished', View>> = {
-  waiting: {
-    ...HOT,
-    from: (state) => `from skep_waiting v cross join skep_jobs j on j.n = v.n
-      left join skep_leases l on l.n = j.n where v.q = ? and v.state = ${STATE_NUMBER[state]}`,
-    position: 'v.place, v.id',
-    time: 'j.due_at',
-  },
-  running: {
-    ...HOT,
-    from: () => 'from skep_leases l cross join skep_jobs j on j.n = l.n where l.q = ?',
-    position: 'l.started_at, j.id',
-    time: 'l.started_at',
-  },
-  finished: {
-    columns: ARCHIVE_COLUMNS,
-    read: archivedJob,
-    payload: 'z.payload',
-    failure: 'z.failure',
-    from: (state) => `from skep_archive z where z.q = ? and z.state = ${STATE_NUMBER[state]}`,
-    position: 'z.finished_at, z.id',
-    time: 'z.finished_at',
-    lane: `ifnull(z.lane, '${DEFAULT_LANE}')`,
-  },
+
+const IN_LINE = {
+  ...HOT,
+  from: (state: JobState) => `from skep_waiting v cross join skep_jobs j on j.n = v.n
+    left join skep_leases l on l.n = j.n where v.q = ? and v.state = ${STATE_NUMBER[state]}`,
+  position: 'v.place, v.id',
 }
+const READY: View = { ...IN_LINE, time: 'j.due_at' }
+/** They stand by their time, which so is found by key. */
+const DELAYED: View = { ...IN_LINE, time: 'v.place' }
 
 /** Ready jobs of a limited queue. A lane of which one is ready is never idle. */
 const LANED: View = {
@@ -203,9 +231,41 @@ const LANED: View = {
   position: 'a.key, v.place, v.id',
   time: 'j.due_at',
   lane: 'a.key',
+  inDefaultLane: `a.key = '${DEFAULT_LANE}'`,
 }
 
-function viewOf(state: JobState): keyof typeof VIEWS {
-  if (isFinal(state)) return 'finished'
-  return state === 'running' ? 'running' : 'waiting'
+/** Delayed jobs of one lane that is not the default one. */
+const DELAYED_IN_LANE: View = {
+  ...HOT,
+  from: () => `from skep_later v cross join skep_jobs j on j.n = v.n
+    left join skep_leases l on l.n = j.n where v.q = ?`,
+  position: 'v.place, v.id',
+  time: 'v.place',
+  lane: 'v.lane',
+}
+
+const RUNNING: View = {
+  ...HOT,
+  from: () => 'from skep_leases l cross join skep_jobs j on j.n = l.n where l.q = ?',
+  position: 'l.started_at, j.id',
+  time: 'l.started_at',
+}
+
+const FINISHED: View = {
+  columns: ARCHIVE_COLUMNS,
+  read: archivedJob,
+  payload: 'z.payload',
+  failure: 'z.failure',
+  from: (state) => `from skep_archive z where z.q = ? and z.state = ${STATE_NUMBER[state]}`,
+  position: 'z.finished_at, z.id',
+  time: 'z.finished_at',
+  lane: 'z.lane',
+  inDefaultLane: 'z.lane is null',
+}
+
+function viewOf(state: JobState, isLaned: boolean, { lane }: Where): View {
+  if (isFinal(state)) return FINISHED
+  if (state === 'running') return RUNNING
+  if (state === 'ready') return isLaned ? LANED : READY
+  return lane === undefined || lane === DEFAULT_LANE ? DELAYED : DELAYED_IN_LANE
 }

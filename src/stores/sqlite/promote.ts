@@ -72,6 +72,12 @@ export function promoteLaned(turn: Turn, line: Line, now: number): void {
     q,
     JSON.stringify(rows),
   )
+  db.run(
+    `delete from skep_later where (q, lane, place, id) in
+     (select ?, value ->> 0, value ->> 1, value ->> 2 from json_each(?))`,
+    q,
+    JSON.stringify(due.flatMap(([at, id, , , lane]) => (lane === null ? [] : [[lane, at, id]]))),
+  )
   const [place, id] = due.at(-1) as [number, string]
   db.run('delete from skep_waiting where q = ? and state = 0 and (place, id) <= (?, ?)', q, place, id)
   turn.count(q, 'delayed', -due.length)

@@ -200,6 +200,10 @@ function leave(turn: Turn, { job, q, n }: Placed): void {
       placeOf(job, n),
       job.id,
     )
+    if (job.state === 'delayed' && job.lane !== null) {
+      const sql = 'delete from skep_later where q = ? and lane = ? and place = ? and id = ?'
+      turn.db.run(sql, q, job.lane, job.dueAt, job.id)
+    }
   }
 }
 
@@ -229,6 +233,10 @@ function enterHot(turn: Turn, job: Job, q: number, n: number | null): void {
     placeOf(job, null),
     job.id,
   )
+  if (job.state === 'delayed' && job.lane !== null) {
+    const sql = 'insert into skep_later (q, lane, place, id, n) values (?, ?, ?, ?, last_insert_rowid())'
+    turn.db.run(sql, q, job.lane, job.dueAt, job.id)
+  }
 }
 
 function enterArchive(turn: Turn, job: Job, q: number): void {

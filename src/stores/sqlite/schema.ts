@@ -52,6 +52,12 @@ const MIGRATIONS: readonly { readonly id: string; readonly sql: string }[] = [
         n integer not null, primary key (q, state, place, id)
       ) without rowid;
 
+      -- Delayed jobs that have a lane, once more: so those of one lane are found.
+      create table skep_later (
+        q integer not null, lane text not null, place integer not null, id text not null,
+        n integer not null, primary key (q, lane, place, id)
+      ) without rowid;
+
       create table skep_leases (
         n integer primary key, q integer not null, token text not null, worker text not null,
         started_at integer not null, until integer not null, cancel_reason text
@@ -68,6 +74,7 @@ const MIGRATIONS: readonly { readonly id: string; readonly sql: string }[] = [
         lane text, strict integer not null, cost integer not null, group_id text, member integer
       );
       create index skep_archive_listed on skep_archive (q, state, finished_at);
+      create index skep_archive_lanes on skep_archive (q, state, lane, finished_at) where lane is not null;
       create index skep_archive_expiry on skep_archive (expires_at);
 
       create table skep_uniques (

@@ -154,7 +154,12 @@ function draw(it: Draw): Step | null {
     case 'lanes':
       return drawLimiting(kind, it)
     case 'count':
-      return { do: 'count', ...drawSelection(it) }
+      return {
+        do: 'count',
+        ...drawSelection(it),
+        ...(random.chance(0.3) ? { limit: random.pick([1, 2, 10]) } : {}),
+        ...(random.chance(0.4) ? { look: random.pick([1, 2, 3, 10]) } : {}),
+      }
     case 'prune':
       return drawPrune(it)
   }
@@ -345,7 +350,7 @@ function drawSelection({ random, now, present, limited }: Draw): Selection & { r
     ...(random.chance(0.5) ? { after: now - random.pick([0, 1_000, 100_000]) } : {}),
     ...(random.chance(0.3) ? { before: now + random.pick([-1, 1, 10_000]) } : {}),
     ...(random.chance(0.4) ? { text: random.pick(['é', '%', 'boom', '1', '"']) } : {}),
-    ...(limited && random.chance(0.3) ? { lane: random.pick([...LANES, '']) } : {}),
+    ...(limited && random.chance(0.5) ? { lane: random.pick([like?.lane ?? '', ...LANES, '']) } : {}),
   }
   return { ...selection, where }
 }

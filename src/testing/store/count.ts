@@ -1,7 +1,18 @@
 import assert from 'node:assert/strict'
 import { JOB_STATES, type JobState } from '../../core/job.ts'
 import type { Where } from '../../store.ts'
-import { HOUR, OTHER_QUEUE, OTHER_SPACE, QUEUE, SPACE, START, sample, samples, verdict } from './samples.ts'
+import {
+  HOUR,
+  idsOf,
+  OTHER_QUEUE,
+  OTHER_SPACE,
+  QUEUE,
+  SPACE,
+  START,
+  sample,
+  samples,
+  verdict,
+} from './samples.ts'
 import type { Scene, StoreCase } from './scene.ts'
 
 export function countCases(test: StoreCase): void {
@@ -49,6 +60,47 @@ export function countCases(test: StoreCase): void {
         assert.equal(capped.count, Math.min(2, listed.length), about)
       }
     }
+  })
+
+  test('looks at the first so many jobs of the list, if that is all it may', async (scene) => {
+    await scene.insert(
+      sample(1, { priority: 5 }),
+      sample(2, { lane: 'b' }),
+      sample(3, { lane: 'a', strict: true }),
+    )
+    scene.pass(10)
+    await scene.insert(sample(4), sample(5, { lane: 'a' }), sample(6, { lane: 'b' }))
+    for (const n of [11, 12, 13]) {
+      scene.pass(10)
+      await scene.inState(sample(n, { lane: n === 12 ? 'a' : null }), 'done')
+      await scene.insert(sample(n + 10, { delayMs: n * HOUR, lane: n === 12 ? 'a' : null }))
+    }
+    const wheres: Where[] = [
+      {},
+      { after: START + 10 },
+      { before: START + 10 },
+      { lane: '' },
+      { lane: 'a' },
+      { after: START + 30, before: START + 13 * HOUR, lane: '' },
+    ]
+
+    for (const state of ['ready', 'delayed', 'done', 'dead', 'running'] as const) {
+      const all = idsOf(await scene.list(state))
+      for (const where of wheres) {
+        const fitting = idsOf(await scene.list(state, { where }))
+        for (const look of [1, 2, 4, 100]) {
+          const looked = all.slice(0, look)
+          const found = looked.filter((id) => fitting.includes(id)).length
+          const call = { space: SPACE, queue: QUEUE, state, where, look }
+          const about = `${look} of ${state} ${JSON.stringify(where)}`
+          assert.deepEqual(await scene.store.count(call), { count: found, looked: looked.length }, about)
+          const { count } = await scene.store.count({ ...call, limit: 1 })
+          assert.equal(count, Math.min(1, found), about)
+        }
+      }
+    }
+    const none = await scene.store.count({ space: SPACE, queue: 'nothing', state: 'ready', look: 5 })
+    assert.deepEqual(none, { count: 0, looked: 0 })
   })
 
   test('finds a text in the failure as well', async (scene) => {

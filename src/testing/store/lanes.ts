@@ -1,6 +1,19 @@
 import assert from 'node:assert/strict'
-import type { ClaimedJob, NewJob } from '../../core/job.ts'
-import { idOf, idsOf, MINUTE, OTHER_QUEUE, QUEUE, SPACE, sample, samples, verdict } from './samples.ts'
+import type { ClaimedJob, JobState, NewJob } from '../../core/job.ts'
+import type { Where } from '../../store.ts'
+import {
+  HOUR,
+  idOf,
+  idsOf,
+  MINUTE,
+  OTHER_QUEUE,
+  QUEUE,
+  SPACE,
+  sample,
+  samples,
+  unique,
+  verdict,
+} from './samples.ts'
 import { type Scene, type StoreCase, source } from './scene.ts'
 
 /** Lanes are served in turn. */
@@ -162,6 +175,76 @@ export function laneCases(test: StoreCase): void {
     assert.deepEqual(idsOf(await scene.list('running', { where: { lane: '' } })), [idOf(200)])
   })
 
+  test('lists the delayed jobs of one lane by their time, as they come and go', async (scene) => {
+    const inLane = async (lane: string, where: Where = {}): Promise<string[]> =>
+      idsOf(await scene.list('delayed', { where: { lane, ...where } }))
+    const later = (n: number, minutes: number): NewJob =>
+      sample(n, { lane: 'a', delayMs: minutes * MINUTE, unique: unique(`job-${n}`) })
+    await scene.insert(later(1, 30), later(2, 10), later(3, 20), later(4, 5))
+    await scene.insert(...laned('ab', 2, 101, { delayMs: MINUTE }), ...samples(2, { delayMs: MINUTE }, 201))
+    assert.deepEqual(await inLane('a'), [4, 2, 3, 1].map(idOf))
+    assert.deepEqual(await inLane('ab'), [101, 102].map(idOf))
+    assert.deepEqual(await inLane(''), [201, 202].map(idOf))
+    assert.deepEqual(await inLane('b'), [])
+    const where = { after: scene.now + 10 * MINUTE, before: scene.now + 30 * MINUTE }
+    assert.deepEqual(await inLane('a', where), [2, 3].map(idOf))
+    assert.deepEqual(await pagesOf(scene, 'delayed', 'a'), [4, 2, 3, 1].map(idOf))
+
+    await scene.changeOne('promote', idOf(2))
+    await scene.changeOne('cancel', idOf(3))
+    assert.deepEqual(await inLane('a'), [4, 1].map(idOf))
+    const moved = sample(5, {
+      lane: 'a',
+      delayMs: MINUTE,
+      unique: unique('job-1', { onConflict: 'replace' }),
+    })
+    await scene.insert(moved)
+    assert.deepEqual(await inLane('a'), [1, 4].map(idOf))
+    scene.pass(2 * MINUTE)
+    const taken = await scene.take()
+    assert.deepEqual(await inLane('a'), [idOf(4)])
+    assert.deepEqual(await inLane('ab'), [])
+    const again = taken.find(({ id }) => id === idOf(1)) as ClaimedJob
+    await scene.settle(again, verdict('delayed', { delayMs: MINUTE }))
+    assert.deepEqual(await inLane('a'), [1, 4].map(idOf))
+    assert.deepEqual(await inLane('ab'), [])
+    assert.deepEqual(await inLane('a', { after: scene.now + 2 * MINUTE }), [idOf(4)])
+  })
+
+  test('lists the finished jobs of one lane, newest first, as they come and go', async (scene) => {
+    const inLane = async (lane: string, state: JobState = 'done', where: Where = {}): Promise<string[]> =>
+      idsOf(await scene.list(state, { where: { lane, ...where } }))
+    const ending = async (n: number, lane: string | null, keepMs = HOUR): Promise<void> => {
+      scene.pass(10)
+      await scene.ended(sample(n, { lane }), verdict('done', { keepMs }))
+    }
+    const from = scene.now
+    for (const n of [1, 2, 3]) await ending(n, 'a')
+    await ending(4, 'a', MINUTE)
+    await ending(101, 'ab')
+    await ending(201, null)
+    await scene.insert(sample(301, { lane: 'a' }))
+    await scene.changeOne('bury', idOf(301))
+    assert.deepEqual(await inLane('a'), [4, 3, 2, 1].map(idOf))
+    assert.deepEqual(await inLane('ab'), [idOf(101)])
+    assert.deepEqual(await inLane(''), [idOf(201)])
+    assert.deepEqual(await inLane('a', 'dead'), [idOf(301)])
+    assert.deepEqual(await inLane('a', 'failed'), [])
+    assert.deepEqual(await inLane('a', 'done', { after: from + 20, before: from + 40 }), [3, 2].map(idOf))
+    assert.deepEqual(await pagesOf(scene, 'done', 'a'), [4, 3, 2, 1].map(idOf))
+
+    await scene.changeOne('remove', idOf(3))
+    await scene.changeOne('redrive', idOf(301))
+    scene.pass(2 * MINUTE)
+    await scene.prune()
+
+    assert.deepEqual(await inLane('a'), [2, 1].map(idOf))
+    assert.deepEqual(await inLane('a', 'dead'), [])
+    const count = { space: SPACE, queue: QUEUE, state: 'done', where: { lane: 'a' } } as const
+    assert.deepEqual(await scene.store.count(count), { count: 2 })
+    assert.deepEqual(await scene.store.count({ ...count, limit: 1 }), { count: 1 })
+  })
+
   test('tells what its lanes are doing', async (scene) => {
     await scene.insert(...laned('a', 3), ...laned('b', 1, 101))
     await scene.take({ limit: 3 })
@@ -276,6 +359,19 @@ export function laneCases(test: StoreCase): void {
 /** Jobs of one lane. */
 export function laned(lane: string, count: number, from = 1, difference: Partial<NewJob> = {}): NewJob[] {
   return samples(count, { lane, ...difference }, from)
+}
+
+/** The jobs of a lane, a page for each. */
+async function pagesOf(scene: Scene, state: JobState, lane: string): Promise<string[]> {
+  const seen: string[] = []
+  let cursor: string | null = null
+  do {
+    const call = { space: SPACE, queue: QUEUE, state, where: { lane }, limit: 1, cursor }
+    const page: Awaited<ReturnType<Scene['store']['list']>> = await scene.store.list(call)
+    seen.push(...idsOf(page.jobs))
+    cursor = page.cursor
+  } while (cursor !== null)
+  return seen
 }
 
 /** The lanes of jobs, a letter each. */

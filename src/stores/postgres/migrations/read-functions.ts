@@ -17,7 +17,8 @@ create view ${schema}.every_job as
 
 const MATCHES = (time: string): string => `x.${time} >= since and x.${time} < before
             and (words is null or strpos(x.payload, words) > 0 or strpos(x.failure, words) > 0)`
-const IN_LANE = `(in_lane is null or coalesce(x.lane, '') = in_lane)`
+// Of other lanes than the default one jobs are found by another index.
+const IN_ANY_OR_DEFAULT = `(in_lane is null or x.lane is null)`
 
 const AS_JOB = `x.id, x.space, x.queue, x.state, x.payload, x.headers, x.priority, x.overrides, x.due_at,
             x.enqueued_at, x.started_at, x.generation, x.starts, x.errors, x.timeouts, x.lost, x.snoozes, x.token,
@@ -30,9 +31,15 @@ const AS_JOB = `x.id, x.space, x.queue, x.state, x.payload, x.headers, x.priorit
 export function listFunction(schema: string): string {
   const jobs = `return query select ${AS_JOB}, x.lease_until, null::bigint, null::bigint, x.lane, x.is_strict, x.cost, x.group_id, x.nth, x.rank
         from jobs x where x.space = in_space and x.queue = in_queue`
-  const waiting = (state: number, key: string): string => `
-        ${jobs} and x.state = ${state} and (x.${key}, x.id) > (key, beyond) and ${MATCHES(key)} and ${IN_LANE}
+  const waiting = (state: number, key: string, lane: string): string => `
+        ${jobs} and x.state = ${state} and (x.${key}, x.id) > (key, beyond) and ${MATCHES(key)} and ${lane}
         order by x.${key}, x.id limit most;`
+  const ended = (lane: string): string => `
+        return query select ${AS_JOB}, null::bigint, x.finished_at, x.expires_at, x.lane, x.is_strict, x.cost, x.group_id, x.nth, null::bigint
+        from archive x
+        where x.space = in_space and x.queue = in_queue and x.state = in_state and (x.finished_at, x.id) < (key, beyond)
+            and ${MATCHES('finished_at')} and ${lane}
+        order by x.finished_at desc, x.id desc limit most;`
   return `
 create function ${schema}.list_jobs(in_space text, in_queue text, in_state smallint, most integer, key bigint,
     beyond uuid, since bigint, before bigint, words text, from_lane text, in_lane text)
@@ -58,14 +65,13 @@ begin
                 and ${MATCHES('due_at')}
             order by x.rank, x.id limit most;
         end if;
-    elsif in_state = 0 then ${waiting(0, 'due_at')}
-    elsif in_state = 2 then ${waiting(2, 'started_at')}
-    else
-        return query select ${AS_JOB}, null::bigint, x.finished_at, x.expires_at, x.lane, x.is_strict, x.cost, x.group_id, x.nth, null::bigint
-        from archive x
-        where x.space = in_space and x.queue = in_queue and x.state = in_state and (x.finished_at, x.id) < (key, beyond)
-            and ${MATCHES('finished_at')} and ${IN_LANE}
-        order by x.finished_at desc, x.id desc limit most;
+    elsif in_state = 2 then ${waiting(2, 'started_at', `(in_lane is null or coalesce(x.lane, '') = in_lane)`)}
+    elsif in_lane <> '' then
+        if in_state = 0 then ${waiting(0, 'due_at', 'x.lane = in_lane')}
+        else ${ended('x.lane = in_lane')}
+        end if;
+    elsif in_state = 0 then ${waiting(0, 'due_at', IN_ANY_OR_DEFAULT)}
+    else ${ended(IN_ANY_OR_DEFAULT)}
     end if;
 end $function$;
 `

@@ -92,6 +92,7 @@ create table ${schema}.jobs (
 create index jobs_order on ${schema}.jobs (space, queue, rank, id) where state = 1 and lane is null;
 create index jobs_lanes on ${schema}.jobs (space, queue, lane, rank, id) where state = 1 and lane is not null;
 create index jobs_due on ${schema}.jobs (space, queue, due_at) where state = 0;
+create index jobs_later on ${schema}.jobs (space, queue, lane, due_at, id) where state = 0 and lane is not null;
 create index jobs_leases on ${schema}.jobs (space, queue, lease_until) where state = 2;
 
 create table ${schema}.archive (
@@ -101,6 +102,7 @@ create table ${schema}.archive (
 ) partition by list (state);
 create index archive_id on ${schema}.archive (id);
 create index archive_list on ${schema}.archive (space, queue, state, finished_at, id);
+create index archive_lanes on ${schema}.archive (space, queue, state, lane, finished_at, id) where lane is not null;
 create index archive_expiry on ${schema}.archive (expires_at);
 create table ${schema}.archive_dead partition of ${schema}.archive for values in (5);
 create table ${schema}.archive_days partition of ${schema}.archive for values in (3, 4, 6, 7)

@@ -27,14 +27,16 @@ modules.claim = function()
     local ids, places = {}, {}
     for i, member in ipairs(due) do ids[i] = sub(member, 13) end
     redis.call('ZREMRANGEBYLEX', ${K.delayed}, '[' .. due[1], '[' .. due[#due])
-    local jobs = {}
+    local jobs, later = {}, {}
     for i, record in ipairs(ask('HMGET', ${K.jobs}, ids)) do
       local job = readRecord(ids[i], record)
       jobs[i] = job
+      if job.x.l then later[#later + 1] = laterMember(job) end
       places[#places + 1] = 0
       places[#places + 1] = readyMember(job)
     end
     send('ZADD', ${K.ready}, places)
+    send('ZREM', ${K.later}, later)
     for _, job in ipairs(jobs) do changed(job, 'delayed', 'ready', now) end
   end
 

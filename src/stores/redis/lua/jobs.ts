@@ -14,12 +14,16 @@ local function changed(job, from, to, now, ending)
 end
 
 local function enter(job, state)
-  if state == 'delayed' then redis.call('ZADD', ${K.delayed}, 0, delayedMember(job))
+  if state == 'delayed' then
+    redis.call('ZADD', ${K.delayed}, 0, delayedMember(job))
+    if job.x.l then redis.call('ZADD', ${K.later}, 0, laterMember(job)) end
   else redis.call('ZADD', ${K.ready}, 0, readyMember(job)) end
 end
 
 local function leave(job)
-  if job.state == 'delayed' then redis.call('ZREM', ${K.delayed}, delayedMember(job))
+  if job.state == 'delayed' then
+    redis.call('ZREM', ${K.delayed}, delayedMember(job))
+    if job.x.l then redis.call('ZREM', ${K.later}, laterMember(job)) end
   else redis.call('ZREM', ${K.ready}, readyMember(job)) end
 end
 
@@ -36,6 +40,12 @@ local function wait(job, from, state, now)
   changed(job, from, state, now)
 end
 
+-- Where a job that has ended stands among those of its lane.
+local function endedInLane(job)
+  local x = job.x
+  return q4(job.q) .. CODES[x.z] .. x.l .. '\\0' .. num(x.fi) .. job.id
+end
+
 -- Writes a job that has ended, and takes it out of what waits or runs.
 local function keep(job, from, state, now, keepMs)
   local x = job.x
@@ -43,6 +53,7 @@ local function keep(job, from, state, now, keepMs)
   redis.call('HSET', ${K.archive}, job.id, recordOf(job))
   redis.call('HDEL', ${K.jobs}, job.id)
   redis.call('ZADD', ${K.ended}, 0, q4(job.q) .. CODES[state] .. num(now) .. job.id)
+  if x.l then redis.call('ZADD', ${K['ended:lanes']}, 0, endedInLane(job)) end
   redis.call('ZADD', ${K.expiry}, 0, num(x.ex) .. job.id)
   job.state = state
   changed(job, from, state, now)
@@ -52,6 +63,7 @@ local function takeOutOfArchive(job)
   local x = job.x
   redis.call('HDEL', ${K.archive}, job.id)
   redis.call('ZREM', ${K.ended}, q4(job.q) .. CODES[x.z] .. num(x.fi) .. job.id)
+  if x.l then redis.call('ZREM', ${K['ended:lanes']}, endedInLane(job)) end
   redis.call('ZREM', ${K.expiry}, num(x.ex) .. job.id)
 end
 

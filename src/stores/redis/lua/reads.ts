@@ -47,7 +47,8 @@ modules.listing = function()
     end
   end
 
-  -- Where the jobs of a state other than running are: ready ones by lane, the others by time, so that neither has to be looked for.
+  -- Where the jobs of a state other than running are: ready ones by lane, the others by time and by lane, so that none has to be
+  -- looked for.
   local function rangeOf(q, state, where)
     if state == 'ready' then
       local lane = where.lane
@@ -56,24 +57,29 @@ modules.listing = function()
     end
     local set, prefix = ${K.delayed}, q4(q)
     if FINAL[state] then set, prefix = ${K.ended}, prefix .. CODES[state] end
+    if where.lane and where.lane ~= '' then
+      set = FINAL[state] and ${K['ended:lanes']} or ${K.later}
+      prefix = prefix .. where.lane .. '\\0'
+    end
     local low, high = '[' .. prefix, '(' .. prefix .. '\\255\\255'
     if where.after then low = low .. num(where.after) end
     if where.before then high = '(' .. prefix .. num(where.before) end
     return set, low, high
   end
 
-  -- The same for all other states. Finished ones come newest first.
-  local function eachOther(q, state, where, cursor, visit)
+  -- The same for all other states. Finished ones come newest first. No more of them than 'most' are wanted, or nobody knows.
+  local function eachOther(q, state, where, cursor, most, visit)
     local isFinal = FINAL[state]
     local command = isFinal and 'ZREVRANGEBYLEX' or 'ZRANGEBYLEX'
     local set, low, high = rangeOf(q, state, where)
+    local step = most and min(most, SCAN) or SCAN
     while true do
       if cursor ~= '' then
         if isFinal then high = '(' .. q4(q) .. cursor else low = '(' .. q4(q) .. cursor end
       end
       local members
-      if isFinal then members = redis.call(command, set, high, low, 'LIMIT', 0, SCAN)
-      else members = redis.call(command, set, low, high, 'LIMIT', 0, SCAN) end
+      if isFinal then members = redis.call(command, set, high, low, 'LIMIT', 0, step)
+      else members = redis.call(command, set, low, high, 'LIMIT', 0, step) end
       local ids = {}
       for i, member in ipairs(members) do ids[i] = sub(member, -16) end
       for i, record in ipairs(ask('HMGET', isFinal and ${K.archive} or ${K.jobs}, ids)) do
@@ -82,7 +88,9 @@ modules.listing = function()
         cursor = sub(members[i], 5)
         if visit(job, cursor) then return end
       end
-      if #members < SCAN then return end
+      if #members < step then return end
+      -- Some did not fit.
+      step = SCAN
     end
   end
 
@@ -101,20 +109,20 @@ modules.listing = function()
     return job.x.f ~= nil and string.find(job.x.f, where.text, 1, true) ~= nil
   end
 
-  local function each(call, cursor, visit)
+  local function each(call, cursor, most, visit)
     local q = numberOf(call.space, call.queue)
     if not q then return end
     local where = call.where or {}
     local function check(job, place)
       if fits(job, where) then return visit(job, place) end
     end
-    if call.state == 'running' then eachRunning(q, cursor, check) else eachOther(q, call.state, where, cursor, check) end
+    if call.state == 'running' then eachRunning(q, cursor, check) else eachOther(q, call.state, where, cursor, most, check) end
   end
 
   -- One page of a selection: its jobs, and where the last of them stands.
   local function page(call, limit, cursor)
     local jobs, places = {}, {}
-    each(call, cursor, function(job, place)
+    each(call, cursor, limit, function(job, place)
       jobs[#jobs + 1], places[#places + 1] = job, place
       return #jobs >= limit
     end)
@@ -125,17 +133,28 @@ modules.listing = function()
   local function total(call)
     local where, found = call.where or {}, 0
     local isRange = call.state ~= 'running' and not where.text
-      and (call.state == 'ready' and not where.after and not where.before or call.state ~= 'ready' and not where.lane)
+      and (call.state == 'ready' and not where.after and not where.before or call.state ~= 'ready' and where.lane ~= '')
     local q = numberOf(call.space, call.queue)
     if q and isRange then return redis.call('ZLEXCOUNT', rangeOf(q, call.state, where)) end
-    each(call, '', function()
+    each(call, '', nil, function()
       found = found + 1
       return call.limit and found >= call.limit
     end)
     return found
   end
 
-  return { shown = shown, page = page, each = each, total = total }
+  -- How many of the first jobs of a state fit, and how many were looked at.
+  local function among(call, look)
+    local where, found, looked = call.where or {}, 0, 0
+    each({ space = call.space, queue = call.queue, state = call.state }, '', look, function(job)
+      looked = looked + 1
+      if fits(job, where) then found = found + 1 end
+      return looked >= look
+    end)
+    return { found, looked }
+  end
+
+  return { shown = shown, page = page, total = total, among = among }
 end
 
 modules.get = function()
@@ -167,7 +186,9 @@ end
 
 modules.count = function()
   return function(args)
-    return use('listing').total(cjson.decode(args[1]))
+    local call = cjson.decode(args[1])
+    if call.look then return use('listing').among(call, call.look) end
+    return { use('listing').total(call) }
   end
 end
 
@@ -192,7 +213,7 @@ modules.counts = function()
       if q then
         -- Of a queue with lanes the first of each lane would have to be looked at; the first few are.
         local from, oldest, lanes = '[' .. q4(q), NEVER, 0
-        while lanes < 1000 do
+        while lanes < 64 do
           local first = redis.call('ZRANGEBYLEX', ${K.ready}, from, '(' .. q4(q) .. '\\255', 'LIMIT', 0, 1)[1]
           if not first then break end
           oldest = min(oldest, dueOf(readRecord('', redis.call('HGET', ${K.jobs}, sub(first, -16)))))

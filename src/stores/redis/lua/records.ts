@@ -52,6 +52,8 @@ local function readyMember(job) return q4(job.q) .. (job.x.l or '') .. '\\0' .. 
 
 local function delayedMember(job) return q4(job.q) .. num(dueOf(job)) .. job.id end
 
+local function laterMember(job) return q4(job.q) .. job.x.l .. '\\0' .. num(dueOf(job)) .. job.id end
+
 -- What is known of a lease.
 local function leaseIn(held)
   return { till = numAt(held, 1), q = (struct.unpack('>I4', held, 9)), mark = byte(held, 13), token = sub(held, 14) }
