@@ -24,6 +24,16 @@ export class Outgoing {
     this.#plan()
   }
 
+  /** These and what is pending, for somebody who sends them at once; null if the last were sent a moment ago. */
+  take(hints: readonly Hint[]): readonly Hint[] | null {
+    const now = this.#runtime.mono()
+    if (this.#sending || this.#lastSent + this.#apartMs > now) return null
+    const taken = this.#pending.length === 0 ? hints : mergeHints([...this.#pending, ...hints])
+    this.#pending = []
+    this.#lastSent = now
+    return taken
+  }
+
   /** Sends what is pending. Resolves when it is sent, or lost. */
   async flush(): Promise<void> {
     await this.#sending
