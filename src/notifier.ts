@@ -14,7 +14,7 @@ export interface Notifier {
 
   /**
    * Instead of publishing: the text that tells others of these hints, if it may go out now. Whoever asks hands it to the store, which
-   * publishes it in the very call that makes the hints true (`letter` of an insert). Null: too soon after the last one.
+   * publishes it in the very call that makes the hints true (`letter` of an insert). Null: too soon after the last one, or others wait to go.
    * Only the notifier of a store that takes such letters has it.
    */
   along?(hints: readonly Hint[]): string | null

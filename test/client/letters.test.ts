@@ -17,10 +17,10 @@ function openChannel() {
   return { runtime, sent, notifier, queuesIn }
 }
 
-it('A letter may go along with a call if none went a moment ago, and has with it what waits', async () => {
+it('A letter may go along with a call if none went a moment ago, and nothing waits to go', async () => {
   const { runtime, sent, notifier, queuesIn } = openChannel()
 
-  expect(queuesIn(notifier.along?.([hint('a')]))).toEqual(['a'])
+  expect(queuesIn(notifier.along?.([hint('a'), hint('a')]))).toEqual(['a'])
   expect(notifier.along?.([hint('b')])).toBe(null)
   notifier.publish([hint('b')])
   await runtime.advance(1)
@@ -30,7 +30,13 @@ it('A letter may go along with a call if none went a moment ago, and has with it
   expect(sent.map(queuesIn)).toEqual([['b']])
   await runtime.advance(2)
   expect(queuesIn(notifier.along?.([hint('c')]))).toEqual(['c'])
+  await runtime.advance(2)
   expect(sent).toHaveLength(1)
+
+  notifier.publish([hint('d')])
+  expect(notifier.along?.([hint('e')])).toBe(null)
+  await runtime.settle()
+  expect(sent.map(queuesIn)).toEqual([['b'], ['d']])
 })
 
 it('What goes along is heard in the same process too, and not twice', async () => {

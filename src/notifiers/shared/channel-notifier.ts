@@ -1,4 +1,4 @@
-import type { Hint, Notifier } from '../../notifier.ts'
+import { type Hint, mergeHints, type Notifier } from '../../notifier.ts'
 import type { Runtime } from '../../runtime.ts'
 import { Bus } from './bus.ts'
 import { readLetter, writeLetter } from './letter.ts'
@@ -59,10 +59,9 @@ export function createChannelNotifier(
 
     ...(channel.takesLetters && {
       along(hints: readonly Hint[]) {
-        const taken = isClosed ? null : outgoing.take(hints)
-        if (taken === null) return null
+        if (isClosed || !outgoing.takeTurn()) return null
         bus.tell(hints)
-        return writeLetter(sender, taken, mostBytes)
+        return writeLetter(sender, mergeHints(hints), mostBytes)
       },
     }),
 

@@ -24,14 +24,12 @@ export class Outgoing {
     this.#plan()
   }
 
-  /** These and what is pending, for somebody who sends them at once; null if the last were sent a moment ago. */
-  take(hints: readonly Hint[]): readonly Hint[] | null {
+  /** Whether somebody else may send hints now, in place of this. Not while any wait here: what he sends may fail for reasons of its own. */
+  takeTurn(): boolean {
     const now = this.#runtime.mono()
-    if (this.#sending || this.#lastSent + this.#apartMs > now) return null
-    const taken = this.#pending.length === 0 ? hints : mergeHints([...this.#pending, ...hints])
-    this.#pending = []
+    if (this.#sending || this.#pending.length > 0 || this.#lastSent + this.#apartMs > now) return false
     this.#lastSent = now
-    return taken
+    return true
   }
 
   /** Sends what is pending. Resolves when it is sent, or lost. */
