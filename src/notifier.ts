@@ -13,6 +13,13 @@ export interface Notifier {
   publish(hints: readonly Hint[]): void
 
   /**
+   * Instead of publishing: the text that tells others of these hints, if it may go out now. Whoever asks hands it to the store, which
+   * publishes it in the very call that makes the hints true (`letter` of an insert). Null: too soon after the last one, or others wait to go.
+   * Only the notifier of a store that takes such letters has it.
+   */
+  along?(hints: readonly Hint[]): string | null
+
+  /**
    * Calls `listener` for hints published by anyone, this process included. `listener` also gets
    * a `sync` after every time hints may have been missed (the first connection, a reconnection).
    */

@@ -210,6 +210,8 @@ export interface InsertCall {
   readonly again?: boolean
   /** The ids were made for this very call, so no store has seen them before: they need not be looked for. */
   readonly fresh?: boolean
+  /** What the store publishes when the call has happened, from `along` of its own notifier. It may be lost as any hint. */
+  readonly letter?: string
   readonly now?: number
 }
 

@@ -170,28 +170,15 @@ export class Enqueuer {
     let tries = 0
     const reply = await this.#patiently((again) => {
       const how = known || again ? { again: true } : { fresh: true }
-      const inserted = this.#store.insert({ jobs, ...made, ...how })
-      if (++tries === 1 && this.#tellsEarly) this.#hintEarly(jobs)
+      const early = ++tries === 1 && this.#tellsEarly ? earlyHints(jobs) : []
+      const letter = early.length === 0 ? null : (this.#notifier.along?.(early) ?? null)
+      const inserted = this.#store.insert({ jobs, ...made, ...how, ...(letter !== null && { letter }) })
+      if (early.length > 0 && letter === null) this.#notifier.publish(early)
       return inserted
     })
     if (!('results' in reply)) return reply
     const isPlain = tries === 1 && this.#tellsEarly && !reply.enqueued && reply.results.every(isReady)
     return { ...reply, isTold: isPlain }
-  }
-
-  /** Tells of jobs whose insert is on its way: if all goes as it mostly does, nothing else has to be told of them. */
-  #hintEarly(jobs: readonly NewJob[]): void {
-    const hints: Hint[] = []
-    let last: NewJob | null = null
-    for (const job of jobs) {
-      if (job.delayMs > 0 || job.runAt !== null) continue
-      if (last && last.queue === job.queue && last.space === job.space && last.priority >= job.priority)
-        continue
-      const { space, queue, priority } = job
-      hints.push(workHint({ space, queue, priority, dueAt: 0 }))
-      last = job
-    }
-    if (hints.length > 0) this.#notifier.publish(hints)
   }
 
   /** Repeats what may not have arrived: ids are ours, so a second insert of a job does nothing. */
@@ -237,6 +224,21 @@ export class Enqueuer {
       hints.push(last.hint)
     }
   }
+}
+
+/** What to tell of jobs whose insert is on its way: if all goes as it mostly does, nothing else has to be told of them. */
+function earlyHints(jobs: readonly NewJob[]): Hint[] {
+  const hints: Hint[] = []
+  let last: NewJob | null = null
+  for (const job of jobs) {
+    if (job.delayMs > 0 || job.runAt !== null) continue
+    if (last && last.queue === job.queue && last.space === job.space && last.priority >= job.priority)
+      continue
+    const { space, queue, priority } = job
+    hints.push(workHint({ space, queue, priority, dueAt: 0 }))
+    last = job
+  }
+  return hints
 }
 
 function isReady(result: InsertResult): boolean {

@@ -1,7 +1,7 @@
 import { messageOf } from '../core/errors.ts'
 import type { Logger } from '../core/logger.ts'
 import type { Notice, Notices } from '../notices.ts'
-import type { Notifier, NotifierHealth } from '../notifier.ts'
+import type { Hint, Notifier, NotifierHealth } from '../notifier.ts'
 
 /**
  * The same notifier, unable to harm its caller. It promises not to throw, but it may be anybody's: what it throws
@@ -29,6 +29,13 @@ export function harmlessNotifier(notifier: Notifier, logger: Logger): Notifier {
         () => notifier.publish(hints),
         () => {},
       ),
+    ...(notifier.along && {
+      along: (hints: readonly Hint[]) =>
+        attempt<string | null>(
+          () => notifier.along?.(hints) ?? null,
+          () => null,
+        ),
+    }),
     subscribe(listener) {
       const subscription = attempt(
         () =>

@@ -9,7 +9,7 @@ import type { InsertCall, Store } from '../../src/store.ts'
 import { newJob } from '../support/new-job.ts'
 
 /** What happens, in order, when jobs are inserted into a store that answers only after a turn of the event loop. */
-function openStory(tellsEarly: boolean, failures = 0) {
+function openStory(tellsEarly: boolean, failures = 0, along?: () => string | null) {
   const runtime = systemRuntime()
   const story: string[] = []
   const memory = memoryStore()
@@ -17,7 +17,7 @@ function openStory(tellsEarly: boolean, failures = 0) {
   const store: Store = {
     ...memory,
     async insert(call: InsertCall) {
-      story.push('sent')
+      story.push(call.letter === undefined ? 'sent' : `sent with ${call.letter}`)
       await new Promise<void>((resolve) => runtime.defer(resolve))
       if (left-- > 0) throw new StoreError('STORE_UNAVAILABLE', 'Not now.')
       const reply = await memory.insert(call)
@@ -28,6 +28,7 @@ function openStory(tellsEarly: boolean, failures = 0) {
   const notifier = {
     ...localNotifier({ runtime }),
     publish: (hints: readonly Hint[]) => story.push(...hints.map((hint) => `told ${hint.kind}`)),
+    ...(along && { along }),
   }
   const enqueuer = new Enqueuer({ store, notifier, runtime, timeoutMs: 5_000, tellsEarly })
   return { story, enqueuer }
@@ -63,4 +64,22 @@ it('What was told of too early, because the insert failed at first, is told of a
   await enqueuer.insert([newJob()], false)
 
   expect(story).toEqual(['sent', 'told work', 'sent', 'answered', 'told work'])
+})
+
+it('A letter goes along with the insert, where the store takes one and it is not too soon', async () => {
+  const letters = ['a letter', null]
+  const { story, enqueuer } = openStory(true, 0, () => letters.shift() ?? null)
+
+  await enqueuer.insert([newJob()], false)
+  await enqueuer.insert([newJob()], false)
+
+  expect(story).toEqual(['sent with a letter', 'answered', 'sent', 'told work', 'answered'])
+})
+
+it('What a letter told of too early is told of again', async () => {
+  const { story, enqueuer } = openStory(true, 1, () => 'a letter')
+
+  await enqueuer.insert([newJob()], false)
+
+  expect(story).toEqual(['sent with a letter', 'sent', 'answered', 'told work'])
 })

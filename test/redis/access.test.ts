@@ -14,7 +14,9 @@ const words = /^ACL SETUSER skep .*$/m
 describe('a user of Redis with no more rights than the docs say', () => {
   it('may use every command of the script', () => {
     const used = new Set(
-      [...SCRIPT.matchAll(/'([HZ][A-Z]{3,}|TIME|GET|SET|DEL|EXISTS|UNLINK)'/g)].map(([, name]) => name),
+      [...SCRIPT.matchAll(/'([HZ][A-Z]{3,}|TIME|GET|SET|DEL|EXISTS|UNLINK|PUBLISH)'/g)].map(
+        ([, name]) => name,
+      ),
     )
 
     const missing = [...used].filter((name) => !words.includes(`+${name?.toLowerCase()}`))
@@ -40,6 +42,29 @@ describe('a user of Redis with no more rights than the docs say', () => {
     expect((await store.ready()).warnings).toEqual([])
     const { workers } = await store.workers({})
     expect(new Set(workers.map(({ life }) => life))).toEqual(new Set(['here']))
+  })
+
+  it('hears hints', async (t) => {
+    const world = await createWorld(t)
+    await world.cli(...words)
+    const store = await world.open({ url: world.url.replace('redis://', 'redis://skep:password@') })
+    const heard = new Set<string>()
+    store.notifier?.().subscribe((hints) => hints.map(({ kind }) => heard.add(kind)))
+    await eventually('the connection', () => store.notifier?.().health().status === 'up')
+
+    await store.insert({ jobs: newJobs(1), letter: '["other",["settled","default","mail"]]' })
+
+    await eventually('the hint', () => heard.has('settled'))
+  })
+
+  it('inserts jobs also where it may publish nothing', async (t) => {
+    const world = await createWorld(t)
+    await world.cli(...words.filter((word) => word !== '+publish'))
+    const store = await world.open({ url: world.url.replace('redis://', 'redis://skep:password@') })
+
+    for (const fresh of [false, true]) {
+      expect(await codeOf(store.insert({ jobs: newJobs(1), fresh, letter: '[]' }))).toBe('ok')
+    }
   })
 
   it('may touch no other keys', async (t) => {

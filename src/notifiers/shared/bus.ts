@@ -21,6 +21,13 @@ export class Bus {
     for (const hint of hints) this.#pending.push(hint)
   }
 
+  /** Brings hints that came from outside, where nobody is in the middle of a call, at once. */
+  hear(hints: readonly Hint[]): void {
+    if (hints.length === 0 || !this.isHeard) return
+    for (const hint of hints) this.#pending.push(hint)
+    this.#deliver()
+  }
+
   /** Adds a listener. `connect` runs before its first call, a `sync`. */
   add(listener: HintListener, connect: () => void): Subscription {
     const key = Symbol('subscription')

@@ -1,4 +1,4 @@
-import type { Hint, Notifier } from '../../notifier.ts'
+import { type Hint, mergeHints, type Notifier } from '../../notifier.ts'
 import type { Runtime } from '../../runtime.ts'
 import { Bus } from './bus.ts'
 import { readLetter, writeLetter } from './letter.ts'
@@ -7,6 +7,8 @@ import { Outgoing } from './outgoing.ts'
 /** The way to the other processes: a channel of a server, on which everybody hears what anybody says. */
 export interface HintChannel {
   send(payload: string): Promise<void>
+  /** A store publishes on this channel what it is handed with an insert. @default false */
+  readonly takesLetters?: boolean
   /** The connection that listens and comes back by itself; null when the user wants none. */
   readonly session: {
     listen(listener: { onPayload(payload: string): void; onUp(): void }): () => void
@@ -42,7 +44,7 @@ export function createChannelNotifier(
         onPayload(payload) {
           const letter = readLetter(payload, mostBytes)
           // Our own hints were heard when they were published.
-          if (letter !== null && letter.sender !== sender) bus.tell(letter.hints)
+          if (letter !== null && letter.sender !== sender) bus.hear(letter.hints)
         },
         onUp: () => bus.tell([{ kind: 'sync' }]),
       }) ?? null
@@ -54,6 +56,14 @@ export function createChannelNotifier(
       bus.tell(hints)
       outgoing.add(hints)
     },
+
+    ...(channel.takesLetters && {
+      along(hints: readonly Hint[]) {
+        if (isClosed || !outgoing.takeTurn()) return null
+        bus.tell(hints)
+        return writeLetter(sender, mergeHints(hints), mostBytes)
+      },
+    }),
 
     subscribe(listener) {
       if (isClosed) return { end: () => {} }

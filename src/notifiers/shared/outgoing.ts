@@ -24,6 +24,14 @@ export class Outgoing {
     this.#plan()
   }
 
+  /** Whether somebody else may send hints now, in place of this. Not while any wait here: what he sends may fail for reasons of its own. */
+  takeTurn(): boolean {
+    const now = this.#runtime.mono()
+    if (this.#sending || this.#pending.length > 0 || this.#lastSent + this.#apartMs > now) return false
+    this.#lastSent = now
+    return true
+  }
+
   /** Sends what is pending. Resolves when it is sent, or lost. */
   async flush(): Promise<void> {
     await this.#sending

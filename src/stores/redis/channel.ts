@@ -8,19 +8,27 @@ import { Session } from './session.ts'
 /** What a notifier needs of the server: to tell everyone who listens, and to listen. */
 export interface StoreChannel {
   send(payload: string): Promise<void>
+  readonly takesLetters: boolean
   readonly session: Session
   readonly runtime: Runtime
 }
 
-/** The channel of the store with this prefix. What is said there is no key and leaves nothing behind. */
+/** What it is called. It is no key, and what is said there leaves nothing behind. */
+export function channelName(prefix: string): string {
+  return `{${prefix}}:hints`
+}
+
+/** The channel of the store with this prefix. */
 export function channelOf(
   client: () => Promise<RedisClient>,
   { prefix, runtime, callTimeoutMs }: Pick<ResolvedOptions, 'prefix' | 'runtime' | 'callTimeoutMs'>,
+  takesLetters: boolean,
 ): StoreChannel {
-  const channel = `{${prefix}}:hints`
+  const channel = channelName(prefix)
   const timeoutMs = Math.min(5_000, callTimeoutMs)
   return {
     session: new Session({ client, runtime, channel, timeoutMs }),
+    takesLetters,
     runtime,
     async send(payload) {
       // Whoever sends hints waits for the last one before the next: it must not wait for ever.
@@ -37,10 +45,11 @@ export type ChannelOptions = Omit<RedisStoreOptions, 'wait' | 'unsafe' | 'onLoss
 export function openChannel(given: ChannelOptions): StoreChannel & { close(): Promise<void> } {
   const options = resolveOptions(given)
   let opening: Promise<RedisClient> | undefined
-  const channel = channelOf(() => {
+  const open = (): Promise<RedisClient> => {
     opening ??= openClient(options.connection, options)
     return opening
-  }, options)
+  }
+  const channel = channelOf(open, options, false)
   return {
     ...channel,
     async close() {

@@ -26,7 +26,10 @@ import { sentNote } from './notes.ts'
 import { joined, moreOf, readClaimedJobs, sentJob } from './records.ts'
 
 /** How jobs come and go: what workers and whoever enqueues call. */
-export function jobCalls(caller: Caller): {
+export function jobCalls(
+  caller: Caller,
+  channel: string,
+): {
   insert(call: InsertCall): Promise<InsertReply>
   claim(call: ClaimCall): Promise<ClaimReply>
   extend(call: ExtendCall): Promise<ExtendReply>
@@ -34,7 +37,7 @@ export function jobCalls(caller: Caller): {
 } {
   return {
     async insert(call) {
-      const reply = listOf(await caller.call('insert', insertArguments(call), call.now))
+      const reply = listOf(await caller.call('insert', insertArguments(call, channel), call.now))
       return readInserted(reply, call.jobs)
     },
 
@@ -63,7 +66,10 @@ export function jobCalls(caller: Caller): {
 }
 
 /** Plain jobs of a queue that follow each other go in one piece. */
-function insertArguments({ jobs, groups = [], runs = [], again, fresh }: InsertCall): Argument[] {
+function insertArguments(
+  { jobs, groups = [], runs = [], again, fresh, letter = '' }: InsertCall,
+  channel: string,
+): Argument[] {
   const numbers = new Map<string, number>()
   const queues: string[] = []
   const pieces: Argument[] = []
@@ -98,7 +104,8 @@ function insertArguments({ jobs, groups = [], runs = [], again, fresh }: InsertC
     groups.length + runs.length === 0
       ? ''
       : JSON.stringify({ groups: groups.map(sentGroup), runs: runs.map(sentRun) })
-  return [`${fresh ? 'f' : ''}${again ? 'a' : ''}`, made, String(numbers.size), ...queues, ...pieces]
+  const flags = `${fresh ? 'f' : ''}${again ? 'a' : ''}`
+  return [flags, made, channel, letter, String(numbers.size), ...queues, ...pieces]
 }
 
 /** Id, length and payload of each. */

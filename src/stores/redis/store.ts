@@ -2,7 +2,7 @@ import type { Notifier } from '../../notifier.ts'
 import type { Durability, Store } from '../../store.ts'
 import { listOf, numberOf, textOf } from './bytes.ts'
 import { Caller } from './caller.ts'
-import { channelOf, type StoreChannel } from './channel.ts'
+import { channelName, channelOf, type StoreChannel } from './channel.ts'
 import type { RedisClient } from './client.ts'
 import { documentCalls } from './documents.ts'
 import { checkDurability } from './durability.ts'
@@ -36,7 +36,7 @@ export function createRedisStore(given: RedisStoreOptions, makeNotifier: Notifie
     return opening
   }
   const caller = new Caller(open, options)
-  const channel = channelOf(() => caller.client(), options)
+  const channel = channelOf(() => caller.client(), options, true)
   let notifier: Notifier | undefined
   const workers = new Workers(caller, options)
   const check = async (): Promise<Durability> => checkDurability(await caller.servers(), options.unsafe)
@@ -69,7 +69,7 @@ export function createRedisStore(given: RedisStoreOptions, makeNotifier: Notifie
       return { applied: listOf(await caller.call('migrate', [])).map(textOf) }
     },
 
-    ...jobCalls(caller),
+    ...jobCalls(caller, channelName(options.prefix)),
     ...lookingCalls(caller),
     ...ruleCalls(caller),
     ...noteCalls(caller),

@@ -188,6 +188,7 @@ function drawInsert(it: Draw): Step {
   const { random, memory, present } = it
   const made = it.flowing && random.chance(0.4) ? drawMade(it) : null
   const jobs = Array.from({ length: random.int(1, made ? 6 : 4) }, () => drawJob(it))
+  const drawn = jobs.length
   // Jobs that are there already, and those that lately left in a call that is said to be a repetition.
   const again = random.chance(0.3)
   // What joins an open group has its number from there, so nobody else inserts it.
@@ -201,7 +202,9 @@ function drawInsert(it: Draw): Step {
       if (job && !joined.has(id)) jobs.push(job)
     }
   }
-  return { do: 'insert', jobs: shuffled(random, jobs), again, ...made }
+  // Of jobs that nobody has seen before it is said, as clients do.
+  const fresh = !again && made === null && jobs.length === drawn
+  return { do: 'insert', jobs: shuffled(random, jobs), again, ...(fresh && { fresh }), ...made }
 }
 
 function drawSources(random: Random): Source[] {

@@ -18,15 +18,16 @@ modules.claim = function()
     return first and numAt(first, 5) or NEVER
   end
 
-  -- Makes delayed jobs ready whose time has come.
+  -- Makes delayed jobs ready whose time has come. Returns when the next one is due.
   local PROMOTE = 1000
   local function promote(q, now)
-    if nextDue(q) > now then return end
+    local due = nextDue(q)
+    if due > now then return due end
     local prefix = q4(q)
-    local due = redis.call('ZRANGEBYLEX', ${K.delayed}, '[' .. prefix, '(' .. prefix .. num(now + 1), 'LIMIT', 0, PROMOTE)
+    local members = redis.call('ZRANGEBYLEX', ${K.delayed}, '[' .. prefix, '(' .. prefix .. num(now + 1), 'LIMIT', 0, PROMOTE)
     local ids, places = {}, {}
-    for i, member in ipairs(due) do ids[i] = sub(member, 13) end
-    redis.call('ZREMRANGEBYLEX', ${K.delayed}, '[' .. due[1], '[' .. due[#due])
+    for i, member in ipairs(members) do ids[i] = sub(member, 13) end
+    redis.call('ZREMRANGEBYLEX', ${K.delayed}, '[' .. members[1], '[' .. members[#members])
     local jobs, later = {}, {}
     for i, record in ipairs(ask('HMGET', ${K.jobs}, ids)) do
       local job = readRecord(ids[i], record)
@@ -38,6 +39,7 @@ modules.claim = function()
     send('ZADD', ${K.ready}, places)
     send('ZREM', ${K.later}, later)
     for _, job in ipairs(jobs) do changed(job, 'delayed', 'ready', now) end
+    return nextDue(q)
   end
 
   -- The first jobs of a queue without limits.
@@ -125,11 +127,11 @@ modules.claim = function()
       if q and isLimited(q) then limitedAt[#limitedAt + 1] = source end
       if isHeldUntil > 0 then soonest = min(soonest, isHeldUntil)
       elseif q then
-        local taken, records
+        local taken, records, due
         if again then taken = anew(q, token, leaseMs, now)
         elseif ids then taken = named(q, ids, room, firstSlice, stop, now)
         else
-          promote(q, now)
+          due = promote(q, now)
           if isLimited(q) then
             local startsAt
             taken, startsAt, records = use('lines').serve(q, room, firstSlice, stop, now)
@@ -164,7 +166,7 @@ modules.claim = function()
           found[#found + 1] = table.concat(list)
           total = total + #taken
         end
-        soonest = min(soonest, nextDue(q))
+        soonest = min(soonest, due or nextDue(q))
         if not again and isLimited(q) then soonest = min(soonest, use('lines').nextWake(q)) end
       end
       source = source + 1

@@ -7,7 +7,7 @@ import { DOCUMENTS } from './documents.ts'
 import { GREET } from './greet.ts'
 import { GROUPS } from './groups.ts'
 import { HOLDS } from './holds.ts'
-import { INSERT } from './insert.ts'
+import { INSERT, PLAIN_INSERT } from './insert.ts'
 import { JOBS } from './jobs.ts'
 import { LEASES } from './leases.ts'
 import { LINES } from './lines.ts'
@@ -70,7 +70,14 @@ const MODULE = /^modules\.(\w+) = function\(\)(?:\n([\s\S]*?)^end$| (.*) end$)/g
  */
 export const SCRIPT: string = `
 local SCHEMA = ${SCHEMA}
-local birth, writes, schema
+local now, operation = tonumber(ARGV[#ARGV]), ARGV[#ARGV - 1]
+if not now then
+  local time = redis.call('TIME')
+  now = time[1] * 1000 + math.floor(time[2] / 1000)
+end
+local known = redis.call('HMGET', ${K.meta}, 'birth', 'writes', 'schema')
+local birth, writes, schema = known[1], tonumber(known[2] or 0), tonumber(known[3] or SCHEMA)
+${PLAIN_INSERT}
 local shared, make
 local loaded = {}
 local function use(name)
@@ -91,15 +98,8 @@ ${SHARED}
 shared = { ${NAMES.map((name) => `${name} = ${name}`).join(', ')} }
 make = function(name)
 ${[...MODULES.matchAll(MODULE)].map(branch).join('')}end
-local now, operation = tonumber(ARGV[#ARGV]), ARGV[#ARGV - 1]
-if not now then
-  local time = redis.call('TIME')
-  now = time[1] * 1000 + floor(time[2] / 1000)
-end
 ARGV[#ARGV] = nil
 ARGV[#ARGV] = nil
-local known = redis.call('HMGET', ${K.meta}, 'birth', 'writes', 'schema')
-birth, writes, schema = known[1], tonumber(known[2] or 0), tonumber(known[3] or SCHEMA)
 if byte(operation) == 33 then
   operation = sub(operation, 2)
   redis.call('HDEL', ${K.meta}, '!')

@@ -1,0 +1,75 @@
+import { Redis } from 'ioredis'
+import { afterEach, describe, expect, it } from 'vitest'
+import type { NewJob } from '../../src/core/job.ts'
+import type { InsertCall } from '../../src/store.ts'
+import { OTHER_QUEUE, QUEUE, SPACE, sample, samples } from '../../src/testing/store/samples.ts'
+import { redisUrlVariable } from '../servers/index.ts'
+import { readContents } from './contents.ts'
+import { now, openWorld, type World } from './stocked.ts'
+
+const worlds: World[] = []
+afterEach(async () => {
+  for (const world of worlds.splice(0)) await world.close()
+})
+
+async function open(): Promise<World> {
+  const world = await openWorld()
+  worlds.push(world)
+  return world
+}
+
+/** All that is kept after these calls, but for what tells two stores apart. */
+async function keptAfter(calls: readonly InsertCall[]): Promise<unknown> {
+  const { store, client, prefix } = await open()
+  const limited = { target: { queue: OTHER_QUEUE }, by: 'code', fields: { concurrency: 1 } } as const
+  await store.setLimits({ space: SPACE, limits: [limited], now })
+  for (const call of calls) {
+    const { results } = await store.insert({ ...call, now })
+    expect(results).toEqual(call.jobs.map(() => ({ status: 'ok', state: 'ready', dueAt: now })))
+  }
+  const { hashes, sets } = await readContents(client, prefix)
+  const meta = new Map(hashes.get('meta'))
+  for (const own of ['birth', 'run', 'runs']) meta.delete(own)
+  return { hashes: new Map([...hashes, ['meta', meta]]), sets }
+}
+
+describe('fresh plain jobs are kept as any others', () => {
+  const cases: readonly (readonly [string, readonly (readonly NewJob[])[]])[] = [
+    ['one, of a queue that is new', [[sample(1)]]],
+    ['one more, and some', [[sample(1)], [sample(2)], samples(3, {}, 10)]],
+    ['more than one command takes', [[sample(1)], samples(4_500, {}, 10)]],
+    ['some of a queue with limits', [[sample(1)], samples(3, { queue: OTHER_QUEUE }, 10)]],
+    ['some of several queues', [[sample(1)], [sample(2), sample(3, { queue: 'third' }), sample(4)]]],
+    ['letters of any size', [[sample(1)], [sample(2, { payload: '"ü€😀\\u0000"' }), sample(3)]]],
+  ]
+
+  it.each(cases)('%s', async (_name, batches) => {
+    const fresh = await keptAfter(batches.map((jobs) => ({ jobs, fresh: true })))
+    const looked = await keptAfter(batches.map((jobs) => ({ jobs })))
+
+    expect(fresh).toEqual(looked)
+  })
+})
+
+describe('a letter that goes along with an insert', () => {
+  it.each<[string, readonly NewJob[]]>([
+    ['plain jobs', [sample(2)]],
+    ['jobs that are looked at', [sample(2, { priority: 1 }), sample(3, { queue: 'third' })]],
+  ])('is heard when the insert has happened: %s', async (_name, jobs) => {
+    const { store, prefix } = await open()
+    await store.insert({ jobs: [sample(1)], now })
+    const ear = new Redis(process.env[redisUrlVariable] as string)
+    try {
+      await ear.subscribe(`{${prefix}}:hints`)
+      const heard = new Promise<string>((resolve) => ear.on('message', (_, text) => resolve(text)))
+
+      await store.insert({ jobs, fresh: true, letter: '["me"]', now })
+
+      expect(await heard).toBe('["me"]')
+      const { queues } = await store.counts({ space: SPACE })
+      expect(queues.find(({ queue }) => queue === QUEUE)?.states.ready).toBe(2)
+    } finally {
+      ear.disconnect()
+    }
+  })
+})
