@@ -20,7 +20,7 @@ import { type Grouped, groupSettlements } from './groups.ts'
 import { insertResults, type Odd } from './insert.ts'
 import { arrayOf, idArrayOf } from './literals.ts'
 import { withNotes } from './notes.ts'
-import { addClaimed } from './rows.ts'
+import { addClaimed, startedAtOnce } from './rows.ts'
 import type { Search, Starts } from './starts.ts'
 
 /** What the last row of `settle_and_claim` tells. */
@@ -102,7 +102,7 @@ export async function settleAndClaim(
   }
   return {
     results: settleResults(settlements, grouped, report, starts),
-    claimed: claim && search ? claimReply(claim, search, rows, report) : null,
+    claimed: claim && search ? claimReply(claim, search, rows, report, settlements) : null,
     ...(report.enqueued === null ? {} : { enqueued: hear(report.enqueued, starts) }),
   }
 }
@@ -231,6 +231,7 @@ function claimReply(
   search: Search,
   rows: readonly Row[],
   report: Report,
+  settlements: readonly Settlement[],
 ): ClaimReply {
   const bySource: ClaimedJob[][] = claim.sources.map(() => [])
   const limited = new Map((report.limited ?? []).map(([n, rank, id]) => [n - 1, { rank, id }]))
@@ -240,7 +241,8 @@ function claimReply(
     const source = row[0] === null ? 0 : Number(row[0]) - 1
     const jobs = bySource[source] as ClaimedJob[]
     const before = jobs.length
-    addClaimed(jobs, row, claim.sources[source] as { space: string; queue: string }, claim.token)
+    if (row[2] === null) addOwn(jobs, row, settlements, claim.token)
+    else addClaimed(jobs, row, claim.sources[source] as { space: string; queue: string }, claim.token)
     if (row[10] === null) continue
     for (const [n, place] of (row[10] as string).split(',').entries()) {
       takenAs.set(jobs[before + n] as ClaimedJob, Number(place))
@@ -269,6 +271,17 @@ function claimReply(
     nextDueAt: report.next,
     ...(limited.size > 0 ? { limited: [...limited.keys()] } : {}),
     now: report.now,
+  }
+}
+
+/** Jobs that the settlements of this call brought along, and that its claim took at once. */
+function addOwn(to: ClaimedJob[], row: Row, settlements: readonly Settlement[], token: string): void {
+  const sent = new Map<string, NewJob>()
+  for (const { enqueue = [] } of settlements) for (const job of enqueue) sent.set(job.id, job)
+  const now = Number(row[6])
+  for (const id of (row[1] as string).split(',')) {
+    const { space, queue, payload, headers } = sent.get(id) as NewJob
+    to.push(startedAtOnce({ id, space, queue, payload, headers, token }, now))
   }
 }
 
