@@ -109,7 +109,11 @@ export async function settleAndClaim(
 
 /** The results or failures of the verdicts, in the order of the groups; nothing at all when there are none. */
 function textsOf(grouped: Grouped, settlements: readonly Settlement[], which: 'result' | 'failure'): string {
-  const texts = grouped.order.map((index) => (settlements[index] as Settlement).verdict[which])
+  const texts = grouped.order.map((index) => {
+    const { verdict, handsOn } = settlements[index] as Settlement
+    // What was given to the next of a chain, and is not kept, nobody reads.
+    return handsOn && verdict.to === 'done' && verdict.keepMs === null ? null : verdict[which]
+  })
   return texts.every((text) => text === null) ? '{}' : arrayOf(texts)
 }
 
@@ -177,6 +181,9 @@ function settleResults(
   if (report.odd === null && report.fresh === null && !settlements.some(({ enqueue }) => enqueue)) {
     return settlements.map(({ verdict }) => OK[verdict.to])
   }
+  if (report.odd === null && (report.fresh ?? []).every((odds) => odds === null)) {
+    return allAsSaid(settlements, report.now, starts)
+  }
   const oddOf = new Map((report.odd ?? []).map((odd) => [odd[0], odd]))
   const results: SettleResult[] = []
   const inserted = insertedOf(settlements, grouped, report, oddOf, starts)
@@ -195,6 +202,23 @@ function settleResults(
     }
   })
   return results
+}
+
+/** The results if nothing was odd. Mostly all jobs came to one place. */
+function allAsSaid(settlements: readonly Settlement[], now: number, starts: Starts): SettleResult[] {
+  const ready: InsertResult = { status: 'ok', state: 'ready', dueAt: now }
+  let last: NewJob | null = null
+  return settlements.map(({ verdict, enqueue }) => {
+    if (enqueue === undefined) return OK[verdict.to]
+    const inserted = enqueue.map((job): InsertResult => {
+      const isReady = job.delayMs === 0 && job.runAt === null && job.priority === 0
+      if (!isReady) return insertResults([job], [], now, starts)[0] as InsertResult
+      if (last?.queue !== job.queue || last.space !== job.space) starts.lower(job, 'ready', now, now)
+      last = job
+      return ready
+    })
+    return { status: 'ok', state: verdict.to, inserted }
+  })
 }
 
 /** The results of the jobs that accepted settlements brought along, by the settlement's position. */
