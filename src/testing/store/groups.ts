@@ -367,6 +367,11 @@ export function groupCases(test: StoreCase): void {
       numbers(10).map((n) => n + 19),
     )
 
+    for (let round = 0; round < 2; round++) {
+      await scene.change('redrive', { ids: numbers(10).map(idOf) })
+      await end(scene, 'done', ...numbers(10))
+      assert.deepEqual(countsIn(await readGroup(scene)), [20, 0])
+    }
     await scene.changeOne('redrive', idOf(5))
     assert.deepEqual(countsIn(await readGroup(scene)), [20, 0])
     await end(scene, 'dead', 5)
