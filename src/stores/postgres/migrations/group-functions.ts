@@ -210,10 +210,10 @@ begin
                 select true from groups g where g.id = s.group_id and g.size between 0 and ${SHEET_GROUP} limit 1) g
             left join lateral (
                 select true as is_there from sheets o where o.group_id = s.group_id and o.nths && s.nths limit 1) o on true
-            left join lateral (select true as has_some from outcomes x where x.group_id = s.group_id limit 1) x on true
+            left join lateral (select true as has_some from outcomes p where p.group_id = s.group_id limit 1) p on true
             left join lateral (
                 select true as is_there from outcomes y
-                where x.has_some and y.group_id = s.group_id and y.nth = any(s.nths) limit 1) y on true
+                where p.has_some and y.group_id = s.group_id and y.nth = any(s.nths) limit 1) y on true
         where o.is_there is null and y.is_there is null
         returning sheets.group_id, cardinality(sheets.nths) as n
     )
