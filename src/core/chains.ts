@@ -37,21 +37,39 @@ export function nextInChain(
 ): NewJob | null {
   const load = loadOf(headers)
   if (load === undefined) return null
-  const [group = '', n = '', id = '', queue = '', more = '', payload = ''] = load.split(MARK, 2 + FIELDS)
-  const place = group.length + n.length + 2
-  const rest = load.slice(place + id.length + queue.length + more.length + payload.length + FIELDS)
+  // Cut by hand: to split all of it would read the rest as well, and this is done with every step.
+  const afterGroup = load.indexOf(MARK)
+  const place = load.indexOf(MARK, afterGroup + 1) + 1
+  const afterId = load.indexOf(MARK, place)
+  const afterQueue = load.indexOf(MARK, afterId + 1)
+  const afterMore = load.indexOf(MARK, afterQueue + 1)
+  const end = load.indexOf(MARK, afterMore + 1)
+  const queue = load.slice(afterId + 1, afterQueue)
+  const more = load.slice(afterQueue + 1, afterMore)
+  const payload = end < 0 ? load.slice(afterMore + 1) : load.slice(afterMore + 1, end)
+  const rest = end < 0 ? null : load.slice(0, place) + load.slice(end + 1)
   const { headers: own = null, ...unusual } =
     more === '' ? NOTHING : (JSON.parse(read(more)) as Partial<NewJob>)
-  return {
-    ...PLAIN_JOB,
-    id,
+  const next: NewJob = {
+    id: load.slice(place, afterId),
     space,
     queue: queue === '' ? before : read(queue),
     payload: read(payload),
-    ...unusual,
-    member: group === '' ? null : { group, n: Number(n) },
-    headers: headersOf(own, rest === '' ? null : load.slice(0, place) + rest, result ?? 'null'),
+    headers: headersOf(own, rest, result ?? 'null'),
+    priority: 0,
+    delayMs: 0,
+    runAt: null,
+    unique: null,
+    overrides: null,
+    lane: null,
+    strict: false,
+    cost: 1,
+    member:
+      afterGroup === 0
+        ? null
+        : { group: load.slice(0, afterGroup), n: Number(load.slice(afterGroup + 1, place - 1)) },
   }
+  return more === '' ? next : { ...next, ...unusual }
 }
 
 const NOTHING: Partial<NewJob> = {}
@@ -120,21 +138,17 @@ export function withoutChain(headers: Readonly<Record<string, string>>): Readonl
 
 /** Headers with what was given first, and what comes after last: there they are found without reading all. */
 function headersOf(own: string | null, load: string | null, given: string | null): string {
-  const {
-    [GIVEN]: _given,
-    [REST_OF_CHAIN]: _rest,
-    ...others
-  } = own === null ? NONE : (JSON.parse(own) as Record<string, string>)
-  const parts =
-    own === null
-      ? []
-      : Object.entries(others).map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`)
-  if (given !== null) parts.unshift(`"${GIVEN}":${JSON.stringify(given)}`)
-  if (load !== null) parts.push(`${BEFORE_REST}${load}"`)
-  return `{${parts.join(',')}}`
+  const first = given === null ? '' : `"${GIVEN}":${JSON.stringify(given)}`
+  const last = load === null ? '' : `${BEFORE_REST}${load}"`
+  if (own === null) return first !== '' && last !== '' ? `{${first},${last}}` : `{${first}${last}}`
+  const parts = [first, ...othersIn(own), last]
+  return `{${parts.filter((part) => part !== '').join(',')}}`
 }
 
-const NONE: Readonly<Record<string, string>> = {}
+function othersIn(own: string): string[] {
+  const { [GIVEN]: _given, [REST_OF_CHAIN]: _rest, ...others } = JSON.parse(own) as Record<string, string>
+  return Object.entries(others).map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`)
+}
 
 function carry({ id, space: _space, queue, payload, ...rest }: NewJob, before: string): string {
   const unusual: Record<string, unknown> = queue.includes(MARK) ? { queue } : {}

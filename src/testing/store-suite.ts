@@ -39,6 +39,7 @@ import { Scene, type StoreCase } from './store/scene.ts'
 import { fireCases, schedulesCases } from './store/schedules.ts'
 import { scheduleHandlesCases } from './store/schedules-handles.ts'
 import { settleCases } from './store/settle.ts'
+import { settleAndTakeCases } from './store/settle-and-take.ts'
 import { settleEnqueueCases } from './store/settle-enqueue.ts'
 import { settleFencingCases } from './store/settle-fencing.ts'
 import { strictCases } from './store/strict.ts'
@@ -112,6 +113,7 @@ export function describeStore(
     describe('settle', () => settleCases(test))
     describe('the fencing of settle', () => settleFencingCases(test))
     describe('settle with enqueued jobs and the next claim', () => settleEnqueueCases(test))
+    describe('settle and the claim of what it enqueues', () => settleAndTakeCases(test))
     describe('change by id', () => changeCases(test))
     describe('change by selection', () => changeSelectionCases(test))
     describe('prioritize', () => prioritizeCases(test))

@@ -3,7 +3,7 @@ import { nextInChain } from '../core/chains.ts'
 import type { Emitter } from '../core/emitter.ts'
 import { SkepError } from '../core/errors.ts'
 import { failureOf, reasonFailure } from '../core/failure.ts'
-import { type ClaimedJob, type Failure, isFinal, type JobState, type NewJob } from '../core/job.ts'
+import { type ClaimedJob, type Failure, isFinal, type JobState, type NewJob, rankOf } from '../core/job.ts'
 import type { Logger } from '../core/logger.ts'
 import { judge, type Outcome, type Verdict } from '../core/policy.ts'
 import type { ErrorBook } from '../metrics/error-book.ts'
@@ -89,7 +89,9 @@ export class Settler {
     if (outcome.kind === 'success') goOn(run, verdict.result)
     this.#options.exchange.settle(
       new Settling(
-        outcome.kind === 'success' ? withWishes(run, settlement) : settlement,
+        outcome.kind === 'success'
+          ? withWishes(run, settlement, settlement === bare && !run.isForeign)
+          : settlement,
         run,
         outcome,
         durationMs,
@@ -241,7 +243,22 @@ export class Settler {
       const { id, space, queue, priority, lane } = job
       this.#plan()
       this.#named.push({ id, space, queue, priority, lane, dueAt })
-    } else this.#publish(workHint({ ...job, dueAt }))
+    } else if (!this.#isTold(job, dueAt)) {
+      const { space, queue, priority } = job
+      this.#publish(workHint({ space, queue, priority, dueAt }))
+    }
+  }
+
+  /** The hint before says as much: mostly many jobs of one queue come together. */
+  #isTold({ space, queue, priority }: Omit<ToldJob, 'dueAt'>, dueAt: number): boolean {
+    const last = this.#hints.at(-1)
+    return (
+      last?.kind === 'work' &&
+      last.queue === queue &&
+      last.space === space &&
+      last.dueAt <= dueAt &&
+      last.rank <= rankOf(dueAt, priority)
+    )
   }
 
   #publish(hint: Hint): void {
@@ -319,6 +336,11 @@ export function countInserted(
   jobs: readonly NewJob[],
   results: readonly InsertResult[] | undefined,
 ): void {
+  if (jobs.length === 1) {
+    const { queue } = jobs[0] as NewJob
+    if (results === undefined || results[0]?.status === 'ok') meter.of(queue).enqueued(1)
+    return
+  }
   let from = 0
   for (let i = 1; i <= jobs.length; i++) {
     const { queue } = jobs[from] as NewJob
@@ -359,15 +381,22 @@ export function goOn(run: Run, result: string | null): void {
   run.handsOn = next.member !== null
 }
 
-/** What a run wants to happen together with its success. Most want nothing. */
-function withWishes({ enqueued, groups, move, handsOn }: Run, settlement: Settlement): Settlement {
+/** What a run wants to happen together with its success. Most want nothing, and others mostly nothing but jobs. */
+function withWishes(run: Run, settlement: Settlement, isBare: boolean): Settlement {
+  const { enqueued, groups, move, handsOn } = run
   if (enqueued === null && groups === null && move === null) return settlement
-  const wishes: { -readonly [Name in keyof Settlement]: Settlement[Name] } = { ...settlement }
-  if (enqueued) wishes.enqueue = enqueued
-  if (groups) wishes.groups = groups
-  if (move) wishes.move = move
-  if (handsOn) wishes.handsOn = handsOn
-  return wishes
+  if (isBare && enqueued !== null && groups === null && move === null) {
+    const { id, token, verdict } = settlement
+    // Written out: to copy it costs more than all the rest of a step of a chain.
+    return { id, token, verdict, enqueue: enqueued, handsOn }
+  }
+  return {
+    ...settlement,
+    ...(enqueued && { enqueue: enqueued }),
+    ...(groups && { groups }),
+    ...(move && { move }),
+    ...(handsOn && { handsOn }),
+  }
 }
 
 type Success = Extract<Outcome, { kind: 'success' }>

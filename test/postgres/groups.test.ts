@@ -223,7 +223,7 @@ describe('a group', () => {
     await store.tell({ space: 'acme', group: uuid(), n: 0, result: '1', now })
     const left = async (): Promise<number[]> => {
       const [row] = await world.sql(`select (select count(*)::integer from skep.groups) as groups,
-        (select count(*)::integer from skep.outcomes) as outcomes`)
+        (select count(*)::integer from skep.every_outcome) as outcomes`)
       return [row?.['groups'], row?.['outcomes']]
     }
 

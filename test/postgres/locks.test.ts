@@ -169,7 +169,7 @@ function wrong({ sql }: World): Promise<unknown[]> {
     )
     select g.id, 'counts' as what from skep.groups g left join (
         select o.group_id, count(*) filter (where o.state = 3) as done, count(*) filter (where o.state <> 3) as failed
-        from skep.outcomes o group by o.group_id) o on o.group_id = g.id
+        from skep.every_outcome o group by o.group_id) o on o.group_id = g.id
     where g.done <> coalesce(o.done, 0) or g.failed <> coalesce(o.failed, 0)
     union all
     select e.id, 'event' from event e left join seen s on s.id = e.job

@@ -41,7 +41,7 @@ const STATISTICS: Record<string, (world: World) => Promise<unknown>> = {
   'that nobody analysed': async () => {},
   'that was analysed': ({ sql }) =>
     sql(
-      'analyze skep.jobs, skep.archive, skep.groups, skep.outcomes, skep.runs, skep.run_attributes, skep.records',
+      'analyze skep.jobs, skep.archive, skep.groups, skep.outcomes, skep.sheets, skep.runs, skep.run_attributes, skep.records',
     ),
   'that is believed to be empty': ({ sql }) =>
     sql(`update pg_class set reltuples = 0, relpages = 1 where relnamespace = 'skep'::regnamespace
@@ -219,6 +219,7 @@ describe.each(Object.entries(STATISTICS))('the plans on a table %s', (name, prep
 
     await finish(store, await take(store, 100), { keepMs: null, result: '1' })
     await finish(store, await take(store, 100))
+    const doneTogether = plans()
     const jobs = await take(store, 100)
     plans()
     await finish(store, jobs, { to: 'dead', failure: '{}' })
@@ -254,13 +255,14 @@ describe.each(Object.entries(STATISTICS))('the plans on a table %s', (name, prep
     }
     const reading = plans()
 
+    expect(doneTogether.join()).toMatch(/Insert on sheets/)
     // Members that had no outcome are not looked up; of those that had one, each is.
     expect(settling.join()).toMatch(/Conflict Arbiter Indexes: outcomes_pkey/)
     expect(settling.join()).not.toMatch(/on outcomes x/)
     expect(rest.join()).toMatch(/Index Scan using outcomes_pkey on outcomes x .*loops=100/)
     expect(settling.join()).toMatch(/Index Scan using groups_pkey on groups g/)
-    const flows = '(groups|outcomes|members|runs|run_attributes)'
-    for (const plan of [...settling, ...rest]) {
+    const flows = '(groups|outcomes|sheets|members|runs|run_attributes)'
+    for (const plan of [...doneTogether, ...settling, ...rest]) {
       expect(plan).not.toMatch(new RegExp(`(Seq|Bitmap Heap) Scan on ${flows}`))
       // Nor all of an index.
       expect(plan).not.toMatch(new RegExp(`Scan using \\w+ on ${flows}\\b.*\\n(?! +Index Cond)`))
@@ -268,7 +270,7 @@ describe.each(Object.entries(STATISTICS))('the plans on a table %s', (name, prep
     // A table that is believed to have no more than a page may be read whole.
     if (name === 'that was analysed') {
       for (const plan of reading)
-        expect(plan).not.toMatch(/Seq Scan on (jobs|groups|outcomes|members|runs|run_attributes)/)
+        expect(plan).not.toMatch(/Seq Scan on (jobs|groups|outcomes|sheets|members|runs|run_attributes)/)
     }
   })
 })

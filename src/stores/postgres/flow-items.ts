@@ -4,6 +4,7 @@ import type { Run, RunMove, RunStatus } from '../../core/runs.ts'
 import type { Enqueued } from '../../store/flows.ts'
 import { STATE_CODES, stateOf } from './codes.ts'
 import type { Row } from './driver.ts'
+import { SEPARATOR } from './literals.ts'
 import type { Starts } from './starts.ts'
 
 /** When a group fails, by the numbers with which it is stored. */
@@ -104,13 +105,23 @@ export function toRun(row: Row): Run {
   }
 }
 
-/** A row of the group's id, then of its columns in `outcomes`. */
-export function toOutcome(row: Row): Outcome {
-  return {
-    n: Number(row[1]),
-    id: row[2] as string | null,
-    state: stateOf(row[3]) as FinalState,
-    result: row[4] as string | null,
-    failure: row[5] as string | null,
+/** Stands for a result that is null in a list of results. */
+const NO_RESULT = '\x1f'
+
+/** A row of `outcomes_of`, added to `to`: one outcome, or all of a sheet. */
+export function addOutcomes(to: Outcome[], row: Row): void {
+  const [, nths, ids, state, results, failure] = row as (string | null)[]
+  if (state !== null) {
+    const id = ids as string | null
+    const result = results as string | null
+    to.push({ n: Number(nths), id, state: stateOf(state) as FinalState, result, failure: failure ?? null })
+    return
+  }
+  const numbers = String(nths).split(',')
+  const named = String(ids).split(',')
+  const given = String(results).split(SEPARATOR)
+  for (let i = 0; i < numbers.length; i++) {
+    const result = given[i] === NO_RESULT ? null : (given[i] as string)
+    to.push({ n: Number(numbers[i]), id: named[i] as string, state: 'done', result, failure: null })
   }
 }

@@ -18,6 +18,7 @@ import type {
 import { STATE_CODES } from './codes.ts'
 import type { Param, Query, Row } from './driver.ts'
 import {
+  addOutcomes,
   type EnqueuedRow,
   GROUP_SELECT,
   hear,
@@ -25,7 +26,6 @@ import {
   sentJob,
   sentMove,
   toGroup,
-  toOutcome,
   toRun,
 } from './flow-items.ts'
 import { idArrayOf, LOWEST_ID } from './literals.ts'
@@ -180,13 +180,19 @@ async function outcomes(
 ): Promise<{ outcomes: Outcome[][] }> {
   if (groups.length === 0) return { outcomes: [] }
   const rows = await query(
-    `select group_id, nth, id, state, result, failure
-    from ${schema}.outcomes_of($1::text, $2::uuid[], $3::integer, $4::integer)`,
+    `select * from ${schema}.outcomes_of($1::text, $2::uuid[], $3::integer, $4::integer)`,
     [space, idArrayOf(groups), String(from), String(limit)],
   )
   const byGroup = new Map<string, Outcome[]>(groups.map((group) => [group, []]))
-  for (const row of rows) byGroup.get(row[0] as string)?.push(toOutcome(row))
-  return { outcomes: groups.map((group) => byGroup.get(group) ?? []) }
+  for (const row of rows) addOutcomes(byGroup.get(row[0] as string) ?? [], row)
+  return {
+    outcomes: groups.map((group) =>
+      (byGroup.get(group) ?? [])
+        .filter(({ n }) => n >= from)
+        .sort((a, b) => a.n - b.n)
+        .slice(0, limit),
+    ),
+  }
 }
 
 async function openMembers(

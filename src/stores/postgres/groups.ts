@@ -27,9 +27,9 @@ export interface Grouped {
  * after a settlement that enqueues jobs which could meet those that follow (by a unique key, or by id).
  */
 export function groupSettlements(settlements: readonly Settlement[]): Grouped {
-  const ids = settlements.some(({ enqueue, move }) => enqueue || move)
-    ? new Set(settlements.map((settlement) => settlement.id))
-    : undefined
+  const ids = new Set<string>()
+  for (const { id } of settlements) ids.add(id)
+  const meets = ids.size < settlements.length || mayMeet(settlements, ids)
   const rounds: Map<string, number[]>[] = []
   let groups = new Map<string, number[]>()
   let latest: { readonly like: Settlement; readonly members: number[] } | undefined
@@ -43,12 +43,14 @@ export function groupSettlements(settlements: readonly Settlement[]): Grouped {
     enqueued = new Set()
   }
 
-  settlements.forEach((settlement, index) => {
-    const { enqueue = NONE, move } = settlement
-    const fresh = move ? [...enqueue, ...move.jobs] : enqueue
-    if (seen.has(settlement.id) || fresh.some((job) => enqueued.has(job.id))) nextRound()
-    seen.add(settlement.id)
-    for (const job of fresh) enqueued.add(job.id)
+  for (let index = 0; index < settlements.length; index++) {
+    const settlement = settlements[index] as Settlement
+    const fresh = meets ? freshIn(settlement) : NONE
+    if (meets) {
+      if (seen.has(settlement.id) || fresh.some((job) => enqueued.has(job.id))) nextRound()
+      seen.add(settlement.id)
+      for (const job of fresh) enqueued.add(job.id)
+    }
     // Most of them are like the one before.
     if (latest && isLike(latest.like, settlement)) latest.members.push(index)
     else {
@@ -58,8 +60,8 @@ export function groupSettlements(settlements: readonly Settlement[]): Grouped {
       members.push(index)
       latest = { like: settlement, members }
     }
-    if (fresh.some((job) => job.unique !== null || ids?.has(job.id))) nextRound()
-  })
+    if (meets && fresh.some((job) => job.unique !== null || ids.has(job.id))) nextRound()
+  }
   nextRound()
 
   const order: number[] = []
@@ -80,6 +82,23 @@ export function groupSettlements(settlements: readonly Settlement[]): Grouped {
 }
 
 const NONE: readonly NewJob[] = []
+
+function freshIn({ enqueue = NONE, move }: Settlement): readonly NewJob[] {
+  return move ? [...enqueue, ...move.jobs] : enqueue
+}
+
+/** Whether a job that they enqueue can meet one of them, or another such job. Nearly always none can. */
+function mayMeet(settlements: readonly Settlement[], ids: ReadonlySet<string>): boolean {
+  const enqueued = new Set<string>()
+  for (const settlement of settlements) {
+    if (!settlement.enqueue && !settlement.move) continue
+    for (const { id, unique } of freshIn(settlement)) {
+      if (unique !== null || ids.has(id) || enqueued.has(id)) return true
+      enqueued.add(id)
+    }
+  }
+  return false
+}
 
 function isLike(a: Settlement, b: Settlement): boolean {
   const one = a.verdict

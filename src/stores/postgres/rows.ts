@@ -97,6 +97,34 @@ export function addClaimed(
   }
 }
 
+/** A job of which nothing is unusual, enqueued and claimed at the same moment. */
+export function startedAtOnce(
+  { id, space, queue, payload, headers, token }: Started,
+  now: number,
+): ClaimedJob {
+  const [starts, errors, timeouts, lost, snoozes, generation] = UNTOUCHED
+  return {
+    id,
+    space,
+    queue,
+    payload,
+    headers,
+    priority: 0,
+    overrides: null,
+    lane: null,
+    dueAt: now,
+    enqueuedAt: now,
+    generation,
+    starts,
+    errors,
+    timeouts,
+    lost,
+    snoozes,
+    token,
+  }
+}
+
+type Started = Pick<ClaimedJob, 'id' | 'space' | 'queue' | 'payload' | 'headers' | 'token'>
 type Sixfold = [number, number, number, number, number, number]
 const UNTOUCHED: Readonly<Sixfold> = [1, 0, 0, 0, 0, 0]
 

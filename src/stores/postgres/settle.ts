@@ -20,7 +20,7 @@ import { type Grouped, groupSettlements } from './groups.ts'
 import { insertResults, type Odd } from './insert.ts'
 import { arrayOf, idArrayOf } from './literals.ts'
 import { withNotes } from './notes.ts'
-import { addClaimed } from './rows.ts'
+import { addClaimed, startedAtOnce } from './rows.ts'
 import type { Search, Starts } from './starts.ts'
 
 /** What the last row of `settle_and_claim` tells. */
@@ -102,14 +102,18 @@ export async function settleAndClaim(
   }
   return {
     results: settleResults(settlements, grouped, report, starts),
-    claimed: claim && search ? claimReply(claim, search, rows, report) : null,
+    claimed: claim && search ? claimReply(claim, search, rows, report, settlements) : null,
     ...(report.enqueued === null ? {} : { enqueued: hear(report.enqueued, starts) }),
   }
 }
 
 /** The results or failures of the verdicts, in the order of the groups; nothing at all when there are none. */
 function textsOf(grouped: Grouped, settlements: readonly Settlement[], which: 'result' | 'failure'): string {
-  const texts = grouped.order.map((index) => (settlements[index] as Settlement).verdict[which])
+  const texts = grouped.order.map((index) => {
+    const { verdict, handsOn } = settlements[index] as Settlement
+    // What was given to the next of a chain, and is not kept, nobody reads.
+    return handsOn && verdict.to === 'done' && verdict.keepMs === null ? null : verdict[which]
+  })
   return texts.every((text) => text === null) ? '{}' : arrayOf(texts)
 }
 
@@ -177,6 +181,9 @@ function settleResults(
   if (report.odd === null && report.fresh === null && !settlements.some(({ enqueue }) => enqueue)) {
     return settlements.map(({ verdict }) => OK[verdict.to])
   }
+  if (report.odd === null && (report.fresh ?? []).every((odds) => odds === null)) {
+    return allAsSaid(settlements, report.now, starts)
+  }
   const oddOf = new Map((report.odd ?? []).map((odd) => [odd[0], odd]))
   const results: SettleResult[] = []
   const inserted = insertedOf(settlements, grouped, report, oddOf, starts)
@@ -195,6 +202,23 @@ function settleResults(
     }
   })
   return results
+}
+
+/** The results if nothing was odd. Mostly all jobs came to one place. */
+function allAsSaid(settlements: readonly Settlement[], now: number, starts: Starts): SettleResult[] {
+  const ready: InsertResult = { status: 'ok', state: 'ready', dueAt: now }
+  let last: NewJob | null = null
+  return settlements.map(({ verdict, enqueue }) => {
+    if (enqueue === undefined) return OK[verdict.to]
+    const inserted = enqueue.map((job): InsertResult => {
+      const isReady = job.delayMs === 0 && job.runAt === null && job.priority === 0
+      if (!isReady) return insertResults([job], [], now, starts)[0] as InsertResult
+      if (last?.queue !== job.queue || last.space !== job.space) starts.lower(job, 'ready', now, now)
+      last = job
+      return ready
+    })
+    return { status: 'ok', state: verdict.to, inserted }
+  })
 }
 
 /** The results of the jobs that accepted settlements brought along, by the settlement's position. */
@@ -231,6 +255,7 @@ function claimReply(
   search: Search,
   rows: readonly Row[],
   report: Report,
+  settlements: readonly Settlement[],
 ): ClaimReply {
   const bySource: ClaimedJob[][] = claim.sources.map(() => [])
   const limited = new Map((report.limited ?? []).map(([n, rank, id]) => [n - 1, { rank, id }]))
@@ -240,7 +265,8 @@ function claimReply(
     const source = row[0] === null ? 0 : Number(row[0]) - 1
     const jobs = bySource[source] as ClaimedJob[]
     const before = jobs.length
-    addClaimed(jobs, row, claim.sources[source] as { space: string; queue: string }, claim.token)
+    if (row[2] === null) addOwn(jobs, row, settlements, claim.token)
+    else addClaimed(jobs, row, claim.sources[source] as { space: string; queue: string }, claim.token)
     if (row[10] === null) continue
     for (const [n, place] of (row[10] as string).split(',').entries()) {
       takenAs.set(jobs[before + n] as ClaimedJob, Number(place))
@@ -269,6 +295,17 @@ function claimReply(
     nextDueAt: report.next,
     ...(limited.size > 0 ? { limited: [...limited.keys()] } : {}),
     now: report.now,
+  }
+}
+
+/** Jobs that the settlements of this call brought along, and that its claim took at once. */
+function addOwn(to: ClaimedJob[], row: Row, settlements: readonly Settlement[], token: string): void {
+  const sent = new Map<string, NewJob>()
+  for (const { enqueue = [] } of settlements) for (const job of enqueue) sent.set(job.id, job)
+  const now = Number(row[6])
+  for (const id of (row[1] as string).split(',')) {
+    const { space, queue, payload, headers } = sent.get(id) as NewJob
+    to.push(startedAtOnce({ id, space, queue, payload, headers, token }, now))
   }
 }
 

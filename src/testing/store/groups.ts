@@ -339,6 +339,78 @@ export function groupCases(test: StoreCase): void {
     assert.equal((await outcomesOf(scene)).length, 0)
   })
 
+  test('counts each member once of many that are done in one call, whatever happens to it later', async (scene) => {
+    await make(scene, [group(30)], members(30))
+    const held = await scene.take({ limit: 20 })
+    const settlements = held.map(({ id, token }, n) => ({
+      id,
+      token,
+      verdict: verdict('done', { result: n === 7 ? null : `{"n":${n}}` }),
+    }))
+    for (let round = 0; round < 2; round++) await scene.settleAll(settlements)
+    assert.deepEqual(countsIn(await readGroup(scene)), [20, 0])
+
+    const call = { space: SPACE, group: groupOf(1), now: scene.now }
+    assert.equal((await scene.store.tell({ ...call, n: 4, result: '1' })).status, 'told')
+    const { outcomes } = await scene.store.outcomes({ space: SPACE, groups: [groupOf(1)], from: 6, limit: 3 })
+    assert.deepEqual(
+      outcomes[0]?.map(({ n, id, result }) => [n, id, result]),
+      [
+        [6, idOf(7), '{"n":6}'],
+        [7, idOf(8), null],
+        [8, idOf(9), '{"n":8}'],
+      ],
+    )
+    const { members: open } = await scene.store.openMembers({ ...call, from: 0, limit: 100 })
+    assert.deepEqual(
+      open.map(({ n }) => n),
+      numbers(10).map((n) => n + 19),
+    )
+
+    for (let round = 0; round < 2; round++) {
+      await scene.change('redrive', { ids: numbers(10).map(idOf) })
+      await end(scene, 'done', ...numbers(10))
+      assert.deepEqual(countsIn(await readGroup(scene)), [20, 0])
+    }
+    await scene.changeOne('redrive', idOf(5))
+    assert.deepEqual(countsIn(await readGroup(scene)), [20, 0])
+    await end(scene, 'dead', 5)
+    assert.deepEqual(countsIn(await readGroup(scene)), [19, 1])
+    await scene.changeOne('redrive', idOf(5))
+    assert.deepEqual(countsIn(await readGroup(scene)), [19, 0])
+    await end(scene, 'done', ...numbers(10).map((n) => n + 20))
+    assert.equal(await scene.state(idOf(1_000)), 'none')
+    await end(scene, 'done', 5)
+
+    assert.equal(await scene.state(idOf(1_000)), 'ready')
+    assert.deepEqual(countsIn(await readGroup(scene)), [30, 0])
+    assert.deepEqual(
+      (await outcomesOf(scene)).map(({ n }) => n),
+      numbers(30).map((n) => n - 1),
+    )
+  })
+
+  test('counts members that are done beside others of their group that are not', async (scene) => {
+    await make(
+      scene,
+      [group(12), group(12, { id: groupOf(2) })],
+      [...members(12), ...members(12, groupOf(2), 101)],
+    )
+    const held = await scene.take()
+    const settlements = held.map(({ id, token }) => ({
+      id,
+      token,
+      verdict: verdict(id === idOf(3) ? 'dead' : 'done'),
+    }))
+
+    await scene.settleAll(settlements)
+
+    assert.deepEqual(countsIn(await readGroup(scene)), [11, 1])
+    assert.deepEqual(countsIn(await readGroup(scene, groupOf(2))), [12, 0])
+    const { mended } = await scene.store.auditGroups({ limit: 100, cursor: null, now: scene.now })
+    assert.deepEqual(mended, [])
+  })
+
   test('has nothing to mend', async (scene) => {
     await make(scene, [group(3)], members(3))
     await end(scene, 'done', 1)

@@ -155,6 +155,30 @@ export const GROUP_STORE_MUTANTS: readonly Mutant[] = [
     killedBy: postgres('hears of a member outside once, also before it is made'),
   },
   {
+    name: 'postgres-sheets-count-twice',
+    incidents: [],
+    rule: 'R20',
+    file: 'src/stores/postgres/migrations/group-functions.ts',
+    find: 'where o.is_there is null and y.is_there is null',
+    replace: 'where y.is_there is null',
+    story: 'Members that were done together are redriven, are done together again, and count twice.',
+    killedBy: postgres(
+      'counts each member once of many that are done in one call, whatever happens to it later',
+    ),
+  },
+  {
+    name: 'postgres-sheets-stay-together',
+    incidents: [],
+    rule: 'R20',
+    file: 'src/stores/postgres/migrations/group-functions.ts',
+    find: 'perform spread_sheets(apart);',
+    replace: 'null;',
+    story: 'One of many members that were done together ends again in another way, and counts twice.',
+    killedBy: postgres(
+      'counts each member once of many that are done in one call, whatever happens to it later',
+    ),
+  },
+  {
     name: 'postgres-redrive-keeps-the-outcome',
     incidents: [],
     rule: 'R6',

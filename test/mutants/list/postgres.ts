@@ -150,6 +150,32 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
     },
   },
   {
+    name: 'postgres-overtakes-with-its-own',
+    incidents: [],
+    rule: 'R19',
+    file: 'src/stores/postgres/migrations/claiming.ts',
+    find: 'if i = own and is_mixed and n + cardinality',
+    replace: 'if false and is_mixed and n + cardinality',
+    story: 'What a handler enqueues starts later than jobs that are behind it in line.',
+    killedBy: {
+      vitest: 'test/conformance/postgres.test.ts',
+      test: 'takes 3 of those that wait and of those it enqueues, in their order',
+    },
+  },
+  {
+    name: 'postgres-refused-bring-leases',
+    incidents: [],
+    rule: 'R1',
+    file: 'src/stores/postgres/migrations/simple-insert-functions.ts',
+    find: 'where not (u.parent = any(refused));',
+    replace: ';',
+    story: 'A worker that lost its lease still starts the jobs that it wanted to enqueue.',
+    killedBy: {
+      vitest: 'test/conformance/postgres.test.ts',
+      test: 'takes nothing that a refused settlement would have enqueued',
+    },
+  },
+  {
     name: 'postgres-key-never-released',
     incidents: [],
     rule: 'R2',

@@ -44,6 +44,13 @@ export async function installPostgresAudit(
 ): Promise<void> {
   const jobs = (alias: string): string => kept(JOB, alias)
   const archived = (alias: string): string => kept(ARCHIVED, alias)
+  // One that is written as leased was ready before that: two changes in one.
+  const waiting = ['token', 'worker', 'lease_until'].reduce(
+    (row, name) => row.replace(`n.${name}::text`, `case when n.state <> 2 then n.${name}::text end`),
+    jobs('n')
+      .replace('n.state::text', 'least(n.state, 1)::text')
+      .replace('n.starts::text', '(n.starts - (n.state = 2)::integer)::text'),
+  )
   const insertInto = `insert into ${schema}_audit.changes (tx, at, place, id, before, after)
     select pg_current_xact_id()::text::bigint`
   const trigger = (
@@ -72,7 +79,12 @@ create table ${schema}_audit.changes (
     before text[],
     after text[]
 ) with (autovacuum_enabled = off);
-${trigger('jobs', 'insert', `n.id, null, ${jobs('n')} from n`)}
+${trigger(
+  'jobs',
+  'insert',
+  `n.id, null, ${waiting} from n;
+    ${insertInto}, ${NOW}, 'jobs', n.id, ${waiting}, ${jobs('n')} from n where n.state = 2`,
+)}
 ${trigger(
   'jobs',
   'update',

@@ -42,16 +42,23 @@ function telling(leases: string): string {
 }
 
 /**
- * Locks the jobs that `which` finds and leases them. Locked rows are found again by their place, which costs less than
- * by their ids. Keys that are held only until the start are let go of.
+ * Locks the jobs that `which` finds. `is_mixed`: some of them come after the first of those that this call brings along.
  */
-function taking(which: string): string {
+function finding(which: string): string {
   return `
-                select array_agg(c.ctid), array_agg(c.id) filter (where c.unique_scope = 0) into spots, keyed
+                select array_agg(c.ctid), array_agg(c.id) filter (where c.unique_scope = 0), count(*),
+                    bool_or((c.rank, c.id) > (t, fresh[12]::uuid)) into spots, keyed, n, is_mixed
                 from (
-                    select c.ctid, c.id, c.unique_scope from jobs c
+                    select c.ctid, c.id, c.unique_scope, c.rank from jobs c
                     where ${which} for update skip locked
-                ) c;
+                ) c;`
+}
+
+/**
+ * Leases what was found. Locked rows are found again by their place, which costs less than by their ids. Keys that are
+ * held only until the start are let go of.
+ */
+const LEASE = `
                 if spots is not null then${telling(`
                             update jobs x set state = 2, token = lease_token, worker = lease_worker,
                                 lease_until = lease_end, started_at = t, starts = x.starts + 1
@@ -62,13 +69,47 @@ function taking(which: string): string {
                         delete from uniques u where u.until is null and u.job_id = any(keyed);
                     end if;
                 end if;`
-}
 
 /** The lowest ranks. */
-export const CLAIM: string =
-  taking(`c.space = in_space and c.queue = in_queue and c.state = 1 and c.lane is null
+const FIND: string = finding(`c.space = in_space and c.queue = in_queue and c.state = 1 and c.lane is null
                         and (c.rank, c.id) >= (from_rank, from_id)
                     order by c.rank, c.id limit room`)
+
+/**
+ * The lowest ranks, from a source to which this call may bring jobs of its own (`own`). Those are the last in line as long as
+ * nobody waits with a rank of this moment or later: then they need not wait in it, and what there is room for is written
+ * as leased. That spares them an entry in the order, and a second version of the row. Otherwise they are put in by
+ * `bring`, and found like all others.
+ */
+export function claiming(bring: string): string {
+  return `
+            if room > 0 or i = own then${FIND}
+                if i = own and is_mixed and n + cardinality(fresh[4]::uuid[]) > room then${bring}
+                    own := null;${FIND}
+                end if;
+                room := room - n;${LEASE}
+                if i = own then
+                    select b.* into brought from insert_leased(fresh, odds, room, lease_token, lease_worker, lease_end, t) b;
+                    if brought.said is not null then
+                        added := array_append(added, brought.said);
+                    end if;
+                    if brought.taken is not null then
+                        -- Whoever sent them knows the rest.
+                        id := array_to_string(brought.taken, ',');
+                        payload := null;
+                        headers := null;
+                        overrides := null;
+                        priority := null;
+                        due_at := t;
+                        enqueued_at := null;
+                        counters := null;
+                        lanes := null;
+                        taken_in_all := taken_in_all + cardinality(brought.taken);
+                        return next;
+                    end if;
+                end if;
+            end if;`
+}
 
 /** Those of the named jobs that are in this source and due. */
 export const CLAIM_NAMED: string = `
@@ -86,7 +127,7 @@ export const CLAIM_NAMED: string = `
                 get diagnostics n = row_count;
                 if n > 0 then
                     insert into deltas (space, queue, delayed, ready) values (in_space, in_queue, -n, n);
-                end if;${taking('c.id = any(chosen) and c.state + 0 = 1 and c.due_at <= t')}`
+                end if;${finding('c.id = any(chosen) and c.state + 0 = 1 and c.due_at <= t')}${LEASE}`
 
 /** What the token of an earlier claim holds, with leases that begin anew. */
 export const CLAIM_AGAIN: string = `${telling(`

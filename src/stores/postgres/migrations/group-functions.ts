@@ -24,6 +24,12 @@ export function jobsFor(group: string, bits: string): string {
 /** Everybody locks groups in this order, so that two who end members of the same groups wait in a row, not in a circle. */
 const LOCK = `from groups g where g.id = any(array${withTouched('concerned')}) order by g.id for no key update`
 
+/** So many members of a group that a call finds done are one row, if there is not too much in it. */
+const SHEET_LEAST = 8
+const SHEET_BYTES = 65_536
+/** Of a larger group there would be too many to look through, for members that had an outcome. */
+const SHEET_GROUP = 1_000
+
 /**
  * count_members: counts members that have ended, or not any more, and enqueues what is due: the jobs of the events
  * that became true, and `due`, those that the caller knows of. Returns what it enqueued, each as insert_given says it.
@@ -59,6 +65,8 @@ declare
     more_done bigint[];
     more_failed bigint[];
     heard bigint;
+    -- What is not on a sheet.
+    apart outcomes[];
     is_first boolean := true;
     is_reserved boolean := false;
     holders uuid[];
@@ -78,24 +86,39 @@ begin
                 select array_agg(g.id), array_agg(g.fired) into known, fired_before from (select g.id, g.fired ${LOCK}) g;
             end if;
 
-            -- Nearly always all of them are about members that had no outcome.
-            with fresh as (
-                insert into outcomes (group_id, nth, id, state, result, failure)
-                select e.group_id, e.nth, e.id, e.state, e.result, e.failure from unnest(words) as e where e.state is not null
-                on conflict (group_id, nth) do nothing
-                returning outcomes.group_id, outcomes.state
-            )
-            select array_agg(c.group_id), array_agg(c.done), array_agg(c.failed), coalesce(sum(c.done + c.failed), 0)
-            into changed, more_done, more_failed, heard
-            from (
-                select f.group_id, count(*) filter (where f.state = 3) as done, count(*) filter (where f.state <> 3) as failed
-                from fresh f group by f.group_id
-            ) c;
-            if heard < cardinality(words) then
+            changed := null;
+            more_done := null;
+            more_failed := null;
+            apart := words;
+            if cardinality(words) >= ${SHEET_LEAST} * cardinality(concerned) then
+                select s.changed, s.done, s.failed into changed, more_done, more_failed from write_sheets(words) s;
+                if changed is not null then
+                    apart := array(select e from unnest(words) as e where not (e.group_id = any(changed)));
+                end if;
+            end if;
+
+            if cardinality(apart) > 0 then
+                perform spread_sheets(apart);
+                -- Nearly always all of them are about members that had no outcome.
+                with fresh as (
+                    insert into outcomes (group_id, nth, id, state, result, failure)
+                    select e.group_id, e.nth, e.id, e.state, e.result, e.failure from unnest(apart) as e where e.state is not null
+                    on conflict (group_id, nth) do nothing
+                    returning outcomes.group_id, outcomes.state
+                )
+                select changed || array_agg(c.group_id), more_done || array_agg(c.done), more_failed || array_agg(c.failed),
+                    coalesce(sum(c.done + c.failed), 0)
+                into changed, more_done, more_failed, heard
+                from (
+                    select f.group_id, count(*) filter (where f.state = 3) as done, count(*) filter (where f.state <> 3) as failed
+                    from fresh f group by f.group_id
+                ) c;
+            end if;
+            if cardinality(apart) > 0 and heard < cardinality(apart) then
                 -- The last word about a member counts, against what is there by now.
                 with word as (
                     select distinct on (e.group_id, e.nth) e.group_id, e.nth, e.id, e.state, e.result, e.failure
-                    from unnest(words) with ordinality as e(group_id, nth, id, state, result, failure, place)
+                    from unnest(apart) with ordinality as e(group_id, nth, id, state, result, failure, place)
                     order by e.group_id, e.nth, e.place desc
                 ), change as (
                     select w.group_id,
@@ -113,7 +136,7 @@ begin
                 )
                 select changed || array_agg(c.group_id), more_done || array_agg(c.done), more_failed || array_agg(c.failed)
                 into changed, more_done, more_failed from change c;
-                perform reopen_members(words);
+                perform reopen_members(apart);
             end if;
 
             with change as (
@@ -164,6 +187,55 @@ begin
         perform forget_keys(t);
     end if;
     return enqueued;
+end $function$;
+
+-- Writes down members that are done, one row for each group, if that is all that is said of the group and none of them had an
+-- outcome. Returns the groups, and by how much their counts change.
+create function ${schema}.write_sheets(words ${schema}.outcomes[], out changed uuid[], out done bigint[], out failed bigint[])
+language plpgsql ${flowPins(schema)}
+as $function$
+begin
+    with sheet as (
+        select e.group_id, max(e.nth) as high, array_agg(e.nth) as nths, array_agg(e.id) as ids, array_agg(e.result) as results
+        from unnest(words) as e
+        group by e.group_id
+        having count(*) >= ${SHEET_LEAST} and bool_and(e.state is not distinct from 3)
+            and count(distinct e.nth) = count(*) and bool_and(e.id is not null)
+            and coalesce(sum(octet_length(e.result)), 0) <= ${SHEET_BYTES}
+            and coalesce(bool_and(strpos(e.result, chr(30)) = 0 and strpos(e.result, chr(31)) = 0), true)
+    ), put as (
+        insert into sheets (group_id, high, nths, ids, results)
+        select s.group_id, s.high, s.nths, s.ids, s.results
+        from sheet s cross join lateral (
+                select true from groups g where g.id = s.group_id and g.size between 0 and ${SHEET_GROUP} limit 1) g
+            left join lateral (
+                select true as is_there from sheets o where o.group_id = s.group_id and o.nths && s.nths limit 1) o on true
+            left join lateral (select true as has_some from outcomes p where p.group_id = s.group_id limit 1) p on true
+            left join lateral (
+                select true as is_there from outcomes y
+                where p.has_some and y.group_id = s.group_id and y.nth = any(s.nths) limit 1) y on true
+        where o.is_there is null and y.is_there is null
+        returning sheets.group_id, cardinality(sheets.nths) as n
+    )
+    select array_agg(p.group_id), array_agg(p.n), array_agg(0) into changed, done, failed from put p;
+end $function$;
+
+-- What is on a sheet is to be changed: all of that group become outcomes of their own.
+create function ${schema}.spread_sheets(words ${schema}.outcomes[]) returns void
+language plpgsql ${flowPins(schema)}
+as $function$
+declare
+    concerned uuid[] := array(
+        select distinct e.group_id from unnest(words) as e, lateral (
+            select true from sheets s where s.group_id = e.group_id and e.nth = any(s.nths) limit 1) s);
+begin
+    if cardinality(concerned) > 0 then
+        with spread as (
+            delete from sheets s where s.group_id = any(concerned) returning s.group_id, s.nths, s.ids, s.results
+        )
+        insert into outcomes (group_id, nth, id, state, result)
+        select s.group_id, u.nth, u.id, 3, u.result from spread s, unnest(s.nths, s.ids, s.results) as u(nth, id, result);
+    end if;
 end $function$;
 
 -- Takes back the outcomes of members of which the last word is that they have not ended any more.
@@ -245,7 +317,8 @@ begin
         insert into groups (id, created_at, expires_at) values (of_group, t, t + ${UNMADE_MS}) on conflict do nothing;
     end loop;
     select g.space into found_space from groups g where g.id = of_group;
-    if found_space <> in_space or exists (select 1 from outcomes o where o.group_id = of_group and o.nth = n) then
+    if found_space <> in_space or exists (select 1 from outcomes o where o.group_id = of_group and o.nth = n)
+        or exists (select 1 from sheets s where s.group_id = of_group and n = any(s.nths)) then
         return json_build_array('told', null)::text;
     end if;
     return json_build_array('ok', array_to_json(
@@ -262,7 +335,7 @@ export function auditFunction(schema: string): string {
   const states = (group: string): string => `lateral (
                 select (count(*) filter (where o.state = 3))::integer as done,
                     (count(*) filter (where o.state <> 3))::integer as failed
-                from outcomes o where o.group_id = ${group}) o`
+                from every_outcome o where o.group_id = ${group}) o`
   return `
 create function ${schema}.audit_groups(most integer, beyond uuid, at bigint) returns text
 language plpgsql ${flowPins(schema)}
@@ -317,11 +390,14 @@ end $function$;
 /**
  * open_members: the jobs and runs of a group that have not ended, by number.
  *
- * outcomes_of: the outcomes of groups, by number, up to a limit of each.
+ * outcomes_of: the outcomes of groups: the first by number up to a limit of each, and of those that are on sheets all of the
+ * sheets on which such a number may be. These are one row without a state: numbers, ids and results are lists.
  */
 export function memberFunctions(schema: string): string {
   const HAS_ENDED = `left join lateral (
-                select true as is_there from outcomes x where x.group_id = of_group and x.nth = m.nth limit 1) o on true`
+                select true as is_there from outcomes x where x.group_id = of_group and x.nth = m.nth limit 1) o on true
+            left join lateral (
+                select true as is_there from sheets x where x.group_id = of_group and m.nth = any(x.nths) limit 1) s on true`
   return `
 create function ${schema}.open_members(in_space text, of_group uuid, from_nth integer, most integer)
 returns table (nth integer, id uuid, kind text)
@@ -335,22 +411,27 @@ as $function$
                 where n.group_id = of_group and n.high >= from_nth and u.nth >= from_nth order by u.nth, u.id
             ) m cross join lateral (
                 select true from jobs j where j.id = m.id and j.group_id = of_group and j.nth = m.nth limit 1) j ${HAS_ENDED}
-            where o.is_there is null order by m.nth, m.id limit most
+            where o.is_there is null and s.is_there is null order by m.nth, m.id limit most
         ) union all (
             select m.nth, m.id, 'run'::text as kind
             from runs m ${HAS_ENDED}
-            where m.group_id = of_group and m.nth >= from_nth and o.is_there is null
+            where m.group_id = of_group and m.nth >= from_nth and o.is_there is null and s.is_there is null
             order by m.nth limit most)) m
     where g.id = of_group and g.space = in_space order by m.nth limit most;
 $function$;
 
 create function ${schema}.outcomes_of(in_space text, of_groups uuid[], from_nth integer, most integer)
-returns setof ${schema}.outcomes
+returns table (group_id uuid, nths text, ids text, state smallint, results text, failure text)
 language sql stable ${flowPins(schema)}
 as $function$
-    select o.* from groups g cross join lateral (
-        select x.* from outcomes x where x.group_id = g.id and x.nth >= from_nth order by x.nth limit most) o
-    where g.id = any(of_groups) and g.space = in_space order by o.group_id, o.nth;
+    select g.id, o.* from groups g cross join lateral (
+        (select x.nth::text, x.id::text, x.state, x.result, x.failure from outcomes x
+        where x.group_id = g.id and x.nth >= from_nth order by x.nth limit most)
+        union all
+        (select array_to_string(s.nths, ','), array_to_string(s.ids, ','), null,
+            array_to_string(s.results, chr(30), chr(31)), null
+        from sheets s where s.group_id = g.id and s.high >= from_nth)) o
+    where g.id = any(of_groups) and g.space = in_space;
 $function$;
 `
 }

@@ -37,6 +37,7 @@ import {
 } from './schedules.ts'
 import { serveLineFunction } from './serve-line-function.ts'
 import { insertForFunction, settleFunction } from './settle-function.ts'
+import { simpleInsertFunctions } from './simple-insert-functions.ts'
 import { tables } from './tables.ts'
 import { dayFunctions, foldFunction, pruneFunction } from './upkeep-functions.ts'
 
@@ -69,6 +70,7 @@ export const MIGRATIONS: readonly Migration[] = [
         insertWithCareFunction,
         settleFunction,
         insertForFunction,
+        simpleInsertFunctions,
         insertGivenFunction,
         insertMembersFunction,
         makeGroupsFunction,

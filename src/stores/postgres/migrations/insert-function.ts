@@ -6,9 +6,9 @@ import { CLOCK, pins } from './pins.ts'
  * nothing ends before that: for a fresh job only the newest days are looked into. If that moment is far from now, it
  * may be no moment at all, and all of the archive is.
  */
-const MAY_BE_ARCHIVED = `exists (select 1 from archive a where a.id >= lowest
+export const MAY_BE_ARCHIVED: string = `exists (select 1 from archive a where a.id >= lowest
             and a.finished_at >= t - margin and a.finished_at <= t + margin)`
-const MARGIN = `case when abs(('x' || translate(left(lowest::text, 13), '-', ''))::bit(48)::bigint - t) < 600000
+export const MARGIN: string = `case when abs(('x' || translate(left(lowest::text, 13), '-', ''))::bit(48)::bigint - t) < 600000
             then 3600000 else 9007199254740991 end`
 
 /** Inserts jobs of several queues, some of them delayed; `tells`: some of them in lanes. */

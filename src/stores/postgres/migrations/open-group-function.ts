@@ -43,7 +43,7 @@ begin
         return json_build_array('unknown', 0, null)::text;
     end if;
     if again and (exists (select 1 from jobs x where x.id = (jobs_given #>> '{0,id}')::uuid)
-        or exists (select 1 from outcomes o where o.group_id = of_group and o.id = (jobs_given #>> '{0,id}')::uuid)) then
+        or exists (select 1 from every_outcome o where o.group_id = of_group and o.id = (jobs_given #>> '{0,id}')::uuid)) then
         jobs_given := '[]';
     end if;
     before := case when g.size < 0 then ${OPEN} - g.size else g.size end;

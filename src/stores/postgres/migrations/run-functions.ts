@@ -158,6 +158,7 @@ begin
     loop
         delete from outcomes o where o.group_id = g.id;
         get diagnostics n = row_count;
+        delete from sheets s where s.group_id = g.id;
         delete from members m where m.group_id = g.id;
         delete from groups x where x.id = g.id;
         removed := removed + n;
@@ -173,6 +174,7 @@ begin
         continue when cardinality(groups_of) < (select count(*) from groups x where x.run = any(tree));
         delete from outcomes o where o.group_id = any(groups_of);
         get diagnostics n = row_count;
+        delete from sheets s where s.group_id = any(groups_of);
         delete from members m where m.group_id = any(groups_of);
         delete from groups x where x.id = any(groups_of);
         delete from run_attributes a using (

@@ -1,8 +1,8 @@
-import { CLAIM, CLAIM_AGAIN, CLAIM_LIMITED, CLAIM_NAMED, NEXT_DUE, PROMOTE } from './claiming.ts'
+import { CLAIM_AGAIN, CLAIM_LIMITED, CLAIM_NAMED, claiming, NEXT_DUE, PROMOTE } from './claiming.ts'
 import { ARCHIVE, ARCHIVE_WITH_TEXTS, DISCARD, ODD, STOP_CANCELLED, WAIT } from './ending.ts'
 import { gate, lineLock, NEVER } from './lane-rules.ts'
 import { untilFree } from './lock-functions.ts'
-import { CLOCK, fixedPath, flowPins, pins } from './pins.ts'
+import { CLOCK, fixedPath, pins } from './pins.ts'
 
 /** What the settlements of a round brought along. */
 const BRING = `
@@ -29,7 +29,7 @@ const BRING = `
  * which it ends; null for all keys.
  *
  * A row is one job, or many that are plain (see IS_PLAIN): then id, payload and due_at are lists, and headers if they have some. Null stands for what is
- * usual: no priority, due when it was enqueued, started once.
+ * usual: no priority, due when it was enqueued, started once. Without a payload they are jobs that came with this very call, and id is a list.
  *
  * The last row has no job, but the time in due_at, the next due time in enqueued_at, and in counters whether more jobs
  * were due than one claim promotes. Its payload is JSON, if there is something to tell: `odd` (settlements that did
@@ -88,6 +88,9 @@ declare
     due_jobs json[];
     enqueued json[];
     brought record;
+    -- The source from which this call claims, and to whose queue alone the settlements bring jobs, with nothing unusual.
+    own integer;
+    is_mixed boolean;
     -- What they bring takes more than one kind of lock, or the same in several steps.
     busy text;
     is_single boolean := split_part(groups[cardinality(groups)], ',', 9) = '0';
@@ -173,7 +176,11 @@ begin
         end if;
         first := first + size;
     end loop;
-    if fresh is not null then ${BRING}
+    if fresh[4] is not null and named is null and slices is null and lease[5] is null then
+        own := (select s.n from unnest(spaces, queues) with ordinality as s(space, queue, n)
+            where array[s.space] = fresh[7]::text[] and array[s.queue] = fresh[8]::text[] limit 1);
+    end if;
+    if fresh is not null and own is null then ${BRING}
     end if;
     -- Before the claim, which may take what groups have enqueued.
     if ended is not null or due_jobs is not null then
@@ -226,6 +233,9 @@ begin
         from_due := numbers[3 * i];
         from_id := from_ids[i];
         due := null;
+        if i = own and (held[i] is not null or limited[i]) then ${BRING}
+            own := null;
+        end if;
         if lease[5] is not null then ${CLAIM_AGAIN}${NEXT_DUE}
         elsif held[i] is not null then
             due := nullif(held[i], ${NEVER});
@@ -236,9 +246,7 @@ begin
             end if;${CLAIM_LIMITED}
         elsif named is null then ${NEXT_DUE}
             if due <= t then ${PROMOTE}${NEXT_DUE}
-            end if;
-            if room > 0 then ${CLAIM}
-            end if;
+            end if;${claiming(BRING)}
         else
             if room > 0 then ${CLAIM_NAMED}
             end if;
@@ -277,9 +285,6 @@ end $function$;
 /**
  * insert_for: what the accepted settlements of a round brought along: moves of runs, groups, and jobs. Returns what was odd
  * about the jobs, as insert_given does; what count_members has to count and to enqueue; and what it enqueued itself.
- *
- * insert_simple: the same for jobs of which nothing is unusual but headers and a place in a group. They come as columns, which
- * insert_jobs takes as they are: to read JSON costs as much as to insert what is in it.
  */
 export function insertForFunction(schema: string): string {
   const accepted = (
@@ -293,8 +298,7 @@ create function ${schema}.insert_for(fresh text[], this_round integer, is_single
 language plpgsql ${fixedPath(schema)}
 as $function$
 declare
-    refused integer[] := array(
-        select (o ->> 0)::integer from unnest(odds) as o where coalesce(o ->> 2, '0') <> '1');
+    refused integer[] := refused_by(odds);
     a record;
     given record;
 begin
@@ -313,44 +317,8 @@ begin
         ended := ended || given.ended;
     end if;
     if fresh[4] is not null then
-        said := insert_simple(fresh, refused, t);
+        said := insert_simple(fresh, odds, t);
     end if;
-end $function$;
-
-create function ${schema}.insert_simple(fresh text[], refused integer[], t bigint) returns json
-language plpgsql ${flowPins(schema)}
-as $function$
-declare
-    ids uuid[] := fresh[4];
-    payloads text[] := string_to_array(fresh[5], chr(31));
-    headers text[] := coalesce(string_to_array(fresh[6], chr(31), ''), '{}');
-    spaces text[] := fresh[7];
-    queues text[] := fresh[8];
-    of_groups uuid[] := fresh[9];
-    nths integer[] := fresh[10];
-    parents integer[] := fresh[11];
-    lowest uuid := fresh[12];
-    said text;
-begin
-    if cardinality(refused) > 0 then
-        select array_agg(u.id), array_agg(u.payload), array_agg(u.headers),
-            array_agg(coalesce(u.space, spaces[1])), array_agg(coalesce(u.queue, queues[1])),
-            array_agg(case when cardinality(of_groups) = 1 then of_groups[1] else u.group_id end),
-            array_agg(case when cardinality(nths) = 1 then nths[1] else u.nth end)
-        into ids, payloads, headers, spaces, queues, of_groups, nths
-        from unnest(ids, payloads, headers, spaces, queues, of_groups, nths, parents)
-            as u(id, payload, headers, space, queue, group_id, nth, parent)
-        where not (u.parent = any(refused));
-        if ids is null then
-            return null;
-        end if;
-    end if;
-    said := insert_jobs(ids, payloads, spaces, queues, '{0}', '{0}', '{}', headers, '{}', '{}', '{}', '{}', '{}', '{}', '{}',
-        '{}', of_groups, nths, lowest, false, false, false, t, true);
-    if cardinality(of_groups) > 0 then
-        perform name_members(ids, of_groups, nths);
-    end if;
-    return nullif(substr(said, strpos(said || ' ', ' ') + 1), '')::json;
 end $function$;
 `
 }
