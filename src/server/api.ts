@@ -359,8 +359,8 @@ export interface SlotPreview {
   readonly at: string
   /** The same in the zone of the schedule, as a clock on the wall shows it. */
   readonly local: string
-  /** The clocks change between the slot before and this one. */
-  readonly note: 'clocks-forward' | 'clocks-back' | null
+  /** The clocks change between the slot before and this one, or that night this time on the wall comes twice. */
+  readonly note: 'clocks-forward' | 'clocks-back' | 'comes-twice' | null
 }
 
 export interface ScheduleSummary extends Wire<ScheduleView> {

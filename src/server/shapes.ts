@@ -391,7 +391,7 @@ export const schedule: Schema<ScheduleSummary> = named(
 export const slot: Schema<SlotPreview> = object({
   at: moment(),
   local: said,
-  note: nullable(oneOf(['clocks-forward', 'clocks-back'])),
+  note: nullable(oneOf(['clocks-forward', 'clocks-back', 'comes-twice'])),
 })
 
 export const status: Schema<RunStatus> = oneOf(RUN_STATUSES)

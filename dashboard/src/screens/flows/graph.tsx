@@ -20,6 +20,7 @@ import { Icon } from '../../ui/icon.tsx'
 import {
   type Layout,
   layoutOf,
+  type Placed,
   type PlacedDot,
   type PlacedFrame,
   type PlacedMore,
@@ -63,6 +64,7 @@ export default function Graph({ steps, selected, onSelect }: GraphProps): ReactN
           width: placed.width,
           height: placed.height,
           draggable: false,
+          handles: handlesOf(placed),
         }
         if (placed.kind === 'frame') {
           return { ...base, type: 'frame', data: { placed }, selectable: false, focusable: false, zIndex: -1 }
@@ -152,6 +154,19 @@ export default function Graph({ steps, selected, onSelect }: GraphProps): ReactN
       </ReactFlow>
     </div>
   )
+}
+
+/**
+ * Where lines end and begin. It is known before anything is drawn; otherwise every box would be drawn once, in sight or not, to be
+ * measured.
+ */
+function handlesOf({ kind, width, height }: Placed): NonNullable<AnyNode['handles']> {
+  if (kind === 'frame' || kind === 'more') return []
+  const handle = { x: width / 2, width: 1, height: 1 }
+  return [
+    { ...handle, type: 'target', position: Position.Top, y: 0 },
+    { ...handle, type: 'source', position: Position.Bottom, y: height - 1 },
+  ]
 }
 
 /** All of it where that can be read, else the step where the run stands, or the beginning. */
