@@ -82,7 +82,6 @@ export interface Attention {
     | 'worker-lagging'
     | 'version-skew'
     | 'schedule-late'
-    | 'store'
     | 'notifier'
     | 'receiver'
   readonly text: string
@@ -425,6 +424,8 @@ export interface ReceiverSummary {
   readonly credits: number
   readonly unacked: number
   readonly unackedBytes: number
+  /** When it got the job that it has had for the longest time; null: it has none. */
+  readonly oldestAt: string | null
   readonly acked: number
   readonly nacked: number
   readonly connectedAt: string
@@ -488,7 +489,7 @@ export interface Api {
   'queues.list': Call<Nothing, { readonly queues: readonly QueueSummary[] }>
   'queues.get': Call<OfQueue & { readonly range?: Range }, QueueDetail>
   'queues.lanes': Call<
-    OfQueue & Paged,
+    OfQueue & Paged & { readonly prefix?: string },
     { readonly lanes: readonly LaneSummary[]; readonly cursor: string | null }
   >
   'queues.limit': Call<OfQueue & { readonly lane?: string; readonly limits: unknown }, Wire<LimitView>>

@@ -2,7 +2,7 @@
  * What a person should know of, in plain words, the worst first. Each rule is a pure function of what was seen; nothing here asks
  * anybody. A rule that is not sure says nothing: a list that cries for nothing is not read.
  */
-import { countText, manyText, spanText } from '../index.ts'
+import { countText, manyText, matchesPattern, spanText } from '../index.ts'
 import type { Attention, QueueSummary } from './api.ts'
 
 const MINUTE = 60_000
@@ -42,6 +42,14 @@ export interface Sight {
     readonly nextAt: number | null
     readonly isPaused: boolean
   }[]
+  readonly receivers: readonly {
+    readonly name: string
+    /** Names, or patterns. */
+    readonly queues: readonly string[]
+    readonly credits: number
+    readonly unacked: number
+    readonly oldestAt: number | null
+  }[]
   readonly notifier: { readonly status: 'up' | 'down' | 'off'; readonly detail: string }
 }
 
@@ -59,14 +67,10 @@ export function attentionOf(sight: Sight): readonly Attention[] {
     ...laggingWorkers(sight),
     ...versions(sight),
     ...lateSchedules(sight),
+    ...stuckReceivers(sight),
     ...notifier(sight),
   ]
   return all.toSorted((a, b) => Number(b.level === 'critical') - Number(a.level === 'critical'))
-}
-
-/** The store does not answer: then nothing else can be said. */
-export function storeDown(message: string): Attention {
-  return { level: 'critical', kind: 'store', text: `The store does not answer: ${message}`, link: '/system' }
 }
 
 function noWorker({ queue, counts, workers, hold }: QueueSummary): Attention[] {
@@ -108,8 +112,8 @@ function dead({ queue }: QueueSummary, { died }: Sight): Attention[] {
   if (count === 0) return []
   const some = isExact ? manyText(count, 'job') : `${countText(count)} jobs or more`
   const text = `${some} of ${queue} died within the last hour.`
-  const query = encodeURIComponent(`state:dead queue:${queue}`)
-  return [{ level: 'warning', kind: 'dead', text, link: `/jobs?query=${query}` }]
+  const query = encodeURIComponent(`state:dead queue:${queue} since:1h`)
+  return [{ level: 'warning', kind: 'dead', text, link: `/jobs?q=${query}` }]
 }
 
 function goneWorkers({ workers }: Sight): Attention[] {
@@ -159,6 +163,20 @@ function lateSchedules({ schedules, now }: Sight): Attention[] {
       text: `The schedule ${id} is ${spanText(now - (nextAt as number))} late: no worker fires it.`,
       link: `/schedules/${encodeURIComponent(id)}`,
     }))
+}
+
+/** One that has all it may have, has had it for long, and lets others wait. Its stream lives, so nobody takes its jobs away. */
+function stuckReceivers({ receivers, queues, now }: Sight): Attention[] {
+  return receivers.flatMap(({ name, queues: served, credits, unacked, oldestAt }): Attention[] => {
+    const forMs = oldestAt === null ? 0 : now - oldestAt
+    const ready = queues
+      .filter(({ queue, hold }) => hold === null && served.some((pattern) => matchesPattern(pattern, queue)))
+      .reduce((sum, { counts }) => sum + counts.ready, 0)
+    if (unacked < credits || forMs < LONG_MS || ready === 0) return []
+    const had = unacked === 1 ? 'its job' : `a job of its ${countText(unacked)}`
+    const text = `The receiver ${name} has not answered for ${had} for ${spanText(forMs)}, takes no more, and ${waiting(ready)}.`
+    return [{ level: 'warning', kind: 'receiver', text, link: '/receivers' }]
+  })
 }
 
 function notifier({ notifier: { status, detail } }: Sight): Attention[] {

@@ -234,7 +234,6 @@ export const attention: Schema<Attention> = object({
     'worker-lagging',
     'version-skew',
     'schedule-late',
-    'store',
     'notifier',
     'receiver',
   ]),
