@@ -36,11 +36,7 @@ export const receiversList: ServerOperation<'receivers.list'> = operation({
 })
 
 /** Those that the caller sees: whose queues are all its own. */
-export async function receiversOf({
-  skep,
-  caller,
-  services,
-}: Context): Promise<readonly ReceiverSummary[]> {
+export async function receiversOf({ skep, caller, services }: Context): Promise<readonly ReceiverSummary[]> {
   const found = await services.receivers.list(skep.space)
   return found.filter(({ queues }) => queues.every((queue) => sees(caller, queue)))
 }
