@@ -39,9 +39,7 @@ describe('what the clocks do to a slot', () => {
   it('is told where a time comes twice, and only what is sure of one that runs often', () => {
     const once = slot('2026-10-25T00:30:00Z', '2026-10-25 02:30:00 +02:00', 'comes-twice')
     const again = slot('2026-10-25T01:30:00Z', '2026-10-25 02:30:00 +01:00', 'comes-twice')
-    expect(noteText(once, [once], BERLIN)).toBe(
-      'Clocks go back: 02:30 comes twice that night. It runs once.',
-    )
+    expect(noteText(once, [once], BERLIN)).toBe('Clocks go back: 02:30 comes twice that night. It runs once.')
     expect(noteText(again, [once, again], BERLIN)).toBe('Clocks go back: 02:30 comes twice that night.')
   })
 

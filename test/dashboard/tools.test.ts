@@ -151,6 +151,13 @@ describe('The system', () => {
     await page.getByText('export.legacy').first().waitFor()
   })
 
+  it('gives the very command that mends what it found', async () => {
+    await stage.skep.pause('export.*', { reason: 'It moves' })
+    await button('Check again').click()
+    await page.locator('.code').getByText("skep queues resume 'export.*'", { exact: true }).waitFor()
+    await stage.skep.resume('export.*')
+  })
+
   it('keeps theme and density in this browser', async () => {
     await page.getByRole('group', { name: 'Theme' }).getByRole('button', { name: 'Dark' }).click()
     await page.getByRole('group', { name: 'Density' }).getByRole('button', { name: 'Dense' }).click()

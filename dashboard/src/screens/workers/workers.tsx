@@ -86,8 +86,8 @@ function Unhandled({ workers }: { readonly workers: readonly WorkerSummary[] }):
   return (
     <Notice tone="bad" icon="errors">
       <p>
-        <strong>No worker for {alone.length === 1 ? 'this queue' : 'these queues'}.</strong> Their jobs wait
-        until one comes.
+        <strong>No worker for {alone.length === 1 ? 'this queue' : 'these queues'}.</strong>{' '}
+        {alone.length === 1 ? 'Its' : 'Their'} jobs wait until one comes.
       </p>
       <ul className="row wraps unhandled">
         {alone.map(({ queue, counts }) => (
