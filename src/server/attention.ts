@@ -14,6 +14,8 @@ const FAILING_RUNS = 10
 const LAG_MS = 500
 /** Two versions at once are a deploy; after this they are an accident. */
 const SKEW_MS = 10 * MINUTE
+/** More queues than this are told of together. */
+const MOST_ALONE = 3
 /** A slot that is so late was not fired. */
 const LATE_MS = 2 * MINUTE
 
@@ -56,8 +58,8 @@ export interface Sight {
 /** All that needs attention: what is critical first. */
 export function attentionOf(sight: Sight): readonly Attention[] {
   const all = [
+    ...noWorker(sight),
     ...sight.queues.flatMap((queue) => [
-      ...noWorker(queue),
       ...held(queue),
       ...backlog(queue, sight),
       ...failing(queue, sight),
@@ -73,11 +75,24 @@ export function attentionOf(sight: Sight): readonly Attention[] {
   return all.toSorted((a, b) => Number(b.level === 'critical') - Number(a.level === 'critical'))
 }
 
-function noWorker({ queue, counts, workers, hold }: QueueSummary): Attention[] {
+/** Each by itself while they are few; together when a deploy or an outage has left many alone. */
+function noWorker({ queues }: Sight): Attention[] {
   // One that is held is not expected to run.
-  if (counts.ready === 0 || workers > 0 || hold !== null) return []
-  const text = `No worker takes jobs of ${queue}, and ${waiting(counts.ready)}.`
-  return [{ level: 'critical', kind: 'no-worker', text, link: linkOf(queue) }]
+  const alone = queues.filter(
+    ({ counts, workers, hold }) => counts.ready > 0 && workers === 0 && hold === null,
+  )
+  if (alone.length > MOST_ALONE) {
+    const named = alone.slice(0, MOST_ALONE).map(({ queue }) => queue)
+    const ready = alone.reduce((sum, { counts }) => sum + counts.ready, 0)
+    const text = `No worker takes jobs of ${countText(alone.length)} queues (${named.join(', ')} and others), and ${waiting(ready)}.`
+    return [{ level: 'critical', kind: 'no-worker', text, link: '/queues?only=unserved' }]
+  }
+  return alone.map(({ queue, counts }) => ({
+    level: 'critical',
+    kind: 'no-worker',
+    text: `No worker takes jobs of ${queue}, and ${waiting(counts.ready)}.`,
+    link: linkOf(queue),
+  }))
 }
 
 function held({ queue, counts, hold, holds }: QueueSummary): Attention[] {

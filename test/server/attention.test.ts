@@ -78,6 +78,18 @@ it('tells of a queue with ready jobs that nobody takes, in words and as critical
   ])
 })
 
+it('tells of many such queues in one line', () => {
+  const queues = Array.from({ length: 40 }, (_, n) => queue({ queue: `q${n}`, ready: 2, workers: 0 }))
+  expect(attentionOf(sight({ queues }))).toEqual([
+    {
+      level: 'critical',
+      kind: 'no-worker',
+      text: 'No worker takes jobs of 40 queues (q0, q1, q2 and others), and 80 jobs wait.',
+      link: '/queues?only=unserved',
+    },
+  ])
+})
+
 it('does not miss workers where nothing is ready', () => {
   expect(kinds({ queues: [queue({ workers: 0 })] })).toEqual([])
 })

@@ -65,7 +65,8 @@ export function Table<Row>({
   const templates = {
     '--columns': templateOf(columns),
     '--columns-middle': templateOf(middle),
-    '--columns-narrow': templateOf(narrow),
+    // There is no room for names as long as they would like to be: they are cut, and nothing is out of sight.
+    '--columns-narrow': templateOf(narrow).replaceAll(/minmax\([^,]+,/g, 'minmax(0,'),
   }
 
   const pick = (index: number, isRange: boolean): void => {

@@ -42,7 +42,9 @@ export function LanesTab({ queue }: { readonly queue: string }): ReactNode {
       width: 'minmax(9rem, 2fr)',
       cell: ({ lane, hold, changed }) => (
         <span className="row">
-          <span className="strong cut">{lane === '' ? <em className="faint">without a lane</em> : lane}</span>
+          <span className="strong cut" title={lane}>
+            {lane === '' ? <em className="faint">without a lane</em> : lane}
+          </span>
           {hold && <Badge tone="warn">{hold === 'block' ? 'blocked' : 'paused'}</Badge>}
           {changed && <Badge tone="special">limits changed</Badge>}
         </span>

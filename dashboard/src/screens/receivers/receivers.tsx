@@ -121,6 +121,7 @@ function columnsOf(
       title: 'Answers',
       width: '5.5rem',
       align: 'end',
+      wideOnly: true,
       cell: ({ id }) => (
         <span className="num">
           {rates.has(id) ? rateText(rates.get(id) as number) : ''}
