@@ -85,7 +85,8 @@ class Fence extends Component<{ readonly children: ReactNode }, { readonly error
     if (this.state.error === null) return this.props.children
     return (
       <main className="page">
-        <ErrorState error={this.state.error} onRetry={() => this.setState({ error: null })} />
+        {/* What broke may be a file that a newer server no longer has: only a new page knows its new name. */}
+        <ErrorState error={this.state.error} onRetry={() => location.reload()} />
       </main>
     )
   }

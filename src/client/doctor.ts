@@ -126,6 +126,13 @@ function workerFinding(workers: readonly WorkerView[]): DoctorFinding {
   return { name: 'workers', status: 'ok', text: `${text}${ended}`, fix: null }
 }
 
+/** What a hold is on, as the command line names it. */
+function targetOf({ space, queue }: HoldView): string {
+  if (space === null) return '--everywhere'
+  if (queue === null) return '--all'
+  return queue.includes('*') ? `'${queue}'` : queue
+}
+
 function* queueFindings(
   queues: readonly QueueView[],
   workers: readonly WorkerView[],
@@ -147,7 +154,7 @@ function* queueFindings(
     if (hold !== undefined && ready > 0) {
       const release = hold.kind === 'pause' ? 'resume' : 'unblock'
       const held = `${waiting}, and held: ${holdText(hold, runtime.now())}`
-      yield warning(held, `If it may run again: skep queues ${release}`)
+      yield warning(held, `If it may run again: skep queues ${release} ${targetOf(hold)}`)
     } else if (ready > 0 && !served.has(queue)) {
       yield warning(
         `${waiting}, and no worker takes them`,

@@ -1,6 +1,6 @@
 import { covers, type HoldKind } from '../core/holds.ts'
 import { LIMITS } from '../core/limits.ts'
-import { assertName } from '../core/names.ts'
+import { assertKey, assertName } from '../core/names.ts'
 import type { Store } from '../store.ts'
 import { assertWhole } from '../worker/options.ts'
 import { holdViews } from './holds.ts'
@@ -10,6 +10,8 @@ export interface LaneListOptions {
   readonly limit?: number
   /** From the page before. */
   readonly cursor?: string
+  /** Only those whose keys begin with it. However many lanes there are, it costs no more than a page of all. */
+  readonly prefix?: string
 }
 
 export interface LanePage {
@@ -51,12 +53,15 @@ export async function listLanes(
   queue: string,
   options: LaneListOptions,
 ): Promise<LanePage> {
-  const { limit = 50, cursor } = options
+  const { limit = 50, cursor, prefix = '' } = options
   assertName('Queue', queue)
   assertWhole('limit', limit, 1, LIMITS.pageJobs)
-  const after = cursor === undefined ? {} : { after: Buffer.from(cursor, 'base64url').toString() }
-  const [reply, { holds }, { limits }] = await Promise.all([
-    store.lanes({ space, queue, limit: limit + 1, ...after }),
+  if (prefix !== '') assertKey('prefix', prefix)
+  const after = cursor === undefined ? prefix : Buffer.from(cursor, 'base64url').toString()
+  const [reply, first, { holds }, { limits }] = await Promise.all([
+    store.lanes({ space, queue, limit: limit + 1, ...(after === '' ? {} : { after }) }),
+    // Keys that begin alike follow each other, right behind the one that is no longer than that.
+    prefix === '' || cursor !== undefined ? null : store.lanes({ space, queue, lanes: [prefix], limit: 1 }),
     store.holds({ space }),
     store.limits({ space, queue }),
   ])
@@ -65,13 +70,16 @@ export async function listLanes(
       'queue' in target && target.lane !== undefined && by !== null ? [target.lane] : [],
     ),
   )
-  const some = reply.lanes.slice(0, limit)
+  const found = [...(first?.lanes ?? []), ...reply.lanes.filter(({ lane }) => lane.startsWith(prefix))]
+  const some = found.slice(0, limit)
   const lanes: LaneState[] = []
   for (let from = 0; from < some.length; from += AT_ONCE) {
     const part = some.slice(from, from + AT_ONCE)
     const counted = await Promise.all(part.map(({ lane }) => waitingIn(store, { space, queue, lane })))
     for (const [index, { lane, running, startsAt, occupant }] of part.entries()) {
       const waiting = counted[index] as number
+      // One that was asked for by its whole key is told of although it has no work.
+      if (lane === prefix && prefix !== '' && running === 0 && waiting === 0 && occupant === null) continue
       const standing = holdViews(holds.filter((one) => covers(one, { space, queue, lane })))
       lanes.push({
         lane,
@@ -86,7 +94,7 @@ export async function listLanes(
     }
   }
   const last = some.at(-1)
-  const isMore = reply.lanes.length > limit && last !== undefined
+  const isMore = found.length > limit && last !== undefined
   return { lanes, cursor: isMore ? Buffer.from(last.lane).toString('base64url') : null }
 }
 

@@ -82,7 +82,6 @@ export interface Attention {
     | 'worker-lagging'
     | 'version-skew'
     | 'schedule-late'
-    | 'store'
     | 'notifier'
     | 'receiver'
   readonly text: string
@@ -359,8 +358,8 @@ export interface SlotPreview {
   readonly at: string
   /** The same in the zone of the schedule, as a clock on the wall shows it. */
   readonly local: string
-  /** The clocks change between the slot before and this one. */
-  readonly note: 'clocks-forward' | 'clocks-back' | null
+  /** The clocks change between the slot before and this one, or that night this time on the wall comes twice. */
+  readonly note: 'clocks-forward' | 'clocks-back' | 'comes-twice' | null
 }
 
 export interface ScheduleSummary extends Wire<ScheduleView> {
@@ -432,6 +431,8 @@ export interface ReceiverSummary {
   readonly credits: number
   readonly unacked: number
   readonly unackedBytes: number
+  /** When it got the job that it has had for the longest time; null: it has none. */
+  readonly oldestAt: string | null
   readonly acked: number
   readonly nacked: number
   readonly connectedAt: string
@@ -495,7 +496,7 @@ export interface Api {
   'queues.list': Call<Nothing, { readonly queues: readonly QueueSummary[] }>
   'queues.get': Call<OfQueue & { readonly range?: Range }, QueueDetail>
   'queues.lanes': Call<
-    OfQueue & Paged,
+    OfQueue & Paged & { readonly prefix?: string },
     { readonly lanes: readonly LaneSummary[]; readonly cursor: string | null }
   >
   'queues.limit': Call<OfQueue & { readonly lane?: string; readonly limits: unknown }, Wire<LimitView>>

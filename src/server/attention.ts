@@ -2,7 +2,7 @@
  * What a person should know of, in plain words, the worst first. Each rule is a pure function of what was seen; nothing here asks
  * anybody. A rule that is not sure says nothing: a list that cries for nothing is not read.
  */
-import { countText, manyText, spanText } from '../index.ts'
+import { countText, manyText, matchesPattern, spanText } from '../index.ts'
 import type { Attention, QueueSummary } from './api.ts'
 
 const MINUTE = 60_000
@@ -14,6 +14,8 @@ const FAILING_RUNS = 10
 const LAG_MS = 500
 /** Two versions at once are a deploy; after this they are an accident. */
 const SKEW_MS = 10 * MINUTE
+/** More queues than this are told of together. */
+const MOST_ALONE = 3
 /** A slot that is so late was not fired. */
 const LATE_MS = 2 * MINUTE
 
@@ -42,14 +44,22 @@ export interface Sight {
     readonly nextAt: number | null
     readonly isPaused: boolean
   }[]
+  readonly receivers: readonly {
+    readonly name: string
+    /** Names, or patterns. */
+    readonly queues: readonly string[]
+    readonly credits: number
+    readonly unacked: number
+    readonly oldestAt: number | null
+  }[]
   readonly notifier: { readonly status: 'up' | 'down' | 'off'; readonly detail: string }
 }
 
 /** All that needs attention: what is critical first. */
 export function attentionOf(sight: Sight): readonly Attention[] {
   const all = [
+    ...noWorker(sight),
     ...sight.queues.flatMap((queue) => [
-      ...noWorker(queue),
       ...held(queue),
       ...backlog(queue, sight),
       ...failing(queue, sight),
@@ -59,21 +69,30 @@ export function attentionOf(sight: Sight): readonly Attention[] {
     ...laggingWorkers(sight),
     ...versions(sight),
     ...lateSchedules(sight),
+    ...stuckReceivers(sight),
     ...notifier(sight),
   ]
   return all.toSorted((a, b) => Number(b.level === 'critical') - Number(a.level === 'critical'))
 }
 
-/** The store does not answer: then nothing else can be said. */
-export function storeDown(message: string): Attention {
-  return { level: 'critical', kind: 'store', text: `The store does not answer: ${message}`, link: '/system' }
-}
-
-function noWorker({ queue, counts, workers, hold }: QueueSummary): Attention[] {
+/** Each by itself while they are few; together when a deploy or an outage has left many alone. */
+function noWorker({ queues }: Sight): Attention[] {
   // One that is held is not expected to run.
-  if (counts.ready === 0 || workers > 0 || hold !== null) return []
-  const text = `No worker takes jobs of ${queue}, and ${waiting(counts.ready)}.`
-  return [{ level: 'critical', kind: 'no-worker', text, link: linkOf(queue) }]
+  const alone = queues.filter(
+    ({ counts, workers, hold }) => counts.ready > 0 && workers === 0 && hold === null,
+  )
+  if (alone.length > MOST_ALONE) {
+    const named = alone.slice(0, MOST_ALONE).map(({ queue }) => queue)
+    const ready = alone.reduce((sum, { counts }) => sum + counts.ready, 0)
+    const text = `No worker takes jobs of ${countText(alone.length)} queues (${named.join(', ')} and others), and ${waiting(ready)}.`
+    return [{ level: 'critical', kind: 'no-worker', text, link: '/queues?only=unserved' }]
+  }
+  return alone.map(({ queue, counts }) => ({
+    level: 'critical',
+    kind: 'no-worker',
+    text: `No worker takes jobs of ${queue}, and ${waiting(counts.ready)}.`,
+    link: linkOf(queue),
+  }))
 }
 
 function held({ queue, counts, hold, holds }: QueueSummary): Attention[] {
@@ -108,8 +127,8 @@ function dead({ queue }: QueueSummary, { died }: Sight): Attention[] {
   if (count === 0) return []
   const some = isExact ? manyText(count, 'job') : `${countText(count)} jobs or more`
   const text = `${some} of ${queue} died within the last hour.`
-  const query = encodeURIComponent(`state:dead queue:${queue}`)
-  return [{ level: 'warning', kind: 'dead', text, link: `/jobs?query=${query}` }]
+  const query = encodeURIComponent(`state:dead queue:${queue} since:1h`)
+  return [{ level: 'warning', kind: 'dead', text, link: `/jobs?q=${query}` }]
 }
 
 function goneWorkers({ workers }: Sight): Attention[] {
@@ -159,6 +178,20 @@ function lateSchedules({ schedules, now }: Sight): Attention[] {
       text: `The schedule ${id} is ${spanText(now - (nextAt as number))} late: no worker fires it.`,
       link: `/schedules/${encodeURIComponent(id)}`,
     }))
+}
+
+/** One that has all it may have, has had it for long, and lets others wait. Its stream lives, so nobody takes its jobs away. */
+function stuckReceivers({ receivers, queues, now }: Sight): Attention[] {
+  return receivers.flatMap(({ name, queues: served, credits, unacked, oldestAt }): Attention[] => {
+    const forMs = oldestAt === null ? 0 : now - oldestAt
+    const ready = queues
+      .filter(({ queue, hold }) => hold === null && served.some((pattern) => matchesPattern(pattern, queue)))
+      .reduce((sum, { counts }) => sum + counts.ready, 0)
+    if (unacked < credits || forMs < LONG_MS || ready === 0) return []
+    const had = unacked === 1 ? 'its job' : `a job of its ${countText(unacked)}`
+    const text = `The receiver ${name} has not answered for ${had} for ${spanText(forMs)}, takes no more, and ${waiting(ready)}.`
+    return [{ level: 'warning', kind: 'receiver', text, link: '/receivers' }]
+  })
 }
 
 function notifier({ notifier: { status, detail } }: Sight): Attention[] {

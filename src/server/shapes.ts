@@ -234,7 +234,6 @@ export const attention: Schema<Attention> = object({
     'worker-lagging',
     'version-skew',
     'schedule-late',
-    'store',
     'notifier',
     'receiver',
   ]),
@@ -391,7 +390,7 @@ export const schedule: Schema<ScheduleSummary> = named(
 export const slot: Schema<SlotPreview> = object({
   at: moment(),
   local: said,
-  note: nullable(oneOf(['clocks-forward', 'clocks-back'])),
+  note: nullable(oneOf(['clocks-forward', 'clocks-back', 'comes-twice'])),
 })
 
 export const status: Schema<RunStatus> = oneOf(RUN_STATUSES)

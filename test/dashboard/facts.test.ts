@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { ratesBetween, sampleOf } from '../../dashboard/src/screens/receivers/rates.ts'
-import { isTwice, noteText } from '../../dashboard/src/screens/schedules/slot-note.ts'
+import { noteText } from '../../dashboard/src/screens/schedules/slot-note.ts'
 import { fixParts } from '../../dashboard/src/screens/system/fix-parts.ts'
 import { unhandledOf, versionsOf } from '../../dashboard/src/screens/workers/worker-facts.ts'
 import { JOB_STATES } from '../../src/index.ts'
@@ -36,24 +36,23 @@ describe('what the clocks do to a slot', () => {
     expect(noteText(slots[0] as SlotPreview, slots, BERLIN)).toBeNull()
   })
 
-  it('is told where a time comes twice, whichever of the two it is', () => {
-    for (const at of ['2026-10-25T00:30:00Z', '2026-10-25T01:30:00Z']) {
-      expect(isTwice(BERLIN, Date.parse(at))).toBe(true)
-      expect(noteText(slot(at, '2026-10-25 02:30:00'), [], BERLIN)).toMatch(/02:30 comes twice/)
-    }
-    for (const at of [
-      '2026-10-24T23:30:00Z',
-      '2026-10-25T02:30:00Z',
-      '2027-03-28T01:00:00Z',
-      '2026-07-01T00:30:00Z',
-    ]) {
-      expect(isTwice(BERLIN, Date.parse(at))).toBe(false)
-    }
+  it('is told where a time comes twice, and only what is sure of one that runs often', () => {
+    const once = slot('2026-10-25T00:30:00Z', '2026-10-25 02:30:00 +02:00', 'comes-twice')
+    const again = slot('2026-10-25T01:30:00Z', '2026-10-25 02:30:00 +01:00', 'comes-twice')
+    expect(noteText(once, [once], BERLIN)).toBe('Clocks go back: 02:30 comes twice that night. It runs once.')
+    expect(noteText(again, [once, again], BERLIN)).toBe('Clocks go back: 02:30 comes twice that night.')
   })
 
-  it('is nothing for intervals and for zones without such changes', () => {
+  it('is no other hour for what runs often', () => {
+    const slots = [
+      slot('2027-03-28T00:30:00Z', '2027-03-28 01:30:00 +01:00'),
+      slot('2027-03-28T01:00:00Z', '2027-03-28 03:00:00 +02:00', 'clocks-forward'),
+    ]
+    expect(noteText(slots[1] as SlotPreview, slots, BERLIN)).toBe('Clocks go forward before this run.')
+  })
+
+  it('is nothing for intervals', () => {
     expect(noteText(slot('2026-10-25T00:30:00Z', '', 'clocks-back'), [], null)).toBeNull()
-    expect(isTwice('Asia/Tokyo', Date.parse('2026-10-25T00:30:00Z'))).toBe(false)
   })
 })
 

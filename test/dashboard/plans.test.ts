@@ -169,6 +169,21 @@ describe('Schedules', () => {
       .waitFor()
   })
 
+  it('say where a time comes twice, before they are even made', async () => {
+    await go('/schedules')
+    await button('New schedule').click()
+    // Clocks go back on a Sunday in October, which is the last of the month.
+    await dialog().getByLabel('Cron').fill('30 2 25-31 10 0')
+    await dialog().getByLabel('Time zone').selectOption('Europe/Berlin')
+    await dialog()
+      .locator('.slots-marked')
+      .getByText('Clocks go back: 02:30 comes twice that night. It runs once.')
+      .first()
+      .waitFor()
+    await page.keyboard.press('Escape')
+    await dialog().waitFor({ state: 'hidden' })
+  })
+
   it('that code declares are changed in code', async () => {
     await go('/schedules/report.daily')
     await button('More actions').click()

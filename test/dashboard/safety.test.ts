@@ -252,6 +252,23 @@ describe('Under a path of another server', () => {
     expect(complaints).toEqual([])
     await close()
   })
+
+  it('opens every screen by its address, and none of them links out of it', async () => {
+    const { page, complaints, close } = await visit(stage.browser, `${url}/`)
+    const paths = [...PATHS, '/flows', '/receivers', '/audit', '/tokens', '/queues/evil?tab=lanes']
+    for (const path of paths) {
+      await page.goto(`${url}${path}`)
+      await page.getByRole('main').getByRole('heading', { level: 1 }).waitFor()
+      await page.locator('.skeleton').first().waitFor({ state: 'hidden' })
+      const links = (await linksOf(page)).filter((href) => href.startsWith('/'))
+      expect({ path, out: links.filter((href) => !href.startsWith('/admin/queues')) }).toEqual({
+        path,
+        out: [],
+      })
+    }
+    expect(complaints).toEqual([])
+    await close()
+  })
 })
 
 describe('On a phone', () => {

@@ -80,6 +80,17 @@ describe('Workers', () => {
     await until(async () => (await row.getByText(/quiet/).count()) === 0)
   })
 
+  it('are stopped from here, after a question', async () => {
+    const idle = queue<object>('idle')
+    const worker = stage.skep.worker([idle.handle(() => undefined)])
+    const row = page.getByRole('row').filter({ hasText: 'idle' })
+    await row.getByRole('button', { name: /^Actions for worker/ }).click()
+    await page.getByRole('menuitem', { name: 'Stop …' }).click()
+    await dialog().getByRole('button', { name: 'Stop it' }).click()
+    await until(async () => worker.health().status === 'stopped')
+    await until(async () => (await row.count()) === 0)
+  })
+
   it('show more about themselves beside the list', async () => {
     await page.getByRole('row').filter({ hasText: 'mail.send' }).click()
     await page.waitForURL(/workers\?id=/)
@@ -149,6 +160,13 @@ describe('The system', () => {
     await page.getByRole('heading', { name: 'Doctor' }).waitFor()
     await page.getByText('jobs survive').first().waitFor()
     await page.getByText('export.legacy').first().waitFor()
+  })
+
+  it('gives the very command that mends what it found', async () => {
+    await stage.skep.pause('export.*', { reason: 'It moves' })
+    await button('Check again').click()
+    await page.locator('.code').getByText("skep queues resume 'export.*'", { exact: true }).waitFor()
+    await stage.skep.resume('export.*')
   })
 
   it('keeps theme and density in this browser', async () => {

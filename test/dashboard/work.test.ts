@@ -110,6 +110,20 @@ describe('The overview', () => {
   })
 })
 
+describe('What needs attention', () => {
+  it('leads to what it tells of', async () => {
+    await to('/')
+    await page.getByRole('link', { name: /6 jobs of billing\.card died within the last hour/ }).click()
+    await until(
+      async () => new URL(page.url()).searchParams.get('q') === 'state:dead queue:billing.card since:1h',
+    )
+    await until(async () => (await row('billing.card').count()) === 6)
+    await to('/')
+    await page.getByRole('link', { name: /No worker takes jobs of export\.legacy, and 3 jobs wait/ }).click()
+    await page.waitForURL('**/queues/export.legacy')
+  })
+})
+
 describe('Queues', () => {
   it('are listed with what they do, and found by a part of their name', async () => {
     await to('/queues')
@@ -196,6 +210,26 @@ describe('Queues', () => {
     await row('acme').getByText('paused').waitFor()
     expect(await stage.skep.holds()).toMatchObject([{ queue: 'tenant.sync', lane: 'acme', kind: 'pause' }])
     await stage.skep.resume({ queue: laned, lane: 'acme' })
+  })
+
+  it('find a lane among more than are shown, by how its key begins', async () => {
+    await stage.skep.enqueueMany(
+      laned,
+      Array.from({ length: 150 }, (_, n) => ({ tenant: `customer-${n}` })),
+    )
+    await to('/queues/tenant.sync?tab=lanes')
+    await page.getByText('100 lanes so far').waitFor()
+    expect(await row('globex').count()).toBe(0)
+    const find = page.getByRole('searchbox', { name: 'Lanes that begin with' })
+    await find.fill('glo')
+    await row('globex').waitFor()
+    await page.getByText('1 lane', { exact: true }).waitFor()
+    expect(new URL(page.url()).searchParams.get('lane')).toBe('glo')
+    await find.fill('nobody')
+    await page.getByRole('heading', { name: 'No lane fits' }).waitFor()
+    expect(await find.evaluate('(field) => field === document.activeElement')).toBe(true)
+    await find.fill('customer-14')
+    await until(async () => (await row('customer-14').count()) === 11)
   })
 
   it('are purged only after their name was typed, with the count said before', async () => {
@@ -402,6 +436,26 @@ describe('A job', () => {
     await page.locator('.diff-minus').getByText('try 1').waitFor()
   })
 
+  it('tells what happened to it, in order, run by run', async () => {
+    const [dead] = (await stage.skep.list({ queue: 'billing.card', state: 'dead' })).jobs
+    await to(`/jobs/${dead?.id}`)
+    const entries = page.locator('.timeline-entry')
+    await entries.filter({ hasText: 'Enqueued' }).waitFor()
+    const texts = (await entries.allTextContents()).map((text) => text.replaceAll(/\s+/g, ' '))
+    const at = (part: RegExp): number => texts.findIndex((text) => part.test(text))
+    const order = [
+      at(/^Enqueued/),
+      at(/^Failed: .*try 1.* run 1/),
+      at(/^Failed: .*try 2.* run 2/),
+      at(/^Started.* run 3/),
+      at(/^Died: .*try 3.* run 3/),
+      at(/^Will be removed/),
+    ]
+    expect(order.every((place) => place >= 0)).toBe(true)
+    expect(order).toEqual(order.toSorted((a, b) => a - b))
+    expect(await entries.last().getAttribute('class')).toContain('timeline-ahead')
+  })
+
   it('is edited and run again as a copy', async () => {
     const [old] = (await stage.skep.list({ queue: 'mail.welcome', state: 'done' })).jobs
     await to(`/jobs/${old?.id}`)
@@ -472,6 +526,35 @@ describe('The keyboard', () => {
     await page.keyboard.press('Control+k')
     await page.keyboard.press('Escape')
     await dialog().waitFor({ state: 'hidden' })
+  })
+})
+
+describe('A dialog', () => {
+  it('takes the focus, keeps it, and gives it back', async () => {
+    await to('/queues/mail.welcome')
+    const opener = page.getByRole('button', { name: 'Pause' })
+    await opener.focus()
+    await page.keyboard.press('Enter')
+    await dialog().getByLabel('Reason').waitFor()
+    const isInside = (): Promise<unknown> =>
+      page.evaluate("document.querySelector('dialog[open]')?.contains(document.activeElement) ?? false")
+    for (let n = 0; n < 12; n++) {
+      await page.keyboard.press('Tab')
+      // After the last one a browser may give the focus to itself, and never to the page behind.
+      const where = await page.evaluate('document.activeElement === document.body')
+      expect(where || (await isInside())).toBe(true)
+    }
+    await page.keyboard.press('Escape')
+    await dialog().waitFor({ state: 'hidden' })
+    await until(async () => (await opener.evaluate('(one) => one === document.activeElement')) === true)
+  })
+
+  it('is not needed to leave out the sections: the first tab leads to the page', async () => {
+    await to('/queues')
+    await row('mail.welcome').waitFor()
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    await until(async () => (await page.evaluate('document.activeElement.id')) === 'main')
   })
 })
 

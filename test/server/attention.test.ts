@@ -50,6 +50,7 @@ const sight = (changes: Partial<Sight> = {}): Sight => ({
   died: new Map(),
   workers: [],
   schedules: [],
+  receivers: [],
   notifier: { status: 'up', detail: '' },
   ...changes,
 })
@@ -73,6 +74,18 @@ it('tells of a queue with ready jobs that nobody takes, in words and as critical
       kind: 'no-worker',
       text: 'No worker takes jobs of mail, and 1,200 jobs wait.',
       link: '/queues/mail',
+    },
+  ])
+})
+
+it('tells of many such queues in one line', () => {
+  const queues = Array.from({ length: 40 }, (_, n) => queue({ queue: `q${n}`, ready: 2, workers: 0 }))
+  expect(attentionOf(sight({ queues }))).toEqual([
+    {
+      level: 'critical',
+      kind: 'no-worker',
+      text: 'No worker takes jobs of 40 queues (q0, q1, q2 and others), and 80 jobs wait.',
+      link: '/queues?only=unserved',
     },
   ])
 })
@@ -129,6 +142,8 @@ it('tells of jobs that died within the hour', () => {
     sight({ queues: [queue()], died: new Map([['mail', { count: 3, isExact: true }]]) }),
   )
   expect(found?.text).toBe('3 jobs of mail died within the last hour.')
+  // The word of the address in which the page of jobs keeps its query.
+  expect(new URLSearchParams(found?.link.split('?')[1]).get('q')).toBe('state:dead queue:mail since:1h')
 })
 
 it('tells of a worker that is gone with jobs, but not of one that had none', () => {
@@ -154,6 +169,24 @@ it('tells of a schedule that is late, unless it is paused', () => {
   const late = { id: 'nightly', nextAt: NOW - 5 * MINUTE, isPaused: false }
   expect(kinds({ schedules: [late] })).toEqual(['schedule-late'])
   expect(kinds({ schedules: [{ ...late, isPaused: true }] })).toEqual([])
+})
+
+it('tells of a receiver that has had all it may have for long, and lets others wait', () => {
+  const receiver = (changes: Partial<Sight['receivers'][number]> = {}): Sight['receivers'] => [
+    { name: 'mailer', queues: ['ma*'], credits: 8, unacked: 8, oldestAt: NOW - 7 * MINUTE, ...changes },
+  ]
+  const queues = [queue({ ready: 3 })]
+  const [found] = attentionOf(sight({ queues, receivers: receiver() }))
+  expect(found).toMatchObject({
+    level: 'warning',
+    kind: 'receiver',
+    text: 'The receiver mailer has not answered for a job of its 8 for 7m, takes no more, and 3 jobs wait.',
+    link: '/receivers',
+  })
+  expect(kinds({ queues: [queue()], receivers: receiver() })).toEqual([])
+  expect(kinds({ queues, receivers: receiver({ unacked: 7 }) })).toEqual([])
+  expect(kinds({ queues, receivers: receiver({ oldestAt: NOW - MINUTE }) })).toEqual([])
+  expect(kinds({ queues, receivers: receiver({ queues: ['other'] }) })).toEqual([])
 })
 
 it('tells of a notifier that is down, and puts what is critical first', () => {

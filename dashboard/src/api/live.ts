@@ -60,6 +60,10 @@ function followPage(): void {
   connection?.abort()
   clearTimeout(retryTimer)
   if (document.hidden) {
+    // What was to be looked at again is asked for with everything else when the page is shown.
+    clearTimeout(flushTimer)
+    flushTimer = undefined
+    pending.clear()
     become('hidden')
     return
   }

@@ -8,6 +8,7 @@ import {
   useQuery,
   useQueryClient,
 } from '@tanstack/react-query'
+import { useSyncExternalStore } from 'react'
 import type { InputOf, OperationName, OutputOf } from '../../../src/server/api.ts'
 import { toast } from '../ui/toast.tsx'
 import { ApiFailure, call } from './client.ts'
@@ -37,6 +38,26 @@ export function askWho(): void {
 
 function isPassing(error: unknown): boolean {
   return error instanceof ApiFailure && (error.status === 0 || error.status >= 502 || error.status === 429)
+}
+
+/** Why something that is shown could not be asked for again; null: all of it is fresh. */
+export function useTrouble(): string | null {
+  return useSyncExternalStore(
+    (listener) => queries.getQueryCache().subscribe(listener),
+    () => {
+      const stale = queries
+        .getQueryCache()
+        .getAll()
+        .find(
+          (query) => query.isActive() && query.state.data !== undefined && isServersFault(query.state.error),
+        )
+      return stale?.state.error?.message ?? null
+    },
+  )
+}
+
+function isServersFault(error: unknown): boolean {
+  return error instanceof ApiFailure && (error.status === 0 || error.status >= 500)
 }
 
 export interface AskOptions {

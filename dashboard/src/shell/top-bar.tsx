@@ -3,6 +3,7 @@ import type { Me } from '../../../src/server/api.ts'
 import { chooseSpace, signOut } from '../api/credential.ts'
 import { useLiveStatus } from '../api/live.ts'
 import { hasCredential } from '../api/me.ts'
+import { useTrouble } from '../api/query.ts'
 import { classes } from '../ui/classes.ts'
 import { Icon } from '../ui/icon.tsx'
 import { Menu } from '../ui/menu.tsx'
@@ -44,10 +45,25 @@ const LIVE_WORDS = {
 /** A quiet sign: a dot while all is well, a word when not. */
 function LiveSign(): ReactNode {
   const status = useLiveStatus()
+  const trouble = useTrouble()
+  // The server is there, and cannot tell: its store is away. What is shown stays, and must not be taken for the present.
+  const isStale = status === 'live' && trouble !== null
   return (
-    <span className={classes('live', `live-${status}`)} title={LIVE_WORDS[status]} role="status">
+    <span
+      className={classes('live', isStale ? 'live-waiting' : `live-${status}`)}
+      title={isStale ? `What you see is not fresh: ${trouble}` : LIVE_WORDS[status]}
+      role="status"
+    >
       <span className="live-dot" aria-hidden="true" />
-      <span>{status === 'live' ? 'Live' : status === 'waiting' ? 'Reconnecting' : 'Connecting'}</span>
+      <span>
+        {isStale
+          ? 'Not fresh'
+          : status === 'live'
+            ? 'Live'
+            : status === 'waiting'
+              ? 'Reconnecting'
+              : 'Connecting'}
+      </span>
     </span>
   )
 }

@@ -18,7 +18,7 @@ export function Pager({
       <span className="small faint">{note}</span>
       {hasMore && (
         <Button small busy={busy} onClick={onMore}>
-          More
+          Show more
         </Button>
       )}
     </div>

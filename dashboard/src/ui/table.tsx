@@ -11,6 +11,8 @@ export interface Column<Row> {
   readonly align?: 'end'
   /** Left out on a phone. */
   readonly wideOnly?: boolean
+  /** Left out on a tablet too. */
+  readonly roomyOnly?: boolean
 }
 
 export interface TableProps<Row> {
@@ -56,14 +58,16 @@ export function Table<Row>({
     overscan: 12,
     getItemKey: (index) => (rows[index] === undefined ? index : keyOf(rows[index])),
   })
-  const template = [
-    ...(onSelect ? ['2.25rem'] : []),
-    ...columns.map(({ width = 'minmax(6rem, 1fr)' }) => width),
-  ].join(' ')
-  const narrow = [
-    ...(onSelect ? ['2.25rem'] : []),
-    ...columns.filter(({ wideOnly }) => !wideOnly).map(({ width = 'minmax(6rem, 1fr)' }) => width),
-  ].join(' ')
+  const templateOf = (some: readonly Column<Row>[]): string =>
+    [...(onSelect ? ['2.25rem'] : []), ...some.map(({ width = 'minmax(6rem, 1fr)' }) => width)].join(' ')
+  const middle = columns.filter(({ roomyOnly }) => !roomyOnly)
+  const narrow = middle.filter(({ wideOnly }) => !wideOnly)
+  const templates = {
+    '--columns': templateOf(columns),
+    '--columns-middle': templateOf(middle),
+    // There is no room for names as long as they would like to be: they are cut, and nothing is out of sight.
+    '--columns-narrow': templateOf(narrow).replaceAll(/minmax\([^,]+,/g, 'minmax(0,'),
+  }
 
   const pick = (index: number, isRange: boolean): void => {
     const row = rows[index]
@@ -129,7 +133,7 @@ export function Table<Row>({
       aria-rowcount={rows.length}
       aria-multiselectable={onSelect ? true : undefined}
       onKeyDown={press}
-      style={{ '--columns': template, '--columns-narrow': narrow } as never}
+      style={templates as never}
     >
       <div className="table-head" role="row" tabIndex={-1}>
         {onSelect && (
@@ -142,12 +146,12 @@ export function Table<Row>({
             />
           </span>
         )}
-        {columns.map(({ id, title, align, wideOnly }) => (
+        {columns.map(({ id, title, align, ...when }) => (
           <span
             key={id}
             role="columnheader"
             tabIndex={-1}
-            className={classes('table-cell', align === 'end' && 'table-end', wideOnly && 'wide-only')}
+            className={classes('table-cell', align === 'end' && 'table-end', whenOf(when))}
           >
             {title}
           </span>
@@ -193,12 +197,12 @@ export function Table<Row>({
                   />
                 </span>
               )}
-              {columns.map(({ id: column, cell, align, wideOnly }) => (
+              {columns.map(({ id: column, cell, align, ...when }) => (
                 <span
                   key={column}
                   role="gridcell"
                   tabIndex={-1}
-                  className={classes('table-cell', align === 'end' && 'table-end', wideOnly && 'wide-only')}
+                  className={classes('table-cell', align === 'end' && 'table-end', whenOf(when))}
                 >
                   {cell(row)}
                 </span>
@@ -210,4 +214,9 @@ export function Table<Row>({
       {footer}
     </div>
   )
+}
+
+/** On which screens a column is shown. */
+function whenOf({ wideOnly, roomyOnly }: Pick<Column<never>, 'wideOnly' | 'roomyOnly'>): string | false {
+  return roomyOnly ? 'roomy-only' : wideOnly ? 'wide-only' : false
 }

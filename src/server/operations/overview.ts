@@ -6,6 +6,7 @@ import { all, moment, nullable, number, object, optional } from '../schema.ts'
 import { attention, count, counts, said, series } from '../shapes.ts'
 import { sees } from '../visible.ts'
 import { type Context, operation, type ServerOperation } from './define.ts'
+import { receiversOf } from './receivers.ts'
 import { seriesOf } from './series.ts'
 import { isLive, summariesOf } from './summaries.ts'
 
@@ -44,7 +45,7 @@ async function overviewOf(context: Context, input: InputOf<'overview.get'>): Pro
   const [queues, workers, receivers, over, deploys, schedules] = await Promise.all([
     summariesOf(context),
     skep.workers(),
-    services.receivers.list(skep.space),
+    receiversOf(context),
     seriesOf(context, input),
     skep.metrics.deploys({ range: input.range ?? '1h' }),
     skep.schedules.list({ limit: SCHEDULES }),
@@ -70,6 +71,10 @@ async function overviewOf(context: Context, input: InputOf<'overview.get'>): Pro
         nextAt: nextAt?.getTime() ?? null,
         isPaused: paused !== null,
       })),
+    receivers: receivers.map(({ oldestAt, ...receiver }) => ({
+      ...receiver,
+      oldestAt: oldestAt === null ? null : Date.parse(oldestAt),
+    })),
     notifier: skep.notifierHealth,
   }
   return {

@@ -1,8 +1,9 @@
+import type { ReceiverSummary } from '../api.ts'
 import { id, nothing } from '../inputs.ts'
 import { all, moment, object, oneOf } from '../schema.ts'
 import { count, momentOrNull, said, saidOrNull } from '../shapes.ts'
 import { notFound, sees } from '../visible.ts'
-import { operation, type ServerOperation } from './define.ts'
+import { type Context, operation, type ServerOperation } from './define.ts'
 
 export const receiversList: ServerOperation<'receivers.list'> = operation({
   name: 'receivers.list',
@@ -23,6 +24,7 @@ export const receiversList: ServerOperation<'receivers.list'> = operation({
         credits: count,
         unacked: count,
         unackedBytes: count,
+        oldestAt: momentOrNull,
         acked: count,
         nacked: count,
         connectedAt: moment(),
@@ -30,11 +32,14 @@ export const receiversList: ServerOperation<'receivers.list'> = operation({
       }),
     ),
   }),
-  async run(_input, { skep, caller, services }) {
-    const all = await services.receivers.list(skep.space)
-    return { receivers: all.filter(({ queues }) => queues.every((queue) => sees(caller, queue))) }
-  },
+  run: async (_input, context) => ({ receivers: await receiversOf(context) }),
 })
+
+/** Those that the caller sees: whose queues are all its own. */
+export async function receiversOf({ skep, caller, services }: Context): Promise<readonly ReceiverSummary[]> {
+  const found = await services.receivers.list(skep.space)
+  return found.filter(({ queues }) => queues.every((queue) => sees(caller, queue)))
+}
 
 export const receiversClose: ServerOperation<'receivers.close'> = operation({
   name: 'receivers.close',
@@ -45,9 +50,9 @@ export const receiversClose: ServerOperation<'receivers.close'> = operation({
   input: object({ id: id('a receiver') }),
   output: nothing,
   target: (input) => `receiver ${input.id}`,
-  async run(input, { skep, caller, services }) {
-    const found = (await services.receivers.list(skep.space)).find((one) => one.id === input.id)
-    const isMine = found?.queues.every((queue) => sees(caller, queue)) ?? false
+  async run(input, context) {
+    const { skep, services } = context
+    const isMine = (await receiversOf(context)).some((one) => one.id === input.id)
     if (!isMine || !(await services.receivers.close(skep.space, input.id)))
       throw notFound(`receiver "${input.id}"`)
     return {}

@@ -54,7 +54,7 @@ export const schedulesGet: ServerOperation<'schedules.get'> = operation({
     const slots = await context.skep.schedules.preview(found.id, input.count ?? NEXT)
     return {
       schedule: summaryOf(context, found),
-      next: previewOf(slots, found.cron?.timeZone ?? 'UTC'),
+      next: previewOf(slots, found.cron?.timeZone ?? 'UTC', context.services.runtime.now()),
     }
   },
 })
@@ -176,7 +176,7 @@ export const schedulesPreview: ServerOperation<'schedules.preview'> = operation(
   scope: 'read',
   input: object({ ...timing, count: optional(whole({ min: 1, max: 100 })) }),
   output: object({ words: said, next: all(slot) }),
-  async run({ count = NEXT, ...input }, { skep }) {
+  async run({ count = NEXT, ...input }, { skep, services }) {
     const slots = await skep.schedules.preview(
       definitionOf({ id: 'preview', queue: 'preview', ...input }),
       count,
@@ -187,7 +187,7 @@ export const schedulesPreview: ServerOperation<'schedules.preview'> = operation(
       input.every === undefined
         ? null
         : { ms: toMs('every', durationOf('every', input.every)), from: 'grid' as const }
-    return { words: wordsOf({ cron, every }), next: previewOf(slots, timeZone) }
+    return { words: wordsOf({ cron, every }), next: previewOf(slots, timeZone, services.runtime.now()) }
   },
 })
 

@@ -10,32 +10,55 @@ export function wordsOf({ cron, every }: Pick<ScheduleView, 'cron' | 'every'>): 
     : `${everyWords(every.ms)}, counted from the end of the last job`
 }
 
-/** Slots as they are shown: by the clock on the wall of their zone, with a mark where the clocks change before one. */
-export function previewOf(slots: readonly Date[], timeZone: string): readonly SlotPreview[] {
-  const offsets = slots.map((slot) => offsetOf(slot, timeZone))
-  return slots.map((slot, index) => {
-    const before = offsets[index - 1]
-    const offset = offsets[index] as number
-    return {
-      at: slot.toISOString(),
-      local: localOf(slot, offset),
-      note:
-        before === undefined || before === offset ? null : before < offset ? 'clocks-forward' : 'clocks-back',
-    }
+const HOUR_MS = 3_600_000
+
+/** How far the clocks of a zone are before UTC at a moment, in milliseconds. */
+type Offset = (at: number) => number
+
+/**
+ * Slots as they are shown: by the clock on the wall of their zone, with a mark where the clocks change between the one before, or
+ * `now`, and this one.
+ */
+export function previewOf(slots: readonly Date[], timeZone: string, now: number): readonly SlotPreview[] {
+  const offsetAt = offsetIn(timeZone)
+  let before = offsetAt(now)
+  return slots.map((slot) => {
+    const at = slot.getTime()
+    const offset = offsetAt(at)
+    const note = noteOf(offsetAt, at, offset - before)
+    before = offset
+    return { at: slot.toISOString(), local: localOf(at, offset), note }
   })
 }
 
-/** The wall clock as `2026-11-16 09:30:00 +01:00`. */
-function localOf(slot: Date, offsetMinutes: number): string {
-  const wall = new Date(slot.getTime() + offsetMinutes * 60_000).toISOString()
-  const size = Math.abs(offsetMinutes)
-  const [hours, minutes] = [Math.floor(size / 60), size % 60].map((part) => String(part).padStart(2, '0'))
-  return `${wall.slice(0, 10)} ${wall.slice(11, 19)} ${offsetMinutes < 0 ? '-' : '+'}${hours}:${minutes}`
+function noteOf(offsetAt: Offset, at: number, changed: number): SlotPreview['note'] {
+  if (isTwice(offsetAt, at)) return 'comes-twice'
+  if (changed === 0) return null
+  return changed > 0 ? 'clocks-forward' : 'clocks-back'
 }
 
-/** How many minutes the zone is before UTC at a moment. */
-function offsetOf(moment: Date, timeZone: string): number {
-  const parts = new Intl.DateTimeFormat('en-US', {
+/** Whether this time on the wall comes twice that day, because the clocks go back. */
+function isTwice(offsetAt: Offset, at: number): boolean {
+  const here = offsetAt(at)
+  for (const side of [-3 * HOUR_MS, 3 * HOUR_MS]) {
+    const other = offsetAt(at + side)
+    // Before the change the clocks are further ahead than after it.
+    if (side < 0 ? other <= here : other >= here) continue
+    if (offsetAt(at + here - other) === other) return true
+  }
+  return false
+}
+
+/** The wall clock as `2026-11-16 09:30:00 +01:00`. */
+function localOf(at: number, offset: number): string {
+  const wall = new Date(at + offset).toISOString()
+  const size = Math.round(Math.abs(offset) / 60_000)
+  const [hours, minutes] = [Math.floor(size / 60), size % 60].map((part) => String(part).padStart(2, '0'))
+  return `${wall.slice(0, 10)} ${wall.slice(11, 19)} ${offset < 0 ? '-' : '+'}${hours}:${minutes}`
+}
+
+function offsetIn(timeZone: string): Offset {
+  const format = new Intl.DateTimeFormat('en-US', {
     timeZone,
     hourCycle: 'h23',
     year: 'numeric',
@@ -44,15 +67,12 @@ function offsetOf(moment: Date, timeZone: string): number {
     hour: 'numeric',
     minute: 'numeric',
     second: 'numeric',
-  }).formatToParts(moment)
-  const part = (type: string): number => Number(parts.find((one) => one.type === type)?.value)
-  const wall = Date.UTC(
-    part('year'),
-    part('month') - 1,
-    part('day'),
-    part('hour'),
-    part('minute'),
-    part('second'),
-  )
-  return Math.round((wall - Math.floor(moment.getTime() / 1_000) * 1_000) / 60_000)
+  })
+  return (at) => {
+    const parts = format.formatToParts(at)
+    const part = (type: string): number => Number(parts.find((one) => one.type === type)?.value)
+    const day = Date.UTC(part('year'), part('month') - 1, part('day'))
+    const wall = day + ((part('hour') * 60 + part('minute')) * 60 + part('second')) * 1_000
+    return wall - Math.floor(at / 1_000) * 1_000
+  }
 }

@@ -7,6 +7,8 @@ export class Delivery {
   readonly job: RelayedJob<Delivery>
   readonly receiver: Receiver
   readonly bytes: number
+  /** When it was given to the receiver. */
+  readonly at: number
   /** Whether it was given to the transport. */
   isSent = false
   /** Until when it must have been settled or extended, by the monotonic clock; null: as long as its stream lives. */
@@ -19,7 +21,8 @@ export class Delivery {
   before: Delivery | null = null
   after: Delivery | null = null
 
-  constructor(job: RelayedJob<Delivery>, receiver: Receiver) {
+  constructor(job: RelayedJob<Delivery>, receiver: Receiver, at: number) {
+    this.at = at
     this.job = job
     this.receiver = receiver
     this.bytes = job.bytes

@@ -177,7 +177,7 @@ export class Receiver {
 
   /** Gives it a job. It goes out at the end of this turn of the event loop. */
   give(job: RelayedJob<Delivery>, turn: number): Delivery {
-    const delivery = new Delivery(job, this)
+    const delivery = new Delivery(job, this, this.#desk.now())
     delivery.after = this.#first
     if (this.#first) this.#first.before = delivery
     this.#first = delivery
@@ -248,7 +248,15 @@ export class Receiver {
     }
   }
 
+  /** When it got the job that it has had for the longest time; null: it has none. */
+  get #oldestAt(): number | null {
+    let oldest = this.#first
+    while (oldest?.after) oldest = oldest.after
+    return oldest?.at ?? null
+  }
+
   summary(): ReceiverSummary {
+    const oldestAt = this.#oldestAt
     return {
       id: this.id,
       name: this.name,
@@ -259,6 +267,7 @@ export class Receiver {
       credits: this.#credits,
       unacked: this.unacked,
       unackedBytes: this.unackedBytes,
+      oldestAt: oldestAt === null ? null : new Date(oldestAt).toISOString(),
       acked: this.acked,
       nacked: this.nacked,
       connectedAt: new Date(this.connectedAt).toISOString(),

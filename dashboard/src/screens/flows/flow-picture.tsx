@@ -1,16 +1,15 @@
-import { lazy, type ReactNode, Suspense } from 'react'
+import type { ReactNode } from 'react'
 import { useWord } from '../../router.ts'
 import { Card } from '../../ui/card.tsx'
 import { classes } from '../../ui/classes.ts'
 import { Skeleton } from '../../ui/states-of-page.tsx'
 import { Segments } from '../../ui/tabs.tsx'
+import { useGraph } from './lazy-graph.ts'
 import { MARK_WORDS, MarkShape } from './marks.tsx'
 import { StepList } from './step-list.tsx'
 import { StepPanel, stepOf } from './step-panel.tsx'
 import type { Mark, TreeStep } from './step-tree.ts'
 import './flows.css'
-
-const Graph = lazy(() => import('./graph.tsx'))
 
 const SHOWN_MARKS: readonly Mark[] = ['done', 'current', 'waits', 'failed', 'todo', 'skipped']
 
@@ -24,6 +23,7 @@ export function FlowPicture({
 }): ReactNode {
   const [view, setView] = useWord<'both' | 'list'>('view', 'both')
   const [chosen, setChosen] = useWord<string>('step', '')
+  const Graph = useGraph()
   const step = chosen === '' ? null : stepOf(steps, chosen)
   const isSmall = steps.length <= 4 && steps.every(({ ways }) => ways.length === 0)
   const hasRun = steps.some(({ mark }) => mark !== null)
@@ -54,9 +54,11 @@ export function FlowPicture({
           <StepList steps={steps} selected={chosen || null} onSelect={setChosen} />
           {view === 'both' && (
             <div className="flow-place">
-              <Suspense fallback={<Skeleton height={320} />}>
+              {Graph === null ? (
+                <Skeleton height={320} />
+              ) : (
                 <Graph steps={steps} selected={chosen || null} onSelect={(id) => setChosen(id ?? '')} />
-              </Suspense>
+              )}
             </div>
           )}
         </div>

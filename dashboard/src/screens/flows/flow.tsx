@@ -9,6 +9,7 @@ import { Count } from '../../ui/count.tsx'
 import { Choice } from '../../ui/field.tsx'
 import { EmptyState, Loaded } from '../../ui/states-of-page.tsx'
 import { FlowPicture } from './flow-picture.tsx'
+import { useGraph } from './lazy-graph.ts'
 import { type FlowView, RUN_STATUSES } from './outline.ts'
 import { treeOf } from './step-tree.ts'
 
@@ -16,6 +17,7 @@ import { treeOf } from './step-tree.ts'
 export function FlowScreen(): ReactNode {
   const { name } = useParams<{ name: string }>()
   const flows = useApi('flows.list', {})
+  useGraph()
   return (
     <Loaded asked={flows}>
       {({ flows: all }) => {

@@ -18,8 +18,10 @@ import { useTheme } from '../../shell/theme.ts'
 import { classes } from '../../ui/classes.ts'
 import { Icon } from '../../ui/icon.tsx'
 import {
+  GAP_Y,
   type Layout,
   layoutOf,
+  type Placed,
   type PlacedDot,
   type PlacedFrame,
   type PlacedMore,
@@ -32,6 +34,9 @@ type StepNode = Node<{ readonly placed: PlacedStep }, 'step'>
 type FrameNode = Node<{ readonly placed: PlacedFrame }, 'frame'>
 type DotNode = Node<{ readonly placed: PlacedDot }, 'dot'>
 type MoreNode = Node<{ readonly placed: PlacedMore; readonly onUnfold: (id: string) => void }, 'more'>
+
+/** How it is bent is an option of some kinds of edges only, and so in no type of all of them. */
+type FlowLine = Edge & { readonly pathOptions: { readonly offset: number } }
 
 type AnyNode = StepNode | FrameNode | MoreNode | DotNode
 
@@ -50,7 +55,7 @@ export interface GraphProps {
 export default function Graph({ steps, selected, onSelect }: GraphProps): ReactNode {
   const [unfolded, setUnfolded] = useState<ReadonlySet<string>>(new Set())
   const theme = useTheme()
-  const instance = useRef<ReactFlowInstance<AnyNode> | null>(null)
+  const instance = useRef<ReactFlowInstance<AnyNode, FlowLine> | null>(null)
   /** What was chosen here need not be brought into sight. */
   const chosenHere = useRef(selected)
   const layout = useMemo(() => layoutOf(steps, unfolded), [steps, unfolded])
@@ -63,6 +68,7 @@ export default function Graph({ steps, selected, onSelect }: GraphProps): ReactN
           width: placed.width,
           height: placed.height,
           draggable: false,
+          handles: handlesOf(placed),
         }
         if (placed.kind === 'frame') {
           return { ...base, type: 'frame', data: { placed }, selectable: false, focusable: false, zIndex: -1 }
@@ -87,11 +93,13 @@ export default function Graph({ steps, selected, onSelect }: GraphProps): ReactN
   const edges = useMemo(
     () =>
       layout.lines.map(
-        ({ id, from, to, label, isCritical, isPassed }): Edge => ({
+        ({ id, from, to, label, isCritical, isPassed }): FlowLine => ({
           id,
           source: from,
           target: to,
           type: 'smoothstep',
+          // Half of what is between two rows, so that a line has one bend on its way and not two.
+          pathOptions: { offset: GAP_Y / 2 },
           ...(label === null ? {} : { label }),
           className: classes('flow-line', isCritical && 'flow-line-critical', isPassed && 'flow-line-passed'),
           markerEnd: {
@@ -154,8 +162,21 @@ export default function Graph({ steps, selected, onSelect }: GraphProps): ReactN
   )
 }
 
+/**
+ * Where lines end and begin. It is known before anything is drawn; otherwise every box would be drawn once, in sight or not, to be
+ * measured.
+ */
+function handlesOf({ kind, width, height }: Placed): NonNullable<AnyNode['handles']> {
+  if (kind === 'frame' || kind === 'more') return []
+  const handle = { x: width / 2, width: 1, height: 1 }
+  return [
+    { ...handle, type: 'target', position: Position.Top, y: 0 },
+    { ...handle, type: 'source', position: Position.Bottom, y: height - 1 },
+  ]
+}
+
 /** All of it where that can be read, else the step where the run stands, or the beginning. */
-function show(flow: ReactFlowInstance<AnyNode>, { places, width, height }: Layout): void {
+function show(flow: ReactFlowInstance<AnyNode, FlowLine>, { places, width, height }: Layout): void {
   const { clientWidth = 0, clientHeight = 0 } = document.querySelector('.flow-graph') ?? {}
   const whole = Math.min(clientWidth / (width + 48), clientHeight / (height + 48))
   if (whole >= READABLE) {
@@ -252,9 +273,9 @@ function MoreBox({ data: { placed, onUnfold } }: NodeProps<MoreNode>): ReactNode
   )
 }
 
-function Dot(): ReactNode {
+function Dot({ data: { placed } }: NodeProps<DotNode>): ReactNode {
   return (
-    <span className="flow-dot">
+    <span className={classes('flow-dot', placed.isPassed && 'flow-dot-passed')}>
       <Handle type="target" position={Position.Top} isConnectable={false} />
       <Handle type="source" position={Position.Bottom} isConnectable={false} />
     </span>

@@ -34,9 +34,10 @@ export interface PlacedMore extends Box {
   readonly count: number
 }
 
-/** A way without steps: the line goes through it, beside those that have some. */
+/** A way without steps: a line as high as the ways beside it, so that it passes them and crosses none. */
 export interface PlacedDot extends Box {
   readonly kind: 'dot'
+  readonly isPassed: boolean
 }
 
 export type Placed = PlacedStep | PlacedFrame | PlacedMore | PlacedDot
@@ -63,7 +64,7 @@ const STEP_HEIGHT = 52
 const SMALL = 36
 const DOT = 8
 const GAP_X = 20
-const GAP_Y = 34
+export const GAP_Y = 34
 const PAD = 14
 const HEAD = 26
 /** Beside the body of a loop, so that its label has room beside the line that comes in. */
@@ -76,8 +77,8 @@ interface Block {
   readonly height: number
   /** Where lines come in and go out, from its left. */
   readonly middle: number
-  /** Puts it at a place. */
-  put(x: number, y: number): void
+  /** Puts it at a place. `room` is how high the ways beside it are. */
+  put(x: number, y: number, room?: number): void
   /** Where a line to it ends, and where those from it begin. */
   readonly entry: string | null
   readonly exits: readonly Exit[]
@@ -228,7 +229,8 @@ class LayoutMaker {
       entry: id,
       exits: [{ id, label: null, isCritical: isPassed, isPassed }],
       isCritical: isPassed,
-      put: (x, y) => void this.places.push({ kind: 'dot', id, x: x + 1.5 * DOT, y, width: DOT, height: DOT }),
+      put: (x, y, height = DOT) =>
+        void this.places.push({ kind: 'dot', id, isPassed, x: x + 1.5 * DOT, y, width: DOT, height }),
     }
   }
 
@@ -278,14 +280,15 @@ function beside(blocks: readonly Size[]): Size {
   const width = blocks.reduce((sum, block) => sum + block.width, 0) + Math.max(0, blocks.length - 1) * GAP_X
   const [first, ...others] = blocks
   const isAlone = first !== undefined && first.height > DOT && others.every(({ height }) => height <= DOT)
+  const height = Math.max(0, ...blocks.map((block) => block.height))
   return {
     width,
-    height: Math.max(0, ...blocks.map((block) => block.height)),
+    height,
     middle: isAlone ? first.middle : width / 2,
     put: (x, y) => {
       let at = x
       for (const block of blocks) {
-        block.put(at, y)
+        block.put(at, y, height)
         at += block.width + GAP_X
       }
     },

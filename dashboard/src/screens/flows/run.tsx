@@ -17,6 +17,7 @@ import { EmptyState, Loaded } from '../../ui/states-of-page.tsx'
 import { Duration, TimeAgo } from '../../ui/time.tsx'
 import { Notice } from '../shared/notice.tsx'
 import { FlowPicture } from './flow-picture.tsx'
+import { useGraph } from './lazy-graph.ts'
 import type { StepOutline } from './outline.ts'
 import { RunActions } from './run-actions.tsx'
 import { RunMembersCard } from './run-members.tsx'
@@ -28,6 +29,7 @@ export function RunScreen(): ReactNode {
   const { id } = useParams<{ id: string }>()
   const asked = useApi('runs.get', { id }, { every: 5_000 })
   const [retryFrom, setRetryFrom] = useState<string | null>(null)
+  useGraph()
   return (
     <Loaded asked={asked}>
       {(detail) => (

@@ -22,14 +22,18 @@ const COLUMNS: readonly (Column<Job> & { readonly name: string })[] = [
     id: 'queue',
     name: 'Queue',
     title: 'Queue',
-    width: 'minmax(6rem, 1.2fr)',
-    cell: ({ queue }) => <span className="strong">{queue}</span>,
+    width: 'minmax(8rem, 1.7fr)',
+    cell: ({ queue }) => (
+      <span className="strong" title={queue}>
+        {queue}
+      </span>
+    ),
   },
   {
     id: 'payload',
     name: 'Payload',
     title: 'Payload',
-    width: 'minmax(9rem, 3fr)',
+    width: 'minmax(9rem, 2.6fr)',
     wideOnly: true,
     cell: ({ payload }) => <code className="soft">{brief(payload)}</code>,
   },

@@ -17,12 +17,14 @@ export function AttentionList({ attention }: { readonly attention: readonly Atte
       </p>
     )
   }
+  // A line that says "1 more" would take the place of that one.
+  const shown = isWhole || attention.length === SHOWN + 1 ? attention.length : SHOWN
   const sorted = attention.toSorted((a, b) => Number(b.level === 'critical') - Number(a.level === 'critical'))
   return (
     <section aria-label="Needs attention" className="attention">
       <h2 className="unseen">Needs attention</h2>
       <ul>
-        {sorted.slice(0, isWhole ? sorted.length : SHOWN).map(({ level, kind, text, link }) => (
+        {sorted.slice(0, shown).map(({ level, kind, text, link }) => (
           <li key={`${kind} ${link} ${text}`}>
             <Link to={link} className={classes('attention-item', `attention-${level}`)}>
               <Icon name={level === 'critical' ? 'errors' : 'info'} />
@@ -34,7 +36,7 @@ export function AttentionList({ attention }: { readonly attention: readonly Atte
             </Link>
           </li>
         ))}
-        {sorted.length > SHOWN && (
+        {sorted.length > SHOWN + 1 && (
           <li>
             <button
               type="button"

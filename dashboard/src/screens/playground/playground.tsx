@@ -154,7 +154,7 @@ function Sender({ queue }: { readonly queue: string }): ReactNode {
             {send.error.message}
           </p>
         )}
-        <div className="row">
+        <div className="row playground-send">
           <Button
             type="submit"
             look="main"

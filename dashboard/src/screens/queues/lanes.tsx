@@ -1,9 +1,9 @@
-import { useInfiniteQuery } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import type { LaneSummary } from '../../../../src/server/api.ts'
-import { call } from '../../api/client.ts'
 import { useCan } from '../../api/me.ts'
+import { usePages } from '../../api/pages.ts'
 import { useAct } from '../../api/query.ts'
+import { countText } from '../../format/numbers.ts'
 import { to, useGo, useWord } from '../../router.ts'
 import { CodeBlock } from '../../ui/code.tsx'
 import { Count } from '../../ui/count.tsx'
@@ -25,23 +25,16 @@ export function LanesTab({ queue }: { readonly queue: string }): ReactNode {
   const [holding, setHolding] = useState<HoldRequest | null>(null)
   const [limiting, setLimiting] = useState<string | null>(null)
   const resume = useAct('holds.resume', { told: (_, { lane }) => `Lane ${lane} goes on` })
-  const asked = useInfiniteQuery({
-    queryKey: ['queues.lanes', { queue }],
-    queryFn: ({ pageParam, signal }) =>
-      call(
-        'queues.lanes',
-        { queue, limit: 100, ...(pageParam === null ? {} : { cursor: pageParam }) },
-        signal,
-      ),
-    initialPageParam: null as string | null,
-    getNextPageParam: ({ cursor }) => cursor,
-  })
+  const asked = usePages(
+    'queues.lanes',
+    { queue, limit: 100, ...(wanted === '' ? {} : { prefix: wanted }) },
+    ({ lanes }) => lanes,
+  )
   if (asked.error && !asked.data)
     return <ErrorState error={asked.error} onRetry={() => void asked.refetch()} />
   if (!asked.data) return <Skeleton lines={6} />
-  const all = asked.data.pages.flatMap((page) => page.lanes)
-  if (all.length === 0) return <NoLanes />
-  const lanes = all.filter(({ lane }) => lane.toLowerCase().includes(wanted.toLowerCase()))
+  const lanes = asked.data
+  if (lanes.length === 0 && wanted === '') return <NoLanes />
   const columns: readonly Column<LaneSummary>[] = [
     {
       id: 'lane',
@@ -49,7 +42,9 @@ export function LanesTab({ queue }: { readonly queue: string }): ReactNode {
       width: 'minmax(9rem, 2fr)',
       cell: ({ lane, hold, changed }) => (
         <span className="row">
-          <span className="strong cut">{lane === '' ? <em className="faint">without a lane</em> : lane}</span>
+          <span className="strong cut" title={lane}>
+            {lane === '' ? <em className="faint">without a lane</em> : lane}
+          </span>
           {hold && <Badge tone="warn">{hold === 'block' ? 'blocked' : 'paused'}</Badge>}
           {changed && <Badge tone="special">limits changed</Badge>}
         </span>
@@ -123,34 +118,36 @@ export function LanesTab({ queue }: { readonly queue: string }): ReactNode {
     <>
       <div className="lane-find">
         <Field
-          label="Find a lane by its key"
+          label="Lanes that begin with"
           bare
           type="search"
-          placeholder="Find a lane by its key"
+          placeholder="Lanes that begin with …"
           value={wanted}
           data-search
           onChange={(event) => setWanted(event.target.value)}
         />
       </div>
-      <Table
-        rows={lanes}
-        columns={columns}
-        keyOf={({ lane }) => lane}
-        label={`Lanes of ${queue}`}
-        onOpen={({ lane }) => go(to.jobs(`queue:${queue} lane:${JSON.stringify(lane)}`))}
-        footer={
-          <Pager
-            hasMore={asked.hasNextPage}
-            busy={asked.isFetchingNextPage}
-            onMore={() => void asked.fetchNextPage()}
-            note={
-              wanted === ''
-                ? `${lanes.length} lanes`
-                : `${lanes.length} of the ${all.length} lanes that were looked at${asked.hasNextPage ? '; there are more' : ''}`
-            }
-          />
-        }
-      />
+      {lanes.length === 0 ? (
+        <EmptyState title="No lane fits" icon="queues">
+          None with work begins with <code className="wrap-anywhere">{wanted}</code>. Capital letters count.
+        </EmptyState>
+      ) : (
+        <Table
+          rows={lanes}
+          columns={columns}
+          keyOf={({ lane }) => lane}
+          label={`Lanes of ${queue}`}
+          onOpen={({ lane }) => go(to.jobs(`queue:${queue} lane:${JSON.stringify(lane)}`))}
+          footer={
+            <Pager
+              hasMore={asked.hasMore}
+              busy={asked.isBusy}
+              onMore={asked.more}
+              note={`${countText(lanes.length)} ${lanes.length === 1 ? 'lane' : 'lanes'}${asked.hasMore ? ' so far' : ''}`}
+            />
+          }
+        />
+      )}
       {holding && <HoldDialog {...holding} onClose={() => setHolding(null)} />}
       {limiting !== null && <LimitDialog queue={queue} lane={limiting} onClose={() => setLimiting(null)} />}
     </>

@@ -61,10 +61,10 @@ function QueueTable({ queues }: { readonly queues: readonly QueueSummary[] }): R
     {
       id: 'queue',
       title: 'Queue',
-      width: 'minmax(8rem, 2fr)',
+      width: 'minmax(11rem, 2fr)',
       cell: ({ queue, hold, holds }) => (
         <span className="row">
-          <Link to={to.queue(queue)} className="strong cut">
+          <Link to={to.queue(queue)} className="strong cut" title={queue}>
             {queue}
           </Link>
           <HoldBadge hold={hold} holds={holds} />
@@ -74,29 +74,29 @@ function QueueTable({ queues }: { readonly queues: readonly QueueSummary[] }): R
     {
       id: 'ready',
       title: 'Waiting',
-      width: '5.5rem',
+      width: '5rem',
       align: 'end',
       cell: ({ counts }) => <Count value={counts.ready} />,
     },
     {
       id: 'running',
       title: 'Running',
-      width: '5.5rem',
+      width: '5rem',
       align: 'end',
       cell: ({ counts }) => <Count value={counts.running} />,
     },
     {
       id: 'delayed',
       title: 'Later',
-      width: '5.5rem',
+      width: '4.5rem',
       align: 'end',
-      wideOnly: true,
+      roomyOnly: true,
       cell: ({ counts }) => <Count value={counts.delayed} />,
     },
     {
       id: 'dead',
       title: 'Dead',
-      width: '5rem',
+      width: '4.5rem',
       align: 'end',
       wideOnly: true,
       cell: ({ counts }) => (
@@ -108,7 +108,7 @@ function QueueTable({ queues }: { readonly queues: readonly QueueSummary[] }): R
     {
       id: 'oldest',
       title: 'Oldest',
-      width: '6rem',
+      width: '5.5rem',
       align: 'end',
       wideOnly: true,
       cell: ({ oldestMs }) => <Duration ms={oldestMs} />,
@@ -116,7 +116,7 @@ function QueueTable({ queues }: { readonly queues: readonly QueueSummary[] }): R
     {
       id: 'done',
       title: 'Done',
-      width: '6rem',
+      width: '5rem',
       align: 'end',
       wideOnly: true,
       cell: ({ doneRate }) => <Rate value={doneRate} />,
@@ -124,15 +124,15 @@ function QueueTable({ queues }: { readonly queues: readonly QueueSummary[] }): R
     {
       id: 'failed',
       title: 'Failed',
-      width: '6rem',
+      width: '5rem',
       align: 'end',
-      wideOnly: true,
+      roomyOnly: true,
       cell: ({ failedRate }) => <Rate value={failedRate} />,
     },
     {
       id: 'usage',
       title: 'Slots in use',
-      width: 'minmax(7rem, 1fr)',
+      width: 'minmax(6rem, 0.8fr)',
       wideOnly: true,
       cell: ({ counts, slots, workers }) => (
         <Usage running={counts.running} slots={slots} workers={workers} />
@@ -140,16 +140,16 @@ function QueueTable({ queues }: { readonly queues: readonly QueueSummary[] }): R
     },
     {
       id: 'spark',
-      title: 'Last 15 minutes',
-      width: '8rem',
-      wideOnly: true,
+      title: 'Last 15 min',
+      width: '7rem',
+      roomyOnly: true,
       cell: ({ spark, queue }) => <Sparkline values={spark} label={`Ends of ${queue}`} />,
     },
     ...(mayOperate
       ? [
           {
             id: 'act',
-            title: '',
+            title: <span className="unseen">Actions</span>,
             width: '3.5rem',
             cell: ({ queue, hold }: QueueSummary) => (
               <Menu

@@ -9,10 +9,9 @@ import { IconButton } from '../../ui/button.tsx'
 import { CodeBlock } from '../../ui/code.tsx'
 import { Count } from '../../ui/count.tsx'
 import { Confirm } from '../../ui/dialog.tsx'
-import { Badge } from '../../ui/state.tsx'
 import { EmptyState, Loaded } from '../../ui/states-of-page.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
-import { TimeAgo } from '../../ui/time.tsx'
+import { Duration, TimeAgo } from '../../ui/time.tsx'
 import { useRates } from './rates.ts'
 
 const PROTOCOLS = { grpc: 'gRPC', http: 'HTTP stream', poll: 'long poll' } as const
@@ -71,13 +70,15 @@ function columnsOf(
     {
       id: 'receiver',
       title: 'Receiver',
-      width: 'minmax(10rem, 2fr)',
+      width: 'minmax(12rem, 2fr)',
       cell: ({ name, address, protocol }) => (
         <span className="worker-cell">
-          <span className="row">
-            <strong className="cut">{name}</strong> <Badge tone="info">{PROTOCOLS[protocol]}</Badge>
+          <strong className="cut" title={name}>
+            {name}
+          </strong>
+          <span className="small faint cut">
+            {PROTOCOLS[protocol]} from <span className="num">{address}</span>
           </span>
-          <span className="small faint num cut">{address}</span>
         </span>
       ),
     },
@@ -94,21 +95,24 @@ function columnsOf(
       ),
     },
     {
-      id: 'credits',
-      title: 'Credits',
-      width: '5rem',
-      align: 'end',
-      wideOnly: true,
-      cell: ({ credits }) => <Count value={credits} brief />,
-    },
-    {
       id: 'unacked',
       title: 'Unanswered',
-      width: '7rem',
+      width: '8rem',
       align: 'end',
-      cell: ({ unacked, unackedBytes }) => (
-        <span title={bytesText(unackedBytes)}>
-          <Count value={unacked} brief /> <span className="faint small">{bytesText(unackedBytes)}</span>
+      cell: ({ unacked, credits, oldestAt, unackedBytes }) => (
+        <span className="worker-cell" title={`${bytesText(unackedBytes)}; it may have ${credits} at a time`}>
+          <span>
+            <Count value={unacked} brief />
+            <span className="faint">
+              {' of '}
+              <Count value={credits} brief />
+            </span>
+          </span>
+          {oldestAt !== null && (
+            <span className="faint small">
+              for <Duration since={oldestAt} />
+            </span>
+          )}
         </span>
       ),
     },
@@ -117,10 +121,11 @@ function columnsOf(
       title: 'Answers',
       width: '5.5rem',
       align: 'end',
+      wideOnly: true,
       cell: ({ id }) => (
         <span className="num">
-          {rates.has(id) ? rateText(rates.get(id) as number) : '–'}
-          <span className="faint">/s</span>
+          {rates.has(id) ? rateText(rates.get(id) as number) : ''}
+          <span className="faint">{rates.has(id) ? '/s' : '–'}</span>
         </span>
       ),
     },
@@ -151,7 +156,7 @@ function columnsOf(
       id: 'since',
       title: 'Since',
       width: '7rem',
-      wideOnly: true,
+      roomyOnly: true,
       cell: ({ connectedAt }) => <TimeAgo at={connectedAt} />,
     },
     ...(onClose === null

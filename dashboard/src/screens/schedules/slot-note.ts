@@ -1,31 +1,5 @@
 import type { SlotPreview } from '../../../../src/server/api.ts'
 
-const HOUR_MS = 3_600_000
-
-/** How far the clocks of a zone are before UTC at a moment, in milliseconds. */
-function offsetAt(zone: string, at: number): number {
-  const parts = new Intl.DateTimeFormat('en-US', {
-    timeZone: zone,
-    hourCycle: 'h23',
-    year: 'numeric',
-    month: 'numeric',
-    day: 'numeric',
-    hour: 'numeric',
-    minute: 'numeric',
-    second: 'numeric',
-  }).formatToParts(at)
-  const part = (type: string): number => Number(parts.find((one) => one.type === type)?.value)
-  const wall = Date.UTC(
-    part('year'),
-    part('month') - 1,
-    part('day'),
-    part('hour'),
-    part('minute'),
-    part('second'),
-  )
-  return wall - Math.floor(at / 1_000) * 1_000
-}
-
 /** The time on the wall, without the day: "02:30". */
 function clockOf({ local }: Pick<SlotPreview, 'local'>): string {
   return /\d\d:\d\d/.exec(local)?.[0] ?? local
@@ -39,16 +13,14 @@ function usualClock(slots: readonly SlotPreview[]): string | null {
   return best !== undefined && best[1] > 1 && best[1] * 2 >= slots.length ? best[0] : null
 }
 
-/** Whether this time on the wall comes twice that day, because the clocks go back. */
-export function isTwice(zone: string, at: number): boolean {
-  const here = offsetAt(zone, at)
-  for (const side of [-3 * HOUR_MS, 3 * HOUR_MS]) {
-    const other = offsetAt(zone, at + side)
-    // Before the change the clocks are further ahead than after it.
-    if (side < 0 ? other <= here : other >= here) continue
-    if (offsetAt(zone, at + here - other) === other) return true
-  }
-  return false
+/** What runs so often goes on through a change of the clocks as if there were none. */
+const OFTEN_MS = 3 * 3_600_000
+
+function isOften(slots: readonly SlotPreview[]): boolean {
+  return slots.some(({ at }, index) => {
+    const before = slots[index - 1]
+    return before !== undefined && Date.parse(at) - Date.parse(before.at) < OFTEN_MS
+  })
 }
 
 /** Why a slot is not where one would look for it, or what the clocks do around it. */
@@ -57,17 +29,22 @@ export function noteText(
   slots: readonly SlotPreview[],
   zone: string | null,
 ): string | null {
-  if (zone === null) return null
+  if (zone === null || slot.note === null) return null
   const clock = clockOf(slot)
-  if (isTwice(zone, Date.parse(slot.at)))
-    return `Clocks go back: ${clock} comes twice that night. It runs once.`
-  if (slot.note === 'clocks-forward') {
-    const usual = usualClock(slots)
-    return usual !== null && usual !== clock
-      ? `Clocks go forward: ${usual} does not exist that night. It runs at ${clock}.`
-      : 'Clocks go forward before this run, so it comes an hour sooner than the ones before.'
+  const often = isOften(slots)
+  switch (slot.note) {
+    case 'comes-twice':
+      return `Clocks go back: ${clock} comes twice that night.${often ? '' : ' It runs once.'}`
+    case 'clocks-back':
+      return often
+        ? 'Clocks go back before this run.'
+        : 'Clocks go back before this run, so it comes an hour later than the ones before.'
+    case 'clocks-forward': {
+      if (often) return 'Clocks go forward before this run.'
+      const usual = usualClock(slots)
+      return usual !== null && usual !== clock
+        ? `Clocks go forward: ${usual} does not exist that night. It runs at ${clock}.`
+        : 'Clocks go forward before this run, so it comes an hour sooner than the ones before.'
+    }
   }
-  if (slot.note === 'clocks-back')
-    return 'Clocks go back before this run, so it comes an hour later than the ones before.'
-  return null
 }

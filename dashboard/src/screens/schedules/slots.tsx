@@ -48,7 +48,7 @@ export function Slots({
         <tr>
           <th scope="col">{zone ?? viewerZone}</th>
           {hasTwo && <th scope="col">{viewerZone} (yours)</th>}
-          <th scope="col">In</th>
+          <th scope="col">From now</th>
         </tr>
       </thead>
       <tbody>

@@ -79,18 +79,22 @@ function Skew({ workers }: { readonly workers: readonly WorkerSummary[] }): Reac
 }
 
 /** Queues with jobs that nobody takes. */
+/** The rest is a list of its own. */
+const MOST_ALONE = 12
+
 function Unhandled({ workers }: { readonly workers: readonly WorkerSummary[] }): ReactNode {
   const queues = useApi('queues.list', {}).data?.queues ?? []
   const alone = unhandledOf(queues, workers)
   if (alone.length === 0) return null
+  const shown = alone.length <= MOST_ALONE + 1 ? alone.length : MOST_ALONE
   return (
     <Notice tone="bad" icon="errors">
       <p>
-        <strong>No worker for {alone.length === 1 ? 'this queue' : 'these queues'}.</strong> Their jobs wait
-        until one comes.
+        <strong>No worker for {alone.length === 1 ? 'this queue' : 'these queues'}.</strong>{' '}
+        {alone.length === 1 ? 'Its' : 'Their'} jobs wait until one comes.
       </p>
       <ul className="row wraps unhandled">
-        {alone.map(({ queue, counts }) => (
+        {alone.slice(0, shown).map(({ queue, counts }) => (
           <li key={queue}>
             <Link to={to.queue(queue)} className="link">
               {queue}
@@ -98,6 +102,13 @@ function Unhandled({ workers }: { readonly workers: readonly WorkerSummary[] }):
             <span className="num">{plural(counts.ready + counts.missing, 'job')}</span>
           </li>
         ))}
+        {shown < alone.length && (
+          <li>
+            <Link to="/queues?only=unserved" className="link">
+              {alone.length - shown} more
+            </Link>
+          </li>
+        )}
       </ul>
     </Notice>
   )

@@ -82,7 +82,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * The lanes of a queue that have work.
+   * The lanes of a queue that have work, or those of them whose keys begin with a text.
    *
    * @generated from rpc skep.v1.Operations.QueuesLanes
    */
