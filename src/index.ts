@@ -87,6 +87,7 @@ export type {
   RelayWord,
 } from './client/relay.ts'
 export type { RelayedJob } from './client/relayed-job.ts'
+export type { RelayedResult } from './client/relayed-results.ts'
 export type { RunMember, RunMembers } from './client/run-members.ts'
 export type { RunPosition, RunView, RunWaits } from './client/run-view.ts'
 export type { Attributes, RunHandle, Runs, StartOptions } from './client/runs.ts'

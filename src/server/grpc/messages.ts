@@ -1,6 +1,6 @@
 /** Between the messages of the proto and what the hub and the operations speak. Payloads and results pass as text. */
 import { create } from '@bufbuild/protobuf'
-import { type RelayedJob, SkepError } from '../../index.ts'
+import { type RelayedJob, type RelayedResult, SkepError } from '../../index.ts'
 import type { EnqueueInput } from '../api.ts'
 import type { Ack, AckResult, Extended, Note, Stop } from '../receivers/ack.ts'
 import {
@@ -13,6 +13,8 @@ import {
   JobSchema,
   type NewJob,
   type Note as NoteMessage,
+  type Settled,
+  SettledSchema,
   type Stop as StopMessage,
   StopSchema,
 } from './gen/skep/v1/skep_pb.ts'
@@ -29,7 +31,13 @@ export function jobMessage(job: RelayedJob): Job {
     lane: lane ?? '',
     enqueuedAtMs: BigInt(enqueuedAtMs),
     timeoutMs: BigInt(timeoutMs ?? 0),
+    results: job.results === null ? [] : job.results.map(settledMessage),
+    resultsLeftOut: job.results === null,
   })
+}
+
+function settledMessage(one: RelayedResult): Settled {
+  return create(SettledSchema, one)
 }
 
 export function stopMessage({ id, token, reason, detail }: Stop): StopMessage {
