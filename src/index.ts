@@ -120,6 +120,7 @@ export {
   SkepError,
   StoreError,
 } from './core/errors.ts'
+export { assertExact, parseExact } from './core/exact.ts'
 export { fingerprintOf } from './core/fingerprint.ts'
 export { type HoldKind, matches as matchesPattern } from './core/holds.ts'
 export {

@@ -1,4 +1,5 @@
 import { messageOf, SkepError, StoreError } from '../core/errors.ts'
+import { parseExact } from '../core/exact.ts'
 import { clean, failureOf, reasonFailure } from '../core/failure.ts'
 import type { Failure, Job } from '../core/job.ts'
 import { isInRange, type KeyRange } from '../core/key-range.ts'
@@ -387,7 +388,7 @@ export class Relay<Holder = unknown> {
   #success({ text, value }: Extract<RelayEnd, { kind: 'done' }>): Outcome {
     try {
       if (typeof text === 'string' && text !== '') {
-        return { kind: 'success', result: encodeJson('result', JSON.parse(text), this.#env.payloadBytes) }
+        return { kind: 'success', result: encodeJson('result', parseExact('result', text), this.#env.payloadBytes) }
       }
       const result = value === undefined ? null : encodeJson('result', value, this.#env.payloadBytes)
       return { kind: 'success', result }

@@ -69,6 +69,31 @@ describe('gRPC with grpc-js', () => {
     })
   })
 
+  it('refuses numbers that would be changed, times that do not exist, and JSON that is none', async () => {
+    const { skep, address } = await stage()
+    const { skep: client, call } = grpcClient(address)
+    const codeOf = async (job: object): Promise<string> => {
+      const error = await call(client, 'Enqueue', { jobs: [{ queue: 'mail', ...job }] }).catch((one) => one)
+      return String(error.metadata?.get('skep-code'))
+    }
+
+    expect(await codeOf({ payload: '{"id":9007199254740993}' })).toBe('NUMBER_INEXACT')
+    expect(await codeOf({ payload: '{"id":' })).toBe('PAYLOAD_NOT_JSON')
+    expect(await codeOf({ payload: '['.repeat(100_000) })).toBe('REQUEST_TOO_LARGE')
+    expect(await codeOf({ payload: '1', run_at_ms: '9223372036854775807' })).toBe('OPTION_INVALID')
+    expect((await skep.list({})).jobs).toEqual([])
+
+    // A result that cannot be kept as it is fails its run, as any result does that cannot be stored.
+    const job = await skep.enqueue(mail, { to: 'a' })
+    const polled = await call(client, 'Poll', { queues: ['mail'], max: 1, wait_ms: 20_000 })
+    const { id, token } = polled.jobs[0]
+    await call(client, 'Settle', { acks: [{ id, token, done: '9007199254740993' }] })
+    expect(await skep.get(job.id)).toMatchObject({
+      errors: 1,
+      failure: { message: expect.stringContaining('9007199254740993') },
+    })
+  })
+
   it('retries what failed, snoozes and buries as the acks say', async () => {
     const { skep, address } = await stage()
     const { skep: client } = grpcClient(address)

@@ -143,7 +143,7 @@ describe('receivers over HTTP', () => {
     const response = await fetch(`${url}/receive`, {
       method: 'POST',
       body: JSON.stringify({ queues: ['mail'] }),
-      headers: { accept: 'text/event-stream' },
+      headers: { accept: 'text/event-stream', 'content-type': 'application/json' },
       signal: stop.signal,
     })
     expect(response.headers.get('content-type')).toContain('text/event-stream')

@@ -21,8 +21,12 @@ const MOST_JOBS = 500
 const MOST_BYTES = 1_048_576
 const MOST_QUEUES = 1_000
 const MOST_ACKS = 10_000
-/** Jobs that the polls of one caller may hold. */
+/** Jobs that the polls of one caller may hold, and that one of them may bring. */
 const MOST_POLLED = 10_000
+const MOST_AT_ONCE = 1_000
+const MOST_WAIT_MS = 60_000
+export const LEAST_LEASE_MS = 1_000
+export const MOST_LEASE_MS = 3_600_000
 
 /**
  * Everybody who streams jobs from this server. It gives each job to the least busy receiver that takes its queue, keeps the leases
@@ -119,6 +123,9 @@ export class ReceiverHub {
    */
   async poll(options: PollOptions): Promise<readonly RelayedJob<Delivery>[]> {
     const { caller } = options
+    assertWhole('max', options.max, 1, MOST_AT_ONCE)
+    assertWhole('waitMs', options.waitMs, 0, MOST_WAIT_MS)
+    assertLease(options.leaseMs)
     let held = 0
     for (const receiver of this.#receivers.values()) {
       if (receiver.protocol === 'poll' && isSame(receiver.caller, caller)) held += receiver.unacked
@@ -150,6 +157,7 @@ export class ReceiverHub {
   async extend(caller: Caller, jobs: readonly Held[], leaseMs: number): Promise<readonly Extended[]> {
     this.#checkScope(caller)
     assertSize('jobs', jobs)
+    assertLease(leaseMs)
     return (await this.#office(caller.space)).extend(caller, jobs, leaseMs)
   }
 
@@ -418,6 +426,17 @@ export class ReceiverHub {
 
 function isSame(a: Caller, b: Caller): boolean {
   return a.name === b.name && a.space === b.space
+}
+
+function assertLease(leaseMs: number): void {
+  assertWhole('leaseMs', leaseMs, LEAST_LEASE_MS, MOST_LEASE_MS)
+}
+
+function assertWhole(what: string, value: number, least: number, most: number): void {
+  if (Number.isInteger(value) && value >= least && value <= most) return
+  throw new SkepError('OPTION_INVALID', `${what} must be a whole number from ${least} to ${most}.`, {
+    facts: { path: what },
+  })
 }
 
 function assertSize(what: string, items: readonly unknown[]): void {
