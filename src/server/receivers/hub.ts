@@ -257,7 +257,9 @@ export class ReceiverHub {
 
   async #makeOffice(space: string): Promise<Office> {
     const skep = await this.#options.skepOf(space)
-    const { runtime, logger, queues, worker } = this.#options
+    const { runtime, logger, queues, worker, inFlight } = this.#options
+    const mayHold = (): number => inFlight?.(space) ?? Infinity
+    let held = 0
     const office: Office = new Office({
       space,
       skep,
@@ -267,14 +269,20 @@ export class ReceiverHub {
       ...(worker ? { worker } : {}),
       line: {
         changes: () => this.#changes,
-        isFull: () => this.#bytes >= this.#limits.totalBytes,
+        left: () => (this.#bytes >= this.#limits.totalBytes ? 0 : mayHold() - held),
         nextTurn: () => ++this.#turn,
         onGiven: ({ bytes }) => {
+          held += 1
           this.#bytes += bytes
         },
       },
       onRoom: (receiver) => this.#desk.hasRoom(receiver),
-      onOver: (delivery) => this.#over(delivery),
+      onOver: (delivery) => {
+        const wasFull = held >= mayHold()
+        held -= 1
+        this.#over(delivery)
+        if (wasFull) this.#wake([office])
+      },
       onStopped: () => this.#forget(space, office),
       onStop: (delivery, why, detail) => {
         delivery.stopReason = detail
@@ -321,11 +329,19 @@ export class ReceiverHub {
   }
 
   #over(delivery: Delivery): void {
+    const wasFull = this.#bytes >= this.#limits.totalBytes
     this.#bytes -= delivery.bytes
+    if (wasFull) this.#wake(this.#open.values())
     const { receiver } = delivery
     receiver.activeAt = this.#options.runtime.mono()
     this.#changes++
     if (receiver.isRetired && receiver.unacked === 0) this.#leave(receiver, 'done')
+  }
+
+  /** What was full has room again: others may have waited for it. */
+  #wake(offices: Iterable<Office>): void {
+    for (const office of offices) this.#toNudge.add(office)
+    this.#plan()
   }
 
   /** Sends, at the end of this turn of the event loop, what has gathered in it. */
