@@ -122,7 +122,7 @@ export {
 } from './core/errors.ts'
 export { assertExact, parseExact } from './core/exact.ts'
 export { fingerprintOf } from './core/fingerprint.ts'
-export { type HoldKind, matches as matchesPattern } from './core/holds.ts'
+export { type HoldKind, matches as matchesPattern, mayMeet as patternsMayMeet } from './core/holds.ts'
 export {
   type ClaimedJob,
   type Counters,
