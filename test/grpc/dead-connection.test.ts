@@ -1,21 +1,15 @@
 // A client whose cable was cut says nothing any more, and nobody tells. It is asked, and what it held is free.
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { type Runtime, systemRuntime } from 'skep'
 import { expect, it, vi } from 'vitest'
+import { hurried } from '../support/hurried.ts'
 import { grpcClient, stage } from './stage.ts'
 
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
 const SETTINGS = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0])
 
-/** A hundred times as fast. */
-function hurried(): Runtime {
-  const runtime = systemRuntime()
-  return { ...runtime, timer: (ms, act, options) => runtime.timer(ms / 100, act, options) }
-}
-
 it('a connection that answers no pings is ended, and one that does stays', async () => {
-  const { address, server } = await stage({ runtime: hurried() })
+  const { address, server } = await stage({ runtime: hurried(100) })
   const [host, port] = address.split(':') as [string, string]
   const { skep: client } = grpcClient(address)
   const stream = client['Receive']()
