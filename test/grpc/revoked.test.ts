@@ -9,7 +9,7 @@ import { hurried } from '../support/hurried.ts'
 import { type Stage, stage } from './stage.ts'
 
 /** Time goes so much faster for the server. */
-const TIMES = 50
+const TIMES = 10
 const mail = queue<number>('mail')
 
 interface Stream {
@@ -27,8 +27,8 @@ function streamOf(parts: AsyncIterable<unknown>): Stream {
   const ended = (async () => {
     try {
       for await (const _part of parts) begin()
-    } catch (error) {
-      console.log('cut', error)
+    } catch {
+      // Cut off is ended as well.
     }
   })()
   return { begun, ended }
@@ -62,7 +62,6 @@ async function begin(): Promise<Stage & { streams(token: string): Promise<readon
         client.receive(open({ open: asks }), { headers }),
         client.subscribe(asks, { headers }),
       ].map(streamOf)
-      for (const [n, { begun }] of streams.entries()) void begun.then(() => console.log('begun', n))
       await Promise.all(streams.map(({ begun }) => begun))
       return streams
     },
@@ -88,9 +87,7 @@ describe('every stream', () => {
     const stayed = vi.fn()
     for (const { ended } of staying) void ended.then(stayed)
 
-    console.log('held')
     await tokens.revoke(view.id)
-    for (const [n, { ended }] of ending.entries()) void ended.then(() => console.log('ended', n))
     await Promise.all(ending.map(({ ended }) => ended))
 
     expect(stayed).not.toHaveBeenCalled()
@@ -106,11 +103,14 @@ describe('every stream', () => {
       },
       { timeout: 10_000 },
     )
-  }, 20_000)
+  }, 60_000)
 
   it('ends when its token is over', async () => {
     const { skep, streams } = await begin()
-    const { token } = await accessTokens(skep).create({ name: 'short', ...everything, expires: '2m' }, 'test')
+    const { token } = await accessTokens(skep).create(
+      { name: 'short', ...everything, expires: '40s' },
+      'test',
+    )
 
     const ending = await streams(token)
     await Promise.all(ending.map(({ ended }) => ended))
