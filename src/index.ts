@@ -87,6 +87,7 @@ export type {
   RelayWord,
 } from './client/relay.ts'
 export type { RelayedJob } from './client/relayed-job.ts'
+export type { RelayedResult } from './client/relayed-results.ts'
 export type { RunMember, RunMembers } from './client/run-members.ts'
 export type { RunPosition, RunView, RunWaits } from './client/run-view.ts'
 export type { Attributes, RunHandle, Runs, StartOptions } from './client/runs.ts'
@@ -119,8 +120,9 @@ export {
   SkepError,
   StoreError,
 } from './core/errors.ts'
+export { assertExact, parseExact } from './core/exact.ts'
 export { fingerprintOf } from './core/fingerprint.ts'
-export { type HoldKind, matches as matchesPattern } from './core/holds.ts'
+export { type HoldKind, matches as matchesPattern, mayMeet as patternsMayMeet } from './core/holds.ts'
 export {
   type ClaimedJob,
   type Counters,

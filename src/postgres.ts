@@ -4,7 +4,7 @@ import type { Notifier } from './notifier.ts'
 import { createPostgresNotifier } from './notifiers/postgres/notifier.ts'
 import type { Store } from './store.ts'
 import { openChannel } from './stores/postgres/channel.ts'
-import { grantText, migrationText } from './stores/postgres/migrate.ts'
+import { grantText, migrationText, type RoleAccess } from './stores/postgres/migrate.ts'
 import type { PostgresStoreOptions } from './stores/postgres/options.ts'
 import { createPostgresStore } from './stores/postgres/store.ts'
 
@@ -41,14 +41,17 @@ export function migrationSql({ schema = 'skep' }: { readonly schema?: string } =
   return migrationText(schema)
 }
 
-/** The SQL that lets a role use the queue, without the right to change its tables. Run it after each migration. */
+/** The SQL that lets a role use the queue, or only look at it, without the right to change its tables. Run it after each migration. */
 export function grantSql({
   schema = 'skep',
   role,
+  access = 'use',
 }: {
   readonly schema?: string
   readonly role: string
+  /** `use`: to enqueue, to work and to serve. `read`: to look, for a dashboard that is read-only and for reports. @default 'use' */
+  readonly access?: RoleAccess
 }): string {
   assertIdentifier('schema', schema)
-  return grantText(schema, role)
+  return grantText(schema, role, access)
 }

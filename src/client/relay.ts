@@ -1,4 +1,5 @@
-import { messageOf, SkepError } from '../core/errors.ts'
+import { messageOf, SkepError, StoreError } from '../core/errors.ts'
+import { parseExact } from '../core/exact.ts'
 import { clean, failureOf, reasonFailure } from '../core/failure.ts'
 import type { Failure, Job } from '../core/job.ts'
 import { isInRange, type KeyRange } from '../core/key-range.ts'
@@ -18,7 +19,12 @@ import { cancelRest, restOf } from './cancel-rest.ts'
 import { withOverrides } from './enqueue.ts'
 import { RelayPolicies } from './relay-policies.ts'
 import { RelayedJob, tokenOf } from './relayed-job.ts'
+import { relayedResults, resultsIn } from './relayed-results.ts'
+import type { ResultReader } from './result-reader.ts'
 import { Worker } from './worker.ts'
+
+/** After a fault of the store a job whose group could not be read is looked at again after this time. */
+const AGAIN_MS = 1_000
 
 /** How a job ended, as whoever ran it says. */
 export type RelayEnd =
@@ -95,6 +101,7 @@ export interface RelayEnv
   extends Omit<WorkerParts, 'specs' | 'options' | 'slots' | 'strayOf' | 'onStopOrder'> {
   readonly space: string
   readonly payloadBytes: number
+  readonly results: Pick<ResultReader, 'outcomes'>
   readonly ready: () => Promise<unknown>
   readonly onStopped: () => void
 }
@@ -288,28 +295,32 @@ export class Relay<Holder = unknown> {
   }
 
   #hand(line: RelayLine<Holder>, run: Run): unknown {
-    if (restOf(run) === null) {
-      line.take(new RelayedJob<Holder>(run))
-      return LATER
-    }
-    void this.#handAfterRest(line, run)
+    const results = resultsIn(run.job.headers)
+    if ('given' in results && restOf(run) === null) line.take(new RelayedJob<Holder>(run, results.given))
+    else void this.#handLater(line, run, results)
     return LATER
   }
 
-  async #handAfterRest(line: RelayLine<Holder>, run: Run): Promise<void> {
+  /** After the rest of its group is cancelled, and what became of the group is read. */
+  async #handLater(line: RelayLine<Holder>, run: Run, results: ReturnType<typeof resultsIn>): Promise<void> {
     try {
       const wait = await cancelRest(this.#env, run)
-      if (isInstruction(wait)) {
-        const outcome: Outcome = {
-          kind: 'snooze',
-          delayMs: wait.delayMs,
-          failure: reasonFailure('snooze', wait.reason),
-        }
-        this.#engine.end([{ run, outcome }])
-      } else if (run.stage === 'running') line.take(new RelayedJob<Holder>(run))
+      if (isInstruction(wait)) return this.#putOff(run, wait.delayMs, wait.reason)
+      const given =
+        'given' in results ? results.given : relayedResults(await this.#env.results.outcomes(results.group))
+      if (run.stage === 'running') line.take(new RelayedJob<Holder>(run, given))
     } catch (error) {
-      this.#engine.end([{ run, outcome: { kind: 'error', failure: failureOf('error', error) } }])
+      if (error instanceof StoreError && error.transient) {
+        this.#putOff(run, AGAIN_MS, `The results of the group cannot be read yet: ${messageOf(error)}`)
+      } else this.#engine.end([{ run, outcome: { kind: 'error', failure: failureOf('error', error) } }])
     }
+  }
+
+  /** A store that is away is no fault of whoever would run the job. */
+  #putOff(run: Run, delayMs: number, reason: string): void {
+    this.#engine.end([
+      { run, outcome: { kind: 'snooze', delayMs, failure: reasonFailure('snooze', reason) } },
+    ])
   }
 
   /** For a job of a queue that is not served here any more. */
@@ -377,7 +388,7 @@ export class Relay<Holder = unknown> {
   #success({ text, value }: Extract<RelayEnd, { kind: 'done' }>): Outcome {
     try {
       if (typeof text === 'string' && text !== '') {
-        return { kind: 'success', result: encodeJson('result', JSON.parse(text), this.#env.payloadBytes) }
+        return { kind: 'success', result: encodeJson('result', parseExact('result', text), this.#env.payloadBytes) }
       }
       const result = value === undefined ? null : encodeJson('result', value, this.#env.payloadBytes)
       return { kind: 'success', result }

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { withoutChain } from '../core/chains.ts'
 import type { Run } from '../worker/run.ts'
+import { lettersOf, type RelayedResult } from './relayed-results.ts'
 
 /**
  * A job that somebody outside of the process runs. Its texts are as they are stored: nothing is read on the way.
@@ -10,10 +11,16 @@ import type { Run } from '../worker/run.ts'
 export class RelayedJob<Holder = unknown> {
   /** Who has it; null once it is over. */
   holder: Holder | null = null
+  /**
+   * What became of the jobs that it follows: in a chain, of the one before it; after a group, of its members, in their order.
+   * Empty for all other jobs, null if they are too large to travel with it.
+   */
+  readonly results: readonly RelayedResult[] | null
   readonly #run: Run
   #token: string | null = null
 
-  constructor(run: Run) {
+  constructor(run: Run, results: readonly RelayedResult[] | null = []) {
+    this.results = results
     this.#run = run
     run.parcel = this
   }
@@ -74,7 +81,9 @@ export class RelayedJob<Holder = unknown> {
   /** About how many bytes it takes on its way. */
   get bytes(): number {
     const { payload, headers } = this.#run.job
-    return payload.length + (headers?.length ?? 0) + 200
+    const { results } = this
+    const more = results === null || results.length === 0 ? 0 : lettersOf(results)
+    return payload.length + (headers?.length ?? 0) + more + 200
   }
 
   /** Names this very lease to whoever has it. Whoever knows it, and the id, may end the job. */

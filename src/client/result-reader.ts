@@ -35,17 +35,22 @@ export class ResultReader {
 
   /** Of those that have ended, by number; none if the group is not kept any more. */
   async of(group: string): Promise<readonly Settled<unknown>[]> {
+    return (await this.outcomes(group)).map(settledOf)
+  }
+
+  /** The same as it is stored. */
+  async outcomes(group: string): Promise<readonly Outcome[]> {
     const first = await new Promise<readonly Outcome[]>((resolve, reject) => {
       const questions = this.#asked.get(group) ?? []
       this.#asked.set(group, questions)
       questions.push({ resolve, reject })
       this.#schedule()
     })
-    const all = first.map(settledOf)
+    const all = [...first]
     for (let page = first, limit = FIRST_PAGE; page.length === limit; limit = PAGE) {
       const from = (page.at(-1) as Outcome).n + 1
       page = (await this.#page([group], from, PAGE))[0] ?? []
-      for (const outcome of page) all.push(settledOf(outcome))
+      for (const outcome of page) all.push(outcome)
     }
     return all
   }

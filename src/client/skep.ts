@@ -514,6 +514,7 @@ export class Skep {
         errors: this.#errorBook,
         space: this.space,
         payloadBytes: this.#payloadBytes,
+        results: new ResultReader({ store: this.#store, runtime: this.#runtime, space: this.space }),
         duties: [this.#scheduler, this.#sweeper, this.bulk.runner],
         ready: () => this.ready(),
         onStopped: () => void this.#workers.delete(relay),

@@ -63,6 +63,31 @@ export function matches(pattern: string, name: string): boolean {
   return true
 }
 
+/** Whether a name could fit both of two patterns. */
+export function mayMeet(a: string, b: string): boolean {
+  // What of the second pattern may come next, having read so much of the first: each sign moves that on.
+  let places = opened(b, new Set([0]))
+  for (const sign of a) {
+    const next = new Set<number>()
+    if (sign === '*') for (let at = Math.min(...places); at <= b.length; at++) next.add(at)
+    else {
+      for (const at of places) {
+        if (b[at] === '*') next.add(at)
+        else if (b[at] === sign) next.add(at + 1)
+      }
+    }
+    places = opened(b, next)
+    if (places.size === 0) return false
+  }
+  return places.has(b.length)
+}
+
+/** With the places that follow when a star stands for nothing. */
+function opened(pattern: string, places: Set<number>): Set<number> {
+  for (const at of places) if (pattern[at] === '*') places.add(at + 1)
+  return places
+}
+
 /** The end of several holds together: the latest; {@link NEVER} if one has none. */
 export function latestEnd(holds: readonly { readonly until: number | null }[]): number {
   return holds.reduce((latest, { until }) => Math.max(latest, until ?? NEVER), 0)

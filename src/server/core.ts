@@ -65,6 +65,7 @@ export class ServerCore implements Callable {
     this.hub = new ReceiverHub({
       ...options.receivers,
       skepOf: (space) => this.skepFor(space),
+      inFlight: (space) => this.#access.quotas.inFlight(space),
       assertReceiver: (space, connected) => this.#access.quotas.assertReceiver(space, connected),
       runtime,
       logger,

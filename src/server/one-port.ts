@@ -11,6 +11,8 @@ import type { NodeHandler } from './http/node.ts'
 import type { ResolvedConnections } from './node-options.ts'
 
 const PREFACE = Buffer.from('PRI')
+/** How often a client of HTTP/2 is asked whether it is there. One that has not answered twice in a row is gone. */
+const PING_MS = 15_000
 
 export class OnePort {
   readonly http1: Http1Server
@@ -44,7 +46,11 @@ export class OnePort {
       session.setTimeout(Math.max(options.idleMs, options.requestMs), () => {
         if (this.#isIdle(session)) session.close()
       })
-      session.on('close', () => this.#sessions.delete(session))
+      const stopPings = this.#watch(session)
+      session.on('close', () => {
+        stopPings()
+        this.#sessions.delete(session)
+      })
       session.on('error', () => session.destroy())
     })
     this.#front = options.tls
@@ -91,9 +97,30 @@ export class OnePort {
     return !session.destroyed && (session.state.effectiveRecvDataLength ?? 0) === 0
   }
 
+  /** Finds out that a client is gone whose cable was cut: nothing else would tell, and its streams would hold their jobs for ever. */
+  #watch(session: ServerHttp2Session): () => void {
+    let unanswered = 0
+    const ask = (): void => {
+      if (session.destroyed) return
+      if (unanswered >= 2) {
+        session.destroy()
+        return
+      }
+      unanswered += 1
+      session.ping((error) => {
+        if (error === null) unanswered = 0
+      })
+      cancel = this.#runtime.timer(PING_MS, ask, { background: true })
+    }
+    let cancel = this.#runtime.timer(PING_MS, ask, { background: true })
+    return () => cancel()
+  }
+
   #accept(socket: Socket): void {
     // As a server of HTTP does with sockets of its own. Otherwise the end of an answer waits 40 ms for the client's word on its head.
     socket.setNoDelay(true)
+    // A connection of HTTP/1.1 on which nothing is sent is asked by the kernel whether its other end is there.
+    socket.setKeepAlive(true, PING_MS)
     this.#sockets.add(socket)
     socket.on('close', () => this.#sockets.delete(socket))
     socket.on('error', () => socket.destroy())

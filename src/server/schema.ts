@@ -4,7 +4,7 @@
  *
  * A schema of another type than the one asked for does not compile, in neither direction: see {@link Schema.exactly}.
  */
-import { SkepError } from '../index.ts'
+import { parseExact, SkepError } from '../index.ts'
 
 /** JSON Schema, as OpenAPI 3.1 uses it. */
 export type JsonSchema = { readonly [word: string]: unknown }
@@ -167,7 +167,7 @@ function parsed(texts: readonly string[]): unknown {
   const said = single(texts)
   if (typeof said !== 'string') return said
   try {
-    return JSON.parse(said) as unknown
+    return parseExact('query', said)
   } catch {
     return said
   }

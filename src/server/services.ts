@@ -1,4 +1,5 @@
 import type { Runtime } from '../index.ts'
+import type { Coming, Stock } from './access/quotas.ts'
 import type { Redactor } from './access/redact.ts'
 import type { AuditEntry, InputOf, ReceiverSummary, TokenView } from './api.ts'
 import type { Cards } from './cards.ts'
@@ -17,7 +18,7 @@ export interface Services {
   readonly auditLog: AuditLog
   /** Hides secrets in what leaves the server. */
   readonly redactor: Redactor
-  readonly quotas: EnqueueQuotas
+  readonly quotas: SpaceQuotas
 }
 
 /** What the server says about itself. */
@@ -66,8 +67,10 @@ export interface AuditLog {
   ): Promise<{ readonly entries: readonly AuditEntry[]; readonly cursor: string | null }>
 }
 
-/** What a space may enqueue through this server. */
-export interface EnqueueQuotas {
-  /** Throws unless the space may enqueue so many jobs now. `count` tells how many it has stored. */
-  assertEnqueue(space: string, jobs: number, count: () => Promise<number>): Promise<void>
+/** What a space may use up through this server. */
+export interface SpaceQuotas {
+  /** Throws unless the space may enqueue these now. `look` tells what it has stored. */
+  assertEnqueue(space: string, coming: readonly Coming[], look: () => Promise<Stock>): Promise<void>
+  /** Throws unless the space may have another schedule. `count` counts those that it has, up to so many. */
+  assertSchedule(space: string, count: (most: number) => Promise<number>): Promise<void>
 }

@@ -7,6 +7,8 @@ import {
   type LogPage,
   matchesPattern,
   type ProgressView,
+  patternsMayMeet,
+  type RunMember,
   type RunView,
   type ScheduleView,
   SkepError,
@@ -22,6 +24,11 @@ export function seesAll({ queues }: Caller): boolean {
 /** Whether the caller sees a queue, or all queues that fit a pattern. */
 export function sees({ queues }: Caller, queue: string): boolean {
   return queues.some((pattern) => matchesPattern(pattern, queue))
+}
+
+/** Whether a pattern, or a name, is about any queue that the caller sees. */
+export function concerns({ queues }: Caller, pattern: string): boolean {
+  return queues.some((own) => patternsMayMeet(own, pattern))
 }
 
 export function notFound(what: string): SkepError {
@@ -99,6 +106,11 @@ export function shownRun({ caller, services: { redactor } }: Viewer, run: RunVie
     result: caller.payloads ? redactor.value(run.result) : null,
     failure: run.failure && { ...run.failure, message: redactor.text(run.failure.message) },
   }
+}
+
+/** What a run waits for, or waited for in vain: the words of an error may be in it. */
+export function shownMember({ services: { redactor } }: Viewer, member: RunMember): RunMember {
+  return { ...member, failure: member.failure && { message: redactor.text(member.failure.message) } }
 }
 
 /** A schedule as the caller sees it. */

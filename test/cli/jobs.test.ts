@@ -55,6 +55,17 @@ describe('skep enqueue', () => {
     expect(jobs.map(({ payload }: any) => payload)).toEqual([{ from: 'stdin' }, { from: 'file' }, null])
   })
 
+  it('refuses a number that would be stored as another one', async () => {
+    const cwd = project()
+
+    const refused = await skep(['enqueue', 'a', '-d', '{"id":9007199254740993}', '--json'], { cwd })
+    const list = await skep(['jobs', '--json'], { cwd })
+
+    expect(refused.code).not.toBe(0)
+    expect(JSON.parse(refused.stderr).error).toMatchObject({ code: 'NUMBER_INEXACT' })
+    expect(list.stdout).not.toContain('9007199254740')
+  })
+
   it('puts a job into a lane, with a cost', async () => {
     const cwd = project()
 

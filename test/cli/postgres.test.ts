@@ -47,6 +47,19 @@ describe('on PostgreSQL, the command line', () => {
     expect(status).toMatchObject({ code: 0 })
   })
 
+  it('prints with it what the other roles may do', async () => {
+    const cwd = project()
+
+    const plain = await skep(['migrate', 'sql'], { cwd })
+    const roles = await skep(['migrate', 'sql', '--app', 'shop', '--reader', 'report'], { cwd })
+
+    expect(plain.stdout).toContain('-- Run this as the role that owns the tables.')
+    expect(roles.stdout).toContain(
+      'grant select, insert, update, delete on all tables in schema skep to "shop";',
+    )
+    expect(roles.stdout).toContain('grant select on all tables in schema skep to "report";')
+  })
+
   it('enqueues, runs and shows jobs', async () => {
     const cwd = project({ 'skep.config.ts': CONFIG })
     const url = withPassword(await database())

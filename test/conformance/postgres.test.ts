@@ -1,20 +1,31 @@
 import pg from 'pg'
 import { afterAll, beforeAll, describe, it } from 'vitest'
-import { postgresStore } from '../../src/postgres.ts'
+import { grantSql, postgresStore } from '../../src/postgres.ts'
 import type { Store } from '../../src/store.ts'
 import { describeStore, type UserTransaction } from '../../src/testing.ts'
 import { type FreshDatabase, freshDatabase } from '../servers/index.ts'
 import { describeOracle } from './describe-oracle.ts'
 
 let database: FreshDatabase
+let owner: pg.Pool
+/** The suite runs as a role that has no more than `grantSql` gives. */
 let pool: pg.Pool
+let url: string
+let role: string
 let emptyTables: string
 
 beforeAll(async () => {
   database = await freshDatabase()
-  pool = new pg.Pool({ connectionString: database.url, max: 4 })
-  await postgresStore({ pool, migrate: true }).ready()
-  const { rows } = await pool.query<{ name: string }>(
+  owner = new pg.Pool({ connectionString: database.url, max: 1 })
+  await postgresStore({ pool: owner, migrate: true, listen: false }).ready()
+  role = `app_${database.url.replace(/\W/g, '').slice(-20).toLowerCase()}`
+  await owner.query(`create role ${role} login nosuperuser nocreatedb nocreaterole`)
+  await owner.query(grantSql({ role }))
+  const address = new URL(database.url)
+  address.username = role
+  url = address.href
+  pool = new pg.Pool({ connectionString: url, max: 4 })
+  const { rows } = await owner.query<{ name: string }>(
     `select format('%I.%I', n.nspname, c.relname) as name
      from pg_class c join pg_namespace n on n.oid = c.relnamespace
      where n.nspname = 'skep' and c.relkind in ('r', 'p') and not c.relispartition and c.relname <> 'migrations'`,
@@ -24,12 +35,14 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await pool.end()
+  await owner.query(`drop owned by ${role}; drop role ${role}`)
+  await owner.end()
   await database.drop()
 })
 
 /** A store over the user's own pool. Deleting rows is a hundred times faster than migrating for each test. */
 async function open(): Promise<Store> {
-  await pool.query(emptyTables)
+  await owner.query(emptyTables)
   const store = postgresStore({ pool })
   await store.ready()
   return store
@@ -37,7 +50,7 @@ async function open(): Promise<Store> {
 
 /** A second one, with connections of its own. */
 async function reopen(): Promise<Store> {
-  const store = postgresStore({ url: database.url })
+  const store = postgresStore({ url })
   await store.ready()
   return store
 }

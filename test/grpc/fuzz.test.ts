@@ -45,6 +45,84 @@ describe('frames that are none', () => {
     await expectAlive(address)
   }, 60_000)
 
+  it('that are messages, with whatever in them, are answered in words', async () => {
+    const unexpected: unknown[] = []
+    const logger = { ...silentLogger, error: (...said: unknown[]) => void unexpected.push(said) }
+    const { address } = await stage({ logger })
+    const { skep: client, call } = grpcClient(address)
+    const text = fc.oneof(
+      fc.string({ maxLength: 20 }),
+      fc.constantFrom('', 'mail', '*', '{', '1', '9007199254740993', '['.repeat(2_000), '-80', '\u0000'),
+    )
+    const whole = fc.oneof(fc.constantFrom(0, 1, -1, 2 ** 31 - 1), fc.integer())
+    const long = fc.oneof(fc.constantFrom('0', '1', '-1', '9223372036854775807', '-9223372036854775808'))
+    const small = fc.constantFrom(0, 1, 10, 2 ** 32 - 1)
+    const headers = fc.dictionary(text, text, { maxKeys: 2 })
+    const job = fc.record({
+      queue: text,
+      payload: text,
+      id: text,
+      delay_ms: long,
+      run_at_ms: long,
+      priority: whole,
+      lane: text,
+      cost: small,
+      unique: text,
+      headers,
+    })
+    const how = fc.constantFrom('done', 'bury', 'cancel').chain((key) => fc.record({ [key]: text }))
+    const failed = fc.record({ failed: fc.record({ message: text, name: text, retry_in_ms: long }) })
+    const snooze = fc.record({ snooze: fc.record({ delay_ms: long, reason: text }) })
+    const ack = fc
+      .tuple(fc.record({ id: text, token: text }), fc.oneof(how, failed, snooze))
+      .map(([who, end]) => ({ ...who, ...end }))
+    const line = fc.record({ level: text, message: text, fields: text })
+    const note = fc.record({
+      id: text,
+      token: text,
+      progress: fc.double(),
+      lines: fc.array(line, { maxLength: 2 }),
+    })
+    const some = <T>(one: fc.Arbitrary<T>): fc.Arbitrary<T[]> => fc.array(one, { maxLength: 3 })
+    const asked = fc.oneof(
+      fc.tuple(fc.constant('Enqueue'), fc.record({ jobs: some(job) })),
+      fc.tuple(
+        fc.constant('Ack'),
+        fc.record({ receiver: text, acks: some(ack), credits: small, notes: some(note) }),
+      ),
+      fc.tuple(fc.constant('Settle'), fc.record({ acks: some(ack), notes: some(note) })),
+      fc.tuple(
+        fc.constant('Extend'),
+        fc.record({ jobs: some(fc.record({ id: text, token: text })), lease_ms: long }),
+      ),
+      fc.tuple(
+        fc.constant('Poll'),
+        fc.record({
+          queues: some(text),
+          keys: text,
+          max: small,
+          lease_ms: long,
+          wait_ms: fc.constantFrom('0', '-1', '99999999'),
+        }),
+      ),
+    )
+
+    await fc.assert(
+      fc.asyncProperty(asked, async ([method, input]) => {
+        const code = await call(client, method, input).then(
+          () => 0,
+          (error: { code: number }) => error.code,
+        )
+        // Said, refused, not there, too much, or not as things stand; but never a fault.
+        expect([0, 3, 5, 8, 9]).toContain(code)
+      }),
+      { numRuns: 250 },
+    )
+
+    expect(unexpected).toEqual([])
+    await expectAlive(address)
+  }, 60_000)
+
   it('end their own connection and nothing else', async () => {
     const { address } = await stage()
     const [host, port] = address.split(':') as [string, string]

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { queue } from 'skep'
+import { queue, settled } from 'skep'
 import { describe, expect, it, vi } from 'vitest'
 import { grpcClient, stage } from './stage.ts'
 
@@ -38,6 +38,59 @@ describe('gRPC with grpc-js', () => {
       queue: 'mail',
       attempt: 1,
       headers: { tenant: 'x' },
+    })
+  })
+
+  it('brings along what the job before gave, and what became of a group', async () => {
+    const { skep, address } = await stage()
+    const { skep: client, call } = grpcClient(address)
+    const after = queue<string>('after')
+    await skep.groups.chain([mail.job({ to: 'a' }), after.job('then')])
+    const take = async (name: string): Promise<any> =>
+      (await call(client, 'Poll', { queues: [name], max: 1, wait_ms: 20_000 })).jobs[0]
+    const { id, token, results } = await take('mail')
+    await call(client, 'Settle', { acks: [{ id, token, done: '{"sent": 1}' }] })
+
+    const then = await take('after')
+    await call(client, 'Settle', { acks: [{ id: then.id, token: then.token }] })
+
+    expect(results).toEqual([])
+    expect(then.results).toMatchObject([{ ok: true, result: '{"sent":1}' }])
+
+    await skep.groups.group([mail.job({ to: 'b' })], { join: settled, next: after.job('all') })
+    const member = await take('mail')
+    await call(client, 'Settle', { acks: [{ id: member.id, token: member.token, bury: 'no' }] })
+    const last = await take('after')
+    await call(client, 'Settle', { acks: [{ id: last.id, token: last.token }] })
+
+    expect(last).toMatchObject({
+      results: [{ ok: false, state: 'dead', message: 'no' }],
+      results_left_out: false,
+    })
+  })
+
+  it('refuses numbers that would be changed, times that do not exist, and JSON that is none', async () => {
+    const { skep, address } = await stage()
+    const { skep: client, call } = grpcClient(address)
+    const codeOf = async (job: object): Promise<string> => {
+      const error = await call(client, 'Enqueue', { jobs: [{ queue: 'mail', ...job }] }).catch((one) => one)
+      return String(error.metadata?.get('skep-code'))
+    }
+
+    expect(await codeOf({ payload: '{"id":9007199254740993}' })).toBe('NUMBER_INEXACT')
+    expect(await codeOf({ payload: '{"id":' })).toBe('PAYLOAD_NOT_JSON')
+    expect(await codeOf({ payload: '['.repeat(100_000) })).toBe('REQUEST_TOO_LARGE')
+    expect(await codeOf({ payload: '1', run_at_ms: '9223372036854775807' })).toBe('OPTION_INVALID')
+    expect((await skep.list({})).jobs).toEqual([])
+
+    // A result that cannot be kept as it is fails its run, as any result does that cannot be stored.
+    const job = await skep.enqueue(mail, { to: 'a' })
+    const polled = await call(client, 'Poll', { queues: ['mail'], max: 1, wait_ms: 20_000 })
+    const { id, token } = polled.jobs[0]
+    await call(client, 'Settle', { acks: [{ id, token, done: '9007199254740993' }] })
+    expect(await skep.get(job.id)).toMatchObject({
+      errors: 1,
+      failure: { message: expect.stringContaining('9007199254740993') },
     })
   })
 

@@ -140,6 +140,50 @@ describe('a role that may only use the queue', () => {
   })
 })
 
+describe('a role that may only look', () => {
+  it('sees all that a dashboard shows, and changes nothing', async () => {
+    const world = await createWorld()
+    const owner = await world.open({ migrate: true })
+    await owner.insert({ jobs: newJobs(3) })
+    const store = await world.open({ url: await world.roleUrl('', 'read') })
+    const space = 'acme'
+
+    const { jobs } = await store.list({ space, queue: 'mail', state: 'ready', limit: 5, cursor: null })
+    expect(jobs).toHaveLength(3)
+    expect((await store.counts({ space })).queues).toHaveLength(1)
+    expect((await store.get({ space, ids: [jobs[0]!.id] })).jobs[0]?.state).toBe('ready')
+    await store.notes({ space, id: jobs[0]!.id, after: 0, limit: 5 })
+    await store.listRecords({ scope: space, kind: 'view', limit: 5 })
+    await store.workers({})
+    await store.listRuns({ space, limit: 1, cursor: null })
+    await store.getFlows({ space })
+    await store.getGroups({ space, ids: [uuid()] })
+
+    const denied = { code: 'STORE_REJECTED', facts: { sqlState: '42501' } }
+    await expect(store.insert({ jobs: [newJob()] })).rejects.toMatchObject(denied)
+    const target = { ids: [jobs[0]!.id] }
+    const change = { action: 'cancel', space, target, failure: null, keepMs: 0 } as const
+    await expect(store.change(change)).rejects.toMatchObject(denied)
+    const record = { id: 'a', body: '{}', revision: '1', expect: null, expiresAt: null }
+    await expect(store.putRecords({ scope: space, kind: 'token', records: [record] })).rejects.toMatchObject(
+      denied,
+    )
+    await expect(take(store, 1)).rejects.toMatchObject(denied)
+  })
+
+  it('cannot have its upkeep done with the rights of the owner', async () => {
+    const world = await createWorld()
+    await world.open({ migrate: true })
+    const client = new pg.Client({ connectionString: await world.roleUrl('', 'read') })
+    await client.connect()
+
+    for (const sql of ['select skep.drop_days(9000000000000000, 0)', 'select skep.make_days(0)']) {
+      await expect(client.query(sql)).rejects.toMatchObject({ code: '42501' })
+    }
+    await client.end()
+  })
+})
+
 describe('PgBouncer in transaction mode', () => {
   it('lets everything through when the store does not listen', async (t) => {
     const world = await createWorld()

@@ -22,7 +22,7 @@ export interface World {
   /** A store on this database, closed when the test ends. */
   open(options?: Partial<PostgresStoreOptions>): Promise<Store>
   /** The address for a new role that may use the queue and nothing else. The schema must be there. */
-  roleUrl(options?: string): Promise<string>
+  roleUrl(options?: string, access?: 'use' | 'read'): Promise<string>
 }
 
 /** A database of the test's own, removed when it ends. */
@@ -54,11 +54,11 @@ export async function createWorld(): Promise<World> {
       await store.ready()
       return store
     },
-    async roleUrl(options = '') {
+    async roleUrl(options = '', access = 'use') {
       const role = `app_${uuid().slice(-12)}`
       await client.query(`create role ${role} login nosuperuser nocreatedb nocreaterole ${options}`)
       roles.push(role)
-      await client.query(grantSql({ role }))
+      await client.query(grantSql({ role, access }))
       const url = new URL(database.url)
       url.username = role
       return url.href

@@ -45,6 +45,32 @@ describe('receivers over HTTP', () => {
     expect(await handles[7]?.result()).toEqual({ n: 7 })
   })
 
+  it('sends what the jobs before gave, unless that is too large', async () => {
+    const { skep, url } = await begin()
+    const next = queue<string>('next')
+    const large = 'x'.repeat(200_000)
+    await skep.groups.chain([mail.job({ n: 1 }), next.job('chain')])
+    const [first] = (await post<{ jobs: WireJob[] }>(`${url}/poll`, { queues: ['mail'], waitMs: 10_000 }))
+      .jobs
+    await post(`${url}/settle`, { acks: [{ id: first?.id, token: first?.token, done: { a: 'line\n' } }] })
+    const asked = { queues: ['next'], waitMs: 10_000 }
+    const [follower] = (await post<{ jobs: WireJob[] }>(`${url}/poll`, asked)).jobs
+    expect(follower).toMatchObject({ payload: 'chain', results: [{ ok: true, result: { a: 'line\n' } }] })
+
+    await skep.groups.group(
+      numbers(6).map((one) => mail.job(one)),
+      { next: next.job('group') },
+    )
+    const { jobs } = await post<{ jobs: WireJob[] }>(`${url}/poll`, {
+      queues: ['mail'],
+      max: 6,
+      waitMs: 10_000,
+    })
+    await post(`${url}/settle`, { acks: jobs.map(({ id, token }) => ({ id, token, done: large })) })
+    const [after] = (await post<{ jobs: WireJob[] }>(`${url}/poll`, asked)).jobs
+    expect(after).toMatchObject({ payload: 'group', results: null })
+  })
+
   it('frees the jobs of a client that hangs up', async () => {
     const { skep, url, connect } = await begin()
     await skep.enqueueMany(mail, numbers(3))
@@ -117,7 +143,7 @@ describe('receivers over HTTP', () => {
     const response = await fetch(`${url}/receive`, {
       method: 'POST',
       body: JSON.stringify({ queues: ['mail'] }),
-      headers: { accept: 'text/event-stream' },
+      headers: { accept: 'text/event-stream', 'content-type': 'application/json' },
       signal: stop.signal,
     })
     expect(response.headers.get('content-type')).toContain('text/event-stream')

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { fixed, type JobEvent, queue, retry, type Store } from '../../src/index.ts'
+import { fixed, type JobEvent, queue, type RelayedJob, retry, type Store, settled } from '../../src/index.ts'
 import { memoryStore } from '../../src/memory.ts'
 import { postgresStore } from '../../src/postgres.ts'
 import { redisStore } from '../../src/redis.ts'
@@ -76,6 +76,37 @@ describe.each(Object.keys(stores))('receivers on %s', { timeout: 60_000 }, (name
     expect(receivers[0]?.jobs.every((job) => job.queue === 'mail')).toBe(true)
     expect(receivers[1]?.jobs.every((job) => job.queue === 'other.one')).toBe(true)
     expect(statuses.every((status) => status === 'ok')).toBe(true)
+  })
+
+  it('get what the jobs gave that theirs follow: in a chain of any length, and after a group', async () => {
+    const { skep, connect } = await begin()
+    const step = queue<{ n: number }, unknown>('step')
+    const sum = queue<string>('sum')
+    const length = 23
+    await skep.groups.chain(numbers(length).map((one) => step.job(one)))
+    const steps = await connect({ queues: ['step'] })
+    const given: unknown[] = []
+    for (let n = 0; n < length; n++) {
+      await has(steps, n + 1)
+      const job = steps.jobs[n] as FakeReceiver['jobs'][number]
+      given.push(job.results)
+      await steps.ack([job], { done: { gave: n } })
+    }
+    const before = (n: number): unknown => [{ ok: true, result: `{"gave":${n}}` }]
+    expect(given).toEqual(numbers(length).map(({ n }) => (n === 0 ? [] : before(n - 1))))
+
+    await skep.groups.group([mail.job({ n: 1 }), mail.job({ n: 2 })], { join: settled, next: sum.job('all') })
+    const members = await connect({ queues: ['mail'] })
+    await has(members, 2)
+    const [one, two] = members.jobs.toSorted((a, b) => (a.payload < b.payload ? -1 : 1))
+    await members.ack([two as RelayedJob], { bury: 'no' })
+    await members.ack([one as RelayedJob], { done: 'yes' })
+    const last = await connect({ queues: ['sum'] })
+    await has(last, 1)
+    expect(last.jobs[0]?.results).toEqual([
+      { ok: true, result: '"yes"' },
+      { ok: false, state: 'dead', message: 'no' },
+    ])
   })
 
   it('say how jobs ended: failed, again in a while, snoozed, buried, cancelled, handed back', async () => {

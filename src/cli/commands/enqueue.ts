@@ -1,6 +1,6 @@
 import { fstatSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { type EnqueueOptions, type PriorityMode, queue, SkepError } from '../../index.ts'
+import { type EnqueueOptions, type PriorityMode, parseExact, queue, SkepError } from '../../index.ts'
 import type { Arguments } from '../arguments.ts'
 import type { Call, Command } from '../command.ts'
 import { EXIT, usage } from '../exit.ts'
@@ -118,8 +118,9 @@ export async function readPayload({ args, cwd, out }: Call): Promise<unknown> {
 
 function parse(text: string, source: string): unknown {
   try {
-    return JSON.parse(text) as unknown
+    return parseExact('payload', text)
   } catch (cause) {
+    if (cause instanceof SkepError) throw cause
     throw new SkepError('PAYLOAD_NOT_JSON', `The payload from ${source} is not JSON: ${briefly(cause)}.`)
   }
 }

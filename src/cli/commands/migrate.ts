@@ -14,8 +14,14 @@ export const migrateCommand: Command = {
     status: 'Tell whether they are up to date (exit code 1 if not)',
     sql: 'Print the SQL for PostgreSQL, for those who run it themselves',
   },
-  flags: {},
-  examples: ['skep migrate --db postgres://localhost/shop', 'skep migrate sql --schema jobs > skep.sql'],
+  flags: {
+    app: { kind: 'text', value: 'role', help: 'With sql: also what the role of the application may do' },
+    reader: { kind: 'text', value: 'role', help: 'With sql: also what a role may do that only looks' },
+  },
+  examples: [
+    'skep migrate --db postgres://localhost/shop',
+    'skep migrate sql --schema jobs --app shop > skep.sql',
+  ],
 
   async run(call) {
     const [action = 'up', ...rest] = call.args.words
@@ -57,11 +63,22 @@ async function status(call: Call): Promise<number> {
   })
 }
 
+/** So that nobody lets the application own its tables because nothing else was said. */
+const ROLES = `-- Run this as the role that owns the tables. The application needs less: --app <role> prints what, and --reader <role> the same
+-- for one that only looks. Run these again after each migration.`
+
 /** Needs no database, so it opens none. */
 async function printSql({ args, out }: Call): Promise<number> {
   const schema = args.text('schema')
-  const { migrationSql } = await import('../../postgres.ts')
-  const sql = migrationSql(schema === undefined ? {} : { schema })
+  const [app, reader] = [args.text('app'), args.text('reader')]
+  const { grantSql, migrationSql } = await import('../../postgres.ts')
+  const where = schema === undefined ? {} : { schema }
+  const sql = [
+    migrationSql(where).trimEnd(),
+    ...(app === undefined ? [] : [grantSql({ ...where, role: app }).trimEnd()]),
+    ...(reader === undefined ? [] : [grantSql({ ...where, role: reader, access: 'read' }).trimEnd()]),
+    ...(app === undefined && reader === undefined ? [ROLES] : []),
+  ].join('\n\n')
   if (out.json) out.object({ sql })
   else out.data(sql.trimEnd())
   return EXIT.ok

@@ -1,4 +1,10 @@
-/** What each space may use up, so that one of them cannot take all there is. Counted by each server for itself. */
+/**
+ * What each space may use up, so that one of them cannot take all there is. Counted by each server for itself.
+ *
+ * Nothing here asks the store for every job: what a space has stored is counted once in two seconds, and what comes in since then is
+ * added. So a quota may be passed by what other servers and programs put in within these two seconds, and by what is on its way into
+ * the store while it is counted.
+ */
 import { type Runtime, SkepError } from '../../index.ts'
 import { Rates } from './rates.ts'
 
@@ -6,21 +12,43 @@ import { Rates } from './rates.ts'
 export interface Quota {
   /** Jobs that it may enqueue through this server each second; twice as many at once after a rest. */
   readonly enqueuePerSecond?: number
-  /** Jobs that may be stored, in all queues and states. It is looked at once in a few seconds, so it may be passed by a little. */
+  /** Jobs that may be stored, in all queues and states. With them unique keys are bounded: each is held by a job. */
   readonly storedJobs?: number
+  /** Bytes of one payload as JSON. With `storedJobs` it bounds the bytes that are stored. */
+  readonly payloadBytes?: number
+  /** Names of queues that have jobs. */
+  readonly queues?: number
+  /** Schedules. It is looked at when one is made. */
+  readonly schedules?: number
   /** Receivers that may be connected to this server. */
   readonly receivers?: number
+  /** Jobs that its receivers may hold at once, all together. They get no more until some are acked. */
+  readonly inFlight?: number
 }
 
 export type Quotas = Readonly<Record<string, Quota>> | ((space: string) => Quota | undefined)
 
+/** What is to be enqueued. */
+export interface Coming {
+  readonly queue: string
+  readonly payload: unknown
+}
+
+/** What a space has in its store. */
+export interface Stock {
+  readonly jobs: number
+  readonly queues: Iterable<string>
+}
+
 const COUNT_MS = 2_000
+const AGAIN_MS = 5_000
+const MOST_SPACES = 10_000
 
 interface Counted {
   readonly at: number
-  readonly stored: number
-  /** Enqueued here since. */
-  since: number
+  /** With what was enqueued here since. */
+  jobs: number
+  readonly queues: Set<string>
 }
 
 export class QuotaKeeper {
@@ -28,6 +56,7 @@ export class QuotaKeeper {
   readonly #runtime: Runtime
   readonly #rates = new Map<string, { readonly perSecond: number; readonly rates: Rates }>()
   readonly #counted = new Map<string, Counted>()
+  readonly #counting = new Map<string, Promise<Counted>>()
 
   /** A record has the quotas of spaces by name, and under `'*'` those of all others. */
   constructor(quotas: Quotas | undefined, runtime: Runtime) {
@@ -35,27 +64,52 @@ export class QuotaKeeper {
     this.#runtime = runtime
   }
 
-  /** Throws `QUOTA_EXCEEDED` unless the space may enqueue so many jobs now. `count` tells how many it has stored. */
-  async assertEnqueue(space: string, jobs: number, count: () => Promise<number>): Promise<void> {
-    const { enqueuePerSecond, storedJobs } = this.#of(space)
-    if (storedJobs !== undefined) {
-      const counted = await this.#count(space, count)
-      if (counted.stored + counted.since + jobs > storedJobs) {
-        throw exceeded('stored jobs', storedJobs, 5_000, 'Remove jobs, or let workers catch up')
-      }
-      counted.since += jobs
+  /** Throws `QUOTA_EXCEEDED` unless the space may enqueue these now. `look` tells what it has stored. */
+  async assertEnqueue(space: string, coming: readonly Coming[], look: () => Promise<Stock>): Promise<void> {
+    const { enqueuePerSecond, storedJobs, payloadBytes, queues } = this.#of(space)
+    if (payloadBytes !== undefined) assertPayloads(coming, payloadBytes)
+    const isCounted = storedJobs !== undefined || queues !== undefined
+    const counted = isCounted ? await this.#count(space, look) : null
+    // From here on nothing is awaited: what is counted is taken in the same moment.
+    if (counted !== null && storedJobs !== undefined && counted.jobs + coming.length > storedJobs) {
+      throw exceeded('stored jobs', storedJobs, 'Remove jobs, or let workers catch up', AGAIN_MS)
     }
-    if (enqueuePerSecond === undefined) return
-    const waitMs = this.#ratesOf(space, enqueuePerSecond).take(space, jobs)
-    if (waitMs > 0) throw exceeded('jobs per second', enqueuePerSecond, waitMs, 'Enqueue more slowly')
+    const fresh = new Set(coming.map(({ queue }) => queue).filter((queue) => !counted?.queues.has(queue)))
+    if (
+      counted !== null &&
+      queues !== undefined &&
+      fresh.size > 0 &&
+      counted.queues.size + fresh.size > queues
+    ) {
+      throw exceeded('queues', queues, 'Use fewer names, or remove the jobs of one')
+    }
+    if (enqueuePerSecond !== undefined) {
+      const waitMs = this.#ratesOf(space, enqueuePerSecond).take(space, coming.length)
+      if (waitMs > 0) throw exceeded('jobs per second', enqueuePerSecond, 'Enqueue more slowly', waitMs)
+    }
+    if (counted === null) return
+    counted.jobs += coming.length
+    for (const queue of fresh) counted.queues.add(queue)
+  }
+
+  /** Throws `QUOTA_EXCEEDED` if the space has as many schedules as it may. `count` counts them, up to so many. */
+  async assertSchedule(space: string, count: (most: number) => Promise<number>): Promise<void> {
+    const { schedules } = this.#of(space)
+    if (schedules === undefined || (await count(schedules)) < schedules) return
+    throw exceeded('schedules', schedules, 'Remove one')
   }
 
   /** Throws `QUOTA_EXCEEDED` if the space has as many receivers as it may. */
   assertReceiver(space: string, connected: number): void {
     const { receivers } = this.#of(space)
     if (receivers !== undefined && connected >= receivers) {
-      throw exceeded('receivers', receivers, 5_000, 'Disconnect one')
+      throw exceeded('receivers', receivers, 'Disconnect one', AGAIN_MS)
     }
+  }
+
+  /** How many jobs the receivers of a space may hold. */
+  inFlight(space: string): number {
+    return this.#of(space).inFlight ?? Infinity
   }
 
   #of(space: string): Quota {
@@ -67,23 +121,45 @@ export class QuotaKeeper {
     const known = this.#rates.get(space)
     if (known?.perSecond === perSecond) return known.rates
     const rates = new Rates({ perSecond, burst: perSecond * 2 }, this.#runtime, 1)
-    if (this.#rates.size >= 10_000) this.#rates.clear()
+    if (this.#rates.size >= MOST_SPACES) this.#rates.clear()
     this.#rates.set(space, { perSecond, rates })
     return rates
   }
 
-  async #count(space: string, count: () => Promise<number>): Promise<Counted> {
+  /** What was counted lately. However many ask when that is too old, one looks. */
+  #count(space: string, look: () => Promise<Stock>): Promise<Counted> | Counted {
     const known = this.#counted.get(space)
     if (known && this.#runtime.mono() - known.at < COUNT_MS) return known
-    const counted = { at: this.#runtime.mono(), stored: await count(), since: 0 }
-    if (this.#counted.size >= 10_000) this.#counted.clear()
+    const under = this.#counting.get(space)
+    if (under) return under
+    const counting = this.#look(space, look).finally(() => this.#counting.delete(space))
+    this.#counting.set(space, counting)
+    return counting
+  }
+
+  async #look(space: string, look: () => Promise<Stock>): Promise<Counted> {
+    const at = this.#runtime.mono()
+    const { jobs, queues } = await look()
+    const counted = { at, jobs, queues: new Set(queues) }
+    if (this.#counted.size >= MOST_SPACES) this.#counted.clear()
     this.#counted.set(space, counted)
     return counted
   }
 }
 
-function exceeded(quota: string, limit: number, retryAfterMs: number, advice: string): SkepError {
-  return new SkepError('QUOTA_EXCEEDED', `The space has used up its quota of ${limit} ${quota}. ${advice}.`, {
-    facts: { quota, limit, retryAfterMs },
+function assertPayloads(coming: readonly Coming[], limit: number): void {
+  for (const { payload } of coming) {
+    const bytes = Buffer.byteLength(JSON.stringify(payload) ?? 'null')
+    if (bytes > limit) {
+      throw exceeded('bytes of a payload', limit, `This one has ${bytes}: keep the data elsewhere`)
+    }
+  }
+}
+
+/** Where waiting does not help there is no word on when to come again. */
+function exceeded(quota: string, limit: number, advice: string, retryAfterMs?: number): SkepError {
+  const message = `The space has used up its quota of ${limit} ${quota}. ${advice}.`
+  return new SkepError('QUOTA_EXCEEDED', message, {
+    facts: { quota, limit, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) },
   })
 }

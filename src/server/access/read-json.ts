@@ -2,7 +2,7 @@
  * Reads JSON from strangers. Depth and size are counted before it is parsed, because parsing is where a small body can cost much:
  * two million brackets parse and then overflow whoever walks them, and half a million keys stop the process for a second.
  */
-import { SkepError } from '../../index.ts'
+import { assertExact, SkepError } from '../../index.ts'
 
 export interface JsonBounds {
   /** How deep arrays and objects may be inside of each other. */
@@ -16,7 +16,7 @@ export const JSON_BOUNDS: JsonBounds = { depth: 72, members: 12_000 }
 /** For bodies with many jobs. It is as much as may be parsed in a tenth of a second. */
 export const BATCH_BOUNDS: JsonBounds = { depth: 72, members: 120_000 }
 
-/** The value of a JSON text. Throws `REQUEST_INVALID` or `REQUEST_TOO_LARGE`, and never anything else. */
+/** The value of a JSON text. Throws `REQUEST_INVALID`, `REQUEST_TOO_LARGE` or `NUMBER_INEXACT`, and never anything else. */
 export function readJson(text: string, bounds: JsonBounds = JSON_BOUNDS): unknown {
   checkBounds(text, bounds)
   let value: unknown
@@ -25,6 +25,7 @@ export function readJson(text: string, bounds: JsonBounds = JSON_BOUNDS): unknow
   } catch {
     throw new SkepError('REQUEST_INVALID', 'The body is not JSON. Send one JSON value, in UTF-8.')
   }
+  assertExact('body', text)
   // Whoever writes these keys with escapes needs a backslash.
   if (text.includes('proto') || text.includes('\\u')) refusePoison(value)
   return value

@@ -2,14 +2,22 @@
  * gRPC, gRPC-Web and Connect in one: the same two services, whichever of the three a client speaks. Over HTTP/1.1 there is no
  * stream in both directions; `Subscribe` with `Ack` is for those who have nothing else.
  */
-import { createContextKey, createContextValues, type HandlerContext } from '@connectrpc/connect'
+import {
+  type ConnectError,
+  createContextKey,
+  createContextValues,
+  type HandlerContext,
+} from '@connectrpc/connect'
+import { codeToHttpStatus, codeToString } from '@connectrpc/connect/protocol-connect'
 import { connectNodeAdapter } from '@connectrpc/connect-node'
 import { SkepError } from '../../index.ts'
-import type { Guard, Remote } from '../access/guard-contract.ts'
+import type { Guard } from '../access/guard-contract.ts'
+import { stillGood } from '../access/still-good.ts'
 import { type Callable, callerIn } from '../call.ts'
-import type { NodeHandler } from '../http/node.ts'
+import { headOf, type Incoming, type NodeHandler, type Outgoing, remoteOf } from '../http/node.ts'
 import type { Caller } from '../operation.ts'
 import type { ReceiverHub } from '../receivers/hub.ts'
+import { connectError } from './errors.ts'
 import { Operations } from './gen/skep/v1/operations_pb.ts'
 import { Skep } from './gen/skep/v1/skep_pb.ts'
 import { operationsService } from './operations-service.ts'
@@ -22,15 +30,15 @@ export interface ConnectEnv extends Callable {
   report(error: unknown): void
 }
 
-const NOWHERE: Remote = { address: null, isEncrypted: false }
-const remoteKey = createContextKey<Remote>(NOWHERE)
+const callerKey = createContextKey<Caller | null>(null)
 
 /** How the paths of the services begin. */
 export const RPC_PREFIXES: readonly string[] = [`/${Skep.typeName}/`, `/${Operations.typeName}/`]
 
 /** Serves the services to node's requests of HTTP/1.1 and of HTTP/2. */
 export function connectHandler(env: ConnectEnv): NodeHandler {
-  const full = { ...env, callerOf: (context: HandlerContext) => callerOf(env.guard, context) }
+  const callers = new WeakMap<object, Caller>()
+  const full = { ...env, callerOf }
   const handle = connectNodeAdapter({
     routes(router) {
       router.service(Skep, skepService(full))
@@ -39,29 +47,51 @@ export function connectHandler(env: ConnectEnv): NodeHandler {
     readMaxBytes: env.messageBytes,
     // Squeezing jobs costs more than most ways to a receiver save, and waits for a thread each time.
     compressMinBytes: Number.MAX_SAFE_INTEGER,
-    contextValues: ({ socket }) =>
-      createContextValues().set(remoteKey, {
-        address: socket?.remoteAddress ?? null,
-        isEncrypted: socket !== undefined && 'encrypted' in socket,
-      }),
+    contextValues: (request) => createContextValues().set(callerKey, callers.get(request) ?? null),
   })
-  return (request, response) => handle(request, response)
+  // Who asks is known before anything of a message is read: strangers fill no memory.
+  const serve = async (incoming: Incoming, outgoing: Outgoing): Promise<void> => {
+    try {
+      callers.set(incoming, await identify(env.guard, incoming))
+    } catch (error) {
+      if (!(error instanceof SkepError)) env.report(error)
+      return refuse(incoming, outgoing, connectError(error, env.services.redactor))
+    }
+    handle(incoming, outgoing)
+  }
+  return (incoming, outgoing) => void serve(incoming, outgoing)
 }
 
+async function callerOf({ values }: HandlerContext): Promise<Caller> {
+  const caller = values.get(callerKey)
+  if (caller === null) throw new SkepError('UNAUTHENTICATED', NO_TOKEN)
+  return caller
+}
+
+const NO_TOKEN = 'Send a token: authorization: Bearer skep_…'
+
 /** Who asks, judged as over HTTP: by the same guard and from the same headers. */
-async function callerOf(guard: Guard, context: HandlerContext): Promise<Caller> {
-  const { requestHeader, url, values, requestMethod } = context
-  const request = new Request(url, { method: requestMethod, headers: requestHeader })
-  const caller = await guard.identify(request, values.get(remoteKey))
-  if (caller instanceof Response) {
-    throw new SkepError('UNAUTHENTICATED', 'Send a token: authorization: Bearer skep_…')
+async function identify(guard: Guard, incoming: Incoming): Promise<Caller> {
+  const request = headOf(incoming)
+  const remote = remoteOf(incoming)
+  const caller = await guard.identify(request, remote)
+  if (caller instanceof Response) throw new SkepError('UNAUTHENTICATED', NO_TOKEN)
+  const space = request.headers.get('skep-space')
+  return { ...callerIn(caller, space), isStillGood: stillGood(guard, { request, remote }, caller) }
+}
+
+/** Tells a client of gRPC, gRPC-Web or Connect no, each in its own way, and reads nothing that it sends. */
+function refuse(incoming: Incoming, outgoing: Outgoing, error: ConnectError): void {
+  const type = incoming.headers['content-type'] ?? ''
+  const isGrpc = type.startsWith('application/grpc')
+  // The bytes of UTF-8 that are no printable ASCII are written as a header may have them.
+  const message = encodeURIComponent(error.rawMessage).replaceAll('%20', ' ')
+  const headers: Record<string, string> = {
+    ...Object.fromEntries(error.metadata),
+    'content-type': isGrpc ? type : 'application/json',
+    ...(isGrpc ? { 'grpc-status': String(error.code), 'grpc-message': message } : {}),
+    ...('stream' in outgoing ? {} : { connection: 'close' }),
   }
-  const isStillGood = async (): Promise<boolean> => {
-    try {
-      return !((await guard.identify(request, values.get(remoteKey))) instanceof Response)
-    } catch {
-      return false
-    }
-  }
-  return { ...callerIn(caller, requestHeader.get('skep-space')), isStillGood }
+  outgoing.writeHead(isGrpc ? 200 : codeToHttpStatus(error.code), headers)
+  outgoing.end(isGrpc ? '' : JSON.stringify({ code: codeToString(error.code), message: error.rawMessage }))
 }

@@ -1,6 +1,6 @@
 import { Code, ConnectError } from '@connectrpc/connect'
 import type { Redactor } from '../access/redact.ts'
-import { apiErrorOf } from '../http/errors.ts'
+import { apiErrorOf, retryAfterOf } from '../http/errors.ts'
 
 /** What a status of HTTP is called here. */
 const CODES: Readonly<Record<number, Code>> = {
@@ -18,11 +18,13 @@ const CODES: Readonly<Record<number, Code>> = {
   504: Code.DeadlineExceeded,
 }
 
-/** The error as clients see it: our code in the header `skep-code`, no secrets, and nothing of errors that are not ours. */
+/** The error as clients see it: our code in the header `skep-code`, when to come again in `retry-after`, no secrets, and nothing of errors that are not ours. */
 export function connectError(error: unknown, redactor: Redactor): ConnectError {
   if (error instanceof ConnectError) return error
   const { status, body } = apiErrorOf(error, redactor)
+  const seconds = retryAfterOf(error, status)
   return new ConnectError(body.error.message, CODES[status] ?? Code.Internal, {
     'skep-code': body.error.code,
+    ...(seconds === null ? {} : { 'retry-after': String(seconds) }),
   })
 }

@@ -1,6 +1,7 @@
 /** Between the messages of the proto and what the hub and the operations speak. Payloads and results pass as text. */
 import { create } from '@bufbuild/protobuf'
-import { type RelayedJob, SkepError } from '../../index.ts'
+import { type RelayedJob, type RelayedResult, SkepError } from '../../index.ts'
+import { readJson as readBounded } from '../access/read-json.ts'
 import type { EnqueueInput } from '../api.ts'
 import type { Ack, AckResult, Extended, Note, Stop } from '../receivers/ack.ts'
 import {
@@ -13,6 +14,8 @@ import {
   JobSchema,
   type NewJob,
   type Note as NoteMessage,
+  type Settled,
+  SettledSchema,
   type Stop as StopMessage,
   StopSchema,
 } from './gen/skep/v1/skep_pb.ts'
@@ -29,7 +32,13 @@ export function jobMessage(job: RelayedJob): Job {
     lane: lane ?? '',
     enqueuedAtMs: BigInt(enqueuedAtMs),
     timeoutMs: BigInt(timeoutMs ?? 0),
+    results: job.results === null ? [] : job.results.map(settledMessage),
+    resultsLeftOut: job.results === null,
   })
+}
+
+function settledMessage(one: RelayedResult): Settled {
+  return create(SettledSchema, one)
 }
 
 export function stopMessage({ id, token, reason, detail }: Stop): StopMessage {
@@ -98,7 +107,7 @@ export function enqueueInput(job: NewJob, index: number): EnqueueInput {
     payload: payload === '' ? null : readJson(`jobs[${index}].payload`, payload),
     ...(id === '' ? {} : { id }),
     ...(delayMs === 0n ? {} : { delay: `${delayMs}ms` }),
-    ...(runAtMs === 0n ? {} : { runAt: new Date(Number(runAtMs)).toISOString() }),
+    ...(runAtMs === 0n ? {} : { runAt: momentOf(runAtMs) }),
     ...(priority === 0 ? {} : { priority }),
     ...(lane === undefined ? {} : { lane }),
     ...(cost === 0 ? {} : { cost }),
@@ -107,12 +116,20 @@ export function enqueueInput(job: NewJob, index: number): EnqueueInput {
   }
 }
 
+/** JSON text from a stranger, with the bounds that a body of HTTP has. */
 function readJson(what: string, text: string): unknown {
   try {
-    return JSON.parse(text)
+    return readBounded(text)
   } catch (cause) {
+    if (!(cause instanceof SkepError) || cause.code !== 'REQUEST_INVALID') throw cause
     throw new SkepError('PAYLOAD_NOT_JSON', `${what} is not JSON text. Encode the value as JSON first.`, {
       cause,
     })
   }
+}
+
+/** A moment as an operation takes it. One that no calendar has is refused there. */
+function momentOf(ms: bigint): string {
+  const date = new Date(Number(ms))
+  return Number.isNaN(date.getTime()) ? `${ms}` : date.toISOString()
 }

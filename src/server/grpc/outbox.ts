@@ -9,6 +9,7 @@ export class Outbox<Message> implements AsyncIterable<Message> {
   #bytes = 0
   #ended = false
   #wake: (() => void) | null = null
+  readonly #waiters: (() => void)[] = []
 
   /** `onRoom` is called when something was taken after `push` had said no. */
   constructor(mostBytes: number, onRoom: () => void = () => {}) {
@@ -25,10 +26,23 @@ export class Outbox<Message> implements AsyncIterable<Message> {
     return this.#bytes < this.#mostBytes
   }
 
+  /** Resolves when there is room, at once if there is, or when it has ended. */
+  async room(): Promise<void> {
+    while (this.#bytes >= this.#mostBytes && !this.#ended) {
+      await new Promise<void>((resolve) => this.#waiters.push(resolve))
+    }
+  }
+
+  /** Throws away what nobody takes. */
+  drop(): void {
+    this.#waiting.length = 0
+  }
+
   /** What is in it is still taken; nothing comes after that. */
   end(): void {
     this.#ended = true
     this.#wake?.()
+    this.#wakeWaiters()
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Message, void, void> {
@@ -39,7 +53,10 @@ export class Outbox<Message> implements AsyncIterable<Message> {
         yield next.message
         // Only now has it been written.
         this.#bytes -= next.bytes
-        if (wasFull && this.#bytes < this.#mostBytes) this.#onRoom()
+        if (wasFull && this.#bytes < this.#mostBytes) {
+          this.#onRoom()
+          this.#wakeWaiters()
+        }
         continue
       }
       if (this.#ended) return
@@ -48,5 +65,9 @@ export class Outbox<Message> implements AsyncIterable<Message> {
       })
       this.#wake = null
     }
+  }
+
+  #wakeWaiters(): void {
+    for (const wake of this.#waiters.splice(0)) wake()
   }
 }

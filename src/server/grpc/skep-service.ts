@@ -1,5 +1,5 @@
 import { create } from '@bufbuild/protobuf'
-import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
+import { ConnectError, type HandlerContext, type ServiceImpl } from '@connectrpc/connect'
 import { SkepError } from '../../index.ts'
 import { type Callable, callOperation } from '../call.ts'
 import type { Caller } from '../operation.ts'
@@ -28,6 +28,7 @@ import {
   stopMessage,
 } from './messages.ts'
 import { Outbox } from './outbox.ts'
+import { Taker } from './taker.ts'
 
 export interface GrpcEnv extends Callable {
   readonly hub: ReceiverHub
@@ -58,10 +59,22 @@ export function skepService(env: GrpcEnv): ServiceImpl<typeof Skep> {
       const caller = await env.callerOf(context)
       return await act(caller)
     } catch (error) {
-      if (!(error instanceof SkepError)) env.report(error)
+      // What is no message at all is told by the protocol itself.
+      if (!(error instanceof SkepError || error instanceof ConnectError)) env.report(error)
       throw connectError(error, redactor)
     }
   }
+
+  /** The same for those who work, who pass the guard as over HTTP. */
+  const worked = <Answer>(
+    context: HandlerContext,
+    act: (caller: Caller) => Promise<Answer> | Answer,
+  ): Promise<Answer> =>
+    asked(context, (caller) => {
+      const name = context.method.name
+      env.guard.authorize(caller, { name, scope: 'work', isChange: false, queues: [], target: '' })
+      return act(caller)
+    })
 
   return {
     async enqueue({ jobs }, context) {
@@ -73,49 +86,53 @@ export function skepService(env: GrpcEnv): ServiceImpl<typeof Skep> {
     },
 
     async *receive(requests, context) {
-      const caller = await asked(context, (one) => one)
       const incoming = requests[Symbol.asyncIterator]()
-      const first = await incoming.next()
-      if (first.done === true) return
-      const open = first.value.open
-      if (open === undefined) {
-        throw connectError(
-          new SkepError('REQUEST_INVALID', 'The first message of a stream must have `open`.'),
-          redactor,
-        )
-      }
-      const stream = await asked(context, () => openStream(hub, caller, open))
+      const stream = await worked(context, async (caller) => {
+        const first = await incoming.next()
+        if (first.done === true) return null
+        const { open } = first.value
+        if (open === undefined) {
+          throw new SkepError('REQUEST_INVALID', 'The first message of a stream must have `open`.')
+        }
+        const opened = await openStream(hub, caller, open)
+        return { ...opened, first: first.value }
+      })
+      if (stream === null) return
       const { outbox, receiver } = stream
-      take(receiver, outbox, first.value)
-      const reading = read(incoming, receiver, outbox)
+      let saidGoodbye = false
+      let fault: unknown = null
+      const reading = read()
       try {
         yield* outbox
+        if (fault !== null) throw fault
       } finally {
         // The other end has read all, or is gone; whichever: what it has not acked is free.
-        receiver.close(stream.saidGoodbye ? 'done' : 'gone')
-        void reading.catch(() => {})
+        receiver.close(saidGoodbye ? 'done' : 'gone')
+        void reading
       }
 
-      async function read(
-        rest: AsyncIterator<ReceiveRequest>,
-        to: Receiver,
-        answers: Outbox<ReceiveResponse>,
-      ): Promise<void> {
+      async function read(): Promise<void> {
+        const taker = new Taker(receiver, outbox)
         try {
-          for (let next = await rest.next(); next.done !== true; next = await rest.next())
-            take(to, answers, next.value)
+          taker.take(stream?.first as ReceiveRequest)
+          for (let next = await incoming.next(); next.done !== true; next = await incoming.next()) {
+            taker.take(next.value)
+            // Whoever does not read the answers to its acks is not read any further either.
+            await taker.room()
+          }
           // A stream that is cut off ends like one that was closed; a moment later the signal tells them apart.
           await new Promise<void>((resolve) => env.services.runtime.timer(CUT_OFF_MS, resolve))
-          stream.saidGoodbye = !context.signal.aborted
+          saidGoodbye = !context.signal.aborted
+        } catch (error) {
+          if (error instanceof SkepError) fault = connectError(error, redactor)
         } finally {
-          answers.end()
+          outbox.end()
         }
       }
     },
 
     async *subscribe(open, context) {
-      const caller = await asked(context, (one) => one)
-      const { outbox, receiver } = await asked(context, () => openStream(hub, caller, open))
+      const { outbox, receiver } = await worked(context, (caller) => openStream(hub, caller, open))
       const end = (): void => outbox.end()
       context.signal.addEventListener('abort', end, { once: true })
       try {
@@ -127,7 +144,7 @@ export function skepService(env: GrpcEnv): ServiceImpl<typeof Skep> {
     },
 
     async ack({ receiver: id, acks, credits, notes }, context) {
-      return asked(context, async (caller) => {
+      return worked(context, async (caller) => {
         const receiver = hub.find(caller, id)
         if (notes.length > 0) await hub.note(caller, notes.map(noteOf))
         // Acks count also when the stream has ended meanwhile: their tokens tell whether they still may.
@@ -138,7 +155,7 @@ export function skepService(env: GrpcEnv): ServiceImpl<typeof Skep> {
     },
 
     async poll({ name, queues, keys, max, waitMs, leaseMs }, context) {
-      return asked(context, async (caller) => {
+      return worked(context, async (caller) => {
         const jobs = await hub.poll({
           caller,
           queues,
@@ -154,7 +171,7 @@ export function skepService(env: GrpcEnv): ServiceImpl<typeof Skep> {
     },
 
     async settle({ acks, notes }, context) {
-      return asked(context, async (caller) => {
+      return worked(context, async (caller) => {
         if (notes.length > 0) await hub.note(caller, notes.map(noteOf))
         const results = await hub.settle(caller, acks.map(ackOf))
         return create(AckResponseSchema, { results: results.map(ackResultMessage) })
@@ -162,7 +179,7 @@ export function skepService(env: GrpcEnv): ServiceImpl<typeof Skep> {
     },
 
     async extend({ jobs, leaseMs }, context) {
-      return asked(context, async (caller) => {
+      return worked(context, async (caller) => {
         const held = jobs.map(({ id, token }) => ({ id, token }))
         const results = await hub.extend(caller, held, leaseMs === 0n ? POLL_LEASE_MS : Number(leaseMs))
         return create(ExtendResponseSchema, { results: results.map(extendedMessage) })
@@ -174,8 +191,6 @@ export function skepService(env: GrpcEnv): ServiceImpl<typeof Skep> {
 interface Stream {
   readonly receiver: Receiver
   readonly outbox: Outbox<ReceiveResponse>
-  /** It closed its side in order: it acks no more, and wants no more. */
-  saidGoodbye: boolean
 }
 
 async function openStream(hub: ReceiverHub, caller: Caller, open: Open): Promise<Stream> {
@@ -194,23 +209,12 @@ async function openStream(hub: ReceiverHub, caller: Caller, open: Open): Promise
         jobs.reduce((sum, job) => sum + job.bytes, 0),
       ),
     stop: (stops) => void outbox.push(create(ReceiveResponseSchema, { stops: stops.map(stopMessage) }), 200),
-    end: () => outbox.end(),
+    end: (reason) => {
+      // One who does not read would not read the rest either.
+      if (reason === 'slow') outbox.drop()
+      outbox.end()
+    },
   })
   outbox.push(create(ReceiveResponseSchema, { hello: { receiver: receiver.id } }), 100)
-  return { receiver, outbox, saidGoodbye: false }
-}
-
-/** What a receiver says in one message. */
-function take(receiver: Receiver, outbox: Outbox<ReceiveResponse>, message: ReceiveRequest): void {
-  const { acks, credits, notes } = message
-  if (notes.length > 0) receiver.note(notes.map(noteOf))
-  if (credits > 0) receiver.grant(credits)
-  if (acks.length === 0) return
-  void receiver.ack(acks.map(ackOf)).then((results) => {
-    // That an ack was saved is the rule, and need not be said job by job.
-    const told = results.filter(({ status }) => status !== 'ok')
-    const saved = results.length - told.length
-    const message = create(ReceiveResponseSchema, { saved, results: told.map(ackResultMessage) })
-    outbox.push(message, 10 + told.length * 60)
-  })
+  return { receiver, outbox }
 }

@@ -67,15 +67,23 @@ export function apiErrorOf(
   return { status, body: { error: { code: error.code, message, ...facts } } }
 }
 
+/** In how many seconds it is worth another try; null where waiting does not help. */
+export function retryAfterOf(error: unknown, status: number): number | null {
+  if (!(error instanceof SkepError)) return null
+  const { retryAfterMs } = error.facts
+  if (typeof retryAfterMs === 'number') return Math.ceil(retryAfterMs / 1_000)
+  return status === 503 ? 1 : null
+}
+
 /** An answer for an error. */
 export function errorResponse(error: unknown, redactor: Redactor = USUAL): Response {
   const { status, body } = apiErrorOf(error, redactor)
   const headers: Record<string, string> = { 'cache-control': 'no-store' }
   if (status === 401) headers['www-authenticate'] = 'Bearer realm="skep"'
   if (error instanceof SkepError) {
-    const { retryAfterMs, allow } = error.facts
-    if (typeof retryAfterMs === 'number') headers['retry-after'] = String(Math.ceil(retryAfterMs / 1_000))
-    else if (status === 503) headers['retry-after'] = '1'
+    const { allow } = error.facts
+    const seconds = retryAfterOf(error, status)
+    if (seconds !== null) headers['retry-after'] = String(seconds)
     if (typeof allow === 'string') headers['allow'] = allow
   }
   return Response.json(body, { status, headers })

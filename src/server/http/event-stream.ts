@@ -9,7 +9,9 @@ import { type Area, type DeskEnv, Listener, SpaceDesk } from './events.ts'
 /** A line now and then, so that nobody in between takes the connection for dead. */
 const HEARTBEAT_MS = 15_000
 /** After so long it is asked again whether the caller may still listen. */
-const CHECK_MS = 30_000
+const CHECK_MS = 10_000
+/** Streams that one caller may have. */
+const MOST_OF_ONE = 200
 /** The shortest time between two events of one listener. */
 const APART_MS = 250
 
@@ -24,6 +26,7 @@ export interface EventsEnv extends DeskEnv {
 export class Events {
   readonly #env: EventsEnv
   readonly #desks = new Map<string, SpaceDesk>()
+  readonly #callers = new Map<string, number>()
   #streams = 0
 
   constructor(env: EventsEnv) {
@@ -52,7 +55,15 @@ export class Events {
         facts: { retryAfterMs: 5_000 },
       })
     }
+    const of = `${caller.space}\n${caller.name}`
+    const own = this.#callers.get(of) ?? 0
+    if (own >= MOST_OF_ONE) {
+      throw new SkepError('TOO_MANY_REQUESTS', `${caller.name} has ${own} streams of events. Close some.`, {
+        facts: { retryAfterMs: 5_000 },
+      })
+    }
     this.#streams++
+    this.#callers.set(of, own + 1)
     const left = new AbortController()
     const release = follow(left, [signal, this.#env.closing])
     const end = left.signal
@@ -61,6 +72,9 @@ export class Events {
       left.abort()
       release()
       this.#streams--
+      const rest = (this.#callers.get(of) ?? 1) - 1
+      if (rest > 0) this.#callers.set(of, rest)
+      else this.#callers.delete(of)
     })
     return new Response(body, {
       headers: {

@@ -1,7 +1,7 @@
 import { type Skep, SkepError } from '../../index.ts'
 import type { Remote } from '../access/guard-contract.ts'
 import { BATCH_BOUNDS, JSON_BOUNDS, type JsonBounds } from '../access/read-json.ts'
-import type { Scope } from '../api.ts'
+import { stillGood } from '../access/still-good.ts'
 import { type Callable, callerIn, callOperation } from '../call.ts'
 import type { Caller } from '../operation.ts'
 import { LISTED, type ListedOperation } from '../operations/table.ts'
@@ -44,6 +44,9 @@ export interface Document {
   text(): string | null
 }
 
+/** A caller who may stay for long. */
+type Listening = Caller & Required<Pick<Caller, 'isStillGood'>>
+
 export type Handle = (arrival: Arrival) => Promise<Response>
 
 /** Answers every request below the mount. It never rejects. */
@@ -72,7 +75,8 @@ export function httpHandler(env: HttpEnv): Handle {
     if (path === '/readyz') return env.health.ready()
     const caller = await env.guard.identify(request, remote)
     if (caller instanceof Response) return caller
-    const acting = callerIn(caller, spaceOf(request, url))
+    const isStillGood = stillGood(env.guard, { request, remote }, caller)
+    const acting = { ...callerIn(caller, spaceOf(request, url)), isStillGood }
     if (path.startsWith(`${API}/`)) return api(arrival, acting, url, path.slice(API.length))
     if (path === '/events') return events(arrival, acting, url)
     if (path === '/metrics') return metrics(acting)
@@ -82,7 +86,7 @@ export function httpHandler(env: HttpEnv): Handle {
     return file
   }
 
-  async function api(arrival: Arrival, caller: Caller, url: URL, path: string): Promise<Response> {
+  async function api(arrival: Arrival, caller: Listening, url: URL, path: string): Promise<Response> {
     const { request } = arrival
     const isGet = request.method === 'GET' || request.method === 'HEAD'
     if (isGet && path === '/events') return events(arrival, caller, url)
@@ -94,8 +98,7 @@ export function httpHandler(env: HttpEnv): Handle {
     if (found.kind === 'raw') {
       const { name, scope } = { name: found.route.path, scope: found.route.scope }
       env.guard.authorize(caller, { name, scope, isChange: false, queues: [], target: '' })
-      const isStillGood = (): Promise<boolean> => isGood(arrival, scope)
-      return found.route.handle(request, { ...caller, isStillGood }, found.params)
+      return found.route.handle(request, caller, found.params)
     }
     const input = await inputOf(request, url, found)
     const { signal } = request
@@ -114,25 +117,14 @@ export function httpHandler(env: HttpEnv): Handle {
       : inputFromQuery(operation.input, params, url.searchParams)
   }
 
-  /** Whether the credential of a request that is served for long is still good. */
-  async function isGood({ request, remote }: Arrival, scope: Scope): Promise<boolean> {
-    try {
-      const again = await env.guard.identify(request, remote)
-      return !(again instanceof Response) && again.scopes.has(scope)
-    } catch {
-      return false
-    }
-  }
-
   /** Listening needs what looking needs. */
-  async function events(arrival: Arrival, caller: Caller, url: URL): Promise<Response> {
+  async function events(arrival: Arrival, caller: Listening, url: URL): Promise<Response> {
     const { request } = arrival
     if (request.method !== 'GET') throw wrongMethod(request, ['GET'])
     env.guard.authorize(caller, { name: 'events', scope: 'read', isChange: false, queues: [], target: '' })
     const job = url.searchParams.get('job')
     if (job !== null) await assertVisible(env.skepFor(caller.space), caller, job)
-    const isAllowed = (): Promise<boolean> => isGood(arrival, 'read')
-    return env.events.open(caller, { job, signal: request.signal, isAllowed })
+    return env.events.open(caller, { job, signal: request.signal, isAllowed: caller.isStillGood })
   }
 
   async function metrics(caller: Caller): Promise<Response> {

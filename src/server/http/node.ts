@@ -15,20 +15,30 @@ export function toRequest(
   signal: AbortSignal,
   url: string = incoming.url ?? '/',
 ): Request {
+  const method = incoming.method ?? 'GET'
+  const hasBody = method !== 'GET' && method !== 'HEAD'
+  return new Request(addressOf(incoming, url), {
+    method,
+    headers: headersOf(incoming),
+    signal,
+    ...(hasBody ? { body: bodyOf(incoming), duplex: 'half' } : {}),
+  })
+}
+
+/** The same without its body, which stays where it is. */
+export function headOf(incoming: Incoming): Request {
+  const { method = 'GET', url = '/' } = incoming
+  return new Request(addressOf(incoming, url), { method, headers: headersOf(incoming) })
+}
+
+function headersOf(incoming: Incoming): Headers {
   const headers = new Headers()
   for (let i = 0; i < incoming.rawHeaders.length; i += 2) {
     const name = incoming.rawHeaders[i] as string
     if (!name.startsWith(':')) headers.append(name, incoming.rawHeaders[i + 1] as string)
   }
   if (!headers.has('host')) headers.set('host', hostOf(incoming))
-  const method = incoming.method ?? 'GET'
-  const hasBody = method !== 'GET' && method !== 'HEAD'
-  return new Request(addressOf(incoming, url), {
-    method,
-    headers,
-    signal,
-    ...(hasBody ? { body: bodyOf(incoming), duplex: 'half' } : {}),
-  })
+  return headers
 }
 
 export function remoteOf({ socket }: Pick<Incoming, 'socket'>): Remote {

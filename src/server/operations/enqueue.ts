@@ -1,11 +1,4 @@
-import {
-  type EnqueueOptions,
-  JOB_STATES,
-  type Queue,
-  type QueueCard,
-  queue as queueOf,
-  SkepError,
-} from '../../index.ts'
+import { type EnqueueOptions, type Queue, type QueueCard, queue as queueOf, SkepError } from '../../index.ts'
 import type { EnqueueInput, EnqueueOutput } from '../api.ts'
 import { id, laneName, priority, queueName } from '../inputs.ts'
 import {
@@ -25,6 +18,7 @@ import { said } from '../shapes.ts'
 import { type Context, operation, type ServerOperation } from './define.ts'
 import { durationOf } from './durations.ts'
 import { visibleJob } from './jobs.ts'
+import { assertQuota } from './quota.ts'
 
 const one: Schema<EnqueueInput> = object({
   queue: queueName,
@@ -89,24 +83,16 @@ export const jobsAgain: ServerOperation<'jobs.again'> = operation({
   target: (input) =>
     `a copy of job ${input.id}${input.queue === undefined ? '' : ` into queue ${input.queue}`}`,
   async run({ id: job, ...options }, context) {
-    await visibleJob(context, job)
-    await assertQuota(context, 1)
+    const { queue, payload } = await visibleJob(context, job)
+    await assertQuota(context, [{ queue, payload, ...options }])
     const handle = await context.skep.again(job, { ...options, by: context.caller.name })
     return { id: handle.id, duplicate: handle.duplicate }
   },
 })
 
-/** Refuses what the space may not have. */
-function assertQuota({ skep, services }: Context, jobs: number): Promise<void> {
-  return services.quotas.assertEnqueue(skep.space, jobs, async () => {
-    const queues = await skep.counts()
-    return queues.reduce((sum, queue) => JOB_STATES.reduce((all, state) => all + queue[state], sum), 0)
-  })
-}
-
 async function enqueue(context: Context, input: EnqueueInput): Promise<EnqueueOutput> {
   const { skep, services } = context
-  await assertQuota(context, 1)
+  await assertQuota(context, [input])
   const queue = declaredAs(input.queue, await services.cards.of(skep, input.queue))
   const handle = await skep.enqueue(queue, input.payload, optionsOf(input))
   return { id: handle.id, duplicate: handle.duplicate }
@@ -118,7 +104,7 @@ async function enqueueMany(
   jobs: readonly EnqueueInput[],
 ): Promise<{ readonly jobs: readonly EnqueueOutput[] }> {
   const { skep, services } = context
-  await assertQuota(context, jobs.length)
+  await assertQuota(context, jobs)
   const cards = await services.cards.all(skep)
   const options = jobs.map(optionsOf)
   const enqueued: EnqueueOutput[] = []

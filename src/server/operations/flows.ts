@@ -2,7 +2,7 @@ import type { RunView } from '../../index.ts'
 import { id, nothing, paged, reason } from '../inputs.ts'
 import { all, flag, invalid, json, nullable, object, optional, text } from '../schema.ts'
 import { explanation, flow, group, members, nextPage, run, said, saidOrNull, status } from '../shapes.ts'
-import { notFound, sees, seesAll, shownExplanation, shownRun } from '../visible.ts'
+import { notFound, sees, seesAll, shownExplanation, shownMember, shownRun } from '../visible.ts'
 import { toWire } from '../wire.ts'
 import { type Context, operation, type ServerOperation } from './define.ts'
 
@@ -83,7 +83,10 @@ export const runsGet: ServerOperation<'runs.get'> = operation({
     return {
       run: toWire(shownRun(context, one)),
       flow: toWire(flows.find(({ version }) => version === one.version) ?? null),
-      members: toWire(waitsFor),
+      members: toWire({
+        open: waitsFor.open.map((one) => shownMember(context, one)),
+        failed: waitsFor.failed.map((one) => shownMember(context, one)),
+      }),
       branches: branches.map((branch, index) => ({
         id: branch.id,
         name: branch.name,

@@ -1,9 +1,10 @@
 import type { Holdable, HoldView } from '../../index.ts'
 import type { HoldTargetInput, Wire } from '../api.ts'
 import { duration, laneName, nothing, queuePattern, reason } from '../inputs.ts'
+import type { Caller } from '../operation.ts'
 import { flag, invalid, object, optional } from '../schema.ts'
 import { holds } from '../shapes.ts'
-import { sees } from '../visible.ts'
+import { concerns } from '../visible.ts'
 import { toWire } from '../wire.ts'
 import { type Context, operation, type ServerOperation } from './define.ts'
 import { durationOf } from './durations.ts'
@@ -22,11 +23,7 @@ export const holdsList: ServerOperation<'holds.list'> = operation({
   input: nothing,
   output: held,
   async run(_input, { skep, caller }) {
-    // What is on more than one queue concerns everybody whose queues are among them, so all see it.
-    const standing = (await skep.holds()).filter(
-      ({ queue }) => queue === null || queue.includes('*') || sees(caller, queue),
-    )
-    return { holds: toWire(standing) }
+    return { holds: shownHolds(caller, await skep.holds()) }
   },
 })
 
@@ -53,7 +50,10 @@ export const holdsResume: ServerOperation<'holds.resume'> = operation({
   output: released,
   queuesOf,
   target: wordsOf,
-  run: async (input, { skep, caller }) => toWire(await skep.resume(holdableOf(input), { by: caller.name })),
+  async run(input, { skep, caller }) {
+    const { released: isReleased, holds: left } = await skep.resume(holdableOf(input), { by: caller.name })
+    return { released: isReleased, holds: shownHolds(caller, left) }
+  },
 })
 
 export const holdsBlock: ServerOperation<'holds.block'> = operation({
@@ -79,8 +79,16 @@ export const holdsUnblock: ServerOperation<'holds.unblock'> = operation({
   output: released,
   queuesOf,
   target: wordsOf,
-  run: async (input, { skep, caller }) => toWire(await skep.unblock(holdableOf(input), { by: caller.name })),
+  async run(input, { skep, caller }) {
+    const { released: isReleased, holds: left } = await skep.unblock(holdableOf(input), { by: caller.name })
+    return { released: isReleased, holds: shownHolds(caller, left) }
+  },
 })
+
+/** What is on more than one queue concerns everybody whose queues may be among them. */
+function shownHolds(caller: Caller, all: readonly HoldView[]): readonly Wire<HoldView>[] {
+  return toWire(all.filter(({ queue }) => queue === null || concerns(caller, queue)))
+}
 
 async function hold(
   kind: 'pause' | 'block',
@@ -92,7 +100,8 @@ async function hold(
     ...(input.reason === undefined ? {} : { reason: input.reason }),
     ...(input.for === undefined ? {} : { for: durationOf('for', input.for) }),
   }
-  return toWire(await skep[kind](holdableOf(input), options))
+  const { holds: standing } = await skep[kind](holdableOf(input), options)
+  return { holds: shownHolds(caller, standing) }
 }
 
 function holdableOf({ queue, lane }: HoldTargetInput): Holdable {

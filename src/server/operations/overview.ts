@@ -87,7 +87,7 @@ async function overviewOf(context: Context, input: InputOf<'overview.get'>): Pro
       running: live.reduce((sum, { running }) => sum + running, 0),
       slots: live.reduce((sum, { concurrency }) => sum + concurrency, 0),
     },
-    receivers: receivers.length,
+    receivers: receivers.filter(({ queues: taken }) => taken.every((queue) => sees(caller, queue))).length,
     series: over,
     deploys: deploys.map(({ at, version }) => ({ at: at.toISOString(), version })),
     now: new Date(now).toISOString(),

@@ -15,6 +15,7 @@ import { seen, sees, shownSchedule } from '../visible.ts'
 import { toWire } from '../wire.ts'
 import { type Context, operation, type ServerOperation } from './define.ts'
 import { durationOf } from './durations.ts'
+import { assertQuota, assertScheduleQuota } from './quota.ts'
 import { previewOf, wordsOf } from './slots.ts'
 
 /** How many of its next slots are shown with a schedule. */
@@ -96,6 +97,7 @@ export const schedulesPut: ServerOperation<'schedules.put'> = operation({
     const { skep, caller } = context
     const before = await skep.schedules.get(input.id)
     if (before !== null) seen(caller, `schedule "${input.id}"`, before)
+    else await assertScheduleQuota(context)
     return summaryOf(context, await skep.schedules.put(definitionOf(input)))
   },
 })
@@ -143,7 +145,7 @@ export const schedulesRun: ServerOperation<'schedules.run'> = operation({
   output: object({ id: said, duplicate: flag() }),
   target: (input) => `schedule ${input.id}`,
   async run(input, context) {
-    await visible(context, input.id)
+    await assertQuota(context, [await visible(context, input.id)])
     const handle = await context.skep.schedules.runNow(input.id)
     return { id: handle.id, duplicate: handle.duplicate }
   },

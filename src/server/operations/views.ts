@@ -2,9 +2,10 @@ import { createHash } from 'node:crypto'
 import { parseQuery, SkepError } from '../../index.ts'
 import type { SavedView } from '../api.ts'
 import { id, nothing, queryText } from '../inputs.ts'
+import type { Caller } from '../operation.ts'
 import { all, object, type Schema, text } from '../schema.ts'
 import { said } from '../shapes.ts'
-import { notFound } from '../visible.ts'
+import { notFound, seesAll } from '../visible.ts'
 import { type Context, operation, type ServerOperation } from './define.ts'
 
 const KIND = 'view'
@@ -17,11 +18,14 @@ export const viewsList: ServerOperation<'views.list'> = operation({
   name: 'views.list',
   method: 'GET',
   path: '/views',
-  summary: 'Queries that somebody has saved under a name, for everybody of the space.',
+  summary:
+    'Queries that somebody has saved under a name, for everybody who sees all queues of the space, and for himself.',
   scope: 'read',
   input: nothing,
   output: object({ views: all(view) }),
-  run: async (_input, context) => ({ views: await saved(context) }),
+  run: async (_input, context) => ({
+    views: (await saved(context)).filter((one) => isMine(context, one)),
+  }),
 })
 
 export const viewsPut: ServerOperation<'views.put'> = operation({
@@ -36,7 +40,7 @@ export const viewsPut: ServerOperation<'views.put'> = operation({
   async run({ name, query }, context) {
     const { skep, caller, services } = context
     parseQuery(query)
-    const one: SavedView = { id: idOf(name), name, query, by: caller.name }
+    const one: SavedView = { id: idOf(caller, name), name, query, by: caller.name }
     const others = (await saved(context)).filter((other) => other.id !== one.id)
     if (others.length >= MOST) {
       throw new SkepError('OPTION_INVALID', `There are ${MOST} saved views already. Remove one first.`)
@@ -61,7 +65,10 @@ export const viewsRemove: ServerOperation<'views.remove'> = operation({
   input: object({ id: id('a saved view') }),
   output: nothing,
   target: (input) => `saved view ${input.id}`,
-  async run(input, { skep }) {
+  async run(input, context) {
+    const { skep } = context
+    const found = (await saved(context)).find((one) => one.id === input.id)
+    if (found === undefined || !isMine(context, found)) throw notFound(`saved view "${input.id}"`)
     const { removed } = await skep.records.removeRecords({ scope: skep.space, kind: KIND, ids: [input.id] })
     if (removed.length === 0) throw notFound(`saved view "${input.id}"`)
     return {}
@@ -74,7 +81,13 @@ async function saved({ skep }: Context): Promise<readonly SavedView[]> {
   return views.sort((a, b) => a.name.localeCompare(b.name))
 }
 
-/** The same name is the same view, whoever saves it. */
-function idOf(name: string): string {
-  return createHash('sha256').update(name).digest('hex').slice(0, 16)
+/** A query may tell of queues that a caller does not see, so such a caller has its own views alone. */
+function isMine({ caller }: Context, { by }: SavedView): boolean {
+  return seesAll(caller) || by === caller.name
+}
+
+/** The same name is the same view, whoever saves it; of those who do not see all queues each has names of its own. */
+function idOf(caller: Caller, name: string): string {
+  const whose = seesAll(caller) ? '' : `${caller.name}\n`
+  return createHash('sha256').update(`${whose}${name}`).digest('hex').slice(0, 16)
 }

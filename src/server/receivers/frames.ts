@@ -1,4 +1,4 @@
-import type { RelayedJob } from '../../index.ts'
+import type { RelayedJob, RelayedResult } from '../../index.ts'
 import type { Delivery } from './delivery.ts'
 
 /** One job as JSON text, with its payload as it is stored; null if that is not JSON. */
@@ -10,8 +10,19 @@ export function jobText(job: RelayedJob<Delivery>): string | null {
   return (
     `{"id":"${id}","queue":"${queue}","payload":${payload},"attempt":${attempt},"token":"${token}",` +
     `"headers":${job.hasHeaders ? JSON.stringify(job.headers) : '{}'},"lane":${lane === null ? 'null' : JSON.stringify(lane)},` +
-    `"enqueuedAtMs":${enqueuedAtMs},"timeoutMs":${timeoutMs}}`
+    `"enqueuedAtMs":${enqueuedAtMs},"timeoutMs":${timeoutMs},"results":${resultsText(job.results)}}`
   )
+}
+
+function resultsText(results: readonly RelayedResult[] | null): string {
+  if (results === null) return 'null'
+  if (results.length === 0) return '[]'
+  const texts = results.map((one) =>
+    one.ok
+      ? `{"ok":true,"result":${oneLine(one.result) ?? 'null'}}`
+      : JSON.stringify({ ok: false, state: one.state, failure: { message: one.message } }),
+  )
+  return `[${texts.join(',')}]`
 }
 
 /** JSON text without line breaks, so that a line is a frame; null if it is not JSON. */

@@ -2,7 +2,7 @@ import { type Runtime, SkepError } from '../../index.ts'
 import type { Caller } from '../operation.ts'
 import type { JsonSchema } from '../schema.ts'
 import { NDJSON, SSE } from './frames.ts'
-import type { ReceiverHub } from './hub.ts'
+import { LEAST_LEASE_MS, MOST_LEASE_MS, type ReceiverHub } from './hub.ts'
 import { jobStream, textsOf } from './job-stream.ts'
 import { readAcks, readBody, readHelds, readNotes, readTexts, readWhole, readWord } from './read-input.ts'
 import { schemas } from './route-schemas.ts'
@@ -12,8 +12,6 @@ const BODY_BYTES = 8_388_608
 const MOST_POLLED = 1_000
 const MOST_WAIT_MS = 60_000
 const LEASE_MS = 30_000
-const LEAST_LEASE_MS = 1_000
-const MOST_LEASE_MS = 3_600_000
 const CREDITS = 100
 
 /** One address that programs in any language use to take jobs. All of them need the scope `work`. */

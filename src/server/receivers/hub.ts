@@ -21,8 +21,12 @@ const MOST_JOBS = 1_000
 const MOST_BYTES = 1_048_576
 const MOST_QUEUES = 1_000
 const MOST_ACKS = 10_000
-/** Jobs that the polls of one caller may hold. */
+/** Jobs that the polls of one caller may hold, and that one of them may bring. */
 const MOST_POLLED = 10_000
+const MOST_AT_ONCE = 1_000
+const MOST_WAIT_MS = 60_000
+export const LEAST_LEASE_MS = 1_000
+export const MOST_LEASE_MS = 3_600_000
 
 /**
  * Everybody who streams jobs from this server. It gives each job to the least busy receiver that takes its queue, keeps the leases
@@ -119,6 +123,9 @@ export class ReceiverHub {
    */
   async poll(options: PollOptions): Promise<readonly RelayedJob<Delivery>[]> {
     const { caller } = options
+    assertWhole('max', options.max, 1, MOST_AT_ONCE)
+    assertWhole('waitMs', options.waitMs, 0, MOST_WAIT_MS)
+    assertLease(options.leaseMs)
     let held = 0
     for (const receiver of this.#receivers.values()) {
       if (receiver.protocol === 'poll' && isSame(receiver.caller, caller)) held += receiver.unacked
@@ -150,6 +157,7 @@ export class ReceiverHub {
   async extend(caller: Caller, jobs: readonly Held[], leaseMs: number): Promise<readonly Extended[]> {
     this.#checkScope(caller)
     assertSize('jobs', jobs)
+    assertLease(leaseMs)
     return (await this.#office(caller.space)).extend(caller, jobs, leaseMs)
   }
 
@@ -249,7 +257,9 @@ export class ReceiverHub {
 
   async #makeOffice(space: string): Promise<Office> {
     const skep = await this.#options.skepOf(space)
-    const { runtime, logger, queues, worker } = this.#options
+    const { runtime, logger, queues, worker, inFlight } = this.#options
+    const mayHold = (): number => inFlight?.(space) ?? Infinity
+    let held = 0
     const office: Office = new Office({
       space,
       skep,
@@ -259,14 +269,20 @@ export class ReceiverHub {
       ...(worker ? { worker } : {}),
       line: {
         changes: () => this.#changes,
-        isFull: () => this.#bytes >= this.#limits.totalBytes,
+        left: () => (this.#bytes >= this.#limits.totalBytes ? 0 : mayHold() - held),
         nextTurn: () => ++this.#turn,
         onGiven: ({ bytes }) => {
+          held += 1
           this.#bytes += bytes
         },
       },
       onRoom: (receiver) => this.#desk.hasRoom(receiver),
-      onOver: (delivery) => this.#over(delivery),
+      onOver: (delivery) => {
+        const wasFull = held >= mayHold()
+        held -= 1
+        this.#over(delivery)
+        if (wasFull) this.#wake([office])
+      },
       onStopped: () => this.#forget(space, office),
       onStop: (delivery, why, detail) => {
         delivery.stopReason = detail
@@ -313,11 +329,19 @@ export class ReceiverHub {
   }
 
   #over(delivery: Delivery): void {
+    const wasFull = this.#bytes >= this.#limits.totalBytes
     this.#bytes -= delivery.bytes
+    if (wasFull) this.#wake(this.#open.values())
     const { receiver } = delivery
     receiver.activeAt = this.#options.runtime.mono()
     this.#changes++
     if (receiver.isRetired && receiver.unacked === 0) this.#leave(receiver, 'done')
+  }
+
+  /** What was full has room again: others may have waited for it. */
+  #wake(offices: Iterable<Office>): void {
+    for (const office of offices) this.#toNudge.add(office)
+    this.#plan()
   }
 
   /** Sends, at the end of this turn of the event loop, what has gathered in it. */
@@ -418,6 +442,17 @@ export class ReceiverHub {
 
 function isSame(a: Caller, b: Caller): boolean {
   return a.name === b.name && a.space === b.space
+}
+
+function assertLease(leaseMs: number): void {
+  assertWhole('leaseMs', leaseMs, LEAST_LEASE_MS, MOST_LEASE_MS)
+}
+
+function assertWhole(what: string, value: number, least: number, most: number): void {
+  if (Number.isInteger(value) && value >= least && value <= most) return
+  throw new SkepError('OPTION_INVALID', `${what} must be a whole number from ${least} to ${most}.`, {
+    facts: { path: what },
+  })
 }
 
 function assertSize(what: string, items: readonly unknown[]): void {

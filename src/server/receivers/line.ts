@@ -6,8 +6,8 @@ import type { Receiver } from './receiver.ts'
 export interface LineEnv {
   /** Raised whenever a receiver may have more room than before. */
   readonly changes: () => number
-  /** Whether all receivers together have as much as they may. */
-  readonly isFull: () => boolean
+  /** How many more jobs all receivers together may have: 0 when they hold as many bytes as they may. */
+  readonly left: () => number
   readonly nextTurn: () => number
   readonly onGiven: (delivery: Delivery) => void
 }
@@ -47,10 +47,11 @@ export class Line implements RelayLine<Delivery> {
   }
 
   readonly room = (): number => {
-    if (this.#env.isFull()) return 0
+    const left = this.#env.left()
+    if (left <= 0) return 0
     let all = 0
     for (const receiver of this.receivers) all += receiver.room
-    return Math.max(0, all - this.parked.length)
+    return Math.max(0, Math.min(all, left) - this.parked.length)
   }
 
   readonly hasRoom = (): boolean => this.parked.length === 0 && this.#least() !== null
@@ -71,7 +72,7 @@ export class Line implements RelayLine<Delivery> {
 
   /** The least busy of those who have room. */
   #least(): Receiver | null {
-    if (this.#env.isFull()) return null
+    if (this.#env.left() <= 0) return null
     if (this.#changes !== this.#env.changes()) this.#build()
     while (this.#heap.length > 0) {
       const top = this.#heap[0] as Receiver

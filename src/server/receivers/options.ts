@@ -25,6 +25,8 @@ export interface ReceiverOptions {
 export interface HubOptions extends ReceiverOptions {
   /** The Skep of a space. The hub does not close it. */
   readonly skepOf: (space: string) => Skep | Promise<Skep>
+  /** How many jobs the receivers of a space may hold. @default any number */
+  readonly inFlight?: (space: string) => number
   /** Throws if a space that has so many receivers may have no more. */
   readonly assertReceiver?: (space: string, connected: number) => void
   readonly runtime: Runtime

@@ -43,8 +43,23 @@ const job = object(
     lane: { type: ['string', 'null'] },
     enqueuedAtMs: about('Milliseconds since 1970.', whole),
     timeoutMs: about('How long it may take; null: as long as it likes.', { type: ['integer', 'null'] }),
+    results: about(
+      'What became of the jobs that it follows, in a chain or after a group; null: it is too large to be sent along.',
+      {
+        type: ['array', 'null'],
+        items: object(
+          {
+            ok: { type: 'boolean' },
+            result: {},
+            state: text,
+            failure: object({ message: text }, ['message']),
+          },
+          ['ok'],
+        ),
+      },
+    ),
   },
-  ['id', 'queue', 'payload', 'attempt', 'token', 'headers', 'lane', 'enqueuedAtMs', 'timeoutMs'],
+  ['id', 'queue', 'payload', 'attempt', 'token', 'headers', 'lane', 'enqueuedAtMs', 'timeoutMs', 'results'],
 )
 
 const ack = object(

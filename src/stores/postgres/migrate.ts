@@ -66,12 +66,22 @@ export function migrationText(schema: string): string {
   return `begin;\n${preparation(schema)}\n\n${steps.join('\n')}commit;\n`
 }
 
+/** What a role may do with the tables: `use` is to enqueue, to work and to serve; `read` is to look. Neither can change the tables. */
+export type RoleAccess = 'use' | 'read'
+
 /**
- * What a role needs to enqueue and to work: reading and writing rows, and calling functions. It cannot change tables.
- * Run it after each migration, as the role that migrated. `role` is quoted.
+ * What a role needs, which is reading rows, or reading and writing them, and calling functions; they have the rights of who calls
+ * them. Run it after each migration, as the role that migrated. `role` is quoted.
  */
-export function grantText(schema: string, role: string): string {
+export function grantText(schema: string, role: string, access: RoleAccess): string {
   const name = `"${role.replaceAll('"', '""')}"`
+  if (access === 'read') {
+    return `grant usage on schema ${schema} to ${name};
+grant select on all tables in schema ${schema} to ${name};
+grant execute on all functions in schema ${schema} to ${name};
+revoke execute on function ${schema}.make_days(bigint), ${schema}.drop_days(bigint, bigint) from ${name};
+`
+  }
   return `grant usage on schema ${schema} to ${name};
 grant select, insert, update, delete on all tables in schema ${schema} to ${name};
 grant usage on all sequences in schema ${schema} to ${name};

@@ -7,6 +7,7 @@ export interface WireJob {
   readonly attempt: number
   readonly token: string
   readonly timeoutMs: number | null
+  readonly results: readonly unknown[] | null
 }
 
 export interface Frame {

@@ -43,7 +43,10 @@ async function answer(
     const asked = new Request(`http://server${request.url}`, {
       method: 'POST',
       body: Buffer.concat(parts),
-      headers: { accept: request.headers.accept ?? '*/*' },
+      headers: {
+        accept: request.headers.accept ?? '*/*',
+        'content-type': request.headers['content-type'] ?? '',
+      },
       signal: gone.signal,
     })
     const found = match(routes, request.url ?? '')

@@ -12,7 +12,7 @@ import type { Scope } from '../../../src/server/api.ts'
 import type { Caller } from '../../../src/server/operation.ts'
 import type { Ack, AckResult, Stop } from '../../../src/server/receivers/ack.ts'
 import { ReceiverHub } from '../../../src/server/receivers/hub.ts'
-import type { ReceiverOptions } from '../../../src/server/receivers/options.ts'
+import type { HubOptions, ReceiverOptions } from '../../../src/server/receivers/options.ts'
 import type { ConnectOptions, EndReason, Receiver } from '../../../src/server/receivers/receiver.ts'
 
 /** A caller who may take jobs of all queues, unless something else is said. */
@@ -73,17 +73,15 @@ export interface Scene {
   close(): Promise<void>
 }
 
+type Limits = ReceiverOptions & Pick<HubOptions, 'inFlight'>
+
 /** One more server on the same jobs. */
-export function hubOf(
-  skep: Skep,
-  limits: ReceiverOptions = {},
-  runtime: Runtime = systemRuntime(),
-): ReceiverHub {
+export function hubOf(skep: Skep, limits: Limits = {}, runtime: Runtime = systemRuntime()): ReceiverHub {
   return new ReceiverHub({ skepOf: () => skep, runtime, logger: silentLogger, ...limits })
 }
 
 /** A hub over a store, and receivers in this process. */
-export function scene(options: Partial<SkepOptions> = {}, limits: ReceiverOptions = {}): Scene {
+export function scene(options: Partial<SkepOptions> = {}, limits: Limits = {}): Scene {
   const skep = createSkep({ store: memoryStore(), logger: silentLogger, ...options })
   const hub = hubOf(skep, limits)
   return {

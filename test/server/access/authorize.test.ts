@@ -370,41 +370,6 @@ describe('quotas', () => {
     await connect('acme')
   })
 
-  it('bound how fast a space enqueues, each for itself', async () => {
-    const { access, runtime } = desk({ quotas: { acme: { enqueuePerSecond: 10 }, '*': {} } })
-    const none = async (): Promise<number> => 0
-
-    await access.quotas.assertEnqueue('acme', 20, none)
-    await expect(access.quotas.assertEnqueue('acme', 10, none)).rejects.toMatchObject({
-      code: 'QUOTA_EXCEEDED',
-      facts: { quota: 'jobs per second', limit: 10, retryAfterMs: 1_000 },
-    })
-    await access.quotas.assertEnqueue('other', 1_000_000, none)
-    await runtime.advance(1_000)
-    await access.quotas.assertEnqueue('acme', 10, none)
-  })
-
-  it('bound how many jobs a space stores, with what came in since they were counted', async () => {
-    const { access, runtime } = desk({
-      quotas: (space) => (space === 'acme' ? { storedJobs: 100 } : undefined),
-    })
-    let counts = 0
-    const count = async (): Promise<number> => {
-      counts += 1
-      return 90
-    }
-
-    await access.quotas.assertEnqueue('acme', 5, count)
-    await access.quotas.assertEnqueue('acme', 5, count)
-    await expect(access.quotas.assertEnqueue('acme', 1, count)).rejects.toMatchObject({
-      code: 'QUOTA_EXCEEDED',
-    })
-    expect(counts).toBe(1)
-    await runtime.advance(2_000)
-    await access.quotas.assertEnqueue('acme', 10, count)
-    expect(counts).toBe(2)
-  })
-
   it('bound receivers', () => {
     const { access } = desk({ quotas: { '*': { receivers: 2 } } })
 

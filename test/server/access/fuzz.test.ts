@@ -145,6 +145,75 @@ describe('a server', () => {
     await expectAlive()
   }, 120_000)
 
+  it('answers any query of any operation that looks', async () => {
+    const looking = LISTED.filter(({ method }) => method === 'GET')
+    const text = fc.oneof(
+      fc.string({ maxLength: 40 }),
+      fc.constantFrom('9007199254740993', '{', '-1', 'a:b', '1e9'),
+    )
+    const query = fc.array(fc.tuple(fc.constantFrom(...fields), text), { maxLength: 6 })
+
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...looking), text, query, async ({ path }, part, pairs) => {
+        const at = path.replace(/:\w+/g, () => encodeURIComponent(part || 'x').replaceAll('.', '%2E'))
+        const response = await fetch(`${url}/api/v1${at}?${new URLSearchParams(pairs)}`)
+        expect([path, response.status < 500]).toEqual([path, true])
+        await response.text()
+      }),
+      { numRuns: 300 },
+    )
+    await expectAlive()
+  }, 120_000)
+
+  it('answers whatever receivers send', async () => {
+    const held = fc.record({ id: hostile, token: hostile }, { requiredKeys: [] })
+    const ack = fc.oneof(
+      hostile,
+      fc
+        .tuple(
+          held,
+          fc.dictionary(fc.constantFrom('done', 'failed', 'snooze', 'bury', 'cancel', 'handBack'), hostile),
+        )
+        .map(([who, how]) => ({ ...who, ...how })),
+    )
+    const note = fc.record({ id: hostile, token: hostile, progress: hostile, lines: fc.array(hostile) })
+    const body = fc.record(
+      {
+        acks: fc.oneof(fc.array(ack, { maxLength: 4 }), hostile),
+        notes: fc.oneof(fc.array(note, { maxLength: 3 }), hostile),
+        jobs: fc.oneof(fc.array(held, { maxLength: 3 }), hostile),
+        queues: fc.oneof(fc.constant(['mail']), hostile),
+        credits: hostile,
+        keys: hostile,
+        name: hostile,
+        max: hostile,
+        // Longer than this would only wait.
+        waitMs: fc.oneof(fc.constantFrom(0, 1, -1, 0.5), fc.string()),
+        leaseMs: hostile,
+      },
+      { requiredKeys: [] },
+    )
+    const paths = ['/receive', '/receivers/x/ack', '/poll', '/settle', '/extend']
+    const accept = fc.constantFrom('text/event-stream', 'application/x-ndjson', '*/*', '')
+
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...paths), body, accept, async (path, sent, accepted) => {
+        const stop = new AbortController()
+        const response = await fetch(`${url}/api/v1${path}`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', accept: accepted, 'last-event-id': 'x' },
+          body: JSON.stringify(sent),
+          signal: stop.signal,
+        })
+        expect([path, response.status < 500]).toEqual([path, true])
+        if (path === '/receive') stop.abort()
+        await response.text().catch(() => {})
+      }),
+      { numRuns: 400 },
+    )
+    await expectAlive()
+  }, 120_000)
+
   it('answers any path, query and headers', async () => {
     const part = fc.oneof(
       fc.constantFrom(
@@ -180,6 +249,9 @@ describe('a server', () => {
         'range',
         'if-none-match',
         'accept-encoding',
+        'last-event-id',
+        'content-length',
+        'te',
       ),
       fc.stringMatching(/^[!-~ ]{0,60}$/),
     )

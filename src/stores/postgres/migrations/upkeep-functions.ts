@@ -41,7 +41,8 @@ end $function$;
  * because the ids of jobs that just ended are remembered.
  *
  * Both run with the rights of the role that migrated, so that the application needs none to change tables. Waiting for
- * a lock they would hold up every settle behind them, so they give up soon: the next upkeep tries again.
+ * a lock they would hold up every settle behind them, so they give up soon: the next upkeep tries again. Nobody may call them who
+ * was not granted it.
  */
 export function dayFunctions(schema: string): string {
   return `
@@ -109,6 +110,8 @@ begin
     end loop;
     return dropped;
 end $function$;
+
+revoke execute on function ${schema}.make_days(bigint), ${schema}.drop_days(bigint, bigint) from public;
 revoke all on function ${schema}.make_days(bigint), ${schema}.drop_days(bigint, bigint) from public;
 `
 }

@@ -312,7 +312,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Queries that somebody has saved under a name, for everybody of the space.
+   * Queries that somebody has saved under a name, for everybody who sees all queues of the space, and for himself.
    *
    * @generated from rpc skep.v1.Operations.ViewsList
    */

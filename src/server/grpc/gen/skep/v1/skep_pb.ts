@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file skep/v1/skep.proto.
  */
 export const file_skep_v1_skep: GenFile = /*@__PURE__*/
-  fileDesc("ChJza2VwL3YxL3NrZXAucHJvdG8SB3NrZXAudjEiLwoORW5xdWV1ZVJlcXVlc3QSHQoEam9icxgBIAMoCzIPLnNrZXAudjEuTmV3Sm9iIoQCCgZOZXdKb2ISDQoFcXVldWUYASABKAkSDwoHcGF5bG9hZBgCIAEoCRIKCgJpZBgDIAEoCRIQCghkZWxheV9tcxgEIAEoAxIRCglydW5fYXRfbXMYBSABKAMSEAoIcHJpb3JpdHkYBiABKBESEQoEbGFuZRgHIAEoCUgAiAEBEgwKBGNvc3QYCCABKA0SDgoGdW5pcXVlGAkgASgJEi0KB2hlYWRlcnMYCiADKAsyHC5za2VwLnYxLk5ld0pvYi5IZWFkZXJzRW50cnkaLgoMSGVhZGVyc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCBwoFX2xhbmUiMgoPRW5xdWV1ZVJlc3BvbnNlEh8KBGpvYnMYASADKAsyES5za2VwLnYxLkVucXVldWVkIikKCEVucXVldWVkEgoKAmlkGAEgASgJEhEKCWR1cGxpY2F0ZRgCIAEoCCJDCgRPcGVuEgwKBG5hbWUYASABKAkSDgoGcXVldWVzGAIgAygJEgwKBGtleXMYAyABKAkSDwoHY3JlZGl0cxgEIAEoDSJ4Cg5SZWNlaXZlUmVxdWVzdBIbCgRvcGVuGAEgASgLMg0uc2tlcC52MS5PcGVuEhoKBGFja3MYAiADKAsyDC5za2VwLnYxLkFjaxIPCgdjcmVkaXRzGAMgASgNEhwKBW5vdGVzGAQgAygLMg0uc2tlcC52MS5Ob3RlIp4BCg9SZWNlaXZlUmVzcG9uc2USHQoFaGVsbG8YASABKAsyDi5za2VwLnYxLkhlbGxvEhoKBGpvYnMYAiADKAsyDC5za2VwLnYxLkpvYhIcCgVzdG9wcxgDIAMoCzINLnNrZXAudjEuU3RvcBIjCgdyZXN1bHRzGAQgAygLMhIuc2tlcC52MS5BY2tSZXN1bHQSDQoFc2F2ZWQYBSABKA0iGQoFSGVsbG8SEAoIcmVjZWl2ZXIYASABKAki5wEKA0pvYhIKCgJpZBgBIAEoCRINCgVxdWV1ZRgCIAEoCRIPCgdwYXlsb2FkGAMgASgJEg8KB2F0dGVtcHQYBCABKA0SDQoFdG9rZW4YBSABKAkSKgoHaGVhZGVycxgGIAMoCzIZLnNrZXAudjEuSm9iLkhlYWRlcnNFbnRyeRIMCgRsYW5lGAcgASgJEhYKDmVucXVldWVkX2F0X21zGAggASgDEhIKCnRpbWVvdXRfbXMYCSABKAMaLgoMSGVhZGVyc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiQQoEU3RvcBIKCgJpZBgBIAEoCRINCgV0b2tlbhgCIAEoCRIOCgZyZWFzb24YAyABKAkSDgoGZGV0YWlsGAQgASgJIrkBCgNBY2sSCgoCaWQYASABKAkSDQoFdG9rZW4YAiABKAkSDgoEZG9uZRgDIAEoCUgAEiIKBmZhaWxlZBgEIAEoCzIQLnNrZXAudjEuRmFpbHVyZUgAEiEKBnNub296ZRgFIAEoCzIPLnNrZXAudjEuU25vb3plSAASDgoEYnVyeRgGIAEoCUgAEhAKBmNhbmNlbBgHIAEoCUgAEhMKCWhhbmRfYmFjaxgIIAEoCEgAQgkKB291dGNvbWUiYQoHRmFpbHVyZRIPCgdtZXNzYWdlGAEgASgJEgwKBG5hbWUYAiABKAkSDQoFc3RhY2sYAyABKAkSGAoLcmV0cnlfaW5fbXMYBCABKANIAIgBAUIOCgxfcmV0cnlfaW5fbXMiKgoGU25vb3plEhAKCGRlbGF5X21zGAEgASgDEg4KBnJlYXNvbhgCIAEoCSInCglBY2tSZXN1bHQSCgoCaWQYASABKAkSDgoGc3RhdHVzGAIgASgJIn0KBE5vdGUSCgoCaWQYASABKAkSDQoFdG9rZW4YAiABKAkSFQoIcHJvZ3Jlc3MYAyABKAFIAIgBARIVCg1wcm9ncmVzc19ub3RlGAQgASgJEh8KBWxpbmVzGAUgAygLMhAuc2tlcC52MS5Mb2dMaW5lQgsKCV9wcm9ncmVzcyI5CgdMb2dMaW5lEg0KBWxldmVsGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSDgoGZmllbGRzGAMgASgJImkKCkFja1JlcXVlc3QSEAoIcmVjZWl2ZXIYASABKAkSGgoEYWNrcxgCIAMoCzIMLnNrZXAudjEuQWNrEg8KB2NyZWRpdHMYAyABKA0SHAoFbm90ZXMYBCADKAsyDS5za2VwLnYxLk5vdGUiMgoLQWNrUmVzcG9uc2USIwoHcmVzdWx0cxgBIAMoCzISLnNrZXAudjEuQWNrUmVzdWx0ImkKC1BvbGxSZXF1ZXN0EgwKBG5hbWUYASABKAkSDgoGcXVldWVzGAIgAygJEgwKBGtleXMYAyABKAkSCwoDbWF4GAQgASgNEg8KB3dhaXRfbXMYBSABKAMSEAoIbGVhc2VfbXMYBiABKAMiKgoMUG9sbFJlc3BvbnNlEhoKBGpvYnMYASADKAsyDC5za2VwLnYxLkpvYiJJCg1TZXR0bGVSZXF1ZXN0EhoKBGFja3MYASADKAsyDC5za2VwLnYxLkFjaxIcCgVub3RlcxgCIAMoCzINLnNrZXAudjEuTm90ZSI+Cg1FeHRlbmRSZXF1ZXN0EhsKBGpvYnMYASADKAsyDS5za2VwLnYxLkhlbGQSEAoIbGVhc2VfbXMYAiABKAMiIQoESGVsZBIKCgJpZBgBIAEoCRINCgV0b2tlbhgCIAEoCSI0Cg5FeHRlbmRSZXNwb25zZRIiCgdyZXN1bHRzGAEgAygLMhEuc2tlcC52MS5FeHRlbmRlZCI9CghFeHRlbmRlZBIKCgJpZBgBIAEoCRIOCgZzdGF0dXMYAiABKAkSFQoNY2FuY2VsX3JlYXNvbhgDIAEoCTKYAwoEU2tlcBI8CgdFbnF1ZXVlEhcuc2tlcC52MS5FbnF1ZXVlUmVxdWVzdBoYLnNrZXAudjEuRW5xdWV1ZVJlc3BvbnNlEkAKB1JlY2VpdmUSFy5za2VwLnYxLlJlY2VpdmVSZXF1ZXN0Ghguc2tlcC52MS5SZWNlaXZlUmVzcG9uc2UoATABEjYKCVN1YnNjcmliZRINLnNrZXAudjEuT3BlbhoYLnNrZXAudjEuUmVjZWl2ZVJlc3BvbnNlMAESMAoDQWNrEhMuc2tlcC52MS5BY2tSZXF1ZXN0GhQuc2tlcC52MS5BY2tSZXNwb25zZRIzCgRQb2xsEhQuc2tlcC52MS5Qb2xsUmVxdWVzdBoVLnNrZXAudjEuUG9sbFJlc3BvbnNlEjYKBlNldHRsZRIWLnNrZXAudjEuU2V0dGxlUmVxdWVzdBoULnNrZXAudjEuQWNrUmVzcG9uc2USOQoGRXh0ZW5kEhYuc2tlcC52MS5FeHRlbmRSZXF1ZXN0Ghcuc2tlcC52MS5FeHRlbmRSZXNwb25zZWIGcHJvdG8z");
+  fileDesc("ChJza2VwL3YxL3NrZXAucHJvdG8SB3NrZXAudjEiLwoORW5xdWV1ZVJlcXVlc3QSHQoEam9icxgBIAMoCzIPLnNrZXAudjEuTmV3Sm9iIoQCCgZOZXdKb2ISDQoFcXVldWUYASABKAkSDwoHcGF5bG9hZBgCIAEoCRIKCgJpZBgDIAEoCRIQCghkZWxheV9tcxgEIAEoAxIRCglydW5fYXRfbXMYBSABKAMSEAoIcHJpb3JpdHkYBiABKBESEQoEbGFuZRgHIAEoCUgAiAEBEgwKBGNvc3QYCCABKA0SDgoGdW5pcXVlGAkgASgJEi0KB2hlYWRlcnMYCiADKAsyHC5za2VwLnYxLk5ld0pvYi5IZWFkZXJzRW50cnkaLgoMSGVhZGVyc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCBwoFX2xhbmUiMgoPRW5xdWV1ZVJlc3BvbnNlEh8KBGpvYnMYASADKAsyES5za2VwLnYxLkVucXVldWVkIikKCEVucXVldWVkEgoKAmlkGAEgASgJEhEKCWR1cGxpY2F0ZRgCIAEoCCJDCgRPcGVuEgwKBG5hbWUYASABKAkSDgoGcXVldWVzGAIgAygJEgwKBGtleXMYAyABKAkSDwoHY3JlZGl0cxgEIAEoDSJ4Cg5SZWNlaXZlUmVxdWVzdBIbCgRvcGVuGAEgASgLMg0uc2tlcC52MS5PcGVuEhoKBGFja3MYAiADKAsyDC5za2VwLnYxLkFjaxIPCgdjcmVkaXRzGAMgASgNEhwKBW5vdGVzGAQgAygLMg0uc2tlcC52MS5Ob3RlIp4BCg9SZWNlaXZlUmVzcG9uc2USHQoFaGVsbG8YASABKAsyDi5za2VwLnYxLkhlbGxvEhoKBGpvYnMYAiADKAsyDC5za2VwLnYxLkpvYhIcCgVzdG9wcxgDIAMoCzINLnNrZXAudjEuU3RvcBIjCgdyZXN1bHRzGAQgAygLMhIuc2tlcC52MS5BY2tSZXN1bHQSDQoFc2F2ZWQYBSABKA0iGQoFSGVsbG8SEAoIcmVjZWl2ZXIYASABKAkipAIKA0pvYhIKCgJpZBgBIAEoCRINCgVxdWV1ZRgCIAEoCRIPCgdwYXlsb2FkGAMgASgJEg8KB2F0dGVtcHQYBCABKA0SDQoFdG9rZW4YBSABKAkSKgoHaGVhZGVycxgGIAMoCzIZLnNrZXAudjEuSm9iLkhlYWRlcnNFbnRyeRIMCgRsYW5lGAcgASgJEhYKDmVucXVldWVkX2F0X21zGAggASgDEhIKCnRpbWVvdXRfbXMYCSABKAMSIQoHcmVzdWx0cxgKIAMoCzIQLnNrZXAudjEuU2V0dGxlZBIYChByZXN1bHRzX2xlZnRfb3V0GAsgASgIGi4KDEhlYWRlcnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIkUKB1NldHRsZWQSCgoCb2sYASABKAgSDgoGcmVzdWx0GAIgASgJEg0KBXN0YXRlGAMgASgJEg8KB21lc3NhZ2UYBCABKAkiQQoEU3RvcBIKCgJpZBgBIAEoCRINCgV0b2tlbhgCIAEoCRIOCgZyZWFzb24YAyABKAkSDgoGZGV0YWlsGAQgASgJIrkBCgNBY2sSCgoCaWQYASABKAkSDQoFdG9rZW4YAiABKAkSDgoEZG9uZRgDIAEoCUgAEiIKBmZhaWxlZBgEIAEoCzIQLnNrZXAudjEuRmFpbHVyZUgAEiEKBnNub296ZRgFIAEoCzIPLnNrZXAudjEuU25vb3plSAASDgoEYnVyeRgGIAEoCUgAEhAKBmNhbmNlbBgHIAEoCUgAEhMKCWhhbmRfYmFjaxgIIAEoCEgAQgkKB291dGNvbWUiYQoHRmFpbHVyZRIPCgdtZXNzYWdlGAEgASgJEgwKBG5hbWUYAiABKAkSDQoFc3RhY2sYAyABKAkSGAoLcmV0cnlfaW5fbXMYBCABKANIAIgBAUIOCgxfcmV0cnlfaW5fbXMiKgoGU25vb3plEhAKCGRlbGF5X21zGAEgASgDEg4KBnJlYXNvbhgCIAEoCSInCglBY2tSZXN1bHQSCgoCaWQYASABKAkSDgoGc3RhdHVzGAIgASgJIn0KBE5vdGUSCgoCaWQYASABKAkSDQoFdG9rZW4YAiABKAkSFQoIcHJvZ3Jlc3MYAyABKAFIAIgBARIVCg1wcm9ncmVzc19ub3RlGAQgASgJEh8KBWxpbmVzGAUgAygLMhAuc2tlcC52MS5Mb2dMaW5lQgsKCV9wcm9ncmVzcyI5CgdMb2dMaW5lEg0KBWxldmVsGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSDgoGZmllbGRzGAMgASgJImkKCkFja1JlcXVlc3QSEAoIcmVjZWl2ZXIYASABKAkSGgoEYWNrcxgCIAMoCzIMLnNrZXAudjEuQWNrEg8KB2NyZWRpdHMYAyABKA0SHAoFbm90ZXMYBCADKAsyDS5za2VwLnYxLk5vdGUiMgoLQWNrUmVzcG9uc2USIwoHcmVzdWx0cxgBIAMoCzISLnNrZXAudjEuQWNrUmVzdWx0ImkKC1BvbGxSZXF1ZXN0EgwKBG5hbWUYASABKAkSDgoGcXVldWVzGAIgAygJEgwKBGtleXMYAyABKAkSCwoDbWF4GAQgASgNEg8KB3dhaXRfbXMYBSABKAMSEAoIbGVhc2VfbXMYBiABKAMiKgoMUG9sbFJlc3BvbnNlEhoKBGpvYnMYASADKAsyDC5za2VwLnYxLkpvYiJJCg1TZXR0bGVSZXF1ZXN0EhoKBGFja3MYASADKAsyDC5za2VwLnYxLkFjaxIcCgVub3RlcxgCIAMoCzINLnNrZXAudjEuTm90ZSI+Cg1FeHRlbmRSZXF1ZXN0EhsKBGpvYnMYASADKAsyDS5za2VwLnYxLkhlbGQSEAoIbGVhc2VfbXMYAiABKAMiIQoESGVsZBIKCgJpZBgBIAEoCRINCgV0b2tlbhgCIAEoCSI0Cg5FeHRlbmRSZXNwb25zZRIiCgdyZXN1bHRzGAEgAygLMhEuc2tlcC52MS5FeHRlbmRlZCI9CghFeHRlbmRlZBIKCgJpZBgBIAEoCRIOCgZzdGF0dXMYAiABKAkSFQoNY2FuY2VsX3JlYXNvbhgDIAEoCTKYAwoEU2tlcBI8CgdFbnF1ZXVlEhcuc2tlcC52MS5FbnF1ZXVlUmVxdWVzdBoYLnNrZXAudjEuRW5xdWV1ZVJlc3BvbnNlEkAKB1JlY2VpdmUSFy5za2VwLnYxLlJlY2VpdmVSZXF1ZXN0Ghguc2tlcC52MS5SZWNlaXZlUmVzcG9uc2UoATABEjYKCVN1YnNjcmliZRINLnNrZXAudjEuT3BlbhoYLnNrZXAudjEuUmVjZWl2ZVJlc3BvbnNlMAESMAoDQWNrEhMuc2tlcC52MS5BY2tSZXF1ZXN0GhQuc2tlcC52MS5BY2tSZXNwb25zZRIzCgRQb2xsEhQuc2tlcC52MS5Qb2xsUmVxdWVzdBoVLnNrZXAudjEuUG9sbFJlc3BvbnNlEjYKBlNldHRsZRIWLnNrZXAudjEuU2V0dGxlUmVxdWVzdBoULnNrZXAudjEuQWNrUmVzcG9uc2USOQoGRXh0ZW5kEhYuc2tlcC52MS5FeHRlbmRSZXF1ZXN0Ghcuc2tlcC52MS5FeHRlbmRSZXNwb25zZWIGcHJvdG8z");
 
 /**
  * @generated from message skep.v1.EnqueueRequest
@@ -349,6 +349,20 @@ export type Job = Message<"skep.v1.Job"> & {
    * @generated from field: int64 timeout_ms = 9;
    */
   timeoutMs: bigint;
+
+  /**
+   * What became of the jobs that it follows: in a chain, of the one before it; after a group, of its members, in their order.
+   *
+   * @generated from field: repeated skep.v1.Settled results = 10;
+   */
+  results: Settled[];
+
+  /**
+   * There are some, and they are too large to be sent along.
+   *
+   * @generated from field: bool results_left_out = 11;
+   */
+  resultsLeftOut: boolean;
 };
 
 /**
@@ -357,6 +371,44 @@ export type Job = Message<"skep.v1.Job"> & {
  */
 export const JobSchema: GenMessage<Job> = /*@__PURE__*/
   messageDesc(file_skep_v1_skep, 8);
+
+/**
+ * How a job ended that another one follows.
+ *
+ * @generated from message skep.v1.Settled
+ */
+export type Settled = Message<"skep.v1.Settled"> & {
+  /**
+   * @generated from field: bool ok = 1;
+   */
+  ok: boolean;
+
+  /**
+   * If it is ok: JSON text.
+   *
+   * @generated from field: string result = 2;
+   */
+  result: string;
+
+  /**
+   * Otherwise: its state, and why.
+   *
+   * @generated from field: string state = 3;
+   */
+  state: string;
+
+  /**
+   * @generated from field: string message = 4;
+   */
+  message: string;
+};
+
+/**
+ * Describes the message skep.v1.Settled.
+ * Use `create(SettledSchema)` to create a new message.
+ */
+export const SettledSchema: GenMessage<Settled> = /*@__PURE__*/
+  messageDesc(file_skep_v1_skep, 9);
 
 /**
  * A job shall end: its ack will not count any more, or not as a success.
@@ -392,7 +444,7 @@ export type Stop = Message<"skep.v1.Stop"> & {
  * Use `create(StopSchema)` to create a new message.
  */
 export const StopSchema: GenMessage<Stop> = /*@__PURE__*/
-  messageDesc(file_skep_v1_skep, 9);
+  messageDesc(file_skep_v1_skep, 10);
 
 /**
  * How a job ended.
@@ -467,7 +519,7 @@ export type Ack = Message<"skep.v1.Ack"> & {
  * Use `create(AckSchema)` to create a new message.
  */
 export const AckSchema: GenMessage<Ack> = /*@__PURE__*/
-  messageDesc(file_skep_v1_skep, 10);
+  messageDesc(file_skep_v1_skep, 11);
 
 /**
  * @generated from message skep.v1.Failure
@@ -501,7 +553,7 @@ export type Failure = Message<"skep.v1.Failure"> & {
  * Use `create(FailureSchema)` to create a new message.
  */
 export const FailureSchema: GenMessage<Failure> = /*@__PURE__*/
-  messageDesc(file_skep_v1_skep, 11);
+  messageDesc(file_skep_v1_skep, 12);
 
 /**
  * @generated from message skep.v1.Snooze
@@ -523,7 +575,7 @@ export type Snooze = Message<"skep.v1.Snooze"> & {
  * Use `create(SnoozeSchema)` to create a new message.
  */
 export const SnoozeSchema: GenMessage<Snooze> = /*@__PURE__*/
-  messageDesc(file_skep_v1_skep, 12);
+  messageDesc(file_skep_v1_skep, 13);
 
 /**
  * @generated from message skep.v1.AckResult
@@ -548,7 +600,7 @@ export type AckResult = Message<"skep.v1.AckResult"> & {
  * Use `create(AckResultSchema)` to create a new message.
  */
 export const AckResultSchema: GenMessage<AckResult> = /*@__PURE__*/
-  messageDesc(file_skep_v1_skep, 13);
+  messageDesc(file_skep_v1_skep, 14);
 
 /**
  * How far a job is, and lines for its log.
@@ -587,7 +639,7 @@ export type Note = Message<"skep.v1.Note"> & {
  * Use `create(NoteSchema)` to create a new message.
  */
 export const NoteSchema: GenMessage<Note> = /*@__PURE__*/
-  messageDesc(file_skep_v1_skep, 14);
+  messageDesc(file_skep_v1_skep, 15);
 
 /**
  * @generated from message skep.v1.LogLine
@@ -618,7 +670,7 @@ export type LogLine = Message<"skep.v1.LogLine"> & {
  * Use `create(LogLineSchema)` to create a new message.
  */
 export const LogLineSchema: GenMessage<LogLine> = /*@__PURE__*/
-  messageDesc(file_skep_v1_skep, 15);
+  messageDesc(file_skep_v1_skep, 16);
 
 /**
  * @generated from message skep.v1.AckRequest
@@ -650,7 +702,7 @@ export type AckRequest = Message<"skep.v1.AckRequest"> & {
  * Use `create(AckRequestSchema)` to create a new message.
  */
 export const AckRequestSchema: GenMessage<AckRequest> = /*@__PURE__*/
-  messageDesc(file_skep_v1_skep, 16);
+  messageDesc(file_skep_v1_skep, 17);
 
 /**
  * @generated from message skep.v1.AckResponse
@@ -669,7 +721,7 @@ export type AckResponse = Message<"skep.v1.AckResponse"> & {
  * Use `create(AckResponseSchema)` to create a new message.
  */
 export const AckResponseSchema: GenMessage<AckResponse> = /*@__PURE__*/
-  messageDesc(file_skep_v1_skep, 17);
+  messageDesc(file_skep_v1_skep, 18);
 
 /**
  * @generated from message skep.v1.PollRequest
@@ -717,7 +769,7 @@ export type PollRequest = Message<"skep.v1.PollRequest"> & {
  * Use `create(PollRequestSchema)` to create a new message.
  */
 export const PollRequestSchema: GenMessage<PollRequest> = /*@__PURE__*/
-  messageDesc(file_skep_v1_skep, 18);
+  messageDesc(file_skep_v1_skep, 19);
 
 /**
  * @generated from message skep.v1.PollResponse
@@ -734,7 +786,7 @@ export type PollResponse = Message<"skep.v1.PollResponse"> & {
  * Use `create(PollResponseSchema)` to create a new message.
  */
 export const PollResponseSchema: GenMessage<PollResponse> = /*@__PURE__*/
-  messageDesc(file_skep_v1_skep, 19);
+  messageDesc(file_skep_v1_skep, 20);
 
 /**
  * @generated from message skep.v1.SettleRequest
@@ -756,7 +808,7 @@ export type SettleRequest = Message<"skep.v1.SettleRequest"> & {
  * Use `create(SettleRequestSchema)` to create a new message.
  */
 export const SettleRequestSchema: GenMessage<SettleRequest> = /*@__PURE__*/
-  messageDesc(file_skep_v1_skep, 20);
+  messageDesc(file_skep_v1_skep, 21);
 
 /**
  * @generated from message skep.v1.ExtendRequest
@@ -778,7 +830,7 @@ export type ExtendRequest = Message<"skep.v1.ExtendRequest"> & {
  * Use `create(ExtendRequestSchema)` to create a new message.
  */
 export const ExtendRequestSchema: GenMessage<ExtendRequest> = /*@__PURE__*/
-  messageDesc(file_skep_v1_skep, 21);
+  messageDesc(file_skep_v1_skep, 22);
 
 /**
  * @generated from message skep.v1.Held
@@ -800,7 +852,7 @@ export type Held = Message<"skep.v1.Held"> & {
  * Use `create(HeldSchema)` to create a new message.
  */
 export const HeldSchema: GenMessage<Held> = /*@__PURE__*/
-  messageDesc(file_skep_v1_skep, 22);
+  messageDesc(file_skep_v1_skep, 23);
 
 /**
  * @generated from message skep.v1.ExtendResponse
@@ -817,7 +869,7 @@ export type ExtendResponse = Message<"skep.v1.ExtendResponse"> & {
  * Use `create(ExtendResponseSchema)` to create a new message.
  */
 export const ExtendResponseSchema: GenMessage<ExtendResponse> = /*@__PURE__*/
-  messageDesc(file_skep_v1_skep, 23);
+  messageDesc(file_skep_v1_skep, 24);
 
 /**
  * @generated from message skep.v1.Extended
@@ -848,7 +900,7 @@ export type Extended = Message<"skep.v1.Extended"> & {
  * Use `create(ExtendedSchema)` to create a new message.
  */
 export const ExtendedSchema: GenMessage<Extended> = /*@__PURE__*/
-  messageDesc(file_skep_v1_skep, 24);
+  messageDesc(file_skep_v1_skep, 25);
 
 /**
  * @generated from service skep.v1.Skep

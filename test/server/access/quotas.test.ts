@@ -1,0 +1,184 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createSkep, queue, type Skep, type Store, silentLogger } from 'skep'
+import { memoryStore } from 'skep/memory'
+import { postgresStore } from 'skep/postgres'
+import { redisStore } from 'skep/redis'
+import { sqliteStore } from 'skep/sqlite'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import type { Coming, Quota, Stock } from '../../../src/server/access/quotas.ts'
+import { type FakeReceiver, scene } from '../../receivers/support/scene.ts'
+import { freshDatabase, redisUrlVariable } from '../../servers/index.ts'
+import { type Running, startServer } from '../support.ts'
+import { desk } from './desk.ts'
+
+const EMPTY = async (): Promise<Stock> => ({ jobs: 0, queues: [] })
+
+function jobs(count: number, name = 'mail', payload: unknown = 1): Coming[] {
+  return Array.from({ length: count }, () => ({ queue: name, payload }))
+}
+
+describe('what a space may enqueue', () => {
+  it('is bounded in each second, for each space by itself', async () => {
+    const { access, runtime } = desk({ quotas: { acme: { enqueuePerSecond: 10 }, '*': {} } })
+
+    await access.quotas.assertEnqueue('acme', jobs(20), EMPTY)
+    await expect(access.quotas.assertEnqueue('acme', jobs(10), EMPTY)).rejects.toMatchObject({
+      code: 'QUOTA_EXCEEDED',
+      facts: { quota: 'jobs per second', limit: 10, retryAfterMs: 1_000 },
+    })
+    await access.quotas.assertEnqueue('other', jobs(10_000), EMPTY)
+    await runtime.advance(1_000)
+    await access.quotas.assertEnqueue('acme', jobs(10), EMPTY)
+  })
+
+  it('is counted once in two seconds, with what came in since', async () => {
+    const { access, runtime } = desk({
+      quotas: (space) => (space === 'acme' ? { storedJobs: 100 } : undefined),
+    })
+    let counts = 0
+    const look = async (): Promise<Stock> => {
+      counts += 1
+      return { jobs: 90, queues: ['mail'] }
+    }
+
+    // However many ask at once, one looks.
+    await Promise.all([1, 2, 3, 4, 5].map(() => access.quotas.assertEnqueue('acme', jobs(1), look)))
+    await access.quotas.assertEnqueue('acme', jobs(5), look)
+    await expect(access.quotas.assertEnqueue('acme', jobs(1), look)).rejects.toMatchObject({
+      code: 'QUOTA_EXCEEDED',
+      facts: { quota: 'stored jobs', retryAfterMs: 5_000 },
+    })
+    expect(counts).toBe(1)
+    await runtime.advance(2_000)
+    await access.quotas.assertEnqueue('acme', jobs(10), look)
+    expect(counts).toBe(2)
+  })
+
+  it('costs the store nothing where there is no such quota', async () => {
+    const { access } = desk({ quotas: { '*': { enqueuePerSecond: 1_000, payloadBytes: 10 } } })
+    const look = vi.fn(EMPTY)
+
+    await access.quotas.assertEnqueue('acme', jobs(5), look)
+
+    expect(look).not.toHaveBeenCalled()
+  })
+
+  it('has no larger payloads than it may, in bytes', async () => {
+    const { access } = desk({ quotas: { '*': { payloadBytes: 10 } } })
+    const send = (payload: unknown): Promise<void> =>
+      access.quotas.assertEnqueue('acme', [{ queue: 'mail', payload }], EMPTY)
+
+    await send('12345678')
+    const refusal = await send('ääää€').catch((error) => error)
+    expect(refusal).toMatchObject({
+      code: 'QUOTA_EXCEEDED',
+      facts: { quota: 'bytes of a payload', limit: 10 },
+    })
+    // Waiting would not help.
+    expect(refusal.facts).not.toHaveProperty('retryAfterMs')
+  })
+
+  it('is refused without anything being taken, so that a refusal costs nothing', async () => {
+    const { access } = desk({ quotas: { '*': { storedJobs: 5, queues: 2, enqueuePerSecond: 3 } } })
+    const send = (coming: Coming[]): Promise<string> =>
+      access.quotas.assertEnqueue('acme', coming, EMPTY).then(
+        () => 'ok',
+        (error) => error.facts.quota as string,
+      )
+
+    expect(await send([...jobs(1, 'a'), ...jobs(1, 'b'), ...jobs(1, 'c')])).toBe('queues')
+    expect(await send(jobs(6, 'a'))).toBe('stored jobs')
+    expect(await send([...jobs(2, 'a'), ...jobs(2, 'b')])).toBe('ok')
+    expect(await send(jobs(1, 'c'))).toBe('queues')
+    expect(await send(jobs(1, 'a'))).toBe('ok')
+    expect(await send(jobs(1, 'a'))).toBe('stored jobs')
+  })
+})
+
+const stores: Readonly<Record<string, () => Promise<Store>>> = {
+  memory: async () => memoryStore(),
+  async SQLite() {
+    const folder = mkdtempSync(join(tmpdir(), 'skep-quotas-'))
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+    return sqliteStore({ file: join(folder, 'jobs.db') })
+  },
+  async Postgres() {
+    const database = await freshDatabase()
+    onTestFinished(() => database.drop())
+    return postgresStore({ url: database.url, migrate: true })
+  },
+  async Redis() {
+    const url = process.env[redisUrlVariable] as string
+    return redisStore({ url, prefix: `quotas-${process.pid}-${Date.now()}`, unsafe: { lateFsync: true } })
+  },
+}
+
+describe.each(Object.keys(stores))('on %s', (name) => {
+  async function begin(quota: Quota): Promise<Running & { readonly mine: Skep }> {
+    const store = await (stores[name] as () => Promise<Store>)()
+    const running = await startServer({ quotas: { '*': quota } }, { store })
+    const mine = createSkep({ store, logger: silentLogger })
+    onTestFinished(() => mine.close())
+    return { ...running, mine }
+  }
+
+  it('jobs, queues and schedules that are there already count, whoever made them', async () => {
+    const { call, mine } = await begin({ storedJobs: 4, queues: 2, schedules: 1 })
+    const line = queue<number>('made.elsewhere')
+    await mine.enqueueMany(line, [1, 2])
+    const enqueue = (to: string, count = 1): Promise<unknown> =>
+      call('jobs.enqueueMany', { jobs: Array.from({ length: count }, () => ({ queue: to, payload: 1 })) })
+    const refusal = { status: 429, code: 'QUOTA_EXCEEDED' }
+
+    await expect(enqueue('mail', 3)).rejects.toMatchObject(refusal)
+    await enqueue('mail')
+    await expect(enqueue('third')).rejects.toMatchObject(refusal)
+    const { id } = (await mine.list({ queue: 'made.elsewhere' })).jobs[0] as { id: string }
+    await call('jobs.again', { id })
+    await expect(call('jobs.again', { id })).rejects.toMatchObject(refusal)
+
+    const plan = { queue: 'mail', every: '1h' }
+    await call('schedules.put', { id: 'one', ...plan })
+    await expect(call('schedules.put', { id: 'two', ...plan })).rejects.toMatchObject(refusal)
+    // One that is there may be changed; but a job of it now would be one too many.
+    await call('schedules.put', { id: 'one', ...plan, every: '2h' })
+    await expect(call('schedules.run', { id: 'one' })).rejects.toMatchObject(refusal)
+    await call('schedules.remove', { id: 'one' })
+    await call('schedules.put', { id: 'two', ...plan })
+  }, 60_000)
+})
+
+describe('what the receivers of a space may hold', () => {
+  it('is bounded for all of them together, over all queues, and all jobs come in the end', async () => {
+    const inFlight = 5
+    const { skep, hub, connect, close } = scene({}, { inFlight: () => inFlight })
+    onTestFinished(close)
+    const [a, b] = [queue<number>('a'), queue<number>('b')]
+    const numbers = Array.from({ length: 30 }, (_, n) => n)
+    await skep.enqueueMany(a, numbers)
+    await skep.enqueueMany(b, numbers)
+    const first = await connect({ queues: ['a'], credits: 100 })
+    const second = await connect({ queues: ['b'], credits: 100 })
+    const third = await connect({ queues: ['a', 'b'], credits: 100 })
+    const receivers: FakeReceiver[] = [first, second, third]
+    const held = (): number => receivers.reduce((sum, one) => sum + one.held, 0)
+    let most = 0
+    const done = new Set<string>()
+
+    await vi.waitFor(() => expect(held()).toBe(inFlight), { timeout: 10_000 })
+    while (done.size < 60) {
+      most = Math.max(most, held())
+      for (const one of receivers) {
+        const taken = one.jobs.splice(0)
+        for (const job of taken) done.add(job.id)
+        if (taken.length > 0) await one.ack(taken)
+      }
+      await new Promise((resolve) => setTimeout(resolve, 1))
+    }
+
+    expect(most).toBe(inFlight)
+    expect((await hub.list('default')).every(({ unacked }) => unacked === 0)).toBe(true)
+  }, 60_000)
+})
