@@ -364,6 +364,7 @@ export class WorkerEngine {
   async #stop(drainMs: number): Promise<void> {
     const { store, runtime, logger } = this.#parts
     this.#status = 'stopping'
+    this.#subscription?.end()
     this.#dueTimer?.stop()
     this.#askTimer?.stop()
     this.#board?.close()
