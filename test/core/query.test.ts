@@ -375,6 +375,13 @@ describe('the plan of a query', () => {
     expect(plan('queue:a*').fitsQueue('abc')).toBe(true)
   })
 
+  it('takes ids to look up only if they are those that are wanted', () => {
+    const id = '01890a5d-ac96-774b-bcce-b302099a8057'
+
+    expect(plan(`id:${id}`).ids).toEqual([id])
+    expect(plan(`-id:${id}`).ids).toBeNull()
+  })
+
   it('never loses a job: what the plan lets pass and the rest accepts is what fits', () => {
     const changes = fc.record({
       state: fc.constantFrom('ready' as const, 'delayed' as const),
