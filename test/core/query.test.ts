@@ -386,8 +386,8 @@ describe('the plan of a query', () => {
     const changes = fc.record({
       state: fc.constantFrom('ready' as const, 'delayed' as const),
       queue: fc.constantFrom('mail', 'a'),
-      dueAt: fc.constantFrom(NOW - 2 * HOUR, NOW, NOW + 1),
-      lane: fc.constantFrom(null, 'acme'),
+      dueAt: fc.constantFrom(NOW - 2 * HOUR, NOW - HOUR, NOW, NOW + 1),
+      lane: fc.constantFrom(null, 'acme', 'b'),
     })
     const terms = fc.constantFrom(
       'state:ready',
@@ -416,6 +416,7 @@ describe('the plan of a query', () => {
           (rest === null || rest(one))
         expect(passes).toBe(whole(one))
       }),
+      { numRuns: 2_000 },
     )
   })
 })

@@ -17,7 +17,7 @@ export const SEARCH_MUTANTS: readonly Mutant[] = [
     find: 'return key >= from && key < to',
     replace: 'return key >= from && key <= to',
     story: 'A lane at the border of two ranges is served by both.',
-    killedBy: keys('has each key in exactly one of its parts'),
+    killedBy: keys('begins with its border and ends before the next'),
   },
   {
     name: 'keys-ranges-that-touch-stay-apart',
@@ -127,7 +127,7 @@ export const SEARCH_MUTANTS: readonly Mutant[] = [
     find: '(!isFinal(state) || (finishedAt ?? 0) <= bound) &&',
     replace: '',
     story: 'Jobs that fail again at once are retried for ever.',
-    killedBy: bulk('retries each job once'),
+    killedBy: by('client/bulk-plan')('was so when it began'),
   },
   {
     name: 'bulk-two-hold-it',
@@ -137,7 +137,7 @@ export const SEARCH_MUTANTS: readonly Mutant[] = [
     find: 'revision, expect, expiresAt }]',
     replace: 'revision, expiresAt }]',
     story: 'Several processes work off one action, and each counts all that it did.',
-    killedBy: { vitest: 'test/client/bulk.test.ts' },
+    killedBy: bulk('counts the page that was under way when it was stopped'),
   },
   {
     name: 'bulk-taken-over-at-once',
@@ -147,7 +147,7 @@ export const SEARCH_MUTANTS: readonly Mutant[] = [
     find: 'runtime.mono() - seen.since >= ABANDONED_MS',
     replace: 'runtime.mono() - seen.since >= 0',
     story: 'Whoever looks twice takes an action away from who works on it.',
-    killedBy: { vitest: 'test/client/bulk.test.ts' },
+    killedBy: bulk('is worked off once when many processes want to'),
   },
   {
     name: 'bulk-never-taken-over',
