@@ -3,6 +3,7 @@ import { DEFAULT_POLICY, discard, exponential, fixed, type Policy, retry } from 
 import type { Maker } from '../flows/advance.ts'
 import { type Control, Engine, type StartOrder, UnknownVersionError } from '../flows/engine.ts'
 import type { Registry } from '../flows/registry.ts'
+import type { Runtime } from '../runtime.ts'
 import { type HandlerSpec, instruction } from '../worker/handler.ts'
 import type { Run } from '../worker/run.ts'
 import { cancelMembers } from './change-runs.ts'
@@ -15,8 +16,16 @@ const BATCH = 100
 /** After so many errors of a flow's own functions its run has failed. */
 const MOST_ERRORS = 3
 
-/** A run whose branch no worker here has is looked at again after this time: those who have it may come to it first. */
-const VERSION_WAIT_MS = 30_000
+/** A run whose branch this worker does not have is looked at again after so long, and each time after twice that, up to a most. */
+const UNKNOWN_WAIT_MS = 1_000
+const UNKNOWN_WAIT_MOST_MS = 30_000
+
+/**
+ * All workers wake when it is due again, and the one that just had it would win as often as any other, in the worst case for ever.
+ * So for a while those who handed something back leave each control job to the others for so long.
+ */
+const YIELD_MS = 250
+const YIELD_FOR_MS = 2 * UNKNOWN_WAIT_MOST_MS
 
 const POLICY: Policy = {
   ...DEFAULT_POLICY,
@@ -30,21 +39,47 @@ const POLICY: Policy = {
 export function flowSpecs(registry: Registry, env: HandlerEnv): HandlerSpec[] {
   const maker = flowMaker(env)
   const engine = new Engine({ store: env.store, space: env.space, registry, maker })
-  return registry.queues().map((queue) => ({
-    space: env.space,
-    queue,
-    concurrency: Number.POSITIVE_INFINITY,
-    batch: BATCH,
-    policyOf: () => POLICY,
-    encodeResult: () => null,
-    call: (runs) => moveAll(engine, runs, { ...env, maker }),
-  }))
+  return registry.queues().map((queue) => {
+    const strangers = new Strangers(env.runtime)
+    return {
+      space: env.space,
+      queue,
+      concurrency: Number.POSITIVE_INFINITY,
+      batch: BATCH,
+      policyOf: () => POLICY,
+      encodeResult: () => null,
+      call: (runs) => moveAll(engine, runs, { ...env, maker, strangers }),
+      patienceMs: () => strangers.patienceMs(),
+    }
+  })
+}
+
+/** What a worker has met in a queue that it does not know, though others may. */
+class Strangers {
+  readonly #runtime: Runtime
+  #yieldsUntil = Number.NEGATIVE_INFINITY
+
+  constructor(runtime: Runtime) {
+    this.#runtime = runtime
+  }
+
+  /** One was met that had been handed back so often before. Returns after how long it may come again. */
+  meet(before: number): number {
+    this.#yieldsUntil = this.#runtime.mono() + YIELD_FOR_MS
+    const waitMs = Math.min(UNKNOWN_WAIT_MOST_MS, UNKNOWN_WAIT_MS * 2 ** Math.min(before, 10))
+    return waitMs * (0.75 + this.#runtime.random() / 4)
+  }
+
+  patienceMs(): number {
+    const { mono, random } = this.#runtime
+    return mono() < this.#yieldsUntil ? YIELD_MS * (1 + random()) : 0
+  }
 }
 
 async function moveAll(
   engine: Engine,
   runs: readonly Run[],
-  env: HandlerEnv & { readonly maker: Maker },
+  env: HandlerEnv & { readonly maker: Maker; readonly strangers: Strangers },
 ): Promise<readonly unknown[]> {
   const orders = runs.map(({ job: { id, payload } }) => ({
     id,
@@ -66,7 +101,7 @@ async function moveAll(
     const { error } = decision
     if (error instanceof UnknownVersionError) {
       env.logger.warn(error.message)
-      return instruction('snooze', VERSION_WAIT_MS, error.message)
+      return instruction('snooze', env.strangers.meet(run.job.snoozes), error.message)
     }
     if (decision.run === null || run.job.errors + 1 < MOST_ERRORS)
       return error instanceof Error ? error : new Error(messageOf(error))

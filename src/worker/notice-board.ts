@@ -55,6 +55,8 @@ class Line {
   /** Ids to be claimed, in the order in which they came. */
   waiting: Entry[] = []
   wanted = 0
+  /** Until when notices are passed on, or were. */
+  askAt = Number.NEGATIVE_INFINITY
   /** How many ids a notice has, smoothed. */
   perNotice = 1
 
@@ -224,7 +226,7 @@ export class NoticeBoard {
     }
     const ids = [...new Set(notice.ids)]
     line.perNotice += (ids.length - line.perNotice) / 8
-    const early = waitMs(notice.dueAt)
+    const early = waitMs(notice.dueAt) || this.#patienceMs(line)
     const held = new HeldNotice(notice, ids.length, runtime.mono())
     this.#held.add(held)
     if (early > 0) {
@@ -241,6 +243,15 @@ export class NoticeBoard {
       )
     this.#watch()
     this.#options.nudge()
+  }
+
+  /** For how long a notice that is due goes to others first. After that the queue's are taken, for as long as ids may wait. */
+  #patienceMs(line: Line): number {
+    const patienceMs = line.spec.patienceMs?.() ?? 0
+    if (patienceMs === 0) return 0
+    const now = this.#options.runtime.mono()
+    if (now > line.askAt + STALE_MS) line.askAt = now + patienceMs
+    return now < line.askAt ? patienceMs : 0
   }
 
   /** Sends ids for which there is no room as new notices, each no larger than what one worker like this can run. */

@@ -35,6 +35,8 @@ class Line {
   /** How many jobs were asked for in claims that are not answered yet. */
   asked = 0
   hintedRank: number | null = null
+  /** Until when what may be there is left to others; null while nobody is given the way. */
+  askAt: number | null = null
   /** How long a run takes, smoothed; null until the first one ended. */
   meanMs: number | null = null
 
@@ -93,6 +95,7 @@ export class Window {
   readonly #asking = new WeakMap<Source, Line>()
   #order: readonly Line[] = []
   readonly #concurrency: number
+  #askAt: number | null = null
   #turn = 0
   #busy = 0
   #buffered = 0
@@ -132,6 +135,11 @@ export class Window {
     return this.#busy
   }
 
+  /** When it may ask for what the last wish left to others; null: it left nothing. */
+  get askAt(): number | null {
+    return this.#askAt
+  }
+
   specOf(space: string, queue: string): HandlerSpec | undefined {
     return this.#lines.get(`${space}\n${queue}`)?.[0]?.spec
   }
@@ -158,10 +166,11 @@ export class Window {
   }
 
   /** What to claim now, or null. The lines it asks about count as cold until something says otherwise. */
-  wish({ along, least }: WishOptions, told: Told | null = null): Wish | null {
+  wish({ along, least }: WishOptions, now: number, told: Told | null = null): Wish | null {
     const slots = this.#concurrency - this.#busy
     const isUp = told?.isUp === true
     const sources: Source[] = []
+    this.#askAt = null
     let largest = 0
     for (let i = 0; i < this.#order.length; i++) {
       const line = this.#order[(this.#turn + i) % this.#order.length] as Line
@@ -184,7 +193,7 @@ export class Window {
       const lacking = free * spec.batch + spare - coming
       const most = spec.away === undefined ? MOST_AT_ONCE : MOST_AWAY_AT_ONCE
       const limit = isTopUp ? TOP_UP : Math.min(lacking, Math.max(spec.batch, most))
-      if (limit < least) continue
+      if (limit < least || this.#isPatient(line, now)) continue
       const source: Source = {
         space: spec.space,
         queue: spec.queue,
@@ -206,6 +215,18 @@ export class Window {
     }
     this.#turn = (this.#turn + 1) % this.#order.length
     return { sources, limit: largest }
+  }
+
+  /** Whether others still have the way. It asks afterwards, whatever made it ask now. */
+  #isPatient(line: Line, now: number): boolean {
+    const patienceMs = line.spec.patienceMs?.() ?? 0
+    const askAt = line.askAt ?? now + patienceMs
+    const isPatient = patienceMs > 0 && now < askAt
+    line.askAt = isPatient ? askAt : null
+    if (!isPatient) return false
+    line.hot = true
+    this.#askAt = Math.min(askAt, this.#askAt ?? askAt)
+    return true
   }
 
   #free({ spec, waiting, running }: Line, slots: number): number {

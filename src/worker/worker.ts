@@ -115,6 +115,7 @@ export class WorkerEngine {
   #subscription: Subscription | null = null
   #poll: Loop | null = null
   #dueTimer: { at: number; stop: () => void } | null = null
+  #askTimer: { at: number; stop: () => void } | null = null
   /** How far the store's clock is ahead of our monotonic one, from the latest reply: at least, and at most. */
   #storeClock = 0
   #storeClockMost = 0
@@ -365,6 +366,7 @@ export class WorkerEngine {
     this.#status = 'stopping'
     this.#subscription?.end()
     this.#dueTimer?.stop()
+    this.#askTimer?.stop()
     this.#board?.close()
     await this.#poll?.stop()
     this.#handBack(this.#window.takeStale(Infinity))
@@ -539,9 +541,10 @@ export class WorkerEngine {
       this.#board?.rest()
       return null
     }
-    const wish = this.#window.wish(options, this.#board) ?? this.#wishById(options.least)
-    if (wish === null) return null
     const { runtime, options: settings } = this.#parts
+    const wish = this.#window.wish(options, runtime.mono(), this.#board) ?? this.#wishById(options.least)
+    if (this.#window.askAt !== null) this.#askAt(this.#window.askAt)
+    if (wish === null) return null
     return { ...wish, workerId: this.id, token: runtime.uuid(), leaseMs: settings.leaseMs }
   }
 
@@ -623,6 +626,19 @@ export class WorkerEngine {
       { background: true },
     )
     this.#dueTimer = { at, stop }
+  }
+
+  /** Looks again when others have had their time to take what is there. */
+  #askAt(at: number): void {
+    const { runtime } = this.#parts
+    if (this.#askTimer && this.#askTimer.at <= at) return
+    this.#askTimer?.stop()
+    const nudge = (): void => {
+      this.#askTimer = null
+      this.#exchange.nudge()
+    }
+    const waitMs = Math.max(1, Math.ceil(at - runtime.mono()))
+    this.#askTimer = { at, stop: runtime.timer(waitMs, nudge, { background: true }) }
   }
 
   #startWaiting(): void {

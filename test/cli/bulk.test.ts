@@ -6,7 +6,7 @@ import { CONFIG, project, skep, start } from './cli.ts'
 
 /** A database with dead and waiting jobs, made without the command, which is slower. */
 async function shop(): Promise<string> {
-  const cwd = project({ 'skep.config.ts': CONFIG })
+  const cwd = project({ 'skep.config.mjs': CONFIG })
   const filled = createSkep({ store: sqliteStore({ file: join(cwd, 'jobs.db') }) })
   const mail = queue<{ readonly to: string }>('mail.send')
   const many = Array.from({ length: 30 }, (_, n) => ({ to: `${n % 2 === 0 ? 'ada' : 'bob'}@example.com` }))
@@ -111,7 +111,7 @@ describe('skep errors', () => {
 
 describe('skep workers', () => {
   it('lists workers, and stops one', async () => {
-    const cwd = project({ 'skep.config.ts': CONFIG })
+    const cwd = project({ 'skep.config.mjs': CONFIG })
     const worker = start(['worker'], { cwd })
     await worker.until(/started/)
 

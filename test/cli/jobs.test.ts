@@ -19,7 +19,7 @@ function json(ended: Ended): any {
 
 describe('skep enqueue', () => {
   it('prints the id, and the result with --wait', async () => {
-    const cwd = project({ 'skep.config.ts': CONFIG })
+    const cwd = project({ 'skep.config.mjs': CONFIG })
     const worker = start(['worker', '--json'], { cwd })
     await worker.until(/"started"/)
 
@@ -185,7 +185,7 @@ describe('skep jobs', () => {
 
 describe('skep dead', () => {
   it('lists, redrives and removes what died, and touches nothing else', async () => {
-    const cwd = project({ 'skep.config.ts': CONFIG })
+    const cwd = project({ 'skep.config.mjs': CONFIG })
     const dead = await enqueue(cwd, 'bad', [1, 2])
     const [waiting = ''] = await enqueue(cwd, 'nobody', [1])
     const worker = start(['worker', '--queues', 'bad'], { cwd })

@@ -12,7 +12,7 @@ import { setTimeout } from 'node:timers/promises'
 import { defineConfig, queue } from 'skep'
 import { sqliteStore } from 'skep/sqlite'
 
-const steps = queue<unknown, string>('steps')
+const steps = queue('steps')
 const go = new URL('./go', import.meta.url)
 
 export default defineConfig({
@@ -32,7 +32,7 @@ export default defineConfig({
 
 describe('skep jobs logs', () => {
   it('follows a job to its end, and shows it again later', async () => {
-    const cwd = project({ 'skep.config.ts': CONFIG })
+    const cwd = project({ 'skep.config.mjs': CONFIG })
     const worker = start(['worker', '--json'], { cwd })
     await worker.until(/"started"/)
     const id = (await skep(['enqueue', 'steps'], { cwd })).stdout.trim()

@@ -105,9 +105,12 @@ describe('on PostgreSQL, the command line', () => {
   ])('says what was dialled, why it failed and what to do when %s', async (_, url, why, fix) => {
     const cwd = project()
 
-    const asText = await skep(['queues', '--db', url], { cwd })
-    const asJson = await skep(['enqueue', 'a', '-d', '1', '--db', url, '--json'], { cwd })
-    const doctor = await skep(['doctor', '--db', url], { cwd })
+    // Each of them tries for seconds, and none changes anything.
+    const [asText, asJson, doctor] = await Promise.all([
+      skep(['queues', '--db', url], { cwd }),
+      skep(['enqueue', 'a', '-d', '1', '--db', url, '--json'], { cwd }),
+      skep(['doctor', '--db', url], { cwd }),
+    ])
 
     expect(asText.stderr).toContain('STORE_UNAVAILABLE')
     expect(asText.stderr).toMatch(/dialled +postgres:\/\/ada:\*\*\*@/)

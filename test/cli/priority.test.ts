@@ -29,7 +29,7 @@ async function line(cwd: string, queue: string): Promise<[string, number][]> {
 
 describe('skep jobs prioritize', () => {
   it('moves jobs, by ids and by filter, as the config says that their queue counts', async () => {
-    const cwd = project({ 'skep.config.ts': CONFIG })
+    const cwd = project({ 'skep.config.mjs': CONFIG })
     const [one, two] = [await enqueue(cwd, 'pager'), await enqueue(cwd, 'pager', '--priority', '1')]
     const mail = await enqueue(cwd, 'mail')
 
@@ -51,7 +51,7 @@ describe('skep jobs prioritize', () => {
   })
 
   it('wants to be told how a queue counts that nothing declares, and believes nothing against the config', async () => {
-    const cwd = project({ 'skep.config.ts': CONFIG })
+    const cwd = project({ 'skep.config.mjs': CONFIG })
     const id = await enqueue(cwd, 'other', '--priority', '1', '--priority-mode', 'strict')
     await enqueue(cwd, 'pager')
     const prioritize = (...rest: string[]) => skep(['jobs', 'prioritize', ...rest, '--yes'], { cwd })

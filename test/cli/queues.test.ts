@@ -10,7 +10,7 @@ function json(ended: Ended): any {
 
 /** A project with one job in each of these queues, and the ids. */
 async function withJobs(...queues: string[]): Promise<{ cwd: string; ids: string[] }> {
-  const cwd = project({ 'skep.config.ts': CONFIG })
+  const cwd = project({ 'skep.config.mjs': CONFIG })
   const ids: string[] = []
   for (const queue of queues) {
     ids.push((await skep(['enqueue', queue, '-d', '{"name":"Ada"}'], { cwd })).stdout.trim())

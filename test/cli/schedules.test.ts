@@ -93,7 +93,7 @@ describe('skep schedules', () => {
   })
 
   it('declares those of the config when a worker starts; they belong to the code', async () => {
-    const cwd = project({ 'skep.config.ts': CONFIG })
+    const cwd = project({ 'skep.config.mjs': CONFIG })
     const before = json(
       await skep(['schedules', '--json'], { cwd }).then((ended) =>
         ended.code === 0 ? ended : { ...ended, stdout: '{"schedules":[]}' },

@@ -3,7 +3,7 @@ import { CONFIG, project, skep } from './cli.ts'
 
 describe('skep tokens', () => {
   it('makes a token without any server, shows it once, lists it and revokes it', async () => {
-    const cwd = project({ 'skep.config.ts': CONFIG })
+    const cwd = project({ 'skep.config.mjs': CONFIG })
 
     const made = await skep(
       [
@@ -40,7 +40,7 @@ describe('skep tokens', () => {
   })
 
   it('says what is missing or wrong', async () => {
-    const cwd = project({ 'skep.config.ts': CONFIG })
+    const cwd = project({ 'skep.config.mjs': CONFIG })
 
     const nothing = await skep(['tokens', 'create'], { cwd })
     const scope = await skep(['tokens', 'create', '--name', 'x', '--scopes', 'root'], { cwd })

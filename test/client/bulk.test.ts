@@ -1,5 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { type BulkView, fixed, queue, retry, type Skep, StoreError } from '../../src/index.ts'
+import {
+  type BulkView,
+  createSkep,
+  fixed,
+  queue,
+  retry,
+  type Skep,
+  StoreError,
+  silentLogger,
+} from '../../src/index.ts'
+import { memoryStore } from '../../src/memory.ts'
 import type { Store } from '../../src/store.ts'
 import { codeOf, openScene, type Scene } from '../worker/support/scene.ts'
 import { openSkep, openStore, STORES } from './support/stores.ts'
@@ -327,6 +337,19 @@ describe('a bulk action', () => {
       'OPTION_INVALID',
     )
     expect(await skep.bulk.list()).toEqual([])
+  })
+
+  it('belongs to its space: others neither see nor stop it', async () => {
+    const store = memoryStore()
+    const [here, there] = ['here', 'there'].map((space) =>
+      createSkep({ store, space, logger: silentLogger }),
+    ) as [Skep, Skep]
+    const { id } = await there.bulk.start({ action: 'cancel', query: 'queue:mail' })
+
+    expect(await here.bulk.get(id)).toBeNull()
+    expect(await here.bulk.list()).toEqual([])
+    expect((await there.bulk.list()).map((one) => one.id)).toEqual([id])
+    await Promise.all([here.close(), there.close()])
   })
 
   it('is forgotten a week after it ended', async () => {

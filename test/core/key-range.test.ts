@@ -73,6 +73,16 @@ describe('A range of keys', () => {
     },
   )
 
+  it('begins with its border and ends before the next', () => {
+    const lane = Array.from({ length: 50_000 }, (_, n) => `lane ${n}`).find(
+      (name) => keyOf(name) > 0 && keyOf(name) % 4_096 === 0,
+    ) as string
+    const border = keyOf(lane)
+
+    expect(isInRange({ from: 0, to: border }, lane)).toBe(false)
+    expect(isInRange({ from: border, to: KEYS }, lane)).toBe(true)
+  })
+
   it('has each key in exactly one of its parts', () => {
     const parts = ['-40', '40-50', '50-'].map(parseKeyRange)
     for (const lane of ['', 'a', 'b', 'c', 'é', 'tenant-1', 'tenant-2']) {

@@ -375,12 +375,19 @@ describe('the plan of a query', () => {
     expect(plan('queue:a*').fitsQueue('abc')).toBe(true)
   })
 
+  it('takes ids to look up only if they are those that are wanted', () => {
+    const id = '01890a5d-ac96-774b-bcce-b302099a8057'
+
+    expect(plan(`id:${id}`).ids).toEqual([id])
+    expect(plan(`-id:${id}`).ids).toBeNull()
+  })
+
   it('never loses a job: what the plan lets pass and the rest accepts is what fits', () => {
     const changes = fc.record({
       state: fc.constantFrom('ready' as const, 'delayed' as const),
       queue: fc.constantFrom('mail', 'a'),
-      dueAt: fc.constantFrom(NOW - 2 * HOUR, NOW, NOW + 1),
-      lane: fc.constantFrom(null, 'acme'),
+      dueAt: fc.constantFrom(NOW - 2 * HOUR, NOW - HOUR, NOW, NOW + 1),
+      lane: fc.constantFrom(null, 'acme', 'b'),
     })
     const terms = fc.constantFrom(
       'state:ready',
@@ -409,6 +416,7 @@ describe('the plan of a query', () => {
           (rest === null || rest(one))
         expect(passes).toBe(whole(one))
       }),
+      { numRuns: 2_000 },
     )
   })
 })

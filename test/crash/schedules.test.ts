@@ -55,11 +55,14 @@ describe.each([
     await Promise.all(processes.map((place) => place.ready))
 
     // Late enough that all are there before it: what is put after its first slot begins with a later one.
-    const first = Date.now() + 5_000
+    const first = Date.now() + 3_000
     const bounds = { startAt: first, endAt: first + slots * EVERY }
     const ids = Array.from({ length: SCHEDULES }, (_, n) => `s${n}`)
-    for (const id of ids)
-      await skep.schedules.put(schedule(id, { queue: queue('slots'), every: EVERY, payload: id, ...bounds }))
+    await Promise.all(
+      ids.map((id) =>
+        skep.schedules.put(schedule(id, { queue: queue('slots'), every: EVERY, payload: id, ...bounds })),
+      ),
+    )
 
     expect(Date.now()).toBeLessThan(first)
 

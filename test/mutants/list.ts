@@ -1,3 +1,4 @@
+import { ACCESS_MUTANTS } from './list/access.ts'
 import { CLIENT_MUTANTS } from './list/client.ts'
 import { CORE_MUTANTS } from './list/core.ts'
 import { FLOW_MUTANTS } from './list/flows.ts'
@@ -15,8 +16,10 @@ import { NOTICE_MUTANTS } from './list/notices.ts'
 import { POSTGRES_MUTANTS } from './list/postgres.ts'
 import { POSTGRES_LANES_MUTANTS } from './list/postgres-lanes.ts'
 import { PRIORITY_MUTANTS } from './list/priority.ts'
+import { RECEIVER_MUTANTS } from './list/receivers.ts'
 import { REDIS_MUTANTS } from './list/redis.ts'
 import { SCHEDULE_MUTANTS } from './list/schedules.ts'
+import { SEARCH_MUTANTS } from './list/search.ts'
 import { SQLITE_MUTANTS } from './list/sqlite.ts'
 import { SQLITE_LANES_MUTANTS } from './list/sqlite-lanes.ts'
 import { THREAD_MUTANTS } from './list/threads.ts'
@@ -48,4 +51,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...FLOW_MENDING_MUTANTS,
   ...GROUP_MUTANTS,
   ...GROUP_STORE_MUTANTS,
+  ...SEARCH_MUTANTS,
+  ...RECEIVER_MUTANTS,
+  ...ACCESS_MUTANTS,
 ]

@@ -1,4 +1,4 @@
-/** A rule of design that a mutant breaks: R1 to R22 of the reliability study. The sentences are in `rules.ts`. */
+/** A rule of design that a mutant breaks: R1 to R22 of the reliability study, and R23 of the server. The sentences are in `rules.ts`. */
 export type Rule = `R${number}`
 
 /** What is known to find a mutant. */

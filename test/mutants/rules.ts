@@ -24,4 +24,5 @@ export const RULES: Readonly<Record<Rule, string>> = {
   R20: 'Joins can be recomputed.',
   R21: 'The hot index stays small.',
   R22: 'Sizes are checked before anything is expanded.',
+  R23: 'Who may is asked before anything happens, and what may not be seen is not there.',
 }

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { discard, never, queue } from '../../src/index.ts'
-import { caller, type Scene, scene } from './support/scene.ts'
+import { caller, hurried, type Scene, scene } from './support/scene.ts'
 
 const mail = queue<{ n: number }>('mail')
 
@@ -134,7 +134,8 @@ describe('receivers', () => {
   })
 
   it('ends the stream of a caller whose credential is not good any more, and frees its jobs', async () => {
-    const { skep, hub, connect } = begin()
+    // It is asked every ten seconds of the hub's clock.
+    const { skep, hub, connect } = begin({}, {}, hurried(10))
     let isGood = true
     const revoked = caller({ name: 'revoked', isStillGood: async () => isGood })
     const receiver = await connect({ caller: revoked })
@@ -148,6 +149,22 @@ describe('receivers', () => {
     await vi.waitFor(() => expect(other.jobs).toHaveLength(1), { timeout: 10_000 })
     expect((await hub.list('default')).map(({ name }) => name)).toEqual(['worker'])
   }, 40_000)
+
+  it('shows and ends those of one space alone, and finds those of one caller', async () => {
+    const { hub, connect } = begin()
+    const { receiver, ended } = await connect()
+    const id = receiver?.id as string
+
+    expect(await hub.list('other')).toEqual([])
+    expect(await hub.list('default')).toHaveLength(1)
+    expect(hub.find(caller({ space: 'other' }), id)).toBeNull()
+    expect(hub.find(caller({ name: 'another' }), id)).toBeNull()
+    expect(hub.find(caller(), id)).toBe(receiver)
+    expect(await hub.disconnect('other', id)).toBe(false)
+    expect(ended).toBeNull()
+    expect(await hub.disconnect('default', id)).toBe(true)
+    expect(await hub.list('default')).toEqual([])
+  })
 
   it('refuses the token of another job, and one who may not touch the queue', async () => {
     const { skep, hub, connect } = begin()

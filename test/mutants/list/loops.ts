@@ -64,8 +64,9 @@ export const LOOP_MUTANTS: readonly Mutant[] = [
     incidents: [30],
     rule: 'R17',
     file: 'src/worker/worker.ts',
-    find: 'const wish = this.#window.wish(options, this.#board)',
-    replace: 'const wish = (this.#window.busy > 0 ? null : this.#window.wish(options, this.#board))',
+    find: 'const wish = this.#window.wish(options, runtime.mono(), this.#board)',
+    replace:
+      'const wish = (this.#window.busy > 0 ? null : this.#window.wish(options, runtime.mono(), this.#board))',
     story: 'Nothing is claimed while one handler runs, so a job that never ends stops all the others.',
     killedBy: { vitest: 'test/mutants/gaps/worker.test.ts', test: 'that claims does not wait for handlers' },
   },
