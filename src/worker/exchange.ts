@@ -117,7 +117,11 @@ export class Exchange {
     // What was doubted comes first, also beside another call: under full load there is always one.
     const claim =
       this.#uncertain.shift() ??
-      this.#options.wish({ along: isWorthIt, least: isSecond && !isWorthIt ? WORTH_A_SECOND_CALL : 1 })
+      this.#options.wish({
+        along: isWorthIt,
+        least: isSecond && !isWorthIt ? WORTH_A_SECOND_CALL : 1,
+        isBeside: isSecond,
+      })
     if (isWorthIt || claim !== null) {
       this.#sendWith(claim)
       // There may be enough left for a second call.

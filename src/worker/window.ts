@@ -12,7 +12,11 @@ const AHEAD_LIMITED_MS = 20
 const MOST_AHEAD = 1_000
 /** One claim takes at most this many, or one batch. Twice as many are held: one half runs while the other is on its way. */
 const MOST_AT_ONCE = 500
-/** So many are asked for in between, when a queue with limits that holds enough hears of new jobs: one of them may be next. */
+/**
+ * So many are asked for in between, when a queue with limits that holds enough hears of new jobs: one of them may be next.
+ * Beside another call too, one at a time: what comes would else wait for that call and then for the next, a large one. Not
+ * where handlers take so little that calls are as large as they may be: there the store has no time to spare.
+ */
 const TOP_UP = 8
 /** The pace assumed of a queue whose claimed jobs found no slot. */
 const STALLED_MS = 60_000
@@ -33,6 +37,8 @@ class Line {
   /** How many jobs were asked for in claims that are not answered yet. */
   asked = 0
   hintedRank: number | null = null
+  /** The source of a small claim in between that is not answered yet. */
+  topUp: Source | null = null
   /** How long a run takes, smoothed; null until the first one ended. */
   meanMs: number | null = null
 
@@ -76,6 +82,8 @@ export interface WishOptions {
   readonly along: boolean
   /** Fewer jobs than this are not worth a claim. */
   readonly least: number
+  /** Another call is under way. @default false */
+  readonly isBeside?: boolean
 }
 
 /**
@@ -156,7 +164,7 @@ export class Window {
   }
 
   /** What to claim now, or null. The lines it asks about count as cold until something says otherwise. */
-  wish({ along, least }: WishOptions, told: Told | null = null): Wish | null {
+  wish({ along, least, isBeside = false }: WishOptions, told: Told | null = null): Wish | null {
     const slots = this.#concurrency - this.#busy
     const isUp = told?.isUp === true
     const sources: Source[] = []
@@ -177,11 +185,16 @@ export class Window {
       const hinted = line.hintedRank
       // Topping up a buffer that is still half full would make many small claims of one large one.
       const isStocked = coming > 0 && coming * 2 > spare
-      const isTopUp = isStocked && line.limited && hinted !== null && line.asked === 0 && coming < spare * 2
+      const isTopUp =
+        line.limited &&
+        hinted !== null &&
+        line.topUp === null &&
+        coming < spare * 2 &&
+        (isBeside ? spare < MOST_AT_ONCE : isStocked && line.asked === 0)
       if (isStocked && !isTopUp) continue
       const lacking = free * spec.batch + spare - coming
       const limit = isTopUp ? TOP_UP : Math.min(lacking, Math.max(spec.batch, MOST_AT_ONCE))
-      if (limit < least) continue
+      if (limit < least && !isTopUp) continue
       const source: Source = {
         space: spec.space,
         queue: spec.queue,
@@ -191,6 +204,7 @@ export class Window {
       }
       sources.push(source)
       this.#asking.set(source, line)
+      if (isTopUp) line.topUp = source
       most = Math.max(most, limit)
     }
     if (sources.length === 0) return null
@@ -263,6 +277,7 @@ export class Window {
       const line = this.#asking.get(source)
       if (line === undefined) continue
       line.asked -= source.limit
+      if (line.topUp === source) line.topUp = null
       line.full = full.includes(source)
       if (limited !== null) line.limited = limited.includes(index)
     }
