@@ -42,6 +42,9 @@ const stored = (
  * caller says that it `keeps` such lanes (full or idle until now, and eligible from now on), they are not written here: it gets
  * where they are, their new turns, how many of their leases ended and the lowest rank that came, and writes each of them once.
  *
+ * save_line: writes a line back. Neither pins anything: whoever calls them has done so, and to do it again takes as long as a
+ * short statement.
+ *
  * count_running: tells of the leases of a queue that nobody has counted: they began before it was limited, or no limit is
  * about them. A job that somebody is just settling is
  * passed over, and so is the end of its lease.
@@ -51,11 +54,11 @@ export function foldLineFunction(schema: string): string {
 create function ${schema}.fold_line(in_space text, in_queue text, t bigint, from_rank bigint, from_id uuid, keeps boolean,
     out line ${schema}.lines, out spot tid, out is_changed boolean,
     out kept_spots tid[], out kept_turns bigint[], out kept_freed bigint[], out kept_ranks bigint[])
-language plpgsql ${lanePins(schema)}
+language plpgsql
 as $function$
 #variable_conflict use_variable
 declare
-    q limits%rowtype;
+    q ${schema}.limits%rowtype;
     has_own boolean;
     names text[];
     ended bigint[];
@@ -177,7 +180,7 @@ begin
 end $function$;
 
 create function ${schema}.save_line(spot tid, line ${schema}.lines) returns tid
-language plpgsql ${lanePins(schema)}
+language plpgsql
 as $function$
 #variable_conflict use_variable
 begin
