@@ -26,6 +26,20 @@ const SERVED = `select k.ctid as spot, k.ver, k.lane,
                     as u(spot, turn, freed, rank, count, strides, first_stride, costs, waits, due, head, has_more, occupant, generation,
                         spacing, burst), lateral (select x.ctid, x.* from lanes x where x.ctid = u.spot) k`
 
+// The same after ONE_EACH: a lane is full now, or has nothing, so nothing has to follow from the rest.
+const PUT_EACH = `
+                update lanes l set ver = l.ver + 1, running = greatest(0, l.running - coalesce(u.freed, 0)) + u.count,
+                    turn = case when u.count = 0 then u.turn else greatest(u.turn, line.clock - 1 - u.stride) + u.stride end,
+                    head_at = case when u.freed is null then l.head_at else 0 end,
+                    head = greatest(least(l.head, u.rank), u.head), active = u.count > 0,
+                    occupant = case when u.count = 0 then l.occupant else u.occupant end,
+                    generation = case when u.count = 0 then l.generation else u.generation end,
+                    eligible = false, wake_at = null
+                from unnest(lane_spots, lane_turns, lane_freed, lane_ranks, lane_counts, lane_strides, lane_heads,
+                        lane_occupants, lane_generations)
+                    as u(spot, turn, freed, rank, count, stride, head, occupant, generation)
+                where l.ctid = u.spot;`
+
 // The lanes that were kept and are not among those.
 const PUT_KEPT = `
             update lanes l set ver = l.ver + 1, turn = u.turn, running = greatest(0, l.running - u.freed), head_at = 0,
@@ -204,13 +218,16 @@ begin${openLine('first_slice is null')}
         end if;
         if lane_spots is not null then
             is_changed := true;
-            with put as (
-                ${PUT_LANES}
-                from (${evaluated(SERVED)}) n where l.ctid = n.spot
-                returning l.wake_at
-            )
-            select min(p.wake_at) into wakes from put p;
-            line.woken_to := least(line.woken_to, wakes);
+            if q.is_strict and not is_odd then${PUT_EACH}
+            else
+                with put as (
+                    ${PUT_LANES}
+                    from (${evaluated(SERVED)}) n where l.ctid = n.spot
+                    returning l.wake_at
+                )
+                select min(p.wake_at) into wakes from put p;
+                line.woken_to := least(line.woken_to, wakes);
+            end if;
         end if;
         if cardinality(kept_spots) > (select count(*) from unnest(lane_freed) as x(freed) where x.freed is not null) then${PUT_KEPT}
         end if;
