@@ -82,7 +82,7 @@ export interface WishOptions {
   readonly along: boolean
   /** Fewer jobs than this are not worth a claim. */
   readonly least: number
-  /** Another call is under way. @default false */
+  /** Another call is under way, and a small claim may go beside it. @default false */
   readonly isBeside?: boolean
 }
 
@@ -194,7 +194,7 @@ export class Window {
       if (isStocked && !isTopUp) continue
       const lacking = free * spec.batch + spare - coming
       const limit = isTopUp ? TOP_UP : Math.min(lacking, Math.max(spec.batch, MOST_AT_ONCE))
-      if (limit < least && !isTopUp) continue
+      if (limit < least && !(isTopUp && isBeside)) continue
       const source: Source = {
         space: spec.space,
         queue: spec.queue,
