@@ -187,16 +187,17 @@ export class Window {
       const hinted = line.hintedRank
       // Topping up a buffer that is still half full would make many small claims of one large one.
       const isStocked = coming > 0 && coming * 2 > spare
+      const lacking = free * spec.batch + spare - coming
+      const most = spec.away === undefined ? MOST_AT_ONCE : MOST_AWAY_AT_ONCE
+      const usual = Math.min(lacking, Math.max(spec.batch, most))
       const isTopUp =
         line.limited &&
         hinted !== null &&
         line.topUp === null &&
         coming < spare * 2 &&
-        (isBeside ? spare < MOST_AT_ONCE : isStocked && line.asked === 0)
+        (isBeside ? spare < MOST_AT_ONCE && (isStocked || usual < least) : isStocked && line.asked === 0)
       if (isStocked && !isTopUp) continue
-      const lacking = free * spec.batch + spare - coming
-      const most = spec.away === undefined ? MOST_AT_ONCE : MOST_AWAY_AT_ONCE
-      const limit = isTopUp ? TOP_UP : Math.min(lacking, Math.max(spec.batch, most))
+      const limit = isTopUp ? TOP_UP : usual
       if (limit < least && !(isTopUp && isBeside)) continue
       const source: Source = {
         space: spec.space,
