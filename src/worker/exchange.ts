@@ -11,6 +11,8 @@ const MOST_AT_ONCE = 1_000
 /** With this much to settle or to claim a second call goes beside the first: the store is worth keeping busy. */
 const WORTH_A_SECOND_CALL = 250
 const MOST_CALLS = 2
+/** A smaller claim goes beside a call so often at most: each costs the store as much as a few dozen jobs. */
+const BESIDE_EVERY_MS = 10
 
 /** How often a settlement may fail alone with an error no store should let through, before it is given up. */
 const MOST_STRANGE_FAILURES = 10
@@ -53,6 +55,8 @@ export class Exchange {
   /** Parcels in the calls that are under way. */
   #sent = 0
   #underWay = 0
+  /** When a claim last went beside a call. */
+  #besideAt = -Infinity
   #closed = false
   #scheduled = false
   #failures = 0
@@ -113,11 +117,17 @@ export class Exchange {
   #send(): void {
     if (!this.#canSend()) return
     const isSecond = this.#underWay > 0
+    const now = this.#options.runtime.mono()
     const isWorthIt = this.#outbox.length >= (isSecond ? WORTH_A_SECOND_CALL : 1)
     // What was doubted comes first, also beside another call: under full load there is always one.
     const claim =
       this.#uncertain.shift() ??
-      this.#options.wish({ along: isWorthIt, least: isSecond && !isWorthIt ? WORTH_A_SECOND_CALL : 1 })
+      this.#options.wish({
+        along: isWorthIt,
+        least: isSecond && !isWorthIt ? WORTH_A_SECOND_CALL : 1,
+        isBeside: isSecond && !isWorthIt && now - this.#besideAt >= BESIDE_EVERY_MS,
+      })
+    if (isSecond && claim !== null) this.#besideAt = now
     if (isWorthIt || claim !== null) {
       this.#sendWith(claim)
       // There may be enough left for a second call.

@@ -14,7 +14,11 @@ const MOST_AHEAD = 1_000
 const MOST_AT_ONCE = 500
 /** The same for jobs that go to somebody elsewhere: each claim of them is a message, too, and they hold thousands. */
 const MOST_AWAY_AT_ONCE = 1_000
-/** So many are asked for in between, when a queue with limits that holds enough hears of new jobs: one of them may be next. */
+/**
+ * So many are asked for in between, when a queue with limits that holds enough hears of new jobs: one of them may be next.
+ * Beside another call too, one at a time: what comes would else wait for that call and then for the next, a large one. Not
+ * where handlers take so little that calls are as large as they may be: there the store has no time to spare.
+ */
 const TOP_UP = 8
 /** The pace assumed of a queue whose claimed jobs found no slot. */
 const STALLED_MS = 60_000
@@ -37,6 +41,8 @@ class Line {
   hintedRank: number | null = null
   /** Until when what may be there is left to others; null while nobody is given the way. */
   askAt: number | null = null
+  /** The source of a small claim in between that is not answered yet. */
+  topUp: Source | null = null
   /** How long a run takes, smoothed; null until the first one ended. */
   meanMs: number | null = null
 
@@ -80,6 +86,8 @@ export interface WishOptions {
   readonly along: boolean
   /** Fewer jobs than this are not worth a claim. */
   readonly least: number
+  /** Another call is under way, and a small claim may go beside it. @default false */
+  readonly isBeside?: boolean
 }
 
 /**
@@ -166,7 +174,7 @@ export class Window {
   }
 
   /** What to claim now, or null. The lines it asks about count as cold until something says otherwise. */
-  wish({ along, least }: WishOptions, now: number, told: Told | null = null): Wish | null {
+  wish({ along, least, isBeside = false }: WishOptions, now: number, told: Told | null = null): Wish | null {
     const slots = this.#concurrency - this.#busy
     const isUp = told?.isUp === true
     const sources: Source[] = []
@@ -188,12 +196,19 @@ export class Window {
       const hinted = line.hintedRank
       // Topping up a buffer that is still half full would make many small claims of one large one.
       const isStocked = coming > 0 && coming * 2 > spare
-      const isTopUp = isStocked && line.limited && hinted !== null && line.asked === 0 && coming < spare * 2
-      if (isStocked && !isTopUp) continue
       const lacking = free * spec.batch + spare - coming
       const most = spec.away === undefined ? MOST_AT_ONCE : MOST_AWAY_AT_ONCE
-      const limit = isTopUp ? TOP_UP : Math.min(lacking, Math.max(spec.batch, most))
-      if (limit < least || this.#isPatient(line, now)) continue
+      const usual = Math.min(lacking, Math.max(spec.batch, most))
+      const isTopUp =
+        line.limited &&
+        hinted !== null &&
+        line.topUp === null &&
+        coming < spare * 2 &&
+        (isBeside ? spare < MOST_AT_ONCE && (isStocked || usual < least) : isStocked && line.asked === 0)
+      if (isStocked && !isTopUp) continue
+      const limit = isTopUp ? TOP_UP : usual
+      if (limit < least && !(isTopUp && isBeside)) continue
+      if (this.#isPatient(line, now)) continue
       const source: Source = {
         space: spec.space,
         queue: spec.queue,
@@ -203,6 +218,7 @@ export class Window {
       }
       sources.push(source)
       this.#asking.set(source, line)
+      if (isTopUp) line.topUp = source
       largest = Math.max(largest, limit)
     }
     if (sources.length === 0) return null
@@ -287,6 +303,7 @@ export class Window {
       const line = this.#asking.get(source)
       if (line === undefined) continue
       line.asked -= source.limit
+      if (line.topUp === source) line.topUp = null
       line.full = full.includes(source)
       if (limited !== null) line.limited = limited.includes(index)
     }

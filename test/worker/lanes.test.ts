@@ -67,6 +67,29 @@ describe('lanes', () => {
     expect(order.indexOf('minnow') - before).toBeLessThanOrEqual(30)
   })
 
+  it('let a worker ask for the job of another lane while a call is under way', async () => {
+    const scene = openScene()
+    const order: string[] = []
+    const mail = queue<Mail>('mail', { lane: ({ payload }) => payload.to })
+    await scene.skep.enqueueMany(mail, many('whale', 3_000))
+    const handler = mail.handle(async ({ payload }) => {
+      order.push(payload.to)
+      await pause(scene, 10)
+    })
+    scene.skep.worker([handler], { concurrency: 10 })
+    await scene.until(() => order.length >= 200)
+    const asked = scene.faults.count('settle')
+    scene.faults.next('settle', 'hang')
+    await scene.until(() => scene.faults.count('settle') > asked)
+
+    await scene.skep.enqueue(mail, { to: 'minnow', n: 1 })
+    // Long before that call is given up.
+    await scene.until(() => order.includes('minnow'), 5_000)
+
+    scene.faults.heal()
+    await scene.until(() => order.length === 3_001)
+  })
+
   it.each([1, 2, 3])('keep every limit across three workers (seed %i)', async (seed) => {
     const scene = openScene({ seed })
     const gauge = new Gauge()

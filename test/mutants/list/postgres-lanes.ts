@@ -44,6 +44,33 @@ export const POSTGRES_LANES_MUTANTS: readonly Mutant[] = [
     killedBy: { vitest: 'test/postgres/lanes.test.ts', test: 'keeps a lane from being forgotten' },
   },
   {
+    name: 'postgres-head-passes-what-became-due',
+    incidents: [],
+    rule: 'R8',
+    file: 'src/stores/postgres/migrations/serve-line-function.ts',
+    find: 'case when w.is_occupied or w.lane = any(stuck) then w.head',
+    replace: 'case when w.lane = any(stuck) then w.head',
+    story:
+      'A job of a strict lane that becomes due while a later one waits for another try is never looked for again.',
+    killedBy: {
+      vitest: 'test/conformance/postgres.test.ts',
+      test: 'comes back to a job that became due while a later one waited',
+    },
+  },
+  {
+    name: 'postgres-freed-lane-is-not-written',
+    incidents: [],
+    rule: 'R8',
+    file: 'src/stores/postgres/migrations/serve-line-function.ts',
+    find: 'if cardinality(kept_spots) >',
+    replace: 'if false and cardinality(kept_spots) >',
+    story: 'A lane whose lease ended in a call that took of other lanes alone stays full for ever.',
+    killedBy: {
+      vitest: 'test/conformance/postgres.test.ts',
+      test: 'frees every lane in a call that takes of one of them',
+    },
+  },
+  {
     name: 'postgres-room-is-never-freed',
     incidents: [],
     rule: 'R9',
