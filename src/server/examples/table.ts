@@ -300,6 +300,7 @@ export const EXAMPLES: { readonly [Name in OperationName]: Example<Name> } = {
           credits: 100,
           unacked: 4,
           unackedBytes: 1_204,
+          oldestAt: '2026-11-16T09:29:58.120Z',
           acked: 90_412,
           nacked: 7,
           connectedAt: '2026-11-16T06:00:02.000Z',

@@ -216,10 +216,10 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     incidents: [],
     rule: 'R9',
     file: 'src/server/access/quotas.ts',
-    find: 'counted.since += jobs',
+    find: 'counted.jobs += coming.length',
     replace: '',
     story: 'Between two counts a space stores as many jobs as it likes.',
-    killedBy: authorize('bound how many jobs a space stores'),
+    killedBy: by('access/quotas')('is counted once in two seconds, with what came in since'),
   },
   {
     name: 'quota-one-receiver-too-many',

@@ -52,7 +52,7 @@ export const CLIENT_MUTANTS: readonly Mutant[] = [
     incidents: [50],
     rule: 'R13',
     file: 'src/client/enqueuer.ts',
-    find: 'const inserted = this.#store.insert({ jobs, ...made, ...how })',
+    find: 'const inserted = this.#store.insert({ jobs, ...made, ...how, ...(letter !== null && { letter }) })',
     replace:
       'const inserted = this.#store.insert({\n' +
       '        jobs: again ? jobs.map((job) => ({ ...job, id: this.#runtime.uuid() })) : jobs,\n' +

@@ -105,7 +105,7 @@ export const RECEIVER_MUTANTS: readonly Mutant[] = [
     incidents: [],
     rule: 'R23',
     file: 'src/server/receivers/office.ts',
-    find: ' || !mayHave(caller, job.queue)) return null',
+    find: ' || !may(job.queue)) return null',
     replace: ') return null',
     story: 'Who has a token ends jobs of queues that it may not touch.',
     killedBy: hub('refuses the token of another job'),
