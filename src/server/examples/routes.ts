@@ -12,6 +12,7 @@ const job = {
   lane: null,
   enqueuedAtMs: 1_794_821_398_000,
   timeoutMs: null,
+  results: [],
 }
 const done = { id: IDS.job, token, done: { sent: true } }
 const acked = { results: [{ id: IDS.job, status: 'ok' }] }
