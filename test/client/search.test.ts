@@ -104,16 +104,18 @@ describe.each(STORES)('a search in %s', (name) => {
       ['', `since:${from}`, `before:${till}`, `since:${from} before:${till}`],
       ['', 'queue:report'],
     ]
-    const queries = terms.reduce(
-      (all, some) => all.flatMap((one) => some.map((term) => `${one} ${term}`)),
+    const all = terms.reduce(
+      (some, more) => some.flatMap((one) => more.map((term) => `${one} ${term}`)),
       [''],
     )
+    // One of seven: each term with each other is still among them.
+    const queries = all.filter((_, n) => n % 7 === 0)
 
     for (const query of queries) {
       const fits = (job: Job | null): boolean =>
         job !== null && matches(parseQuery(query), job, { now: Date.now() })
       const expected = jobs.flatMap((job, n) => (fits(job) ? [ids[n] as string] : []))
-      const found = await pagesOf(skep, { query, limit: 7 })
+      const found = await pagesOf(skep, { query, limit: 11 })
       expect(found.ids.toSorted(), query).toEqual(expected.toSorted())
       // A count that took too long, on a machine with much to do, says so.
       const { count, isExact } = await skep.count(query)
