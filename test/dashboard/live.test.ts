@@ -186,9 +186,9 @@ describe('A flow of 1,001 steps', () => {
     stage.skep.worker([steps, unit.handle(() => ({}))])
     const { id } = await stage.skep.start(steps, {})
     await page.addInitScript(`
-      var mostBoxes = 0
+      window.mostBoxes = 0
       new MutationObserver(() => {
-        mostBoxes = Math.max(mostBoxes, document.querySelectorAll('.react-flow__node').length)
+        window.mostBoxes = Math.max(window.mostBoxes, document.querySelectorAll('.react-flow__node').length)
       }).observe(document, { childList: true, subtree: true })`)
     await go(`/runs/${id}`)
     await page.locator('.react-flow__node-step').first().waitFor()

@@ -172,8 +172,8 @@ describe('Schedules', () => {
   it('say where a time comes twice, before they are even made', async () => {
     await go('/schedules')
     await button('New schedule').click()
-    // Clocks go back on a Sunday in October, which is the last of the month.
-    await dialog().getByLabel('Cron').fill('30 2 25-31 10 0')
+    // Clocks go back on the last Sunday of October.
+    await dialog().getByLabel('Cron').fill('30 2 25-31 10 *')
     await dialog().getByLabel('Time zone').selectOption('Europe/Berlin')
     await dialog()
       .locator('.slots-marked')

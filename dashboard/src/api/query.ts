@@ -1,5 +1,6 @@
 import {
   keepPreviousData,
+  type Query,
   QueryCache,
   QueryClient,
   type UseMutationResult,
@@ -45,15 +46,28 @@ export function useTrouble(): string | null {
   return useSyncExternalStore(
     (listener) => queries.getQueryCache().subscribe(listener),
     () => {
-      const stale = queries
-        .getQueryCache()
-        .getAll()
-        .find(
-          (query) => query.isActive() && query.state.data !== undefined && isServersFault(query.state.error),
-        )
-      return stale?.state.error?.message ?? null
+      const [stale] = staleQueries()
+      return stale === undefined ? null : (troubleOf(stale)?.message ?? null)
     },
   )
+}
+
+/** Asks again for what is not fresh. */
+export function askStale(): void {
+  for (const query of staleQueries())
+    void queries.invalidateQueries({ queryKey: query.queryKey, exact: true })
+}
+
+function staleQueries(): Query[] {
+  return queries
+    .getQueryCache()
+    .getAll()
+    .filter((query) => query.isActive() && query.state.data !== undefined && isServersFault(troubleOf(query)))
+}
+
+/** The error that it ended with, or for which it is tried again: one may be chance, two are not. */
+function troubleOf({ state }: Query): Error | null {
+  return state.error ?? (state.fetchFailureCount > 1 ? state.fetchFailureReason : null)
 }
 
 function isServersFault(error: unknown): boolean {

@@ -24,7 +24,15 @@ export function Layout({ me, children }: { readonly me: Me; readonly children: R
   useEffect(() => setSheetOpen(false), [location])
   return (
     <div className="shell">
-      <a className="skip" href="#main">
+      <a
+        className="skip"
+        href="#main"
+        onClick={(event) => {
+          // A page with a `<base>` takes the address for one of another page.
+          event.preventDefault()
+          document.getElementById('main')?.focus()
+        }}
+      >
         Skip to the page
       </a>
       <Sidebar me={me} isOpen={isSheetOpen} />

@@ -1,9 +1,9 @@
-import type { ReactNode } from 'react'
+import { type ReactNode, useEffect } from 'react'
 import type { Me } from '../../../src/server/api.ts'
 import { chooseSpace, signOut } from '../api/credential.ts'
 import { useLiveStatus } from '../api/live.ts'
 import { hasCredential } from '../api/me.ts'
-import { useTrouble } from '../api/query.ts'
+import { askStale, useTrouble } from '../api/query.ts'
 import { classes } from '../ui/classes.ts'
 import { Icon } from '../ui/icon.tsx'
 import { Menu } from '../ui/menu.tsx'
@@ -42,12 +42,20 @@ const LIVE_WORDS = {
   hidden: 'Paused while the page is hidden',
 } as const
 
+/** What is not fresh is asked for again so often, beside what events tell. */
+const AGAIN_MS = 5_000
+
 /** A quiet sign: a dot while all is well, a word when not. */
 function LiveSign(): ReactNode {
   const status = useLiveStatus()
   const trouble = useTrouble()
   // The server is there, and cannot tell: its store is away. What is shown stays, and must not be taken for the present.
   const isStale = status === 'live' && trouble !== null
+  useEffect(() => {
+    if (!isStale) return
+    const timer = setInterval(askStale, AGAIN_MS)
+    return () => clearInterval(timer)
+  }, [isStale])
   return (
     <span
       className={classes('live', isStale ? 'live-waiting' : `live-${status}`)}

@@ -80,6 +80,8 @@ export class SpaceDesk {
   #countedAt = -Infinity
   #lookedAt = -Infinity
   #isLooking = false
+  /** The store did not answer when it was last looked at. */
+  #isAway = false
   /** What was seen last, as text, to tell whether it is another now. */
   readonly #seen = new Map<'counts' | 'holds' | 'workers' | 'bulk', string>()
 
@@ -155,9 +157,16 @@ export class SpaceDesk {
         await this.#lookAround(changed)
         this.#lookedAt = runtime.mono()
       }
+      if (this.#isAway && isSlowLook) {
+        this.#isAway = false
+        for (const area of AREAS) changed.add(area)
+      }
     } catch (error) {
-      // The store does not answer: the next look may be luckier, and whoever asks sees it by himself.
+      // The store does not answer: the next look may be luckier. Whoever listens is told once, asks, and sees it by himself; and
+      // once again when it is back.
       this.#lookedAt = runtime.mono()
+      if (!this.#isAway) changed.add('jobs')
+      this.#isAway = true
       this.#env.report(error)
     }
     this.#isLooking = false
