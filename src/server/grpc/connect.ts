@@ -45,6 +45,8 @@ export function connectHandler(env: ConnectEnv): NodeHandler {
       router.service(Operations, operationsService(full))
     },
     readMaxBytes: env.messageBytes,
+    // Squeezing jobs costs more than most ways to a receiver save, and waits for a thread each time.
+    compressMinBytes: Number.MAX_SAFE_INTEGER,
     contextValues: (request) => createContextValues().set(callerKey, callers.get(request) ?? null),
   })
   // Who asks is known before anything of a message is read: strangers fill no memory.
