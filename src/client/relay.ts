@@ -388,7 +388,10 @@ export class Relay<Holder = unknown> {
   #success({ text, value }: Extract<RelayEnd, { kind: 'done' }>): Outcome {
     try {
       if (typeof text === 'string' && text !== '') {
-        return { kind: 'success', result: encodeJson('result', parseExact('result', text), this.#env.payloadBytes) }
+        return {
+          kind: 'success',
+          result: encodeJson('result', parseExact('result', text), this.#env.payloadBytes),
+        }
       }
       const result = value === undefined ? null : encodeJson('result', value, this.#env.payloadBytes)
       return { kind: 'success', result }
