@@ -4,8 +4,10 @@ import type { Sizes } from './sizes.ts'
 import { check, fill, nth, rateOf, type Stage, stop, untilRan } from './stage.ts'
 
 const CONCURRENCY = 100
-/** A receiver holds what its server gives it, so that batches are worth their way. */
-const CREDITS = 1_000
+/** A receiver holds what its server gives it, so that batches are worth their way: about what a worker holds, once there and once here. */
+const CREDITS = 2_000
+/** So many times what others drain: all three begin cold, and it is the pace after that which is compared. */
+const TIMES = 4
 /** All of them have to be done: the next one begins with an empty queue. */
 const LONGEST_MS = 60_000
 
@@ -16,12 +18,12 @@ const LONGEST_MS = 60_000
 export const receivers: Scenario = {
   name: 'receivers',
   takesPart: ({ kind }) => kind === 'skep',
-  seconds: ({ drain, drainMs }: Sizes) => 3 * (1.5 + drain / 50_000 + (0.6 * drainMs) / 1_000),
+  seconds: ({ drain, drainMs }: Sizes) => 3 * (1.5 + TIMES * (drain / 50_000 + (0.4 * drainMs) / 1_000)),
   run,
 }
 
 async function run(stage: Stage): Promise<Measured> {
-  const { drain: count } = stage.sizes
+  const count = TIMES * stage.sizes.drain
   const players = await stage.players(4)
   const [filler, worker, server, receiver] = [0, 1, 2, 3].map((index) => nth(players, index)) as [
     Player,

@@ -12,6 +12,8 @@ const AHEAD_LIMITED_MS = 20
 const MOST_AHEAD = 1_000
 /** One claim takes at most this many, or one batch. Twice as many are held: one half runs while the other is on its way. */
 const MOST_AT_ONCE = 500
+/** The same for jobs that go to somebody elsewhere: each claim of them is a message, too, and they hold thousands. */
+const MOST_AWAY_AT_ONCE = 1_000
 /** So many are asked for in between, when a queue with limits that holds enough hears of new jobs: one of them may be next. */
 const TOP_UP = 8
 /** The pace assumed of a queue whose claimed jobs found no slot. */
@@ -169,7 +171,7 @@ export class Window {
     const isUp = told?.isUp === true
     const sources: Source[] = []
     this.#askAt = null
-    let most = 0
+    let largest = 0
     for (let i = 0; i < this.#order.length; i++) {
       const line = this.#order[(this.#turn + i) % this.#order.length] as Line
       const { spec } = line
@@ -189,7 +191,8 @@ export class Window {
       const isTopUp = isStocked && line.limited && hinted !== null && line.asked === 0 && coming < spare * 2
       if (isStocked && !isTopUp) continue
       const lacking = free * spec.batch + spare - coming
-      const limit = isTopUp ? TOP_UP : Math.min(lacking, Math.max(spec.batch, MOST_AT_ONCE))
+      const most = spec.away === undefined ? MOST_AT_ONCE : MOST_AWAY_AT_ONCE
+      const limit = isTopUp ? TOP_UP : Math.min(lacking, Math.max(spec.batch, most))
       if (limit < least || this.#isPatient(line, now)) continue
       const source: Source = {
         space: spec.space,
@@ -200,7 +203,7 @@ export class Window {
       }
       sources.push(source)
       this.#asking.set(source, line)
-      most = Math.max(most, limit)
+      largest = Math.max(largest, limit)
     }
     if (sources.length === 0) return null
     for (const source of sources) {
@@ -211,7 +214,7 @@ export class Window {
       line.asked += source.limit
     }
     this.#turn = (this.#turn + 1) % this.#order.length
-    return { sources, limit: most }
+    return { sources, limit: largest }
   }
 
   /** Whether others still have the way. It asks afterwards, whatever made it ask now. */

@@ -37,6 +37,8 @@ export function connectHandler(env: ConnectEnv): NodeHandler {
       router.service(Operations, operationsService(full))
     },
     readMaxBytes: env.messageBytes,
+    // Squeezing jobs costs more than most ways to a receiver save, and waits for a thread each time.
+    compressMinBytes: Number.MAX_SAFE_INTEGER,
     contextValues: ({ socket }) =>
       createContextValues().set(remoteKey, {
         address: socket?.remoteAddress ?? null,

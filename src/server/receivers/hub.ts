@@ -17,7 +17,7 @@ const IDLE_MS = 60_000
 /** A receiver that has had nothing for so long may have to make room for another. */
 const EVICT_AFTER_MS = 60_000
 /** Jobs, and bytes, in one message. */
-const MOST_JOBS = 500
+const MOST_JOBS = 1_000
 const MOST_BYTES = 1_048_576
 const MOST_QUEUES = 1_000
 const MOST_ACKS = 10_000

@@ -192,13 +192,14 @@ export class Office {
     const ends: { job: RelayedJob<Delivery>; end: ReturnType<typeof endOf> }[] = []
     const foreign: ForeignEnd[] = []
     const now = runtime.now()
+    const may = remembering(caller)
     for (const [index, ack] of acks.entries()) {
       const end = endOf(ack)
-      const delivery = this.#find(caller, ack)
+      const delivery = this.#find(may, ack)
       if (delivery === null || delivery.batch !== null) {
         const { id, token } = ack
         const onWord: ForeignEnd['onWord'] = (word) => batch.word(index, word)
-        foreign.push({ id, token, end, onWord, mayEnd: (queue) => mayHave(caller, queue) })
+        foreign.push({ id, token, end, onWord, mayEnd: may })
         continue
       }
       delivery.batch = batch
@@ -216,8 +217,9 @@ export class Office {
   }
 
   note(caller: Caller, notes: readonly Note[]): void {
+    const may = remembering(caller)
     for (const note of notes) {
-      const delivery = this.#find(caller, note)
+      const delivery = this.#find(may, note)
       if (delivery === null) continue
       const { progress, progressNote, lines = [] } = note
       if (progress !== undefined) this.#relay.progress(delivery.job, progress, progressNote ?? null)
@@ -229,8 +231,9 @@ export class Office {
     const until = this.#env.runtime.mono() + leaseMs
     const others: Held[] = []
     const results = new Map<Held, Extended>()
+    const may = remembering(caller)
     for (const held of jobs) {
-      const delivery = this.#find(caller, held)
+      const delivery = this.#find(may, held)
       if (delivery === null) {
         others.push(held)
         continue
@@ -239,7 +242,7 @@ export class Office {
       results.set(held, { id: held.id, status: 'ok', cancelReason: delivery.stopReason })
     }
     if (others.length > 0) {
-      const standings = await this.#relay.standing(others, (queue) => mayHave(caller, queue))
+      const standings = await this.#relay.standing(others, may)
       for (const [index, held] of others.entries()) {
         const standing = standings[index] ?? 'lost'
         results.set(held, {
@@ -252,9 +255,9 @@ export class Office {
     return jobs.map((held) => results.get(held) as Extended)
   }
 
-  #find(caller: Caller, { id, token }: Held): Delivery | null {
+  #find(may: (queue: string) => boolean, { id, token }: Held): Delivery | null {
     const job = this.#relay.find(id)
-    if (!job?.holder || !job.isOpen || job.token !== token || !mayHave(caller, job.queue)) return null
+    if (!job?.holder || !job.isOpen || job.token !== token || !may(job.queue)) return null
     return job.holder
   }
 
@@ -335,4 +338,17 @@ const WHY: Readonly<Record<EndReason, string>> = {
 /** Whether a caller may have jobs of a queue. */
 export function mayHave({ queues }: Caller, queue: string): boolean {
   return queues.some((pattern) => matchesPattern(pattern, queue))
+}
+
+/** The same for many jobs one after the other, which are mostly of one queue. */
+function remembering(caller: Caller): (queue: string) => boolean {
+  let last = ''
+  let may = false
+  return (queue) => {
+    if (queue !== last) {
+      last = queue
+      may = mayHave(caller, queue)
+    }
+    return may
+  }
 }
