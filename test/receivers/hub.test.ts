@@ -152,17 +152,18 @@ describe('receivers', () => {
 
   it('shows and ends those of one space alone, and finds those of one caller', async () => {
     const { hub, connect } = begin()
-    const { receiver, ended } = await connect()
-    const id = receiver?.id as string
+    const own = await connect()
+    const id = own.receiver?.id as string
 
     expect(await hub.list('other')).toEqual([])
     expect(await hub.list('default')).toHaveLength(1)
     expect(hub.find(caller({ space: 'other' }), id)).toBeNull()
     expect(hub.find(caller({ name: 'another' }), id)).toBeNull()
-    expect(hub.find(caller(), id)).toBe(receiver)
+    expect(hub.find(caller(), id)).toBe(own.receiver)
     expect(await hub.disconnect('other', id)).toBe(false)
-    expect(ended).toBeNull()
+    expect(own.ended).toBeNull()
     expect(await hub.disconnect('default', id)).toBe(true)
+    expect(own.ended).toBe('closed')
     expect(await hub.list('default')).toEqual([])
   })
 
