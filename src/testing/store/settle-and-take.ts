@@ -123,11 +123,11 @@ function ending({ id, token }: Held, numbers: readonly number[]): Settlement {
   return { id, token, verdict: verdict('done'), enqueue: numbers.map((n) => sample(n)) }
 }
 
-async function settle(
+function settle(
   scene: Scene,
   settlements: readonly Settlement[],
   difference: Partial<ClaimCall> = {},
 ): Promise<SettleReply> {
   const { now, ...claim } = scene.call(difference)
-  return await scene.store.settle({ settlements, claim, now })
+  return scene.store.settle({ settlements, claim, now })
 }

@@ -30,6 +30,9 @@ const SHEET_BYTES = 65_536
 /** Of a larger group there would be too many to look through, for members that had an outcome. */
 const SHEET_GROUP = 1_000
 
+const LOCK_THEM = `select array_agg(g.id), array_agg(g.fired), bool_or(g.size between ${SHEET_LEAST} and ${SHEET_GROUP})
+                into known, fired_before, has_sheets from (select g.id, g.fired, g.size ${LOCK}) g;`
+
 /**
  * count_members: counts members that have ended, or not any more, and enqueues what is due: the jobs of the events
  * that became true, and `due`, those that the caller knows of. Returns what it enqueued, each as insert_given says it.
@@ -65,7 +68,8 @@ declare
     more_done bigint[];
     more_failed bigint[];
     heard bigint;
-    -- What is not on a sheet.
+    -- Some of the groups may have sheets; and what does not go on one.
+    has_sheets boolean;
     apart outcomes[];
     is_first boolean := true;
     is_reserved boolean := false;
@@ -77,20 +81,20 @@ begin
     loop
         if words is not null then
             concerned := array(select distinct e.group_id from unnest(words) as e);
-            select array_agg(g.id), array_agg(g.fired) into known, fired_before from (select g.id, g.fired ${LOCK}) g;
+            ${LOCK_THEM}
             if not (concerned <@ coalesce(known, '{}')) then
                 insert into groups (id, created_at, expires_at)
                 select distinct e.group_id, t, t + ${UNMADE_MS} from unnest(words) as e where e.state is not null
                 order by e.group_id
                 on conflict do nothing;
-                select array_agg(g.id), array_agg(g.fired) into known, fired_before from (select g.id, g.fired ${LOCK}) g;
+                ${LOCK_THEM}
             end if;
 
             changed := null;
             more_done := null;
             more_failed := null;
             apart := words;
-            if cardinality(words) >= ${SHEET_LEAST} * cardinality(concerned) then
+            if has_sheets and cardinality(words) >= ${SHEET_LEAST} * cardinality(concerned) then
                 select s.changed, s.done, s.failed into changed, more_done, more_failed from write_sheets(words) s;
                 if changed is not null then
                     apart := array(select e from unnest(words) as e where not (e.group_id = any(changed)));
@@ -98,7 +102,9 @@ begin
             end if;
 
             if cardinality(apart) > 0 then
-                perform spread_sheets(apart);
+                if has_sheets then
+                    perform spread_sheets(apart);
+                end if;
                 -- Nearly always all of them are about members that had no outcome.
                 with fresh as (
                     insert into outcomes (group_id, nth, id, state, result, failure)
