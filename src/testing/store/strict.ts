@@ -67,6 +67,20 @@ export function strictCases(test: StoreCase): void {
     assert.deepEqual(await drain(scene), [1, 2, 3].map(idOf))
   })
 
+  test('comes back to a job that became due while a later one waited for another try', async (scene) => {
+    const [first, second, third, fourth] = strict('a', 4) as [NewJob, NewJob, NewJob, NewJob]
+    await open(scene, first, { ...second, delayMs: MINUTE }, third, fourth)
+    await scene.settle(await next(scene), verdict('done'))
+    const held = await next(scene)
+    assert.equal(held.id, idOf(3))
+    await scene.settle(held, verdict('delayed', { delayMs: 2 * MINUTE, count: 'errors' }))
+    scene.pass(MINUTE)
+    assert.deepEqual(await scene.take(), [])
+    scene.pass(MINUTE)
+
+    assert.deepEqual(await drain(scene), [3, 2, 4].map(idOf))
+  })
+
   test('goes on after a job that ended for good, however it did', async (scene) => {
     const ends = ['done', 'failed', 'dead', 'cancelled'] as const
     await open(scene, ...strict('a', 6))

@@ -44,6 +44,20 @@ export const POSTGRES_LANES_MUTANTS: readonly Mutant[] = [
     killedBy: { vitest: 'test/postgres/lanes.test.ts', test: 'keeps a lane from being forgotten' },
   },
   {
+    name: 'postgres-head-passes-what-became-due',
+    incidents: [],
+    rule: 'R8',
+    file: 'src/stores/postgres/migrations/serve-line-function.ts',
+    find: 'case when w.is_occupied or w.lane = any(stuck) then w.head',
+    replace: 'case when w.lane = any(stuck) then w.head',
+    story:
+      'A job of a strict lane that becomes due while a later one waits for another try is never looked for again.',
+    killedBy: {
+      vitest: 'test/conformance/postgres.test.ts',
+      test: 'comes back to a job that became due while a later one waited',
+    },
+  },
+  {
     name: 'postgres-room-is-never-freed',
     incidents: [],
     rule: 'R9',

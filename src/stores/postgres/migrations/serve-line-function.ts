@@ -137,7 +137,7 @@ begin${OPEN_LINE}
                     coalesce(sum(w.stride) filter (where w.is_taken) over of_lane, 0)::bigint as strides,
                     coalesce(sum(w.cost) filter (where w.is_taken) over of_lane, 0)::bigint as costs,
                     max(w.lane_at) filter (where w.is_refused and w.state = 1 and w.lane_at > t) over of_lane as waits,
-                    case when w.lane = any(stuck) then w.head else coalesce(
+                    case when w.is_occupied or w.lane = any(stuck) then w.head else coalesce(
                         min(w.rank) filter (where not w.is_taken) over of_lane, max(w.rank) over of_lane) end as new_head,
                     w.found > count(*) filter (where w.is_taken) over of_lane or w.is_asleep
                         or w.is_occupied or w.lane = any(stuck) as has_more
