@@ -81,6 +81,28 @@ export function strictCases(test: StoreCase): void {
     assert.deepEqual(await drain(scene), [3, 2, 4].map(idOf))
   })
 
+  test('frees every lane in a call that takes of one of them, or of none', async (scene) => {
+    await open(scene, ...strict('a', 3), ...strict('b', 3, 101), ...strict('c', 3, 201))
+    const endAll = (jobs: readonly ClaimedJob[], limit: number): ReturnType<Scene['store']['settle']> =>
+      scene.store.settle({
+        settlements: jobs.map(({ id, token }) => ({ id, token, verdict: verdict('done') })),
+        claim: scene.call({ limit }),
+        now: scene.now,
+      })
+
+    const one = await endAll(await scene.take(), 1)
+    assert.deepEqual(idsOf(one.claimed?.jobs ?? []), [idOf(2)])
+    const others = await scene.take()
+    assert.deepEqual(idsOf(others), [102, 202].map(idOf))
+    await scene.limit({ concurrency: 1 })
+    assert.deepEqual(await scene.take(), [])
+    const none = await endAll(others, 3)
+    assert.deepEqual(none.claimed?.jobs, [])
+    await scene.limit({ concurrency: null })
+
+    assert.deepEqual(idsOf(await scene.take()), [103, 203].map(idOf))
+  })
+
   test('goes on after a job that ended for good, however it did', async (scene) => {
     const ends = ['done', 'failed', 'dead', 'cancelled'] as const
     await open(scene, ...strict('a', 6))

@@ -58,6 +58,19 @@ export const POSTGRES_LANES_MUTANTS: readonly Mutant[] = [
     },
   },
   {
+    name: 'postgres-freed-lane-is-not-written',
+    incidents: [],
+    rule: 'R8',
+    file: 'src/stores/postgres/migrations/serve-line-function.ts',
+    find: 'if cardinality(kept_spots) >',
+    replace: 'if false and cardinality(kept_spots) >',
+    story: 'A lane whose lease ended in a call that took of other lanes alone stays full for ever.',
+    killedBy: {
+      vitest: 'test/conformance/postgres.test.ts',
+      test: 'frees every lane in a call that takes of one of them',
+    },
+  },
+  {
     name: 'postgres-room-is-never-freed',
     incidents: [],
     rule: 'R9',

@@ -15,7 +15,9 @@ const TOLD = `select k.ctid as spot, coalesce(k.ver, 0) as ver, u.lane, coalesce
                     case when u.freed > 0 or u.rank is not null then 0 else coalesce(k.head_at, 0) end as head_at,
                     least(coalesce(k.head, u.rank, ${LOWEST_RANK}), u.rank) as head,
                     coalesce(k.active, false) or u.rank is not null as active, k.occupant, k.generation,
-                    coalesce(k.eligible, false) and u.rank is null as stays
+                    coalesce(k.eligible, false) and u.rank is null as stays, u.freed, u.rank,
+                    keeps and k.ctid is not null and not k.eligible and k.wake_at is null and u.freed >= 0
+                        and (u.freed > 0 or u.rank is not null) and u.wait_until is null and u.held is not true as may_wait
                 from unnest(names, ended, ranks, waits, holding) as u(lane, freed, rank, wait_until, held)
                     left join lateral (
                         select x.ctid, x.* from lanes x
@@ -36,19 +38,27 @@ const stored = (
  * lanes, and looks again at the lanes whose time has come. `from_rank` and `from_id`: where to look for jobs without a
  * lane, of whose arrival nobody tells. The caller writes the line back, with save_line, if it has changed.
  *
+ * Most claims come with the ends of the leases before, and take the next job of the very lanes in which they ended. If the
+ * caller says that it `keeps` such lanes (full or idle until now, and eligible from now on), they are not written here: it gets
+ * where they are, their new turns, how many of their leases ended and the lowest rank that came, and writes each of them once.
+ *
+ * save_line: writes a line back. Neither pins anything: whoever calls them has done so, and to do it again takes as long as a
+ * short statement.
+ *
  * count_running: tells of the leases of a queue that nobody has counted: they began before it was limited, or no limit is
  * about them. A job that somebody is just settling is
  * passed over, and so is the end of its lease.
  */
 export function foldLineFunction(schema: string): string {
   return `
-create function ${schema}.fold_line(in_space text, in_queue text, t bigint, from_rank bigint, from_id uuid,
-    out line ${schema}.lines, out spot tid, out is_changed boolean)
-language plpgsql ${lanePins(schema)}
+create function ${schema}.fold_line(in_space text, in_queue text, t bigint, from_rank bigint, from_id uuid, keeps boolean,
+    out line ${schema}.lines, out spot tid, out is_changed boolean,
+    out kept_spots tid[], out kept_turns bigint[], out kept_freed bigint[], out kept_ranks bigint[])
+language plpgsql
 as $function$
 #variable_conflict use_variable
 declare
-    q limits%rowtype;
+    q ${schema}.limits%rowtype;
     has_own boolean;
     names text[];
     ended bigint[];
@@ -112,25 +122,28 @@ begin
     if names is not null then
         is_changed := true;
         line.running := greatest(0, line.running - (select sum(e.n) from unnest(ended) as e(n)));
-        with put as (
+        -- Limits that have changed concern all lanes, as they are stored.
+        keeps := keeps and is_dirty is not true;
+        with told as materialized (
+            select e.*, e.may_wait and e.is_eligible as is_kept from (${evaluated(TOLD)}) e
+        ), put as (
             ${PUT_LANES}
-            from (${evaluated(TOLD)}) n where l.ctid = n.spot
+            from told n where l.ctid = n.spot and not n.is_kept
             returning l.wake_at
+        ), made as (
+            insert into lanes (space, queue, lane, ver, turn, running, wait_until, held_until, head, active,
+                eligible, wake_at, slice)
+            select in_space, in_queue, n.lane, 1, n.new_turn, n.running, n.wait_until, n.held_until, n.head,
+                n.active, n.is_eligible, n.wakes_at, case when line.is_sliced then slice_of(n.lane) end
+            from told n where n.spot is null
+            returning wake_at
         )
-        select count(*), min(p.wake_at) into n, wakes from put p;
+        select least((select min(p.wake_at) from put p), (select min(m.wake_at) from made m)),
+            array_agg(n.spot) filter (where n.is_kept), array_agg(n.new_turn) filter (where n.is_kept),
+            array_agg(n.freed) filter (where n.is_kept), array_agg(n.rank) filter (where n.is_kept)
+        into wakes, kept_spots, kept_turns, kept_freed, kept_ranks
+        from told n;
         line.woken_to := least(line.woken_to, wakes);
-        if n < cardinality(names) then
-            with put as (
-                insert into lanes (space, queue, lane, ver, turn, running, wait_until, held_until, head, active,
-                    eligible, wake_at, slice)
-                select in_space, in_queue, n.lane, 1, n.new_turn, n.running, n.wait_until, n.held_until, n.head,
-                    n.active, n.is_eligible, n.wakes_at, case when line.is_sliced then slice_of(n.lane) end
-                from (${evaluated(TOLD)}) n where n.spot is null
-                returning wake_at
-            )
-            select min(p.wake_at) into wakes from put p;
-            line.woken_to := least(line.woken_to, wakes);
-        end if;
     end if;
     if is_dirty then
         is_changed := true;
@@ -167,7 +180,7 @@ begin
 end $function$;
 
 create function ${schema}.save_line(spot tid, line ${schema}.lines) returns tid
-language plpgsql ${lanePins(schema)}
+language plpgsql
 as $function$
 #variable_conflict use_variable
 begin

@@ -111,7 +111,7 @@ begin
         order by 2 desc
     loop
         perform count_running(in_space, other.name);
-        folded := fold_line(in_space, other.name, t, -9007199254740991, '00000000-0000-0000-0000-000000000000');
+        folded := fold_line(in_space, other.name, t, -9007199254740991, '00000000-0000-0000-0000-000000000000', false);
         line := folded.line;
         if folded.is_changed then
             perform save_line(folded.spot, line);

@@ -16,28 +16,40 @@ export const LINE_VARIABLES = `
     others_running bigint := 0;
     other record;
     folded record;
+    -- Lanes that fold_line has not written.
+    kept_spots tid[];
+    kept_turns bigint[];
+    kept_freed bigint[];
+    kept_ranks bigint[];
     taken bigint := 0;
     keyed uuid[];`
 
-/** Reads the limits and folds the news: those of the queues that share a limit with it too, for they free its room. */
-export const OPEN_LINE = `
+/**
+ * Reads the limits and folds the news: those of the queues that share a limit with it too, for they free its room. `keeps`:
+ * whether it writes the lanes itself that fold_line kept.
+ */
+export const openLine = (keeps: string): string => `
     select l.* into q from limits l where l.space = in_space and l.kind = 0 and l.name = in_queue and l.lane = '';
     has_own := exists (select 1 from limits l where l.space = in_space and l.kind = 1 and l.name = in_queue);
     if q.is_strict then
         -- A job that comes late may have any number.
         from_rank := -9007199254740991;
     end if;
-    folded := fold_line(in_space, in_queue, t, from_rank, from_id);
+    folded := fold_line(in_space, in_queue, t, from_rank, from_id, ${keeps});
     line := folded.line;
     line_spot := folded.spot;
     is_changed := folded.is_changed;
+    kept_spots := folded.kept_spots;
+    kept_turns := folded.kept_turns;
+    kept_freed := folded.kept_freed;
+    kept_ranks := folded.kept_ranks;
     if q.shared is not null then
         select l.* into s from limits l where l.space = in_space and l.kind = 2 and l.name = q.shared and l.lane = '';
         for other in
             select l.name from limits l
             where l.space = in_space and l.kind = 0 and l.shared = q.shared and l.name <> in_queue
         loop
-            folded := fold_line(in_space, other.name, t, 9007199254740991, from_id);
+            folded := fold_line(in_space, other.name, t, 9007199254740991, from_id, false);
             if folded.is_changed then
                 perform save_line(folded.spot, folded.line);
             end if;

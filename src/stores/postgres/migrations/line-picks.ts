@@ -4,26 +4,39 @@
  */
 import { BURST, CAP, ownLimits, SPACING, WEIGHT } from './lane-rules.ts'
 
+const columnsOf = (
+  lane: string,
+): string => `${lane}.ctid, ${lane}.lane, ${lane}.turn, ${lane}.full_us, ${lane}.head,
+                                    ${lane}.running, ${lane}.occupant, ${lane}.generation, ${lane}.wait_until,
+                                    ${lane}.held_until, ${lane}.head_at, null::bigint as freed, null::bigint as told_rank`
+
 // The lanes whose turn it is, the first of them first: of all, or of the slices from first_slice on and before end_slice.
-// Nothing of the other half is looked at.
+// Nothing of the other half is looked at. Those that were kept are not in the index yet.
 const CANDIDATES = `
                             select l.ctid as spot, l.lane, l.turn, l.full_us, l.head, l.running, l.occupant,
                                 l.generation, greatest(l.wait_until, l.held_until, l.head_at) > t as is_asleep,
                                 ${CAP} - l.running as room_left, ${SPACING} as spacing, ${BURST} as burst,
-                                ${WEIGHT} as weight
+                                ${WEIGHT} as weight, l.freed, l.told_rank
                             from (
-                                (select x.ctid, x.* from lanes x
+                                (select ${columnsOf('x')} from lanes x
                                 where first_slice is null and x.space = in_space and x.queue = in_queue and x.eligible
                                     and x.turn >= line.scan_from and not (x.lane = any(asides))
                                 order by x.turn, x.lane limit most_lanes)
                                 union all
                                 (select y.* from generate_series(first_slice, end_slice - 1) as s(slice), lateral (
-                                    select z.ctid, z.* from lanes z
+                                    select ${columnsOf('z')} from lanes z
                                     where z.space = in_space and z.queue = in_queue and z.eligible
                                         and z.slice = s.slice and z.turn >= line.scan_from and not (z.lane = any(asides))
                                     order by z.turn, z.lane limit most_lanes
                                 ) y where first_slice is not null
                                 order by y.turn, y.lane limit most_lanes)
+                                union all
+                                (select u.spot, x.lane, u.turn, x.full_us, least(x.head, u.rank), greatest(0, x.running - u.freed),
+                                    x.occupant, x.generation, x.wait_until, x.held_until, 0, u.freed, u.rank
+                                from unnest(kept_spots, kept_turns, kept_freed, kept_ranks) as u(spot, turn, freed, rank),
+                                    lateral (select y.* from lanes y where y.ctid = u.spot) x
+                                where not (x.lane = any(asides)))
+                                order by turn, lane limit most_lanes
                             ) l ${ownLimits('l')}`
 
 // How many jobs each would get if all had enough and each cost 1: the portions that begin below the level to which the
@@ -139,7 +152,9 @@ export const PICKED: string = `
 
 // Most claims meet nothing but jobs of cost 1 in lanes without a rate. Then the tags of a lane follow from its turn alone:
 // its portions are put in the order in which they begin, until there are as many jobs as are wanted.
-const HEADS = (which: string): string => `(select j.ctid, j.id, j.rank, j.cost, j.generation from jobs j
+const HEADS = (
+  which: string,
+): string => `(select j.ctid, j.id, j.rank, j.cost, j.generation, j.is_strict from jobs j
                                                 where ${which} and j.space = in_space and j.queue = in_queue and j.state = 1`
 
 const WITH_HEADS = `
@@ -147,10 +162,9 @@ const WITH_HEADS = `
                                         from (${ALLOTTED}
                                         ) a
                                         left join lateral (
-                                            select array_agg(j.ctid) as ats, array_agg(j.id) as ids,
-                                                array_agg(j.rank) as ranks,
-                                                (array_agg(j.generation))[1] as job_generation, count(*) as found,
-                                                bool_or(j.cost is not null) as has_costs
+                                            select array_agg(j.ctid) as ats, array_agg(j.rank) as ranks,
+                                                (array_agg(j.id) filter (where a.lane = ''))[1] as common_id,
+                                                count(*) as found, bool_or(j.cost is not null) as has_costs
                                             from (
                                                 ${HEADS("a.allot > 0 and a.lane <> '' and j.lane = a.lane and j.rank >= a.head")}
                                                 order by j.rank, j.id limit a.allot + 1)
@@ -160,7 +174,7 @@ const WITH_HEADS = `
                                             ) j
                                         ) f on true`
 
-const FOUND = `is_odd, spots, picks, lane_spots, lane_counts, lane_strides, lane_firsts, lane_costs, lane_waits,
+const FOUND = `is_odd, spots, lane_spots, lane_turns, lane_freed, lane_ranks, lane_counts, lane_strides, lane_firsts, lane_costs, lane_waits,
                 lane_dues, lane_heads, lane_more, lane_occupants, lane_generations, lane_spacings, lane_bursts, aside,
                 first_turn, last_tag, cost_in_all, ends_at, first_rank, first_id`
 
@@ -193,29 +207,29 @@ export const SIMPLE: string = `
                     ) c
                 ) d where d.k = 0
             ), picked as materialized (
-                select s.lane, o.at, o.id, o.n, s.turn + (o.n - 1) / portion * portion * s.stride as begins
-                from served s, unnest(s.ats[1:s.count], s.ids[1:s.count]) with ordinality as o(at, id, n)
+                select s.lane, o.at, o.n, s.turn + (o.n - 1) / portion * portion * s.stride as begins
+                from served s, unnest(s.ats[1:s.count]) with ordinality as o(at, n)
             )
             select coalesce(bool_or(s.is_odd), false),
                 (select array_agg(x.at order by x.begins, x.lane, x.n) from picked x),
-                (select array_agg(x.id order by x.begins, x.lane, x.n) from picked x),
-                array_agg(s.spot) filter (where s.is_told), array_agg(s.count) filter (where s.is_told),
+                array_agg(s.spot) filter (where s.is_told), array_agg(s.turn) filter (where s.is_told),
+                array_agg(s.freed) filter (where s.is_told), array_agg(s.told_rank) filter (where s.is_told),
+                array_agg(s.count) filter (where s.is_told),
                 array_agg(s.count * s.stride) filter (where s.is_told), array_agg(s.stride) filter (where s.is_told),
                 array_agg(s.count) filter (where s.is_told), '{}', '{}',
                 array_agg(s.ranks[least(s.found, s.count + 1)]) filter (where s.is_told),
-                array_agg(s.found > s.count) filter (where s.is_told), array_agg(s.ids[1]) filter (where s.is_told),
-                array_agg(s.job_generation) filter (where s.is_told), '{}', '{}', null,
+                array_agg(s.found > s.count) filter (where s.is_told), '{}', '{}', '{}', '{}', null,
                 min(s.turn), (select max(x.begins) from picked x), coalesce(sum(s.count), 0), null,
                 coalesce(first_rank, max(s.ranks[1]) filter (where s.lane = '' and s.count > 0)),
-                coalesce(first_id, (array_agg(s.ids[1]) filter (where s.lane = '' and s.count > 0))[1])
+                coalesce(first_id, (array_agg(s.common_id) filter (where s.lane = '' and s.count > 0))[1])
             into ${FOUND}
             from served s;`
 
 // A strict lane without a rate has one job to give, its turn is its tag, and nothing else has to be known. Whether it has
-// another is seen when that one has ended.
+// another is seen when that one has ended. No other has the number of a job that came to a strict lane, so the next is behind it.
 export const ONE_EACH: string = `
             with served as materialized (
-                select l.*, j.ctid as at, j.id, j.rank, j.generation as job_generation, coalesce(j.cost, 1)::bigint as cost,
+                select l.*, j.ctid as at, j.id, j.rank, j.is_strict, j.generation as job_generation, coalesce(j.cost, 1)::bigint as cost,
                     coalesce(j.cost, 1) * 1000000 / l.weight as stride,
                     l.is_asleep or l.spacing is not null or exists (select 1 from jobs o
                         where o.id = l.occupant and o.generation = l.generation) as is_odd
@@ -231,9 +245,8 @@ export const ONE_EACH: string = `
             )
             select coalesce(bool_or(s.is_odd), false),
                 array_agg(s.at order by s.turn, s.lane) filter (where s.id is not null),
-                array_agg(s.id order by s.turn, s.lane) filter (where s.id is not null),
-                array_agg(s.spot), array_agg((s.id is not null)::integer), array_agg(s.stride), array_agg(s.stride),
-                array_agg(s.cost), '{}', '{}', array_agg(s.rank), array_agg(s.id is not null), array_agg(s.id),
+                array_agg(s.spot), array_agg(s.turn), array_agg(s.freed), array_agg(s.told_rank), array_agg((s.id is not null)::integer), array_agg(s.stride), array_agg(s.stride),
+                array_agg(s.cost), '{}', '{}', array_agg(s.rank + (s.is_strict is true)::integer), array_agg(s.id is not null), array_agg(s.id),
                 array_agg(s.job_generation), '{}', '{}', null,
                 min(s.turn), max(s.turn) filter (where s.id is not null), 0, null,
                 coalesce(first_rank, max(s.rank) filter (where s.lane = '')),

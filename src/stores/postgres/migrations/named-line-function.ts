@@ -1,5 +1,5 @@
 import { BURST, CAP, evaluated, lanePins, ownLimits, PUT_LANES, SPACING, WEIGHT } from './lane-rules.ts'
-import { CLOSE_LINE, LINE_VARIABLES, leasing, OPEN_LINE, ROOM_IN_LINE, TOLD_COLUMNS } from './line-frame.ts'
+import { CLOSE_LINE, LINE_VARIABLES, leasing, openLine, ROOM_IN_LINE, TOLD_COLUMNS } from './line-frame.ts'
 
 // The lane of the job, as it is after the job has started.
 const SERVED = `select lane.spot, lane.ver, lane.lane, lane.turn + job.cost * 1000000 / lane.weight as turn,
@@ -40,7 +40,7 @@ begin
     select in_space, in_queue, coalesce(j.lane, ''), min(j.rank) from jobs j
     where j.id = any(named) and j.space = in_space and j.queue = in_queue and j.state + 0 in (0, 1) and j.due_at <= t
         and ${IN_RANGE('j')}
-    group by 3;${OPEN_LINE}
+    group by 3;${openLine('false')}
     for job in
         select j.id, coalesce(j.lane, '') as lane, j.state, coalesce(j.cost, 1)::bigint as cost, j.generation
         from unnest(named) with ordinality as w(id, n), lateral (

@@ -1,6 +1,6 @@
 import { PORTIONS } from '../../../core/lanes.ts'
 import { evaluated, lanePins, PUT_LANES } from './lane-rules.ts'
-import { CLOSE_LINE, LINE_VARIABLES, leasing, OPEN_LINE, ROOM_IN_LINE, TOLD_COLUMNS } from './line-frame.ts'
+import { CLOSE_LINE, LINE_VARIABLES, leasing, openLine, ROOM_IN_LINE, TOLD_COLUMNS } from './line-frame.ts'
 import { ONE_EACH, PICKED, SIMPLE } from './line-picks.ts'
 
 /** One claim looks so often for lanes that have something. If that is not enough, the caller is told to come back at once. */
@@ -8,22 +8,44 @@ const ROUNDS = 12
 
 // The lanes that were looked at, as they are afterwards.
 const SERVED = `select k.ctid as spot, k.ver, k.lane,
-                    case when u.count = 0 then k.turn
-                        else greatest(k.turn, line.clock - 1 - u.first_stride) + u.strides end
+                    case when u.count = 0 then u.turn
+                        else greatest(u.turn, line.clock - 1 - u.first_stride) + u.strides end
                         as turn,
-                    k.running + case when counts_leases then u.count else 0 end as running,
+                    greatest(0, k.running - coalesce(u.freed, 0)) + case when counts_leases then u.count else 0 end as running,
                     case when u.count > 0 and u.spacing is not null
                         then greatest(k.full_us, t * 1000) + u.costs * u.spacing else k.full_us end as full_us,
                     greatest(k.wait_until, u.waits, case when u.count > 0 and u.spacing is not null then starts_at(
                         greatest(k.full_us, t * 1000) + u.costs * u.spacing, 1, u.spacing, u.burst) end) as wait_until,
-                    k.held_until, coalesce(u.due, k.head_at) as head_at, greatest(k.head, u.head) as head, u.has_more as active,
+                    k.held_until, coalesce(u.due, case when u.freed is null then k.head_at else 0 end) as head_at,
+                    greatest(least(k.head, u.rank), u.head) as head, u.has_more as active,
                     case when u.count = 0 then k.occupant when q.is_strict then u.occupant end as occupant,
                     case when u.count = 0 then k.generation when q.is_strict then u.generation end as generation,
                     false as stays
-                from unnest(lane_spots, lane_counts, lane_strides, lane_firsts, lane_costs, lane_waits, lane_dues, lane_heads,
+                from unnest(lane_spots, lane_turns, lane_freed, lane_ranks, lane_counts, lane_strides, lane_firsts, lane_costs, lane_waits, lane_dues, lane_heads,
                         lane_more, lane_occupants, lane_generations, lane_spacings, lane_bursts)
-                    as u(spot, count, strides, first_stride, costs, waits, due, head, has_more, occupant, generation,
+                    as u(spot, turn, freed, rank, count, strides, first_stride, costs, waits, due, head, has_more, occupant, generation,
                         spacing, burst), lateral (select x.ctid, x.* from lanes x where x.ctid = u.spot) k`
+
+// The same after ONE_EACH: a lane is full now, or has nothing, so nothing has to follow from the rest.
+const PUT_EACH = `
+                update lanes l set ver = l.ver + 1, running = greatest(0, l.running - coalesce(u.freed, 0)) + u.count,
+                    turn = case when u.count = 0 then u.turn else greatest(u.turn, line.clock - 1 - u.stride) + u.stride end,
+                    head_at = case when u.freed is null then l.head_at else 0 end,
+                    head = greatest(least(l.head, u.rank), u.head), active = u.count > 0,
+                    occupant = case when u.count = 0 then l.occupant else u.occupant end,
+                    generation = case when u.count = 0 then l.generation else u.generation end,
+                    eligible = false, wake_at = null
+                from unnest(lane_spots, lane_turns, lane_freed, lane_ranks, lane_counts, lane_strides, lane_heads,
+                        lane_occupants, lane_generations)
+                    as u(spot, turn, freed, rank, count, stride, head, occupant, generation)
+                where l.ctid = u.spot;`
+
+// The lanes that were kept and are not among those.
+const PUT_KEPT = `
+            update lanes l set ver = l.ver + 1, turn = u.turn, running = greatest(0, l.running - u.freed), head_at = 0,
+                head = least(l.head, u.rank), active = l.active or u.rank is not null, eligible = true, wake_at = null
+            from unnest(kept_spots, kept_turns, kept_freed, kept_ranks) as u(spot, turn, freed, rank)
+            where l.ctid = u.spot and u.spot not in (select x.spot from unnest(lane_spots) as x(spot));`
 
 /**
  * claim_line: leases up to \`room\` jobs of a limited queue, each portion from the lane whose turn it is, as \`Line.serve\` of
@@ -58,6 +80,9 @@ declare${LINE_VARIABLES}
     asides text[] := '{}';
     stuck text[] := '{}';
     lane_spots tid[];
+    lane_turns bigint[];
+    lane_freed bigint[];
+    lane_ranks bigint[];
     lane_counts bigint[];
     lane_strides bigint[];
     lane_firsts bigint[];
@@ -81,9 +106,10 @@ declare${LINE_VARIABLES}
     kept_rank bigint;
     kept_id uuid;
     is_odd boolean;
+    is_contended boolean := false;
     free_ids uuid[];
     n bigint;
-begin${OPEN_LINE}
+begin${openLine('first_slice is null')}
     if first_slice is not null and not line.is_sliced then
         update lanes x set slice = slice_of(x.lane) where x.space = in_space and x.queue = in_queue;
         line.is_sliced := true;
@@ -98,7 +124,7 @@ begin${OPEN_LINE}
             ends_at := t;
             exit;
         end if;
-        is_odd := q.spacing is not null or s.spacing is not null or cardinality(skipped) + cardinality(asides) > 0;
+        is_odd := q.spacing is not null or s.spacing is not null or is_contended or cardinality(skipped) + cardinality(asides) > 0;
         most_lanes := case when q.is_strict and not is_odd then wanted
             else greatest(ceil(wanted / per_lane), 16) end;
         if not is_odd then
@@ -113,7 +139,9 @@ begin${OPEN_LINE}
             first_id := kept_id;
         select array_agg(p.at order by p.g) filter (where p.is_taken),
             array_agg(p.id order by p.g) filter (where p.is_taken),
-            array_agg(p.spot) filter (where p.is_told), array_agg(p.count) filter (where p.is_told),
+            array_agg(p.spot) filter (where p.is_told), array_agg(p.turn) filter (where p.is_told),
+            array_agg(p.freed) filter (where p.is_told), array_agg(p.told_rank) filter (where p.is_told),
+            array_agg(p.count) filter (where p.is_told),
             array_agg(p.strides) filter (where p.is_told), array_agg(p.stride) filter (where p.is_told),
             array_agg(p.costs) filter (where p.is_told), array_agg(p.waits) filter (where p.is_told),
             array_agg(case when p.is_refused and p.state = 0 then p.due_at end) filter (where p.is_told),
@@ -125,7 +153,7 @@ begin${OPEN_LINE}
             min(p.queue_at) filter (where p.is_end),
             coalesce(first_rank, (array_agg(p.rank order by p.g) filter (where p.is_taken and p.lane = ''))[1]),
             coalesce(first_id, (array_agg(p.id order by p.g) filter (where p.is_taken and p.lane = ''))[1])
-        into spots, picks, lane_spots, lane_counts, lane_strides, lane_firsts, lane_costs, lane_waits, lane_dues, lane_heads,
+        into spots, picks, lane_spots, lane_turns, lane_freed, lane_ranks, lane_counts, lane_strides, lane_firsts, lane_costs, lane_waits, lane_dues, lane_heads,
             lane_more, lane_occupants, lane_generations, lane_spacings, lane_bursts, aside, first_turn, last_tag,
             cost_in_all, ends_at, first_rank, first_id
         from (
@@ -155,7 +183,14 @@ begin${OPEN_LINE}
                 for update skip locked);
             if array(select x from unnest(held) as x order by x)
                 is distinct from array(select x from unnest(spots) as x order by x) then
-                -- Somebody else is at one of them, or was. Its lane is not empty, and a strict one waits for it.
+                -- Somebody else is at one of them, or was.
+                if not is_odd then
+                    is_contended := true;
+                    first_rank := kept_rank;
+                    first_id := kept_id;
+                    continue;
+                end if;
+                -- Its lane is not empty, and a strict one waits for it.
                 picks := array(select x.id from unnest(spots, picks) as x(spot, id) where not (x.spot = any(held)));
                 skipped := skipped || picks;
                 stuck := stuck || array(select coalesce(j.lane, '') from jobs j where j.id = any(picks));
@@ -183,21 +218,30 @@ begin${OPEN_LINE}
         end if;
         if lane_spots is not null then
             is_changed := true;
-            with put as (
-                ${PUT_LANES}
-                from (${evaluated(SERVED)}) n where l.ctid = n.spot
-                returning l.wake_at
-            )
-            select min(p.wake_at) into wakes from put p;
-            line.woken_to := least(line.woken_to, wakes);
+            if q.is_strict and not is_odd then${PUT_EACH}
+            else
+                with put as (
+                    ${PUT_LANES}
+                    from (${evaluated(SERVED)}) n where l.ctid = n.spot
+                    returning l.wake_at
+                )
+                select min(p.wake_at) into wakes from put p;
+                line.woken_to := least(line.woken_to, wakes);
+            end if;
         end if;
+        if cardinality(kept_spots) > (select count(*) from unnest(lane_freed) as x(freed) where x.freed is not null) then${PUT_KEPT}
+        end if;
+        kept_spots := null;
         per_lane := greatest(1, least(per_lane, cardinality(spots)::float8 / cardinality(lane_spots)));
         line.clock := greatest(line.clock, last_tag);
         if cardinality(asides) = 0 and first_slice is null then
             line.scan_from := least(first_turn, line.clock - 1);
         end if;
         exit when ends_at is not null or (spots is null and lane_spots is null and aside is null);
-    end loop;${CLOSE_LINE}
+    end loop;
+    if kept_spots is not null then
+        lane_spots := null;${PUT_KEPT}
+    end if;${CLOSE_LINE}
 
     select x.wake_at into wakes from lanes x
     where x.space = in_space and x.queue = in_queue and x.wake_at >= line.woken_to order by x.wake_at limit 1;
