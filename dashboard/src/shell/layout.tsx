@@ -24,17 +24,10 @@ export function Layout({ me, children }: { readonly me: Me; readonly children: R
   useEffect(() => setSheetOpen(false), [location])
   return (
     <div className="shell">
-      <a
-        className="skip"
-        href="#main"
-        onClick={(event) => {
-          // A page with a `<base>` takes the address for one of another page.
-          event.preventDefault()
-          document.getElementById('main')?.focus()
-        }}
-      >
+      {/* No link: a page with a `<base>` takes `#main` for the address of another page. */}
+      <button type="button" className="skip" onClick={() => document.getElementById('main')?.focus()}>
         Skip to the page
-      </a>
+      </button>
       <Sidebar me={me} isOpen={isSheetOpen} />
       {isSheetOpen && (
         <button

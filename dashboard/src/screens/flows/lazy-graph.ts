@@ -13,7 +13,7 @@ async function load(): Promise<ComponentType<GraphProps>> {
  * steps come side by side. `lazy` would begin after the steps, and then keep its fallback for a third of a second more.
  */
 export function useGraph(): ComponentType<GraphProps> | null {
-  const [state, setState] = useState<{ readonly Graph: typeof loaded; readonly error: unknown }>({
+  const [state, setState] = useState<{ readonly Graph: typeof loaded; readonly error: Error | null }>({
     Graph: loaded,
     error: null,
   })
@@ -22,7 +22,7 @@ export function useGraph(): ComponentType<GraphProps> | null {
     let isShown = true
     load().then(
       (Graph) => isShown && setState({ Graph, error: null }),
-      (error: unknown) => isShown && setState({ Graph: null, error }),
+      (error: Error) => isShown && setState({ Graph: null, error }),
     )
     return () => {
       isShown = false
