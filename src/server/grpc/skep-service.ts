@@ -100,7 +100,7 @@ export function skepService(env: GrpcEnv): ServiceImpl<typeof Skep> {
       if (stream === null) return
       const { outbox, receiver } = stream
       let saidGoodbye = false
-      let fault: unknown = null
+      let fault = null as ConnectError | null
       const reading = read()
       try {
         yield* outbox
