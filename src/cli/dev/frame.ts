@@ -17,6 +17,8 @@ export interface FrameOptions extends Canvas {
   readonly captions: ReadonlyMap<string, string>
   /** The keys that do something. */
   readonly keys: string
+  /** What was said just now; it stands in the place of the keys. @default '' */
+  readonly word?: string
   /** Where the dashboard is; null: it is not open. */
   readonly url?: string | null
   /** The queue that the keys are about. */
@@ -110,6 +112,8 @@ function footer({ status }: Snapshot, options: FrameOptions): string {
       options,
     )
   }
+  const { word = '' } = options
+  if (word !== '') return lineOf([{ text: ` ${word}`, style: 'cyan' }], options)
   const keys: Piece = { text: ` ${options.keys}`, style: 'dim' }
   const tip: Piece = { text: `${options.tip} `, style: 'dim' }
   // Who does not know the keys cannot do without them.

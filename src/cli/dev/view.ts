@@ -25,16 +25,20 @@ export interface ViewOptions
   readonly look?: () => Pick<FrameOptions, 'selected' | 'list' | 'url'>
 }
 
+/** What was said stands at the foot for so long: among busy queues its line is gone before it is read. */
+const SAID_MS = 4_000
+
 /** A picture that fills the terminal. */
 export function liveView({ out }: Call, options: ViewOptions): View {
   const { board, onKey } = options
+  let said = { text: '', until: 0 }
   const update = (): void => {
     const { columns, rows } = screen.size
     // The last column stays free: erasing the rest of a line would take a letter there with it.
     const look = options.look?.() ?? {}
-    screen.draw(
-      frame(board.snapshot(), { ...options, ...look, columns: columns - 1, rows, paint: out.paint }),
-    )
+    const snapshot = board.snapshot()
+    const word = snapshot.at < said.until ? said.text : ''
+    screen.draw(frame(snapshot, { ...options, ...look, word, columns: columns - 1, rows, paint: out.paint }))
   }
   const screen = new Screen({
     onKey,
@@ -43,7 +47,11 @@ export function liveView({ out }: Call, options: ViewOptions): View {
   })
   return {
     update,
-    say: (text) => board.say('', clean(text)),
+    say(text) {
+      board.say('', clean(text))
+      said = { text: clean(text), until: Date.now() + SAID_MS }
+      update()
+    },
     // The picture has them already.
     facts: () => update(),
     close: () => screen.close(),

@@ -12,7 +12,9 @@ export async function migrate(caller: Caller, schema: string): Promise<{ applied
     await query('set local statement_timeout = 0', [])
     // Before anything else: "create … if not exists" fails when two do it at the same moment.
     await query(`select pg_advisory_xact_lock(hashtextextended($1::text, 0))`, [`skep:migrate:${schema}`])
-    await query(preparation(schema), [])
+    // Whoever has nothing to change needs no right to change anything.
+    const [there] = await query('select to_regclass($1::text)::text', [`${schema}.migrations`])
+    if (there?.[0] == null) await query(preparation(schema), [])
     const known = (await query(`select id from ${schema}.migrations order by id`, [])).map((row) => row[0])
     assertNotNewer(schema, known as string[])
     const missing = MIGRATIONS.filter((migration) => !known.includes(migration.id))
