@@ -1,4 +1,5 @@
 /** Whatever comes in, a server answers it, with anything but 500, and lives on. */
+import { request } from 'node:http'
 import { connect } from 'node:net'
 import fc from 'fast-check'
 import { createSkep, type Skep, silentLogger } from 'skep'
@@ -34,6 +35,25 @@ afterAll(async () => {
 async function expectAlive(): Promise<void> {
   expect((await fetch(`${url}/api/v1/me`)).status).toBe(200)
   expect(unexpected).toEqual([])
+}
+
+/** The status of an answer; null if the connection was closed instead. Not by fetch, which refuses what it holds for nonsense. */
+function statusOf(
+  path: string,
+  method: string,
+  headers: Readonly<Record<string, string>>,
+): Promise<number | null> {
+  return new Promise((resolve) => {
+    const asked = request({ host: '127.0.0.1', port, path, method, headers }, (answer) => {
+      resolve(answer.statusCode ?? null)
+      // It may be a stream without an end.
+      asked.destroy()
+    })
+    asked.on('error', () => resolve(null))
+    // A length was promised that does not come: what the server says to the head is all there is.
+    asked.setTimeout(500, () => asked.destroy())
+    asked.end()
+  })
 }
 
 const names = LISTED.map(({ name }) => name)
@@ -263,16 +283,8 @@ describe('a server', () => {
         fc.constantFrom('GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS'),
         headers,
         async (parts, query, method, sent) => {
-          const stop = new AbortController()
-          const response = await fetch(`${url}/${parts.join('/')}?${query}`, {
-            method,
-            headers: sent,
-            signal: stop.signal,
-            redirect: 'manual',
-          })
-          expect(response.status).not.toBe(500)
-          stop.abort()
-          await response.text().catch(() => {})
+          const status = await statusOf(`/${parts.join('/')}?${query}`, method, sent)
+          expect(status).not.toBe(500)
         },
       ),
       { numRuns: 400 },
