@@ -25,7 +25,8 @@ export default defineConfig({
     globalSetup: ['./test/servers/global-setup.ts'],
     // Processes, not threads: tests kill workers, open native databases and change signal handlers.
     pool: 'forks',
-    maxWorkers: 2,
+    // One more than there are cores: many tests wait for servers, leases and processes.
+    maxWorkers: 3,
     // Or the last worker would be alone with a file that takes minutes.
     sequence: { sequencer: LongestFirst },
     testTimeout: 30_000,

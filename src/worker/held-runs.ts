@@ -1,7 +1,7 @@
 import type { Run } from './run.ts'
 
-/** Runs that one map takes before the next one takes over. */
-const MOST_IN_A_MAP = 1_000
+/** Runs that one map takes before the next one takes over. Each more of them is one more place to look. */
+const MOST_IN_A_MAP = 4_000
 const MOST_MAPS = 8
 
 /**
@@ -38,7 +38,12 @@ export class HeldRuns {
   /** Holds it no longer. Another run of the same job stays. */
   remove(run: Run): void {
     const { id } = run.job
-    const map = this.#maps.find((held) => held.get(id) === run)
+    let map: Map<string, Run> | undefined
+    for (const held of this.#maps) {
+      if (held.get(id) !== run) continue
+      map = held
+      break
+    }
     map?.delete(id)
     // A new array, because somebody may be going through the old one.
     if (map?.size === 0 && map !== this.#maps.at(-1)) this.#maps = this.#maps.filter((held) => held !== map)
