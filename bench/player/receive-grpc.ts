@@ -1,3 +1,4 @@
+import { type ClientHttp2Session, connect } from 'node:http2'
 import type { createClient } from '@connectrpc/connect'
 import type { createGrpcTransport } from '@connectrpc/connect-node'
 import type { Payload } from '../contest.ts'
@@ -6,6 +7,27 @@ import { importBuilt, requireFromRoot } from '../root.ts'
 interface Message {
   readonly acks: readonly { readonly id: string; readonly token: string }[]
   readonly open?: { readonly queues: readonly string[]; readonly credits: number }
+}
+
+/** Bytes that may be on their way to here. HTTP/2 begins with 64 KiB, which are 300 jobs; clients in C, Go or Java widen it by themselves. */
+const WINDOW_BYTES = 8_388_608
+
+type SessionManager = NonNullable<Parameters<typeof createGrpcTransport>[0]['sessionManager']>
+
+/** One connection with a wide window. */
+function wideSession(url: string): {
+  readonly session: ClientHttp2Session
+  readonly manager: SessionManager
+} {
+  const session = connect(url, { settings: { initialWindowSize: WINDOW_BYTES } })
+  session.on('connect', () => session.setLocalWindowSize(WINDOW_BYTES))
+  const manager: SessionManager = {
+    authority: url,
+    request: async (method, path, headers, options) =>
+      session.request({ ...headers, ':method': method, ':path': path }, options),
+    notifyResponseByteRead: () => {},
+  }
+  return { session, manager }
 }
 
 /** Takes jobs and acks them on one stream of gRPC. Returns what stops it when all of its acks are answered. */
@@ -21,7 +43,8 @@ export async function receiveByGrpc(
     createGrpcTransport: typeof createGrpcTransport
   }
   const { Skep } = (await importBuilt('server/grpc/gen/skep/v1/skep_pb')) as { Skep: never }
-  const client = clientOf(Skep, transportOf({ baseUrl: url })) as unknown as {
+  const { session, manager } = wideSession(url)
+  const client = clientOf(Skep, transportOf({ baseUrl: url, sessionManager: manager })) as unknown as {
     receive(
       messages: AsyncIterable<Message>,
       options: { readonly signal: AbortSignal },
@@ -67,5 +90,6 @@ export async function receiveByGrpc(
       if (unanswered === 0) resolve()
     })
     stop.abort()
+    session.close()
   }
 }

@@ -5,9 +5,9 @@ import { check, fill, nth, rateOf, type Stage, stop, untilRan } from './stage.ts
 
 const CONCURRENCY = 100
 /** So many jobs are out at once, in messages of a thousand: some are on their way here, some are run, some are on their way back. */
-const CREDITS = 4_000
+const CREDITS = 2_000
 /** So many times what others drain: all three begin cold, and it is the pace after that which is compared. */
-const TIMES = 4
+const TIMES = 2
 /** All of them have to be done: the next one begins with an empty queue. */
 const LONGEST_MS = 60_000
 
