@@ -50,6 +50,7 @@ export function nextInChain(
   const rest = end < 0 ? null : load.slice(0, place) + load.slice(end + 1)
   const { headers: own = null, ...unusual } =
     more === '' ? NOTHING : (JSON.parse(read(more)) as Partial<NewJob>)
+  // What is usual stands here again, as in PLAIN_JOB, instead of being copied from there: it is made for each step of each chain.
   const next: NewJob = {
     id: load.slice(place, afterId),
     space,
