@@ -67,9 +67,10 @@ describe('skep dev --demo', () => {
       env: { ...process.env, TERM: 'xterm' },
     })
     let screen = ''
-    // Each key goes in once the screen shows what it is about. Pressing q twice hurries nothing.
+    // Each key goes in once the screen shows what it is about: queues are there before their first job, and only
+    // a job that ran can be sent again. Pressing q twice hurries nothing.
     const keys: [RegExp, string][] = [
-      [/QUEUE.*mail\.send/s, 's'],
+      [/QUEUE.*mail\.send.*RECENT.*✓/s, 's'],
       [/Sent again/, 'p'],
       [/Paused/, 'p'],
       [/Resumed/, 'qq'],
