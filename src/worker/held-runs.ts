@@ -38,15 +38,13 @@ export class HeldRuns {
   /** Holds it no longer. Another run of the same job stays. */
   remove(run: Run): void {
     const { id } = run.job
-    let map: Map<string, Run> | undefined
-    for (const held of this.#maps) {
-      if (held.get(id) !== run) continue
-      map = held
-      break
+    for (const map of this.#maps) {
+      if (map.get(id) !== run) continue
+      map.delete(id)
+      // A new array, because somebody may be going through the old one.
+      if (map.size === 0 && map !== this.#maps.at(-1)) this.#maps = this.#maps.filter((held) => held !== map)
+      return
     }
-    map?.delete(id)
-    // A new array, because somebody may be going through the old one.
-    if (map?.size === 0 && map !== this.#maps.at(-1)) this.#maps = this.#maps.filter((held) => held !== map)
   }
 
   /** All of them. Whoever goes through them may remove them on the way. */

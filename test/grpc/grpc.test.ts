@@ -176,9 +176,9 @@ describe('gRPC with grpc-js', () => {
     const acked = await call(client, 'Ack', { receiver: hello, acks })
 
     expect(extended.results).toEqual([{ id: polled.id, status: 'ok', cancel_reason: '' }])
-    expect(settled.results).toEqual([{ id: polled.id, status: 'ok' }])
-    expect(twice.results[0].status).not.toBe('ok')
-    expect(acked.results).toEqual([{ id: streamed.id, status: 'ok' }])
+    expect(settled).toEqual({ saved: 1, results: [] })
+    expect(twice).toEqual({ saved: 0, results: [{ id: polled.id, status: 'gone' }] })
+    expect(acked).toEqual({ saved: 1, results: [] })
     await expect(streamed.result({ timeout: '20s' })).resolves.toBe('acked')
     stream.cancel()
   })

@@ -12,10 +12,7 @@ describe('a batch of acks', () => {
     batch.word(0, 'ok')
 
     expect(batch.isOpen).toBe(false)
-    expect(await batch.answer).toEqual([
-      { id: 'a', status: 'ok' },
-      { id: 'b', status: 'lost' },
-    ])
+    expect(await batch.answer).toEqual({ saved: 1, results: [{ id: 'b', status: 'lost' }] })
   })
 
   it('is answered when the time is up, and what has no word is unknown', async () => {
@@ -25,13 +22,10 @@ describe('a batch of acks', () => {
     batch.word(1, 'ok')
 
     expect(batch.isOpen).toBe(false)
-    expect(await batch.answer).toEqual([
-      { id: 'a', status: 'ok' },
-      { id: 'b', status: 'unknown' },
-    ])
+    expect(await batch.answer).toEqual({ saved: 1, results: [{ id: 'b', status: 'unknown' }] })
   })
 
   it('of none is answered at once', async () => {
-    expect(await new AckBatch([], 0).answer).toEqual([])
+    expect(await new AckBatch([], 0).answer).toEqual({ saved: 0, results: [] })
   })
 })

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { queue } from '../../src/index.ts'
-import { type Frame, post, receive, type WireJob, type WireResult } from './support/client.ts'
+import { type Frame, post, receive, type WireAcked, type WireJob } from './support/client.ts'
 import { serveReceivers } from './support/http.ts'
 import { caller, type Scene, scene } from './support/scene.ts'
 
@@ -35,8 +35,8 @@ describe('receivers over HTTP', () => {
       if (!frame.jobs) continue
       seen.push(...frame.jobs)
       const acks = frame.jobs.map(({ id, token, payload }) => ({ id, token, done: payload }))
-      const { results } = await post<{ results: WireResult[] }>(`${url}/receivers/${receiver}/ack`, { acks })
-      expect(results.every(({ status }) => status === 'ok')).toBe(true)
+      const answer = await post(`${url}/receivers/${receiver}/ack`, { acks })
+      expect(answer).toEqual({ saved: acks.length, results: [] })
       if (seen.length === 30) break
     }
     expect(seen.map(({ payload }) => (payload as { n: number }).n).toSorted((a, b) => a - b)).toEqual(
@@ -93,14 +93,13 @@ describe('receivers over HTTP', () => {
     const { jobs } = await polled
     expect(jobs).toHaveLength(1)
     const acks = jobs.map(({ id, token }) => ({ id, token, done: 'yes' }))
-    expect((await post<{ results: WireResult[] }>(`${url}/settle`, { acks })).results).toEqual([
-      { id: job.id, status: 'ok' },
-    ])
+    expect(await post(`${url}/settle`, { acks })).toEqual({ saved: 1, results: [] })
     expect(await job.result()).toBe('yes')
     const failed = acks.map(({ id, token }) => ({ id, token, failed: { message: 'no' } }))
-    expect(
-      (await post<{ results: WireResult[] }>(`${url}/settle`, { acks: failed })).results[0]?.status,
-    ).toBe('gone')
+    expect(await post(`${url}/settle`, { acks: failed })).toEqual({
+      saved: 0,
+      results: [{ id: job.id, status: 'gone' }],
+    })
     expect(await post(`${url}/poll`, { queues: ['mail'], waitMs: 10 })).toEqual({ jobs: [] })
   })
 
@@ -119,8 +118,10 @@ describe('receivers over HTTP', () => {
     expect(again.jobs.map(({ id }) => id)).toEqual([left.id])
     expect(again.jobs[0]?.attempt).toBe(2)
     const acks = [kept, left].map(({ id, token }) => ({ id, token }))
-    const { results } = await post<{ results: WireResult[] }>(`${url}/settle`, { acks })
-    expect(results.map(({ status }) => status)).toEqual(['ok', 'lost'])
+    expect(await post(`${url}/settle`, { acks })).toEqual({
+      saved: 1,
+      results: [{ id: left.id, status: 'lost' }],
+    })
   })
 
   it('refuses queues that the caller may not have, and says nothing of their jobs', async () => {
@@ -131,7 +132,7 @@ describe('receivers over HTTP', () => {
     expect(await post(`${url}/poll`, { queues: ['*'], waitMs: 300 }, narrow)).toEqual({ jobs: [] })
     const { jobs } = await post<{ jobs: WireJob[] }>(`${url}/poll`, { queues: ['mail'], waitMs: 20_000 })
     const acks = jobs.map(({ id, token }) => ({ id, token }))
-    const { results } = await post<{ results: WireResult[] }>(`${url}/settle`, { acks }, narrow)
+    const { results } = await post<WireAcked>(`${url}/settle`, { acks }, narrow)
     expect(results[0]?.status).toBe('gone')
   })
 

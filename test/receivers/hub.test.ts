@@ -23,8 +23,8 @@ describe('receivers', () => {
     const receiver = await connect()
     await vi.waitFor(() => expect(receiver.jobs).toHaveLength(3))
     expect(receiver.jobs[0]).toMatchObject({ queue: 'mail', payload: '{"n":0}', attempt: 1 })
-    const results = await receiver.ack(receiver.jobs, { done: { ok: true } })
-    expect(results.map(({ status }) => status)).toEqual(['ok', 'ok', 'ok'])
+    const answer = await receiver.ack(receiver.jobs, { done: { ok: true } })
+    expect(answer).toEqual({ saved: 3, results: [] })
     expect(await handles[0]?.result()).toEqual({ ok: true })
     expect((await skep.get(receiver.jobs[2]?.id as string))?.state).toBe('done')
   })
@@ -67,7 +67,7 @@ describe('receivers', () => {
     await vi.waitFor(() => expect(second.jobs).toHaveLength(5))
     expect(second.jobs.every(({ attempt }) => attempt === 2)).toBe(true)
     const late = await first.ack(first.jobs.slice(0, 1))
-    expect(late[0]?.status).toBe('lost')
+    expect(late.results).toMatchObject([{ status: 'lost' }])
     await second.ack(second.jobs)
     expect((await skep.get(second.jobs[0]?.id as string))?.lost).toBe(1)
   })
@@ -110,7 +110,7 @@ describe('receivers', () => {
     expect(receiver.jobs[0]?.timeoutMs).toBe(300)
     await vi.waitFor(() => expect(receiver.stops).toHaveLength(1), { timeout: 5_000 })
     expect(receiver.stops[0]).toMatchObject({ id: job.id, reason: 'timeout' })
-    expect((await receiver.ack(receiver.jobs))[0]?.status).toBe('ok')
+    expect(await receiver.ack(receiver.jobs)).toEqual({ saved: 1, results: [] })
     expect(await skep.get(job.id)).toMatchObject({ state: 'dead', timeouts: 1 })
   })
 
@@ -174,11 +174,17 @@ describe('receivers', () => {
     await vi.waitFor(() => expect(receiver.jobs).toHaveLength(2))
     const [a, b] = receiver.jobs
     const crossed = [{ id: a?.id as string, token: b?.token as string }]
-    expect((await hub.settle(caller(), crossed))[0]?.status).toBe('lost')
+    expect(await hub.settle(caller(), crossed)).toEqual({
+      saved: 0,
+      results: [{ id: a?.id, status: 'lost' }],
+    })
     const right = [{ id: a?.id as string, token: a?.token as string }]
-    expect((await hub.settle(caller({ queues: ['other'] }), right))[0]?.status).toBe('gone')
-    expect((await hub.settle(caller(), right))[0]?.status).toBe('ok')
-    expect((await hub.settle(caller(), right))[0]?.status).toBe('ok')
+    expect(await hub.settle(caller({ queues: ['other'] }), right)).toEqual({
+      saved: 0,
+      results: [{ id: a?.id, status: 'gone' }],
+    })
+    expect(await hub.settle(caller(), right)).toEqual({ saved: 1, results: [] })
+    expect(await hub.settle(caller(), right)).toEqual({ saved: 1, results: [] })
     await expect(hub.settle(caller({ scopes: new Set() }), right)).rejects.toMatchObject({
       code: 'FORBIDDEN',
     })

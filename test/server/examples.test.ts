@@ -199,5 +199,5 @@ it('gives receivers what the examples show, and takes what they show from them',
 
   expect(Object.keys(got ?? {}).sort()).toEqual(Object.keys(exampleOf('/poll').response.jobs[0] ?? {}).sort())
   expect(extended.results).toEqual(exampleOf('/extend').response.results)
-  expect(settled.results).toEqual(exampleOf('/settle').response.results)
+  expect(settled).toEqual(exampleOf('/settle').response)
 })

@@ -15,7 +15,7 @@ const job = {
   results: [],
 }
 const done = { id: IDS.job, token, done: { sent: true } }
-const acked = { results: [{ id: IDS.job, status: 'ok' }] }
+const acked = { saved: 1, results: [] }
 
 export interface RouteExample {
   readonly request: unknown

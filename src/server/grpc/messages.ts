@@ -3,9 +3,11 @@ import { create } from '@bufbuild/protobuf'
 import { type RelayedJob, type RelayedResult, SkepError } from '../../index.ts'
 import { readJson as readBounded } from '../access/read-json.ts'
 import type { EnqueueInput } from '../api.ts'
-import type { Ack, AckResult, Extended, Note, Stop } from '../receivers/ack.ts'
+import type { Ack, AckAnswer, AckResult, Extended, Note, Stop } from '../receivers/ack.ts'
 import {
   type Ack as AckMessage,
+  type AckResponse,
+  AckResponseSchema,
   type AckResult as AckResultMessage,
   AckResultSchema,
   type Extended as ExtendedMessage,
@@ -45,6 +47,10 @@ function settledMessage(one: RelayedResult): Settled {
 
 export function stopMessage({ id, token, reason, detail }: Stop): StopMessage {
   return create(StopSchema, { id, token, reason, detail })
+}
+
+export function ackResponse({ saved, results }: AckAnswer): AckResponse {
+  return create(AckResponseSchema, { saved, results: results.map(ackResultMessage) })
 }
 
 export function ackResultMessage({ id, status }: AckResult): AckResultMessage {

@@ -8,7 +8,6 @@ import type { ReceiverHub } from '../receivers/hub.ts'
 import type { Receiver } from '../receivers/receiver.ts'
 import { connectError } from './errors.ts'
 import {
-  AckResponseSchema,
   EnqueueResponseSchema,
   ExtendResponseSchema,
   type Open,
@@ -20,7 +19,7 @@ import {
 } from './gen/skep/v1/skep_pb.ts'
 import {
   ackOf,
-  ackResultMessage,
+  ackResponse,
   enqueueInput,
   extendedMessage,
   jobMessage,
@@ -148,9 +147,9 @@ export function skepService(env: GrpcEnv): ServiceImpl<typeof Skep> {
         const receiver = hub.find(caller, id)
         if (notes.length > 0) await hub.note(caller, notes.map(noteOf))
         // Acks count also when the stream has ended meanwhile: their tokens tell whether they still may.
-        const results = await hub.settle(caller, acks.map(ackOf))
+        const answer = await hub.settle(caller, acks.map(ackOf))
         if (credits > 0) receiver?.grant(credits)
-        return create(AckResponseSchema, { results: results.map(ackResultMessage) })
+        return ackResponse(answer)
       })
     },
 
@@ -173,8 +172,7 @@ export function skepService(env: GrpcEnv): ServiceImpl<typeof Skep> {
     async settle({ acks, notes }, context) {
       return worked(context, async (caller) => {
         if (notes.length > 0) await hub.note(caller, notes.map(noteOf))
-        const results = await hub.settle(caller, acks.map(ackOf))
-        return create(AckResponseSchema, { results: results.map(ackResultMessage) })
+        return ackResponse(await hub.settle(caller, acks.map(ackOf)))
       })
     },
 

@@ -24,12 +24,9 @@ export class Taker {
     if (credits > 0) this.#receiver.grant(credits)
     if (acks.length === 0) return
     this.#waiting += acks.length
-    void this.#receiver.ack(acks.map(ackOf)).then((results) => {
-      // That an ack was saved is the rule, and need not be said job by job.
-      const told = results.filter(({ status }) => status !== 'ok')
-      const saved = results.length - told.length
-      const message = create(ReceiveResponseSchema, { saved, results: told.map(ackResultMessage) })
-      this.#outbox.push(message, 100 + told.length * 100)
+    void this.#receiver.ack(acks.map(ackOf)).then(({ saved, results }) => {
+      const message = create(ReceiveResponseSchema, { saved, results: results.map(ackResultMessage) })
+      this.#outbox.push(message, 100 + results.length * 100)
       this.#waiting -= acks.length
       this.#wake?.()
     })

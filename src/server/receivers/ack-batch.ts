@@ -1,14 +1,14 @@
-import type { Ack, AckResult, AckStatus } from './ack.ts'
+import type { Ack, AckAnswer, AckResult, AckStatus } from './ack.ts'
 
 /** Acks that came together and are answered together: when the store has had its word on all of them, or the time is up. */
 export class AckBatch {
-  readonly answer: Promise<readonly AckResult[]>
+  readonly answer: Promise<AckAnswer>
   /** When it came, by the monotonic clock. */
   readonly since: number
   readonly #acks: readonly Ack[]
   readonly #words: (AckStatus | undefined)[]
   #left: number
-  #resolve: (results: readonly AckResult[]) => void = () => {}
+  #resolve: (answer: AckAnswer) => void = () => {}
 
   constructor(acks: readonly Ack[], since: number) {
     this.#acks = acks
@@ -18,7 +18,7 @@ export class AckBatch {
     this.answer = new Promise((resolve) => {
       this.#resolve = resolve
     })
-    if (acks.length === 0) this.#resolve([])
+    if (acks.length === 0) this.#finish()
   }
 
   get isOpen(): boolean {
@@ -40,6 +40,11 @@ export class AckBatch {
   }
 
   #finish(): void {
-    this.#resolve(this.#acks.map(({ id }, index) => ({ id, status: this.#words[index] ?? 'unknown' })))
+    const results: AckResult[] = []
+    this.#acks.forEach(({ id }, index) => {
+      const status = this.#words[index] ?? 'unknown'
+      if (status !== 'ok') results.push({ id, status })
+    })
+    this.#resolve({ saved: this.#acks.length - results.length, results })
   }
 }

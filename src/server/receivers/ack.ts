@@ -36,9 +36,17 @@ export interface AckFailure {
  */
 export type AckStatus = 'ok' | 'lost' | 'gone' | 'unknown'
 
+/** The answer to acks that came together. That an end was saved is the rule, and is not said job by job. */
+export interface AckAnswer {
+  /** How many were saved. */
+  readonly saved: number
+  /** Those that were not, in their order, and why. */
+  readonly results: readonly AckResult[]
+}
+
 export interface AckResult {
   readonly id: string
-  readonly status: AckStatus
+  readonly status: Exclude<AckStatus, 'ok'>
 }
 
 /** A job that somebody holds. */

@@ -7,10 +7,8 @@ export class Delivery {
   readonly job: RelayedJob<Delivery>
   readonly receiver: Receiver
   readonly bytes: number
-  /** When it was given to the receiver. */
-  readonly at: number
-  /** Whether it was given to the transport. */
-  isSent = false
+  /** When it was given to the transport; 0: not yet. */
+  sentAt = 0
   /** Until when it must have been settled or extended, by the monotonic clock; null: as long as its stream lives. */
   until: number | null = null
   /** Why it shall stop, once somebody said so. */
@@ -21,11 +19,14 @@ export class Delivery {
   before: Delivery | null = null
   after: Delivery | null = null
 
-  constructor(job: RelayedJob<Delivery>, receiver: Receiver, at: number) {
-    this.at = at
+  constructor(job: RelayedJob<Delivery>, receiver: Receiver) {
     this.job = job
     this.receiver = receiver
     this.bytes = job.bytes
     job.holder = this
+  }
+
+  get isSent(): boolean {
+    return this.sentAt > 0
   }
 }

@@ -1,16 +1,55 @@
 import type { RelayedJob, RelayedResult } from '../../index.ts'
+import type { Ack } from './ack.ts'
 import type { Delivery } from './delivery.ts'
 
-/** One job as JSON text, with its payload as it is stored; null if that is not JSON. */
-export function jobText(job: RelayedJob<Delivery>): string | null {
-  const payload = oneLine(job.payload)
-  if (payload === null) return null
-  const { id, queue, attempt, token, lane, enqueuedAtMs, timeoutMs } = job
-  // Ids, names of queues and tokens have no sign that would have to be written in another way.
+const UNREADABLE = 'The payload is not JSON. It is kept as it is; correct it and redrive the job.'
+
+/** The end of a job that has nothing of all this, as most have not. */
+const PLAIN = ',"headers":{},"lane":null,"timeoutMs":null,"results":[]}'
+
+/**
+ * Jobs as a list in JSON text, with their payloads as they are stored. Those whose payload is not JSON are to be put among the dead,
+ * as a worker would do.
+ */
+export function jobsText(jobs: readonly RelayedJob<Delivery>[]): {
+  readonly text: string
+  readonly unreadable: readonly Ack[]
+} {
+  const unreadable: Ack[] = []
+  let text = ''
+  // Jobs that go out together are mostly of one queue, and came together.
+  let queue = ''
+  let name = ''
+  let enqueuedAtMs = -1
+  let time = ''
+  for (const job of jobs) {
+    const payload = oneLine(job.payload)
+    if (payload === null) {
+      unreadable.push({ id: job.id, token: job.token, bury: UNREADABLE })
+      continue
+    }
+    if (job.queue !== queue) {
+      queue = job.queue
+      name = `","queue":"${queue}","payload":`
+    }
+    if (job.enqueuedAtMs !== enqueuedAtMs) {
+      enqueuedAtMs = job.enqueuedAtMs
+      time = String(enqueuedAtMs)
+    }
+    // Ids, names of queues and tokens have no sign that would have to be written in another way. Few pieces, because all of them
+    // are put together for each job.
+    const comma = text === '' ? '' : ','
+    text += `${comma}{"id":"${job.id}${name}${payload},"attempt":${job.attempt},"token":"${job.token}","enqueuedAtMs":${time}${restText(job)}`
+  }
+  return { text: `[${text}]`, unreadable }
+}
+
+function restText(job: RelayedJob<Delivery>): string {
+  const { lane, timeoutMs, results, hasHeaders } = job
+  if (!hasHeaders && lane === null && timeoutMs === null && results?.length === 0) return PLAIN
   return (
-    `{"id":"${id}","queue":"${queue}","payload":${payload},"attempt":${attempt},"token":"${token}",` +
-    `"headers":${job.hasHeaders ? JSON.stringify(job.headers) : '{}'},"lane":${lane === null ? 'null' : JSON.stringify(lane)},` +
-    `"enqueuedAtMs":${enqueuedAtMs},"timeoutMs":${timeoutMs},"results":${resultsText(job.results)}}`
+    `,"headers":${hasHeaders ? JSON.stringify(job.headers) : '{}'},"lane":${JSON.stringify(lane)},` +
+    `"timeoutMs":${timeoutMs},"results":${resultsText(results)}}`
   )
 }
 

@@ -1,9 +1,9 @@
 import { type Runtime, SkepError } from '../../index.ts'
 import type { Caller } from '../operation.ts'
 import type { JsonSchema } from '../schema.ts'
-import { NDJSON, SSE } from './frames.ts'
+import { jobsText, NDJSON, SSE } from './frames.ts'
 import { LEAST_LEASE_MS, MOST_LEASE_MS, type ReceiverHub } from './hub.ts'
-import { jobStream, textsOf } from './job-stream.ts'
+import { jobStream } from './job-stream.ts'
 import { readAcks, readBody, readHelds, readNotes, readTexts, readWhole, readWord } from './read-input.ts'
 import { schemas } from './route-schemas.ts'
 
@@ -73,7 +73,7 @@ export function receiverRoutes(hub: ReceiverHub, runtime: Runtime): readonly Rec
         // A stream that has ended meanwhile is no reason to refuse: the tokens tell whose the jobs are.
         if (credits > 0) hub.find(caller, id)?.grant(credits)
         if (notes.length > 0) await hub.note(caller, notes)
-        return answer({ results: await hub.settle(caller, acks) })
+        return answer(await hub.settle(caller, acks))
       },
     },
     {
@@ -95,7 +95,7 @@ export function receiverRoutes(hub: ReceiverHub, runtime: Runtime): readonly Rec
           leaseMs: leaseOf(body),
           signal,
         })
-        const { texts, unreadable } = textsOf(jobs)
+        const { text, unreadable } = jobsText(jobs)
         if (unreadable.length > 0) void hub.settle(caller, unreadable)
         if (signal.aborted) {
           // Nobody reads the answer, so nobody has them.
@@ -105,7 +105,7 @@ export function receiverRoutes(hub: ReceiverHub, runtime: Runtime): readonly Rec
           )
           throw new SkepError('REQUEST_INVALID', 'The caller has gone.')
         }
-        return jsonText(`{"jobs":[${texts.join(',')}]}`)
+        return jsonText(`{"jobs":${text}}`)
       },
     },
     {
@@ -121,7 +121,7 @@ export function receiverRoutes(hub: ReceiverHub, runtime: Runtime): readonly Rec
         const acks = readAcks(body['acks'] ?? [])
         const notes = readNotes(body['notes'])
         if (notes.length > 0) await hub.note(caller, notes)
-        return answer({ results: await hub.settle(caller, acks) })
+        return answer(await hub.settle(caller, acks))
       },
     },
     {

@@ -1,7 +1,7 @@
 import { assertPattern, parseKeyRanges, type RelayedJob, SkepError, toMs } from '../../index.ts'
 import type { ReceiverSummary } from '../api.ts'
 import type { Caller } from '../operation.ts'
-import type { Ack, AckResult, Extended, Held, Note } from './ack.ts'
+import type { Ack, AckAnswer, Extended, Held, Note } from './ack.ts'
 import type { Delivery } from './delivery.ts'
 import { mayHave, Office } from './office.ts'
 import type { HubOptions } from './options.ts'
@@ -147,7 +147,7 @@ export class ReceiverHub {
   }
 
   /** Ends jobs by their tokens, whoever handed them out. Never rejects because of a single one. */
-  async settle(caller: Caller, acks: readonly Ack[]): Promise<readonly AckResult[]> {
+  async settle(caller: Caller, acks: readonly Ack[]): Promise<AckAnswer> {
     this.#checkScope(caller)
     assertSize('acks', acks)
     return (await this.#office(caller.space)).ack(caller, acks)
@@ -309,8 +309,8 @@ export class ReceiverHub {
 
   readonly #desk: Desk = {
     ack: (caller, acks) =>
-      this.settle(caller, acks).catch((): readonly AckResult[] =>
-        acks.map(({ id }) => ({ id, status: 'unknown' })),
+      this.settle(caller, acks).catch(
+        (): AckAnswer => ({ saved: 0, results: acks.map(({ id }) => ({ id, status: 'unknown' })) }),
       ),
     note: (caller, notes) => void this.note(caller, notes).catch(() => {}),
     hasRoom: (receiver) => {
@@ -333,7 +333,6 @@ export class ReceiverHub {
     this.#bytes -= delivery.bytes
     if (wasFull) this.#wake(this.#open.values())
     const { receiver } = delivery
-    receiver.activeAt = this.#options.runtime.mono()
     this.#changes++
     if (receiver.isRetired && receiver.unacked === 0) this.#leave(receiver, 'done')
   }

@@ -1,7 +1,5 @@
-import type { RelayedJob, Runtime } from '../../index.ts'
-import type { Ack } from './ack.ts'
-import type { Delivery } from './delivery.ts'
-import { type Framing, jobText } from './frames.ts'
+import type { Runtime } from '../../index.ts'
+import { type Framing, jobsText } from './frames.ts'
 import type { ReceiverHub } from './hub.ts'
 import type { ConnectOptions, Receiver } from './receiver.ts'
 
@@ -30,9 +28,9 @@ export async function jobStream(
     ...options,
     protocol: 'http',
     send: (jobs) => {
-      const { texts, unreadable } = textsOf(jobs)
+      const { text, unreadable } = jobsText(jobs)
       if (unreadable.length > 0) void receiver.ack(unreadable)
-      return texts.length === 0 || write('jobs', `[${texts.join(',')}]`)
+      return unreadable.length === jobs.length || write('jobs', text)
     },
     stop: (stops) => void write('stop', JSON.stringify(stops)),
     end: (reason) => {
@@ -77,24 +75,4 @@ export async function jobStream(
   )
   if (signal.aborted) vanish()
   return stream
-}
-
-/** Jobs as texts. Those whose payload is not JSON are put among the dead, as a worker would do. */
-export function textsOf(jobs: readonly RelayedJob<Delivery>[]): {
-  readonly texts: readonly string[]
-  readonly unreadable: readonly Ack[]
-} {
-  const texts: string[] = []
-  const unreadable: Ack[] = []
-  for (const job of jobs) {
-    const text = jobText(job)
-    if (text !== null) texts.push(text)
-    else
-      unreadable.push({
-        id: job.id,
-        token: job.token,
-        bury: 'The payload is not JSON. It is kept as it is; correct it and redrive the job.',
-      })
-  }
-  return { texts, unreadable }
 }

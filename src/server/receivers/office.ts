@@ -11,7 +11,7 @@ import {
   type SkepError,
 } from '../../index.ts'
 import type { Caller } from '../operation.ts'
-import { type Ack, type AckResult, type Extended, endOf, type Held, type Note } from './ack.ts'
+import { type Ack, type AckAnswer, type Extended, endOf, type Held, type Note } from './ack.ts'
 import { AckBatch } from './ack-batch.ts'
 import type { Delivery } from './delivery.ts'
 import { Line, type LineEnv } from './line.ts'
@@ -186,9 +186,10 @@ export class Office {
 
   // ── what receivers say ─────────────────────────────────────────────────────────────────────────
 
-  ack(caller: Caller, acks: readonly Ack[]): Promise<readonly AckResult[]> {
+  ack(caller: Caller, acks: readonly Ack[]): Promise<AckAnswer> {
     const { runtime } = this.#env
-    const batch = new AckBatch(acks, runtime.mono())
+    const mono = runtime.mono()
+    const batch = new AckBatch(acks, mono)
     const ends: { job: RelayedJob<Delivery>; end: ReturnType<typeof endOf> }[] = []
     const foreign: ForeignEnd[] = []
     const now = runtime.now()
@@ -206,6 +207,7 @@ export class Office {
       delivery.index = index
       const { receiver } = delivery
       receiver.lastAckAt = now
+      receiver.activeAt = mono
       if (end.kind === 'done') receiver.acked++
       else receiver.nacked++
       ends.push({ job: delivery.job, end })

@@ -18,78 +18,87 @@ export async function readBody(request: Request, maxBytes: number): Promise<Fiel
 }
 
 export function readAcks(value: unknown): readonly Ack[] {
-  return listOf(value, 'acks').map((item, index) => readAck(item, `acks[${index}]`))
+  return readEach(value, 'acks', readAck)
 }
 
-function readAck(value: unknown, path: string): Ack {
-  const fields = fieldsOf(value, path)
-  const held = readHeld(fields, path)
+function readAck(item: unknown): Ack {
+  const fields = fieldsOf(item, '')
+  const held = readHeld(fields)
   const { done, failed, snooze, bury, cancel, handBack } = fields
-  if (failed !== undefined) return { ...held, failed: readFailure(failed, `${path}.failed`) }
+  if (failed !== undefined) return { ...held, failed: readFailure(failed) }
   if (snooze !== undefined) {
-    const { delayMs, reason } = fieldsOf(snooze, `${path}.snooze`)
+    const { delayMs, reason } = fieldsOf(snooze, 'snooze')
     return {
       ...held,
       snooze: {
-        delayMs: numberOf(delayMs, `${path}.snooze.delayMs`),
-        ...(reason === undefined ? {} : { reason: textOf(reason, `${path}.snooze.reason`) }),
+        delayMs: numberOf(delayMs, 'snooze.delayMs'),
+        ...(reason === undefined ? {} : { reason: textOf(reason, 'snooze.reason') }),
       },
     }
   }
-  if (bury !== undefined) return { ...held, bury: textOf(bury, `${path}.bury`) }
-  if (cancel !== undefined) return { ...held, cancel: textOf(cancel, `${path}.cancel`) }
+  if (bury !== undefined) return { ...held, bury: textOf(bury, 'bury') }
+  if (cancel !== undefined) return { ...held, cancel: textOf(cancel, 'cancel') }
   if (handBack === true) return { ...held, handBack }
   return done === undefined ? held : { ...held, done }
 }
 
-function readFailure(value: unknown, path: string): AckFailure {
-  const { message, name, stack, retryInMs } = fieldsOf(value, path)
+function readFailure(value: unknown): AckFailure {
+  const { message, name, stack, retryInMs } = fieldsOf(value, 'failed')
   return {
-    message: textOf(message, `${path}.message`),
-    ...(name === undefined ? {} : { name: textOf(name, `${path}.name`) }),
-    ...(stack === undefined ? {} : { stack: textOf(stack, `${path}.stack`) }),
-    ...(retryInMs === undefined ? {} : { retryInMs: numberOf(retryInMs, `${path}.retryInMs`) }),
+    message: textOf(message, 'failed.message'),
+    ...(name === undefined ? {} : { name: textOf(name, 'failed.name') }),
+    ...(stack === undefined ? {} : { stack: textOf(stack, 'failed.stack') }),
+    ...(retryInMs === undefined ? {} : { retryInMs: numberOf(retryInMs, 'failed.retryInMs') }),
   }
 }
 
 export function readHelds(value: unknown): readonly Held[] {
-  return listOf(value, 'jobs').map((item, index) =>
-    readHeld(fieldsOf(item, `jobs[${index}]`), `jobs[${index}]`),
-  )
+  return readEach(value, 'jobs', (item) => readHeld(fieldsOf(item, '')))
 }
 
-function readHeld({ id, token }: Fields, path: string): Held {
-  return { id: textOf(id, `${path}.id`), token: textOf(token, `${path}.token`) }
+function readHeld({ id, token }: Fields): Held {
+  return { id: textOf(id, 'id'), token: textOf(token, 'token') }
 }
 
 export function readNotes(value: unknown): readonly Note[] {
   if (value === undefined) return []
-  return listOf(value, 'notes').map((item, index) => {
-    const path = `notes[${index}]`
-    const fields = fieldsOf(item, path)
+  return readEach(value, 'notes', (item) => {
+    const fields = fieldsOf(item, '')
     const { progress, progressNote, lines } = fields
     return {
-      ...readHeld(fields, path),
-      ...(progress === undefined ? {} : { progress: finiteOf(progress, `${path}.progress`) }),
-      ...(progressNote === undefined ? {} : { progressNote: textOf(progressNote, `${path}.progressNote`) }),
-      ...(lines === undefined
-        ? {}
-        : { lines: listOf(lines, `${path}.lines`).map((line) => readLine(line, path)) }),
+      ...readHeld(fields),
+      ...(progress === undefined ? {} : { progress: finiteOf(progress, 'progress') }),
+      ...(progressNote === undefined ? {} : { progressNote: textOf(progressNote, 'progressNote') }),
+      ...(lines === undefined ? {} : { lines: readEach(lines, 'lines', readLine) }),
     }
   })
 }
 
-function readLine(value: unknown, path: string): NoteLine {
-  const { level, message, fields } = fieldsOf(value, `${path}.lines`)
+function readLine(value: unknown): NoteLine {
+  const { level, message, fields } = fieldsOf(value, '')
   return {
-    level: level === undefined ? 'info' : textOf(level, `${path}.lines.level`),
-    message: textOf(message, `${path}.lines.message`),
+    level: level === undefined ? 'info' : textOf(level, 'level'),
+    message: textOf(message, 'message'),
     ...(fields === undefined ? {} : { fields }),
   }
 }
 
 export function readTexts(value: unknown, path: string): readonly string[] {
-  return listOf(value, path).map((item, index) => textOf(item, `${path}[${index}]`))
+  return readEach(value, path, (item) => textOf(item, ''))
+}
+
+/** Reads a list item by item. Where it stands is put before the path of a mistake then, and not made up for each item. */
+function readEach<T>(value: unknown, path: string, read: (item: unknown) => T): readonly T[] {
+  const items = listOf(value, path)
+  const all: T[] = []
+  try {
+    for (const item of items) all.push(read(item))
+  } catch (error) {
+    if (!(error instanceof Misread)) throw error
+    const inner = error.path === '' || error.path.startsWith('[') ? error.path : `.${error.path}`
+    throw new Misread(`${path}[${all.length}]${inner}`, error.must)
+  }
+  return all
 }
 
 /** A text that may be left out. */
@@ -106,35 +115,42 @@ export function readWhole(
   if (value === undefined || value === null) return bounds.otherwise
   if (Number.isInteger(value) && (value as number) >= bounds.least && (value as number) <= bounds.most)
     return value as number
-  throw invalid(path, `must be a whole number from ${bounds.least} to ${bounds.most}`)
+  throw new Misread(path, `must be a whole number from ${bounds.least} to ${bounds.most}`)
 }
 
 function fieldsOf(value: unknown, path: string): Fields {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields
-  throw invalid(path, 'must be an object')
+  throw new Misread(path, 'must be an object')
 }
 
 function listOf(value: unknown, path: string): readonly unknown[] {
   if (Array.isArray(value)) return value as unknown[]
-  throw invalid(path, 'must be a list')
+  throw new Misread(path, 'must be a list')
 }
 
 function textOf(value: unknown, path: string): string {
   if (typeof value === 'string') return value
-  throw invalid(path, 'must be a text')
+  throw new Misread(path, 'must be a text')
 }
 
 function finiteOf(value: unknown, path: string): number {
   if (typeof value === 'number' && Number.isFinite(value)) return value
-  throw invalid(path, 'must be a number')
+  throw new Misread(path, 'must be a number')
 }
 
 function numberOf(value: unknown, path: string): number {
   const number = finiteOf(value, path)
   if (number >= 0) return number
-  throw invalid(path, 'must not be negative')
+  throw new Misread(path, 'must not be negative')
 }
 
-function invalid(path: string, must: string): SkepError {
-  return new SkepError('OPTION_INVALID', `${path} ${must}.`, { facts: { path } })
+class Misread extends SkepError {
+  readonly path: string
+  readonly must: string
+
+  constructor(path: string, must: string) {
+    super('OPTION_INVALID', `${path} ${must}.`, { facts: { path } })
+    this.path = path
+    this.must = must
+  }
 }

@@ -1,7 +1,7 @@
 import type { KeyRange, RelayedJob } from '../../index.ts'
 import type { ReceiverSummary } from '../api.ts'
 import type { Caller } from '../operation.ts'
-import type { Ack, AckResult, Note, Stop } from './ack.ts'
+import type { Ack, AckAnswer, Note, Stop } from './ack.ts'
 import { Delivery } from './delivery.ts'
 import type { Line } from './line.ts'
 
@@ -59,7 +59,7 @@ export interface ResolvedConnectOptions extends ConnectOptions {
 
 /** What a receiver asks of those who made it. */
 export interface Desk {
-  ack(caller: Caller, acks: readonly Ack[]): Promise<readonly AckResult[]>
+  ack(caller: Caller, acks: readonly Ack[]): Promise<AckAnswer>
   note(caller: Caller, notes: readonly Note[]): void
   /** There may be room for more. */
   hasRoom(receiver: Receiver): void
@@ -143,7 +143,7 @@ export class Receiver {
   // ── what a transport calls ─────────────────────────────────────────────────────────────────────
 
   /** Ends jobs. Answers when the store has had its word on all of them, or with `unknown` after a grace. Never rejects. */
-  ack(acks: readonly Ack[]): Promise<readonly AckResult[]> {
+  ack(acks: readonly Ack[]): Promise<AckAnswer> {
     return this.#desk.ack(this.caller, acks)
   }
 
@@ -177,7 +177,7 @@ export class Receiver {
 
   /** Gives it a job. It goes out at the end of this turn of the event loop. */
   give(job: RelayedJob<Delivery>, turn: number): Delivery {
-    const delivery = new Delivery(job, this, this.#desk.now())
+    const delivery = new Delivery(job, this)
     delivery.after = this.#first
     if (this.#first) this.#first.before = delivery
     this.#first = delivery
@@ -211,7 +211,8 @@ export class Receiver {
 
   /** Hands jobs to the transport; false when that takes no more for now. */
   send(deliveries: readonly Delivery[]): boolean {
-    for (const delivery of deliveries) delivery.isSent = true
+    const now = this.#desk.now()
+    for (const delivery of deliveries) delivery.sentAt = now
     try {
       const answer = this.#transport.send(deliveries.map(({ job }) => job))
       if (answer === true) return true
@@ -248,11 +249,11 @@ export class Receiver {
     }
   }
 
-  /** When it got the job that it has had for the longest time; null: it has none. */
+  /** When the job was sent that it has had for the longest time; null: it has none. */
   get #oldestAt(): number | null {
     let oldest = this.#first
     while (oldest?.after) oldest = oldest.after
-    return oldest?.at ?? null
+    return oldest?.isSent ? oldest.sentAt : null
   }
 
   summary(): ReceiverSummary {

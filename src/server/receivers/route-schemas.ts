@@ -30,6 +30,7 @@ const leaseMs = about('How long they are leased.', {
   default: 30_000,
 })
 const token = about('As it came with the job.', text)
+const unsaved: JsonSchema = { type: 'string', enum: ['lost', 'gone', 'unknown'] }
 const status: JsonSchema = { type: 'string', enum: ['ok', 'lost', 'gone', 'unknown'] }
 
 const job = object(
@@ -137,7 +138,16 @@ export const schemas: Readonly<Record<SchemaName, JsonSchema>> = {
     { acks: list(ack), credits: about('From now on; 0 leaves it as it is.', whole), notes: list(note) },
     ['acks'],
   ),
-  acked: object({ results: list(object({ id: text, status }, ['id', 'status'])) }, ['results']),
+  acked: object(
+    {
+      saved: about('How many were saved.', whole),
+      results: about(
+        'Those that were not, and why.',
+        list(object({ id: text, status: unsaved }, ['id', 'status'])),
+      ),
+    },
+    ['saved', 'results'],
+  ),
   poll: object(
     {
       queues,

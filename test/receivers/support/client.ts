@@ -23,6 +23,11 @@ export interface WireResult {
   readonly status: string
 }
 
+export interface WireAcked {
+  readonly saved: number
+  readonly results: readonly WireResult[]
+}
+
 export async function post<T>(url: string, body: unknown, headers: Record<string, string> = {}): Promise<T> {
   const response = await fetch(url, {
     method: 'POST',

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { post, receive, type WireJob, type WireResult } from './client.ts'
+import { post, receive, type WireAcked, type WireJob } from './client.ts'
 
 /**
  * A receiver as it should be written: it connects again when its stream ends, to whichever server answers, and says how a
@@ -53,7 +53,8 @@ export class PersistentClient {
     let acks = jobs.map(({ id, token, payload }) => ({ id, token, done: payload }))
     while (acks.length > 0 && !this.#stop.signal.aborted) {
       try {
-        const { results } = await post<{ results: WireResult[] }>(`${this.#next()}/settle`, { acks })
+        const { saved, results } = await post<WireAcked>(`${this.#next()}/settle`, { acks })
+        this.words.set('ok', (this.words.get('ok') ?? 0) + saved)
         for (const { status } of results) this.words.set(status, (this.words.get(status) ?? 0) + 1)
         const unknown = new Set(results.flatMap(({ id, status }) => (status === 'unknown' ? [id] : [])))
         acks = acks.filter(({ id }) => unknown.has(id))

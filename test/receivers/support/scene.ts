@@ -10,7 +10,7 @@ import {
 import { memoryStore } from '../../../src/memory.ts'
 import type { Scope } from '../../../src/server/api.ts'
 import type { Caller } from '../../../src/server/operation.ts'
-import type { Ack, AckResult, Stop } from '../../../src/server/receivers/ack.ts'
+import type { Ack, AckAnswer, Stop } from '../../../src/server/receivers/ack.ts'
 import { ReceiverHub } from '../../../src/server/receivers/hub.ts'
 import type { HubOptions, ReceiverOptions } from '../../../src/server/receivers/options.ts'
 import type { ConnectOptions, EndReason, Receiver } from '../../../src/server/receivers/receiver.ts'
@@ -60,7 +60,7 @@ export class FakeReceiver {
     return this.receiver?.unacked ?? 0
   }
 
-  ack(jobs: readonly RelayedJob[], how: Omit<Ack, 'id' | 'token'> = {}): Promise<readonly AckResult[]> {
+  ack(jobs: readonly RelayedJob[], how: Omit<Ack, 'id' | 'token'> = {}): Promise<AckAnswer> {
     const acks = jobs.map(({ id, token }) => ({ id, token, ...how }))
     return (this.receiver as Receiver).ack(acks)
   }
