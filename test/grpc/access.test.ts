@@ -6,7 +6,7 @@ import { fromJson, type JsonObject } from '@bufbuild/protobuf'
 import { type Struct, StructSchema } from '@bufbuild/protobuf/wkt'
 import { type CallOptions, Code, ConnectError, createClient } from '@connectrpc/connect'
 import { createGrpcTransport } from '@connectrpc/connect-node'
-import { createSkep, queue, type Skep as SkepClient, silentLogger } from 'skep'
+import { createSkep, queue, type Skep as SkepClient, silentLogger, type Worker } from 'skep'
 import { memoryStore } from 'skep/memory'
 import { createServer, type SkepServer } from 'skep/server'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -17,9 +17,13 @@ import { Skep } from '../../src/server/grpc/gen/skep/v1/skep_pb.ts'
 import { methodName } from '../../src/server/grpc/operations-proto.ts'
 import { LISTED } from '../../src/server/operations/table.ts'
 import { type Samples, samplesFor } from '../server/access/samples.ts'
+import { makeThings, nothings } from '../server/access/things.ts'
 
 const UNKNOWN = '01890000-0000-7000-8000-000000000000'
 const TOKENS = Object.fromEntries(SCOPES.map((scope) => [scope, `token-of-${scope}-which-nobody-guesses`]))
+/** In everything that these callers must never be shown. */
+const HIDDEN = 'hidden-9f2c'
+const FOREIGN = 'foreign-7b1d'
 const EVERYWHERE = 'token-for-every-space-which-nobody-guesses'
 
 interface Method {
@@ -27,13 +31,17 @@ interface Method {
   readonly scope: Scope
   /** It is about all queues, or about one that the callers do not see. */
   readonly isTooWide: boolean
-  call(options: CallOptions): Promise<unknown>
+  call(options: CallOptions, samples?: Samples): Promise<unknown>
 }
 
 let skep: SkepClient
 let other: SkepClient
 let server: SkepServer
 let own: Samples
+let hidden: Samples
+let foreign: Samples
+const none = samplesFor(nothings('mail.none', 'f'))
+const workers: Worker[] = []
 let methods: readonly Method[]
 let serving: ReturnType<typeof servingClient>
 
@@ -44,20 +52,6 @@ beforeAll(async () => {
   const store = memoryStore()
   skep = createSkep({ store, logger: silentLogger })
   other = createSkep({ store, space: 'other', logger: silentLogger })
-  const { id } = await skep.enqueue(queue('mail'), 1, { delay: '1h' })
-  own = samplesFor({
-    queue: 'mail',
-    job: id,
-    schedule: 'nightly',
-    run: UNKNOWN,
-    group: UNKNOWN,
-    bulk: UNKNOWN,
-    view: UNKNOWN,
-    errorGroup: UNKNOWN,
-    worker: UNKNOWN,
-    receiver: UNKNOWN,
-    token: '0000000000000000',
-  })
   server = createServer(skep, {
     logger: silentLogger,
     rates: { views: null },
@@ -73,10 +67,18 @@ beforeAll(async () => {
   })
   const { url } = await server.listen({ port: 0 })
   serving = servingClient(url)
+  const made = await Promise.all([
+    makeThings(skep, server, { name: 'mail', marker: 'mine', by: 'operate' }),
+    makeThings(skep, server, { name: `report-${HIDDEN}`, marker: `payload-${HIDDEN}`, by: 'somebody' }),
+    makeThings(other, server, { name: `mail-${FOREIGN}`, marker: `payload-${FOREIGN}`, by: 'operate' }),
+  ])
+  workers.push(...made.map(({ worker }) => worker))
+  ;[own, hidden, foreign] = made.map(({ things }) => samplesFor(things)) as [Samples, Samples, Samples]
   methods = [...operations(url), ...servings()]
-})
+}, 60_000)
 
 afterAll(async () => {
+  await Promise.all(workers.map((worker) => worker.stop()))
   await server.close()
   await other.close()
   await skep.close()
@@ -94,7 +96,8 @@ function operations(url: string): readonly Method[] {
       name: `Operations.${method}`,
       scope,
       isTooWide: queuesOf(own[name]).includes('*'),
-      call: async (options) => client[small]?.(fromJson(StructSchema, own[name] as JsonObject), options),
+      call: async (options, samples = own) =>
+        client[small]?.(fromJson(StructSchema, samples[name] as JsonObject), options),
     }
   })
 }
@@ -164,6 +167,21 @@ async function answerOf(call: () => Promise<unknown>): Promise<string> {
   }
 }
 
+/** The whole of an answer, but for the ids that were asked for, and times. */
+async function wordsOf(call: () => Promise<unknown>, input: unknown): Promise<string> {
+  const words = await call().then(
+    (message) => JSON.stringify(message, (_, value) => (typeof value === 'bigint' ? String(value) : value)),
+    (error: unknown) => `${Code[ConnectError.from(error).code]}: ${ConnectError.from(error).rawMessage}`,
+  )
+  const asked = JSON.stringify(input).match(/"[^"]{6,}"/g) ?? []
+  return asked
+    .reduce((left, part) => left.replaceAll(part.slice(1, -1), '…'), words)
+    .replace(
+      /"(createdAt|at|now|startedAt|id)":\{[^}]*\}|"(createdAt|at|now|startedAt|id)":"[^"]*"/g,
+      '"…":"…"',
+    )
+}
+
 const ofAll = (answer: string): Readonly<Record<string, string>> =>
   Object.fromEntries(methods.map(({ name }) => [name, answer]))
 
@@ -215,6 +233,30 @@ describe('gRPC', () => {
     // It enqueued there, and not here.
     expect((await other.list({ queue: 'mail' })).jobs.length).toBeGreaterThan(0)
     expect((await skep.list({ queue: 'mail' })).jobs).toHaveLength(here)
+  })
+
+  it.each([
+    ['queues that the caller does not see', HIDDEN, () => hidden],
+    ['other spaces', FOREIGN, () => foreign],
+  ] as const)('hides what is in %s', async (_, marker, samplesOf) => {
+    const samples = samplesOf()
+    const wrong: string[] = []
+    let compared = 0
+    for (const { name, scope, queuesOf } of LISTED) {
+      // What an input does not name it cannot reach; a queue that it names is refused before anything is looked for.
+      if (JSON.stringify(own[name]) === JSON.stringify(samples[name]) || queuesOf(samples[name]).length > 0)
+        continue
+      const { call } = methods.find((one) => one.name === `Operations.${methodName(name)}`) as Method
+      const options = bearing(TOKENS[scope])
+      const answer = await wordsOf(() => call(options, samples), samples[name])
+      const nothing = await wordsOf(() => call(options, none), none[name])
+      compared++
+      if (answer !== nothing) wrong.push(`${name}: ${answer} instead of ${nothing}`)
+      if (answer.includes(`payload-${marker}`)) wrong.push(`${name} shows a payload: ${answer}`)
+    }
+
+    expect(wrong).toEqual([])
+    expect(compared).toBeGreaterThan(20)
   })
 
   it('gives no jobs of queues that the pattern of a credential leaves out', async () => {
