@@ -4,6 +4,7 @@ import {
   createSkep,
   type Handler,
   type Logger,
+  type Notifier,
   type Skep,
   type SkepConfig,
   type Store,
@@ -42,6 +43,8 @@ export interface Opened {
   readonly config: LoadedConfig | null
   readonly handlers: readonly Handler[]
   readonly flows: readonly AnyFlow[]
+  /** Closes the Skep, and the notifier of the config. What goes wrong with that is nobody's concern any more. */
+  close(): Promise<void>
 }
 
 export interface OpenOptions {
@@ -72,16 +75,22 @@ export async function open(call: Call, options: OpenOptions): Promise<Opened> {
   call.out.dialled = place.label
   if (place.kind === 'sqlite') prepareFile(place, call, options)
   const store = await storeOf(place, config?.config)
+  const notifier = place.kind === 'config' ? await notifierOf(config) : undefined
   const space = options.space ?? call.args.text('space') ?? config?.config.space
   const skep = createSkep({
     store,
     logger: options.logger ?? silentLogger,
+    ...(notifier === undefined ? {} : { notifier }),
     ...(space === undefined ? {} : { space }),
   })
   const { schedules, owner } = config?.config ?? {}
   // Only a worker brings them into the store.
   if (schedules) skep.schedules.declare(schedules, owner === undefined ? {} : { owner })
-  return { skep, store, place, config, handlers: config?.handlers ?? [], flows: config?.flows ?? [] }
+  const close = async (): Promise<void> => {
+    await skep.close().catch(() => {})
+    await notifier?.close().catch(() => {})
+  }
+  return { skep, store, place, config, handlers: config?.handlers ?? [], flows: config?.flows ?? [], close }
 }
 
 /** Connects, does the work, and closes whatever happens. */
@@ -94,7 +103,7 @@ export async function using<Answer>(
   try {
     return await work(opened)
   } finally {
-    await opened.skep.close().catch(() => {})
+    await opened.close()
   }
 }
 
@@ -237,4 +246,14 @@ async function storeOf(place: Place, config: Partial<SkepConfig> | undefined): P
       )
     }
   }
+}
+
+async function notifierOf(config: LoadedConfig | null): Promise<Notifier | undefined> {
+  const notifier = config?.config.notifier
+  const made = typeof notifier === 'function' ? await notifier() : notifier
+  if (made === undefined || typeof (made as Partial<Notifier> | null)?.subscribe === 'function') return made
+  throw invalid(
+    `In "${config?.file}", notifier is no notifier.`,
+    'Use one, or a function that returns one: notifier: () => natsNotifier({ servers })',
+  )
 }

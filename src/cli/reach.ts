@@ -10,7 +10,7 @@ import { type Opened, type OpenOptions, open } from './open.ts'
 import { clean, quote } from './text.ts'
 
 /** What a command works with that does not mind whether it is a store or a server. */
-export interface Reached extends Pick<Opened, 'place' | 'config' | 'handlers' | 'flows'> {
+export interface Reached extends Pick<Opened, 'place' | 'config' | 'handlers' | 'flows' | 'close'> {
   readonly skep: Counterpart
   /** Either the one or the other. */
   readonly opened: Opened | null
@@ -34,7 +34,7 @@ export async function reaching<Answer>(
   try {
     return await work(reached)
   } finally {
-    await reached.skep.close().catch(() => {})
+    await reached.close()
   }
 }
 
@@ -68,7 +68,8 @@ export async function reach(call: Call, options: ReachOptions): Promise<Reached>
   const skep = new Remote({ client: server, revive: revived, space })
   if (options.isPatient !== true) await skep.ready()
   const place = { kind: 'server', label, address: url, within: undefined } as const
-  return { skep, opened: null, server, place, config: null, handlers: [], flows: [] }
+  const close = (): Promise<void> => skep.close().catch(() => {})
+  return { skep, opened: null, server, place, config: null, handlers: [], flows: [], close }
 }
 
 /** What only somebody can say who has the store, and why. */

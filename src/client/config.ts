@@ -1,3 +1,4 @@
+import type { Notifier } from '../notifier.ts'
 import type { Store } from '../store.ts'
 import type { WorkerOptions } from '../worker/options.ts'
 import type { Flow } from './flow.ts'
@@ -8,6 +9,11 @@ import type { ScheduleDefinition } from './schedule.ts'
 export interface SkepConfig {
   /** Where the jobs live: a store, or a function that opens one, called only when a command needs it. */
   readonly store: Store | (() => Store | Promise<Store>)
+  /**
+   * Who tells other processes of new jobs: a notifier, or a function that makes one. All that work on the store must use the same.
+   * The command closes it. @default the store's own
+   */
+  readonly notifier?: Notifier | (() => Notifier | Promise<Notifier>)
   /** What `skep worker` and `skep dev` run: handlers and flows. @default none: then only the commands that look and change work */
   readonly handlers?: readonly (Handler | Flow<never, unknown>)[]
   /** What the code declares: `skep worker` and `skep dev` bring it into the store. @default none */

@@ -141,7 +141,7 @@ async function openDemo(call: Call, logger: Logger, db: string | undefined): Pro
     const { code } = explain(error)
     const damaged = (error as { facts?: { trouble?: unknown } }).facts?.trouble === 'broken'
     if (!code.startsWith('SCHEMA_') && !damaged) return opened
-    await opened.skep.close().catch(() => {})
+    await opened.close()
     for (const ending of ['', '-wal', '-shm', '-hints']) {
       rmSync(resolve(call.cwd, DEMO_FILE) + ending, { force: true, recursive: true })
     }

@@ -80,7 +80,7 @@ async function examine(call: Call, show: (finding: Finding) => void): Promise<vo
     const { message, fix } = explain(error, place.label)
     show({ name: 'database', status: 'fail', detail: message, ...(fix === undefined ? {} : { fix }) })
   } finally {
-    await skep.close().catch(() => {})
+    await opened.close()
   }
 }
 

@@ -121,7 +121,7 @@ export async function runSession(call: Call, options: SessionOptions): Promise<n
     view.close()
     options.relay.to = () => {}
     await serving?.server.close().catch(() => {})
-    await skep.close().catch(() => {})
+    await opened.close()
     stop.release()
     if (!failed && !call.out.json && !call.out.quiet) {
       const counts = `${count(finished)} done, ${count(retried)} retried, ${count(dead)} dead`

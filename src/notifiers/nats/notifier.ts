@@ -84,7 +84,7 @@ export function createNatsNotifier(given: NatsNotifierOptions): Notifier & { rea
       if (streams.problem !== undefined) {
         return { status: 'down', detail: `Hints flow, notices do not, trying again: ${streams.problem}` }
       }
-      return { status: 'up', detail: streams.remark ?? 'Connected.' }
+      return { status: 'up', detail: streams.remark ?? 'Connected to NATS.' }
     },
 
     async close() {
