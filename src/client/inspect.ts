@@ -4,7 +4,7 @@ import { JOB_STATES, type JobState } from '../core/job.ts'
 import { LIMITS } from '../core/limits.ts'
 import { assertName, show } from '../core/names.ts'
 import { parseQuery } from '../core/query.ts'
-import { planQuery, type QueryPlan } from '../core/query-plan.ts'
+import { LISTED_STATES, planQuery, type QueryPlan } from '../core/query-plan.ts'
 import { timeOf } from '../core/transitions.ts'
 import type { Store, Where } from '../store.ts'
 import { assertWhole } from '../worker/options.ts'
@@ -246,7 +246,7 @@ export async function countJobs(
 }
 
 export function statesOf(state: ListOptions['state']): readonly JobState[] {
-  const states = state === undefined ? JOB_STATES : typeof state === 'string' ? [state] : state
+  const states = state === undefined ? LISTED_STATES : typeof state === 'string' ? [state] : state
   for (const one of states) {
     if (!JOB_STATES.includes(one)) {
       throw new SkepError(

@@ -3,15 +3,20 @@ import { JOB_STATES, type JobState } from '../core/job.ts'
 
 /** Where a list goes on. Texts from us to us; nobody else reads them. */
 export type Cursor =
-  /** Queue after queue: behind this place of the store's own. */
+  /** Queue after queue of one state: behind this place of the store's own. With no queue, the beginning of that state. */
   | {
       readonly kind: 'walk'
       readonly queue: string
       readonly state: JobState
       readonly cursor: string | null
     }
-  /** Many queues merged by time: behind this job, and from where each queue has to be read for that. */
-  | { readonly kind: 'merged'; readonly place: Place; readonly queues: Readonly<Record<string, string>> }
+  /** Many queues of one state merged by time: behind this job, and from where each queue has to be read for that. */
+  | {
+      readonly kind: 'merged'
+      readonly state: JobState
+      readonly place: Place
+      readonly queues: Readonly<Record<string, string>>
+    }
   /** So many of the ids have been looked at. */
   | { readonly kind: 'ids'; readonly at: number }
 
@@ -27,7 +32,7 @@ function bare(cursor: Cursor): readonly unknown[] {
     case 'walk':
       return [cursor.queue, cursor.state, cursor.cursor]
     case 'merged':
-      return ['*', cursor.place, cursor.queues]
+      return ['*', cursor.place, cursor.queues, cursor.state]
     case 'ids':
       return ['#', cursor.at]
   }
@@ -35,10 +40,10 @@ function bare(cursor: Cursor): readonly unknown[] {
 
 export function readCursor(text: string): Cursor {
   try {
-    const [first, second, third] = JSON.parse(Buffer.from(text, 'base64url').toString()) as unknown[]
+    const [first, second, third, fourth] = JSON.parse(Buffer.from(text, 'base64url').toString()) as unknown[]
     if (first === '#' && Number.isInteger(second)) return { kind: 'ids', at: second as number }
-    if (first === '*' && isPlace(second) && isTexts(third))
-      return { kind: 'merged', place: second, queues: third }
+    if (first === '*' && isPlace(second) && isTexts(third) && isState(fourth))
+      return { kind: 'merged', place: second, queues: third, state: fourth }
     if (typeof first === 'string' && isState(second) && (third === null || typeof third === 'string')) {
       return { kind: 'walk', queue: first, state: second, cursor: third }
     }

@@ -31,14 +31,14 @@ interface Line {
 export async function mergeQueues(
   env: SearchEnv,
   wanted: Wanted,
-  pairs: readonly { readonly queue: string; readonly state: JobState }[],
+  state: JobState,
+  pairs: readonly { readonly queue: string }[],
   {
     limit,
     cursor,
     budget,
   }: { readonly limit: number; readonly cursor: Cursor | null; readonly budget: Budget },
 ): Promise<Found> {
-  const state = wanted.states[0] as JobState
   const { where, rest } = byKey(wanted, state)
   const start = cursor?.kind === 'merged' ? cursor : null
   const order = byPlace(state)
@@ -89,7 +89,7 @@ export async function mergeQueues(
       const queues = Object.fromEntries(
         lines.flatMap(({ queue, from }) => (from === null ? [] : [[queue, from]])),
       )
-      return { jobs, searched, cursor: writeCursor({ kind: 'merged', place, queues }) }
+      return { jobs, searched, cursor: writeCursor({ kind: 'merged', state, place, queues }) }
     }
     const job = first.rows[first.used] as Job
     place = placeOf(job)

@@ -61,17 +61,54 @@ export async function searchJobs(
   const cursor = options.cursor === null ? null : readCursor(options.cursor)
   const page = { ...options, cursor }
   if (wanted.ids !== null) return searchIds(env, wanted, wanted.ids, page)
-  const pairs = await pairsOf(env, wanted)
-  const full = pairs.filter(({ isEmpty }) => !isEmpty)
-  if (cursor?.kind === 'merged' || (cursor === null && canBeMerged(wanted, full))) {
-    return mergeQueues(env, wanted, full, { ...options, cursor })
-  }
-  return walk(env, wanted, pairs, page)
+  return searchStates(env, wanted, await pairsOf(env, wanted), page)
 }
 
-/** Ready jobs stand lane by lane, which time does not tell. */
-function canBeMerged({ states }: Wanted, pairs: readonly Pair[]): boolean {
-  return states.length === 1 && states[0] !== 'ready' && pairs.length > 1 && pairs.length <= MOST_MERGED
+/** State after state; in each the jobs of all queues by their time, where that is possible. */
+async function searchStates(
+  env: SearchEnv,
+  wanted: Wanted,
+  pairs: readonly Pair[],
+  { limit, cursor: start, budget }: Page,
+): Promise<Found> {
+  const { states, rest } = wanted
+  const endsAt = env.runtime.mono() + budget.ms
+  const jobs: Job[] = []
+  let searched = 0
+  let cursor = start?.kind === 'ids' ? null : start
+  for (let i = cursor === null ? 0 : states.indexOf(cursor.state); i >= 0 && i < states.length; i++) {
+    const state = states[i] as JobState
+    const ofState = pairs.filter((pair) => pair.state === state)
+    const left = { rows: budget.rows - searched, ms: endsAt - env.runtime.mono() }
+    const page = { limit: limit - jobs.length, cursor, budget: left }
+    const found = await searchState(env, wanted, state, ofState, page)
+    jobs.push(...found.jobs)
+    searched += found.searched
+    if (found.cursor !== null) return { jobs, searched, cursor: found.cursor }
+    cursor = null
+    const isOver = rest !== null && (searched >= budget.rows || env.runtime.mono() >= endsAt)
+    if (jobs.length < limit && !isOver) continue
+    const next = states.slice(i + 1).find((one) => pairs.some((pair) => pair.state === one && !pair.isEmpty))
+    const beginning = next && writeCursor({ kind: 'walk', queue: '', state: next, cursor: null })
+    return { jobs, searched, cursor: beginning ?? null }
+  }
+  return { jobs, cursor: null, searched }
+}
+
+function searchState(
+  env: SearchEnv,
+  wanted: Wanted,
+  state: JobState,
+  pairs: readonly Pair[],
+  page: Page,
+): Promise<Found> {
+  const full = pairs.filter(({ isEmpty }) => !isEmpty)
+  const { cursor } = page
+  const isBegun = cursor?.kind === 'walk' && cursor.queue !== ''
+  // Ready jobs stand lane by lane, which time does not tell.
+  const canMerge = state !== 'ready' && full.length > 1 && full.length <= MOST_MERGED
+  if (cursor?.kind === 'merged' || (canMerge && !isBegun)) return mergeQueues(env, wanted, state, full, page)
+  return walk(env, wanted, pairs, page)
 }
 
 interface Page {
@@ -122,7 +159,7 @@ async function searchIds(
   }
 }
 
-/** Queue after queue, and in each state after state. */
+/** Queue after queue, in one state. */
 async function walk(env: SearchEnv, wanted: Wanted, pairs: readonly Pair[], page: Page): Promise<Found> {
   const { limit, budget } = page
   const start = page.cursor?.kind === 'walk' ? page.cursor : null
@@ -130,9 +167,8 @@ async function walk(env: SearchEnv, wanted: Wanted, pairs: readonly Pair[], page
   const jobs: Job[] = []
   let searched = 0
   let step = limit
-  const isAtStart = ({ queue, state }: Pair): boolean => queue === start?.queue && state === start.state
   // A queue may have vanished since the last page: then its successors follow.
-  const same = pairs.findIndex(isAtStart)
+  const same = pairs.findIndex(({ queue }) => queue === start?.queue)
   const first = same >= 0 ? same : pairs.findIndex(({ queue }) => start === null || queue > start.queue)
   for (let i = first; i >= 0 && i < pairs.length; i++) {
     const pair = pairs[i] as Pair

@@ -1,9 +1,21 @@
 /** What of a query a store can do, so that only the rest has to be looked at job by job. */
 import { matches as fitsPattern } from './holds.ts'
-import { JOB_STATES, type JobState } from './job.ts'
+import type { JobState } from './job.ts'
 import type { Query, Term, Value } from './query.ts'
 import { type Predicate, predicateOf, type QueryEnv } from './query-match.ts'
 import { momentOf } from './query-moment.ts'
+
+/** The order in which states are listed when nobody names them: what happens now, what comes, what needs somebody, what is over. */
+export const LISTED_STATES: readonly JobState[] = [
+  'running',
+  'ready',
+  'delayed',
+  'missing',
+  'dead',
+  'failed',
+  'done',
+  'cancelled',
+]
 
 export interface QueryPlan {
   /** The states that can fit, in the order in which they were named. */
@@ -31,7 +43,7 @@ export function planQuery(query: Query, env: QueryEnv): QueryPlan {
   const stateTerms = terms.filter(({ field }) => field === 'state')
   const queueTerms = terms.filter(({ field }) => field === 'queue')
   const named = stateTerms.find(({ isNegated }) => !isNegated)
-  const states = ((named ? textsOf(named) : JOB_STATES) as readonly JobState[]).filter((state) =>
+  const states = ((named ? textsOf(named) : LISTED_STATES) as readonly JobState[]).filter((state) =>
     stateTerms.every((term) => textsOf(term).includes(state) !== term.isNegated),
   )
   const fitsQueue = (name: string): boolean =>

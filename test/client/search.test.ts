@@ -156,6 +156,33 @@ describe.each(STORES)('a search in %s', (name) => {
     expect(some.ids.toSorted()).toEqual(jobs.slice(12).toSorted())
   })
 
+  it('has what happens now before what is over, and all queues of a state together', async () => {
+    const skep = openSkep(await openStore(name))
+    const [mails, reports] = [
+      [1, 2],
+      [3, 4],
+    ].map((numbers) => numbers.map((n) => ({ to: 'a', n }))) as [Mail[], Mail[]]
+    const later: string[] = []
+    for (const [n, line] of [mail, report, mail, report].entries()) {
+      later.push((await skep.enqueue(line, { to: 'a', n }, { delay: 60_000 + n * 1_000 })).id)
+    }
+    const ready = [...(await skep.enqueueMany(mail, mails)), ...(await skep.enqueueMany(report, reports))]
+    const done: string[] = []
+    for (const line of [mail, report, mail]) {
+      const { id } = await skep.enqueue(line, { to: 'a', n: 9 }, { delay: '1h' })
+      await skep.cancel(id)
+      done.unshift(id)
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+
+    for (const limit of [1, 2, 3, 4, 50]) {
+      const { ids } = await pagesOf(skep, { limit })
+      expect(ids, `limit ${limit}`).toEqual([...ready.map(({ id }) => id), ...later, ...done])
+      const named = await pagesOf(skep, { query: 'state:cancelled,delayed', limit })
+      expect(named.ids, `limit ${limit}`).toEqual([...done, ...later])
+    }
+  })
+
   it('skips nothing and repeats nothing when jobs leave between two pages', async () => {
     const skep = openSkep(await openStore(name))
     const jobs = [
