@@ -166,7 +166,7 @@ function optionsOf({
           width: 1.6,
           ...(filled ? { fill: `${color(name)}22` } : {}),
           ...(dashed ? { dash: [4, 3] } : {}),
-          points: { show: false },
+          points: { show: true, size: 5, width: 0, fill: color(name), filter: lonely },
           spanGaps: false,
           value: (_plot, value) => (value === null || value === undefined ? '–' : format(value)),
         }),
@@ -174,6 +174,13 @@ function optionsOf({
     ],
     hooks: { drawAxes: [(plot) => drawMarks(plot, marks(), color('--violet-2'))] },
   }
+}
+
+/** A value without neighbours is no line, and would not be seen: those are drawn as dots. */
+function lonely(plot: uPlot, series: number): number[] {
+  const values = plot.data[series] ?? []
+  const isThere = (at: number): boolean => values[at] !== null && values[at] !== undefined
+  return Array.from(values.keys()).filter((at) => isThere(at) && !isThere(at - 1) && !isThere(at + 1))
 }
 
 function timesOf(_plot: uPlot, splits: number[]): string[] {
