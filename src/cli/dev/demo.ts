@@ -173,7 +173,7 @@ export function produce(skep: Skep, say: (queue: string, what: string) => void):
     ),
     repeat(
       () => between(5_000, 9_000),
-      () => skep.enqueue(card, { amount: between(5, 200) }),
+      () => skep.enqueue(card, { amount: Math.round(between(500, 20_000)) / 100 }),
     ),
   ]
 
