@@ -36,7 +36,9 @@ export function DeadGroups({
                   <span className="cut grow">
                     <strong>{error}</strong> {message}
                   </span>
-                  <Count value={dead} brief />
+                  <span className="num" title="Deaths so far, also of jobs that are no longer here">
+                    <Count value={dead} brief /> ×
+                  </span>
                 </button>
               </li>
             ))}

@@ -46,7 +46,7 @@ export function TokensScreen(): ReactNode {
             <EmptyState title="No tokens" icon="tokens">
               A token lets a person or a program in, with the scopes you give it: for some queues, for one
               space, until a day. Only a hash of it is kept.
-              <CodeBlock code="npx skep tokens create ci --scopes enqueue --expires 90d" />
+              <CodeBlock code="npx skep tokens create --name ci --scopes enqueue --expires 90d" />
             </EmptyState>
           ) : (
             <Table
