@@ -32,5 +32,7 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 30_000,
     teardownTimeout: 15_000,
+    // Not a second: what is waited for comes later on a busy machine.
+    expect: { poll: { timeout: 20_000 } },
   },
 })
