@@ -157,6 +157,32 @@ describe('a bulk action', () => {
     expect(await scene.counts('mail')).toEqual({ ready: 400, cancelled: 200 })
   })
 
+  it('that is stopped during its last page stays stopped, with that page counted', async () => {
+    let onChange: (() => Promise<unknown>) | null = null
+    const scene: Scene = openScene({
+      wrap: (store) => ({
+        ...store,
+        async change(call) {
+          const reply = await store.change(call)
+          await onChange?.()
+          return reply
+        },
+      }),
+    })
+    await scene.skep.enqueueMany(mail, numbers(50))
+    const { id } = await scene.skep.bulk.start({ action: 'cancel', query: 'queue:mail' })
+    let stopped: BulkView | null = null
+    onChange = async () => {
+      stopped = await scene.client(scene.truth).bulk.stop(id)
+    }
+    scene.skep.bulk.serve()
+    await scene.advance(10_000)
+
+    expect(stopped).toMatchObject({ status: 'stopped', changed: 0 })
+    const { endedAt } = stopped as unknown as BulkView
+    expect(await scene.skep.bulk.get(id)).toMatchObject({ status: 'stopped', changed: 50, endedAt })
+  })
+
   it('goes on in another process when the one that works it off dies', async () => {
     const scene = openScene()
     await scene.skep.enqueueMany(mail, numbers(100))

@@ -44,7 +44,7 @@ describe.each([
     expect(first).toMatchObject({ starts: 2, lost: 1, errors: 0 })
     console.info(`${_name}: ${JOBS} jobs of a killed worker ran again within ${seconds.toFixed(1)} s`)
     await worker.stop()
-  }, 60_000)
+  }, 180_000)
 })
 
 describe('A worker killed with SIGKILL on Redis', () => {
@@ -73,7 +73,7 @@ describe('A worker killed with SIGKILL on Redis', () => {
     const first = await skep.get((jobs[0] as (typeof jobs)[number]).id)
     expect(first).toMatchObject({ starts: 2, lost: 1, errors: 0 })
     await redis.audit()
-  }, 60_000)
+  }, 180_000)
 })
 
 function open(address: Address): Skep {

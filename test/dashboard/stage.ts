@@ -16,6 +16,8 @@ export interface Stage {
   readonly skep: Skep
   readonly server: SkepServer
   readonly browser: Browser
+  /** The database of the store. */
+  readonly file: string
   /** Where the dashboard is, without a slash at its end. */
   readonly url: string
   close(): Promise<void>
@@ -25,7 +27,8 @@ export async function openStage(options: ServerOptions = {}): Promise<Stage> {
   const { command, reason } = chromiumProgram()
   if (command === undefined) throw new Error(`There is no browser for the tests: ${reason}`)
   const folder = mkdtempSync(join(tmpdir(), 'skep-dashboard-'))
-  const skep = createSkep({ store: sqliteStore({ file: join(folder, 'jobs.db') }) })
+  const file = join(folder, 'jobs.db')
+  const skep = createSkep({ store: sqliteStore({ file }) })
   const server = createServer(skep, options)
   const { url } = await server.listen({ port: 0 })
   const browser = await openBrowser()
@@ -33,6 +36,7 @@ export async function openStage(options: ServerOptions = {}): Promise<Stage> {
     skep,
     server,
     browser,
+    file,
     url,
     async close() {
       await browser.close()

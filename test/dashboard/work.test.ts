@@ -1,5 +1,6 @@
 // The overview, queues, jobs and bulk actions, as somebody uses them.
 
+import { DatabaseSync } from '@photostructure/sqlite'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { fixed, type JobState, type Queue, queue, retry } from '../../src/index.ts'
@@ -557,6 +558,96 @@ describe('A dialog', () => {
     await page.keyboard.press('Tab')
     await page.keyboard.press('Enter')
     await until(async () => (await page.evaluate('document.activeElement.id')) === 'main')
+  })
+})
+
+describe('A queue with very many jobs', () => {
+  it('is said to have 500k+ from half a million on, wherever its jobs are counted', async () => {
+    const ready = await count(lonely, 'ready')
+    const say = async (jobs: number): Promise<void> => {
+      // The store keeps how many there are beside the jobs. So many inserts would leave just this.
+      const db = new DatabaseSync(stage.file, { timeout: PATIENCE_MS })
+      db.prepare('update skep_queues set ready = ? where name = ?').run(jobs, lonely.name)
+      db.close()
+    }
+    await say(499_999)
+    await to('/queues')
+    await row(lonely.name).getByText('499,999', { exact: true }).waitFor()
+
+    for (const jobs of [500_000, 1_234_567]) {
+      await say(jobs)
+      await to('/queues')
+      const shown = row(lonely.name).getByText('500k+', { exact: true })
+      await shown.waitFor()
+      // Who wants to know it rests on the number.
+      expect(await shown.getAttribute('title')).toBe(jobs.toLocaleString('en-US'))
+    }
+    await to(`/jobs?q=queue:${lonely.name}`)
+    await page.getByRole('tab', { name: /ready/i }).getByText('500k+', { exact: true }).waitFor()
+    await to('/')
+    await page.getByText('Busiest queues').waitFor()
+    await page.getByText('500k+', { exact: true }).first().waitFor()
+    await say(ready)
+  })
+})
+
+describe('Another space', () => {
+  const opener = () => page.getByRole('button', { name: 'default', exact: true })
+
+  /** By keys alone. */
+  async function ask(): Promise<void> {
+    await opener().focus()
+    await page.keyboard.press('Enter')
+    await page.getByRole('menuitem', { name: 'Another space …' }).waitFor()
+    await page.keyboard.press('End')
+    await page.keyboard.press('Enter')
+    await dialog().getByLabel('Name of the space').waitFor()
+    await until(async () => (await page.evaluate('document.activeElement.tagName')) === 'INPUT')
+  }
+
+  it('is asked for in a dialog, which can be left without going anywhere', async () => {
+    await to('/queues')
+    await row('mail.welcome').waitFor()
+    await ask()
+    expect(await dialog().getByRole('button', { name: 'Go there' }).isDisabled()).toBe(true)
+    await page.keyboard.press('Escape')
+    await dialog().waitFor({ state: 'hidden' })
+    await until(async () => (await page.evaluate('document.activeElement.textContent.trim()')) === 'default')
+    await row('mail.welcome').waitFor()
+  })
+
+  it('must be one: what the server refuses, or no header can carry, is said there and nothing changes', async () => {
+    for (const [name, said] of [
+      ['-no', /not a valid name/],
+      ['two words', /no blanks/],
+      ['Größe', /letters, digits/],
+    ] as const) {
+      await ask()
+      await page.keyboard.type(name)
+      await page.keyboard.press('Enter')
+      await dialog().getByRole('alert').getByText(said).waitFor()
+      await page.keyboard.press('Escape')
+      await dialog().waitFor({ state: 'hidden' })
+    }
+    await page.reload()
+    await row('mail.welcome').waitFor()
+    // A browser notes each refusal in its console.
+    open.complaints.splice(0, Infinity, ...open.complaints.filter((text) => !/400/.test(text)))
+  })
+
+  it('is where this tab looks from then on', async () => {
+    const other = stage.skep.inSpace('acme')
+    await other.enqueue(queue<object>('only.there'), {})
+    await other.close()
+    await ask()
+    await page.keyboard.type('acme')
+    await page.keyboard.press('Enter')
+    await row('only.there').waitFor()
+    expect(await row('mail.welcome').count()).toBe(0)
+    await page.reload()
+    await row('only.there').waitFor()
+    await page.getByRole('button', { name: 'acme', exact: true }).waitFor()
+    await page.evaluate("sessionStorage.removeItem('skep.space')")
   })
 })
 

@@ -17,7 +17,9 @@ it('a connection that answers no pings is ended, and one that does stays', async
   stream.on('error', (error: unknown) => errors.push(error))
   stream.on('data', () => {})
   stream.write({ open: { queues: ['mail'], credits: 1 } })
-  await vi.waitFor(async () => expect(await server.core.hub.list('default')).toHaveLength(1))
+  await vi.waitFor(async () => expect(await server.core.hub.list('default')).toHaveLength(1), {
+    timeout: 20_000,
+  })
 
   const dead = connect(Number(port), host)
   dead.write(Buffer.concat([PREFACE, SETTINGS]))

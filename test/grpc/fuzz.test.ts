@@ -197,8 +197,11 @@ function send(url: string, path: string, body: Buffer): Promise<string | undefin
 
 async function expectAlive(address: string): Promise<void> {
   const { skep: client, call } = grpcClient(address)
-  await vi.waitFor(async () => {
-    const { jobs } = await call(client, 'Enqueue', { jobs: [{ queue: 'alive', payload: '1' }] })
-    expect(jobs).toHaveLength(1)
-  })
+  await vi.waitFor(
+    async () => {
+      const { jobs } = await call(client, 'Enqueue', { jobs: [{ queue: 'alive', payload: '1' }] })
+      expect(jobs).toHaveLength(1)
+    },
+    { timeout: 20_000 },
+  )
 }

@@ -30,7 +30,7 @@ describe('gRPC with grpc-js', () => {
     const results = await Promise.all(
       jobs.map(({ id }: { id: string }) => skep.job(id).result({ timeout: '20s' })),
     )
-    await vi.waitFor(() => expect(saved).toBe(2))
+    await vi.waitFor(() => expect(saved).toBe(2), { timeout: 20_000 })
     stream.end()
 
     expect(results).toEqual([{ to: 'a' }, { to: 'b' }])

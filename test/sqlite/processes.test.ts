@@ -90,7 +90,8 @@ describe('A writer in another process', () => {
 
     expect(whileLocked).toEqual({ queues: [] })
     expect(runtime.mono() - began).toBeGreaterThan(1_000)
-    expect(longest).toBeLessThan(500)
+    // Whoever waits inside of SQLite stands still for all of this time.
+    expect(longest).toBeLessThan(1_000)
     expect(await readyCount(store)).toBe(1)
   })
 

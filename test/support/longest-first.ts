@@ -25,12 +25,13 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 /**
  * The order in which files start: one worker computes while the others wait, and the longest come first, so that all
  * have something to do until the end. Two that compute would slow each other down, and then nobody would compute.
+ * Files that share a process come last, one after the other: a process ends when the next file is not one of them.
  */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const all = (await super.sort(files)).map((file) => {
       const path = relative(root, file.moduleId).replaceAll('\\', '/')
-      return { file, path, seconds: WEIGHTS[path] ?? OTHER_SECONDS }
+      return { file, path, seconds: WEIGHTS[path] ?? OTHER_SECONDS, isAlone: file.project.config.isolate }
     })
     return inTurns(all, Number(this.ctx.config.maxWorkers) || 1).map(({ file }) => file)
   }
@@ -39,11 +40,14 @@ export class LongestFirst extends BaseSequencer {
 interface Weighed {
   readonly path: string
   readonly seconds: number
+  /** Whether it needs a process of its own. */
+  readonly isAlone: boolean
 }
 
 /** Whoever is free first takes the next one: the first worker of those that compute, the others of those that wait. */
 export function inTurns<File extends Weighed>(files: readonly File[], workers: number): File[] {
-  const longest = files.toSorted((a, b) => b.seconds - a.seconds)
+  const all = files.toSorted((a, b) => b.seconds - a.seconds)
+  const longest = all.filter(({ isAlone }) => isAlone)
   const computing = longest.filter(({ path }) => COMPUTING.some((folder) => path.startsWith(folder)))
   const waiting = longest.filter((file) => !computing.includes(file))
   const free = Array.from({ length: workers }, () => 0)
@@ -55,5 +59,5 @@ export function inTurns<File extends Weighed>(files: readonly File[], workers: n
     order.push(next)
     free[worker] = (free[worker] as number) + next.seconds
   }
-  return order
+  return [...order, ...all.filter(({ isAlone }) => !isAlone)]
 }

@@ -20,24 +20,35 @@ export class ApiFailure extends Error {
   }
 }
 
+export interface CallOptions {
+  readonly signal?: AbortSignal
+  /** @default the one that was chosen */
+  readonly space?: string
+}
+
 /** Asks the server for one operation, by its name. Every one is reachable this way: `POST api/v1/call/<name>`. */
 export async function call<Name extends OperationName>(
   name: Name,
   input: InputOf<Name>,
-  signal?: AbortSignal,
+  options: CallOptions = {},
 ): Promise<OutputOf<Name>> {
-  const response = await ask(name, input, signal)
+  const response = await ask(name, input, options)
   const text = await response.text()
   const answer = readAnswer(response.status, text)
   if (response.ok) return answer as OutputOf<Name>
   throw new ApiFailure(response.status, refusalOf(response.status, answer))
 }
 
-async function ask(name: string, input: unknown, signal: AbortSignal | undefined): Promise<Response> {
+async function ask(name: string, input: unknown, { signal, space }: CallOptions): Promise<Response> {
   try {
     return await fetch(urlOf(`api/v1/call/${name}`), {
       method: 'POST',
-      headers: { 'content-type': 'application/json', accept: 'application/json', ...credentialHeaders() },
+      headers: {
+        'content-type': 'application/json',
+        accept: 'application/json',
+        ...credentialHeaders(),
+        ...(space === undefined ? {} : { 'skep-space': space }),
+      },
       body: stringifyExact(input),
       credentials: 'same-origin',
       cache: 'no-store',

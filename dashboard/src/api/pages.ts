@@ -28,7 +28,9 @@ export function usePages<Name extends PagedName, Item>(
   const asked = useInfiniteQuery({
     queryKey: [name, input, 'pages'],
     queryFn: ({ pageParam, signal }) =>
-      call(name, { ...input, ...(pageParam === null ? {} : { cursor: pageParam }) } as InputOf<Name>, signal),
+      call(name, { ...input, ...(pageParam === null ? {} : { cursor: pageParam }) } as InputOf<Name>, {
+        signal,
+      }),
     initialPageParam: null as string | null,
     getNextPageParam: (last) => (last as { readonly cursor: string | null }).cursor,
     placeholderData: keepPreviousData,

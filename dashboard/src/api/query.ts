@@ -90,7 +90,7 @@ export function useApi<Name extends OperationName>(
 ): UseQueryResult<OutputOf<Name>, Error> {
   return useQuery<OutputOf<Name>, Error>({
     queryKey: [name, input],
-    queryFn: ({ signal }) => call(name, input, signal),
+    queryFn: ({ signal }) => call(name, input, { signal }),
     enabled,
     ...(every === undefined ? {} : { refetchInterval: every }),
     ...(keeps ? { placeholderData: keepPreviousData as never } : {}),

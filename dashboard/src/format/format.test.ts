@@ -1,12 +1,18 @@
 import { describe, expect, it } from 'vitest'
 import { faultsOf } from './json-schema.ts'
-import { bytesText, countText, plural, rateText, short } from './numbers.ts'
+import { bytesText, countText, plural, rateText, short, wholeText } from './numbers.ts'
 import { agoText, durationText } from './times.ts'
 
 describe('numbers as people read them', () => {
   it('counts exactly up to the cap and then says that there are more', () => {
     expect(countText(48_213)).toBe('48,213')
-    expect(countText(500_000)).toBe('500k+')
+    expect(countText(499_999)).toBe('499,999')
+    expect([500_000, 612_345, 7_000_000].map((count) => countText(count))).toEqual([
+      '500k+',
+      '500k+',
+      '500k+',
+    ])
+    expect(wholeText(1_234_567)).toBe('1,234,567')
     expect(countText(1_200, false)).toBe('1.2k+')
     expect(plural(1, 'job')).toBe('1 job')
     expect(plural(0, 'job')).toBe('0 jobs')

@@ -1,11 +1,16 @@
-/** From here on a count is not exact: the server stops counting. */
+/** From here on nobody reads a count: it is enough that there are many. */
 export const COUNT_CAP = 500_000
 
 const whole = new Intl.NumberFormat('en-US')
 
-/** 48213 → "48,213"; at the cap → "500k+". */
+/** 48213 → "48,213"; from the cap on → "500k+". */
 export function countText(count: number, isExact = true): string {
-  if (!isExact || count >= COUNT_CAP) return `${short(count)}+`
+  if (count >= COUNT_CAP) return `${short(COUNT_CAP)}+`
+  return isExact ? whole.format(count) : `${short(count)}+`
+}
+
+/** How far something has come, which must not stand still at the cap: 1234567 → "1,234,567". */
+export function wholeText(count: number): string {
   return whole.format(count)
 }
 

@@ -1,6 +1,6 @@
 import { type ReactNode, useEffect } from 'react'
 import type { Me } from '../../../src/server/api.ts'
-import { chooseSpace, signOut } from '../api/credential.ts'
+import { signOut } from '../api/credential.ts'
 import { useLiveStatus } from '../api/live.ts'
 import { hasCredential } from '../api/me.ts'
 import { askStale, useTrouble } from '../api/query.ts'
@@ -8,6 +8,7 @@ import { classes } from '../ui/classes.ts'
 import { Icon } from '../ui/icon.tsx'
 import { Menu } from '../ui/menu.tsx'
 import { Badge } from '../ui/state.tsx'
+import { Space } from './space.tsx'
 import { chooseTheme, type Theme, useTheme } from './theme.ts'
 
 export function TopBar({ me, onSearch }: { readonly me: Me; readonly onSearch: () => void }): ReactNode {
@@ -73,44 +74,6 @@ function LiveSign(): ReactNode {
               : 'Connecting'}
       </span>
     </span>
-  )
-}
-
-function Space({ me }: { readonly me: Me }): ReactNode {
-  const others = Array.isArray(me.spaces) ? (me.spaces as readonly string[]) : []
-  const go = (space: string): void => {
-    chooseSpace(space)
-    location.reload()
-  }
-  if (me.spaces === null || (me.spaces !== '*' && others.length === 0)) {
-    return me.space === 'default' ? null : <Badge title="Space">{me.space}</Badge>
-  }
-  return (
-    <Menu
-      label={`Space ${me.space}`}
-      small
-      items={[
-        ...[...new Set([me.space, ...others])].map((space) => ({
-          label: space,
-          checked: space === me.space,
-          onSelect: () => go(space),
-        })),
-        ...(me.spaces === '*'
-          ? [
-              'line' as const,
-              {
-                label: 'Another space …',
-                onSelect: () => {
-                  const space = prompt('Name of the space')
-                  if (space) go(space)
-                },
-              },
-            ]
-          : []),
-      ]}
-    >
-      {me.space}
-    </Menu>
   )
 }
 

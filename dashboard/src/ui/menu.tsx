@@ -107,7 +107,11 @@ export function Menu({
                 className={classes('menu-item', item.danger && 'menu-item-danger')}
                 title={item.hint}
                 onClick={() => {
-                  if (!item.stays) setOpen(false)
+                  if (!item.stays) {
+                    setOpen(false)
+                    // A dialog that opens now gives the focus back to where it was.
+                    root.current?.querySelector<HTMLElement>('button')?.focus()
+                  }
                   item.onSelect()
                 }}
               >

@@ -6,7 +6,7 @@ import { createSkep, type Skep, type Store, silentLogger } from '../../../src/in
 import { memoryStore } from '../../../src/memory.ts'
 import { postgresStore } from '../../../src/postgres.ts'
 import { redisStore } from '../../../src/redis.ts'
-import { systemRuntime } from '../../../src/runtime.ts'
+import { type Runtime, systemRuntime } from '../../../src/runtime.ts'
 import { sqliteStore } from '../../../src/sqlite.ts'
 import { freshDatabase, redisUrlVariable } from '../../servers/index.ts'
 
@@ -30,9 +30,15 @@ export async function openStore(name: (typeof STORES)[number]): Promise<Store> {
   return sqliteStore({ file: join(folder, 'jobs.db') })
 }
 
+/** A search or a count ends after some milliseconds with what it has. On a busy machine it would have less. */
+function patient(): Runtime {
+  const system = systemRuntime()
+  return { ...system, mono: () => system.mono() / 20 }
+}
+
 /** A program on this store, closed when the test is over. */
 export function openSkep(store: Store): Skep {
-  const skep = createSkep({ store, logger: silentLogger })
+  const skep = createSkep({ store, runtime: patient(), logger: silentLogger })
   onTestFinished(() => skep.close())
   return skep
 }

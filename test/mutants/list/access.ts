@@ -6,6 +6,7 @@ const by =
 const authorize = by('access/authorize')
 const identify = by('access/identify')
 const login = by('access/login')
+const narrow = by('access/narrow')
 const tokens = by('access/tokens')
 
 /** Doors of the server that somebody left open, or closed to those who may come in. */
@@ -109,5 +110,46 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     replace: '',
     story: 'Bodies are taken that a page of another site can send unasked.',
     killedBy: { vitest: 'test/server/access/identify.test.ts' },
+  },
+  {
+    name: 'access-session-outlives-its-end',
+    incidents: [],
+    rule: 'R23',
+    file: 'src/server/access/sessions.ts',
+    find: 'session.expiresAt !== null && session.expiresAt <= this.#options.runtime.now()',
+    replace: 'false',
+    story: 'A login that is remembered goes on after its end, and for a minute more while the store is away.',
+    killedBy: login('ends with its time also while it is remembered'),
+  },
+  {
+    name: 'access-session-outlives-its-token',
+    incidents: [],
+    rule: 'R23',
+    file: 'src/server/access/sessions.ts',
+    find: 'Math.min(now + lastsMs, tokenExpiresAt ?? Number.POSITIVE_INFINITY)',
+    replace: 'now + lastsMs',
+    story: 'A browser keeps a cookie, and the store a session, for longer than the token is good for.',
+    killedBy: login('is good for no longer than its token'),
+  },
+  {
+    name: 'access-use-brings-a-revoked-token-back',
+    incidents: [],
+    rule: 'R23',
+    file: 'src/server/access/tokens.ts',
+    find: '}, revision).catch(',
+    replace: '}, undefined as never).catch(',
+    story:
+      'A server that still remembers a token writes down its use, and the token that was revoked is there again.',
+    killedBy: tokens('that is revoked while somebody notes its use does not come back'),
+  },
+  {
+    name: 'access-free-text-tells-of-payloads',
+    incidents: [],
+    rule: 'R23',
+    file: 'src/server/scoped-query.ts',
+    find: `new Set(['payload', 'result', 'text'])`,
+    replace: `new Set(['payload', 'result'])`,
+    story: 'Who may not see payloads finds out what is in them, word by word.',
+    killedBy: narrow('may not ask for what is in payloads that it does not see'),
   },
 ]

@@ -140,6 +140,16 @@ export const SEARCH_MUTANTS: readonly Mutant[] = [
     killedBy: bulk('counts the page that was under way when it was stopped'),
   },
   {
+    name: 'bulk-stop-is-undone',
+    incidents: [],
+    rule: 'R2',
+    file: 'src/client/bulk-runner.ts',
+    find: `isOver && record.status === 'running'`,
+    replace: 'isOver',
+    story: 'An action that was stopped during its last page is said to have been done.',
+    killedBy: bulk('stays stopped, with that page counted'),
+  },
+  {
     name: 'bulk-never-taken-over',
     incidents: [],
     rule: 'R8',

@@ -1,3 +1,4 @@
+import { type RecordStore, StoreError } from 'skep'
 import { describe, expect, it } from 'vitest'
 import { type Answer, type Asked, type Desk, desk } from './desk.ts'
 
@@ -15,11 +16,31 @@ function cookieOf({ response }: Answer): { cookie: string } {
   return { cookie: response?.headers.get('set-cookie')?.split(';')[0] ?? '' }
 }
 
-async function stored(): Promise<Desk & { readonly token: string; readonly id: string }> {
-  const made = desk()
+interface Stored extends Desk {
+  readonly token: string
+  readonly id: string
+  /** Whether the server reaches its store. */
+  readonly away: { isAway: boolean }
+}
+
+async function stored(): Promise<Stored> {
+  const away = { isAway: false }
+  const made = desk({}, { records: (store) => reachable(store, away) })
   const { token, view } = await made.tokens.create({ name: 'ada', scopes: ['operate'], space: 'acme' }, 'me')
   await made.access.listen('127.0.0.1')
-  return { ...made, token, id: view.id }
+  return { ...made, token, id: view.id, away }
+}
+
+function reachable(store: RecordStore, away: { readonly isAway: boolean }): RecordStore {
+  return {
+    putRecords: (call) => store.putRecords(call),
+    getRecords: async (call) => {
+      if (away.isAway) throw new StoreError('STORE_UNAVAILABLE', 'It is away.')
+      return store.getRecords(call)
+    },
+    listRecords: (call) => store.listRecords(call),
+    removeRecords: (call) => store.removeRecords(call),
+  }
 }
 
 describe('a login', () => {
@@ -128,6 +149,30 @@ describe('a session', () => {
     ])
     await runtime.advance(11 * 3_600_000)
     expect((await ask({ headers: long })).said).toBe('UNAUTHENTICATED')
+  })
+
+  it('ends with its time also while it is remembered, and while the store is away', async () => {
+    const { ask, token, runtime, away } = await stored()
+    const headers = cookieOf(await login(ask, token))
+    await runtime.advance(12 * 3_600_000 - 1_000)
+    expect((await ask({ headers })).said).toBe('ada')
+    away.isAway = true
+
+    await runtime.advance(999)
+    expect((await ask({ headers })).said).toBe('ada')
+    await runtime.advance(1)
+    expect((await ask({ headers })).said).toBe('UNAUTHENTICATED')
+    await runtime.advance(10_000)
+    expect((await ask({ headers })).said).toBe('UNAUTHENTICATED')
+  })
+
+  it('is good for no longer than its token, and tells the browser so', async () => {
+    const { ask, tokens } = await stored()
+    const short = await tokens.create({ name: 'short', scopes: ['read'], expires: '1h' }, 'me')
+
+    const answer = await login(ask, short.token)
+
+    expect(answer.response?.headers.get('set-cookie')).toContain('; Max-Age=3600;')
   })
 
   it('is in the store only as a hash', async () => {

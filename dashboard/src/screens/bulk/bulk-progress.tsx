@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 import type { BulkView } from '../../../../src/server/api.ts'
 import { useCan } from '../../api/me.ts'
 import { useAct, useApi } from '../../api/query.ts'
-import { countText } from '../../format/numbers.ts'
+import { wholeText } from '../../format/numbers.ts'
 import { Button } from '../../ui/button.tsx'
 import { Progress } from '../../ui/progress.tsx'
 import { Badge, type Tone } from '../../ui/state.tsx'
@@ -49,9 +49,9 @@ export function BulkProgress({ id }: { readonly id: string }): ReactNode {
           </div>
           <Progress value={partOf(bulk)} label="Progress of the bulk action" />
           <p className="small soft num">
-            {countText(bulk.changed)} changed
-            {bulk.expected !== null && ` of ${countText(bulk.expected)}`}
-            {bulk.refused > 0 && `, ${countText(bulk.refused)} refused`}
+            {wholeText(bulk.changed)} changed
+            {bulk.expected !== null && ` of ${wholeText(bulk.expected)}`}
+            {bulk.refused > 0 && `, ${wholeText(bulk.refused)} refused`}
           </p>
           {bulk.error && <p className="field-error wrap-anywhere">{bulk.error}</p>}
         </div>

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import { useParams } from 'wouter'
 import { useApi } from '../../api/query.ts'
-import { countText } from '../../format/numbers.ts'
+import { wholeText } from '../../format/numbers.ts'
 import { Page } from '../../shell/page.tsx'
 import { Card, Facts } from '../../ui/card.tsx'
 import { Id } from '../../ui/code.tsx'
@@ -40,13 +40,13 @@ export function GroupScreen(): ReactNode {
               <Progress
                 label="Members that have ended"
                 value={group.size === 0 ? null : (group.done + group.failed) / group.size}
-                note={`${countText(group.done)} of ${countText(group.size)} done${group.failed > 0 ? `, ${countText(group.failed)} failed` : ''}`}
+                note={`${wholeText(group.done)} of ${wholeText(group.size)} done${group.failed > 0 ? `, ${wholeText(group.failed)} failed` : ''}`}
               />
               <Facts
                 facts={[
-                  ['Members', countText(group.size)],
-                  ['Done', countText(group.done)],
-                  ['Failed', countText(group.failed)],
+                  ['Members', wholeText(group.size)],
+                  ['Done', wholeText(group.done)],
+                  ['Failed', wholeText(group.failed)],
                   ['Ended', group.endedAt === null ? 'not yet' : <TimeAgo key="ended" at={group.endedAt} />],
                   ['Group', <Id key="id" text={group.id} />],
                 ]}

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import type { RunDetail } from '../../../../src/server/api.ts'
-import { countText } from '../../format/numbers.ts'
+import { wholeText } from '../../format/numbers.ts'
 import { to } from '../../router.ts'
 import { Card } from '../../ui/card.tsx'
 import { Progress } from '../../ui/progress.tsx'
@@ -43,14 +43,14 @@ export function RunMembersCard({ detail }: { readonly detail: RunDetail }): Reac
   return (
     <Card
       flush
-      title={`${step ?? 'This step'} ${run.status === 'running' ? 'waits' : 'waited'} for ${countText(waits.size)} ${waits.size === 1 ? what.replace(/e?s$/, '') : what}`}
+      title={`${step ?? 'This step'} ${run.status === 'running' ? 'waits' : 'waited'} for ${wholeText(waits.size)} ${waits.size === 1 ? what.replace(/e?s$/, '') : what}`}
     >
       <div className="stack">
         <div className="member-progress">
           <Progress
             label="Members that are done"
             value={waits.size === 0 ? 1 : waits.done / waits.size}
-            note={`${countText(waits.done)} of ${countText(waits.size)} done${waits.failed > 0 ? `, ${countText(waits.failed)} failed` : ''}`}
+            note={`${wholeText(waits.done)} of ${wholeText(waits.size)} done${waits.failed > 0 ? `, ${wholeText(waits.failed)} failed` : ''}`}
           />
         </div>
         <MemberLines

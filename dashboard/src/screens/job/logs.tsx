@@ -107,7 +107,11 @@ function useLines(
     const look = async (): Promise<void> => {
       let isMore = false
       try {
-        const page = await call('jobs.logs', { id, after: cursor.current, limit: PAGE }, ended.signal)
+        const page = await call(
+          'jobs.logs',
+          { id, after: cursor.current, limit: PAGE },
+          { signal: ended.signal },
+        )
         if (ended.signal.aborted) return
         cursor.current = page.cursor
         isMore = page.more

@@ -25,7 +25,11 @@ export function useJobs(query: string, isLive: boolean): ListedJobs {
   const asked = useInfiniteQuery({
     queryKey: ['jobs.list', { query }],
     queryFn: ({ pageParam, signal }) =>
-      call('jobs.list', { query, limit: PAGE, ...(pageParam === null ? {} : { cursor: pageParam }) }, signal),
+      call(
+        'jobs.list',
+        { query, limit: PAGE, ...(pageParam === null ? {} : { cursor: pageParam }) },
+        { signal },
+      ),
     initialPageParam: null as string | null,
     getNextPageParam: ({ cursor }) => cursor,
     enabled: isLive,

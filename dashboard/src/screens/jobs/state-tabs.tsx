@@ -60,7 +60,7 @@ function useStateCounts(query: string): (state: JobState) => Counted {
     queries: STATES.map((state) => ({
       queryKey: ['jobs.count', { query: withState(query, state) }],
       queryFn: ({ signal }: { signal: AbortSignal }) =>
-        call('jobs.count', { query: withState(query, state) }, signal),
+        call('jobs.count', { query: withState(query, state) }, { signal }),
       enabled: simple === null,
       retry: false,
     })),

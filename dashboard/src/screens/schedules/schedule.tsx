@@ -3,7 +3,7 @@ import { Link, useParams } from 'wouter'
 import type { ScheduleSummary, SlotPreview } from '../../../../src/server/api.ts'
 import { useCan } from '../../api/me.ts'
 import { useAct, useApi } from '../../api/query.ts'
-import { countText } from '../../format/numbers.ts'
+import { wholeText } from '../../format/numbers.ts'
 import { durationText, exactText } from '../../format/times.ts'
 import { to, useGo } from '../../router.ts'
 import { Page } from '../../shell/page.tsx'
@@ -134,8 +134,8 @@ function ScheduleFacts({ schedule }: { readonly schedule: ScheduleSummary }): Re
             </span>
           ),
         ],
-        ['Jobs made', countText(schedule.fired)],
-        ['Slots left out', countText(schedule.skipped)],
+        ['Jobs made', wholeText(schedule.fired)],
+        ['Slots left out', wholeText(schedule.skipped)],
         ['Missed slots', MISSED[schedule.missed]],
         ['While the last one runs', OVERLAP[schedule.overlap]],
         schedule.jitterMs > 0 && ['Spread', `up to ${durationText(schedule.jitterMs)}`],
