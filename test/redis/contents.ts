@@ -38,6 +38,8 @@ export async function readContents(client: Redis, prefix: string): Promise<Conte
         cursor = next.toString()
         if (cursor === '0') break
       }
+      // It belongs to no job, and keeps the hash from being a small one.
+      all.delete('')
       hashes.set(name, all)
     } else if (type === 'zset') {
       const all = new Set<string>()

@@ -9,7 +9,7 @@
  *   meta       hash   schema, counters, how often something was written, and which server runs had it
  *   names      hash   space NUL queue → q, and q → space NUL queue
  *   counts     hash   q state → how many jobs
- *   jobs       hash   id → record, of jobs that wait or run
+ *   jobs       hash   id → record, of jobs that wait or run; and, as in held, one field without a name
  *   ready      set    q lane NUL place id
  *   delayed    set    q due id
  *   later      set    q lane NUL due id: delayed jobs that have a lane, once more

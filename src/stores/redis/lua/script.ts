@@ -21,6 +21,9 @@ import { UPKEEP } from './upkeep.ts'
 /** How the data is laid out. Another number in the store is the work of another version of Skep. */
 export const SCHEMA = 1
 
+/** A field that is longer than this server's `hash-max-listpack-value`, unless somebody has raised it. */
+const LONG = 65
+
 /** What every call defines. */
 const SHARED = [BYTES, RECORDS, JOBS, LEASES].join('')
 
@@ -118,6 +121,9 @@ if isWrite then
     local time = redis.call('TIME')
     birth = time[1] .. '.' .. time[2]
     redis.call('HSET', ${K.meta}, 'birth', birth, 'schema', SCHEMA)
+    -- The server searches a small hash from its beginning. With one long field it is never small.
+    redis.call('HSET', ${K.jobs}, '', string.rep(' ', ${LONG}))
+    redis.call('HSET', ${K.held}, '', string.rep(' ', ${LONG}))
   end
   writes = redis.call('HINCRBY', ${K.meta}, 'writes', 1)
 end
