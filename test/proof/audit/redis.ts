@@ -143,6 +143,8 @@ class Replay implements Kept {
       if (name !== 'HSET' && name !== 'HDEL') throw new Error(`${name} on ${key} is new.`)
       for (let at = 0; at < args.length; at += step) {
         const field = (args[at] as Buffer).toString('latin1')
+        // It belongs to no job, and keeps the hash from being a small one.
+        if (field === '') continue
         // Whoever settles may claim in the same call, also what it has just put back or enqueued.
         if (key === 'held' && name === 'HSET') this.#tell(field)
         if (key !== 'names' && key !== 'claims') this.#touch(field)
