@@ -76,8 +76,13 @@ function insertArguments(
   let plain: NewJob[] = []
   let last: NewJob | null = null
   let number = 0
+  let isSorted = true
   const flush = (): void => {
-    if (plain.length > 0) pieces.push(String(number), plainJobs(plain), '')
+    if (plain.length > 0) {
+      const { bytes, rises } = plainJobs(plain)
+      pieces.push(String(number), bytes, '')
+      isSorted &&= rises
+    }
     plain = []
   }
   for (const job of jobs) {
@@ -104,23 +109,27 @@ function insertArguments(
     groups.length + runs.length === 0
       ? ''
       : JSON.stringify({ groups: groups.map(sentGroup), runs: runs.map(sentRun) })
-  const flags = `${fresh ? 'f' : ''}${again ? 'a' : ''}`
+  const flags = `${fresh ? 'f' : ''}${again ? 'a' : ''}${isSorted ? 's' : ''}`
   return [flags, made, channel, letter, String(numbers.size), ...queues, ...pieces]
 }
 
-/** Id, length and payload of each. */
-function plainJobs(jobs: readonly NewJob[]): Buffer {
+/** Id, length and payload of each, and whether each id is higher than the one before it. */
+function plainJobs(jobs: readonly NewJob[]): { readonly bytes: Buffer; readonly rises: boolean } {
   // A character of JavaScript takes at most 3 bytes.
   const most = jobs.reduce((sum, { payload }) => sum + 20 + 3 * payload.length, 0)
   const bytes = Buffer.allocUnsafe(most)
   let at = 0
+  let before = -1
+  let rises = true
   for (const { id, payload } of jobs) {
     writeId(bytes, id, at)
+    if (before >= 0 && rises) rises = bytes.compare(bytes, before, before + 16, at, at + 16) > 0
+    before = at
     const length = bytes.write(payload, at + 20)
     bytes.writeUInt32BE(length, at + 16)
     at += 20 + length
   }
-  return bytes.subarray(0, at)
+  return { bytes: bytes.subarray(0, at), rises }
 }
 
 /** Jobs that are done and go away, of one token and following each other, go in one piece. */

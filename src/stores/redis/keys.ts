@@ -10,7 +10,7 @@
  *   names      hash   space NUL queue → q, and q → space NUL queue
  *   counts     hash   q state → how many jobs
  *   jobs       hash   id → record, of jobs that wait or run; and, as in held, one field without a name
- *   ready      set    q lane NUL place id
+ *   ready      set    q lane NUL place id; without a lane also several ids, see `lua/sheets.ts`
  *   delayed    set    q due id
  *   later      set    q lane NUL due id: delayed jobs that have a lane, once more
  *   held       hash   id → until q mark token: the lease of a job that runs

@@ -224,10 +224,10 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
   mutant(
     'walks-through-the-waiting',
     'R21',
-    `${LUA}/claim.ts`,
+    `${LUA}/sheets.ts`,
     [
-      '    if #members == 0 then return {} end\n',
-      "    redis.call('HKEYS', KEYS[4])\n    if #members == 0 then return {} end\n",
+      '    if #found == 0 then return {} end\n',
+      "    redis.call('HKEYS', KEYS[4])\n    if #found == 0 then return {} end\n",
     ],
     'Every claim looks at all jobs there are.',
     { vitest: 'test/redis/cost.test.ts', test: 'never looks for keys' },

@@ -16,6 +16,7 @@ import { READS } from './reads.ts'
 import { RECORDS } from './records.ts'
 import { SCHEDULES } from './schedules.ts'
 import { SETTLE } from './settle.ts'
+import { SHEETS } from './sheets.ts'
 import { UPKEEP } from './upkeep.ts'
 
 /** How the data is laid out. Another number in the store is the work of another version of Skep. */
@@ -33,6 +34,7 @@ const MODULES = [
   CLAIM,
   SETTLE,
   CHANGE,
+  SHEETS,
   LINES,
   HOLDS,
   READS,
