@@ -18,7 +18,7 @@ import type {
   Source,
 } from '../../store.ts'
 import { listOf, numberOf, numberOrNull, type Reply, textOf, textOrNull, toBytes, writeId } from './bytes.ts'
-import type { Caller } from './caller.ts'
+import { type Caller, PLAIN } from './caller.ts'
 import type { Argument } from './client.ts'
 import { insertResult, withEnqueued } from './enqueued.ts'
 import { sentGroup, sentMove, sentRun } from './flow-items.ts'
@@ -35,10 +35,19 @@ export function jobCalls(
   extend(call: ExtendCall): Promise<ExtendReply>
   settle(call: SettleCall): Promise<SettleReply>
 } {
+  // Queues that were found to have limits. If they have none any more, it is only the longer way.
+  const limited = new Set<string>()
   return {
     async insert(call) {
-      const reply = listOf(await caller.call('insert', insertArguments(call, channel), call.now))
-      return readInserted(reply, call.jobs)
+      const args = insertArguments(call, channel)
+      const queue = plainQueue(args)
+      if (queue !== null && !limited.has(queue)) {
+        const reply = await caller.call(PLAIN, args, call.now)
+        if (typeof reply !== 'number') return readInserted(listOf(reply), call.jobs)
+        if (reply === 1) limited.add(queue)
+        if (limited.size > MOST_REMEMBERED) limited.clear()
+      }
+      return readInserted(listOf(await caller.call('insert', args, call.now)), call.jobs)
     },
 
     async claim(call) {
@@ -63,6 +72,15 @@ export function jobCalls(
       }
     },
   }
+}
+
+const MOST_REMEMBERED = 10_000
+
+/** The queue of fresh plain jobs that rise, if these are all there is to insert: then the short script will do. */
+function plainQueue([flags, made, , , , space, queue, , , more, ...rest]: readonly Argument[]):
+  | string
+  | null {
+  return flags === 'fs' && made === '' && more === '' && rest.length === 0 ? `${space}\0${queue}` : null
 }
 
 /** Plain jobs of a queue that follow each other go in one piece. */

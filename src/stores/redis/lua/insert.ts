@@ -1,5 +1,4 @@
 import { K } from '../keys.ts'
-import { SHEET } from './sheets.ts'
 
 /**
  * insert: ARGV flags ("f" fresh, "a" again, "s" the ids of each piece rise), groups and runs as JSON or "", a channel and what to publish there or "", how many
@@ -65,49 +64,6 @@ modules.insert = function()
     end
     if args[4] ~= '' then redis.pcall('PUBLISH', args[3], args[4]) end
     return { now, special, enqueued(now) }
-  end
-end
-`
-
-/**
- * Most inserts are fresh plain jobs of one queue without limits, in the order of their ids. They are written before anything is
- * defined: for a single job the definitions take longer than the work. Where jobs of the same moment are in line already, the
- * rest of the script sees to their order.
- */
-export const PLAIN_INSERT: string = `
-if operation == 'insert' and #ARGV == 12 and ARGV[1] == 'fs' and ARGV[2] == '' and ARGV[10] == '' and birth and schema == SCHEMA then
-  local q = redis.call('HGET', ${K.names}, ARGV[6] .. '\\0' .. ARGV[7])
-  if q and redis.call('HEXISTS', ${K.lines}, q) == 0 then
-    local unpackJob, data, q4 = struct.unpack, ARGV[9], struct.pack('>I4', q)
-    local first = struct.pack('>d', now)
-    -- As recordOf and readyMember would write them.
-    local head, place = '\\0' .. q4 .. struct.pack('>I6', now), q4 .. '\\0' .. string.char(string.byte(first) + 128) .. string.sub(first, 2)
-    local records, ids, n = {}, {}, 0
-    local from, size = 1, #data
-    while from <= size do
-      local id, payload
-      id, payload, from = unpackJob('>c16I4c0', data, from)
-      n = n + 1
-      records[2 * n - 1], records[2 * n], ids[n] = id, head .. payload, id
-    end
-    local before = redis.call('ZREVRANGEBYLEX', ${K.ready}, '(' .. place .. ids[n], '[' .. place, 'LIMIT', 0, 1)[1]
-    local isClear = not before
-    if before then
-      local a1, a2, a3 = struct.unpack('>I6I6I4', before, #before - 15)
-      local b1, b2, b3 = struct.unpack('>I6I6I4', ids[1])
-      isClear = a1 < b1 or (a1 == b1 and (a2 < b2 or (a2 == b2 and a3 < b3)))
-    end
-    if isClear then
-      for at = 1, 2 * n, 4000 do redis.call('HSET', ${K.jobs}, unpack(records, at, math.min(at + 3999, 2 * n))) end
-      local sheets = {}
-      for at = 1, n, ${SHEET} do
-        sheets[#sheets + 1], sheets[#sheets + 2] = 0, place .. table.concat(ids, '', at, math.min(at + ${SHEET - 1}, n))
-      end
-      for at = 1, #sheets, 4000 do redis.call('ZADD', ${K.ready}, unpack(sheets, at, math.min(at + 3999, #sheets))) end
-      redis.call('HINCRBY', ${K.counts}, q4 .. '2', n)
-      if ARGV[4] ~= '' then redis.pcall('PUBLISH', ARGV[3], ARGV[4]) end
-      return { { now, {}, {} }, birth, redis.call('HINCRBY', ${K.meta}, 'writes', 1), 1 }
-    end
   end
 end
 `

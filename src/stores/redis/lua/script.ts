@@ -7,7 +7,7 @@ import { DOCUMENTS } from './documents.ts'
 import { GREET } from './greet.ts'
 import { GROUPS } from './groups.ts'
 import { HOLDS } from './holds.ts'
-import { INSERT, PLAIN_INSERT } from './insert.ts'
+import { INSERT } from './insert.ts'
 import { JOBS } from './jobs.ts'
 import { LEASES } from './leases.ts'
 import { LINES } from './lines.ts'
@@ -66,7 +66,7 @@ function branch([, name = '', long, short = '']: readonly string[]): string {
 const MODULE = /^modules\.(\w+) = function\(\)(?:\n([\s\S]*?)^end$| (.*) end$)/gm
 
 /**
- * The one script of the store. The last two arguments say what is to be done and when (milliseconds, or "" for now); what
+ * The script of the store. The last two arguments say what is to be done and when (milliseconds, or "" for now); what
  * comes before them belongs to that operation. Parts that few calls need are modules, each defined when `use` is first
  * asked for it, so a call pays only for what it needs.
  *
@@ -82,7 +82,6 @@ if not now then
 end
 local known = redis.call('HMGET', ${K.meta}, 'birth', 'writes', 'schema')
 local birth, writes, schema = known[1], tonumber(known[2] or 0), tonumber(known[3] or SCHEMA)
-${PLAIN_INSERT}
 local shared, make
 local loaded = {}
 local function use(name)
