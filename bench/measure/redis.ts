@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { ask } from '../redis.ts'
 import type { Usage } from './postgres.ts'
 
@@ -21,6 +22,22 @@ export class RedisMeter {
   }
 
   async analyse(): Promise<void> {}
+
+  /** Writes the log anew, and waits for it: a server does so by itself when the log has doubled, in a process beside it. */
+  async rewriteLog(): Promise<void> {
+    await this.#untilWritten()
+    await ask(this.#url, 'BGREWRITEAOF')
+    await this.#untilWritten()
+  }
+
+  async #untilWritten(): Promise<void> {
+    for (;;) {
+      const info = await ask(this.#url, 'INFO persistence')
+      const left = numberIn(info, 'aof_rewrite_in_progress') + numberIn(info, 'aof_rewrite_scheduled')
+      if (left === 0) return
+      await sleep(50)
+    }
+  }
 
   async close(): Promise<void> {}
 }

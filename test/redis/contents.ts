@@ -38,18 +38,39 @@ export async function readContents(client: Redis, prefix: string): Promise<Conte
         cursor = next.toString()
         if (cursor === '0') break
       }
+      // It belongs to no job, and keeps the hash from being a small one.
+      all.delete('')
       hashes.set(name, all)
     } else if (type === 'zset') {
       const all = new Set<string>()
       for (let at = 0; ; at += PAGE) {
         const page = (await client.zrangeBuffer(key, String(at), String(at + PAGE - 1))) as Buffer[]
-        for (const member of page) all.add(member.toString('latin1'))
+        for (const member of page) {
+          for (const one of name === 'ready' ? alone(member.toString('latin1')) : [member.toString('latin1')])
+            all.add(one)
+        }
         if (page.length < PAGE) break
       }
+      if (name === 'ready') checkOrder(all)
       sets.set(name, all)
     } else if (type !== 'none') throw new Error(`The key ${key} is a ${type}.`)
   }
   return { hashes, sets }
+}
+
+/** The jobs of a member of `ready`, each as if it were one by itself. Of the default lane several may be on a sheet. */
+function alone(member: string): string[] {
+  if (member[4] !== '\0') return [member]
+  return (member.slice(13).match(/[\s\S]{16}/g) ?? []).map((id) => member.slice(0, 13) + id)
+}
+
+/** No sheet reaches over another job. */
+function checkOrder(members: ReadonlySet<string>): void {
+  let before = ''
+  for (const member of members) {
+    if (member <= before) throw new Error('The ready jobs are not in the order of their places.')
+    before = member
+  }
 }
 
 /** The number at a place, as `lua/bytes.ts` writes it. */

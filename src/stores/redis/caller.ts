@@ -4,6 +4,7 @@ import { type Argument, NotSent, type RedisClient } from './client.ts'
 import { type Askable, infoOf } from './durability.ts'
 import { isOutOfMemory, toStoreError } from './faults.ts'
 import { keysOf } from './keys.ts'
+import { PLAIN_INSERT, PLAIN_INSERT_SHA, PLAIN_KEYS } from './lua/plain-insert.ts'
 import { SCRIPT, SCRIPT_SHA } from './lua/script.ts'
 import type { ResolvedOptions } from './options.ts'
 
@@ -21,6 +22,16 @@ interface Sight {
   readonly losses: number
 }
 
+interface Script {
+  readonly text: string
+  readonly sha: string
+  /** How many keys, and which. */
+  readonly head: readonly Argument[]
+}
+
+/** The operation that has a script of its own. */
+export const PLAIN = 'plain'
+
 /**
  * These end jobs, or let somebody end them: a full memory must not stop them. What adds jobs is refused then.
  */
@@ -37,7 +48,8 @@ const MAY_EXCEED_MEMORY = new Set(
 export class Caller {
   readonly #open: () => Promise<RedisClient>
   readonly #options: ResolvedOptions
-  readonly #head: readonly Argument[]
+  readonly #script: Script
+  readonly #plain: Script
   #client: RedisClient | undefined
   #greeting: { readonly connection: number; readonly done: Promise<void> } | undefined
   /** The connection that was greeted. */
@@ -52,8 +64,13 @@ export class Caller {
   constructor(open: () => Promise<RedisClient>, options: ResolvedOptions) {
     this.#open = open
     this.#options = options
-    const keys = keysOf(options.prefix)
-    this.#head = [String(keys.length), ...keys]
+    const head = (keys: readonly string[]): Argument[] => [String(keys.length), ...keys]
+    this.#script = { text: SCRIPT, sha: SCRIPT_SHA, head: head(keysOf(options.prefix)) }
+    this.#plain = {
+      text: PLAIN_INSERT,
+      sha: PLAIN_INSERT_SHA,
+      head: head(keysOf(options.prefix, PLAIN_KEYS)),
+    }
   }
 
   async call(operation: string, args: readonly Argument[], now?: number): Promise<Reply> {
@@ -63,6 +80,8 @@ export class Caller {
       const { connection } = client
       const before = this.#seen
       const reply = await this.#within(client, this.#run(client, operation, args, now))
+      // It did nothing, and says why.
+      if (typeof reply === 'number') return reply
       const [answer, birth, writes, isWrite] = listOf(reply)
       this.#notice(before, textOf(birth), numberOf(writes))
       if (this.#options.wait && numberOf(isWrite) === 1) await this.#confirm(client, connection)
@@ -163,21 +182,22 @@ export class Caller {
     now?: number,
   ): Promise<Reply> {
     const time = now === undefined ? '' : String(now)
+    const script = operation === PLAIN ? this.#plain : this.#script
     try {
-      return await this.#evaluate(client, [...this.#head, ...args, operation, time])
+      return await this.#evaluate(client, script, [...script.head, ...args, operation, time])
     } catch (error) {
       if (!isOutOfMemory(error) || !MAY_EXCEED_MEMORY.has(operation)) throw error
-      return this.#evaluate(client, [...this.#head, ...args, `!${operation}`, time])
+      return this.#evaluate(client, script, [...script.head, ...args, `!${operation}`, time])
     }
   }
 
-  async #evaluate(client: RedisClient, rest: readonly Argument[]): Promise<Reply> {
+  async #evaluate(client: RedisClient, { text, sha }: Script, rest: readonly Argument[]): Promise<Reply> {
     try {
-      return await client.send('EVALSHA', [SCRIPT_SHA, ...rest])
+      return await client.send('EVALSHA', [sha, ...rest])
     } catch (error) {
       // After a restart or a flush the server does not know the script. Nothing has happened then.
       if (!messageOf(error).startsWith('NOSCRIPT')) throw error
-      return client.send('EVAL', [SCRIPT, ...rest])
+      return client.send('EVAL', [text, ...rest])
     }
   }
 

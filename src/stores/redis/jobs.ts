@@ -18,7 +18,7 @@ import type {
   Source,
 } from '../../store.ts'
 import { listOf, numberOf, numberOrNull, type Reply, textOf, textOrNull, toBytes, writeId } from './bytes.ts'
-import type { Caller } from './caller.ts'
+import { type Caller, PLAIN } from './caller.ts'
 import type { Argument } from './client.ts'
 import { insertResult, withEnqueued } from './enqueued.ts'
 import { sentGroup, sentMove, sentRun } from './flow-items.ts'
@@ -35,10 +35,19 @@ export function jobCalls(
   extend(call: ExtendCall): Promise<ExtendReply>
   settle(call: SettleCall): Promise<SettleReply>
 } {
+  // Queues that were found to have limits. If they have none any more, it is only the longer way.
+  const limited = new Set<string>()
   return {
     async insert(call) {
-      const reply = listOf(await caller.call('insert', insertArguments(call, channel), call.now))
-      return readInserted(reply, call.jobs)
+      const args = insertArguments(call, channel)
+      const queue = plainQueue(args)
+      if (queue !== null && !limited.has(queue)) {
+        const reply = await caller.call(PLAIN, args, call.now)
+        if (typeof reply !== 'number') return readInserted(listOf(reply), call.jobs)
+        if (reply === 1) limited.add(queue)
+        if (limited.size > MOST_REMEMBERED) limited.clear()
+      }
+      return readInserted(listOf(await caller.call('insert', args, call.now)), call.jobs)
     },
 
     async claim(call) {
@@ -65,6 +74,15 @@ export function jobCalls(
   }
 }
 
+const MOST_REMEMBERED = 10_000
+
+/** The queue of fresh plain jobs that rise, if these are all there is to insert: then the short script will do. */
+function plainQueue([flags, made, , , , space, queue, , , more, ...rest]: readonly Argument[]):
+  | string
+  | null {
+  return flags === 'fs' && made === '' && more === '' && rest.length === 0 ? `${space}\0${queue}` : null
+}
+
 /** Plain jobs of a queue that follow each other go in one piece. */
 function insertArguments(
   { jobs, groups = [], runs = [], again, fresh, letter = '' }: InsertCall,
@@ -76,8 +94,13 @@ function insertArguments(
   let plain: NewJob[] = []
   let last: NewJob | null = null
   let number = 0
+  let isSorted = true
   const flush = (): void => {
-    if (plain.length > 0) pieces.push(String(number), plainJobs(plain), '')
+    if (plain.length > 0) {
+      const { bytes, rises } = plainJobs(plain)
+      pieces.push(String(number), bytes, '')
+      isSorted &&= rises
+    }
     plain = []
   }
   for (const job of jobs) {
@@ -104,23 +127,27 @@ function insertArguments(
     groups.length + runs.length === 0
       ? ''
       : JSON.stringify({ groups: groups.map(sentGroup), runs: runs.map(sentRun) })
-  const flags = `${fresh ? 'f' : ''}${again ? 'a' : ''}`
+  const flags = `${fresh ? 'f' : ''}${again ? 'a' : ''}${isSorted ? 's' : ''}`
   return [flags, made, channel, letter, String(numbers.size), ...queues, ...pieces]
 }
 
-/** Id, length and payload of each. */
-function plainJobs(jobs: readonly NewJob[]): Buffer {
+/** Id, length and payload of each, and whether each id is higher than the one before it. */
+function plainJobs(jobs: readonly NewJob[]): { readonly bytes: Buffer; readonly rises: boolean } {
   // A character of JavaScript takes at most 3 bytes.
   const most = jobs.reduce((sum, { payload }) => sum + 20 + 3 * payload.length, 0)
   const bytes = Buffer.allocUnsafe(most)
   let at = 0
+  let before = -1
+  let rises = true
   for (const { id, payload } of jobs) {
     writeId(bytes, id, at)
+    if (before >= 0 && rises) rises = bytes.compare(bytes, before, before + 16, at, at + 16) > 0
+    before = at
     const length = bytes.write(payload, at + 20)
     bytes.writeUInt32BE(length, at + 16)
     at += 20 + length
   }
-  return bytes.subarray(0, at)
+  return { bytes: bytes.subarray(0, at), rises }
 }
 
 /** Jobs that are done and go away, of one token and following each other, go in one piece. */

@@ -1,6 +1,6 @@
 /**
- * All keys of a store. There are always the same few, however many queues, lanes and jobs there are: every script gets
- * every one of them in `KEYS`, all with one hash tag, so they are in one slot of a cluster and nothing else is touched.
+ * All keys of a store. There are always the same few, however many queues, lanes and jobs there are: the script gets
+ * every one of them in `KEYS` (and that of `lua/plain-insert.ts` its few), all with one hash tag, so they are in one slot of a cluster and nothing else is touched.
  *
  * What other designs make a key of is the beginning of a member here: a sorted set whose scores are all 0 is sorted by
  * its members, so "the ready jobs of a lane" is a range of one set. `q` is the number of a queue, 4 bytes; places and
@@ -9,8 +9,8 @@
  *   meta       hash   schema, counters, how often something was written, and which server runs had it
  *   names      hash   space NUL queue → q, and q → space NUL queue
  *   counts     hash   q state → how many jobs
- *   jobs       hash   id → record, of jobs that wait or run
- *   ready      set    q lane NUL place id
+ *   jobs       hash   id → record, of jobs that wait or run; and, as in held, one field without a name
+ *   ready      set    q lane NUL place id; without a lane also several ids, see `lua/sheets.ts`
  *   delayed    set    q due id
  *   later      set    q lane NUL due id: delayed jobs that have a lane, once more
  *   held       hash   id → until q mark token: the lease of a job that runs
@@ -105,11 +105,14 @@ export const KEY_NAMES = [
 export type KeyName = (typeof KEY_NAMES)[number]
 
 /** What stands for each key in the text of the scripts. */
-export const K: Readonly<Record<KeyName, string>> = Object.fromEntries(
-  KEY_NAMES.map((name, index) => [name, `KEYS[${index + 1}]`]),
-) as Record<KeyName, string>
+export const K: Readonly<Record<KeyName, string>> = keyNumbers(KEY_NAMES)
 
-/** The keys of the store with this prefix. The prefix is the hash tag, so all of them are in one slot. */
-export function keysOf(prefix: string): readonly string[] {
-  return KEY_NAMES.map((name) => `{${prefix}}:${name}`)
+/** The same for a script that gets these keys alone. */
+export function keyNumbers<Name extends KeyName>(names: readonly Name[]): Readonly<Record<Name, string>> {
+  return Object.fromEntries(names.map((name, index) => [name, `KEYS[${index + 1}]`])) as Record<Name, string>
+}
+
+/** Keys of the store with this prefix. The prefix is the hash tag, so all of them are in one slot. */
+export function keysOf(prefix: string, names: readonly KeyName[] = KEY_NAMES): readonly string[] {
+  return names.map((name) => `{${prefix}}:${name}`)
 }

@@ -224,13 +224,40 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
   mutant(
     'walks-through-the-waiting',
     'R21',
-    `${LUA}/claim.ts`,
+    `${LUA}/sheets.ts`,
     [
-      '    if #members == 0 then return {} end\n',
-      "    redis.call('HKEYS', KEYS[4])\n    if #members == 0 then return {} end\n",
+      '    if #found == 0 then return {} end\n',
+      "    redis.call('HKEYS', KEYS[4])\n    if #found == 0 then return {} end\n",
     ],
     'Every claim looks at all jobs there are.',
     { vitest: 'test/redis/cost.test.ts', test: 'never looks for keys' },
+  ),
+  mutant(
+    'sheet-reaches-over',
+    'R12',
+    `${LUA}/sheets.ts`,
+    [
+      'if sheet and #sheet > 29 and isBefore(sub(member, 14), sub(sheet, -16)) then cut(',
+      'if false then cut(',
+    ],
+    'Jobs of two calls in the same moment are not in the order of their ids, and pages of a list leave some out.',
+    { vitest: 'test/redis/sheets.test.ts', test: 'stand in the order of their ids' },
+  ),
+  mutant(
+    'rest-of-a-sheet-lost',
+    'R2',
+    `${LUA}/sheets.ts`,
+    ["    if rest then redis.call('ZADD'", "    if rest and room > 32 then redis.call('ZADD'"],
+    'A claim that takes some jobs of a sheet loses the others.',
+    { vitest: 'test/redis/sheets.test.ts', test: 'whatever is done to them' },
+  ),
+  mutant(
+    'sheet-not-looked-into',
+    'R2',
+    `${LUA}/jobs.ts`,
+    ["== 0 and not job.x.l then use('sheets').take(member) end", '< 0 then return end'],
+    'A job that was cancelled runs all the same, because it stood on a sheet.',
+    { vitest: 'test/redis/sheets.test.ts', test: 'whatever is done to them' },
   ),
   mutant(
     'script-forgotten',

@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { Redis } from 'ioredis'
 import type { IoRedisLike } from '../../../src/redis.ts'
+import { PLAIN_INSERT } from '../../../src/stores/redis/lua/plain-insert.ts'
 import { SCRIPT } from '../../../src/stores/redis/lua/script.ts'
 import {
   type Contents,
@@ -37,8 +38,15 @@ do
     redis.call('SET', KEYS[#KEYS], string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000)))
   end
 end
-${SCRIPT}`
-const TIMED_SHA = createHash('sha1').update(TIMED).digest('hex')
+`
+const shaOf = (text: string): string => createHash('sha1').update(text).digest('hex')
+/** What stands for each script and for its hash. */
+const TIMED_SCRIPTS: ReadonlyMap<unknown, string> = new Map(
+  [SCRIPT, PLAIN_INSERT].flatMap((text) => [
+    [text, TIMED + text],
+    [shaOf(text), shaOf(TIMED + text)],
+  ]),
+)
 
 /** A client for the store under audit. */
 export function timedClient(url: string): IoRedisLike {
@@ -49,11 +57,11 @@ function timed(client: Redis): IoRedisLike {
   return {
     callBuffer(command, ...args) {
       if (command !== 'EVALSHA' && command !== 'EVAL') return client.callBuffer(command, ...args)
-      const [, count, ...rest] = args
+      const [script, count, ...rest] = args
       const keys = rest.slice(0, Number(count))
       const key = String(keys[0]).replace(/[^}]*$/, ':time')
-      const script = command === 'EVAL' ? TIMED : TIMED_SHA
-      return client.callBuffer(command, script, keys.length + 1, ...keys, key, ...rest.slice(keys.length))
+      const timed = TIMED_SCRIPTS.get(script) as string
+      return client.callBuffer(command, timed, keys.length + 1, ...keys, key, ...rest.slice(keys.length))
     },
     duplicate: (...options) => timed(client.duplicate(...(options as unknown as [object]))),
     disconnect: () => client.disconnect(),
@@ -143,6 +151,8 @@ class Replay implements Kept {
       if (name !== 'HSET' && name !== 'HDEL') throw new Error(`${name} on ${key} is new.`)
       for (let at = 0; at < args.length; at += step) {
         const field = (args[at] as Buffer).toString('latin1')
+        // It belongs to no job, and keeps the hash from being a small one.
+        if (field === '') continue
         // Whoever settles may claim in the same call, also what it has just put back or enqueued.
         if (key === 'held' && name === 'HSET') this.#tell(field)
         if (key !== 'names' && key !== 'claims') this.#touch(field)

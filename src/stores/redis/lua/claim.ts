@@ -29,28 +29,32 @@ modules.claim = function()
     for i, member in ipairs(members) do ids[i] = sub(member, 13) end
     redis.call('ZREMRANGEBYLEX', ${K.delayed}, '[' .. members[1], '[' .. members[#members])
     local jobs, later = {}, {}
+    local place, together = '', {}
+    local function lineUp()
+      use('sheets').lineUp(place, together, not isLimited(q))
+      together = {}
+    end
     for i, record in ipairs(ask('HMGET', ${K.jobs}, ids)) do
       local job = readRecord(ids[i], record)
       jobs[i] = job
-      if job.x.l then later[#later + 1] = laterMember(job) end
-      places[#places + 1] = 0
-      places[#places + 1] = readyMember(job)
+      local member = readyMember(job)
+      if job.x.l then
+        later[#later + 1] = laterMember(job)
+        places[#places + 1], places[#places + 2] = 0, member
+      else
+        -- Those that are due at the same moment come one after the other, by id, unless something else says where they stand.
+        local isApart = job.x.p or job.x.s
+        if isApart or sub(member, 1, 13) ~= place then lineUp() end
+        place = sub(member, 1, 13)
+        together[#together + 1] = job.id
+        if isApart then lineUp() end
+      end
     end
+    lineUp()
     send('ZADD', ${K.ready}, places)
     send('ZREM', ${K.later}, later)
     for _, job in ipairs(jobs) do changed(job, 'delayed', 'ready', now) end
     return nextDue(q)
-  end
-
-  -- The first jobs of a queue without limits.
-  local function first(q, room)
-    local prefix = q4(q)
-    local members = redis.call('ZRANGEBYLEX', ${K.ready}, '[' .. prefix .. '\\0', '(' .. prefix .. '\\1', 'LIMIT', 0, room)
-    if #members == 0 then return {} end
-    redis.call('ZREMRANGEBYLEX', ${K.ready}, '[' .. members[1], '[' .. members[#members])
-    local ids = {}
-    for i, member in ipairs(members) do ids[i] = sub(member, 14) end
-    return ids
   end
 
   -- Whether the key of a lane is in a range.
@@ -136,7 +140,7 @@ modules.claim = function()
             local startsAt
             taken, startsAt, records = use('lines').serve(q, room, firstSlice, stop, now)
             soonest = min(soonest, startsAt)
-          else taken = room > 0 and (not firstSlice or isIn('', firstSlice, stop)) and first(q, room) or {} end
+          else taken = room > 0 and (not firstSlice or isIn('', firstSlice, stop)) and use('sheets').first(q4(q), room) or {} end
         end
         local list = {}
         if #taken > 0 then

@@ -17,14 +17,21 @@ local function enter(job, state)
   if state == 'delayed' then
     redis.call('ZADD', ${K.delayed}, 0, delayedMember(job))
     if job.x.l then redis.call('ZADD', ${K.later}, 0, laterMember(job)) end
-  else redis.call('ZADD', ${K.ready}, 0, readyMember(job)) end
+  else
+    local member = readyMember(job)
+    if not job.x.l then use('sheets').part(member) end
+    redis.call('ZADD', ${K.ready}, 0, member)
+  end
 end
 
 local function leave(job)
   if job.state == 'delayed' then
     redis.call('ZREM', ${K.delayed}, delayedMember(job))
     if job.x.l then redis.call('ZREM', ${K.later}, laterMember(job)) end
-  else redis.call('ZREM', ${K.ready}, readyMember(job)) end
+  else
+    local member = readyMember(job)
+    if redis.call('ZREM', ${K.ready}, member) == 0 and not job.x.l then use('sheets').take(member) end
+  end
 end
 
 -- A new number for a job that arrives in a strict lane.

@@ -355,7 +355,10 @@ modules.lines = function()
     if not buffer or (buffer.at > #buffer and #buffer == buffer.asked) then
       local prefix = line.prefix .. lane.key .. '\\0'
       local from = buffer and '(' .. buffer[#buffer].member or '[' .. prefix
-      local members = redis.call('ZRANGEBYLEX', ${K.ready}, from, '(' .. line.prefix .. lane.key .. '\\1', 'LIMIT', 0, ask)
+      local to = '(' .. line.prefix .. lane.key .. '\\1'
+      -- From before the queue had limits.
+      if lane.key == '' then use('sheets').spread(from, to, ask) end
+      local members = redis.call('ZRANGEBYLEX', ${K.ready}, from, to, 'LIMIT', 0, ask)
       local fresh = { at = 1, asked = ask }
       local ids = {}
       for i, member in ipairs(members) do ids[i] = sub(member, -16) end

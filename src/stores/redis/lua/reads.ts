@@ -77,18 +77,22 @@ modules.listing = function()
       if cursor ~= '' then
         if isFinal then high = '(' .. q4(q) .. cursor else low = '(' .. q4(q) .. cursor end
       end
-      local members
-      if isFinal then members = redis.call(command, set, high, low, 'LIMIT', 0, step)
-      else members = redis.call(command, set, low, high, 'LIMIT', 0, step) end
-      local ids = {}
-      for i, member in ipairs(members) do ids[i] = sub(member, -16) end
+      local ids, places, isEnd = {}, {}, nil
+      if state == 'ready' then ids, places, isEnd = use('sheets').list(q4(q), low, high, cursor, step)
+      else
+        local members
+        if isFinal then members = redis.call(command, set, high, low, 'LIMIT', 0, step)
+        else members = redis.call(command, set, low, high, 'LIMIT', 0, step) end
+        for i, member in ipairs(members) do ids[i], places[i] = sub(member, -16), sub(member, 5) end
+        isEnd = #members < step
+      end
       for i, record in ipairs(ask('HMGET', isFinal and ${K.archive} or ${K.jobs}, ids)) do
         local job = readRecord(ids[i], record)
         job.state = state
-        cursor = sub(members[i], 5)
+        cursor = places[i]
         if visit(job, cursor) then return end
       end
-      if #members < step then return end
+      if isEnd then return end
       -- Some did not fit.
       step = SCAN
     end
@@ -135,6 +139,11 @@ modules.listing = function()
     local isRange = call.state ~= 'running' and not where.text
       and (call.state == 'ready' and not where.after and not where.before or call.state ~= 'ready' and where.lane ~= '')
     local q = numberOf(call.space, call.queue)
+    if q and isRange and call.state == 'ready' and (where.lane or '') == '' then
+      -- Several of them may be one member, but of the default lane alone.
+      local all = tonumber(redis.call('HGET', ${K.counts}, q4(q) .. CODES.ready) or 0)
+      return where.lane and all - redis.call('ZLEXCOUNT', ${K.ready}, '[' .. q4(q) .. '\\1', '(' .. q4(q) .. '\\255\\255') or all
+    end
     if q and isRange then return redis.call('ZLEXCOUNT', rangeOf(q, call.state, where)) end
     each(call, '', nil, function()
       found = found + 1
@@ -216,8 +225,9 @@ modules.counts = function()
         while lanes < 64 do
           local first = redis.call('ZRANGEBYLEX', ${K.ready}, from, '(' .. q4(q) .. '\\255', 'LIMIT', 0, 1)[1]
           if not first then break end
-          oldest = min(oldest, dueOf(readRecord('', redis.call('HGET', ${K.jobs}, sub(first, -16)))))
-          from = '(' .. sub(first, 1, #first - 25) .. '\\1'
+          local lane = byte(first, 5) == 0 and 4 or #first - 25
+          oldest = min(oldest, dueOf(readRecord('', redis.call('HGET', ${K.jobs}, sub(first, lane + 10, lane + 25)))))
+          from = '(' .. sub(first, 1, lane) .. '\\1'
           lanes = lanes + 1
         end
         if oldest < NEVER then row[2] = oldest end

@@ -7,7 +7,7 @@ import { DOCUMENTS } from './documents.ts'
 import { GREET } from './greet.ts'
 import { GROUPS } from './groups.ts'
 import { HOLDS } from './holds.ts'
-import { INSERT, PLAIN_INSERT } from './insert.ts'
+import { INSERT } from './insert.ts'
 import { JOBS } from './jobs.ts'
 import { LEASES } from './leases.ts'
 import { LINES } from './lines.ts'
@@ -16,10 +16,14 @@ import { READS } from './reads.ts'
 import { RECORDS } from './records.ts'
 import { SCHEDULES } from './schedules.ts'
 import { SETTLE } from './settle.ts'
+import { SHEETS } from './sheets.ts'
 import { UPKEEP } from './upkeep.ts'
 
 /** How the data is laid out. Another number in the store is the work of another version of Skep. */
 export const SCHEMA = 1
+
+/** A field that is longer than this server's `hash-max-listpack-value`, unless somebody has raised it. */
+const LONG = 65
 
 /** What every call defines. */
 const SHARED = [BYTES, RECORDS, JOBS, LEASES].join('')
@@ -30,6 +34,7 @@ const MODULES = [
   CLAIM,
   SETTLE,
   CHANGE,
+  SHEETS,
   LINES,
   HOLDS,
   READS,
@@ -61,7 +66,7 @@ function branch([, name = '', long, short = '']: readonly string[]): string {
 const MODULE = /^modules\.(\w+) = function\(\)(?:\n([\s\S]*?)^end$| (.*) end$)/gm
 
 /**
- * The one script of the store. The last two arguments say what is to be done and when (milliseconds, or "" for now); what
+ * The script of the store. The last two arguments say what is to be done and when (milliseconds, or "" for now); what
  * comes before them belongs to that operation. Parts that few calls need are modules, each defined when `use` is first
  * asked for it, so a call pays only for what it needs.
  *
@@ -77,7 +82,6 @@ if not now then
 end
 local known = redis.call('HMGET', ${K.meta}, 'birth', 'writes', 'schema')
 local birth, writes, schema = known[1], tonumber(known[2] or 0), tonumber(known[3] or SCHEMA)
-${PLAIN_INSERT}
 local shared, make
 local loaded = {}
 local function use(name)
@@ -118,6 +122,9 @@ if isWrite then
     local time = redis.call('TIME')
     birth = time[1] .. '.' .. time[2]
     redis.call('HSET', ${K.meta}, 'birth', birth, 'schema', SCHEMA)
+    -- The server searches a small hash from its beginning. With one long field it is never small.
+    redis.call('HSET', ${K.jobs}, '', string.rep(' ', ${LONG}))
+    redis.call('HSET', ${K.held}, '', string.rep(' ', ${LONG}))
   end
   writes = redis.call('HINCRBY', ${K.meta}, 'writes', 1)
 end
