@@ -222,13 +222,13 @@ function insertStatement(
   }
   const heirs: string[] = []
   const places: number[] = []
-  for (const [index, { member, headers }] of jobs.entries()) {
-    if (member === null) continue
+  jobs.forEach(({ member, headers }, index) => {
+    if (member === null || headers === null) return
     for (const id of heirsOf(headers)) {
       heirs.push(id)
       places.push(index + 1)
     }
-  }
+  })
   const before = [
     `${put(made?.groups ?? null)}::text`,
     `${put(made?.runs ?? null)}::text`,
