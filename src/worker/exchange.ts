@@ -174,21 +174,18 @@ export class Exchange {
       .finally(() => this.nudge())
   }
 
-  async #call(parcels: readonly Parcel[], claim: Omit<ClaimCall, 'now'> | null): Promise<void> {
+  async #call(parcels: readonly Parcel[], wish: Omit<ClaimCall, 'now'> | null): Promise<void> {
     const { store, runtime, onClaimed } = this.#options
     const sentAt = runtime.mono()
-    const turns = claim === null || claim.ids !== undefined || claim.again ? null : turnsOf(parcels, sentAt)
+    const turns = wish === null || wish.ids !== undefined || wish.again ? null : turnsOf(parcels, sentAt)
+    const claim = wish === null || turns === null ? wish : { ...wish, first: [...turns.keys()] }
     let claimed: ClaimReply | null
     try {
       if (parcels.length === 0) {
         claimed = await store.claim(claim as Omit<ClaimCall, 'now'>)
       } else {
         const settlements = parcels.map((parcel) => parcel.settlement)
-        const reply = await store.settle(
-          claim === null
-            ? { settlements }
-            : { settlements, claim: turns === null ? claim : { ...claim, first: [...turns.keys()] } },
-        )
+        const reply = await store.settle(claim ? { settlements, claim } : { settlements })
         claimed = reply.claimed
         if (reply.enqueued) this.#options.onEnqueued(reply.enqueued)
         const again = this.#answered(parcels, reply.results)

@@ -242,9 +242,7 @@ function insertStatement(
 function sentHeaders(jobs: readonly NewJob[], put: (value: Param) => string): string {
   const texts = jobs.map(({ headers }) => headers)
   const text = joinedOrNull(texts)
-  return text === null
-    ? `${put(arrayOf(texts))}::text[]`
-    : `string_to_array(${put(text)}::text, chr(30), '')`
+  return text === null ? `${put(arrayOf(texts))}::text[]` : `string_to_array(${put(text)}::text, chr(30), '')`
 }
 
 export function lowestOf(ids: readonly string[]): string {

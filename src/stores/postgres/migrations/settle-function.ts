@@ -3,6 +3,7 @@ import { ARCHIVE, ARCHIVE_WITH_TEXTS, DISCARD, ODD, STOP_CANCELLED, WAIT } from 
 import { gate, lineLock, NEVER } from './lane-rules.ts'
 import { untilFree } from './lock-functions.ts'
 import { CLOCK, fixedPath, pins } from './pins.ts'
+import { REFUSED } from './simple-insert-functions.ts'
 
 /** What the settlements of a round brought along. */
 const BRING = `
@@ -307,7 +308,7 @@ create function ${schema}.insert_for(fresh text[], this_round integer, is_single
 language plpgsql ${fixedPath(schema)}
 as $function$
 declare
-    refused integer[] := refused_by(odds);
+    refused integer[] := ${REFUSED};
     a record;
     given record;
 begin

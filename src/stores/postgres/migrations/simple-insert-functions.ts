@@ -1,6 +1,9 @@
 import { MARGIN, MAY_BE_ARCHIVED } from './insert-function.ts'
 import { flowPins } from './pins.ts'
 
+/** Which settlements were refused. Mostly nothing was odd about any, and a function in SQL is planned with every call. */
+export const REFUSED = `case when odds is null then '{}' else refused_by(odds) end`
+
 /** The columns of jobs of which nothing is unusual, as they come with settlements (see `brought.ts`). */
 const COLUMNS = `
     ids uuid[] := fresh[4];
@@ -11,7 +14,7 @@ const COLUMNS = `
     of_groups uuid[] := fresh[9];
     nths integer[] := fresh[10];
     lowest uuid := fresh[12];
-    refused integer[] := refused_by(odds);`
+    refused integer[] := ${REFUSED};`
 
 /** Leaves out those whose settlements were refused. */
 const ACCEPT = `
