@@ -57,7 +57,7 @@ export interface Store extends FlowStore, HoldStore, LimitStore, NoteStore, Reco
   /**
    * Leases ready jobs: delayed ones that are due become ready first (at most {@link PROMOTE_LIMIT} per
    * source), then, source by source, the lowest ranks are taken; where there are limits, lane by lane as
-   * `core/lanes.ts` says. A source that is held is left as it is. With `ids` the named jobs are taken
+   * `core/lanes.ts` says. What is in {@link ClaimCall.first} goes before the others. A source that is held is left as it is. With `ids` the named jobs are taken
    * by primary key under the same guard, and no query searches for work. After a lost reply, {@link ClaimCall.again}
    * asks for what was taken.
    * Redis: ZRANGEBYSCORE delayed → ZADD ready; ZPOPMIN ready; HSET lease; ZADD leases by expiry.
@@ -262,6 +262,11 @@ export interface ClaimCall {
   readonly limit: number
   /** Take only these jobs; they still have to be in one of the sources. */
   readonly ids?: readonly string[]
+  /**
+   * Those of these jobs that wait in a source go before all others of it, by their ranks, as long as there is room. Where there are
+   * limits the lanes alone say who is next, and with `ids` or `again` these say nothing.
+   */
+  readonly first?: readonly string[]
   readonly workerId: string
   /** Made by the caller, new for every claim: with the job's id it names the lease. */
   readonly token: string

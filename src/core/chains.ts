@@ -14,6 +14,12 @@ const GIVEN = 'skep-given'
 export const CHAIN_LENGTH = 20
 
 /**
+ * For so long a chain has its turn: who settles one of its jobs takes the next at once, before all that waits. Then the
+ * next one stands in line like others, so that no chain keeps anybody waiting for longer than this.
+ */
+export const CHAIN_TURN_MS = 1_000
+
+/**
  * Stands between the parts of that header: whose place the jobs take one after the other (a group, or nothing, and a number),
  * and of each job its id, its queue if that is another than that of the job before it, what else is unusual about it, and
  * its payload. So the first is cut off and the rest goes on as it is: with every step, that is all there is to read.

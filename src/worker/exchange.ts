@@ -1,3 +1,4 @@
+import { CHAIN_TURN_MS } from '../core/chains.ts'
 import { messageOf, StoreError } from '../core/errors.ts'
 import type { Logger } from '../core/logger.ts'
 import type { Runtime } from '../runtime.ts'
@@ -22,7 +23,19 @@ export interface Parcel {
   readonly settlement: Settlement
   /** Called once, with the store's word on it. */
   readonly onResult: (result: SettleResult) => void
+  /** The job that it enqueues for the chain to go on, and since when that has its turn; null if there is none. */
+  readonly turn?: Turn | null
 }
+
+/** A chain that this worker goes on with, see `CHAIN_TURN_MS`. */
+export interface Turn {
+  readonly next: string
+  /** By the monotonic clock. */
+  readonly since: number
+}
+
+/** By the job that is next, when the turn of its chain began. */
+export type Turns = ReadonlyMap<string, number>
 
 export interface ExchangeOptions {
   readonly store: Store
@@ -30,7 +43,12 @@ export interface ExchangeOptions {
   readonly logger: Logger
   /** What to claim along with the next call, or null. Asked only when a call is about to be sent. */
   readonly wish: (options: WishOptions) => Omit<ClaimCall, 'now'> | null
-  readonly onClaimed: (call: Omit<ClaimCall, 'now'>, reply: ClaimReply, sentAt: number) => void
+  readonly onClaimed: (
+    call: Omit<ClaimCall, 'now'>,
+    reply: ClaimReply,
+    sentAt: number,
+    turns: Turns | null,
+  ) => void
   /** The claim failed: nothing came, or nothing is known. */
   readonly onClaimFailed: (call: Omit<ClaimCall, 'now'>, error: unknown) => void
   /** Groups that fired have enqueued jobs. */
@@ -156,9 +174,11 @@ export class Exchange {
       .finally(() => this.nudge())
   }
 
-  async #call(parcels: readonly Parcel[], claim: Omit<ClaimCall, 'now'> | null): Promise<void> {
+  async #call(parcels: readonly Parcel[], wish: Omit<ClaimCall, 'now'> | null): Promise<void> {
     const { store, runtime, onClaimed } = this.#options
     const sentAt = runtime.mono()
+    const turns = wish === null || wish.ids !== undefined || wish.again ? null : turnsOf(parcels, sentAt)
+    const claim = wish === null || turns === null ? wish : { ...wish, first: [...turns.keys()] }
     let claimed: ClaimReply | null
     try {
       if (parcels.length === 0) {
@@ -180,7 +200,7 @@ export class Exchange {
       await this.#failed(parcels, error)
       return
     }
-    if (claim && claimed) onClaimed(claim, claimed, sentAt)
+    if (claim && claimed) onClaimed(claim, claimed, sentAt, turns)
   }
 
   /** Keeps in mind a claim that failed if it may have happened all the same. */
@@ -271,6 +291,17 @@ export class Exchange {
     if (this.#failures > 0) this.#options.logger.info('The store answers again.')
     this.#failures = 0
   }
+}
+
+/** The chains of these that go on at once; null if there are none. */
+function turnsOf(parcels: readonly Parcel[], now: number): Turns | null {
+  let turns: Map<string, number> | null = null
+  for (const { turn } of parcels) {
+    if (!turn || now - turn.since >= CHAIN_TURN_MS) continue
+    turns ??= new Map()
+    turns.set(turn.next, turn.since)
+  }
+  return turns
 }
 
 function isTransient(error: unknown): boolean {

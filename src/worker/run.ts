@@ -33,6 +33,10 @@ export class Run {
   move: RunMove | null = null
   /** One of these jobs takes its place in its group, see `Settlement.handsOn`. */
   handsOn = false
+  /** The job that follows in its chain, once its success was decided. */
+  next: string | null = null
+  /** When its chain's turn began, by the monotonic clock, see `CHAIN_TURN_MS`. */
+  turnSince: number
   /** What the handler saved in a transaction of its own; whether that committed is seen when we settle. */
   completed: Completed | null = null
   /** What the handler told and no store has confirmed yet; null as long as it told nothing. */
@@ -56,6 +60,7 @@ export class Run {
     this.spec = spec
     this.leaseUntil = leaseUntil
     this.since = since
+    this.turnSince = since
   }
 
   // An AbortController costs more than everything else a small job does, so it is made when somebody looks.

@@ -12,7 +12,7 @@ import { type Hint, mergeHints, type Notifier, namingHints, type ToldJob, workHi
 import type { Runtime } from '../runtime.ts'
 import type { InsertResult, Settlement, SettleResult } from '../store.ts'
 import { eventJob, readValue, type WorkerEvents } from './events.ts'
-import type { Exchange, Parcel } from './exchange.ts'
+import type { Exchange, Parcel, Turn } from './exchange.ts'
 import type { Noter } from './noter.ts'
 import type { Run } from './run.ts'
 
@@ -52,6 +52,11 @@ class Settling implements Parcel {
     this.outcome = outcome
     this.durationMs = durationMs
     this.#tell = tell
+  }
+
+  get turn(): Turn | null {
+    const { next, turnSince } = this.run
+    return next === null ? null : { next, since: turnSince }
   }
 
   onResult(result: SettleResult): void {
@@ -379,6 +384,7 @@ export function goOn(run: Run, result: string | null): void {
   if (run.enqueued === null) run.enqueued = [next]
   else run.enqueued.push(next)
   run.handsOn = next.member !== null
+  run.next = next.id
 }
 
 /** What a run wants to happen together with its success. Most want nothing, and others mostly nothing but jobs. */

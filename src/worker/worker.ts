@@ -16,7 +16,7 @@ import type { ClaimCall, ClaimReply, Source, Store, WorkerInfo } from '../store.
 import { atMost, type Loop, type LoopHealth, supervise } from '../supervise.ts'
 import type { Duty } from './duty.ts'
 import { eventJob, type WorkerEvents } from './events.ts'
-import { Exchange } from './exchange.ts'
+import { Exchange, type Turns } from './exchange.ts'
 import { Executor, StopSignal } from './executor.ts'
 import type { HandlerSpec } from './handler.ts'
 import { HeldRuns } from './held-runs.ts'
@@ -157,7 +157,7 @@ export class WorkerEngine {
       runtime,
       logger,
       wish: (options) => this.#wish(options),
-      onClaimed: (call, reply, sentAt) => this.#claimed(call, reply, sentAt),
+      onClaimed: (call, reply, sentAt, turns) => this.#claimed(call, reply, sentAt, turns),
       onClaimFailed: (call) => this.#claimFailed(call),
       onEnqueued: (enqueued) => parts.notifier.publish(enqueued.map((one) => ({ kind: 'work', ...one }))),
       onTurn: () => this.#startWaiting(),
@@ -560,7 +560,7 @@ export class WorkerEngine {
     return this.#renewedAt !== null && runtime.mono() - this.#renewedAt < options.leaseMs
   }
 
-  #claimed(call: Omit<ClaimCall, 'now'>, reply: ClaimReply, sentAt: number): void {
+  #claimed(call: Omit<ClaimCall, 'now'>, reply: ClaimReply, sentAt: number, turns: Turns | null): void {
     const { runtime, options } = this.#parts
     const now = runtime.mono()
     this.#storeClock = reply.now - now
@@ -572,7 +572,9 @@ export class WorkerEngine {
       if (spec?.queue !== job.queue || spec.space !== job.space || spec.keys !== undefined) {
         spec = this.#specFor(job)
       }
-      return new Run(job, spec, leaseUntil, now)
+      const run = new Run(job, spec, leaseUntil, now)
+      run.turnSince = turns?.get(job.id) ?? now
+      return run
     })
     for (const run of runs) {
       // If the store gave the job anew, the lease of the run we still have is over. Nobody would miss it otherwise.

@@ -77,6 +77,28 @@ describe('groups', () => {
     expect(seen).toEqual([1, 3, 6, 10])
   })
 
+  it('go on with a chain for a while, before what waits', async () => {
+    const scene = openScene()
+    const order: number[] = []
+    const work = queue<number>('work')
+    scene.skep.worker(
+      [
+        work.handle(async ({ payload }) => {
+          order.push(payload)
+          await new Promise<void>((resolve) => void scene.runtime.timer(300, resolve))
+        }),
+      ],
+      { concurrency: 1 },
+    )
+
+    await scene.skep.groups.chain([1, 2, 3, 4, 5, 6].map((n) => work.job(n)))
+    await scene.skep.enqueueMany(work, [10, 20])
+    await scene.until(() => order.length === 8)
+
+    // The turn of a chain is over after a second.
+    expect(order).toEqual([1, 2, 3, 4, 10, 20, 5, 6])
+  })
+
   it('call back for a batch: at the first death, and when all have ended', async () => {
     const scene = openScene()
     const calls: string[] = []

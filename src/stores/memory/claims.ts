@@ -32,7 +32,7 @@ export class Claims {
         next = earlier(next, table.nextDelayed(source.space, source.queue)?.dueAt ?? null)
       } else {
         const room = Math.max(0, Math.min(source.limit, call.limit - taken.length))
-        next = earlier(next, this.#from(source, call.ids, room, now, take))
+        next = earlier(next, this.#from(source, call, room, now, take))
       }
     }
     const limited = [...call.sources.keys()].filter((index) => {
@@ -50,7 +50,7 @@ export class Claims {
   /** Claims from one source. Returns when a rate or a hold lets the next job start, if that is why it stopped. */
   #from(
     source: Source,
-    ids: readonly string[] | undefined,
+    { ids, first = [] }: Pick<ClaimCall, 'ids' | 'first'>,
     room: number,
     now: number,
     take: (job: Job) => void,
@@ -64,7 +64,9 @@ export class Claims {
     if (!line) {
       if (ids) for (const job of this.#named(ids, source, now).slice(0, room)) take(job)
       const isIn = source.keys === undefined || isInRange(source.keys, DEFAULT_LANE)
-      for (let n = 0; n < room && !ids && isIn; n++) {
+      const ahead = ids ? [] : this.#named(first, source, now).sort(byRank).slice(0, room)
+      for (const job of ahead) take(job)
+      for (let n = ahead.length; n < room && !ids && isIn; n++) {
         const job = table.nextReady(space, queue, DEFAULT_LANE)
         if (!job) break
         take(job)

@@ -6,7 +6,7 @@ import type { Caller } from './caller.ts'
 import { CONFLICT_ACTIONS, CONFLICT_CODES, SCOPE_CODES, stateOf } from './codes.ts'
 import type { Param, Query, Row } from './driver.ts'
 import { type EnqueuedRow, hear, sentGroup } from './flow-items.ts'
-import { arrayOf, columnOf, idArrayOf, joined } from './literals.ts'
+import { arrayOf, columnOf, idArrayOf, joined, joinedOrNull } from './literals.ts'
 import { CLOCK } from './migrations/pins.ts'
 import type { Starts } from './starts.ts'
 
@@ -87,10 +87,19 @@ function makes({ groups = [], runs = [] }: InsertCall): boolean {
   return groups.length > 0 || runs.length > 0
 }
 
-/** The groups and runs that come with the jobs, as `insert_members` reads them. */
-function madeBy(call: InsertCall): string | null {
+/** The groups and runs that come with the jobs, as `insert_members` reads them: apart, for to read JSON costs as much as to insert. */
+function madeBy(call: InsertCall): Made | null {
   const { groups = [], runs = [] } = call
-  return makes(call) ? JSON.stringify({ groups: groups.map(sentGroup), runs }) : null
+  if (!makes(call)) return null
+  return {
+    groups: groups.length > 0 ? JSON.stringify(groups.map(sentGroup)) : null,
+    runs: runs.length > 0 ? JSON.stringify(runs) : null,
+  }
+}
+
+interface Made {
+  readonly groups: string | null
+  readonly runs: string | null
 }
 
 function replyOf(jobs: readonly NewJob[], rows: readonly Row[], starts: Starts): InsertReply {
@@ -152,7 +161,7 @@ function insertStatement(
     readonly fresh: boolean
     readonly strict: boolean
     readonly at: Param
-    readonly made: string | null
+    readonly made: Made | null
   },
 ): { text: string; params: Param[] } {
   const { again, fresh, strict, at, made } = options
@@ -179,7 +188,7 @@ function insertStatement(
     column('integer', (job) => job.priority),
     column('bigint', (job) => job.delayMs),
     jobs.some((job) => job.runAt !== null) ? full('bigint', (job) => job.runAt) : "'{}'",
-    isPlain ? "'{}'" : full('text', (job) => job.headers),
+    isPlain ? "'{}'" : sentHeaders(jobs, put),
     isPlain ? "'{}'" : full('text', (job) => job.overrides),
     ...(isKeyed
       ? [
@@ -211,18 +220,29 @@ function insertStatement(
   if (!hasMembers && made === null) {
     return { text: `select ${schema}.insert_jobs(${args.join(', ')})`, params }
   }
-  const heirs = jobs.flatMap(({ member, headers }) =>
-    member === null ? [] : heirsOf(headers).map((id) => ({ id, member })),
-  )
-  const places = [
-    `${put(idArrayOf(heirs.map(({ id }) => id)))}::uuid[]`,
-    `${put(idArrayOf(heirs.map(({ member }) => member.group)))}::uuid[]`,
-    `${put(arrayOf(heirs.map(({ member }) => member.n)))}::integer[]`,
+  const heirs: string[] = []
+  const places: number[] = []
+  jobs.forEach(({ member, headers }, index) => {
+    if (member === null || headers === null) return
+    for (const id of heirsOf(headers)) {
+      heirs.push(id)
+      places.push(index + 1)
+    }
+  })
+  const before = [
+    `${put(made?.groups ?? null)}::text`,
+    `${put(made?.runs ?? null)}::text`,
+    `${put(idArrayOf(heirs))}::uuid[]`,
+    `${put(arrayOf(places))}::integer[]`,
   ]
-  return {
-    text: `select ${schema}.insert_members(${[`${put(made)}::text`, ...places, ...args].join(', ')})`,
-    params,
-  }
+  return { text: `select ${schema}.insert_members(${[...before, ...args].join(', ')})`, params }
+}
+
+/** Of chains they are long, and full of what an array would have to escape. */
+function sentHeaders(jobs: readonly NewJob[], put: (value: Param) => string): string {
+  const texts = jobs.map(({ headers }) => headers)
+  const text = joinedOrNull(texts)
+  return text === null ? `${put(arrayOf(texts))}::text[]` : `string_to_array(${put(text)}::text, chr(30), '')`
 }
 
 export function lowestOf(ids: readonly string[]): string {

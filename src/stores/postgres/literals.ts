@@ -32,10 +32,20 @@ export const SEPARATOR = '\x1e'
 
 /** All texts in one, for `string_to_array(…, chr(30))`; null if one of them is empty or holds the separator. */
 export function joined(texts: readonly string[]): string | null {
-  const text = texts.join(SEPARATOR)
+  return texts.includes('') ? null : apart(texts, texts.join(SEPARATOR))
+}
+
+/** The same with texts that may be null, for `string_to_array(…, chr(30), '')`. */
+export function joinedOrNull(texts: readonly (string | null)[]): string | null {
+  // What is null is empty in it.
+  return texts.includes('') ? null : apart(texts, texts.join(SEPARATOR))
+}
+
+/** The text, if it can be taken apart again. */
+function apart({ length }: readonly unknown[], text: string): string | null {
   let separators = 0
   for (let at = text.indexOf(SEPARATOR); at >= 0; at = text.indexOf(SEPARATOR, at + 1)) separators++
-  return separators === texts.length - 1 && !texts.includes('') ? text : null
+  return separators === length - 1 ? text : null
 }
 
 /** Sorts before every id. */

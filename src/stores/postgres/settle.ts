@@ -87,7 +87,7 @@ export async function settleAndClaim(
   try {
     const statement = withNotes(schema, settlements, SETTLE_AND_CLAIM, [
       ...settleParams(settlements, grouped),
-      ...claimParams(claim, search),
+      ...claimParams(claim, search, settlements),
       now === undefined ? null : String(now),
     ])
     rows = await query(statement.text, statement.params)
@@ -136,11 +136,16 @@ function settleParams(settlements: readonly Settlement[], grouped: Grouped): Par
   ]
 }
 
-function claimParams(claim: Omit<ClaimCall, 'now'> | undefined, search: Search | undefined): Param[] {
+function claimParams(
+  claim: Omit<ClaimCall, 'now'> | undefined,
+  search: Search | undefined,
+  settlements: readonly Settlement[],
+): Param[] {
   if (!claim || !search) return [null, null, '{}', '{}', '{}', '{}', null]
-  const { sources, ids, token, workerId, leaseMs, limit, again } = claim
+  const { sources, ids, first, token, workerId, leaseMs, limit, again } = claim
+  const ahead = first?.length && !ids && !again ? aheadOf(first, settlements) : null
   return [
-    arrayOf(again ? [token, workerId, leaseMs, limit, 'again'] : [token, workerId, leaseMs, limit]),
+    arrayOf([token, workerId, leaseMs, limit, ...(again ? ['again'] : ahead === null ? [] : [null, ahead])]),
     ids ? idArrayOf([...new Set(ids)]) : null,
     arrayOf(sources.map((source) => source.space)),
     arrayOf(sources.map((source) => source.queue)),
@@ -150,6 +155,17 @@ function claimParams(claim: Omit<ClaimCall, 'now'> | undefined, search: Search |
     idArrayOf(search.starts.map((start) => start.id)),
     sources.some(isRanged) ? arrayOf(sources.flatMap(slicesIn)) : null,
   ]
+}
+
+/** Which jobs go before all others. That they are all that comes along is said shortly: it is so with every step of chains. */
+function aheadOf(first: readonly string[], settlements: readonly Settlement[]): string {
+  const names = new Set(first)
+  let brought = 0
+  for (const { enqueue = [] } of settlements) {
+    for (const { id } of enqueue) if (!names.has(id)) return idArrayOf(first)
+    brought += enqueue.length
+  }
+  return brought === names.size ? 'all' : idArrayOf(first)
 }
 
 function isRanged({ keys }: Source): boolean {
@@ -272,6 +288,7 @@ function claimReply(
       takenAs.set(jobs[before + n] as ClaimedJob, Number(place))
     }
   }
+  const ahead = takeAhead(claim, bySource, (source) => limited.has(source))
   const placeOf =
     claim.ids && !claim.again && new Map([...claim.ids.entries()].reverse().map(([place, id]) => [id, place]))
   for (const jobs of bySource) {
@@ -291,11 +308,27 @@ function claimReply(
     report.crowded ? null : report.now,
   )
   return {
-    jobs: bySource.flat(),
+    jobs: bySource.flatMap((jobs, source) => [...(ahead[source] ?? []), ...jobs]),
     nextDueAt: report.next,
     ...(limited.size > 0 ? { limited: [...limited.keys()] } : {}),
     now: report.now,
   }
+}
+
+/** Those that went before others, out of line: of what waits in it they tell nothing. */
+function takeAhead(
+  { first = [], ids, again }: Omit<ClaimCall, 'now'>,
+  bySource: ClaimedJob[][],
+  isLimited: (source: number) => boolean,
+): readonly ClaimedJob[][] {
+  if (first.length === 0 || ids || again) return []
+  const names = new Set(first)
+  return bySource.map((jobs, source) => {
+    if (isLimited(source)) return []
+    const ahead = jobs.filter(({ id }) => names.has(id)).sort(byRank)
+    if (ahead.length > 0) bySource[source] = jobs.filter(({ id }) => !names.has(id))
+    return ahead
+  })
 }
 
 /** Jobs that the settlements of this call brought along, and that its claim took at once. */

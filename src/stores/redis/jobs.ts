@@ -194,9 +194,11 @@ function readInserted(reply: readonly Reply[], jobs: readonly NewJob[]): InsertR
 }
 
 function claimArguments(call: Omit<ClaimCall, 'now'>): Argument[] {
-  const { token, workerId, leaseMs, limit, again, ids, sources } = call
-  const args: Argument[] = [token, workerId, String(leaseMs), String(limit), again ? 'a' : '']
-  args.push(ids === undefined ? '-' : joined(ids))
+  const { token, workerId, leaseMs, limit, again, ids, first = [], sources } = call
+  const isAhead = first.length > 0 && !again && ids === undefined
+  const args: Argument[] = [token, workerId, String(leaseMs), String(limit), again ? 'a' : isAhead ? 'f' : '']
+  const named = isAhead ? [...new Set(first)] : ids
+  args.push(named === undefined ? '-' : joined(named))
   for (const source of sources) args.push(source.space, source.queue, limitOf(source))
   return args
 }

@@ -6,7 +6,7 @@ import { byRank, claimable, claim as claimed, claimedPart } from '../../core/tra
 import type { ClaimCall, ClaimReply, Source } from '../../store.ts'
 import { DEFAULT_NUMBER, type Line } from './line.ts'
 import { firstDelayed, promoteDue, promoteLaned } from './promote.ts'
-import { claimedOf, type ReadyJob, readReady } from './ready.ts'
+import { claimedOf, type ReadyJob, readNamed, readReady } from './ready.ts'
 import { find, HOT_COLUMNS, hotJob, type Placed, replace } from './record.ts'
 import { Serving, startNamed } from './serve.ts'
 import type { Turn } from './turn.ts'
@@ -53,7 +53,10 @@ function claimFrom(
   else {
     promoteDue(turn, q, now)
     const isIn = source.keys === undefined || isInRange(source.keys, DEFAULT_LANE)
-    if (room > 0 && isIn) takeNext(turn, call, source, q, room, now, taken)
+    if (room > 0 && isIn) {
+      const ahead = call.first?.length ? takeAhead(turn, call, source, q, room, now, taken) : 0
+      if (ahead < room) takeNext(turn, call, source, q, room - ahead, now, taken)
+    }
   }
   const due = firstDelayed(turn, q)
   return line ? earlier(due, turn.lanes.nextWake(line)) : due
@@ -88,7 +91,7 @@ function earlier(a: number | null, b: number | null): number | null {
 function takeNext(
   turn: Turn,
   call: Omit<ClaimCall, 'now'>,
-  { space, queue }: Source,
+  source: Source,
   q: number,
   room: number,
   now: number,
@@ -110,6 +113,50 @@ function takeNext(
     ...last,
   )
   db.run('delete from skep_waiting where q = ? and state = 1 and (place, id) <= (?, ?)', ...last)
+  tellOf(turn, call, source, q, jobs, taken)
+}
+
+/** Takes those that go before all others, wherever they stand. Returns how many they are. */
+function takeAhead(
+  turn: Turn,
+  call: Omit<ClaimCall, 'now'>,
+  source: Source,
+  q: number,
+  room: number,
+  now: number,
+  taken: ClaimedJob[],
+): number {
+  const { db } = turn
+  const jobs = readNamed(turn, q, new Set(call.first), room)
+  if (jobs.length === 0) return 0
+  db.run(
+    `insert into skep_leases (n, q, token, worker, started_at, until) select value, ?, ?, ?, ?, ? from json_each(?)`,
+    q,
+    call.token,
+    call.workerId,
+    now,
+    now + call.leaseMs,
+    `[${jobs.map(({ n }) => n).join()}]`,
+  )
+  db.run(
+    `delete from skep_waiting where q = ? and state = 1
+       and (place, id) in (select value ->> 0, value ->> 1 from json_each(?))`,
+    q,
+    JSON.stringify(jobs.map(({ place, id }) => [place, id])),
+  )
+  tellOf(turn, call, source, q, jobs, taken)
+  return jobs.length
+}
+
+/** Keeps account of jobs that were leased, and hands them over. */
+function tellOf(
+  turn: Turn,
+  call: Omit<ClaimCall, 'now'>,
+  { space, queue }: Source,
+  q: number,
+  jobs: readonly ReadyJob[],
+  taken: ClaimedJob[],
+): void {
   turn.count(q, 'ready', -jobs.length)
   turn.count(q, 'running', jobs.length)
 

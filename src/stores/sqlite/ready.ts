@@ -1,5 +1,6 @@
-import type { ClaimedJob, Job, UniqueScope } from '../../core/job.ts'
+import { type ClaimedJob, type Job, PRIORITY_STEP_MS, type UniqueScope } from '../../core/job.ts'
 import type { SqlValue } from './client.ts'
+import { DEFAULT_NUMBER } from './line.ts'
 import type { Turn } from './turn.ts'
 
 /** A ready job as a claim reads it. */
@@ -32,7 +33,7 @@ export type Rest = readonly [
 
 // Of most jobs only the payload is worth reading; the rest comes as one text, and only if there is something in it.
 // A long payload is read by itself, so that the texts of a claim cannot grow beyond what a string can hold.
-const ready = (where: string): string => `
+const ready = (where: string, from = 'skep_waiting w cross join skep_jobs j on j.n = w.n'): string => `
   select w.n as n, w.id as id, w.place as place, case when length(j.payload) <= 4096 then j.payload else '' end as payload,
     case when j.priority = 0 and j.enqueued_at = j.due_at and j.generation = 0
       and j.starts = 0 and j.errors = 0 and j.timeouts = 0 and j.lost = 0 and j.snoozes = 0
@@ -42,7 +43,7 @@ const ready = (where: string): string => `
       j.headers, j.priority, j.overrides, j.due_at, j.enqueued_at, j.generation, j.starts, j.errors,
       j.timeouts, j.lost, j.snoozes, j.unique_key, j.unique_scope, j.cost,
       j.group_id, j.member) end as rest
-  from skep_waiting w cross join skep_jobs j on j.n = w.n
+  from ${from}
   where ${where} order by w.place, w.id limit ?`
 
 // Handing over a value costs more than reading it does, so each column comes as one text. The separator cannot occur in
@@ -69,6 +70,19 @@ export function readBehind(
   limit: number,
 ): ReadyJob[] {
   return read(turn, READ_BEHIND, q, lane, place, id, limit)
+}
+
+const READ_NAMED = together(
+  ready(
+    'j.q = ?',
+    `json_each(?) v cross join skep_jobs j on j.id = v.value cross join skep_waiting w on w.q = j.q and w.state = ${DEFAULT_NUMBER}
+      and w.place = j.due_at - j.priority * ${PRIORITY_STEP_MS} and w.id = j.id`,
+  ),
+)
+
+/** Those of the named jobs that are ready and in no lane, in their order. */
+export function readNamed(turn: Turn, q: number, ids: ReadonlySet<string>, limit: number): ReadyJob[] {
+  return read(turn, READ_NAMED, JSON.stringify([...ids]), q, limit)
 }
 
 function read(turn: Turn, sql: string, ...values: readonly SqlValue[]): ReadyJob[] {

@@ -237,10 +237,15 @@ function drawClaim({ random, present, token, memory }: Draw): Omit<ClaimCall, 'n
   }
   const lease = { workerId: random.pick(WORKERS), token: token(), leaseMs: random.pick([1, 1_000, 30_000]) }
   if (random.chance(0.8) || present.length === 0)
-    return { sources, limit: random.pick([1, 2, 3, 5, 8, 300]), ...lease }
+    return { sources, limit: random.pick([1, 2, 3, 5, 8, 300]), ...drawFirst(random, present), ...lease }
   // Which of the named jobs are taken when there is not room for all is left open, so there is room.
   const ids = sampleOf(random, present, 4).map(({ id }) => id)
   return { sources: sources.map((source) => ({ ...source, limit: 9 })), limit: 99, ids, ...lease }
+}
+
+/** Some of these go before all others. */
+function drawFirst(random: Random, jobs: readonly { readonly id: string }[]): Pick<ClaimCall, 'first'> {
+  return random.chance(0.2) ? { first: sampleOf(random, jobs, 4).map(({ id }) => id) } : {}
 }
 
 function drawVerdict({ random, limited }: Draw): Verdict {
@@ -305,7 +310,8 @@ function drawSettle(it: Draw): Step | null {
   }
   // One lease is settled once in a call: what two verdicts for one job come to is nobody's promise.
   const distinct = settlements.filter(({ id }, n) => settlements.findIndex((other) => other.id === id) === n)
-  const claim = random.chance(0.4) ? { claim: drawClaim(it) } : {}
+  const brought = distinct.flatMap(({ enqueue = [] }) => enqueue)
+  const claim = random.chance(0.4) ? { claim: { ...drawClaim(it), ...drawFirst(random, brought) } } : {}
   return distinct.length === 0 && !claim.claim ? null : { do: 'settle', settlements: distinct, ...claim }
 }
 

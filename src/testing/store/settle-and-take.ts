@@ -116,6 +116,124 @@ export function settleAndTakeCases(test: StoreCase): void {
     assert.deepEqual(idsOf(claimed?.jobs ?? []), [idOf(2)])
     assert.deepEqual(await scene.states(idOf(2), idOf(3)), ['running', 'ready'])
   })
+
+  for (const limit of [0, 1, 2, 3, 4]) {
+    test(`takes ${limit} of those that wait, and before them of those that go first`, async (scene) => {
+      const held = await scene.running(sample(50))
+      await scene.insert(sample(1), sample(9, { priority: 1 }))
+      scene.pass(MINUTE)
+
+      const first = [5, 3].map(idOf)
+      const { claimed } = await settle(scene, [ending(held, [5, 3])], { limit, first })
+
+      const line = [3, 5, 9, 1].map(idOf)
+      assert.deepEqual(idsOf(claimed?.jobs ?? []), line.slice(0, limit))
+      assert.deepEqual(
+        await scene.states(...line),
+        line.map((_, n) => (n < limit ? 'running' : 'ready')),
+      )
+      // What others were passed over for is not forgotten.
+      assert.deepEqual(
+        idsOf(await scene.take()),
+        [9, 1, 3, 5].map(idOf).filter((id) => !line.slice(0, limit).includes(id)),
+      )
+    })
+  }
+
+  test('takes first only what is to go first of all that it enqueues', async (scene) => {
+    const [one, two] = [await scene.running(sample(50)), await scene.running(sample(51))]
+    await scene.insert(sample(9))
+    scene.pass(MINUTE)
+
+    const { claimed } = await settle(scene, [ending(one, [2, 3]), ending(two, [4])], {
+      limit: 3,
+      first: [idOf(3), idOf(4), idOf(4)],
+    })
+
+    assert.deepEqual(idsOf(claimed?.jobs ?? []), [3, 4, 9].map(idOf))
+    assert.equal(await scene.state(idOf(2)), 'ready')
+  })
+
+  test('takes first what has a unique key or headers, from each queue', async (scene) => {
+    const [one, two] = [await scene.running(sample(50)), await scene.running(sample(51))]
+    await scene.insert(sample(8), sample(9, { queue: OTHER_QUEUE }))
+    scene.pass(MINUTE)
+    const unique = { key: 'k', scope: 'queued', windowMs: 0, onConflict: 'ignore' } as const
+    const jobs = [
+      sample(2, { unique, priority: -1 }),
+      sample(3, { queue: OTHER_QUEUE, headers: '{"a":"b"}' }),
+    ]
+
+    const { claimed } = await settle(scene, [{ ...ending(one, []), enqueue: jobs }, ending(two, [])], {
+      sources: [source(), source({ queue: OTHER_QUEUE })],
+      first: jobs.map(({ id }) => id),
+    })
+
+    assert.deepEqual(idsOf(claimed?.jobs ?? []), [2, 8, 3, 9].map(idOf))
+    assert.equal(claimed?.jobs[2]?.headers, '{"a":"b"}')
+    // A key that is held until the start is free.
+    const [again] = await scene.insert(sample(4, { unique }))
+    assert.equal(again?.status, 'ok')
+  })
+
+  test('takes first what waits, and nothing else', async (scene) => {
+    await scene.ended(sample(2), verdict('done'))
+    await scene.running(sample(3))
+    const held = await scene.running(sample(1))
+    await scene.insert(sample(4, { delayMs: MINUTE }), sample(5), sample(6))
+    const before = await scene.job(idOf(3))
+
+    const first = [2, 3, 4, 6, 7].map(idOf)
+    const { claimed } = await settle(scene, [ending(held, [6])], { first })
+
+    assert.deepEqual(idsOf(claimed?.jobs ?? []), [6, 5].map(idOf))
+    assert.deepEqual(await scene.states(idOf(2), idOf(4), idOf(7)), ['done', 'delayed', 'none'])
+    assert.deepEqual(await scene.job(idOf(3)), before)
+  })
+
+  test('takes first also without a settlement, and not what is held', async (scene) => {
+    await scene.insert(sample(1), sample(2))
+
+    const { jobs } = await scene.store.claim(scene.call({ first: [idOf(2)], limit: 1 }))
+    await scene.hold('pause')
+    const paused = await scene.store.claim(scene.call({ first: [idOf(1)] }))
+
+    assert.deepEqual([idsOf(jobs), paused.jobs], [[idOf(2)], []])
+  })
+
+  test('takes first nothing that a refused settlement would have enqueued', async (scene) => {
+    const held = await scene.running(sample(1))
+    const lost = { id: idOf(7), token: scene.token() }
+
+    const { claimed } = await settle(scene, [ending(lost, [2]), ending(held, [3])], {
+      first: [2, 3].map(idOf),
+    })
+
+    assert.deepEqual(idsOf(claimed?.jobs ?? []), [idOf(3)])
+    assert.equal(await scene.state(idOf(2)), 'none')
+  })
+
+  test('lets the limits say who is next, whatever is to go first', async (scene) => {
+    await scene.limit({ concurrency: 1 })
+    const held = await scene.running(sample(1))
+    await scene.insert(sample(2))
+    scene.pass(MINUTE)
+
+    const { claimed } = await settle(scene, [ending(held, [3])], { first: [idOf(3)] })
+
+    assert.deepEqual(idsOf(claimed?.jobs ?? []), [idOf(2)])
+  })
+
+  test('takes only what is named, or was taken before, whatever is to go first', async (scene) => {
+    await scene.insert(sample(1), sample(2), sample(3))
+    const call = scene.call({ ids: [idOf(1)], first: [idOf(2)] })
+
+    const named = await scene.store.claim(call)
+    const again = await scene.store.claim({ ...call, again: true })
+
+    assert.deepEqual([idsOf(named.jobs), idsOf(again.jobs)], [[idOf(1)], [idOf(1)]])
+    assert.deepEqual(await scene.states(idOf(2), idOf(3)), ['ready', 'ready'])
+  })
 }
 
 /** Ends a lease well and enqueues these. */

@@ -237,6 +237,16 @@ export const FLOW_MUTANTS: readonly Mutant[] = [
     killedBy: test('chain jobs, each with the result of the one before it', 'groups'),
   },
   {
+    name: 'chains-keep-their-turn',
+    incidents: [],
+    rule: 'R20',
+    file: 'src/worker/worker.ts',
+    find: 'turns?.get(job.id) ?? now',
+    replace: 'now',
+    story: 'A chain goes on before everybody else for as long as it has jobs.',
+    killedBy: test('go on with a chain for a while, before what waits', 'groups'),
+  },
+  {
     name: 'groups-first-cancels-nobody',
     incidents: [],
     rule: 'R20',

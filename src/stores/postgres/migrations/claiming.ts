@@ -75,38 +75,57 @@ const FIND: string = finding(`c.space = in_space and c.queue = in_queue and c.st
                         and (c.rank, c.id) >= (from_rank, from_id)
                     order by c.rank, c.id limit room`)
 
+/** Those of `ahead` that are in this source, before all others. */
+const LEASE_AHEAD = `${finding(`c.id = any(ahead) and c.space = in_space and c.queue = in_queue and c.state + 0 = 1 and c.lane is null
+                    order by c.rank, c.id limit room`)}
+                room := room - n;${LEASE}`
+
+/** What the call brings along is put in, and what there is room for is written as leased. */
+const LEASE_OWN = `
+                select b.* into brought from insert_leased(fresh, odds, room, lease_token, lease_worker, lease_end, t) b;
+                if brought.said is not null then
+                    added := array_append(added, brought.said);
+                end if;
+                if brought.taken is not null then
+                    -- Whoever sent them knows the rest.
+                    id := array_to_string(brought.taken, ',');
+                    payload := null;
+                    headers := null;
+                    overrides := null;
+                    priority := null;
+                    due_at := t;
+                    enqueued_at := null;
+                    counters := null;
+                    lanes := null;
+                    room := room - cardinality(brought.taken);
+                    taken_in_all := taken_in_all + cardinality(brought.taken);
+                    return next;
+                end if;
+                own := null;`
+
 /**
- * The lowest ranks, from a source to which this call may bring jobs of its own (`own`). Those are the last in line as long as
- * nobody waits with a rank of this moment or later: then they need not wait in it, and what there is room for is written
- * as leased. That spares them an entry in the order, and a second version of the row. Otherwise they are put in by
+ * The lowest ranks, from a source to which this call may bring jobs of its own (`own`). Those are written as leased, which
+ * spares them an entry in the order, and a second version of the row, if they go before all others (`is_ahead`), or are
+ * the last in line: as long as nobody waits with a rank of this moment or later. Otherwise they are put in by
  * `bring`, and found like all others.
  */
 export function claiming(bring: string): string {
   return `
+            if i = own and is_ahead then${LEASE_OWN}
+                if brought.said is not null then
+                    ahead := fresh[4];
+                end if;
+            elsif i = own and ahead is not null then${bring}
+                own := null;
+            end if;
+            if room > 0 and ahead is not null then${LEASE_AHEAD}
+            end if;
             if room > 0 or i = own then${FIND}
                 if i = own and is_mixed and n + cardinality(fresh[4]::uuid[]) > room then${bring}
                     own := null;${FIND}
                 end if;
                 room := room - n;${LEASE}
-                if i = own then
-                    select b.* into brought from insert_leased(fresh, odds, room, lease_token, lease_worker, lease_end, t) b;
-                    if brought.said is not null then
-                        added := array_append(added, brought.said);
-                    end if;
-                    if brought.taken is not null then
-                        -- Whoever sent them knows the rest.
-                        id := array_to_string(brought.taken, ',');
-                        payload := null;
-                        headers := null;
-                        overrides := null;
-                        priority := null;
-                        due_at := t;
-                        enqueued_at := null;
-                        counters := null;
-                        lanes := null;
-                        taken_in_all := taken_in_all + cardinality(brought.taken);
-                        return next;
-                    end if;
+                if i = own then${LEASE_OWN}
                 end if;
             end if;`
 }

@@ -115,11 +115,11 @@ $function$;
 
 /**
  * insert_members: inserts jobs of which some are members, see insert_jobs, together with the groups and runs that come
- * with them. `heirs` will take their places in `of_groups` one after the other. Returns JSON: the time, what was odd, and what groups that fired have enqueued.
+ * with them. `heirs` will take the places of jobs in their groups, one after the other: of those at `heir_places`. Returns JSON: the time, what was odd, and what groups that fired have enqueued.
  */
 export function insertMembersFunction(schema: string): string {
   return `
-create function ${schema}.insert_members(made text, heirs uuid[], heirs_of uuid[], heir_nths integer[],
+create function ${schema}.insert_members(made_groups text, made_runs text, heirs uuid[], heir_places integer[],
     ids uuid[], payloads text[], spaces text[], queues text[], priorities integer[], delays bigint[],
     run_ats bigint[], headers text[], overrides text[], keys text[], scopes smallint[], windows bigint[],
     conflicts smallint[], lanes text[], costs integer[], stricts boolean[], of_groups uuid[], nths integer[],
@@ -135,9 +135,9 @@ declare
     due json[];
     enqueued json[];
     busy text;
-    is_careful boolean := cardinality(keys) > 0 or coalesce(strpos(made, '"unique":{') > 0, false);
+    is_careful boolean := cardinality(keys) > 0 or coalesce(strpos(made_groups, '"unique":{') > 0, false);
 begin
-    if is_careful and not inside then ${untilFree(`return insert_members(made, heirs, heirs_of, heir_nths, ids, payloads, spaces, queues, priorities, delays, run_ats, headers, overrides,
+    if is_careful and not inside then ${untilFree(`return insert_members(made_groups, made_runs, heirs, heir_places, ids, payloads, spaces, queues, priorities, delays, run_ats, headers, overrides,
                 keys, scopes, windows, conflicts, lanes, costs, stricts, of_groups, nths, lowest, strict, again, one_by_one,
                 at, true);`)}
     end if;
@@ -145,20 +145,17 @@ begin
         perform lock_jobs(ids);
     end if;
     if is_careful then
-        perform prepare_given(null, json_strip_nulls(json_build_object('groups', made::json -> 'groups', 'jobs', (
+        perform prepare_given(null, json_strip_nulls(json_build_object('groups', made_groups::json, 'jobs', (
             select json_agg(json_build_object('space', i.space, 'queue', i.queue, 'member', json_build_object(
                 'group', i.group_id), 'unique', json_build_object('key', i.key, 'onConflict',
                     case when i.conflict = 0 then 'ignore' else 'replace' end)))
             from (${INCOMING}) i where i.key is not null))), t);
     end if;
-    if made is not null then
-        -- To plan for none costs as much as for some.
-        if made::json #> '{runs,0}' is not null then
-            perform make_runs(made::json -> 'runs', t);
-        end if;
-        if made::json #> '{groups,0}' is not null then
-            due := make_groups(made::json -> 'groups', t);
-        end if;
+    if made_runs is not null then
+        perform make_runs(made_runs::json, t);
+    end if;
+    if made_groups is not null then
+        due := make_groups(made_groups::json, t);
     end if;
     if cardinality(ids) > 0 then
         said := insert_jobs(ids, payloads, spaces, queues, priorities, delays, run_ats, headers, overrides, keys,
@@ -166,7 +163,10 @@ begin
         if cardinality(of_groups) > 0 then
             insert into members (group_id, high, nths, ids)
             select i.group_id, max(i.nth), array_agg(i.nth), array_agg(i.id)
-            from (${MEMBERS} union all select * from unnest(heirs, heirs_of, heir_nths)) i
+            from (${MEMBERS} union all
+                select h.id, case when cardinality(of_groups) = 1 then of_groups[1] else of_groups[h.place] end,
+                    case when cardinality(nths) = 1 then nths[1] else nths[h.place] end
+                from unnest(heirs, heir_places) as h(id, place)) i
             where i.group_id is not null group by i.group_id;
         end if;
         if strpos(said, ' ') > 0 then

@@ -278,9 +278,9 @@ declare
     due json[];
 begin
     with fresh as (
-        select n.id, n.space, n.run, n.size, n.need, n.failing, n.jobs::text as jobs, n."keepMs" as keep_ms, (
+        select n.id, n.space, n.run, n.size, n.need, n.failing, n.jobs::text as jobs, n."keepMs" as keep_ms, case when strpos(n.jobs::text, '"unique":{') > 0 then (
             select array_agg((f.job -> 'member' ->> 'group')::uuid) from json_each(n.jobs) as f(event, job)
-            where f.job -> 'unique' ->> 'key' is not null and f.job -> 'member' ->> 'group' is not null) as touches
+            where f.job -> 'unique' ->> 'key' is not null and f.job -> 'member' ->> 'group' is not null) end as touches
         from json_to_recordset(made) as n(id uuid, space text, run uuid, size integer, need integer, failing smallint,
             jobs json, "keepMs" bigint)
     ), put as (

@@ -3,6 +3,7 @@ import { ARCHIVE, ARCHIVE_WITH_TEXTS, DISCARD, ODD, STOP_CANCELLED, WAIT } from 
 import { gate, lineLock, NEVER } from './lane-rules.ts'
 import { untilFree } from './lock-functions.ts'
 import { CLOCK, fixedPath, pins } from './pins.ts'
+import { REFUSED } from './simple-insert-functions.ts'
 
 /** What the settlements of a round brought along. */
 const BRING = `
@@ -23,7 +24,8 @@ const BRING = `
  * before what they brought along (`fresh`, each JSON or null: jobs they enqueued, groups, and moves of runs; or, if nothing
  * is unusual about the jobs, their columns, see insert_simple) is put in.
  *
- * `lease` is token, worker, length and limit, and a fifth if an earlier claim with this token is asked about. Of each source `numbers` has three: limit, rank and due time from which to
+ * `lease` is token, worker, length and limit, a fifth if an earlier claim with this token is asked about, and a sixth if some
+ * jobs go before all others: their ids, or "all" that the settlements bring along. Of each source `numbers` has three: limit, rank and due time from which to
  * search. Below those lie the dead entries of jobs long gone, which nothing can clean while some transaction keeps its
  * snapshot open. If some are about ranges of keys, `slices` has two of each source, the first slice and the one before
  * which it ends; null for all keys.
@@ -91,6 +93,9 @@ declare
     -- The source from which this call claims, and to whose queue alone the settlements bring jobs, with nothing unusual.
     own integer;
     is_mixed boolean;
+    -- Jobs that go before all others; and whether they are what the settlements bring along.
+    ahead uuid[];
+    is_ahead boolean := coalesce(lease[6] = 'all', false);
     -- What they bring takes more than one kind of lock, or the same in several steps.
     busy text;
     is_single boolean := split_part(groups[cardinality(groups)], ',', 9) = '0';
@@ -181,6 +186,11 @@ begin
             where array[s.space] = fresh[7]::text[] and array[s.queue] = fresh[8]::text[] limit 1);
     end if;
     if fresh is not null and own is null then ${BRING}
+    end if;
+    if not is_ahead then
+        ahead := lease[6];
+    elsif own is null then
+        ahead := coalesce(fresh[4]::uuid[], array(select (e ->> 'id')::uuid from json_array_elements(fresh[1]::json) as e));
     end if;
     -- Before the claim, which may take what groups have enqueued.
     if ended is not null or due_jobs is not null then
@@ -298,7 +308,7 @@ create function ${schema}.insert_for(fresh text[], this_round integer, is_single
 language plpgsql ${fixedPath(schema)}
 as $function$
 declare
-    refused integer[] := refused_by(odds);
+    refused integer[] := ${REFUSED};
     a record;
     given record;
 begin

@@ -1,6 +1,9 @@
 import { MARGIN, MAY_BE_ARCHIVED } from './insert-function.ts'
 import { flowPins } from './pins.ts'
 
+/** Which settlements were refused. Mostly nothing was odd about any, and a function in SQL is planned with every call. */
+export const REFUSED = `case when odds is null then '{}' else refused_by(odds) end`
+
 /** The columns of jobs of which nothing is unusual, as they come with settlements (see `brought.ts`). */
 const COLUMNS = `
     ids uuid[] := fresh[4];
@@ -10,9 +13,8 @@ const COLUMNS = `
     queues text[] := fresh[8];
     of_groups uuid[] := fresh[9];
     nths integer[] := fresh[10];
-    parents integer[] := fresh[11];
     lowest uuid := fresh[12];
-    refused integer[] := refused_by(odds);`
+    refused integer[] := ${REFUSED};`
 
 /** Leaves out those whose settlements were refused. */
 const ACCEPT = `
@@ -22,13 +24,30 @@ const ACCEPT = `
             array_agg(case when cardinality(of_groups) = 1 then of_groups[1] else u.group_id end),
             array_agg(case when cardinality(nths) = 1 then nths[1] else u.nth end)
         into ids, payloads, headers, spaces, queues, of_groups, nths
-        from unnest(ids, payloads, headers, spaces, queues, of_groups, nths, parents)
+        from unnest(ids, payloads, headers, spaces, queues, of_groups, nths, fresh[11]::integer[])
             as u(id, payload, headers, space, queue, group_id, nth, parent)
         where not (u.parent = any(refused));
         if ids is null then
             return;
         end if;
     end if;`
+
+/** To insert what may be there costs a fifth more, because something has to be reserved before it is written. Mostly nothing is. */
+const putLeased = (onConflict: string): string => `
+        with put as (
+            insert into jobs (id, space, queue, state, payload, headers, priority, due_at, rank, enqueued_at, group_id, nth,
+                token, worker, lease_until, started_at, starts)
+            select i.id, spaces[1], queues[1], case when i.id <= highest then 2 else 1 end, i.payload, i.headers, 0, t, t, t,
+                case when cardinality(of_groups) = 1 then of_groups[1] else i.group_id end,
+                case when cardinality(nths) = 1 then nths[1] else i.nth end,
+                case when i.id <= highest then lease_token end, case when i.id <= highest then lease_worker end,
+                case when i.id <= highest then lease_end end, case when i.id <= highest then t end,
+                case when i.id <= highest then 1 else 0 end
+            from unnest(ids, payloads, headers, of_groups, nths) as i(id, payload, headers, group_id, nth)
+            ${onConflict}
+            returning jobs.id, jobs.state
+        )
+        select array_agg(p.id), array_agg(p.id) filter (where p.state = 2) into added, taken from put p;`
 
 const NAME = `
     if cardinality(of_groups) > 0 then
@@ -80,20 +99,9 @@ begin ${ACCEPT}
         -- All have the same rank, so their ids are their order.
         highest := case when room > 0 then (select x.id from unnest(ids) as x(id) order by x.id offset room - 1 limit 1) end;
     end if;
-    with put as (
-        insert into jobs (id, space, queue, state, payload, headers, priority, due_at, rank, enqueued_at, group_id, nth,
-            token, worker, lease_until, started_at, starts)
-        select i.id, spaces[1], queues[1], case when i.id <= highest then 2 else 1 end, i.payload, i.headers, 0, t, t, t,
-            case when cardinality(of_groups) = 1 then of_groups[1] else i.group_id end,
-            case when cardinality(nths) = 1 then nths[1] else i.nth end,
-            case when i.id <= highest then lease_token end, case when i.id <= highest then lease_worker end,
-            case when i.id <= highest then lease_end end, case when i.id <= highest then t end,
-            case when i.id <= highest then 1 else 0 end
-        from unnest(ids, payloads, headers, of_groups, nths) as i(id, payload, headers, group_id, nth)
-        on conflict (id) do nothing
-        returning jobs.id, jobs.state
-    )
-    select array_agg(p.id), array_agg(p.id) filter (where p.state = 2) into added, taken from put p;
+    begin ${putLeased('')}
+    exception when unique_violation then ${putLeased('on conflict (id) do nothing')}
+    end;
 
     -- Looked up after the insert, as insert_jobs does.
     margin := ${MARGIN};

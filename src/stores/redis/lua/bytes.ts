@@ -1,4 +1,4 @@
-/** Numbers as bytes that sort as they count, and commands with more arguments than Lua can hand over at once. */
+/** Numbers as bytes that sort as they count, texts compared by their bytes, and commands with more arguments than Lua can hand over at once. */
 export const BYTES: string = `
 local byte, char, sub = string.byte, string.char, string.sub
 local floor, max, min = math.floor, math.max, math.min
@@ -23,6 +23,22 @@ local function numAt(text, at)
 end
 
 local function q4(q) return struct.pack('>I4', q) end
+
+-- Lua itself compares texts as the language of the server has it, which is not how Redis sorts members. This is.
+local function isBelow(a, b)
+  for i = 1, min(#a, #b) do
+    local x, y = byte(a, i), byte(b, i)
+    if x ~= y then return x < y end
+  end
+  return #a < #b
+end
+
+-- The same for ids.
+local function isBefore(a, b)
+  local a1, a2, a3 = struct.unpack('>I6I6I4', a)
+  local b1, b2, b3 = struct.unpack('>I6I6I4', b)
+  return a1 < b1 or (a1 == b1 and (a2 < b2 or (a2 == b2 and a3 < b3)))
+end
 
 -- A command on a key with any number of arguments.
 local MOST = 4000

@@ -1,7 +1,7 @@
 import { K } from '../keys.ts'
 
 /**
- * claim: ARGV token, worker, lease, limit, flags ("a" again), ids (16 bytes each, or ""), then for each source space,
+ * claim: ARGV token, worker, lease, limit, flags ("a" again, "f" if the ids go first), ids (16 bytes each, or "-"), then for each source space,
  * queue, limit; after the limit, if it is about a range of keys, its first slice and the one before which it ends. Answers the time, when to look again or "", which sources are limited, and for each source with jobs its
  * place in the call and the jobs in one text, each as id, length and record.
  */
@@ -85,6 +85,28 @@ modules.claim = function()
     return taken
   end
 
+  -- Those of the named jobs that wait in a queue without limits, by their ranks, taken out of line; and their records.
+  local function ahead(q, ids, room)
+    local jobs = {}
+    for i, record in ipairs(ask('HMGET', ${K.jobs}, ids)) do
+      local job = record and readRecord(ids[i], record)
+      if job and job.q == q then
+        job.record, job.rank = record, rankOf(job)
+        jobs[#jobs + 1] = job
+      end
+    end
+    table.sort(jobs, function(a, b) return a.rank < b.rank or (a.rank == b.rank and isBefore(a.id, b.id)) end)
+    local taken, records = {}, {}
+    for _, job in ipairs(jobs) do
+      local member = readyMember(job)
+      if #taken < room and (redis.call('ZREM', ${K.ready}, member) == 1 or (not job.x.l and use('sheets').take(member))) then
+        taken[#taken + 1] = job.id
+        records[#records + 1] = job.record
+      end
+    end
+    return taken, records
+  end
+
   -- What the token of an earlier claim holds, with leases that begin anew.
   local function anew(q, token, leaseMs, now)
     local value = redis.call('HGET', ${K.claims}, claimName(token, q))
@@ -103,17 +125,18 @@ modules.claim = function()
   local function byRank(ids, records)
     local jobs = {}
     for i, id in ipairs(ids) do jobs[i] = { id = id, record = records[i], rank = rankOf(readRecord(id, records[i])) } end
-    table.sort(jobs, function(a, b) return a.rank < b.rank or (a.rank == b.rank and a.id < b.id) end)
+    table.sort(jobs, function(a, b) return a.rank < b.rank or (a.rank == b.rank and isBefore(a.id, b.id)) end)
     return jobs
   end
 
   return function(args, now)
     local token, worker, leaseMs, limit = args[1], args[2], tonumber(args[3]), tonumber(args[4])
     local again = args[5] == 'a'
-    local ids
+    local ids, leading
     if args[6] ~= '-' then
       ids = {}
       for at = 1, #args[6], 16 do ids[#ids + 1] = sub(args[6], at, at + 15) end
+      if args[5] == 'f' then ids, leading = nil, ids end
     end
 
     local found, limitedAt, soonest, total = {}, {}, NEVER, 0
@@ -140,7 +163,18 @@ modules.claim = function()
             local startsAt
             taken, startsAt, records = use('lines').serve(q, room, firstSlice, stop, now)
             soonest = min(soonest, startsAt)
-          else taken = room > 0 and (not firstSlice or isIn('', firstSlice, stop)) and use('sheets').first(q4(q), room) or {} end
+          elseif room > 0 and (not firstSlice or isIn('', firstSlice, stop)) then
+            if leading then taken, records = ahead(q, leading, room) else taken = {} end
+            if #taken == 0 then taken, records = use('sheets').first(q4(q), room), nil
+            elseif #taken < room then
+              local others = use('sheets').first(q4(q), room - #taken)
+              local more = #others > 0 and ask('HMGET', ${K.jobs}, others) or {}
+              for i, id in ipairs(others) do
+                taken[#taken + 1] = id
+                records[#taken] = more[i]
+              end
+            end
+          else taken = {} end
         end
         local list = {}
         if #taken > 0 then

@@ -9,19 +9,12 @@ export const SHEET = 32
  *   q NUL place id id id …
  *
  * No other ready job of the queue stands between the first and the last of a sheet, so all that is ready is in the order of
- * members, and a job is in the last member that does not begin after it. Bytes are compared as numbers: Lua compares texts
- * by the language of the server.
+ * members, and a job is in the last member that does not begin after it.
  */
 export const SHEETS: string = `
 modules.sheets = function()
   -- Behind every member that begins with what stands before it.
   local END = string.rep('\\255', 17)
-
-  local function isBefore(a, b)
-    local a1, a2, a3 = struct.unpack('>I6I6I4', a)
-    local b1, b2, b3 = struct.unpack('>I6I6I4', b)
-    return a1 < b1 or (a1 == b1 and (a2 < b2 or (a2 == b2 and a3 < b3)))
-  end
 
   -- Cuts a sheet in two where an id stands or would stand, and leaves the id out.
   local function cut(sheet, id)
@@ -33,10 +26,17 @@ modules.sheets = function()
     if rest < #sheet then redis.call('ZADD', ${K.ready}, 0, sub(sheet, 1, 13) .. sub(sheet, rest)) end
   end
 
-  -- Takes a job out that is no member by itself.
+  -- Takes a job out that is no member by itself. False if it is in no sheet either.
   local function take(member)
     local sheet = redis.call('ZREVRANGEBYLEX', ${K.ready}, '[' .. member .. END, '[' .. sub(member, 1, 13), 'LIMIT', 0, 1)[1]
-    if sheet then cut(sheet, sub(member, 14)) end
+    local id = sub(member, 14)
+    for at = 14, sheet and #sheet or 0, 16 do
+      if sub(sheet, at, at + 15) == id then
+        cut(sheet, id)
+        return true
+      end
+    end
+    return false
   end
 
   -- Before a job is put in line: no sheet may reach over its place.
