@@ -44,17 +44,19 @@ export interface RedisOptions {
   readonly kept?: string
   /** More settings, or others. */
   readonly settings?: Readonly<Record<string, string>>
+  readonly env?: Readonly<Record<string, string>>
 }
 
 /** Starts a Redis, or says why there is none. It stops at the latest when this process ends. */
-export async function startRedis({ appendfsync, kept, settings }: RedisOptions): Promise<RedisResult> {
+export async function startRedis({ appendfsync, kept, settings, env }: RedisOptions): Promise<RedisResult> {
   const { command, reason } = redisProgram()
   if (command === undefined) return { reason }
   const identity = serverIdentity()
   const folder = serverFolder('redis', identity, kept)
   const port = await freePort()
   const args = redisArguments({ folder, port, appendfsync, ...settings })
-  return { redis: await redisProcess({ command, args, identity, folder, isKept: kept !== undefined, port }) }
+  const isKept = kept !== undefined
+  return { redis: await redisProcess({ command, args, identity, folder, isKept, port, ...(env && { env }) }) }
 }
 
 /** A server that keeps what it acknowledged, with what else is to be set. */
@@ -101,6 +103,7 @@ export async function redisProcess(options: {
   readonly identity: Identity
   readonly folder: string
   readonly isKept?: boolean
+  readonly env?: Readonly<Record<string, string>>
   readonly port: number
 }): Promise<RedisServer> {
   const { command, folder, isKept, port } = options

@@ -112,16 +112,19 @@ local function forget(ids, token, state, now)
   local name = num(n)
   -- They mostly come in order: newer ids are higher.
   local sorted, isSorted = ids, true
+  local h1, h2, h3 = struct.unpack('>I6I6I4', ids[1])
   for i = 2, #ids do
-    if ids[i] < ids[i - 1] then
+    local a1, a2, a3 = struct.unpack('>I6I6I4', ids[i])
+    if a1 < h1 or (a1 == h1 and (a2 < h2 or (a2 == h2 and a3 < h3))) then
       isSorted = false
       break
     end
+    h1, h2, h3 = a1, a2, a3
   end
   if not isSorted then
     sorted = {}
     for i, id in ipairs(ids) do sorted[i] = id end
-    table.sort(sorted)
+    table.sort(sorted, isBefore)
   end
   redis.call('HSET', ${K.gone}, name, struct.pack('>I2', #token) .. token .. CODES[state] .. table.concat(sorted))
   redis.call('ZADD', ${K['gone:index']}, 0, 'i' .. sorted[#sorted] .. sorted[1] .. name, 0, 'u' .. num(now + REMEMBER) .. name)
@@ -143,7 +146,7 @@ local function contains(ids, id)
     local middle = floor((low + high) / 2)
     local there = sub(ids, middle * 16 - 15, middle * 16)
     if there == id then return true end
-    if there < id then low = middle + 1 else high = middle - 1 end
+    if isBefore(there, id) then low = middle + 1 else high = middle - 1 end
   end
   return false
 end
@@ -154,7 +157,7 @@ local function hasLeft(id)
   while true do
     local page = redis.call('ZRANGEBYLEX', ${K['gone:index']}, from, '(j', 'LIMIT', 0, 200)
     for _, member in ipairs(page) do
-      if sub(member, 18, 33) <= id then
+      if not isBefore(id, sub(member, 18, 33)) then
         local _, _, ids = goneIn(redis.call('HGET', ${K.gone}, sub(member, 34)))
         if contains(ids, id) then return true end
       end

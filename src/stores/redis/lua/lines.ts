@@ -403,7 +403,7 @@ modules.lines = function()
     put(line, lane, now)
   end
 
-  local function before(a, b) return a.turn < b.turn or (a.turn == b.turn and a.key < b.key) end
+  local function before(a, b) return a.turn < b.turn or (a.turn == b.turn and isBelow(a.key, b.key)) end
 
   local function push(heap, lane)
     local at = #heap + 1
@@ -619,7 +619,7 @@ modules.lines = function()
       for _, key in ipairs(call.lanes) do
         if redis.call('HEXISTS', ${K.lanes}, line.prefix .. key) == 1 then keys[#keys + 1] = key end
       end
-      table.sort(keys)
+      table.sort(keys, isBelow)
     else
       local from = call.after and '(b' .. line.prefix .. call.after or '[b' .. line.prefix
       for i, member in ipairs(redis.call('ZRANGEBYLEX', ${K.busy}, from, '(b' .. line.prefix .. '\\255', 'LIMIT', 0, call.limit)) do

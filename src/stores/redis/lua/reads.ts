@@ -34,10 +34,10 @@ modules.listing = function()
           leases[#leases + 1] = one
         end
       end
-      table.sort(leases, function(a, b) return a.id < b.id end)
+      table.sort(leases, function(a, b) return isBefore(a.id, b.id) end)
       for _, one in ipairs(leases) do
         local place = moment .. one.id
-        if place > cursor then
+        if isBelow(cursor, place) then
           local job = readRecord(one.id, redis.call('HGET', ${K.jobs}, one.id))
           job.state, job.lease = 'running', { till = one.till, q = q, mark = one.mark, token = one.token }
           if visit(job, place) then return end
@@ -211,7 +211,7 @@ modules.counts = function()
       for _, name in ipairs(redis.call('HKEYS', ${K.names})) do
         if sub(name, 1, #prefix) == prefix then queues[#queues + 1] = sub(name, #prefix + 1) end
       end
-      table.sort(queues)
+      table.sort(queues, isBelow)
     end
     for i, queue in ipairs(queues) do
       local q = numberOf(space, queue)
@@ -261,7 +261,7 @@ modules.expired = function()
       end
     end
     local function sort()
-      table.sort(found, function(a, b) return a.till < b.till or (a.till == b.till and a.id < b.id) end)
+      table.sort(found, function(a, b) return a.till < b.till or (a.till == b.till and isBefore(a.id, b.id)) end)
     end
     for _, source in ipairs(call.sources) do
       local q = numberOf(source.space, source.queue)
