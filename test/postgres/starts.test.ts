@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { LOWEST } from '../../src/stores/postgres/literals.ts'
 import { Starts } from '../../src/stores/postgres/starts.ts'
-import { createWorld, eventually, finish, newJob, newJobs, take } from './world.ts'
+import { createWorld, eventually, finish, newJob, newJobs, take, verdict } from './world.ts'
 
 const source = { space: 'acme', queue: 'mail', limit: 10 }
 const place = (rank: number) => ({ rank, id: `id-${rank}` })
@@ -122,6 +122,30 @@ describe('where a claim begins to search', () => {
     })
     expect((await take(store, 9)).map(({ id }) => id)).toContain(started[1]?.id)
     expect(await take(store, 9)).toEqual([])
+  })
+
+  it('stays where it was when jobs that go first take all the room', async () => {
+    const { open } = await createWorld()
+    const store = await open({ migrate: true, listen: false })
+    const [first, ...others] = newJobs(3)
+    await store.insert({ jobs: [first!, ...others] })
+    const [held] = await take(store, 1)
+    const next = newJob()
+
+    const reply = await store.settle({
+      settlements: [{ id: held!.id, token: held!.token, verdict: verdict({}), enqueue: [next] }],
+      claim: {
+        sources: [{ ...source, limit: 1 }],
+        limit: 1,
+        first: [next.id],
+        workerId: 'worker',
+        token: 'next',
+        leaseMs: 30_000,
+      },
+    })
+
+    expect(reply.claimed?.jobs.map(({ id }) => id)).toEqual([next.id])
+    expect((await take(store, 9)).map(({ id }) => id)).toEqual(others.map(({ id }) => id))
   })
 
   it('finds what nobody told of before long', async () => {
