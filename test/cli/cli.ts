@@ -27,12 +27,23 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 // Inside node_modules, so that the build finds the database clients as an installed package does.
 const builds = join(root, 'node_modules/.cache/skep-cli')
 
-let built: string | undefined
+let layout: 'bundled' | 'compiled' = 'bundled'
+const built = new Map<typeof layout, string>()
 
-/** The folder of a package as a user would install it. Built once for each state of the sources. */
+/**
+ * The folder of a package as a user would install it. Built once for each state of the sources. Most tests start many commands,
+ * and one that reads a few large files takes half as long as one that reads hundreds of small ones; what depends on how the
+ * files lie says {@link asInstalled}.
+ */
 export function builtPackage(): string {
-  built ??= build()
-  return built
+  const folder = built.get(layout) ?? build()
+  built.set(layout, folder)
+  return folder
+}
+
+/** For all tests of a file: the package file by file, as it is published. */
+export function asInstalled(): void {
+  layout = 'compiled'
 }
 
 function build(): string {
@@ -44,22 +55,22 @@ function build(): string {
     const { mtimeMs, size } = statSync(join(root, 'src', name))
     hash.update(`${name} ${mtimeMs} ${size}\n`)
   }
-  const folder = join(builds, hash.digest('hex').slice(0, 16))
+  const folder = join(builds, `${layout}-${hash.digest('hex').slice(0, 16)}`)
   if (existsSync(folder)) return folder
   // Test files run side by side, so each builds in a folder of its own and the first one to finish wins.
-  const draft = join(builds, `draft-${process.pid}`)
+  const draft = join(builds, `draft-${process.pid}-${layout}`)
   mkdirSync(join(draft, 'dist'), { recursive: true })
   copyFileSync(join(root, 'package.json'), join(draft, 'package.json'))
   cpSync(join(root, 'proto'), join(draft, 'proto'), { recursive: true })
+  const bundler = fileURLToPath(new URL('./bundle.mjs', import.meta.url))
   const tsc = join(root, 'node_modules/@typescript/native/bin/tsc')
+  const out = join(draft, 'dist/esm')
   try {
-    execFileSync(process.execPath, [tsc, '-p', 'tsconfig.esm.json', '--outDir', join(draft, 'dist/esm')], {
-      cwd: root,
-      stdio: 'pipe',
-    })
+    const args = layout === 'bundled' ? [bundler, out] : [tsc, '-p', 'tsconfig.esm.json', '--outDir', out]
+    execFileSync(process.execPath, args, { cwd: root, stdio: 'pipe' })
   } catch (error) {
     // Types are another step's business; only a compiler that wrote nothing stops us.
-    if (!existsSync(join(draft, 'dist/esm/cli/main.js'))) throw error
+    if (!existsSync(join(out, 'cli/main.js'))) throw error
   }
   for (const old of readdirSync(builds)) {
     const path = join(builds, old)

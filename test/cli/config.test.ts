@@ -1,7 +1,9 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { CONFIG, project, skep, start } from './cli.ts'
+import { asInstalled, CONFIG, project, skep, start } from './cli.ts'
+
+asInstalled()
 
 const HEAD = `import { defineConfig, queue } from 'skep'\nimport { memoryStore } from 'skep/memory'\n`
 

@@ -2,7 +2,9 @@ import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { builtPackage, CONFIG, project, skep, start } from './cli.ts'
+import { asInstalled, builtPackage, CONFIG, project, skep, start } from './cli.ts'
+
+asInstalled()
 
 const hasTerminal = spawnSync('script', ['--version']).status === 0
 

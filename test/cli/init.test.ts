@@ -1,7 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { project, skep } from './cli.ts'
+import { asInstalled, project, skep } from './cli.ts'
+
+asInstalled()
 
 describe('skep init', () => {
   it('writes jobs and a config that run as they are', async () => {

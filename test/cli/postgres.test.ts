@@ -1,7 +1,9 @@
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { freshDatabase } from '../servers/index.ts'
-import { CONFIG, project, skep, start } from './cli.ts'
+import { asInstalled, CONFIG, project, skep, start } from './cli.ts'
+
+asInstalled()
 
 async function database(): Promise<string> {
   const { url, drop } = await freshDatabase()

@@ -1,7 +1,9 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { project, type Started, skep, start } from './cli.ts'
+import { asInstalled, project, type Started, skep, start } from './cli.ts'
+
+asInstalled()
 
 const CONFIG = `
 import { defineConfig, queue } from 'skep'

@@ -1,6 +1,8 @@
 import { createServer } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { CONFIG, project, skep, start } from './cli.ts'
+import { asInstalled, CONFIG, project, skep, start } from './cli.ts'
+
+asInstalled()
 
 const ADDRESS = /http:\/\/127\.0\.0\.1:\d+/
 

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { project, skep } from './cli.ts'
+import { asInstalled, project, skep } from './cli.ts'
+
+asInstalled()
 
 describe('the command line', () => {
   it('shows its commands, and the page of each', async () => {
