@@ -55,7 +55,8 @@ const PUT_KEPT = `
  *
  * From a range of keys it takes only of the lanes in the slices from `first_slice` on and before `end_slice`.
  *
- * A row is one job or many plain ones, in the order of \`places\`. The last row has no job, but in enqueued_at when to look
+ * A row is one job or many plain ones, in any order; one of them has in \`places\` the ids of all that were taken, in the order in
+ * which they were. The last row has no job, but in enqueued_at when to look
  * again, and in due_at and payload the rank and id of the first job without a lane.
  */
 export function serveLineFunction(schema: string): string {
@@ -76,6 +77,7 @@ declare${LINE_VARIABLES}
     spots tid[];
     picks uuid[];
     held tid[];
+    in_order tid[];
     skipped uuid[] := '{}';
     asides text[] := '{}';
     stuck text[] := '{}';
@@ -181,8 +183,9 @@ begin${openLine('first_slice is null')}
         if spots is not null then
             held := array(select j.ctid from jobs j where j.ctid = any(spots) and j.state + 0 = 1
                 for update skip locked);
-            if array(select x from unnest(held) as x order by x)
-                is distinct from array(select x from unnest(spots) as x order by x) then
+            in_order := array(select x from unnest(spots) as x order by x);
+            if held is distinct from in_order
+                and array(select x from unnest(held) as x order by x) is distinct from in_order then
                 -- Somebody else is at one of them, or was.
                 if not is_odd then
                     is_contended := true;
@@ -199,11 +202,13 @@ begin${openLine('first_slice is null')}
                 end if;
                 continue;
             end if;
-            for id, payload, headers, overrides, priority, due_at, enqueued_at, counters, lanes, places, told, free_ids in
-                ${leasing('(select u.spot, u.n + taken as n from unnest(spots) with ordinality as u(spot, n)) p')}
+            places := array_to_string(picks, ',');
+            for id, payload, headers, overrides, priority, due_at, enqueued_at, counters, lanes, told, free_ids in
+                ${leasing('spots')}
             loop
                 keyed := keyed || free_ids;
                 return next;
+                places := null;
             end loop;
             taken := taken + cardinality(spots);
             if counts_leases then
