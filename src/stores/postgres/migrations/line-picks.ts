@@ -1,6 +1,6 @@
 /**
  * How a claim of a limited queue chooses: queries that the function of `serve-line-function.ts` runs, and whose words are its
- * variables. PICKED does it for all cases; SIMPLE and ONE_EACH for most, at a fraction of the cost.
+ * variables. PICKED does it for all cases; SIMPLE, FEW_EACH and ONE_EACH for most, at a fraction of the cost.
  */
 import { BURST, CAP, ownLimits, SPACING, WEIGHT } from './lane-rules.ts'
 
@@ -157,24 +157,27 @@ const HEADS = (
 ): string => `(select j.ctid, j.id, j.rank, j.cost, j.generation, j.is_strict from jobs j
                                                 where ${which} and j.space = in_space and j.queue = in_queue and j.state = 1`
 
+/** The first jobs of the lane `of`, as arrays. */
+const firstJobs = (of: string, condition: string, limit: string): string => `lateral (
+                                            select array_agg(j.ctid) as ats, array_agg(j.id) as ids, array_agg(j.rank) as ranks,
+                                                count(*) as found, bool_or(j.cost is not null) as has_costs
+                                            from (
+                                                ${HEADS(`${condition} and ${of}.lane <> '' and j.lane = ${of}.lane and j.rank >= ${of}.head`)}
+                                                order by j.rank, j.id limit ${limit})
+                                                union all
+                                                ${HEADS(`${condition} and ${of}.lane = '' and j.lane is null and (j.rank, j.id) >= (from_rank, from_id)`)}
+                                                order by j.rank, j.id limit ${limit})
+                                            ) j
+                                        ) f on true`
+
 const WITH_HEADS = `
                                         select a.*, f.*, 1000000 / a.weight as stride
                                         from (${ALLOTTED}
                                         ) a
-                                        left join lateral (
-                                            select array_agg(j.ctid) as ats, array_agg(j.id) as ids, array_agg(j.rank) as ranks,
-                                                count(*) as found, bool_or(j.cost is not null) as has_costs
-                                            from (
-                                                ${HEADS("a.allot > 0 and a.lane <> '' and j.lane = a.lane and j.rank >= a.head")}
-                                                order by j.rank, j.id limit a.allot + 1)
-                                                union all
-                                                ${HEADS("a.allot > 0 and a.lane = '' and j.lane is null and (j.rank, j.id) >= (from_rank, from_id)")}
-                                                order by j.rank, j.id limit a.allot + 1)
-                                            ) j
-                                        ) f on true`
+                                        left join ${firstJobs('a', 'a.allot > 0', 'a.allot + 1')}`
 
 const FOUND = `is_odd, spots, picks, lane_spots, lane_turns, lane_freed, lane_ranks, lane_counts, lane_strides, lane_firsts, lane_costs, lane_waits,
-                lane_dues, lane_heads, lane_more, lane_occupants, lane_generations, lane_spacings, lane_bursts, aside,
+                lane_dues, lane_heads, lane_more, lane_left, lane_occupants, lane_generations, lane_spacings, lane_bursts, aside,
                 first_turn, last_tag, cost_in_all, ends_at, first_rank, first_id`
 
 export const SIMPLE: string = `
@@ -219,8 +222,45 @@ export const SIMPLE: string = `
                 array_agg(s.count * s.stride) filter (where s.is_told), array_agg(s.stride) filter (where s.is_told),
                 array_agg(s.count) filter (where s.is_told), '{}', '{}',
                 array_agg(s.ranks[least(s.found, s.count + 1)]) filter (where s.is_told),
-                array_agg(s.found > s.count) filter (where s.is_told), '{}', '{}', '{}', '{}', null,
+                array_agg(s.found > s.count) filter (where s.is_told), '{}', '{}', '{}', '{}', '{}', null,
                 min(s.turn), (select x.last_tag from picked x), coalesce(sum(s.count), 0), null,
+                coalesce(first_rank, max(s.ranks[1]) filter (where s.lane = '' and s.count > 0)),
+                coalesce(first_id, (array_agg(s.ids[1]) filter (where s.lane = '' and s.count > 0))[1])
+            into ${FOUND}
+            from served s;`
+
+// A lane with a limit that is no larger than a portion gives all that it has room for at once, and then it is full or has no more: its
+// turn is the tag of its only portion. Whether a full one has more is seen when it has room again.
+export const FEW_EACH: string = `
+            with served as materialized (
+                select d.*, d.count > 0 or d.found = 0 as is_told
+                from (
+                    select c.*, greatest(0, least(c.found, wanted - coalesce(sum(c.found) over
+                        (order by c.turn, c.lane rows between unbounded preceding and 1 preceding), 0))) as count
+                    from (
+                        select l.*, f.*, 1000000 / l.weight as stride,
+                            l.is_asleep or l.spacing is not null or l.turn < line.clock - 1 or coalesce(f.has_costs, false) as is_odd
+                        from (${CANDIDATES}
+                        ) l
+                        left join ${firstJobs('l', 'true', 'l.room_left')}
+                    ) c
+                ) d
+            ), picked as materialized (
+                select array_agg(o.at) as ats, array_agg(o.id) as ids
+                from (select s.* from served s where s.count > 0 order by s.turn, s.lane) p,
+                    unnest(p.ats[1:p.count], p.ids[1:p.count]) as o(at, id)
+            )
+            select coalesce(bool_or(s.is_odd), false),
+                (select x.ats from picked x), (select x.ids from picked x),
+                array_agg(s.spot) filter (where s.is_told), array_agg(s.turn) filter (where s.is_told),
+                array_agg(s.freed) filter (where s.is_told), array_agg(s.told_rank) filter (where s.is_told),
+                array_agg(s.count) filter (where s.is_told),
+                array_agg(s.count * s.stride) filter (where s.is_told), array_agg(s.stride) filter (where s.is_told),
+                array_agg(s.count) filter (where s.is_told), '{}', '{}',
+                array_agg(s.ranks[least(s.found, s.count + 1)]) filter (where s.is_told),
+                array_agg(s.found >= s.room_left or s.found > s.count) filter (where s.is_told),
+                array_agg(s.found > s.count) filter (where s.is_told), '{}', '{}', '{}', '{}', null,
+                min(s.turn), max(s.turn) filter (where s.count > 0), coalesce(sum(s.count), 0), null,
                 coalesce(first_rank, max(s.ranks[1]) filter (where s.lane = '' and s.count > 0)),
                 coalesce(first_id, (array_agg(s.ids[1]) filter (where s.lane = '' and s.count > 0))[1])
             into ${FOUND}
@@ -248,7 +288,7 @@ export const ONE_EACH: string = `
                 array_agg(s.at order by s.turn, s.lane) filter (where s.id is not null),
                 array_agg(s.id order by s.turn, s.lane) filter (where s.id is not null),
                 array_agg(s.spot), array_agg(s.turn), array_agg(s.freed), array_agg(s.told_rank), array_agg((s.id is not null)::integer), array_agg(s.stride), array_agg(s.stride),
-                array_agg(s.cost), '{}', '{}', array_agg(s.rank + (s.is_strict is true)::integer), array_agg(s.id is not null), array_agg(s.id),
+                array_agg(s.cost), '{}', '{}', array_agg(s.rank + (s.is_strict is true)::integer), array_agg(s.id is not null), '{}', array_agg(s.id),
                 array_agg(s.job_generation), '{}', '{}', null,
                 min(s.turn), max(s.turn) filter (where s.id is not null), 0, null,
                 coalesce(first_rank, max(s.rank) filter (where s.lane = '')),

@@ -1,7 +1,7 @@
 import { PORTIONS } from '../../../core/lanes.ts'
 import { evaluated, lanePins, PUT_LANES } from './lane-rules.ts'
 import { CLOSE_LINE, LINE_VARIABLES, leasing, openLine, ROOM_IN_LINE, TOLD_COLUMNS } from './line-frame.ts'
-import { ONE_EACH, PICKED, SIMPLE } from './line-picks.ts'
+import { FEW_EACH, ONE_EACH, PICKED, SIMPLE } from './line-picks.ts'
 
 /** One claim looks so often for lanes that have something. If that is not enough, the caller is told to come back at once. */
 const ROUNDS = 12
@@ -26,18 +26,20 @@ const SERVED = `select k.ctid as spot, k.ver, k.lane,
                     as u(spot, turn, freed, rank, count, strides, first_stride, costs, waits, due, head, has_more, occupant, generation,
                         spacing, burst), lateral (select x.ctid, x.* from lanes x where x.ctid = u.spot) k`
 
-// The same after ONE_EACH: a lane is full now, or has nothing, so nothing has to follow from the rest.
+// The same after ONE_EACH and FEW_EACH: a lane is full now, or has nothing, unless no more was wanted; so nothing has to follow from
+// the rest.
 const PUT_EACH = `
                 update lanes l set ver = l.ver + 1, running = greatest(0, l.running - coalesce(u.freed, 0)) + u.count,
-                    turn = case when u.count = 0 then u.turn else greatest(u.turn, line.clock - 1 - u.stride) + u.stride end,
+                    turn = case when u.count = 0 then u.turn
+                        else greatest(u.turn, line.clock - 1 - u.first_stride) + u.strides end,
                     head_at = case when u.freed is null then l.head_at else 0 end,
-                    head = greatest(least(l.head, u.rank), u.head), active = u.count > 0,
+                    head = greatest(least(l.head, u.rank), u.head), active = u.has_more,
                     occupant = case when u.count = 0 then l.occupant else u.occupant end,
                     generation = case when u.count = 0 then l.generation else u.generation end,
-                    eligible = false, wake_at = null
-                from unnest(lane_spots, lane_turns, lane_freed, lane_ranks, lane_counts, lane_strides, lane_heads,
-                        lane_occupants, lane_generations)
-                    as u(spot, turn, freed, rank, count, stride, head, occupant, generation)
+                    eligible = u.is_left is true, wake_at = null
+                from unnest(lane_spots, lane_turns, lane_freed, lane_ranks, lane_counts, lane_strides, lane_firsts, lane_heads,
+                        lane_more, lane_left, lane_occupants, lane_generations)
+                    as u(spot, turn, freed, rank, count, strides, first_stride, head, has_more, is_left, occupant, generation)
                 where l.ctid = u.spot;`
 
 // The lanes that were kept and are not among those.
@@ -93,6 +95,8 @@ declare${LINE_VARIABLES}
     lane_dues bigint[];
     lane_heads bigint[];
     lane_more boolean[];
+    -- Those that are eligible still.
+    lane_left boolean[];
     lane_occupants uuid[];
     lane_generations integer[];
     lane_spacings bigint[];
@@ -107,6 +111,8 @@ declare${LINE_VARIABLES}
     first_id uuid;
     kept_rank bigint;
     kept_id uuid;
+    -- Every lane gives all that it may at once.
+    is_each boolean;
     is_odd boolean;
     is_contended boolean := false;
     free_ids uuid[];
@@ -117,6 +123,7 @@ begin${openLine('first_slice is null')}
         line.is_sliced := true;
         is_changed := true;
     end if;
+    is_each := q.is_strict is true or (q.lane_concurrency <= portion and not has_own) is true;
     per_lane := least(portion, case when q.is_strict then 1 else q.lane_concurrency end);
     loop
         wanted := least(room - taken, ${ROOM_IN_LINE});
@@ -133,6 +140,7 @@ begin${openLine('first_slice is null')}
             kept_rank := first_rank;
             kept_id := first_id;
             if q.is_strict then${ONE_EACH}
+            elsif is_each then${FEW_EACH}
             else${SIMPLE}
             end if;
         end if;
@@ -223,7 +231,7 @@ begin${openLine('first_slice is null')}
         end if;
         if lane_spots is not null then
             is_changed := true;
-            if q.is_strict and not is_odd then${PUT_EACH}
+            if is_each and not is_odd then${PUT_EACH}
             else
                 with put as (
                     ${PUT_LANES}
@@ -243,6 +251,8 @@ begin${openLine('first_slice is null')}
             line.scan_from := least(first_turn, line.clock - 1);
         end if;
         exit when ends_at is not null or (spots is null and lane_spots is null and aside is null);
+        -- All that were eligible have given what they may.
+        exit when is_each and not is_odd and cardinality(lane_spots) < most_lanes;
     end loop;
     if kept_spots is not null then
         lane_spots := null;${PUT_KEPT}
