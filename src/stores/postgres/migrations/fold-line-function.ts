@@ -165,18 +165,22 @@ begin
         from (${evaluated(stored("x.lane = '' and x.eligible", 'false'))}) n where l.ctid = n.spot and n.new_turn > l.turn;
     end if;
 
-    with put as (
-        ${PUT_LANES}
-        from (${evaluated(
-          `${stored(`x.wake_at >= line.woken_to and x.wake_at <= t
-                order by x.wake_at limit ${WAKE_LIMIT}`)}`,
-        )}) n where l.ctid = n.spot
-        returning n.wake_at
-    )
-    select count(*), max(p.wake_at) into n, wakes from put p;
-    if n > 0 then
-        is_changed := true;
-        line.woken_to := case when n = ${WAKE_LIMIT} then wakes else greatest(line.woken_to, t) end;
+    -- Mostly none waits, and to look costs less than to begin.
+    if exists (select 1 from lanes x where x.space = in_space and x.queue = in_queue
+        and x.wake_at >= line.woken_to and x.wake_at <= t) then
+        with put as (
+            ${PUT_LANES}
+            from (${evaluated(
+              `${stored(`x.wake_at >= line.woken_to and x.wake_at <= t
+                    order by x.wake_at limit ${WAKE_LIMIT}`)}`,
+            )}) n where l.ctid = n.spot
+            returning n.wake_at
+        )
+        select count(*), max(p.wake_at) into n, wakes from put p;
+        if n > 0 then
+            is_changed := true;
+            line.woken_to := case when n = ${WAKE_LIMIT} then wakes else greatest(line.woken_to, t) end;
+        end if;
     end if;
 end $function$;
 
