@@ -275,27 +275,23 @@ function claimReply(
 ): ClaimReply {
   const bySource: ClaimedJob[][] = claim.sources.map(() => [])
   const limited = new Map((report.limited ?? []).map(([n, rank, id]) => [n - 1, { rank, id }]))
-  const takenAs = new Map<ClaimedJob, number>()
+  const orders: string[][] = claim.sources.map(() => [])
   for (let i = 0; i < rows.length - 1; i++) {
     const row = rows[i] as Row
     const source = row[0] === null ? 0 : Number(row[0]) - 1
     const jobs = bySource[source] as ClaimedJob[]
-    const before = jobs.length
     if (row[2] === null) addOwn(jobs, row, settlements, claim.token)
     else addClaimed(jobs, row, claim.sources[source] as { space: string; queue: string }, claim.token)
-    if (row[10] === null) continue
-    for (const [n, place] of (row[10] as string).split(',').entries()) {
-      takenAs.set(jobs[before + n] as ClaimedJob, Number(place))
-    }
+    if (row[10] !== null) orders[source]?.push(...(row[10] as string).split(','))
   }
   const ahead = takeAhead(claim, bySource, (source) => limited.has(source))
   const placeOf =
     claim.ids && !claim.again && new Map([...claim.ids.entries()].reverse().map(([place, id]) => [id, place]))
-  for (const jobs of bySource) {
+  for (const [source, jobs] of bySource.entries()) {
+    const order = orders[source] as string[]
     // They come in the order in which they lie in the table.
-    if (takenAs.has(jobs[0] as ClaimedJob)) {
-      jobs.sort((a, b) => (takenAs.get(a) as number) - (takenAs.get(b) as number))
-    } else if (placeOf) jobs.sort((a, b) => (placeOf.get(a.id) ?? 0) - (placeOf.get(b.id) ?? 0))
+    if (order.length > 0) bySource[source] = inOrder(jobs, order)
+    else if (placeOf) jobs.sort((a, b) => (placeOf.get(a.id) ?? 0) - (placeOf.get(b.id) ?? 0))
     else jobs.sort(byRank)
   }
   search.found(
@@ -329,6 +325,11 @@ function takeAhead(
     if (ahead.length > 0) bySource[source] = jobs.filter(({ id }) => !names.has(id))
     return ahead
   })
+}
+
+function inOrder(jobs: readonly ClaimedJob[], ids: readonly string[]): ClaimedJob[] {
+  const byId = new Map(jobs.map((job) => [job.id, job]))
+  return ids.map((id) => byId.get(id) as ClaimedJob)
 }
 
 /** Jobs that the settlements of this call brought along, and that its claim took at once. */

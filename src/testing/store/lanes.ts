@@ -325,6 +325,27 @@ export function laneCases(test: StoreCase): void {
     assert.equal(lanesOf(first) + lanesOf(second), 'aaabbb')
   })
 
+  test('takes what limited lanes have room for, and no more than is wanted, if the claim is large', async (scene) => {
+    await scene.limit({ concurrency: 6, laneConcurrency: 2 })
+    await scene.insert(
+      ...laned('a', 5),
+      sample(100, { lane: 'b' }),
+      ...laned('c', 5, 201),
+      ...laned('d', 5, 301),
+    )
+    const end = async (jobs: readonly ClaimedJob[]): Promise<void> => {
+      for (const job of jobs) await scene.settle(job, verdict('done', { keepMs: null }))
+    }
+
+    const first = await scene.take({ limit: 200 })
+    await end([...first.slice(0, 1), ...first.slice(-1)])
+    const second = await scene.take({ limit: 200 })
+    await end(second)
+    const third = await scene.take({ limit: 3 })
+
+    assert.deepEqual([first, second, third].map(lanesOf), ['aabccd', 'dd', 'ad'])
+  })
+
   test('takes a portion again when all have had one', async (scene) => {
     await scene.insert(...laned('a', 300), ...laned('b', 300, 1_001), ...laned('c', 5, 2_001))
 

@@ -39,6 +39,7 @@ const BACK = `update jobs x set state = goes, token = kept_token, lease_until = 
                     where v.id = x.id and ${HELD.replaceAll('j.', 'x.')} and x.cancel_reason is null
                     returning x.id, x.space, x.queue, x.rank, x.due_at, x.lane, x.counted`
 
+const CONCERNS_LANE = 'y.counted or (lands = 1 and y.lane is not null)'
 // What has to be known of jobs that ended, and of jobs that went back.
 const KEYS = `array_agg(y.id) filter (where y.unique_scope < 2) as keyed, null::bigint as rank, null::bigint as due_at,
                     null::bigint[] as ranks`
@@ -48,13 +49,16 @@ const members = (
 ): string => `array_agg(row(y.group_id, y.nth, y.id, coalesce(lands, goes), null,
                         ${failure})::outcomes) filter (where y.group_id is not null and not hands_on) as members`
 const PLACES = `null::uuid[] as keyed, min(y.rank) as rank, min(y.due_at) as due_at,
-                    array_agg(case when goes = 1 then y.rank end) filter (where y.lane is not null or y.counted) as ranks,
+                    array_agg(case when goes = 1 then y.rank end) filter (where ${CONCERNS_LANE}) as ranks,
                     null::outcomes[] as members`
 
-/** What of the jobs concerns their lanes: leases that limits have counted, and places in a lane; or what the verdict says. */
-const LANES = `array_agg(coalesce(y.lane, '')) filter (where y.lane is not null or y.counted) as lanes,
-                    array_agg(y.counted is true) filter (where y.lane is not null or y.counted) as frees,
-                    array_agg(distinct coalesce(y.lane, '')) filter (where concerns_lane) as concerned`
+/**
+ * What of the jobs concerns their lanes: leases that limits have counted, and places in a lane; or what the verdict says. Nothing here is
+ * distinct: that would sort all jobs of the settlement.
+ */
+const LANES = `array_agg(coalesce(y.lane, '')) filter (where ${CONCERNS_LANE}) as lanes,
+                    array_agg(y.counted is true) filter (where ${CONCERNS_LANE}) as frees,
+                    array_agg(coalesce(y.lane, '')) filter (where concerns_lane) as concerned`
 
 /**
  * Runs a statement whose CTE `gone` has the jobs that it moved, and keeps account of them: in the counts, in the unique
@@ -81,7 +85,7 @@ function moving(gone: string, lands: string, more: string, tells: string): strin
                 end if;
                 if q.concerned is not null then
                     insert into news (space, queue, lane, wait_until, pause, at)
-                    select q.space, q.queue, u.lane, t + lane_wait, lane_pause, t from unnest(q.concerned) as u(lane);
+                    select distinct q.space, q.queue, u.lane, t + lane_wait, lane_pause, t from unnest(q.concerned) as u(lane);
                 end if;
                 if lands < 2 then
                     waiting := waiting || json_build_array(q.space, q.queue, lands, q.rank, q.due_at);

@@ -91,21 +91,23 @@ export const CLOSE_LINE = `
 export const TOLD_COLUMNS = `id text, payload text, headers text, overrides text, priority integer, due_at text,
     enqueued_at bigint, counters text, lanes text, places text, told bigint`
 
-/** Leases the jobs of `from`, an alias p with spot and n, their place; and returns them, plain ones in one row, in any order. */
-export function leasing(from: string): string {
+/**
+ * Leases the jobs in these places, of which it is locked that they are so, and returns them, plain ones in one row, in any order. Rows are
+ * found by one list of places: a join with them would begin a scan for each.
+ */
+export function leasing(spots: string): string {
   return `with leased as (
                 update jobs x set state = 2, token = lease_token, worker = lease_worker, lease_until = lease_end,
                     started_at = t, starts = x.starts + 1, counted = case when counts_leases then true end
-                from ${from}
-                where x.ctid = p.spot
+                where x.ctid = any(${spots})
                 returning x.id, x.payload, x.headers, x.overrides, nullif(x.priority, 0) as priority, x.due_at,
                     nullif(x.enqueued_at, x.due_at) as enqueued_at, ${COUNTERS} as counters, null as lane,
-                    coalesce(x.lane, '') as in_lane, p.n, x.unique_scope
+                    coalesce(x.lane, '') as in_lane, x.unique_scope
             )
             select string_agg(l.id::text, ','), string_agg(l.payload, chr(30)),
                 max(l.headers), max(l.overrides), max(l.priority), string_agg(l.due_at::text, ','),
                 max(l.enqueued_at), max(l.counters), string_agg(l.in_lane, chr(30)),
-                string_agg(l.n::text, ','), count(*),
+                count(*),
                 array_agg(l.id) filter (where l.unique_scope = 0)
             from leased l group by case when ${IS_PLAIN} then null else l.id end`
 }

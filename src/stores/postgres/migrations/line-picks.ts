@@ -1,6 +1,6 @@
 /**
  * How a claim of a limited queue chooses: queries that the function of `serve-line-function.ts` runs, and whose words are its
- * variables. PICKED does it for all cases; SIMPLE and ONE_EACH for most, at a fraction of the cost.
+ * variables. PICKED does it for all cases; SIMPLE, FEW_EACH and ONE_EACH for most, at a fraction of the cost.
  */
 import { BURST, CAP, ownLimits, SPACING, WEIGHT } from './lane-rules.ts'
 
@@ -157,71 +157,112 @@ const HEADS = (
 ): string => `(select j.ctid, j.id, j.rank, j.cost, j.generation, j.is_strict from jobs j
                                                 where ${which} and j.space = in_space and j.queue = in_queue and j.state = 1`
 
+/** The first jobs of the lane `of`, as arrays. */
+const firstJobs = (of: string, condition: string, limit: string): string => `lateral (
+                                            select array_agg(j.ctid) as ats, array_agg(j.id) as ids, array_agg(j.rank) as ranks,
+                                                count(*) as found, bool_or(j.cost is not null) as has_costs
+                                            from (
+                                                ${HEADS(`${condition} and ${of}.lane <> '' and j.lane = ${of}.lane and j.rank >= ${of}.head`)}
+                                                order by j.rank, j.id limit ${limit})
+                                                union all
+                                                ${HEADS(`${condition} and ${of}.lane = '' and j.lane is null and (j.rank, j.id) >= (from_rank, from_id)`)}
+                                                order by j.rank, j.id limit ${limit})
+                                            ) j
+                                        ) f on true`
+
 const WITH_HEADS = `
                                         select a.*, f.*, 1000000 / a.weight as stride
                                         from (${ALLOTTED}
                                         ) a
-                                        left join lateral (
-                                            select array_agg(j.ctid) as ats, array_agg(j.rank) as ranks,
-                                                (array_agg(j.id) filter (where a.lane = ''))[1] as common_id,
-                                                count(*) as found, bool_or(j.cost is not null) as has_costs
-                                            from (
-                                                ${HEADS("a.allot > 0 and a.lane <> '' and j.lane = a.lane and j.rank >= a.head")}
-                                                order by j.rank, j.id limit a.allot + 1)
-                                                union all
-                                                ${HEADS("a.allot > 0 and a.lane = '' and j.lane is null and (j.rank, j.id) >= (from_rank, from_id)")}
-                                                order by j.rank, j.id limit a.allot + 1)
-                                            ) j
-                                        ) f on true`
+                                        left join ${firstJobs('a', 'a.allot > 0', 'a.allot + 1')}`
 
-const FOUND = `is_odd, spots, lane_spots, lane_turns, lane_freed, lane_ranks, lane_counts, lane_strides, lane_firsts, lane_costs, lane_waits,
-                lane_dues, lane_heads, lane_more, lane_occupants, lane_generations, lane_spacings, lane_bursts, aside,
+const FOUND = `is_odd, spots, picks, lane_spots, lane_turns, lane_freed, lane_ranks, lane_counts, lane_strides, lane_firsts, lane_costs, lane_waits,
+                lane_dues, lane_heads, lane_more, lane_left, lane_occupants, lane_generations, lane_spacings, lane_bursts, aside,
                 first_turn, last_tag, cost_in_all, ends_at, first_rank, first_id`
 
 export const SIMPLE: string = `
-            with served as materialized (
+            with portions as materialized (
+                select c.*, sum(c.given) over (partition by c.nth) as count
+                from (
+                    select b.*, greatest(0, least(b.amount, wanted - coalesce(sum(b.amount) over
+                        (order by b.begins, b.lane rows between unbounded preceding and 1 preceding), 0))) as given
+                    from (
+                        select x.*, case when x.begins < coalesce(x.bound, x.begins + 1)
+                            and (x.last_lane is null or (x.begins, x.lane) <= (x.last_turn, x.last_lane))
+                            then least(portion, least(x.allot, x.found) - x.k * portion) else 0 end as amount
+                        from (
+                            select h.*, k.k, h.turn + k.k * portion * h.stride as begins
+                            from (
+                                -- A portion that was not looked at begins here.
+                                select g.*, min(case when g.found > g.allot and g.allot is distinct from g.room_left
+                                    or (g.allot = 0 and not g.is_asleep)
+                                    then g.turn + g.allot * g.stride end) over () as bound
+                                from (${WITH_HEADS}
+                                ) g
+                            ) h, generate_series(0, greatest(0, (least(h.allot, h.found) - 1) / portion)) as k(k)
+                        ) x
+                    ) b
+                ) c
+            ), served as (
                 select d.*, d.is_asleep or d.spacing is not null or d.turn < line.clock - 1 or coalesce(d.has_costs, false)
                         as is_odd,
                     d.count > 0 or (d.allot > 0 and d.found = 0) as is_told
-                from (
-                    select c.*, sum(c.given) over (partition by c.nth) as count
-                    from (
-                        select b.*, greatest(0, least(b.amount, wanted - coalesce(sum(b.amount) over
-                            (order by b.begins, b.lane rows between unbounded preceding and 1 preceding), 0))) as given
-                        from (
-                            select x.*, case when x.begins < coalesce(x.bound, x.begins + 1)
-                                and (x.last_lane is null or (x.begins, x.lane) <= (x.last_turn, x.last_lane))
-                                then least(portion, least(x.allot, x.found) - x.k * portion) else 0 end as amount
-                            from (
-                                select h.*, k.k, h.turn + k.k * portion * h.stride as begins
-                                from (
-                                    -- A portion that was not looked at begins here.
-                                    select g.*, min(case when g.found > g.allot and g.allot is distinct from g.room_left
-                                        or (g.allot = 0 and not g.is_asleep)
-                                        then g.turn + g.allot * g.stride end) over () as bound
-                                    from (${WITH_HEADS}
-                                    ) g
-                                ) h, generate_series(0, greatest(0, (least(h.allot, h.found) - 1) / portion)) as k(k)
-                            ) x
-                        ) b
-                    ) c
-                ) d where d.k = 0
+                from portions d where d.k = 0
             ), picked as materialized (
-                select s.lane, o.at, o.n, s.turn + (o.n - 1) / portion * portion * s.stride as begins
-                from served s, unnest(s.ats[1:s.count]) with ordinality as o(at, n)
+                select array_agg(o.at) as ats, array_agg(o.id) as ids, max(p.begins) as last_tag
+                from (select d.* from portions d where d.given > 0 order by d.begins, d.lane) p,
+                    unnest(p.ats[p.k * portion + 1:p.k * portion + p.given], p.ids[p.k * portion + 1:p.k * portion + p.given])
+                        as o(at, id)
             )
             select coalesce(bool_or(s.is_odd), false),
-                (select array_agg(x.at order by x.begins, x.lane, x.n) from picked x),
+                (select x.ats from picked x), (select x.ids from picked x),
                 array_agg(s.spot) filter (where s.is_told), array_agg(s.turn) filter (where s.is_told),
                 array_agg(s.freed) filter (where s.is_told), array_agg(s.told_rank) filter (where s.is_told),
                 array_agg(s.count) filter (where s.is_told),
                 array_agg(s.count * s.stride) filter (where s.is_told), array_agg(s.stride) filter (where s.is_told),
                 array_agg(s.count) filter (where s.is_told), '{}', '{}',
                 array_agg(s.ranks[least(s.found, s.count + 1)]) filter (where s.is_told),
-                array_agg(s.found > s.count) filter (where s.is_told), '{}', '{}', '{}', '{}', null,
-                min(s.turn), (select max(x.begins) from picked x), coalesce(sum(s.count), 0), null,
+                array_agg(s.found > s.count) filter (where s.is_told), '{}', '{}', '{}', '{}', '{}', null,
+                min(s.turn), (select x.last_tag from picked x), coalesce(sum(s.count), 0), null,
                 coalesce(first_rank, max(s.ranks[1]) filter (where s.lane = '' and s.count > 0)),
-                coalesce(first_id, (array_agg(s.common_id) filter (where s.lane = '' and s.count > 0))[1])
+                coalesce(first_id, (array_agg(s.ids[1]) filter (where s.lane = '' and s.count > 0))[1])
+            into ${FOUND}
+            from served s;`
+
+// A lane with a limit that is no larger than a portion gives all that it has room for at once, and then it is full or has no more: its
+// turn is the tag of its only portion. Whether a full one has more is seen when it has room again.
+export const FEW_EACH: string = `
+            with served as materialized (
+                select d.*, d.count > 0 or d.found = 0 as is_told
+                from (
+                    select c.*, greatest(0, least(c.found, wanted - coalesce(sum(c.found) over
+                        (order by c.turn, c.lane rows between unbounded preceding and 1 preceding), 0))) as count
+                    from (
+                        select l.*, f.*, 1000000 / l.weight as stride,
+                            l.is_asleep or l.spacing is not null or l.turn < line.clock - 1 or coalesce(f.has_costs, false) as is_odd
+                        from (${CANDIDATES}
+                        ) l
+                        left join ${firstJobs('l', 'true', 'l.room_left')}
+                    ) c
+                ) d
+            ), picked as materialized (
+                select array_agg(o.at) as ats, array_agg(o.id) as ids
+                from (select s.* from served s where s.count > 0 order by s.turn, s.lane) p,
+                    unnest(p.ats[1:p.count], p.ids[1:p.count]) as o(at, id)
+            )
+            select coalesce(bool_or(s.is_odd), false),
+                (select x.ats from picked x), (select x.ids from picked x),
+                array_agg(s.spot) filter (where s.is_told), array_agg(s.turn) filter (where s.is_told),
+                array_agg(s.freed) filter (where s.is_told), array_agg(s.told_rank) filter (where s.is_told),
+                array_agg(s.count) filter (where s.is_told),
+                array_agg(s.count * s.stride) filter (where s.is_told), array_agg(s.stride) filter (where s.is_told),
+                array_agg(s.count) filter (where s.is_told), '{}', '{}',
+                array_agg(s.ranks[least(s.found, s.count + 1)]) filter (where s.is_told),
+                array_agg(s.found >= s.room_left or s.found > s.count) filter (where s.is_told),
+                array_agg(s.found > s.count) filter (where s.is_told), '{}', '{}', '{}', '{}', null,
+                min(s.turn), max(s.turn) filter (where s.count > 0), coalesce(sum(s.count), 0), null,
+                coalesce(first_rank, max(s.ranks[1]) filter (where s.lane = '' and s.count > 0)),
+                coalesce(first_id, (array_agg(s.ids[1]) filter (where s.lane = '' and s.count > 0))[1])
             into ${FOUND}
             from served s;`
 
@@ -245,8 +286,9 @@ export const ONE_EACH: string = `
             )
             select coalesce(bool_or(s.is_odd), false),
                 array_agg(s.at order by s.turn, s.lane) filter (where s.id is not null),
+                array_agg(s.id order by s.turn, s.lane) filter (where s.id is not null),
                 array_agg(s.spot), array_agg(s.turn), array_agg(s.freed), array_agg(s.told_rank), array_agg((s.id is not null)::integer), array_agg(s.stride), array_agg(s.stride),
-                array_agg(s.cost), '{}', '{}', array_agg(s.rank + (s.is_strict is true)::integer), array_agg(s.id is not null), array_agg(s.id),
+                array_agg(s.cost), '{}', '{}', array_agg(s.rank + (s.is_strict is true)::integer), array_agg(s.id is not null), '{}', array_agg(s.id),
                 array_agg(s.job_generation), '{}', '{}', null,
                 min(s.turn), max(s.turn) filter (where s.id is not null), 0, null,
                 coalesce(first_rank, max(s.rank) filter (where s.lane = '')),

@@ -75,10 +75,11 @@ begin
         end if;
         continue when greatest(starts_at(line.full_us, job.cost, q.spacing, q.burst),
             starts_at(meter.full_us, job.cost, s.spacing, s.burst)) > t;
-        for id, payload, headers, overrides, priority, due_at, enqueued_at, counters, lanes, places, told, free_ids in
-            ${leasing(`(select k.ctid as spot, taken + 1 as n from jobs k
-                    where k.id = job.id and k.state + 0 in (0, 1) for update skip locked) p`)}
+        for id, payload, headers, overrides, priority, due_at, enqueued_at, counters, lanes, told, free_ids in
+            ${leasing(`array(select k.ctid from jobs k
+                    where k.id = job.id and k.state + 0 in (0, 1) for update skip locked)`)}
         loop
+            places := id;
             keyed := keyed || free_ids;
             taken := taken + 1;
             return next;

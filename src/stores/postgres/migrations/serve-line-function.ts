@@ -1,7 +1,7 @@
 import { PORTIONS } from '../../../core/lanes.ts'
 import { evaluated, lanePins, PUT_LANES } from './lane-rules.ts'
 import { CLOSE_LINE, LINE_VARIABLES, leasing, openLine, ROOM_IN_LINE, TOLD_COLUMNS } from './line-frame.ts'
-import { ONE_EACH, PICKED, SIMPLE } from './line-picks.ts'
+import { FEW_EACH, ONE_EACH, PICKED, SIMPLE } from './line-picks.ts'
 
 /** One claim looks so often for lanes that have something. If that is not enough, the caller is told to come back at once. */
 const ROUNDS = 12
@@ -26,18 +26,20 @@ const SERVED = `select k.ctid as spot, k.ver, k.lane,
                     as u(spot, turn, freed, rank, count, strides, first_stride, costs, waits, due, head, has_more, occupant, generation,
                         spacing, burst), lateral (select x.ctid, x.* from lanes x where x.ctid = u.spot) k`
 
-// The same after ONE_EACH: a lane is full now, or has nothing, so nothing has to follow from the rest.
+// The same after ONE_EACH and FEW_EACH: a lane is full now, or has nothing, unless no more was wanted; so nothing has to follow from
+// the rest.
 const PUT_EACH = `
                 update lanes l set ver = l.ver + 1, running = greatest(0, l.running - coalesce(u.freed, 0)) + u.count,
-                    turn = case when u.count = 0 then u.turn else greatest(u.turn, line.clock - 1 - u.stride) + u.stride end,
+                    turn = case when u.count = 0 then u.turn
+                        else greatest(u.turn, line.clock - 1 - u.first_stride) + u.strides end,
                     head_at = case when u.freed is null then l.head_at else 0 end,
-                    head = greatest(least(l.head, u.rank), u.head), active = u.count > 0,
+                    head = greatest(least(l.head, u.rank), u.head), active = u.has_more,
                     occupant = case when u.count = 0 then l.occupant else u.occupant end,
                     generation = case when u.count = 0 then l.generation else u.generation end,
-                    eligible = false, wake_at = null
-                from unnest(lane_spots, lane_turns, lane_freed, lane_ranks, lane_counts, lane_strides, lane_heads,
-                        lane_occupants, lane_generations)
-                    as u(spot, turn, freed, rank, count, stride, head, occupant, generation)
+                    eligible = u.is_left is true, wake_at = null
+                from unnest(lane_spots, lane_turns, lane_freed, lane_ranks, lane_counts, lane_strides, lane_firsts, lane_heads,
+                        lane_more, lane_left, lane_occupants, lane_generations)
+                    as u(spot, turn, freed, rank, count, strides, first_stride, head, has_more, is_left, occupant, generation)
                 where l.ctid = u.spot;`
 
 // The lanes that were kept and are not among those.
@@ -55,7 +57,8 @@ const PUT_KEPT = `
  *
  * From a range of keys it takes only of the lanes in the slices from `first_slice` on and before `end_slice`.
  *
- * A row is one job or many plain ones, in the order of \`places\`. The last row has no job, but in enqueued_at when to look
+ * A row is one job or many plain ones, in any order; one of them has in \`places\` the ids of all that were taken, in the order in
+ * which they were. The last row has no job, but in enqueued_at when to look
  * again, and in due_at and payload the rank and id of the first job without a lane.
  */
 export function serveLineFunction(schema: string): string {
@@ -76,6 +79,7 @@ declare${LINE_VARIABLES}
     spots tid[];
     picks uuid[];
     held tid[];
+    in_order tid[];
     skipped uuid[] := '{}';
     asides text[] := '{}';
     stuck text[] := '{}';
@@ -91,6 +95,8 @@ declare${LINE_VARIABLES}
     lane_dues bigint[];
     lane_heads bigint[];
     lane_more boolean[];
+    -- Those that are eligible still.
+    lane_left boolean[];
     lane_occupants uuid[];
     lane_generations integer[];
     lane_spacings bigint[];
@@ -105,6 +111,8 @@ declare${LINE_VARIABLES}
     first_id uuid;
     kept_rank bigint;
     kept_id uuid;
+    -- Every lane gives all that it may at once.
+    is_each boolean;
     is_odd boolean;
     is_contended boolean := false;
     free_ids uuid[];
@@ -115,6 +123,7 @@ begin${openLine('first_slice is null')}
         line.is_sliced := true;
         is_changed := true;
     end if;
+    is_each := q.is_strict is true or (q.lane_concurrency <= portion and not has_own) is true;
     per_lane := least(portion, case when q.is_strict then 1 else q.lane_concurrency end);
     loop
         wanted := least(room - taken, ${ROOM_IN_LINE});
@@ -131,6 +140,7 @@ begin${openLine('first_slice is null')}
             kept_rank := first_rank;
             kept_id := first_id;
             if q.is_strict then${ONE_EACH}
+            elsif is_each then${FEW_EACH}
             else${SIMPLE}
             end if;
         end if;
@@ -181,8 +191,9 @@ begin${openLine('first_slice is null')}
         if spots is not null then
             held := array(select j.ctid from jobs j where j.ctid = any(spots) and j.state + 0 = 1
                 for update skip locked);
-            if array(select x from unnest(held) as x order by x)
-                is distinct from array(select x from unnest(spots) as x order by x) then
+            in_order := array(select x from unnest(spots) as x order by x);
+            if held is distinct from in_order
+                and array(select x from unnest(held) as x order by x) is distinct from in_order then
                 -- Somebody else is at one of them, or was.
                 if not is_odd then
                     is_contended := true;
@@ -199,11 +210,13 @@ begin${openLine('first_slice is null')}
                 end if;
                 continue;
             end if;
-            for id, payload, headers, overrides, priority, due_at, enqueued_at, counters, lanes, places, told, free_ids in
-                ${leasing('(select u.spot, u.n + taken as n from unnest(spots) with ordinality as u(spot, n)) p')}
+            places := array_to_string(picks, ',');
+            for id, payload, headers, overrides, priority, due_at, enqueued_at, counters, lanes, told, free_ids in
+                ${leasing('spots')}
             loop
                 keyed := keyed || free_ids;
                 return next;
+                places := null;
             end loop;
             taken := taken + cardinality(spots);
             if counts_leases then
@@ -218,7 +231,7 @@ begin${openLine('first_slice is null')}
         end if;
         if lane_spots is not null then
             is_changed := true;
-            if q.is_strict and not is_odd then${PUT_EACH}
+            if is_each and not is_odd then${PUT_EACH}
             else
                 with put as (
                     ${PUT_LANES}
@@ -238,6 +251,8 @@ begin${openLine('first_slice is null')}
             line.scan_from := least(first_turn, line.clock - 1);
         end if;
         exit when ends_at is not null or (spots is null and lane_spots is null and aside is null);
+        -- All that were eligible have given what they may.
+        exit when is_each and not is_odd and cardinality(lane_spots) < most_lanes;
     end loop;
     if kept_spots is not null then
         lane_spots := null;${PUT_KEPT}

@@ -39,8 +39,8 @@ const BRING = `
  * back: [space, queue, state, lowest rank, first due time]), and `limited` (sources that are limited: [n, and the rank
  * and id of the first job without a lane]), and `enqueued` (what groups and moves have enqueued, see insert_given).
  *
- * Of a job in a lane `lanes` has the lane; of jobs of limited queues both it and `places`, the order in which they were
- * taken, are lists like the others.
+ * Of a job in a lane `lanes` has the lane; of jobs of limited queues it is a list like the others, and `places` of some rows has ids: in the
+ * order in which jobs of their source were taken.
  */
 export function settleFunction(schema: string): string {
   return `
