@@ -12,6 +12,8 @@ const AHEAD_LIMITED_MS = 20
 const MOST_AHEAD = 1_000
 /** One claim takes at most this many, or one batch. Twice as many are held: one half runs while the other is on its way. */
 const MOST_AT_ONCE = 500
+/** But of a queue with limits no more than half of what is held ahead, or this many. */
+const LEAST_LIMITED = 64
 /** The same for jobs that go to somebody elsewhere: each claim of them is a message, too, and they hold thousands. */
 const MOST_AWAY_AT_ONCE = 1_000
 /**
@@ -39,6 +41,8 @@ class Line {
   /** How many jobs were asked for in claims that are not answered yet. */
   asked = 0
   hintedRank: number | null = null
+  /** Jobs came since the last claim was sent, of which one may be next. */
+  hasNews = false
   /** Until when what may be there is left to others; null while nobody is given the way. */
   askAt: number | null = null
   /** The source of a small claim in between that is not answered yet. */
@@ -48,6 +52,11 @@ class Line {
 
   constructor(spec: HandlerSpec) {
     this.spec = spec
+  }
+
+  heat(rank: number | null): void {
+    this.hot = true
+    if (rank !== null) this.hintedRank = Math.min(rank, this.hintedRank ?? rank)
   }
 
   ended(durationMs: number): void {
@@ -161,14 +170,14 @@ export class Window {
     return (able.find(({ spec }) => spec.away?.hasRoom() !== false) ?? able[0])?.spec
   }
 
-  /** Notes that the store may have work for this queue, or for all of them. */
+  /** Notes that the store may have work for this queue, or for all of them; with a rank: that jobs came. */
   heat(source?: { readonly space: string; readonly queue: string }, rank: number | null = null): boolean {
     const lines = source === undefined ? this.#order : (this.#lines.get(keyOf(source)) ?? [])
     let known = false
     for (const line of lines) {
       known = true
-      line.hot = true
-      if (rank !== null) line.hintedRank = Math.min(rank, line.hintedRank ?? rank)
+      line.heat(rank)
+      if (rank !== null) line.hasNews = true
     }
     return known
   }
@@ -197,11 +206,10 @@ export class Window {
       // Topping up a buffer that is still half full would make many small claims of one large one.
       const isStocked = coming > 0 && coming * 2 > spare
       const lacking = free * spec.batch + spare - coming
-      const most = spec.away === undefined ? MOST_AT_ONCE : MOST_AWAY_AT_ONCE
-      const usual = Math.min(lacking, Math.max(spec.batch, most))
+      const usual = Math.min(lacking, Math.max(spec.batch, mostAtOnce(line, spare)))
       const isTopUp =
         line.limited &&
-        hinted !== null &&
+        line.hasNews &&
         line.topUp === null &&
         coming < spare * 2 &&
         (isBeside ? spare < MOST_AT_ONCE && (isStocked || usual < least) : isStocked && line.asked === 0)
@@ -227,6 +235,7 @@ export class Window {
       line.hot = false
       line.warm = false
       line.hintedRank = null
+      line.hasNews = false
       line.asked += source.limit
     }
     this.#turn = (this.#turn + 1) % this.#order.length
@@ -321,9 +330,15 @@ export class Window {
     return line?.limited === true && line.hot
   }
 
-  /** After a claim that failed, or gave these sources all they asked for: they may have more. */
+  /** After a claim that gave these sources all they asked for: they may have more, but nobody came. */
   reheat(sources: readonly Source[]): void {
-    for (const { space, queue, hintedRank } of sources) this.heat({ space, queue }, hintedRank ?? null)
+    for (const source of sources)
+      for (const line of this.#lines.get(keyOf(source)) ?? []) line.heat(source.hintedRank ?? null)
+  }
+
+  /** After a claim that failed: what was told of these sources is as new as before. */
+  retell(sources: readonly Source[]): void {
+    for (const source of sources) this.heat(source, source.hintedRank ?? null)
   }
 
   /** Adds the runs of one claim. Returns those of queues that were closed meanwhile. */
@@ -408,6 +423,12 @@ export class Window {
     this.#buffered -= stale.length
     return stale
   }
+}
+
+/** The most that one claim takes. In a queue with limits a large one holds up whoever comes: half of what is held there is enough. */
+function mostAtOnce({ spec, limited }: Line, spare: number): number {
+  if (spec.away !== undefined) return MOST_AWAY_AT_ONCE
+  return limited ? Math.min(MOST_AT_ONCE, Math.max(LEAST_LIMITED, Math.floor(spare / 2))) : MOST_AT_ONCE
 }
 
 function isFull({ spec, running }: Line): boolean {
