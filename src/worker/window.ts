@@ -12,7 +12,7 @@ const AHEAD_LIMITED_MS = 20
 const MOST_AHEAD = 1_000
 /** One claim takes at most this many, or one batch. Twice as many are held: one half runs while the other is on its way. */
 const MOST_AT_ONCE = 500
-/** But of a queue with limits no more than half of what is held ahead, or this many. */
+/** Less than this is not worth being cut off a claim. */
 const LEAST_LIMITED = 64
 /** The same for jobs that go to somebody elsewhere: each claim of them is a message, too, and they hold thousands. */
 const MOST_AWAY_AT_ONCE = 1_000
@@ -113,6 +113,8 @@ export class Window {
   #order: readonly Line[] = []
   readonly #concurrency: number
   #askAt: number | null = null
+  /** How long a claim takes, smoothed. */
+  #claimMs = 0
   #turn = 0
   #busy = 0
   #buffered = 0
@@ -206,7 +208,7 @@ export class Window {
       // Topping up a buffer that is still half full would make many small claims of one large one.
       const isStocked = coming > 0 && coming * 2 > spare
       const lacking = free * spec.batch + spare - coming
-      const usual = Math.min(lacking, Math.max(spec.batch, mostAtOnce(line, spare)))
+      const usual = Math.min(lacking, Math.max(spec.batch, this.#mostAtOnce(line, free, spare)))
       const isTopUp =
         line.limited &&
         line.hasNews &&
@@ -252,6 +254,18 @@ export class Window {
     line.hot = true
     this.#askAt = Math.min(askAt, this.#askAt ?? askAt)
     return true
+  }
+
+  /**
+   * The most that one claim takes. In a queue with limits a large one holds up whoever comes, so beyond what can start at once
+   * it is half of what is held ahead, or what will start until the next claim is answered.
+   */
+  #mostAtOnce({ spec, limited }: Line, free: number, spare: number): number {
+    if (spec.away !== undefined) return MOST_AWAY_AT_ONCE
+    if (!limited) return MOST_AT_ONCE
+    const share = Math.max(0.5, this.#claimMs / AHEAD_LIMITED_MS)
+    const enough = free * spec.batch + Math.floor(spare * share)
+    return Math.min(MOST_AT_ONCE, Math.max(LEAST_LIMITED, enough))
   }
 
   #free({ spec, waiting, running }: Line, slots: number): number {
@@ -300,6 +314,11 @@ export class Window {
       line.asked -= source.limit
       if (limited !== null) line.limited = limited.includes(index)
     }
+  }
+
+  /** A claim took so long. */
+  took(ms: number): void {
+    this.#claimMs += (ms - this.#claimMs) / 8
   }
 
   /** A claim was answered, or failed. `full` are the sources that gave all they were asked for. */
@@ -423,12 +442,6 @@ export class Window {
     this.#buffered -= stale.length
     return stale
   }
-}
-
-/** The most that one claim takes. In a queue with limits a large one holds up whoever comes: half of what is held there is enough. */
-function mostAtOnce({ spec, limited }: Line, spare: number): number {
-  if (spec.away !== undefined) return MOST_AWAY_AT_ONCE
-  return limited ? Math.min(MOST_AT_ONCE, Math.max(LEAST_LIMITED, Math.floor(spare / 2))) : MOST_AT_ONCE
 }
 
 function isFull({ spec, running }: Line): boolean {

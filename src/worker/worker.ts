@@ -578,6 +578,7 @@ export class WorkerEngine {
     const now = runtime.mono()
     this.#storeClock = reply.now - now
     this.#storeClockMost = reply.now - sentAt
+    this.#window.took(now - sentAt)
     const leaseUntil = sentAt + options.leaseMs
     let spec: HandlerSpec | undefined
     const runs = reply.jobs.map((job) => {
