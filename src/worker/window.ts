@@ -47,6 +47,11 @@ class Line {
   askAt: number | null = null
   /** The source of a small claim in between that is not answered yet. */
   topUp: Source | null = null
+  /**
+   * How many the store may be expected to give in one claim, if it keeps limits for this queue. Whoever asks for hundreds where a
+   * rate gives three makes it look at hundreds.
+   */
+  gives = MOST_AT_ONCE
   /** How long a run takes, smoothed; null until the first one ended. */
   meanMs: number | null = null
 
@@ -61,6 +66,11 @@ class Line {
 
   ended(durationMs: number): void {
     this.meanMs = this.meanMs === null ? durationMs : this.meanMs + (durationMs - this.meanMs) / 8
+  }
+
+  /** A claim brought all that was asked for, or less. */
+  gave(all: boolean): void {
+    this.gives = all ? Math.min(MOST_AT_ONCE, this.gives * 2) : Math.max(LEAST_LIMITED, this.gives / 2)
   }
 
   /** Slots do not come free at the pace of this queue's own runs: take nothing ahead until they do again. */
@@ -260,12 +270,12 @@ export class Window {
    * The most that one claim takes. In a queue with limits a large one holds up whoever comes, so beyond what can start at once
    * it is half of what is held ahead, or what will start until the next claim is answered.
    */
-  #mostAtOnce({ spec, limited }: Line, free: number, spare: number): number {
+  #mostAtOnce({ spec, limited, gives }: Line, free: number, spare: number): number {
     if (spec.away !== undefined) return MOST_AWAY_AT_ONCE
     if (!limited) return MOST_AT_ONCE
     const share = Math.max(0.5, this.#claimMs / AHEAD_LIMITED_MS)
     const enough = free * spec.batch + Math.floor(spare * share)
-    return Math.min(MOST_AT_ONCE, Math.max(LEAST_LIMITED, enough))
+    return Math.min(gives, Math.max(LEAST_LIMITED, enough))
   }
 
   #free({ spec, waiting, running }: Line, slots: number): number {
@@ -331,8 +341,10 @@ export class Window {
       const line = this.#asking.get(source)
       if (line === undefined) continue
       line.asked -= source.limit
-      if (line.topUp === source) line.topUp = null
+      const isTopUp = line.topUp === source
+      if (isTopUp) line.topUp = null
       line.full = full.includes(source)
+      if (!isTopUp) line.gave(line.full)
       if (limited !== null) line.limited = limited.includes(index)
     }
   }

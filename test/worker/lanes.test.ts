@@ -172,6 +172,25 @@ describe('lanes', () => {
     }
   })
 
+  it('are asked for as many as their rate gives, not for all that could run', async () => {
+    const scene = openScene()
+    let ran = 0
+    const mail = queue<Mail>('mail', { rate: { limit: 200, per: '1s' } })
+    await scene.skep.enqueueMany(mail, many('all', 2_000))
+    const handler = mail.handle(() => void ran++)
+
+    scene.skep.worker([handler], { concurrency: 1_000 })
+    await scene.until(() => ran >= 200)
+    const before = scene.faults.calls.length
+    await scene.until(() => ran >= 400)
+
+    const later = scene.faults.calls.slice(before).flatMap(({ operation, argument }) => {
+      const call = argument as { limit?: number; claim?: { limit: number } }
+      return operation === 'claim' ? (call.limit ?? 0) : (call.claim?.limit ?? [])
+    })
+    expect(Math.max(...later)).toBe(64)
+  })
+
   it('wait when their handler is told to, and only they', async () => {
     const scene = openScene()
     const done: string[] = []
