@@ -97,6 +97,18 @@ export function workHint(job: {
   return { kind: 'work', space, queue, dueAt, rank: rankOf(dueAt, priority) }
 }
 
+/** After every rank: the hint tells of no job that is new. */
+export const NO_RANK: number = Number.MAX_SAFE_INTEGER
+
+/** The hint that jobs which waited for others may start now. */
+export function roomHint(of: {
+  readonly space: string
+  readonly queue: string
+  readonly dueAt: number
+}): WorkHint {
+  return { kind: 'work', ...of, rank: NO_RANK }
+}
+
 /** A job as those see it who are told of it. */
 export interface ToldJob {
   readonly id: string

@@ -12,6 +12,8 @@ const AHEAD_LIMITED_MS = 20
 const MOST_AHEAD = 1_000
 /** One claim takes at most this many, or one batch. Twice as many are held: one half runs while the other is on its way. */
 const MOST_AT_ONCE = 500
+/** Less than this is not worth being cut off a claim. */
+const LEAST_LIMITED = 64
 /** The same for jobs that go to somebody elsewhere: each claim of them is a message, too, and they hold thousands. */
 const MOST_AWAY_AT_ONCE = 1_000
 /**
@@ -39,10 +41,17 @@ class Line {
   /** How many jobs were asked for in claims that are not answered yet. */
   asked = 0
   hintedRank: number | null = null
+  /** Jobs came since the last claim was sent, of which one may be next. */
+  hasNews = false
   /** Until when what may be there is left to others; null while nobody is given the way. */
   askAt: number | null = null
   /** The source of a small claim in between that is not answered yet. */
   topUp: Source | null = null
+  /**
+   * How many the store may be expected to give in one claim, if it keeps limits for this queue. Whoever asks for hundreds where a
+   * rate gives three makes it look at hundreds.
+   */
+  gives = MOST_AT_ONCE
   /** How long a run takes, smoothed; null until the first one ended. */
   meanMs: number | null = null
 
@@ -50,8 +59,18 @@ class Line {
     this.spec = spec
   }
 
+  heat(rank: number | null): void {
+    this.hot = true
+    if (rank !== null) this.hintedRank = Math.min(rank, this.hintedRank ?? rank)
+  }
+
   ended(durationMs: number): void {
     this.meanMs = this.meanMs === null ? durationMs : this.meanMs + (durationMs - this.meanMs) / 8
+  }
+
+  /** A claim brought all that was asked for, or less. */
+  gave(all: boolean): void {
+    this.gives = all ? Math.min(MOST_AT_ONCE, this.gives * 2) : Math.max(LEAST_LIMITED, this.gives / 2)
   }
 
   /** Slots do not come free at the pace of this queue's own runs: take nothing ahead until they do again. */
@@ -104,6 +123,8 @@ export class Window {
   #order: readonly Line[] = []
   readonly #concurrency: number
   #askAt: number | null = null
+  /** How long a claim takes, smoothed. */
+  #claimMs = 0
   #turn = 0
   #busy = 0
   #buffered = 0
@@ -161,14 +182,14 @@ export class Window {
     return (able.find(({ spec }) => spec.away?.hasRoom() !== false) ?? able[0])?.spec
   }
 
-  /** Notes that the store may have work for this queue, or for all of them. */
+  /** Notes that the store may have work for this queue, or for all of them; with a rank: that jobs came. */
   heat(source?: { readonly space: string; readonly queue: string }, rank: number | null = null): boolean {
     const lines = source === undefined ? this.#order : (this.#lines.get(keyOf(source)) ?? [])
     let known = false
     for (const line of lines) {
       known = true
-      line.hot = true
-      if (rank !== null) line.hintedRank = Math.min(rank, line.hintedRank ?? rank)
+      line.heat(rank)
+      if (rank !== null) line.hasNews = true
     }
     return known
   }
@@ -197,11 +218,10 @@ export class Window {
       // Topping up a buffer that is still half full would make many small claims of one large one.
       const isStocked = coming > 0 && coming * 2 > spare
       const lacking = free * spec.batch + spare - coming
-      const most = spec.away === undefined ? MOST_AT_ONCE : MOST_AWAY_AT_ONCE
-      const usual = Math.min(lacking, Math.max(spec.batch, most))
+      const usual = Math.min(lacking, Math.max(spec.batch, this.#mostAtOnce(line, free, spare)))
       const isTopUp =
         line.limited &&
-        hinted !== null &&
+        line.hasNews &&
         line.topUp === null &&
         coming < spare * 2 &&
         (isBeside ? spare < MOST_AT_ONCE && (isStocked || usual < least) : isStocked && line.asked === 0)
@@ -227,6 +247,7 @@ export class Window {
       line.hot = false
       line.warm = false
       line.hintedRank = null
+      line.hasNews = false
       line.asked += source.limit
     }
     this.#turn = (this.#turn + 1) % this.#order.length
@@ -243,6 +264,18 @@ export class Window {
     line.hot = true
     this.#askAt = Math.min(askAt, this.#askAt ?? askAt)
     return true
+  }
+
+  /**
+   * The most that one claim takes. In a queue with limits a large one holds up whoever comes, so beyond what can start at once
+   * it is half of what is held ahead, or what will start until the next claim is answered.
+   */
+  #mostAtOnce({ spec, limited, gives }: Line, free: number, spare: number): number {
+    if (spec.away !== undefined) return MOST_AWAY_AT_ONCE
+    if (!limited) return MOST_AT_ONCE
+    const share = Math.max(0.5, this.#claimMs / AHEAD_LIMITED_MS)
+    const enough = free * spec.batch + Math.floor(spare * share)
+    return Math.min(gives, Math.max(LEAST_LIMITED, enough))
   }
 
   #free({ spec, waiting, running }: Line, slots: number): number {
@@ -293,6 +326,11 @@ export class Window {
     }
   }
 
+  /** A claim took so long. */
+  took(ms: number): void {
+    this.#claimMs += (ms - this.#claimMs) / 8
+  }
+
   /** A claim was answered, or failed. `full` are the sources that gave all they were asked for. */
   answered(
     sources: readonly Source[],
@@ -303,8 +341,10 @@ export class Window {
       const line = this.#asking.get(source)
       if (line === undefined) continue
       line.asked -= source.limit
-      if (line.topUp === source) line.topUp = null
+      const isTopUp = line.topUp === source
+      if (isTopUp) line.topUp = null
       line.full = full.includes(source)
+      if (!isTopUp) line.gave(line.full)
       if (limited !== null) line.limited = limited.includes(index)
     }
   }
@@ -321,9 +361,15 @@ export class Window {
     return line?.limited === true && line.hot
   }
 
-  /** After a claim that failed, or gave these sources all they asked for: they may have more. */
+  /** After a claim that gave these sources all they asked for: they may have more, but nobody came. */
   reheat(sources: readonly Source[]): void {
-    for (const { space, queue, hintedRank } of sources) this.heat({ space, queue }, hintedRank ?? null)
+    for (const source of sources)
+      for (const line of this.#lines.get(keyOf(source)) ?? []) line.heat(source.hintedRank ?? null)
+  }
+
+  /** After a claim that failed: what was told of these sources is as new as before. */
+  retell(sources: readonly Source[]): void {
+    for (const source of sources) this.heat(source, source.hintedRank ?? null)
   }
 
   /** Adds the runs of one claim. Returns those of queues that were closed meanwhile. */

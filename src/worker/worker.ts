@@ -10,7 +10,14 @@ import { Rescuer } from '../maintenance/rescue.ts'
 import type { ErrorBook } from '../metrics/error-book.ts'
 import type { Meter } from '../metrics/meter.ts'
 import type { Notices } from '../notices.ts'
-import { type Hint, type Notifier, type NotifierHealth, type Subscription, workHint } from '../notifier.ts'
+import {
+  type Hint,
+  NO_RANK,
+  type Notifier,
+  type NotifierHealth,
+  roomHint,
+  type Subscription,
+} from '../notifier.ts'
 import { type Runtime, sleep } from '../runtime.ts'
 import type { ClaimCall, ClaimReply, Source, Store, WorkerInfo } from '../store.ts'
 import { atMost, type Loop, type LoopHealth, supervise } from '../supervise.ts'
@@ -520,9 +527,9 @@ export class WorkerEngine {
       if (hint.kind === 'sync') {
         this.#window.heat()
       } else if (hint.kind === 'work') {
-        const waitMs = this.#storeClock === 0 ? 0 : hint.dueAt - (runtime.mono() + this.#storeClock)
-        if (waitMs <= 0) this.#window.heat(hint, hint.rank)
-        else if (this.#window.specOf(hint.space, hint.queue)) this.#wakeIn(waitMs)
+        if (this.#mayBeDue(hint.dueAt)) this.#window.heat(hint, hint.rank === NO_RANK ? null : hint.rank)
+        else if (this.#window.specOf(hint.space, hint.queue))
+          this.#wakeIn(hint.dueAt - (runtime.mono() + this.#storeClock))
       } else if (hint.kind === 'cancel') {
         this.#confirmCancel(hint.ids)
       } else if (hint.kind === 'orders') {
@@ -533,6 +540,12 @@ export class WorkerEngine {
       for (const { duty, loop } of this.#duties) if (duty.concerns(hint)) loop.wake()
     }
     this.#exchange.nudge()
+  }
+
+  /** Asking a little too early costs less than a job that is there and waits. */
+  #mayBeDue(at: number): boolean {
+    // The store tells whole milliseconds.
+    return this.#storeClock === 0 || at <= this.#parts.runtime.mono() + this.#storeClockMost + 1
   }
 
   #wish(options: WishOptions): Omit<ClaimCall, 'now'> | null {
@@ -565,6 +578,7 @@ export class WorkerEngine {
     const now = runtime.mono()
     this.#storeClock = reply.now - now
     this.#storeClockMost = reply.now - sentAt
+    this.#window.took(now - sentAt)
     const leaseUntil = sentAt + options.leaseMs
     let spec: HandlerSpec | undefined
     const runs = reply.jobs.map((job) => {
@@ -609,7 +623,7 @@ export class WorkerEngine {
       return
     }
     if (!call.again) this.#window.answered(call.sources, [])
-    this.#window.reheat(call.sources)
+    this.#window.retell(call.sources)
   }
 
   /** Looks again when the next delayed job is due: a timer of its own, not a tick. */
@@ -715,9 +729,8 @@ export class WorkerEngine {
     const { runtime, notifier } = this.#parts
     if (this.#roomTold.size === 0) {
       runtime.defer(() => {
-        const hints = [...this.#roomTold].map((told) =>
-          workHint({ ...told, dueAt: this.#storeTime(), priority: 0 }),
-        )
+        const dueAt = this.#storeTime()
+        const hints = [...this.#roomTold].map(({ space, queue }) => roomHint({ space, queue, dueAt }))
         this.#roomTold.clear()
         notifier.publish(hints)
       })

@@ -77,3 +77,22 @@ describe('when the clock of the store jumps', () => {
     expect(startedAt).toBeLessThanOrEqual(dueAt + 10)
   })
 })
+
+describe('when the store answers late', () => {
+  it('a job that is there is asked for at once, whatever the worker thinks of the clock', async () => {
+    const scene = openScene()
+    const started: number[] = []
+    scene.faults.break({ slowMs: 50 }, ['claim', 'settle'])
+    scene.skep.worker([mail.handle(({ payload }) => started.push(payload))])
+    await scene.skep.enqueue(mail, 1)
+    await scene.until(() => started.length === 1)
+    await scene.advance(1_000)
+    const asked = scene.faults.count('claim')
+
+    await scene.skep.enqueue(mail, 2)
+    await scene.runtime.settle()
+
+    expect(scene.faults.count('claim')).toBe(asked + 1)
+    await scene.until(() => started.length === 2)
+  })
+})

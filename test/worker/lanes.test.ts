@@ -90,6 +90,35 @@ describe('lanes', () => {
     await scene.until(() => order.length === 3_001)
   })
 
+  it('let a worker take much at a time of a deep one, and ask for a few only when somebody comes', async () => {
+    const scene = openScene()
+    const order: string[] = []
+    const mail = queue<Mail>('mail', { lane: ({ payload }) => payload.to })
+    await scene.skep.enqueueMany(mail, many('whale', 10_000))
+    const handler = mail.handle(async ({ payload }) => {
+      order.push(payload.to)
+      await pause(scene, 10)
+    })
+    scene.faults.break({ slowMs: 4 }, ['claim', 'settle'])
+    scene.skep.worker([handler], { concurrency: 100 })
+    await scene.until(() => order.length >= 1_000)
+    const wished = (): number[] => [
+      ...scene.faults.arguments('claim').map(({ limit }) => limit),
+      ...scene.faults.arguments('settle').flatMap(({ claim }) => claim?.limit ?? []),
+    ]
+    const few = (): number => wished().filter((limit) => limit <= 8).length
+
+    const before = few()
+    await scene.until(() => order.length >= 4_000)
+    expect(few()).toBe(before)
+    // What takes the store long would hold up whoever comes.
+    expect(Math.max(...wished())).toBeLessThanOrEqual(110)
+
+    await scene.skep.enqueue(mail, { to: 'minnow', n: 1 })
+    await scene.until(() => order.includes('minnow'))
+    expect(few()).toBe(before + 1)
+  })
+
   it.each([1, 2, 3])('keep every limit across three workers (seed %i)', async (seed) => {
     const scene = openScene({ seed })
     const gauge = new Gauge()
@@ -141,6 +170,25 @@ describe('lanes', () => {
     for (const at of starts) {
       expect(starts.filter((other) => other >= at && other < at + 1_000).length).toBeLessThanOrEqual(11)
     }
+  })
+
+  it('are asked for as many as their rate gives, not for all that could run', async () => {
+    const scene = openScene()
+    let ran = 0
+    const mail = queue<Mail>('mail', { rate: { limit: 200, per: '1s' } })
+    await scene.skep.enqueueMany(mail, many('all', 2_000))
+    const handler = mail.handle(() => void ran++)
+
+    scene.skep.worker([handler], { concurrency: 1_000 })
+    await scene.until(() => ran >= 200)
+    const before = scene.faults.calls.length
+    await scene.until(() => ran >= 400)
+
+    const later = scene.faults.calls.slice(before).flatMap(({ operation, argument }) => {
+      const call = argument as { limit?: number; claim?: { limit: number } }
+      return operation === 'claim' ? (call.limit ?? 0) : (call.claim?.limit ?? [])
+    })
+    expect(Math.max(...later)).toBe(64)
   })
 
   it('wait when their handler is told to, and only they', async () => {

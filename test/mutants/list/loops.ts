@@ -103,7 +103,7 @@ export const LOOP_MUTANTS: readonly Mutant[] = [
     incidents: [25],
     rule: 'R15',
     file: 'src/worker/worker.ts',
-    find: 'this.#window.reheat(call.sources)',
+    find: 'this.#window.retell(call.sources)',
     replace: '',
     story: 'After a claim that failed a worker waits for the next poll instead of asking again.',
     killedBy: {
