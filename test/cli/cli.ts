@@ -27,8 +27,9 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 // Inside node_modules, so that the build finds the database clients as an installed package does.
 const builds = join(root, 'node_modules/.cache/skep-cli')
 
-let layout: 'bundled' | 'compiled' = 'bundled'
-const built = new Map<typeof layout, string>()
+type Layout = 'bundled' | 'compiled'
+let layout: Layout = 'bundled'
+const built = new Map<Layout, string>()
 
 /**
  * The folder of a package as a user would install it. Built once for each state of the sources. Most tests start many commands,
