@@ -56,8 +56,10 @@ export class FakeReceiver {
     }
   }
 
+  /** How many it has; -1 while some of them are not on their way yet: they are his as soon as they are claimed. */
   get held(): number {
-    return this.receiver?.unacked ?? 0
+    if (this.receiver === null) return 0
+    return this.receiver.out.length > 0 ? -1 : this.receiver.unacked
   }
 
   ack(jobs: readonly RelayedJob[], how: Omit<Ack, 'id' | 'token'> = {}): Promise<AckAnswer> {
