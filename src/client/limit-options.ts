@@ -11,7 +11,7 @@ export interface RateOptions {
   readonly limit: number
   /** … in this time, evenly spread. 1 ms to 31 days. */
   readonly per: Duration
-  /** So many may start at once after a quiet time. @default what comes back in a twentieth of a second, rounded up */
+  /** So many may start at once after a quiet time. @default what comes back in a tenth of a second, at least 1 */
   readonly burst?: number
 }
 

@@ -46,11 +46,7 @@ export function charged(rate: Rate, fullAtUs: number, cost: number, now: number)
   return Math.min(FAR_US, Math.max(fullAtUs, now * 1_000) + cost * spacingUs(rate))
 }
 
-/**
- * The burst when nothing is said: what comes back in a twentieth of a second, so that claims in batches can keep up and whoever
- * wakes up late loses little. With twice as much, handlers that are called a little after their claims would make more than
- * a tenth too many of some seconds.
- */
+/** The burst when nothing is said: what comes back in a tenth of a second, so that claims in batches can keep up. */
 export function usualBurst(limit: number, perMs: number): number {
-  return Math.ceil((limit * Math.min(50, perMs)) / perMs)
+  return Math.max(1, Math.floor((limit * Math.min(100, perMs)) / perMs))
 }

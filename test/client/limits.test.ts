@@ -93,7 +93,7 @@ describe('limits.set', () => {
     const listed = await scene.skep.limits.list(mail)
     const reset = await scene.skep.limits.reset(mail)
 
-    const rate = { limit: 100, per: 1_000, burst: 5 }
+    const rate = { limit: 100, per: 1_000, burst: 10 }
     expect(changed).toEqual({
       target: { queue: 'mail' },
       declared: { concurrency: 10, order: 'strict' },
