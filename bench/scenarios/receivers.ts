@@ -4,8 +4,8 @@ import type { Sizes } from './sizes.ts'
 import { check, fill, nth, rateOf, type Stage, stop, untilRan } from './stage.ts'
 
 const CONCURRENCY = 100
-/** So many jobs are out at once, in messages of a thousand: some are on their way here, some are run, some are on their way back. */
-const CREDITS = 2_000
+/** So many jobs are out at once: some are on their way here, some are run, some are on their way back. More are no faster. */
+const CREDITS = 1_000
 /** So many times what others drain: all three begin cold, and it is the pace after that which is compared. */
 const TIMES = 2
 /** All of them have to be done: the next one begins with an empty queue. */

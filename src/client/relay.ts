@@ -26,6 +26,9 @@ import { Worker } from './worker.ts'
 /** After a fault of the store a job whose group could not be read is looked at again after this time. */
 const AGAIN_MS = 1_000
 
+/** Most jobs give nothing. */
+const SUCCESS: Outcome = { kind: 'success', result: null }
+
 /** How a job ended, as whoever ran it says. */
 export type RelayEnd =
   /** `text` is the result as JSON text, `value` the same as a value; with neither there is none. */
@@ -393,8 +396,8 @@ export class Relay<Holder = unknown> {
           result: encodeJson('result', parseExact('result', text), this.#env.payloadBytes),
         }
       }
-      const result = value === undefined ? null : encodeJson('result', value, this.#env.payloadBytes)
-      return { kind: 'success', result }
+      if (value === undefined) return SUCCESS
+      return { kind: 'success', result: encodeJson('result', value, this.#env.payloadBytes) }
     } catch (error) {
       const known = error instanceof SkepError
       const cause = known ? error : new Error(`The result is not JSON: ${messageOf(error)}`)

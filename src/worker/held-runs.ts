@@ -30,21 +30,19 @@ export class HeldRuns {
     const before = this.get(run.job.id)
     if (before) this.remove(before)
     if (this.#added === MOST_IN_A_MAP) this.#addMap()
-    this.#maps.at(-1)?.set(run.job.id, run)
+    this.#put(run, this.#maps.at(-1) as Map<string, Run>)
     this.#added++
     return before
   }
 
   /** Holds it no longer. Another run of the same job stays. */
   remove(run: Run): void {
-    const { id } = run.job
-    for (const map of this.#maps) {
-      if (map.get(id) !== run) continue
-      map.delete(id)
-      // A new array, because somebody may be going through the old one.
-      if (map.size === 0 && map !== this.#maps.at(-1)) this.#maps = this.#maps.filter((held) => held !== map)
-      return
-    }
+    const map = run.heldIn
+    if (!map) return
+    run.heldIn = null
+    map.delete(run.job.id)
+    // A new array, because somebody may be going through the old one.
+    if (map.size === 0 && map !== this.#maps.at(-1)) this.#maps = this.#maps.filter((held) => held !== map)
   }
 
   /** All of them. Whoever goes through them may remove them on the way. */
@@ -52,10 +50,17 @@ export class HeldRuns {
     for (const map of this.#maps) yield* map.values()
   }
 
+  #put(run: Run, map: Map<string, Run>): void {
+    map.set(run.job.id, run)
+    run.heldIn = map
+  }
+
   #addMap(): void {
     // Runs that take long are few, and each might keep a map of its own.
     if (this.#maps.length === MOST_MAPS) {
-      this.#maps = [new Map(Array.from(this.values(), (run) => [run.job.id, run]))]
+      const all = new Map<string, Run>()
+      for (const run of this.values()) this.#put(run, all)
+      this.#maps = [all]
     }
     this.#maps.push(new Map())
     this.#added = 0

@@ -43,6 +43,8 @@ export class Run {
   notes: RunNotes | null = null
   /** The lease is another worker's, and whoever ran the job for that one says here how it ended. */
   isForeign = false
+  /** Where a worker finds it by the id of its job, see `HeldRuns`. */
+  heldIn: Map<string, Run> | null = null
   /** What whoever has it outside of the process is given for it. */
   parcel: object | null = null
   /** What it shares with the other runs of its batch: how many are not over. */

@@ -83,6 +83,9 @@ export interface Stop extends Held {
   readonly detail: string
 }
 
+/** Most acks say no more. */
+const DONE: RelayEnd = { kind: 'done' }
+
 /** An ack in the words of the relay. */
 export function endOf(ack: Ack): RelayEnd {
   const { failed, snooze, bury, cancel, handBack, done, doneText } = ack
@@ -91,5 +94,6 @@ export function endOf(ack: Ack): RelayEnd {
   if (bury !== undefined) return { kind: 'bury', reason: bury }
   if (cancel !== undefined) return { kind: 'cancel', reason: cancel }
   if (handBack === true) return { kind: 'back', ran: false }
-  return doneText === undefined ? { kind: 'done', value: done } : { kind: 'done', text: doneText }
+  if (doneText !== undefined) return { kind: 'done', text: doneText }
+  return done === undefined ? DONE : { kind: 'done', value: done }
 }

@@ -194,7 +194,8 @@ export class Office {
     const foreign: ForeignEnd[] = []
     const now = runtime.now()
     const may = remembering(caller)
-    for (const [index, ack] of acks.entries()) {
+    for (let index = 0; index < acks.length; index++) {
+      const ack = acks[index] as Ack
       const end = endOf(ack)
       const delivery = this.#find(may, ack)
       if (delivery === null || delivery.batch !== null) {
