@@ -50,7 +50,7 @@ export const FULL: Sizes = {
   backlog: { piece: 10_000, pieces: 10, large: 1_000_000 },
   killedSeconds: 100,
   pinned: { rate: 2_000, windowSeconds: 30, free: 2, pinned: 6 },
-  strict: { lanes: 1_000, each: 20, ms: 10_000 },
+  strict: { lanes: 1_000, each: 100, ms: 30_000 },
   rate: { limit: 200, seconds: 10 },
   whale: { backlog: 500_000, jobs: 250, warmUp: 50 },
   throttled: { lanes: 50_000, jobs: 20_000 },
