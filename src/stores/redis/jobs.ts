@@ -80,7 +80,9 @@ const MOST_REMEMBERED = 10_000
 function plainQueue([flags, made, , , , space, queue, , , more, ...rest]: readonly Argument[]):
   | string
   | null {
-  return flags === 'fs' && made === '' && more === '' && rest.length === 0 ? `${space}\0${queue}` : null
+  return flags === 'fs' && made === '' && more === '' && rest.length === 0
+    ? `${String(space)}\0${String(queue)}`
+    : null
 }
 
 /** Plain jobs of a queue that follow each other go in one piece. */
