@@ -163,7 +163,7 @@ const GROUPS: readonly Group[] = [
     ),
   },
   {
-    title: 'Drain of 1,000 strict lanes of 20 jobs, 2 processes',
+    title: 'Drain of 1,000 strict lanes of 100 jobs, 2 processes',
     columns: [column(PLACES.strict, 'jobs/s, in order')],
   },
   {
