@@ -251,7 +251,7 @@ describe('Queues', () => {
 describe('Jobs', () => {
   it('are asked for in one line that completes what is typed', async () => {
     await to('/jobs')
-    await row('mail.welcome').first().waitFor()
+    await row('ready').first().waitFor()
     await page.keyboard.press('/')
     await page.keyboard.type('sta')
     await page

@@ -5,6 +5,8 @@ import type { Board } from './board.ts'
 import type { Key } from './screen.ts'
 
 const BY = 'skep dev'
+/** Jobs that are tried before it is said that none can be sent again. */
+const MOST_TRIED = 10
 
 export interface DevKeysParts {
   readonly skep: Skep
@@ -42,10 +44,11 @@ export function devKeys(parts: DevKeysParts): (key: Key) => void {
       else if (!(await openBrowser(address))) say(`No browser could be started. Open ${address}`)
     },
     async s() {
-      const id = await lastJob(skep, board)
-      if (id === undefined) return say('No job was there yet that could be sent again.')
-      const { id: copy } = await skep.again(id, { by: BY })
-      say(`Sent again: ${id} as ${copy}`)
+      for (const id of await lastJobs(skep, board)) {
+        const copy = await sentAgain(skep, id)
+        if (copy !== null) return say(`Sent again: ${id} as ${copy}`)
+      }
+      say('No job was there yet that could be sent again.')
     },
     async p() {
       const isPaused = (await skep.holds()).some(
@@ -64,10 +67,20 @@ export function devKeys(parts: DevKeysParts): (key: Key) => void {
   }
 }
 
-/** The last one that this process ran, else the newest that is there. */
-async function lastJob(skep: Skep, board: Board): Promise<string | undefined> {
-  const seen = board.snapshot().events.find(({ id }) => id !== '')
-  if (seen !== undefined) return seen.id
+/** The last ones that this process ran, else the newest that is there. Those that move flows on are not meant. */
+async function lastJobs(skep: Skep, board: Board): Promise<readonly string[]> {
+  const ran = board.snapshot().events.filter(({ id, queue }) => id !== '' && !/^flow(\.\d+)?:/.test(queue))
+  if (ran.length > 0) return [...new Set(ran.map(({ id }) => id))].slice(0, MOST_TRIED)
   const { jobs } = await skep.list({ limit: 1 })
-  return jobs[0]?.id
+  return jobs.map(({ id }) => id)
+}
+
+/** The id of the copy; null if the job is gone, as some are as soon as they are done. */
+async function sentAgain(skep: Skep, id: string): Promise<string | null> {
+  try {
+    return (await skep.again(id, { by: BY })).id
+  } catch (error) {
+    if ((error as { readonly code?: unknown }).code === 'JOB_NOT_FOUND') return null
+    throw error
+  }
 }
