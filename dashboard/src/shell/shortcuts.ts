@@ -18,7 +18,8 @@ export function isTyping(event: Event): boolean {
 export function useShortcuts(openPalette: () => void, openHelp: () => void): void {
   const [, navigate] = useLocation()
   useEffect(() => {
-    let afterG = 0
+    // Events are counted from when the page began, so 0 would be a moment ago on a page that has just been opened.
+    let afterG = -Infinity
     const press = (event: KeyboardEvent): void => {
       if ((event.metaKey || event.ctrlKey) && event.key.toLowerCase() === 'k') {
         event.preventDefault()
@@ -36,7 +37,7 @@ export function useShortcuts(openPalette: () => void, openHelp: () => void): voi
       else if (event.key === 'g') afterG = event.timeStamp
       else if (event.timeStamp - afterG < 1_500) {
         const path = AFTER_G.get(event.key)
-        afterG = 0
+        afterG = -Infinity
         if (path) navigate(path)
       }
     }
