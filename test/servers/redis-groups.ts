@@ -9,6 +9,9 @@ import { freePort, serverFolder, serverIdentity } from './server.ts'
 /** What the sentinels call the master. */
 export const MASTER_NAME = 'skep'
 
+/** On a busy machine a server that lives can be silent for a second; given up too soon, masters would change at random. */
+const DOWN_AFTER_MS = 3_000
+
 export interface SentinelGroup {
   /** The first is the master at the start. */
   readonly servers: readonly [RedisServer, RedisServer, RedisServer]
@@ -18,7 +21,7 @@ export interface SentinelGroup {
   stop(): Promise<void>
 }
 
-/** One master, two replicas and three sentinels that give it up after half a second; or why not. */
+/** One master, two replicas and three sentinels that give it up after `DOWN_AFTER_MS`; or why not. */
 export async function startSentinels(): Promise<{
   readonly group?: SentinelGroup
   readonly reason?: string
@@ -68,7 +71,7 @@ async function startSentinel(command: string, masterPort: number): Promise<Redis
     `port ${port}`,
     `dir ${folder}`,
     `sentinel monitor ${MASTER_NAME} 127.0.0.1 ${masterPort} 2`,
-    `sentinel down-after-milliseconds ${MASTER_NAME} 500`,
+    `sentinel down-after-milliseconds ${MASTER_NAME} ${DOWN_AFTER_MS}`,
     `sentinel failover-timeout ${MASTER_NAME} 3000`,
   ]
   writeFileSync(file, `${lines.join('\n')}\n`)
