@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Logger, Skep } from '../index.ts'
-import type { GivenToken, Listening, NodeServerOptions, SkepServer } from '../server.ts'
+import type { AlertHook, GivenToken, Listening, NodeServerOptions, SkepServer } from '../server.ts'
 import type { Call, Flags } from './command.ts'
 import { usage } from './exit.ts'
 import { briefly } from './explain.ts'
@@ -64,17 +64,33 @@ export function tokensOf({ args, cwd }: Call): readonly GivenToken[] {
     throw usage('--token and --token-file do not go together.')
   }
   const file = args.typed('token-file') ? args.text('token-file') : undefined
-  const token = file === undefined ? (args.typed('token') ? args.text('token') : undefined) : read(cwd, file)
+  const given = args.typed('token') ? args.text('token') : undefined
+  const token = file === undefined ? given : read(cwd, file, 'token')
   if (token === undefined) return []
   const scopes = ['enqueue', 'work', 'read', 'operate', 'admin'] as const
   return [{ name: 'command line', token, scopes, space: '*', payloads: true }]
 }
 
-function read(cwd: string, file: string): string {
+/** Where alerts go, if anywhere. */
+export function alertsOf({ args, cwd }: Call): readonly AlertHook[] {
+  const url = args.text('alert-url')
+  if (url === undefined) return []
+  const file = args.text('alert-secret-file')
+  const secret = file === undefined ? args.text('alert-secret') : read(cwd, file, 'secret')
+  if (secret === undefined) {
+    throw usage(
+      'Alerts need a secret, by which whoever gets them knows that they are yours.',
+      'Write one with: echo "whsec_$(openssl rand -base64 32)" > secret   and name it with --alert-secret-file.',
+    )
+  }
+  return [{ url, secret, allow: args.names('alert-allow') ?? [] }]
+}
+
+function read(cwd: string, file: string, what: string): string {
   try {
     return readFileSync(resolve(cwd, file), 'utf8').trim()
   } catch (cause) {
-    throw usage(`The token cannot be read from ${quote(file)}: ${briefly(cause)}`)
+    throw usage(`The ${what} cannot be read from ${quote(file)}: ${briefly(cause)}`)
   }
 }
 

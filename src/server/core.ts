@@ -10,6 +10,8 @@ import {
 } from '../index.ts'
 import { Access } from './access/access.ts'
 import type { Guard } from './access/guard-contract.ts'
+import { resolveHooks } from './alerts/options.ts'
+import { AlertWatch } from './alerts/watch.ts'
 import { type OperationName, SCOPES } from './api.ts'
 import { type Callable, callOperation } from './call.ts'
 import { Cards } from './cards.ts'
@@ -22,6 +24,8 @@ import { Health } from './http/health.ts'
 import type { RawRoute } from './http/route.ts'
 import { Lookback } from './lookback.ts'
 import type { Caller } from './operation.ts'
+import type { Context } from './operations/define.ts'
+import { attentionIn } from './operations/overview.ts'
 import { summariesOf } from './operations/summaries.ts'
 import { operationNamed } from './operations/table.ts'
 import { resolveServerOptions, type ServerOptions } from './options.ts'
@@ -46,6 +50,7 @@ export class ServerCore implements Callable {
   connections: () => number = () => 0
   readonly #access: Access
   readonly #spaces: Spaces
+  readonly #alerts: AlertWatch
   readonly #lag: LagWatch | null
   readonly #startedAt: number
   readonly #endHints: () => void
@@ -70,6 +75,17 @@ export class ServerCore implements Callable {
       runtime,
       logger,
     })
+    const hooks = resolveHooks(options.alerts ?? [], skep.space)
+    this.#alerts = new AlertWatch(
+      {
+        records: skep.records,
+        runtime,
+        logger,
+        environment: resolved.environment,
+        look: (space) => attentionIn(this.#contextOf(this.skepFor(space))),
+      },
+      hooks,
+    )
     this.services = this.#makeServices(options)
     const report = (error: unknown): void => logger.error('A request failed in an unexpected way.', { error })
     this.events = new Events({
@@ -78,8 +94,7 @@ export class ServerCore implements Callable {
       most: resolved.streams,
       redactor: this.services.redactor,
       skepFor: (space) => this.skepFor(space),
-      summaries: (one) =>
-        summariesOf({ skep: one, caller: everybody(one), services: this.services, signal: NEVER }),
+      summaries: (one) => summariesOf(this.#contextOf(one)),
       report: (error) => logger.warn('The store could not be looked at for a stream of events.', { error }),
     })
     this.handle = httpHandler({
@@ -118,6 +133,11 @@ export class ServerCore implements Callable {
     return receiverRoutes(this.hub, this.runtime)
   }
 
+  /** The server's own look at a space. */
+  #contextOf(skep: Skep): Context {
+    return { skep, caller: everybody(skep), services: this.services, signal: this.closing.signal }
+  }
+
   #makeServices(options: ServerOptions): Services {
     const { environment, traceUrl, place } = resolveServerOptions(options)
     return {
@@ -138,6 +158,7 @@ export class ServerCore implements Callable {
       auditLog: this.#access.audited,
       redactor: this.#access.redactor,
       quotas: this.#access.quotas,
+      alerts: this.#alerts,
     }
   }
 
@@ -145,6 +166,7 @@ export class ServerCore implements Callable {
   async close(): Promise<void> {
     this.closing.abort(new SkepError('CLOSED', 'This server is closed.'))
     await this.hub.close()
+    await this.#alerts.close()
     await this.guard.close?.()
     this.#lag?.end()
     this.#endHints()

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { type Logger, type Runtime, SkepError } from '../index.ts'
 import type { Guard } from './access/guard-contract.ts'
 import type { AccessOptions } from './access/options.ts'
+import type { AlertHook } from './alerts/options.ts'
 import { packageFolder } from './package-folder.ts'
 import type { ReceiverOptions } from './receivers/options.ts'
 
@@ -23,6 +24,8 @@ export interface ServerOptions extends AccessOptions {
   readonly bodyBytes?: number
   /** Streams of events at once. @default 1000 */
   readonly streams?: number
+  /** Where to tell of what needs attention. @default nowhere */
+  readonly alerts?: readonly AlertHook[]
   /** Works bulk actions off in this process, as workers do. @default true */
   readonly bulk?: boolean
   /** @default warnings and errors on the console */

@@ -1,7 +1,7 @@
 import type { Runtime } from '../index.ts'
 import type { Coming, Stock } from './access/quotas.ts'
 import type { Redactor } from './access/redact.ts'
-import type { AuditEntry, InputOf, ReceiverSummary, TokenView } from './api.ts'
+import type { AuditEntry, Check, InputOf, ReceiverSummary, TokenView } from './api.ts'
 import type { Cards } from './cards.ts'
 import type { Lookback } from './lookback.ts'
 import type { Caller } from './operation.ts'
@@ -19,6 +19,7 @@ export interface Services {
   /** Hides secrets in what leaves the server. */
   readonly redactor: Redactor
   readonly quotas: SpaceQuotas
+  readonly alerts: AlertChecks
 }
 
 /** What the server says about itself. */
@@ -73,4 +74,10 @@ export interface SpaceQuotas {
   assertEnqueue(space: string, coming: readonly Coming[], look: () => Promise<Stock>): Promise<void>
   /** Throws unless the space may have another schedule. `count` counts those that it has, up to so many. */
   assertSchedule(space: string, count: (most: number) => Promise<number>): Promise<void>
+}
+
+/** Who is told of what needs attention. */
+export interface AlertChecks {
+  /** Whether alerts of a space are taken, one check for each address. */
+  checks(space: string): Promise<readonly Check[]>
 }

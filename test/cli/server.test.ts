@@ -4,6 +4,7 @@ import { asInstalled, CONFIG, project, skep, start } from './cli.ts'
 
 asInstalled()
 
+const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 const ADDRESS = /http:\/\/127\.0\.0\.1:\d+/
 
 describe('skep server', () => {
@@ -53,6 +54,19 @@ describe('skep server', () => {
     const { code, stderr } = await skep(['server', '--host', '0.0.0.0', '--port', '0'], { cwd: project() })
 
     expect(stderr).toContain('SERVER_UNPROTECTED')
+    expect(code).toBe(2)
+  })
+
+  it.each([
+    ['without a secret', [], /--alert-secret-file/],
+    ['with a weak one', ['--alert-secret', 'whsec_abc', '--alert-allow', '127.0.0.1'], /openssl rand/],
+    ['with a file that is not there', ['--alert-secret-file', 'none'], /cannot be read from "none"/],
+    ['to this machine', ['--alert-secret', SECRET], /no address of the open internet/],
+  ])('sends no alerts %s', async (_what, flags, said) => {
+    const args = ['server', '--port', '0', '--alert-url', 'https://127.0.0.1/', ...flags]
+    const { code, stderr } = await skep(args, { cwd: project() })
+
+    expect(stderr).toMatch(said)
     expect(code).toBe(2)
   })
 

@@ -1,4 +1,5 @@
 import { ACCESS_MUTANTS } from './list/access.ts'
+import { ALERT_MUTANTS } from './list/alerts.ts'
 import { CLIENT_MUTANTS } from './list/client.ts'
 import { CORE_MUTANTS } from './list/core.ts'
 import { FLOW_MUTANTS } from './list/flows.ts'
@@ -54,4 +55,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...SEARCH_MUTANTS,
   ...RECEIVER_MUTANTS,
   ...ACCESS_MUTANTS,
+  ...ALERT_MUTANTS,
 ]

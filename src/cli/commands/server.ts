@@ -5,7 +5,7 @@ import { EXIT, usage } from '../exit.ts'
 import { complain, explain, isAway } from '../explain.ts'
 import { clock, span } from '../numbers.ts'
 import { type Opened, using } from '../open.ts'
-import { listen, PORT_FLAG, serverLogger, tokensOf } from '../serving.ts'
+import { alertsOf, listen, PORT_FLAG, serverLogger, tokensOf } from '../serving.ts'
 import { aborted, listenForStop, whenOutputCloses } from '../stopping.ts'
 import { clean, quote } from '../text.ts'
 
@@ -27,6 +27,18 @@ export const serverCommand: Command = {
     'read-only': { kind: 'switch', help: 'Refuse every change' },
     environment: { kind: 'text', value: 'word', help: 'Shown in the dashboard, such as production' },
     'trace-url': { kind: 'text', value: 'url', help: 'Where traces are; {trace} stands for the id' },
+    'alert-url': { kind: 'text', value: 'url', help: 'Where to post what needs attention, https alone' },
+    'alert-secret-file': {
+      kind: 'text',
+      value: 'path',
+      help: 'A file with the secret that signs alerts: whsec_…',
+    },
+    'alert-secret': { kind: 'text', value: 'text', help: 'Such a secret. Better: --alert-secret-file' },
+    'alert-allow': {
+      kind: 'text',
+      value: 'a,b',
+      help: 'Hosts and networks inside of yours that alerts may go to',
+    },
     proxies: { kind: 'text', value: 'n', help: 'Proxies of yours in front, whose x-forwarded-for counts' },
     insecure: { kind: 'switch', help: 'Let everybody who reaches it do everything' },
     drain: { kind: 'text', value: '10s', help: 'How long requests may finish after a stop. Default: 10s' },
@@ -91,6 +103,7 @@ function serverOptions(call: Call, { place }: Opened, logger: Logger): NodeServe
     place: place.label,
     logger,
     tokens: tokensOf(call),
+    alerts: alertsOf(call),
     ...(hosts === undefined ? {} : { hosts: hosts.includes('*') ? '*' : hosts }),
     ...(environment === undefined ? {} : { environment }),
     ...(traceUrl === undefined ? {} : { traceUrl }),

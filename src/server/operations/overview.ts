@@ -1,5 +1,5 @@
-import { JOB_STATES, type JobState } from '../../index.ts'
-import type { InputOf, Overview, QueueSummary } from '../api.ts'
+import { JOB_STATES, type JobState, type WorkerView } from '../../index.ts'
+import type { Attention, InputOf, Overview, QueueSummary } from '../api.ts'
 import { attentionOf, type Sight } from '../attention.ts'
 import { range } from '../inputs.ts'
 import { all, moment, nullable, number, object, optional } from '../schema.ts'
@@ -40,19 +40,49 @@ const MOST_QUEUES = 20
 const RECENT_MINUTES = 10
 
 async function overviewOf(context: Context, input: InputOf<'overview.get'>): Promise<Overview> {
+  const { skep } = context
+  const [{ sight, live }, over, deploys] = await Promise.all([
+    lookAt(context),
+    seriesOf(context, input),
+    skep.metrics.deploys({ range: input.range ?? '1h' }),
+  ])
+  const { now, queues, receivers } = sight
+  return {
+    attention: attentionOf(sight),
+    totals: totalsOf(queues),
+    oldest: oldestOf(queues),
+    queues: queues.length,
+    workers: {
+      live: live.length,
+      running: live.reduce((sum, { running }) => sum + running, 0),
+      slots: live.reduce((sum, { concurrency }) => sum + concurrency, 0),
+    },
+    receivers: receivers.length,
+    series: over,
+    deploys: deploys.map(({ at, version }) => ({ at: at.toISOString(), version })),
+    now: new Date(now).toISOString(),
+  }
+}
+
+/** What needs attention, as far as the caller sees it. */
+export async function attentionIn(context: Context): Promise<readonly Attention[]> {
+  const { sight } = await lookAt(context)
+  return attentionOf(sight)
+}
+
+async function lookAt(
+  context: Context,
+): Promise<{ readonly sight: Sight; readonly live: readonly WorkerView[] }> {
   const { skep, services, caller } = context
   const now = services.runtime.now()
-  const [queues, workers, receivers, over, deploys, schedules] = await Promise.all([
+  const [queues, workers, receivers, schedules] = await Promise.all([
     summariesOf(context),
     skep.workers(),
     receiversOf(context),
-    seriesOf(context, input),
-    skep.metrics.deploys({ range: input.range ?? '1h' }),
     skep.schedules.list({ limit: SCHEDULES }),
   ])
   const [ends, died] = await Promise.all([endsOf(context), diedOf(context, queues)])
   const mine = workers.filter(({ queues: served }) => served.some((queue) => sees(caller, queue)))
-  const live = mine.filter((worker) => isLive(worker, now))
   const sight: Sight = {
     now,
     queues,
@@ -77,21 +107,7 @@ async function overviewOf(context: Context, input: InputOf<'overview.get'>): Pro
     })),
     notifier: skep.notifierHealth,
   }
-  return {
-    attention: attentionOf(sight),
-    totals: totalsOf(queues),
-    oldest: oldestOf(queues),
-    queues: queues.length,
-    workers: {
-      live: live.length,
-      running: live.reduce((sum, { running }) => sum + running, 0),
-      slots: live.reduce((sum, { concurrency }) => sum + concurrency, 0),
-    },
-    receivers: receivers.filter(({ queues: taken }) => taken.every((queue) => sees(caller, queue))).length,
-    series: over,
-    deploys: deploys.map(({ at, version }) => ({ at: at.toISOString(), version })),
-    now: new Date(now).toISOString(),
-  }
+  return { sight, live: mine.filter((worker) => isLive(worker, now)) }
 }
 
 function totalsOf(queues: readonly QueueSummary[]): Record<JobState, number> {

@@ -37,7 +37,10 @@ export const systemGet: ServerOperation<'system.get'> = operation({
   // The doctor looks at every queue.
   queuesOf: () => ['*'],
   async run(_input, { skep, services }) {
-    const { durability, latencyMs, notifier, cannot, findings } = await skep.doctor()
+    const [{ durability, latencyMs, notifier, cannot, findings }, alerts] = await Promise.all([
+      skep.doctor(),
+      services.alerts.checks(skep.space),
+    ])
     const { about, process: vitals } = services
     return {
       store: {
@@ -47,7 +50,7 @@ export const systemGet: ServerOperation<'system.get'> = operation({
         latencyMs,
       },
       notifier: { status: notifier.status, detail: notifier.detail },
-      checks: findings.map(checkOf),
+      checks: [...findings.map(checkOf), ...alerts],
       server: {
         version: about.version,
         node: process.versions.node,

@@ -1,0 +1,90 @@
+/**
+ * Which addresses a message of ours may go to. Who can say where a server posts to could make it ask services behind the firewall, or
+ * the one that hands out the credentials of a machine in a cloud. So only addresses of the open internet are good, unless whoever
+ * starts the server names others.
+ */
+import { BlockList, isIP } from 'node:net'
+import { SkepError } from '../../index.ts'
+import { bare } from '../access/address.ts'
+
+/** Nobody on the open internet has these: this host, private, link-local, shared by carriers, examples, multicast, reserved. */
+const NOT_PUBLIC_4 = [
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.88.99.0/24',
+  '192.168.0.0/16',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '224.0.0.0/4',
+  '240.0.0.0/4',
+  // Public by its number, but it answers only inside of a cloud, about the machine that asks.
+  '168.63.129.16/32',
+]
+
+/** Of IPv6 only this part is handed out. An IPv4 address in the clothes of IPv6, such as ::ffff:10.0.0.1, is outside of it. */
+const PUBLIC_6 = '2000::/3'
+/** Protocols and tunnels, which would lead to an IPv4 address, and examples. */
+const NOT_PUBLIC_6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20']
+
+const notPublic = listOf([...NOT_PUBLIC_4, ...NOT_PUBLIC_6])
+const public6 = listOf([PUBLIC_6])
+
+/** Whether an address is one of the open internet. What is no address is not. */
+export function isPublic(address: string): boolean {
+  const version = isIP(address)
+  if (version === 4) return !notPublic.check(address, 'ipv4')
+  return version === 6 && public6.check(address, 'ipv6') && !notPublic.check(address, 'ipv6')
+}
+
+/** Hosts and networks that may be reached although they are not public. */
+export class Allowed {
+  readonly #names: ReadonlySet<string>
+  readonly #networks: BlockList
+
+  /** Names of hosts, addresses, and networks such as `10.1.0.0/16`. Throws `OPTION_INVALID` for anything else. */
+  constructor(allow: readonly string[]) {
+    const networks = allow.filter((one) => one.includes('/') || isIP(bare(one)) !== 0)
+    this.#networks = listOf(networks)
+    const names = allow.filter((one) => !networks.includes(one)).map(bare)
+    const wrong = names.find((name) => !/^[a-z0-9._-]{1,253}$/.test(name))
+    if (wrong !== undefined) throw notAllowed(wrong)
+    this.#names = new Set(names)
+  }
+
+  /** Whether this very name was allowed, whatever its addresses are. */
+  hasName(host: string): boolean {
+    return this.#names.has(bare(host))
+  }
+
+  hasAddress(address: string): boolean {
+    const version = isIP(address)
+    return version !== 0 && this.#networks.check(address, version === 4 ? 'ipv4' : 'ipv6')
+  }
+}
+
+function listOf(networks: readonly string[]): BlockList {
+  const list = new BlockList()
+  for (const network of networks) {
+    const [address = '', bits] = network.split('/')
+    const version = isIP(bare(address))
+    const most = version === 4 ? 32 : 128
+    const prefix = bits === undefined ? most : /^\d{1,3}$/.test(bits) ? Number(bits) : -1
+    if (version === 0 || prefix < 0 || prefix > most) throw notAllowed(network)
+    list.addSubnet(bare(address), prefix, version === 4 ? 'ipv4' : 'ipv6')
+  }
+  return list
+}
+
+function notAllowed(text: string): SkepError {
+  return new SkepError(
+    'OPTION_INVALID',
+    `"${text.slice(0, 100)}" cannot be allowed: name a host, an address, or a network such as 10.1.0.0/16.`,
+  )
+}
