@@ -8,7 +8,12 @@ export type { Rate } from './server/access/rates.ts'
 export type { RedactOptions } from './server/access/redact.ts'
 export type { TokenFields } from './server/access/token-fields.ts'
 export { accessTokens, Tokens } from './server/access/tokens.ts'
-export { type AlertEvent, type AlertMessage, type ReceivedAlert, verifyAlert } from './server/alerts/message.ts'
+export {
+  type AlertEvent,
+  type AlertMessage,
+  type ReceivedAlert,
+  verifyAlert,
+} from './server/alerts/message.ts'
 export type { AlertHook } from './server/alerts/options.ts'
 export * from './server/api.ts'
 export { ServerClient, type ServerClientOptions } from './server/client.ts'
