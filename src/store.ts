@@ -82,7 +82,7 @@ export interface Store extends FlowStore, HoldStore, LimitStore, NoteStore, Reco
 
   /**
    * What people do to jobs: cancel, bury, redrive, and so on, by id or by selection. The ids of removed jobs are
-   * remembered, see {@link InsertCall.again}. Of a selection, `prioritize` passes over what has the priority already.
+   * remembered, see {@link InsertCall.again}. Of a selection, `prioritize` and `reschedule` pass over what is so already.
    * Redis: the same moves between sorted sets, for ids given or found by ZRANGE.
    */
   change(call: ChangeCall): Promise<ChangeReply>
@@ -372,6 +372,8 @@ export interface ChangeCall {
       })
   /** For `prioritize`: the priority as stored, see {@link NewJob.priority}. @default 0 */
   readonly priority?: number
+  /** For `reschedule`: when the jobs are due, by the store's clock. One that is over means now. @default now */
+  readonly dueAt?: number
   /** JSON text of a failure, kept with jobs that this ends. */
   readonly failure: string | null
   /** How long jobs that this ends are kept. */
@@ -388,7 +390,7 @@ export interface ChangeReply {
    * passed over.
    */
   readonly cursor: string | null
-  /** The queues in which a job came to another place in line (redrive, promote, prioritize), for hints. */
+  /** The queues in which a job came to another place in line (redrive, promote, prioritize, reschedule), for hints. */
   readonly waiting: readonly Waiting[]
   /** Queues in which groups that fired have enqueued jobs, for hints; left out when none did. */
   readonly enqueued?: readonly Enqueued[]

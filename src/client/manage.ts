@@ -4,10 +4,11 @@ import { reasonFailure } from '../core/failure.ts'
 import { FINAL_STATES, isFinal, type Job, type JobState } from '../core/job.ts'
 import { LIMITS } from '../core/limits.ts'
 import { assertJobId, assertName } from '../core/names.ts'
-import { type ChangeAction, isPossible, POSSIBLE } from '../core/transitions.ts'
+import { type ChangeAction, type ChangeTo, isPossible, POSSIBLE } from '../core/transitions.ts'
 import { type Hint, type Notifier, namingHints } from '../notifier.ts'
 import type { ChangeRefusal, ChangeReply, Store, Where } from '../store.ts'
 import { assertWhole } from '../worker/options.ts'
+import { moment } from './enqueue.ts'
 import { type ListOptions, statesOf, whereOf } from './inspect.ts'
 
 /** Jobs by id, or all of a queue that fit. */
@@ -48,18 +49,16 @@ export async function changeJobs(
   options: {
     readonly reason: string
     readonly keep: Duration
-    /** For `prioritize`, as stored. */
-    readonly priority?: number
-  },
+  } & ChangeTo,
 ): Promise<ChangeSummary> {
   const { store, notifier, space } = env
-  const { priority = 0 } = options
+  const { priority = 0, dueAt } = options
   const kind = action === 'bury' ? 'bury' : 'cancel'
   const failure =
     action === 'cancel' || action === 'bury' ? JSON.stringify(reasonFailure(kind, options.reason)) : null
   const keepMs = toMs('keep', options.keep)
   assertWhole('keep', keepMs, 0, LIMITS.delayMs)
-  const common = { action, space, failure, keepMs, priority }
+  const common = { action, space, failure, keepMs, priority, ...(dueAt === undefined ? {} : { dueAt }) }
   let changed = 0
   let requested = 0
   const refused = new Map<string, ChangeRefusal>()
@@ -157,4 +156,12 @@ async function settledWhere(
   const { jobs } = await store.list({ space, queue: chosen.queue, state, where, limit: 1, cursor: null })
   const latest = jobs[0]?.finishedAt ?? null
   return latest === null ? null : { ...where, before: Math.min(where.before ?? Infinity, latest + 1) }
+}
+
+/** The moment that was asked for; now, if it is over. */
+export function dueMoment(when: Date | { readonly delay: Duration }, now: number): number {
+  if (when instanceof Date) return Math.max(now, moment(when))
+  const delayMs = toMs('delay', when.delay)
+  assertWhole('delay', delayMs, 0, LIMITS.delayMs)
+  return now + delayMs
 }

@@ -6,6 +6,7 @@ import { LIMITS } from '../core/limits.ts'
 import { consoleLogger, harmless, type Logger } from '../core/logger.ts'
 import { assertJobId, assertName, show } from '../core/names.ts'
 import type { Run } from '../core/runs.ts'
+import type { ChangeTo } from '../core/transitions.ts'
 import { Registry } from '../flows/registry.ts'
 import { Sweeper } from '../flows/sweeper.ts'
 import type { Instrumentation } from '../instrumentation.ts'
@@ -74,7 +75,7 @@ import { type LaneListOptions, type LanePage, listLanes } from './lanes.ts'
 import { LaterHints } from './later-hints.ts'
 import { Limits } from './limits.ts'
 import { type LogOptions, type LogPage, progressView, readLogs } from './logs.ts'
-import { type ChangeSummary, changeJobs, type Target } from './manage.ts'
+import { type ChangeSummary, changeJobs, dueMoment, type Target } from './manage.ts'
 import { Metrics } from './metrics.ts'
 import { Opening } from './opening.ts'
 import { Outlines } from './outlines.ts'
@@ -759,6 +760,13 @@ export class Skep {
     return this.#change('promote', target, '', 0)
   }
 
+  /**
+   * Makes waiting jobs due at another moment; one that is over means now. Jobs in strict order keep their place, and are refused.
+   */
+  reschedule(target: Target, when: Date | { readonly delay: Duration }): Promise<ChangeSummary> {
+    return this.#change('reschedule', target, '', 0, { dueAt: dueMoment(when, this.#runtime.now()) })
+  }
+
   /** Deletes jobs that do not run. By selection: finished ones, unless it names another state. */
   remove(target: Target): Promise<ChangeSummary> {
     return this.#change('remove', target, '', 0)
@@ -777,7 +785,7 @@ export class Skep {
     options?: PrioritizeOptions,
   ): Promise<ChangeSummary> {
     const resolved = resolvePriority(target, priority, options)
-    return this.#change('prioritize', resolved.target, '', 0, resolved.priority)
+    return this.#change('prioritize', resolved.target, '', 0, { priority: resolved.priority })
   }
 
   /**
@@ -795,11 +803,11 @@ export class Skep {
     target: Target,
     reason: string,
     keep: Duration,
-    priority = 0,
+    to: ChangeTo = {},
   ): Promise<ChangeSummary> {
     await this.ready()
     const env = { store: this.#store, notifier: this.#notifier, space: this.space }
-    return changeJobs(env, action, target, { reason, keep, priority })
+    return changeJobs(env, action, target, { reason, keep, ...to })
   }
 
   /** Removes finished jobs whose time is over. Workers do this by themselves. Returns how many. */

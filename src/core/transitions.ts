@@ -233,6 +233,27 @@ export function prioritize(job: Job, priority: number): Job {
   return { ...job, priority }
 }
 
+/** A waiting job that is due at another moment, and waits for it, or not any more. */
+export function reschedule(job: Job, dueAt: number, now: number): Job {
+  return { ...job, dueAt, state: dueAt > now ? 'delayed' : 'ready' }
+}
+
+/** Of a selection: whether the action would leave this job as it is. It is passed over then, or it might be met again and again. */
+export function isSoAlready(job: Job, action: ChangeAction, to: ChangeTo): boolean {
+  return (
+    (action === 'prioritize' && job.priority === (to.priority ?? 0)) ||
+    (action === 'reschedule' && job.dueAt === to.dueAt)
+  )
+}
+
+/** What some actions change to. */
+export interface ChangeTo {
+  /** For `prioritize`, as stored. @default 0 */
+  readonly priority?: number
+  /** For `reschedule`. */
+  readonly dueAt?: number
+}
+
 /** The moment a selection's `after` and `before` are about: due, started or finished. */
 export function timeOf(job: Job): number {
   return job.state === 'ready' ? job.dueAt : listKey(job)
@@ -258,8 +279,17 @@ export function listKey(job: Job): number {
  * redrive: a finished job starts anew, as its next generation. promote: a delayed job is due now.
  * miss: a waiting job is put aside because nobody handles it. remove: a job that does not run is deleted.
  * prioritize: a waiting job gets another priority, and with it another place in line.
+ * reschedule: a waiting job is due at another moment.
  */
-export type ChangeAction = 'cancel' | 'bury' | 'redrive' | 'promote' | 'miss' | 'remove' | 'prioritize'
+export type ChangeAction =
+  | 'cancel'
+  | 'bury'
+  | 'redrive'
+  | 'promote'
+  | 'miss'
+  | 'remove'
+  | 'prioritize'
+  | 'reschedule'
 
 /** The states in which each action is possible. */
 export const POSSIBLE: Readonly<Record<ChangeAction, readonly JobState[]>> = {
@@ -271,8 +301,17 @@ export const POSSIBLE: Readonly<Record<ChangeAction, readonly JobState[]>> = {
   remove: ['delayed', 'ready', ...FINAL_STATES],
   // Delayed ones first: one that becomes ready meanwhile is then not missed.
   prioritize: ['delayed', 'ready'],
+  reschedule: ['delayed', 'ready'],
 }
 
 export function isPossible(action: ChangeAction, state: JobState): boolean {
   return POSSIBLE[action].includes(state)
+}
+
+/** Whether an action can be done to this job. What is in strict order has its place by its arrival, and no other moment. */
+export function isPossibleFor(
+  action: ChangeAction,
+  { state, strict }: Pick<Job, 'state' | 'strict'>,
+): boolean {
+  return isPossible(action, state) && !(action === 'reschedule' && strict)
 }

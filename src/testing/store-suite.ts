@@ -33,6 +33,7 @@ import { outlineCases } from './store/outlines.ts'
 import { prioritizeCases, priorityCases } from './store/priority.ts'
 import { pruneCases } from './store/prune.ts'
 import { recordCases } from './store/records.ts'
+import { rescheduleCases } from './store/reschedule.ts'
 import { runCases } from './store/runs.ts'
 import { OTHER_QUEUE, OTHER_SPACE, QUEUE, SPACE } from './store/samples.ts'
 import { Scene, type StoreCase } from './store/scene.ts'
@@ -117,6 +118,7 @@ export function describeStore(
     describe('change by id', () => changeCases(test))
     describe('change by selection', () => changeSelectionCases(test))
     describe('prioritize', () => prioritizeCases(test))
+    describe('reschedule', () => rescheduleCases(test))
     describe('expired', () => expiredCases(test))
     describe('list and get', () => listCases(test))
     describe('count', () => countCases(test))

@@ -327,6 +327,7 @@ describe('what people may do', () => {
       miss: ['delayed', 'ready'],
       remove: ['delayed', 'ready', 'done', 'failed', 'dead', 'cancelled', 'missing'],
       prioritize: ['delayed', 'ready'],
+      reschedule: ['delayed', 'ready'],
     })
   })
 

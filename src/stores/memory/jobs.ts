@@ -7,10 +7,11 @@ import {
   create,
   finish,
   holder,
-  isPossible,
+  isPossibleFor,
   prioritize,
   promote,
   redrive,
+  reschedule,
   settle,
 } from '../../core/transitions.ts'
 import type { HoldCall } from '../../store/holds.ts'
@@ -145,7 +146,7 @@ export class Jobs {
       moved.push(to)
     }
     if (!job || job.space !== call.space) return { id, status: 'refused', reason: 'unknown' }
-    if (!isPossible(call.action, job.state)) return { id, status: 'refused', reason: 'state' }
+    if (!isPossibleFor(call.action, job)) return { id, status: 'refused', reason: 'state' }
 
     switch (call.action) {
       case 'cancel':
@@ -176,6 +177,9 @@ export class Jobs {
         break
       case 'prioritize':
         move(prioritize(job, call.priority ?? 0))
+        break
+      case 'reschedule':
+        move(reschedule(job, call.dueAt ?? now, now))
         break
       case 'remove':
         this.#remove(job, null, now)

@@ -1,5 +1,5 @@
 import { isFinal, JOB_STATES, type Job, type JobState } from '../../core/job.ts'
-import { claimedPart, extend, holder, isPossible } from '../../core/transitions.ts'
+import { claimedPart, extend, holder, isPossible, isSoAlready } from '../../core/transitions.ts'
 import { waitingOf } from '../../core/waiting.ts'
 import { type Runtime, systemRuntime } from '../../runtime.ts'
 import type { Enqueued } from '../../store/flows.ts'
@@ -109,7 +109,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 
     async change(call: ChangeCall): Promise<ChangeReply> {
       const now = timeOfCall(call)
-      const { target, action, priority = 0 } = call
+      const { target, action } = call
       const moved: Job[] = []
       if ('ids' in target) {
         const results = target.ids.map((id) => jobs.change(table.get(id), id, call, now, moved))
@@ -121,7 +121,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       // Told before anything moves.
       const end = page.length === limit ? cursorAt(table, page.at(-1)) : null
       const results = page
-        .filter((job) => action !== 'prioritize' || job.priority !== priority)
+        .filter((job) => !isSoAlready(job, action, call))
         .map((job) => jobs.change(job, job.id, call, now, moved))
       return { results, cursor: end, waiting: waitingOf(moved), ...enqueued(now) }
     },

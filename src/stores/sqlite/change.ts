@@ -1,5 +1,14 @@
 import type { Job } from '../../core/job.ts'
-import { finish, isPossible, prioritize, promote, redrive } from '../../core/transitions.ts'
+import {
+  finish,
+  isPossible,
+  isPossibleFor,
+  isSoAlready,
+  prioritize,
+  promote,
+  redrive,
+  reschedule,
+} from '../../core/transitions.ts'
 import { waitingOf } from '../../core/waiting.ts'
 import type { ChangeCall, ChangeReply, ChangeResult } from '../../store.ts'
 import { firing } from './groups.ts'
@@ -16,7 +25,7 @@ export function change(turn: Turn, call: ChangeCall, now: number): ChangeReply {
 
 /** The same without what it means to groups: whoever calls it lets them fire. */
 export function changeJobs(turn: Turn, call: ChangeCall, now: number): ChangeReply {
-  const { target, action, space, priority = 0 } = call
+  const { target, action, space } = call
   const moved: Job[] = []
   if ('ids' in target) {
     const results = target.ids.map((id) => changeOne(turn, find(turn, id), id, call, now, moved))
@@ -28,7 +37,7 @@ export function changeJobs(turn: Turn, call: ChangeCall, now: number): ChangeRep
   // Told before anything moves.
   const last = page.length < target.limit ? undefined : page.at(-1)
   const results = page
-    .filter(({ job }) => action !== 'prioritize' || job.priority !== priority)
+    .filter(({ job }) => !isSoAlready(job, action, call))
     .map((placed) => changeOne(turn, placed, placed.job.id, call, now, moved))
   return { results, cursor: last ? cursorAt(last) : null, waiting: waitingOf(moved) }
 }
@@ -44,7 +53,7 @@ function changeOne(
 ): ChangeResult {
   if (!placed || placed.job.space !== call.space) return { id, status: 'refused', reason: 'unknown' }
   const { job, q } = placed
-  if (!isPossible(call.action, job.state)) return { id, status: 'refused', reason: 'state' }
+  if (!isPossibleFor(call.action, job)) return { id, status: 'refused', reason: 'state' }
   const move = (to: Job): void => {
     replace(turn, placed, to, now)
     moved.push(to)
@@ -77,6 +86,9 @@ function changeOne(
       break
     case 'prioritize':
       move(prioritize(job, call.priority ?? 0))
+      break
+    case 'reschedule':
+      move(reschedule(job, call.dueAt ?? now, now))
       break
     case 'remove':
       replace(turn, placed, null, now)

@@ -319,13 +319,19 @@ const ACTIONS = [
   ...(['cancel', 'cancel', 'bury', 'redrive', 'redrive', 'promote', 'miss', 'remove'] as const),
   ...(['prioritize', 'prioritize'] as const),
 ]
+/** When it is due then, from now. */
+const RESCHEDULED_MS = [-1_000, 0, 1, 10_000, 3_600_000]
+
 function drawChange(it: Draw): Step {
   const { random, memory, present } = it
-  const action = it.flowing && random.chance(0.3) ? 'redrive' : random.pick(ACTIONS)
+  const drawn = it.flowing && random.chance(0.3) ? 'redrive' : random.pick(ACTIONS)
+  // By the clock and not by chance, so that what a seed means stays as it is.
+  const action = drawn === 'promote' && it.now % 2 === 0 ? 'reschedule' : drawn
   const rest = {
     failure: random.chance(0.5) ? null : '{"kind":"cancel","message":"enough é"}',
     keepMs: random.pick([0, 1_000, 3_600_000, 3_600_000]),
     priority: random.chance(0.3) ? 0 : random.pick(PRIORITIES),
+    dueAt: it.now + RESCHEDULED_MS[it.now % RESCHEDULED_MS.length]!,
   }
   if (random.chance(0.4)) {
     const { space, ...selection } = drawSelection(it)

@@ -25,6 +25,7 @@ const MOVES: Readonly<Record<ChangeAction, Partial<Record<JobState, JobState | '
   promote: { delayed: 'ready' },
   miss: { delayed: 'missing', ready: 'missing' },
   prioritize: { delayed: 'delayed', ready: 'ready' },
+  reschedule: { delayed: 'ready', ready: 'ready' },
   remove: {
     delayed: 'none',
     ready: 'none',

@@ -14,14 +14,14 @@ function replaced(alias: string, changes: Readonly<Record<string, string>>): str
  * change_jobs: what people do to jobs, one after the other. Returns JSON: for each job [id, what], where what is
  * ok, requested, unknown, state or unique; and [id, ok, queue, due_at, priority] if it came to another place in line;
  * then what groups have enqueued, see insert_given.
- * `only_state`: the jobs were selected by this state, and one that has left it since, or has the new priority
- * already, is passed over in silence.
+ * `only_state`: the jobs were selected by this state, and one that has left it since, or is so already,
+ * is passed over in silence.
  */
 export function changeFunction(schema: string): string {
   return `
 create function ${schema}.change_jobs(
     action text, in_space text, ids uuid[], only_state smallint, failure text, reason text, keep bigint,
-    steps integer, at bigint)
+    steps integer, due_to bigint, at bigint)
 returns text
 language plpgsql ${fixedPath(schema)}
 as $function$
@@ -29,6 +29,7 @@ as $function$
 declare
     t bigint := coalesce(at, ${CLOCK});
     goes smallint := case action when 'cancel' then 6 when 'bury' then 5 when 'miss' then 7 end;
+    due_then bigint := coalesce(due_to, t);
     locked uuid[];
     wanted uuid;
     j jobs%rowtype;
@@ -92,6 +93,24 @@ begin
                 said := 'ok';
                 line := j.queue;
                 due := t;
+                has_steps := j.priority;
+            elsif action = 'reschedule' and j.state in (0, 1) and j.is_strict is not true then
+                if only_state is not null and j.due_at = due_then then
+                    continue;
+                end if;
+                update jobs x set state = (due_then <= t)::integer, due_at = due_then,
+                    rank = due_then - x.priority * 600000::bigint
+                where x.id = wanted returning x.rank into place;
+                -- One that waits now may have been at the head of its lane.
+                perform tell_lane(j.space, j.queue, j.lane, j.is_strict,
+                    case when due_then <= t then place else ${HIGHEST_RANK} end);
+                if j.state <> (due_then <= t)::integer then
+                    insert into deltas (space, queue, delayed, ready) select j.space, j.queue,
+                        1 - 2 * (due_then <= t)::integer, 2 * (due_then <= t)::integer - 1;
+                end if;
+                said := 'ok';
+                line := j.queue;
+                due := due_then;
                 has_steps := j.priority;
             elsif action = 'prioritize' and j.state in (0, 1) then
                 if only_state is not null and j.priority = steps then

@@ -2,7 +2,7 @@ import { REST_OF_CHAIN } from '../../../core/chains.ts'
 import { K } from '../keys.ts'
 
 /**
- * change: ARGV the call as JSON, { action, space, failure, keepMs, priority, reason } with ids (16 bytes each, one after
+ * change: ARGV the call as JSON, { action, space, failure, keepMs, priority, dueAt, reason } with ids (16 bytes each, one after
  * the other, as the next argument) or a selection. Answers for each job its id, a status and a reason; the cursor; and the
  * queues in which jobs came to another place.
  */
@@ -16,13 +16,15 @@ modules.changing = function()
     promote = { delayed = true },
     remove = { delayed = true, ready = true, done = true, failed = true, dead = true, cancelled = true, missing = true },
     prioritize = { delayed = true, ready = true },
+    reschedule = { delayed = true, ready = true },
   }
   local ENDS = { cancel = 'cancelled', bury = 'dead', miss = 'missing' }
 
   local function changeOne(job, call, now, moved)
     if not job or nameOf(job.q).space ~= call.space then return 'refused', 'unknown' end
     local x, from, action = job.x, job.state, call.action
-    if not POSSIBLE[action][from] then return 'refused', 'state' end
+    -- What is in strict order has its place by its arrival, and no other moment.
+    if not POSSIBLE[action][from] or (action == 'reschedule' and x.s) then return 'refused', 'state' end
 
     if ENDS[action] then
       if from == 'running' then
@@ -60,6 +62,12 @@ modules.changing = function()
       setDue(job, now)
       wait(job, from, 'ready', now)
       moved[#moved + 1] = job
+    elseif action == 'reschedule' then
+      leave(job)
+      local due = call.dueAt or now
+      setDue(job, due)
+      wait(job, from, due > now and 'delayed' or 'ready', now)
+      moved[#moved + 1] = job
     elseif action == 'prioritize' then
       leave(job)
       x.p = call.priority ~= 0 and call.priority or nil
@@ -77,6 +85,12 @@ modules.changing = function()
       releaseKey(job, false)
     end
     return 'ok'
+  end
+
+  -- Of a selection: it would be met again and again.
+  local function isSoAlready(job, call)
+    return (call.action == 'prioritize' and (job.x.p or 0) == call.priority)
+      or (call.action == 'reschedule' and dueOf(job) == call.dueAt)
   end
 
   local function waiting(moved)
@@ -112,7 +126,7 @@ modules.changing = function()
       local page
       page, cursor = use('listing').page(call, call.limit, args[2], now)
       for _, job in ipairs(page) do
-        if call.action ~= 'prioritize' or (job.x.p or 0) ~= call.priority then apply(job, job.id) end
+        if not isSoAlready(job, call) then apply(job, job.id) end
       end
       if #page < call.limit then cursor = '' end
     end
