@@ -25,6 +25,7 @@ const DONE: Readonly<Record<Action, string>> = {
   remove: 'Removed',
   bury: 'Buried',
   prioritize: 'Prioritized',
+  reschedule: 'Rescheduled',
 }
 
 const DOING: Readonly<Record<Action, string>> = {
@@ -34,6 +35,7 @@ const DOING: Readonly<Record<Action, string>> = {
   remove: 'Removing',
   bury: 'Burying',
   prioritize: 'Prioritizing',
+  reschedule: 'Rescheduling',
 }
 
 const REASONS = {
@@ -86,7 +88,8 @@ export async function changeJobs(call: Call, action: Action, options: ChangeOpti
 
 /** How a change is done of which nothing but its name has to be known. */
 function plainly(action: Action): Apply {
-  if (action === 'prioritize') throw new TypeError('prioritize needs to know which priority.')
+  if (action === 'prioritize' || action === 'reschedule')
+    throw new TypeError(`${action} needs to know to what.`)
   return (skep, target) => skep[action](target)
 }
 

@@ -36,6 +36,7 @@ export interface Counterpart
     | 'bury'
     | 'redrive'
     | 'promote'
+    | 'reschedule'
     | 'remove'
     | 'purge'
     | 'workers'

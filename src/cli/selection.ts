@@ -47,7 +47,7 @@ export function readSelection(args: Arguments, { maxLimit }: { readonly maxLimit
   }
 }
 
-export type Action = 'cancel' | 'redrive' | 'promote' | 'remove' | 'bury' | 'prioritize'
+export type Action = 'cancel' | 'redrive' | 'promote' | 'remove' | 'bury' | 'prioritize' | 'reschedule'
 
 /** Which states an action takes when nobody names one; the library has the same rule. */
 export const USUAL_STATES: Readonly<Record<Action, readonly JobState[]>> = {
@@ -56,6 +56,7 @@ export const USUAL_STATES: Readonly<Record<Action, readonly JobState[]>> = {
   redrive: ['dead'],
   promote: ['delayed'],
   prioritize: ['delayed', 'ready'],
+  reschedule: ['delayed', 'ready'],
   remove: ['done', 'failed', 'dead', 'cancelled', 'missing'],
 }
 

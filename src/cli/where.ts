@@ -7,6 +7,7 @@ import {
   type PriorityMode,
   parseQuery,
 } from '../index.ts'
+import type { Arguments } from './arguments.ts'
 import type { Call, Flags } from './command.ts'
 import { confirm } from './confirm.ts'
 import type { Counterpart } from './counterpart.ts'
@@ -16,6 +17,7 @@ import { BY_FLAG, personOf } from './person.ts'
 import { readMode } from './prioritize.ts'
 import { Progress } from './progress.ts'
 import { reaching } from './reach.ts'
+import { readWhen } from './reschedule.ts'
 import { SELECTION_FLAGS, USUAL_STATES } from './selection.ts'
 import { listenForStop } from './stopping.ts'
 import { clean, quote } from './text.ts'
@@ -36,6 +38,8 @@ const DOING: Readonly<Record<BulkAction, string>> = {
   cancel: 'Cancelling',
   bury: 'Burying',
   promote: 'Promoting',
+  reschedule: 'Rescheduling',
+  move: 'Moving',
   remove: 'Removing',
   prioritize: 'Prioritizing',
 }
@@ -45,6 +49,8 @@ export const DONE: Readonly<Record<BulkAction, string>> = {
   cancel: 'Cancelled',
   bury: 'Buried',
   promote: 'Promoted',
+  reschedule: 'Rescheduled',
+  move: 'Moved',
   remove: 'Removed',
   prioritize: 'Prioritized',
 }
@@ -124,6 +130,8 @@ function optionsOf(call: Call, action: BulkAction, query: string): BulkOptions {
     ...(perSecond === undefined ? {} : { perSecond }),
     ...(reason === undefined ? {} : { reason }),
     ...(action === 'prioritize' ? priorityOf(call) : {}),
+    ...(action === 'reschedule' ? { when: readWhen(args) } : {}),
+    ...(action === 'move' ? { queue: readTo(args) } : {}),
   }
 }
 
@@ -132,6 +140,12 @@ function priorityOf({ args }: Call): { readonly priority: number; readonly prior
   if (priority === undefined) throw usage('Which priority?', 'skep jobs prioritize --where … --priority 10')
   const mode = readMode(args)
   return { priority, ...(mode === undefined ? {} : { priorityMode: mode }) }
+}
+
+function readTo(args: Arguments): string {
+  const to = args.text('to')
+  if (to !== undefined) return to
+  throw usage('Which queue shall they go to?', 'skep jobs move <id…> --to <queue>')
 }
 
 /** Works it off here, together with whoever else does, and shows how far it is. Ctrl-C ends it after the present page. */
@@ -188,7 +202,8 @@ function tell({ out }: Call, bulk: BulkView): number {
 /** The same query with the states that the action means when nobody names one, so that the count is of those. */
 export function withUsualStates(action: BulkAction, where: string): string {
   const saysStates = parseQuery(where).terms.some(({ field }) => field === 'state')
-  const states: readonly JobState[] = USUAL_STATES[action === 'retry' ? 'redrive' : action]
+  const like = ({ retry: 'redrive', move: 'bury' } as const)[action as 'retry'] ?? action
+  const states: readonly JobState[] = USUAL_STATES[like]
   return saysStates ? where : `${where} state:${states.join(',')}`
 }
 

@@ -6,8 +6,9 @@ import type { BulkAction } from './bulk-record.ts'
 import { assertPossible, USUAL } from './manage.ts'
 import type { Wanted } from './search.ts'
 
+/** The store's word for it. What is moved is removed from where it was. */
 export function changeActionOf(action: BulkAction): ChangeAction {
-  return action === 'retry' ? 'redrive' : action
+  return action === 'retry' ? 'redrive' : action === 'move' ? 'remove' : action
 }
 
 /**
@@ -18,7 +19,7 @@ export function changeActionOf(action: BulkAction): ChangeAction {
  * for ever. Infinity: no bound.
  */
 export function wantedBy(action: BulkAction, plan: QueryPlan, bound: number): Wanted {
-  const states = statesFor(changeActionOf(action), plan)
+  const states = statesFor(action, plan)
   const isInTime = boundOf(action, bound)
   const { rest, where } = plan
   const before = Math.min(where.before ?? Infinity, bound + 1)
@@ -33,20 +34,19 @@ export function wantedBy(action: BulkAction, plan: QueryPlan, bound: number): Wa
   }
 }
 
-function statesFor(action: ChangeAction, plan: QueryPlan): readonly JobState[] {
+function statesFor(bulk: BulkAction, plan: QueryPlan): readonly JobState[] {
   const { namedStates, saysStates, states } = plan
+  const action = changeActionOf(bulk)
   if (namedStates.length > 0) assertPossible(action, states)
-  const usual = saysStates ? POSSIBLE[action] : USUAL[action]
+  const unsaid = bulk === 'move' ? POSSIBLE.bury : USUAL[action]
+  const usual = saysStates ? POSSIBLE[action] : unsaid
   const chosen = namedStates.length > 0 ? states : usual.filter((state) => states.includes(state))
   if (chosen.length > 0) return chosen
-  throw new SkepError(
-    'OPTION_INVALID',
-    `No job in a state that this query allows can be changed by ${action}.`,
-  )
+  throw new SkepError('OPTION_INVALID', `No job in a state that this query allows can be changed by ${bulk}.`)
 }
 
 /**
- * Cancelled, buried and removed jobs do not come back, and a priority is given once; but what is finished must have been so at the
+ * Cancelled, buried, moved and removed jobs do not come back, and a priority or a moment is given once; but what is finished must have been so at the
  * beginning, and what is made due must not have run since.
  */
 function boundOf(action: BulkAction, bound: number): (job: Job) => boolean {

@@ -3,7 +3,16 @@ import type { RecordPlace, StoredRecord } from '../store/records.ts'
 import type { Store } from '../store.ts'
 
 /** What a bulk action does. `retry` starts finished jobs anew (the store's word is redrive). */
-export const BULK_ACTIONS = ['retry', 'cancel', 'bury', 'promote', 'remove', 'prioritize'] as const
+export const BULK_ACTIONS = [
+  'retry',
+  'cancel',
+  'bury',
+  'promote',
+  'reschedule',
+  'move',
+  'remove',
+  'prioritize',
+] as const
 export type BulkAction = (typeof BULK_ACTIONS)[number]
 
 /** `failed`: the store refuses it, and `error` says why. */
@@ -25,17 +34,26 @@ export interface BulkView {
   /** How many fitted when it began; null if that was not counted to the end. */
   readonly expected: number | null
   readonly startedAt: Date
+  /** Nothing is changed before this: until then a stop undoes it. */
+  readonly beginsAt: Date
   readonly endedAt: Date | null
   readonly error: string | null
 }
 
 /** What is stored of it. Moments are milliseconds. */
-export interface BulkRecord extends Omit<BulkView, 'id' | 'startedAt' | 'endedAt'> {
+export interface BulkRecord extends Omit<BulkView, 'id' | 'startedAt' | 'beginsAt' | 'endedAt'> {
   readonly startedAt: number
+  readonly beginsAt: number
   readonly endedAt: number | null
   readonly reason: string | null
   readonly priority: number
   readonly priorityMode: PriorityMode
+  /** For `reschedule`. */
+  readonly dueAt: number | null
+  /** For `move`. */
+  readonly queue: string | null
+  /** Jobs that are about to be moved. Written before the first of them is touched, so that they are found again. */
+  readonly moving: readonly string[] | null
   readonly perSecond: number | null
   /** Where its next page begins. */
   readonly cursor: string | null
@@ -116,6 +134,7 @@ export function bulkView({ id, record }: Pick<Kept, 'id' | 'record'>): BulkView 
     refused,
     expected,
     startedAt: new Date(record.startedAt),
+    beginsAt: new Date(record.beginsAt),
     endedAt: record.endedAt === null ? null : new Date(record.endedAt),
     error,
   }

@@ -1,10 +1,12 @@
 import { messageOf, StoreError } from '../core/errors.ts'
 import type { Job } from '../core/job.ts'
 import { storedPriority } from '../core/priority.ts'
+import { isSoAlready } from '../core/transitions.ts'
 import type { Hint, Notifier } from '../notifier.ts'
 import { sleep } from '../runtime.ts'
 import { retryDelayMs } from '../supervise.ts'
 import type { Duty } from '../worker/duty.ts'
+import { moveJobs } from './bulk-move.ts'
 import { changeActionOf, wantedBy } from './bulk-plan.ts'
 import type { BulkBook, BulkRecord, Kept } from './bulk-record.ts'
 import { type InspectEnv, planText } from './inspect.ts'
@@ -97,6 +99,8 @@ export class BulkRunner implements Duty {
   async #workOn(found: Kept, signal: AbortSignal): Promise<number> {
     const { runtime } = this.#env
     const startedAt = runtime.mono()
+    const untilBegin = found.record.beginsAt - runtime.now()
+    if (untilBegin > 0) return Math.min(untilBegin, IDLE_MS)
     const waitMs = (this.#nextAt.get(found.id) ?? 0) - startedAt
     if (found.record.holder === this.#id && waitMs > 0) return waitMs
     let kept = await this.#take(found)
@@ -137,8 +141,8 @@ export class BulkRunner implements Duty {
   async #page(kept: Kept): Promise<Kept | null> {
     let progress: Progress
     try {
-      const done = await this.#change(kept)
-      if (done === null) return null
+      const done = kept.record.action === 'move' ? await this.#move(kept) : await this.#change(kept)
+      if (done === null || 'record' in done) return done
       progress = done
     } catch (error) {
       if (error instanceof StoreError && error.transient) throw error
@@ -153,17 +157,37 @@ export class BulkRunner implements Duty {
     const { jobs, cursor, searched } = await this.#search(record)
     if (runtime.mono() - before > LONG_MS && (await book.get(id))?.revision !== revision) return null
     const priority = storedPriority(record.priority, record.priorityMode)
-    const ids = jobs
-      .filter((job) => record.action !== 'prioritize' || job.priority !== priority)
-      .map((job: Job) => job.id)
     const action = changeActionOf(record.action)
+    const to = { priority, ...(record.dueAt === null ? {} : { dueAt: record.dueAt }) }
+    const ids = jobs.filter((job) => !isSoAlready(job, action, to)).map((job: Job) => job.id)
     const keep = action === 'cancel' || action === 'bury' ? KEEP[action] : 0
     const said = action === 'bury' ? 'Buried by hand.' : 'Cancelled.'
-    const options = { reason: record.reason ?? said, keep, priority }
+    const options = { reason: record.reason ?? said, keep, ...to }
     const { changed, requested, refused } = await changeJobs(this.#env, action, ids, options)
     const rate = record.perSecond
     if (rate !== null) this.#nextAt.set(id, before + (1_000 * ids.length) / rate)
     return { cursor, searched, changed: changed + requested, refused: refused.length }
+  }
+
+  /**
+   * One page of a move, in two turns: first its ids are written down, then they are moved. After a crash in between, those that were
+   * buried would not fit the query any more.
+   */
+  async #move(kept: Kept): Promise<Progress | Kept | null> {
+    const { id, record, revision } = kept
+    const { book, runtime } = this.#env
+    const { moving, queue, perSecond } = record
+    if (moving === null) {
+      const { jobs, cursor, searched } = await this.#search(record)
+      const ids = jobs.map((job) => job.id)
+      if (ids.length === 0) return { cursor, searched, changed: 0, refused: 0 }
+      return this.#write(kept, { ...record, moving: ids, cursor, searched: record.searched + searched })
+    }
+    const before = runtime.mono()
+    if ((await book.get(id))?.revision !== revision) return null
+    const { changed, refused } = await moveJobs(this.#env, { id, queue: queue as string, jobs: moving })
+    if (perSecond !== null) this.#nextAt.set(id, before + (1_000 * moving.length) / perSecond)
+    return { cursor: record.cursor, searched: 0, changed, refused }
   }
 
   async #search({ action, query, startedAt, bound, cursor, perSecond }: BulkRecord): Promise<Found> {
@@ -227,6 +251,7 @@ function plus(record: BulkRecord, { cursor, searched, changed, refused }: Progre
     ...record,
     cursor,
     searched: record.searched + searched,
+    moving: null,
     changed: record.changed + changed,
     refused: record.refused + refused,
   }

@@ -1,16 +1,19 @@
+import { type Duration, toMs } from '../core/duration.ts'
 import { SkepError } from '../core/errors.ts'
 import { clean } from '../core/failure.ts'
 import { LIMITS } from '../core/limits.ts'
 import type { Logger } from '../core/logger.ts'
-import { show } from '../core/names.ts'
+import { assertName, show } from '../core/names.ts'
 import type { PriorityMode } from '../core/priority.ts'
 import { parseQuery, printQuery } from '../core/query.ts'
+import { flowOfQueue } from '../flows/queues.ts'
 import { atMost, supervise } from '../supervise.ts'
 import { assertWhole } from '../worker/options.ts'
 import { wantedBy } from './bulk-plan.ts'
 import { BULK_ACTIONS, type BulkAction, type BulkRecord, type BulkView, bulkView } from './bulk-record.ts'
 import { type BulkEnv, BulkRunner } from './bulk-runner.ts'
 import { countFound, planText } from './inspect.ts'
+import { dueMoment } from './manage.ts'
 import { assertPriorityMode } from './queue.ts'
 
 export interface BulkOptions {
@@ -27,6 +30,12 @@ export interface BulkOptions {
   readonly priority?: number
   /** For `prioritize`: how the queues of these jobs count priorities. @default 'head-start' */
   readonly priorityMode?: PriorityMode
+  /** For `reschedule`: when they are due. */
+  readonly when?: Date | { readonly delay: Duration }
+  /** For `move`: the queue that they go to. They get new ids there. Jobs of flows, groups and chains are refused. */
+  readonly queue?: string
+  /** Changes nothing before this time is over, so that a stop undoes it. @default 0 */
+  readonly delay?: Duration
   /** At most so many jobs per second, 1 to 100,000. @default as fast as the store goes */
   readonly perSecond?: number
 }
@@ -65,10 +74,10 @@ export class Bulk {
    * whatever becomes of this process, as long as some process works bulk actions off.
    */
   async start(options: BulkOptions): Promise<BulkView> {
-    const draft = recordOf(options)
-    await this.#env.ready()
     const { runtime, book, notifier } = this.#env
     const startedAt = runtime.now()
+    const draft = recordOf(options, startedAt)
+    await this.#env.ready()
     const plan = await planText(this.#env, draft.query, startedAt)
     const { count, isExact } = await countFound(
       this.#env,
@@ -140,8 +149,17 @@ export class Bulk {
 }
 
 /** Judges what was asked for, before anything is written. */
-function recordOf(options: BulkOptions): Omit<BulkRecord, 'startedAt' | 'expected'> {
-  const { action, name, by = '', reason, priority, priorityMode = 'head-start', perSecond } = options
+function recordOf(options: BulkOptions, now: number): Omit<BulkRecord, 'startedAt' | 'expected'> {
+  const {
+    action,
+    name,
+    by = '',
+    reason,
+    priority,
+    priorityMode = 'head-start',
+    perSecond,
+    delay = 0,
+  } = options
   if (!BULK_ACTIONS.includes(action)) {
     throw new SkepError(
       'OPTION_INVALID',
@@ -158,6 +176,8 @@ function recordOf(options: BulkOptions): Omit<BulkRecord, 'startedAt' | 'expecte
   if (action === 'prioritize') assertWhole('priority', priority as number, -LIMITS.priority, LIMITS.priority)
   assertPriorityMode(priorityMode)
   if (perSecond !== undefined) assertWhole('perSecond', perSecond, 1, 100_000)
+  const delayMs = toMs('delay', delay)
+  assertWhole('delay', delayMs, 0, LIMITS.delayMs)
   return {
     name: clean(name ?? `${action} ${query}`, 256),
     action,
@@ -172,9 +192,29 @@ function recordOf(options: BulkOptions): Omit<BulkRecord, 'startedAt' | 'expecte
     reason: reason === undefined ? null : clean(reason, LIMITS.reasonBytes),
     priority: priority ?? 0,
     priorityMode,
+    dueAt: action === 'reschedule' ? dueOf(options, now) : null,
+    queue: action === 'move' ? queueOf(options) : null,
+    moving: null,
+    beginsAt: now + delayMs,
     perSecond: perSecond ?? null,
     cursor: null,
     bound: null,
     holder: null,
   }
+}
+
+function dueOf({ when }: BulkOptions, now: number): number {
+  if (when === undefined)
+    throw new SkepError('OPTION_INVALID', 'A reschedule needs `when`: a Date, or a delay.')
+  return dueMoment(when, now)
+}
+
+function queueOf({ queue }: BulkOptions): string {
+  if (queue === undefined) throw new SkepError('OPTION_INVALID', 'A move needs the `queue` that jobs go to.')
+  assertName('Queue', queue)
+  if (flowOfQueue(queue) === null) return queue
+  throw new SkepError(
+    'OPTION_INVALID',
+    `Queue ${show(queue)} moves the runs of a flow on; no other job can go there.`,
+  )
 }

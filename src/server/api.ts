@@ -290,9 +290,30 @@ export interface EnqueueOutput {
   readonly duplicate: boolean
 }
 
-export const JOB_ACTIONS = ['retry', 'cancel', 'bury', 'promote', 'remove', 'prioritize'] as const
+export const JOB_ACTIONS = [
+  'retry',
+  'cancel',
+  'bury',
+  'promote',
+  'reschedule',
+  'remove',
+  'prioritize',
+] as const
 /** `retry` starts finished jobs anew (the store's word is redrive). */
 export type JobAction = (typeof JOB_ACTIONS)[number]
+
+export const BULK_ACTIONS = [
+  'retry',
+  'cancel',
+  'bury',
+  'promote',
+  'reschedule',
+  'remove',
+  'prioritize',
+  'move',
+] as const
+/** What can be done to all jobs that fit a query. */
+export type BulkAction = (typeof BULK_ACTIONS)[number]
 
 export interface ChangeOutput {
   readonly changed: number
@@ -303,7 +324,7 @@ export interface ChangeOutput {
 export interface BulkView {
   readonly id: string
   readonly name: string
-  readonly action: JobAction
+  readonly action: BulkAction
   readonly query: string
   readonly by: string
   readonly status: 'running' | 'done' | 'stopped' | 'failed'
@@ -314,6 +335,8 @@ export interface BulkView {
   /** How many fit when it began; null if that was not counted to the end. */
   readonly expected: number | null
   readonly startedAt: string
+  /** Nothing is changed before this: until then a stop undoes it. */
+  readonly beginsAt: string
   readonly endedAt: string | null
   readonly error: string | null
 }
@@ -547,6 +570,8 @@ export interface Api {
       readonly ids: readonly string[]
       readonly reason?: string
       readonly priority?: number
+      /** For `reschedule`: when they are due. */
+      readonly at?: string
     },
     ChangeOutput
   >
@@ -555,11 +580,17 @@ export interface Api {
 
   'bulk.start': Call<
     {
-      readonly action: JobAction
+      readonly action: BulkAction
       readonly query: string
       readonly name?: string
       readonly reason?: string
       readonly priority?: number
+      /** For `reschedule`: when they are due. */
+      readonly at?: string
+      /** For `move`: where they go. */
+      readonly queue?: string
+      /** Changes nothing before this time is over, such as `5s`, so that a stop undoes it. */
+      readonly delay?: string
       /** At most so many jobs per second. */
       readonly perSecond?: number
     },

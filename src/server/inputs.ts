@@ -1,7 +1,15 @@
 /** Schemas of what several operations take. */
 import { JOB_STATES, type JobState } from '../index.ts'
-import { JOB_ACTIONS, type JobAction, type Nothing, RANGES, type Range } from './api.ts'
-import { type OptionalSchema, object, oneOf, optional, type Schema, text, whole } from './schema.ts'
+import {
+  BULK_ACTIONS,
+  type BulkAction,
+  JOB_ACTIONS,
+  type JobAction,
+  type Nothing,
+  RANGES,
+  type Range,
+} from './api.ts'
+import { moment, type OptionalSchema, object, oneOf, optional, type Schema, text, whole } from './schema.ts'
 
 export const nothing: Schema<Nothing> = object({})
 
@@ -28,13 +36,18 @@ export const duration: Schema<string> = text({
   about: 'A number with a unit: 250ms, 30s, 5m, 2h, 7d.',
 })
 
-export const queryText: Schema<string> = text({ max: 4_096, about: 'Which jobs, in the query language.' })
+export const queryText: Schema<string> = text({ max: 16_384, about: 'Which jobs, in the query language.' })
 
 export const range: Schema<Range> = oneOf(RANGES, 'How far back.')
 
 export const state: Schema<JobState> = oneOf(JOB_STATES)
 
 export const action: Schema<JobAction> = oneOf(JOB_ACTIONS)
+
+export const bulkAction: Schema<BulkAction> = oneOf(BULK_ACTIONS)
+
+/** For `reschedule`. */
+export const at: Schema<string> = moment('When they are due. One that is over means now.')
 
 export const priority: Schema<number> = whole({ min: -100, max: 100, about: 'Higher starts earlier.' })
 

@@ -39,7 +39,7 @@ import type {
   TimelineEntry,
   Wire,
 } from './api.ts'
-import { action, state } from './inputs.ts'
+import { bulkAction, state } from './inputs.ts'
 import {
   all,
   either,
@@ -323,7 +323,7 @@ export const bulk: Schema<BulkView> = named(
   object({
     id: said,
     name: said,
-    action,
+    action: bulkAction,
     query: said,
     by: said,
     status: oneOf(['running', 'done', 'stopped', 'failed']),
@@ -332,6 +332,7 @@ export const bulk: Schema<BulkView> = named(
     refused: count,
     expected: nullable(count),
     startedAt: moment(),
+    beginsAt: moment(),
     endedAt: momentOrNull,
     error: saidOrNull,
   }),

@@ -36,6 +36,32 @@ describe('skep jobs --where', () => {
     expect(one.stdout).toMatch(/status +done/)
   })
 
+  it('reschedules and moves what fits, or what is named', async () => {
+    const cwd = await shop()
+
+    const off = await skep(['jobs', 'reschedule', '--where', 'state:ready', '--delay', '2h', '--yes'], {
+      cwd,
+    })
+    const { jobs } = JSON.parse((await skep(['jobs', '--state', 'delayed', '--json'], { cwd })).stdout)
+    const near = await skep(['jobs', 'reschedule', jobs[0].id, '--run-at', '2020-01-01T00:00Z'], { cwd })
+    const when = await skep(['jobs', 'reschedule', jobs[1].id], { cwd })
+    const moved = await skep(['jobs', 'move', jobs[0].id, jobs[1].id, '--to', 'post', '--yes'], { cwd })
+    const dead = await skep(['jobs', 'move', '--where', 'state:dead', '--to', 'post', '--yes'], { cwd })
+    const nowhere = await skep(['jobs', 'move', jobs[2].id, '--yes'], { cwd })
+    const stray = await skep(['jobs', 'cancel', jobs[2].id, '--to', 'post'], { cwd })
+    const { queues } = JSON.parse((await skep(['queues', '--json'], { cwd })).stdout)
+
+    expect([off.stdout, near.stdout]).toEqual(['Rescheduled 15 jobs.\n', 'Rescheduled 1 job.\n'])
+    expect(when).toMatchObject({ code: 2, stderr: expect.stringContaining('--delay') })
+    expect([moved.stdout, dead.stdout]).toEqual(['Moved 2 jobs.\n', 'Moved 15 jobs.\n'])
+    expect(nowhere).toMatchObject({ code: 2, stderr: expect.stringContaining('--to') })
+    expect(stray).toMatchObject({ code: 2, stderr: expect.stringContaining('--to is for skep jobs move') })
+    expect(queues).toMatchObject([
+      { queue: 'mail.send', delayed: 13, dead: 0 },
+      { queue: 'post', ready: 16, delayed: 1 },
+    ])
+  })
+
   it('exports a line for each job, and enqueues one again with another payload', async () => {
     const cwd = await shop()
 

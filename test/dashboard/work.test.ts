@@ -380,6 +380,56 @@ describe('Jobs', () => {
 })
 
 describe('A bulk action', () => {
+  it('is undone before it begins', async () => {
+    const before = await count(mail, 'done')
+    await to('/jobs?q=queue:mail.welcome state:done')
+    await row('mail.welcome').first().waitFor()
+    await page.getByRole('checkbox', { name: 'Select all shown' }).check()
+    await page.getByRole('button', { name: /^Select all \d+ matching/ }).click()
+    await page.getByRole('toolbar', { name: 'Selected jobs' }).getByRole('button', { name: 'Remove' }).click()
+    await dialog()
+      .getByRole('button', { name: /^Remove \d+ jobs/ })
+      .click()
+    await dialog().getByText('It begins in a few seconds').waitFor()
+    await dialog().getByRole('button', { name: 'Undo' }).click()
+    await page.getByText('stopped before anything was changed').waitFor()
+    await dialog().locator('footer').getByRole('button', { name: 'Close' }).click()
+    expect(await count(mail, 'done')).toBe(before)
+  })
+
+  it('puts jobs off, and moves them into another queue', async () => {
+    const late = queue<number>('late.night')
+    await stage.skep.enqueueMany(late, [1, 2, 3])
+    await to('/jobs?q=queue:late.night')
+    await until(async () => (await row('late.night').count()) === 3)
+    const toolbar = page.getByRole('toolbar', { name: 'Selected jobs' })
+    const act = async (name: string): Promise<void> => {
+      await page.getByRole('checkbox', { name: 'Select all shown' }).check()
+      const button = toolbar.getByRole('button', { name, exact: true })
+      if (!(await button.isVisible())) {
+        await toolbar.getByRole('button', { name: 'More actions' }).click()
+        await page.getByRole('menuitem', { name, exact: true }).click()
+      } else await button.click()
+    }
+    await act('Reschedule')
+    await dialog().getByLabel('Due at').fill('2999-01-31T09:00:00')
+    await dialog().getByRole('button', { name: 'Reschedule 3 jobs' }).click()
+    await page.getByText('3 jobs have the new time').waitFor()
+    const { jobs } = await stage.skep.list({ queue: 'late.night', state: 'delayed' })
+    expect(jobs.map(({ dueAt }) => dueAt.getFullYear())).toEqual([2999, 2999, 2999])
+
+    await to('/jobs?q=queue:late.night state:delayed')
+    await until(async () => (await row('late.night').count()) === 3)
+    await act('Move')
+    await dialog().getByLabel('To queue').fill('early.morning')
+    await dialog().getByRole('button', { name: 'Move 3 jobs' }).click()
+    await dialog().getByText('3 changed').waitFor()
+    await dialog().locator('footer').getByRole('button', { name: 'Close' }).click()
+    const [from, into] = await stage.skep.counts(['late.night', 'early.morning'])
+    expect([from?.delayed, into?.delayed]).toEqual([0, 3])
+    await stage.skep.cancel({ queue: 'early.morning' })
+  })
+
   it('is slowed down, stopped, and leaves the rest as it was', async () => {
     await to('/jobs?q=queue:mail.welcome state:done')
     await row('mail.welcome').first().waitFor()

@@ -8,6 +8,7 @@ import { personOf } from '../person.ts'
 import { MODE_FLAG, prioritizeJobs } from '../prioritize.ts'
 import { Progress } from '../progress.ts'
 import { reaching } from '../reach.ts'
+import { rescheduleJobs, WHEN_FLAGS } from '../reschedule.ts'
 import { CHANGE_FLAGS, readSelection, SELECTION_FLAGS, type Selection } from '../selection.ts'
 import { clean } from '../text.ts'
 import { changeWhere, readWhere, WHERE_FLAGS } from '../where.ts'
@@ -23,6 +24,8 @@ export const jobsCommand: Command = {
     'jobs explain <id…>',
     'jobs logs <id> [--follow]',
     'jobs retry|cancel|promote|remove|bury <id…> | filters | --where <query>',
+    'jobs reschedule <id…> | filters | --where <query> --delay <time> | --run-at <date>',
+    'jobs move <id…> | --where <query> --to <queue>',
     'jobs prioritize <id…> | filters | --where <query> --priority <n>',
     'jobs again <id> [-d <json>] [--queue <name>]',
     'jobs export [--where <query>]',
@@ -36,6 +39,8 @@ export const jobsCommand: Command = {
     cancel: 'End waiting jobs, and ask running ones to stop',
     redrive: 'The same as retry',
     promote: 'Make delayed jobs due now',
+    reschedule: 'Make waiting jobs due at another moment',
+    move: 'Move jobs into another queue, where they get new ids',
     remove: 'Delete jobs that do not run (by filter: finished ones)',
     bury: 'Put waiting jobs among the dead',
     prioritize: 'Give waiting jobs another priority',
@@ -54,6 +59,8 @@ export const jobsCommand: Command = {
       value: 'json',
       help: 'For again: the new payload; @file reads a file, - reads stdin',
     },
+    ...WHEN_FLAGS,
+    to: { kind: 'text', value: 'queue', help: 'For move: the queue that they go to' },
     priority: { kind: 'text', value: 'n', help: 'For prioritize: -100 to 100' },
     'priority-mode': MODE_FLAG,
   },
@@ -67,16 +74,16 @@ export const jobsCommand: Command = {
     `skep jobs again 01890a5d-ac96-774b-bcce-b302099a8057 -d '{"to":"ada@example.com"}'`,
     "skep jobs export --where 'payload.tenant:acme' > jobs.ndjson",
     'skep jobs remove --state done --before 7d --yes',
+    "skep jobs reschedule --where 'queue:mail.* state:ready' --run-at 2027-01-31T09:00Z",
+    "skep jobs move --where 'state:dead queue:mail.send' --to mail.send.later",
     'skep jobs prioritize --queue mail.send --text ada@example.com --priority 10',
   ],
 
   async run(call) {
     const [action = 'list', ...ids] = call.args.words
-    for (const name of ['priority', 'priority-mode']) {
-      if (action !== 'prioritize' && call.args.typed(name))
-        throw usage(`--${name} is for skep jobs prioritize.`)
+    for (const [flag, only] of Object.entries(FLAG_OF)) {
+      if (action !== only && call.args.typed(flag)) throw usage(`--${flag} is for skep jobs ${only}.`)
     }
-    if (action !== 'again' && call.args.typed('data')) throw usage('--data is for skep jobs again.')
     const where = readWhere(call)
     switch (action) {
       case 'retry':
@@ -87,6 +94,10 @@ export const jobsCommand: Command = {
       case 'remove':
       case 'bury':
         return change(call, action, ids, where, () => changeJobs(call, action, { ids }))
+      case 'reschedule':
+        return change(call, action, ids, where, () => rescheduleJobs(call, ids))
+      case 'move':
+        return moveJobs(call, ids, where)
       case 'prioritize':
         return change(call, action, ids, where, () => prioritizeJobs(call, ids))
       case 'again':
@@ -104,6 +115,30 @@ export const jobsCommand: Command = {
         return where === undefined ? listJobs(call) : listWhere(call, where)
     }
   },
+}
+
+/** Flags that are for one action alone. */
+const FLAG_OF: Readonly<Record<string, string>> = {
+  priority: 'prioritize',
+  'priority-mode': 'prioritize',
+  data: 'again',
+  delay: 'reschedule',
+  'run-at': 'reschedule',
+  to: 'move',
+}
+
+/** Always as a bulk action: it remembers what is on its way. */
+function moveJobs(call: Call, ids: readonly string[], where: string | undefined): Promise<number> {
+  return change(call, 'move', ids, where, () => {
+    const filter = Object.keys(SELECTION_FLAGS).find((name) => call.args.typed(name))
+    if (ids.length === 0 || filter !== undefined) {
+      throw usage(
+        'Which jobs shall skep move?',
+        "Give ids, or a query: skep jobs move --where 'queue:mail' --to post",
+      )
+    }
+    return changeWhere(call, 'move', `id:${ids.join(',')}`)
+  })
 }
 
 /** By a query, or by ids and filters; both at once could mean two things. */

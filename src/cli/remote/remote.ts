@@ -5,6 +5,7 @@ import type {
   DrainOptions,
   DrainSummary,
   Durability,
+  Duration,
   EnqueueOptions,
   Explanation,
   Holdable,
@@ -32,6 +33,7 @@ import type {
   WatchOptions,
   WorkerView,
 } from '../../index.ts'
+import { toMs } from '../../index.ts'
 import type { InputOf, Me, OutputOf, revived, ServerClient } from '../../server.ts'
 import type { Counterpart, Sent } from '../counterpart.ts'
 import { CliError, EXIT, usage } from '../exit.ts'
@@ -168,6 +170,10 @@ export class Remote implements Counterpart {
     return changeThere(this.#line, { action: 'remove' }, target)
   }
 
+  reschedule(target: Target, when: Date | { readonly delay: Duration }): Promise<ChangeSummary> {
+    return changeThere(this.#line, { action: 'reschedule', at: isoOf(when) }, target)
+  }
+
   /** How each queue counts is known there. */
   prioritize(target: Target, priority: number, _options: PrioritizeOptions): Promise<ChangeSummary> {
     return changeThere(this.#line, { action: 'prioritize', priority }, target)
@@ -256,7 +262,12 @@ export class Remote implements Counterpart {
   }
 
   readonly bulk: Counterpart['bulk'] = {
-    start: ({ by: _by, priorityMode: _mode, ...options }) => ask(this.#line, 'bulk.start', options),
+    start: ({ by: _by, priorityMode: _mode, when, delay, ...options }) =>
+      ask(this.#line, 'bulk.start', {
+        ...options,
+        ...(when === undefined ? {} : { at: isoOf(when) }),
+        ...(delay === undefined ? {} : { delay: String(delay) }),
+      }),
     get: (id) => askOrNull(this.#line, 'bulk.get', { id }),
     list: async () => {
       const { bulks } = await ask<
@@ -289,4 +300,9 @@ function hidden(): CliError {
     exitCode: EXIT.failure,
     fix: 'Use one that was made with --payloads, or leave out --wait.',
   })
+}
+
+/** A moment as it is sent. */
+function isoOf(when: Date | { readonly delay: Duration }): string {
+  return (when instanceof Date ? when : new Date(Date.now() + toMs('delay', when.delay))).toISOString()
 }

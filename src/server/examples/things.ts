@@ -164,6 +164,7 @@ export const BULK: BulkView = {
   refused: 0,
   expected: 48,
   startedAt: at('09:25:00.000'),
+  beginsAt: at('09:25:00.000'),
   endedAt: at('09:25:02.310'),
   error: null,
 }

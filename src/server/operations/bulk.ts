@@ -1,11 +1,13 @@
 import type { BulkView } from '../api.ts'
-import { action, id, nothing, priority, queryText, reason } from '../inputs.ts'
+import { at, bulkAction, id, nothing, priority, queryText, queueName, reason } from '../inputs.ts'
 import { all, object, optional, text, whole } from '../schema.ts'
 import { scopedQuery } from '../scoped-query.ts'
 import { bulk } from '../shapes.ts'
 import { notFound, seesAll } from '../visible.ts'
 import { toWire } from '../wire.ts'
+import { whenOf } from './change.ts'
 import { type Context, operation, type ServerOperation } from './define.ts'
+import { durationOf } from './durations.ts'
 
 export const bulkStart: ServerOperation<'bulk.start'> = operation({
   name: 'bulk.start',
@@ -15,18 +17,32 @@ export const bulkStart: ServerOperation<'bulk.start'> = operation({
     'Does one thing to all jobs that fit a query, in the background. Ask jobs.count first how many these are.',
   scope: 'operate',
   input: object({
-    action,
+    action: bulkAction,
     query: queryText,
     name: optional(text({ max: 200, about: 'What it is called in the list.' })),
     reason: optional(reason),
     priority: optional(priority),
+    at: optional(at),
+    queue: optional(queueName),
+    delay: optional(
+      text({ max: 32, about: 'Changes nothing before this time is over: 5s. A stop undoes it.' }),
+    ),
     perSecond: optional(whole({ min: 1, max: 1_000_000, about: 'At most so many jobs per second.' })),
   }),
   output: bulk,
   target: (input) => `${input.action}: ${input.query === '' ? 'all jobs' : input.query}`,
-  async run(input, { skep, caller }) {
+  // What is moved comes into that queue, so the caller must have it.
+  queuesOf: ({ queue }) => (queue === undefined ? [] : [queue]),
+  async run({ at: when, delay, ...input }, { skep, caller }) {
     const query = scopedQuery(caller, input.query)
-    return toWire(await skep.bulk.start({ ...input, query, by: caller.name }))
+    const started = await skep.bulk.start({
+      ...input,
+      query,
+      by: caller.name,
+      ...(input.action === 'reschedule' ? { when: whenOf(when) } : {}),
+      ...(delay === undefined ? {} : { delay: durationOf('delay', delay) }),
+    })
+    return toWire(started)
   },
 })
 

@@ -1,6 +1,6 @@
 import type { ChangeSummary, PriorityMode, Skep } from '../../index.ts'
 import type { ChangeOutput, InputOf } from '../api.ts'
-import { action, id, priority, reason } from '../inputs.ts'
+import { action, at, id, priority, reason } from '../inputs.ts'
 import { invalid, list, object, optional } from '../schema.ts'
 import { changed } from '../shapes.ts'
 import { sees } from '../visible.ts'
@@ -10,13 +10,14 @@ export const jobsChange: ServerOperation<'jobs.change'> = operation({
   name: 'jobs.change',
   method: 'POST',
   path: '/jobs/change',
-  summary: 'Retries, cancels, buries, promotes, removes or prioritizes jobs by their ids.',
+  summary: 'Retries, cancels, buries, promotes, reschedules, removes or prioritizes jobs by their ids.',
   scope: 'operate',
   input: object({
     action,
     ids: list(id('a job'), { min: 1, max: 1_000 }),
     reason: optional(reason),
     priority: optional(priority),
+    at: optional(at),
   }),
   output: changed,
   target({ action: what, ids }) {
@@ -32,6 +33,7 @@ export const jobsChange: ServerOperation<'jobs.change'> = operation({
     if (ids.length === 0) return none
     const why = input.reason === undefined ? {} : { reason: input.reason }
     if (input.action === 'prioritize') return added(none, await prioritize(context, input, queues))
+    if (input.action === 'reschedule') return added(none, await skep.reschedule(ids, whenOf(input.at)))
     return added(none, await simple(skep, input.action, ids, why))
   },
 })
@@ -58,7 +60,7 @@ const AT_ONCE = 50
 
 function simple(
   skep: Skep,
-  what: Exclude<InputOf<'jobs.change'>['action'], 'prioritize'>,
+  what: Exclude<InputOf<'jobs.change'>['action'], 'prioritize' | 'reschedule'>,
   ids: readonly string[],
   why: { readonly reason?: string },
 ): Promise<ChangeSummary> {
@@ -74,6 +76,12 @@ function simple(
     case 'remove':
       return skep.remove(ids)
   }
+}
+
+/** The moment that a reschedule needs. */
+export function whenOf(given: string | undefined): Date {
+  if (given === undefined) throw invalid('input.at', 'given for the action reschedule')
+  return new Date(given)
 }
 
 /** What a priority is worth is said by the queue, as its workers told. */

@@ -189,7 +189,7 @@ function shapeOf(text: string, input: unknown): string {
     .map((part) => part.slice(1, -1))
     .filter((part) => part.length > 5)
     .reduce((left, part) => left.replaceAll(part, '…'), text)
-    .replace(/"(createdAt|at|now|startedAt|id)":"[^"]*"/g, '"$1":"…"')
+    .replace(/"(createdAt|at|now|startedAt|beginsAt|id)":"[^"]*"/g, '"$1":"…"')
 }
 
 /** What does not change the other space, so that the order of the tests does not matter. */

@@ -163,6 +163,13 @@ describe('a caller of some queues', () => {
     expect((await skep.get(hidden.job))?.state).toBe('delayed')
   })
 
+  it('moves nothing into a queue that is not its own', async () => {
+    const move = { action: 'move', query: 'queue:mail', queue: hidden.queue } as const
+    expect(await refusal('bulk.start', move)).toBe('FORBIDDEN')
+    const known = (await skep.bulk.list()).filter(({ action }) => action === 'move')
+    expect(known).toEqual([])
+  })
+
   it('hears of its queues alone', async () => {
     const stop = new AbortController()
     const response = await fetch(`${url}/api/v1/events`, {

@@ -7,6 +7,7 @@ import { Button } from '../../ui/button.tsx'
 import { Progress } from '../../ui/progress.tsx'
 import { Badge, type Tone } from '../../ui/state.tsx'
 import { Loaded } from '../../ui/states-of-page.tsx'
+import { toast } from '../../ui/toast.tsx'
 import { wordsOf } from '../jobs/actions.ts'
 
 const TONES: Readonly<Record<BulkView['status'], Tone>> = {
@@ -27,11 +28,25 @@ export function partOf({ status, searched, changed, refused, expected }: BulkVie
   return Math.min(1, Math.max(changed + refused, Math.min(searched, expected)) / expected)
 }
 
+/** Whether it may have changed something already. */
+function hasBegun({ beginsAt, searched }: BulkView): boolean {
+  return searched > 0 || Date.parse(beginsAt) <= Date.now()
+}
+
 /** One bulk action while it runs, with a button that stops it. */
 export function BulkProgress({ id }: { readonly id: string }): ReactNode {
   const asked = useApi('bulk.get', { id }, { every: 1_000 })
   const mayOperate = useCan('operate')
-  const stop = useAct('bulk.stop', { told: 'It stops. What is done stays done.' })
+  const stop = useAct('bulk.stop', {
+    onDone: ({ changed }) =>
+      toast({
+        tone: 'good',
+        text:
+          changed === 0
+            ? 'It was stopped before anything was changed.'
+            : 'It stops. What is done stays done.',
+      }),
+  })
   return (
     <Loaded asked={asked}>
       {(bulk) => (
@@ -43,11 +58,16 @@ export function BulkProgress({ id }: { readonly id: string }): ReactNode {
             </span>
             {bulk.status === 'running' && mayOperate && (
               <Button small icon="stop" busy={stop.isPending} onClick={() => stop.mutate({ id })}>
-                Stop
+                {hasBegun(bulk) ? 'Stop' : 'Undo'}
               </Button>
             )}
           </div>
           <Progress value={partOf(bulk)} label="Progress of the bulk action" />
+          {bulk.status === 'running' && !hasBegun(bulk) && (
+            <p className="small soft" role="status">
+              It begins in a few seconds. Until then nothing is changed.
+            </p>
+          )}
           <p className="small soft num">
             {wholeText(bulk.changed)} changed
             {bulk.expected !== null && ` of ${wholeText(bulk.expected)}`}

@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from 'react'
-import type { JobAction } from '../../../../src/server/api.ts'
+import type { BulkAction } from '../../../../src/server/api.ts'
 import { countText } from '../../format/numbers.ts'
 import { Button } from '../../ui/button.tsx'
 import { ActionDialog, type Chosen } from '../jobs/action-dialog.tsx'
@@ -16,7 +16,7 @@ export function DeadActions({
   readonly selected: readonly string[]
   readonly onDone: () => void
 }): ReactNode {
-  const [asked, setAsked] = useState<{ readonly action: JobAction; readonly chosen: Chosen } | null>(null)
+  const [asked, setAsked] = useState<{ readonly action: BulkAction; readonly chosen: Chosen } | null>(null)
   const hasSome = selected.length > 0
   const chosen: Chosen = hasSome ? { ids: selected } : { query }
   const many = hasSome ? countText(selected.length) : 'all …'

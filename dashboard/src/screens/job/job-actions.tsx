@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from 'react'
-import type { JobAction, JobDetail } from '../../../../src/server/api.ts'
+import type { BulkAction, JobDetail } from '../../../../src/server/api.ts'
 import { useCan } from '../../api/me.ts'
 import { Button } from '../../ui/button.tsx'
 import { Menu, type MenuItem } from '../../ui/menu.tsx'
@@ -10,7 +10,7 @@ import { AgainDialog } from './again.tsx'
 /** What can be done to this job now. */
 export function JobActions({ job }: { readonly job: JobDetail['job'] }): ReactNode {
   const mayOperate = useCan('operate')
-  const [acting, setActing] = useState<JobAction | null>(null)
+  const [acting, setActing] = useState<BulkAction | null>(null)
   const [isAgain, setAgain] = useState(false)
   if (!mayOperate) return null
   const [first, ...rest] = actionsFor([job.state])

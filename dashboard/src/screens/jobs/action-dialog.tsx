@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from 'react'
-import type { ChangeOutput, JobAction } from '../../../../src/server/api.ts'
+import type { BulkAction, ChangeOutput } from '../../../../src/server/api.ts'
 import { useAct, useApi } from '../../api/query.ts'
 import { countText, plural } from '../../format/numbers.ts'
 import { Button } from '../../ui/button.tsx'
@@ -12,13 +12,23 @@ import { wordsOf } from './actions.ts'
 /** Which jobs: some by their ids, or all that fit a query. */
 export type Chosen = { readonly ids: readonly string[] } | { readonly query: string }
 
+const HOUR_MS = 3_600_000
+/** So long it can be undone before it begins. */
+const UNDO = '5s'
+
+/** A moment as the browser's field for it has it: in the time of whoever looks. */
+function localMoment(date: Date): string {
+  const local = new Date(date.getTime() - date.getTimezoneOffset() * 60_000)
+  return local.toISOString().slice(0, 19)
+}
+
 /** Asks before something is done to jobs, says to how many, and shows how far it is. */
 export function ActionDialog({
   action,
   chosen,
   onClose,
 }: {
-  readonly action: JobAction
+  readonly action: BulkAction
   readonly chosen: Chosen
   /** `isDone`: it was done, or has begun. */
   readonly onClose: (isDone: boolean) => void
@@ -26,6 +36,8 @@ export function ActionDialog({
   const words = wordsOf(action)
   const [reason, setReason] = useState('')
   const [priority, setPriority] = useState('0')
+  const [at, setAt] = useState(() => localMoment(new Date(Date.now() + HOUR_MS)))
+  const [queue, setQueue] = useState('')
   const [perSecond, setPerSecond] = useState('')
   const [name, setName] = useState('')
   const [bulk, setBulk] = useState<string | null>(null)
@@ -48,14 +60,18 @@ export function ActionDialog({
   const options = {
     ...(words.takesReason && reason.trim() !== '' ? { reason: reason.trim() } : {}),
     ...(action === 'prioritize' ? { priority: Number(priority) } : {}),
+    ...(action === 'reschedule' && at !== '' ? { at: new Date(at).toISOString() } : {}),
   }
   const submit = (): void => {
-    if (!isAll) change.mutate({ action, ids: chosen.ids, ...options })
+    if (!isAll && action !== 'move') change.mutate({ action, ids: chosen.ids, ...options })
     else
       start.mutate({
         action,
-        query: chosen.query,
+        // A move is always a bulk action: it remembers what is on its way.
+        query: isAll ? chosen.query : `id:${chosen.ids.join(',')}`,
         ...options,
+        ...(action === 'move' ? { queue: queue.trim() } : {}),
+        ...(isAll ? { delay: UNDO } : {}),
         ...(name.trim() === '' ? {} : { name: name.trim() }),
         ...(perSecond.trim() === '' ? {} : { perSecond: Number(perSecond) }),
       })
@@ -112,6 +128,27 @@ export function ActionDialog({
             max={100}
             value={priority}
             onChange={(event) => setPriority(event.target.value)}
+            autoFocus
+          />
+        )}
+        {action === 'reschedule' && (
+          <Field
+            label="Due at"
+            type="datetime-local"
+            step={1}
+            hint="A time that is over means now."
+            value={at}
+            onChange={(event) => setAt(event.target.value)}
+            required
+            autoFocus
+          />
+        )}
+        {action === 'move' && (
+          <Field
+            label="To queue"
+            value={queue}
+            onChange={(event) => setQueue(event.target.value)}
+            required
             autoFocus
           />
         )}

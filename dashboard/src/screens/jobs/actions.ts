@@ -1,9 +1,9 @@
-import type { JobAction } from '../../../../src/server/api.ts'
+import type { BulkAction } from '../../../../src/server/api.ts'
 import type { IconName } from '../../ui/icon.tsx'
 import type { JobState } from '../../ui/state.tsx'
 
 export interface ActionWords {
-  readonly action: JobAction
+  readonly action: BulkAction
   readonly label: string
   /** "3 jobs ▁ retried" */
   readonly done: string
@@ -52,6 +52,22 @@ export const ACTIONS: readonly ActionWords[] = [
     from: ['ready', 'delayed'],
   },
   {
+    action: 'reschedule',
+    label: 'Reschedule',
+    done: 'have the new time',
+    about: 'They wait until then, or not any longer. Jobs in strict order keep their place, and are refused.',
+    icon: 'schedules',
+    from: ['ready', 'delayed'],
+  },
+  {
+    action: 'move',
+    label: 'Move',
+    done: 'were moved',
+    about: 'They go into another queue, with new ids. Jobs of flows, groups and chains are refused.',
+    icon: 'right',
+    from: ['ready', 'delayed', 'failed', 'dead', 'cancelled', 'missing'],
+  },
+  {
     action: 'bury',
     label: 'Bury',
     done: 'were buried',
@@ -72,7 +88,7 @@ export const ACTIONS: readonly ActionWords[] = [
   },
 ]
 
-export function wordsOf(action: JobAction): ActionWords {
+export function wordsOf(action: BulkAction): ActionWords {
   return ACTIONS.find((one) => one.action === action) as ActionWords
 }
 

@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from 'react'
 import { Link } from 'wouter'
-import type { JobAction } from '../../../../src/server/api.ts'
+import type { BulkAction } from '../../../../src/server/api.ts'
 import { ApiFailure } from '../../api/client.ts'
 import { useCan } from '../../api/me.ts'
 import { countText } from '../../format/numbers.ts'
@@ -28,7 +28,7 @@ export function JobsScreen(): ReactNode {
   const [drawn, setDrawn] = useWord<string>('job', '')
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
   const [isAll, setAll] = useState(false)
-  const [acting, setActing] = useState<{ readonly action: JobAction; readonly chosen: Chosen } | null>(null)
+  const [acting, setActing] = useState<{ readonly action: BulkAction; readonly chosen: Chosen } | null>(null)
   const mayOperate = useCan('operate')
   // What one has selected must not move away under the pointer.
   const list = useJobs(query, selected.size === 0 && !isAll)

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import type { JobAction } from '../../../../src/server/api.ts'
+import type { BulkAction } from '../../../../src/server/api.ts'
 import { useApi } from '../../api/query.ts'
 import { countText, plural } from '../../format/numbers.ts'
 import { Button, IconButton } from '../../ui/button.tsx'
@@ -26,7 +26,7 @@ export function SelectionBar({
   readonly actions: readonly ActionWords[]
   readonly onAll: () => void
   readonly onClear: () => void
-  readonly onAct: (action: JobAction) => void
+  readonly onAct: (action: BulkAction) => void
 }): ReactNode {
   const counted = useApi('jobs.count', { query }, { enabled: isAll || canTakeAll })
   const all = counted.data ? ` ${countText(counted.data.count, counted.data.isExact)}` : ''

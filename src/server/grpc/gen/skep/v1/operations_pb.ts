@@ -252,7 +252,7 @@ export const Operations: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Retries, cancels, buries, promotes, removes or prioritizes jobs by their ids.
+   * Retries, cancels, buries, promotes, reschedules, removes or prioritizes jobs by their ids.
    *
    * @generated from rpc skep.v1.Operations.JobsChange
    */
