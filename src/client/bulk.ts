@@ -178,8 +178,9 @@ function recordOf(options: BulkOptions, now: number): Omit<BulkRecord, 'startedA
   if (perSecond !== undefined) assertWhole('perSecond', perSecond, 1, 100_000)
   const delayMs = toMs('delay', delay)
   assertWhole('delay', delayMs, 0, LIMITS.delayMs)
+  const queue = action === 'move' ? queueOf(options) : null
   return {
-    name: clean(name ?? `${action} ${query}`, 256),
+    name: clean(name ?? (queue === null ? `${action} ${query}` : `${action} ${query} to ${queue}`), 256),
     action,
     query,
     by: clean(by, 256),
@@ -193,7 +194,7 @@ function recordOf(options: BulkOptions, now: number): Omit<BulkRecord, 'startedA
     priority: priority ?? 0,
     priorityMode,
     dueAt: action === 'reschedule' ? dueOf(options, now) : null,
-    queue: action === 'move' ? queueOf(options) : null,
+    queue,
     moving: null,
     beginsAt: now + delayMs,
     perSecond: perSecond ?? null,

@@ -30,7 +30,10 @@ export const bulkStart: ServerOperation<'bulk.start'> = operation({
     perSecond: optional(whole({ min: 1, max: 1_000_000, about: 'At most so many jobs per second.' })),
   }),
   output: bulk,
-  target: (input) => `${input.action}: ${input.query === '' ? 'all jobs' : input.query}`,
+  target({ action: what, query, queue, at: when }) {
+    const to = queue === undefined ? (when === undefined ? '' : ` to ${when}`) : ` to ${queue}`
+    return `${what}: ${query === '' ? 'all jobs' : query}${to}`
+  },
   // What is moved comes into that queue, so the caller must have it.
   queuesOf: ({ queue }) => (queue === undefined ? [] : [queue]),
   async run({ at: when, delay, ...input }, { skep, caller }) {

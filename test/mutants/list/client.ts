@@ -131,4 +131,31 @@ export const CLIENT_MUTANTS: readonly Mutant[] = [
     story: "The hints of a user's transaction are sent after the client was closed.",
     killedBy: { simulation: 'sqlite', trials: 400 },
   },
+  {
+    name: 'bulk-move-under-a-new-id',
+    incidents: [],
+    rule: 'R2',
+    file: 'src/client/bulk-move.ts',
+    find: 'id: movedId(id, job.id)',
+    replace: 'id: env.runtime.uuid()',
+    story: 'Whoever goes on with a move after a crash makes a second copy of what was copied already.',
+    killedBy: {
+      vitest: 'test/client/bulk-move.test.ts',
+      test: 'in memory goes on after it died before change, later',
+    },
+  },
+  {
+    name: 'bulk-move-not-written-down-first',
+    incidents: [],
+    rule: 'R2',
+    file: 'src/client/bulk-runner.ts',
+    find: 'if (ids.length === 0) return { cursor, searched, changed: 0, refused: 0 }',
+    replace:
+      'if (ids.length >= 0) return { cursor, searched, ...(await moveJobs(this.#env, { id, queue: queue as string, jobs: ids })) }',
+    story: 'A process dies after it has buried what it moves, and nobody knows that it was to be moved.',
+    killedBy: {
+      vitest: 'test/client/bulk-move.test.ts',
+      test: 'in memory goes on after it died before insert',
+    },
+  },
 ]

@@ -27,7 +27,7 @@ export const PRIORITY_MUTANTS: readonly Mutant[] = [
     incidents: [],
     rule: 'R18',
     file: 'src/stores/memory/store.ts',
-    find: ".filter((job) => action !== 'prioritize' || job.priority !== priority)",
+    find: '.filter((job) => !isSoAlready(job, action, call))',
     replace: '',
     story: 'A job that was moved down the line is changed and counted again by a later page.',
     killedBy: {
