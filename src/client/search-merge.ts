@@ -1,16 +1,20 @@
 import { isFinal, type Job, type JobState } from '../core/job.ts'
 import { listKey } from '../core/transitions.ts'
+import type { Where } from '../store.ts'
 import type { Budget, Found, SearchEnv, Wanted } from './search.ts'
-import { type Cursor, type Place, writeCursor } from './search-cursor.ts'
+import { type Cursor, type Place, type Stand, writeCursor } from './search-cursor.ts'
 import { byKey } from './search-keys.ts'
 
 /** Jobs of one queue in one call, at first: few, because there are many queues, and more whenever they were not enough. */
 const FEWEST_AT_ONCE = 5
 const MOST_AT_ONCE = 200
+const TIMES_MORE = 4
 
 /** One of the queues that are merged, and what was read of it ahead. */
 interface Line {
   readonly queue: string
+  /** What is asked of the store: nothing that was shown on a page before, as far as time tells. */
+  readonly where: Where
   /** From where the rows that are here were read. */
   from: string | null
   /** Where the rows behind them begin; null if there are none. */
@@ -25,8 +29,8 @@ interface Line {
  * One page of the jobs of several queues in one state, all in the order of that state: finished ones newest first, others by
  * their time. Each queue is read a little ahead; the next job is the first of all these heads.
  *
- * What was read and not used is read again for the next page: its cursor has the job at which this one ended, and from where
- * each queue was being read.
+ * The next page begins behind the last job of this one. Its time tells where that is in every other queue, and stores find by
+ * time. In its own queue others may have the very same time: so the cursor says from where that queue was being read.
  */
 export async function mergeQueues(
   env: SearchEnv,
@@ -43,37 +47,43 @@ export async function mergeQueues(
   const start = cursor?.kind === 'merged' ? cursor : null
   const order = byPlace(state)
   const endsAt = env.runtime.mono() + budget.ms
+  const jobs: Job[] = []
+  let searched = 0
   let place: Place | null = start?.place ?? null
-  const step = Math.min(MOST_AT_ONCE, Math.max(FEWEST_AT_ONCE, Math.ceil((2 * limit) / pairs.length)))
-  const lines = pairs.map(({ queue }): Line => {
-    const from = start?.queues[queue] ?? null
-    return { queue, from, next: from, rows: [], used: 0, step }
-  })
 
-  const fill = async (line: Line): Promise<void> => {
-    const { queue, next, step: most } = line
+  const read = async (line: Line, most: number): Promise<void> => {
+    const { queue, where: asked, next } = line
     const { store, space } = env
-    const page = await store.list({ space, queue, state, where, cursor: next, limit: most })
-    const behind = place
+    const page = await store.list({ space, queue, state, where: asked, cursor: next, limit: most })
+    const shown = place
     line.from = next
     line.next = page.cursor
-    line.rows = behind === null ? page.jobs : page.jobs.filter((job) => order(placeOf(job), behind) > 0)
-    line.used = 0
-    line.step = Math.min(MOST_AT_ONCE, 2 * most)
+    line.rows = page.jobs
+    line.used = shown === null ? 0 : page.jobs.filter((job) => order(placeOf(job), shown) <= 0).length
+  }
+  /** How many to read of a queue. More than the page has room for would not be shown. */
+  const nextStep = (line: Line): number => {
+    const { step } = line
+    line.step = Math.min(MOST_AT_ONCE, TIMES_MORE * step)
+    return rest === null ? Math.min(step, limit - jobs.length) : step
   }
   /** Reads on until there is a row, or none is left. */
   const advance = async (line: Line): Promise<void> => {
-    while (line.used >= line.rows.length && line.next !== null) await fill(line)
+    while (line.used >= line.rows.length && line.next !== null) await read(line, nextStep(line))
   }
-  await Promise.all(
-    lines.map(async (line) => {
-      await fill(line)
-      await advance(line)
-    }),
-  )
+  const step = Math.min(MOST_AT_ONCE, Math.max(FEWEST_AT_ONCE, Math.ceil((2 * limit) / pairs.length)))
+  const begin = async (queue: string): Promise<Line> => {
+    const own = start?.place[1] === queue ? start.own : null
+    const from = own?.from ?? null
+    const asked = start === null || from !== null ? where : behind(where, state, start.place, queue)
+    const line: Line = { queue, where: asked, from, next: from, rows: [], used: 0, step }
+    // What was shown is read by itself, so that the store says where it ends.
+    await read(line, own === null || own.used === 0 ? nextStep(line) : Math.min(own.used, MOST_AT_ONCE))
+    await advance(line)
+    return line
+  }
+  const lines = await Promise.all(pairs.map(({ queue }) => begin(queue)))
 
-  const jobs: Job[] = []
-  let searched = 0
   for (;;) {
     let first: Line | null = null
     for (const line of lines) {
@@ -83,21 +93,32 @@ export async function mergeQueues(
       if (best === undefined || order(placeOf(head), placeOf(best)) < 0) first = line
     }
     if (first === null) return { jobs, cursor: null, searched }
-    const isOver =
-      rest !== null && (searched >= budget.rows || (searched > 0 && env.runtime.mono() >= endsAt))
-    if (place !== null && (jobs.length >= limit || isOver)) {
-      const queues = Object.fromEntries(
-        lines.flatMap(({ queue, from }) => (from === null ? [] : [[queue, from]])),
-      )
-      return { jobs, searched, cursor: writeCursor({ kind: 'merged', state, place, queues }) }
-    }
     const job = first.rows[first.used] as Job
     place = placeOf(job)
     first.used++
     searched++
     if (rest === null || rest(job)) jobs.push(job)
+    const isOver = rest !== null && (searched >= budget.rows || env.runtime.mono() >= endsAt)
+    if (jobs.length >= limit || isOver) {
+      const isLast = lines.every(({ rows, used, next }) => used >= rows.length && next === null)
+      if (isLast) return { jobs, cursor: null, searched }
+      return { jobs, searched, cursor: writeCursor({ kind: 'merged', state, place, own: standOf(first) }) }
+    }
     await advance(first)
   }
+}
+
+/** From where to read a queue for what comes next in it, and how many jobs to pass over. */
+function standOf({ rows, used, from, next }: Line): Stand {
+  return used >= rows.length && next !== null ? { from: next, used: 0 } : { from, used }
+}
+
+/** Of what is wanted, that which a queue can have behind a place. */
+function behind(where: Where, state: JobState, [time, placeQueue]: Place, queue: string): Where {
+  const { after = -Infinity, before = Infinity } = where
+  // Of one time, finished jobs come by their queues too from the last to the first.
+  if (isFinal(state)) return { ...where, before: Math.min(before, queue <= placeQueue ? time + 1 : time) }
+  return { ...where, after: Math.max(after, queue >= placeQueue ? time : time + 1) }
 }
 
 function placeOf(job: Job): Place {
