@@ -71,18 +71,30 @@ export async function mergeQueues(
   const advance = async (line: Line): Promise<void> => {
     while (line.used >= line.rows.length && line.next !== null) await read(line, nextStep(line))
   }
-  const step = Math.min(MOST_AT_ONCE, Math.max(FEWEST_AT_ONCE, Math.ceil((2 * limit) / pairs.length)))
-  const begin = async (queue: string): Promise<Line> => {
+  const begin = async (queue: string, step: number, until: Place | null): Promise<Line> => {
     const own = start?.place[1] === queue ? start.own : null
     const from = own?.from ?? null
-    const asked = start === null || from !== null ? where : behind(where, state, start.place, queue)
+    let asked = start === null || from !== null ? where : behind(where, state, start.place, queue)
+    if (until !== null) asked = ahead(asked, state, until, queue)
     const line: Line = { queue, where: asked, from, next: from, rows: [], used: 0, step }
+    if (isNothing(asked)) return line
     // What was shown is read by itself, so that the store says where it ends.
     await read(line, own === null || own.used === 0 ? nextStep(line) : Math.min(own.used, MOST_AT_ONCE))
     await advance(line)
     return line
   }
-  const lines = await Promise.all(pairs.map(({ queue }) => begin(queue)))
+  // If one queue can fill the page, all others are asked only for what comes before its last job. Jobs often end by the hundred,
+  // and then that is nothing. The first is the queue that the page before ended in, or of one moment comes first.
+  const names = pairs.map(({ queue }) => queue)
+  const firstName = names.find((queue) => queue === place?.[1]) ?? names.at(isFinal(state) ? -1 : 0)
+  const isLed = rest === null && where.text === undefined
+  const leader = isLed && firstName !== undefined ? await begin(firstName, limit, null) : null
+  const last = leader?.rows[leader.used + limit - 1]
+  const until = last !== undefined && leader?.next != null ? placeOf(last) : null
+  const step = Math.min(MOST_AT_ONCE, Math.max(FEWEST_AT_ONCE, Math.ceil((2 * limit) / pairs.length)))
+  const lines = await Promise.all(
+    names.map((queue) => (queue === leader?.queue ? leader : begin(queue, step, until))),
+  )
 
   for (;;) {
     let first: Line | null = null
@@ -119,6 +131,17 @@ function behind(where: Where, state: JobState, [time, placeQueue]: Place, queue:
   // Of one time, finished jobs come by their queues too from the last to the first.
   if (isFinal(state)) return { ...where, before: Math.min(before, queue <= placeQueue ? time + 1 : time) }
   return { ...where, after: Math.max(after, queue >= placeQueue ? time : time + 1) }
+}
+
+/** Of what is wanted, that which a queue other than the place's can have before it. */
+function ahead(where: Where, state: JobState, [time, placeQueue]: Place, queue: string): Where {
+  const { after = -Infinity, before = Infinity } = where
+  if (isFinal(state)) return { ...where, after: Math.max(after, queue > placeQueue ? time : time + 1) }
+  return { ...where, before: Math.min(before, queue < placeQueue ? time + 1 : time) }
+}
+
+function isNothing({ after = -Infinity, before = Infinity }: Where): boolean {
+  return after >= before
 }
 
 function placeOf(job: Job): Place {
