@@ -1,14 +1,17 @@
-import { isFinal, type Job, type JobState } from '../core/job.ts'
+import type { Job, JobState } from '../core/job.ts'
 import { listKey } from '../core/transitions.ts'
 import type { Where } from '../store.ts'
 import type { Budget, Found, SearchEnv, Wanted } from './search.ts'
 import { type Cursor, type Place, type Stand, writeCursor } from './search-cursor.ts'
 import { byKey } from './search-keys.ts'
+import { ahead, behind, byPlace, inTurn, isNothing, placeOf } from './search-places.ts'
 
 /** Jobs of one queue in one call, at first: few, because there are many queues, and more whenever they were not enough. */
 const FEWEST_AT_ONCE = 5
 const MOST_AT_ONCE = 200
 const TIMES_MORE = 4
+/** So many queues at most are read one after the other before all the rest at once. */
+const MOST_LEADERS = 4
 
 /** One of the queues that are merged, and what was read of it ahead. */
 interface Line {
@@ -83,18 +86,30 @@ export async function mergeQueues(
     await advance(line)
     return line
   }
-  // If one queue can fill the page, all others are asked only for what comes before its last job. Jobs often end by the hundred,
-  // and then that is nothing. The first is the queue that the page before ended in, or of one moment comes first.
-  const names = pairs.map(({ queue }) => queue)
-  const firstName = names.find((queue) => queue === place?.[1]) ?? names.at(isFinal(state) ? -1 : 0)
-  const isLed = rest === null && where.text === undefined
-  const leader = isLed && firstName !== undefined ? await begin(firstName, limit, null) : null
-  const last = leader?.rows[leader.used + limit - 1]
-  const until = last !== undefined && leader?.next != null ? placeOf(last) : null
+  // What is known of some queues says where the page ends at the latest, and then the others are asked only for what comes before
+  // that. Jobs often end by the hundred in one moment: then that is little, or nothing.
   const step = Math.min(MOST_AT_ONCE, Math.max(FEWEST_AT_ONCE, Math.ceil((2 * limit) / pairs.length)))
-  const lines = await Promise.all(
-    names.map((queue) => (queue === leader?.queue ? leader : begin(queue, step, until))),
-  )
+  const names = inTurn(pairs, state, place?.[1])
+  const lines: Line[] = []
+  let until: Place | null = null
+  while (
+    rest === null &&
+    where.text === undefined &&
+    lines.length < MOST_LEADERS &&
+    lines.length < names.length
+  ) {
+    const line = await begin(names[lines.length] as string, limit, until)
+    lines.push(line)
+    const places = lines.flatMap(({ rows, used }) => rows.slice(used).map(placeOf)).sort(order)
+    const isMore = places.length > limit || lines.some(({ next }) => next !== null)
+    if (isMore) until = places[limit - 1] ?? null
+    const [one, other] = [line.rows[line.used], line.rows[line.used + step]]
+    const isScattered = one !== undefined && (other === undefined || listKey(one) !== listKey(other))
+    const isOfOneMoment = until !== null && until[0] === places[0]?.[0]
+    if (isScattered || isOfOneMoment) break
+  }
+  const others = names.slice(lines.length)
+  lines.push(...(await Promise.all(others.map((queue) => begin(queue, step, until)))))
 
   for (;;) {
     let first: Line | null = null
@@ -123,38 +138,4 @@ export async function mergeQueues(
 /** From where to read a queue for what comes next in it, and how many jobs to pass over. */
 function standOf({ rows, used, from, next }: Line): Stand {
   return used >= rows.length && next !== null ? { from: next, used: 0 } : { from, used }
-}
-
-/** Of what is wanted, that which a queue can have behind a place. */
-function behind(where: Where, state: JobState, [time, placeQueue]: Place, queue: string): Where {
-  const { after = -Infinity, before = Infinity } = where
-  // Of one time, finished jobs come by their queues too from the last to the first.
-  if (isFinal(state)) return { ...where, before: Math.min(before, queue <= placeQueue ? time + 1 : time) }
-  return { ...where, after: Math.max(after, queue >= placeQueue ? time : time + 1) }
-}
-
-/** Of what is wanted, that which a queue other than the place's can have before it. */
-function ahead(where: Where, state: JobState, [time, placeQueue]: Place, queue: string): Where {
-  const { after = -Infinity, before = Infinity } = where
-  if (isFinal(state)) return { ...where, after: Math.max(after, queue > placeQueue ? time : time + 1) }
-  return { ...where, before: Math.min(before, queue < placeQueue ? time + 1 : time) }
-}
-
-function isNothing({ after = -Infinity, before = Infinity }: Where): boolean {
-  return after >= before
-}
-
-function placeOf(job: Job): Place {
-  return [listKey(job), job.queue, job.id]
-}
-
-/** Within one queue this is the order of the store. */
-function byPlace(state: JobState): (a: Place, b: Place) => number {
-  const direction = isFinal(state) ? -1 : 1
-  return ([timeA, queueA, idA], [timeB, queueB, idB]) =>
-    direction * (timeA - timeB || compare(queueA, queueB) || compare(idA, idB))
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0
 }
