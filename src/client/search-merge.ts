@@ -9,7 +9,6 @@ import { ahead, behind, byPlace, inTurn, isNothing, placeOf } from './search-pla
 /** Jobs of one queue in one call, at first: few, because there are many queues, and more whenever they were not enough. */
 const FEWEST_AT_ONCE = 5
 const MOST_AT_ONCE = 200
-const TIMES_MORE = 4
 /** So many queues at most are read one after the other before all the rest at once. */
 const MOST_LEADERS = 4
 
@@ -25,6 +24,8 @@ interface Line {
   rows: readonly Job[]
   /** How many of the rows are used up. */
   used: number
+  /** Where the first of the others stands: it is compared for each job of the page. */
+  head: Place | null
   step: number
 }
 
@@ -63,11 +64,12 @@ export async function mergeQueues(
     line.next = page.cursor
     line.rows = page.jobs
     line.used = shown === null ? 0 : page.jobs.filter((job) => order(placeOf(job), shown) <= 0).length
+    line.head = headOf(line)
   }
   /** How many to read of a queue. More than the page has room for would not be shown. */
   const nextStep = (line: Line): number => {
     const { step } = line
-    line.step = Math.min(MOST_AT_ONCE, TIMES_MORE * step)
+    line.step = Math.min(MOST_AT_ONCE, 2 * step)
     return rest === null ? Math.min(step, limit - jobs.length) : step
   }
   /** Reads on until there is a row, or none is left. */
@@ -79,7 +81,7 @@ export async function mergeQueues(
     const from = own?.from ?? null
     let asked = start === null || from !== null ? where : behind(where, state, start.place, queue)
     if (until !== null) asked = ahead(asked, state, until, queue)
-    const line: Line = { queue, where: asked, from, next: from, rows: [], used: 0, step }
+    const line: Line = { queue, where: asked, from, next: from, rows: [], used: 0, head: null, step }
     if (isNothing(asked)) return line
     // What was shown is read by itself, so that the store says where it ends.
     await read(line, own === null || own.used === 0 ? nextStep(line) : Math.min(own.used, MOST_AT_ONCE))
@@ -113,16 +115,17 @@ export async function mergeQueues(
 
   for (;;) {
     let first: Line | null = null
+    let best: Place | null = null
     for (const line of lines) {
-      const head = line.rows[line.used]
-      if (head === undefined) continue
-      const best = first?.rows[first.used]
-      if (best === undefined || order(placeOf(head), placeOf(best)) < 0) first = line
+      if (line.head === null || (best !== null && order(line.head, best) >= 0)) continue
+      first = line
+      best = line.head
     }
     if (first === null) return { jobs, cursor: null, searched }
     const job = first.rows[first.used] as Job
-    place = placeOf(job)
+    place = best as Place
     first.used++
+    first.head = headOf(first)
     searched++
     if (rest === null || rest(job)) jobs.push(job)
     const isOver = rest !== null && (searched >= budget.rows || env.runtime.mono() >= endsAt)
@@ -133,6 +136,11 @@ export async function mergeQueues(
     }
     await advance(first)
   }
+}
+
+function headOf({ rows, used }: Line): Place | null {
+  const job = rows[used]
+  return job ? placeOf(job) : null
 }
 
 /** From where to read a queue for what comes next in it, and how many jobs to pass over. */
