@@ -90,7 +90,7 @@ export async function mergeQueues(
   }
   // What is known of some queues says where the page ends at the latest, and then the others are asked only for what comes before
   // that. Jobs often end by the hundred in one moment: then that is little, or nothing.
-  const step = Math.min(MOST_AT_ONCE, Math.max(FEWEST_AT_ONCE, Math.ceil((2 * limit) / pairs.length)))
+  const step = Math.min(MOST_AT_ONCE, Math.max(FEWEST_AT_ONCE, Math.ceil((3 * limit) / pairs.length)))
   const names = inTurn(pairs, state, place?.[1])
   const lines: Line[] = []
   let until: Place | null = null
