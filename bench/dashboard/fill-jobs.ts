@@ -130,7 +130,7 @@ async function waitingJobs(
   }
 }
 
-function jobOf(space: string, id: string, queue: string, n: number): NewJob {
+export function jobOf(space: string, id: string, queue: string, n: number): NewJob {
   return {
     ...PLAIN,
     id,

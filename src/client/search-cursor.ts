@@ -10,18 +10,24 @@ export type Cursor =
       readonly state: JobState
       readonly cursor: string | null
     }
-  /** Many queues of one state merged by time: behind this job, and from where each queue has to be read for that. */
+  /** Many queues of one state merged by time: behind this job, and from where its own queue has to be read for that. */
   | {
       readonly kind: 'merged'
       readonly state: JobState
       readonly place: Place
-      readonly queues: Readonly<Record<string, string>>
+      readonly own: Stand
     }
   /** So many of the ids have been looked at. */
   | { readonly kind: 'ids'; readonly at: number }
 
 /** Where a job stands among those of several queues. */
 export type Place = readonly [time: number, queue: string, id: string]
+
+/** A place of the store's own, and how many jobs behind it were shown. */
+export interface Stand {
+  readonly from: string | null
+  readonly used: number
+}
 
 export function writeCursor(cursor: Cursor): string {
   return Buffer.from(JSON.stringify(bare(cursor))).toString('base64url')
@@ -32,7 +38,7 @@ function bare(cursor: Cursor): readonly unknown[] {
     case 'walk':
       return [cursor.queue, cursor.state, cursor.cursor]
     case 'merged':
-      return ['*', cursor.place, cursor.queues, cursor.state]
+      return ['*', cursor.place, [cursor.own.from, cursor.own.used], cursor.state]
     case 'ids':
       return ['#', cursor.at]
   }
@@ -42,9 +48,11 @@ export function readCursor(text: string): Cursor {
   try {
     const [first, second, third, fourth] = JSON.parse(Buffer.from(text, 'base64url').toString()) as unknown[]
     if (first === '#' && Number.isInteger(second)) return { kind: 'ids', at: second as number }
-    if (first === '*' && isPlace(second) && isTexts(third) && isState(fourth))
-      return { kind: 'merged', place: second, queues: third, state: fourth }
-    if (typeof first === 'string' && isState(second) && (third === null || typeof third === 'string')) {
+    if (first === '*' && isPlace(second) && isStand(third) && isState(fourth)) {
+      const [from, used] = third
+      return { kind: 'merged', place: second, own: { from, used }, state: fourth }
+    }
+    if (typeof first === 'string' && isState(second) && isTextOrNull(third)) {
       return { kind: 'walk', queue: first, state: second, cursor: third }
     }
   } catch (cause) {
@@ -63,12 +71,14 @@ function isPlace(value: unknown): value is Place {
   return typeof time === 'number' && typeof queue === 'string' && typeof id === 'string'
 }
 
-function isTexts(value: unknown): value is Readonly<Record<string, string>> {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    Object.values(value).every((one) => typeof one === 'string')
-  )
+function isStand(value: unknown): value is readonly [from: string | null, used: number] {
+  if (!Array.isArray(value)) return false
+  const [from, used] = value as unknown[]
+  return isTextOrNull(from) && Number.isInteger(used) && (used as number) >= 0
+}
+
+function isTextOrNull(value: unknown): value is string | null {
+  return value === null || typeof value === 'string'
 }
 
 function notOurs(cause: unknown): SkepError {

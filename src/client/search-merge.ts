@@ -1,16 +1,22 @@
-import { isFinal, type Job, type JobState } from '../core/job.ts'
+import type { Job, JobState } from '../core/job.ts'
 import { listKey } from '../core/transitions.ts'
+import type { Where } from '../store.ts'
 import type { Budget, Found, SearchEnv, Wanted } from './search.ts'
-import { type Cursor, type Place, writeCursor } from './search-cursor.ts'
+import { type Cursor, type Place, type Stand, writeCursor } from './search-cursor.ts'
 import { byKey } from './search-keys.ts'
+import { ahead, behind, byPlace, inTurn, isNothing, placeOf } from './search-places.ts'
 
 /** Jobs of one queue in one call, at first: few, because there are many queues, and more whenever they were not enough. */
 const FEWEST_AT_ONCE = 5
 const MOST_AT_ONCE = 200
+/** So many queues at most are read one after the other before all the rest at once. */
+const MOST_LEADERS = 4
 
 /** One of the queues that are merged, and what was read of it ahead. */
 interface Line {
   readonly queue: string
+  /** What is asked of the store: nothing that was shown on a page before, as far as time tells. */
+  readonly where: Where
   /** From where the rows that are here were read. */
   from: string | null
   /** Where the rows behind them begin; null if there are none. */
@@ -18,6 +24,8 @@ interface Line {
   rows: readonly Job[]
   /** How many of the rows are used up. */
   used: number
+  /** Where the first of the others stands: it is compared for each job of the page. */
+  head: Place | null
   step: number
 }
 
@@ -25,8 +33,8 @@ interface Line {
  * One page of the jobs of several queues in one state, all in the order of that state: finished ones newest first, others by
  * their time. Each queue is read a little ahead; the next job is the first of all these heads.
  *
- * What was read and not used is read again for the next page: its cursor has the job at which this one ended, and from where
- * each queue was being read.
+ * The next page begins behind the last job of this one. Its time tells where that is in every other queue, and stores find by
+ * time. In its own queue others may have the very same time: so the cursor says from where that queue was being read.
  */
 export async function mergeQueues(
   env: SearchEnv,
@@ -43,74 +51,99 @@ export async function mergeQueues(
   const start = cursor?.kind === 'merged' ? cursor : null
   const order = byPlace(state)
   const endsAt = env.runtime.mono() + budget.ms
+  const jobs: Job[] = []
+  let searched = 0
   let place: Place | null = start?.place ?? null
-  const step = Math.min(MOST_AT_ONCE, Math.max(FEWEST_AT_ONCE, Math.ceil((2 * limit) / pairs.length)))
-  const lines = pairs.map(({ queue }): Line => {
-    const from = start?.queues[queue] ?? null
-    return { queue, from, next: from, rows: [], used: 0, step }
-  })
 
-  const fill = async (line: Line): Promise<void> => {
-    const { queue, next, step: most } = line
+  const read = async (line: Line, most: number): Promise<void> => {
+    const { queue, where: asked, next } = line
     const { store, space } = env
-    const page = await store.list({ space, queue, state, where, cursor: next, limit: most })
-    const behind = place
+    const page = await store.list({ space, queue, state, where: asked, cursor: next, limit: most })
+    const shown = place
     line.from = next
     line.next = page.cursor
-    line.rows = behind === null ? page.jobs : page.jobs.filter((job) => order(placeOf(job), behind) > 0)
-    line.used = 0
-    line.step = Math.min(MOST_AT_ONCE, 2 * most)
+    line.rows = page.jobs
+    line.used = shown === null ? 0 : page.jobs.filter((job) => order(placeOf(job), shown) <= 0).length
+    line.head = headOf(line)
+  }
+  /** How many to read of a queue. More than the page has room for would not be shown. */
+  const nextStep = (line: Line): number => {
+    const { step } = line
+    line.step = Math.min(MOST_AT_ONCE, 2 * step)
+    return rest === null ? Math.min(step, limit - jobs.length) : step
   }
   /** Reads on until there is a row, or none is left. */
   const advance = async (line: Line): Promise<void> => {
-    while (line.used >= line.rows.length && line.next !== null) await fill(line)
+    while (line.used >= line.rows.length && line.next !== null) await read(line, nextStep(line))
   }
-  await Promise.all(
-    lines.map(async (line) => {
-      await fill(line)
-      await advance(line)
-    }),
-  )
+  const begin = async (queue: string, step: number, until: Place | null): Promise<Line> => {
+    const own = start?.place[1] === queue ? start.own : null
+    const from = own?.from ?? null
+    let asked = start === null || from !== null ? where : behind(where, state, start.place, queue)
+    if (until !== null) asked = ahead(asked, state, until, queue)
+    const line: Line = { queue, where: asked, from, next: from, rows: [], used: 0, head: null, step }
+    if (isNothing(asked)) return line
+    // What was shown is read by itself, so that the store says where it ends.
+    await read(line, own === null || own.used === 0 ? nextStep(line) : Math.min(own.used, MOST_AT_ONCE))
+    await advance(line)
+    return line
+  }
+  // What is known of some queues says where the page ends at the latest, and then the others are asked only for what comes before
+  // that. Jobs often end by the hundred in one moment: then that is little, or nothing.
+  const step = Math.min(MOST_AT_ONCE, Math.max(FEWEST_AT_ONCE, Math.ceil((3 * limit) / pairs.length)))
+  const names = inTurn(pairs, state, place?.[1])
+  const lines: Line[] = []
+  let until: Place | null = null
+  while (
+    rest === null &&
+    where.text === undefined &&
+    lines.length < MOST_LEADERS &&
+    lines.length < names.length
+  ) {
+    const line = await begin(names[lines.length] as string, limit, until)
+    lines.push(line)
+    const places = lines.flatMap(({ rows, used }) => rows.slice(used).map(placeOf)).sort(order)
+    const isMore = places.length > limit || lines.some(({ next }) => next !== null)
+    if (isMore) until = places[limit - 1] ?? null
+    const [one, other] = [line.rows[line.used], line.rows[line.used + step]]
+    const isScattered = one !== undefined && (other === undefined || listKey(one) !== listKey(other))
+    const isOfOneMoment = until !== null && until[0] === places[0]?.[0]
+    if (isScattered || isOfOneMoment) break
+  }
+  const others = names.slice(lines.length)
+  lines.push(...(await Promise.all(others.map((queue) => begin(queue, step, until)))))
 
-  const jobs: Job[] = []
-  let searched = 0
   for (;;) {
     let first: Line | null = null
+    let best: Place | null = null
     for (const line of lines) {
-      const head = line.rows[line.used]
-      if (head === undefined) continue
-      const best = first?.rows[first.used]
-      if (best === undefined || order(placeOf(head), placeOf(best)) < 0) first = line
+      if (line.head === null || (best !== null && order(line.head, best) >= 0)) continue
+      first = line
+      best = line.head
     }
     if (first === null) return { jobs, cursor: null, searched }
-    const isOver =
-      rest !== null && (searched >= budget.rows || (searched > 0 && env.runtime.mono() >= endsAt))
-    if (place !== null && (jobs.length >= limit || isOver)) {
-      const queues = Object.fromEntries(
-        lines.flatMap(({ queue, from }) => (from === null ? [] : [[queue, from]])),
-      )
-      return { jobs, searched, cursor: writeCursor({ kind: 'merged', state, place, queues }) }
-    }
     const job = first.rows[first.used] as Job
-    place = placeOf(job)
+    place = best as Place
     first.used++
+    first.head = headOf(first)
     searched++
     if (rest === null || rest(job)) jobs.push(job)
+    const isOver = rest !== null && (searched >= budget.rows || env.runtime.mono() >= endsAt)
+    if (jobs.length >= limit || isOver) {
+      const isLast = lines.every(({ rows, used, next }) => used >= rows.length && next === null)
+      if (isLast) return { jobs, cursor: null, searched }
+      return { jobs, searched, cursor: writeCursor({ kind: 'merged', state, place, own: standOf(first) }) }
+    }
     await advance(first)
   }
 }
 
-function placeOf(job: Job): Place {
-  return [listKey(job), job.queue, job.id]
+function headOf({ rows, used }: Line): Place | null {
+  const job = rows[used]
+  return job ? placeOf(job) : null
 }
 
-/** Within one queue this is the order of the store. */
-function byPlace(state: JobState): (a: Place, b: Place) => number {
-  const direction = isFinal(state) ? -1 : 1
-  return ([timeA, queueA, idA], [timeB, queueB, idB]) =>
-    direction * (timeA - timeB || compare(queueA, queueB) || compare(idA, idB))
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0
+/** From where to read a queue for what comes next in it, and how many jobs to pass over. */
+function standOf({ rows, used, from, next }: Line): Stand {
+  return used >= rows.length && next !== null ? { from: next, used: 0 } : { from, used }
 }

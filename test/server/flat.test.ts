@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { fillJobs } from '../../bench/dashboard/fill-jobs.ts'
-import { LANED } from '../../bench/dashboard/shape.ts'
+import { fillJobs, jobOf } from '../../bench/dashboard/fill-jobs.ts'
+import { LANED, QUEUES } from '../../bench/dashboard/shape.ts'
 import { createSkep, type Skep, type Store, silentLogger, systemRuntime } from '../../src/index.ts'
 import { createServer, type InputOf, type OperationName } from '../../src/server.ts'
 import { sqliteStore } from '../../src/sqlite.ts'
@@ -19,6 +19,10 @@ const SIZES = [2_000, 20_000] as const
 const MOST_ROWS = 5_200
 /** What a count may have the store look at. */
 const MOST_LOOKED = 5_000
+/** Calls for a page of 50 over all queues: one for each, a few to read on, and who asks. */
+const MOST_CALLS = QUEUES.length + 12
+/** Rows for it: every queue is read a little ahead, and up to four of them for a whole page. */
+const MOST_PAGE_ROWS = 8 * QUEUES.length + 4 * 50
 
 type Asked = { readonly [Name in OperationName]: readonly [Name, InputOf<Name>] }[OperationName]
 
@@ -67,10 +71,13 @@ interface Work {
   lists: Parameters<Store['list']>[0][]
   /** How many jobs counts were told to look at, at most. */
   looks: number[]
+  /** What the server said. */
+  reply: unknown
 }
 
 interface Filled {
   readonly skep: Skep
+  readonly store: Store
   readonly statements: Set<string>
   readonly explain: (sql: string) => readonly string[]
   readonly work: (asked: Asked) => Promise<Work>
@@ -110,6 +117,51 @@ describe('with ten times as many jobs', () => {
     expect(rows).toBeLessThanOrEqual(MOST_ROWS)
     expect(looks.length).toBeGreaterThan(0)
     for (const look of looks) expect(look).toBeLessThanOrEqual(MOST_LOOKED)
+  })
+
+  it.each(['done', 'failed', 'dead', 'cancelled', 'delayed'])(
+    'a page from deep inside the list of %s jobs reads nothing of the pages before it',
+    async (state) => {
+      const query = `state:${state}`
+      let cursor: string | null = null
+      for (let page = 0; page < 5; page++) {
+        const turned = await large.skep.list({ query, limit: 200, ...(cursor !== null && { cursor }) })
+        cursor = turned.cursor
+      }
+      expect(cursor).not.toBeNull()
+      const { calls, rows } = await large.work(['jobs.list', { query, limit: 50, cursor: cursor as string }])
+
+      expect(calls).toBeLessThanOrEqual(MOST_CALLS)
+      expect(rows).toBeLessThanOrEqual(MOST_PAGE_ROWS)
+    },
+  )
+
+  it('pages of jobs that ended by the hundred in one moment are read from few queues', async () => {
+    const { space } = large.skep
+    const now = Date.now()
+    for (const [n, queue] of QUEUES.entries()) {
+      // Every queue has its own moments, but for a few that share them.
+      const at = now + 10_000 * Math.floor(n / 3)
+      await endTogether(large.store, { space, queue, at, count: 70 })
+      await endTogether(large.store, { space, queue, at: at + 200_000, count: 80 })
+    }
+    const pages: Work[] = []
+    const query = `state:cancelled since:${new Date(now).toISOString()}`
+    for (let cursor: string | null | undefined; cursor !== null; ) {
+      const next: { readonly cursor?: string } = cursor === undefined ? {} : { cursor }
+      const page = await large.work(['jobs.list', { query, limit: 50, ...next }])
+      pages.push(page)
+      cursor = (page.reply as { readonly cursor: string | null }).cursor
+    }
+
+    const sum = (of: (page: Work) => number): number => pages.reduce((all, page) => all + of(page), 0)
+    expect(pages).toHaveLength((150 * QUEUES.length) / 50)
+    for (const { calls, rows } of pages) {
+      expect(calls).toBeLessThanOrEqual(MOST_CALLS)
+      expect(rows).toBeLessThanOrEqual(MOST_PAGE_ROWS)
+    }
+    // Of what was read most is shown.
+    expect(sum(({ rows }) => rows) / pages.length).toBeLessThanOrEqual(150)
   })
 
   it('a store is not asked for what it would have to look for in all jobs of a queue', async () => {
@@ -155,7 +207,7 @@ async function filled(file: string, size: number): Promise<Filled> {
       return typeof value === 'function' ? value.bind(target) : value
     },
   })
-  const work: Work = { calls: 0, rows: 0, lists: [], looks: [] }
+  const work: Work = { calls: 0, rows: 0, lists: [], looks: [], reply: null }
   const plain = sqliteStore({ client, synchronous: 'normal' })
   const store = counting(plain, work)
   const skep = createSkep({ store, logger: silentLogger })
@@ -165,6 +217,7 @@ async function filled(file: string, size: number): Promise<Filled> {
   await fillJobs(plain, { space: skep.space, uuid, from: 0, to: size, now: Date.now() })
   return {
     skep,
+    store: plain,
     statements,
     explain: (sql) => database.prepare(`explain query plan ${sql}`).all().map(detailOf),
     async work([name, input]) {
@@ -180,10 +233,24 @@ async function filled(file: string, size: number): Promise<Filled> {
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify(input),
       })
-      expect(response.status, await response.text()).toBe(200)
-      return { ...work }
+      const text = await response.text()
+      expect(response.status, text).toBe(200)
+      return { ...work, reply: JSON.parse(text) as unknown }
     },
   }
+}
+
+/** Jobs of a queue that end in one moment. */
+async function endTogether(
+  store: Store,
+  options: { readonly space: string; readonly queue: string; readonly at: number; readonly count: number },
+): Promise<void> {
+  const { space, queue, at, count } = options
+  const { uuid } = systemRuntime()
+  const jobs = Array.from({ length: count }, (_, n) => jobOf(space, uuid(), queue, n))
+  await store.insert({ jobs, now: at })
+  const target = { ids: jobs.map(({ id }) => id) }
+  await store.change({ action: 'cancel', space, target, failure: null, keepMs: 3_600_000, now: at })
 }
 
 /** Counts the calls of a store, and the jobs, runs and records that it gave. */
