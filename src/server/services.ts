@@ -1,6 +1,7 @@
 import type { Runtime } from '../index.ts'
-import type { Coming, Stock } from './access/quotas.ts'
+import type { Coming } from './access/quotas.ts'
 import type { Redactor } from './access/redact.ts'
+import type { Weighable } from './access/stored-bytes.ts'
 import type { AuditEntry, InputOf, ReceiverSummary, TokenView } from './api.ts'
 import type { Cards } from './cards.ts'
 import type { Lookback } from './lookback.ts'
@@ -69,8 +70,8 @@ export interface AuditLog {
 
 /** What a space may use up through this server. */
 export interface SpaceQuotas {
-  /** Throws unless the space may enqueue these now. `look` tells what it has stored. */
-  assertEnqueue(space: string, coming: readonly Coming[], look: () => Promise<Stock>): Promise<void>
+  /** Throws unless the space may enqueue these now. `stored` tells what it has stored. */
+  assertEnqueue(space: string, coming: readonly Coming[], stored: Weighable): Promise<void>
   /** Throws unless the space may have another schedule. `count` counts those that it has, up to so many. */
   assertSchedule(space: string, count: (most: number) => Promise<number>): Promise<void>
 }

@@ -83,8 +83,8 @@ export const jobsAgain: ServerOperation<'jobs.again'> = operation({
   target: (input) =>
     `a copy of job ${input.id}${input.queue === undefined ? '' : ` into queue ${input.queue}`}`,
   async run({ id: job, ...options }, context) {
-    const { queue, payload } = await visibleJob(context, job)
-    await assertQuota(context, [{ queue, payload, ...options }])
+    const { queue, payload, headers, lane } = await visibleJob(context, job)
+    await assertQuota(context, [{ queue, payload, headers, lane, ...options }])
     const handle = await context.skep.again(job, { ...options, by: context.caller.name })
     return { id: handle.id, duplicate: handle.duplicate }
   },

@@ -1,22 +1,10 @@
-import { JOB_STATES, type Skep } from '../../index.ts'
-import type { Coming, Stock } from '../access/quotas.ts'
+import type { Skep } from '../../index.ts'
+import type { Coming } from '../access/quotas.ts'
 import type { Context } from './define.ts'
 
 /** Refuses jobs that the space may not have. */
 export function assertQuota({ skep, services }: Context, coming: readonly Coming[]): Promise<void> {
-  return services.quotas.assertEnqueue(skep.space, coming, () => stockOf(skep))
-}
-
-async function stockOf(skep: Skep): Promise<Stock> {
-  const counts = await skep.counts()
-  const filled = counts.map((queue) => ({
-    queue: queue.queue,
-    jobs: JOB_STATES.reduce((sum, state) => sum + queue[state], 0),
-  }))
-  return {
-    jobs: filled.reduce((sum, { jobs }) => sum + jobs, 0),
-    queues: filled.filter(({ jobs }) => jobs > 0).map(({ queue }) => queue),
-  }
+  return services.quotas.assertEnqueue(skep.space, coming, skep)
 }
 
 /** Refuses one schedule too many. One that is there already may be changed. */
