@@ -70,8 +70,8 @@ export interface AuditLog {
 
 /** What a space may use up through this server. */
 export interface SpaceQuotas {
-  /** Throws unless the space may enqueue these now. `stored` tells what it has stored. */
-  assertEnqueue(space: string, coming: readonly Coming[], stored: Weighable): Promise<void>
+  /** Throws unless the space may enqueue these now. `stored` tells what it has stored. Call what it returns when they are there. */
+  assertEnqueue(space: string, coming: readonly Coming[], stored: Weighable): Promise<() => void>
   /** Throws unless the space may have another schedule. `count` counts those that it has, up to so many. */
   assertSchedule(space: string, count: (most: number) => Promise<number>): Promise<void>
 }

@@ -70,8 +70,11 @@ export class QuotaKeeper {
     this.#pace = new Pace(runtime)
   }
 
-  /** Throws `QUOTA_EXCEEDED` unless the space may enqueue these now. `stored` tells what it has stored. */
-  async assertEnqueue(space: string, coming: readonly Coming[], stored: Weighable): Promise<void> {
+  /**
+   * Throws `QUOTA_EXCEEDED` unless the space may enqueue these now. `stored` tells what it has stored. Call what it returns when they are in
+   * the store, or will not be.
+   */
+  async assertEnqueue(space: string, coming: readonly Coming[], stored: Weighable): Promise<() => void> {
     const { enqueuePerSecond, storedJobs, storedBytes, payloadBytes, queues } = this.#of(space)
     if (payloadBytes !== undefined) assertPayloads(coming, payloadBytes)
     const bytes = storedBytes === undefined ? 0 : bytesOf(coming)
@@ -100,15 +103,16 @@ export class QuotaKeeper {
       const waitMs = this.#ratesOf(space, enqueuePerSecond).take(space, coming.length)
       if (waitMs > 0) throw exceeded('jobs per second', enqueuePerSecond, 'Enqueue more slowly', waitMs)
     }
-    ledger?.came(bytes, coming.length)
-    if (counted === null) return
-    counted.jobs += coming.length
-    for (const queue of fresh) counted.queues.add(queue)
+    if (counted !== null) {
+      counted.jobs += coming.length
+      for (const queue of fresh) counted.queues.add(queue)
+    }
+    return ledger === null ? () => {} : ledger.comes(bytes, coming.length)
   }
 
   /** Results, errors and logs came in from receivers. Nothing is refused: what a job brought must be able to end. */
   came(space: string, bytes: () => number): void {
-    if (this.#of(space).storedBytes !== undefined) this.#ledgers.get(space)?.came(bytes(), 0)
+    if (this.#of(space).storedBytes !== undefined) this.#ledgers.get(space)?.comes(bytes(), 0)()
   }
 
   /** Throws `QUOTA_EXCEEDED` if the space has as many schedules as it may. `count` counts them, up to so many. */

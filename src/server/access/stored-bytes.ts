@@ -4,8 +4,8 @@
  *
  *   stored = what the last walk found + what came in since that walk began
  *
- * What came in during the walk may be in both, and what has left since is still in the first: it overstates what this server let in, until the
- * next walk, and never understates it.
+ * What was on its way into the store when the walk began is added too. So what comes in during the walk may be in both, and what has left
+ * since is still in the first: it overstates what this server let in, until the next walk, and never understates it.
  */
 import { JOB_STATES, type JobState, type Runtime, type Skep, sleepFor } from '../../index.ts'
 
@@ -60,6 +60,8 @@ export class Ledger {
   readonly #pace: Pace
   /** What the last walk found; null: none has ended. */
   #found: Amount | null = null
+  /** What is on its way into the store. */
+  #coming: Amount = NOTHING
   /** What came in since that walk began, and since the one began that is under way. */
   #since: Amount = NOTHING
   #during: Amount = NOTHING
@@ -83,10 +85,15 @@ export class Ledger {
     return this.#found !== null
   }
 
-  /** Something came in. */
-  came(bytes: number, jobs: number): void {
-    this.#since = plus(this.#since, { bytes, jobs })
-    this.#during = plus(this.#during, { bytes, jobs })
+  /** Something comes in. Call what it returns when it is in the store, or will not be: until then no walk can be sure to meet it. */
+  comes(bytes: number, jobs: number): () => void {
+    const amount = { bytes, jobs }
+    this.#since = plus(this.#since, amount)
+    this.#during = plus(this.#during, amount)
+    this.#coming = plus(this.#coming, amount)
+    return () => {
+      this.#coming = plus(this.#coming, { bytes: -bytes, jobs: -jobs })
+    }
   }
 
   /** Begins a walk if it is time for one. `limit` is the quota, and `jobs` how many jobs there are. */
@@ -120,7 +127,7 @@ export class Ledger {
 
   async #weigh(space: Weighable): Promise<void> {
     const from = this.#runtime.mono()
-    this.#during = NOTHING
+    this.#during = this.#coming
     this.#soFar = NOTHING
     for (const part of partsOf(await space.counts())) await this.#weighPart(space, part)
     const { bytes, jobs } = this.#soFar

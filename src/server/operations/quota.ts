@@ -2,9 +2,18 @@ import type { Skep } from '../../index.ts'
 import type { Coming } from '../access/quotas.ts'
 import type { Context } from './define.ts'
 
-/** Refuses jobs that the space may not have. */
-export function assertQuota({ skep, services }: Context, coming: readonly Coming[]): Promise<void> {
-  return services.quotas.assertEnqueue(skep.space, coming, skep)
+/** Enqueues jobs, unless the space may not have them. */
+export async function withinQuota<T>(
+  { skep, services }: Context,
+  coming: readonly Coming[],
+  enqueue: () => Promise<T>,
+): Promise<T> {
+  const arrived = await services.quotas.assertEnqueue(skep.space, coming, skep)
+  try {
+    return await enqueue()
+  } finally {
+    arrived()
+  }
 }
 
 /** Refuses one schedule too many. One that is there already may be changed. */

@@ -76,7 +76,7 @@ describe('what a space may enqueue', () => {
 
   it('has no larger payloads than it may, in bytes', async () => {
     const { access } = desk({ quotas: { '*': { payloadBytes: 10 } } })
-    const send = (payload: unknown): Promise<void> =>
+    const send = (payload: unknown): Promise<() => void> =>
       access.quotas.assertEnqueue('acme', [{ queue: 'mail', payload }], EMPTY)
 
     await send('12345678')

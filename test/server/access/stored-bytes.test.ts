@@ -58,7 +58,7 @@ function scene(states: Partial<Record<JobState, number>> = {}): {
 describe('a ledger', () => {
   it('has what the walk found, in all states, and what came in since it began', async () => {
     const { runtime, space, ledger } = scene({ ready: 1_200, running: 3, done: 40 })
-    space.onPage = () => ledger.came(1, 0)
+    space.onPage = () => ledger.comes(1, 0)()
 
     ledger.look(space, 1e9, 1_243)
     await runtime.settle()
@@ -67,7 +67,7 @@ describe('a ledger', () => {
     // Five pages: three of ready jobs, one of each other state.
     expect(space.pages).toBe(5)
     expect(ledger.bytes).toBe(124_300 + 5)
-    ledger.came(50, 1)
+    ledger.comes(50, 1)()
     expect(ledger.bytes).toBe(124_300 + 5 + 50)
   })
 
@@ -75,17 +75,36 @@ describe('a ledger', () => {
     const { runtime, space, ledger } = scene({ ready: 10 })
     ledger.look(space, 1e9, 10)
     await runtime.settle()
-    ledger.came(7_000, 70)
+    ledger.comes(7_000, 70)()
     space.states.ready = 80
     await runtime.advance(10_000)
     space.onPage = () => {
-      if (ledger.bytes < 8_500) ledger.came(500, 5)
+      if (ledger.bytes < 8_500) ledger.comes(500, 5)()
     }
 
     ledger.look(space, 1e9, 80)
     await runtime.settle()
 
     expect(ledger.bytes).toBe(8_000 + 500)
+  })
+
+  it('keeps what was on its way into the store when a walk began, because that may not have met it', async () => {
+    const { runtime, space, ledger } = scene({ ready: 10 })
+    ledger.look(space, 1e9, 10)
+    await runtime.settle()
+    const arrived = ledger.comes(700, 7)
+    await runtime.advance(10_000)
+
+    ledger.look(space, 1e9, 10)
+    await runtime.settle()
+    expect(ledger.bytes).toBe(1_700)
+    space.states.ready = 17
+    arrived()
+    await runtime.advance(10_000)
+    ledger.look(space, 1e9, 17)
+    await runtime.settle()
+
+    expect(ledger.bytes).toBe(1_700)
   })
 
   it('knows something before the first walk has ended', async () => {
@@ -116,7 +135,7 @@ describe('a ledger', () => {
     space.pageMs = 5
     space.onPage = () => {
       space.states.ready += 1_000
-      ledger.came(100_000, 1_000)
+      ledger.comes(100_000, 1_000)()
     }
 
     ledger.look(space, 1e9, 2_000)
@@ -154,10 +173,10 @@ describe('a ledger', () => {
     const { runtime, space, ledger } = scene({ ready: 100 })
     ledger.look(space, 12_000, 100)
     await runtime.advance(1_000)
-    ledger.came(900, 9)
+    ledger.comes(900, 9)()
 
     ledger.look(space, 12_000, 50)
-    ledger.came(200, 2)
+    ledger.comes(200, 2)()
     ledger.look(space, 12_000, 111)
     await runtime.settle()
     expect(space.pages).toBe(1)
@@ -171,7 +190,7 @@ describe('a ledger', () => {
     space.isBroken = true
     ledger.look(space, 1e9, 100)
     await ledger.walked(1_000)
-    ledger.came(70, 1)
+    ledger.comes(70, 1)()
     expect([ledger.isKnown, ledger.bytes]).toEqual([false, 70])
 
     space.isBroken = false
@@ -214,7 +233,10 @@ describe('a quota of bytes', () => {
     const space = new FakeSpace(runtime, { done: 100 })
     const send = (count: number, bytes: number): Promise<unknown> =>
       access.quotas.assertEnqueue('acme', jobs(count, bytes), space).then(
-        () => 'ok',
+        (arrived) => {
+          arrived()
+          return 'ok'
+        },
         ({ code, facts }) => [code, facts],
       )
     const facts = { quota: 'stored bytes', limit: 20_000 }
