@@ -72,6 +72,8 @@ export interface AuditLog {
 export interface SpaceQuotas {
   /** Throws unless the space may enqueue these now. `stored` tells what it has stored. Call what it returns when they are there. */
   assertEnqueue(space: string, coming: readonly Coming[], stored: Weighable): Promise<() => void>
+  /** Throws if a payload is larger than those of the space may be. */
+  assertPayloads(space: string, coming: readonly Partial<Coming>[]): void
   /** Throws unless the space may have another schedule. `count` counts those that it has, up to so many. */
   assertSchedule(space: string, count: (most: number) => Promise<number>): Promise<void>
 }

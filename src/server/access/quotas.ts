@@ -75,8 +75,8 @@ export class QuotaKeeper {
    * the store, or will not be.
    */
   async assertEnqueue(space: string, coming: readonly Coming[], stored: Weighable): Promise<() => void> {
-    const { enqueuePerSecond, storedJobs, storedBytes, payloadBytes, queues } = this.#of(space)
-    if (payloadBytes !== undefined) assertPayloads(coming, payloadBytes)
+    const { enqueuePerSecond, storedJobs, storedBytes, queues } = this.#of(space)
+    this.assertPayloads(space, coming)
     const bytes = storedBytes === undefined ? 0 : bytesOf(coming)
     const ledger = storedBytes === undefined ? null : await this.#weigh(space, bytes, storedBytes, stored)
     const isCounted = storedJobs !== undefined || queues !== undefined || ledger !== null
@@ -108,6 +108,17 @@ export class QuotaKeeper {
       for (const queue of fresh) counted.queues.add(queue)
     }
     return ledger === null ? () => {} : ledger.comes(bytes, coming.length)
+  }
+
+  /** Throws `QUOTA_EXCEEDED` if a payload is larger than those of the space may be. */
+  assertPayloads(space: string, coming: readonly Partial<Coming>[]): void {
+    const { payloadBytes } = this.#of(space)
+    if (payloadBytes === undefined) return
+    for (const { payload } of coming) {
+      const bytes = Buffer.byteLength(jsonOf(payload))
+      if (bytes <= payloadBytes) continue
+      throw exceeded('bytes of a payload', payloadBytes, `This one has ${bytes}: keep the data elsewhere`)
+    }
   }
 
   /** Results, errors and logs came in from receivers. Nothing is refused: what a job brought must be able to end. */
@@ -189,15 +200,6 @@ export class QuotaKeeper {
     if (this.#counted.size >= MOST_SPACES) this.#counted.clear()
     this.#counted.set(space, counted)
     return counted
-  }
-}
-
-function assertPayloads(coming: readonly Coming[], limit: number): void {
-  for (const { payload } of coming) {
-    const bytes = Buffer.byteLength(jsonOf(payload))
-    if (bytes > limit) {
-      throw exceeded('bytes of a payload', limit, `This one has ${bytes}: keep the data elsewhere`)
-    }
   }
 }
 

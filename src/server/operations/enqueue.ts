@@ -18,7 +18,7 @@ import { said } from '../shapes.ts'
 import { type Context, operation, type ServerOperation } from './define.ts'
 import { durationOf } from './durations.ts'
 import { visibleJob } from './jobs.ts'
-import { withinQuota } from './quota.ts'
+import { assertNoFlow, withinQuota } from './quota.ts'
 
 const one: Schema<EnqueueInput> = object({
   queue: queueName,
@@ -50,7 +50,10 @@ export const jobsEnqueue: ServerOperation<'jobs.enqueue'> = operation({
   output: enqueued,
   queuesOf: ({ queue }) => [queue],
   target: ({ queue }) => `queue ${queue}`,
-  run: (input, context) => withinQuota(context, [input], () => enqueue(context, input)),
+  async run(input, context) {
+    assertNoFlow(input.queue)
+    return withinQuota(context, [input], () => enqueue(context, input))
+  },
 })
 
 export const jobsEnqueueMany: ServerOperation<'jobs.enqueueMany'> = operation({
@@ -64,7 +67,10 @@ export const jobsEnqueueMany: ServerOperation<'jobs.enqueueMany'> = operation({
   output: object({ jobs: all(enqueued) }),
   queuesOf: ({ jobs }) => [...new Set(jobs.map(({ queue }) => queue))],
   target: ({ jobs }) => `${jobs.length} jobs of ${[...new Set(jobs.map(({ queue }) => queue))].join(', ')}`,
-  run: ({ jobs }, context) => withinQuota(context, jobs, () => enqueueMany(context, jobs)),
+  async run({ jobs }, context) {
+    for (const { queue } of jobs) assertNoFlow(queue)
+    return withinQuota(context, jobs, () => enqueueMany(context, jobs))
+  },
 })
 
 export const jobsAgain: ServerOperation<'jobs.again'> = operation({

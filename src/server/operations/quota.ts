@@ -1,6 +1,16 @@
-import type { Skep } from '../../index.ts'
+import { flowOfQueue, type Skep, SkepError, showValue } from '../../index.ts'
 import type { Coming } from '../access/quotas.ts'
 import type { Context } from './define.ts'
+
+/**
+ * Refuses a queue that moves the runs of a flow on. A job there could start runs, which no quota counts, or move one on before its time:
+ * flows are for code.
+ */
+export function assertNoFlow(queue: string): void {
+  if (flowOfQueue(queue) === null) return
+  const message = `Queue ${showValue(queue)} moves the runs of a flow on. Start the flow in code, or enqueue a job that does.`
+  throw new SkepError('NAME_INVALID', message, { facts: { queue } })
+}
 
 /** Enqueues jobs, unless the space may not have them. */
 export async function withinQuota<T>(

@@ -1,7 +1,16 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createSkep, JOB_STATES, type JobState, queue, type Skep, type Store, silentLogger } from 'skep'
+import {
+  createSkep,
+  JOB_STATES,
+  type JobState,
+  queue,
+  type Skep,
+  type Store,
+  silentLogger,
+  systemRuntime,
+} from 'skep'
 import { memoryStore } from 'skep/memory'
 import { postgresStore } from 'skep/postgres'
 import { redisStore } from 'skep/redis'
@@ -9,7 +18,8 @@ import { sqliteStore } from 'skep/sqlite'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { Coming, Quota } from '../../../src/server/access/quotas.ts'
 import type { Weighable } from '../../../src/server/access/stored-bytes.ts'
-import { type FakeReceiver, scene } from '../../receivers/support/scene.ts'
+import { ReceiverHub } from '../../../src/server/receivers/hub.ts'
+import { caller, FakeReceiver, scene } from '../../receivers/support/scene.ts'
 import { freshDatabase, redisUrlVariable } from '../../servers/index.ts'
 import { type Running, startServer } from '../support.ts'
 import { desk } from './desk.ts'
@@ -105,6 +115,37 @@ describe('what a space may enqueue', () => {
     expect(await send(jobs(1, 'a'))).toBe('stored jobs')
   })
 })
+
+/** A hub over one store, for as many spaces as are asked for. */
+function manySpaces(): {
+  readonly hub: ReceiverHub
+  readonly skep: (space: string) => Skep
+  readonly connect: (space: string, credits: number) => Promise<FakeReceiver>
+  readonly close: () => Promise<void>
+} {
+  const store = memoryStore()
+  const skeps = new Map<string, Skep>()
+  const skep = (space: string): Skep => {
+    const known = skeps.get(space) ?? createSkep({ store, space, logger: silentLogger })
+    skeps.set(space, known)
+    return known
+  }
+  const hub = new ReceiverHub({ skepOf: skep, runtime: systemRuntime(), logger: silentLogger })
+  return {
+    hub,
+    skep,
+    async connect(space, credits) {
+      const fake = new FakeReceiver()
+      const own = { caller: caller({ space }), queues: ['mail'], credits, protocol: 'http' } as const
+      fake.receiver = await hub.connect({ ...own, ...fake.options })
+      return fake
+    },
+    async close() {
+      await hub.close({ drain: 0 })
+      await Promise.all([...skeps.values()].map((one) => one.close()))
+    },
+  }
+}
 
 const stores: Readonly<Record<string, () => Promise<Store>>> = {
   memory: async () => memoryStore(),
@@ -213,6 +254,56 @@ describe.each(Object.keys(stores))('the bytes that a space has stored on %s', (n
     await worker.stop()
 
     await expect(call('jobs.enqueue', { queue: 'mail', payload: 1 })).rejects.toMatchObject({ status: 429 })
+  }, 60_000)
+})
+
+describe('what no quota counts', () => {
+  it('cannot be made through a server: runs of flows', async () => {
+    const { call, skep } = await startServer()
+    const start = { queue: 'flow:order', payload: { start: { flow: 'order', version: 1, state: {} } } }
+    const refusal = { status: 400, code: 'NAME_INVALID' }
+
+    await expect(call('jobs.enqueue', start)).rejects.toMatchObject(refusal)
+    const batch = {
+      jobs: [
+        { queue: 'mail', payload: 1 },
+        { ...start, queue: 'flow.2:order' },
+      ],
+    }
+    await expect(call('jobs.enqueueMany', batch)).rejects.toMatchObject(refusal)
+    await expect(call('schedules.put', { id: 'one', every: '1h', ...start })).rejects.toMatchObject(refusal)
+    expect(await skep.counts()).toEqual([])
+  })
+
+  it('is bounded as well: the payloads of schedules', async () => {
+    const { call } = await startServer({ quotas: { '*': { payloadBytes: 10 } } })
+    const put = (payload: string): Promise<unknown> =>
+      call('schedules.put', { id: 'one', queue: 'mail', every: '1h', payload })
+
+    await put('12345678')
+    await expect(put('123456789')).rejects.toMatchObject({ status: 429, code: 'QUOTA_EXCEEDED' })
+  })
+})
+
+describe('what one space does', () => {
+  it('keeps no job from the receivers of another', async () => {
+    const { connect, hub, skep, close } = manySpaces()
+    onTestFinished(close)
+    const mail = queue<number>('mail')
+    const numbers = Array.from({ length: 5_000 }, (_, n) => n)
+    await skep('noisy').enqueueMany(mail, numbers)
+    // It takes what it may and acks nothing.
+    const noisy = await connect('noisy', 100)
+    await vi.waitFor(() => expect(noisy.held).toBe(100), { timeout: 10_000 })
+
+    const quiet = await connect('quiet', 10)
+    for (const n of [1, 2, 3]) {
+      await skep('quiet').enqueue(mail, n)
+      await vi.waitFor(() => expect(quiet.jobs).toHaveLength(n), { timeout: 10_000 })
+    }
+
+    expect((await hub.list('noisy'))[0]?.unacked).toBe(100)
+    expect((await skep('noisy').counts())[0]?.ready).toBeGreaterThan(4_000)
   }, 60_000)
 })
 

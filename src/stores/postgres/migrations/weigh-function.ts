@@ -12,7 +12,10 @@ const WEIGHT = `${JOB_BYTES} + octet_length(x.payload) + ${['headers', 'override
                 - coalesce((select l.start from note_lines l where l.id = h.id order by l.place limit 1), h.bytes)
                 from notes h where h.id = x.id), 0)`
 
-/** weigh_jobs: how much one page of `list_jobs` weighs, and where its last job stands. */
+/**
+ * weigh_jobs: how much one page of `list_jobs` weighs, and where its last job stands. As there, delayed jobs that are due in the same
+ * moment are sorted anew for each page: an index that has them in order would be paid for by every delayed job.
+ */
 export function weighFunction(schema: string): string {
   const page = (lane: string, key: string, from: string, order: string, most = 'most'): string => `
         for one in select ${lane} as lane, x.${key} as key, x.id, ${WEIGHT} as weight
