@@ -285,6 +285,27 @@ describe('what no quota counts', () => {
   })
 })
 
+describe('the receivers of a space', () => {
+  it('are bounded for each space by itself', async () => {
+    const { url } = await startServer({ quotas: { default: { receivers: 1 }, '*': {} } })
+    const stop = new AbortController()
+    onTestFinished(() => stop.abort())
+    const receive = (space: string): Promise<Response> =>
+      fetch(`${url}/api/v1/receive`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'skep-space': space },
+        body: JSON.stringify({ queues: ['mail'], credits: 1 }),
+        signal: stop.signal,
+      })
+
+    expect((await receive('default')).status).toBe(200)
+    const refused = await receive('default')
+    expect([refused.status, await refused.json()]).toMatchObject([429, { error: { code: 'QUOTA_EXCEEDED' } }])
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
+    expect((await receive('other')).status).toBe(200)
+  })
+})
+
 describe('what one space does', () => {
   it('keeps no job from the receivers of another', async () => {
     const { connect, hub, skep, close } = manySpaces()
