@@ -117,6 +117,14 @@ export interface Store extends FlowStore, HoldStore, LimitStore, NoteStore, Reco
   counts(call: CountsCall): Promise<{ readonly queues: readonly QueueCounts[] }>
 
   /**
+   * How much one page of a queue's jobs in one state weighs: `weightOf` in `core/weight.ts`, the lines of their logs, and what goes with
+   * their progress. Summed up in the store, so nothing of the jobs is sent; a read without a lock, in the order of the list. A store may weigh texts as it
+   * writes them, up to twice as heavy, and 256 bytes more for each job, but never lighter.
+   * Redis: ZRANGE by score from the cursor, HSTRLEN each.
+   */
+  weigh(call: WeighCall): Promise<WeighReply>
+
+  /**
    * Removes up to `limit` finished jobs whose time is over, oldest first, and clears away other leftovers:
    * unique keys past their window, remembered ids, workers not seen for an hour. The ids of jobs that finished less
    * than {@link REMEMBER_DISCARDED_MS} ago are remembered, see {@link InsertCall.again}; those of older ones need not
@@ -492,6 +500,21 @@ export interface QueueCounts {
    * one that came in front of it in the last seconds.
    */
   readonly oldestDueAt: number | null
+}
+
+export interface WeighCall extends Omit<Selection, 'where'> {
+  readonly space: string
+  /** To look at so many jobs at most. */
+  readonly limit: number
+  /** From the page before; null for the first. */
+  readonly cursor: string | null
+}
+
+export interface WeighReply {
+  readonly jobs: number
+  readonly bytes: number
+  /** For the next page, which may have nothing; null when this was the last. */
+  readonly cursor: string | null
 }
 
 export interface WorkerInfo {

@@ -92,6 +92,7 @@ import { Schedules } from './schedules.ts'
 import { transactionOf } from './transaction.ts'
 import { type JobView, viewOf } from './view.ts'
 import { type JobEvent, type WatchOptions, watchJob } from './watch.ts'
+import { type WeighedPage, type WeighOptions, weighJobs } from './weigh.ts'
 import { Worker } from './worker.ts'
 import { listWorkers, orderWorker, type WorkerView } from './worker-view.ts'
 
@@ -666,6 +667,15 @@ export class Skep {
     await this.ready()
     const names = queues?.map((queue) => (typeof queue === 'string' ? queue : queue.name))
     return countJobs(this.#store, this.space, this.#runtime.now(), names)
+  }
+
+  /**
+   * How many bytes one page of a queue's jobs in one state takes in the store. Nothing of the jobs is sent, and nobody waits for it, but
+   * each of them is looked at: it is for walks that take their time.
+   */
+  async weigh(options: WeighOptions): Promise<WeighedPage> {
+    await this.ready()
+    return weighJobs(this.#store, this.space, options)
   }
 
   /**

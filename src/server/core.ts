@@ -72,6 +72,7 @@ export class ServerCore implements Callable {
       skepOf: (space) => this.skepFor(space),
       inFlight: (space) => this.#access.quotas.inFlight(space),
       assertReceiver: (space, connected) => this.#access.quotas.assertReceiver(space, connected),
+      onCame: (space, bytes) => this.#access.quotas.came(space, bytes),
       runtime,
       logger,
     })

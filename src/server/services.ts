@@ -1,6 +1,7 @@
 import type { Runtime } from '../index.ts'
-import type { Coming, Stock } from './access/quotas.ts'
+import type { Coming } from './access/quotas.ts'
 import type { Redactor } from './access/redact.ts'
+import type { Weighable } from './access/stored-bytes.ts'
 import type { AuditEntry, Check, InputOf, ReceiverSummary, TokenView } from './api.ts'
 import type { Cards } from './cards.ts'
 import type { Lookback } from './lookback.ts'
@@ -70,8 +71,10 @@ export interface AuditLog {
 
 /** What a space may use up through this server. */
 export interface SpaceQuotas {
-  /** Throws unless the space may enqueue these now. `look` tells what it has stored. */
-  assertEnqueue(space: string, coming: readonly Coming[], look: () => Promise<Stock>): Promise<void>
+  /** Throws unless the space may enqueue these now. `stored` tells what it has stored. Call what it returns when they are there. */
+  assertEnqueue(space: string, coming: readonly Coming[], stored: Weighable): Promise<() => void>
+  /** Throws if a payload is larger than those of the space may be. */
+  assertPayloads(space: string, coming: readonly Partial<Coming>[]): void
   /** Throws unless the space may have another schedule. `count` counts those that it has, up to so many. */
   assertSchedule(space: string, count: (most: number) => Promise<number>): Promise<void>
 }

@@ -47,6 +47,7 @@ import { strictCases } from './store/strict.ts'
 import { transactionCases, type UserTransaction } from './store/transactions.ts'
 import { uniqueCases } from './store/unique.ts'
 import { uniqueConflictCases } from './store/unique-conflict.ts'
+import { weighCases } from './store/weigh.ts'
 import { workersCases } from './store/workers.ts'
 
 export interface DescribeStoreOptions {
@@ -123,6 +124,7 @@ export function describeStore(
     describe('list and get', () => listCases(test))
     describe('count', () => countCases(test))
     describe('counts', () => countsCases(test))
+    describe('weigh', () => weighCases(test))
     describe('prune', () => pruneCases(test))
     describe('workers', () => workersCases(test))
     describe('lanes', () => laneCases(test))

@@ -141,6 +141,57 @@ describe.each(Object.entries(STATISTICS))('the plans on a table %s', (name, prep
     expect(getting + listing + listingLater).not.toMatch(/Seq Scan on jobs|Seq Scan on .*rows=[1-9]\d* loops/)
   })
 
+  it('find the jobs of one space without reading those of another', async () => {
+    const world = await createWorld()
+    const filler = await world.open({ migrate: true, listen: false })
+    for (let n = 0; n < 10; n++) await filler.insert({ jobs: newJobs(1_000) })
+    await filler.insert({ jobs: newJobs(3).map((job) => ({ ...job, space: 'globex' })) })
+    await prepare(world)
+    const { store, plans } = await explained(world)
+
+    const source = { space: 'globex', queue: 'mail', limit: 50 }
+    const call = { sources: [source], limit: 50, workerId: 'one', token: uuid(), leaseMs: 30_000 }
+    const { jobs } = await store.claim(call)
+
+    expect(jobs).toHaveLength(3)
+    const read = plans()
+      .join('\n')
+      .matchAll(/Scan .*on jobs\b.*rows=(\d+)(?:\.\d+)? loops=(\d+)/g)
+    const rows = [...read].map(([, found, loops]) => Number(found) * Number(loops))
+    expect(rows.length).toBeGreaterThan(0)
+    expect(Math.max(...rows)).toBeLessThanOrEqual(3)
+  })
+
+  it('weigh a page by the index of its list, and read no more than the page', async () => {
+    const world = await createWorld()
+    const filler = await world.open({ migrate: true, listen: false })
+    for (let n = 0; n < 5; n++) {
+      await filler.insert({ jobs: newJobs(1_000) })
+      await finish(filler, await take(filler, 1_000))
+    }
+    const laned = newJobs(1_000).map((job, at) => ({ ...job, lane: `lane-${at % 100}` }))
+    for (const jobs of [newJobs(1_000), laned]) {
+      await filler.insert({ jobs })
+      await filler.insert({ jobs: newJobs(1_000).map((job, at) => ({ ...job, delayMs: 3_600_000 + at })) })
+    }
+    await prepare(world)
+    const { store, plans } = await explained(world)
+
+    for (const state of ['ready', 'delayed', 'done'] as const) {
+      const page = { space: 'acme', queue: 'mail', state, limit: 1_500, cursor: null }
+      const { jobs, cursor } = await store.weigh(page)
+      plans()
+      const next = await store.weigh({ ...page, limit: 7, cursor })
+      const all = plans().join('\n')
+
+      expect([jobs, next.jobs], state).toEqual([1_500, 7])
+      expect(all, state).not.toMatch(/Seq Scan|Bitmap/)
+      // Delayed jobs of one moment are sorted by id, and so some are read ahead.
+      const most = [...all.matchAll(/Scan .*on (?:jobs|archive\w*)\b.*rows=(\d+)(?:\.\d+)? loops/g)]
+      expect(Math.max(...most.map(([, rows]) => Number(rows))), state).toBeLessThanOrEqual(64)
+    }
+  })
+
   it('find the lanes of a range by the index of its slices, and look at no others', async () => {
     const world = await createWorld()
     const filler = await world.open({ migrate: true, listen: false })

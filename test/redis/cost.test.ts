@@ -11,6 +11,7 @@ import {
   idOf,
   MINUTE,
   OTHER_QUEUE,
+  OTHER_SPACE,
   QUEUE,
   SPACE,
   START,
@@ -75,6 +76,9 @@ const OPERATIONS: readonly (readonly [string, (store: Store) => Promise<unknown>
     'claim of a range of lanes',
     (store) => claim(store, 106, { queue: OTHER_QUEUE, keys: parseKeyRange('-80') }),
   ],
+  // The backlog of one space is nothing to another.
+  ['insert in another space', (store) => store.insert({ jobs: [sample(FROM.fresh + 6, ELSEWHERE)], now })],
+  ['claim in another space', (store) => claim(store, 107, ELSEWHERE)],
   ['claim of nothing', (store) => claim(store, 103, { queue: 'empty' })],
   ['extend', (store) => store.extend({ leases: [lease(0)], leaseMs: HOUR, now })],
   [
@@ -111,6 +115,13 @@ const OPERATIONS: readonly (readonly [string, (store: Store) => Promise<unknown>
         (store: Store) => store.list({ space: SPACE, queue: QUEUE, state, limit: 5, cursor: null }),
       ] as const,
   ),
+  ...(['ready', 'delayed', 'running', 'done'] as const).map(
+    (state) =>
+      [
+        `weigh ${state}`,
+        (store: Store) => store.weigh({ space: SPACE, queue: QUEUE, state, limit: 5, cursor: null }),
+      ] as const,
+  ),
   ['counts', (store) => store.counts({ space: SPACE })],
   ['lanes', (store) => store.lanes({ space: SPACE, queue: OTHER_QUEUE, limit: 10, now })],
   ['hold', (store) => store.hold({ holds: [{ ...HELD, reason: null, by: null, forMs: null }], now })],
@@ -145,7 +156,8 @@ const recordOf = (n: number) => ({
   expiresAt: n % 2 === 0 ? null : START + 2 * DAY,
 })
 const HELD = { kind: 'pause', space: SPACE, queue: QUEUE, lane: null } as const
-const source = (queue: string = QUEUE) => ({ space: SPACE, queue, limit: 10 })
+const ELSEWHERE = { space: OTHER_SPACE }
+const source = (queue: string = QUEUE, space: string = SPACE) => ({ space, queue, limit: 10 })
 const inLane = (n: number): NewJob => sample(n, { queue: OTHER_QUEUE, lane: `lane ${n % LANES}` })
 /** One of those that the first claim took. */
 const lease = (n: number) => ({ id: idOf(FROM.ready + n), token: tokenOf(100) })
@@ -153,10 +165,15 @@ const lease = (n: number) => ({ id: idOf(FROM.ready + n), token: tokenOf(100) })
 function claim(
   store: Store,
   token: number,
-  { queue = QUEUE, ids = undefined as string[] | undefined, keys = undefined as KeyRange | undefined } = {},
+  {
+    queue = QUEUE,
+    space = SPACE,
+    ids = undefined as string[] | undefined,
+    keys = undefined as KeyRange | undefined,
+  } = {},
 ): Promise<unknown> {
   const call = {
-    sources: [{ ...source(queue), ...(keys && { keys }) }],
+    sources: [{ ...source(queue, space), ...(keys && { keys }) }],
     limit: 10,
     workerId: 'worker-a',
     token: tokenOf(token),

@@ -3,10 +3,11 @@
  *
  * Nothing here asks the store for every job: what a space has stored is counted once in two seconds, and what comes in since then is
  * added. So a quota may be passed by what other servers and programs put in within these two seconds, and by what is on its way into
- * the store while it is counted.
+ * the store while it is counted. Bytes are weighed more rarely, see `stored-bytes.ts`.
  */
-import { type Runtime, SkepError } from '../../index.ts'
+import { JOB_STATES, type Runtime, SkepError, weightOf } from '../../index.ts'
 import { Rates } from './rates.ts'
+import { Ledger, Pace, type Weighable } from './stored-bytes.ts'
 
 /** What one space may use. What is left out has no bound. */
 export interface Quota {
@@ -14,7 +15,9 @@ export interface Quota {
   readonly enqueuePerSecond?: number
   /** Jobs that may be stored, in all queues and states. With them unique keys are bounded: each is held by a job. */
   readonly storedJobs?: number
-  /** Bytes of one payload as JSON. With `storedJobs` it bounds the bytes that are stored. */
+  /** Bytes of all that is stored of them: payloads, headers, keys, results, failures, logs, and 256 bytes for each job itself. */
+  readonly storedBytes?: number
+  /** Bytes of one payload as JSON. */
   readonly payloadBytes?: number
   /** Names of queues that have jobs. */
   readonly queues?: number
@@ -32,17 +35,17 @@ export type Quotas = Readonly<Record<string, Quota>> | ((space: string) => Quota
 export interface Coming {
   readonly queue: string
   readonly payload: unknown
-}
-
-/** What a space has in its store. */
-export interface Stock {
-  readonly jobs: number
-  readonly queues: Iterable<string>
+  readonly headers?: Readonly<Record<string, string>>
+  readonly lane?: string | null
+  readonly unique?: string | null
 }
 
 const COUNT_MS = 2_000
 const AGAIN_MS = 5_000
 const MOST_SPACES = 10_000
+/** Who comes first waits so long for the space to be weighed; who comes when it is full, for a walk that is under way. */
+const FIRST_WALK_MS = 2_000
+const WALK_MS = 1_000
 
 interface Counted {
   readonly at: number
@@ -57,20 +60,33 @@ export class QuotaKeeper {
   readonly #rates = new Map<string, { readonly perSecond: number; readonly rates: Rates }>()
   readonly #counted = new Map<string, Counted>()
   readonly #counting = new Map<string, Promise<Counted>>()
+  readonly #ledgers = new Map<string, Ledger>()
+  readonly #pace: Pace
 
   /** A record has the quotas of spaces by name, and under `'*'` those of all others. */
   constructor(quotas: Quotas | undefined, runtime: Runtime) {
     this.#quotas = quotas ?? {}
     this.#runtime = runtime
+    this.#pace = new Pace(runtime)
   }
 
-  /** Throws `QUOTA_EXCEEDED` unless the space may enqueue these now. `look` tells what it has stored. */
-  async assertEnqueue(space: string, coming: readonly Coming[], look: () => Promise<Stock>): Promise<void> {
-    const { enqueuePerSecond, storedJobs, payloadBytes, queues } = this.#of(space)
-    if (payloadBytes !== undefined) assertPayloads(coming, payloadBytes)
-    const isCounted = storedJobs !== undefined || queues !== undefined
-    const counted = isCounted ? await this.#count(space, look) : null
+  /**
+   * Throws `QUOTA_EXCEEDED` unless the space may enqueue these now. `stored` tells what it has stored. Call what it returns when they are in
+   * the store, or will not be.
+   */
+  async assertEnqueue(space: string, coming: readonly Coming[], stored: Weighable): Promise<() => void> {
+    const { enqueuePerSecond, storedJobs, storedBytes, queues } = this.#of(space)
+    this.assertPayloads(space, coming)
+    const bytes = storedBytes === undefined ? 0 : bytesOf(coming)
+    const ledger = storedBytes === undefined ? null : await this.#weigh(space, bytes, storedBytes, stored)
+    const isCounted = storedJobs !== undefined || queues !== undefined || ledger !== null
+    const counted = isCounted ? await this.#count(space, stored) : null
     // From here on nothing is awaited: what is counted is taken in the same moment.
+    if (ledger !== null && storedBytes !== undefined && ledger.bytes + bytes > storedBytes) {
+      const advice =
+        bytes > storedBytes ? `This alone would be ${bytes}` : 'Remove jobs, or let workers catch up'
+      throw exceeded('stored bytes', storedBytes, advice, bytes > storedBytes ? undefined : AGAIN_MS)
+    }
     if (counted !== null && storedJobs !== undefined && counted.jobs + coming.length > storedJobs) {
       throw exceeded('stored jobs', storedJobs, 'Remove jobs, or let workers catch up', AGAIN_MS)
     }
@@ -87,9 +103,27 @@ export class QuotaKeeper {
       const waitMs = this.#ratesOf(space, enqueuePerSecond).take(space, coming.length)
       if (waitMs > 0) throw exceeded('jobs per second', enqueuePerSecond, 'Enqueue more slowly', waitMs)
     }
-    if (counted === null) return
-    counted.jobs += coming.length
-    for (const queue of fresh) counted.queues.add(queue)
+    if (counted !== null) {
+      counted.jobs += coming.length
+      for (const queue of fresh) counted.queues.add(queue)
+    }
+    return ledger === null ? () => {} : ledger.comes(bytes, coming.length)
+  }
+
+  /** Throws `QUOTA_EXCEEDED` if a payload is larger than those of the space may be. */
+  assertPayloads(space: string, coming: readonly Partial<Coming>[]): void {
+    const { payloadBytes } = this.#of(space)
+    if (payloadBytes === undefined) return
+    for (const { payload } of coming) {
+      const bytes = Buffer.byteLength(jsonOf(payload))
+      if (bytes <= payloadBytes) continue
+      throw exceeded('bytes of a payload', payloadBytes, `This one has ${bytes}: keep the data elsewhere`)
+    }
+  }
+
+  /** Results, errors and logs came in from receivers. Nothing is refused: what a job brought must be able to end. */
+  came(space: string, bytes: () => number): void {
+    if (this.#of(space).storedBytes !== undefined) this.#ledgers.get(space)?.comes(bytes(), 0)()
   }
 
   /** Throws `QUOTA_EXCEEDED` if the space has as many schedules as it may. `count` counts them, up to so many. */
@@ -126,34 +160,59 @@ export class QuotaKeeper {
     return rates
   }
 
+  /** The bytes of a space, weighed anew if it is time, and if these would not fit after a short wait for that. */
+  async #weigh(space: string, bytes: number, limit: number, stored: Weighable): Promise<Ledger> {
+    const { jobs } = await this.#count(space, stored)
+    const ledger = this.#ledgerOf(space)
+    ledger.look(stored, limit, jobs)
+    if (!ledger.isKnown) await ledger.walked(FIRST_WALK_MS)
+    else if (ledger.bytes + bytes > limit) await ledger.walked(WALK_MS)
+    return ledger
+  }
+
+  #ledgerOf(space: string): Ledger {
+    const known = this.#ledgers.get(space)
+    if (known) return known
+    const ledger = new Ledger(this.#runtime, this.#pace)
+    if (this.#ledgers.size >= MOST_SPACES) this.#ledgers.clear()
+    this.#ledgers.set(space, ledger)
+    return ledger
+  }
+
   /** What was counted lately. However many ask when that is too old, one looks. */
-  #count(space: string, look: () => Promise<Stock>): Promise<Counted> | Counted {
+  #count(space: string, stored: Weighable): Promise<Counted> | Counted {
     const known = this.#counted.get(space)
     if (known && this.#runtime.mono() - known.at < COUNT_MS) return known
     const under = this.#counting.get(space)
     if (under) return under
-    const counting = this.#look(space, look).finally(() => this.#counting.delete(space))
+    const counting = this.#look(space, stored).finally(() => this.#counting.delete(space))
     this.#counting.set(space, counting)
     return counting
   }
 
-  async #look(space: string, look: () => Promise<Stock>): Promise<Counted> {
+  async #look(space: string, stored: Weighable): Promise<Counted> {
     const at = this.#runtime.mono()
-    const { jobs, queues } = await look()
-    const counted = { at, jobs, queues: new Set(queues) }
+    const filled = (await stored.counts())
+      .map((one) => ({ queue: one.queue, jobs: JOB_STATES.reduce((sum, state) => sum + one[state], 0) }))
+      .filter(({ jobs }) => jobs > 0)
+    const jobs = filled.reduce((sum, one) => sum + one.jobs, 0)
+    const counted = { at, jobs, queues: new Set(filled.map(({ queue }) => queue)) }
     if (this.#counted.size >= MOST_SPACES) this.#counted.clear()
     this.#counted.set(space, counted)
     return counted
   }
 }
 
-function assertPayloads(coming: readonly Coming[], limit: number): void {
-  for (const { payload } of coming) {
-    const bytes = Buffer.byteLength(JSON.stringify(payload) ?? 'null')
-    if (bytes > limit) {
-      throw exceeded('bytes of a payload', limit, `This one has ${bytes}: keep the data elsewhere`)
-    }
-  }
+/** What these jobs will weigh in the store. */
+function bytesOf(coming: readonly Coming[]): number {
+  return coming.reduce((sum, { payload, headers = {}, lane = null, unique = null }) => {
+    const texts = { payload: jsonOf(payload), headers: jsonOf(headers), lane, uniqueKey: unique }
+    return sum + weightOf(texts)
+  }, 0)
+}
+
+function jsonOf(value: unknown): string {
+  return JSON.stringify(value) ?? 'null'
 }
 
 /** Where waiting does not help there is no word on when to come again. */

@@ -18,7 +18,7 @@ import { said } from '../shapes.ts'
 import { type Context, operation, type ServerOperation } from './define.ts'
 import { durationOf } from './durations.ts'
 import { visibleJob } from './jobs.ts'
-import { assertQuota } from './quota.ts'
+import { assertNoFlow, withinQuota } from './quota.ts'
 
 const one: Schema<EnqueueInput> = object({
   queue: queueName,
@@ -50,7 +50,10 @@ export const jobsEnqueue: ServerOperation<'jobs.enqueue'> = operation({
   output: enqueued,
   queuesOf: ({ queue }) => [queue],
   target: ({ queue }) => `queue ${queue}`,
-  run: (input, context) => enqueue(context, input),
+  async run(input, context) {
+    assertNoFlow(input.queue)
+    return withinQuota(context, [input], () => enqueue(context, input))
+  },
 })
 
 export const jobsEnqueueMany: ServerOperation<'jobs.enqueueMany'> = operation({
@@ -64,7 +67,10 @@ export const jobsEnqueueMany: ServerOperation<'jobs.enqueueMany'> = operation({
   output: object({ jobs: all(enqueued) }),
   queuesOf: ({ jobs }) => [...new Set(jobs.map(({ queue }) => queue))],
   target: ({ jobs }) => `${jobs.length} jobs of ${[...new Set(jobs.map(({ queue }) => queue))].join(', ')}`,
-  run: ({ jobs }, context) => enqueueMany(context, jobs),
+  async run({ jobs }, context) {
+    for (const { queue } of jobs) assertNoFlow(queue)
+    return withinQuota(context, jobs, () => enqueueMany(context, jobs))
+  },
 })
 
 export const jobsAgain: ServerOperation<'jobs.again'> = operation({
@@ -83,16 +89,15 @@ export const jobsAgain: ServerOperation<'jobs.again'> = operation({
   target: (input) =>
     `a copy of job ${input.id}${input.queue === undefined ? '' : ` into queue ${input.queue}`}`,
   async run({ id: job, ...options }, context) {
-    const { queue, payload } = await visibleJob(context, job)
-    await assertQuota(context, [{ queue, payload, ...options }])
-    const handle = await context.skep.again(job, { ...options, by: context.caller.name })
+    const { queue, payload, headers, lane } = await visibleJob(context, job)
+    const coming = [{ queue, payload, headers, lane, ...options }]
+    const by = context.caller.name
+    const handle = await withinQuota(context, coming, () => context.skep.again(job, { ...options, by }))
     return { id: handle.id, duplicate: handle.duplicate }
   },
 })
 
-async function enqueue(context: Context, input: EnqueueInput): Promise<EnqueueOutput> {
-  const { skep, services } = context
-  await assertQuota(context, [input])
+async function enqueue({ skep, services }: Context, input: EnqueueInput): Promise<EnqueueOutput> {
   const queue = declaredAs(input.queue, await services.cards.of(skep, input.queue))
   const handle = await skep.enqueue(queue, input.payload, optionsOf(input))
   return { id: handle.id, duplicate: handle.duplicate }
@@ -100,11 +105,9 @@ async function enqueue(context: Context, input: EnqueueInput): Promise<EnqueueOu
 
 /** Queue by queue: the jobs of each are all in the store, or none of them. Everything is judged first. */
 async function enqueueMany(
-  context: Context,
+  { skep, services }: Context,
   jobs: readonly EnqueueInput[],
 ): Promise<{ readonly jobs: readonly EnqueueOutput[] }> {
-  const { skep, services } = context
-  await assertQuota(context, jobs)
   const cards = await services.cards.all(skep)
   const options = jobs.map(optionsOf)
   const enqueued: EnqueueOutput[] = []

@@ -1,21 +1,28 @@
-import { JOB_STATES, type Skep } from '../../index.ts'
-import type { Coming, Stock } from '../access/quotas.ts'
+import { flowOfQueue, type Skep, SkepError, showValue } from '../../index.ts'
+import type { Coming } from '../access/quotas.ts'
 import type { Context } from './define.ts'
 
-/** Refuses jobs that the space may not have. */
-export function assertQuota({ skep, services }: Context, coming: readonly Coming[]): Promise<void> {
-  return services.quotas.assertEnqueue(skep.space, coming, () => stockOf(skep))
+/**
+ * Refuses a queue that moves the runs of a flow on. A job there could start runs, which no quota counts, or move one on before its time:
+ * flows are for code.
+ */
+export function assertNoFlow(queue: string): void {
+  if (flowOfQueue(queue) === null) return
+  const message = `Queue ${showValue(queue)} moves the runs of a flow on. Start the flow in code, or enqueue a job that does.`
+  throw new SkepError('NAME_INVALID', message, { facts: { queue } })
 }
 
-async function stockOf(skep: Skep): Promise<Stock> {
-  const counts = await skep.counts()
-  const filled = counts.map((queue) => ({
-    queue: queue.queue,
-    jobs: JOB_STATES.reduce((sum, state) => sum + queue[state], 0),
-  }))
-  return {
-    jobs: filled.reduce((sum, { jobs }) => sum + jobs, 0),
-    queues: filled.filter(({ jobs }) => jobs > 0).map(({ queue }) => queue),
+/** Enqueues jobs, unless the space may not have them. */
+export async function withinQuota<T>(
+  { skep, services }: Context,
+  coming: readonly Coming[],
+  enqueue: () => Promise<T>,
+): Promise<T> {
+  const arrived = await services.quotas.assertEnqueue(skep.space, coming, skep)
+  try {
+    return await enqueue()
+  } finally {
+    arrived()
   }
 }
 

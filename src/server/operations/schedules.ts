@@ -15,7 +15,7 @@ import { seen, sees, shownSchedule } from '../visible.ts'
 import { toWire } from '../wire.ts'
 import { type Context, operation, type ServerOperation } from './define.ts'
 import { durationOf } from './durations.ts'
-import { assertQuota, assertScheduleQuota } from './quota.ts'
+import { assertNoFlow, assertScheduleQuota, withinQuota } from './quota.ts'
 import { previewOf, wordsOf } from './slots.ts'
 
 /** How many of its next slots are shown with a schedule. */
@@ -98,6 +98,8 @@ export const schedulesPut: ServerOperation<'schedules.put'> = operation({
     const before = await skep.schedules.get(input.id)
     if (before !== null) seen(caller, `schedule "${input.id}"`, before)
     else await assertScheduleQuota(context)
+    if (before?.queue !== input.queue) assertNoFlow(input.queue)
+    context.services.quotas.assertPayloads(skep.space, [input])
     return summaryOf(context, await skep.schedules.put(definitionOf(input)))
   },
 })
@@ -145,8 +147,8 @@ export const schedulesRun: ServerOperation<'schedules.run'> = operation({
   output: object({ id: said, duplicate: flag() }),
   target: (input) => `schedule ${input.id}`,
   async run(input, context) {
-    await assertQuota(context, [await visible(context, input.id)])
-    const handle = await context.skep.schedules.runNow(input.id)
+    const coming = [await visible(context, input.id)]
+    const handle = await withinQuota(context, coming, () => context.skep.schedules.runNow(input.id))
     return { id: handle.id, duplicate: handle.duplicate }
   },
 })

@@ -35,6 +35,14 @@ export class NoteBook {
     return { progress, lines: lines.map(({ start: _start, ...line }) => line), last, dropped }
   }
 
+  /** The bytes that are kept of a job's notes. */
+  weight(id: string): number {
+    const notes = this.#notes.get(id)
+    if (notes === undefined) return 0
+    const { bytes, progress } = notes.head
+    return bytes - (notes.lines[0]?.start ?? bytes) + Buffer.byteLength(progress?.note ?? '')
+  }
+
   /** The job is gone. */
   remove(id: string): void {
     this.#notes.delete(id)

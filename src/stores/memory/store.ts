@@ -26,6 +26,7 @@ import {
   type SettleCall,
   type SettleReply,
   type Store,
+  type WeighCall,
   type WorkerInfo,
   type WorkerPresence,
 } from '../../store.ts'
@@ -34,6 +35,7 @@ import { Jobs } from './jobs.ts'
 import { beyond, count, cursorAt, list, select } from './list.ts'
 import { Records } from './records.ts'
 import { memorySchedules } from './schedules.ts'
+import { weigh } from './weigh.ts'
 
 export interface MemoryStoreOptions {
   /** Where the time comes from when a call brings none. @default the system's clock */
@@ -158,6 +160,10 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 
     async list(call: ListCall): Promise<ListReply> {
       return list(table, call)
+    },
+
+    async weigh(call: WeighCall) {
+      return weigh(jobs, call)
     },
 
     async counts(call: CountsCall) {

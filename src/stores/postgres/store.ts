@@ -24,6 +24,7 @@ import { Session } from './session.ts'
 import { settleAndClaim } from './settle.ts'
 import { Starts } from './starts.ts'
 import { queryOf } from './transactions.ts'
+import { weighJobs } from './weigh.ts'
 import { attend, depart, workers } from './workers.ts'
 
 /** Makes the notifier that goes with the store; handed in, because adapters do not know each other. */
@@ -132,6 +133,7 @@ export function createPostgresStore(options: PostgresStoreOptions, makeNotifier:
       return reply
     },
 
+    weigh: (request) => weighJobs(call, schema, request),
     prune: (request) => prune(call, schema, request),
     hold: (request) => holdJobs(call, schema, request),
     release: (request) => releaseHolds(call, schema, request),

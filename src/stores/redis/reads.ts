@@ -13,6 +13,8 @@ import type {
   ListCall,
   ListReply,
   QueueCounts,
+  WeighCall,
+  WeighReply,
 } from '../../store.ts'
 import { listOf, numberOf, numberOrNull, type Reply, textOf, toBytes, toUuid } from './bytes.ts'
 import type { Caller } from './caller.ts'
@@ -28,6 +30,7 @@ export function lookingCalls(caller: Caller): {
   expired(call: ExpiredCall): Promise<ExpiredReply>
   get(call: GetCall): Promise<{ readonly jobs: readonly (Job | null)[] }>
   list(call: ListCall): Promise<ListReply>
+  weigh(call: WeighCall): Promise<WeighReply>
 } {
   return {
     async change(call) {
@@ -104,6 +107,11 @@ export function lookingCalls(caller: Caller): {
       const args = [JSON.stringify({ space, ...selectionOf(call), limit }), cursorIn(call.cursor)]
       const [found, cursor] = listOf(await caller.call('list', args))
       return { jobs: listOf(found).map((shown) => jobOf(shown, { space, queue })), cursor: cursorOf(cursor) }
+    },
+
+    async weigh({ cursor, ...call }) {
+      const [jobs, bytes, next] = listOf(await caller.call('weigh', [JSON.stringify(call), cursorIn(cursor)]))
+      return { jobs: numberOf(jobs), bytes: numberOf(bytes), cursor: cursorOf(next) }
     },
   }
 }

@@ -1,10 +1,11 @@
 import { isFinal, type JobState } from '../../core/job.ts'
 import { DEFAULT_LANE } from '../../core/lanes.ts'
 import { listKey } from '../../core/transitions.ts'
-import type { CountCall, CountReply, ListCall, ListReply, Where } from '../../store.ts'
+import type { CountCall, CountReply, ListCall, ListReply, WeighCall, WeighReply, Where } from '../../store.ts'
 import type { Row, SqlValue } from './client.ts'
 import { ARCHIVE_COLUMNS, archivedJob, HOT_COLUMNS, hotJob, type Placed } from './record.ts'
 import { STATE_NUMBER, type Turn } from './turn.ts'
+import { ARCHIVE_WEIGHT, HOT_WEIGHT } from './weight.ts'
 
 type Reader = Pick<Turn, 'db' | 'queues' | 'lanes'>
 
@@ -86,6 +87,22 @@ function countFirst(
   })
 }
 
+/** How much one page weighs. What is summed up are lengths, which SQLite knows without reading the texts. */
+export function weigh(turn: Reader, call: WeighCall): WeighReply {
+  const query = queryOf(turn, call, null)
+  if (!query) return { jobs: 0, bytes: 0, cursor: null }
+  const { view, from, order, values } = query
+  const sql = `select ${view === FINISHED ? ARCHIVE_WEIGHT : HOT_WEIGHT}, ${view.position} ${from} order by ${order} limit ?`
+  const rows = turn.db.all(sql, ...values, call.limit)
+  const bytes = rows.reduce((sum, [weight]) => sum + (weight as number), 0)
+  const last = rows.at(-1)
+  return {
+    jobs: rows.length,
+    bytes,
+    cursor: last && rows.length === call.limit ? cursorIn(last.slice(1)) : null,
+  }
+}
+
 /** The last job of the next step of a search, as a cursor; null when it reaches the end. */
 function stepEnd(turn: Reader, call: Omit<ListCall, 'limit'>): string | null {
   const query = queryOf(turn, { ...call, where: {} }, null)
@@ -94,8 +111,12 @@ function stepEnd(turn: Reader, call: Omit<ListCall, 'limit'>): string | null {
     `select ${query.view.position} ${query.from} order by ${query.order} limit 1 offset ${SEARCH_STEP - 1}`,
     ...query.values,
   )
-  // Only ready jobs of limited queues have a lane in front.
-  return row ? JSON.stringify(row.length < 3 ? [DEFAULT_LANE, ...row] : row) : null
+  return row ? cursorIn(row) : null
+}
+
+/** The cursor of what comes after a row of positions. Only ready jobs of limited queues have a lane in front. */
+function cursorIn(row: Row): string {
+  return JSON.stringify(row.length < 3 ? [DEFAULT_LANE, ...row] : row)
 }
 
 /** Up to `limit` jobs of a selection, in the order in which they are listed, and not beyond `end`. */

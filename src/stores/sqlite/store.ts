@@ -23,7 +23,7 @@ import { sqliteFlows } from './flows.ts'
 import { hold, holds, release } from './holds.ts'
 import { insert } from './insert.ts'
 import { lanes, limits, setLimits } from './limits.ts'
-import { count, list } from './list.ts'
+import { count, list, weigh } from './list.ts'
 import { note, notes } from './notes.ts'
 import { resolveOptions, type SqliteStoreOptions } from './options.ts'
 import { prune } from './prune.ts'
@@ -115,6 +115,10 @@ export function makeSqliteStore(options: SqliteStoreOptions, makeNotifier: MakeN
 
     async counts(call) {
       return database.read((turn) => counts(turn, call))
+    },
+
+    async weigh(call) {
+      return database.read((turn) => weigh(turn, call))
     },
 
     hold(call) {

@@ -1,19 +1,42 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createSkep, queue, type Skep, type Store, silentLogger } from 'skep'
+import {
+  createSkep,
+  JOB_STATES,
+  type JobState,
+  queue,
+  type Skep,
+  type Store,
+  silentLogger,
+  systemRuntime,
+} from 'skep'
 import { memoryStore } from 'skep/memory'
 import { postgresStore } from 'skep/postgres'
 import { redisStore } from 'skep/redis'
 import { sqliteStore } from 'skep/sqlite'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import type { Coming, Quota, Stock } from '../../../src/server/access/quotas.ts'
-import { type FakeReceiver, scene } from '../../receivers/support/scene.ts'
+import type { Coming, Quota } from '../../../src/server/access/quotas.ts'
+import type { Weighable } from '../../../src/server/access/stored-bytes.ts'
+import { ReceiverHub } from '../../../src/server/receivers/hub.ts'
+import { caller, FakeReceiver, scene } from '../../receivers/support/scene.ts'
 import { freshDatabase, redisUrlVariable } from '../../servers/index.ts'
 import { type Running, startServer } from '../support.ts'
 import { desk } from './desk.ts'
 
-const EMPTY = async (): Promise<Stock> => ({ jobs: 0, queues: [] })
+/** A space with so many jobs, that counts how often it is asked. */
+function having(jobs: number, name = 'mail'): Weighable & { asked: number } {
+  const none = Object.fromEntries(JOB_STATES.map((state) => [state, 0])) as Record<JobState, number>
+  return {
+    asked: 0,
+    async counts() {
+      this.asked += 1
+      return [{ ...none, queue: name, ready: jobs, oldestMs: null, hold: null, holds: [] }]
+    },
+    weigh: () => Promise.reject(new Error('nobody asked for bytes')),
+  }
+}
+const EMPTY = having(0)
 
 function jobs(count: number, name = 'mail', payload: unknown = 1): Coming[] {
   return Array.from({ length: count }, () => ({ queue: name, payload }))
@@ -37,37 +60,33 @@ describe('what a space may enqueue', () => {
     const { access, runtime } = desk({
       quotas: (space) => (space === 'acme' ? { storedJobs: 100 } : undefined),
     })
-    let counts = 0
-    const look = async (): Promise<Stock> => {
-      counts += 1
-      return { jobs: 90, queues: ['mail'] }
-    }
+    const stored = having(90)
 
     // However many ask at once, one looks.
-    await Promise.all([1, 2, 3, 4, 5].map(() => access.quotas.assertEnqueue('acme', jobs(1), look)))
-    await access.quotas.assertEnqueue('acme', jobs(5), look)
-    await expect(access.quotas.assertEnqueue('acme', jobs(1), look)).rejects.toMatchObject({
+    await Promise.all([1, 2, 3, 4, 5].map(() => access.quotas.assertEnqueue('acme', jobs(1), stored)))
+    await access.quotas.assertEnqueue('acme', jobs(5), stored)
+    await expect(access.quotas.assertEnqueue('acme', jobs(1), stored)).rejects.toMatchObject({
       code: 'QUOTA_EXCEEDED',
       facts: { quota: 'stored jobs', retryAfterMs: 5_000 },
     })
-    expect(counts).toBe(1)
+    expect(stored.asked).toBe(1)
     await runtime.advance(2_000)
-    await access.quotas.assertEnqueue('acme', jobs(10), look)
-    expect(counts).toBe(2)
+    await access.quotas.assertEnqueue('acme', jobs(10), stored)
+    expect(stored.asked).toBe(2)
   })
 
   it('costs the store nothing where there is no such quota', async () => {
     const { access } = desk({ quotas: { '*': { enqueuePerSecond: 1_000, payloadBytes: 10 } } })
-    const look = vi.fn(EMPTY)
+    const stored = having(5)
 
-    await access.quotas.assertEnqueue('acme', jobs(5), look)
+    await access.quotas.assertEnqueue('acme', jobs(5), stored)
 
-    expect(look).not.toHaveBeenCalled()
+    expect(stored.asked).toBe(0)
   })
 
   it('has no larger payloads than it may, in bytes', async () => {
     const { access } = desk({ quotas: { '*': { payloadBytes: 10 } } })
-    const send = (payload: unknown): Promise<void> =>
+    const send = (payload: unknown): Promise<() => void> =>
       access.quotas.assertEnqueue('acme', [{ queue: 'mail', payload }], EMPTY)
 
     await send('12345678')
@@ -96,6 +115,37 @@ describe('what a space may enqueue', () => {
     expect(await send(jobs(1, 'a'))).toBe('stored jobs')
   })
 })
+
+/** A hub over one store, for as many spaces as are asked for. */
+function manySpaces(): {
+  readonly hub: ReceiverHub
+  readonly skep: (space: string) => Skep
+  readonly connect: (space: string, credits: number) => Promise<FakeReceiver>
+  readonly close: () => Promise<void>
+} {
+  const store = memoryStore()
+  const skeps = new Map<string, Skep>()
+  const skep = (space: string): Skep => {
+    const known = skeps.get(space) ?? createSkep({ store, space, logger: silentLogger })
+    skeps.set(space, known)
+    return known
+  }
+  const hub = new ReceiverHub({ skepOf: skep, runtime: systemRuntime(), logger: silentLogger })
+  return {
+    hub,
+    skep,
+    async connect(space, credits) {
+      const fake = new FakeReceiver()
+      const own = { caller: caller({ space }), queues: ['mail'], credits, protocol: 'http' } as const
+      fake.receiver = await hub.connect({ ...own, ...fake.options })
+      return fake
+    },
+    async close() {
+      await hub.close({ drain: 0 })
+      await Promise.all([...skeps.values()].map((one) => one.close()))
+    },
+  }
+}
 
 const stores: Readonly<Record<string, () => Promise<Store>>> = {
   memory: async () => memoryStore(),
@@ -147,6 +197,134 @@ describe.each(Object.keys(stores))('on %s', (name) => {
     await expect(call('schedules.run', { id: 'one' })).rejects.toMatchObject(refusal)
     await call('schedules.remove', { id: 'one' })
     await call('schedules.put', { id: 'two', ...plan })
+  }, 60_000)
+})
+
+describe.each(Object.keys(stores))('the bytes that a space has stored on %s', (name) => {
+  const KB = 1_024
+  const text = (kilobytes: number): string => 'x'.repeat(kilobytes * KB)
+
+  it('are bounded, whoever stored them, for one job and for many', async () => {
+    const store = await (stores[name] as () => Promise<Store>)()
+    const { url, call } = await startServer({ quotas: { default: { storedBytes: 100 * KB } } }, { store })
+    const mine = createSkep({ store, logger: silentLogger })
+    const other = createSkep({ store, logger: silentLogger, space: 'other' })
+    onTestFinished(async () => void (await Promise.all([mine.close(), other.close()])))
+    const line = queue<string>('made.elsewhere')
+    await mine.enqueueMany(line, [text(30), text(30)])
+    await other.enqueue(line, text(200))
+    const stored = async (): Promise<number> => {
+      const counts = await mine.counts()
+      return counts.reduce((sum, { ready }) => sum + ready, 0)
+    }
+
+    await call('jobs.enqueue', { queue: 'mail', payload: text(20) })
+    const response = await fetch(`${url}/api/v1/jobs`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ queue: 'mail', payload: text(20) }),
+    })
+    expect(response.status).toBe(429)
+    expect(Number(response.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
+    const refusal = { status: 429, code: 'QUOTA_EXCEEDED' }
+    const batch = { jobs: [1, 2].map(() => ({ queue: 'mail', payload: text(10) })) }
+    await expect(call('jobs.enqueueMany', batch)).rejects.toMatchObject(refusal)
+    expect(await stored()).toBe(3)
+
+    // When somebody has made room it is found within seconds, and nobody has to say so.
+    await mine.purge(line)
+    await vi.waitFor(() => call('jobs.enqueueMany', batch), { timeout: 20_000, interval: 250 })
+    expect(await stored()).toBe(3)
+  }, 60_000)
+
+  it('are those of results, failures and logs too', async () => {
+    const store = await (stores[name] as () => Promise<Store>)()
+    const { call } = await startServer({ quotas: { '*': { storedBytes: 100 * KB } } }, { store })
+    const mine = createSkep({ store, logger: silentLogger })
+    onTestFinished(() => mine.close())
+    const work = queue<number, string>('work')
+    const worker = mine.worker([
+      work.handle(async ({ log }) => {
+        for (let n = 0; n < 10; n++) log.info(text(3))
+        return text(80)
+      }),
+    ])
+    const job = await mine.enqueue(work, 1)
+    await job.result({ timeout: '20s' })
+    await worker.stop()
+
+    await expect(call('jobs.enqueue', { queue: 'mail', payload: 1 })).rejects.toMatchObject({ status: 429 })
+  }, 60_000)
+})
+
+describe('what no quota counts', () => {
+  it('cannot be made through a server: runs of flows', async () => {
+    const { call, skep } = await startServer()
+    const start = { queue: 'flow:order', payload: { start: { flow: 'order', version: 1, state: {} } } }
+    const refusal = { status: 400, code: 'NAME_INVALID' }
+
+    await expect(call('jobs.enqueue', start)).rejects.toMatchObject(refusal)
+    const batch = {
+      jobs: [
+        { queue: 'mail', payload: 1 },
+        { ...start, queue: 'flow.2:order' },
+      ],
+    }
+    await expect(call('jobs.enqueueMany', batch)).rejects.toMatchObject(refusal)
+    await expect(call('schedules.put', { id: 'one', every: '1h', ...start })).rejects.toMatchObject(refusal)
+    expect(await skep.counts()).toEqual([])
+  })
+
+  it('is bounded as well: the payloads of schedules', async () => {
+    const { call } = await startServer({ quotas: { '*': { payloadBytes: 10 } } })
+    const put = (payload: string): Promise<unknown> =>
+      call('schedules.put', { id: 'one', queue: 'mail', every: '1h', payload })
+
+    await put('12345678')
+    await expect(put('123456789')).rejects.toMatchObject({ status: 429, code: 'QUOTA_EXCEEDED' })
+  })
+})
+
+describe('the receivers of a space', () => {
+  it('are bounded for each space by itself', async () => {
+    const { url } = await startServer({ quotas: { default: { receivers: 1 }, '*': {} } })
+    const stop = new AbortController()
+    onTestFinished(() => stop.abort())
+    const receive = (space: string): Promise<Response> =>
+      fetch(`${url}/api/v1/receive`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'skep-space': space },
+        body: JSON.stringify({ queues: ['mail'], credits: 1 }),
+        signal: stop.signal,
+      })
+
+    expect((await receive('default')).status).toBe(200)
+    const refused = await receive('default')
+    expect([refused.status, await refused.json()]).toMatchObject([429, { error: { code: 'QUOTA_EXCEEDED' } }])
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
+    expect((await receive('other')).status).toBe(200)
+  })
+})
+
+describe('what one space does', () => {
+  it('keeps no job from the receivers of another', async () => {
+    const { connect, hub, skep, close } = manySpaces()
+    onTestFinished(close)
+    const mail = queue<number>('mail')
+    const numbers = Array.from({ length: 5_000 }, (_, n) => n)
+    await skep('noisy').enqueueMany(mail, numbers)
+    // It takes what it may and acks nothing.
+    const noisy = await connect('noisy', 100)
+    await vi.waitFor(() => expect(noisy.held).toBe(100), { timeout: 10_000 })
+
+    const quiet = await connect('quiet', 10)
+    for (const n of [1, 2, 3]) {
+      await skep('quiet').enqueue(mail, n)
+      await vi.waitFor(() => expect(quiet.jobs).toHaveLength(n), { timeout: 10_000 })
+    }
+
+    expect((await hub.list('noisy'))[0]?.unacked).toBe(100)
+    expect((await skep('noisy').counts())[0]?.ready).toBeGreaterThan(4_000)
   }, 60_000)
 })
 

@@ -40,6 +40,7 @@ import { insertForFunction, settleFunction } from './settle-function.ts'
 import { simpleInsertFunctions } from './simple-insert-functions.ts'
 import { tables } from './tables.ts'
 import { dayFunctions, foldFunction, pruneFunction } from './upkeep-functions.ts'
+import { weighFunction } from './weigh-function.ts'
 
 export interface Migration {
   readonly id: string
@@ -87,6 +88,7 @@ export const MIGRATIONS: readonly Migration[] = [
         listFunction,
         expiredFunction,
         countFunction,
+        weighFunction,
         foldFunction,
         dayFunctions,
         noteFunction,

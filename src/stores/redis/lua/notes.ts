@@ -86,7 +86,13 @@ modules.notes = function()
     return { head.progress or '', head.last, head.dropped, lines }
   end
 
-  return { write = write, remove = remove, prune = prune, read = read }
+  local function weigh(id, head)
+    local progress = head.progress and #head.progress or 0
+    if head.first > head.last then return progress end
+    return progress + head.bytes - numAt(redis.call('HGET', ${K['lines:log']}, id .. num(head.first)), 1)
+  end
+
+  return { write = write, remove = remove, prune = prune, read = read, weigh = weigh }
 end
 modules.note = function()
   return function(args, now)

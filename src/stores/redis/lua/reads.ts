@@ -1,9 +1,11 @@
+import { JOB_BYTES } from '../../../core/weight.ts'
 import { K } from '../keys.ts'
 
 /**
  * A job that is shown: { id, state, record }, and of one that runs token, worker, when it started and until when.
  *
  * get: ARGV ids. list, count: ARGV the call as JSON, then the cursor. counts: ARGV a space, then queues; none means all.
+ * weigh: as list; answers how many jobs, their bytes, and where the next page begins.
  * expired: ARGV the call as JSON; answers shown jobs and whether each lease is over.
  */
 export const READS: string = `
@@ -16,8 +18,8 @@ modules.listing = function()
     return { job.id, job.state, recordOf(job), job.lease.token, claim.worker, claim.started, job.lease.till }
   end
 
-  -- The jobs that run, by start and then by id: calls back with each and where it stands, until told to stop.
-  local function eachRunning(q, cursor, visit)
+  -- The leases that last, by start and then by the id of the job: calls back with each and where it stands, until told to stop.
+  local function eachLease(q, cursor, visit)
     local prefix = q4(q)
     local from = cursor == '' and '[' .. prefix or '[' .. prefix .. sub(cursor, 1, 8)
     while true do
@@ -37,14 +39,19 @@ modules.listing = function()
       table.sort(leases, function(a, b) return isBefore(a.id, b.id) end)
       for _, one in ipairs(leases) do
         local place = moment .. one.id
-        if isBelow(cursor, place) then
-          local job = readRecord(one.id, redis.call('HGET', ${K.jobs}, one.id))
-          job.state, job.lease = 'running', { till = one.till, q = q, mark = one.mark, token = one.token }
-          if visit(job, place) then return end
-        end
+        if isBelow(cursor, place) and visit(one, place) then return end
       end
       from = '(' .. prefix .. moment .. '\\255'
     end
+  end
+
+  -- The jobs that run, in the same way.
+  local function eachRunning(q, cursor, visit)
+    eachLease(q, cursor, function(one, place)
+      local job = readRecord(one.id, redis.call('HGET', ${K.jobs}, one.id))
+      job.state, job.lease = 'running', { till = one.till, q = q, mark = one.mark, token = one.token }
+      return visit(job, place)
+    end)
   end
 
   -- Where the jobs of a state other than running are: ready ones by lane, the others by time and by lane, so that none has to be
@@ -67,26 +74,27 @@ modules.listing = function()
     return set, low, high
   end
 
-  -- The same for all other states. Finished ones come newest first. No more of them than 'most' are wanted, or nobody knows.
-  local function eachOther(q, state, where, cursor, most, visit)
-    local isFinal = FINAL[state]
-    local command = isFinal and 'ZREVRANGEBYLEX' or 'ZRANGEBYLEX'
+  -- The ids of so many jobs of another state, or of a few more, behind a cursor, and where each of them stands; and whether these were
+  -- all. Finished ones come newest first.
+  local function idsOf(q, state, where, cursor, step)
     local set, low, high = rangeOf(q, state, where)
+    if cursor ~= '' then
+      if FINAL[state] then high = '(' .. q4(q) .. cursor else low = '(' .. q4(q) .. cursor end
+    end
+    if state == 'ready' then return use('sheets').list(q4(q), low, high, cursor, step) end
+    local members, ids, places = nil, {}, {}
+    if FINAL[state] then members = redis.call('ZREVRANGEBYLEX', set, high, low, 'LIMIT', 0, step)
+    else members = redis.call('ZRANGEBYLEX', set, low, high, 'LIMIT', 0, step) end
+    for i, member in ipairs(members) do ids[i], places[i] = sub(member, -16), sub(member, 5) end
+    return ids, places, #members < step
+  end
+
+  -- The same as eachRunning for all other states. No more of them than 'most' are wanted, or nobody knows.
+  local function eachOther(q, state, where, cursor, most, visit)
     local step = most and min(most, SCAN) or SCAN
     while true do
-      if cursor ~= '' then
-        if isFinal then high = '(' .. q4(q) .. cursor else low = '(' .. q4(q) .. cursor end
-      end
-      local ids, places, isEnd = {}, {}, nil
-      if state == 'ready' then ids, places, isEnd = use('sheets').list(q4(q), low, high, cursor, step)
-      else
-        local members
-        if isFinal then members = redis.call(command, set, high, low, 'LIMIT', 0, step)
-        else members = redis.call(command, set, low, high, 'LIMIT', 0, step) end
-        for i, member in ipairs(members) do ids[i], places[i] = sub(member, -16), sub(member, 5) end
-        isEnd = #members < step
-      end
-      for i, record in ipairs(ask('HMGET', isFinal and ${K.archive} or ${K.jobs}, ids)) do
+      local ids, places, isEnd = idsOf(q, state, where, cursor, step)
+      for i, record in ipairs(ask('HMGET', FINAL[state] and ${K.archive} or ${K.jobs}, ids)) do
         local job = readRecord(ids[i], record)
         job.state = state
         cursor = places[i]
@@ -163,7 +171,26 @@ modules.listing = function()
     return { found, looked }
   end
 
-  return { shown = shown, page = page, total = total, among = among }
+  -- The ids of one page of a state, and where the last of them stands; nothing if these were all.
+  local function ids(q, state, cursor, limit)
+    local found, places, isEnd = {}, {}, true
+    if state == 'running' then
+      eachLease(q, cursor, function(one, place)
+        found[#found + 1], places[#places + 1] = one.id, place
+        isEnd = #found < limit
+        return not isEnd
+      end)
+    else
+      found, places, isEnd = idsOf(q, state, {}, cursor, limit)
+      if #found > limit then
+        isEnd = false
+        for i = #found, limit + 1, -1 do found[i] = nil end
+      end
+    end
+    return found, isEnd and '' or places[#found]
+  end
+
+  return { shown = shown, page = page, total = total, among = among, ids = ids }
 end
 
 modules.get = function()
@@ -198,6 +225,21 @@ modules.count = function()
     local call = cjson.decode(args[1])
     if call.look then return use('listing').among(call, call.look) end
     return { use('listing').total(call) }
+  end
+end
+
+modules.weigh = function()
+  return function(args)
+    local call = cjson.decode(args[1])
+    local q = numberOf(call.space, call.queue)
+    if not q then return { 0, 0, '' } end
+    local ids, last = use('listing').ids(q, call.state, args[2], call.limit)
+    local bytes = ${JOB_BYTES} * #ids
+    for _, id in ipairs(ids) do bytes = bytes + redis.call('HSTRLEN', FINAL[call.state] and ${K.archive} or ${K.jobs}, id) end
+    for i, head in ipairs(ask('HMGET', ${K.notes}, ids)) do
+      if head then bytes = bytes + use('notes').weigh(ids[i], cjson.decode(head)) end
+    end
+    return { #ids, bytes, last }
   end
 end
 
