@@ -165,8 +165,8 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
     'R20',
     `${LUA}/groups.ts`,
     [
-      'countMember(group, before and before.state, outcome.state, now)',
-      'countMember(group, nil, outcome.state, now)',
+      'countMember(one[1], said[name] or stateIn(before), state, now)',
+      'countMember(one[1], nil, state, now)',
     ],
     'A member that ends a second time counts twice, and the group fires too early.',
     inSuite('keeps what a member gave when that is redriven, until it ends again'),

@@ -10,7 +10,7 @@ local function changed(job, from, to, now, ending)
     if to then count(job.q, to, 1) end
   end
   if job.x.l or isLimited(job.q) then use('lines').track(job, from, to, now) end
-  if job.x.g then use('groups').track(job, from, to, now, ending) end
+  if job.g then use('groups').track(job, from, to, now, ending) end
 end
 
 local function enter(job, state)
@@ -210,7 +210,7 @@ local function insertOne(new, again, fresh, now)
     local holder = holderOf(new.q, unique.key, now)
     if holder then
       local action = collide(holder, new, unique.onConflict, now)
-      if new.x.g then use('groups').duplicate(new, holder, now) end
+      if new.g then use('groups').duplicate(new, holder, now) end
       return nil, holder, action
     end
     takeKey(new.q, unique.key, new.id, unique.scope == 'window' and now + unique.windowMs or nil)
@@ -224,7 +224,7 @@ end
 -- A job as the client sends it as JSON, inside of something else.
 local function draftOf(sent)
   return {
-    id = idOf(sent.id), q = makeNumber(sent.space, sent.queue), payload = sent.payload, x = sent.x or {},
+    id = idOf(sent.id), q = makeNumber(sent.space, sent.queue), payload = sent.payload, x = sent.x or {}, g = sent.g,
     delay = sent.delay or 0, runAt = sent.runAt, unique = sent.unique,
   }
 end
