@@ -372,7 +372,8 @@ function readSettled(
   told: readonly Reply[],
 ): SettleResult[] {
   const results: SettleResult[] = order.map(() => DONE)
-  const went: SettleResult = { ...DONE, inserted: [{ status: 'ok', state: 'ready', dueAt: now }] }
+  const inserted: InsertResult[] = [{ status: 'ok', state: 'ready', dueAt: now }]
+  const went: SettleResult = { status: 'ok', state: 'done', inserted }
   for (let n = from; n < to; n++) results[order[n] as number] = went
   for (let at = 0; at < told.length; at += 2) {
     results[order[numberOf(told[at]) - 1] as number] = readSettledOne(told[at + 1] as Reply)
