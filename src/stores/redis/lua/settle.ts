@@ -218,7 +218,8 @@ modules.settling = function()
           more = { enqueue = { job }, handsOn = following.takes[i] }
         end
         local state = settleMore(ids[i], token, '', results[i], more, now)
-        if state ~= 'done' then tell(i, state) end
+        -- Of a repetition nobody knows what it enqueued.
+        if state ~= 'done' or following then tell(i, state) end
       end
     end
     flush()
