@@ -122,9 +122,15 @@ local function forget(ids, token, state, now)
     h1, h2, h3 = a1, a2, a3
   end
   if not isSorted then
-    sorted = {}
-    for i, id in ipairs(ids) do sorted[i] = id end
-    table.sort(sorted, isBefore)
+    local parts = {}
+    for i, id in ipairs(ids) do
+      local a1, a2, a3 = struct.unpack('>I6I6I4', id)
+      parts[i] = { a1, a2, a3, id }
+    end
+    table.sort(parts, function(a, b)
+      return a[1] < b[1] or (a[1] == b[1] and (a[2] < b[2] or (a[2] == b[2] and a[3] < b[3])))
+    end)
+    sorted = forEach(parts, function(part) return part[4] end)
   end
   redis.call('HSET', ${K.gone}, name, struct.pack('>I2', #token) .. token .. CODES[state] .. table.concat(sorted))
   redis.call('ZADD', ${K['gone:index']}, 0, 'i' .. sorted[#sorted] .. sorted[1] .. name, 0, 'u' .. num(now + REMEMBER) .. name)

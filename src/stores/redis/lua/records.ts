@@ -124,9 +124,13 @@ local function nameOf(q)
   return name
 end
 
+local numbers = {}
+
 local function numberOf(space, queue)
-  local q = redis.call('HGET', ${K.names}, space .. '\\0' .. queue)
-  return q and tonumber(q)
+  local name = space .. '\\0' .. queue
+  local q = numbers[name] or tonumber(redis.call('HGET', ${K.names}, name) or nil)
+  numbers[name] = q
+  return q
 end
 
 local function makeNumber(space, queue)

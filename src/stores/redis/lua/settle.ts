@@ -27,13 +27,22 @@ modules.settling = function()
     local known = ended[name]
     if known then known.n = known.n + 1 else ended[name] = { token = token, q = q, n = 1 } end
   end
-  local function writeEnds()
+  -- Jobs that went away, by token and state; remembered together.
+  local left = {}
+  local function leaves(id, token, state)
+    local name = token .. '\\0' .. state
+    local known = left[name]
+    if known then known.ids[#known.ids + 1] = id else left[name] = { token = token, state = state, ids = { id } } end
+  end
+  local function writeEnds(now)
     for _, one in pairs(ended) do unlease(one.token, one.q, one.n) end
-    ended = {}
+    for _, one in pairs(left) do forget(one.ids, one.token, one.state, now) end
+    ended, left = {}, {}
   end
 
   -- What became of a job whose token holds nothing now: its state if this token settled it, else nil and why.
-  local function refused(id, token, rescue)
+  local function refused(id, token, rescue, now)
+    writeEnds(now)
     local job = find(id)
     if job and not rescue and job.state ~= 'running' and job.x.t == token then return job.state end
     if not job then return not rescue and settledAway(id, token) or nil, 'gone' end
@@ -83,7 +92,7 @@ modules.settling = function()
       else
         redis.call('HDEL', ${K.jobs}, id)
         changed(job, 'running', nil, now, { state = to, result = result, failure = verdict.failure })
-        forget({ id }, more.rescue and '' or token, to, now)
+        leaves(id, more.rescue and '' or token, to)
         if more.noted then use('notes').remove(id) end
       end
       releaseKey(job, false)
@@ -105,7 +114,7 @@ modules.settling = function()
     if more.note then use('notes').write(id, token, more.note, now) end
     local known = redis.call('HGET', ${K.held}, id)
     if not known or sub(known, 14) ~= token then
-      local state, reason = refused(id, token, more.rescue)
+      local state, reason = refused(id, token, more.rescue, now)
       return state or { reason }
     end
     local lease = leaseIn(known)
@@ -116,7 +125,6 @@ modules.settling = function()
       verdicts[text] = verdict
     end
     local state = settleOne(id, token, lease, verdict, result, more, now)
-    writeEnds()
     if more.move then use('groups').move(more.move, now) end
     if more.groups then use('groups').makeGroups(more.groups, now) end
     return more.enqueue and { state, inserted(more.enqueue, now) } or state
@@ -253,6 +261,7 @@ modules.settling = function()
         at = at + 6
       end
     end
+    writeEnds(now)
     local fired = enqueued(now)
     local claimed = ''
     if #args > last then
