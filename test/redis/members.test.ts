@@ -204,8 +204,10 @@ class Play {
       for (const state of ['ready', 'running', 'done'] as const) {
         await this.#both((one) => one.count({ space: SPACE, queue, state }))
       }
-      const selection = { space: SPACE, queue, state: 'ready', limit: 500, cursor: null } as const
-      await this.#both(async (one) => (await one.list(selection)).jobs.map(({ id, member }) => [id, member]))
+      const page = { space: SPACE, queue, limit: 500, cursor: null }
+      const ready = { ...page, state: 'ready' } as const
+      await this.#both(async (one) => (await one.list(ready)).jobs.map(({ id, member }) => [id, member]))
+      await this.#both(async (one) => (await one.list({ ...page, state: 'done' })).jobs)
     }
   }
 

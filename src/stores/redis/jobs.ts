@@ -174,26 +174,26 @@ interface SettleArguments {
 }
 
 /**
- * Jobs that are done and go away go in one piece for each token, in the order of their ids, and so do those that enqueue one job
- * which needs no care: the next one of a chain. The others come after them, as they are.
+ * Jobs that are simply done go in one piece for each token, in the order of their ids, and so do those that enqueue one job which
+ * needs no care: the next one of a chain. The others come after them, as they are.
  */
 function settleArguments(settlements: readonly Settlement[]): SettleArguments {
-  const away = new Map<string, Sent[]>()
+  const ends = new Map<string, Sent[]>()
   const chains = new Map<string, Sent[]>()
   const slow: Argument[] = []
   const last: number[] = []
   const seen = new Set<string>()
   settlements.forEach((settlement, at) => {
     const { id, token, verdict } = settlement
-    const text = verdictText(verdict)
-    const next = text === '' ? nextOf(settlement) : undefined
+    const next = isSimplyDone(verdict) ? nextOf(settlement) : undefined
     if (next === undefined || seen.has(id)) {
       const result = verdict.result === null ? '' : `=${verdict.result}`
-      slow.push('', toBytes(id), token, text, result, moreText(settlement))
+      slow.push('', toBytes(id), token, verdictText(verdict), result, moreText(settlement))
       last.push(at)
     } else {
-      const [pieces, name] =
-        next === null ? [away, token] : [chains, `${token}\0${next.space}\0${next.queue}`]
+      const pieces = next === null ? ends : chains
+      const kept = verdict.keepMs === null ? token : `${token}\0${verdict.keepMs}`
+      const name = next === null ? kept : `${kept}\0${next.space}\0${next.queue}`
       const piece = pieces.get(name)
       if (piece) piece.push({ at, settlement, next })
       else pieces.set(name, [{ at, settlement, next }])
@@ -206,10 +206,12 @@ function settleArguments(settlements: readonly Settlement[]): SettleArguments {
     if (!rises(piece)) piece.sort((a, b) => (a.settlement.id < b.settlement.id ? -1 : 1))
     for (const { at } of piece) order.push(at)
     const { settlement, next } = piece[0] as Sent
-    args.push(kind, settlement.token, joined(piece.map((one) => one.settlement.id)), resultsOf(piece))
+    const { token, verdict } = settlement
+    args.push(kind, token, joined(piece.map((one) => one.settlement.id)), resultsOf(piece))
+    args.push(verdict.keepMs === null ? '' : String(verdict.keepMs))
     if (next) args.push(next.space, next.queue, nextJobs(piece))
   }
-  for (const piece of away.values()) send('a', piece)
+  for (const piece of ends.values()) send('a', piece)
   const from = order.length
   for (const piece of chains.values()) send('n', piece)
   const to = order.length
@@ -222,6 +224,10 @@ interface Sent {
   readonly at: number
   readonly settlement: Settlement
   readonly next: NewJob | null
+}
+
+function isSimplyDone({ to, failure, count, lane, refund }: Verdict): boolean {
+  return to === 'done' && failure === null && count === null && !lane && !refund
 }
 
 function rises(piece: readonly Sent[]): boolean {
@@ -331,9 +337,8 @@ function verdictText(verdict: Verdict): string {
   const known = texts.get(verdict)
   if (known !== undefined) return known
   const { result: _result, keepMs, failure, count, lane, ...rest } = verdict
-  const isPlain = verdict.to === 'done' && keepMs === null && failure === null && !lane && count === null
   const text =
-    isPlain && !verdict.refund
+    isSimplyDone(verdict) && keepMs === null
       ? ''
       : JSON.stringify({
           ...rest,

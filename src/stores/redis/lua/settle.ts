@@ -4,7 +4,7 @@ import { K } from '../keys.ts'
  * settle: ARGV how many arguments are about settlements, then these in pieces:
  *
  *   "a"  token, ids one after the other, results (for each its length and 1, or 0 if there is none, and the text; "" if no job has
- *        one): jobs that are done and go away
+ *        one), how long they are kept or "": jobs that are done, and go away if they are not kept
  *   "n"  the same, then a space and a queue, and for each job the one that it enqueues there, as `lua/insert.ts` has it, before it
  *        "h" if it hands its place on and "-" if not
  *   ""   id, token, verdict as JSON ("" for done and away), result ("" or "=" and the text), more as JSON or ""
@@ -19,6 +19,14 @@ modules.settling = function()
   local COUNTERS = { errors = 'er', timeouts = 'ti', lost = 'lo', snoozes = 'sn' }
 
   local verdicts = {}
+  local function verdictIn(text)
+    local verdict = verdicts[text]
+    if not verdict then
+      verdict = text == '' and { to = 'done' } or cjson.decode(text)
+      verdicts[text] = verdict
+    end
+    return verdict
+  end
 
   -- Leases that ended, by claim; written once.
   local ended = {}
@@ -110,7 +118,7 @@ modules.settling = function()
     return results
   end
 
-  local function settleMore(id, token, text, result, more, now)
+  local function settleMore(id, token, verdict, result, more, now)
     if more.note then use('notes').write(id, token, more.note, now) end
     local known = redis.call('HGET', ${K.held}, id)
     if not known or sub(known, 14) ~= token then
@@ -119,11 +127,6 @@ modules.settling = function()
     end
     local lease = leaseIn(known)
     if more.onlyIfExpired and lease.till > now then return { 'not-expired' } end
-    local verdict = verdicts[text]
-    if not verdict then
-      verdict = text == '' and { to = 'done' } or cjson.decode(text)
-      verdicts[text] = verdict
-    end
     local state = settleOne(id, token, lease, verdict, result, more, now)
     if more.move then use('groups').move(more.move, now) end
     if more.groups then use('groups').makeGroups(more.groups, now) end
@@ -165,15 +168,37 @@ modules.settling = function()
   end
 
   -- Members of groups have ended, or hand their places on.
-  local function leaveGroups(ids, places, results, following, now)
+  local function leaveGroups(ids, records, places, results, following, now)
     local ended, left = {}, {}
-    for i, record in ipairs(ask('HMGET', ${K.jobs}, ids)) do
+    for i, record in ipairs(records) do
       local group, n = memberIn(record)
       left[i] = group .. struct.pack('>I4', n)
       if not (following and following.takes[places[i]]) then ended[#ended + 1] = { group, n, ids[i], 'done', results[places[i]] } end
     end
     send('HDEL', ${K.members}, left)
     if #ended > 0 then use('groups').endAll(ended, now) end
+  end
+
+  -- What keep does for one job, for jobs without a lane that are done.
+  local function keepAll(q, ids, records, places, token, results, following, now, keepMs)
+    local claim = claimOf({ q = q, lease = { token = token } })
+    local kept, ended, expiry = {}, {}, {}
+    local at, till = q4(q) .. CODES.done .. num(now), num(now + keepMs)
+    for i, record in ipairs(records) do
+      local id = ids[i]
+      local job = readRecord(id, record)
+      local x = job.x
+      if following and following.takes[places[i]] then job.g = nil end
+      x.t, x.w, x.b, x.st, x.r, x.f = token, claim.worker, claim.started, (x.st or 0) + 1, results[places[i]], nil
+      x.z, x.fi, x.ex = 'done', now, now + keepMs
+      kept[2 * i - 1], kept[2 * i] = id, recordOf(job)
+      ended[2 * i - 1], ended[2 * i] = 0, at .. id
+      expiry[2 * i - 1], expiry[2 * i] = 0, till .. id
+    end
+    send('HSET', ${K.archive}, kept)
+    send('ZADD', ${K.ended}, ended)
+    send('ZADD', ${K.expiry}, expiry)
+    count(q, 'done', #ids)
   end
 
   local function comeAfter(following, places)
@@ -190,21 +215,24 @@ modules.settling = function()
     count(following.q, 'ready', n)
   end
 
-  -- Jobs of one token that are done and go away, and those that they enqueue, if they do: where nothing but groups depends on them
-  -- they go together. What is not simply done is told of.
-  local function settleAway(token, joined, given, following, now, tell)
+  -- Jobs of one token that are done, and those that they enqueue, if they do: where nothing but groups depends on them they go
+  -- together. What is not simply done is told of.
+  local function settleDone(token, joined, given, keepMs, following, now, tell)
     local ids, results = {}, resultsIn(given)
     for i = 1, #joined / 16 do ids[i] = sub(joined, 16 * i - 15, 16 * i) end
     local held = ask('HMGET', ${K.held}, ids)
     local ending, going, places, q = nil, {}, {}, nil
     local function flush()
       if #going == 0 then return end
-      if byte(ending, 5) >= 8 then leaveGroups(going, places, results, following, now) end
+      local isMember = byte(ending, 5) >= 8
+      local records = (isMember or keepMs) and ask('HMGET', ${K.jobs}, going)
+      if isMember then leaveGroups(going, records, places, results, following, now) end
+      if keepMs then keepAll(q, going, records, places, token, results, following, now, keepMs) end
       send('HDEL', ${K.held}, going)
       send('HDEL', ${K.jobs}, going)
       count(q, 'running', -#going)
       unlease(token, q, #going)
-      forget(going, token, 'done', now)
+      if not keepMs then forget(going, token, 'done', now) end
       if following then comeAfter(following, places) end
       going, places = {}, {}
     end
@@ -225,7 +253,7 @@ modules.settling = function()
           job.delay = 0
           more = { enqueue = { job }, handsOn = following.takes[i] }
         end
-        local state = settleMore(ids[i], token, '', results[i], more, now)
+        local state = settleMore(ids[i], token, { to = 'done', keepMs = keepMs }, results[i], more, now)
         -- Of a repetition nobody knows what it enqueued.
         if state ~= 'done' or following then tell(i, state) end
       end
@@ -241,19 +269,19 @@ modules.settling = function()
       local kind, before = args[at], n
       if kind ~= '' then
         local token, joined, results = args[at + 1], args[at + 2], args[at + 3]
-        local following = kind == 'n' and nextIn(args[at + 4], args[at + 5], args[at + 6], now) or nil
-        settleAway(token, joined, results, following, now, function(i, state)
+        local following = kind == 'n' and nextIn(args[at + 5], args[at + 6], args[at + 7], now) or nil
+        settleDone(token, joined, results, tonumber(args[at + 4]), following, now, function(i, state)
           told[#told + 1] = before + i
           told[#told + 1] = state
         end)
         n = n + #joined / 16
-        at = at + (following and 7 or 4)
+        at = at + (following and 8 or 5)
       else
         n = n + 1
         local result, sent = args[at + 4], args[at + 5]
         local more = sent == '' and {} or cjson.decode(sent)
         more.enqueue = more.enqueue and forEach(more.enqueue, draftOf)
-        local state = settleMore(args[at + 1], args[at + 2], args[at + 3], result ~= '' and sub(result, 2) or nil, more, now)
+        local state = settleMore(args[at + 1], args[at + 2], verdictIn(args[at + 3]), result ~= '' and sub(result, 2) or nil, more, now)
         if state ~= 'done' then
           told[#told + 1] = n
           told[#told + 1] = state
