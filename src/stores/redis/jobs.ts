@@ -23,7 +23,7 @@ import type { Argument } from './client.ts'
 import { insertResult, withEnqueued } from './enqueued.ts'
 import { sentGroup, sentMove, sentRun } from './flow-items.ts'
 import { sentNote } from './notes.ts'
-import { draftOf, isPlain, isReadyAtOnce, joined, readClaimedJobs, sentJob, writtenJob } from './records.ts'
+import { isReadyAtOnce, joined, MARKED, moreOf, readClaimedJobs, sentJob, writtenJob } from './records.ts'
 
 /** How jobs come and go: what workers and whoever enqueues call. */
 export function jobCalls(
@@ -117,14 +117,13 @@ function insertArguments(
       }
       last = job
     }
-    if (isReadyAtOnce(job)) {
-      const own = isPlain(job) ? '' : MARKED
-      if (own !== kind) flush()
-      kind = own
+    const more = moreOf(job)
+    if (more === '' || more === MARKED) {
+      if (more !== kind) flush()
+      kind = more
       together.push(job)
     } else {
       flush()
-      const more = JSON.stringify(draftOf(job))
       pieces.push(String(number), Buffer.concat([toBytes(job.id), Buffer.from(job.payload)]), more)
     }
   }
@@ -155,9 +154,6 @@ function plainJobs(jobs: readonly NewJob[]): { readonly bytes: Buffer; readonly 
   }
   return { bytes: bytes.subarray(0, at), rises }
 }
-
-/** Where more is this, an insert is about jobs with a mark of their own. */
-const MARKED = '='
 
 function markedJobs(jobs: readonly NewJob[]): { readonly bytes: Buffer; readonly rises: boolean } {
   const written = jobs.map(writtenJob)

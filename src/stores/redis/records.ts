@@ -157,9 +157,14 @@ export function isReadyAtOnce({
   return priority === 0 && lane === null && !strict && delayMs === 0 && runAt === null && unique === null
 }
 
-/** Whether such a job has nothing beside its payload. */
-export function isPlain({ headers, overrides, cost, member }: NewJob): boolean {
-  return headers === null && overrides === null && cost === 1 && member === null
+/** Instead of what a new job has beside its payload: it is ready at once, so it goes as a record with a mark of its own. */
+export const MARKED = '='
+
+/** What a new job has beside its payload, as JSON or {@link MARKED}; empty if it has nothing. */
+export function moreOf(job: NewJob): string {
+  if (!isReadyAtOnce(job)) return JSON.stringify(draftOf(job))
+  const { headers, overrides, cost, member } = job
+  return headers === null && overrides === null && cost === 1 && member === null ? '' : MARKED
 }
 
 /** A job that is ready at once: id, length, and its record without the queue and the time. */
@@ -199,7 +204,7 @@ interface Draft {
   readonly unique?: NewJob['unique']
 }
 
-export function draftOf({
+function draftOf({
   priority,
   headers,
   overrides,
