@@ -155,7 +155,7 @@ const BREAKS: readonly (readonly [RuleName, string, (world: World) => Promise<un
     'groups',
     'a member that is over',
     ({ client, key }) =>
-      client.zadd(key('members'), 0, bytes(`${groupOf(1)}\0\0\0\0j${idOf(JOBS.memberDone)}`)),
+      client.hset(key('members'), bytes(`${groupOf(1)}\0\0\0\0`), bytes('j0123456789abcdef')),
   ],
   [
     'groups',

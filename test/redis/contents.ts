@@ -1,7 +1,7 @@
 /** Everything that a Redis store keeps, as it is in its keys. A field or a member is bytes, here as text of one character each. */
 import type { Redis } from 'ioredis'
 import { KEY_NAMES, type KeyName, keysOf } from '../../src/stores/redis/keys.ts'
-import type { More } from '../../src/stores/redis/records.ts'
+import { type More, readRecord } from '../../src/stores/redis/records.ts'
 
 export interface Contents {
   readonly hashes: ReadonlyMap<string, ReadonlyMap<string, Buffer>>
@@ -120,14 +120,13 @@ export interface StoredJob {
   readonly q: number
   readonly enqueuedAt: number
   readonly mark: number
+  readonly member: readonly [group: string, n: number] | null
   readonly more: More
 }
 
 export function jobIn(record: Buffer): StoredJob {
-  const mark = record[0] as number
-  const end = mark === 0 ? 0 : 15 + record.readUInt32BE(11)
-  const more = mark === 0 ? {} : (JSON.parse(record.toString('utf8', 15, end)) as More)
-  return { q: record.readUInt32BE(1), enqueuedAt: record.readUIntBE(5, 6), mark, more }
+  const { enqueuedAt, member, more } = readRecord(record)
+  return { q: record.readUInt32BE(1), enqueuedAt, mark: record[0] as number, member, more }
 }
 
 export interface StoredLease {

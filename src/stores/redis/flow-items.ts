@@ -1,13 +1,20 @@
 import type { NewGroup } from '../../core/groups.ts'
 import type { NewRun, RunMove } from '../../core/runs.ts'
-import { sentJob } from './records.ts'
+import { type SentJob, sentJob } from './records.ts'
 
-/** A group as it goes to the script: its jobs as drafts that it can insert, and as they are for whoever reads the group. */
+/** What is kept of a group as it was made. Its jobs are drafts that the script can insert. */
+export type StoredGroup = Omit<NewGroup, 'jobs'> & {
+  readonly jobs: Readonly<Record<string, SentJob>>
+}
+
+/** A group as it goes to the script: what that has to know, and all of it as the text that is kept. */
 export function sentGroup(group: NewGroup): Record<string, unknown> {
-  const jobs = Object.fromEntries(
-    Object.entries(group.jobs).map(([event, job]) => [event, job && sentJob(job)]),
-  )
-  return { ...group, jobs, whole: group.jobs }
+  const { id, run, size, need, failing, keepMs } = group
+  const jobs: Record<string, SentJob> = {}
+  for (const [event, job] of Object.entries(group.jobs)) if (job) jobs[event] = sentJob(job)
+  const stored: StoredGroup = { ...group, jobs }
+  const hasJobs = Object.keys(jobs).length > 0
+  return { id, run, size, need, failing, keepMs, hasJobs, text: JSON.stringify(stored) }
 }
 
 export function sentRun(run: NewRun): Record<string, unknown> {

@@ -1,11 +1,12 @@
 import { GROUP_EVENTS, type Group, type NewGroup, type Outcome } from '../../core/groups.ts'
+import { type FinalState, JOB_STATES } from '../../core/job.ts'
 import { RUN_STATUSES, type Run } from '../../core/runs.ts'
 import type { AddMembersReply, FlowOutline, FlowStore, MoveResult, RunCount } from '../../store/flows.ts'
-import { listOf, numberOf, numberOrNull, type Reply, textOf, textOrNull } from './bytes.ts'
+import { listOf, numberOf, numberOrNull, type Reply, textOf, textOrNull, toUuid } from './bytes.ts'
 import type { Caller } from './caller.ts'
 import { enqueuedIn } from './enqueued.ts'
-import { sentMove } from './flow-items.ts'
-import { sentJob } from './records.ts'
+import { type StoredGroup, sentMove } from './flow-items.ts'
+import { newJobOf, sentJob } from './records.ts'
 
 export function flowCalls(caller: Caller): FlowStore {
   const call = (operation: string, said: unknown, now?: number): Promise<Reply> =>
@@ -70,8 +71,9 @@ export function flowCalls(caller: Caller): FlowStore {
 
     async openMembers(said) {
       const members = listOf(await call('openMembers', said)).map((row) => {
-        const [n, id, kind] = listOf(row)
-        return { n: numberOf(n), id: textOf(id), kind: textOf(kind) as 'job' | 'run' }
+        const [n, id, what] = listOf(row)
+        const kind = textOf(what) as 'job' | 'run'
+        return { n: numberOf(n), id: kind === 'job' ? toUuid(id as Buffer) : textOf(id), kind }
       })
       return { members }
     },
@@ -138,14 +140,13 @@ function groupOf(reply: Reply): Group | null {
   const [text, done, failed, fired, createdAt, endedAt, size, need] = listOf(reply)
   if (text === undefined) return null
   const mask = numberOf(fired)
-  const made = JSON.parse(textOf(text)) as NewGroup & { readonly whole: NewGroup['jobs'] }
-  const { whole, ...group } = made
+  const group = JSON.parse(textOf(text)) as StoredGroup
+  const jobs = Object.entries(group.jobs).map(([event, job]) => [event, newJobOf(job)])
   return {
     ...group,
     size: numberOf(size),
     need: numberOf(need),
-    run: group.run ?? null,
-    jobs: whole,
+    jobs: Object.fromEntries(jobs) as NewGroup['jobs'],
     done: numberOf(done),
     failed: numberOf(failed),
     fired: GROUP_EVENTS.filter((_, index) => (mask >> index) % 2 === 1),
@@ -157,14 +158,31 @@ function groupOf(reply: Reply): Group | null {
 function outcomesIn(list: readonly Reply[]): Outcome[] {
   const outcomes: Outcome[] = []
   for (let at = 0; at < list.length; at += 2) {
-    const said = JSON.parse(textOf(list[at + 1])) as Omit<Outcome, 'n'>
-    outcomes.push({
-      n: numberOf(list[at]),
-      id: said.id ?? null,
-      state: said.state,
-      result: said.result ?? null,
-      failure: said.failure ?? null,
-    })
+    outcomes.push({ n: numberOf(list[at]), ...outcomeIn(list[at + 1] as Buffer) })
   }
   return outcomes
 }
+
+/** The id of a job is kept as bytes, that of a run as it is. */
+const JOB_ID_BYTES = 16
+
+/** `lua/groups.ts` says how it is written. */
+export function outcomeIn(bytes: Buffer): Omit<Outcome, 'n'> {
+  const length = bytes[1] as number
+  const from = 6 + length
+  const end = from + Math.max(0, bytes.readUInt32BE(2 + length) - 1)
+  return {
+    id:
+      length === JOB_ID_BYTES
+        ? toUuid(bytes, 2)
+        : length === 0
+          ? null
+          : bytes.toString('utf8', 2, 2 + length),
+    state: JOB_STATES[(bytes[0] as number) - FIRST_CODE] as FinalState,
+    result: bytes.readUInt32BE(2 + length) === 0 ? null : bytes.toString('utf8', from, end),
+    failure: end === bytes.length ? null : bytes.toString('utf8', end),
+  }
+}
+
+/** The code of the first state in the scripts: "1". */
+const FIRST_CODE = 0x31

@@ -23,7 +23,7 @@ import type { Argument } from './client.ts'
 import { insertResult, withEnqueued } from './enqueued.ts'
 import { sentGroup, sentMove, sentRun } from './flow-items.ts'
 import { sentNote } from './notes.ts'
-import { joined, moreOf, readClaimedJobs, sentJob } from './records.ts'
+import { isReadyAtOnce, joined, MARKED, moreOf, readClaimedJobs, sentJob, writtenJob } from './records.ts'
 
 /** How jobs come and go: what workers and whoever enqueues call. */
 export function jobCalls(
@@ -62,11 +62,11 @@ export function jobCalls(
     },
 
     async settle(call) {
-      const args = settleArguments(call.settlements)
+      const { args, order, following } = settleArguments(call.settlements)
       if (call.claim) args.push(...claimArguments(call.claim))
-      const [, told, fired, claimed] = listOf(await caller.call('settle', args, call.now))
+      const [now, told, fired, claimed] = listOf(await caller.call('settle', args, call.now))
       return {
-        results: readSettled(call.settlements.length, listOf(told)),
+        results: readSettled(order, following, numberOf(now), listOf(told)),
         claimed: call.claim ? readClaimed(claimed as Reply, call.claim) : null,
         ...withEnqueued(fired),
       }
@@ -85,7 +85,7 @@ function plainQueue([flags, made, , , , space, queue, , , more, ...rest]: readon
     : null
 }
 
-/** Plain jobs of a queue that follow each other go in one piece. */
+/** Plain jobs of a queue that follow each other go in one piece, and so do others that need no care. */
 function insertArguments(
   { jobs, groups = [], runs = [], again, fresh, letter = '' }: InsertCall,
   channel: string,
@@ -93,17 +93,18 @@ function insertArguments(
   const numbers = new Map<string, number>()
   const queues: string[] = []
   const pieces: Argument[] = []
-  let plain: NewJob[] = []
+  let together: NewJob[] = []
+  let kind = ''
   let last: NewJob | null = null
   let number = 0
   let isSorted = true
   const flush = (): void => {
-    if (plain.length > 0) {
-      const { bytes, rises } = plainJobs(plain)
-      pieces.push(String(number), bytes, '')
+    if (together.length > 0) {
+      const { bytes, rises } = kind === '' ? plainJobs(together) : markedJobs(together)
+      pieces.push(String(number), bytes, kind)
       isSorted &&= rises
     }
-    plain = []
+    together = []
   }
   for (const job of jobs) {
     if (last === null || last.queue !== job.queue || last.space !== job.space) {
@@ -117,8 +118,10 @@ function insertArguments(
       last = job
     }
     const more = moreOf(job)
-    if (more === '') {
-      plain.push(job)
+    if (more === '' || more === MARKED) {
+      if (more !== kind) flush()
+      kind = more
+      together.push(job)
     } else {
       flush()
       pieces.push(String(number), Buffer.concat([toBytes(job.id), Buffer.from(job.payload)]), more)
@@ -152,35 +155,122 @@ function plainJobs(jobs: readonly NewJob[]): { readonly bytes: Buffer; readonly 
   return { bytes: bytes.subarray(0, at), rises }
 }
 
-/** Jobs that are done and go away, of one token and following each other, go in one piece. */
-function settleArguments(settlements: readonly Settlement[]): Argument[] {
-  const args: Argument[] = ['']
+function markedJobs(jobs: readonly NewJob[]): { readonly bytes: Buffer; readonly rises: boolean } {
+  const written = jobs.map(writtenJob)
+  const rises = jobs.every(({ id }, n) => n === 0 || id > (jobs[n - 1] as NewJob).id)
+  return { bytes: Buffer.concat(written), rises }
+}
+
+interface SettleArguments {
+  readonly args: Argument[]
+  /** The place of each settlement in the call, in the order in which they are sent. */
+  readonly order: readonly number[]
+  /** So many of these, after the first few, enqueue a job that is ready at once. */
+  readonly following: { readonly from: number; readonly to: number }
+}
+
+/**
+ * Jobs that are simply done go in one piece for each token, in the order of their ids, and so do those that enqueue one job which
+ * needs no care: the next one of a chain. The others come after them, as they are.
+ */
+function settleArguments(settlements: readonly Settlement[]): SettleArguments {
+  const ends = new Map<string, Sent[]>()
+  const chains = new Map<string, Sent[]>()
+  const slow: Argument[] = []
+  const last: number[] = []
   const seen = new Set<string>()
-  let ids: string[] = []
-  let token = ''
-  const flush = (): void => {
-    if (ids.length > 0) args.push(token, joined(ids))
-    ids = []
-  }
-  for (const settlement of settlements) {
-    const { id, verdict } = settlement
-    const text = verdictText(verdict)
-    const more = moreText(settlement)
-    const isPlain = text === '' && more === '' && verdict.result === null && !seen.has(id)
-    seen.add(id)
-    if (isPlain) {
-      if (settlement.token !== token) flush()
-      token = settlement.token
-      ids.push(id)
-    } else {
-      flush()
+  settlements.forEach((settlement, at) => {
+    const { id, token, verdict } = settlement
+    const next = isSimplyDone(verdict) ? nextOf(settlement) : undefined
+    if (next === undefined || seen.has(id)) {
       const result = verdict.result === null ? '' : `=${verdict.result}`
-      args.push('', toBytes(id), settlement.token, text, result, more)
+      slow.push('', toBytes(id), token, verdictText(verdict), result, moreText(settlement))
+      last.push(at)
+    } else {
+      const pieces = next === null ? ends : chains
+      const kept = verdict.keepMs === null ? token : `${token}\0${verdict.keepMs}`
+      const name = next === null ? kept : `${kept}\0${next.space}\0${next.queue}`
+      const piece = pieces.get(name)
+      if (piece) piece.push({ at, settlement, next })
+      else pieces.set(name, [{ at, settlement, next }])
+    }
+    seen.add(id)
+  })
+  const args: Argument[] = ['']
+  const order: number[] = []
+  const send = (kind: string, piece: Sent[]): void => {
+    if (!rises(piece)) piece.sort((a, b) => (a.settlement.id < b.settlement.id ? -1 : 1))
+    for (const { at } of piece) order.push(at)
+    const { settlement, next } = piece[0] as Sent
+    const { token, verdict } = settlement
+    args.push(kind, token, joined(piece.map((one) => one.settlement.id)), resultsOf(piece))
+    args.push(verdict.keepMs === null ? '' : String(verdict.keepMs))
+    if (next) args.push(next.space, next.queue, nextJobs(piece))
+  }
+  for (const piece of ends.values()) send('a', piece)
+  const from = order.length
+  for (const piece of chains.values()) send('n', piece)
+  const to = order.length
+  args.push(...slow)
+  args[0] = String(args.length - 1)
+  return { args, order: [...order, ...last], following: { from, to } }
+}
+
+interface Sent {
+  readonly at: number
+  readonly settlement: Settlement
+  readonly next: NewJob | null
+}
+
+function isSimplyDone({ to, failure, count, lane, refund }: Verdict): boolean {
+  return to === 'done' && failure === null && count === null && !lane && !refund
+}
+
+function rises(piece: readonly Sent[]): boolean {
+  for (let n = 1; n < piece.length; n++) {
+    if ((piece[n] as Sent).settlement.id < (piece[n - 1] as Sent).settlement.id) return false
+  }
+  return true
+}
+
+/** What a success enqueues if that is one job which needs no care, and null if it is none; undefined if there is more to it. */
+function nextOf(settlement: Settlement): NewJob | null | undefined {
+  const { rescue, onlyIfExpired, enqueue, groups, move, note, noted } = settlement
+  if (rescue || onlyIfExpired || move || note || noted || (groups && groups.length > 0)) return undefined
+  if (!enqueue) return null
+  const [next] = enqueue
+  return next && enqueue.length === 1 && isReadyAtOnce(next) ? next : undefined
+}
+
+const NO_RESULT = Buffer.alloc(4)
+
+function resultsOf(piece: readonly Sent[]): Argument {
+  if (piece.every(({ settlement }) => settlement.verdict.result === null)) return ''
+  const parts: Buffer[] = []
+  for (const { settlement } of piece) {
+    const { result } = settlement.verdict
+    if (result === null) parts.push(NO_RESULT)
+    else {
+      const length = Buffer.byteLength(result)
+      const bytes = Buffer.allocUnsafe(4 + length)
+      bytes.writeUInt32BE(length + 1)
+      bytes.write(result, 4)
+      parts.push(bytes)
     }
   }
-  flush()
-  args[0] = String(args.length - 1)
-  return args
+  return Buffer.concat(parts)
+}
+
+const HANDS_ON = Buffer.from('h')
+const KEEPS = Buffer.from('-')
+
+function nextJobs(piece: readonly Sent[]): Buffer {
+  return Buffer.concat(
+    piece.flatMap(({ settlement, next }) => [
+      settlement.handsOn ? HANDS_ON : KEEPS,
+      writtenJob(next as NewJob),
+    ]),
+  )
 }
 
 /** Only what is not simply ready now is told. */
@@ -199,7 +289,7 @@ function claimArguments(call: Omit<ClaimCall, 'now'>): Argument[] {
   const { token, workerId, leaseMs, limit, again, ids, first = [], sources } = call
   const isAhead = first.length > 0 && !again && ids === undefined
   const args: Argument[] = [token, workerId, String(leaseMs), String(limit), again ? 'a' : isAhead ? 'f' : '']
-  const named = isAhead ? [...new Set(first)] : ids
+  const named = isAhead ? [...new Set(first)].sort() : ids
   args.push(named === undefined ? '-' : joined(named))
   for (const source of sources) args.push(source.space, source.queue, limitOf(source))
   return args
@@ -243,9 +333,8 @@ function verdictText(verdict: Verdict): string {
   const known = texts.get(verdict)
   if (known !== undefined) return known
   const { result: _result, keepMs, failure, count, lane, ...rest } = verdict
-  const isPlain = verdict.to === 'done' && keepMs === null && failure === null && !lane && count === null
   const text =
-    isPlain && !verdict.refund
+    isSimplyDone(verdict) && keepMs === null
       ? ''
       : JSON.stringify({
           ...rest,
@@ -276,11 +365,19 @@ function moreText(settlement: Settlement): string {
 
 const DONE: SettleResult = { status: 'ok', state: 'done' }
 
-/** Only what is not simply done is told. */
-function readSettled(count: number, told: readonly Reply[]): SettleResult[] {
-  const results: SettleResult[] = Array.from({ length: count }, () => DONE)
+/** Only what is not simply done, with the job that it enqueues ready, is told. */
+function readSettled(
+  order: SettleArguments['order'],
+  { from, to }: SettleArguments['following'],
+  now: number,
+  told: readonly Reply[],
+): SettleResult[] {
+  const results: SettleResult[] = order.map(() => DONE)
+  const inserted: InsertResult[] = [{ status: 'ok', state: 'ready', dueAt: now }]
+  const went: SettleResult = { status: 'ok', state: 'done', inserted }
+  for (let n = from; n < to; n++) results[order[n] as number] = went
   for (let at = 0; at < told.length; at += 2) {
-    results[numberOf(told[at]) - 1] = readSettledOne(told[at + 1] as Reply)
+    results[order[numberOf(told[at]) - 1] as number] = readSettledOne(told[at + 1] as Reply)
   }
   return results
 }

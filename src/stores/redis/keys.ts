@@ -45,9 +45,9 @@
  *   records:index set  scope NUL kind NUL id, in the order of lists
  *   records:end set   moment scope NUL kind NUL id: when a record goes
  *   groups     hash   id → JSON
- *   outcomes   hash   group n → JSON
+ *   outcomes   hash   group n → state id result failure
  *   results    set    group n: members that have ended
- *   members    set    group n kind id: members that have not
+ *   members    hash   group n → kind id: members that have not
  *   runs       hash   id → JSON
  *   runs:index set    how they are found
  *   flows:end  set    moment kind id: when runs and groups go

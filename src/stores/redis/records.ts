@@ -11,7 +11,6 @@ export interface More {
   readonly s?: 1
   readonly a?: number
   readonly c?: number
-  readonly g?: readonly [group: string, n: number]
   readonly u?: readonly [key: string, scope: UniqueScope]
   readonly n?: number
   readonly st?: number
@@ -30,8 +29,12 @@ export interface More {
   readonly ex?: number
 }
 
+/** Of which group a job is a member, and its number there. */
+type Place = readonly [group: string, n: number]
+
 interface Content {
   readonly enqueuedAt: number
+  readonly member: Place | null
   readonly more: More
   readonly payload: string
 }
@@ -41,10 +44,21 @@ const NOTHING: More = Object.freeze({})
 /** Takes a record apart that stands at a place in these bytes. */
 export function readRecord(bytes: Buffer, from = 0, to: number = bytes.length): Content {
   const enqueuedAt = bytes.readUIntBE(from + 5, 6)
-  if (bytes[from] === 0) return { enqueuedAt, more: NOTHING, payload: bytes.toString('utf8', from + 11, to) }
-  const end = from + 15 + bytes.readUInt32BE(from + 11)
-  const more = JSON.parse(bytes.toString('utf8', from + 15, end)) as More
-  return { enqueuedAt, more, payload: bytes.toString('utf8', end, to) }
+  const mark = bytes[from] as number
+  let at = from + 11
+  let member: Place | null = null
+  let more = NOTHING
+  if (mark >= 8) {
+    const end = at + 1 + (bytes[at] as number)
+    member = [bytes.toString('utf8', at + 1, end), bytes.readUInt32BE(end)]
+    at = end + 4
+  }
+  if (mark % 2 === 1) {
+    const end = at + 4 + bytes.readUInt32BE(at)
+    more = JSON.parse(bytes.toString('utf8', at + 4, end)) as More
+    at = end
+  }
+  return { enqueuedAt, member, more, payload: bytes.toString('utf8', at, to) }
 }
 
 /** Of which queue a claimed job is, and under which token. */
@@ -93,7 +107,7 @@ export function jobOf(
   { space, queue }: { readonly space: string; readonly queue: string },
 ): Job {
   const [id, stateText, record, token, worker, started, till] = listOf(shown)
-  const { enqueuedAt, more, payload } = readRecord(record as Buffer)
+  const { enqueuedAt, member, more, payload } = readRecord(record as Buffer)
   const state = textOf(stateText) as JobState
   const isRunning = state === 'running'
   return {
@@ -108,7 +122,7 @@ export function jobOf(
     lane: more.l ?? null,
     strict: more.s === 1,
     cost: more.c ?? 1,
-    member: more.g ? { group: more.g[0], n: more.g[1] } : null,
+    member: member && { group: member[0], n: member[1] },
     dueAt: more.d ?? enqueuedAt,
     enqueuedAt,
     startedAt: isRunning ? numberOf(started) : (more.b ?? null),
@@ -131,25 +145,60 @@ export function jobOf(
   }
 }
 
-/** What a new job has beside its payload, as JSON; empty if it has nothing. */
+/** Whether a new job is ready at once and where any other of that moment would stand. */
+export function isReadyAtOnce({
+  priority,
+  lane,
+  strict,
+  delayMs,
+  runAt,
+  unique,
+}: Pick<NewJob, 'priority' | 'lane' | 'strict' | 'delayMs' | 'runAt' | 'unique'>): boolean {
+  return priority === 0 && lane === null && !strict && delayMs === 0 && runAt === null && unique === null
+}
+
+/** Instead of what a new job has beside its payload: it is ready at once, so it goes as a record with a mark of its own. */
+export const MARKED = '='
+
+/** What a new job has beside its payload, as JSON or {@link MARKED}; empty if it has nothing. */
 export function moreOf(job: NewJob): string {
-  const { priority, headers, overrides, lane, strict, cost, member, delayMs, runAt, unique } = job
-  const isPlain =
-    priority === 0 &&
-    headers === null &&
-    overrides === null &&
-    lane === null &&
-    !strict &&
-    cost === 1 &&
-    member === null &&
-    delayMs === 0 &&
-    runAt === null &&
-    unique === null
-  return isPlain ? '' : JSON.stringify(draftOf(job))
+  if (!isReadyAtOnce(job)) return JSON.stringify(draftOf(job))
+  const { headers, overrides, cost, member } = job
+  return headers === null && overrides === null && cost === 1 && member === null ? '' : MARKED
+}
+
+/** A job that is ready at once: id, length, and its record without the queue and the time. */
+export function writtenJob(job: NewJob): Buffer {
+  const { id, payload, member } = job
+  const more =
+    job.headers === null && job.overrides === null && job.cost === 1 ? '' : JSON.stringify(draftOf(job).x)
+  const groupBytes = member === null ? 0 : Buffer.byteLength(member.group)
+  const moreBytes = Buffer.byteLength(more)
+  const payloadBytes = Buffer.byteLength(payload)
+  const length = 1 + (member === null ? 0 : 5 + groupBytes) + (more === '' ? 0 : 4 + moreBytes) + payloadBytes
+  const bytes = Buffer.allocUnsafe(20 + length)
+  writeId(bytes, id, 0)
+  bytes.writeUInt32BE(length, 16)
+  bytes[20] = (more === '' ? 0 : 1) + (member === null ? 0 : 8)
+  let at = 21
+  if (member !== null) {
+    bytes[at] = groupBytes
+    bytes.write(member.group, at + 1)
+    bytes.writeUInt32BE(member.n, at + 1 + groupBytes)
+    at += 5 + groupBytes
+  }
+  if (more !== '') {
+    bytes.writeUInt32BE(moreBytes, at)
+    bytes.write(more, at + 4)
+    at += 4 + moreBytes
+  }
+  bytes.write(payload, at)
+  return bytes
 }
 
 interface Draft {
   readonly x: More
+  readonly g?: Place
   readonly delay?: number
   readonly runAt?: number
   readonly unique?: NewJob['unique']
@@ -174,10 +223,10 @@ function draftOf({
     ...(lane !== null && { l: lane }),
     ...(strict && { s: 1 as const }),
     ...(cost !== 1 && { c: cost }),
-    ...(member !== null && { g: [member.group, member.n] as const }),
   }
   return {
     x,
+    ...(member !== null && { g: [member.group, member.n] as const }),
     ...(delayMs !== 0 && { delay: delayMs }),
     ...(runAt !== null && { runAt }),
     ...(unique !== null && { unique }),
@@ -185,8 +234,30 @@ function draftOf({
 }
 
 /** A new job inside of something else that is sent as JSON. */
-export function sentJob(job: NewJob): Record<string, unknown> {
+export interface SentJob extends Draft, Pick<NewJob, 'id' | 'space' | 'queue' | 'payload'> {}
+
+export function sentJob(job: NewJob): SentJob {
   return { id: job.id, space: job.space, queue: job.queue, payload: job.payload, ...draftOf(job) }
+}
+
+/** The new job that was sent so. */
+export function newJobOf({ id, space, queue, payload, x, g, delay, runAt, unique }: SentJob): NewJob {
+  return {
+    id,
+    space,
+    queue,
+    payload,
+    headers: x.h ?? null,
+    priority: x.p ?? 0,
+    delayMs: delay ?? 0,
+    runAt: runAt ?? null,
+    unique: unique ?? null,
+    overrides: x.o ?? null,
+    lane: x.l ?? null,
+    strict: x.s === 1,
+    cost: x.c ?? 1,
+    member: g ? { group: g[0], n: g[1] } : null,
+  }
 }
 
 /** Ids one after the other. */

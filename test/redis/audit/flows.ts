@@ -1,4 +1,5 @@
 import { GROUP_EVENTS } from '../../../src/core/groups.ts'
+import { outcomeIn } from '../../../src/stores/redis/flows.ts'
 import { bytesOf, type Contents, hashOf, jobIn, numberBytes, setOf, textIn, uuidIn } from '../contents.ts'
 import type { Say } from './say.ts'
 
@@ -25,7 +26,7 @@ function groupIn(value: Buffer): Group {
     fired: value[33] as number,
     endedAt: ended < 0 ? null : ended,
     keepMs: value.readDoubleBE(50),
-    hasRun: value[58] === 1,
+    hasRun: (value[58] as number) % 2 === 1,
   }
 }
 
@@ -57,7 +58,7 @@ export function checkGroups(contents: Contents, say: Say): void {
     const id = name.slice(0, -4)
     const sums = counted.get(id) ?? { done: 0, failed: 0 }
     counted.set(id, sums)
-    if ((JSON.parse(value.toString()) as { state: string }).state === 'done') sums.done++
+    if (outcomeIn(value).state === 'done') sums.done++
     else sums.failed++
     if (!setOf(contents, 'results').has(name)) say('groups', `an outcome of group ${id} is not found`)
     if (!groups.has(`n${id}`) && !groups.has(`u${id}`)) say('groups', `outcomes of group ${id} stay for ever`)
@@ -117,22 +118,28 @@ function isTrue(event: (typeof GROUP_EVENTS)[number], { done, failed, size, need
 
 /** Members that have not ended are jobs and runs that have not. */
 export function checkMembers(contents: Contents, say: Say): void {
-  const expected = new Set<string>()
+  const expected = new Map<string, string>()
   for (const [id, record] of hashOf(contents, 'jobs')) {
-    const { g } = jobIn(record).more
-    if (g) expected.add(`${bytesOf(g[0])}${n4(g[1])}j${uuidIn(id)}`)
+    const { member: g } = jobIn(record)
+    if (g) expected.set(`${bytesOf(g[0])}${n4(g[1])}`, `j${id}`)
   }
   for (const run of runsIn(contents)) {
     if (run.member && run.status === 'running') {
-      expected.add(`${bytesOf(run.member.group)}${n4(run.member.n)}r${run.id}`)
+      expected.set(`${bytesOf(run.member.group)}${n4(run.member.n)}`, `r${run.id}`)
     }
   }
-  const members = setOf(contents, 'members')
-  for (const member of expected)
-    if (!members.has(member)) say('groups', `${member.slice(-36)} is no member of its group`)
-  for (const member of members)
-    if (!expected.has(member)) say('groups', `${member.slice(-36)} is a member, and is over or not there`)
+  const members = hashOf(contents, 'members')
+  for (const [place, id] of expected) {
+    if (members.get(place)?.toString('latin1') !== id)
+      say('groups', `${shown(id)} is no member of group ${place.slice(0, -4)}`)
+  }
+  for (const [place, id] of members) {
+    if (!expected.has(place))
+      say('groups', `${shown(id.toString('latin1'))} is a member, and is over or not there`)
+  }
 }
+
+const shown = (member: string): string => (member.startsWith('j') ? uuidIn(member.slice(1)) : member.slice(1))
 
 /** A run is found by all that it is looked for by, and goes when it has expired. */
 export function checkRuns(contents: Contents, say: Say): void {

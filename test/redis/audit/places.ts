@@ -67,7 +67,8 @@ export function checkPlaces(contents: Contents, say: Say): void {
     }
     const job = jobIn(record)
     if (lease) checkMark(id, job, leaseIn(lease), say)
-    const mark = Object.keys(job.more).length === 0 ? 0 : job.more.u || job.more.l || job.more.g ? 3 : 1
+    const isMore = Object.keys(job.more).length > 0
+    const mark = (isMore ? (job.more.u || job.more.l ? 3 : 1) : 0) + (job.member ? 8 : 0)
     if (job.mark !== mark) say('places', `the record of job ${uuidIn(id)} has the mark ${job.mark}`)
     if (job.more.z !== undefined) say('places', `job ${uuidIn(id)} is ${job.more.z}, and not in the archive`)
   }
@@ -84,9 +85,9 @@ function checkMark(
 ): void {
   if (lease.q !== q) say('places', `job ${uuidIn(id)} is held in another queue than its own`)
   // A job that has nothing more is marked 0, and 1 as soon as somebody wants it to stop.
-  if (lease.mark % 4 >= 2 !== mark >= 2)
+  if (lease.mark % 4 >= 2 !== mark % 4 >= 2 || lease.mark >= 8 !== mark >= 8)
     say('places', `job ${uuidIn(id)} is held with the mark ${lease.mark}`)
-  if (lease.mark >= 4 !== (more.k !== undefined)) {
+  if (lease.mark % 8 >= 4 !== (more.k !== undefined)) {
     say('places', `job ${uuidIn(id)} shall stop, and its lease does not say so, or the other way round`)
   }
 }

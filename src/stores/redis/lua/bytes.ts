@@ -72,12 +72,12 @@ local function quoted(text)
 end
 
 local function uuidOf(id)
-  local hex = string.gsub(id, '.', function(c) return string.format('%02x', byte(c)) end)
-  return sub(hex, 1, 8) .. '-' .. sub(hex, 9, 12) .. '-' .. sub(hex, 13, 16) .. '-' .. sub(hex, 17, 20) .. '-' .. sub(hex, 21)
+  return string.format('%08x-%04x-%04x-%04x-%04x%08x', struct.unpack('>I4I2I2I2I2I4', id))
 end
 
 local function idOf(uuid)
-  return (string.gsub(string.gsub(uuid, '%-', ''), '..', function(pair) return char(tonumber(pair, 16)) end))
+  local function hex(from, to) return tonumber(sub(uuid, from, to), 16) end
+  return struct.pack('>I4I2I2I2I2I4', hex(1, 8), hex(10, 13), hex(15, 18), hex(20, 23), hex(25, 28), hex(29, 36))
 end
 
 local function forEach(list, visit)

@@ -31,7 +31,7 @@ modules.changing = function()
         x.k = call.reason or ''
         redis.call('HSET', ${K.jobs}, job.id, recordOf(job))
         local mark = job.lease.mark
-        redis.call('HSET', ${K.held}, job.id, leaseOf(job.lease.till, job.q, mark >= 4 and mark or mark + 4, job.lease.token))
+        redis.call('HSET', ${K.held}, job.id, leaseOf(job.lease.till, job.q, isAskedToStop(mark) and mark or mark + 4, job.lease.token))
         return 'requested'
       end
       leave(job)

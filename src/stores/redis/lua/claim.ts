@@ -86,20 +86,30 @@ modules.claim = function()
   end
 
   -- Those of the named jobs that wait in a queue without limits, by their ranks, taken out of line; and their records.
-  local function ahead(q, ids, room)
-    local jobs = {}
-    for i, record in ipairs(ask('HMGET', ${K.jobs}, ids)) do
-      local job = record and readRecord(ids[i], record)
+  local function ahead(q, ids, room, now)
+    local jobs, others, arriving = {}, {}, use('sheets').arrivingIn(q)
+    for _, id in ipairs(ids) do
+      local record = arriving[id]
+      if record then jobs[#jobs + 1] = { id = id, record = record, rank = now } else others[#others + 1] = id end
+    end
+    for i, record in ipairs(ask('HMGET', ${K.jobs}, others)) do
+      local job = record and readRecord(others[i], record)
       if job and job.q == q then
         job.record, job.rank = record, rankOf(job)
         jobs[#jobs + 1] = job
       end
     end
-    table.sort(jobs, function(a, b) return a.rank < b.rank or (a.rank == b.rank and isBefore(a.id, b.id)) end)
+    -- Those that have just come all have one rank, and are in order.
+    if #others > 0 then
+      table.sort(jobs, function(a, b) return a.rank < b.rank or (a.rank == b.rank and isBefore(a.id, b.id)) end)
+    end
     local taken, records = {}, {}
     for _, job in ipairs(jobs) do
-      local member = readyMember(job)
-      if #taken < room and (redis.call('ZREM', ${K.ready}, member) == 1 or (not job.x.l and use('sheets').take(member))) then
+      if #taken == room then break end
+      local isNew = arriving[job.id] ~= nil
+      local member = not isNew and readyMember(job)
+      if isNew or redis.call('ZREM', ${K.ready}, member) == 1 or (not job.x.l and use('sheets').take(member)) then
+        arriving[job.id] = nil
         taken[#taken + 1] = job.id
         records[#records + 1] = job.record
       end
@@ -139,6 +149,8 @@ modules.claim = function()
       if args[5] == 'f' then ids, leading = nil, ids end
     end
 
+    if not leading and loaded.sheets then loaded.sheets.settleIn() end
+
     local found, limitedAt, soonest, total = {}, {}, NEVER, 0
     local source = 0
     for at = 7, #args, 3 do
@@ -164,7 +176,8 @@ modules.claim = function()
             taken, startsAt, records = use('lines').serve(q, room, firstSlice, stop, now)
             soonest = min(soonest, startsAt)
           elseif room > 0 and (not firstSlice or isIn('', firstSlice, stop)) then
-            if leading then taken, records = ahead(q, leading, room) else taken = {} end
+            if leading then taken, records = ahead(q, leading, room, now) else taken = {} end
+            use('sheets').settleIn(q)
             if #taken == 0 then taken, records = use('sheets').first(q4(q), room), nil
             elseif #taken < room then
               local others = use('sheets').first(q4(q), room - #taken)
@@ -192,7 +205,7 @@ modules.claim = function()
               if record then
                 there[#there + 1] = id
                 marks[#marks + 1] = byte(record, 1)
-                if marks[#marks] > 1 then releaseKey(readRecord(id, record), true) end
+                if marks[#marks] % 4 >= 2 then releaseKey(readRecord(id, record), true) end
                 list[#list + 1] = pack('>c16I4', id, #record)
                 list[#list + 1] = record
               else count(q, 'ready', -1) end

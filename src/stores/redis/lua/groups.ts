@@ -4,11 +4,13 @@ import { K } from '../keys.ts'
 
 /**
  * Groups and runs: `core/groups.ts` and `core/runs.ts` over hashes. What a group is made of never changes and is JSON; how
- * far it is has a fixed size, so that counting a member rewrites nothing else.
+ * far it is has a fixed size, so that counting a member rewrites nothing else. It is written once, at the end of a call.
  *
- *   groups      id → JSON as it was made; "n" id → size need failing done failed fired created ended
- *   outcomes    group n → JSON                results    group n
- *   members     group n kind id: jobs and runs that have not ended
+ *   groups      id → JSON as it was made; "n" id → size need failing done failed fired created ended keep flags, which are the
+ *               sum of 1: a run waits for it; and 2: it enqueues something
+ *   outcomes    group n → state length id length result failure, where the second length is that of the result and 1, or 0
+ *               if there is none            results    group n
+ *   members     group n → "j" and the id of a job, or "r" and that of a run, that has not ended
  *   runs        id → JSON
  *   runs:index  "a" space NUL id, "f" space NUL flow NUL id, "s" space NUL status NUL id, "x" space NUL attribute NUL id,
  *               "r" space NUL root NUL id: how runs are found. "g" run group. "o" group: those that have not ended.
@@ -29,37 +31,70 @@ modules.groups = function()
 
   -- Groups that this call looks at, and those of which something changed, each with when it had ended before.
   local known, touched, was = {}, {}, {}
-
-  local function read(id)
-    local group = known[id]
-    if group ~= nil then return group or nil end
-    local value = redis.call('HGET', ${K.groups}, 'n' .. id)
-    if not value then
-      known[id] = false
-      return nil
-    end
-    group = { id = id }
-    group.size, group.need, group.failing, group.done, group.failed, group.fired, group.created, group.ended, group.keepMs, group.hasRun =
-      struct.unpack('>ddBddBdddB', value)
-    if group.ended < 0 then group.ended = nil end
-    known[id] = group
-    return group
-  end
+  -- Those that are to be written.
+  local unsaved = {}
 
   local function endMember(group)
-    if not group.ended or group.hasRun == 1 then return nil end
+    if not group.ended or group.hasRun then return nil end
     return num(group.ended + group.keepMs) .. 'g' .. group.id
   end
 
-  local function write(group, wasEnd, wasOpen)
-    redis.call('HSET', ${K.groups}, 'n' .. group.id, struct.pack('>ddBddBdddB', group.size, group.need, group.failing, group.done,
-      group.failed, group.fired, group.created, group.ended or -1, group.keepMs, group.hasRun))
-    local isEnd, isOpen = endMember(group), group.ended == nil
-    if wasEnd ~= isEnd then
-      if wasEnd then redis.call('ZREM', ${K['flows:end']}, wasEnd) end
-      if isEnd then redis.call('ZADD', ${K['flows:end']}, 0, isEnd) end
+  -- Reads those that this call does not know yet.
+  local function readAll(ids)
+    local asked, names = {}, {}
+    for _, id in ipairs(ids) do
+      if known[id] == nil then
+        known[id] = false
+        asked[#asked + 1], names[#names + 1] = id, 'n' .. id
+      end
     end
-    if wasOpen ~= isOpen then redis.call(isOpen and 'ZADD' or 'ZREM', ${K['runs:index']}, unpack(isOpen and { 0, 'o' .. group.id } or { 'o' .. group.id })) end
+    for i, value in ipairs(ask('HMGET', ${K.groups}, names)) do
+      if value then
+        local group, flags = { id = asked[i] }, nil
+        group.size, group.need, group.failing, group.done, group.failed, group.fired, group.created, group.ended, group.keepMs, flags =
+          struct.unpack('>ddBddBdddB', value)
+        if group.ended < 0 then group.ended = nil end
+        group.hasRun, group.hasJobs = flags % 2 == 1, flags >= 2
+        -- Where it is listed.
+        group.endsAs, group.isOpen = endMember(group), group.ended == nil
+        known[group.id] = group
+      end
+    end
+  end
+
+  local function read(id)
+    if known[id] == nil then readAll({ id }) end
+    return known[id] or nil
+  end
+
+  local function changes(group)
+    if group.isUnsaved then return end
+    group.isUnsaved = true
+    unsaved[#unsaved + 1] = group
+  end
+
+  local function write()
+    local rows, ending, staying, opened, closed = {}, {}, {}, {}, {}
+    for _, group in ipairs(unsaved) do
+      group.isUnsaved = false
+      rows[#rows + 1] = 'n' .. group.id
+      rows[#rows + 1] = struct.pack('>ddBddBdddB', group.size, group.need, group.failing, group.done, group.failed, group.fired,
+        group.created, group.ended or -1, group.keepMs, (group.hasRun and 1 or 0) + (group.hasJobs and 2 or 0))
+      local endsAs, isOpen = endMember(group), group.ended == nil
+      if endsAs ~= group.endsAs then
+        if group.endsAs then staying[#staying + 1] = group.endsAs end
+        if endsAs then ending[#ending + 1], ending[#ending + 2] = 0, endsAs end
+      end
+      if isOpen and not group.isOpen then opened[#opened + 1], opened[#opened + 2] = 0, 'o' .. group.id
+      elseif group.isOpen and not isOpen then closed[#closed + 1] = 'o' .. group.id end
+      group.endsAs, group.isOpen = endsAs, isOpen
+    end
+    unsaved = {}
+    send('HSET', ${K.groups}, rows)
+    send('ZREM', ${K['flows:end']}, staying)
+    send('ZADD', ${K['flows:end']}, ending)
+    send('ZADD', ${K['runs:index']}, opened)
+    send('ZREM', ${K['runs:index']}, closed)
   end
 
   local function isFailed(state) return state and state ~= 'done' end
@@ -88,55 +123,73 @@ modules.groups = function()
       end
       return
     end
-    local wasEnd, ended = endMember(group), group.ended
+    local ended = group.ended
     recount(group, before, is, now)
-    write(group, wasEnd, ended == nil)
+    changes(group)
     touch(group, ended)
   end
 
-  local function outcomeOf(group, n)
-    local text = redis.call('HGET', ${K.outcomes}, group .. n4(n))
-    return text and cjson.decode(text)
+  local function stateIn(outcome) return outcome and STATES[sub(outcome, 1, 1)] end
+  local function idIn(outcome) return sub(outcome, 3, 2 + byte(outcome, 2)) end
+
+  -- Members have ended, each { group, n, id, state, result, failure }: in one go, however many.
+  local function endAll(members, now)
+    local groups, names, values, places, said = {}, {}, {}, {}, {}
+    for i, one in ipairs(members) do groups[i], names[i] = one[1], one[1] .. n4(one[2]) end
+    readAll(groups)
+    for i, before in ipairs(ask('HMGET', ${K.outcomes}, names)) do
+      local name, one = names[i], members[i]
+      local id, state, result = one[3], one[4], one[5]
+      values[2 * i - 1] = name
+      values[2 * i] = struct.pack('>c1Bc0I4', CODES[state], #id, id, result and #result + 1 or 0) .. (result or '') .. (one[6] or '')
+      places[2 * i - 1], places[2 * i] = 0, name
+      countMember(one[1], said[name] or stateIn(before), state, now)
+      said[name] = state
+    end
+    send('HSET', ${K.outcomes}, values)
+    send('ZADD', ${K.results}, places)
   end
 
-  local function ends(group, n, outcome, now)
-    local before = outcomeOf(group, n)
-    redis.call('HSET', ${K.outcomes}, group .. n4(n), cjson.encode(outcome))
-    redis.call('ZADD', ${K.results}, 0, group .. n4(n))
-    countMember(group, before and before.state, outcome.state, now)
+  local function ends(group, n, id, state, result, failure, now)
+    endAll({ { group, n, id, state, result, failure } }, now)
   end
 
   local function reopens(group, n, now)
-    local before = outcomeOf(group, n)
-    redis.call('HDEL', ${K.outcomes}, group .. n4(n))
-    redis.call('ZREM', ${K.results}, group .. n4(n))
-    countMember(group, before and before.state, nil, now)
+    local name = group .. n4(n)
+    local before = redis.call('HGET', ${K.outcomes}, name)
+    redis.call('HDEL', ${K.outcomes}, name)
+    redis.call('ZREM', ${K.results}, name)
+    countMember(group, stateIn(before), nil, now)
   end
-
-  local function memberName(group, n, kind, id) return group .. n4(n) .. kind .. id end
 
   -- ── making ─────────────────────────────────────────────────────────────────────────────────────
 
-  local function makeGroup(sent, now)
-    if read(sent.id) then return end
-    local run = given(sent.run)
-    local group = { id = sent.id, size = sent.size, need = sent.need, failing = FAILING[sent.failing], done = 0, failed = 0, fired = 0, created = now, keepMs = sent.keepMs, hasRun = run and 1 or 0 }
-    -- Somebody outside may have been earlier.
-    for _, member in ipairs(beginning(${K.results}, sent.id, -1)) do
-      local n = struct.unpack('>I4', member, #sent.id + 1)
-      recount(group, nil, outcomeOf(sent.id, n).state, now)
+  local function makeGroups(list, now)
+    local ids, early, rows, found = {}, {}, {}, {}
+    for i, sent in ipairs(list) do ids[i], early[i] = sent.id, 'u' .. sent.id end
+    readAll(ids)
+    early = ask('HMGET', ${K.groups}, early)
+    for i, sent in ipairs(list) do
+      if not known[sent.id] then
+        local run = given(sent.run)
+        local group = { id = sent.id, size = sent.size, need = sent.need, failing = FAILING[sent.failing], done = 0, failed = 0, fired = 0, created = now, keepMs = sent.keepMs, hasRun = run ~= nil, hasJobs = sent.hasJobs }
+        -- Somebody outside was earlier.
+        if early[i] then
+          local names = beginning(${K.results}, sent.id, -1)
+          for _, outcome in ipairs(ask('HMGET', ${K.outcomes}, names)) do recount(group, nil, stateIn(outcome), now) end
+          redis.call('HDEL', ${K.groups}, 'u' .. sent.id)
+          redis.call('ZREM', ${K['flows:end']}, early[i] .. 'u' .. sent.id)
+        end
+        if group.size == 0 then group.ended = now end
+        known[sent.id] = group
+        rows[#rows + 1], rows[#rows + 2] = sent.id, sent.text
+        if run then found[#found + 1], found[#found + 2] = 0, 'g' .. run .. sent.id end
+        changes(group)
+        touch(group, nil)
+      end
     end
-    if group.size == 0 then group.ended = now end
-    local unmade = redis.call('HGET', ${K.groups}, 'u' .. sent.id)
-    if unmade then
-      redis.call('HDEL', ${K.groups}, 'u' .. sent.id)
-      redis.call('ZREM', ${K['flows:end']}, unmade .. 'u' .. sent.id)
-    end
-    known[sent.id] = group
-    redis.call('HSET', ${K.groups}, sent.id, cjson.encode(sent))
-    if run then redis.call('ZADD', ${K['runs:index']}, 0, 'g' .. run .. sent.id) end
-    write(group, nil, false)
-    touch(group, nil)
+    send('HSET', ${K.groups}, rows)
+    send('ZADD', ${K['runs:index']}, found)
   end
 
   local function readRun(id)
@@ -162,8 +215,8 @@ modules.groups = function()
     end
     local member = given(run.member)
     if member then
-      redis.call(run.status == 'running' and 'ZADD' or 'ZREM', ${K.members},
-        unpack(run.status == 'running' and { 0, memberName(member.group, member.n, 'r', run.id) } or { memberName(member.group, member.n, 'r', run.id) }))
+      local name = member.group .. n4(member.n)
+      if run.status == 'running' then redis.call('HSET', ${K.members}, name, 'r' .. run.id) else redis.call('HDEL', ${K.members}, name) end
     end
   end
 
@@ -207,11 +260,11 @@ modules.groups = function()
     end
     writeRun(run, after)
     for _, one in ipairs(sent.runs) do makeRun(one, now) end
-    for _, one in ipairs(sent.groups) do makeGroup(one, now) end
+    makeGroups(sent.groups, now)
     for _, one in ipairs(sent.jobs) do insert(one, now) end
     if member then
       if after.status ~= 'running' then
-        ends(member.group, member.n, { id = run.id, state = after.status, result = after.result, failure = after.failure }, now)
+        ends(member.group, member.n, run.id, after.status, after.result, after.failure, now)
       elseif run.status ~= 'running' and run.status ~= 'done' then reopens(member.group, member.n, now) end
     end
     return 'ok'
@@ -221,44 +274,45 @@ modules.groups = function()
 
   -- Keeps account of a job that changed.
   local function track(job, from, to, now, ending)
-    local group, n = job.x.g[1], job.x.g[2]
-    local name = memberName(group, n, 'j', uuidOf(job.id))
+    local group, n = job.g[1], job.g[2]
+    local name = group .. n4(n)
     if to and not FINAL[to] then
-      if not from or FINAL[from] then redis.call('ZADD', ${K.members}, 0, name) end
+      if not from or FINAL[from] then redis.call('HSET', ${K.members}, name, 'j' .. job.id) end
       -- One that was done stays so until it ends again.
       if from and FINAL[from] and from ~= 'done' then reopens(group, n, now) end
       return
     end
-    redis.call('ZREM', ${K.members}, name)
+    redis.call('HDEL', ${K.members}, name)
     if not to and not ending and FINAL[from] then return end -- Its outcome stays.
     local outcome = ending or to and { state = to, result = job.x.r, failure = job.x.f } or { state = 'cancelled', failure = REMOVED }
-    ends(group, n, { id = uuidOf(job.id), state = outcome.state, result = outcome.result, failure = outcome.failure }, now)
+    ends(group, n, job.id, outcome.state, outcome.result, outcome.failure, now)
   end
 
   -- Its place goes to another job.
   local function handOn(job)
-    redis.call('ZREM', ${K.members}, memberName(job.x.g[1], job.x.g[2], 'j', uuidOf(job.id)))
-    job.x.g = nil
+    redis.call('HDEL', ${K.members}, job.g[1] .. n4(job.g[2]))
+    job.g = nil
   end
 
   local function duplicate(job, holder, now)
     local failure = '{"kind":"duplicate","message":' .. quoted('Its unique key is held by job "' .. uuidOf(holder) .. '".') .. '}'
-    ends(job.x.g[1], job.x.g[2], { id = uuidOf(job.id), state = 'cancelled', failure = failure }, now)
+    ends(job.g[1], job.g[2], job.id, 'cancelled', nil, failure, now)
   end
 
   local function isMember(group, uuid)
     local id = idOf(uuid)
     if redis.call('HEXISTS', ${K.jobs}, id) == 1 or redis.call('HEXISTS', ${K.archive}, id) == 1 then return true end
-    for _, member in ipairs(beginning(${K.results}, group, -1)) do
-      if cjson.decode(redis.call('HGET', ${K.outcomes}, member)).id == uuid then return true end
+    for _, outcome in ipairs(ask('HMGET', ${K.outcomes}, beginning(${K.results}, group, -1))) do
+      if idIn(outcome) == id then return true end
     end
     return false
   end
 
   local function tell(call, now)
     local text = redis.call('HGET', ${K.groups}, call.group)
-    if (text and cjson.decode(text).space ~= call.space) or outcomeOf(call.group, call.n) then return 'told' end
-    ends(call.group, call.n, { state = 'done', result = given(call.result) }, now)
+    local isTold = redis.call('HEXISTS', ${K.outcomes}, call.group .. n4(call.n)) == 1
+    if (text and cjson.decode(text).space ~= call.space) or isTold then return 'told' end
+    ends(call.group, call.n, '', 'done', given(call.result), nil, now)
     return 'ok'
   end
 
@@ -272,18 +326,17 @@ modules.groups = function()
     if call.again and jobs[1] and isMember(call.group, jobs[1].id) then jobs = {} end
     if #jobs > 0 and not isOpen then return 'sealed', before end
     if isOpen then
-      local wasEnd, ended = endMember(group), group.ended
       group.size = group.size - #jobs
       if call.seal then
         group.size = ${OPEN} - group.size
         if group.need == ${NEEDS_ALL} then group.need = group.size end
         group.ended = group.done + group.failed == group.size and now or nil
       end
-      write(group, wasEnd, ended == nil)
+      changes(group)
       touch(group, nil)
     end
     for _, draft in ipairs(jobs) do
-      draft.x.g = { call.group, before + draft.x.g[2] }
+      draft.g = { call.group, before + draft.g[2] }
       insert(draft, now)
     end
     return 'ok', before + #jobs
@@ -318,11 +371,10 @@ modules.groups = function()
       local group = read(id)
       local due = dueEvents(group)
       for _, event in ipairs(due) do group.fired = group.fired + BITS[event] end
-      local wasEnd = endMember(group)
       -- One that went on and ended again in the same call has never gone on for others.
       if group.ended and ended then group.ended = ended end
-      if #due > 0 or wasEnd ~= endMember(group) then write(group, wasEnd, group.ended == nil) end
-      if #due > 0 then
+      changes(group)
+      if #due > 0 and group.hasJobs then
         local jobs = cjson.decode(redis.call('HGET', ${K.groups}, id)).jobs
         for _, event in ipairs(due) do
           if given(jobs[event]) then insert(jobs[event], now) end
@@ -330,6 +382,7 @@ modules.groups = function()
       end
     end
     touched = {}
+    write()
     local list = {}
     for q, one in pairs(fired) do
       local name = nameOf(q)
@@ -358,9 +411,9 @@ modules.groups = function()
     for i, id in ipairs(call.groups) do
       local found = {}
       if belongs(call.space, id) then
-        for _, member in ipairs(redis.call('ZRANGEBYLEX', ${K.results}, '[' .. id .. n4(call.from), '(' .. id .. '\\255\\255\\255\\255\\255', 'LIMIT', 0, call.limit)) do
-          found[#found + 1] = (struct.unpack('>I4', member, #id + 1))
-          found[#found + 1] = redis.call('HGET', ${K.outcomes}, member)
+        local names = redis.call('ZRANGEBYLEX', ${K.results}, '[' .. id .. n4(call.from), '(' .. id .. '\\255\\255\\255\\255\\255', 'LIMIT', 0, call.limit)
+        for at, outcome in ipairs(ask('HMGET', ${K.outcomes}, names)) do
+          found[2 * at - 1], found[2 * at] = (struct.unpack('>I4', names[at], #id + 1)), outcome
         end
       end
       all[i] = found
@@ -371,19 +424,19 @@ modules.groups = function()
   local function openMembers(call)
     local found, id = {}, call.group
     if not belongs(call.space, id) then return found end
-    local from = '[' .. id .. n4(call.from)
-    while true do
-      local page = redis.call('ZRANGEBYLEX', ${K.members}, from, '(' .. id .. '\\255\\255\\255\\255\\255', 'LIMIT', 0, 500)
-      for _, member in ipairs(page) do
-        local n = struct.unpack('>I4', member, #id + 1)
-        if redis.call('HEXISTS', ${K.outcomes}, id .. n4(n)) == 0 then
-          found[#found + 1] = { n, sub(member, #id + 6), sub(member, #id + 5, #id + 5) == 'j' and 'job' or 'run' }
+    local size = read(id).size
+    if size < 0 then size = ${OPEN} - size end
+    for from = call.from, size - 1, 500 do
+      local names = {}
+      for n = from, min(from + 499, size - 1) do names[#names + 1] = id .. n4(n) end
+      for i, member in ipairs(ask('HMGET', ${K.members}, names)) do
+        if member and redis.call('HEXISTS', ${K.outcomes}, names[i]) == 0 then
+          found[#found + 1] = { from + i - 1, sub(member, 2), byte(member) == 106 and 'job' or 'run' }
           if #found == call.limit then return found end
         end
       end
-      if #page < 500 then return found end
-      from = '(' .. page[500]
     end
+    return found
   end
 
   local function listRuns(call)
@@ -431,14 +484,12 @@ modules.groups = function()
       local id = sub(page[i], 2)
       local group = read(id)
       local done, failed = 0, 0
-      for _, member in ipairs(beginning(${K.results}, id, -1)) do
-        if outcomeOf(id, (struct.unpack('>I4', member, #id + 1))).state == 'done' then done = done + 1 else failed = failed + 1 end
+      for _, outcome in ipairs(ask('HMGET', ${K.outcomes}, beginning(${K.results}, id, -1))) do
+        if stateIn(outcome) == 'done' then done = done + 1 else failed = failed + 1 end
       end
       counted = counted + done + failed
       local isMiscounted = group.done ~= done or group.failed ~= failed
-      local wasEnd, wasOpen = endMember(group), true
       group.done, group.failed = done, failed
-      if isMiscounted then write(group, wasEnd, wasOpen) end
       if isMiscounted or #dueEvents(group) > 0 then
         touch(group, nil)
         mended[#mended + 1] = { cjson.decode(redis.call('HGET', ${K.groups}, id)).space, id, isMiscounted and 'counts' or 'fire' }
@@ -451,8 +502,7 @@ modules.groups = function()
   local function removeGroup(id)
     local group = read(id)
     if not group then return end
-    local member = endMember(group)
-    if member then redis.call('ZREM', ${K['flows:end']}, member) end
+    if group.endsAs then redis.call('ZREM', ${K['flows:end']}, group.endsAs) end
     redis.call('ZREM', ${K['runs:index']}, 'o' .. id)
     redis.call('HDEL', ${K.groups}, id, 'n' .. id)
     local names = beginning(${K.results}, id, -1)
@@ -472,7 +522,7 @@ modules.groups = function()
     if given(run.expiresAt) then redis.call('ZREM', ${K['flows:end']}, num(run.expiresAt) .. 'r' .. run.id) end
     redis.call('HDEL', ${K.runs}, run.id)
     local member = given(run.member)
-    if member then redis.call('ZREM', ${K.members}, memberName(member.group, member.n, 'r', run.id)) end
+    if member then redis.call('HDEL', ${K.members}, member.group .. n4(member.n)) end
   end
 
   local function prune(now)
@@ -495,15 +545,11 @@ modules.groups = function()
 
   local function make(sent, now)
     for _, run in ipairs(sent.runs) do makeRun(run, now) end
-    for _, group in ipairs(sent.groups) do makeGroup(group, now) end
-  end
-
-  local function makeGroups(groups, now)
-    for _, group in ipairs(groups) do makeGroup(group, now) end
+    makeGroups(sent.groups, now)
   end
 
   return {
-    make = make, makeGroups = makeGroups, move = move, handOn = handOn, track = track, duplicate = duplicate, tell = tell, addMembers = addMembers, fire = fire,
+    make = make, makeGroups = makeGroups, move = move, handOn = handOn, track = track, endAll = endAll, duplicate = duplicate, tell = tell, addMembers = addMembers, fire = fire,
     show = show, outcomes = outcomes, openMembers = openMembers, listRuns = listRuns, audit = audit, prune = prune,
   }
 end

@@ -10,7 +10,7 @@ local function changed(job, from, to, now, ending)
     if to then count(job.q, to, 1) end
   end
   if job.x.l or isLimited(job.q) then use('lines').track(job, from, to, now) end
-  if job.x.g then use('groups').track(job, from, to, now, ending) end
+  if job.g then use('groups').track(job, from, to, now, ending) end
 end
 
 local function enter(job, state)
@@ -122,9 +122,15 @@ local function forget(ids, token, state, now)
     h1, h2, h3 = a1, a2, a3
   end
   if not isSorted then
-    sorted = {}
-    for i, id in ipairs(ids) do sorted[i] = id end
-    table.sort(sorted, isBefore)
+    local parts = {}
+    for i, id in ipairs(ids) do
+      local a1, a2, a3 = struct.unpack('>I6I6I4', id)
+      parts[i] = { a1, a2, a3, id }
+    end
+    table.sort(parts, function(a, b)
+      return a[1] < b[1] or (a[1] == b[1] and (a[2] < b[2] or (a[2] == b[2] and a[3] < b[3])))
+    end)
+    sorted = forEach(parts, function(part) return part[4] end)
   end
   redis.call('HSET', ${K.gone}, name, struct.pack('>I2', #token) .. token .. CODES[state] .. table.concat(sorted))
   redis.call('ZADD', ${K['gone:index']}, 0, 'i' .. sorted[#sorted] .. sorted[1] .. name, 0, 'u' .. num(now + REMEMBER) .. name)
@@ -210,7 +216,7 @@ local function insertOne(new, again, fresh, now)
     local holder = holderOf(new.q, unique.key, now)
     if holder then
       local action = collide(holder, new, unique.onConflict, now)
-      if new.x.g then use('groups').duplicate(new, holder, now) end
+      if new.g then use('groups').duplicate(new, holder, now) end
       return nil, holder, action
     end
     takeKey(new.q, unique.key, new.id, unique.scope == 'window' and now + unique.windowMs or nil)
@@ -224,7 +230,7 @@ end
 -- A job as the client sends it as JSON, inside of something else.
 local function draftOf(sent)
   return {
-    id = idOf(sent.id), q = makeNumber(sent.space, sent.queue), payload = sent.payload, x = sent.x or {},
+    id = idOf(sent.id), q = makeNumber(sent.space, sent.queue), payload = sent.payload, x = sent.x or {}, g = sent.g,
     delay = sent.delay or 0, runAt = sent.runAt, unique = sent.unique,
   }
 end

@@ -91,9 +91,15 @@ local function lasting(claim, token)
   return all, first
 end
 
--- The record of a job with what its claim knows of it, as it goes to whoever asks for jobs that run.
+-- What its claim knows of a job that runs. A claim of many jobs is long, so it is read once in a call.
+local claimsRead = {}
 local function claimOf(job)
-  local value = redis.call('HGET', ${K.claims}, claimName(job.lease.token, job.q))
-  return claimIn(value)
+  local name = claimName(job.lease.token, job.q)
+  local claim = claimsRead[name]
+  if not claim then
+    claim = claimIn(redis.call('HGET', ${K.claims}, name))
+    claimsRead[name] = claim
+  end
+  return claim
 end
 `

@@ -252,6 +252,7 @@ modules.lines = function()
   local function make(q, now)
     local line = lineOf(q)
     if line then return line end
+    use('sheets').settleIn(q)
     local name = nameOf(q)
     local fields = fieldsOf(targetOf(name.space, { queue = name.queue }))
     line = { q = q, prefix = q4(q), clock = 0, running = 0, fullAt = 0, lanes = {}, own = {}, limits = queueLimits(fields), text = cjson.encode(fields), isChanged = true }

@@ -2,15 +2,16 @@ import { K } from '../keys.ts'
 
 /**
  * The record of a job: a mark, the number of its queue, when it was enqueued, and the payload. What most jobs do not
- * have stands between them as JSON, and the mark says whether it is there. So a plain job is read and written without
- * JSON, and nothing is rewritten when it is claimed: that is in `held`.
+ * have stands between them, and the mark says whether it is there: of which group it is a member, and the rest as JSON. So
+ * a plain job is read and written without JSON, and nothing is rewritten when it is claimed: that is in `held`.
  *
- *   mark q:4 enqueued:6 payload            mark q:4 enqueued:6 length:4 more payload
+ *   mark q:4 enqueued:6 [length:1 group n:4] [length:4 more] payload
  *
- * The mark is the sum of 1: there is more; and 2: something has to be done when it starts or ends (a unique key, a lane,
- * a group). In Lua a job is { id, q, enq, payload, x, state }, where x is what there is more:
+ * The mark is the sum of 1: there is more; 2: it has a unique key or a lane, so something has to be done when it starts or ends;
+ * and 8: it is a member of a group. A lease has the same mark, with 4 if somebody wants the job to stop. In Lua a job is
+ * { id, q, enq, payload, x, g, state }, where g is { group, n } and x is what there is more:
  *
- *   p priority, d due, h headers, o overrides, l lane, s strict, a arrival, c cost, g { group, n }, u { key, scope },
+ *   p priority, d due, h headers, o overrides, l lane, s strict, a arrival, c cost, u { key, scope },
  *   n generation, st starts, er errors, ti timeouts, lo lost, sn snoozes, t token, w worker, b begun (the last start),
  *   r result, f failure, k why it shall stop; of finished jobs z state, fi finished, ex expires.
  *
@@ -25,16 +26,38 @@ local function readRecord(id, record)
   local mark = byte(record, 1)
   local q, enq = struct.unpack('>I4I6', record, 2)
   if mark == 0 then return { id = id, q = q, enq = enq, payload = sub(record, 12), x = {} } end
-  local length = struct.unpack('>I4', record, 12)
-  return { id = id, q = q, enq = enq, payload = sub(record, 16 + length), x = cjson.decode(sub(record, 16, 15 + length)) }
+  local at, x, g = 12, {}, nil
+  if mark >= 8 then
+    local group, n
+    group, n, at = struct.unpack('>Bc0I4', record, 12)
+    g = { group, n }
+  end
+  if mark % 2 == 1 then
+    local more
+    more, at = struct.unpack('>I4c0', record, at)
+    x = cjson.decode(more)
+  end
+  return { id = id, q = q, enq = enq, payload = sub(record, at), x = x, g = g }
 end
 
+-- The group of a record's job and its number there; nil if it is no member.
+local function memberIn(record)
+  if byte(record, 1) < 8 then return nil end
+  return struct.unpack('>Bc0I4', record, 12)
+end
+
+-- Whether somebody wants the job of a lease with this mark to stop.
+local function isAskedToStop(mark) return mark % 8 >= 4 end
+
 local function recordOf(job)
-  local x = job.x
-  if next(x) == nil then return '\\0' .. struct.pack('>I4I6', job.q, job.enq) .. job.payload end
-  local mark = (x.u or x.l or x.g) and '\\3' or '\\1'
-  local more = cjson.encode(x)
-  return mark .. struct.pack('>I4I6I4', job.q, job.enq, #more) .. more .. job.payload
+  local x, g = job.x, job.g
+  local mark, member, more = 0, '', ''
+  if g then mark, member = 8, struct.pack('>Bc0I4', #g[1], g[1], g[2]) end
+  if next(x) ~= nil then
+    mark, more = mark + ((x.u or x.l) and 3 or 1), cjson.encode(x)
+    more = struct.pack('>I4', #more) .. more
+  end
+  return char(mark) .. struct.pack('>I4I6', job.q, job.enq) .. member .. more .. job.payload
 end
 
 local function dueOf(job) return job.x.d or job.enq end
@@ -101,9 +124,13 @@ local function nameOf(q)
   return name
 end
 
+local numbers = {}
+
 local function numberOf(space, queue)
-  local q = redis.call('HGET', ${K.names}, space .. '\\0' .. queue)
-  return q and tonumber(q)
+  local name = space .. '\\0' .. queue
+  local q = numbers[name] or tonumber(redis.call('HGET', ${K.names}, name) or nil)
+  numbers[name] = q
+  return q
 end
 
 local function makeNumber(space, queue)

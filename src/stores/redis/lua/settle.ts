@@ -1,10 +1,16 @@
 import { K } from '../keys.ts'
 
 /**
- * settle: ARGV how many arguments are about settlements, then these in pieces, in order: a token and ids one after the
- * other, for jobs that are done and go away; or "", id, token, verdict as JSON ("" for done and away), result ("" or "="
- * and the text), more as JSON or "". Then the arguments of a claim, if there is one. Answers, for what is not simply done,
- * its place and what became of it; what was enqueued; and the answer of the claim.
+ * settle: ARGV how many arguments are about settlements, then these in pieces:
+ *
+ *   "a"  token, ids one after the other, results (for each its length and 1, or 0 if there is none, and the text; "" if no job has
+ *        one), how long they are kept or "": jobs that are done, and go away if they are not kept
+ *   "n"  the same, then a space and a queue, and for each job the one that it enqueues there, as `lua/insert.ts` has it, before it
+ *        "h" if it hands its place on and "-" if not
+ *   ""   id, token, verdict as JSON ("" for done and away), result ("" or "=" and the text), more as JSON or ""
+ *
+ * Then the arguments of a claim, if there is one. Answers, for what is not simply done, its place and what became of it; what
+ * was enqueued; and the answer of the claim.
  *
  * extend: ARGV how long, then for each lease id and token. Answers for each "" or why not, and why it shall stop.
  */
@@ -13,6 +19,14 @@ modules.settling = function()
   local COUNTERS = { errors = 'er', timeouts = 'ti', lost = 'lo', snoozes = 'sn' }
 
   local verdicts = {}
+  local function verdictIn(text)
+    local verdict = verdicts[text]
+    if not verdict then
+      verdict = text == '' and { to = 'done' } or cjson.decode(text)
+      verdicts[text] = verdict
+    end
+    return verdict
+  end
 
   -- Leases that ended, by claim; written once.
   local ended = {}
@@ -21,13 +35,22 @@ modules.settling = function()
     local known = ended[name]
     if known then known.n = known.n + 1 else ended[name] = { token = token, q = q, n = 1 } end
   end
-  local function writeEnds()
+  -- Jobs that went away, by token and state; remembered together.
+  local left = {}
+  local function leaves(id, token, state)
+    local name = token .. '\\0' .. state
+    local known = left[name]
+    if known then known.ids[#known.ids + 1] = id else left[name] = { token = token, state = state, ids = { id } } end
+  end
+  local function writeEnds(now)
     for _, one in pairs(ended) do unlease(one.token, one.q, one.n) end
-    ended = {}
+    for _, one in pairs(left) do forget(one.ids, one.token, one.state, now) end
+    ended, left = {}, {}
   end
 
   -- What became of a job whose token holds nothing now: its state if this token settled it, else nil and why.
-  local function refused(id, token, rescue)
+  local function refused(id, token, rescue, now)
+    writeEnds(now)
     local job = find(id)
     if job and not rescue and job.state ~= 'running' and job.x.t == token then return job.state end
     if not job then return not rescue and settledAway(id, token) or nil, 'gone' end
@@ -49,7 +72,7 @@ modules.settling = function()
     job.state, job.lease = 'running', known
     local claim = claimOf(job)
     local x = job.x
-    if more.handsOn and x.g then use('groups').handOn(job) end
+    if more.handsOn and job.g then use('groups').handOn(job) end
     local waits = verdict.to == 'ready' or verdict.to == 'delayed'
     local cancelled = waits and x.k ~= nil
     local to = cancelled and 'cancelled' or verdict.to
@@ -77,7 +100,7 @@ modules.settling = function()
       else
         redis.call('HDEL', ${K.jobs}, id)
         changed(job, 'running', nil, now, { state = to, result = result, failure = verdict.failure })
-        forget({ id }, more.rescue and '' or token, to, now)
+        leaves(id, more.rescue and '' or token, to)
         if more.noted then use('notes').remove(id) end
       end
       releaseKey(job, false)
@@ -86,66 +109,153 @@ modules.settling = function()
     return to
   end
 
-  local function inserted(drafts, now)
+  local function inserted(jobs, now)
     local results = {}
-    for i, draft in ipairs(drafts) do
-      local state, moment, action = insertOne(draftOf(draft), false, false, now)
+    for i, job in ipairs(jobs) do
+      local state, moment, action = insertOne(job, false, false, now)
       results[i] = { state or '', moment, action or '' }
     end
     return results
   end
 
-  local function settleMore(id, token, text, result, sent, now)
-    local more = sent == '' and {} or cjson.decode(sent)
+  local function settleMore(id, token, verdict, result, more, now)
     if more.note then use('notes').write(id, token, more.note, now) end
     local known = redis.call('HGET', ${K.held}, id)
     if not known or sub(known, 14) ~= token then
-      local state, reason = refused(id, token, more.rescue)
+      local state, reason = refused(id, token, more.rescue, now)
       return state or { reason }
     end
     local lease = leaseIn(known)
     if more.onlyIfExpired and lease.till > now then return { 'not-expired' } end
-    local verdict = verdicts[text]
-    if not verdict then
-      verdict = text == '' and { to = 'done' } or cjson.decode(text)
-      verdicts[text] = verdict
-    end
-    local state = settleOne(id, token, lease, verdict, result ~= '' and sub(result, 2) or nil, more, now)
-    writeEnds()
+    local state = settleOne(id, token, lease, verdict, result, more, now)
     if more.move then use('groups').move(more.move, now) end
     if more.groups then use('groups').makeGroups(more.groups, now) end
     return more.enqueue and { state, inserted(more.enqueue, now) } or state
   end
 
-  -- Jobs of one token that are done and go away: those that nothing else depends on go together. What is not simply done is
-  -- told of.
-  local function settleAway(token, joined, now, tell)
-    local ids = {}
+  local function resultsIn(text)
+    local results, at, i = {}, 1, 0
+    while at <= #text do
+      local length = struct.unpack('>I4', text, at)
+      i = i + 1
+      if length > 0 then results[i] = sub(text, at + 4, at + 2 + length) end
+      at = at + 4 + max(0, length - 1)
+    end
+    return results
+  end
+
+  -- The jobs that others enqueue: their ids, their records, whether each takes the place of the other, and whether it can be written as it is.
+  local function nextIn(space, queue, data, now)
+    local q = makeNumber(space, queue)
+    local stands = struct.pack('>I4I6', q, now)
+    local ids, records, takes, isNew = {}, {}, {}, {}
+    local at, i = 1, 0
+    while at <= #data do
+      i = i + 1
+      takes[i] = byte(data, at) == 104
+      local rest
+      ids[i], rest, at = struct.unpack('>c16I4c0', data, at + 1)
+      records[i] = sub(rest, 1, 1) .. stands .. sub(rest, 2)
+    end
+    if not isLimited(q) then
+      local there, kept, seen = ask('HMGET', ${K.jobs}, ids), ask('HMGET', ${K.archive}, ids), {}
+      for n, id in ipairs(ids) do
+        isNew[n] = not there[n] and not kept[n] and not seen[id]
+        seen[id] = true
+      end
+    end
+    return { q = q, ids = ids, records = records, takes = takes, isNew = isNew }
+  end
+
+  -- Members of groups have ended, or hand their places on.
+  local function leaveGroups(ids, records, places, results, following, now)
+    local ended, left = {}, {}
+    for i, record in ipairs(records) do
+      local group, n = memberIn(record)
+      left[i] = group .. struct.pack('>I4', n)
+      if not (following and following.takes[places[i]]) then ended[#ended + 1] = { group, n, ids[i], 'done', results[places[i]] } end
+    end
+    send('HDEL', ${K.members}, left)
+    if #ended > 0 then use('groups').endAll(ended, now) end
+  end
+
+  -- What keep does for one job, for jobs without a lane that are done.
+  local function keepAll(q, ids, records, places, token, results, following, now, keepMs)
+    local claim = claimOf({ q = q, lease = { token = token } })
+    local kept, ended, expiry = {}, {}, {}
+    local at, till = q4(q) .. CODES.done .. num(now), num(now + keepMs)
+    for i, record in ipairs(records) do
+      local id = ids[i]
+      local job = readRecord(id, record)
+      local x = job.x
+      if following and following.takes[places[i]] then job.g = nil end
+      x.t, x.w, x.b, x.st, x.r, x.f = token, claim.worker, claim.started, (x.st or 0) + 1, results[places[i]], nil
+      x.z, x.fi, x.ex = 'done', now, now + keepMs
+      kept[2 * i - 1], kept[2 * i] = id, recordOf(job)
+      ended[2 * i - 1], ended[2 * i] = 0, at .. id
+      expiry[2 * i - 1], expiry[2 * i] = 0, till .. id
+    end
+    send('HSET', ${K.archive}, kept)
+    send('ZADD', ${K.ended}, ended)
+    send('ZADD', ${K.expiry}, expiry)
+    count(q, 'done', #ids)
+  end
+
+  local function comeAfter(following, places)
+    local written, members, n = {}, {}, #places
+    for i, at in ipairs(places) do
+      local id, record = following.ids[at], following.records[at]
+      written[2 * i - 1], written[2 * i] = id, record
+      local group, nth = memberIn(record)
+      if group then members[#members + 1], members[#members + 2] = group .. struct.pack('>I4', nth), 'j' .. id end
+    end
+    send('HSET', ${K.jobs}, written)
+    send('HSET', ${K.members}, members)
+    use('sheets').arrive(following.q, written)
+    count(following.q, 'ready', n)
+  end
+
+  -- Jobs of one token that are done, and those that they enqueue, if they do: where nothing but groups depends on them they go
+  -- together. What is not simply done is told of.
+  local function settleDone(token, joined, given, keepMs, following, now, tell)
+    local ids, results = {}, resultsIn(given)
     for i = 1, #joined / 16 do ids[i] = sub(joined, 16 * i - 15, 16 * i) end
     local held = ask('HMGET', ${K.held}, ids)
-    local ending, going, q = nil, {}, nil
+    local ending, going, places, q = nil, {}, {}, nil
     local function flush()
       if #going == 0 then return end
+      local isMember = byte(ending, 5) >= 8
+      local records = (isMember or keepMs) and ask('HMGET', ${K.jobs}, going)
+      if isMember then leaveGroups(going, records, places, results, following, now) end
+      if keepMs then keepAll(q, going, records, places, token, results, following, now, keepMs) end
       send('HDEL', ${K.held}, going)
       send('HDEL', ${K.jobs}, going)
       count(q, 'running', -#going)
       unlease(token, q, #going)
-      forget(going, token, 'done', now)
-      going = {}
+      if not keepMs then forget(going, token, 'done', now) end
+      if following then comeAfter(following, places) end
+      going, places = {}, {}
     end
     -- What stands in 'held' after the moment at which the lease ends: it is the same for nearly all of a claim.
     for i = 1, #ids do
       local known = held[i]
       local rest = known and sub(known, 9)
-      if rest and rest ~= ending and byte(known, 13) <= 1 and sub(known, 14) == token and not isLimited((struct.unpack('>I4', known, 9))) then
+      if rest and rest ~= ending and byte(known, 13) % 8 <= 1 and sub(known, 14) == token and not isLimited((struct.unpack('>I4', known, 9))) then
         flush()
         ending, q = rest, (struct.unpack('>I4', known, 9))
       end
-      if rest and rest == ending then going[#going + 1] = ids[i]
+      if rest and rest == ending and not (following and not following.isNew[i]) then going[#going + 1], places[#places + 1] = ids[i], i
       else
         flush()
-        local state = settleMore(ids[i], token, '', '', '', now)
-        if state ~= 'done' then tell(i, state) end
+        local more = {}
+        if following then
+          local job = readRecord(following.ids[i], following.records[i])
+          job.delay = 0
+          more = { enqueue = { job }, handsOn = following.takes[i] }
+        end
+        local state = settleMore(ids[i], token, { to = 'done', keepMs = keepMs }, results[i], more, now)
+        -- Of a repetition nobody knows what it enqueued.
+        if state ~= 'done' or following then tell(i, state) end
       end
     end
     flush()
@@ -156,18 +266,22 @@ modules.settling = function()
     local last = tonumber(args[1]) + 1
     local at = 2
     while at <= last do
-      local token, before = args[at], n
-      if token ~= '' then
-        local joined = args[at + 1]
-        settleAway(token, joined, now, function(i, state)
+      local kind, before = args[at], n
+      if kind ~= '' then
+        local token, joined, results = args[at + 1], args[at + 2], args[at + 3]
+        local following = kind == 'n' and nextIn(args[at + 5], args[at + 6], args[at + 7], now) or nil
+        settleDone(token, joined, results, tonumber(args[at + 4]), following, now, function(i, state)
           told[#told + 1] = before + i
           told[#told + 1] = state
         end)
         n = n + #joined / 16
-        at = at + 2
+        at = at + (following and 8 or 5)
       else
         n = n + 1
-        local state = settleMore(args[at + 1], args[at + 2], args[at + 3], args[at + 4], args[at + 5], now)
+        local result, sent = args[at + 4], args[at + 5]
+        local more = sent == '' and {} or cjson.decode(sent)
+        more.enqueue = more.enqueue and forEach(more.enqueue, draftOf)
+        local state = settleMore(args[at + 1], args[at + 2], verdictIn(args[at + 3]), result ~= '' and sub(result, 2) or nil, more, now)
         if state ~= 'done' then
           told[#told + 1] = n
           told[#told + 1] = state
@@ -175,6 +289,7 @@ modules.settling = function()
         at = at + 6
       end
     end
+    writeEnds(now)
     local fired = enqueued(now)
     local claimed = ''
     if #args > last then
@@ -182,6 +297,7 @@ modules.settling = function()
       for i = last + 1, #args do rest[#rest + 1] = args[i] end
       claimed = use('claim')(rest, now)
     end
+    if loaded.sheets then loaded.sheets.settleIn() end
     return { now, told, fired, claimed }
   end
 
@@ -197,7 +313,7 @@ modules.settling = function()
         renewed[#renewed + 1] = leaseOf(till, known.q, known.mark, token)
         if till < known.till then lower(token, known.q, till) end
         results[i] = { '' }
-        if known.mark >= 4 then results[i][2] = readRecord(id, redis.call('HGET', ${K.jobs}, id)).x.k end
+        if isAskedToStop(known.mark) then results[i][2] = readRecord(id, redis.call('HGET', ${K.jobs}, id)).x.k end
       else
         local job = find(id)
         results[i] = { (not job or FINAL[job.state]) and 'gone' or 'lost' }

@@ -135,6 +135,34 @@ modules.sheets = function()
     return ids
   end
 
-  return { take = take, part = part, lineUp = lineUp, spread = spread, list = list, first = first }
+  -- Jobs that came in this call and are not in line yet, by queue: who claims in the same call mostly takes them at once.
+  local arriving = {}
+
+  -- written: the ids and records of new jobs without a lane that are ready from now on.
+  local function arrive(q, written)
+    local records = arriving[q] or {}
+    arriving[q] = records
+    for i = 1, #written, 2 do records[written[i]] = written[i + 1] end
+  end
+
+  local function arrivingIn(q) return arriving[q] or {} end
+
+  -- Puts those in line that nobody took; of one queue, or of all.
+  local function settleIn(only)
+    for q, records in pairs(arriving) do
+      if not only or only == q then
+        local ids, place = {}, nil
+        for id, record in pairs(records) do
+          ids[#ids + 1] = id
+          place = place or q4(q) .. '\\0' .. num((struct.unpack('>I6', record, 6)))
+        end
+        table.sort(ids, isBefore)
+        if place then lineUp(place, ids, true) end
+        arriving[q] = nil
+      end
+    end
+  end
+
+  return { arrive = arrive, arrivingIn = arrivingIn, settleIn = settleIn, take = take, part = part, lineUp = lineUp, spread = spread, list = list, first = first }
 end
 `
