@@ -176,6 +176,32 @@ describe('counts', () => {
   })
 })
 
+describe('weigh', () => {
+  it('tells the bytes of one queue and state, page by page', async () => {
+    const { skep } = openScene()
+    await skep.enqueueMany(mail, Array(5).fill('x'.repeat(98)))
+    await skep.enqueue(report, 'of another queue')
+
+    const first = await skep.weigh({ queue: 'mail', state: 'ready', limit: 3 })
+    const cursor = first.cursor as string
+    const second = await skep.weigh({ queue: 'mail', state: 'ready', limit: 3, cursor })
+
+    expect(first).toMatchObject({ jobs: 3, bytes: 3 * 356 })
+    expect(second).toEqual({ jobs: 2, bytes: 2 * 356, cursor: null })
+    expect(await skep.weigh({ queue: 'none', state: 'dead' })).toEqual({ jobs: 0, bytes: 0, cursor: null })
+  })
+
+  it.each([
+    ['a page of nothing', { queue: 'mail', state: 'ready', limit: 0 }, 'OPTION_INVALID'],
+    ['a page that is too long', { queue: 'mail', state: 'ready', limit: 10_001 }, 'OPTION_INVALID'],
+    ['no state', { queue: 'mail', state: 'asleep' as JobState }, 'OPTION_INVALID'],
+    ['no queue', { queue: '', state: 'ready' }, 'NAME_INVALID'],
+  ] as const)('refuses %s', async (_what, options, code) => {
+    const { skep } = openScene()
+    expect(await codeOf(skep.weigh(options))).toBe(code)
+  })
+})
+
 describe('workers', () => {
   it('are on the list while they live, with what they do', async () => {
     const scene = openScene()
