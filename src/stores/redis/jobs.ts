@@ -17,8 +17,9 @@ import type {
   SettleResult,
   Source,
 } from '../../store.ts'
+import { packed } from './bulk.ts'
 import { listOf, numberOf, numberOrNull, type Reply, textOf, textOrNull, toBytes, writeId } from './bytes.ts'
-import { type Caller, PLAIN } from './caller.ts'
+import { BULK, type Caller, PLAIN } from './caller.ts'
 import type { Argument } from './client.ts'
 import { insertResult, withEnqueued } from './enqueued.ts'
 import { sentGroup, sentMove, sentRun } from './flow-items.ts'
@@ -37,17 +38,50 @@ export function jobCalls(
 } {
   // Queues that were found to have limits. If they have none any more, it is only the longer way.
   const limited = new Set<string>()
+
+  /** Tries one of the short scripts. Null: it did nothing. */
+  const shortly = async (
+    operation: typeof PLAIN | typeof BULK,
+    queue: string,
+    args: readonly Argument[],
+    now: number | undefined,
+  ): Promise<readonly Reply[] | null> => {
+    const reply = await caller.call(operation, args, now)
+    if (reply === 1) limited.add(queue)
+    if (limited.size > MOST_REMEMBERED) limited.clear()
+    return typeof reply === 'number' ? null : listOf(reply)
+  }
+
+  const inBulk = async (
+    { jobs, letter = '', now }: InsertCall,
+    name: string,
+  ): Promise<InsertReply | null> => {
+    const { space, queue } = jobs[0] as NewJob
+    const told = await shortly(BULK, name, [space, queue], now)
+    if (told === null) return null
+    const [moment = 0, q = 0] = told.map(numberOf)
+    const pieces = packed(jobs, { moment, q })
+    if (pieces === null) return null
+    const args = [space, queue, String(moment), String(q), channel, letter, ...pieces]
+    const reply = await shortly(BULK, name, args, now)
+    return reply && readInserted(reply, jobs)
+  }
+
   return {
     async insert(call) {
+      const name = bulkQueue(call)
+      const isBulk = name !== null && !limited.has(name)
+      const bulk = isBulk ? await inBulk(call, name) : null
+      // Nothing is too late for a letter: the script that inserts publishes it.
+      const late = call.letter === undefined ? ({ isLate: true } as const) : {}
+      if (bulk !== null) return { ...bulk, ...late }
       const args = insertArguments(call, channel)
-      const queue = plainQueue(args)
-      if (queue !== null && !limited.has(queue)) {
-        const reply = await caller.call(PLAIN, args, call.now)
-        if (typeof reply !== 'number') return readInserted(listOf(reply), call.jobs)
-        if (reply === 1) limited.add(queue)
-        if (limited.size > MOST_REMEMBERED) limited.clear()
-      }
-      return readInserted(listOf(await caller.call('insert', args, call.now)), call.jobs)
+      const queue = isBulk ? null : plainQueue(args)
+      const isPlain = queue !== null && !limited.has(queue)
+      const plain = isPlain ? await shortly(PLAIN, queue, args, call.now) : null
+      if (plain !== null) return readInserted(plain, call.jobs)
+      const reply = readInserted(listOf(await caller.call('insert', args, call.now)), call.jobs)
+      return isBulk || isPlain ? { ...reply, ...late } : reply
     },
 
     async claim(call) {
@@ -75,6 +109,17 @@ export function jobCalls(
 }
 
 const MOST_REMEMBERED = 10_000
+
+/** From so many jobs on the script for very many is worth its question. */
+const BULK_AT = 500
+
+/** The queue of very many fresh plain jobs, if these are all there is to insert. */
+function bulkQueue({ jobs, groups = [], runs = [], again, fresh }: InsertCall): string | null {
+  if (jobs.length < BULK_AT || !fresh || again || groups.length + runs.length > 0) return null
+  const { space, queue } = jobs[0] as NewJob
+  const isPlain = jobs.every((job) => job.queue === queue && job.space === space && moreOf(job) === '')
+  return isPlain ? `${space}\0${queue}` : null
+}
 
 /** The queue of fresh plain jobs that rise, if these are all there is to insert: then the short script will do. */
 function plainQueue([flags, made, , , , space, queue, , , more, ...rest]: readonly Argument[]):
