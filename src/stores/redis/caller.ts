@@ -5,6 +5,7 @@ import { type Askable, infoOf } from './durability.ts'
 import { isOutOfMemory, toStoreError } from './faults.ts'
 import { keysOf } from './keys.ts'
 import { BULK_INSERT, BULK_INSERT_SHA } from './lua/bulk-insert.ts'
+import { PLAIN_CLAIM, PLAIN_CLAIM_KEYS, PLAIN_CLAIM_SHA } from './lua/plain-claim.ts'
 import { PLAIN_INSERT, PLAIN_INSERT_SHA, PLAIN_KEYS } from './lua/plain-insert.ts'
 import { SCRIPT, SCRIPT_SHA } from './lua/script.ts'
 import type { ResolvedOptions } from './options.ts'
@@ -33,12 +34,13 @@ interface Script {
 /** The operations that have scripts of their own. */
 export const PLAIN = 'plain'
 export const BULK = 'bulk'
+export const FEW = 'few'
 
 /**
  * These end jobs, or let somebody end them: a full memory must not stop them. What adds jobs is refused then.
  */
 const MAY_EXCEED_MEMORY = new Set(
-  'settle claim extend expired change prune attend depart hold release moveRuns tell auditGroups pauseSchedules removeSchedules removeRecords greet migrate'.split(
+  'settle claim few extend expired change prune attend depart hold release moveRuns tell auditGroups pauseSchedules removeSchedules removeRecords greet migrate'.split(
     ' ',
   ),
 )
@@ -73,6 +75,10 @@ export class Caller {
     this.#short = new Map([
       [PLAIN, { text: PLAIN_INSERT, sha: PLAIN_INSERT_SHA, head: few }],
       [BULK, { text: BULK_INSERT, sha: BULK_INSERT_SHA, head: few }],
+      [
+        FEW,
+        { text: PLAIN_CLAIM, sha: PLAIN_CLAIM_SHA, head: head(keysOf(options.prefix, PLAIN_CLAIM_KEYS)) },
+      ],
     ])
   }
 

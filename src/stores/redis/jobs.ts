@@ -19,7 +19,7 @@ import type {
 } from '../../store.ts'
 import { packed } from './bulk.ts'
 import { listOf, numberOf, numberOrNull, type Reply, textOf, textOrNull, toBytes, writeId } from './bytes.ts'
-import { BULK, type Caller, PLAIN } from './caller.ts'
+import { BULK, type Caller, FEW, PLAIN } from './caller.ts'
 import type { Argument } from './client.ts'
 import { insertResult, withEnqueued } from './enqueued.ts'
 import { sentGroup, sentMove, sentRun } from './flow-items.ts'
@@ -38,10 +38,12 @@ export function jobCalls(
 } {
   // Queues that were found to have limits. If they have none any more, it is only the longer way.
   const limited = new Set<string>()
+  // So many claims go the longer way, because the short one did nothing.
+  let longClaims = 0
 
   /** Tries one of the short scripts. Null: it did nothing. */
   const shortly = async (
-    operation: typeof PLAIN | typeof BULK,
+    operation: typeof PLAIN | typeof BULK | typeof FEW,
     queue: string,
     args: readonly Argument[],
     now: number | undefined,
@@ -85,7 +87,15 @@ export function jobCalls(
     },
 
     async claim(call) {
-      return readClaimed(await caller.call('claim', claimArguments(call), call.now), call)
+      const args = claimArguments(call)
+      const queue = longClaims > 0 ? null : claimedQueue(call)
+      if (longClaims > 0) longClaims--
+      if (queue !== null && !limited.has(queue)) {
+        const reply = await shortly(FEW, queue, args, call.now)
+        if (reply !== null) return readClaimed(reply, call)
+        if (!limited.has(queue)) longClaims = LONG_CLAIMS
+      }
+      return readClaimed(await caller.call('claim', args, call.now), call)
     },
 
     async extend({ leases, leaseMs, now }) {
@@ -110,6 +120,21 @@ export function jobCalls(
 
 const MOST_REMEMBERED = 10_000
 
+/** The short script for claims is tried once in so many where there is mostly more to do. */
+const LONG_CLAIMS = 20
+
+/** The queue of a claim that wants whatever is there in one. */
+function claimedQueue({ again, ids, first = [], sources }: ClaimCall): string | null {
+  const [source] = sources
+  const isShort =
+    sources.length === 1 && !again && ids === undefined && first.length === 0 && source?.keys === undefined
+  return isShort && source ? nameOf(source) : null
+}
+
+function nameOf({ space, queue }: { readonly space: string; readonly queue: string }): string {
+  return `${space}\0${queue}`
+}
+
 /** From so many jobs on the script for very many is worth its question. */
 const BULK_AT = 500
 
@@ -118,7 +143,7 @@ function bulkQueue({ jobs, groups = [], runs = [], again, fresh }: InsertCall): 
   if (jobs.length < BULK_AT || !fresh || again || groups.length + runs.length > 0) return null
   const { space, queue } = jobs[0] as NewJob
   const isPlain = jobs.every((job) => job.queue === queue && job.space === space && moreOf(job) === '')
-  return isPlain ? `${space}\0${queue}` : null
+  return isPlain ? nameOf({ space, queue }) : null
 }
 
 /** The queue of fresh plain jobs that rise, if these are all there is to insert: then the short script will do. */
@@ -126,7 +151,7 @@ function plainQueue([flags, made, , , , space, queue, , , more, ...rest]: readon
   | string
   | null {
   return flags === 'fs' && made === '' && more === '' && rest.length === 0
-    ? `${String(space)}\0${String(queue)}`
+    ? nameOf({ space: String(space), queue: String(queue) })
     : null
 }
 
