@@ -228,6 +228,8 @@ export interface InsertReply {
   readonly results: readonly InsertResult[]
   /** Queues in which groups that fired have enqueued jobs, for hints; left out when none did. */
   readonly enqueued?: readonly Enqueued[]
+  /** It happened later than calls that were sent after it, so whoever told of it early has to tell again: see {@link Capabilities.tellsInOrder}. */
+  readonly isLate?: true
 }
 
 export type InsertResult =

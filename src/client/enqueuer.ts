@@ -177,7 +177,8 @@ export class Enqueuer {
       return inserted
     })
     if (!('results' in reply)) return reply
-    const isPlain = tries === 1 && this.#tellsEarly && !reply.enqueued && reply.results.every(isReady)
+    const isPlain =
+      tries === 1 && this.#tellsEarly && !reply.isLate && !reply.enqueued && reply.results.every(isReady)
     return { ...reply, isTold: isPlain }
   }
 

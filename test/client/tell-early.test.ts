@@ -9,7 +9,7 @@ import type { InsertCall, Store } from '../../src/store.ts'
 import { newJob } from '../support/new-job.ts'
 
 /** What happens, in order, when jobs are inserted into a store that answers only after a turn of the event loop. */
-function openStory(tellsEarly: boolean, failures = 0, along?: () => string | null) {
+function openStory(tellsEarly: boolean, failures = 0, along?: () => string | null, isLate = false) {
   const runtime = systemRuntime()
   const story: string[] = []
   const memory = memoryStore()
@@ -22,7 +22,7 @@ function openStory(tellsEarly: boolean, failures = 0, along?: () => string | nul
       if (left-- > 0) throw new StoreError('STORE_UNAVAILABLE', 'Not now.')
       const reply = await memory.insert(call)
       story.push('answered')
-      return reply
+      return isLate ? { ...reply, isLate } : reply
     },
   }
   const notifier = {
@@ -82,4 +82,12 @@ it('What a letter told of too early is told of again', async () => {
   await enqueuer.insert([newJob()], false)
 
   expect(story).toEqual(['sent with a letter', 'sent', 'answered', 'told work'])
+})
+
+it('What was told of too early, because the store took the long way, is told of again', async () => {
+  const { story, enqueuer } = openStory(true, 0, undefined, true)
+
+  await enqueuer.insert([newJob()], false)
+
+  expect(story).toEqual(['sent', 'told work', 'answered', 'told work'])
 })

@@ -3,6 +3,8 @@ import { createClient } from 'redis'
 import { describe, expect, it } from 'vitest'
 import { queue } from '../../src/index.ts'
 import type { NodeRedisLike } from '../../src/redis.ts'
+import { BULK_INSERT } from '../../src/stores/redis/lua/bulk-insert.ts'
+import { PLAIN_CLAIM } from '../../src/stores/redis/lua/plain-claim.ts'
 import { PLAIN_INSERT } from '../../src/stores/redis/lua/plain-insert.ts'
 import { SCRIPT } from '../../src/stores/redis/lua/script.ts'
 import { codeOf, createCrew, createWorld, eventually, newJobs, range } from './world.ts'
@@ -15,9 +17,11 @@ const words = /^ACL SETUSER skep .*$/m
 describe('a user of Redis with no more rights than the docs say', () => {
   it('may use every command of the scripts', () => {
     const used = new Set(
-      [...(SCRIPT + PLAIN_INSERT).matchAll(/'([HZ][A-Z]{3,}|TIME|GET|SET|DEL|EXISTS|UNLINK|PUBLISH)'/g)].map(
-        ([, name]) => name,
-      ),
+      [
+        ...(SCRIPT + PLAIN_INSERT + BULK_INSERT + PLAIN_CLAIM).matchAll(
+          /'([HZ][A-Z]{3,}|TIME|GET|SET|DEL|EXISTS|UNLINK|PUBLISH)'/g,
+        ),
+      ].map(([, name]) => name),
     )
 
     const missing = [...used].filter((name) => !words.includes(`+${name?.toLowerCase()}`))

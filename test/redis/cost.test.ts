@@ -211,10 +211,15 @@ function change(
   return store.change({ ...call, target: { ids: [idOf(n)] } })
 }
 
-/** A store with so many jobs of each kind. */
-async function filled(size: number): Promise<Store> {
+async function openStore(size: number): Promise<Store> {
   const store = redisStore({ url: server.url, prefix: `cost-${size}`, unsafe: { lateFsync: true } })
   await store.ready()
+  return store
+}
+
+/** A store with so many jobs of each kind. It is opened anew, so that it has learnt nothing from what was done before. */
+async function filled(size: number): Promise<Store> {
+  const store = await openStore(size)
   const limits = { laneConcurrency: 5 }
   await store.setLimits({
     space: SPACE,
@@ -258,7 +263,8 @@ async function filled(size: number): Promise<Store> {
   // Later than the rest, so that nobody takes one by chance.
   const joined = members(Math.min(size, 500), groupOf(1), FROM.members, { delayMs: 2 * MINUTE })
   await store.insert({ jobs: joined, groups: [group(joined.length)], now: START })
-  return store
+  await store.close()
+  return openStore(size)
 }
 
 /** Calls of each command since the last reset. */

@@ -204,7 +204,8 @@ async function play(steps: readonly Step[], store: Store, memory: Store): Promis
       for (const n of fresh) known.add(n)
       const jobs = fresh.map((n) => sample(n, how === 2 ? { delayMs: 2, priority: n % 5 === 0 ? 1 : 0 } : {}))
       if (how === 3) jobs.reverse()
-      await both((one) => one.insert({ jobs, fresh: how !== 1, now: time }))
+      const call = { jobs, fresh: how !== 1, now: time }
+      await both(async (one) => (await one.insert(call)).results)
     } else if (kind === 'claim') await claim(count)
     else if (kind === 'named') await claim(count, numbers(from, count).map(idOf))
     else if (kind === 'settle') {

@@ -4,6 +4,8 @@ import { type Argument, NotSent, type RedisClient } from './client.ts'
 import { type Askable, infoOf } from './durability.ts'
 import { isOutOfMemory, toStoreError } from './faults.ts'
 import { keysOf } from './keys.ts'
+import { BULK_INSERT, BULK_INSERT_SHA } from './lua/bulk-insert.ts'
+import { PLAIN_CLAIM, PLAIN_CLAIM_KEYS, PLAIN_CLAIM_SHA } from './lua/plain-claim.ts'
 import { PLAIN_INSERT, PLAIN_INSERT_SHA, PLAIN_KEYS } from './lua/plain-insert.ts'
 import { SCRIPT, SCRIPT_SHA } from './lua/script.ts'
 import type { ResolvedOptions } from './options.ts'
@@ -29,14 +31,16 @@ interface Script {
   readonly head: readonly Argument[]
 }
 
-/** The operation that has a script of its own. */
+/** The operations that have scripts of their own. */
 export const PLAIN = 'plain'
+export const BULK = 'bulk'
+export const FEW = 'few'
 
 /**
  * These end jobs, or let somebody end them: a full memory must not stop them. What adds jobs is refused then.
  */
 const MAY_EXCEED_MEMORY = new Set(
-  'settle claim extend expired change prune attend depart hold release moveRuns tell auditGroups pauseSchedules removeSchedules removeRecords greet migrate'.split(
+  'settle claim few extend expired change prune attend depart hold release moveRuns tell auditGroups pauseSchedules removeSchedules removeRecords greet migrate'.split(
     ' ',
   ),
 )
@@ -49,7 +53,8 @@ export class Caller {
   readonly #open: () => Promise<RedisClient>
   readonly #options: ResolvedOptions
   readonly #script: Script
-  readonly #plain: Script
+  /** By operation. */
+  readonly #short: ReadonlyMap<string, Script>
   #client: RedisClient | undefined
   #greeting: { readonly connection: number; readonly done: Promise<void> } | undefined
   /** The connection that was greeted. */
@@ -66,11 +71,15 @@ export class Caller {
     this.#options = options
     const head = (keys: readonly string[]): Argument[] => [String(keys.length), ...keys]
     this.#script = { text: SCRIPT, sha: SCRIPT_SHA, head: head(keysOf(options.prefix)) }
-    this.#plain = {
-      text: PLAIN_INSERT,
-      sha: PLAIN_INSERT_SHA,
-      head: head(keysOf(options.prefix, PLAIN_KEYS)),
-    }
+    const few = head(keysOf(options.prefix, PLAIN_KEYS))
+    this.#short = new Map([
+      [PLAIN, { text: PLAIN_INSERT, sha: PLAIN_INSERT_SHA, head: few }],
+      [BULK, { text: BULK_INSERT, sha: BULK_INSERT_SHA, head: few }],
+      [
+        FEW,
+        { text: PLAIN_CLAIM, sha: PLAIN_CLAIM_SHA, head: head(keysOf(options.prefix, PLAIN_CLAIM_KEYS)) },
+      ],
+    ])
   }
 
   async call(operation: string, args: readonly Argument[], now?: number): Promise<Reply> {
@@ -182,7 +191,7 @@ export class Caller {
     now?: number,
   ): Promise<Reply> {
     const time = now === undefined ? '' : String(now)
-    const script = operation === PLAIN ? this.#plain : this.#script
+    const script = this.#short.get(operation) ?? this.#script
     try {
       return await this.#evaluate(client, script, [...script.head, ...args, operation, time])
     } catch (error) {

@@ -17,8 +17,9 @@ import type {
   SettleResult,
   Source,
 } from '../../store.ts'
+import { packed } from './bulk.ts'
 import { listOf, numberOf, numberOrNull, type Reply, textOf, textOrNull, toBytes, writeId } from './bytes.ts'
-import { type Caller, PLAIN } from './caller.ts'
+import { BULK, type Caller, FEW, PLAIN } from './caller.ts'
 import type { Argument } from './client.ts'
 import { insertResult, withEnqueued } from './enqueued.ts'
 import { sentGroup, sentMove, sentRun } from './flow-items.ts'
@@ -37,21 +38,64 @@ export function jobCalls(
 } {
   // Queues that were found to have limits. If they have none any more, it is only the longer way.
   const limited = new Set<string>()
+  // So many claims go the longer way, because the short one did nothing.
+  let longClaims = 0
+
+  /** Tries one of the short scripts. Null: it did nothing. */
+  const shortly = async (
+    operation: typeof PLAIN | typeof BULK | typeof FEW,
+    queue: string,
+    args: readonly Argument[],
+    now: number | undefined,
+  ): Promise<readonly Reply[] | null> => {
+    const reply = await caller.call(operation, args, now)
+    if (reply === 1) limited.add(queue)
+    if (limited.size > MOST_REMEMBERED) limited.clear()
+    return typeof reply === 'number' ? null : listOf(reply)
+  }
+
+  const inBulk = async (
+    { jobs, letter = '', now }: InsertCall,
+    name: string,
+  ): Promise<InsertReply | null> => {
+    const { space, queue } = jobs[0] as NewJob
+    const told = await shortly(BULK, name, [space, queue], now)
+    if (told === null) return null
+    const [moment = 0, q = 0] = told.map(numberOf)
+    const pieces = packed(jobs, { moment, q })
+    if (pieces === null) return null
+    const args = [space, queue, String(moment), String(q), channel, letter, ...pieces]
+    const reply = await shortly(BULK, name, args, now)
+    return reply && readInserted(reply, jobs)
+  }
+
   return {
     async insert(call) {
+      const name = bulkQueue(call)
+      const isBulk = name !== null && !limited.has(name)
+      const bulk = isBulk ? await inBulk(call, name) : null
+      // Nothing is too late for a letter: the script that inserts publishes it.
+      const late = call.letter === undefined ? ({ isLate: true } as const) : {}
+      if (bulk !== null) return { ...bulk, ...late }
       const args = insertArguments(call, channel)
-      const queue = plainQueue(args)
-      if (queue !== null && !limited.has(queue)) {
-        const reply = await caller.call(PLAIN, args, call.now)
-        if (typeof reply !== 'number') return readInserted(listOf(reply), call.jobs)
-        if (reply === 1) limited.add(queue)
-        if (limited.size > MOST_REMEMBERED) limited.clear()
-      }
-      return readInserted(listOf(await caller.call('insert', args, call.now)), call.jobs)
+      const queue = isBulk ? null : plainQueue(args)
+      const isPlain = queue !== null && !limited.has(queue)
+      const plain = isPlain ? await shortly(PLAIN, queue, args, call.now) : null
+      if (plain !== null) return readInserted(plain, call.jobs)
+      const reply = readInserted(listOf(await caller.call('insert', args, call.now)), call.jobs)
+      return isBulk || isPlain ? { ...reply, ...late } : reply
     },
 
     async claim(call) {
-      return readClaimed(await caller.call('claim', claimArguments(call), call.now), call)
+      const args = claimArguments(call)
+      const queue = longClaims > 0 ? null : claimedQueue(call)
+      if (longClaims > 0) longClaims--
+      if (queue !== null && !limited.has(queue)) {
+        const reply = await shortly(FEW, queue, args, call.now)
+        if (reply !== null) return readClaimed(reply, call)
+        if (!limited.has(queue)) longClaims = LONG_CLAIMS
+      }
+      return readClaimed(await caller.call('claim', args, call.now), call)
     },
 
     async extend({ leases, leaseMs, now }) {
@@ -76,12 +120,38 @@ export function jobCalls(
 
 const MOST_REMEMBERED = 10_000
 
+/** The short script for claims is tried once in so many where there is mostly more to do. */
+const LONG_CLAIMS = 20
+
+/** The queue of a claim that wants whatever is there in one. */
+function claimedQueue({ again, ids, first = [], sources }: ClaimCall): string | null {
+  const [source] = sources
+  const isShort =
+    sources.length === 1 && !again && ids === undefined && first.length === 0 && source?.keys === undefined
+  return isShort && source ? nameOf(source) : null
+}
+
+function nameOf({ space, queue }: { readonly space: string; readonly queue: string }): string {
+  return `${space}\0${queue}`
+}
+
+/** From so many jobs on the script for very many is worth its question. */
+const BULK_AT = 500
+
+/** The queue of very many fresh plain jobs, if these are all there is to insert. */
+function bulkQueue({ jobs, groups = [], runs = [], again, fresh }: InsertCall): string | null {
+  if (jobs.length < BULK_AT || !fresh || again || groups.length + runs.length > 0) return null
+  const { space, queue } = jobs[0] as NewJob
+  const isPlain = jobs.every((job) => job.queue === queue && job.space === space && moreOf(job) === '')
+  return isPlain ? nameOf({ space, queue }) : null
+}
+
 /** The queue of fresh plain jobs that rise, if these are all there is to insert: then the short script will do. */
 function plainQueue([flags, made, , , , space, queue, , , more, ...rest]: readonly Argument[]):
   | string
   | null {
   return flags === 'fs' && made === '' && more === '' && rest.length === 0
-    ? `${String(space)}\0${String(queue)}`
+    ? nameOf({ space: String(space), queue: String(queue) })
     : null
 }
 

@@ -1,6 +1,6 @@
 /**
  * All keys of a store. There are always the same few, however many queues, lanes and jobs there are: the script gets
- * every one of them in `KEYS` (and that of `lua/plain-insert.ts` its few), all with one hash tag, so they are in one slot of a cluster and nothing else is touched.
+ * every one of them in `KEYS` (and the short ones beside it their few), all with one hash tag, so they are in one slot of a cluster and nothing else is touched.
  *
  * What other designs make a key of is the beginning of a member here: a sorted set whose scores are all 0 is sorted by
  * its members, so "the ready jobs of a lane" is a range of one set. `q` is the number of a queue, 4 bytes; places and

@@ -7,6 +7,8 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { Redis } from 'ioredis'
 import type { IoRedisLike } from '../../../src/redis.ts'
+import { BULK_INSERT } from '../../../src/stores/redis/lua/bulk-insert.ts'
+import { PLAIN_CLAIM } from '../../../src/stores/redis/lua/plain-claim.ts'
 import { PLAIN_INSERT } from '../../../src/stores/redis/lua/plain-insert.ts'
 import { SCRIPT } from '../../../src/stores/redis/lua/script.ts'
 import {
@@ -42,7 +44,7 @@ end
 const shaOf = (text: string): string => createHash('sha1').update(text).digest('hex')
 /** What stands for each script and for its hash. */
 const TIMED_SCRIPTS: ReadonlyMap<unknown, string> = new Map(
-  [SCRIPT, PLAIN_INSERT].flatMap((text) => [
+  [SCRIPT, PLAIN_INSERT, BULK_INSERT, PLAIN_CLAIM].flatMap((text) => [
     [text, TIMED + text],
     [shaOf(text), shaOf(TIMED + text)],
   ]),

@@ -1,0 +1,98 @@
+import type { NewJob } from '../../core/job.ts'
+import { writeId } from './bytes.ts'
+import type { Argument } from './client.ts'
+import { SHEET } from './lua/sheets.ts'
+
+/** What one command takes: Lua cannot hand over many more arguments at once. */
+const MOST_IN_A_PIECE = 2_000
+
+/** A number of MessagePack that says how long the text is that follows, in four bytes. */
+const TEXT = 0xdb
+/** The same for a text of 16 bytes, in one. */
+const ID = 0xb0
+/** Behind an id and the length of a record stands that; and behind what a plain record begins with, the payload. */
+const RECORD_AT = 17 + 5
+const HEAD_BYTES = 11
+const PAYLOAD_AT = RECORD_AT + HEAD_BYTES
+/** A score of 0 with its number, then the number and length of a member; and what stands in a member before its ids. */
+const MEMBER_AT = 2 + 5
+const PLACE_BYTES = 13
+
+/** Where the jobs go: the number of their queue, and the moment at which they are enqueued. */
+export interface Spot {
+  readonly q: number
+  readonly moment: number
+}
+
+/** Plain jobs of one queue as `lua/bulk-insert.ts` takes them; null if their ids do not rise. */
+export function packed(jobs: readonly NewJob[], spot: Spot): Argument[] | null {
+  const ids = Buffer.allocUnsafe(16 * jobs.length)
+  const records: Buffer[] = []
+  for (let from = 0; from < jobs.length; from += MOST_IN_A_PIECE) {
+    records.push(packedRecords(jobs.slice(from, from + MOST_IN_A_PIECE), spot, ids.subarray(16 * from)))
+  }
+  if (!rises(ids)) return null
+  const sheets: Buffer[] = []
+  for (let from = 0; from < ids.length; from += 16 * SHEET * MOST_IN_A_PIECE) {
+    sheets.push(packedSheets(ids.subarray(from, from + 16 * SHEET * MOST_IN_A_PIECE), spot))
+  }
+  const first = ids.subarray(0, 16)
+  const last = ids.subarray(-16)
+  return [first, last, String(jobs.length), String(records.length), ...records, ...sheets]
+}
+
+/** Id and record of each; the ids also go by themselves. */
+function packedRecords(jobs: readonly NewJob[], { q, moment }: Spot, ids: Buffer): Buffer {
+  const head = Buffer.alloc(HEAD_BYTES)
+  head.writeUInt32BE(q, 1)
+  head.writeUIntBE(moment, 5, 6)
+  // A character of JavaScript takes at most 3 bytes.
+  const most = jobs.reduce((sum, { payload }) => sum + PAYLOAD_AT + 3 * payload.length, 0)
+  const bytes = Buffer.allocUnsafe(most)
+  let at = 0
+  for (let n = 0; n < jobs.length; n++) {
+    const { id, payload } = jobs[n] as NewJob
+    writeId(ids, id, 16 * n)
+    const length = bytes.write(payload, at + PAYLOAD_AT)
+    bytes[at] = ID
+    for (let i = 0; i < 16; i++) bytes[at + 1 + i] = ids[16 * n + i] as number
+    bytes[at + 17] = TEXT
+    bytes.writeUInt32BE(HEAD_BYTES + length, at + 18)
+    for (let i = 0; i < HEAD_BYTES; i++) bytes[at + RECORD_AT + i] = head[i] as number
+    at += PAYLOAD_AT + length
+  }
+  return bytes.subarray(0, at)
+}
+
+/** A score and a member for each sheet. */
+function packedSheets(ids: Buffer, { q, moment }: Spot): Buffer {
+  const place = Buffer.alloc(PLACE_BYTES)
+  place.writeUInt32BE(q)
+  place.writeDoubleBE(moment, 5)
+  // As `num` of `lua/bytes.ts` writes it.
+  place[5] = (place[5] as number) + 128
+  const count = Math.ceil(ids.length / (16 * SHEET))
+  const bytes = Buffer.allocUnsafe(ids.length + count * (MEMBER_AT + PLACE_BYTES))
+  let at = 0
+  for (let from = 0; from < ids.length; from += 16 * SHEET) {
+    const to = Math.min(ids.length, from + 16 * SHEET)
+    bytes[at] = 0xa1
+    bytes[at + 1] = 0x30
+    bytes[at + 2] = TEXT
+    bytes.writeUInt32BE(PLACE_BYTES + to - from, at + 3)
+    place.copy(bytes, at + MEMBER_AT)
+    ids.copy(bytes, at + MEMBER_AT + PLACE_BYTES, from, to)
+    at += MEMBER_AT + PLACE_BYTES + to - from
+  }
+  return bytes
+}
+
+/** Whether each of these ids is higher than the one before it. */
+function rises(ids: Buffer): boolean {
+  for (let at = 16; at < ids.length; at += 16) {
+    let i = at
+    while (i < at + 16 && ids[i] === ids[i - 16]) i++
+    if (i === at + 16 || (ids[i] as number) < (ids[i - 16] as number)) return false
+  }
+  return true
+}
