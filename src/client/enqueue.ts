@@ -1,5 +1,6 @@
 import { type Duration, toMs } from '../core/duration.ts'
 import { SkepError } from '../core/errors.ts'
+import type { Membership } from '../core/groups.ts'
 import type { NewJob } from '../core/job.ts'
 import { LIMITS } from '../core/limits.ts'
 import { assertJobId, assertKey, show } from '../core/names.ts'
@@ -43,6 +44,7 @@ export type Prepare = <Input, Result, Output>(
   queue: Queue<Input, Result, Output>,
   payload: Input,
   options: Omit<EnqueueOptions, 'tx'>,
+  member?: Membership,
 ) => NewJob | Promise<NewJob>
 
 interface PrepareEnv {
@@ -54,11 +56,11 @@ interface PrepareEnv {
 }
 
 export function makePrepare(env: PrepareEnv): Prepare {
-  return (queue, payload, options) => {
+  return (queue, payload, options, member) => {
     const checked = queue.check?.(payload)
     return checked instanceof Promise
-      ? checked.then(() => build(env, queue as unknown as Queue<never>, payload, options))
-      : build(env, queue as unknown as Queue<never>, payload, options)
+      ? checked.then(() => build(env, queue as unknown as Queue<never>, payload, options, member))
+      : build(env, queue as unknown as Queue<never>, payload, options, member)
   }
 }
 
@@ -67,6 +69,7 @@ function build(
   queue: Queue<never>,
   payload: unknown,
   options: Omit<EnqueueOptions, 'tx'>,
+  member: Membership | null = null,
 ): NewJob {
   const { delay, runAt, priority = queue.priority, id, lane, cost } = options
   const delayMs = delay === undefined ? 0 : toMs('delay', delay)
@@ -95,7 +98,7 @@ function build(
     lane: lane ?? queue.lanes.laneOf?.(payload) ?? null,
     strict: queue.lanes.strict,
     cost: cost ?? queue.lanes.costOf(payload),
-    member: null,
+    member,
   }
 }
 

@@ -1,7 +1,7 @@
 import { CHAIN_LENGTH, chained } from '../core/chains.ts'
 import { type Duration, toMs } from '../core/duration.ts'
 import { SkepError } from '../core/errors.ts'
-import { isOpen, NEEDS_ALL, type NewGroup } from '../core/groups.ts'
+import { isOpen, type Membership, NEEDS_ALL, type NewGroup } from '../core/groups.ts'
 import type { NewJob } from '../core/job.ts'
 import { LIMITS } from '../core/limits.ts'
 import type { Runtime } from '../runtime.ts'
@@ -77,8 +77,8 @@ export async function makeMembers(
   const jobs: NewJob[] = []
   for (const [n, draft] of drafts.entries()) {
     // There may be thousands, and most need not be waited for.
-    const made = make(env, draft)
-    jobs.push({ ...(made instanceof Promise ? await made : made), member: { group, n } })
+    const made = make(env, draft, { group, n })
+    jobs.push(made instanceof Promise ? await made : made)
   }
   return jobs
 }
@@ -195,14 +195,18 @@ export async function makeChain(
   return { groups, jobs: pieces.slice(0, 1), last: ids.at(-1) as string }
 }
 
-function make({ prepare }: GroupEnv, { queue, payload, options }: JobDraft): NewJob | Promise<NewJob> {
+function make(
+  { prepare }: GroupEnv,
+  { queue, payload, options }: JobDraft,
+  member?: Membership,
+): NewJob | Promise<NewJob> {
   if ('id' in options && options.id !== undefined) {
     throw new SkepError(
       'OPTION_INVALID',
       'A job of a group cannot have an id of your choice: one that exists already would not be its member. Use unique.',
     )
   }
-  return prepare(queue as unknown as Queue, payload, options)
+  return prepare(queue as unknown as Queue, payload, options, member)
 }
 
 function following(job: NewJob, group: string, rest: boolean): NewJob {

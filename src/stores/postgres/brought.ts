@@ -3,7 +3,7 @@ import type { Settlement } from '../../store.ts'
 import { sentGroup, sentJob, sentMove } from './flow-items.ts'
 import type { Grouped } from './groups.ts'
 import { lowestOf } from './insert.ts'
-import { arrayOf, columnOf, idArrayOf, SEPARATOR } from './literals.ts'
+import { arrayOf, columnOf, idArrayOf, idColumnOf, SEPARATOR } from './literals.ts'
 
 /** Stands between the texts of one column. JSON cannot hold it either. */
 const BETWEEN = '\x1f'
@@ -59,7 +59,7 @@ function columnsOf(grouped: Grouped, settlements: readonly Settlement[]): string
     headers,
     columnOf(jobs.map(({ space }) => space)),
     columnOf(jobs.map(({ queue }) => queue)),
-    columnOf(jobs.map(({ member }) => member?.group ?? null)),
+    idColumnOf(jobs.map(({ member }) => member?.group ?? null)),
     columnOf(jobs.map(({ member }) => member?.n ?? null)),
     arrayOf(parents),
     lowestOf(ids),

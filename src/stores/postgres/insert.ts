@@ -6,7 +6,7 @@ import type { Caller } from './caller.ts'
 import { CONFLICT_ACTIONS, CONFLICT_CODES, SCOPE_CODES, stateOf } from './codes.ts'
 import type { Param, Query, Row } from './driver.ts'
 import { type EnqueuedRow, hear, sentGroup } from './flow-items.ts'
-import { arrayOf, columnOf, idArrayOf, joined, joinedOrNull } from './literals.ts'
+import { arrayOf, columnOf, idArrayOf, idColumnOf, joined, joinedOrNull } from './literals.ts'
 import { CLOCK } from './migrations/pins.ts'
 import type { Starts } from './starts.ts'
 
@@ -207,7 +207,7 @@ function insertStatement(
         ]),
     ...(hasMembers
       ? [
-          column('uuid', (job) => job.member?.group ?? null),
+          `${put(idColumnOf(jobs.map((job) => job.member?.group ?? null)))}::uuid[]`,
           column('integer', (job) => job.member?.n ?? null),
         ]
       : ["'{}'", "'{}'"]),

@@ -27,6 +27,13 @@ export function columnOf<T extends string | number | null>(values: readonly T[])
   return arrayOf(values)
 }
 
+/** The same of ids: without quotes, which both sides would have to read. */
+export function idColumnOf(ids: readonly (string | null)[]): string {
+  const first = ids[0] ?? null
+  if (ids.every((id) => id === first)) return first === null ? '{}' : idArrayOf([first])
+  return idArrayOf(ids.map((id) => id ?? 'NULL'))
+}
+
 /** Stands between texts in one parameter. JSON text cannot hold it, so nothing has to be escaped. */
 export const SEPARATOR = '\x1e'
 

@@ -428,9 +428,12 @@ $function$;
 
 create function ${schema}.outcomes_of(in_space text, of_groups uuid[], from_nth integer, most integer)
 returns table (group_id uuid, nths text, ids text, state smallint, results text, failure text)
-language sql stable ${flowPins(schema)}
+language plpgsql stable ${flowPins(schema)}
 as $function$
-    select g.id, o.* from groups g cross join lateral (
+#variable_conflict use_column
+begin
+    -- A function in SQL would be planned with every call.
+    return query select g.id, o.* from groups g cross join lateral (
         (select x.nth::text, x.id::text, x.state, x.result, x.failure from outcomes x
         where x.group_id = g.id and x.nth >= from_nth order by x.nth limit most)
         union all
@@ -438,6 +441,6 @@ as $function$
             array_to_string(s.results, chr(30), chr(31)), null
         from sheets s where s.group_id = g.id and s.high >= from_nth)) o
     where g.id = any(of_groups) and g.space = in_space;
-$function$;
+end $function$;
 `
 }

@@ -24,6 +24,13 @@ const insertMixed = (onConflict: string, tells = ''): string => `
         )
         select coalesce(sum(c.n), 0) into inserted from counted c;`
 
+/** They differ in nothing but id, payload, headers and place in a group, so the other columns need not be read for each. */
+const INSERT_BARE = `
+            insert into jobs (id, space, queue, state, payload, headers, priority, due_at, rank, enqueued_at, group_id, nth)
+            select u.id, one_space, one_queue, one_state, u.payload, u.headers, one_priority, one_due, one_rank, t,
+                coalesce(u.group_id, one_group), coalesce(u.nth, one_nth)
+            from unnest(ids, payloads, headers, of_groups, nths) as u(id, payload, headers, group_id, nth);`
+
 const TOLD = `, told as (
             ${TELL_FRESH}
         )`
@@ -63,6 +70,17 @@ declare
     has_care boolean := again or cardinality(keys) > 0;
     is_uniform boolean := cardinality(spaces) = 1 and cardinality(queues) = 1 and cardinality(delays) = 1
         and cardinality(run_ats) = 0 and cardinality(lanes) = 0;
+    is_bare boolean := is_uniform and cardinality(priorities) = 1 and cardinality(overrides) = 0 and cardinality(costs) = 0
+        and cardinality(stricts) = 0;
+    -- What all of them have, if they are bare.
+    one_space text := spaces[1];
+    one_queue text := queues[1];
+    one_state smallint := case when delays[1] > 0 then 0 else 1 end;
+    one_priority integer := priorities[1];
+    one_due bigint := t + delays[1];
+    one_rank bigint := one_due - one_priority * 600000::bigint;
+    one_group uuid := case when cardinality(of_groups) = 1 then of_groups[1] end;
+    one_nth integer := case when cardinality(nths) = 1 then nths[1] end;
     inserted bigint;
     stale uuid[];
     odds json[];
@@ -73,8 +91,11 @@ begin
             run_ats, headers, overrides, keys, scopes, windows, conflicts, lanes, costs, stricts,
             of_groups, nths, again, one_by_one, prepared, t);
     elsif strict and is_uniform then
-        ${insert('i')}
-        from (${INCOMING}) i;
+        if is_bare then ${INSERT_BARE}
+        else
+            ${insert('i')}
+            from (${INCOMING}) i;
+        end if;
         inserted := size;
         insert into deltas (space, queue, delayed, ready)
         values (spaces[1], queues[1], case when delays[1] > 0 then size else 0 end,
