@@ -24,6 +24,11 @@ export class WaitingRuns {
     return this.#inOrder.size + this.#passing.size
   }
 
+  /** Whether some may pass others. */
+  get hasPassing(): boolean {
+    return this.#passing.size > 0
+  }
+
   /** The runs that follow are of one claim, which has put their lanes in order. */
   beginClaim(): void {
     this.#isBehind = this.size > 0

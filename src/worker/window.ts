@@ -22,6 +22,12 @@ const MOST_AWAY_AT_ONCE = 1_000
  * where handlers take so little that calls are as large as they may be: there the store has no time to spare.
  */
 const TOP_UP = 8
+/**
+ * A worker with so many slots keeps one for what it is just asking for, when a queue with limits told of new jobs: the single job of
+ * another lane would else wait for the claim and then for a slot, and handlers that began together end together. With
+ * fewer slots one would be too much of its pace.
+ */
+const KEEPS_ONE_OF = 50
 /** The pace assumed of a queue whose claimed jobs found no slot. */
 const STALLED_MS = 60_000
 
@@ -45,6 +51,8 @@ class Line {
   hasNews = false
   /** Until when what may be there is left to others; null while nobody is given the way. */
   askAt: number | null = null
+  /** The sources of claims under way that ask for jobs that just came, of which one may be next. */
+  readonly expected = new Set<Source>()
   /** The source of a small claim in between that is not answered yet. */
   topUp: Source | null = null
   /**
@@ -247,6 +255,7 @@ export class Window {
       line.hot = false
       line.warm = false
       line.hintedRank = null
+      if (line.hasNews && line.limited) line.expected.add(source)
       line.hasNews = false
       line.asked += source.limit
     }
@@ -341,6 +350,7 @@ export class Window {
       const line = this.#asking.get(source)
       if (line === undefined) continue
       line.asked -= source.limit
+      line.expected.delete(source)
       const isTopUp = line.topUp === source
       if (isTopUp) line.topUp = null
       line.full = full.includes(source)
@@ -405,6 +415,7 @@ export class Window {
     for (let i = 0; i < this.#order.length; i++) {
       const line = this.#order[(this.#turn + i) % this.#order.length] as Line
       if (line.waiting.size === 0 || isFull(line)) continue
+      if (line.expected.size > 0 && !line.waiting.hasPassing && this.#isLastSlot(line)) continue
       const runs = this.#takeFrom(line, mayStart)
       if (runs.length === 0) continue
       line.running++
@@ -413,6 +424,12 @@ export class Window {
       return runs
     }
     return null
+  }
+
+  /** Whether this queue has one slot left, of so many that one can be kept. */
+  #isLastSlot({ spec, running }: Line): boolean {
+    if (spec.away !== undefined || Math.min(this.#concurrency, spec.concurrency) < KEEPS_ONE_OF) return false
+    return Math.min(this.#concurrency - this.#busy, spec.concurrency - running) === 1
   }
 
   #takeFrom(line: Line, mayStart: (run: Run) => boolean): Run[] {
