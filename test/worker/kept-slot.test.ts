@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest'
+import type { ClaimedJob } from '../../src/core/job.ts'
+import type { HandlerSpec } from '../../src/worker/handler.ts'
+import { Run } from '../../src/worker/run.ts'
+import { Window, type Wish } from '../../src/worker/window.ts'
+
+const NOW = { along: false, least: 1 }
+
+/** A worker whose slots are all taken by a busy lane of a limited queue, of which more waits. */
+class Crowd {
+  readonly spec = { space: 'acme', queue: 'mail', concurrency: Infinity, batch: 1 } as HandlerSpec
+  readonly window: Window
+
+  constructor(slots: number) {
+    this.window = new Window([this.spec], slots)
+    this.answer(
+      this.ask(),
+      Array.from({ length: slots + 10 }, () => 'whale'),
+    )
+    this.start()
+    // From now on it is known how long a run takes.
+    this.end(1)
+    this.start()
+  }
+
+  ask(): Wish {
+    return this.window.wish(NOW, 0) as Wish
+  }
+
+  answer({ sources }: Wish, lanes: readonly string[]): void {
+    this.window.answered(sources, [], [0])
+    this.window.add(lanes.map((lane) => new Run({ lane } as ClaimedJob, this.spec, 0, 0)))
+  }
+
+  /** Fills the slots, and tells the lanes of what has started. */
+  start(): (string | null)[] {
+    const lanes: (string | null)[] = []
+    for (let runs = this.take(); runs !== null; runs = this.take())
+      lanes.push(...runs.map(({ job }) => job.lane))
+    return lanes
+  }
+
+  end(count: number): void {
+    for (let n = 0; n < count; n++) this.window.free(this.spec, 10)
+  }
+
+  private take(): Run[] | null {
+    return this.window.take(() => true)
+  }
+}
+
+describe('a slot', () => {
+  it('is kept while new jobs are asked for, and taken by the one of another lane', () => {
+    const crowd = new Crowd(50)
+    crowd.window.heat(crowd.spec, 1)
+    const wish = crowd.ask()
+
+    crowd.end(2)
+    expect(crowd.start()).toEqual(['whale'])
+    crowd.answer(wish, ['minnow', 'whale'])
+    expect(crowd.start()).toEqual(['minnow'])
+  })
+
+  it('is given to whoever waits if none of another lane came', () => {
+    const crowd = new Crowd(50)
+    crowd.window.heat(crowd.spec, 1)
+    const wish = crowd.ask()
+
+    crowd.end(1)
+    expect(crowd.start()).toEqual([])
+    crowd.answer(wish, [])
+    expect(crowd.start()).toEqual(['whale'])
+  })
+
+  it('is not kept when nobody told of new jobs', () => {
+    const crowd = new Crowd(50)
+    crowd.window.heat()
+    crowd.ask()
+
+    crowd.end(1)
+    expect(crowd.start()).toEqual(['whale'])
+  })
+
+  it('is not kept of a few', () => {
+    const crowd = new Crowd(49)
+    crowd.window.heat(crowd.spec, 1)
+    crowd.ask()
+
+    crowd.end(1)
+    expect(crowd.start()).toEqual(['whale'])
+  })
+})
