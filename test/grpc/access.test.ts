@@ -177,7 +177,7 @@ async function wordsOf(call: () => Promise<unknown>, input: unknown): Promise<st
   return asked
     .reduce((left, part) => left.replaceAll(part.slice(1, -1), '…'), words)
     .replace(
-      /"(createdAt|at|now|startedAt|id)":\{[^}]*\}|"(createdAt|at|now|startedAt|id)":"[^"]*"/g,
+      /"(createdAt|at|now|startedAt|beginsAt|id)":\{[^}]*\}|"(createdAt|at|now|startedAt|id)":"[^"]*"/g,
       '"…":"…"',
     )
 }
