@@ -10,8 +10,11 @@ import { join } from 'node:path'
 import { ensureInstalled } from './install.mjs'
 import { buildOutdated } from './outdated.mjs'
 import { root, runNode, tools } from './run.mjs'
+import { secondTry } from './second-try.mjs'
 
 /** @typedef {{ passed: number, failed: number, skipped: number }} Counts */
+/** @typedef {{ name: string, status: string, assertionResults: unknown[] }} FileResult */
+/** @typedef {Record<'numPassedTests' | 'numFailedTests' | 'numPendingTests' | 'numTodoTests', number> & { testResults: FileResult[] }} Report */
 
 const { only, filters } = readArguments(process.argv.slice(2))
 
@@ -56,27 +59,45 @@ async function step(id, title, action) {
 
 /** @returns {Promise<Counts>} */
 async function runVitest() {
-  const report = join(root, 'node_modules/.cache/vitest-report.json')
-  rmSync(report, { force: true })
-  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
-  const code = await runNode([tools.vitest, 'run', ...reporters, ...filters])
-  return countTests(code, report)
+  const { counts, files } = await vitest('vitest-report.json', filters)
+  // Who runs some tests looks at them, and decides alone.
+  const again = filters.length === 0 ? secondTry(root, files) : []
+  if (again.length === 0) return counts
+  console.log(`\n── once more, with nothing beside them: ${again.join(', ')}`)
+  const second = await vitest('vitest-second-report.json', ['--no-file-parallelism', ...again])
+  if (second.counts.failed === 0) console.log(`\nFAILED AT FIRST, and passed alone: ${again.join(', ')}`)
+  return {
+    ...counts,
+    passed: counts.passed + counts.failed - second.counts.failed,
+    failed: second.counts.failed,
+  }
+}
+
+/**
+ * @param {string} name of its report
+ * @param {readonly string[]} args
+ * @returns {Promise<{ counts: Counts, files: Report['testResults'] }>}
+ */
+async function vitest(name, args) {
+  const path = join(root, 'node_modules/.cache', name)
+  rmSync(path, { force: true })
+  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${path}`]
+  const code = await runNode([tools.vitest, 'run', ...reporters, ...args])
+  if (!existsSync(path)) return { counts: countExit(code === 0 ? 1 : code), files: [] }
+  /** @type {Report} */
+  const report = JSON.parse(readFileSync(path, 'utf8'))
+  return { counts: countTests(code, report), files: report.testResults }
 }
 
 /**
  * @param {number} code
- * @param {string} report
+ * @param {Report} report
  * @returns {Counts}
  */
-function countTests(code, report) {
-  if (!existsSync(report)) return countExit(code === 0 ? 1 : code)
-  const { numPassedTests, numFailedTests, numPendingTests, numTodoTests, testResults } = JSON.parse(
-    readFileSync(report, 'utf8'),
-  )
+function countTests(code, { numPassedTests, numFailedTests, numPendingTests, numTodoTests, testResults }) {
   // A file that could not even be loaded has no tests to count, yet it failed.
   const brokenFiles = testResults.filter(
-    (/** @type {{ status: string, assertionResults: unknown[] }} */ file) =>
-      file.status === 'failed' && file.assertionResults.length === 0,
+    ({ status, assertionResults }) => status === 'failed' && assertionResults.length === 0,
   ).length
   const failed = numFailedTests + brokenFiles
   return {
