@@ -87,6 +87,8 @@ export function redisArguments({
 export function redisProgram():
   | { readonly command: string; readonly reason?: undefined }
   | { readonly command?: undefined; readonly reason: string } {
+  const named = process.env['SKEP_TEST_REDIS']
+  if (named !== undefined) return { command: named }
   const binary = ['/usr/bin/redis-server', '/usr/local/bin/redis-server', '/opt/homebrew/bin/redis-server']
   const there = binary.find((path) => existsSync(path))
   if (there !== undefined) return { command: there }
