@@ -223,7 +223,7 @@ export const lane: Schema<LaneSummary> = object({
 })
 
 /** What may need attention. */
-export const ATTENTION_KINDS = [
+export const ATTENTION_KINDS: readonly Attention['kind'][] = [
   'no-worker',
   'backlog',
   'failing',
@@ -235,7 +235,7 @@ export const ATTENTION_KINDS = [
   'schedule-late',
   'notifier',
   'receiver',
-] as const satisfies readonly Attention['kind'][]
+]
 
 export const attention: Schema<Attention> = object({
   level: oneOf(['warning', 'critical']),
