@@ -12,7 +12,7 @@ const DEAD_TO_LIVE = 5
 export async function examineTables(
   query: Query,
   schema: string,
-  longMs = LONG_MS,
+  longMs: number = LONG_MS,
 ): Promise<readonly StoreFinding[]> {
   const parts = await Promise.all([
     storage(query, schema),
