@@ -86,6 +86,15 @@ export function alertsOf({ args, cwd }: Call): readonly AlertHook[] {
   return [{ url, secret, allow: args.names('alert-allow') ?? [] }]
 }
 
+/** The certificate to speak https with, if there is one. */
+export function tlsOf({ args, cwd }: Call): Pick<NodeServerOptions, 'tls'> {
+  const cert = args.text('tls-cert')
+  const key = args.text('tls-key')
+  if (cert === undefined && key === undefined) return {}
+  if (cert === undefined || key === undefined) throw usage('--tls-cert and --tls-key go together.')
+  return { tls: { cert: read(cwd, cert, 'certificate'), key: read(cwd, key, 'key') } }
+}
+
 function read(cwd: string, file: string, what: string): string {
   try {
     return readFileSync(resolve(cwd, file), 'utf8').trim()
