@@ -184,15 +184,6 @@ describe('Schedules', () => {
     await dialog().waitFor({ state: 'hidden' })
   })
 
-  it('show how their last jobs went', async () => {
-    const { id } = await stage.skep.schedules.runNow('report.daily')
-    await go('/schedules/report.daily')
-    await page.getByRole('heading', { name: 'Last runs' }).waitFor()
-    await page.getByRole('list', { name: 'How they went' }).locator(`a[href$="/jobs/${id}"]`).waitFor()
-    await page.getByRole('link', { name: 'All its jobs' }).click()
-    await page.waitForURL((url) => url.searchParams.get('q')?.startsWith('schedule:report.daily') === true)
-  })
-
   it('that code declares are changed in code', async () => {
     await go('/schedules/report.daily')
     await button('More actions').click()
