@@ -179,7 +179,7 @@ export {
   type StoredRecord,
 } from './store/records.ts'
 export type { ScheduleStore } from './store/schedules.ts'
-export type { Durability, Store, WorkerPresence } from './store.ts'
+export type { Durability, Store, StoreFinding, WorkerPresence } from './store.ts'
 export type { EventJob, FailedRun, WorkerEvents } from './worker/events.ts'
 export type { Instruction } from './worker/handler.ts'
 export type { WorkerOptions } from './worker/options.ts'

@@ -48,6 +48,12 @@ export interface Store extends FlowStore, HoldStore, LimitStore, NoteStore, Reco
   migrate(): Promise<{ readonly applied: readonly string[] }>
 
   /**
+   * How the database is kept that the store lies in: what it takes, and what makes it slow or full, each with what to do. It changes
+   * nothing, and takes no longer with many jobs. @default nothing is told
+   */
+  examine?(): Promise<readonly StoreFinding[]>
+
+  /**
    * Inserts jobs, in order. A job whose id exists already is `ok` and left as it is. A job whose unique
    * key is held by another is a `duplicate`, and its conflict rule was applied to that other job.
    * Redis: for each job EXISTS job, GET unique; HSET job; ZADD ready|delayed; HINCRBY counts.
@@ -191,6 +197,16 @@ export interface Durability {
   readonly detail: string
   /** Things worth knowing that do not stop the start. */
   readonly warnings: readonly string[]
+}
+
+/** One thing about the database of a store, for `skep doctor` and the page about the system. */
+export interface StoreFinding {
+  /** A word: `storage`, `vacuum`. */
+  readonly name: string
+  readonly status: 'ok' | 'warn'
+  readonly text: string
+  /** What to do, with the very command after a colon; null if nothing. */
+  readonly fix: string | null
 }
 
 /** How many due jobs one claim makes ready per source. */

@@ -3,6 +3,7 @@ import type { Arguments } from './arguments.ts'
 import type { Call, Flags } from './command.ts'
 import { confirm } from './confirm.ts'
 import type { Counterpart } from './counterpart.ts'
+import { onlySays } from './dry-run.ts'
 import { EXIT, usage } from './exit.ts'
 import { fromNow, many } from './numbers.ts'
 import { BY_FLAG, personOf } from './person.ts'
@@ -34,6 +35,8 @@ export async function changeHolds(call: Call, action: HoldAction, names: readonl
   const targets = targetsOf(args, action, names)
   const options = holdOptions(args, puts)
   return reaching(call, { create: false }, async ({ skep }) => {
+    const texts = targets.map((target) => targetText(target, args, skep))
+    if (onlySays(call, `${action} ${clean(texts.join(', '))}`, { action, targets: texts })) return EXIT.ok
     if (puts && names.length === 0) await confirm(call, `${title(action)} ${targetText({}, args, skep)}?`)
     // Before: a hold on a lane may make its queue known.
     const unknown = puts && !out.json ? await unknownOf(skep, names) : []
@@ -65,6 +68,13 @@ export async function drainQueue(call: Call, names: readonly string[]): Promise<
   }
   const timeout = args.duration('timeout')
   return reaching(call, { create: false }, async ({ skep }) => {
+    if (args.on('dry-run')) {
+      const [queue] = await skep.counts([name])
+      const running = queue?.running ?? 0
+      const would = `pause ${clean(name)} and wait for ${many(running, 'job')} that ${running === 1 ? 'runs' : 'run'}`
+      onlySays(call, would, { action: 'drain', queue: name, running })
+      return EXIT.ok
+    }
     const drained = skep.drain(name, {
       ...holdOptions(args, true),
       ...(timeout === undefined ? {} : { timeout }),

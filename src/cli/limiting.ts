@@ -10,6 +10,7 @@ import type {
 } from '../index.ts'
 import type { Arguments } from './arguments.ts'
 import type { Call, Flags } from './command.ts'
+import { onlySays } from './dry-run.ts'
 import { EXIT, usage } from './exit.ts'
 import { laneOf, laneText } from './holding.ts'
 import { reaching } from './reach.ts'
@@ -46,10 +47,15 @@ export async function limitsCommand(call: Call, names: readonly string[]): Promi
     throw usage(`--${typed[0]} of what?`, 'Name a queue, or a shared limit with --shared <name>.')
   if (args.typed('reset') && typed.length > 1)
     throw usage(`--reset and --${typed.find((name) => name !== 'reset')} do not go together.`)
+  const limits = args.typed('reset') ? null : readLimits(args, queue)
   return reaching(call, { create: false }, async ({ skep }) => {
-    const view = args.typed('reset')
-      ? await skep.limits.reset(target)
-      : await skep.limits.set(target as string, readLimits(args, queue) as QueueLimitOptions)
+    const what = typeof target === 'string' ? target : Object.values(target).join(', ')
+    const would = `${limits === null ? 'reset' : 'change'} the limits of ${clean(what)}`
+    if (onlySays(call, would, { target, limits })) return EXIT.ok
+    const view =
+      limits === null
+        ? await skep.limits.reset(target)
+        : await skep.limits.set(target as string, limits as QueueLimitOptions)
     if (out.json) out.object({ limit: view })
     else out.data(`${clean(targetText(view))}: ${limitsText(view.limits)}`)
     return EXIT.ok

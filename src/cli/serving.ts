@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { createSecureContext } from 'node:tls'
 import type { Logger, Skep } from '../index.ts'
 import type { AlertHook, GivenToken, Listening, NodeServerOptions, SkepServer } from '../server.ts'
 import type { Call, Flags } from './command.ts'
@@ -84,6 +85,21 @@ export function alertsOf({ args, cwd }: Call): readonly AlertHook[] {
     )
   }
   return [{ url, secret, allow: args.names('alert-allow') ?? [] }]
+}
+
+/** The certificate to speak https with, if there is one. */
+export function tlsOf({ args, cwd }: Call): Pick<NodeServerOptions, 'tls'> {
+  const cert = args.text('tls-cert')
+  const key = args.text('tls-key')
+  if (cert === undefined && key === undefined) return {}
+  if (cert === undefined || key === undefined) throw usage('--tls-cert and --tls-key go together.')
+  const tls = { cert: read(cwd, cert, 'certificate'), key: read(cwd, key, 'key') }
+  try {
+    createSecureContext(tls)
+  } catch (cause) {
+    throw usage(`${quote(cert)} and ${quote(key)} are no certificate and its key: ${briefly(cause)}`)
+  }
+  return { tls }
 }
 
 function read(cwd: string, file: string, what: string): string {

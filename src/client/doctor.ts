@@ -1,3 +1,4 @@
+import { messageOf } from '../core/errors.ts'
 import { countText, fromNowText, manyText, spanText } from '../core/words.ts'
 import type { Notifier, NotifierHealth } from '../notifier.ts'
 import { type Runtime, sleep } from '../runtime.ts'
@@ -37,6 +38,8 @@ export interface DoctorEnv {
 
 /** A job that is due for longer than this is worth a word. */
 const LONG_MS = 10 * 60_000
+/** Leases that ended so long ago should have been found. */
+const UPKEEP_LATE_MS = 60_000
 /** Hints need a connection of their own, which takes a moment. */
 const NOTIFIER_WAIT_MS = 3_000
 const NOTIFIER_LOOK_MS = 50
@@ -54,10 +57,44 @@ export async function examine(env: DoctorEnv, durability: Durability): Promise<D
     ...durability.warnings.map((text): DoctorFinding => ({ name: 'store', status: 'warn', text, fix: null })),
     canFinding(store.capabilities),
     notifierFinding(env, notifier),
+    ...(await storeFindings(store)),
     workerFinding(workers),
+    ...(await upkeepFindings(env, queues)),
     ...queueFindings(queues, workers, env),
   ]
   return { durability, latencyMs, notifier, cannot: cannotOf(store.capabilities), findings }
+}
+
+/** What the store says of its database. If it cannot, that is no reason to say nothing of all else. */
+async function storeFindings(store: Store): Promise<readonly DoctorFinding[]> {
+  try {
+    return (await store.examine?.()) ?? []
+  } catch (error) {
+    const text = `It could not be looked at: ${messageOf(error)}`
+    return [{ name: 'storage', status: 'warn', text, fix: null }]
+  }
+}
+
+/** Jobs of dead workers are taken back by whoever lives. If they are not, nobody does. */
+async function upkeepFindings(
+  { store, runtime, space }: DoctorEnv,
+  queues: readonly QueueView[],
+): Promise<readonly DoctorFinding[]> {
+  const sources = queues.filter(({ running }) => running > 0).map(({ queue }) => ({ space, queue }))
+  if (sources.length === 0) return []
+  const before = runtime.now() - UPKEEP_LATE_MS
+  const { leases } = await store.expired({ sources, workerIds: [], limit: 1, now: before })
+  const [late] = leases
+  if (late === undefined) return []
+  const text = `jobs whose workers are gone wait for more than ${spanText(UPKEEP_LATE_MS)} to be taken back, such as ${late.id}`
+  return [
+    {
+      name: 'upkeep',
+      status: 'warn',
+      text,
+      fix: 'Start a worker, which does that for its queues: skep worker',
+    },
+  ]
 }
 
 function durabilityFinding({ level, detail }: Durability): DoctorFinding {

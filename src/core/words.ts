@@ -37,3 +37,11 @@ export function fromNowText(moment: Date, now: number): string {
   if (Math.abs(ms) < 500) return 'now'
   return ms > 0 ? `in ${spanText(ms)}` : `${spanText(-ms)} ago`
 }
+
+/** 1536 → "1.5 KB". */
+export function bytesText(bytes: number): string {
+  const units = ['B', 'KB', 'MB', 'GB', 'TB'] as const
+  const power = Math.min(units.length - 1, Math.floor(Math.log(Math.max(1, bytes)) / Math.log(1_024)))
+  const value = bytes / 1_024 ** power
+  return `${value < 10 && power > 0 ? value.toFixed(1) : Math.round(value)} ${units[power]}`
+}

@@ -222,21 +222,24 @@ export const lane: Schema<LaneSummary> = object({
   changed: flag(),
 })
 
+/** What may need attention. */
+export const ATTENTION_KINDS: readonly Attention['kind'][] = [
+  'no-worker',
+  'backlog',
+  'failing',
+  'dead',
+  'held',
+  'worker-gone',
+  'worker-lagging',
+  'version-skew',
+  'schedule-late',
+  'notifier',
+  'receiver',
+]
+
 export const attention: Schema<Attention> = object({
   level: oneOf(['warning', 'critical']),
-  kind: oneOf([
-    'no-worker',
-    'backlog',
-    'failing',
-    'dead',
-    'held',
-    'worker-gone',
-    'worker-lagging',
-    'version-skew',
-    'schedule-late',
-    'notifier',
-    'receiver',
-  ]),
+  kind: oneOf(ATTENTION_KINDS),
   text: said,
   link: said,
 })

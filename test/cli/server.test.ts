@@ -70,6 +70,26 @@ describe('skep server', () => {
     expect(code).toBe(2)
   })
 
+  it.each([
+    ['without its key', ['--tls-cert', 'cert.pem'], /--tls-cert and --tls-key go together/],
+    [
+      'that is not there',
+      ['--tls-cert', 'none', '--tls-key', 'none'],
+      /certificate cannot be read from "none"/,
+    ],
+    [
+      'that is none',
+      ['--tls-cert', 'skep.config.mjs', '--tls-key', 'skep.config.mjs'],
+      /are no certificate and its key/,
+    ],
+  ])('does not begin to speak https with a certificate %s', async (_what, flags, said) => {
+    const cwd = project({ 'skep.config.mjs': CONFIG })
+    const { code, stderr } = await skep(['server', '--port', '0', ...flags], { cwd })
+
+    expect(stderr).toMatch(said)
+    expect(code).toBe(2)
+  })
+
   it('says so when the port is taken', async () => {
     const other = createServer().listen(0, '127.0.0.1')
     onTestFinished(() => void other.close())

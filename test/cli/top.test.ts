@@ -44,6 +44,7 @@ describe('skep completion', () => {
     expect(complete('skep qu')).toEqual(['queues'])
     expect(complete('skep queues pa')).toEqual(['pause'])
     expect(complete('skep jobs --js')).toEqual(['--json'])
+    expect(complete('skep completion f')).toEqual(['fish'])
   })
 
   it('says which shells there are', async () => {

@@ -319,6 +319,18 @@ describe('Jobs', () => {
     expect(page.url()).not.toContain('job=')
   })
 
+  it('are reached by j from anywhere on the page, and selected by x', async () => {
+    await to('/jobs?q=state:dead')
+    await row('billing.card').first().waitFor()
+    await page.keyboard.press('j')
+    await until(async () => (await row('billing.card').and(page.locator(':focus')).count()) === 1)
+    await page.keyboard.press('x')
+    await until(async () => (await page.getByRole('row', { selected: true }).count()) === 1)
+    await page.keyboard.press('g')
+    await page.keyboard.press('j')
+    await until(async () => new URL(page.url()).pathname.endsWith('/jobs') && !page.url().includes('q='))
+  })
+
   it('show the columns that somebody chose, and keep them in the address', async () => {
     await to('/jobs')
     await page.getByRole('button', { name: 'Columns' }).click()

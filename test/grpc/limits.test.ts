@@ -10,6 +10,19 @@ import { grpcClient, stage } from './stage.ts'
 const UNKNOWN = '01890000-0000-7000-8000-000000000000'
 
 describe('gRPC', () => {
+  it('says what is wrong in words that grpc-js shows as they are', async () => {
+    const { address } = await stage()
+    const { skep, call } = grpcClient(address)
+    const told = async (queue: string): Promise<string> =>
+      call(skep, 'Enqueue', { jobs: [{ queue, payload: '{}' }] }).then(
+        () => '',
+        ({ details }: { readonly details: string }) => details,
+      )
+
+    expect(await told('bad name')).toContain('1 to 128 letters, digits or "_ - . : /", starting with')
+    expect(await told('50 % für 5;')).toContain('Queue "50 % für 5;" is not')
+  })
+
   it('reads nothing from who has no credential', async () => {
     const { url } = await stage({
       tokens: [{ name: 'a', scopes: ['work'], token: 'a-token-that-nobody-guesses' }],

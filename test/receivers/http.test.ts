@@ -158,4 +158,17 @@ describe('receivers over HTTP', () => {
     const data = JSON.parse((jobs as string).split('\ndata: ')[1] as string) as NonNullable<Frame['jobs']>
     expect(data[0]?.payload).toEqual({ n: 1 })
   })
+
+  it('says how many credits there may be, and not more than that', async () => {
+    const { url } = await begin()
+    const response = await fetch(`${url}/receive`, {
+      method: 'POST',
+      body: JSON.stringify({ queues: ['mail'], credits: 200_000 }),
+      headers: { 'content-type': 'application/json' },
+    })
+    expect([response.status, await response.text()]).toEqual([
+      400,
+      expect.stringContaining('from 1 to 10000.'),
+    ])
+  })
 })

@@ -3,6 +3,7 @@ import { connect as connectHttp2 } from 'node:http2'
 import { connect, Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { ERROR_CODES, queue, SkepError } from '../../src/index.ts'
 import { memoryStore } from '../../src/memory.ts'
@@ -123,6 +124,19 @@ describe('a request', () => {
       body: '{"queue":"mail","payload":1}',
     })
     expect(response.status).toBe(415)
+  })
+
+  it('that is packed is refused in words that say so', async () => {
+    const { url } = await startServer()
+    const response = await fetch(`${url}/api/v1/jobs`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' },
+      body: gzipSync('{"queue":"mail","payload":1}'),
+    })
+    expect([response.status, await response.text()]).toEqual([
+      415,
+      expect.stringContaining('content-encoding'),
+    ])
   })
 
   it('that is no HTTP is told so', async () => {

@@ -14,7 +14,17 @@ export function isTyping(event: Event): boolean {
   return target?.closest('input:not([type=checkbox]), textarea, select, [contenteditable]') != null
 }
 
-/** ⌘K or Ctrl K opens the palette; g and a letter go to a section; / goes to the search of the page, if it has one; ? tells them. */
+/** The list of the page takes the keys from here on. Without it, one would have to get there by tabs first. */
+function intoList(event: KeyboardEvent): void {
+  if ((event.target as HTMLElement | null)?.closest('[role=grid]')) return
+  const rows = document.querySelector('main [role=grid] [role=rowgroup]')
+  const row =
+    rows?.querySelector<HTMLElement>('[role=row][tabindex="0"]') ??
+    rows?.querySelector<HTMLElement>('[role=row]')
+  row?.focus()
+}
+
+/** j and k go into the list of the page. ⌘K or Ctrl K opens the palette; g and a letter go to a section; / goes to the search of the page, if it has one; ? tells them. */
 export function useShortcuts(openPalette: () => void, openHelp: () => void): void {
   const [, navigate] = useLocation()
   useEffect(() => {
@@ -39,7 +49,7 @@ export function useShortcuts(openPalette: () => void, openHelp: () => void): voi
         const path = AFTER_G.get(event.key)
         afterG = -Infinity
         if (path) navigate(path)
-      }
+      } else if (event.key === 'j' || event.key === 'k') intoList(event)
     }
     document.addEventListener('keydown', press)
     return () => document.removeEventListener('keydown', press)

@@ -1,5 +1,6 @@
 import type { BulkStatus, BulkView } from '../../index.ts'
 import type { Call, Command } from '../command.ts'
+import { DRY_RUN_FLAG, onlySays } from '../dry-run.ts'
 import { EXIT, notFound, usage } from '../exit.ts'
 import { count, fromNow } from '../numbers.ts'
 import type { Paint, Style } from '../output.ts'
@@ -17,13 +18,13 @@ const STYLES: Readonly<Record<BulkStatus, Style>> = {
 export const bulkCommand: Command = {
   name: 'bulk',
   summary: 'Actions on many jobs: list, get, stop',
-  usage: ['bulk [list]', 'bulk get <id>', 'bulk stop <id>'],
+  usage: ['bulk [list]', 'bulk get <id>', 'bulk stop <id> [--dry-run]'],
   actions: {
     list: 'Show what runs, and what ended within a week',
     get: 'Show how far one is',
     stop: 'End one: the page that is under way is its last',
   },
-  flags: {},
+  flags: { 'dry-run': DRY_RUN_FLAG },
   examples: ['skep bulk', 'skep bulk stop 01890a5d-ac96-774b-bcce-b302099a8057'],
 
   async run(call) {
@@ -35,8 +36,12 @@ export const bulkCommand: Command = {
     if (id === undefined || extra !== undefined)
       throw usage('Which action? One at a time.', `skep bulk ${action} <id>`)
     return reaching(call, { create: false }, async ({ skep }) => {
-      const bulk = action === 'stop' ? await skep.bulk.stop(id) : await skep.bulk.get(id)
+      const stops = action === 'stop' && !call.args.on('dry-run')
+      const bulk = stops ? await skep.bulk.stop(id) : await skep.bulk.get(id)
       if (bulk === null) throw notFound(`There is no bulk action "${clean(id)}".`, 'See: skep bulk list')
+      const { name, status } = bulk
+      const would = status === 'running' ? `stop ${clean(name)}` : `do nothing: it is ${status}`
+      if (action === 'stop' && onlySays(call, would, { action, id, status })) return EXIT.ok
       if (call.out.json) call.out.object(bulk)
       else call.out.data(page(bulk, call.out.paint))
       return EXIT.ok

@@ -10,6 +10,7 @@ export function completionCommand(commands: () => readonly Command[]): Command {
     summary: 'Print a script that completes commands and flags in your shell',
     usage: [`completion ${SHELLS.join('|')}`],
     asksNoServer: true,
+    actions: Object.fromEntries(SHELLS.map((shell) => [shell, `The script for ${shell}`])),
     takesNames: true,
     flags: {},
     examples: [

@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { type EnqueueOptions, type PriorityMode, parseExact, queue, SkepError } from '../../index.ts'
 import type { Arguments } from '../arguments.ts'
 import type { Call, Command } from '../command.ts'
+import { DRY_RUN_FLAG, onlySays } from '../dry-run.ts'
 import { EXIT, usage } from '../exit.ts'
 import { briefly } from '../explain.ts'
 import type { Output } from '../output.ts'
@@ -26,6 +27,7 @@ export const enqueueCommand: Command = {
     header: { kind: 'list', value: 'name=value', help: 'A header that travels with the job' },
     id: { kind: 'text', value: 'uuid', help: 'The id; enqueuing it again does nothing' },
     wait: { kind: 'optional', value: '30s', help: 'Wait for the result and print it' },
+    'dry-run': DRY_RUN_FLAG,
   },
   examples: [
     `skep enqueue mail.send -d '{"to":"ada@example.com"}'`,
@@ -49,8 +51,10 @@ export const enqueueCommand: Command = {
     const wait = args.text('wait')
     const timeout = wait === undefined || wait === '' ? undefined : args.duration('wait')
 
-    return reaching(call, { create: true }, async (opened) => {
-      const job = await opened.skep.enqueue(queueOf(opened, name, mode), payload, options)
+    return reaching(call, { create: !args.on('dry-run') }, async (opened) => {
+      const queue = queueOf(opened, name, mode)
+      if (onlySays(call, `enqueue a job in ${queue.name}`, { queue: queue.name, payload })) return EXIT.ok
+      const job = await opened.skep.enqueue(queue, payload, options)
       if (job.duplicate) out.note(`The key is held, so nothing was enqueued; this is the job that holds it.`)
       if (wait === undefined) {
         if (out.json) out.object({ id: job.id, queue: name, duplicate: job.duplicate })

@@ -1,5 +1,6 @@
 import type { ErrorGroupView } from '../../index.ts'
 import type { Call, Command } from '../command.ts'
+import { DRY_RUN_FLAG, onlySays } from '../dry-run.ts'
 import { EXIT, notFound, usage } from '../exit.ts'
 import { count, fromNow, sparkline } from '../numbers.ts'
 import type { Paint } from '../output.ts'
@@ -7,7 +8,7 @@ import { BY_FLAG, personOf } from '../person.ts'
 import { reaching } from '../reach.ts'
 import { table } from '../table.ts'
 import { clean, cleanLines } from '../text.ts'
-import { changeWhere, WHERE_FLAGS } from '../where.ts'
+import { changeWhere } from '../where.ts'
 
 export const errorsCommand: Command = {
   name: 'errors',
@@ -16,8 +17,8 @@ export const errorsCommand: Command = {
     'errors [list] [--queue <name>] [--muted]',
     'errors get <id>',
     'errors retry <id> [--dry-run]',
-    'errors mute <id> [--for 1d]',
-    'errors unmute <id>',
+    'errors mute <id> [--for 1d] [--dry-run]',
+    'errors unmute <id> [--dry-run]',
   ],
   actions: {
     list: 'Show the groups, those with the newest errors first',
@@ -32,10 +33,10 @@ export const errorsCommand: Command = {
     limit: { kind: 'text', value: 'n', help: 'At most this many. Default: 50' },
     cursor: { kind: 'text', value: 'text', help: 'The page after the one that ended with this' },
     for: { kind: 'text', value: '1d', help: 'For mute: it ends by itself after this long' },
-    'per-second': WHERE_FLAGS['per-second'] as Command['flags'][string],
-    detach: WHERE_FLAGS['detach'] as Command['flags'][string],
+    'per-second': { kind: 'text', value: 'n', help: 'For retry: change at most so many jobs per second' },
+    detach: { kind: 'switch', help: 'For retry: leave it to the workers, and print the id of the action' },
     by: BY_FLAG,
-    'dry-run': { kind: 'switch', help: 'For retry: only say how many jobs it would be' },
+    'dry-run': DRY_RUN_FLAG,
   },
   examples: ['skep errors', 'skep errors get 3f1c9a0b5d7e2468', 'skep errors retry 3f1c9a0b5d7e2468 --yes'],
 
@@ -108,6 +109,11 @@ function showOne(call: Call, action: string, id: string): Promise<number> {
   const by = personOf(args)
   return reaching(call, { create: false }, async ({ skep }) => {
     const options = { ...(by === undefined ? {} : { by }), ...(time === undefined ? {} : { for: time }) }
+    if (action !== 'get' && args.on('dry-run')) {
+      const group = present(id, await skep.errors.get(id))
+      onlySays(call, `${action} ${id}: ${errorLine(group)}`, { action, id })
+      return EXIT.ok
+    }
     const found =
       action === 'mute'
         ? await skep.errors.mute(id, options)

@@ -1,7 +1,8 @@
 import { type BulkAction, type Explanation, type JobPage, type JobView, LIMITS } from '../../index.ts'
 import { changeJobs } from '../change.ts'
 import type { Call, Command } from '../command.ts'
-import { EXIT, usage } from '../exit.ts'
+import { onlySays } from '../dry-run.ts'
+import { EXIT, notFound, usage } from '../exit.ts'
 import { explanationPage, jobPage, jobTable } from '../job-text.ts'
 import { flushed } from '../output.ts'
 import { personOf } from '../person.ts'
@@ -10,7 +11,7 @@ import { Progress } from '../progress.ts'
 import { reaching } from '../reach.ts'
 import { rescheduleJobs, WHEN_FLAGS } from '../reschedule.ts'
 import { CHANGE_FLAGS, readSelection, SELECTION_FLAGS, type Selection } from '../selection.ts'
-import { clean } from '../text.ts'
+import { clean, quote } from '../text.ts'
 import { changeWhere, readWhere, WHERE_FLAGS } from '../where.ts'
 import { readPayload } from './enqueue.ts'
 import { showLogs } from './job-logs.ts'
@@ -27,7 +28,7 @@ export const jobsCommand: Command = {
     'jobs reschedule <id…> | filters | --where <query> --delay <time> | --run-at <date>',
     'jobs move <id…> | --where <query> --to <queue>',
     'jobs prioritize <id…> | filters | --where <query> --priority <n>',
-    'jobs again <id> [-d <json>] [--queue <name>]',
+    'jobs again <id> [-d <json>] [--queue <name>] [--dry-run]',
     'jobs export [--where <query>]',
   ],
   actions: {
@@ -183,7 +184,7 @@ function showPage({ out }: Call, page: Pick<JobPage, 'jobs' | 'cursor'>): void {
 }
 
 /** A page of what fits a query. One call looks at so many jobs and no more, so it may take several to fill it. */
-async function listWhere(call: Call, query: string): Promise<number> {
+export async function listWhere(call: Call, query: string): Promise<number> {
   const { args, out } = call
   const limit = args.whole('limit', { min: 1, max: LIMITS.pageJobs }) ?? 50
   return reaching(call, { create: false }, async ({ skep }) => {
@@ -244,6 +245,13 @@ async function enqueueAgain(call: Call, ids: readonly string[]): Promise<number>
   const payload = args.typed('data') ? await readPayload(call) : undefined
   const by = personOf(args)
   return reaching(call, { create: false }, async ({ skep }) => {
+    if (args.on('dry-run')) {
+      const like = await skep.get(id)
+      if (like === null) throw notFound(`There is no job ${quote(id)} in this space.`)
+      const into = queue ?? like.queue
+      onlySays(call, `enqueue a job like ${id} in ${clean(into)}`, { copyOf: id, queue: into })
+      return EXIT.ok
+    }
     const job = await skep.again(id, {
       ...(queue === undefined ? {} : { queue }),
       ...(payload === undefined ? {} : { payload }),

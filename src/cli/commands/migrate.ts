@@ -8,13 +8,14 @@ export const migrateCommand: Command = {
   name: 'migrate',
   summary: 'Bring the tables up to date, or show what would be done',
   asksNoServer: true,
-  usage: ['migrate [up|status|sql]'],
+  usage: ['migrate [up|status|sql] [--dry-run]'],
   actions: {
     up: 'Create or update the tables',
     status: 'Tell whether they are up to date (exit code 1 if not)',
     sql: 'Print the SQL for PostgreSQL, for those who run it themselves',
   },
   flags: {
+    'dry-run': { kind: 'switch', help: 'With up: the same as status' },
     app: { kind: 'text', value: 'role', help: 'With sql: also what the role of the application may do' },
     reader: { kind: 'text', value: 'role', help: 'With sql: also what a role may do that only looks' },
   },
@@ -27,7 +28,7 @@ export const migrateCommand: Command = {
     const [action = 'up', ...rest] = call.args.words
     if (rest[0] !== undefined) throw usage(`skep migrate ${action} takes nothing more.`)
     if (action === 'sql') return printSql(call)
-    if (action === 'status') return status(call)
+    if (action === 'status' || call.args.on('dry-run')) return status(call)
     return up(call)
   },
 }

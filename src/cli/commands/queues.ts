@@ -42,6 +42,7 @@ export const queuesCommand: Command = {
     timeout: { kind: 'text', value: '5m', help: 'How long drain waits. Default: for as long as a job runs' },
     ...LIMIT_FLAGS,
     ...PURGE_FLAGS,
+    'dry-run': { kind: 'switch', help: 'Only say what it would do, or how many jobs it would be' },
   },
   examples: [
     'skep queues',
@@ -60,13 +61,13 @@ export const queuesCommand: Command = {
       case 'resume':
       case 'block':
       case 'unblock':
-        assertFlags(call, word, Object.keys(HOLD_FLAGS))
+        assertFlags(call, word, [...Object.keys(HOLD_FLAGS), 'dry-run'])
         return changeHolds(call, word, names)
       case 'drain':
-        assertFlags(call, word, [...Object.keys(HOLD_FLAGS), 'timeout'])
+        assertFlags(call, word, [...Object.keys(HOLD_FLAGS), 'timeout', 'dry-run'])
         return drainQueue(call, names)
       case 'limits':
-        assertFlags(call, word, [...Object.keys(LIMIT_FLAGS), 'lane', 'default-lane'])
+        assertFlags(call, word, [...Object.keys(LIMIT_FLAGS), 'lane', 'default-lane', 'dry-run'])
         return limitsCommand(call, names)
       case 'purge':
         assertFlags(call, word, Object.keys(PURGE_FLAGS))

@@ -12,6 +12,7 @@ import type { InputOf } from '../../server.ts'
 import { type Arguments, durationMs } from '../arguments.ts'
 import type { Call, Command } from '../command.ts'
 import { confirm } from '../confirm.ts'
+import { DRY_RUN_FLAG, onlySays } from '../dry-run.ts'
 import { EXIT, notFound, usage } from '../exit.ts'
 import type { Opened } from '../open.ts'
 import { type Reached, reaching } from '../reach.ts'
@@ -20,13 +21,15 @@ import { clean, quote } from '../text.ts'
 import { queueOf, readPayload } from './enqueue.ts'
 
 type Action = (call: Call, words: readonly string[]) => Promise<number>
+type ScheduleOptions = Parameters<typeof schedule<unknown, unknown, unknown>>[1]
 
 export const schedulesCommand: Command = {
   name: 'schedules',
   summary: 'What makes jobs by cron or interval: list, put, pause, run',
   usage: [
     'schedules [list] [--owner <name>]',
-    'schedules show|preview|pause|resume|run|remove <id>',
+    'schedules show|preview <id>',
+    'schedules pause|resume|run|remove <id> [--dry-run]',
     'schedules preview --cron <expression> [--time-zone <zone>]',
     'schedules put <id> --queue <name> (--cron <expression> | --every <5m>) [-d <json>] [flags]',
   ],
@@ -65,6 +68,7 @@ export const schedulesCommand: Command = {
     reason: { kind: 'text', value: 'text', help: 'Why it is paused' },
     by: { kind: 'text', value: 'name', help: 'Who pauses it' },
     force: { kind: 'switch', help: 'Remove one that is declared in code' },
+    'dry-run': DRY_RUN_FLAG,
   },
   examples: [
     `skep schedules put report.nightly --queue report.build --cron '0 3 * * *' --time-zone Europe/Berlin -d '{"kind":"daily"}'`,
@@ -98,7 +102,9 @@ const ACTIONS: Readonly<Record<string, Action>> = {
           else call.out.data(previewLines(slots, Date.now()))
         }),
   pause: (call, words) =>
-    about(call, words, async ({ skep }, id) => {
+    about(call, words, async (reached, id) => {
+      if (await onlySaid(call, reached, 'pause', id)) return
+      const { skep } = reached
       const reason = call.args.text('reason')
       const by = call.args.text('by')
       await skep.schedules.pause(id, {
@@ -108,18 +114,21 @@ const ACTIONS: Readonly<Record<string, Action>> = {
       told(call, id, 'paused')
     }),
   resume: (call, words) =>
-    about(call, words, async ({ skep }, id) => {
-      await skep.schedules.resume(id)
+    about(call, words, async (reached, id) => {
+      if (await onlySaid(call, reached, 'resume', id)) return
+      await reached.skep.schedules.resume(id)
       told(call, id, 'resumed')
     }),
   run: (call, words) =>
-    about(call, words, async ({ skep }, id) => {
-      const job = await skep.schedules.runNow(id)
+    about(call, words, async (reached, id) => {
+      if (await onlySaid(call, reached, 'run', id)) return
+      const job = await reached.skep.schedules.runNow(id)
       if (call.out.json) call.out.object({ id, job: job.id, duplicate: job.duplicate })
       else call.out.data(job.id)
     }),
   remove: (call, words) =>
     about(call, words, async (reached, id) => {
+      if (await onlySaid(call, reached, 'remove', id)) return
       await found(reached, id)
       await confirm(call, `Remove schedule ${quote(id)}?`)
       await reached.skep.schedules.remove(id, { force: call.args.on('force') })
@@ -133,18 +142,25 @@ const ACTIONS: Readonly<Record<string, Action>> = {
         const payload = await readPayload(call)
         const { queue, ...given } = optionsOf(call.args)
         const { server, opened } = reached
+        if (call.args.on('dry-run')) {
+          const view = await reached.skep.schedules.get(id)
+          // Made here, so that what could not be put is refused here too.
+          const made = { ...given, queue: queueOf(reached, queue), payload } as unknown as ScheduleOptions
+          schedule(id, made)
+          const would = `${view === null ? 'make' : 'change'} schedule ${quote(id)} of ${clean(queue)}`
+          onlySays(call, would, { id, queue, exists: view !== null })
+          return
+        }
         if (server !== null) {
           const said = await server.call('schedules.put', asTexts({ id, queue, payload, ...given }))
           return put(call, id, said, said.nextAt)
         }
         // What a word may be is judged by the library, which says so.
-        const options = { ...given, queue: queueOf(reached, queue), payload } as unknown as Parameters<
-          typeof schedule<unknown, unknown, unknown>
-        >[1]
+        const options = { ...given, queue: queueOf(reached, queue), payload } as unknown as ScheduleOptions
         const view = await (opened as Opened).skep.schedules.put(schedule(id, options))
         put(call, id, view, view.nextAt?.toISOString() ?? null)
       },
-      true,
+      !call.args.on('dry-run'),
     ),
 }
 
@@ -156,9 +172,11 @@ async function previewExpression(call: Call): Promise<number> {
   if ((cron === undefined) === (every === undefined)) throw usage('Use either --cron or --every.')
   const timeZone = args.text('time-zone')
   const timing = cron === undefined ? { every } : { cron, ...(timeZone === undefined ? {} : { timeZone }) }
-  const definition = schedule('preview', { ...timing, queue: queue('preview'), payload: null } as Parameters<
-    typeof schedule<unknown, unknown, unknown>
-  >[1])
+  const definition = schedule('preview', {
+    ...timing,
+    queue: queue('preview'),
+    payload: null,
+  } as ScheduleOptions)
   const skep = createSkep({ store: (await import('../../memory.ts')).memoryStore() })
   const slots = await skep.schedules.preview(definition, args.whole('count', { min: 1, max: 1_000 }) ?? 5)
   await skep.close()
@@ -208,6 +226,13 @@ async function about(
     await act(reached, id)
     return EXIT.ok
   })
+}
+
+/** With --dry-run: says what would be done to a schedule that exists. */
+async function onlySaid(call: Call, reached: Reached, action: string, id: string): Promise<boolean> {
+  if (!call.args.on('dry-run')) return false
+  await found(reached, id)
+  return onlySays(call, `${action} schedule ${quote(id)}`, { action, id })
 }
 
 async function found({ skep }: Reached, id: string): Promise<ScheduleView> {

@@ -5,7 +5,7 @@ import { EXIT, usage } from '../exit.ts'
 import { complain, explain, isAway } from '../explain.ts'
 import { clock, span } from '../numbers.ts'
 import { type Opened, using } from '../open.ts'
-import { alertsOf, listen, PORT_FLAG, serverLogger, tokensOf } from '../serving.ts'
+import { alertsOf, listen, PORT_FLAG, serverLogger, tlsOf, tokensOf } from '../serving.ts'
 import { aborted, listenForStop, whenOutputCloses } from '../stopping.ts'
 import { clean, quote } from '../text.ts'
 
@@ -24,6 +24,12 @@ export const serverCommand: Command = {
     },
     token: { kind: 'text', value: 'text', help: 'A token that may do everything. Better: --token-file' },
     'token-file': { kind: 'text', value: 'path', help: 'A file with such a token' },
+    'tls-cert': {
+      kind: 'text',
+      value: 'path',
+      help: 'A file with the certificate, to speak https by itself',
+    },
+    'tls-key': { kind: 'text', value: 'path', help: 'A file with its key' },
     'read-only': { kind: 'switch', help: 'Refuse every change' },
     environment: { kind: 'text', value: 'word', help: 'Shown in the dashboard, such as production' },
     'trace-url': { kind: 'text', value: 'url', help: 'Where traces are; {trace} stands for the id' },
@@ -104,6 +110,7 @@ function serverOptions(call: Call, { place }: Opened, logger: Logger): NodeServe
     logger,
     tokens: tokensOf(call),
     alerts: alertsOf(call),
+    ...tlsOf(call),
     ...(hosts === undefined ? {} : { hosts: hosts.includes('*') ? '*' : hosts }),
     ...(environment === undefined ? {} : { environment }),
     ...(traceUrl === undefined ? {} : { traceUrl }),

@@ -1,6 +1,7 @@
 import type { Scope, Tokens, TokenView } from '../../server.ts'
 import type { Call, Command } from '../command.ts'
 import { confirm } from '../confirm.ts'
+import { DRY_RUN_FLAG, onlySays } from '../dry-run.ts'
 import { EXIT, notFound, usage } from '../exit.ts'
 import type { Opened } from '../open.ts'
 import { personOf } from '../person.ts'
@@ -14,7 +15,7 @@ export const tokensCommand: Command = {
   usage: [
     'tokens [list]',
     'tokens create --name <name> --scopes <scope,…> [flags]',
-    'tokens revoke <id|name>',
+    'tokens revoke <id|name> [--dry-run]',
   ],
   actions: {
     list: 'Show the tokens, without their secrets',
@@ -32,6 +33,7 @@ export const tokensCommand: Command = {
     'every-space': { kind: 'switch', help: 'For every space, and not only that of --space' },
     payloads: { kind: 'switch', help: 'Show payloads, results and logs to it. Admins see them anyway' },
     expires: { kind: 'text', value: '90d', help: 'How long it is good for. Default: until it is revoked' },
+    'dry-run': DRY_RUN_FLAG,
   },
   examples: [
     'skep tokens create --name ada --scopes admin',
@@ -74,8 +76,11 @@ function create(call: Call, words: readonly string[]): Promise<number> {
   if (name === undefined || scopes === undefined) {
     throw usage('A token needs a name and scopes.', 'skep tokens create --name ada --scopes admin')
   }
-  return reaching(call, { create: true }, async (reached) => {
+  return reaching(call, { create: !args.on('dry-run') }, async (reached) => {
     const { skep } = reached
+    if (onlySays(call, `make a token ${quote(name)} with ${clean(scopes.join(', '))}`, { name, scopes })) {
+      return EXIT.ok
+    }
     const tokens = await tokensOf(reached)
     const queues = args.names('queues')
     const expires = args.duration('expires')
@@ -106,6 +111,8 @@ function revoke(call: Call, words: readonly string[]): Promise<number> {
     const tokens = await tokensOf(reached)
     const found = (await tokens.list()).find(({ id, name }) => id === wanted || name === wanted)
     if (found === undefined) throw notFound(`There is no token ${quote(wanted)}.`, 'skep tokens')
+    const { id, name } = found
+    if (onlySays(call, `revoke the token ${quote(name)}`, { id, name })) return EXIT.ok
     await confirm(call, `Revoke the token ${quote(found.name)}?`)
     await tokens.revoke(found.id)
     if (call.out.json) call.out.object({ id: found.id, revoked: true })

@@ -66,6 +66,7 @@ export class QuotaKeeper {
   /** A record has the quotas of spaces by name, and under `'*'` those of all others. */
   constructor(quotas: Quotas | undefined, runtime: Runtime) {
     this.#quotas = quotas ?? {}
+    if (typeof this.#quotas !== 'function') Object.values(this.#quotas).forEach(assertQuota)
     this.#runtime = runtime
     this.#pace = new Pace(runtime)
   }
@@ -147,7 +148,7 @@ export class QuotaKeeper {
   }
 
   #of(space: string): Quota {
-    if (typeof this.#quotas === 'function') return this.#quotas(space) ?? {}
+    if (typeof this.#quotas === 'function') return assertQuota(this.#quotas(space) ?? {})
     return (Object.hasOwn(this.#quotas, space) ? this.#quotas[space] : this.#quotas['*']) ?? {}
   }
 
@@ -201,6 +202,30 @@ export class QuotaKeeper {
     this.#counted.set(space, counted)
     return counted
   }
+}
+
+const QUOTAS: Readonly<Record<keyof Quota, true>> = {
+  enqueuePerSecond: true,
+  storedJobs: true,
+  storedBytes: true,
+  payloadBytes: true,
+  queues: true,
+  schedules: true,
+  receivers: true,
+  inFlight: true,
+}
+
+/** A quota that is no number, as `Number(undefined)`, or has a wrong name would bound nothing, and nobody would notice. */
+function assertQuota(quota: Quota): Quota {
+  for (const [name, limit] of Object.entries(quota)) {
+    if (!Object.hasOwn(QUOTAS, name)) {
+      const known = Object.keys(QUOTAS).join(', ')
+      throw new SkepError('OPTION_INVALID', `There is no quota "${name}". Possible: ${known}.`)
+    }
+    if (limit === undefined || (typeof limit === 'number' && limit >= 0)) continue
+    throw new SkepError('OPTION_INVALID', `The quota ${name} must be a number of 0 or more, or be left out.`)
+  }
+  return quota
 }
 
 /** What these jobs will weigh in the store. */

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type Duration, SkepError, toMs } from '../../index.ts'
 import type { Attention } from '../api.ts'
+import { ATTENTION_KINDS } from '../shapes.ts'
 import { keyOf } from './message.ts'
 import { assertPostable } from './post.ts'
 import { Allowed } from './reach.ts'
@@ -45,6 +46,7 @@ export interface ResolvedHook {
 }
 
 const LEAST_EVERY_MS = 60_000
+const LEVELS: readonly unknown[] = ['warning', 'critical'] satisfies Attention['level'][]
 
 /** Throws `OPTION_INVALID` for what could not work, before the server starts. */
 export function resolveHooks(hooks: readonly AlertHook[], space: string): readonly ResolvedHook[] {
@@ -64,6 +66,9 @@ function resolveHook(hook: AlertHook, space: string): ResolvedHook {
   assertPostable(url, allowed)
   const secrets = typeof secret === 'string' ? [secret] : secret
   if (secrets.length === 0) throw new SkepError('OPTION_INVALID', 'A hook of alerts needs a secret.')
+  assertKnown('level', [level], LEVELS)
+  assertKnown('kinds', kinds ?? ATTENTION_KINDS, ATTENTION_KINDS)
+  if (spaces.length === 0) throw new SkepError('OPTION_INVALID', 'alerts.spaces is empty: name one.')
   const everyMs = toMs('alerts.every', every)
   if (everyMs < LEAST_EVERY_MS) {
     throw new SkepError('OPTION_INVALID', 'alerts.every is less than a minute: nobody would read that.')
@@ -80,4 +85,12 @@ function resolveHook(hook: AlertHook, space: string): ResolvedHook {
     allowed,
     ca,
   }
+}
+
+/** A word that nobody knows would silence a hook for ever, and nobody would notice. */
+function assertKnown(name: string, given: readonly unknown[], known: readonly unknown[]): void {
+  const wrong = given.find((one) => !known.includes(one))
+  if (given.length > 0 && wrong === undefined) return
+  const what = given.length === 0 ? 'is empty' : `has ${JSON.stringify(wrong)}, which is unknown`
+  throw new SkepError('OPTION_INVALID', `alerts.${name} ${what}. Possible: ${known.join(', ')}.`)
 }

@@ -71,7 +71,7 @@ export async function post({
   assertPostable(url, allowed)
   const host = bare(url.hostname)
   const version = isIP(host)
-  const found = version === 0 ? await lookup(host) : [{ address: host, family: version }]
+  const found = version === 0 ? await within(signal, lookup(host)) : [{ address: host, family: version }]
   if (found.length === 0) throw new Error(`${host} has no address.`)
   const addresses = found.map(({ address }) => address)
   assertReach(host, addresses, allowed)
@@ -94,6 +94,16 @@ export async function post({
   })
 }
 
+/** What is looked up cannot be called off. So it is left alone when the time is over, whatever it finds. */
+function within<T>(signal: AbortSignal, looking: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const late = (): void => reject(signal.reason as Error)
+    if (signal.aborted) late()
+    signal.addEventListener('abort', late, { once: true })
+    looking.then(resolve, reject).finally(() => signal.removeEventListener('abort', late))
+  })
+}
+
 /** Every address counts: one that is private would be tried as soon as another does not answer. */
 function assertReach(host: string, addresses: readonly string[], allowed: Allowed): void {
   if (allowed.hasName(host)) return
@@ -109,8 +119,10 @@ function assertReach(host: string, addresses: readonly string[], allowed: Allowe
 
 function send(url: URL, body: string, options: RequestOptions): Promise<number> {
   return new Promise((resolve, reject) => {
+    let isAnswered = false
     const make = url.protocol === 'https:' ? httpsRequest : httpRequest
     const request: ClientRequest = make(url, options, (response) => {
+      isAnswered = true
       const status = response.statusCode ?? 0
       let bytes = 0
       response.on('data', (chunk: Buffer) => {
@@ -121,6 +133,10 @@ function send(url: URL, body: string, options: RequestOptions): Promise<number> 
       response.on('close', () => resolve(status))
     })
     request.on('error', reject)
+    // Neither an answer nor an error: it was told to speak another protocol.
+    request.on('close', () => {
+      if (!isAnswered) reject(new Error('The connection ended without an answer.'))
+    })
     request.end(body)
   })
 }

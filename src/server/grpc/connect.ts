@@ -57,6 +57,7 @@ export function connectHandler(env: ConnectEnv): NodeHandler {
       if (!(error instanceof SkepError)) env.report(error)
       return refuse(incoming, outgoing, connectError(error, env.services.redactor))
     }
+    sayPlainly(outgoing)
     handle(incoming, outgoing)
   }
   return (incoming, outgoing) => void serve(incoming, outgoing)
@@ -80,12 +81,28 @@ async function identify(guard: Guard, incoming: Incoming): Promise<Caller> {
   return { ...callerIn(caller, space), isStillGood: stillGood(guard, { request, remote }, caller) }
 }
 
+/** Lets Connect write the words of an error as {@link plain} does. */
+function sayPlainly(outgoing: Outgoing): void {
+  const add = outgoing.addTrailers.bind(outgoing) as (trailers: Readonly<Record<string, unknown>>) => void
+  outgoing.addTrailers = (trailers: object): void => {
+    const message = (trailers as Readonly<Record<string, unknown>>)['grpc-message']
+    add(typeof message === 'string' ? { ...trailers, 'grpc-message': plain(message) } : { ...trailers })
+  }
+}
+
+/**
+ * gRPC wants only what is no printable ASCII to be encoded, and "%". What is encoded beyond that stays so for whoever uses grpc-js,
+ * which would read "a%2C b".
+ */
+function plain(encoded: string): string {
+  return encoded.replace(/%(?!25|7F)[2-7][0-9A-F]/g, (code) => decodeURIComponent(code))
+}
+
 /** Tells a client of gRPC, gRPC-Web or Connect no, each in its own way, and reads nothing that it sends. */
 function refuse(incoming: Incoming, outgoing: Outgoing, error: ConnectError): void {
   const type = incoming.headers['content-type'] ?? ''
   const isGrpc = type.startsWith('application/grpc')
-  // The bytes of UTF-8 that are no printable ASCII are written as a header may have them.
-  const message = encodeURIComponent(error.rawMessage).replaceAll('%20', ' ')
+  const message = plain(encodeURIComponent(error.rawMessage))
   const headers: Record<string, string> = {
     ...Object.fromEntries(error.metadata),
     'content-type': isGrpc ? type : 'application/json',

@@ -13,6 +13,12 @@ export async function readJson(request: Request, limitBytes: number, bounds: Jso
       facts: { status: 415 },
     })
   }
+  const encoding = request.headers.get('content-encoding')?.trim().toLowerCase() ?? 'identity'
+  if (encoding !== '' && encoding !== 'identity') {
+    throw new SkepError('REQUEST_INVALID', 'Send the body as it is: a content-encoding is not accepted.', {
+      facts: { status: 415 },
+    })
+  }
   const text = await readText(request.body, limitBytes)
   if (text.trim() === '') return undefined
   return parseJson(text, bounds)

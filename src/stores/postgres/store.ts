@@ -5,6 +5,7 @@ import { changeJobs } from './change.ts'
 import type { StoreChannel } from './channel.ts'
 import { countSelection } from './count.ts'
 import { checkDurability } from './durability.ts'
+import { examineTables } from './examine.ts'
 import { Floors } from './floors.ts'
 import { addMembers, postgresFlows } from './flows.ts'
 import { Folding } from './folding.ts'
@@ -84,6 +85,8 @@ export function createPostgresStore(options: PostgresStoreOptions, makeNotifier:
     },
 
     migrate: () => migrate(caller, schema),
+
+    examine: () => examineTables(call, schema),
 
     async insert(request) {
       const insert = (strict: boolean): Promise<InsertReply> =>

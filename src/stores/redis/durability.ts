@@ -104,7 +104,7 @@ async function settingOf(client: Askable, name: string): Promise<string | null> 
 }
 
 /** All that the server tells about itself, or null where it lets nobody ask. */
-async function serverInfo(client: Askable): Promise<Readonly<Record<string, string>> | null> {
+export async function serverInfo(client: Askable): Promise<Readonly<Record<string, string>> | null> {
   try {
     return infoOf(textOf(await client.send('INFO', [])))
   } catch (error) {

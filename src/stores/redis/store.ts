@@ -6,6 +6,7 @@ import { channelName, channelOf, type StoreChannel } from './channel.ts'
 import type { RedisClient } from './client.ts'
 import { documentCalls } from './documents.ts'
 import { checkDurability } from './durability.ts'
+import { examineServers } from './examine.ts'
 import { toStoreError } from './faults.ts'
 import { flowCalls } from './flows.ts'
 import { jobCalls } from './jobs.ts'
@@ -67,6 +68,10 @@ export function createRedisStore(given: RedisStoreOptions, makeNotifier: Notifie
 
     async migrate() {
       return { applied: listOf(await caller.call('migrate', [])).map(textOf) }
+    },
+
+    async examine() {
+      return examineServers(await caller.servers())
     },
 
     ...jobCalls(caller, channelName(options.prefix)),

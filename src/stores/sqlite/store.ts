@@ -17,6 +17,7 @@ import { change } from './change.ts'
 import { claim } from './claim.ts'
 import { counts } from './counts.ts'
 import { Database } from './database.ts'
+import { examineFile } from './examine.ts'
 import { expired } from './expired.ts'
 import { extend } from './extend.ts'
 import { sqliteFlows } from './flows.ts'
@@ -68,6 +69,8 @@ export function makeSqliteStore(options: SqliteStoreOptions, makeNotifier: MakeN
     async migrate() {
       return { applied: await database.migrate() }
     },
+
+    examine: () => examineFile(database),
 
     insert(call: InsertCall) {
       const weight = call.jobs.length + (call.groups?.length ?? 0) + (call.runs?.length ?? 0)

@@ -13,6 +13,16 @@ const bytes = by('access/stored-bytes')
 /** Doors of the server that somebody left open, or closed to those who may come in. */
 export const ACCESS_MUTANTS: readonly Mutant[] = [
   {
+    name: 'access-quota-that-is-no-number',
+    incidents: [],
+    rule: 'R23',
+    file: 'src/server/access/quotas.ts',
+    find: `(typeof limit === 'number' && limit >= 0)`,
+    replace: `typeof limit === 'number'`,
+    story: 'A quota made of a variable that is not set bounds nothing.',
+    killedBy: by('access/quotas')('that is no number is refused, and does not let everything in'),
+  },
+  {
     name: 'access-operators-enqueue',
     incidents: [],
     rule: 'R23',

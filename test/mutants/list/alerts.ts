@@ -20,6 +20,16 @@ export const ALERT_MUTANTS: readonly Mutant[] = [
     killedBy: post('never goes to a name that is one private among public ones'),
   },
   {
+    name: 'alerts-lookup-without-end',
+    incidents: [],
+    rule: 'R23',
+    file: 'src/server/alerts/post.ts',
+    find: 'await within(signal, lookup(host))',
+    replace: 'await lookup(host)',
+    story: 'A resolver that does not answer holds all alerts, and the end of the server.',
+    killedBy: post('is given up: a name that nobody looks up in time'),
+  },
+  {
     name: 'alerts-name-looked-up-again',
     incidents: [],
     rule: 'R23',

@@ -42,6 +42,23 @@ function jobs(count: number, name = 'mail', payload: unknown = 1): Coming[] {
   return Array.from({ length: count }, () => ({ queue: name, payload }))
 }
 
+describe('a quota', () => {
+  it.each([
+    ['no number', { storedBytes: Number.NaN }],
+    ['a text', { storedJobs: '100' as unknown as number }],
+    ['less than nothing', { receivers: -1 }],
+    ['unknown', { storedbytes: 100 } as Quota],
+  ])('that is %s is refused, and does not let everything in', async (_what, quota) => {
+    expect(() => desk({ quotas: { acme: quota } })).toThrow(
+      expect.objectContaining({ code: 'OPTION_INVALID' }),
+    )
+    const { access } = desk({ quotas: () => quota })
+    await expect(access.quotas.assertEnqueue('acme', jobs(1), EMPTY)).rejects.toMatchObject({
+      code: 'OPTION_INVALID',
+    })
+  })
+})
+
 describe('what a space may enqueue', () => {
   it('is bounded in each second, for each space by itself', async () => {
     const { access, runtime } = desk({ quotas: { acme: { enqueuePerSecond: 10 }, '*': {} } })

@@ -175,3 +175,27 @@ describe('a message', () => {
     },
   )
 })
+
+describe('what never comes to an end', () => {
+  it('is given up: a name that nobody looks up in time', async () => {
+    const late = new AbortController()
+    const lookup = (): Promise<never> => new Promise(() => {})
+    const sending = send('https://hooks.example/', { lookup, signal: late.signal })
+
+    late.abort(new Error('no answer within 10 s'))
+
+    await expect(sending).rejects.toThrow('no answer within 10 s')
+  })
+
+  it('is given up: an answer that is none, but another protocol', async () => {
+    const server = createServer()
+    server.on('connection', (socket) =>
+      socket.once('data', () =>
+        socket.end('HTTP/1.1 101 Switching\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n'),
+      ),
+    )
+    const port = await listen(server)
+
+    await expect(send(`http://127.0.0.1:${port}/`, { allow: ['127.0.0.1'] })).rejects.toThrow()
+  })
+})

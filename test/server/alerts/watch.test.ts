@@ -246,6 +246,10 @@ describe('a server with alerts', () => {
     ['no secret', { secret: [] }],
     ['a weak secret', { secret: 'whsec_abc' }],
     ['too often', { every: '1s' }],
+    ['a kind that is none', { kinds: ['died'] }],
+    ['no kinds', { kinds: [] }],
+    ['a level that is none', { level: 'severe' }],
+    ['no space', { spaces: [] }],
     ['a wrong network', { allow: ['10.0.0.0/99'] }],
   ] as const)('does not start with %s', async (_what, change) => {
     const hook = { ...hookOf('https://hooks.example.com/'), ...change } as AlertHook

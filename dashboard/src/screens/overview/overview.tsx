@@ -59,7 +59,8 @@ function Numbers({ data }: { readonly data: Overview }): ReactNode {
           label="Running"
           note={
             workers.slots > 0
-              ? `${workers.running} of ${workers.slots} slots`
+              ? // Not how many of them are in use: that is from a moment ago, and would not fit the number above.
+                `${workers.slots} slots`
               : workers.live > 0
                 ? 'no slots'
                 : 'no worker is live'

@@ -17,6 +17,7 @@ import { Menu } from '../../ui/menu.tsx'
 import { EmptyState, Loaded } from '../../ui/states-of-page.tsx'
 import { TimeAgo, useNow } from '../../ui/time.tsx'
 import { Notice } from '../shared/notice.tsx'
+import { LastRuns } from './last-runs.tsx'
 import { ScheduleForm } from './schedule-form.tsx'
 import { isLate, ScheduleOrigin, ScheduleStatus } from './schedules.tsx'
 import { Slots } from './slots.tsx'
@@ -78,13 +79,16 @@ function Body({
         </Notice>
       )}
       <div className="schedule-columns">
-        <Card title="Next runs" flush>
-          {next.length === 0 ? (
-            <EmptyState title="It has no slot any more" icon="schedules" />
-          ) : (
-            <Slots slots={next} zone={schedule.cron?.timeZone ?? null} />
-          )}
-        </Card>
+        <div className="stack loose">
+          <Card title="Next runs" flush>
+            {next.length === 0 ? (
+              <EmptyState title="It has no slot any more" icon="schedules" />
+            ) : (
+              <Slots slots={next} zone={schedule.cron?.timeZone ?? null} />
+            )}
+          </Card>
+          <LastRuns schedule={schedule} />
+        </div>
         <div className="stack loose">
           <Card title="About it">
             <ScheduleFacts schedule={schedule} />

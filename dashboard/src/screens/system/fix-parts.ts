@@ -7,7 +7,7 @@ export function fixParts(fix: string): { readonly words: string | null; readonly
 }
 
 function isCode(text: string): boolean {
-  return /^(npx |npm |skep |psql |redis-cli |CONFIG SET |ALTER |CREATE |DROP |VACUUM|ANALYZE|SET |GRANT |PRAGMA )/.test(
+  return /^(npx |npm |skep |psql |redis-cli |CONFIG SET |ALTER |CREATE |DROP |VACUUM|ANALYZE|REINDEX |ROLLBACK |SELECT |SET |GRANT |PRAGMA )/.test(
     text,
   )
 }
