@@ -3,13 +3,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
-import { createSkep, type JobView, queue, type Skep, schedule, silentLogger } from '../../src/index.ts'
+import { createSkep, queue, schedule, silentLogger } from '../../src/index.ts'
 import { seededRandom } from '../../src/testing.ts'
 import { freshDatabase } from '../servers/index.ts'
 import { bundlePrograms } from './bundle.ts'
 import { type Address, openStore } from './program.ts'
 import { freshRedis } from './redis-address.ts'
 import { Slot } from './slot.ts'
+import { runSlotKills, settled } from './slot-kills.ts'
 
 const SCHEDULES = 70
 /** Between the slots of a schedule: on a busy machine a process needs a second to start. */
@@ -81,7 +82,7 @@ describe.each([
         }
       }),
     )
-    const jobs = await settled(skep, ids)
+    const jobs = await settled(skep, ids.length)
     await Promise.all(processes.map((place) => place.kill()))
 
     const made = jobs.map(
@@ -107,27 +108,21 @@ describe.each([
   }, 150_000)
 })
 
-/** Waits until every slot was fired and every job has ended. */
-async function settled(skep: Skep, ids: readonly string[]): Promise<JobView[]> {
-  for (;;) {
-    const { schedules } = await skep.schedules.list({ limit: 200 })
-    const [counts] = await skep.counts(['slots'])
-    const isFired = schedules.length === ids.length && schedules.every(({ nextAt }) => nextAt === null)
-    if (isFired && counts && counts.ready + counts.delayed + counts.running === 0) break
-    await sleep(100)
-  }
-  const jobs: JobView[] = []
-  for (let cursor: string | undefined | null; cursor !== null; ) {
-    const page: Awaited<ReturnType<Skep['list']>> = await skep.list({
-      queue: 'slots',
-      limit: 200,
-      ...(cursor === undefined ? {} : { cursor }),
+describe('A slot after the other', () => {
+  it('has exactly one job, although the process that fires is killed around each', async () => {
+    const { violations, ...measured } = await runSlotKills({
+      address: await sqliteAddress(),
+      slots: 15,
+      everyMs: 500,
+      seed: 7,
     })
-    jobs.push(...page.jobs)
-    cursor = page.cursor
-  }
-  return jobs
-}
+
+    expect(violations).toEqual([])
+    expect(measured).toMatchObject({ slots: 15, missed: 0, doubled: 0 })
+    // One for each and two for every fourth.
+    expect(measured.kills).toBe(18)
+  }, 60_000)
+})
 
 async function sqliteAddress(): Promise<Address> {
   const folder = mkdtempSync(join(tmpdir(), 'skep-slots-'))

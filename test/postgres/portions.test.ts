@@ -40,7 +40,11 @@ it('takes portions of deep lanes and of lanes that just came, in the order of th
     let now = 1_000_000
     const limits = [
       { target: { queue: 'mail' }, by: 'hand' as const, fields: { weight: random.pick([1, 1, 3]) } },
-      { target: { queue: 'mail', lane: 'deep-2' }, by: 'hand' as const, fields: { weight: random.int(1, 7) } },
+      {
+        target: { queue: 'mail', lane: 'deep-2' },
+        by: 'hand' as const,
+        fields: { weight: random.int(1, 7) },
+      },
     ]
     await all((store) => store.setLimits({ space: 'acme', limits, now }))
     const first = newJobs(700, { lane: 'deep-1' })
