@@ -50,7 +50,8 @@ export const POSTGRES_LANES_MUTANTS: readonly Mutant[] = [
     file: 'src/stores/postgres/migrations/line-picks.ts',
     find: 'h.pace - (h.lane > x.lane)::integer',
     replace: 'h.pace - 1',
-    story: 'A lane whose portion begins with the last one of a claim loses it, although its name comes first.',
+    story:
+      'A lane whose portion begins with the last one of a claim loses it, although its name comes first.',
     killedBy: { vitest: 'test/postgres/portions.test.ts', test: 'in the order of the rules' },
   },
   {
