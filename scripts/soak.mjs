@@ -2,12 +2,14 @@
 //
 // The long version of what npm test does in a minute. 15 minutes, which is the default, are the bars we report: 10,000
 // trials on each store of the simulator, every mutant, 15 minutes of kill -9 on each real store with hints and without,
-// 20 outages of 30 seconds on each, and 120 power cuts. Other times scale all but the mutants and the model.
+// 20 outages of 30 seconds on each, 1,000 slots of schedules with a kill around every one on each, and 120 power cuts. Other
+// times scale all but the mutants and the model.
 //
 //   simulation   test/simulation   trials on memory and on SQLite, other seeds than npm test has
 //   model        test/model        every small world around the transitions, larger than in npm test
 //   kills        test/crash        real processes killed, stopped, cut off; those on Redis after the others
 //   flows        test/crash        the same with flows of every shape, at chosen moments
+//   slots        test/crash        the process that fires schedules killed around every slot
 //   outages      test/crash        the store goes away and comes back
 //   power        test/disk         SQLite on a disk that forgets
 //   mutants      test/mutants      each bug that was brought back must be found
@@ -75,11 +77,15 @@ const outages = stores.map((store) =>
 const flows = stores.map((store) =>
   words('test/crash/flow-soak.ts', { store, kills: atLeast(27, 1_000), seed }),
 )
+const slotsOn = (/** @type {string} */ store) =>
+  stores.includes(store) ? [words('test/crash/slot-soak.ts', { store, slots: atLeast(20, 1_000), seed })] : []
 const onStores = [
   // Six at once would be more than a small machine can do.
   { name: 'kills', programs: killsOn('sqlite', 'postgres') },
   { name: 'kills', programs: killsOn('redis') },
   { name: 'flows', programs: flows },
+  // A process starts for every slot, so one store after the other.
+  ...all.map((store) => ({ name: 'slots', programs: slotsOn(store) })),
   { name: 'outages', programs: outages },
 ].filter(({ programs }) => programs.length > 0)
 const others = [

@@ -38,6 +38,8 @@ export const whale: Scenario = {
     const players = await stage.players(2, { rules: { lanes: 1 + PHASES.length * (warmUp + jobs) } })
     const [producer, worker] = [nth(players, 0), nth(players, 1)]
     await fill(producer, backlog, 0, { lanes: 1 })
+    const postgres = await stage.postgres()
+    await postgres?.calm()
 
     let enqueued = backlog
     let ran = 0

@@ -73,6 +73,11 @@ export class Slot {
     })
   }
 
+  /** Says something to its program. */
+  tell(message: object): void {
+    this.#child?.send(message, () => {})
+  }
+
   /** Ends it as a loss of power would. */
   async kill(): Promise<void> {
     this.#isExpected = true

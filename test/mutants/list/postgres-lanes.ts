@@ -44,6 +44,27 @@ export const POSTGRES_LANES_MUTANTS: readonly Mutant[] = [
     killedBy: { vitest: 'test/postgres/lanes.test.ts', test: 'keeps a lane from being forgotten' },
   },
   {
+    name: 'postgres-portion-of-another-lane',
+    incidents: [],
+    rule: 'R19',
+    file: 'src/stores/postgres/migrations/line-picks.ts',
+    find: 'h.pace - (h.lane > x.lane)::integer',
+    replace: 'h.pace - 1',
+    story:
+      'A lane whose portion begins with the last one of a claim loses it, although its name comes first.',
+    killedBy: { vitest: 'test/postgres/portions.test.ts', test: 'in the order of the rules' },
+  },
+  {
+    name: 'postgres-portions-not-in-turn',
+    incidents: [],
+    rule: 'R19',
+    file: 'src/stores/postgres/migrations/line-picks.ts',
+    find: 'p.turn + (u.n - 1) / portion * p.pace as begins',
+    replace: 'p.turn as begins',
+    story: 'A claim gives all of a deep lane before the rest of those that have their turns in between.',
+    killedBy: { vitest: 'test/postgres/portions.test.ts', test: 'in the order of the rules' },
+  },
+  {
     name: 'postgres-head-passes-what-became-due',
     incidents: [],
     rule: 'R8',

@@ -40,16 +40,21 @@ const CANDIDATES = `
                             ) l ${ownLimits('l')}`
 
 // How many jobs each would get if all had enough and each cost 1: the portions that begin below the level to which the
-// wanted number fills the lanes. Others are not looked at yet, and nothing beyond their turn is taken.
+// wanted number fills the lanes. Others are not looked at yet, and nothing beyond their turn is taken. But a lane that just came in
+// mostly has one job. So if the first has, the last of all may give as many as are wanted, or another round would be needed for those.
 const ALLOTTED = `
-                    select b.*, case when b.is_asleep or b.turn >= b.level then 0
+                    select b.*, case when b.is_asleep then 0
+                            when b.nth = b.lanes and b.nth between 2 and most_lanes - 1 and b.first = line.clock - 1
+                                then least(b.room_left, wanted)
+                            when b.turn >= b.level then 0
                             -- A little less, or the last bit of the level would be worth a job.
                             else least(b.room_left, portion * greatest(1,
                                 ceil((b.level - b.turn) * b.weight / 1e6 / portion - 1e-3)::bigint)) end as allot,
                         max(b.turn) filter (where b.nth = most_lanes) over () as last_turn,
                         max(b.lane) filter (where b.nth = most_lanes) over () as last_lane
                     from (
-                        select a.*, line.scan_from + min((wanted + a.drawn) / a.share) over () as level
+                        select a.*, line.scan_from + min((wanted + a.drawn) / a.share) over () as level, count(*) over () as lanes,
+                            min(a.turn) over () as first
                         from (
                             select c.*, row_number() over by_turn as nth,
                                 sum(c.weight / 1e6::float8) over by_turn as share,
@@ -181,38 +186,44 @@ const FOUND = `is_odd, spots, picks, lane_spots, lane_turns, lane_freed, lane_ra
                 first_turn, last_tag, cost_in_all, ends_at, first_rank, first_id`
 
 export const SIMPLE: string = `
-            with portions as materialized (
-                select c.*, sum(c.given) over (partition by c.nth) as count
+            with heads as materialized (
+                -- A portion that was not looked at begins at the bound.
+                select g.*, g.stride * portion as pace, least(g.allot, g.found) as most,
+                    min(case when g.found > g.allot and g.allot is distinct from g.room_left or (g.allot = 0 and not g.is_asleep)
+                        then g.turn + g.allot * g.stride end) over () as bound
+                from (${WITH_HEADS}
+                ) g
+            ), cut as materialized (
+                -- The last portion of which something is taken. The jobs themselves are left out: they would be sorted along.
+                select c.begins, c.lane, least(c.amount, wanted - c.before) as given
                 from (
-                    select b.*, greatest(0, least(b.amount, wanted - coalesce(sum(b.amount) over
-                        (order by b.begins, b.lane rows between unbounded preceding and 1 preceding), 0))) as given
+                    select b.*, coalesce(sum(b.amount) over
+                        (order by b.begins, b.lane rows between unbounded preceding and 1 preceding), 0)::bigint as before
                     from (
-                        select x.*, case when x.begins < coalesce(x.bound, x.begins + 1)
-                            and (x.last_lane is null or (x.begins, x.lane) <= (x.last_turn, x.last_lane))
-                            then least(portion, least(x.allot, x.found) - x.k * portion) else 0 end as amount
-                        from (
-                            select h.*, k.k, h.turn + k.k * portion * h.stride as begins
-                            from (
-                                -- A portion that was not looked at begins here.
-                                select g.*, min(case when g.found > g.allot and g.allot is distinct from g.room_left
-                                    or (g.allot = 0 and not g.is_asleep)
-                                    then g.turn + g.allot * g.stride end) over () as bound
-                                from (${WITH_HEADS}
-                                ) g
-                            ) h, generate_series(0, greatest(0, (least(h.allot, h.found) - 1) / portion)) as k(k)
-                        ) x
+                        select h.lane, h.turn + k.k * h.pace as begins, least(portion, h.most - k.k * portion) as amount
+                        from heads h, generate_series(0, (h.most - 1) / portion) as k(k)
+                        where h.most > 0 and h.turn + k.k * h.pace < coalesce(h.bound, h.turn + k.k * h.pace + 1)
+                            and (h.last_lane is null or (h.turn + k.k * h.pace, h.lane) <= (h.last_turn, h.last_lane))
                     ) b
-                ) c
-            ), served as (
+                ) c where c.before < wanted order by c.begins desc, c.lane desc limit 1
+            ), served as materialized (
                 select d.*, d.is_asleep or d.spacing is not null or d.turn < line.clock - 1 or coalesce(d.has_costs, false)
                         as is_odd,
                     d.count > 0 or (d.allot > 0 and d.found = 0) as is_told
-                from portions d where d.k = 0
+                from (
+                    -- All portions that begin before that one, and what is taken of it.
+                    select h.*, case when x.begins is null or h.turn > x.begins then 0
+                        when h.lane = x.lane then (x.begins - h.turn) / h.pace * portion + x.given
+                        else least(h.most, portion * ((x.begins - h.turn + h.pace - (h.lane > x.lane)::integer) / h.pace)) end as count
+                    from heads h left join cut x on true
+                ) d
             ), picked as materialized (
-                select array_agg(o.at) as ats, array_agg(o.id) as ids, max(p.begins) as last_tag
-                from (select d.* from portions d where d.given > 0 order by d.begins, d.lane) p,
-                    unnest(p.ats[p.k * portion + 1:p.k * portion + p.given], p.ids[p.k * portion + 1:p.k * portion + p.given])
-                        as o(at, id)
+                select array_agg(o.at order by o.begins, o.lane, o.n) as ats, array_agg(o.id order by o.begins, o.lane, o.n) as ids
+                from (
+                    select u.at, u.id, u.n, p.lane, p.turn + (u.n - 1) / portion * p.pace as begins
+                    from served p, unnest(p.ats[1:p.count], p.ids[1:p.count]) with ordinality as u(at, id, n)
+                    where p.count > 0
+                ) o
             )
             select coalesce(bool_or(s.is_odd), false),
                 (select x.ats from picked x), (select x.ids from picked x),
@@ -223,7 +234,7 @@ export const SIMPLE: string = `
                 array_agg(s.count) filter (where s.is_told), '{}', '{}',
                 array_agg(s.ranks[least(s.found, s.count + 1)]) filter (where s.is_told),
                 array_agg(s.found > s.count) filter (where s.is_told), '{}', '{}', '{}', '{}', '{}', null,
-                min(s.turn), (select x.last_tag from picked x), coalesce(sum(s.count), 0), null,
+                min(s.turn), (select x.begins from cut x), coalesce(sum(s.count), 0), null,
                 coalesce(first_rank, max(s.ranks[1]) filter (where s.lane = '' and s.count > 0)),
                 coalesce(first_id, (array_agg(s.ids[1]) filter (where s.lane = '' and s.count > 0))[1])
             into ${FOUND}
