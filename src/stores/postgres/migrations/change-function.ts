@@ -179,7 +179,7 @@ begin
                     perform tell_lane(a.space, a.queue, a.lane, a.is_strict, place);
                     insert into deltas (space, queue, ready) values (a.space, a.queue, 1);
                     perform count_archived(a.space, a.queue, a.state, a.finished_at, -1);
-                    if a.group_id is not null and a.state <> 3 then
+                    if a.group_id is not null then
                         ended := ended || row(a.group_id, a.nth, a.id, null, null, null)::outcomes;
                     end if;
                     said := 'ok';
