@@ -1,8 +1,9 @@
-import type { NewGroup } from '../../../../src/core/groups.ts'
+import { isOpen, type NewGroup } from '../../../../src/core/groups.ts'
 import type { FinalState } from '../../../../src/core/job.ts'
 import type { FlowHistory, RunEntry } from '../../flows/history.ts'
 import type { AuditEntry } from '../../history.ts'
 import { causesOf, ends, type View } from '../view.ts'
+import { asAt } from './open.ts'
 
 /** How a member ended, or null while it has not. */
 export interface End {
@@ -59,8 +60,9 @@ export class Members {
   #succeeded(group: string): number {
     const known = this.#successes.get(group)
     if (known !== undefined) return known
-    const made = this.#flows.groups.get(group)?.made
-    const place = made && made.need > 0 ? this.#firstWith(group, made) : Infinity
+    const entry = this.#flows.groups.get(group)
+    const made = entry && asAt(this.#flows, entry.made, Infinity)
+    const place = made && !isOpen(made) && made.need > 0 ? this.#firstWith(group, made) : Infinity
     this.#successes.set(group, place)
     return place
   }
@@ -73,7 +75,7 @@ export class Members {
     for (const { n, member, state } of all.toSorted((a, b) => a.n - b.n)) {
       if (state === 'done') done.add(member)
       else done.delete(member)
-      if (done.size >= need) return n
+      if (done.size >= need) return Math.max(n, this.#flows.seals.get(group)?.n ?? n)
     }
     return Infinity
   }
