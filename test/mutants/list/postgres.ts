@@ -378,7 +378,8 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
     incidents: [],
     rule: 'R16',
     file: 'src/stores/postgres/migrations/lock-functions.ts',
-    find: "exit when found;\n                        -- Whoever was quicker holds it, and its row is locked all the same.\n                        raise sqlstate 'SKEP1';",
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the text of the source.
+    find: "raise sqlstate '${BUSY}' using message = '{}'; -- Somebody else has it now.",
     replace: 'exit;',
     story:
       'Who waited for a key that another took keeps its row locked, and the start of that job waits for him.',
@@ -392,7 +393,8 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
     incidents: [],
     rule: 'R16',
     file: 'src/stores/postgres/migrations/lock-functions.ts',
-    find: "raise sqlstate 'SKEP1'; -- One of them runs.",
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the text of the source.
+    find: "raise sqlstate '${BUSY}' using message = '{}'; -- One of them runs.",
     replace: 'return;',
     story:
       'Who wanted to replace a job that has just started keeps its row locked, and the end of that job waits for him.',

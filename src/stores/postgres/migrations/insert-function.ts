@@ -94,7 +94,11 @@ declare
     busy text;
 begin
     if has_care and prepared then ${INSERT_WITH_CARE}
-    elsif has_care then ${untilFree(`${INSERT_WITH_CARE}
+    elsif has_care then
+        if again then
+            perform lock_jobs(ids);
+        end if;
+        ${untilFree(`${INSERT_WITH_CARE}
             exit;`)}
     elsif strict and is_uniform then
         if is_bare then ${INSERT_BARE}

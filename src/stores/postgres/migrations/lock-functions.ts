@@ -18,7 +18,7 @@ import { flowPins, pins } from './pins.ts'
  * A statement that waited for a row, and finds that its condition is not true of it any more, has locked it nevertheless. Of
  * a key that means: somebody else took it. A claim that starts his job deletes that row, and would wait, with the lock of
  * its queue. Of a waiting job it means: it runs now, and whoever settles it would wait. So whoever waits for those does it in
- * a block, and lets go of what is not his by leaving that.
+ * a block, and lets go of what is not his by leaving that (untilFree).
  */
 
 /** A group and those of which its jobs may end a member at once, because their keys may be held; and so on. */
@@ -34,18 +34,29 @@ export function withTouched(wanted: string): string {
 }
 
 /**
- * Does something as often as what it needs turns out to be locked by others, or to have become free, when it has locked what
- * comes after that. Then it lets go of all it has locked since, waits for the jobs in question (`busy`), and begins anew.
+ * Does something as often as it turns out late that others have what it needs, or have let go of it, when it has locked what
+ * comes after that. Then it lets go of all it has locked, and begins anew with the jobs in question (`busy`).
+ *
+ * What is done must not lock anything in a block of its own: whoever waits for that waits for the end of the transaction,
+ * and does not hear when the block around it is left.
  */
 export function untilFree(statement: string): string {
   return `
     loop
         begin
+            if busy is not null then
+                perform lock_waiting(null, busy::uuid[]);
+            end if;
             ${statement}
         exception
-            when sqlstate '${BUSY}' then get stacked diagnostics busy = message_text;
+            when sqlstate '${BUSY}' then
+                declare
+                    more text;
+                begin
+                    get stacked diagnostics more = message_text;
+                    busy := coalesce(busy, '{}')::uuid[] || more::uuid[];
+                end;
         end;
-        perform lock_waiting(null, busy::uuid[]);
     end loop;`
 }
 
@@ -105,21 +116,13 @@ create function ${schema}.lock_waiting(own uuid[], wanted uuid[]) returns void
 language plpgsql ${flowPins(schema)}
 as $function$
 declare
-    waiting uuid[];
+    waiting uuid[] := array(select x.id from jobs x where x.id = any(wanted) and x.state in (0, 1));
 begin
-    loop
-        begin
-            waiting := array(select x.id from jobs x where x.id = any(wanted) and x.state in (0, 1));
-            if waiting <@ array(
-                select x.id from jobs x where x.id = any(own || waiting) and (x.id = any(own) or x.state in (0, 1))
-                order by x.id for update) then
-                return;
-            end if;
-            raise sqlstate 'SKEP1'; -- One of them runs.
-        exception
-            when sqlstate 'SKEP1' then null;
-        end;
-    end loop;
+    if not waiting <@ array(
+        select x.id from jobs x where x.id = any(own || waiting) and (x.id = any(own) or x.state in (0, 1))
+        order by x.id for update) then
+        raise sqlstate '${BUSY}' using message = '{}'; -- One of them runs.
+    end if;
 end $function$;
 
 create function ${schema}.lock_groups(wanted uuid[]) returns uuid[]
@@ -136,38 +139,31 @@ declare
     w record;
     held_until bigint;
 begin
+    for w in
+        select k.space, k.queue, k.key from unnest(spaces, queues, keys) as k(space, queue, key) where k.key is not null
+        union
+        select f.job ->> 'space', f.job ->> 'queue', f.job -> 'unique' ->> 'key'
+        from unnest(of_groups) as o(id),
+            lateral (select x.jobs from groups x where x.id = o.id limit 1) g,
+            json_each(g.jobs::json) as f(event, job)
+        where f.job -> 'unique' ->> 'key' is not null
+        order by 1, 2, 3
     loop
-        begin
-            for w in
-                select k.space, k.queue, k.key from unnest(spaces, queues, keys) as k(space, queue, key) where k.key is not null
-                union
-                select f.job ->> 'space', f.job ->> 'queue', f.job -> 'unique' ->> 'key'
-                from unnest(of_groups) as o(id),
-                    lateral (select x.jobs from groups x where x.id = o.id limit 1) g,
-                    json_each(g.jobs::json) as f(event, job)
-                where f.job -> 'unique' ->> 'key' is not null
-                order by 1, 2, 3
-            loop
-                loop
-                    select u.until into held_until from uniques u
-                    where u.space = w.space and u.queue = w.queue and u.key = w.key;
-                    if found then
-                        exit when held_until is null or held_until > t;
-                        perform 1 from uniques u
-                        where u.space = w.space and u.queue = w.queue and u.key = w.key and u.until <= t for update;
-                        exit when found;
-                        -- Whoever was quicker holds it, and its row is locked all the same.
-                        raise sqlstate 'SKEP1';
-                    end if;
-                    insert into uniques (space, queue, key, job_id, until)
-                    values (w.space, w.queue, w.key, ${NOBODY}, t) on conflict do nothing;
-                    exit when found;
-                end loop;
-            end loop;
-            return;
-        exception
-            when sqlstate 'SKEP1' then null; -- That lets go of all.
-        end;
+        loop
+            select u.until into held_until from uniques u
+            where u.space = w.space and u.queue = w.queue and u.key = w.key;
+            if found then
+                exit when held_until is null or held_until > t;
+                perform 1 from uniques u
+                where u.space = w.space and u.queue = w.queue and u.key = w.key and u.until <= t for update;
+                exit when found;
+                raise sqlstate '${BUSY}' using message = '{}'; -- Somebody else has it now.
+            end if;
+            insert into uniques (space, queue, key, job_id, until)
+            values (w.space, w.queue, w.key, ${NOBODY}, t) on conflict do nothing;
+            exit when found;
+            -- Somebody was quicker, or has just let go of it.
+        end loop;
     end loop;
 end $function$;
 
