@@ -11,7 +11,7 @@
  *
  * A member that ended badly and is redriven has not ended any more. So a group can fire its failure and, after somebody
  * has mended a member, its success. One that was done and is redriven stays done until it ends again: what follows may
- * be about to read its result.
+ * be about to read its result. And when the group has succeeded it stays done if it ends badly then, see {@link staysDone}.
  *
  * A group may be *open*: members come over time, and nobody knows how many there will be. It is over when somebody has
  * *sealed* it and they all have ended. Its size says which it is, see {@link OPEN}; so whatever counts its members need not ask.
@@ -88,6 +88,18 @@ export interface Outcome {
 /** Whether the outcome of a member that begins again is taken back. */
 export function isTakenBack(state: FinalState): boolean {
   return state !== 'done'
+}
+
+/**
+ * Whether a member that was done counts as done although it has been redriven and ended badly: the group has succeeded, and what
+ * follows may still have to read what the member gave. A success comes once, so if it were undone nobody would hear of the next one.
+ */
+export function staysDone(
+  { fired, need }: Pick<Group, 'fired' | 'need'>,
+  was: FinalState | null,
+  is: FinalState,
+): boolean {
+  return was === 'done' && is !== 'done' && need > 0 && fired.includes('success')
 }
 
 export function createGroup(group: NewGroup, now: number): Group {

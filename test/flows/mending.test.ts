@@ -130,6 +130,26 @@ describe('a run', () => {
     expect(await run.result()).toEqual({ n: 1, ok: 1 })
   })
 
+  it('has the result of a job that died when somebody redrove it after it was done', async () => {
+    const scene = openScene()
+    const only = queue<{ n: number }, { ok: number }>('only')
+    const short = flow('short', (f) => f.step(only).sleep('1s'))
+    const run = await scene.skep.start(short, { n: 1 })
+    let luck = true
+    const handler = only.handle(() => (luck ? { ok: 1 } : bury('Broken.')))
+    const worker = scene.skep.worker([handler])
+    await scene.until(async () => (await scene.counts('only')).done === 1)
+    luck = false
+    await scene.skep.redrive({ queue: 'only', state: 'done' })
+    await scene.until(async () => (await scene.counts('only')).dead === 1)
+    await worker.stop()
+
+    scene.client().worker([short])
+
+    await scene.until(async () => (await run.get())?.status === 'done')
+    expect(await run.result()).toEqual({ n: 1, ok: 1 })
+  })
+
   it('keeps the places of what has settled, also if one is redriven meanwhile', async () => {
     const scene = openScene()
     const one = queue<number, number>('one')

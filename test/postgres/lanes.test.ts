@@ -68,6 +68,33 @@ describe('a transaction that is open for long', () => {
     expect(await take(store)).toHaveLength(1)
   })
 
+  it('has its job of a strict lane found at once when it commits, after those that were committed before', async () => {
+    const world = await createWorld()
+    const store = await world.open({ migrate: true })
+    await limit(store, { strict: true })
+    const strict = (): NewJob => inLane('a', 1, { strict: true })[0] as NewJob
+    const [early, started, waiting] = [strict(), strict(), strict()]
+    const tx = await begin(world)
+    await store.within?.(tx).insert({ jobs: [early] })
+    await store.insert({ jobs: [started] })
+
+    // It was not there yet for anybody.
+    const first = await take(store)
+    expect(first.map(({ id }) => id)).toEqual([started.id])
+    await store.insert({ jobs: [waiting] })
+    await tx.query('commit')
+    // One at a time all the same.
+    expect(await take(store)).toHaveLength(0)
+    await finish(store, first)
+
+    // Of two that wait, the one that was inserted first.
+    for (const { id } of [early, waiting]) {
+      const jobs = await take(store)
+      expect(jobs.map((job) => job.id)).toEqual([id])
+      await finish(store, jobs)
+    }
+  })
+
   it('keeps a lane from being forgotten whose next job it has locked', async () => {
     const world = await createWorld()
     const store = await world.open({ migrate: true })

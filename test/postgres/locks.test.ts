@@ -2,10 +2,10 @@ import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { ClaimedJob, NewJob } from '../../src/core/job.ts'
 import { systemRuntime } from '../../src/runtime.ts'
-import type { Settlement, Store, StoreInTransaction } from '../../src/store.ts'
+import type { ClaimCall, Settlement, Store, StoreInTransaction } from '../../src/store.ts'
 import { membersOf, newGroup } from './flow-samples.ts'
 import { chanceOf, LockStorm } from './lock-storm.ts'
-import { createWorld, finish, newJob, take, uuid, verdict, type World } from './world.ts'
+import { createWorld, eventually, finish, newJob, take, uuid, verdict, type World } from './world.ts'
 
 const STORM_MS = 8_000
 const KINDS = ['insert', 'group', 'claim', 'settle', 'rescue', 'change', 'extend', 'move', 'tell']
@@ -46,6 +46,19 @@ async function inTransaction(
   return { within: store.within!(client), commit: () => client.query('commit') }
 }
 
+/** Whether some session waits for a lock. */
+async function hasWaiters({ sql }: World): Promise<boolean> {
+  return (await sql('select 1 from pg_locks where not granted limit 1')).length > 0
+}
+
+const oneOf = (queue: string): ClaimCall => ({
+  sources: [{ space: 'acme', queue, limit: 1 }],
+  workerId: 'worker',
+  token: uuid(),
+  leaseMs: 60_000,
+  limit: 1,
+})
+
 const keyed = (key: string, difference: Partial<NewJob> = {}): NewJob =>
   newJob({ unique: { key, scope: 'active', windowMs: 0, onConflict: 'ignore' }, ...difference })
 
@@ -65,6 +78,46 @@ describe('a transaction that is open for long', () => {
     await commit()
   })
 
+  it('keeps no worker waiting with a key that another took while it waited for it', async () => {
+    const world = await createWorld()
+    const store = await world.open({ migrate: true, listen: false })
+    const span = { key: 'a', scope: 'window', windowMs: 1, onConflict: 'ignore' } as const
+    const [old, taken, late] = [span, { ...span, scope: 'queued' }, span].map((unique) =>
+      newJob({ unique: unique as NewJob['unique'] }),
+    ) as [NewJob, NewJob, NewJob]
+    await store.insert({ jobs: [old] })
+    await finish(store, await take(store))
+    const [one, other] = [await inTransaction(world, store), await inTransaction(world, store)]
+    await one.within.insert({ jobs: [taken] })
+    const inserting = other.within.insert({ jobs: [late] })
+    await eventually('the second to wait', () => hasWaiters(world))
+    await one.commit()
+    const { results } = await inserting
+
+    expect(results).toMatchObject([{ status: 'duplicate', id: taken.id }])
+    // Its start lets go of the key.
+    expect((await take(store)).map(({ id }) => id)).toEqual([taken.id])
+    await other.commit()
+  })
+
+  it('keeps no worker waiting with a job that began while it wanted to replace it', async () => {
+    const world = await createWorld()
+    const store = await world.open({ migrate: true, listen: false })
+    await store.insert({ jobs: [keyed('a')] })
+    const [worker, other] = [await inTransaction(world, store), await inTransaction(world, store)]
+    const { jobs } = (await worker.within.settle({ settlements: [], claim: oneOf('mail') })).claimed!
+    const replacing = other.within.insert({
+      jobs: [newJob({ unique: { key: 'a', scope: 'active', windowMs: 0, onConflict: 'replace' } })],
+    })
+    await eventually('the second to wait', () => hasWaiters(world))
+    await worker.commit()
+    const { results } = await replacing
+
+    expect(results).toMatchObject([{ status: 'duplicate', id: jobs[0]!.id, action: 'ignored' }])
+    await finish(store, jobs)
+    await other.commit()
+  })
+
   it('keeps nobody waiting with members that it adds to a group', async () => {
     const world = await createWorld()
     const store = await world.open({ migrate: true, listen: false })
@@ -80,9 +133,7 @@ describe('a transaction that is open for long', () => {
     await store.insert({ groups: [other], jobs: membersOf(other) })
     await finish(store, await take(store))
     await commit()
-    const sources = [{ space: 'acme', queue: 'mail', limit: 1 }]
-    const lease = { workerId: 'worker', token: uuid(), leaseMs: 60_000, limit: 1 }
-    await finish(store, (await store.claim({ sources, ids: [late.id], ...lease })).jobs)
+    await finish(store, (await store.claim({ ...oneOf('mail'), ids: [late.id] })).jobs)
 
     const { groups } = await store.getGroups({ space: 'acme', ids: [group.id, other.id] })
     expect(groups.map((one) => one?.fired)).toEqual([
@@ -142,12 +193,8 @@ describe('groups, runs, unique keys and lanes', () => {
     const told = errors
       .filter(({ code }) => code !== '23505')
       .map(({ code, message, where, detail }) => ({ code, message, where, detail }))
-    const steps = Object.values(storm.done).reduce((sum, count) => sum + count, 0)
-    // Some holes are left: the lock of a line against a row, and those in ARCHITECTURE. They show now and then, and the
-    // store makes them good; without the order it was one deadlock in sixty steps.
-    const most = Math.ceil(3 + steps / 200)
-    expect(told.filter(({ code }) => code !== '40P01')).toEqual([])
-    expect(await deadlocks(world), `seed ${seed}: ${JSON.stringify(told)}`).toBeLessThanOrEqual(most)
+    expect(told, `seed ${seed}`).toEqual([])
+    expect(await deadlocks(world)).toBe(0)
     // Not only the waiting has to come to an end.
     for (const kind of KINDS) expect(storm.done[kind], kind).toBeGreaterThan(5)
     expect((await store.auditGroups({ limit: 100_000, cursor: null })).mended).toEqual([])

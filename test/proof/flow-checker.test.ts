@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { NEEDS_ALL, OPEN } from '../../src/core/groups.ts'
 import { signalGroup } from '../../src/flows/signals.ts'
 import { groupsFireOnce } from './checker/flows/groups.ts'
 import { runsFollowTheirShape } from './checker/flows/runs.ts'
@@ -63,6 +64,12 @@ const waiting = (): FlowStory =>
 
 const sleeping = (): FlowStory => new FlowStory([{ kind: 'sleep', ms: 10 }]).move(S1, 'm')
 
+/** A run that is done, and beside it an open group that two have joined. */
+function open(): FlowStory {
+  const telling = { size: OPEN, need: NEEDS_ALL, events: ['success', 'failure'], run: null } as const
+  return two().group('o', { ...telling, payloads: [{ n: 1 }, { n: 2 }] })
+}
+
 function judge(story: FlowStory): readonly Violation[] {
   const view = viewOf(story.history())
   return [...groupsFireOnce(view), ...runsFollowTheirShape(view)]
@@ -88,6 +95,16 @@ describe('the checker of flows accepts', () => {
       s.calls.push({ runs: ['r'], groups: ['g1'], jobs: ['g1.0'] }, { runs: ['x'], groups: [], jobs: ['y'] })
       return s
     },
+    'an open group that fires when it is sealed': () =>
+      open().end('o', 0).end('o', 1, 'dead').seal('o').fire('o', 'failure'),
+    'an open group that fires when the last has ended after its seal': () =>
+      open().end('o', 0).seal('o').end('o', 1).fire('o', 'success'),
+    'a member that was done and dies, after its group has succeeded': () => {
+      const s = two()
+      s.jobs.change('g2.0', { state: 'ready', result: null, finishedAt: null })
+      s.jobs.change('g2.0', { state: 'dead', result: null, finishedAt: s.jobs.now })
+      return s
+    },
   }
   for (const [name, tell] of Object.entries(good)) it(name, () => expect(judge(tell())).toEqual([]))
 })
@@ -110,6 +127,20 @@ describe('the checker of flows rejects', () => {
       () => {
         const s = fan().end('g1', 0, 'done', 10).fire('g1', 'success').end('g1', 1, 'done', 20)
         return s.ends({ n: 1, squares: [10, 20] })
+      },
+    ],
+    'an open group that fires before it is sealed': [
+      'join-early',
+      'It fired with 2 done and 0 not before it was sealed',
+      () => open().end('o', 0).end('o', 1).fire('o', 'success').seal('o'),
+    ],
+    'a group that somebody joined after its seal': [
+      'miscounted',
+      '2 joined it, 1 before the seal',
+      () => {
+        const s = open().end('o', 0).seal('o').fire('o', 'success').end('o', 1)
+        s.seals.set('o', { n: s.seals.get('o')?.n ?? 0, size: 1 })
+        return s
       },
     ],
     'a failure that is told although all are done': [

@@ -48,10 +48,14 @@ export class Recorder {
     this.#sink({ n: this.#n(), at: this.now(), proc: this.proc, ...draft } as HistoryRecord)
   }
 
-  /** A job is about to be inserted. A repetition of the same insert is not written twice. */
+  /**
+   * A job is about to be inserted. A repetition of the same insert is not written twice; but the next job of a chain has
+   * one id, whichever run of the one before brings it.
+   */
   enqueuing(job: NewJob, within?: string, by?: string): void {
-    if (this.#enqueued.has(job.id)) return
-    this.#enqueued.add(job.id)
+    const key = `${job.id} ${within ?? ''}`
+    if (this.#enqueued.has(key)) return
+    this.#enqueued.add(key)
     const { id, queue, payload, unique } = job
     const at = this.now()
     this.write({

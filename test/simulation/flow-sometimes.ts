@@ -1,6 +1,6 @@
 import type { Run } from '../../src/core/runs.ts'
 import { readPosition } from '../../src/flows/position.ts'
-import type { FlowHistory, GroupEntry, RunEntry } from '../proof/flows/history.ts'
+import type { FlowHistory, GroupEntry, RunEntry, SealEntry } from '../proof/flows/history.ts'
 import type { Part } from '../proof/flows/shape.ts'
 import { shapesIn } from '../proof/flows/walk.ts'
 import type { AuditEntry, HistoryRecord } from '../proof/history.ts'
@@ -40,6 +40,22 @@ const each = (join: string): Test => shaped((part) => part.kind === 'each' && pa
 /** A group without a run for which this holds. */
 const group = (test: (entry: GroupEntry, flows: FlowHistory) => boolean): Test =>
   flows((all) => [...all.groups.values()].some((entry) => entry.made.run === null && test(entry, all)))
+
+/** A seal, beside the places at which members of that group ended. */
+const sealed = (test: (seal: SealEntry, ends: readonly number[]) => boolean): Test =>
+  flows(({ seals, members }, { history }) =>
+    [...seals].some(([id, seal]) => {
+      const ids = new Set([...(members.get(id)?.values() ?? [])].map((member) => member.id))
+      const ends = history.audit.filter(
+        ({ id: job, before, after }) =>
+          ids.has(job) && before?.state === 'running' && (after === null || after.finishedAt !== null),
+      )
+      return test(
+        seal,
+        ends.map(({ n, seq }) => n ?? seq),
+      )
+    }),
+  )
 
 const record =
   (test: (record: HistoryRecord) => boolean): Test =>
@@ -242,6 +258,30 @@ export const SOMETIMES_OF_FLOWS: readonly Sometimes[] = [
     in: group((entry, { final }) => final.get(entry.made.id)?.group.fired.includes('failure') === true),
   },
   { what: 'an empty group was over at once', in: group(({ made }) => made.size === 0) },
+  {
+    what: 'an open group was sealed before all had ended',
+    in: sealed(({ n }, ends) => ends.some((end) => end > n)),
+  },
+  {
+    what: 'an open group was sealed when all had ended',
+    in: sealed(({ n, size }, ends) => size > 0 && ends.every((end) => end < n)),
+  },
+  { what: 'an open group was sealed that nobody had joined', in: sealed(({ size }) => size === 0) },
+  {
+    what: 'somebody came too late for a group that was sealed',
+    in: flows(({ calls, members }, { history }) => {
+      const added = new Set([...members.values()].flatMap((own) => [...own.values()].map(({ id }) => id)))
+      const there = new Set(history.audit.map(({ id }) => id))
+      return calls.some(
+        ({ runs, groups, jobs }) =>
+          runs.length + groups.length === 0 &&
+          jobs.length > 0 &&
+          jobs.every((id) => !added.has(id) && !there.has(id)),
+      )
+    }),
+  },
+  { what: 'what somebody added to a group got lost on its way', in: faultOf('addMembers') },
+  { what: 'the answer to an add was lost', in: fault('unanswered addMembers') },
   {
     what: 'a chain came to its end',
     in: group(

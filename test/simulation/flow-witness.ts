@@ -1,6 +1,7 @@
-import type { NewGroup } from '../../src/core/groups.ts'
+import { isOpen, memberCount, type NewGroup } from '../../src/core/groups.ts'
 import type { NewJob } from '../../src/core/job.ts'
 import type { NewRun, Run, RunMove } from '../../src/core/runs.ts'
+import type { AddMembersCall } from '../../src/store/flows.ts'
 import type { Store } from '../../src/store.ts'
 import type {
   FlowHistory,
@@ -8,6 +9,7 @@ import type {
   MakingEntry,
   MemberEntry,
   RunEntry,
+  SealEntry,
   TellEntry,
 } from '../proof/flows/history.ts'
 import type { FlowShape } from '../proof/flows/shape.ts'
@@ -24,6 +26,7 @@ export class FlowWitness {
   readonly #groups = new Map<string, GroupEntry>()
   readonly #members = new Map<string, Map<number, MemberEntry>>()
   readonly #tells: TellEntry[] = []
+  readonly #seals = new Map<string, SealEntry>()
   readonly #calls: MakingEntry[] = []
   readonly results: { readonly run: string; readonly value: string }[] = []
 
@@ -44,6 +47,13 @@ export class FlowWitness {
   get jobs(): readonly string[] {
     const members = [...this.#members.values()].flatMap((own) => [...own.values()])
     return members.filter(({ kind }) => kind === 'job').map(({ id }) => id)
+  }
+
+  /** The open groups that nobody has sealed. */
+  get open(): readonly string[] {
+    return [...this.#groups.values()].flatMap(({ made }) =>
+      isOpen(made) && !this.#seals.has(made.id) ? [made.id] : [],
+    )
   }
 
   groupOf(id: string): NewGroup | undefined {
@@ -96,6 +106,15 @@ export class FlowWitness {
         if (reply.status === 'ok') this.#tells.push({ n, group: call.group, result: call.result })
         return reply
       },
+      addMembers: async (call) => {
+        const n = this.#world.next()
+        try {
+          return await store.addMembers(call)
+        } finally {
+          this.#calls.push(makingOf([], [], call.jobs))
+          await this.#joined(store, n, call)
+        }
+      },
     }
   }
 
@@ -113,12 +132,27 @@ export class FlowWitness {
       groups: this.#groups,
       members: this.#members,
       tells: this.#tells,
+      seals: this.#seals,
       calls: this.#calls,
       results: this.results,
       shapes,
       final,
       mended: mended.map(({ group, what }) => `${group} ${what}`),
     }
+  }
+
+  /** Whether these have joined an open group, and whether it is sealed now. */
+  async #joined(store: Store, n: number, { group: id, jobs }: AddMembersCall): Promise<void> {
+    const group = (await store.getGroups({ space: SPACE, ids: [id] })).groups[0]
+    if (!group) return
+    const before = this.#members.get(id)?.size ?? 0
+    const size = memberCount(group)
+    if (size > before)
+      this.#putDown(
+        jobs.map((job, place) => ({ ...job, member: { group: id, n: size - jobs.length + place } })),
+        [],
+      )
+    if (!isOpen(group) && !this.#seals.has(id)) this.#seals.set(id, { n, size })
   }
 
   #putDown(jobs: readonly NewJob[], runs: readonly NewRun[]): void {
@@ -155,7 +189,8 @@ export class FlowWitness {
     const unknown = groups.filter(({ id }) => !this.#groups.has(id))
     const there = await store.getGroups({ space: SPACE, ids: unknown.map(({ id }) => id) })
     for (const [index, made] of unknown.entries()) {
-      if (!there.groups[index]) continue
+      // Of two that open one group in the same call the first counts.
+      if (!there.groups[index] || this.#groups.has(made.id)) continue
       this.#groups.set(made.id, { n, made, revision })
       this.#putDown(
         Object.values(made.jobs).filter((job) => job !== undefined),

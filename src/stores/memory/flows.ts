@@ -13,6 +13,7 @@ import {
   type NewGroup,
   type Outcome,
   sealed,
+  staysDone,
   UNMADE_MS,
 } from '../../core/groups.ts'
 import { type FinalState, isFinal, type Job, type NewJob, rankOf } from '../../core/job.ts'
@@ -122,7 +123,7 @@ export class Flows {
     if (member === null) return
     if (after === null && ending === null && before !== null && isFinal(before.state)) return // Its outcome stays.
     if (after !== null && !isFinal(after.state)) {
-      if (before !== null && isFinal(before.state) && isTakenBack(before.state)) this.#reopen(member, now)
+      if (before !== null && isFinal(before.state)) this.#reopen(member, now)
       return
     }
     const { state, result, failure } = ending ?? after ?? REMOVED
@@ -143,7 +144,7 @@ export class Flows {
       const [was, state] = [outcomeState(run.status), outcomeState(after.status)]
       if (state)
         this.#end(run.member, { id: run.id, state, result: after.result, failure: after.failure }, now)
-      else if (was && isTakenBack(was)) this.#reopen(run.member, now)
+      else if (was) this.#reopen(run.member, now)
     }
     return { status: 'ok' }
   }
@@ -200,6 +201,8 @@ export class Flows {
   #end(member: Membership, { id, state, result, failure }: Omit<Outcome, 'n'>, now: number): void {
     const outcomes = this.#outcomesOf(member.group)
     const was = outcomes.get(member.n)?.state ?? null
+    const group = this.#groups.get(member.group)
+    if (group && staysDone(group, was, state)) return
     outcomes.set(member.n, { n: member.n, id, state, result, failure })
     this.#count(member.group, was, state, now)
   }
@@ -212,6 +215,7 @@ export class Flows {
   #reopen(member: Membership, now: number): void {
     const outcomes = this.#outcomesOf(member.group)
     const was = outcomes.get(member.n)?.state ?? null
+    if (was !== null && !isTakenBack(was)) return
     outcomes.delete(member.n)
     this.#count(member.group, was, null, now)
   }

@@ -29,6 +29,8 @@ const DONE = JOB_STATES.indexOf('done')
 const FIND = 'select state from skep_outcomes where group_id = ? and n = ?'
 const FIND_MANY = `select o.n, o.state from json_each(?) v
   cross join skep_outcomes o on o.group_id = ? and o.n = v.value`
+// The first bit is that of success, see `flow-tables.ts`.
+const HAS_SUCCEEDED = 'select 1 from skep_groups where id = ? and need > 0 and fired & 1'
 const IS_ALONE = '(case when exists (select 1 from skep_groups where id = ?) then null else ? end)'
 const COLUMNS = 'group_id, alone_since, n, id, state, result, failure'
 const PUT = `insert or replace into skep_outcomes (${COLUMNS}) values (?, ${IS_ALONE}, ?, ?, ?, ?, ?)`
@@ -58,7 +60,7 @@ export class Members {
   track(member: Membership, before: Job | null, after: Job | null, ending: Ending | null, now: number): void {
     const was = before !== null && isFinal(before.state) ? before.state : null
     if (after !== null && !isFinal(after.state)) {
-      if (was && isTakenBack(was)) this.reopen(member)
+      if (was) this.reopen(member)
       return
     }
     if (after === null && was) return // Its outcome stays.
@@ -80,10 +82,11 @@ export class Members {
   end({ member, outcome }: MemberEnd, now: number): void {
     const { group, n } = member
     const { id, state, result, failure } = outcome
-    const row = this.#db.get(FIND, group, n)
+    const was = (this.#db.get(FIND, group, n)?.[0] ?? null) as number | null
     const is = JOB_STATES.indexOf(state)
+    if (this.#staysDone(group, was, is)) return
     this.#db.run(PUT, group, group, now, n, id, is, result, failure)
-    this.#count(group, (row?.[0] ?? null) as number | null, is)
+    this.#count(group, was, is)
   }
 
   endMany(ends: readonly MemberEnd[], now: number): void {
@@ -105,16 +108,18 @@ export class Members {
     const before = new Map(known as unknown as [number, number][])
     const rows: unknown[] = []
     for (const [n, { outcome }] of ends) {
+      const was = before.get(n) ?? null
       const state = JOB_STATES.indexOf(outcome.state)
+      if (this.#staysDone(group, was, state)) continue
       rows.push([n, outcome.id, state, outcome.result, outcome.failure])
-      this.#count(group, before.get(n) ?? null, state)
+      this.#count(group, was, state)
     }
     this.#db.run(PUT_MANY, group, group, now, JSON.stringify(rows))
   }
 
   reopen({ group, n }: Membership): void {
     const row = this.#db.get(FIND, group, n)
-    if (!row) return
+    if (!row || !isTakenBack(JOB_STATES[row[0] as number] as FinalState)) return
     this.#db.run('delete from skep_outcomes where group_id = ? and n = ?', group, n)
     this.#count(group, row[0] as number, null)
   }
@@ -140,6 +145,11 @@ export class Members {
     const enqueued = this.#enqueued
     this.#enqueued = []
     return enqueued
+  }
+
+  /** See `staysDone` in `core/groups.ts`. Hardly ever is the group asked for. */
+  #staysDone(group: string, was: number | null, is: number): boolean {
+    return was === DONE && is !== DONE && this.#db.get(HAS_SUCCEEDED, group) !== undefined
   }
 
   /** Null: it has not ended. */

@@ -1,4 +1,3 @@
-import { isTakenBack } from '../../core/groups.ts'
 import {
   createRun,
   mayMove,
@@ -97,7 +96,7 @@ export function moveRun(turn: Turn, move: RunMove, now: number): MoveResult {
     const { id, result, failure } = after
     const [was, state] = [outcomeState(run.status), outcomeState(after.status)]
     if (state) turn.members.end({ member: run.member, outcome: { id, state, result, failure } }, now)
-    else if (was && isTakenBack(was)) turn.members.reopen(run.member)
+    else if (was) turn.members.reopen(run.member)
   }
   return { status: 'ok' }
 }

@@ -126,6 +126,31 @@ export function groupCases(test: StoreCase): void {
     assert.equal(await scene.state(idOf(1_000)), 'ready')
   })
 
+  test('that has succeeded keeps what its members gave, whatever their redrives come to', async (scene) => {
+    const jobs = { success: sample(1_000), failure: sample(1_001) }
+    await make(scene, [group(3, { jobs, need: 2, failing: 'first' })], members(3))
+    await end(scene, 'done', 1, 2)
+    const gave = await outcomesOf(scene)
+
+    for (const how of ['dead', 'failed', 'dead'] as const) {
+      await scene.change('redrive', { ids: [idOf(1), idOf(2)] })
+      await end(scene, how, 1, 2)
+      assert.deepEqual(countsIn(await readGroup(scene)), [2, 0])
+    }
+    await scene.changeOne('redrive', idOf(2))
+    await scene.changeOne('cancel', idOf(2))
+
+    assert.deepEqual(await outcomesOf(scene), gave)
+    assert.deepEqual((await readGroup(scene)).fired, ['success'])
+    assert.equal(await scene.state(idOf(1_001)), 'none')
+    // One that is done again gives what it gives now, and one that was not done counts as ever.
+    await scene.changeOne('redrive', idOf(1))
+    await end(scene, 'done', 1)
+    await end(scene, 'dead', 3)
+    assert.deepEqual(countsIn(await readGroup(scene)), [2, 1])
+    assert.deepEqual((await readGroup(scene)).fired, ['success', 'settled'])
+  })
+
   test('can still succeed when a member that failed it is mended', async (scene) => {
     const jobs = { success: sample(1_000), failure: sample(1_001) }
     await make(scene, [group(2, { jobs })], members(2))

@@ -74,6 +74,24 @@ export const GROUP_MUTANTS: readonly Mutant[] = [
     },
   },
   {
+    name: 'groups-success-is-undone',
+    incidents: [],
+    rule: 'R20',
+    file: 'src/core/groups.ts',
+    find: "return was === 'done' && is !== 'done' && need > 0 && fired.includes('success')",
+    replace: "return was === 'done' && is !== 'done' && need < 0 && fired.includes('success')",
+    story:
+      'A group has succeeded, a member of it is redriven and dies, and what follows goes on without its result.',
+    killedBy: conformance(
+      'memory',
+      'that has succeeded keeps what its members gave, whatever their redrives come to',
+    ),
+    also: {
+      vitest: 'test/flows/mending.test.ts',
+      test: 'has the result of a job that died when somebody redrove it after it was done',
+    },
+  },
+  {
     name: 'groups-fire-again',
     incidents: [],
     rule: 'R20',
@@ -139,7 +157,7 @@ export const GROUP_MUTANTS: readonly Mutant[] = [
     incidents: [],
     rule: 'R6',
     file: 'src/stores/memory/flows.ts',
-    find: 'if (before !== null && isFinal(before.state) && isTakenBack(before.state)) this.#reopen(member, now)',
+    find: 'if (before !== null && isFinal(before.state)) this.#reopen(member, now)',
     replace: '',
     story: 'A member that is redriven stays counted as failed.',
     killedBy: conformance('memory', 'counts a member once, through redrives'),

@@ -373,4 +373,34 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
     story: 'After a reconnection the living workers of the process count as gone.',
     killedBy: { vitest: 'test/postgres/liveness.test.ts' },
   },
+  {
+    name: 'postgres-key-of-another-stays-locked',
+    incidents: [],
+    rule: 'R16',
+    file: 'src/stores/postgres/migrations/lock-functions.ts',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the text of the source.
+    find: "raise sqlstate '${BUSY}' using message = '{}'; -- Somebody else has it now.",
+    replace: 'exit;',
+    story:
+      'Who waited for a key that another took keeps its row locked, and the start of that job waits for him.',
+    killedBy: {
+      vitest: 'test/postgres/locks.test.ts',
+      test: 'keeps no worker waiting with a key that another took while it waited for it',
+    },
+  },
+  {
+    name: 'postgres-job-that-began-stays-locked',
+    incidents: [],
+    rule: 'R16',
+    file: 'src/stores/postgres/migrations/lock-functions.ts',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the text of the source.
+    find: "raise sqlstate '${BUSY}' using message = '{}'; -- One of them runs.",
+    replace: 'return;',
+    story:
+      'Who wanted to replace a job that has just started keeps its row locked, and the end of that job waits for him.',
+    killedBy: {
+      vitest: 'test/postgres/locks.test.ts',
+      test: 'keeps no worker waiting with a job that began while it wanted to replace it',
+    },
+  },
 ]

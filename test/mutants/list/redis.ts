@@ -164,10 +164,7 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
     'member-counted-twice',
     'R20',
     `${LUA}/groups.ts`,
-    [
-      'countMember(one[1], said[name] or stateIn(before), state, now)',
-      'countMember(one[1], nil, state, now)',
-    ],
+    ['countMember(one[1], was, state, now)', 'countMember(one[1], nil, state, now)'],
     'A member that ends a second time counts twice, and the group fires too early.',
     inSuite('keeps what a member gave when that is redriven, until it ends again'),
   ),

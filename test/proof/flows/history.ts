@@ -14,6 +14,8 @@ export interface FlowHistory {
   /** The members that were put down for each group, by number. */
   readonly members: ReadonlyMap<string, ReadonlyMap<number, MemberEntry>>
   readonly tells: readonly TellEntry[]
+  /** When open groups were sealed. */
+  readonly seals: ReadonlyMap<string, SealEntry>
   readonly calls: readonly MakingEntry[]
   /** What somebody who waited for a run was given, as JSON text. */
   readonly results: readonly { readonly run: string; readonly value: string }[]
@@ -51,6 +53,13 @@ export interface TellEntry {
   readonly n: number
   readonly group: string
   readonly result: string | null
+}
+
+/** Nobody may join an open group from then on. */
+export interface SealEntry {
+  readonly n: number
+  /** How many had joined it. */
+  readonly size: number
 }
 
 /** A call that makes several things, of which all come into being or none. */

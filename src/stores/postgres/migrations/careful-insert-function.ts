@@ -7,7 +7,8 @@ import { pins } from './pins.ts'
  * insert_with_care: what jobs with unique keys and jobs sent again need. Keys are taken for all jobs in one statement,
  * in the order of the keys, so that two batches with the same keys wait for each other and do not deadlock. A key that
  * somebody is just letting go of is held: nobody waits for that, see `lock-functions.ts`. What
- * is left, in order, are the losers: their rule is applied to the job that holds the key.
+ * is left, in order, are the losers: their rule is applied to the job that holds the key. It may turn out late that a job or a
+ * key has to be locked before others; then it raises BUSY, and the caller begins anew.
  */
 export function insertWithCareFunction(schema: string): string {
   return `
@@ -52,11 +53,10 @@ begin
             array_agg(i.conflict), t) from (${INCOMING}) i;
     elsif not prepared and (select max(x.c) from unnest(conflicts) as x(c)) > 0 then
         -- The jobs that may be replaced, before the keys.
-        perform 1 from jobs j where j.state in (0, 1) and j.id = any(array(
+        perform lock_waiting(null, array(
             select h.job_id from (${INCOMING}) i, lateral (
                 select u.job_id from uniques u where u.space = i.space and u.queue = i.queue and u.key = i.key limit 1) h
-            where i.conflict > 0))
-        order by j.id for update;
+            where i.conflict > 0));
     end if;
     if not one_by_one then
         select coalesce(array_agg(k.id), '{}') into known from (
@@ -140,17 +140,13 @@ begin
             select u.job_id into holder from uniques u
             where u.space = job.space and u.queue = job.queue and u.key = job.key and (u.until is null or u.until > t);
             exit when found;
-            -- It was given up in between, or its time is over.
+            -- It is reserved, or its time is over.
             update uniques u set job_id = job.id, until = case when job.scope = 2 then t + job.window_ms end
-            where u.space = job.space and u.queue = job.queue and u.key = job.key and u.until <= t;
+            where u.ctid = any(array(select x.ctid from uniques x where x.space = job.space and x.queue = job.queue
+                and x.key = job.key and x.until <= t for update skip locked));
             exit when found;
-            if prepared then
-                raise sqlstate '${BUSY}' using message = '{}';
-            end if;
-            insert into uniques (space, queue, key, job_id, until)
-            values (job.space, job.queue, job.key, job.id, case when job.scope = 2 then t + job.window_ms end)
-            on conflict on constraint uniques_pkey do nothing;
-            exit when found;
+            -- Somebody has let go of it since. It is taken before others, or not now.
+            raise sqlstate '${BUSY}' using message = '{}';
         end loop;
 
         if holder is not null then
@@ -158,11 +154,10 @@ begin
             if job.conflict > 0 then
                 -- \`postpone\` without a delay changes the payload and leaves the time as it is.
                 timed := job.conflict = 1 or job.delay > 0 or job.run_at is not null;
-                if prepared then
-                    -- It was running then, or we have it.
-                    select j.state into before from jobs j where j.id = holder and j.state in (0, 1) for update skip locked;
-                else
-                    select j.state into before from jobs j where j.id = holder and j.state in (0, 1) for update;
+                select j.state into before from jobs j where j.id = holder and j.state in (0, 1) for update skip locked;
+                -- If it is prepared: it was running then, or we have it.
+                if not found and not prepared and exists (select 1 from jobs j where j.id = holder and j.state in (0, 1)) then
+                    raise sqlstate '${BUSY}' using message = array[holder]::text;
                 end if;
                 with moved as (
                     update jobs j set payload = job.payload, headers = job.headers, priority = job.priority,

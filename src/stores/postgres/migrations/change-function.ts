@@ -1,5 +1,6 @@
 import { REST_OF_CHAIN } from '../../../core/chains.ts'
 import { HIGHEST_RANK } from './lane-rules.ts'
+import { untilFree } from './lock-functions.ts'
 import { CLOCK, dayOf, fixedPath } from './pins.ts'
 import { JOB_COLUMNS } from './tables.ts'
 
@@ -45,6 +46,7 @@ declare
     -- Members that ended, or not any more.
     ended outcomes[];
     enqueued json[];
+    busy text;
 begin
     if cardinality(ids) > 1 or action = 'redrive' then
         locked := lock_jobs(ids);
@@ -53,9 +55,10 @@ begin
         end if;
     end if;
     if action = 'redrive' then
-        perform prepare(null, null, array_agg(x.group_id) filter (where x.group_id is not null), array_agg(x.space),
-            array_agg(x.queue), array_agg(x.unique_key), null, t)
-        from archive x where x.id = any(ids) and x.unique_scope < 2 having count(*) > 0;
+        ${untilFree(`perform prepare(null, null, array_agg(x.group_id) filter (where x.group_id is not null), array_agg(x.space),
+                array_agg(x.queue), array_agg(x.unique_key), null, t)
+            from archive x where x.id = any(ids) and x.unique_scope < 2 having count(*) > 0;
+            exit;`)}
     end if;
     foreach wanted in array ids loop
         said := null;
@@ -179,7 +182,7 @@ begin
                     perform tell_lane(a.space, a.queue, a.lane, a.is_strict, place);
                     insert into deltas (space, queue, ready) values (a.space, a.queue, 1);
                     perform count_archived(a.space, a.queue, a.state, a.finished_at, -1);
-                    if a.group_id is not null and a.state <> 3 then
+                    if a.group_id is not null then
                         ended := ended || row(a.group_id, a.nth, a.id, null, null, null)::outcomes;
                     end if;
                     said := 'ok';

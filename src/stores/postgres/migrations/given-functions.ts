@@ -137,12 +137,12 @@ declare
     busy text;
     is_careful boolean := cardinality(keys) > 0 or coalesce(strpos(made_groups, '"unique":{') > 0, false);
 begin
+    if again and not inside then
+        perform lock_jobs(ids);
+    end if;
     if is_careful and not inside then ${untilFree(`return insert_members(made_groups, made_runs, heirs, heir_places, ids, payloads, spaces, queues, priorities, delays, run_ats, headers, overrides,
                 keys, scopes, windows, conflicts, lanes, costs, stricts, of_groups, nths, lowest, strict, again, one_by_one,
                 at, true);`)}
-    end if;
-    if again then
-        perform lock_jobs(ids);
     end if;
     if is_careful then
         perform prepare_given(null, json_strip_nulls(json_build_object('groups', made_groups::json, 'jobs', (

@@ -121,22 +121,31 @@ begin
                 ) c;
             end if;
             if cardinality(apart) > 0 and heard < cardinality(apart) then
-                -- The last word about a member counts, against what is there by now.
+                -- The last word about a member counts, against what is there by now. One that was done begins again without
+                -- a change, and stays done when the group has succeeded, see staysDone in core/groups.ts.
                 with word as (
                     select distinct on (e.group_id, e.nth) e.group_id, e.nth, e.id, e.state, e.result, e.failure
                     from unnest(apart) with ordinality as e(group_id, nth, id, state, result, failure, place)
                     order by e.group_id, e.nth, e.place desc
+                ), heeded as (
+                    select w.*, o.state as was
+                    from word w left join lateral (
+                            select x.state from outcomes x where x.group_id = w.group_id and x.nth = w.nth limit 1
+                        ) o on true
+                        left join lateral (
+                            select true as has_succeeded from groups g
+                            where g.id = w.group_id and g.need > 0 and g.fired & 1 > 0 limit 1) g on true
+                    where o.state is distinct from 3 or w.state is not distinct from 3
+                        or (w.state is not null and g.has_succeeded is null)
                 ), change as (
                     select w.group_id,
-                        sum((w.state is not distinct from 3)::integer - (o.state is not distinct from 3)::integer) as done,
-                        sum((coalesce(w.state, 3) <> 3)::integer - (coalesce(o.state, 3) <> 3)::integer) as failed
-                    from word w left join lateral (
-                        select x.state from outcomes x where x.group_id = w.group_id and x.nth = w.nth limit 1
-                    ) o on true
+                        sum((w.state is not distinct from 3)::integer - (w.was is not distinct from 3)::integer) as done,
+                        sum((coalesce(w.state, 3) <> 3)::integer - (coalesce(w.was, 3) <> 3)::integer) as failed
+                    from heeded w
                     group by w.group_id
                 ), kept as (
                     insert into outcomes (group_id, nth, id, state, result, failure)
-                    select w.group_id, w.nth, w.id, w.state, w.result, w.failure from word w where w.state is not null
+                    select w.group_id, w.nth, w.id, w.state, w.result, w.failure from heeded w where w.state is not null
                     on conflict (group_id, nth) do update
                         set id = excluded.id, state = excluded.state, result = excluded.result, failure = excluded.failure
                 )
@@ -257,7 +266,7 @@ begin
         order by e.group_id, e.nth, e.place desc
     loop
         if w.state is null then
-            delete from outcomes o where o.group_id = w.group_id and o.nth = w.nth;
+            delete from outcomes o where o.group_id = w.group_id and o.nth = w.nth and o.state <> 3;
         end if;
     end loop;
 end $function$;

@@ -1,4 +1,5 @@
 import { COUNT_FRESH, INCOMING, insert, TELL_FRESH } from './incoming.ts'
+import { untilFree } from './lock-functions.ts'
 import { CLOCK, pins } from './pins.ts'
 
 /**
@@ -23,6 +24,11 @@ const insertMixed = (onConflict: string, tells = ''): string => `
             returning deltas.delayed + deltas.ready as n
         )
         select coalesce(sum(c.n), 0) into inserted from counted c;`
+
+const INSERT_WITH_CARE = `
+        select * into inserted, odds from insert_with_care(ids, payloads, spaces, queues, priorities, delays,
+            run_ats, headers, overrides, keys, scopes, windows, conflicts, lanes, costs, stricts,
+            of_groups, nths, again, one_by_one, prepared, t);`
 
 /** They differ in nothing but id, payload, headers and place in a group, so the other columns need not be read for each. */
 const INSERT_BARE = `
@@ -85,11 +91,15 @@ declare
     stale uuid[];
     odds json[];
     margin bigint;
+    busy text;
 begin
-    if has_care then
-        select * into inserted, odds from insert_with_care(ids, payloads, spaces, queues, priorities, delays,
-            run_ats, headers, overrides, keys, scopes, windows, conflicts, lanes, costs, stricts,
-            of_groups, nths, again, one_by_one, prepared, t);
+    if has_care and prepared then ${INSERT_WITH_CARE}
+    elsif has_care then
+        if again then
+            perform lock_jobs(ids);
+        end if;
+        ${untilFree(`${INSERT_WITH_CARE}
+            exit;`)}
     elsif strict and is_uniform then
         if is_bare then ${INSERT_BARE}
         else

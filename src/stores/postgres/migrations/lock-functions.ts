@@ -14,6 +14,11 @@ import { flowPins, pins } from './pins.ts'
  *
  * Claims, rescues, upkeep and audits pass over what is locked. Who ends a job lets go of its key and waits for nobody,
  * and nobody waits for that: to whoever wants the key meanwhile it is held.
+ *
+ * A statement that waited for a row, and finds that its condition is not true of it any more, has locked it nevertheless. Of
+ * a key that means: somebody else took it. A claim that starts his job deletes that row, and would wait, with the lock of
+ * its queue. Of a waiting job it means: it runs now, and whoever settles it would wait. So whoever waits for those does it in
+ * a block, and lets go of what is not his by leaving that (untilFree).
  */
 
 /** A group and those of which its jobs may end a member at once, because their keys may be held; and so on. */
@@ -29,18 +34,29 @@ export function withTouched(wanted: string): string {
 }
 
 /**
- * Does something as often as what it needs turns out to be locked by others, or to have become free, when it has locked what
- * comes after that. Then it lets go of all it has locked since, waits for the jobs in question (`busy`), and begins anew.
+ * Does something as often as it turns out late that others have what it needs, or have let go of it, when it has locked what
+ * comes after that. Then it lets go of all it has locked, and begins anew with the jobs in question (`busy`).
+ *
+ * What is done must not lock anything in a block of its own: whoever waits for that waits for the end of the transaction,
+ * and does not hear when the block around it is left.
  */
 export function untilFree(statement: string): string {
   return `
     loop
         begin
+            if busy is not null then
+                perform lock_waiting(null, busy::uuid[]);
+            end if;
             ${statement}
         exception
-            when sqlstate '${BUSY}' then get stacked diagnostics busy = message_text;
+            when sqlstate '${BUSY}' then
+                declare
+                    more text;
+                begin
+                    get stacked diagnostics more = message_text;
+                    busy := coalesce(busy, '{}')::uuid[] || more::uuid[];
+                end;
         end;
-        perform 1 from jobs x where x.id = any(busy::uuid[]) and x.state in (0, 1) order by x.id for update;
     end loop;`
 }
 
@@ -52,6 +68,8 @@ export const BUSY = 'SKEP2'
 
 /**
  * lock_jobs: locks jobs, all of them at once, and holds none while it waits for one. Returns those that are there.
+ *
+ * lock_waiting: locks jobs: the caller's own, and those of the others that wait, and no other.
  *
  * lock_groups: locks groups and those they touch. Returns all of them that are there.
  *
@@ -94,6 +112,19 @@ begin
     return array(select x.id from jobs x where x.id = any(wanted) order by x.id for update);
 end $function$;
 
+create function ${schema}.lock_waiting(own uuid[], wanted uuid[]) returns void
+language plpgsql ${flowPins(schema)}
+as $function$
+declare
+    waiting uuid[] := array(select x.id from jobs x where x.id = any(wanted) and x.state in (0, 1));
+begin
+    if not waiting <@ array(
+        select x.id from jobs x where x.id = any(own || waiting) and (x.id = any(own) or x.state in (0, 1))
+        order by x.id for update) then
+        raise sqlstate '${BUSY}' using message = '{}'; -- One of them runs.
+    end if;
+end $function$;
+
 create function ${schema}.lock_groups(wanted uuid[]) returns uuid[]
 language sql ${flowPins(schema)}
 as $function$
@@ -106,6 +137,7 @@ language plpgsql ${flowPins(schema)}
 as $function$
 declare
     w record;
+    held_until bigint;
 begin
     for w in
         select k.space, k.queue, k.key from unnest(spaces, queues, keys) as k(space, queue, key) where k.key is not null
@@ -118,10 +150,15 @@ begin
         order by 1, 2, 3
     loop
         loop
-            perform 1 from uniques u
-            where u.space = w.space and u.queue = w.queue and u.key = w.key and u.until <= t for update;
-            exit when found or exists (select 1 from uniques u
-                where u.space = w.space and u.queue = w.queue and u.key = w.key and (u.until is null or u.until > t));
+            select u.until into held_until from uniques u
+            where u.space = w.space and u.queue = w.queue and u.key = w.key;
+            if found then
+                exit when held_until is null or held_until > t;
+                perform 1 from uniques u
+                where u.space = w.space and u.queue = w.queue and u.key = w.key and u.until <= t for update;
+                exit when found;
+                raise sqlstate '${BUSY}' using message = '{}'; -- Somebody else has it now.
+            end if;
             insert into uniques (space, queue, key, job_id, until)
             values (w.space, w.queue, w.key, ${NOBODY}, t) on conflict do nothing;
             exit when found;
@@ -149,8 +186,7 @@ declare
         where k.conflict > 0);
     concerned uuid[] := of_groups;
 begin
-    perform 1 from jobs x where x.id = any(own || holders) and (x.id = any(own) or x.state in (0, 1))
-    order by x.id for update;
+    perform lock_waiting(own, holders);
     concerned := concerned || array(select x.group_id from jobs x where x.id = any(own) and x.group_id is not null);
     if cardinality(moved) > 0 then
         perform 1 from runs x where x.id = any(moved) order by x.id for no key update;

@@ -158,7 +158,7 @@ begin
     perform remove_notes(gone);
     perform prune_notes(most, t);
     perform prune_records(most, t);
-    delete from holds h where h.until <= t;
+    delete from holds h where h.ctid = any(array(select x.ctid from holds x where x.until <= t for update skip locked));
     perform prune_lanes(t);
     perform prune_flows(most, t);
     perform fold_deltas();

@@ -132,19 +132,28 @@ modules.groups = function()
   local function stateIn(outcome) return outcome and STATES[sub(outcome, 1, 1)] end
   local function idIn(outcome) return sub(outcome, 3, 2 + byte(outcome, 2)) end
 
+  -- See staysDone in core/groups.ts. The first bit is that of success.
+  local function staysDone(group, was, is)
+    return was == 'done' and is ~= 'done' and group and group.need > 0 and group.fired % 2 == 1
+  end
+
   -- Members have ended, each { group, n, id, state, result, failure }: in one go, however many.
   local function endAll(members, now)
-    local groups, names, values, places, said = {}, {}, {}, {}, {}
+    local groups, names, values, places, said, at = {}, {}, {}, {}, {}, 0
     for i, one in ipairs(members) do groups[i], names[i] = one[1], one[1] .. n4(one[2]) end
     readAll(groups)
     for i, before in ipairs(ask('HMGET', ${K.outcomes}, names)) do
       local name, one = names[i], members[i]
       local id, state, result = one[3], one[4], one[5]
-      values[2 * i - 1] = name
-      values[2 * i] = struct.pack('>c1Bc0I4', CODES[state], #id, id, result and #result + 1 or 0) .. (result or '') .. (one[6] or '')
-      places[2 * i - 1], places[2 * i] = 0, name
-      countMember(one[1], said[name] or stateIn(before), state, now)
-      said[name] = state
+      local was = said[name] or stateIn(before)
+      if not staysDone(known[one[1]], was, state) then
+        at = at + 2
+        values[at - 1] = name
+        values[at] = struct.pack('>c1Bc0I4', CODES[state], #id, id, result and #result + 1 or 0) .. (result or '') .. (one[6] or '')
+        places[at - 1], places[at] = 0, name
+        countMember(one[1], was, state, now)
+        said[name] = state
+      end
     end
     send('HSET', ${K.outcomes}, values)
     send('ZADD', ${K.results}, places)
@@ -157,6 +166,7 @@ modules.groups = function()
   local function reopens(group, n, now)
     local name = group .. n4(n)
     local before = redis.call('HGET', ${K.outcomes}, name)
+    if stateIn(before) == 'done' then return end
     redis.call('HDEL', ${K.outcomes}, name)
     redis.call('ZREM', ${K.results}, name)
     countMember(group, stateIn(before), nil, now)
@@ -279,7 +289,7 @@ modules.groups = function()
     if to and not FINAL[to] then
       if not from or FINAL[from] then redis.call('HSET', ${K.members}, name, 'j' .. job.id) end
       -- One that was done stays so until it ends again.
-      if from and FINAL[from] and from ~= 'done' then reopens(group, n, now) end
+      if from and FINAL[from] then reopens(group, n, now) end
       return
     end
     redis.call('HDEL', ${K.members}, name)

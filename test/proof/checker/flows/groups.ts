@@ -1,8 +1,9 @@
-import type { GroupEvent, NewGroup } from '../../../../src/core/groups.ts'
+import { type GroupEvent, isOpen, memberCount, type NewGroup } from '../../../../src/core/groups.ts'
 import type { FlowHistory } from '../../flows/history.ts'
 import type { AuditEntry, Violation } from '../../history.ts'
 import type { Invariant, View } from '../view.ts'
 import { Members } from './members.ts'
+import { asAt } from './open.ts'
 
 /** I-16: what a group enqueues exists once, not before its time has come, and not never. */
 export const groupsFireOnce: Invariant = function* (view) {
@@ -10,8 +11,9 @@ export const groupsFireOnce: Invariant = function* (view) {
   if (!flows) return
   const members = new Members(view, flows)
   for (const { made } of flows.groups.values()) {
-    for (const event of EVENTS) yield* judge(view, members, made, event)
-    yield* endsRight(flows, members, made)
+    for (const event of EVENTS) yield* judge(view, members, flows, made, event)
+    yield* endsRight(flows, members, asAt(flows, made, Infinity))
+    yield* staysSealed(flows, made)
   }
   for (const what of flows.mended) yield stuck(what, 'The audit had to mend it.')
   yield* wholeOrNothing(view, flows)
@@ -19,18 +21,27 @@ export const groupsFireOnce: Invariant = function* (view) {
 
 const EVENTS = ['success', 'failure', 'settled'] as const
 
-function* judge(view: View, members: Members, group: NewGroup, event: GroupEvent): ReturnType<Invariant> {
-  const job = group.jobs[event]
-  const about = `${group.id} ${event}`
+function* judge(
+  view: View,
+  members: Members,
+  flows: FlowHistory,
+  made: NewGroup,
+  event: GroupEvent,
+): ReturnType<Invariant> {
+  const job = made.jobs[event]
+  const about = `${made.id} ${event}`
   const fires = job ? insertsOf(view, job.id) : []
   if (fires.length > 1) yield violation('join-duplicate', about, `It fired ${fires.length} times.`)
   const [fire] = fires
-  if (fire && !isTrue(event, group, countAt(members, group, fire.n ?? fire.seq)))
-    yield violation(
-      'join-early',
-      about,
-      `It fired with ${told(countAt(members, group, fire.n ?? fire.seq))}.`,
-    )
+  if (fire) {
+    const place = fire.n ?? fire.seq
+    const group = asAt(flows, made, place)
+    const count = countAt(members, group, place)
+    const open = isOpen(group) ? ' before it was sealed' : ''
+    if (!isTrue(event, group, count))
+      yield violation('join-early', about, `It fired with ${told(count)}${open}.`)
+  }
+  const group = asAt(flows, made, Infinity)
   const end = countAt(members, group, Infinity)
   if (job && !fire && isTrue(event, group, end)) yield stuck(about, `It never fired, with ${told(end)}.`)
 }
@@ -48,7 +59,7 @@ function* endsRight({ final }: FlowHistory, members: Members, made: NewGroup): R
     yield violation('miscounted', made.id, `It counts ${told(group)}, and has ${told(count)}.`)
   const missing = EVENTS.find((event) => isTrue(event, made, count) && !group.fired.includes(event))
   if (missing) yield stuck(made.id, `Its ${missing} is due and has not fired.`)
-  for (let n = 0; n < made.size; n++) {
+  for (let n = 0; n < memberCount(made); n++) {
     const end = members.at(made.id, n, Infinity)
     const outcome = outcomes.find((one) => one.n === n)
     if (end?.state !== outcome?.state || (end?.state === 'done' && end.result !== outcome?.result)) {
@@ -56,6 +67,20 @@ function* endsRight({ final }: FlowHistory, members: Members, made: NewGroup): R
       yield violation('wrong-result', made.id, message)
     }
   }
+}
+
+/** Nobody joins a group that was sealed, and whoever joined before is a member. */
+function* staysSealed({ final, members, seals }: FlowHistory, made: NewGroup): ReturnType<Invariant> {
+  const kept = final.get(made.id)?.group
+  if (!isOpen(made) || !kept) return
+  const known = members.get(made.id)?.size ?? 0
+  const size = seals.get(made.id)?.size ?? known
+  if (memberCount(kept) !== size || known !== size)
+    yield violation(
+      'miscounted',
+      made.id,
+      `It has ${memberCount(kept)} members; ${known} joined it, ${size} before the seal.`,
+    )
 }
 
 /** What is made in one call is there as a whole, or not at all. */
@@ -79,7 +104,10 @@ interface Count {
 }
 
 function countAt(members: Members, { id, size }: NewGroup, place: number): Count {
-  const states = Array.from({ length: size }, (_, n) => members.at(id, n, place)?.state ?? null)
+  const states = Array.from(
+    { length: memberCount({ size }) },
+    (_, n) => members.at(id, n, place)?.state ?? null,
+  )
   const done = states.filter((state) => state === 'done').length
   return { done, failed: states.filter((state) => state !== null).length - done }
 }

@@ -1,7 +1,9 @@
+import { isOpen, type NewGroup } from '../../../../src/core/groups.ts'
 import type { FinalState } from '../../../../src/core/job.ts'
 import type { FlowHistory, RunEntry } from '../../flows/history.ts'
 import type { AuditEntry } from '../../history.ts'
 import { causesOf, ends, type View } from '../view.ts'
+import { asAt } from './open.ts'
 
 /** How a member ended, or null while it has not. */
 export interface End {
@@ -17,6 +19,7 @@ export class Members {
   readonly #flows: FlowHistory
   readonly #runs = new Map<string, RunEntry[]>()
   readonly #ends = new Map<string, readonly End[]>()
+  readonly #successes = new Map<string, number>()
 
   constructor(view: View, flows: FlowHistory) {
     this.#view = view
@@ -37,9 +40,44 @@ export class Members {
     const key = `${group} ${n}`
     const known = this.#ends.get(key)
     if (known) return known
-    const found = this.#find(group, n)
+    const found = this.#heeded(group, this.#find(group, n))
     this.#ends.set(key, found)
     return found
+  }
+
+  /** When a group has succeeded, its members that are done stay so, whatever becomes of them. */
+  #heeded(group: string, all: readonly End[]): readonly End[] {
+    const succeeded = this.#succeeded(group)
+    const heeded: End[] = []
+    for (const end of all) {
+      const isKept = heeded.at(-1)?.state === 'done' && end.state !== 'done' && end.n > succeeded
+      if (!isKept) heeded.push(end)
+    }
+    return heeded
+  }
+
+  /** Where as many were done as the group needs. */
+  #succeeded(group: string): number {
+    const known = this.#successes.get(group)
+    if (known !== undefined) return known
+    const entry = this.#flows.groups.get(group)
+    const made = entry && asAt(this.#flows, entry.made, Infinity)
+    const place = made && !isOpen(made) && made.need > 0 ? this.#firstWith(group, made) : Infinity
+    this.#successes.set(group, place)
+    return place
+  }
+
+  #firstWith(group: string, { size, need }: NewGroup): number {
+    const all = Array.from({ length: size }, (_, n) =>
+      this.#find(group, n).map((end) => ({ ...end, member: n })),
+    ).flat()
+    const done = new Set<number>()
+    for (const { n, member, state } of all.toSorted((a, b) => a.n - b.n)) {
+      if (state === 'done') done.add(member)
+      else done.delete(member)
+      if (done.size >= need) return Math.max(n, this.#flows.seals.get(group)?.n ?? n)
+    }
+    return Infinity
   }
 
   /** What had become of a member by then. */

@@ -1,11 +1,19 @@
 /** Tells the history of flows step by step, for the checker's own tests. What is not said goes as it should. */
-import { createGroup, type GroupEvent, type NewGroup, type Outcome } from '../../../../src/core/groups.ts'
+import type { GroupEvent, NewGroup, Outcome } from '../../../../src/core/groups.ts'
 import { type FinalState, PLAIN_JOB } from '../../../../src/core/job.ts'
 import { createRun, type Run } from '../../../../src/core/runs.ts'
-import type { GroupEntry, MakingEntry, MemberEntry, RunEntry, TellEntry } from '../../flows/history.ts'
+import type {
+  GroupEntry,
+  MakingEntry,
+  MemberEntry,
+  RunEntry,
+  SealEntry,
+  TellEntry,
+} from '../../flows/history.ts'
 import type { FlowShape, Part, State } from '../../flows/shape.ts'
 import type { History } from '../../history.ts'
 import { Story } from '../story.ts'
+import { asAt } from './open.ts'
 
 export interface GroupTelling {
   readonly queue?: string
@@ -14,6 +22,8 @@ export interface GroupTelling {
   readonly need?: number
   readonly failing?: NewGroup['failing']
   readonly events?: readonly GroupEvent[]
+  /** @default 'r' */
+  readonly run?: string | null
 }
 
 /** One run, `r`, of a flow `f` with these parts. It began with `{ n: 1 }`. */
@@ -23,6 +33,7 @@ export class FlowStory {
   readonly groups = new Map<string, GroupEntry>()
   readonly members = new Map<string, Map<number, MemberEntry>>()
   readonly tells: TellEntry[] = []
+  readonly seals = new Map<string, SealEntry>()
   readonly calls: MakingEntry[] = []
   readonly results: { run: string; value: string }[] = []
   readonly mended: string[] = []
@@ -69,14 +80,14 @@ export class FlowStory {
   /** What the run made with its last move. Its members are jobs `<id>.<n>`. */
   group(id: string, telling: GroupTelling = {}): this {
     const { queue = 'mail', payloads = [{ n: 1 }], events = ['success', 'failure'] } = telling
-    const { size = payloads.length, need = size, failing = 'end' } = telling
+    const { size = payloads.length, need = size, failing = 'end', run = 'r' } = telling
     const jobs = Object.fromEntries(
       events.map((event) => [
         event,
         { ...PLAIN_JOB, id: `${id} ${event}`, space: 'default', queue: 'flow:f', payload: '{}' },
       ]),
     )
-    const made = { id, space: 'default', run: 'r', size, need, failing, jobs, keepMs: 0 }
+    const made = { id, space: 'default', run, size, need, failing, jobs, keepMs: 0 }
     this.groups.set(id, { n: this.#place(), made, revision: this.runs.at(-1)?.after.revision ?? 0 })
     this.outcomes.set(id, [])
     this.fired.set(id, [])
@@ -105,6 +116,12 @@ export class FlowStory {
     return this
   }
 
+  /** Nobody joins an open group any more. */
+  seal(id: string): this {
+    this.seals.set(id, { n: this.#place(), size: this.members.get(id)?.size ?? 0 })
+    return this
+  }
+
   /** A group enqueues what it has to. */
   fire(id: string, event: GroupEvent): this {
     this.fired.get(id)?.push(event)
@@ -128,15 +145,16 @@ export class FlowStory {
         (event) => made.jobs[event] === undefined,
       )
       const fired = [...(this.fired.get(made.id) ?? []), ...silent]
-      const group = { ...createGroup(made, 0), done, failed, fired }
+      const group = { ...asAt(this, made, Infinity), createdAt: 0, endedAt: null, done, failed, fired }
       return [[made.id, { group, outcomes }] as const]
     })
-    const { runs, groups, members, tells, calls, results, mended } = this
+    const { runs, groups, members, tells, seals, calls, results, mended } = this
     const flows = {
       runs,
       groups,
       members,
       tells,
+      seals,
       calls,
       results,
       mended,

@@ -11,6 +11,7 @@ import type { Action, Feature } from '../index.ts'
 import { build } from './build.ts'
 import { Draw } from './draw.ts'
 import { enqueueGroup } from './groups.ts'
+import { sealAll, useOpenGroup } from './open-groups.ts'
 import { SIMULATED } from './queues.ts'
 
 /** The flows of a trial: some of random shape, and of one of them two versions. */
@@ -176,6 +177,7 @@ function deadMembers(trial: Trial): string[] {
 /** After the heal: programs that lack something go, signals come, and some of the dead get another chance. */
 function mend(trial: Trial): void {
   for (const app of trial.up) if (flowsOf(trial).lacking.has(app)) app.track(app.close())
+  sealAll(trial)
   const app = trial.up.at(-1)
   if (!app || trial.model.unfinished() > 0) return
   const sent = entryOf(mended, trial)
@@ -204,6 +206,7 @@ export const flows: Feature = {
   actions: [
     { name: 'start runs', weight: 40, run: start },
     { name: 'enqueue a group', weight: 8, run: enqueueGroup },
+    { name: 'use an open group', weight: 8, run: useOpenGroup },
     toRuns('signal runs', 14, isRunning, signal),
     toRuns('cancel runs', 3, isRunning, (_trial, app, run) =>
       handleOf(app, run).cancel('The simulator says so.'),
@@ -212,6 +215,7 @@ export const flows: Feature = {
     { name: 'change a member', weight: 8, run: commandMember },
     { name: 'redrive all members of a queue', weight: 2, run: redriveAll },
   ],
-  isOwed: (trial) => awaitedSignals(trial).length > 0 || deadMembers(trial).length > 0,
+  isOwed: (trial) =>
+    awaitedSignals(trial).length > 0 || deadMembers(trial).length > 0 || trial.witness.open.length > 0,
   mend,
 }
