@@ -49,9 +49,9 @@ export interface Store extends FlowStore, HoldStore, LimitStore, NoteStore, Reco
 
   /**
    * How the database is kept that the store lies in: what it takes, and what makes it slow or full, each with what to do. It changes
-   * nothing, and takes no longer with many jobs. @default nothing is told
+   * nothing, and takes no longer with many jobs.
    */
-  examine?(): Promise<readonly StoreFinding[]>
+  examine(): Promise<readonly StoreFinding[]>
 
   /**
    * Inserts jobs, in order. A job whose id exists already is `ok` and left as it is. A job whose unique

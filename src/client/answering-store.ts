@@ -131,9 +131,7 @@ export function answeringStore(store: Store, options: AnsweringStoreOptions): An
     list: (call) => inTime('list', callMs, () => store.list(call)),
     count: (call) => inTime('count', callMs, () => store.count(call)),
     counts: (call) => inTime('counts', callMs, () => store.counts(call)),
-    ...(store.examine === undefined
-      ? {}
-      : { examine: () => inTime('examine', callMs, () => store.examine?.() ?? Promise.resolve([])) }),
+    examine: () => inTime('examine', callMs, () => store.examine()),
     weigh: (call) => inTime('weigh', callMs, () => store.weigh(call)),
     prune: (call) => inTime('prune', callMs, () => store.prune(call)),
     hold: (call) => inTime('hold', callMs, () => store.hold(call)),

@@ -68,7 +68,7 @@ export async function examine(env: DoctorEnv, durability: Durability): Promise<D
 /** What the store says of its database. If it cannot, that is no reason to say nothing of all else. */
 async function storeFindings(store: Store): Promise<readonly DoctorFinding[]> {
   try {
-    return (await store.examine?.()) ?? []
+    return await store.examine()
   } catch (error) {
     const text = `It could not be looked at: ${messageOf(error)}`
     return [{ name: 'storage', status: 'warn', text, fix: null }]

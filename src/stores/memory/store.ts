@@ -74,6 +74,11 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       return { applied: [] }
     },
 
+    /** There is no database to look at. */
+    async examine() {
+      return []
+    },
+
     async insert(call: InsertCall): Promise<InsertReply> {
       const now = timeOfCall(call)
       for (const run of call.runs ?? []) flows.makeRun(run, now)

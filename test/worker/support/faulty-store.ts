@@ -22,6 +22,7 @@ export interface Call {
 const ALL: Readonly<Record<Operation, true>> = {
   ready: true,
   migrate: true,
+  examine: true,
   insert: true,
   claim: true,
   extend: true,
