@@ -1,5 +1,6 @@
 /** The parts of `settle_and_claim` that lease jobs. They see one source and `room`, how many to take. */
 import { NOBODY } from './lock-functions.ts'
+import { inQueue } from './queue-hash.ts'
 
 // The counters of a job that has started before, or was made anew.
 export const COUNTERS = `case when x.starts <> 1 or x.generation <> 0 or x.errors <> 0 or x.timeouts <> 0 or x.lost <> 0
@@ -71,7 +72,7 @@ const LEASE = `
                 end if;`
 
 /** The lowest ranks. */
-const FIND: string = finding(`c.space = in_space and c.queue = in_queue and c.state = 1 and c.lane is null
+const FIND: string = finding(`${inQueue('c', 'in_space', 'in_queue')} and c.state = 1 and c.lane is null
                         and (c.rank, c.id) >= (from_rank, from_id)
                     order by c.rank, c.id limit room`)
 
@@ -151,7 +152,7 @@ export const CLAIM_NAMED: string = `
 /** What the token of an earlier claim holds, with leases that begin anew. */
 export const CLAIM_AGAIN: string = `${telling(`
                             update jobs x set lease_until = lease_end
-                            where x.space = in_space and x.queue = in_queue and x.state = 2 and x.token = lease_token`)}
+                            where ${inQueue('x', 'in_space', 'in_queue')} and x.state = 2 and x.token = lease_token`)}
                 taken_in_all := taken_in_all + n;`
 
 const DUE = (which: string): string => `update jobs j set state = 1
