@@ -43,22 +43,14 @@ const CONCERNS_LANE = 'y.counted or (lands = 1 and y.lane is not null)'
 // What has to be known of jobs that ended, and of jobs that went back.
 const KEYS = `array_agg(y.id) filter (where y.unique_scope < 2) as keyed, null::bigint as rank, null::bigint as due_at,
                     null::bigint[] as ranks`
-const IS_MEMBER = 'y.group_id is not null and not hands_on'
-/**
- * The members among them, with the failure that they had before, or instead of the verdict's. Those that are done (\`is_done\`) are
- * columns: to make rows of them, and to take those apart, costs more than to write them down.
- */
+/** The members among them, with the failure that they had before, or instead of the verdict's. */
 const members = (
   failure: string,
 ): string => `array_agg(row(y.group_id, y.nth, y.id, coalesce(lands, goes), null,
-                        ${failure})::outcomes) filter (where ${IS_MEMBER} and not is_done) as members,
-                    array_agg(y.group_id) filter (where ${IS_MEMBER} and is_done) as member_groups,
-                    array_agg(y.nth) filter (where ${IS_MEMBER} and is_done) as member_nths,
-                    array_agg(y.id) filter (where ${IS_MEMBER} and is_done) as member_ids`
+                        ${failure})::outcomes) filter (where y.group_id is not null and not hands_on) as members`
 const PLACES = `null::uuid[] as keyed, min(y.rank) as rank, min(y.due_at) as due_at,
                     array_agg(case when goes = 1 then y.rank end) filter (where ${CONCERNS_LANE}) as ranks,
-                    null::outcomes[] as members, null::uuid[] as member_groups, null::integer[] as member_nths,
-                    null::uuid[] as member_ids`
+                    null::outcomes[] as members`
 
 /**
  * What of the jobs concerns their lanes: leases that limits have counted, and places in a lane; or what the verdict says. Nothing here is
@@ -110,13 +102,6 @@ function moving(gone: string, lands: string, more: string, tells: string): strin
                             case when goes < 3 then m.failure else coalesce(v.failure, m.failure) end)::outcomes
                         from unnest(q.members) as m left join unnest(part, ${slice('results')}, ${slice('failures')})
                             as v(id, result, failure) on v.id = m.id);
-                end if;
-                if q.member_ids is not null then
-                    select done_groups || array_agg(m.group_id), done_nths || array_agg(m.nth), done_ids || array_agg(m.id),
-                        done_results || array_agg(v.result)
-                    into done_groups, done_nths, done_ids, done_results
-                    from unnest(q.member_groups, q.member_nths, q.member_ids) as m(group_id, nth, id)
-                        left join unnest(part, ${slice('results')}) as v(id, result) on v.id = m.id;
                 end if;
                 hit := hit || q.ids;
             end loop;`

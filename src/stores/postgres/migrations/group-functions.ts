@@ -30,13 +30,6 @@ const SHEET_BYTES = 65_536
 /** Of a larger group there would be too many to look through, for members that had an outcome. */
 const SHEET_GROUP = 1_000
 
-/** Members that are done, as columns. */
-const DONE = `done_groups uuid[] default null, done_nths integer[] default null,
-    done_ids uuid[] default null, done_results text[] default null`
-const AS_OUTCOMES = (which: string): string => `array(
-                    select row(u.group_id, u.nth, u.id, 3, u.result, null)::outcomes
-                    from unnest(done_groups, done_nths, done_ids, done_results) as u(group_id, nth, id, result) ${which})`
-
 const LOCK_THEM = `select array_agg(g.id), array_agg(g.fired), bool_or(g.size between ${SHEET_LEAST} and ${SHEET_GROUP})
                 into known, fired_before, has_sheets from (select g.id, g.fired, g.size ${LOCK}) g;`
 
@@ -47,20 +40,18 @@ const LOCK_THEM = `select array_agg(g.id), array_agg(g.fired), bool_or(g.size be
  * The rows of the groups are locked first, so that of two transactions that end the last two members the second sees
  * what the first did. What is enqueued may itself end a member, if its unique key is held: so it goes on until nothing is
  * due. The groups of such members are locked with the others, and their keys taken in one order.
- *
- * Members that are done, with nothing but a result, may come as columns; what is in \`ended\` comes after them.
  */
 export function countMembersFunction(schema: string): string {
   return `
-create function ${schema}.count_members(ended ${schema}.outcomes[], due json[], t bigint, ${DONE}) returns json[]
+create function ${schema}.count_members(ended ${schema}.outcomes[], due json[], t bigint) returns json[]
 language plpgsql ${flowPins(schema)}
 as $function$
 declare
     busy text;
-begin${untilFree('return count_and_fire(ended, due, false, t, done_groups, done_nths, done_ids, done_results);')}
+begin${untilFree('return count_and_fire(ended, due, false, t);')}
 end $function$;
 
-create function ${schema}.count_and_fire(ended ${schema}.outcomes[], due json[], prepared boolean, t bigint, ${DONE})
+create function ${schema}.count_and_fire(ended ${schema}.outcomes[], due json[], prepared boolean, t bigint)
 returns json[]
 language plpgsql ${flowPins(schema)}
 as $function$
@@ -80,7 +71,6 @@ declare
     -- Some of the groups may have sheets; and what does not go on one.
     has_sheets boolean;
     apart outcomes[];
-    done uuid[] := done_groups;
     is_first boolean := true;
     is_reserved boolean := false;
     holders uuid[];
@@ -88,22 +78,14 @@ declare
     given record;
     enqueued json[];
 begin
-    if words is not null and done is not null then
-        words := ${AS_OUTCOMES('')} || words;
-        done := null;
-    end if;
     loop
-        if words is not null or done is not null then
-            concerned := case when done is null then array(select distinct e.group_id from unnest(words) as e)
-                else array(select distinct d.id from unnest(done) as d(id)) end;
+        if words is not null then
+            concerned := array(select distinct e.group_id from unnest(words) as e);
             ${LOCK_THEM}
             if not (concerned <@ coalesce(known, '{}')) then
                 insert into groups (id, created_at, expires_at)
-                select distinct e.group_id, t, t + ${UNMADE_MS} from (
-                    select w.group_id from unnest(words) as w where w.state is not null
-                    union all
-                    select d.id from unnest(done) as d(id)
-                ) e order by e.group_id
+                select distinct e.group_id, t, t + ${UNMADE_MS} from unnest(words) as e where e.state is not null
+                order by e.group_id
                 on conflict do nothing;
                 ${LOCK_THEM}
             end if;
@@ -112,24 +94,8 @@ begin
             more_done := null;
             more_failed := null;
             apart := words;
-            if done is not null then
-                if has_sheets and cardinality(done) >= ${SHEET_LEAST} * cardinality(concerned) then
-                    select s.changed, s.done, s.failed, s.n into changed, more_done, more_failed, heard
-                    from write_sheets(done, done_nths, done_ids, done_results) s;
-                end if;
-                if heard is distinct from cardinality(done) then
-                    apart := ${AS_OUTCOMES("where not (u.group_id = any(coalesce(changed, '{}')))")};
-                end if;
-                done := null;
-            elsif has_sheets and cardinality(words) >= ${SHEET_LEAST} * cardinality(concerned) then
-                -- Groups of which nothing else is said than that members are done.
-                select s.changed, s.done, s.failed into changed, more_done, more_failed from (
-                    select array_agg(e.group_id) as groups, array_agg(e.nth) as nths, array_agg(e.id) as ids,
-                        array_agg(e.result) as results
-                    from unnest(words) as e
-                    where not (e.group_id = any(array(
-                        select o.group_id from unnest(words) as o where o.state is distinct from 3 or o.id is null)))
-                ) d cross join lateral write_sheets(d.groups, d.nths, d.ids, d.results) s;
+            if has_sheets and cardinality(words) >= ${SHEET_LEAST} * cardinality(concerned) then
+                select s.changed, s.done, s.failed into changed, more_done, more_failed from write_sheets(words) s;
                 if changed is not null then
                     apart := array(select e from unnest(words) as e where not (e.group_id = any(changed)));
                 end if;
@@ -231,22 +197,18 @@ end $function$;
 
 -- Writes down members that are done, one row for each group, if that is all that is said of the group and none of them had an
 -- outcome. Returns the groups, and by how much their counts change.
-create function ${schema}.write_sheets(of_groups uuid[], of_nths integer[], of_ids uuid[], of_results text[],
-    out changed uuid[], out done bigint[], out failed bigint[], out n bigint)
+create function ${schema}.write_sheets(words ${schema}.outcomes[], out changed uuid[], out done bigint[], out failed bigint[])
 language plpgsql ${flowPins(schema)}
 as $function$
-declare
-    texts text := array_to_string(of_results, '');
 begin
-    -- A list of results could not be told from another.
-    if strpos(texts, chr(30)) > 0 or strpos(texts, chr(31)) > 0 then
-        return;
-    end if;
     with sheet as (
         select e.group_id, max(e.nth) as high, array_agg(e.nth) as nths, array_agg(e.id) as ids, array_agg(e.result) as results
-        from unnest(of_groups, of_nths, of_ids, of_results) as e(group_id, nth, id, result)
+        from unnest(words) as e
         group by e.group_id
-        having count(*) >= ${SHEET_LEAST} and coalesce(sum(octet_length(e.result)), 0) <= ${SHEET_BYTES}
+        having count(*) >= ${SHEET_LEAST} and bool_and(e.state is not distinct from 3)
+            and count(distinct e.nth) = count(*) and bool_and(e.id is not null)
+            and coalesce(sum(octet_length(e.result)), 0) <= ${SHEET_BYTES}
+            and coalesce(bool_and(strpos(e.result, chr(30)) = 0 and strpos(e.result, chr(31)) = 0), true)
     ), put as (
         insert into sheets (group_id, high, nths, ids, results)
         select s.group_id, s.high, s.nths, s.ids, s.results
@@ -258,12 +220,10 @@ begin
             left join lateral (
                 select true as is_there from outcomes y
                 where p.has_some and y.group_id = s.group_id and y.nth = any(s.nths) limit 1) y on true
-        -- Counted here: a count of distinct ones in the sums would have to sort all members of all groups.
         where o.is_there is null and y.is_there is null
-            and cardinality(s.nths) = (select count(distinct u.nth) from unnest(s.nths) as u(nth))
         returning sheets.group_id, cardinality(sheets.nths) as n
     )
-    select array_agg(p.group_id), array_agg(p.n), array_agg(0), sum(p.n) into changed, done, failed, n from put p;
+    select array_agg(p.group_id), array_agg(p.n), array_agg(0) into changed, done, failed from put p;
 end $function$;
 
 -- What is on a sheet is to be changed: all of that group become outcomes of their own.

@@ -24,12 +24,12 @@ const insertMixed = (onConflict: string, tells = ''): string => `
         )
         select coalesce(sum(c.n), 0) into inserted from counted c;`
 
-/** They differ in nothing but id, payload, headers and place in a group, so the other columns need not be read for each. */
+/** They differ in nothing but id, payload, headers and place in a group, so the other columns need not be read for each. The elements are taken by number: `unnest` keeps a copy of every list. */
 const INSERT_BARE = `
             insert into jobs (id, space, queue, state, payload, headers, priority, due_at, rank, enqueued_at, group_id, nth)
-            select u.id, one_space, one_queue, one_state, u.payload, u.headers, one_priority, one_due, one_rank, t,
-                coalesce(u.group_id, one_group), coalesce(u.nth, one_nth)
-            from unnest(ids, payloads, headers, of_groups, nths) as u(id, payload, headers, group_id, nth);`
+            select ids[u.n], one_space, one_queue, one_state, payloads[u.n], headers[u.n], one_priority, one_due, one_rank, t,
+                coalesce(one_group, of_groups[u.n]), coalesce(one_nth, nths[u.n])
+            from (select generate_series(1, size) as n) u;`
 
 const TOLD = `, told as (
             ${TELL_FRESH}

@@ -89,12 +89,6 @@ declare
     ended outcomes[];
     due_jobs json[];
     enqueued json[];
-    -- Those that are done, before the first of the others; and whether this is about such ones.
-    done_groups uuid[];
-    done_nths integer[];
-    done_ids uuid[];
-    done_results text[];
-    is_done boolean;
     brought record;
     -- The source from which this call claims, and to whose queue alone the settlements bring jobs, with nothing unusual.
     own integer;
@@ -120,6 +114,11 @@ declare
     chosen uuid[];
     spots tid[];
     keyed uuid[];
+    -- What is told of jobs that were found: lists of ids, payloads and times.
+    plain text[];
+    headed text[];
+    their_headers text;
+    others bigint;
     room bigint;
     taken_in_all bigint := 0;
     n bigint;
@@ -169,8 +168,6 @@ begin
             round := fields[9];
         end if;
         part := case when size = cardinality(ids) then ids else ids[first:first + size - 1] end;
-        is_done := goes = 3 and ended is null
-            and (cardinality(failures) = 0 or array_remove(failures[first:first + size - 1], null) = '{}');
         hit := null;
         stopped := null;
         if only_expired then
@@ -201,10 +198,9 @@ begin
         ahead := coalesce(fresh[4]::uuid[], array(select (e ->> 'id')::uuid from json_array_elements(fresh[1]::json) as e));
     end if;
     -- Before the claim, which may take what groups have enqueued.
-    if ended is not null or done_ids is not null or due_jobs is not null then
-        enqueued := enqueued || case
-            when is_careful then count_and_fire(ended, due_jobs, true, t, done_groups, done_nths, done_ids, done_results)
-            else count_members(ended, due_jobs, t, done_groups, done_nths, done_ids, done_results) end;
+    if ended is not null or due_jobs is not null then
+        enqueued := enqueued || case when is_careful then count_and_fire(ended, due_jobs, true, t)
+            else count_members(ended, due_jobs, t) end;
     end if;
     if is_careful then
         perform forget_keys(t);
