@@ -2,6 +2,7 @@ import { isFinal, type JobState } from '../../core/job.ts'
 import type { CountCall, CountReply, Where } from '../../store.ts'
 import { STATE_CODES } from './codes.ts'
 import type { Param, Query } from './driver.ts'
+import { inQueue } from './migrations/queue-hash.ts'
 
 /** How many jobs a selection has: read, not estimated. Payloads are looked at only for a text. */
 export async function countSelection(query: Query, schema: string, call: CountCall): Promise<CountReply> {
@@ -9,7 +10,9 @@ export async function countSelection(query: Query, schema: string, call: CountCa
   const params: Param[] = []
   const put = (value: string): string => `$${params.push(value)}`
   // The state is written out, so that its index is found.
-  const listed = `x.space = ${put(space)}::text and x.queue = ${put(queue)}::text and x.state = ${STATE_CODES[state]}`
+  const [inSpace, ofQueue] = [`${put(space)}::text`, `${put(queue)}::text`]
+  const of = isFinal(state) ? `x.space = ${inSpace} and x.queue = ${ofQueue}` : inQueue('x', inSpace, ofQueue)
+  const listed = `${of} and x.state = ${STATE_CODES[state]}`
   const fits = conditionsOf(state, where, put).join(' and ') || 'true'
   const table = `${schema}.${isFinal(state) ? 'archive' : 'jobs'} x`
   if (look !== undefined) {

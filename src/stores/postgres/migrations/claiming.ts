@@ -1,5 +1,6 @@
 /** The parts of `settle_and_claim` that lease jobs. They see one source and `room`, how many to take. */
 import { NOBODY } from './lock-functions.ts'
+import { inQueue } from './queue-hash.ts'
 
 // The counters of a job that has started before, or was made anew.
 export const COUNTERS = `case when x.starts <> 1 or x.generation <> 0 or x.errors <> 0 or x.timeouts <> 0 or x.lost <> 0
@@ -24,45 +25,84 @@ const HAS_HEADERS = IS_PLAIN.replace(
  * Runs an update that leases jobs and returns them: the plain ones, which are nearly all, together in one row, because
  * a row costs more than what is in it; each of the others in a row of its own. `n` is how many there are.
  */
-function telling(leases: string): string {
+function telling(leases: string, which = 'true'): string {
   return `
-                    n := 0;
                     for id, payload, headers, overrides, priority, due_at, enqueued_at, counters, lanes, told in
                         with leased as (${leases}
                             returning ${LEASED})
                         select string_agg(l.id::text, ','), string_agg(l.payload, chr(30)), string_agg(l.headers, chr(30)),
                             max(l.overrides), max(l.priority), string_agg(l.due_at::text, ','),
                             max(l.enqueued_at), max(l.counters), max(l.lane), count(*)
-                        from leased l group by case when ${IS_PLAIN} then null when ${HAS_HEADERS} then ${NOBODY}::uuid
-                            else l.id end
+                        from leased l where ${which}
+                        group by case when ${IS_PLAIN} then null when ${HAS_HEADERS} then ${NOBODY}::uuid else l.id end
                     loop
                         n := n + told;
                         return next;
                     end loop;`
 }
 
+// Nothing but an id, a short payload, a time and perhaps headers (IS_PLAIN and HAS_HEADERS, of a job that waits).
+const IS_USUAL = `c.starts = 0 and c.errors = 0 and c.timeouts = 0 and c.lost = 0 and c.snoozes = 0 and c.generation = 0
+                        and c.priority = 0 and c.enqueued_at = c.due_at and c.overrides is null
+                        and octet_length(c.payload) <= 4096 and strpos(c.payload, chr(30)) = 0
+                        and (c.headers is null
+                            or (octet_length(c.headers) between 1 and 4096 and strpos(c.headers, chr(30)) = 0))`
+
 /**
- * Locks the jobs that `which` finds. `is_mixed`: some of them come after the first of those that this call brings along.
+ * Locks the jobs that `which` finds, and reads what is to be told of them: of plain ones in `plain`, of those with headers in
+ * `headed`, each as lists. Read here it need not be kept until the update has ended. Of the others, `others`, the update tells.
+ * `is_mixed`: some of them come after the first of those that this call brings along.
  */
 function finding(which: string): string {
+  const lists = (kind: number): string => `array[string_agg(c.id::text, ',') filter (where c.kind = ${kind}),
+                        string_agg(c.payload, chr(30)) filter (where c.kind = ${kind}),
+                        string_agg(c.due_at::text, ',') filter (where c.kind = ${kind})]`
   return `
                 select array_agg(c.ctid), array_agg(c.id) filter (where c.unique_scope = 0), count(*),
-                    bool_or((c.rank, c.id) > (t, fresh[12]::uuid)) into spots, keyed, n, is_mixed
+                    bool_or((c.rank, c.id) > (t, fresh[12]::uuid)), ${lists(0)}, ${lists(1)},
+                    string_agg(c.headers, chr(30)) filter (where c.kind = 1), count(*) filter (where c.kind = 2)
+                into spots, keyed, n, is_mixed, plain, headed, their_headers, others
                 from (
-                    select c.ctid, c.id, c.unique_scope, c.rank from jobs c
-                    where ${which} for update skip locked
+                    select c.ctid, c.id, c.unique_scope, c.rank, c.payload, c.headers, c.due_at,
+                        case when ${IS_USUAL} then (c.headers is not null)::integer else 2 end as kind
+                    from jobs c where ${which} for update skip locked
                 ) c;`
 }
+
+const UPDATE = `update jobs x set state = 2, token = lease_token, worker = lease_worker,
+                                lease_until = lease_end, started_at = t, starts = x.starts + 1
+                            where x.ctid = any(spots)`
+
+/** Tells of jobs that were read before their lease. */
+const told = (lists: string, headers: string): string => `
+                    if ${lists}[1] is not null then
+                        id := ${lists}[1];
+                        payload := ${lists}[2];
+                        due_at := ${lists}[3];
+                        headers := ${headers};
+                        return next;
+                    end if;`
 
 /**
  * Leases what was found. Locked rows are found again by their place, which costs less than by their ids. Keys that are
  * held only until the start are let go of.
  */
 const LEASE = `
-                if spots is not null then${telling(`
-                            update jobs x set state = 2, token = lease_token, worker = lease_worker,
-                                lease_until = lease_end, started_at = t, starts = x.starts + 1
-                            where x.ctid = any(spots)`)}
+                if spots is not null then
+                    overrides := null;
+                    priority := null;
+                    enqueued_at := null;
+                    counters := null;
+                    lanes := null;${told('plain', 'null')}${told('headed', 'their_headers')}
+                    if others > 0 then
+                        n := n - others;${telling(
+                          `
+                            ${UPDATE}`,
+                          `not (${IS_PLAIN}) and not (${HAS_HEADERS})`,
+                        )}
+                    else
+                        ${UPDATE};
+                    end if;
                     insert into deltas (space, queue, ready, running) values (in_space, in_queue, -n, n);
                     taken_in_all := taken_in_all + n;
                     if keyed is not null then
@@ -71,7 +111,7 @@ const LEASE = `
                 end if;`
 
 /** The lowest ranks. */
-const FIND: string = finding(`c.space = in_space and c.queue = in_queue and c.state = 1 and c.lane is null
+const FIND: string = finding(`${inQueue('c', 'in_space', 'in_queue')} and c.state = 1 and c.lane is null
                         and (c.rank, c.id) >= (from_rank, from_id)
                     order by c.rank, c.id limit room`)
 
@@ -149,9 +189,10 @@ export const CLAIM_NAMED: string = `
                 end if;${finding('c.id = any(chosen) and c.state + 0 = 1 and c.due_at <= t')}${LEASE}`
 
 /** What the token of an earlier claim holds, with leases that begin anew. */
-export const CLAIM_AGAIN: string = `${telling(`
+export const CLAIM_AGAIN: string = `
+                    n := 0;${telling(`
                             update jobs x set lease_until = lease_end
-                            where x.space = in_space and x.queue = in_queue and x.state = 2 and x.token = lease_token`)}
+                            where ${inQueue('x', 'in_space', 'in_queue')} and x.state = 2 and x.token = lease_token`)}
                 taken_in_all := taken_in_all + n;`
 
 const DUE = (which: string): string => `update jobs j set state = 1

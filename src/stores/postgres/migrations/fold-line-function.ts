@@ -1,4 +1,5 @@
 import { evaluated, LOWEST_RANK, lanePins, NEVER, PUT_LANES } from './lane-rules.ts'
+import { inQueue } from './queue-hash.ts'
 
 /** So many waiting lanes are looked at again in one claim. */
 const WAKE_LIMIT = 2_000
@@ -88,7 +89,7 @@ begin
     end if;
     if (select x.active from lanes x where x.space = in_space and x.queue = in_queue and x.lane = ''
             order by x.ver desc limit 1) is not true
-        and exists (select 1 from jobs j where j.space = in_space and j.queue = in_queue and j.state = 1
+        and exists (select 1 from jobs j where ${inQueue('j', 'in_space', 'in_queue')} and j.state = 1
             and j.lane is null and (j.rank, j.id) >= (from_rank, from_id)) then
         insert into news (space, queue, lane, rank) values (in_space, in_queue, '', ${LOWEST_RANK});
     end if;
@@ -202,7 +203,7 @@ as $function$
         update jobs x set counted = true
         where x.ctid = any(array(
             select j.ctid from jobs j
-            where j.space = in_space and j.queue = in_queue and j.state = 2 and j.counted is not true
+            where ${inQueue('j', 'in_space', 'in_queue')} and j.state = 2 and j.counted is not true
             for update skip locked))
         returning x.lane
     )

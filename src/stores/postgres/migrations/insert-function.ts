@@ -30,12 +30,15 @@ const INSERT_WITH_CARE = `
             run_ats, headers, overrides, keys, scopes, windows, conflicts, lanes, costs, stricts,
             of_groups, nths, again, one_by_one, prepared, t);`
 
-/** They differ in nothing but id, payload, headers and place in a group, so the other columns need not be read for each. */
+/**
+ * They differ in nothing but id, payload, headers and place in a group, so the other columns need not be read for each. The elements are
+ * taken by number: `unnest` keeps a copy of every list.
+ */
 const INSERT_BARE = `
             insert into jobs (id, space, queue, state, payload, headers, priority, due_at, rank, enqueued_at, group_id, nth)
-            select u.id, one_space, one_queue, one_state, u.payload, u.headers, one_priority, one_due, one_rank, t,
-                coalesce(u.group_id, one_group), coalesce(u.nth, one_nth)
-            from unnest(ids, payloads, headers, of_groups, nths) as u(id, payload, headers, group_id, nth);`
+            select ids[u.n], one_space, one_queue, one_state, payloads[u.n], headers[u.n], one_priority, one_due, one_rank, t,
+                coalesce(one_group, of_groups[u.n]), coalesce(one_nth, nths[u.n])
+            from (select generate_series(1, size) as n) u;`
 
 const TOLD = `, told as (
             ${TELL_FRESH}

@@ -1,5 +1,6 @@
 import { BURST, gate, lanePins, lineLock, ownLimits, SPACING } from './lane-rules.ts'
 import { CLOCK } from './pins.ts'
+import { inQueue } from './queue-hash.ts'
 
 // A rate comes as {limit, perMs, burst}; a JSON null says that there is none.
 const spacing = (name: string): string =>
@@ -66,7 +67,7 @@ begin
                 -- Rows that somebody is just renewing are passed over, so it is tried for a moment.
                 for tries in 1..20 loop
                     perform count_running(in_space, c.name);
-                    exit when not exists (select 1 from jobs j where j.space = in_space and j.queue = c.name
+                    exit when not exists (select 1 from jobs j where ${inQueue('j', 'in_space', 'c.name')}
                         and j.state = 2 and j.counted is not true);
                     perform pg_sleep(0.005);
                 end loop;

@@ -3,6 +3,7 @@
  * variables. PICKED does it for all cases; SIMPLE, FEW_EACH and ONE_EACH for most, at a fraction of the cost.
  */
 import { BURST, CAP, ownLimits, SPACING, WEIGHT } from './lane-rules.ts'
+import { inQueue } from './queue-hash.ts'
 
 const columnsOf = (
   lane: string,
@@ -86,7 +87,7 @@ const WITH_JOBS = `
                     order by j.rank, j.id limit a.allot + 1)
                     union all
                     (${HEAD_OF_LANE}
-                    where a.allot > 0 and o.id is null and a.lane = '' and j.space = in_space and j.queue = in_queue
+                    where a.allot > 0 and o.id is null and a.lane = '' and ${inQueue('j', 'in_space', 'in_queue')}
                         and j.lane is null and j.state = 1 and (j.rank, j.id) >= (from_rank, from_id)
                         and not (j.id = any(skipped))
                     order by j.rank, j.id limit a.allot + 1)
@@ -155,12 +156,16 @@ export const PICKED: string = `
     from (${JUDGED}
     ) p`
 
+// Those without a lane are in another index.
+const WITHOUT_LANE = inQueue('j', 'in_space', 'in_queue')
+
 // Most claims meet nothing but jobs of cost 1 in lanes without a rate. Then the tags of a lane follow from its turn alone:
 // its portions are put in the order in which they begin, until there are as many jobs as are wanted.
 const HEADS = (
   which: string,
+  of = 'j.space = in_space and j.queue = in_queue',
 ): string => `(select j.ctid, j.id, j.rank, j.cost, j.generation, j.is_strict from jobs j
-                                                where ${which} and j.space = in_space and j.queue = in_queue and j.state = 1`
+                                                where ${which} and ${of} and j.state = 1`
 
 /** The first jobs of the lane `of`, as arrays. */
 const firstJobs = (of: string, condition: string, limit: string): string => `lateral (
@@ -170,7 +175,7 @@ const firstJobs = (of: string, condition: string, limit: string): string => `lat
                                                 ${HEADS(`${condition} and ${of}.lane <> '' and j.lane = ${of}.lane and j.rank >= ${of}.head`)}
                                                 order by j.rank, j.id limit ${limit})
                                                 union all
-                                                ${HEADS(`${condition} and ${of}.lane = '' and j.lane is null and (j.rank, j.id) >= (from_rank, from_id)`)}
+                                                ${HEADS(`${condition} and ${of}.lane = '' and j.lane is null and (j.rank, j.id) >= (from_rank, from_id)`, WITHOUT_LANE)}
                                                 order by j.rank, j.id limit ${limit})
                                             ) j
                                         ) f on true`
@@ -291,7 +296,7 @@ export const ONE_EACH: string = `
                     ${HEADS("l.lane <> '' and j.lane = l.lane and j.rank >= l.head")}
                     order by j.rank, j.id limit 1)
                     union all
-                    ${HEADS("l.lane = '' and j.lane is null and (j.rank, j.id) >= (from_rank, from_id)")}
+                    ${HEADS("l.lane = '' and j.lane is null and (j.rank, j.id) >= (from_rank, from_id)", WITHOUT_LANE)}
                     order by j.rank, j.id limit 1)
                 ) j on true
             )

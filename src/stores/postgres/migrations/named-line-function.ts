@@ -1,5 +1,6 @@
 import { BURST, CAP, evaluated, lanePins, ownLimits, PUT_LANES, SPACING, WEIGHT } from './lane-rules.ts'
 import { CLOSE_LINE, LINE_VARIABLES, leasing, openLine, ROOM_IN_LINE, TOLD_COLUMNS } from './line-frame.ts'
+import { inQueue } from './queue-hash.ts'
 
 // The lane of the job, as it is after the job has started.
 const SERVED = `select lane.spot, lane.ver, lane.lane, lane.turn + job.cost * 1000000 / lane.weight as turn,
@@ -67,7 +68,7 @@ begin
                         and k.lane = job.lane order by k.rank, k.id limit 1)
                     union all
                     (select k.id, k.state from jobs k
-                    where job.lane = '' and k.space = in_space and k.queue = in_queue and k.state = 1
+                    where job.lane = '' and ${inQueue('k', 'in_space', 'in_queue')} and k.state = 1
                         and k.lane is null order by k.rank, k.id limit 1)
                 ) f;
             end if;

@@ -1,4 +1,5 @@
 import { CLOCK, fixedPath, pins } from './pins.ts'
+import { inQueue } from './queue-hash.ts'
 
 /** One row for each job, wherever it is. The order of the columns is what `rows.ts` reads. */
 export function everyJobView(schema: string): string {
@@ -30,7 +31,7 @@ const AS_JOB = `x.id, x.space, x.queue, x.state, x.payload, x.headers, x.priorit
  */
 export function listFunction(schema: string): string {
   const jobs = `return query select ${AS_JOB}, x.lease_until, null::bigint, null::bigint, x.lane, x.is_strict, x.cost, x.group_id, x.nth, x.rank
-        from jobs x where x.space = in_space and x.queue = in_queue`
+        from jobs x where ${inQueue('x', 'in_space', 'in_queue')}`
   const waiting = (state: number, key: string, lane: string): string => `
         ${jobs} and x.state = ${state} and (x.${key}, x.id) > (key, beyond) and ${MATCHES(key)} and ${lane}
         order by x.${key}, x.id limit most;`
@@ -100,12 +101,12 @@ begin
     from json_to_recordset(sources) as s(space text, queue text, since bigint),
         lateral (
             (select ${columns} from jobs x
-            where x.space = s.space and x.queue = s.queue and x.state = 2
+            where ${inQueue('x', 's.space', 's.queue')} and x.state = 2
                 and x.lease_until >= s.since and x.lease_until <= t
             order by x.lease_until, x.id limit most)
             union all
             (select ${columns} from jobs x
-            where x.space = s.space and x.queue = s.queue and x.state = 2
+            where ${inQueue('x', 's.space', 's.queue')} and x.state = 2
                 and x.lease_until > t and x.worker = any(dead) and cardinality(dead) > 0
             order by x.lease_until, x.id limit most)
         ) x
@@ -185,7 +186,7 @@ begin
     ) f on true
     left join lateral (
         select j.due_at, j.rank, j.id from jobs j
-        where j.space = in_space and j.queue = c.queue and j.state = 1 and j.lane is null
+        where ${inQueue('j', 'in_space', 'c.queue')} and j.state = 1 and j.lane is null
             and (j.rank, j.id) >= (f.rank, f.id)
         order by j.rank, j.id limit 1
     ) o on c.ready > 0

@@ -114,6 +114,11 @@ declare
     chosen uuid[];
     spots tid[];
     keyed uuid[];
+    -- What is told of jobs that were found: lists of ids, payloads and times.
+    plain text[];
+    headed text[];
+    their_headers text;
+    others bigint;
     room bigint;
     taken_in_all bigint := 0;
     n bigint;

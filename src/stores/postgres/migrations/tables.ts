@@ -1,3 +1,5 @@
+import { queueHash } from './queue-hash.ts'
+
 /** The columns a job has wherever it is. */
 export const JOB_COLUMNS: readonly string[] = [
   'id',
@@ -67,7 +69,8 @@ const JOB_COLUMN_TYPES = `
  * Where jobs live. All times are milliseconds since 1970.
  *
  * jobs: delayed (0), ready (1) and running (2). No index but the primary key may end in `id` and hold
- * running jobs: with stale statistics the planner would read all of it to find a few ids.
+ * running jobs: with stale statistics the planner would read all of it to find a few ids. Every job is written twice at the
+ * least, when it comes and when it starts, so its pages have room for a second entry of each.
  * archive: done (3), failed (4), cancelled (6) and missing (7) by the day they ended, so that whole days
  * can be dropped; dead (5) apart, because they stay much longer. `archive_rest` catches days nobody made.
  *
@@ -80,7 +83,7 @@ create table ${schema}.jobs (
     rank bigint not null,
     lease_until bigint,
     counted boolean,
-    primary key (id)
+    primary key (id) with (fillfactor = 50)
 ) with (
     autovacuum_vacuum_threshold = 1000,
     autovacuum_vacuum_scale_factor = 0.02,
@@ -89,11 +92,11 @@ create table ${schema}.jobs (
     autovacuum_vacuum_cost_delay = 1,
     autovacuum_vacuum_cost_limit = 1000
 );
-create index jobs_order on ${schema}.jobs (space, queue, rank, id) where state = 1 and lane is null;
+create index jobs_order on ${schema}.jobs (${queueHash('space', 'queue')}, rank, id) where state = 1 and lane is null;
 create index jobs_lanes on ${schema}.jobs (space, queue, lane, rank, id) where state = 1 and lane is not null;
 create index jobs_due on ${schema}.jobs (space, queue, due_at) where state = 0;
 create index jobs_later on ${schema}.jobs (space, queue, lane, due_at, id) where state = 0 and lane is not null;
-create index jobs_leases on ${schema}.jobs (space, queue, lease_until) where state = 2;
+create index jobs_leases on ${schema}.jobs (${queueHash('space', 'queue')}, lease_until) where state = 2;
 
 create table ${schema}.archive (
     ${JOB_COLUMN_TYPES.trim()},

@@ -1,5 +1,6 @@
 import { JOB_BYTES } from '../../../core/weight.ts'
 import { pins } from './pins.ts'
+import { inQueue } from './queue-hash.ts'
 
 const bytesOf = (column: string): string => `coalesce(octet_length(x.${column}), 0)`
 
@@ -28,7 +29,7 @@ export function weighFunction(schema: string): string {
             last_id := one.id;
         end loop;`
   const hot = (state: number): string =>
-    `jobs x where x.space = in_space and x.queue = in_queue and x.state = ${state}`
+    `jobs x where ${inQueue('x', 'in_space', 'in_queue')} and x.state = ${state}`
   const line = (state: number, key: string): string =>
     page(`''`, key, `${hot(state)} and (x.${key}, x.id) > (key, beyond)`, `x.${key}, x.id`)
   return `
