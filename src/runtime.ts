@@ -104,7 +104,7 @@ export function sleep(
   })
 }
 
-const DIGITS = Buffer.from('0123456789abcdef', 'latin1')
+const DIGITS = Array.from('0123456789abcdef', codeOf)
 
 /**
  * Makes a UUIDv7 generator: 48 bits of time, a counter that keeps ids of the same millisecond in
@@ -116,9 +116,9 @@ export function uuidSource(now: () => number, fill: (bytes: Uint8Array<ArrayBuff
   let lastMs = 0
   let counter = 0
   // Written digit by digit and read as one text: put together from pieces, an id would keep them all in memory.
-  const text = Buffer.from('00000000-0000-7000-0000-000000000000', 'latin1')
+  const codes = Array.from('00000000-0000-7000-0000-000000000000', codeOf)
   const put = (at: number, digit: number): void => {
-    text[at] = DIGITS[digit & 0xf] as number
+    codes[at] = DIGITS[digit & 0xf] as number
   }
 
   return () => {
@@ -136,7 +136,7 @@ export function uuidSource(now: () => number, fill: (bytes: Uint8Array<ArrayBuff
       counter = 0
     }
 
-    if (counter === 0) text.write(timeOf(lastMs), 0, 'latin1')
+    if (counter === 0) codes.splice(0, 13, ...Array.from(timeOf(lastMs), codeOf))
     put(15, counter >> 8)
     put(16, counter >> 4)
     put(17, counter)
@@ -147,8 +147,12 @@ export function uuidSource(now: () => number, fill: (bytes: Uint8Array<ArrayBuff
       put(at, i === 0 ? 0x8 | ((byte >> 4) & 0x3) : byte >> 4)
       put(at + 1, byte)
     }
-    return text.toString('latin1')
+    return String.fromCharCode(...codes)
   }
+}
+
+function codeOf(letter: string): number {
+  return letter.charCodeAt(0)
 }
 
 function timeOf(ms: number): string {
