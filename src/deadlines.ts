@@ -7,12 +7,13 @@ interface Wait {
 
 /**
  * Deadlines for many short waits, at hardly any cost: waits of the same length stand in one line, the oldest in front,
- * and a single timer watches the heads of the lines. Most waits end long before it rings, and then it stays for those that come after
- * them: to set one for each wait would take longer than the rest. It does not keep the process alive.
+ * and a single timer watches the heads of the lines. Most waits end long before it rings. It does not keep the process
+ * alive, and there is none while nothing waits.
  */
 export class Deadlines {
   readonly #runtime: Runtime
   readonly #lines = new Map<number, Set<Wait>>()
+  #waiting = 0
   #isClosed = false
   #ringsAt = Infinity
   #stop: (() => void) | null = null
@@ -28,8 +29,9 @@ export class Deadlines {
     const line = this.#lines.get(ms) ?? new Set()
     this.#lines.set(ms, line)
     line.add(wait)
+    this.#waiting++
     if (wait.endsAt < this.#ringsAt) this.#ringAt(wait.endsAt)
-    return () => void line.delete(wait)
+    return () => this.#end(line, wait)
   }
 
   /** Gives up all that waits, now. What begins after this has no deadline. */
@@ -37,17 +39,14 @@ export class Deadlines {
     this.#isClosed = true
     for (const line of this.#lines.values()) {
       for (const wait of line) {
-        line.delete(wait)
+        this.#end(line, wait)
         wait.giveUp()
       }
     }
-    this.#quiet()
   }
 
-  /** No timer any more. What still waits has no deadline. */
-  close(): void {
-    this.#isClosed = true
-    this.#quiet()
+  #end(line: Set<Wait>, wait: Wait): void {
+    if (line.delete(wait) && --this.#waiting === 0) this.#quiet()
   }
 
   #quiet(): void {
@@ -74,7 +73,7 @@ export class Deadlines {
           next = Math.min(next, wait.endsAt)
           break
         }
-        line.delete(wait)
+        this.#end(line, wait)
         wait.giveUp()
       }
     }

@@ -119,11 +119,6 @@ export class Caller {
     return this.#ready()
   }
 
-  /** Measures no times any more: the connection ends, and with it all calls. */
-  close(): void {
-    this.#deadlines.close()
-  }
-
   /** Every server that may have the data. */
   async servers(): Promise<readonly Askable[]> {
     const client = await this.#ready()

@@ -100,7 +100,6 @@ export function createRedisStore(given: RedisStoreOptions, makeNotifier: Notifie
       workers.close()
       const opened = await opening?.catch(() => undefined)
       opened?.close()
-      caller.close()
     },
   }
 }
