@@ -104,7 +104,10 @@ export function sleep(
   })
 }
 
-const DIGITS = Buffer.from('0123456789abcdef', 'latin1')
+/** The codes of the digits. */
+const DIGITS: readonly number[] = Array.from('0123456789abcdef', (digit) => digit.charCodeAt(0))
+const DASH = 45
+const SEVEN = 55
 
 /**
  * Makes a UUIDv7 generator: 48 bits of time, a counter that keeps ids of the same millisecond in
@@ -115,11 +118,8 @@ export function uuidSource(now: () => number, fill: (bytes: Uint8Array<ArrayBuff
   let used = pool.length
   let lastMs = 0
   let counter = 0
-  // Written digit by digit and read as one text: put together from pieces, an id would keep them all in memory.
-  const text = Buffer.from('00000000-0000-7000-0000-000000000000', 'latin1')
-  const put = (at: number, digit: number): void => {
-    text[at] = DIGITS[digit & 0xf] as number
-  }
+  // The time, which is the same for many ids.
+  const time: number[] = Array.from({ length: 12 }, () => 0)
 
   return () => {
     if (used === pool.length) {
@@ -136,22 +136,45 @@ export function uuidSource(now: () => number, fill: (bytes: Uint8Array<ArrayBuff
       counter = 0
     }
 
-    if (counter === 0) text.write(timeOf(lastMs), 0, 'latin1')
-    put(15, counter >> 8)
-    put(16, counter >> 4)
-    put(17, counter)
-    for (let i = 0; i < 8; i++) {
-      const byte = pool[used++] as number
-      // The variant, then the four digits of which the first is a part, then twelve.
-      const at = i < 2 ? 19 + 2 * i : 20 + 2 * i
-      put(at, i === 0 ? 0x8 | ((byte >> 4) & 0x3) : byte >> 4)
-      put(at + 1, byte)
-    }
-    return text.toString('latin1')
+    if (counter === 0) writeTime(time, lastMs)
+    const at = used
+    used += 8
+    return uuidOf(time, counter, pool, at)
   }
 }
 
-function timeOf(ms: number): string {
-  const digits = ms.toString(16).padStart(12, '0')
-  return `${digits.slice(0, 8)}-${digits.slice(8)}`
+function writeTime(time: number[], ms: number): void {
+  let rest = ms
+  for (let n = 11; n >= 0; n--) {
+    const next = Math.floor(rest / 16)
+    time[n] = digit(rest - 16 * next)
+    rest = next
+  }
+}
+
+function digit(value: number): number {
+  return DIGITS[value & 0xf] as number
+}
+
+/** As one text at once: put together from pieces, an id would keep them all in memory. */
+function uuidOf(time: readonly number[], counter: number, pool: Uint8Array, at: number): string {
+  const r0 = pool[at] as number
+  const r1 = pool[at + 1] as number
+  const r2 = pool[at + 2] as number
+  const r3 = pool[at + 3] as number
+  const r4 = pool[at + 4] as number
+  const r5 = pool[at + 5] as number
+  const r6 = pool[at + 6] as number
+  const r7 = pool[at + 7] as number
+  // biome-ignore format: as an id is written.
+  return String.fromCharCode(
+    time[0] as number, time[1] as number, time[2] as number, time[3] as number,
+    time[4] as number, time[5] as number, time[6] as number, time[7] as number, DASH,
+    time[8] as number, time[9] as number, time[10] as number, time[11] as number, DASH,
+    SEVEN, digit(counter >> 8), digit(counter >> 4), digit(counter), DASH,
+    // The first digit has the variant.
+    digit(0x8 | ((r0 >> 4) & 0x3)), digit(r0), digit(r1 >> 4), digit(r1), DASH,
+    digit(r2 >> 4), digit(r2), digit(r3 >> 4), digit(r3), digit(r4 >> 4), digit(r4),
+    digit(r5 >> 4), digit(r5), digit(r6 >> 4), digit(r6), digit(r7 >> 4), digit(r7),
+  )
 }

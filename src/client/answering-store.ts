@@ -1,10 +1,10 @@
 import { StoreError } from '../core/errors.ts'
 import type { ClaimedJob } from '../core/job.ts'
 import { DEFAULT_POLICY, judge } from '../core/policy.ts'
+import { Deadlines } from '../deadlines.ts'
 import type { Notifier } from '../notifier.ts'
 import type { Runtime } from '../runtime.ts'
 import type { ClaimCall, Store, StoreInTransaction } from '../store.ts'
-import { Deadlines } from './deadlines.ts'
 
 /** Opening a store may bring its schema up to date, or wait for another process that does so. */
 const OPEN_MS = 600_000

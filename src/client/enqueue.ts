@@ -4,7 +4,7 @@ import type { Membership } from '../core/groups.ts'
 import type { NewJob } from '../core/job.ts'
 import { LIMITS } from '../core/limits.ts'
 import { assertJobId, assertKey, show } from '../core/names.ts'
-import { encodeHeaders, encodeJson } from '../core/payload.ts'
+import { encodeHeaders, encodeJson, fits } from '../core/payload.ts'
 import type { Policy } from '../core/policy.ts'
 import { storedPriority } from '../core/priority.ts'
 import type { Instrumentation } from '../instrumentation.ts'
@@ -44,7 +44,9 @@ export type Prepare = <Input, Result, Output>(
   queue: Queue<Input, Result, Output>,
   payload: Input,
   options: Omit<EnqueueOptions, 'tx'>,
-  member?: Membership,
+  member?: Membership | null,
+  /** The JSON text of an ordinary payload that has no schema, see `ManyTexts`. */
+  text?: string,
 ) => NewJob | Promise<NewJob>
 
 interface PrepareEnv {
@@ -56,11 +58,11 @@ interface PrepareEnv {
 }
 
 export function makePrepare(env: PrepareEnv): Prepare {
-  return (queue, payload, options, member) => {
+  return (queue, payload, options, member = null, text = undefined) => {
     const checked = queue.check?.(payload)
     return checked instanceof Promise
-      ? checked.then(() => build(env, queue as unknown as Queue<never>, payload, options, member))
-      : build(env, queue as unknown as Queue<never>, payload, options, member)
+      ? checked.then(() => build(env, queue as unknown as Queue<never>, payload, options, member, text))
+      : build(env, queue as unknown as Queue<never>, payload, options, member, text)
   }
 }
 
@@ -69,7 +71,8 @@ function build(
   queue: Queue<never>,
   payload: unknown,
   options: Omit<EnqueueOptions, 'tx'>,
-  member: Membership | null = null,
+  member: Membership | null,
+  text: string | undefined,
 ): NewJob {
   const { delay, runAt, priority = queue.priority, id, lane, cost } = options
   const delayMs = delay === undefined ? 0 : toMs('delay', delay)
@@ -88,7 +91,10 @@ function build(
     id: id ?? env.runtime.uuid(),
     space: env.space,
     queue: queue.name,
-    payload: encodeJson('payload', payload, env.payloadBytes),
+    payload:
+      text !== undefined && fits(text, env.payloadBytes)
+        ? text
+        : encodeJson('payload', payload, env.payloadBytes),
     headers: headersOf(env, options.headers),
     priority: storedPriority(priority, queue.priorityMode),
     delayMs,

@@ -149,6 +149,7 @@ export class Enqueuer {
     if ('results' in reply) {
       if (!reply.isTold) this.#hint(jobs, reply)
       this.#onInserted(jobs, reply.results)
+      if (orders.length === 1) return (orders[0] as Order).resolve(reply.results)
       let from = 0
       for (const order of orders) {
         order.resolve(reply.results.slice(from, from + order.jobs.length))

@@ -9,21 +9,25 @@ import type { Skep } from './skep.ts'
 import { type JobView, resultOf } from './view.ts'
 import type { JobEvent, WatchOptions } from './watch.ts'
 
+/** What the handles of many jobs have in common: there may be a hundred thousand of them. */
+export interface HandleOrigin {
+  readonly skep: Skep
+  readonly results: Results
+  /** Nothing is left of the job when it has succeeded. */
+  readonly discards: boolean
+}
+
 /** A job that was enqueued. */
 export class JobHandle<Result = unknown> {
   readonly id: string
   /** True when the unique key was held: this is the job that held it. */
   readonly duplicate: boolean
-  readonly #skep: Skep
-  readonly #results: Results
-  readonly #discards: boolean
+  readonly #origin: HandleOrigin
 
-  constructor(skep: Skep, results: Results, id: string, facts: { duplicate: boolean; discards: boolean }) {
+  constructor(origin: HandleOrigin, id: string, duplicate: boolean) {
     this.id = id
-    this.duplicate = facts.duplicate
-    this.#skep = skep
-    this.#results = results
-    this.#discards = facts.discards
+    this.duplicate = duplicate
+    this.#origin = origin
   }
 
   /**
@@ -33,16 +37,17 @@ export class JobHandle<Result = unknown> {
   async result(
     options: { readonly timeout?: Duration; readonly signal?: AbortSignal } = {},
   ): Promise<Result> {
-    if (this.#discards) {
+    const { skep, results, discards } = this.#origin
+    if (discards) {
       throw new SkepError(
         'RESULT_DISCARDED',
         "This queue discards finished jobs, so there is no result to wait for. Use onSuccess: archive('1h').",
         { facts: { id: this.id } },
       )
     }
-    await this.#skep.ready()
+    await skep.ready()
     const { timeout, signal } = options
-    const job = await this.#results.ended(this.id, {
+    const job = await results.ended(this.id, {
       ...(timeout === undefined ? {} : { timeoutMs: toMs('timeout', timeout) }),
       ...(signal === undefined ? {} : { signal }),
     })
@@ -51,26 +56,26 @@ export class JobHandle<Result = unknown> {
 
   /** The job as it is now, or null. */
   get(): Promise<JobView | null> {
-    return this.#skep.get(this.id)
+    return this.#origin.skep.get(this.id)
   }
 
   /** One page of the lines its handlers wrote, see {@link Skep.logs}. */
   logs(options?: LogOptions): Promise<LogPage> {
-    return this.#skep.logs(this.id, options)
+    return this.#origin.skep.logs(this.id, options)
   }
 
   /** Its state, progress and lines until it has ended, see {@link Skep.watch}. */
   watch(options?: WatchOptions): AsyncIterableIterator<JobEvent> {
-    return this.#skep.watch(this.id, options)
+    return this.#origin.skep.watch(this.id, options)
   }
 
   /** Why it is not running, see {@link Skep.explain}. */
   explain(): Promise<Explanation> {
-    return this.#skep.explain(this.id)
+    return this.#origin.skep.explain(this.id)
   }
 
   cancel(reason?: string): Promise<ChangeSummary> {
-    return this.#skep.cancel(this.id, reason === undefined ? {} : { reason })
+    return this.#origin.skep.cancel(this.id, reason === undefined ? {} : { reason })
   }
 }
 

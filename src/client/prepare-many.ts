@@ -1,6 +1,7 @@
 import { SkepError } from '../core/errors.ts'
 import type { NewJob } from '../core/job.ts'
 import { LIMITS } from '../core/limits.ts'
+import { ManyTexts } from '../core/many-texts.ts'
 import type { EnqueueOptions, Prepare } from './enqueue.ts'
 import type { Queue } from './queue.ts'
 
@@ -24,13 +25,15 @@ export async function prepareMany<Input, Result, Output>(
   }
   const jobs: NewJob[] = []
   let again = false
+  // Whoever is asked about an item may change it before it is written.
+  const texts = each === undefined && queue.check === null ? new ManyTexts(items) : null
   for (let index = 0; index < items.length; index++) {
     try {
       const item = items[index] as Input
       const own: Omit<EnqueueOptions, 'tx'> =
         each === undefined ? common : { ...common, ...each(item, index) }
       again ||= own.id !== undefined
-      const prepared = prepare(queue, item, own)
+      const prepared = prepare(queue, item, own, null, texts?.next())
       jobs.push(prepared instanceof Promise ? await prepared : prepared)
     } catch (cause) {
       const code = cause instanceof SkepError ? cause.code : 'unknown'

@@ -70,7 +70,7 @@ import {
   type QueueView,
 } from './inspect.ts'
 import { instrumentedSpec } from './instrumented-spec.ts'
-import { JobHandle } from './job-handle.ts'
+import { type HandleOrigin, JobHandle } from './job-handle.ts'
 import { type LaneListOptions, type LanePage, listLanes } from './lanes.ts'
 import { LaterHints } from './later-hints.ts'
 import { Limits } from './limits.ts'
@@ -163,6 +163,8 @@ export class Skep {
   readonly #prepare: Prepare
   readonly #enqueuer: Enqueuer
   readonly #results: Results
+  readonly #keeping: HandleOrigin
+  readonly #discarding: HandleOrigin
   readonly #awaitingRuns: Awaiting<Run>
   readonly #outlines: Outlines
   readonly #noter: Noter
@@ -231,6 +233,8 @@ export class Skep {
       countInserted(this.#meter, jobs, results)
     this.#enqueuer = new Enqueuer({ ...parts, timeoutMs: patienceMs, tellsEarly, onInserted })
     this.#results = awaitingJobs({ ...parts, space })
+    this.#keeping = { skep: this, results: this.#results, discards: false }
+    this.#discarding = { ...this.#keeping, discards: true }
     this.#noter = new Noter({ ...parts, logger: this.#logger })
     this.#holdEnv = { ...parts, logger: this.#logger, space, ready: () => this.ready() }
     this.limits = new Limits(this.#holdEnv)
@@ -396,14 +400,14 @@ export class Skep {
   ): JobHandle<Result> {
     const duplicate = result.status === 'duplicate'
     const discards = queue.policy.onSuccess.end === 'discard' && !job.overrides?.includes('"keepMs"')
-    return new JobHandle(this, this.#results, duplicate ? result.id : job.id, { duplicate, discards })
+    const origin = discards ? this.#discarding : this.#keeping
+    return new JobHandle(origin, duplicate ? result.id : job.id, duplicate)
   }
 
   async #insertOne(job: NewJob): Promise<JobHandle<unknown>> {
     const [result] = await this.#enqueuer.insert([job], false)
     const duplicate = result?.status === 'duplicate'
-    const id = duplicate ? result.id : job.id
-    return new JobHandle(this, this.#results, id, { duplicate, discards: false })
+    return new JobHandle(this.#keeping, duplicate ? result.id : job.id, duplicate)
   }
 
   /**
@@ -427,7 +431,7 @@ export class Skep {
   /** A handle on a job by its id, whether or not it exists. */
   job<Result = unknown>(id: string): JobHandle<Result> {
     assertJobId(id)
-    return new JobHandle(this, this.#results, id, { duplicate: false, discards: false })
+    return new JobHandle(this.#keeping, id, false)
   }
 
   // ── work ───────────────────────────────────────────────────────────────────────────────────────

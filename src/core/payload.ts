@@ -10,10 +10,13 @@ import { hasControl, show, utf8Bytes } from './names.ts'
  */
 export function encodeJson(what: string, value: unknown, maxBytes: number = LIMITS.payloadBytes): string {
   if (value === undefined) return 'null'
+  if (isOrdinary(value, ORDINARY_DEPTH)) {
+    const text = JSON.stringify(value) as string
+    if (isHarmless(text) && fits(text, maxBytes)) return text
+  }
   inspect(what, value, { keys: 0 }, 1, '$')
   const text = JSON.stringify(value) as string
-  // A UTF-16 unit is 1 to 3 bytes: only texts near the limit have to be counted.
-  if (text.length > maxBytes || (text.length * 3 > maxBytes && utf8Bytes(text) > maxBytes)) {
+  if (!fits(text, maxBytes)) {
     refuse(
       'PAYLOAD_TOO_LARGE',
       what,
@@ -22,6 +25,63 @@ export function encodeJson(what: string, value: unknown, maxBytes: number = LIMI
     )
   }
   return text
+}
+
+/** Whether a text is within the limit. A UTF-16 unit is 1 to 3 bytes: only texts near the limit have to be counted. */
+export function fits(text: string, maxBytes: number): boolean {
+  return text.length <= maxBytes && (text.length * 3 <= maxBytes || utf8Bytes(text) <= maxBytes)
+}
+
+/** So deep an ordinary value is at most. */
+export const ORDINARY_DEPTH = 8
+
+/**
+ * Whether it consists of simple objects, lists and values alone, with keys that are harmless. Most payloads do. They need not be looked at
+ * closely: what else may be wrong with them is seen in their text, see {@link isHarmless}.
+ */
+export function isOrdinary(value: unknown, depth: number): boolean {
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+      return true
+    case 'number':
+      return Number.isFinite(value)
+    case 'object':
+      break
+    default:
+      return false
+  }
+  if (value === null) return true
+  if (depth === 0 || hasToJson(value)) return false
+  return Array.isArray(value) ? isOrdinaryList(value, depth) : isOrdinaryObject(value, depth)
+}
+
+function isOrdinaryList(list: readonly unknown[], depth: number): boolean {
+  for (let i = 0; i < list.length; i++) if (!isOrdinary(list[i], depth - 1)) return false
+  return true
+}
+
+function isOrdinaryObject(value: object, depth: number): boolean {
+  if (Object.getPrototypeOf(value) !== Object.prototype) return false
+  // Makes no list of the keys. A key that is inherited only means a closer look.
+  for (const key in value) {
+    if (key === '__proto__' || key === 'constructor') return false
+    if (!isOrdinary((value as Record<string, unknown>)[key], depth - 1)) return false
+  }
+  return true
+}
+
+/**
+ * Whether there is nothing in the text of an ordinary value that could be refused: a NUL and half a surrogate pair are escaped in JSON, and
+ * every key and element has two characters. `mayEscape` is false if it is known to escape nothing.
+ */
+export function isHarmless(text: string, mayEscape = true): boolean {
+  return text.length <= LIMITS.payloadKeys && !(mayEscape && hasEscape(text))
+}
+
+/** Whether a character in it is written by its number, or it looks so. */
+export function hasEscape(json: string): boolean {
+  return json.includes('\\u')
 }
 
 /** Reads stored JSON text. What cannot be read is the caller's to bury, with its raw text. */

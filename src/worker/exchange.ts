@@ -124,6 +124,12 @@ export class Exchange {
     })
   }
 
+  /** The same, but at once if nothing is under way: a job has come, and waits. */
+  nudgeAtOnce(): void {
+    if (this.#underWay === 0 && !this.#scheduled) this.#send()
+    else this.nudge()
+  }
+
   /** Resolves when nothing is on its way and nothing waits to be sent. */
   flushed(): Promise<void> {
     const isIdle = this.#outbox.length === 0 && this.#underWay === 0 && this.#uncertain.length === 0

@@ -350,9 +350,9 @@ export function countInserted(
   for (let i = 1; i <= jobs.length; i++) {
     const { queue } = jobs[from] as NewJob
     if (jobs[i]?.queue === queue) continue
-    const own = results?.slice(from, i)
     // One whose key was held did not come into being.
-    const made = own === undefined ? i - from : own.filter(({ status }) => status === 'ok').length
+    let made = i - from
+    if (results) for (let n = from; n < i; n++) if (results[n]?.status !== 'ok') made--
     if (made > 0) meter.of(queue).enqueued(made)
     from = i
   }

@@ -539,7 +539,7 @@ export class WorkerEngine {
       }
       for (const { duty, loop } of this.#duties) if (duty.concerns(hint)) loop.wake()
     }
-    this.#exchange.nudge()
+    this.#exchange.nudgeAtOnce()
   }
 
   /** Asking a little too early costs less than a job that is there and waits. */

@@ -35,6 +35,8 @@ async function keptAfter(calls: readonly InsertCall[]): Promise<unknown> {
 
 /** Its length takes more than two bytes. */
 const LARGE = `"${'x'.repeat(70_000)}"`
+const SOME = `"${'ü'.repeat(1_500)}"`
+const HUGE = `"${'x'.repeat(250_000)}"`
 
 describe('fresh plain jobs are kept as any others', () => {
   const cases: readonly (readonly [string, readonly (readonly NewJob[])[]])[] = [
@@ -53,6 +55,11 @@ describe('fresh plain jobs are kept as any others', () => {
     ],
     ['very many with letters of any size', [[sample(1)], samples(600, { payload: '"ü€😀\\u0000"' }, 10)]],
     ['very many and a large one', [[sample(1)], [...samples(600, {}, 10), sample(700, { payload: LARGE })]]],
+    ['very many that take several pieces', [[sample(1)], samples(600, { payload: SOME }, 10)]],
+    [
+      'very many and one larger than a piece',
+      [[sample(1)], [...samples(600, {}, 10), sample(700, { payload: HUGE })]],
+    ],
     ['letters of any size', [[sample(1)], [sample(2, { payload: '"ü€😀\\u0000"' }), sample(3)]]],
   ]
 

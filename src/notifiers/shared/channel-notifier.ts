@@ -1,4 +1,4 @@
-import { type Hint, mergeHints, type Notifier } from '../../notifier.ts'
+import { type Hint, mergeHints, type Notifier, type WorkHint } from '../../notifier.ts'
 import type { Runtime } from '../../runtime.ts'
 import { Bus } from './bus.ts'
 import { readLetter, writeLetter } from './letter.ts'
@@ -36,6 +36,19 @@ export function createChannelNotifier(
     channel.send(writeLetter(sender, hints, mostBytes)),
   )
   let stopListening: (() => void) | null = null
+  let last: { readonly hint: WorkHint; readonly text: string } | null = null
+
+  /** Whoever enqueues one job after the other says the same each time. */
+  const letterFor = (hints: readonly Hint[]): string => {
+    const [hint] = hints
+    if (!hint || hints.length > 1 || hint.kind !== 'work' || hint.ids) {
+      return writeLetter(sender, mergeHints(hints), mostBytes)
+    }
+    if (last === null || !isSame(last.hint, hint)) {
+      last = { hint, text: writeLetter(sender, hints, mostBytes) }
+    }
+    return last.text
+  }
   let isClosed = false
 
   const connect = (): void => {
@@ -61,7 +74,7 @@ export function createChannelNotifier(
       along(hints: readonly Hint[]) {
         if (isClosed || !outgoing.takeTurn()) return null
         bus.tell(hints)
-        return writeLetter(sender, mergeHints(hints), mostBytes)
+        return letterFor(hints)
       },
     }),
 
@@ -94,4 +107,8 @@ export function createChannelNotifier(
       await outgoing.flush()
     },
   }
+}
+
+function isSame(a: WorkHint, b: WorkHint): boolean {
+  return a.space === b.space && a.queue === b.queue && a.dueAt === b.dueAt && a.rank === b.rank
 }

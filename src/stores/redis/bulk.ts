@@ -5,6 +5,8 @@ import { SHEET } from './lua/sheets.ts'
 
 /** What one command takes: Lua cannot hand over many more arguments at once. */
 const MOST_IN_A_PIECE = 2_000
+/** A piece has so much room, unless a single job needs more. */
+const PIECE_BYTES = 262_144
 
 /** A number of MessagePack that says how long the text is that follows, in four bytes. */
 const TEXT = 0xdb
@@ -26,12 +28,10 @@ export interface Spot {
 
 /** Plain jobs of one queue as `lua/bulk-insert.ts` takes them; null if their ids do not rise. */
 export function packed(jobs: readonly NewJob[], spot: Spot): Argument[] | null {
-  const ids = Buffer.allocUnsafe(16 * jobs.length)
-  const records: Buffer[] = []
-  for (let from = 0; from < jobs.length; from += MOST_IN_A_PIECE) {
-    records.push(packedRecords(jobs.slice(from, from + MOST_IN_A_PIECE), spot, ids.subarray(16 * from)))
-  }
+  const ids = Buffer.allocUnsafeSlow(16 * jobs.length)
+  for (let n = 0; n < jobs.length; n++) writeId(ids, (jobs[n] as NewJob).id, 16 * n)
   if (!rises(ids)) return null
+  const records = packedRecords(jobs, spot, ids)
   const sheets: Buffer[] = []
   for (let from = 0; from < ids.length; from += 16 * SHEET * MOST_IN_A_PIECE) {
     sheets.push(packedSheets(ids.subarray(from, from + 16 * SHEET * MOST_IN_A_PIECE), spot))
@@ -41,27 +41,39 @@ export function packed(jobs: readonly NewJob[], spot: Spot): Argument[] | null {
   return [first, last, String(jobs.length), String(records.length), ...records, ...sheets]
 }
 
-/** Id and record of each; the ids also go by themselves. */
-function packedRecords(jobs: readonly NewJob[], { q, moment }: Spot, ids: Buffer): Buffer {
+/** Id and record of each, in pieces. */
+function packedRecords(jobs: readonly NewJob[], { q, moment }: Spot, ids: Buffer): Buffer[] {
   const head = Buffer.alloc(HEAD_BYTES)
   head.writeUInt32BE(q, 1)
   head.writeUIntBE(moment, 5, 6)
-  // A character of JavaScript takes at most 3 bytes.
-  const most = jobs.reduce((sum, { payload }) => sum + PAYLOAD_AT + 3 * payload.length, 0)
-  const bytes = Buffer.allocUnsafe(most)
+  const pieces: Buffer[] = []
+  let bytes = Buffer.alloc(0)
   let at = 0
+  let room = 0
   for (let n = 0; n < jobs.length; n++) {
-    const { id, payload } = jobs[n] as NewJob
-    writeId(ids, id, 16 * n)
-    const length = bytes.write(payload, at + PAYLOAD_AT)
+    const { payload } = jobs[n] as NewJob
+    // A character of JavaScript takes at most 3 bytes. Room for the worst case of them all would be memory that nobody uses.
+    const most = PAYLOAD_AT + 3 * payload.length
+    if (room === 0 || at + most > bytes.length) {
+      if (at > 0) pieces.push(bytes.subarray(0, at))
+      bytes = Buffer.allocUnsafeSlow(Math.max(PIECE_BYTES, most))
+      at = 0
+      room = MOST_IN_A_PIECE
+    }
+    room--
+    const length = HEAD_BYTES + bytes.write(payload, at + PAYLOAD_AT)
     bytes[at] = ID
     for (let i = 0; i < 16; i++) bytes[at + 1 + i] = ids[16 * n + i] as number
     bytes[at + 17] = TEXT
-    bytes.writeUInt32BE(HEAD_BYTES + length, at + 18)
+    bytes[at + 18] = length >>> 24
+    bytes[at + 19] = length >>> 16
+    bytes[at + 20] = length >>> 8
+    bytes[at + 21] = length
     for (let i = 0; i < HEAD_BYTES; i++) bytes[at + RECORD_AT + i] = head[i] as number
-    at += PAYLOAD_AT + length
+    at += RECORD_AT + length
   }
-  return bytes.subarray(0, at)
+  pieces.push(bytes.subarray(0, at))
+  return pieces
 }
 
 /** A score and a member for each sheet. */

@@ -1,4 +1,5 @@
 import { messageOf, StoreError } from '../../core/errors.ts'
+import { Deadlines } from '../../deadlines.ts'
 import { listOf, numberOf, type Reply, textOf } from './bytes.ts'
 import { type Argument, NotSent, type RedisClient } from './client.ts'
 import { type Askable, infoOf } from './durability.ts'
@@ -52,6 +53,7 @@ const MAY_EXCEED_MEMORY = new Set(
 export class Caller {
   readonly #open: () => Promise<RedisClient>
   readonly #options: ResolvedOptions
+  readonly #deadlines: Deadlines
   readonly #script: Script
   /** By operation. */
   readonly #short: ReadonlyMap<string, Script>
@@ -69,6 +71,7 @@ export class Caller {
   constructor(open: () => Promise<RedisClient>, options: ResolvedOptions) {
     this.#open = open
     this.#options = options
+    this.#deadlines = new Deadlines(options.runtime)
     const head = (keys: readonly string[]): Argument[] => [String(keys.length), ...keys]
     this.#script = { text: SCRIPT, sha: SCRIPT_SHA, head: head(keysOf(options.prefix)) }
     const few = head(keysOf(options.prefix, PLAIN_KEYS))
@@ -255,15 +258,24 @@ export class Caller {
 
   /** A server that does not answer must not hold up whoever called for ever, and its connection may be dead. */
   #within<T>(client: RedisClient, answer: Promise<T>): Promise<T> {
-    const { callTimeoutMs, runtime } = this.#options
+    const { callTimeoutMs } = this.#options
     const { connection } = client
     return new Promise((resolve, reject) => {
-      const stop = runtime.timer(callTimeoutMs, () => {
+      const end = this.#deadlines.begin(callTimeoutMs, () => {
         const message = `Redis did not answer within ${callTimeoutMs} ms. The call may have happened.`
         reject(new StoreError('STORE_UNKNOWN', message))
         if (client.connection === connection) client.reset()
       })
-      answer.then(resolve, reject).finally(stop)
+      answer.then(
+        (reply) => {
+          end()
+          resolve(reply)
+        },
+        (error: unknown) => {
+          end()
+          reject(error as Error)
+        },
+      )
     })
   }
 }

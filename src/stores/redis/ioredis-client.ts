@@ -2,6 +2,7 @@ import { messageOf } from '../../core/errors.ts'
 import type { Reply } from './bytes.ts'
 import { NotSent, type RedisClient } from './client.ts'
 import { ioRedisEar } from './ear.ts'
+import { sendLarge } from './ioredis-large.ts'
 
 /** The part of an ioredis client, or cluster, that the store uses. */
 export interface IoRedisLike {
@@ -105,7 +106,8 @@ export function ioRedisClient(client: IoRedisLike): RedisClient {
     async send(command, args) {
       if (client.status === 'end') throw new NotSent(problem ?? new Error('The connection is closed.'))
       try {
-        return (await client.callBuffer(command, ...args)) as Reply
+        const large = isCluster ? null : sendLarge(client, command, args)
+        return (await (large ?? client.callBuffer(command, ...args))) as Reply
       } catch (error) {
         const message = messageOf(error)
         if (UNWRITTEN.test(message)) throw new NotSent(problem ?? error)

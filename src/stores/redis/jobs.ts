@@ -155,8 +155,17 @@ function plainQueue([flags, made, , , , space, queue, , , more, ...rest]: readon
     : null
 }
 
+function insertArguments(call: InsertCall, channel: string): Argument[] {
+  const { jobs, groups, runs, again, fresh, letter = '' } = call
+  const [job] = jobs
+  if (!job || jobs.length > 1 || groups || runs || moreOf(job) !== '') return manyArguments(call, channel)
+  // What most calls are, and somebody waits for it.
+  const flags = `${fresh ? 'f' : ''}${again ? 'a' : ''}s`
+  return [flags, '', channel, letter, '1', job.space, job.queue, '1', plainJobs(jobs).bytes, '']
+}
+
 /** Plain jobs of a queue that follow each other go in one piece, and so do others that need no care. */
-function insertArguments(
+function manyArguments(
   { jobs, groups = [], runs = [], again, fresh, letter = '' }: InsertCall,
   channel: string,
 ): Argument[] {

@@ -105,7 +105,7 @@ export const CLIENT_MUTANTS: readonly Mutant[] = [
     name: 'call-without-a-deadline',
     incidents: [25, 36],
     rule: 'R17',
-    file: 'src/client/deadlines.ts',
+    file: 'src/deadlines.ts',
     find: 'if (this.#isClosed) return () => {}',
     replace: 'return () => {}',
     story: 'A call to the store that is never answered is waited for without end.',

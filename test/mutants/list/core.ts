@@ -134,4 +134,32 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     story: 'A long backoff is not cut to what a store can hold.',
     killedBy: { vitest: 'test/mutants/gaps/backoff.test.ts' },
   },
+  {
+    name: 'core-texts-cut-anywhere',
+    incidents: [],
+    rule: 'R13',
+    file: 'src/core/many-texts.ts',
+    find: 'return texts.length === count ? texts : []',
+    replace: 'return texts',
+    story:
+      'Payloads that are written together are cut inside of one that looks like the seam, and jobs get those of others.',
+    killedBy: {
+      vitest: 'test/core/many-texts.test.ts',
+      test: 'are not cut where a value looks like what stands between two',
+    },
+  },
+  {
+    name: 'core-ordinary-payload-hides-a-nul',
+    incidents: [],
+    rule: 'R16',
+    file: 'src/core/payload.ts',
+    find: '&& !(mayEscape && hasEscape(text))',
+    replace: '',
+    story:
+      'A text with a NUL is stored because the payload around it is an ordinary one, and a database refuses the whole batch.',
+    killedBy: {
+      vitest: 'test/core/many-texts.test.ts',
+      test: 'leave out what has to be looked at closely, and nothing else',
+    },
+  },
 ]

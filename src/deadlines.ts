@@ -1,4 +1,4 @@
-import type { Runtime } from '../runtime.ts'
+import type { Runtime } from './runtime.ts'
 
 interface Wait {
   readonly endsAt: number
