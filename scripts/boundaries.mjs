@@ -61,7 +61,8 @@ function place(path) {
   const [, first = '', second = ''] = path.split('/')
   if (['store.ts', 'store', 'notifier.ts', 'notices.ts', 'instrumentation.ts'].includes(first))
     return { layer: 'contract', folder: 'the contracts' }
-  if (first === 'runtime.ts' || first === 'supervise.ts') return { layer: 'runtime', folder: 'the runtime' }
+  if (['runtime.ts', 'supervise.ts', 'deadlines.ts'].includes(first))
+    return { layer: 'runtime', folder: 'the runtime' }
   if (first.endsWith('.ts')) {
     return entries.includes(first.slice(0, -3)) ? { layer: 'entry', folder: path } : undefined
   }

@@ -58,7 +58,7 @@ interface PrepareEnv {
 }
 
 export function makePrepare(env: PrepareEnv): Prepare {
-  return (queue, payload, options, member = null, text = undefined) => {
+  return (queue, payload, options, member = null, text) => {
     const checked = queue.check?.(payload)
     return checked instanceof Promise
       ? checked.then(() => build(env, queue as unknown as Queue<never>, payload, options, member, text))

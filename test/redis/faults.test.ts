@@ -93,7 +93,7 @@ describe('a call to Redis', () => {
   })
 
   it('is unavailable while the server is busy with a script of somebody else', async (t) => {
-    const world = await createWorld(t, { 'busy-reply-threshold': '50' })
+    const world = await createWorld(t, { 'lua-time-limit': '50' })
     const store = await world.open()
     const other = ioredis(world.url)
     const endless = codeOf(other.eval('while true do end', 0))

@@ -80,7 +80,8 @@ export function redisArguments({
     'maxmemory-policy': 'noeviction',
     ...more,
   }
-  return Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)])
+  // Several words are several arguments: 6.2 does not take them for one.
+  return Object.entries(settings).flatMap(([name, value]) => [`--${name}`, ...String(value).split(' ')])
 }
 
 /** The program, installed if it is missing; or why there is none. */
