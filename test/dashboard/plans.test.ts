@@ -208,6 +208,20 @@ describe('Schedules', () => {
     expect((await stage.skep.get(id))?.queue).toBe(tidy.name)
   })
 
+  it('show how their last runs went, with a way to each', async () => {
+    await go('/schedules/report.daily')
+    const signs = page.getByRole('list', { name: 'How they went, the oldest first' }).getByRole('link')
+    await signs.first().waitFor()
+    const of = { query: 'schedule:report.daily', limit: 30 }
+    const ids = (await stage.skep.list(of)).jobs.map(({ id }) => id)
+
+    expect(ids.length).toBeGreaterThan(0)
+    expect(await signs.count()).toBe(ids.length)
+    await signs.last().click()
+    await page.waitForURL('**/jobs/*')
+    expect(ids).toContain(new URL(page.url()).pathname.split('/').pop())
+  })
+
   it('are made in a form that says what was written while it is written', async () => {
     await go('/schedules')
     await button('New schedule').click()
