@@ -54,7 +54,7 @@ export const FULL: Sizes = {
   rate: { limit: 200, seconds: 10 },
   whale: { backlog: 500_000, jobs: 250, warmUp: 50 },
   throttled: { lanes: 50_000, jobs: 20_000 },
-  flows: { children: 500, chains: 10_000, ms: 20_000 },
+  flows: { children: 1_000, chains: 20_000, ms: 30_000 },
 }
 
 export const QUICK: Sizes = {
