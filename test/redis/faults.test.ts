@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { systemRuntime } from '../../src/runtime.ts'
 import {
   codeOf,
@@ -80,6 +80,24 @@ describe('a call to Redis', () => {
     await eventually('a new connection', async () => (await codeOf(countOf(store))) === 'ok')
     await store.insert({ jobs: [job], again: true })
     expect(await countOf(store)).toMatchObject({ ready: 1 })
+  })
+
+  it('that is one of many without an answer throws the connection away once', async (t) => {
+    const world = await createWorld(t)
+    const store = await world.open({ callTimeoutMs: 300 })
+    const warnings: string[] = []
+    const listen = (warning: Error): void => void warnings.push(warning.name)
+    process.on('warning', listen)
+    onTestFinished(() => void process.off('warning', listen))
+
+    world.pause()
+    const codes = await Promise.all(Array.from({ length: 30 }, () => codeOf(countOf(store))))
+    world.resume()
+
+    expect(new Set(codes)).toEqual(new Set(['STORE_UNKNOWN']))
+    await eventually('a new connection', async () => (await codeOf(countOf(store))) === 'ok')
+    // Of a leak: whatever is told of the end of the connection would be told once for each call.
+    expect(warnings).toEqual([])
   })
 
   it('is unknown when clients are paused by an operator', async (t) => {

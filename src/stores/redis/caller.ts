@@ -67,6 +67,8 @@ export class Caller {
   #losses = 0
   /** Since when nothing could be sent. */
   #downSince: number | null = null
+  /** The connection that was thrown away last. It may take seconds to be gone. */
+  #thrownAway: number | null = null
 
   constructor(open: () => Promise<RedisClient>, options: ResolvedOptions) {
     this.#open = open
@@ -256,6 +258,13 @@ export class Caller {
     client.reset()
   }
 
+  /** Once for all calls that waited for it. Of a cluster nobody knows which connection it was. */
+  #throwAway(client: RedisClient): void {
+    if (!client.isCluster && this.#thrownAway === client.connection) return
+    this.#thrownAway = client.connection
+    client.reset()
+  }
+
   /** A server that does not answer must not hold up whoever called for ever, and its connection may be dead. */
   #within<T>(client: RedisClient, answer: Promise<T>): Promise<T> {
     const { callTimeoutMs } = this.#options
@@ -264,7 +273,7 @@ export class Caller {
       const end = this.#deadlines.begin(callTimeoutMs, () => {
         const message = `Redis did not answer within ${callTimeoutMs} ms. The call may have happened.`
         reject(new StoreError('STORE_UNKNOWN', message))
-        if (client.connection === connection) client.reset()
+        if (client.connection === connection) this.#throwAway(client)
       })
       answer.then(
         (reply) => {
