@@ -3,13 +3,9 @@
  *
  *   node --import jiti/register test/crash/flow-soak.ts --store sqlite --kills 500 [--seed n]
  */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { runFlowKills } from './flow-kills.ts'
-import { startMortalPostgres } from './mortal-postgres.ts'
-import { startMortalRedis } from './mortal-redis.ts'
+import { openSoakStore } from './soak-store.ts'
 
 const { values } = parseArgs({
   options: {
@@ -19,18 +15,8 @@ const { values } = parseArgs({
   },
 })
 const { store, kills, seed } = values
-if (store !== 'sqlite' && store !== 'postgres' && store !== 'redis') {
-  throw new Error('Say --store sqlite, --store postgres or --store redis.')
-}
 
-const folder = mkdtempSync(join(tmpdir(), 'skep-flow-soak-'))
-const server =
-  store === 'postgres' ? await startMortalPostgres() : store === 'redis' ? await startMortalRedis() : null
-const address = !server
-  ? { file: join(folder, 'jobs.db') }
-  : store === 'redis'
-    ? { redis: server.url, prefix: 'skep' }
-    : { url: server.url }
+const { address, folder, remove } = await openSoakStore(store)
 try {
   const { violations, ...measured } = await runFlowKills({
     address,
@@ -49,6 +35,5 @@ try {
   )
   process.exitCode = ok ? 0 : 1
 } finally {
-  await server?.remove()
-  rmSync(folder, { recursive: true, force: true })
+  await remove()
 }

@@ -3,13 +3,9 @@
  *
  *   node --import jiti/register test/crash/slot-soak.ts --store sqlite --slots 1000 [--every 400] [--minutes 15] [--seed n]
  */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { startMortalPostgres } from './mortal-postgres.ts'
-import { startMortalRedis } from './mortal-redis.ts'
 import { runSlotKills } from './slot-kills.ts'
+import { openSoakStore } from './soak-store.ts'
 
 const { values } = parseArgs({
   options: {
@@ -21,18 +17,8 @@ const { values } = parseArgs({
   },
 })
 const { store, slots, every, minutes, seed } = values
-if (store !== 'sqlite' && store !== 'postgres' && store !== 'redis') {
-  throw new Error('Say --store sqlite, --store postgres or --store redis.')
-}
 
-const folder = mkdtempSync(join(tmpdir(), 'skep-slot-soak-'))
-const server =
-  store === 'postgres' ? await startMortalPostgres() : store === 'redis' ? await startMortalRedis() : null
-const address = !server
-  ? { file: join(folder, 'jobs.db') }
-  : store === 'redis'
-    ? { redis: server.url, prefix: 'skep' }
-    : { url: server.url }
+const { address, remove } = await openSoakStore(store)
 try {
   const { violations, ...measured } = await runSlotKills({
     address,
@@ -51,6 +37,5 @@ try {
   console.log(JSON.stringify({ ...row, violations: all.slice(0, 50) }))
   process.exitCode = ok ? 0 : 1
 } finally {
-  await server?.remove()
-  rmSync(folder, { recursive: true, force: true })
+  await remove()
 }
