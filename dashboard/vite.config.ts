@@ -9,7 +9,7 @@ const server = process.env['SKEP_SERVER'] ?? 'http://127.0.0.1:7700'
 
 export default defineConfig({
   root: here('.'),
-  // Where the dashboard is mounted is known only at run time: the server writes a `<base>` into index.html.
+  // Where the dashboard is mounted is known only at run time: the server writes it into index.html.
   base: './',
   plugins: [react()],
   build: {

@@ -63,11 +63,14 @@ export class SkepServer {
     this.#bulk = resolveServerOptions(options).bulk ? this.skep.bulk.serve() : null
   }
 
-  /** Opens the port. Resolves with the address. Rejects if the port is taken, or if anybody could use it (`SERVER_UNPROTECTED`). */
+  /**
+   * Opens the port. Resolves with the address. Rejects if the port is taken; with `SERVER_UNPROTECTED` if anybody could use it, or if
+   * other machines could reach it by plain http alone.
+   */
   async listen(options: ListenOptions = {}): Promise<Listening> {
     const { host = '127.0.0.1', port = DEFAULT_PORT, tries = 0 } = options
     if (this.#closing) throw new SkepError('CLOSED', 'This server is closed. Make a new one.')
-    await this.core.guard.listen?.(host)
+    await this.core.guard.listen?.(host, this.#tls)
     await this.#serveRpc()
     for (let at = port; ; at++) {
       try {

@@ -57,6 +57,30 @@ describe('skep server', () => {
     expect(code).toBe(2)
   })
 
+  it('does not take tokens of other machines over plain http unless somebody says so', async () => {
+    const args = [
+      'server',
+      '--host',
+      '0.0.0.0',
+      '--port',
+      '0',
+      '--token',
+      'a-token-that-nobody-can-guess-at-all',
+    ]
+    const { code, stderr } = await skep(args, { cwd: project() })
+
+    expect(stderr).toMatch(/SERVER_UNPROTECTED.*everybody on the way[\s\S]*--plain-http/)
+    expect(code).toBe(2)
+
+    const server = start([...args, '--plain-http'], { cwd: project() })
+    await server.until(/serving/)
+    server.child.kill('SIGTERM')
+    const ended = await server.ended
+
+    expect(ended.stderr).toMatch(/warning .*plain http/)
+    expect(ended.code).toBe(0)
+  })
+
   it.each([
     ['without a secret', [], /--alert-secret-file/],
     ['with a weak one', ['--alert-secret', 'whsec_abc', '--alert-allow', '127.0.0.1'], /openssl rand/],

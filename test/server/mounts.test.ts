@@ -59,7 +59,7 @@ async function check(ask: (path: string, init?: RequestInit) => Promise<Response
     expect([path, page.status, await page.text()]).toEqual([
       path,
       200,
-      expect.stringContaining(`<base href="${MOUNT}/" />`),
+      expect.stringContaining(`<meta name="skep-mount" content="${MOUNT}/" />`),
     ])
   }
 

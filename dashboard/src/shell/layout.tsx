@@ -24,7 +24,7 @@ export function Layout({ me, children }: { readonly me: Me; readonly children: R
   useEffect(() => setSheetOpen(false), [location])
   return (
     <div className="shell">
-      {/* No link: a page with a `<base>` takes `#main` for the address of another page. */}
+      {/* No link: that would change the address, and be one more step to go back. */}
       <button type="button" className="skip" onClick={() => document.getElementById('main')?.focus()}>
         Skip to the page
       </button>

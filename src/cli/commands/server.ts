@@ -46,12 +46,17 @@ export const serverCommand: Command = {
       help: 'Hosts and networks inside of yours that alerts may go to',
     },
     proxies: { kind: 'text', value: 'n', help: 'Proxies of yours in front, whose x-forwarded-for counts' },
+    'plain-http': {
+      kind: 'switch',
+      help: 'Take tokens of other machines without https, where something else encrypts the way',
+    },
     insecure: { kind: 'switch', help: 'Let everybody who reaches it do everything' },
     drain: { kind: 'text', value: '10s', help: 'How long requests may finish after a stop. Default: 10s' },
   },
   examples: [
     'skep server',
-    'skep server --host 0.0.0.0 --hosts jobs.example.com --token-file /run/secrets/skep',
+    'skep server --host 0.0.0.0 --hosts jobs.example.com --token-file /run/secrets/skep --proxies 1',
+    'skep server --host 0.0.0.0 --hosts jobs.example.com --tls-cert cert.pem --tls-key key.pem',
     'skep server --db postgres://localhost/shop --read-only --environment production',
   ],
 
@@ -117,6 +122,7 @@ function serverOptions(call: Call, { place }: Opened, logger: Logger): NodeServe
     ...(proxies === undefined ? {} : { proxies }),
     ...(drain === undefined ? {} : { closeTimeout: drain }),
     ...(args.on('read-only') ? { readOnly: true } : {}),
+    ...(args.on('plain-http') ? { plainHttp: true } : {}),
     ...(args.on('insecure') ? { insecure: true } : {}),
   }
 }

@@ -86,11 +86,12 @@ export class Access implements Guard {
   }
 
   /**
-   * Says that the server is about to listen on this host. Throws `SERVER_UNPROTECTED` if other machines could reach it and anybody
-   * could use it. Without this call the server counts as mounted in another one.
+   * Says that the server is about to listen on this host, and whether it speaks https there. Throws `SERVER_UNPROTECTED` if other
+   * machines could reach it and anybody could use it, or if they could reach it by plain http alone. Without this call the
+   * server counts as mounted in another one.
    */
-  async listen(host: string): Promise<void> {
-    const { auth, insecure, open } = this.#options
+  async listen(host: string, isEncrypted = false): Promise<void> {
+    const { auth, insecure, open, plainHttp, proxies } = this.#options
     this.#listens = host
     this.#open = null
     if (isLoopbackHost(host)) {
@@ -105,11 +106,28 @@ export class Access implements Guard {
       })
       return
     }
-    if (open !== true && (auth !== null || (await this.#mayBeConfigured()))) return
+    if (open === true || !(auth !== null || (await this.#mayBeConfigured()))) {
+      throw new SkepError(
+        'SERVER_UNPROTECTED',
+        `A server on ${showValue(host)} can be reached by other machines, and nothing says who may use it. Make a token with ` +
+          '"skep tokens create --name admin --scopes admin", pass tokens or auth, or listen on 127.0.0.1.',
+        { facts: { host } },
+      )
+    }
+    if (isEncrypted) return
+    if (plainHttp) {
+      this.#logger.warn('Tokens may come over plain http, by option: whoever is on the way can read them', {
+        host,
+      })
+      return
+    }
+    // A proxy of theirs says of every request whether it came encrypted, and is asked then.
+    if (proxies > 0) return
     throw new SkepError(
       'SERVER_UNPROTECTED',
-      `A server on ${showValue(host)} can be reached by other machines, and nothing says who may use it. Make a token with ` +
-        '"skep tokens create --name admin --scopes admin", pass tokens or auth, or listen on 127.0.0.1.',
+      `A server on ${showValue(host)} can be reached by other machines, and without https everybody on the way could read ` +
+        'their tokens. Give it a certificate (tls; --tls-cert and --tls-key), put a proxy in front that speaks https (proxies; ' +
+        '--proxies 1), listen on 127.0.0.1, or allow it where something else encrypts the way (plainHttp; --plain-http).',
       { facts: { host } },
     )
   }

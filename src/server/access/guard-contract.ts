@@ -60,10 +60,10 @@ export interface Guard {
   headers?(request: Request, remote: Remote): Readonly<Record<string, string>>
 
   /**
-   * Told before a server opens a port, with the host that it listens on. Rejects with `SERVER_UNPROTECTED` if that must not be.
-   * A server that is mounted in another one is not told.
+   * Told before a server opens a port, with the host that it listens on and whether it speaks https there. Rejects with
+   * `SERVER_UNPROTECTED` if that must not be. A server that is mounted in another one is not told.
    */
-  listen?(host: string): Promise<void>
+  listen?(host: string, isEncrypted: boolean): Promise<void>
 
   /** Ends what it has opened. */
   close?(): Promise<void>

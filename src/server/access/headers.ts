@@ -9,7 +9,7 @@ const POLICY = [
   "img-src 'self' data:",
   "font-src 'self'",
   "manifest-src 'self'",
-  "base-uri 'self'",
+  "base-uri 'none'",
   "form-action 'self'",
   "frame-ancestors 'none'",
 ].join('; ')

@@ -1,13 +1,14 @@
 /**
  * Who asks. Nothing of a server is given to anybody before this has answered, files included. In this order:
  *
- *   1. a token in `authorization: Bearer`: whoever brings one is judged by it alone
- *   2. the host that is asked for
- *   3. a login or a logout
- *   4. the session of a cookie, then the user's own `auth`, then whether the server is open
- *   5. the page that asks, for 3 and 4: no browser can be made to ask for another site's page
+ *   1. whether it came encrypted, or from this machine
+ *   2. a token in `authorization: Bearer`: whoever brings one is judged by it alone
+ *   3. the host that is asked for
+ *   4. a login or a logout
+ *   5. the session of a cookie, then the user's own `auth`, then whether the server is open
+ *   6. the page that asks, for 4 and 5: no browser can be made to ask for another site's page
  *
- * A token in the header needs neither 2 nor 5: a page that does not know it cannot send it, and one that knows it needs no browser of yours.
+ * A token in the header needs neither 3 nor 6: a page that does not know it cannot send it, and one that knows it needs no browser of yours.
  */
 import { hostname } from 'node:os'
 import { EVERY_SPACE, type Runtime, SkepError } from '../../index.ts'
@@ -61,6 +62,7 @@ export class Identifier {
   async identify(request: Request, socket: Remote): Promise<Caller | Response> {
     const { options } = this.#parts
     const remote = clientOf(request, socket, options.proxies)
+    this.#refusePlain(remote)
     const bearer = bearerOf(request)
     if (bearer !== null) {
       const shown = await this.#look(bearer, remote)
@@ -108,6 +110,18 @@ export class Identifier {
     if (!isLoopback(socket.address) || isForwarded(request) || !(await this.#parts.isOpen())) return null
     this.#refuseHost(request)
     return { ...EVERYTHING, name: 'local', space }
+  }
+
+  #refusePlain({ address, isEncrypted }: Remote): void {
+    const { options, listens } = this.#parts
+    // What comes through another program's port, or without any, is for that program to judge.
+    if (isEncrypted || address === null || isLoopback(address) || listens() === null) return
+    if (options.plainHttp || options.insecure) return
+    throw new SkepError(
+      'FORBIDDEN',
+      'This request came over plain http. Ask by https; a proxy has to say so with "x-forwarded-proto: https". Whoever runs ' +
+        'the server can allow plain http (plainHttp; --plain-http).',
+    )
   }
 
   #refuseOtherHosts(request: Request): void {

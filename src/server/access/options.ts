@@ -39,6 +39,11 @@ export interface AccessOptions {
   readonly open?: boolean
   /** Lets everybody do everything, from everywhere. Only where something else keeps strangers away. @default false */
   readonly insecure?: boolean
+  /**
+   * Takes tokens from other machines over plain http, where everybody on the way can read them. Only where something else encrypts
+   * the way, such as a service mesh, or where the port is published on this machine alone. @default false: others need https
+   */
+  readonly plainHttp?: boolean
   /** Refuses every change, whoever asks. @default false */
   readonly readOnly?: boolean
   /**
@@ -70,6 +75,7 @@ export interface ResolvedAccess {
   readonly hosts: readonly string[] | '*'
   readonly open: boolean | null
   readonly insecure: boolean
+  readonly plainHttp: boolean
   readonly readOnly: boolean
   readonly proxies: number
   readonly sessionMs: number
@@ -98,6 +104,7 @@ export function resolveAccess(options: AccessOptions): ResolvedAccess {
     hosts,
     open: options.open ?? null,
     insecure: options.insecure === true,
+    plainHttp: options.plainHttp === true,
     readOnly: options.readOnly === true,
     proxies,
     sessionMs,

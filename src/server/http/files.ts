@@ -118,10 +118,16 @@ async function fileOf(bytes: Buffer, type: string, changedMs: number): Promise<F
   return { bytes, zipped, type, tag, changedMs }
 }
 
-/** The page as it is under a mount: all its addresses begin there. */
+/**
+ * The page as it is under a mount: its files are asked for there, and it is told where that is. A `<base>` would do both, but then the
+ * content policy would have to allow one, which a page that somebody has written into could change.
+ */
 async function pageAt(index: File, mount: string): Promise<File> {
-  const base = `<base href="${escaped(mount)}/" />`
-  const html = index.bytes.toString('utf8').replace(/<head>/i, (head) => `${head}\n    ${base}`)
+  const at = `${escaped(mount)}/`
+  const html = index.bytes
+    .toString('utf8')
+    .replace(/(<head>)/i, (head) => `${head}\n    <meta name="skep-mount" content="${at}" />`)
+    .replace(/ (src|href)="\.\//g, (_, name: string) => ` ${name}="${at}`)
   return fileOf(Buffer.from(html), index.type, index.changedMs)
 }
 

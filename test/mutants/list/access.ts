@@ -103,6 +103,16 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     killedBy: identify('are believed only as many as there are'),
   },
   {
+    name: 'access-token-by-plain-http',
+    incidents: [],
+    rule: 'R23',
+    file: 'src/server/access/identify.ts',
+    find: 'this.#refusePlain(remote)\n',
+    replace: '',
+    story: 'Who goes past the proxy sends a token that everybody on the way can read.',
+    killedBy: identify('is what a proxy has to have been asked by, and nobody goes past the proxy'),
+  },
+  {
     name: 'access-another-site-posts-by-a-form',
     incidents: [],
     rule: 'R23',

@@ -29,14 +29,14 @@ describe('a server without any configuration', () => {
     await expect(access.listen(host)).rejects.toMatchObject({ code: 'SERVER_UNPROTECTED' })
   })
 
-  it('starts there if it has a token, an auth, or is told that it is insecure', async () => {
+  it('starts there with https if it has a token, an auth, or is told that it is insecure', async () => {
     const withToken = desk()
     await withToken.tokens.create({ name: 'ci', scopes: ['read'] }, 'ada')
 
-    await withToken.access.listen('0.0.0.0')
-    await desk({ tokens: [ADMIN] }).access.listen('0.0.0.0')
-    await desk({}, { env: { SKEP_TOKEN: TOKEN } }).access.listen('0.0.0.0')
-    await desk({ auth: () => null }).access.listen('0.0.0.0')
+    await withToken.access.listen('0.0.0.0', true)
+    await desk({ tokens: [ADMIN] }).access.listen('0.0.0.0', true)
+    await desk({}, { env: { SKEP_TOKEN: TOKEN } }).access.listen('0.0.0.0', true)
+    await desk({ auth: () => null }).access.listen('0.0.0.0', true)
     const insecure = desk({ insecure: true })
     await insecure.access.listen('0.0.0.0')
 
@@ -62,10 +62,11 @@ describe('a server without any configuration', () => {
     const [local, open] = [desk({}, { records }), desk({}, { records })]
 
     await local.access.listen('127.0.0.1')
-    await open.access.listen('0.0.0.0')
-    const before = [(await local.ask()).said, (await open.ask({ address: '10.1.1.1' })).said]
+    await open.access.listen('0.0.0.0', true)
+    const other = { address: '10.1.1.1', isEncrypted: true }
+    const before = [(await local.ask()).said, (await open.ask(other)).said]
     isAway = false
-    const after = [(await local.ask()).said, (await open.ask({ address: '10.1.1.1' })).said]
+    const after = [(await local.ask()).said, (await open.ask(other)).said]
 
     expect(before).toEqual(['STORE_UNAVAILABLE', 'UNAUTHENTICATED'])
     expect(after).toEqual(['local', 'UNAUTHENTICATED'])
@@ -85,7 +86,7 @@ describe('a server without any configuration', () => {
     await access.listen('127.0.0.1')
 
     for (const address of ['10.0.0.1', '::2', null])
-      expect((await ask({ address })).said).toBe('UNAUTHENTICATED')
+      expect((await ask({ address, isEncrypted: true })).said).toBe('UNAUTHENTICATED')
   })
 
   it('is closed from the next start on when there is a token in its store', async () => {
@@ -104,6 +105,62 @@ describe('a server without any configuration', () => {
     expect((await ask()).said).toBe('local')
     expect((await ask({ headers: bearer(TOKEN) })).said).toBe('admin')
     expect((await ask({ headers: bearer('wrong') })).said).toBe('UNAUTHENTICATED')
+  })
+})
+
+describe('https', () => {
+  const OTHER = { headers: bearer(TOKEN), address: '10.1.1.1' }
+
+  it.each(['0.0.0.0', '::', '10.0.0.5', 'jobs.example.com'])(
+    'is needed to start on %s, of the server, of a proxy, or by a word that it is not',
+    async (host) => {
+      await expect(desk({ tokens: [ADMIN] }).access.listen(host)).rejects.toMatchObject({
+        code: 'SERVER_UNPROTECTED',
+        message: expect.stringContaining('--tls-cert'),
+      })
+      await desk({ tokens: [ADMIN] }).access.listen(host, true)
+      await desk({ tokens: [ADMIN], proxies: 1 }).access.listen(host)
+      await desk({ tokens: [ADMIN], plainHttp: true }).access.listen(host)
+    },
+  )
+
+  it('is not enough to start without a token', async () => {
+    await expect(desk().access.listen('0.0.0.0', true)).rejects.toMatchObject({
+      code: 'SERVER_UNPROTECTED',
+      message: expect.stringContaining('skep tokens create'),
+    })
+  })
+
+  it('is what a proxy has to have been asked by, and nobody goes past the proxy', async () => {
+    const { access, ask } = desk({ tokens: [ADMIN], proxies: 1 })
+    await access.listen('0.0.0.0')
+    const by = async (more: Record<string, string>): Promise<string> =>
+      (await ask({ ...OTHER, headers: { ...OTHER.headers, ...more } })).said
+
+    expect(await by({ 'x-forwarded-for': '1.2.3.4', 'x-forwarded-proto': 'https' })).toBe('admin')
+    expect(await by({ 'x-forwarded-for': '1.2.3.4', 'x-forwarded-proto': 'http' })).toBe('FORBIDDEN')
+    // Only the word of the proxy counts, which is the last.
+    expect(await by({ 'x-forwarded-for': '1.2.3.4', 'x-forwarded-proto': 'https, http' })).toBe('FORBIDDEN')
+    expect(await by({ 'x-forwarded-for': '1.2.3.4' })).toBe('FORBIDDEN')
+    expect(await by({})).toBe('FORBIDDEN')
+  })
+
+  it('is asked of a proxy on the same machine too, but not of this machine itself', async () => {
+    const { access, ask } = desk({ tokens: [ADMIN], proxies: 1 })
+    await access.listen('127.0.0.1')
+
+    const forwarded = { ...bearer(TOKEN), 'x-forwarded-for': '1.2.3.4', 'x-forwarded-proto': 'http' }
+    expect((await ask({ headers: forwarded })).said).toBe('FORBIDDEN')
+    expect((await ask({ headers: bearer(TOKEN) })).said).toBe('admin')
+  })
+
+  it('is not asked for where it is said not to be needed, nor of a server mounted in a program', async () => {
+    const plain = desk({ tokens: [ADMIN], plainHttp: true })
+    await plain.access.listen('0.0.0.0')
+
+    expect((await plain.ask(OTHER)).said).toBe('admin')
+    expect((await plain.ask({ address: '10.1.1.1' })).said).toBe('UNAUTHENTICATED')
+    expect((await desk({ tokens: [ADMIN] }).ask(OTHER)).said).toBe('admin')
   })
 })
 
@@ -143,7 +200,8 @@ describe('a token in the header', () => {
     const { caller } = await ask({
       headers: bearer(token),
       address: '10.1.2.3',
-      url: 'http://any.example/api/v1/me',
+      isEncrypted: true,
+      url: 'https://any.example/api/v1/me',
     })
 
     expect(caller).toMatchObject({
@@ -193,7 +251,8 @@ describe('a token in the header', () => {
     expect(tries.filter(({ said }) => said === 'UNAUTHENTICATED')).toHaveLength(20)
     expect(tries.at(-1)).toMatchObject({ said: 'TOO_MANY_REQUESTS', facts: { retryAfterMs: 1_000 } })
     expect((await ask({ headers: bearer(token) })).said).toBe('ci')
-    expect((await ask({ headers: bearer('x'.repeat(30)), address: '10.0.0.2' })).said).toBe('UNAUTHENTICATED')
+    const other = { headers: bearer('x'.repeat(30)), address: '10.0.0.2', isEncrypted: true }
+    expect((await ask(other)).said).toBe('UNAUTHENTICATED')
     await runtime.advance(1_000)
     expect((await ask({ headers: bearer('x'.repeat(30)) })).said).toBe('UNAUTHENTICATED')
   })
@@ -237,7 +296,7 @@ describe('the host that is asked for', () => {
   ])('of a server on %s may be %s: %s', async (listens, host, isFine) => {
     const auth = (): { name: string; scopes: ['read'] } => ({ name: 'ada', scopes: ['read'] })
     const { access, ask } = desk({ auth, hosts: ['jobs.example.com', '*.jobs.internal'] })
-    await access.listen(listens)
+    await access.listen(listens, true)
 
     expect((await ask({ headers: { host } })).said).toBe(isFine ? 'ada' : 'FORBIDDEN')
   })
@@ -327,7 +386,7 @@ describe("the user's own auth", () => {
           ? null
           : { name: 'ada@example.com', scopes: ['operate'], queues: ['mail.*'] },
     })
-    await access.listen('0.0.0.0')
+    await access.listen('0.0.0.0', true)
 
     expect((await ask()).said).toBe('UNAUTHENTICATED')
     expect((await ask({ headers: { 'x-user': '1' } })).caller).toMatchObject({
@@ -344,7 +403,7 @@ describe("the user's own auth", () => {
       auth: ({ headers }) =>
         headers.get('authorization') === 'Bearer jwt' ? { name: 'jwt', scopes: ['read'] } : null,
     })
-    await access.listen('0.0.0.0')
+    await access.listen('0.0.0.0', true)
 
     expect((await ask({ headers: bearer('jwt') })).said).toBe('jwt')
     expect((await ask({ headers: bearer('other') })).said).toBe('UNAUTHENTICATED')
@@ -352,7 +411,7 @@ describe("the user's own auth", () => {
 
   it('may send people elsewhere', async () => {
     const { access, ask } = desk({ auth: () => Response.redirect('https://sso.example/', 302) })
-    await access.listen('0.0.0.0')
+    await access.listen('0.0.0.0', true)
 
     expect((await ask()).said).toBe('302')
   })

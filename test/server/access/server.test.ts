@@ -1,4 +1,5 @@
 import { request as nodeRequest } from 'node:http'
+import { networkInterfaces } from 'node:os'
 import { createSkep, queue, type Skep, silentLogger } from 'skep'
 import { memoryStore } from 'skep/memory'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -36,10 +37,40 @@ describe('a server that listens', () => {
       code: 'SERVER_UNPROTECTED',
     })
     await accessTokens(skep).create({ name: 'ada', scopes: ['admin'] }, 'test')
-    const { port } = await server.listen({ host: '0.0.0.0', port: 0 })
-    expect((await fetch(`http://127.0.0.1:${port}/api/v1/me`)).status).toBe(401)
+    await expect(server.listen({ host: '0.0.0.0', port: 0 })).rejects.toThrow(/--tls-cert/)
     await server.close()
     await skep.close()
+  })
+
+  it('lets nobody in from elsewhere by plain http, however good the token, over HTTP and gRPC', async () => {
+    const token = 'a-token-that-nobody-can-guess-at-all'
+    const address = Object.values(networkInterfaces())
+      .flatMap((all) => all ?? [])
+      .find(({ family, internal }) => family === 'IPv4' && !internal)?.address
+    const skep = createSkep({ store: memoryStore(), logger: silentLogger })
+    const tokens = [{ name: 'ada', scopes: ['admin'], token }] as const
+    const server = createServer(skep, { logger: silentLogger, tokens, proxies: 1 })
+    onTestFinished(async () => {
+      await server.close()
+      await skep.close()
+    })
+    const { port } = await server.listen({ host: '0.0.0.0', port: 0 })
+    const ask = async (host: string, path: string, more = {}): Promise<number> => {
+      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...more }
+      const how = path === '/healthz' ? {} : { method: 'POST', body: '{}' }
+      return (await fetch(`http://${host}:${port}${path}`, { ...how, headers })).status
+    }
+    const proxied = { 'x-forwarded-for': '1.2.3.4', 'x-forwarded-proto': 'https' }
+
+    for (const path of ['/api/v1/call/me.get', '/skep.v1.Operations/MeGet']) {
+      expect([path, await ask('127.0.0.1', path)]).toEqual([path, 200])
+      expect([path, await ask('127.0.0.1', path, proxied)]).toEqual([path, 200])
+      const plain = { ...proxied, 'x-forwarded-proto': 'http' }
+      expect([path, await ask('127.0.0.1', path, plain)]).toEqual([path, 403])
+      // A machine may have no other address than loopback.
+      if (address) expect([path, await ask(address, path)]).toEqual([path, 403])
+    }
+    expect(await ask(address ?? '127.0.0.1', '/healthz')).toBe(200)
   })
 
   it('does not answer to a name that a page has made up', async () => {
