@@ -30,6 +30,40 @@ export default defineConfig({
 })
 `
 
+describe('skep jobs watch', () => {
+  it('shows all that happens until the end, and says by its exit code how that was', async () => {
+    const cwd = project({ 'skep.config.mjs': CONFIG })
+    const worker = start(['worker', '--json'], { cwd })
+    await worker.until(/"started"/)
+    const id = (await skep(['enqueue', 'steps'], { cwd })).stdout.trim()
+    const later = (await skep(['enqueue', 'steps', '--delay', '1h'], { cwd })).stdout.trim()
+
+    const [watched, other] = [start(['jobs', 'watch', id], { cwd }), start(['jobs', 'watch', later], { cwd })]
+    await Promise.all([watched.until(/50 half/), other.until(/delayed/)])
+    writeFileSync(join(cwd, 'go'), '')
+    await skep(['jobs', 'cancel', later], { cwd })
+    const [done, cancelled] = await Promise.all([watched.ended, other.ended])
+    const afterwards = await skep(['jobs', 'watch', later, '--json'], { cwd })
+    const codes = []
+    for (const args of [[UNKNOWN], [], [id, id]])
+      codes.push((await skep(['jobs', 'watch', ...args], { cwd })).code)
+    worker.child.kill('SIGTERM')
+    await worker.ended
+
+    expect(done.code).toBe(0)
+    expect(done.stdout).toMatch(
+      /Z running\n[\s\S]*begun[\s\S]*progress 50 half\n[\s\S]*red forged line\n[\s\S]*Z done\n$/,
+    )
+    expect(cancelled.stdout).toMatch(/Z delayed\n\S+Z cancelled[^\n]*\n$/)
+    expect(cancelled.code).toBe(1)
+    expect([afterwards.code, JSON.parse(afterwards.stdout)]).toEqual([
+      1,
+      { kind: 'state', state: 'cancelled' },
+    ])
+    expect(codes).toEqual([3, 2, 2])
+  })
+})
+
 describe('skep jobs logs', () => {
   it('follows a job to its end, and shows it again later', async () => {
     const cwd = project({ 'skep.config.mjs': CONFIG })

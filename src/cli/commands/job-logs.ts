@@ -1,4 +1,4 @@
-import { type LogLine, SkepError } from '../../index.ts'
+import { type JobEvent, type JobState, type LogLine, SkepError } from '../../index.ts'
 import type { Call } from '../command.ts'
 import type { Counterpart } from '../counterpart.ts'
 import { EXIT, notFound, usage } from '../exit.ts'
@@ -26,6 +26,30 @@ export async function showLogs(call: Call, ids: readonly string[]): Promise<numb
   )
 }
 
+/** Shows all that happens to a job until it has ended. Fails if that was not well, so that a script can wait for it. */
+export async function watchJob(call: Call, ids: readonly string[]): Promise<number> {
+  const [id, ...others] = ids
+  if (id === undefined || others.length > 0) throw usage('Which job? One at a time.', 'skep jobs watch <id>')
+  const { out } = call
+  return reaching(call, { create: false }, async ({ skep }) => {
+    let last: JobState | null = null
+    await eachEvent(skep, id, (event) => {
+      if (event.kind === 'state') last = event.state
+      if (out.json) out.object(shortly(event))
+      else if (event.kind === 'log') out.data(lineText(event, out))
+      else out.data(`${out.paint('dim', new Date().toISOString())} ${happened(event, out)}`)
+    })
+    return last === null || last === 'done' ? EXIT.ok : EXIT.failure
+  })
+}
+
+function happened(event: Exclude<JobEvent, { kind: 'log' }>, { paint }: Output): string {
+  if (event.kind === 'progress') return `progress ${progressText(event)}`
+  const { state, failure } = event.job
+  const why = failure === null ? '' : `  ${clean(failure.message)}`
+  return `${paint(state === 'done' ? 'green' : failure === null ? 'bold' : 'red', state)}${why}`
+}
+
 async function showAll(out: Output, skep: Counterpart, id: string): Promise<number> {
   if ((await skep.get(id)) === null) throw missing(id)
   const lines: LogLine[] = []
@@ -48,24 +72,31 @@ async function showAll(out: Output, skep: Counterpart, id: string): Promise<numb
 }
 
 async function follow(out: Output, skep: Counterpart, id: string): Promise<number> {
+  await eachEvent(skep, id, (event) => {
+    if (out.json) out.object(shortly(event))
+    else if (event.kind === 'log') out.data(lineText(event, out))
+    else if (event.kind === 'progress') out.note(out.paintNote('dim', `progress ${progressText(event)}`))
+    else out.note(out.paintNote('dim', event.state))
+  })
+  return EXIT.ok
+}
+
+/** Until the job has ended, or somebody has seen enough. */
+async function eachEvent(skep: Counterpart, id: string, show: (event: JobEvent) => void): Promise<void> {
   const end = (): void => process.exit(EXIT.ok)
   const stop = listenForStop({ onHurry: end, onForce: end })
   try {
-    for await (const event of skep.watch(id, { signal: stop.signal })) {
-      if (out.json) {
-        const { kind } = event
-        out.object(kind === 'state' ? { kind, state: event.state } : event)
-      } else if (event.kind === 'log') out.data(lineText(event, out))
-      else if (event.kind === 'progress') out.note(out.paintNote('dim', `progress ${progressText(event)}`))
-      else out.note(out.paintNote('dim', event.state))
-    }
+    for await (const event of skep.watch(id, { signal: stop.signal })) show(event)
   } catch (error) {
     if (error instanceof SkepError && error.code === 'JOB_NOT_FOUND') throw missing(id)
     if (!stop.signal.aborted) throw error
   } finally {
     stop.release()
   }
-  return EXIT.ok
+}
+
+function shortly(event: JobEvent): object {
+  return event.kind === 'state' ? { kind: event.kind, state: event.state } : event
 }
 
 function lineText({ at, level, message, fields }: LogLine, { paint }: Output): string {

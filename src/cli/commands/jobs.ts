@@ -14,7 +14,7 @@ import { CHANGE_FLAGS, readSelection, SELECTION_FLAGS, type Selection } from '..
 import { clean, quote } from '../text.ts'
 import { changeWhere, readWhere, WHERE_FLAGS } from '../where.ts'
 import { readPayload } from './enqueue.ts'
-import { showLogs } from './job-logs.ts'
+import { showLogs, watchJob } from './job-logs.ts'
 
 export const jobsCommand: Command = {
   name: 'jobs',
@@ -23,6 +23,7 @@ export const jobsCommand: Command = {
     'jobs [list] [filters | --where <query>]',
     'jobs get <id…>',
     'jobs explain <id…>',
+    'jobs watch <id>',
     'jobs logs <id> [--follow]',
     'jobs retry|cancel|promote|remove|bury <id…> | filters | --where <query>',
     'jobs reschedule <id…> | filters | --where <query> --delay <time> | --run-at <date>',
@@ -34,6 +35,7 @@ export const jobsCommand: Command = {
   actions: {
     list: 'Show a page of jobs',
     get: 'Show everything about jobs',
+    watch: 'Show what happens to a job until it has ended; exit code 1 if not well',
     logs: 'Show the lines that the handlers of a job wrote',
     explain: 'Say why jobs are not running (or runs and groups of jobs)',
     retry: 'Start finished jobs anew (by filter: the dead ones)',
@@ -68,6 +70,7 @@ export const jobsCommand: Command = {
   examples: [
     'skep jobs list --queue mail.send --state ready,running',
     'skep jobs get 01890a5d-ac96-774b-bcce-b302099a8057',
+    'skep jobs watch 01890a5d-ac96-774b-bcce-b302099a8057 && echo done',
     'skep jobs logs 01890a5d-ac96-774b-bcce-b302099a8057 --follow',
     'skep jobs explain 01890a5d-ac96-774b-bcce-b302099a8057',
     "skep jobs list --where 'state:dead,failed queue:mail.* error:~timeout since:1h'",
@@ -107,6 +110,8 @@ export const jobsCommand: Command = {
         return exportJobs(call, where)
       case 'get':
         return getJobs(call, ids)
+      case 'watch':
+        return watchJob(call, ids)
       case 'logs':
         return showLogs(call, ids)
       case 'explain':
