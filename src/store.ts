@@ -183,6 +183,11 @@ export interface Capabilities {
    */
   readonly secondInsertAt?: number
   /**
+   * So many jobs a worker takes with one claim at most, where there are no limits. More where a call costs as much as hundreds of
+   * jobs, fewer where everybody waits while one is answered. @default 500
+   */
+  readonly jobsPerClaim?: number
+  /**
    * What its own notifier tells after a call was sent is heard after the call has happened. So whoever inserts may tell of it
    * before the answer is there. @default false
    */

@@ -108,7 +108,7 @@ function durabilityFinding({ level, detail }: Durability): DoctorFinding {
 }
 
 function canFinding(capabilities: Capabilities): DoctorFinding {
-  const can = Object.entries(capabilities).filter(([, able]) => able)
+  const can = Object.entries(capabilities).filter(([, able]) => able === true)
   return {
     name: 'can',
     status: 'ok',

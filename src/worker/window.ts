@@ -8,13 +8,13 @@ import { WaitingRuns } from './waiting-runs.ts'
 const AHEAD_MS = 100
 /** The same for a queue with limits. What is held here has had its turn: whoever comes now waits for it. */
 const AHEAD_LIMITED_MS = 20
-/** And at most this many, so that a crash puts few jobs back and one claim stays short. */
-const MOST_AHEAD = 1_000
-/** One claim takes at most this many, or one batch. Twice as many are held: one half runs while the other is on its way. */
+/** One claim takes at most this many, or one batch, unless the store says otherwise: one claim stays short. */
 const MOST_AT_ONCE = 500
+/** So many times of that are held, so that a crash puts few jobs back: one half runs while the other is on its way. */
+const AHEAD_SHARE = 2
 /** Less than this is not worth being cut off a claim. */
 const LEAST_LIMITED = 64
-/** The same for jobs that go to somebody elsewhere: each claim of them is a message, too, and they hold thousands. */
+/** The most for jobs that go to somebody elsewhere: each claim of them is a message, too, and they hold thousands. */
 const MOST_AWAY_AT_ONCE = 1_000
 /**
  * So many are asked for in between, when a queue with limits that holds enough hears of new jobs: one of them may be next.
@@ -34,6 +34,8 @@ const STALLED_MS = 60_000
 /** One queue the worker serves: what waits in its buffer, what runs, and whether the store may have more. */
 class Line {
   readonly spec: HandlerSpec
+  /** One claim takes at most so many, where there are no limits. */
+  readonly mostAtOnce: number
   readonly waiting = new WaitingRuns()
   running = 0
   /** The store may have work. Set by hints, timers, polls and full claims; cleared when a claim is sent. */
@@ -63,8 +65,9 @@ class Line {
   /** How long a run takes, smoothed; null until the first one ended. */
   meanMs: number | null = null
 
-  constructor(spec: HandlerSpec) {
+  constructor(spec: HandlerSpec, mostAtOnce: number) {
     this.spec = spec
+    this.mostAtOnce = mostAtOnce
   }
 
   heat(rank: number | null): void {
@@ -89,9 +92,9 @@ class Line {
   /** How many jobs are worth holding beyond those that can start at once. Slow handlers get none. */
   ahead(slots: number): number {
     if (this.meanMs === null) return 0
-    const aheadMs = this.limited ? AHEAD_LIMITED_MS : AHEAD_MS
+    const [aheadMs, atOnce] = this.limited ? [AHEAD_LIMITED_MS, MOST_AT_ONCE] : [AHEAD_MS, this.mostAtOnce]
     const startsInTime = (slots * this.spec.batch * aheadMs) / Math.max(this.meanMs, 0.01)
-    return Math.min(MOST_AHEAD, Math.floor(startsInTime))
+    return Math.min(AHEAD_SHARE * atOnce, Math.floor(startsInTime))
   }
 }
 
@@ -130,6 +133,7 @@ export class Window {
   readonly #asking = new WeakMap<Source, Line>()
   #order: readonly Line[] = []
   readonly #concurrency: number
+  readonly #atOnce: number
   #askAt: number | null = null
   /** How long a claim takes, smoothed. */
   #claimMs = 0
@@ -137,14 +141,16 @@ export class Window {
   #busy = 0
   #buffered = 0
 
-  constructor(specs: readonly HandlerSpec[], concurrency: number) {
+  /** `atOnce`: what the store says of `jobsPerClaim`. */
+  constructor(specs: readonly HandlerSpec[], concurrency: number, atOnce: number = MOST_AT_ONCE) {
     this.#concurrency = concurrency
+    this.#atOnce = atOnce
     for (const spec of specs) this.open(spec)
   }
 
   /** Serves this queue from now on. */
   open(spec: HandlerSpec): void {
-    const line = new Line(spec)
+    const line = new Line(spec, this.#atOnce)
     this.#order = [...this.#order, line]
     this.#lineOf.set(spec, line)
     this.#lines.set(keyOf(spec), [...(this.#lines.get(keyOf(spec)) ?? []), line])
@@ -279,9 +285,9 @@ export class Window {
    * The most that one claim takes. In a queue with limits a large one holds up whoever comes, so beyond what can start at once
    * it is half of what is held ahead, or what will start until the next claim is answered.
    */
-  #mostAtOnce({ spec, limited, gives }: Line, free: number, spare: number): number {
+  #mostAtOnce({ spec, limited, gives, mostAtOnce }: Line, free: number, spare: number): number {
     if (spec.away !== undefined) return MOST_AWAY_AT_ONCE
-    if (!limited) return MOST_AT_ONCE
+    if (!limited) return mostAtOnce
     const share = Math.max(0.5, this.#claimMs / AHEAD_LIMITED_MS)
     const enough = free * spec.batch + Math.floor(spare * share)
     return Math.min(gives, Math.max(LEAST_LIMITED, enough))

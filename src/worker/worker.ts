@@ -144,7 +144,8 @@ export class WorkerEngine {
     this.#startedAt = runtime.now()
     this.#renewedAt = runtime.mono()
     this.#specs = specs
-    this.#window = new Window(specs, parts.slots === undefined ? options.concurrency : Infinity)
+    const slots = parts.slots === undefined ? options.concurrency : Infinity
+    this.#window = new Window(specs, slots, store.capabilities.jobsPerClaim)
     this.#executor = new Executor({
       runtime,
       graceMs: options.graceMs,

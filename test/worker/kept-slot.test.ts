@@ -6,6 +6,26 @@ import { Window, type Wish } from '../../src/worker/window.ts'
 
 const NOW = { along: false, least: 1 }
 
+describe('one claim', () => {
+  const spec = { space: 'acme', queue: 'mail', concurrency: Infinity, batch: 1 } as HandlerSpec
+  const asked = (window: Window): number | undefined => window.wish(NOW, 0)?.limit
+
+  it('takes as many as the store says, and as many again are held', () => {
+    const [usual, more] = [new Window([spec], 5_000), new Window([spec], 5_000, 1_000)]
+
+    expect([asked(usual), asked(more)]).toEqual([500, 1_000])
+  })
+
+  it('takes no more than usual from a queue with limits', () => {
+    const window = new Window([spec], 5_000, 1_000)
+    const { sources } = window.wish(NOW, 0) as Wish
+    window.answered(sources, sources, [0])
+    window.reheat(sources)
+
+    expect(asked(window)).toBe(500)
+  })
+})
+
 /** A worker whose slots are all taken by a busy lane of a limited queue, of which more waits. */
 class Crowd {
   readonly spec = { space: 'acme', queue: 'mail', concurrency: Infinity, batch: 1 } as HandlerSpec

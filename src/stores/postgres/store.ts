@@ -74,7 +74,7 @@ export function createPostgresStore(options: PostgresStoreOptions, makeNotifier:
   }
 
   return {
-    capabilities: { transactions: true, processes: true, liveness: listen },
+    capabilities: { transactions: true, processes: true, liveness: listen, jobsPerClaim: 1_000 },
 
     ready() {
       checked ??= check().catch((error: unknown) => {
