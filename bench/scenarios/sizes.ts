@@ -14,6 +14,8 @@ export interface Sizes {
   readonly latencyJobs: number
   /** Not counted: the first calls of a process are slow. */
   readonly latencyWarmUp: number
+  /** Before those, at once: until Node has compiled what runs for each job, as in a process that lives for more than seconds. */
+  readonly latencyCompileUp: number
   readonly steadySeconds: number
   readonly steadyWarmUpSeconds: number
   readonly backlog: { readonly piece: number; readonly pieces: number; readonly large: number }
@@ -45,6 +47,7 @@ export const FULL: Sizes = {
   atOnceSeconds: 3,
   latencyJobs: 500,
   latencyWarmUp: 200,
+  latencyCompileUp: 8_000,
   steadySeconds: 5,
   steadyWarmUpSeconds: 2,
   backlog: { piece: 10_000, pieces: 10, large: 1_000_000 },
@@ -67,6 +70,7 @@ export const QUICK: Sizes = {
   drainMs: 1_000,
   latencyJobs: 100,
   latencyWarmUp: 10,
+  latencyCompileUp: 1_000,
   strict: { lanes: 500, each: 10, ms: 5_000 },
   rate: { limit: 100, seconds: 3 },
   whale: { backlog: 50_000, jobs: 50, warmUp: 10 },
@@ -86,6 +90,7 @@ export const TINY: Sizes = {
   atOnceSeconds: 0.3,
   latencyJobs: 20,
   latencyWarmUp: 5,
+  latencyCompileUp: 20,
   steadySeconds: 0.3,
   steadyWarmUpSeconds: 0.1,
   backlog: { piece: 200, pieces: 2, large: 2_000 },
