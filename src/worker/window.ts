@@ -92,7 +92,8 @@ class Line {
   /** How many jobs are worth holding beyond those that can start at once. Slow handlers get none. */
   ahead(slots: number): number {
     if (this.meanMs === null) return 0
-    const [aheadMs, atOnce] = this.limited ? [AHEAD_LIMITED_MS, MOST_AT_ONCE] : [AHEAD_MS, this.mostAtOnce]
+    const aheadMs = this.limited ? AHEAD_LIMITED_MS : AHEAD_MS
+    const atOnce = this.limited ? MOST_AT_ONCE : this.mostAtOnce
     const startsInTime = (slots * this.spec.batch * aheadMs) / Math.max(this.meanMs, 0.01)
     return Math.min(AHEAD_SHARE * atOnce, Math.floor(startsInTime))
   }

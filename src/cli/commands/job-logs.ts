@@ -18,8 +18,7 @@ const LEVEL_STYLES: Readonly<Record<LogLine['level'], Style>> = {
 
 /** Shows the lines that a job's handlers wrote; with `--follow` also those to come, until the job has ended. */
 export async function showLogs(call: Call, ids: readonly string[]): Promise<number> {
-  const [id, ...others] = ids
-  if (id === undefined || others.length > 0) throw usage('Which job? One at a time.', 'skep jobs logs <id>')
+  const id = oneOf(ids, 'skep jobs logs <id>')
   const isFollowed = call.args.on('follow')
   return reaching(call, { create: false }, ({ skep }) =>
     isFollowed ? follow(call.out, skep, id) : showAll(call.out, skep, id),
@@ -28,8 +27,7 @@ export async function showLogs(call: Call, ids: readonly string[]): Promise<numb
 
 /** Shows all that happens to a job until it has ended. Fails if that was not well, so that a script can wait for it. */
 export async function watchJob(call: Call, ids: readonly string[]): Promise<number> {
-  const [id, ...others] = ids
-  if (id === undefined || others.length > 0) throw usage('Which job? One at a time.', 'skep jobs watch <id>')
+  const id = oneOf(ids, 'skep jobs watch <id>')
   const { out } = call
   return reaching(call, { create: false }, async ({ skep }) => {
     let last: JobState | null = null
@@ -41,6 +39,12 @@ export async function watchJob(call: Call, ids: readonly string[]): Promise<numb
     })
     return last === null || last === 'done' ? EXIT.ok : EXIT.failure
   })
+}
+
+function oneOf(ids: readonly string[], command: string): string {
+  const [id, ...others] = ids
+  if (id === undefined || others.length > 0) throw usage('Which job? One at a time.', command)
+  return id
 }
 
 function happened(event: Exclude<JobEvent, { kind: 'log' }>, { paint }: Output): string {

@@ -126,7 +126,7 @@ async function pageAt(index: File, mount: string): Promise<File> {
   const at = `${escaped(mount)}/`
   const html = index.bytes
     .toString('utf8')
-    .replace(/(<head>)/i, (head) => `${head}\n    <meta name="skep-mount" content="${at}" />`)
+    .replace(/<head>/i, (head) => `${head}\n    <meta name="skep-mount" content="${at}" />`)
     .replace(/ (src|href)="\.\//g, (_, name: string) => ` ${name}="${at}`)
   return fileOf(Buffer.from(html), index.type, index.changedMs)
 }
