@@ -10,6 +10,7 @@ import { PLAIN_CLAIM, PLAIN_CLAIM_KEYS, PLAIN_CLAIM_SHA } from './lua/plain-clai
 import { PLAIN_INSERT, PLAIN_INSERT_SHA, PLAIN_KEYS } from './lua/plain-insert.ts'
 import { SCRIPT, SCRIPT_SHA } from './lua/script.ts'
 import type { ResolvedOptions } from './options.ts'
+import { Head } from './wire.ts'
 
 /** Which connection to which run of the server it is, as far as the server tells. */
 export interface ConnectionName {
@@ -27,9 +28,15 @@ interface Sight {
 
 interface Script {
   readonly text: string
-  readonly sha: string
-  /** How many keys, and which. */
-  readonly head: readonly Argument[]
+  /** The command, which script, how many keys, and which. */
+  readonly head: Head
+}
+
+/** What a script is to do. */
+interface ScriptRun {
+  readonly operation: string
+  readonly args: readonly Argument[]
+  readonly time: string
 }
 
 /** The operations that have scripts of their own. */
@@ -74,16 +81,15 @@ export class Caller {
     this.#open = open
     this.#options = options
     this.#deadlines = new Deadlines(options.runtime)
-    const head = (keys: readonly string[]): Argument[] => [String(keys.length), ...keys]
-    this.#script = { text: SCRIPT, sha: SCRIPT_SHA, head: head(keysOf(options.prefix)) }
-    const few = head(keysOf(options.prefix, PLAIN_KEYS))
+    const script = (text: string, sha: string, keys: readonly string[]): Script => {
+      return { text, head: new Head(['EVALSHA', sha, String(keys.length), ...keys]) }
+    }
+    const { prefix } = options
+    this.#script = script(SCRIPT, SCRIPT_SHA, keysOf(prefix))
     this.#short = new Map([
-      [PLAIN, { text: PLAIN_INSERT, sha: PLAIN_INSERT_SHA, head: few }],
-      [BULK, { text: BULK_INSERT, sha: BULK_INSERT_SHA, head: few }],
-      [
-        FEW,
-        { text: PLAIN_CLAIM, sha: PLAIN_CLAIM_SHA, head: head(keysOf(options.prefix, PLAIN_CLAIM_KEYS)) },
-      ],
+      [PLAIN, script(PLAIN_INSERT, PLAIN_INSERT_SHA, keysOf(prefix, PLAIN_KEYS))],
+      [BULK, script(BULK_INSERT, BULK_INSERT_SHA, keysOf(prefix, PLAIN_KEYS))],
+      [FEW, script(PLAIN_CLAIM, PLAIN_CLAIM_SHA, keysOf(prefix, PLAIN_CLAIM_KEYS))],
     ])
   }
 
@@ -195,24 +201,29 @@ export class Caller {
     args: readonly Argument[],
     now?: number,
   ): Promise<Reply> {
-    const time = now === undefined ? '' : String(now)
     const script = this.#short.get(operation) ?? this.#script
+    const time = now === undefined ? '' : String(now)
     try {
-      return await this.#evaluate(client, script, [...script.head, ...args, operation, time])
+      return await client.sendOn(script.head, [...args, operation, time])
     } catch (error) {
-      if (!isOutOfMemory(error) || !MAY_EXCEED_MEMORY.has(operation)) throw error
-      return this.#evaluate(client, script, [...script.head, ...args, `!${operation}`, time])
+      return this.#runAgain(client, script, { operation, args, time }, error)
     }
   }
 
-  async #evaluate(client: RedisClient, { text, sha }: Script, rest: readonly Argument[]): Promise<Reply> {
-    try {
-      return await client.send('EVALSHA', [sha, ...rest])
-    } catch (error) {
-      // After a restart or a flush the server does not know the script. Nothing has happened then.
-      if (!messageOf(error).startsWith('NOSCRIPT')) throw error
-      return client.send('EVAL', [text, ...rest])
+  /** After an error of which it is certain that nothing has happened; any other is thrown. */
+  async #runAgain(client: RedisClient, script: Script, run: ScriptRun, error: unknown): Promise<Reply> {
+    const { operation, args, time } = run
+    // After a restart or a flush the server does not know the script.
+    if (messageOf(error).startsWith('NOSCRIPT')) {
+      const [, , ...keys] = script.head.args
+      try {
+        return await client.send('EVAL', [script.text, ...keys, ...args, operation, time])
+      } catch (second) {
+        return this.#runAgain(client, script, run, second)
+      }
     }
+    if (!isOutOfMemory(error) || !MAY_EXCEED_MEMORY.has(operation)) throw error
+    return client.sendOn(script.head, [...args, `!${operation}`, time])
   }
 
   async #confirm(client: RedisClient, connection: number): Promise<void> {

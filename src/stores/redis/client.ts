@@ -1,4 +1,5 @@
 import type { Reply } from './bytes.ts'
+import type { Head } from './wire.ts'
 
 /** What goes to Redis as an argument. */
 export type Argument = string | Buffer
@@ -14,6 +15,8 @@ export interface RedisClient {
    * any other error that is not the server's own that nobody knows.
    */
   send(command: string, args: readonly Argument[]): Promise<Reply>
+  /** The same for a command that begins as many do. */
+  sendOn(head: Head, args: readonly Argument[]): Promise<Reply>
   /** Opens a connection beside this one that hears what is published. */
   listen(options: EarOptions): Ear
   /** Every server that may have the data, to be asked about itself. */

@@ -2,7 +2,7 @@ import { messageOf } from '../../core/errors.ts'
 import type { Reply } from './bytes.ts'
 import { NotSent, type RedisClient } from './client.ts'
 import { ioRedisEar } from './ear.ts'
-import { sendLarge } from './ioredis-large.ts'
+import { sendWritten } from './ioredis-command.ts'
 
 /** The part of an ioredis client, or cluster, that the store uses. */
 export interface IoRedisLike {
@@ -98,22 +98,28 @@ export function ioRedisClient(client: IoRedisLike): RedisClient {
   client.on('error', (error) => {
     problem = error
   })
+  const sending = async (send: () => Promise<unknown>): Promise<Reply> => {
+    if (client.status === 'end') throw new NotSent(problem ?? new Error('The connection is closed.'))
+    try {
+      return (await send()) as Reply
+    } catch (error) {
+      const message = messageOf(error)
+      if (UNWRITTEN.test(message)) throw new NotSent(problem ?? error)
+      throw BROKEN.test(message) ? new Error('the connection closed', { cause: error }) : error
+    }
+  }
   const made: RedisClient = {
     get connection() {
       return connection
     },
     isCluster,
-    async send(command, args) {
-      if (client.status === 'end') throw new NotSent(problem ?? new Error('The connection is closed.'))
-      try {
-        const large = isCluster ? null : sendLarge(client, command, args)
-        return (await (large ?? client.callBuffer(command, ...args))) as Reply
-      } catch (error) {
-        const message = messageOf(error)
-        if (UNWRITTEN.test(message)) throw new NotSent(problem ?? error)
-        throw BROKEN.test(message) ? new Error('the connection closed', { cause: error }) : error
-      }
-    },
+    send: (command, args) => sending(() => client.callBuffer(command, ...args)),
+    sendOn: (head, args) =>
+      sending(() => {
+        // A cluster has to see the keys.
+        const sent = isCluster ? null : sendWritten(client, head, args)
+        return sent ?? client.callBuffer(...(head.args as [string, ...string[]]), ...args)
+      }),
     servers() {
       if (!isCluster || !client.nodes) return [made]
       return client.nodes('master').map((node) => ({

@@ -93,20 +93,23 @@ export function nodeRedisClient(given: NodeRedisLike): { client: RedisClient; fi
     current = open(resolve)
   })
 
+  const sendAll = async (words: readonly Argument[]): Promise<Reply> => {
+    if (!current.client.isReady)
+      throw new NotSent(problem ?? new Error('There is no connection to the server.'))
+    try {
+      return (await current.bytes.sendCommand(words)) as Reply
+    } catch (error) {
+      throw UNWRITTEN.test(messageOf(error)) ? new NotSent(problem ?? error) : error
+    }
+  }
+
   const client: RedisClient = {
     get connection() {
       return connection
     },
     isCluster: false,
-    async send(command, args) {
-      if (!current.client.isReady)
-        throw new NotSent(problem ?? new Error('There is no connection to the server.'))
-      try {
-        return (await current.bytes.sendCommand([command, ...args])) as Reply
-      } catch (error) {
-        throw UNWRITTEN.test(messageOf(error)) ? new NotSent(problem ?? error) : error
-      }
-    },
+    send: (command, args) => sendAll([command, ...args]),
+    sendOn: (head, args) => sendAll([...head.args, ...args]),
     servers: () => [client],
     listen: (options) => nodeRedisEar(given, options),
     onConnect(listener) {
