@@ -12,6 +12,13 @@ const AHEAD_LIMITED_MS = 20
 const MOST_AT_ONCE = 500
 /** So many times of that are held, so that a crash puts few jobs back: one half runs while the other is on its way. */
 const AHEAD_SHARE = 2
+/**
+ * One claim takes no more, unless more can start at once, of a queue with limits to which jobs keep coming: one of those that just came may be
+ * next, and it waits for the claim that is under way and then for its own. It is too little for a second claim beside it.
+ */
+const MOST_WITH_NEWS = 170
+/** So long after the last one jobs are said to keep coming. */
+const NEWS_MS = 200
 /** Less than this is not worth being cut off a claim. */
 const LEAST_LIMITED = 64
 /** The most for jobs that go to somebody elsewhere: each claim of them is a message, too, and they hold thousands. */
@@ -51,6 +58,8 @@ class Line {
   hintedRank: number | null = null
   /** Jobs came since the last claim was sent, of which one may be next. */
   hasNews = false
+  /** When a claim was last asked for because jobs came. */
+  newsAt = -Infinity
   /** Until when what may be there is left to others; null while nobody is given the way. */
   askAt: number | null = null
   /** The sources of claims under way that ask for jobs that just came, of which one may be next. */
@@ -219,6 +228,7 @@ export class Window {
     for (let i = 0; i < this.#order.length; i++) {
       const line = this.#order[(this.#turn + i) % this.#order.length] as Line
       const { spec } = line
+      if (line.hasNews) line.newsAt = now
       if (!line.hot) {
         // What is told by notices is not told by ranges of keys.
         if (
@@ -233,7 +243,7 @@ export class Window {
       // Topping up a buffer that is still half full would make many small claims of one large one.
       const isStocked = coming > 0 && coming * 2 > spare
       const lacking = free * spec.batch + spare - coming
-      const usual = Math.min(lacking, Math.max(spec.batch, this.#mostAtOnce(line, free, spare)))
+      const usual = Math.min(lacking, Math.max(spec.batch, this.#mostAtOnce(line, free, spare, now)))
       const isTopUp =
         line.limited &&
         line.hasNews &&
@@ -284,14 +294,17 @@ export class Window {
 
   /**
    * The most that one claim takes. In a queue with limits a large one holds up whoever comes, so beyond what can start at once
-   * it is half of what is held ahead, or what will start until the next claim is answered.
+   * it is half of what is held ahead, or what will start until the next claim is answered, and less while jobs keep coming.
    */
-  #mostAtOnce({ spec, limited, gives, mostAtOnce }: Line, free: number, spare: number): number {
+  #mostAtOnce(line: Line, free: number, spare: number, now: number): number {
+    const { spec, limited, gives, mostAtOnce, newsAt } = line
     if (spec.away !== undefined) return MOST_AWAY_AT_ONCE
     if (!limited) return mostAtOnce
     const share = Math.max(0.5, this.#claimMs / AHEAD_LIMITED_MS)
-    const enough = free * spec.batch + Math.floor(spare * share)
-    return Math.min(gives, Math.max(LEAST_LIMITED, enough))
+    const startable = free * spec.batch
+    const most = now - newsAt < NEWS_MS ? Math.max(startable, MOST_WITH_NEWS) : gives
+    const enough = startable + Math.floor(spare * share)
+    return Math.min(gives, most, Math.max(LEAST_LIMITED, enough))
   }
 
   #free({ spec, waiting, running }: Line, slots: number): number {

@@ -24,6 +24,29 @@ describe('one claim', () => {
 
     expect(asked(window)).toBe(500)
   })
+
+  it.each([
+    { slots: 100, withNews: 170 },
+    { slots: 300, withNews: 300 },
+  ])('takes less from one to which jobs keep coming, but what $slots free slots can start', (claim) => {
+    const window = new Window([spec], claim.slots)
+    const ask = (now: number): number => {
+      const wish = window.wish(NOW, now) as Wish
+      window.answered(wish.sources, wish.sources, [0])
+      return wish.limit
+    }
+    window.add([new Run({ lane: 'whale' } as ClaimedJob, spec, 0, 0)])
+    window.take(() => true)
+    window.free(spec, 0)
+    ask(0)
+
+    const asked = [1_000, 1_100, 1_250].map((now) => {
+      window.heat(spec, now === 1_000 ? 1 : null)
+      return ask(now)
+    })
+
+    expect(asked).toEqual([claim.withNews, claim.withNews, 500])
+  })
 })
 
 /** A worker whose slots are all taken by a busy lane of a limited queue, of which more waits. */
