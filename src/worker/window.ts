@@ -19,6 +19,12 @@ const AHEAD_SHARE = 2
 const MOST_WITH_NEWS = 170
 /** So long after the last one jobs are said to keep coming. */
 const NEWS_MS = 200
+/**
+ * After so many claims in a row that brought all that was asked for, a queue with limits may be asked twice at a time. One that brings less has
+ * no more that may start now, and what is asked beside it only makes claims of others small: in strict lanes two workers would share a
+ * call's work by ten to one, in many calls.
+ */
+const FULL_IN_A_ROW = 128
 /** Less than this is not worth being cut off a claim. */
 const LEAST_LIMITED = 64
 /** The most for jobs that go to somebody elsewhere: each claim of them is a message, too, and they hold thousands. */
@@ -51,6 +57,8 @@ class Line {
   warm = false
   /** The last claim brought all that was asked for, so there is more. */
   full = false
+  /** So many claims in a row did, small ones in between apart. */
+  fullInARow = FULL_IN_A_ROW
   /** The store keeps limits for this queue, so the end of a run may make room for another. */
   limited = false
   /** How many jobs were asked for in claims that are not answered yet. */
@@ -90,6 +98,7 @@ class Line {
 
   /** A claim brought all that was asked for, or less. */
   gave(all: boolean): void {
+    this.fullInARow = all ? this.fullInARow + 1 : 0
     this.gives = all ? Math.min(MOST_AT_ONCE, this.gives * 2) : Math.max(LEAST_LIMITED, this.gives / 2)
   }
 
@@ -251,6 +260,7 @@ export class Window {
         coming < spare * 2 &&
         (isBeside ? spare < MOST_AT_ONCE && (isStocked || usual < least) : isStocked && line.asked === 0)
       if (isStocked && !isTopUp) continue
+      if (line.limited && line.asked > 0 && line.fullInARow < FULL_IN_A_ROW && !isTopUp) continue
       const limit = isTopUp ? TOP_UP : usual
       if (limit < least && !(isTopUp && isBeside)) continue
       if (this.#isPatient(line, now)) continue

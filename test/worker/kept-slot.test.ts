@@ -8,6 +8,12 @@ const NOW = { along: false, least: 1 }
 
 describe('one claim', () => {
   const spec = { space: 'acme', queue: 'mail', concurrency: Infinity, batch: 1 } as HandlerSpec
+  /** From then on it is known that a run takes no time. */
+  const runOne = (window: Window): void => {
+    window.add([new Run({ lane: 'whale' } as ClaimedJob, spec, 0, 0)])
+    window.take(() => true)
+    window.free(spec, 0)
+  }
   const asked = (window: Window): number | undefined => window.wish(NOW, 0)?.limit
 
   it('takes as many as the store says, and as many again are held', () => {
@@ -35,9 +41,7 @@ describe('one claim', () => {
       window.answered(wish.sources, wish.sources, [0])
       return wish.limit
     }
-    window.add([new Run({ lane: 'whale' } as ClaimedJob, spec, 0, 0)])
-    window.take(() => true)
-    window.free(spec, 0)
+    runOne(window)
     ask(0)
 
     const asked = [1_000, 1_100, 1_250].map((now) => {
@@ -46,6 +50,31 @@ describe('one claim', () => {
     })
 
     expect(asked).toEqual([claim.withNews, claim.withNews, 500])
+  })
+
+  it('of a queue with limits is the only one for a while after one that brought less than was asked for', () => {
+    const window = new Window([spec], 2_000)
+    runOne(window)
+    const ask = (): Wish | null => {
+      window.heat()
+      return window.wish(NOW, 0)
+    }
+    const answer = ({ sources }: Wish, isFull: boolean): void =>
+      window.answered(sources, isFull ? sources : [], [0])
+    answer(ask() as Wish, true)
+
+    // As long as claims are full there may be two.
+    const [one, two] = [ask() as Wish, ask() as Wish]
+    answer(one, true)
+    answer(two, false)
+    let alone = 0
+    for (let claim = ask() as Wish; ; claim = ask() as Wish, alone++) {
+      const beside = ask()
+      answer(claim, true)
+      if (beside !== null) break
+    }
+
+    expect(alone).toBe(128)
   })
 })
 
