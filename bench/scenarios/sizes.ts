@@ -10,6 +10,8 @@ export interface Sizes {
   readonly bulk: number
   readonly drain: number
   readonly drainMs: number
+  /** Drained before, and not counted. */
+  readonly drainWarmUp: number
   readonly atOnceSeconds: number
   readonly latencyJobs: number
   /** Not counted: the first calls of a process are slow. */
@@ -44,6 +46,7 @@ export const FULL: Sizes = {
   bulk: 100_000,
   drain: 100_000,
   drainMs: 5_000,
+  drainWarmUp: 20_000,
   atOnceSeconds: 3,
   latencyJobs: 500,
   latencyWarmUp: 200,
@@ -68,6 +71,7 @@ export const QUICK: Sizes = {
   bulk: 20_000,
   drain: 20_000,
   drainMs: 1_000,
+  drainWarmUp: 5_000,
   latencyJobs: 100,
   latencyWarmUp: 10,
   latencyCompileUp: 1_000,
@@ -87,6 +91,7 @@ export const TINY: Sizes = {
   bulk: 2_000,
   drain: 2_000,
   drainMs: 5_000,
+  drainWarmUp: 200,
   atOnceSeconds: 0.3,
   latencyJobs: 20,
   latencyWarmUp: 5,

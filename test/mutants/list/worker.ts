@@ -184,6 +184,33 @@ export const WORKER_MUTANTS: readonly Mutant[] = [
     killedBy: { vitest: 'test/worker/kept-slot.test.ts', test: 'is kept while new jobs are asked for' },
   },
   {
+    name: 'worker-claims-much-while-jobs-come',
+    incidents: [],
+    rule: 'R9',
+    file: 'src/worker/window.ts',
+    find: 'if (line.hasNews) line.newsAt = now',
+    replace: '',
+    story: 'A single job waits for claims of hundreds beside a busy lane whose handlers take no time.',
+    killedBy: {
+      vitest: 'test/worker/kept-slot.test.ts',
+      test: 'takes less from one to which jobs keep coming',
+    },
+  },
+  {
+    name: 'worker-asks-twice-for-what-is-not-there',
+    incidents: [],
+    rule: 'R9',
+    file: 'src/worker/window.ts',
+    find: 'this.fullInARow = all ? this.fullInARow + 1 : 0',
+    replace: '',
+    story:
+      'Of two workers in strict lanes one takes nearly all, and the other asks again and again for a few.',
+    killedBy: {
+      vitest: 'test/worker/kept-slot.test.ts',
+      test: 'is the only one for a while after one that brought less',
+    },
+  },
+  {
     name: 'worker-keeps-the-slot-for-ever',
     incidents: [],
     rule: 'R9',
