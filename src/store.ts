@@ -188,6 +188,11 @@ export interface Capabilities {
    */
   readonly jobsPerClaim?: number
   /**
+   * The same of a queue with limits to which jobs keep coming, of which one may be next. Fewer where a claim waits for the one that is under
+   * way, as many as ever where calls are made in the worker's own process. @default 170
+   */
+  readonly jobsPerClaimWithNews?: number
+  /**
    * What its own notifier tells after a call was sent is heard after the call has happened. So whoever inserts may tell of it
    * before the answer is there. @default false
    */

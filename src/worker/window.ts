@@ -1,5 +1,5 @@
 import type { ClaimedJob } from '../core/job.ts'
-import type { Source } from '../store.ts'
+import type { Capabilities, Source } from '../store.ts'
 import type { HandlerSpec } from './handler.ts'
 import type { Run } from './run.ts'
 import { WaitingRuns } from './waiting-runs.ts'
@@ -13,8 +13,8 @@ const MOST_AT_ONCE = 500
 /** So many times of that are held, so that a crash puts few jobs back: one half runs while the other is on its way. */
 const AHEAD_SHARE = 2
 /**
- * One claim takes no more, unless more can start at once, of a queue with limits to which jobs keep coming: one of those that just came may be
- * next, and it waits for the claim that is under way and then for its own. It is too little for a second claim beside it.
+ * One claim takes no more, unless more can start at once or the store says otherwise, of a queue with limits to which jobs keep coming: one of those
+ * that just came may be next, and it waits for the claim that is under way and then for its own. It is too little for a second claim beside it.
  */
 const MOST_WITH_NEWS = 170
 /** So long after the last one jobs are said to keep coming. */
@@ -139,6 +139,9 @@ export interface WishOptions {
   readonly isBeside?: boolean
 }
 
+/** What a store says of its claims. */
+type ClaimSizes = Pick<Capabilities, 'jobsPerClaim' | 'jobsPerClaimWithNews'>
+
 /**
  * Decides how many jobs to claim, holds those that wait for a slot, and hands them out in turn. It measures in
  * time, not in count: a claim covers the free slots plus what will start within {@link AHEAD_MS}.
@@ -153,6 +156,7 @@ export class Window {
   #order: readonly Line[] = []
   readonly #concurrency: number
   readonly #atOnce: number
+  readonly #withNews: number
   #askAt: number | null = null
   /** How long a claim takes, smoothed. */
   #claimMs = 0
@@ -160,10 +164,10 @@ export class Window {
   #busy = 0
   #buffered = 0
 
-  /** `atOnce`: what the store says of `jobsPerClaim`. */
-  constructor(specs: readonly HandlerSpec[], concurrency: number, atOnce: number = MOST_AT_ONCE) {
+  constructor(specs: readonly HandlerSpec[], concurrency: number, store: ClaimSizes = {}) {
     this.#concurrency = concurrency
-    this.#atOnce = atOnce
+    this.#atOnce = store.jobsPerClaim ?? MOST_AT_ONCE
+    this.#withNews = store.jobsPerClaimWithNews ?? MOST_WITH_NEWS
     for (const spec of specs) this.open(spec)
   }
 
@@ -312,7 +316,7 @@ export class Window {
     if (!limited) return mostAtOnce
     const share = Math.max(0.5, this.#claimMs / AHEAD_LIMITED_MS)
     const startable = free * spec.batch
-    const most = now - newsAt < NEWS_MS ? Math.max(startable, MOST_WITH_NEWS) : gives
+    const most = now - newsAt < NEWS_MS ? Math.max(startable, this.#withNews) : gives
     const enough = startable + Math.floor(spare * share)
     return Math.min(gives, most, Math.max(LEAST_LIMITED, enough))
   }

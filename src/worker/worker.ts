@@ -145,7 +145,7 @@ export class WorkerEngine {
     this.#renewedAt = runtime.mono()
     this.#specs = specs
     const slots = parts.slots === undefined ? options.concurrency : Infinity
-    this.#window = new Window(specs, slots, store.capabilities.jobsPerClaim)
+    this.#window = new Window(specs, slots, store.capabilities)
     this.#executor = new Executor({
       runtime,
       graceMs: options.graceMs,

@@ -17,13 +17,13 @@ describe('one claim', () => {
   const asked = (window: Window): number | undefined => window.wish(NOW, 0)?.limit
 
   it('takes as many as the store says, and as many again are held', () => {
-    const [usual, more] = [new Window([spec], 5_000), new Window([spec], 5_000, 1_000)]
+    const [usual, more] = [new Window([spec], 5_000), new Window([spec], 5_000, { jobsPerClaim: 1_000 })]
 
     expect([asked(usual), asked(more)]).toEqual([500, 1_000])
   })
 
   it('takes no more than usual from a queue with limits', () => {
-    const window = new Window([spec], 5_000, 1_000)
+    const window = new Window([spec], 5_000, { jobsPerClaim: 1_000 })
     const { sources } = window.wish(NOW, 0) as Wish
     window.answered(sources, sources, [0])
     window.reheat(sources)
@@ -32,10 +32,11 @@ describe('one claim', () => {
   })
 
   it.each([
-    { slots: 100, withNews: 170 },
-    { slots: 300, withNews: 300 },
-  ])('takes less from one to which jobs keep coming, but what $slots free slots can start', (claim) => {
-    const window = new Window([spec], claim.slots)
+    { slots: 100, store: {}, withNews: 170 },
+    { slots: 300, store: {}, withNews: 300 },
+    { slots: 100, store: { jobsPerClaimWithNews: 500 }, withNews: 500 },
+  ])('takes less from one to which jobs keep coming, but what can start ($withNews)', (claim) => {
+    const window = new Window([spec], claim.slots, claim.store)
     const ask = (now: number): number => {
       const wish = window.wish(NOW, now) as Wish
       window.answered(wish.sources, wish.sources, [0])

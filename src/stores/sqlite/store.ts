@@ -60,7 +60,12 @@ export function makeSqliteStore(options: SqliteStoreOptions, makeNotifier: MakeN
   let notifier: Notifier | undefined
 
   return {
-    capabilities: { transactions: true, processes: database.path !== null, liveness: true },
+    capabilities: {
+      transactions: true,
+      processes: database.path !== null,
+      liveness: true,
+      jobsPerClaimWithNews: 500,
+    },
 
     async ready(): Promise<Durability> {
       return (await database.open()).durability
