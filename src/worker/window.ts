@@ -1,34 +1,9 @@
 import type { ClaimedJob } from '../core/job.ts'
-import type { Capabilities, Source } from '../store.ts'
+import type { Source } from '../store.ts'
 import type { HandlerSpec } from './handler.ts'
+import { type ClaimSizes, Line, MOST_AT_ONCE } from './line.ts'
 import type { Run } from './run.ts'
-import { WaitingRuns } from './waiting-runs.ts'
 
-/** Prefetch at most what will start within this time at the present pace. */
-const AHEAD_MS = 100
-/** The same for a queue with limits. What is held here has had its turn: whoever comes now waits for it. */
-const AHEAD_LIMITED_MS = 20
-/** One claim takes at most this many, or one batch, unless the store says otherwise: one claim stays short. */
-const MOST_AT_ONCE = 500
-/** So many times of that are held, so that a crash puts few jobs back: one half runs while the other is on its way. */
-const AHEAD_SHARE = 2
-/**
- * One claim takes no more, unless more can start at once or the store says otherwise, of a queue with limits to which jobs keep coming: one of those
- * that just came may be next, and it waits for the claim that is under way and then for its own. It is too little for a second claim beside it.
- */
-const MOST_WITH_NEWS = 170
-/** So long after the last one jobs are said to keep coming. */
-const NEWS_MS = 200
-/**
- * After so many claims in a row that brought all that was asked for, a queue with limits may be asked twice at a time. One that brings less has
- * no more that may start now, and what is asked beside it only makes claims of others small: in strict lanes two workers would share a
- * call's work by ten to one, in many calls.
- */
-const FULL_IN_A_ROW = 128
-/** Less than this is not worth being cut off a claim. */
-const LEAST_LIMITED = 64
-/** The most for jobs that go to somebody elsewhere: each claim of them is a message, too, and they hold thousands. */
-const MOST_AWAY_AT_ONCE = 1_000
 /**
  * So many are asked for in between, when a queue with limits that holds enough hears of new jobs: one of them may be next.
  * Beside another call too, one at a time: what comes would else wait for that call and then for the next, a large one. Not
@@ -41,82 +16,6 @@ const TOP_UP = 8
  * fewer slots one would be too much of its pace.
  */
 const KEEPS_ONE_OF = 50
-/** The pace assumed of a queue whose claimed jobs found no slot. */
-const STALLED_MS = 60_000
-
-/** One queue the worker serves: what waits in its buffer, what runs, and whether the store may have more. */
-class Line {
-  readonly spec: HandlerSpec
-  /** One claim takes at most so many, where there are no limits. */
-  readonly mostAtOnce: number
-  readonly waiting = new WaitingRuns()
-  running = 0
-  /** The store may have work. Set by hints, timers, polls and full claims; cleared when a claim is sent. */
-  hot = true
-  /** The last claim brought something. So work may be flowing, and asking again costs little when a call goes out anyway. */
-  warm = false
-  /** The last claim brought all that was asked for, so there is more. */
-  full = false
-  /** So many claims in a row did, small ones in between apart. */
-  fullInARow = FULL_IN_A_ROW
-  /** The store keeps limits for this queue, so the end of a run may make room for another. */
-  limited = false
-  /** How many jobs were asked for in claims that are not answered yet. */
-  asked = 0
-  hintedRank: number | null = null
-  /** Jobs came since the last claim was sent, of which one may be next. */
-  hasNews = false
-  /** When a claim was last asked for because jobs came. */
-  newsAt = -Infinity
-  /** Until when what may be there is left to others; null while nobody is given the way. */
-  askAt: number | null = null
-  /** The sources of claims under way that ask for jobs that just came, of which one may be next. */
-  readonly expected = new Set<Source>()
-  /** The source of a small claim in between that is not answered yet. */
-  topUp: Source | null = null
-  /**
-   * How many the store may be expected to give in one claim, if it keeps limits for this queue. Whoever asks for hundreds where a
-   * rate gives three makes it look at hundreds.
-   */
-  gives = MOST_AT_ONCE
-  /** How long a run takes, smoothed; null until the first one ended. */
-  meanMs: number | null = null
-
-  constructor(spec: HandlerSpec, mostAtOnce: number) {
-    this.spec = spec
-    this.mostAtOnce = mostAtOnce
-  }
-
-  heat(rank: number | null): void {
-    this.hot = true
-    if (rank !== null) this.hintedRank = Math.min(rank, this.hintedRank ?? rank)
-  }
-
-  ended(durationMs: number): void {
-    this.meanMs = this.meanMs === null ? durationMs : this.meanMs + (durationMs - this.meanMs) / 8
-  }
-
-  /** A claim brought all that was asked for, or less. */
-  gave(all: boolean): void {
-    this.fullInARow = all ? this.fullInARow + 1 : 0
-    this.gives = all ? Math.min(MOST_AT_ONCE, this.gives * 2) : Math.max(LEAST_LIMITED, this.gives / 2)
-  }
-
-  /** Slots do not come free at the pace of this queue's own runs: take nothing ahead until they do again. */
-  stalled(): void {
-    this.meanMs = Math.max(this.meanMs ?? 0, STALLED_MS)
-  }
-
-  /** How many jobs are worth holding beyond those that can start at once. Slow handlers get none. */
-  ahead(slots: number): number {
-    if (this.meanMs === null) return 0
-    const aheadMs = this.limited ? AHEAD_LIMITED_MS : AHEAD_MS
-    const atOnce = this.limited ? MOST_AT_ONCE : this.mostAtOnce
-    const startsInTime = (slots * this.spec.batch * aheadMs) / Math.max(this.meanMs, 0.01)
-    return Math.min(AHEAD_SHARE * atOnce, Math.floor(startsInTime))
-  }
-}
-
 /** What to ask the store for. */
 export interface Wish {
   readonly sources: readonly Source[]
@@ -139,12 +38,9 @@ export interface WishOptions {
   readonly isBeside?: boolean
 }
 
-/** What a store says of its claims. */
-type ClaimSizes = Pick<Capabilities, 'jobsPerClaim' | 'jobsPerClaimWithNews'>
-
 /**
  * Decides how many jobs to claim, holds those that wait for a slot, and hands them out in turn. It measures in
- * time, not in count: a claim covers the free slots plus what will start within {@link AHEAD_MS}.
+ * time, not in count: a claim covers the free slots plus what will start within about 100 ms.
  */
 export class Window {
   /** By space and queue. Several where a queue is served by ranges of keys. */
@@ -155,8 +51,7 @@ export class Window {
   readonly #asking = new WeakMap<Source, Line>()
   #order: readonly Line[] = []
   readonly #concurrency: number
-  readonly #atOnce: number
-  readonly #withNews: number
+  readonly #store: ClaimSizes
   #askAt: number | null = null
   /** How long a claim takes, smoothed. */
   #claimMs = 0
@@ -166,14 +61,13 @@ export class Window {
 
   constructor(specs: readonly HandlerSpec[], concurrency: number, store: ClaimSizes = {}) {
     this.#concurrency = concurrency
-    this.#atOnce = store.jobsPerClaim ?? MOST_AT_ONCE
-    this.#withNews = store.jobsPerClaimWithNews ?? MOST_WITH_NEWS
+    this.#store = store
     for (const spec of specs) this.open(spec)
   }
 
   /** Serves this queue from now on. */
   open(spec: HandlerSpec): void {
-    const line = new Line(spec, this.#atOnce)
+    const line = new Line(spec, this.#store)
     this.#order = [...this.#order, line]
     this.#lineOf.set(spec, line)
     this.#lines.set(keyOf(spec), [...(this.#lines.get(keyOf(spec)) ?? []), line])
@@ -256,7 +150,10 @@ export class Window {
       // Topping up a buffer that is still half full would make many small claims of one large one.
       const isStocked = coming > 0 && coming * 2 > spare
       const lacking = free * spec.batch + spare - coming
-      const usual = Math.min(lacking, Math.max(spec.batch, this.#mostAtOnce(line, free, spare, now)))
+      const usual = Math.min(
+        lacking,
+        Math.max(spec.batch, line.mostAtOnce({ free, spare, claimMs: this.#claimMs, now })),
+      )
       const isTopUp =
         line.limited &&
         line.hasNews &&
@@ -264,7 +161,7 @@ export class Window {
         coming < spare * 2 &&
         (isBeside ? spare < MOST_AT_ONCE && (isStocked || usual < least) : isStocked && line.asked === 0)
       if (isStocked && !isTopUp) continue
-      if (line.limited && line.asked > 0 && line.fullInARow < FULL_IN_A_ROW && !isTopUp) continue
+      if (!line.mayAskBeside && !isTopUp) continue
       const limit = isTopUp ? TOP_UP : usual
       if (limit < least && !(isTopUp && isBeside)) continue
       if (this.#isPatient(line, now)) continue
@@ -304,21 +201,6 @@ export class Window {
     line.hot = true
     this.#askAt = Math.min(askAt, this.#askAt ?? askAt)
     return true
-  }
-
-  /**
-   * The most that one claim takes. In a queue with limits a large one holds up whoever comes, so beyond what can start at once
-   * it is half of what is held ahead, or what will start until the next claim is answered, and less while jobs keep coming.
-   */
-  #mostAtOnce(line: Line, free: number, spare: number, now: number): number {
-    const { spec, limited, gives, mostAtOnce, newsAt } = line
-    if (spec.away !== undefined) return MOST_AWAY_AT_ONCE
-    if (!limited) return mostAtOnce
-    const share = Math.max(0.5, this.#claimMs / AHEAD_LIMITED_MS)
-    const startable = free * spec.batch
-    const most = now - newsAt < NEWS_MS ? Math.max(startable, this.#withNews) : gives
-    const enough = startable + Math.floor(spare * share)
-    return Math.min(gives, most, Math.max(LEAST_LIMITED, enough))
   }
 
   #free({ spec, waiting, running }: Line, slots: number): number {
@@ -448,7 +330,7 @@ export class Window {
     if (this.#buffered === 0 || this.#busy >= this.#concurrency) return null
     for (let i = 0; i < this.#order.length; i++) {
       const line = this.#order[(this.#turn + i) % this.#order.length] as Line
-      if (line.waiting.size === 0 || isFull(line)) continue
+      if (line.waiting.size === 0 || line.isTaken) continue
       if (line.expected.size > 0 && !line.waiting.hasPassing && this.#isLastSlot(line)) continue
       const runs = this.#takeFrom(line, mayStart)
       if (runs.length === 0) continue
@@ -505,10 +387,6 @@ export class Window {
     this.#buffered -= stale.length
     return stale
   }
-}
-
-function isFull({ spec, running }: Line): boolean {
-  return spec.away === undefined ? running >= spec.concurrency : !spec.away.hasRoom()
 }
 
 function keyOf(source: { readonly space: string; readonly queue: string }): string {

@@ -133,7 +133,7 @@ export const WORKER_MUTANTS: readonly Mutant[] = [
     incidents: [43],
     rule: 'R9',
     file: 'src/worker/window.ts',
-    find: 'if (line.waiting.size === 0 || isFull(line)) continue',
+    find: 'if (line.waiting.size === 0 || line.isTaken) continue',
     replace: 'if (line.waiting.size === 0) continue',
     story: 'Buffered jobs start although their queue has no slot of its own left.',
     killedBy: { vitest: 'test/worker/concurrency.test.ts', test: 'is used and never exceeded' },
@@ -143,9 +143,9 @@ export const WORKER_MUTANTS: readonly Mutant[] = [
     incidents: [40],
     rule: 'R18',
     file: 'src/worker/window.ts',
-    find: 'if (line.waiting.size === 0 || isFull(line)) continue',
+    find: 'if (line.waiting.size === 0 || line.isTaken) continue',
     replace:
-      'if (line.waiting.size > 0 && isFull(line)) return null\n' +
+      'if (line.waiting.size > 0 && line.isTaken) return null\n' +
       '      if (line.waiting.size === 0) continue',
     story: 'A queue whose own slots are all taken keeps the others from starting.',
     killedBy: { vitest: 'test/mutants/gaps/worker.test.ts', test: 'of a queue that are all taken' },
@@ -200,7 +200,7 @@ export const WORKER_MUTANTS: readonly Mutant[] = [
     name: 'worker-asks-twice-for-what-is-not-there',
     incidents: [],
     rule: 'R9',
-    file: 'src/worker/window.ts',
+    file: 'src/worker/line.ts',
     find: 'this.fullInARow = all ? this.fullInARow + 1 : 0',
     replace: '',
     story:
