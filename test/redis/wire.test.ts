@@ -49,12 +49,34 @@ describe('a command that is written here', () => {
     expect(parts.length).toBeGreaterThan(1)
   })
 
-  it('is left to the client if that is not known to let itself be told how', () => {
-    const callBuffer = async (): Promise<null> => null
-    const throws = (): never => {
-      throw new Error('No.')
+  it('is left to a client that is not known to let itself be told how', async () => {
+    class Stranger {
+      async callBuffer(): Promise<never> {
+        asked++
+        throw new Error('No.')
+      }
+      sendCommand(): never {
+        throw new Error('It must not be sent.')
+      }
     }
+    let asked = 0
+
+    expect(sendWritten(new Stranger(), head, small)).toBeNull()
+    expect(sendWritten(new Stranger(), head, small)).toBeNull()
+
+    // Asked once, and what it said was heard: a rejection that nobody handles ends a process.
+    expect(asked).toBe(1)
+    await new Promise((resolve) => setImmediate(resolve))
+  })
+
+  it('is left to one that is wrapped, which is not even asked', () => {
+    const redis = new Redis({ lazyConnect: true })
+    const callBuffer = (): never => {
+      throw new Error('It must not be asked.')
+    }
+    const wrapped = Object.assign(Object.create(redis) as Redis, { callBuffer })
+
+    expect(sendWritten(wrapped, head, small)).toBeNull()
     expect(sendWritten({ callBuffer }, head, small)).toBeNull()
-    expect(sendWritten({ callBuffer: throws }, head, small)).toBeNull()
   })
 })

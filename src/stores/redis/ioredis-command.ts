@@ -39,10 +39,11 @@ const writtenClasses = new WeakMap<object, WrittenClass | null>()
  * in a call, and leaves ten kilobytes to collect. Null: this client is not known to let itself be told how.
  */
 export function sendWritten(client: Sender, head: Head, args: readonly Argument[]): Promise<unknown> | null {
-  const Written = writtenClass(client)
   const sender = client as CommandSender
-  if (Written === null || typeof sender.sendCommand !== 'function') return null
-  return sender.sendCommand(new Written(head, args))
+  // One that is wrapped sends what it is asked for, whoever asks.
+  if (typeof sender.sendCommand !== 'function' || Object.hasOwn(client, 'callBuffer')) return null
+  const Written = writtenClass(client)
+  return Written && sender.sendCommand(new Written(head, args))
 }
 
 function writtenClass({ callBuffer }: Sender): WrittenClass | null {
@@ -61,7 +62,10 @@ function commandClass(callBuffer: Sender['callBuffer']): CommandClass | null {
     const silent = { options: {}, sendCommand: (command: unknown) => command }
     const command = callBuffer.call(silent as unknown as Sender, 'PING') as unknown
     const isOne = typeof (command as Partial<IoRedisCommand> | undefined)?.toWritable === 'function'
-    return isOne ? ((command as object).constructor as CommandClass) : null
+    if (isOne) return (command as object).constructor as CommandClass
+    // It was sent after all, to nobody's harm.
+    Promise.resolve(command).catch(() => {})
+    return null
   } catch {
     return null
   }
