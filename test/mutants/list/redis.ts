@@ -289,6 +289,14 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
     { vitest: 'test/redis/script.test.ts' },
   ),
   mutant(
+    'wrapped-client-asked',
+    'R16',
+    'src/stores/redis/ioredis-command.ts',
+    [" || Object.hasOwn(client, 'callBuffer')", ''],
+    'A client that somebody wrapped sends a command that nobody waits for, and the process ends when that fails.',
+    { vitest: 'test/redis/wire.test.ts', test: 'is left to one that is wrapped' },
+  ),
+  mutant(
     'loading-taken-for-unsafe',
     'R11',
     'src/stores/redis/durability.ts',
