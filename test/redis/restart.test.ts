@@ -35,13 +35,24 @@ describe('a Redis that ends', () => {
   it('loses no call that it answered when it is killed in the middle, and every other is told apart', async (t) => {
     const world = await createWorld(t)
     const store = await world.open()
-    const calls = range(0, 300).map((index) => {
-      const job = newJob()
-      return { id: job.id, code: codeOf(later(index, () => store.insert({ jobs: [job], fresh: true }))) }
-    })
+    const calls: { readonly id: string; readonly code: Promise<string> }[] = []
+    let isRefused = false
+    // However long the kill takes: calls come before it, in the middle of it, and after it.
+    const calling = (async () => {
+      while (!isRefused) {
+        const job = newJob()
+        const code = codeOf(store.insert({ jobs: [job], fresh: true }))
+        calls.push({ id: job.id, code })
+        void code.then((said) => {
+          isRefused ||= said === 'STORE_UNAVAILABLE'
+        })
+        await later(1, async () => {})
+      }
+    })()
 
-    await Promise.race(calls.slice(50).map(({ code }) => code))
+    await eventually('some calls', () => calls.length > 50)
     await world.kill()
+    await calling
     const codes = await Promise.all(calls.map(async ({ id, code }) => ({ id, code: await code })))
     await world.restart()
 
