@@ -4,10 +4,10 @@ import { SCHEMA } from './lua/script.ts'
 
 /** What the server says when it did nothing, and may do it later. */
 const NOT_NOW =
-  /^(LOADING|BUSY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|READONLY|NOREPLICAS|OOM|MISCONF|MOVED|ASK)\b|Script killed by user|max number of clients reached/
+  /^(LOADING|BUSY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|READONLY|NOREPLICAS|NOSCRIPT|OOM|MISCONF|MOVED|ASK)\b|Script killed by user|max number of clients reached/
 
 /** What the server says when it did nothing, and never will. */
-const REFUSED = /^(ERR|WRONGTYPE|NOAUTH|NOPERM|WRONGPASS|CROSSSLOT|NOSCRIPT|DENIED|EXECABORT)\b/
+const REFUSED = /^(ERR|WRONGTYPE|NOAUTH|NOPERM|WRONGPASS|CROSSSLOT|DENIED|EXECABORT)\b/
 
 /** Before Redis 7 an error inside of a script comes wrapped in words; a cluster that gave up quotes the last one. */
 const WRAPPED =
