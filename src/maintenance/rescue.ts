@@ -4,14 +4,16 @@ import { type ClaimedJob, type Failure, isFinal, type JobState } from '../core/j
 import { judge, type Policy, type Verdict } from '../core/policy.ts'
 import { mergeHints, type Notifier, namingHints, type ToldJob, workHint } from '../notifier.ts'
 import type { Runtime } from '../runtime.ts'
-import type { ExpiredLease, SettleCall, Settlement, SettleReply, Store } from '../store.ts'
+import type { ExpiredLease, SettleCall, Settlement, SettleReply, Store, WorkerPresence } from '../store.ts'
 import { LONGEST_RETRY_MS } from '../supervise.ts'
 
 /** Leases looked at in one call, and calls in one turn: a mass expiry is worked off in portions. */
 const PAGE = 500
 const PAGES = 10
-/** How many of the living workers look after the dead in earnest; the others only now and then. */
+/** How many of the living workers of a queue look for dead ones every second; the others every ten seconds. */
 const ON_DUTY = 3
+/** A worker whose last heartbeat is this much older than the newest one is not counted on: three beats of the longest interval. */
+const SILENT_MS = 30_000
 
 export interface RescuerOptions {
   readonly store: Store
@@ -52,7 +54,7 @@ export class Rescuer {
     this.#outageSince ??= since
   }
 
-  /** Whether this worker is one of the few that look after what all share, as far as it knows. */
+  /** Whether this worker is one of the few that look after what all workers of its space share, as far as it knows. */
   get isOneOfFew(): boolean {
     return this.#isOneOfFew
   }
@@ -101,11 +103,19 @@ export class Rescuer {
     for (const id of this.#goneSince.keys()) if (!goneNow.has(id)) this.#goneSince.delete(id)
     for (const id of goneNow) if (!this.#goneSince.has(id)) this.#goneSince.set(id, now)
 
-    const living = workers.filter((worker) => worker.life !== 'gone').map((worker) => worker.id)
-    const position = living.sort().indexOf(workerId)
     const gone = [...this.#goneSince].filter(([, since]) => now - since >= graceMs).map(([id]) => id)
-    this.#isOneOfFew = position < ON_DUTY
-    return { onDuty: this.#isOneOfFew || goneNow.size > 0, gone }
+    const sources = this.#options.sources()
+    const peers = peersOf(workers)
+    this.#isOneOfFew = sources.some(({ space }) =>
+      isAmongFirst(peers, workerId, (peer) => peer.space === space),
+    )
+    // A worker rescues only what it handles, so each queue needs workers of its own on duty.
+    const onDuty = sources.some(({ space, queue }) =>
+      isAmongFirst(peers, workerId, (peer) => peer.space === space && peer.queues.includes(queue)),
+    )
+    // Every worker looks while a death is recent, in case those on duty hang.
+    const isRecent = [...this.#goneSince.values()].some((since) => now - since < SILENT_MS)
+    return { onDuty: onDuty || isRecent, gone }
   }
 
   async #rescue(gone: readonly string[]): Promise<void> {
@@ -194,4 +204,26 @@ export class Rescuer {
       throw error
     }
   }
+}
+
+/** The workers that can be relied on, by id. One that only stopped sending heartbeats may be on the list for an hour. */
+function peersOf(workers: readonly WorkerPresence[]): readonly WorkerPresence[] {
+  const newest = Math.max(...workers.map(({ seenAt }) => seenAt))
+  return workers
+    .filter(({ life, seenAt }) => life !== 'gone' && newest - seenAt < SILENT_MS)
+    .sort((a, b) => (a.id < b.id ? -1 : 1))
+}
+
+/** Whether fewer than {@link ON_DUTY} of these peers precede the worker. One that is not on the list yet is on duty. */
+function isAmongFirst(
+  peers: readonly WorkerPresence[],
+  workerId: string,
+  counts: (peer: WorkerPresence) => boolean,
+): boolean {
+  let before = 0
+  for (const peer of peers) {
+    if (peer.id === workerId) return true
+    if (counts(peer) && ++before === ON_DUTY) return false
+  }
+  return true
 }

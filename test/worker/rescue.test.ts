@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { PLAIN_JOB } from '../../src/core/job.ts'
 import { buried, fixed, queue, retry } from '../../src/index.ts'
 import type { Store, WorkerPresence } from '../../src/store.ts'
 import { claimAndDie } from './support/dead-worker.ts'
@@ -20,13 +21,13 @@ function withLiveness(gone: Map<string, WorkerPresence['life']>): (store: Store)
   })
 }
 
-async function attend(scene: Scene, id: string): Promise<void> {
+async function attend(scene: Scene, id: string, { space = 'default', queue = 'mail' } = {}): Promise<void> {
   const worker = {
     id,
-    space: 'default',
+    space,
     host: 'h',
     pid: 1,
-    queues: ['mail'],
+    queues: [queue],
     concurrency: 1,
     running: 1,
     startedAt: 0,
@@ -188,6 +189,50 @@ describe("the rescue by the store's own knowledge of life", () => {
     expect(await scene.state(job.id)).toBe('running')
 
     await scene.until(async () => (await scene.state(job.id)) === 'done', 3_000)
+  })
+
+  it.each([1, 10, 100])(
+    'takes no longer with %i workers of other queues and spaces on the store',
+    async (count) => {
+      const lives = new Map<string, WorkerPresence['life']>()
+      const scene = openScene({ wrap: withLiveness(lives) })
+      const job = await scene.skep.enqueue(mail, 1)
+      const dead = await claimAndDie(scene)
+      await attend(scene, dead)
+      // Their ids sort before every UUIDv7, so they would be the first in any order of workers.
+      const others = many(count).map((n) => `0000-${n}`)
+      const keepOthersAlive = async (): Promise<void> => {
+        for (const [n, id] of others.entries()) {
+          await attend(scene, id, n % 2 === 0 ? { queue: 'foreign' } : { space: 'tenant' })
+        }
+      }
+      await keepOthersAlive()
+      scene.skep.worker([mail.handle(() => 'again')], { rescueGrace: '2s' })
+      await scene.advance(11_000)
+      await keepOthersAlive()
+      await scene.advance(900)
+
+      lives.set(dead, 'gone')
+      await scene.until(async () => (await scene.state(job.id)) === 'done', 5_000)
+    },
+  )
+
+  it('does not rely on workers that stopped sending heartbeats', async () => {
+    const lives = new Map<string, WorkerPresence['life']>()
+    const scene = openScene({ wrap: withLiveness(lives) })
+    for (const id of ['0000-1', '0000-2', '0000-3']) await attend(scene, id)
+    scene.skep.worker([mail.handle(() => 'again')], { rescueGrace: '2s' })
+    await scene.advance(60_000)
+
+    // Inserted without a hint, so that the victim claims it first.
+    const id = scene.runtime.uuid()
+    const job = { ...PLAIN_JOB, id, space: 'default', queue: 'mail', payload: '1' }
+    await scene.truth.insert({ jobs: [job] })
+    const dead = await claimAndDie(scene)
+    await attend(scene, dead)
+    lives.set(dead, 'gone')
+
+    await scene.until(async () => (await scene.state(id)) === 'done', 5_000)
   })
 
   it('forgets that a process was gone when it comes back within the grace', async () => {

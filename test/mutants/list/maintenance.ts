@@ -114,6 +114,19 @@ export const MAINTENANCE_MUTANTS: readonly Mutant[] = [
     },
   },
   {
+    name: 'rescue-counts-strangers-as-on-duty',
+    incidents: [14, 38],
+    rule: 'R8',
+    file: 'src/maintenance/rescue.ts',
+    find: 'peer.space === space && peer.queues.includes(queue)',
+    replace: 'peer.space !== queue',
+    story: 'Workers of other queues count as on duty, so nobody looks every second for the dead of this one.',
+    killedBy: {
+      vitest: 'test/worker/rescue.test.ts',
+      test: 'takes no longer with 10 workers of other queues and spaces on the store',
+    },
+  },
+  {
     name: 'missing-marks-what-is-handled',
     incidents: [8, 45],
     rule: 'R8',
