@@ -5,6 +5,7 @@ import { makeSqliteStore } from './stores/sqlite/store.ts'
 
 export type { SqliteClient } from './stores/sqlite/client.ts'
 export type { SqliteStoreOptions } from './stores/sqlite/options.ts'
+export { type TransactionOptions, withTransaction } from './stores/sqlite/user-transaction.ts'
 
 /** A store in one SQLite file, for the processes of one machine. Migrates itself when it is opened. */
 export function sqliteStore(options: SqliteStoreOptions): Store {

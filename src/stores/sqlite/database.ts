@@ -1,4 +1,4 @@
-import { existsSync, realpathSync } from 'node:fs'
+import { existsSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { sleep } from '../../runtime.ts'
 import { Committer } from './commit.ts'
@@ -30,6 +30,8 @@ export class Database {
   #connecting: Promise<Opened> | null = null
   #opening: Promise<Ready> | null = null
   #ready: Ready | null = null
+  /** The file that was opened, whatever becomes of its path. */
+  #inode: string | null = null
   #closed = false
   #closing: Promise<void> | null = null
 
@@ -70,6 +72,12 @@ export class Database {
         throw error
       }
     })
+  }
+
+  /** Whether the path now leads to another file than the one that is open, or to none. */
+  isReplaced(): boolean {
+    if (this.path === null || this.#inode === null) return false
+    return inodeOf(this.path) !== this.#inode
   }
 
   /** The file with all links resolved, once it is open; null in memory. */
@@ -116,7 +124,7 @@ export class Database {
     this.#closed = true
     this.#ready = null
     const opened = await this.#connecting?.catch(() => null)
-    if (this.options.client === null) opened?.db.client.close()
+    if (this.options.client === null) opened?.db.close()
   }
 
   async #open(): Promise<Ready> {
@@ -132,6 +140,7 @@ export class Database {
     })
     // It may have been closed while it was being opened.
     if (this.#closed) throw closedError()
+    this.#inode = this.path === null ? null : inodeOf(this.path)
     this.#ready = { ...opened, committer }
     return this.#ready
   }
@@ -182,4 +191,10 @@ function realPath(file: string): string {
   const path = resolve(file)
   if (existsSync(path)) return realpathSync(path)
   return existsSync(dirname(path)) ? join(realpathSync(dirname(path)), basename(path)) : path
+}
+
+/** Which file a path leads to; null if there is none. */
+function inodeOf(path: string): string | null {
+  const found = statSync(path, { bigint: true, throwIfNoEntry: false })
+  return found ? `${found.dev}:${found.ino}` : null
 }

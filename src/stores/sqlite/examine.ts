@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs'
+import { readdirSync, readlinkSync, statSync } from 'node:fs'
 import { bytesText } from '../../core/words.ts'
 import type { StoreFinding } from '../../store.ts'
 import type { Database } from './database.ts'
@@ -32,7 +32,57 @@ export async function examineFile(database: Database): Promise<readonly StoreFin
       fix: 'End that program, and then: PRAGMA wal_checkpoint(TRUNCATE);',
     })
   }
+  findings.push(...replacedFile(database))
   return findings
+}
+
+/** Jobs that are written to a file without a name are gone when its last process closes it. */
+function replacedFile(database: Database): StoreFinding[] {
+  const { path } = database
+  if (path === null) return []
+  const finding = (text: string, fix: string): StoreFinding => ({ name: 'file', status: 'warn', text, fix })
+  if (database.isReplaced()) {
+    return [
+      finding(
+        `"${path}" was replaced or removed while this process has it open: its jobs go to the old file`,
+        'Restart this process. Stop every process before you restore a backup.',
+      ),
+    ]
+  }
+  const pids = holdersOfDeleted(path)
+  if (pids.length === 0) return []
+  const processes = pids.length === 1 ? `Process ${pids[0]} has` : `Processes ${pids.join(', ')} have`
+  return [
+    finding(
+      `${processes} the former file at "${path}" open: their jobs go to a file that no longer has a name`,
+      'Restart them. Stop every process before you restore a backup.',
+    ),
+  ]
+}
+
+/** The processes that have a deleted file of this name open, as far as this user may see (Linux only). */
+function holdersOfDeleted(path: string): string[] {
+  const target = `${path} (deleted)`
+  return list('/proc').filter(
+    (pid) =>
+      /^\d+$/.test(pid) && list(`/proc/${pid}/fd`).some((fd) => linkOf(`/proc/${pid}/fd/${fd}`) === target),
+  )
+}
+
+function list(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
+  }
+}
+
+function linkOf(path: string): string | null {
+  try {
+    return readlinkSync(path)
+  } catch {
+    return null
+  }
 }
 
 function bytesOf(file: string): number {

@@ -40,6 +40,21 @@ export class Handle {
     }
   }
 
+  /**
+   * Closes the connection. The log is folded into the file first and statements are let go, because a client that cannot
+   * finalise its statements (@photostructure/sqlite) keeps the connection open until they are collected as garbage, and would leave
+   * the jobs in the log.
+   */
+  close(): void {
+    try {
+      this.client.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+    } catch {
+      // Another process reads or writes. The last one to close does it.
+    }
+    this.#statements.clear()
+    this.client.close()
+  }
+
   exec(sql: string): void {
     this.client.exec(this.#named(sql))
   }
