@@ -45,7 +45,7 @@ describe.each([
     const db = openLedger(file)
     const skep = openSkep(file, way === 'shared' ? db : undefined)
     const errors: unknown[] = []
-    skep.on('error', ({ error }) => void errors.push(error))
+    skep.on('error', (event) => void errors.push(event))
     const jobs = await skep.enqueueMany(
       charge,
       range(40).map((n) => ({ n })),
