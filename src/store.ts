@@ -197,6 +197,11 @@ export interface Capabilities {
    * before the answer is there. @default false
    */
   readonly tellsInOrder?: boolean
+  /**
+   * An insert with unique keys or given ids can have to wait for a transaction that a program left open. Then such
+   * inserts go apart from all others, with {@link InsertCall.lockWaitMs}. @default false
+   */
+  readonly waitsForKeys?: boolean
 }
 
 /** What it means when this store says ok. */
@@ -244,6 +249,11 @@ export interface InsertCall {
   readonly again?: boolean
   /** The ids were made for this very call, so no store has seen them before: they need not be looked for. */
   readonly fresh?: boolean
+  /**
+   * How long the call may wait for a transaction that holds one of the unique keys or ids. After that it fails with
+   * `STORE_BUSY` and has no effect. Left out: as long as a call may take. See {@link Capabilities.waitsForKeys}.
+   */
+  readonly lockWaitMs?: number
   /** What the store publishes when the call has happened, from `along` of its own notifier. It may be lost as any hint. */
   readonly letter?: string
   readonly now?: number

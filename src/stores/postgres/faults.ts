@@ -14,7 +14,7 @@ export function sqlState(error: unknown): string | undefined {
 /** Worth trying again at once: two transactions got in each other's way and this one was undone. */
 export function isCollision(error: unknown): boolean {
   const state = sqlState(error)
-  return state === '40001' || state === '40P01' || state === '55P03'
+  return state === '40001' || state === '40P01'
 }
 
 // Classes and codes after which the same call may succeed later: broken-off transactions, resources, operator

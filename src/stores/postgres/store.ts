@@ -10,7 +10,7 @@ import { Floors } from './floors.ts'
 import { addMembers, postgresFlows } from './flows.ts'
 import { Folding } from './folding.ts'
 import { holdJobs, listHolds, releaseHolds } from './holds.ts'
-import { insertInParts, insertJobs, isTwice, PART } from './insert.ts'
+import { busyOr, insertInParts, insertJobs, isTwice, PART } from './insert.ts'
 import { listLanes, listLimits, setLimits } from './limits.ts'
 import { listJobs } from './list.ts'
 import { assertSchema, migrate } from './migrate.ts'
@@ -74,7 +74,13 @@ export function createPostgresStore(options: PostgresStoreOptions, makeNotifier:
   }
 
   return {
-    capabilities: { transactions: true, processes: true, liveness: listen, jobsPerClaim: 1_000 },
+    capabilities: {
+      transactions: true,
+      processes: true,
+      liveness: listen,
+      jobsPerClaim: 1_000,
+      waitsForKeys: true,
+    },
 
     ready() {
       checked ??= check().catch((error: unknown) => {
@@ -97,8 +103,9 @@ export function createPostgresStore(options: PostgresStoreOptions, makeNotifier:
       try {
         reply = await insert(true)
       } catch (error) {
-        if (!isTwice(error)) throw error
-        reply = await insert(false)
+        if (isTwice(error)) reply = await insert(false)
+        else if (request.lockWaitMs !== undefined) throw busyOr(error)
+        else throw error
       }
       folding.wrote()
       return reply
