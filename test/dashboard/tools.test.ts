@@ -86,6 +86,10 @@ describe('Workers', () => {
     const row = page.getByRole('row').filter({ hasText: 'idle' })
     await row.getByRole('button', { name: /^Actions for worker/ }).click()
     await page.getByRole('menuitem', { name: 'Stop …' }).click()
+    // It is opened by a row, and nothing of the row cuts its text off.
+    const text = dialog().locator('.dialog-body')
+    expect(await text.evaluate((body) => body.scrollWidth - body.clientWidth)).toBe(0)
+    expect(await text.evaluate((body) => getComputedStyle(body).whiteSpace)).toBe('normal')
     await dialog().getByRole('button', { name: 'Stop it' }).click()
     await until(async () => worker.health().status === 'stopped')
     await until(async () => (await row.count()) === 0)

@@ -90,7 +90,7 @@ export function ActionDialog({
       onSubmit={submit}
       footer={
         <>
-          <Button onClick={() => onClose(false)}>Leave them</Button>
+          <Button onClick={() => onClose(false)}>Cancel</Button>
           <Button
             type="submit"
             look={words.danger ? 'danger' : 'main'}
