@@ -6,13 +6,13 @@ import type { Mark, TreeStep } from './step-tree.ts'
 /** How a run stands to a step, in a word. */
 export const MARK_WORDS: Readonly<Record<Mark, string>> = {
   done: 'done',
-  current: 'under way',
+  current: 'running',
   waits: 'waits',
   failed: 'failed',
   cancelled: 'cancelled',
-  todo: 'not yet',
+  todo: 'pending',
   skipped: 'skipped',
-  unknown: 'not known',
+  unknown: 'unknown',
 }
 
 const STATES: Readonly<Partial<Record<Mark, JobState>>> = {
@@ -62,11 +62,11 @@ export const KIND_WORDS: Readonly<Record<TreeStep['kind'], string>> = {
   step: 'a step',
   member: 'a branch',
   each: 'one job for each item',
-  parallel: 'branches at the same time',
+  parallel: 'parallel',
   when: 'a choice',
   repeat: 'a loop',
   sleep: 'a sleep',
-  signal: 'a signal to wait for',
+  signal: 'wait for signal',
 }
 
 /** The second line of a step: what it does, or how far it is. */

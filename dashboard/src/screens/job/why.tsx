@@ -6,6 +6,7 @@ import { Card } from '../../ui/card.tsx'
 import { Sentence } from '../../ui/sentence.tsx'
 import { Stack } from '../../ui/stack.tsx'
 import type { JobState } from '../../ui/state.tsx'
+import { linksOfCauses } from '../shared/cause-ids.ts'
 
 type Cause = JobDetail['explanation']['causes'][number]
 
@@ -23,6 +24,7 @@ const TITLES: Readonly<Record<JobState, string>> = {
 /** All that keeps a job from starting, or what became of it, each with a way to what can be done about it. */
 export function Why({ detail: { job, explanation, errorGroup } }: { readonly detail: JobDetail }): ReactNode {
   const { failure } = job
+  const links = linksOfCauses(explanation.causes)
   const isBad = failure !== null && job.state !== 'done' && job.state !== 'cancelled'
   return (
     <Card title={TITLES[job.state]}>
@@ -31,7 +33,7 @@ export function Why({ detail: { job, explanation, errorGroup } }: { readonly det
           {explanation.causes.map((cause) => (
             <li key={cause.text}>
               <span className="wrap-anywhere">
-                <Sentence text={cause.text} />
+                <Sentence text={cause.text} links={links} />
               </span>
               <CauseLinks cause={cause} queue={job.queue} />
             </li>
