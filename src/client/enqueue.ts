@@ -39,7 +39,10 @@ export interface EnqueueOptions {
   readonly tx?: unknown
 }
 
-/** Judges a job before anything is written, and makes what the store gets. */
+/**
+ * Validates a job before anything is written, and makes what the store gets. The payload is read before it returns, also
+ * where a schema checks it asynchronously: what the caller does with the object afterwards does not matter.
+ */
 export type Prepare = <Input, Result, Output>(
   queue: Queue<Input, Result, Output>,
   payload: Input,
@@ -60,10 +63,48 @@ interface PrepareEnv {
 export function makePrepare(env: PrepareEnv): Prepare {
   return (queue, payload, options, member = null, text) => {
     const checked = queue.check?.(payload)
-    return checked instanceof Promise
-      ? checked.then(() => build(env, queue as unknown as Queue<never>, payload, options, member, text))
-      : build(env, queue as unknown as Queue<never>, payload, options, member, text)
+    if (!(checked instanceof Promise)) {
+      return build(env, queue as unknown as Queue<never>, payload, options, member, text)
+    }
+    let made: () => NewJob
+    try {
+      const job = build(env, queue as unknown as Queue<never>, payload, options, member, text)
+      made = () => job
+    } catch (error) {
+      // Perhaps only because the payload does not fit: what the schema says of that comes first.
+      made = () => {
+        throw error
+      }
+    }
+    return checked.then(() => made())
   }
+}
+
+/** Prepares one job for each item, all of them before it returns. Rejects with the error of the first that is not valid. */
+export async function prepareAll<Item>(
+  items: readonly Item[],
+  prepare: (item: Item, index: number) => NewJob | Promise<NewJob>,
+): Promise<readonly NewJob[]> {
+  const jobs: (NewJob | Promise<NewJob>)[] = []
+  let isSlow = false
+  for (let index = 0; index < items.length; index++) {
+    let made: NewJob | Promise<NewJob>
+    try {
+      made = prepare(items[index] as Item, index)
+    } catch (error) {
+      made = Promise.reject(error)
+    }
+    if (made instanceof Promise) {
+      isSlow = true
+      // It is awaited below; one that rejects before that is not an unhandled rejection.
+      made.catch(() => {})
+    }
+    jobs.push(made)
+  }
+  if (!isSlow) return jobs as NewJob[]
+  const all: NewJob[] = []
+  for (const job of jobs) all.push(await job)
+  return all
 }
 
 function build(

@@ -2,12 +2,13 @@ import { StoreError } from '../core/errors.ts'
 import { isFinal, type NewJob } from '../core/job.ts'
 import { LIMITS } from '../core/limits.ts'
 import { type Hint, mergeHints, type Notifier, namingHints, type ToldJob, workHint } from '../notifier.ts'
-import { type Runtime, sleep } from '../runtime.ts'
+import type { Runtime } from '../runtime.ts'
 import type { AddMembersCall, AddMembersReply } from '../store/flows.ts'
 import type { InsertCall, InsertReply, InsertResult, Store } from '../store.ts'
-import { atMost, LONGEST_RETRY_MS, retryDelayMs } from '../supervise.ts'
+import { atMost, LONGEST_RETRY_MS } from '../supervise.ts'
 import { givenUp } from './given-up.ts'
 import { BusyError, groupsOf, KeyedInserts, mayWait } from './keyed-inserts.ts'
+import { type Patience, patiently } from './patience.ts'
 
 /** From this many waiting jobs on, a second insert may be under way, unless the store says otherwise: it is worth keeping busy. */
 const WORTH_A_SECOND_CALL = 250
@@ -52,7 +53,7 @@ export class Enqueuer {
   readonly #store: Store
   readonly #notifier: Notifier
   readonly #runtime: Runtime
-  readonly #timeoutMs: number
+  readonly #patience: Patience
   readonly #secondAt: number
   readonly #tellsEarly: boolean
   readonly #onInserted: (jobs: readonly NewJob[], results: readonly InsertResult[]) => void
@@ -76,7 +77,7 @@ export class Enqueuer {
     this.#store = options.store
     this.#notifier = options.notifier
     this.#runtime = options.runtime
-    this.#timeoutMs = options.timeoutMs
+    this.#patience = { runtime: options.runtime, patienceMs: options.timeoutMs }
     this.#tellsEarly = options.tellsEarly ?? false
     this.#onInserted = options.onInserted ?? (() => {})
     this.#secondAt = options.store.capabilities.secondInsertAt ?? WORTH_A_SECOND_CALL
@@ -135,7 +136,7 @@ export class Enqueuer {
   }
 
   async #drain(error: unknown): Promise<void> {
-    await atMost(this.#runtime, this.#timeoutMs + LONGEST_RETRY_MS, this.#flushed())
+    await atMost(this.#runtime, this.#patience.patienceMs + LONGEST_RETRY_MS, this.#flushed())
     for (const order of this.#orders.splice(0)) order.reject(error)
   }
 
@@ -262,26 +263,22 @@ export class Enqueuer {
 
   /** Repeats what may not have arrived: ids are ours, so a second insert of a job does nothing. */
   async #patiently<Reply>(send: (again: boolean) => Promise<Reply>): Promise<Reply | NotInserted> {
-    const giveUpAt = this.#runtime.mono() + this.#timeoutMs
     let isUnknown = false
-    for (let failures = 1; ; failures++) {
-      try {
-        return await send(isUnknown)
-      } catch (error) {
-        if (error instanceof StoreError && error.code === 'STORE_BUSY') {
-          const busy = new BusyError(error, isUnknown)
-          return { isRefused: false, busy, errorFor: (mine) => givenUp(mine, isUnknown, error) }
-        }
-        if (!(error instanceof StoreError) || !error.transient) {
-          return { isRefused: true, errorFor: () => error }
-        }
-        isUnknown ||= error.effect === 'unknown'
-        const waitMs = retryDelayMs(failures, this.#runtime.random())
-        if (this.#runtime.mono() + waitMs >= giveUpAt) {
-          return { isRefused: false, errorFor: (mine) => givenUp(mine, isUnknown, error) }
-        }
-        await sleep(this.#runtime, waitMs)
+    const note = ({ code, effect }: StoreError): boolean => {
+      isUnknown ||= effect === 'unknown'
+      return code !== 'STORE_BUSY'
+    }
+    try {
+      return await patiently(this.#patience, () => send(isUnknown), note)
+    } catch (error) {
+      if (error instanceof StoreError && error.code === 'STORE_BUSY') {
+        const busy = new BusyError(error, isUnknown)
+        return { isRefused: false, busy, errorFor: (mine) => givenUp(mine, isUnknown, error) }
       }
+      if (!(error instanceof StoreError) || !error.transient) {
+        return { isRefused: true, errorFor: () => error }
+      }
+      return { isRefused: false, errorFor: (mine) => givenUp(mine, isUnknown, error) }
     }
   }
 

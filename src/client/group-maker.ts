@@ -5,7 +5,7 @@ import { isOpen, type Membership, NEEDS_ALL, type NewGroup } from '../core/group
 import type { NewJob } from '../core/job.ts'
 import { LIMITS } from '../core/limits.ts'
 import type { Runtime } from '../runtime.ts'
-import type { EnqueueOptions, Prepare } from './enqueue.ts'
+import { type EnqueueOptions, type Prepare, prepareAll } from './enqueue.ts'
 import { all, cancelsRest, type JoinRule } from './joins.ts'
 import type { AnyQueue, Queue } from './queue.ts'
 
@@ -64,23 +64,22 @@ export async function makeGroup(
     )
   }
   assertFollowed(options.join ?? all, drafts.length, options)
-  const group = await groupOf(env, env.runtime.uuid(), drafts.length, options)
-  return { group, jobs: await makeMembers(env, group.id, drafts) }
+  const id = env.runtime.uuid()
+  // Both read all payloads before they return.
+  const [group, jobs] = await Promise.all([
+    groupOf(env, id, drafts.length, options),
+    makeMembers(env, id, drafts),
+  ])
+  return { group, jobs }
 }
 
 /** The jobs of a group, with numbers from 0. */
-export async function makeMembers(
+export function makeMembers(
   env: GroupEnv,
   group: string,
   drafts: readonly JobDraft[],
 ): Promise<readonly NewJob[]> {
-  const jobs: NewJob[] = []
-  for (const [n, draft] of drafts.entries()) {
-    // There may be thousands, and most need not be waited for.
-    const made = make(env, draft, { group, n })
-    jobs.push(made instanceof Promise ? await made : made)
-  }
-  return jobs
+  return prepareAll(drafts, (draft, n) => make(env, draft, { group, n }))
 }
 
 /** A group of this size, which may be `OPEN`. */
@@ -165,11 +164,7 @@ export async function makeChain(
   readonly last: string
 }> {
   const keepMs = toMs('keep', keep)
-  const jobs: NewJob[] = []
-  for (const draft of drafts) {
-    const made = make(env, draft)
-    jobs.push(made instanceof Promise ? await made : made)
-  }
+  const jobs = await prepareAll(drafts, (draft) => make(env, draft))
   const ids: string[] = []
   const pieces: NewJob[] = []
   for (let from = 0; from < jobs.length; from += CHAIN_LENGTH) {

@@ -33,6 +33,8 @@ export interface GroupView {
 
 export interface GroupsEnv extends GroupEnv, TogetherEnv {
   readonly ready: () => Promise<unknown>
+  /** With the patience of an enqueue. */
+  readonly readyToWrite: () => Promise<unknown>
 }
 
 export interface InTransaction {
@@ -72,8 +74,8 @@ export class Groups {
     drafts: readonly JobDraft<Result>[],
     { tx, ...options }: EnqueueGroupOptions = {},
   ): Promise<GroupHandle<Result>> {
-    await this.#env.ready()
     const { group, jobs } = await makeGroup(this.#env, drafts, options)
+    await this.#env.readyToWrite()
     await insertTogether(this.#env, { jobs, groups: [group], fresh: true }, tx)
     return new GroupHandle(this, group.id)
   }
@@ -86,10 +88,10 @@ export class Groups {
     key: string,
     { tx, ...options }: OpenGroupOptions = {},
   ): Promise<OpenGroup<Result>> {
-    await this.#env.ready()
     const group = this.keyed<Result>(key)
     assertOpenable(options)
     const made = await groupOf(this.#env, group.id, OPEN, options)
+    await this.#env.readyToWrite()
     await insertTogether(this.#env, { jobs: [], groups: [made] }, tx)
     return group
   }
@@ -106,8 +108,8 @@ export class Groups {
     { tx, ...options }: Pick<EnqueueGroupOptions, 'keep' | 'tx'> = {},
   ): Promise<GroupHandle> {
     if (drafts.length === 0) throw new SkepError('OPTION_INVALID', 'A chain needs at least one job.')
-    await this.#env.ready()
     const { groups, jobs, last } = await makeChain(this.#env, drafts, options)
+    await this.#env.readyToWrite()
     await insertTogether(this.#env, { jobs, groups, fresh: true }, tx)
     return new GroupHandle(this, last)
   }

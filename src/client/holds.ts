@@ -65,6 +65,9 @@ export interface HoldEnv {
   readonly logger: Logger
   readonly space: string
   readonly ready: () => Promise<unknown>
+  /** The store with the patience of an enqueue, see {@link patientStore}, and the check before its first call. */
+  readonly patient: Store
+  readonly readyToWrite: () => Promise<unknown>
 }
 
 /** The longest name of who put a hold. */
@@ -82,12 +85,12 @@ export async function hold(
 ): Promise<HoldSummary> {
   const target = toHoldTarget(env.space, on)
   const { reason, by, forMs } = readHoldOptions(options)
-  await env.ready()
-  await env.store.hold({ holds: [{ ...target, kind, reason, by, forMs }] })
+  await env.readyToWrite()
+  await env.patient.hold({ holds: [{ ...target, kind, reason, by, forMs }] })
   env.logger.info(`A ${kind} was put on ${describeTarget(target)}${saidBy(by)}.`)
   // It may end earlier than the one it replaced, and an idle worker sleeps until the end it was told.
   if (forMs !== null) env.notifier.publish([wake(target)])
-  return { holds: await standingOn(env.store, target) }
+  return { holds: await standingOn(env.patient, target) }
 }
 
 /** Takes a hold of this kind on this very target away. Those of the other kind, or on something wider, stay. */
@@ -100,13 +103,13 @@ export async function release(
   const target = toHoldTarget(env.space, on)
   assertFields('options', options, ['by'])
   const by = textOf('by', options.by, BY_BYTES)
-  await env.ready()
-  const { released } = await env.store.release({ holds: [{ ...target, kind }] })
+  await env.readyToWrite()
+  const { released } = await env.patient.release({ holds: [{ ...target, kind }] })
   if (released[0]) env.logger.info(`The ${kind} on ${describeTarget(target)} was taken away${saidBy(by)}.`)
   // Also when there was none: if the answer to an earlier call was lost, nobody was told.
   env.notifier.publish([wake(target)])
   await renewNotices(env, target)
-  return { released: released[0] ?? false, holds: await standingOn(env.store, target) }
+  return { released: released[0] ?? false, holds: await standingOn(env.patient, target) }
 }
 
 /** Makes whoever serves the target look at once. */

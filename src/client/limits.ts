@@ -59,16 +59,21 @@ export interface LimitView {
   readonly limits: LimitsSaid
 }
 
+interface LimitsEnv {
+  readonly store: Store
+  readonly notifier: Notifier
+  readonly space: string
+  readonly ready: () => Promise<unknown>
+  /** The store with the patience of an enqueue, see {@link patientStore}, and the check before its first call. */
+  readonly patient: Store
+  readonly readyToWrite: () => Promise<unknown>
+}
+
 /** Limits at run time: they hold for all workers on all machines, from the answer on. */
 export class Limits {
-  readonly #env: {
-    readonly store: Store
-    readonly notifier: Notifier
-    readonly space: string
-    readonly ready: () => Promise<unknown>
-  }
+  readonly #env: LimitsEnv
 
-  constructor(env: { store: Store; notifier: Notifier; space: string; ready: () => Promise<unknown> }) {
+  constructor(env: LimitsEnv) {
     this.#env = env
   }
 
@@ -112,9 +117,9 @@ export class Limits {
   }
 
   async #say(target: LimitTarget, fields: LimitFields | null): Promise<LimitView> {
-    const { store, notifier, space, ready } = this.#env
-    await ready()
-    const { limits } = await store.setLimits({ space, limits: [{ target, by: 'hand', fields }] })
+    const { patient, notifier, space, readyToWrite } = this.#env
+    await readyToWrite()
+    const { limits } = await patient.setLimits({ space, limits: [{ target, by: 'hand', fields }] })
     // There may be room now. Whoever shares a limit is not known here.
     notifier.publish([wake({ space, queue: 'queue' in target ? target.queue : null })])
     return limitView(limits[0] as LimitRecord)

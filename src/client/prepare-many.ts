@@ -2,7 +2,7 @@ import { SkepError } from '../core/errors.ts'
 import type { NewJob } from '../core/job.ts'
 import { LIMITS } from '../core/limits.ts'
 import { ManyTexts } from '../core/many-texts.ts'
-import type { EnqueueOptions, Prepare } from './enqueue.ts'
+import { type EnqueueOptions, type Prepare, prepareAll } from './enqueue.ts'
 import type { Queue } from './queue.ts'
 
 export interface EnqueueManyOptions<Input> extends Omit<EnqueueOptions, 'id'> {
@@ -23,26 +23,28 @@ export async function prepareMany<Input, Result, Output>(
       `enqueueMany got ${items.length} jobs; at most ${LIMITS.batchJobs} go in one batch. Send several.`,
     )
   }
-  const jobs: NewJob[] = []
   let again = false
   // Whoever is asked about an item may change it before it is written.
   const texts = each === undefined && queue.check === null ? new ManyTexts(items) : null
-  for (let index = 0; index < items.length; index++) {
+  const jobs = await prepareAll(items, (item, index) => {
     try {
-      const item = items[index] as Input
       const own: Omit<EnqueueOptions, 'tx'> =
         each === undefined ? common : { ...common, ...each(item, index) }
       again ||= own.id !== undefined
       const prepared = prepare(queue, item, own, null, texts?.next())
-      jobs.push(prepared instanceof Promise ? await prepared : prepared)
-    } catch (cause) {
-      const code = cause instanceof SkepError ? cause.code : 'unknown'
-      const message = cause instanceof Error ? cause.message : String(cause)
-      throw new SkepError('BATCH_ITEM_INVALID', `Item ${index}: ${message} Nothing was enqueued.`, {
-        cause,
-        facts: { index, code },
-      })
+      return prepared instanceof Promise ? prepared.catch((error) => refuse(index, error)) : prepared
+    } catch (error) {
+      return refuse(index, error)
     }
-  }
+  })
   return { jobs, again }
+}
+
+function refuse(index: number, cause: unknown): never {
+  const code = cause instanceof SkepError ? cause.code : 'unknown'
+  const message = cause instanceof Error ? cause.message : String(cause)
+  throw new SkepError('BATCH_ITEM_INVALID', `Item ${index}: ${message} Nothing was enqueued.`, {
+    cause,
+    facts: { index, code },
+  })
 }

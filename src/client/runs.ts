@@ -9,7 +9,10 @@ import { readPosition, startOf } from '../flows/position.ts'
 import { signalGroup } from '../flows/signals.ts'
 import type { Tree } from '../flows/tree.ts'
 import type { Notifier } from '../notifier.ts'
+import type { Runtime } from '../runtime.ts'
 import type { CountRunsReply, Enqueued } from '../store/flows.ts'
+import type { Store } from '../store.ts'
+import { atMost } from '../supervise.ts'
 import { assertWhole } from '../worker/options.ts'
 import type { Awaiting } from './awaiting.ts'
 import { branchesOf, type RunBranch } from './branches.ts'
@@ -48,8 +51,15 @@ export interface RunsEnv extends TogetherEnv {
   /** Tells the store how flows look that are started here. */
   readonly outlines: Outlines
   readonly awaiting: Awaiting<Run>
+  readonly runtime: Runtime
   readonly ready: () => Promise<unknown>
+  /** The store with the patience of an enqueue, see {@link patientStore}, and the check before its first call. */
+  readonly patient: Store
+  readonly readyToWrite: () => Promise<unknown>
 }
+
+/** How long a start waits until its flow's outline is stored. */
+const OUTLINE_MS = 1_000
 
 /** A run of a flow. */
 export class RunHandle<Result = unknown> {
@@ -119,14 +129,15 @@ export class Runs {
     input: Input,
     options: StartOptions = {},
   ): Promise<RunHandle<Result>> {
-    await this.#env.ready()
     const { priority = 0, id, tx } = options
     assertWhole('priority', priority, -LIMITS.priority, LIMITS.priority)
     if (id !== undefined) assertJobId(id)
     const made = this.#newRun(tree, input, options)
     const call = await startCall(tree, made, options, this.#env.maker)
-    // Not beside a transaction that is open: it may keep all others from writing. Workers put it as well.
-    if (tx === undefined) await this.#env.outlines.putOnce(tree)
+    await this.#env.readyToWrite()
+    // Not beside a transaction that is open: it may keep all others from writing. Workers put it as well. A start does not wait
+    // for a store that takes its time with this.
+    if (tx === undefined) await atMost(this.#env.runtime, OUTLINE_MS, this.#env.outlines.putOnce(tree))
     await insertTogether(this.#env, { ...call, again: id !== undefined }, tx)
     return new RunHandle(this, made.id)
   }
@@ -226,10 +237,10 @@ export class Runs {
 
   async signal(id: string, name: string, value: unknown): Promise<boolean> {
     assertName('Signal', name)
-    await this.#env.ready()
-    const run = await this.#find(id)
+    await this.#env.readyToWrite()
+    const run = await this.#find(id, this.#env.patient)
     if (run === null) throw new SkepError('JOB_NOT_FOUND', `There is no run ${show(id)}.`, { facts: { id } })
-    const { store, space, maker } = this.#env
+    const { patient: store, space, maker } = this.#env
     const result = encodeJson('signal', value ?? null, maker.stateBytes)
     const { signals, waits } = readPosition(run.position)
     const next = signals[name] ?? 0
@@ -249,8 +260,8 @@ export class Runs {
 
   async cancel(id: string, reason: string): Promise<boolean> {
     assertJobId(id)
-    await this.#env.ready()
-    return cancelRun(this.#env, id, reason)
+    await this.#env.readyToWrite()
+    return cancelRun({ ...this.#env, store: this.#env.patient }, id, reason)
   }
 
   async branches(id: string): Promise<readonly RunBranch[]> {
@@ -261,9 +272,9 @@ export class Runs {
 
   async retry(id: string, from?: string): Promise<boolean> {
     assertJobId(id)
-    await this.#env.ready()
+    await this.#env.readyToWrite()
     if (from !== undefined) await this.#assertStep(id, from)
-    return retryRun(this.#env, id, from)
+    return retryRun({ ...this.#env, store: this.#env.patient }, id, from)
   }
 
   /** A step that is not there is refused before the run begins again, as far as it is known how the flow looks. */
@@ -302,9 +313,9 @@ export class Runs {
     return view as RunView
   }
 
-  async #find(id: string): Promise<Run | null> {
+  async #find(id: string, store: Store = this.#env.store): Promise<Run | null> {
     assertJobId(id)
-    const { runs } = await this.#env.store.getRuns({ space: this.#env.space, ids: [id] })
+    const { runs } = await store.getRuns({ space: this.#env.space, ids: [id] })
     return runs[0] ?? null
   }
 

@@ -12,6 +12,7 @@ import {
   withSlot,
 } from '../core/schedule.ts'
 import { type Calendar, nextSlot } from '../core/slots.ts'
+import type { Store } from '../store.ts'
 import { assertWhole } from '../worker/options.ts'
 import {
   assertNotDeclared,
@@ -34,6 +35,9 @@ export interface SchedulePage {
 
 export interface SchedulesEnv extends ScheduleEnv {
   readonly ready: () => Promise<unknown>
+  /** The store with the patience of an enqueue, see {@link patientStore}, and the check before its first call. */
+  readonly patient: Store
+  readonly readyToWrite: () => Promise<unknown>
   /** Lets the workers of this process look at its declarations, if there are any. */
   readonly wakeWorkers: () => void
   /** Inserts one job and gives a handle on it. */
@@ -69,7 +73,7 @@ export class Schedules {
 
   /** Brings what is declared into the store now, for a deploy script. Workers do it by themselves. */
   async sync(): Promise<SyncSummary> {
-    await this.#env.ready()
+    await this.#env.readyToWrite()
     return this.#declarations.sync()
   }
 
@@ -78,7 +82,6 @@ export class Schedules {
    * with `SCHEDULE_DECLARED`.
    */
   async put(schedule: ScheduleDefinition): Promise<ScheduleView> {
-    await this.#env.ready()
     const resolved = await schedule.resolve(this.#env.prepare)
     if (resolved.make !== null) {
       throw new SkepError(
@@ -87,9 +90,10 @@ export class Schedules {
         { facts: { id: schedule.id } },
       )
     }
-    const { changed } = await putSchedules(this.#env, [resolved], null)
+    await this.#env.readyToWrite()
+    const { changed } = await putSchedules({ ...this.#env, store: this.#env.patient }, [resolved], null)
     if (changed > 0) tellOfChange(this.#env)
-    return scheduleView(await this.#find(schedule.id))
+    return scheduleView(await this.#find(schedule.id, this.#env.patient))
   }
 
   /** A schedule by its id, or null. */
@@ -124,8 +128,8 @@ export class Schedules {
    */
   async remove(id: string, options: { readonly force?: boolean } = {}): Promise<boolean> {
     assertName('Schedule', id)
-    await this.#env.ready()
-    const { store, space } = this.#env
+    await this.#env.readyToWrite()
+    const { patient: store, space } = this.#env
     if (options.force !== true) {
       const { schedules } = await store.getSchedules({ space, ids: [id] })
       if (schedules[0]) assertNotDeclared(schedules[0])
@@ -140,8 +144,8 @@ export class Schedules {
     assertName('Schedule', id)
     const reason = textOf('reason', options.reason)
     const by = textOf('by', options.by)
-    await this.#env.ready()
-    const { store, space } = this.#env
+    await this.#env.readyToWrite()
+    const { patient: store, space } = this.#env
     const { paused } = await store.pauseSchedules({ space, ids: [id], reason, by })
     if (paused.length === 0) throw notFound(id)
   }
@@ -149,8 +153,8 @@ export class Schedules {
   /** Lets a paused schedule go on with the first slot from now; what passed meanwhile was not missed. */
   async resume(id: string): Promise<void> {
     assertName('Schedule', id)
-    await this.#env.ready()
-    const { store, space } = this.#env
+    await this.#env.readyToWrite()
+    const { patient: store, space } = this.#env
     for (let tries = 1; tries <= MOST_TRIES; tries++) {
       const { schedules, now } = await store.getSchedules({ space, ids: [id] })
       const stored = schedules[0]
@@ -169,8 +173,8 @@ export class Schedules {
 
   /** Enqueues a job of the schedule now. The slots, and what they do about overlaps, do not notice. */
   async runNow(id: string): Promise<JobHandle<unknown>> {
-    await this.#env.ready()
-    const schedule = await this.#find(id)
+    await this.#env.readyToWrite()
+    const schedule = await this.#find(id, this.#env.patient)
     const spec = decodeSpec(schedule)
     const made = await this.#madeNow(schedule, spec)
     const { queue, priority, overrides, headers, strict } = spec.job
@@ -223,9 +227,9 @@ export class Schedules {
     )
   }
 
-  async #find(id: string): Promise<Schedule> {
+  async #find(id: string, store: Store): Promise<Schedule> {
     assertName('Schedule', id)
-    const { store, space } = this.#env
+    const { space } = this.#env
     const { schedules } = await store.getSchedules({ space, ids: [id] })
     if (!schedules[0]) throw notFound(id)
     return schedules[0]

@@ -79,6 +79,7 @@ import { type ChangeSummary, changeJobs, dueMoment, type Target } from './manage
 import { Metrics } from './metrics.ts'
 import { Opening } from './opening.ts'
 import { Outlines } from './outlines.ts'
+import { patientStore } from './patience.ts'
 import { type EnqueueManyOptions, prepareMany } from './prepare-many.ts'
 import { type DeclaredTarget, type PrioritizeOptions, resolvePriority } from './prioritize.ts'
 import { programVersion } from './program-version.ts'
@@ -152,6 +153,8 @@ export class Skep {
   readonly errors: ErrorGroups
   readonly #options: SkepOptions
   readonly #store: AnsweringStore
+  /** The same for calls that somebody waits for, see {@link patientStore}. */
+  readonly #patientStore: Store
   /** The store as it was passed in. */
   readonly #given: Store
   readonly #notifier: Notifier
@@ -236,7 +239,10 @@ export class Skep {
     this.#keeping = { skep: this, results: this.#results, discards: false }
     this.#discarding = { ...this.#keeping, discards: true }
     this.#noter = new Noter({ ...parts, logger: this.#logger })
-    this.#holdEnv = { ...parts, logger: this.#logger, space, ready: () => this.ready() }
+    const patient = patientStore(store, { runtime: this.#runtime, patienceMs })
+    this.#patientStore = patient
+    const ready = { patient, ready: () => this.ready(), readyToWrite: () => this.#readyToWrite() }
+    this.#holdEnv = { ...parts, logger: this.#logger, space, ...ready }
     this.limits = new Limits(this.#holdEnv)
     this.bulk = new Bulk({ ...this.#holdEnv, runtime: this.#runtime, book: new BulkBook(store, space) })
     const records = { ...parts, space, logger: this.#logger }
@@ -258,7 +264,7 @@ export class Skep {
       space,
       awaiting: this.#awaitingRuns,
       outlines: this.#outlines,
-      ready: () => this.ready(),
+      ...ready,
     }
     this.groups = new Groups({ ...together, prepare: this.#prepare })
     this.runs = new Runs({ ...together, maker })
@@ -274,7 +280,7 @@ export class Skep {
     this.#schedules = new Schedules(
       {
         ...env,
-        ready: () => this.ready(),
+        ...ready,
         wakeWorkers: () => {
           if (this.#workers.size > 0) this.#notifier.publish([{ kind: 'schedules', space }])
         },
@@ -293,9 +299,10 @@ export class Skep {
     return this.#opening.ready()
   }
 
-  async #readyToInsert(): Promise<void> {
+  /** As {@link ready}, with the patience of an enqueue. */
+  async #readyToWrite(): Promise<void> {
     if (this.#closed) throw closedError()
-    await this.#opening.readyToInsert()
+    await this.#opening.readyToWrite()
   }
 
   /**
@@ -330,7 +337,6 @@ export class Skep {
     payload: NoInfer<Input>,
     options: EnqueueOptions = {},
   ): Promise<JobHandle<Result>> {
-    if (!this.#opening.isReady || this.#closed) await this.#readyToInsert()
     if (this.#telemetry === null) return this.#enqueueOne(queue, payload, options)
     return this.#telemetry.send(queue.name, (made) => this.#enqueueOne(queue, payload, options, made))
   }
@@ -341,9 +347,11 @@ export class Skep {
     options: EnqueueOptions,
     made?: (jobs: readonly NewJob[]) => void,
   ): Promise<JobHandle<Result>> {
+    // First of all: the payload is what it is now, whatever the caller does with the object while the store opens.
     const prepared = this.#prepare(queue, payload, options)
     const job = prepared instanceof Promise ? await prepared : prepared
     made?.([job])
+    if (!this.#opening.isReady || this.#closed) await this.#readyToWrite()
     const [result] =
       options.tx === undefined
         ? await this.#enqueuer.insert([job], options.id !== undefined)
@@ -360,8 +368,6 @@ export class Skep {
     items: readonly NoInfer<Input>[],
     options: EnqueueManyOptions<NoInfer<Input>> = {},
   ): Promise<JobHandle<Result>[]> {
-    if (!this.#opening.isReady || this.#closed) await this.#readyToInsert()
-    if (items.length === 0) return []
     if (this.#telemetry === null) return this.#enqueueAll(queue, items, options)
     return this.#telemetry.send(queue.name, (made) => this.#enqueueAll(queue, items, options, made))
   }
@@ -375,6 +381,8 @@ export class Skep {
     const { tx, ...own } = options
     const { jobs, again } = await prepareMany(this.#prepare, queue, items, own)
     made?.(jobs)
+    if (!this.#opening.isReady || this.#closed) await this.#readyToWrite()
+    if (jobs.length === 0) return []
     const results =
       tx === undefined ? await this.#enqueuer.insert(jobs, again) : await this.#insertWithin(tx, jobs, again)
     return jobs.map((job, index) => this.#handle(queue, job, results[index] as InsertResult))
@@ -417,7 +425,7 @@ export class Skep {
    */
   async again(id: string, options: AgainOptions = {}): Promise<JobHandle<unknown>> {
     assertJobId(id)
-    await this.ready()
+    await this.#readyToWrite()
     const { jobs } = await this.#store.get({ space: this.space, ids: [id] })
     if (!jobs[0]) {
       throw new SkepError('JOB_NOT_FOUND', `There is no job "${id}" in space "${this.space}".`, {
@@ -807,8 +815,8 @@ export class Skep {
    * were in each state, and how many run.
    */
   async purge(queue: string | { readonly name: string }, options: PurgeOptions = {}): Promise<PurgeSummary> {
-    await this.ready()
-    const env = { store: this.#store, notifier: this.#notifier, space: this.space }
+    await this.#readyToWrite()
+    const env = { store: this.#patientStore, notifier: this.#notifier, space: this.space }
     return purgeJobs(env, typeof queue === 'string' ? queue : queue.name, options)
   }
 
@@ -819,8 +827,8 @@ export class Skep {
     keep: Duration,
     to: ChangeTo = {},
   ): Promise<ChangeSummary> {
-    await this.ready()
-    const env = { store: this.#store, notifier: this.#notifier, space: this.space }
+    await this.#readyToWrite()
+    const env = { store: this.#patientStore, notifier: this.#notifier, space: this.space }
     return changeJobs(env, action, target, { reason, keep, ...to })
   }
 
