@@ -64,6 +64,37 @@ export function limitCases(test: StoreCase): void {
     assert.deepEqual(idsOf(claimed?.jobs ?? []), [idOf(3), idOf(4)])
   })
 
+  test('frees all room when many leases of one lane end in one call', async (scene) => {
+    const most = 40
+    await scene.limit({ concurrency: most, laneConcurrency: most })
+    const ends = ['done', 'dead', 'ready', 'delayed'] as const
+    await scene.insert(...laned('a', 5 * most))
+    for (const { rescue } of [{ rescue: false }, { rescue: true }]) {
+      for (const ending of ends) {
+        const held = await scene.take()
+        assert.equal(held.length, most, `room was lost before "${ending}"`)
+        assert.deepEqual(await scene.take(), [])
+
+        await scene.settleAll(
+          held.map(({ id, token }) => ({ id, token, verdict: verdict(ending), ...(rescue && { rescue }) })),
+        )
+
+        const { lanes } = await scene.store.lanes({
+          space: SPACE,
+          queue: QUEUE,
+          limit: 10,
+          now: scene.now,
+        })
+        assert.equal(lanes.find(({ lane }) => lane === 'a')?.running ?? 0, 0)
+        if (ending === 'dead') {
+          await scene.change('redrive', { ids: held.map(({ id }) => id) })
+        }
+      }
+    }
+    const [counts] = (await scene.store.counts({ space: SPACE, queues: [QUEUE] })).queues
+    assert.equal(counts?.states.running, 0)
+  })
+
   test('frees room once for a settlement that is repeated or refused', async (scene) => {
     await scene.limit({ concurrency: 2 })
     await scene.insert(...samples(5))

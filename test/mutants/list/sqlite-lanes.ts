@@ -31,6 +31,16 @@ export const SQLITE_LANES_MUTANTS: readonly Mutant[] = [
     },
   },
   {
+    name: 'sqlite-large-batch-leaks-room',
+    incidents: [],
+    rule: 'R9',
+    file: 'src/stores/sqlite/lanes.ts',
+    find: 'this.#count(line, -ids.length)',
+    replace: 'this.#count(line, -Math.min(ids.length, 8))',
+    story: 'When more than eight leases of one lane end in one call, the rest of their room in the queue is lost.',
+    killedBy: { vitest: SUITE, test: 'frees all room when many leases of one lane end in one call' },
+  },
+  {
     name: 'sqlite-limit-forgets-what-runs',
     incidents: [],
     rule: 'R9',
