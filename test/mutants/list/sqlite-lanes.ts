@@ -37,7 +37,8 @@ export const SQLITE_LANES_MUTANTS: readonly Mutant[] = [
     file: 'src/stores/sqlite/lanes.ts',
     find: 'this.#count(line, -ids.length)',
     replace: 'this.#count(line, -Math.min(ids.length, 8))',
-    story: 'When more than eight leases of one lane end in one call, the rest of their room in the queue is lost.',
+    story:
+      'When more than eight leases of one lane end in one call, the rest of their room in the queue is lost.',
     killedBy: { vitest: SUITE, test: 'frees all room when many leases of one lane end in one call' },
   },
   {
