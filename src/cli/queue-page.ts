@@ -1,4 +1,4 @@
-import { JOB_STATES } from '../index.ts'
+import { isLiveWorker, JOB_STATES } from '../index.ts'
 import type { Call } from './command.ts'
 import { EXIT, notFound, usage } from './exit.ts'
 import { holdText } from './holding.ts'
@@ -20,7 +20,8 @@ export async function showQueue(call: Call, names: readonly string[]): Promise<n
       skep.limits.list(name),
       skep.workers(),
     ])
-    const workers = all.filter(({ queues: served, life }) => life !== 'gone' && served.includes(name))
+    const now = Date.now()
+    const workers = all.filter((worker) => isLiveWorker(worker, now) && worker.queues.includes(name))
     const [queue] = queues
     const isKnown =
       JOB_STATES.some((state) => (queue?.[state] ?? 0) > 0) || limits.length + workers.length > 0
@@ -30,7 +31,6 @@ export async function showQueue(call: Call, names: readonly string[]): Promise<n
       out.object({ space: skep.space, ...queue, limits, workers })
       return EXIT.ok
     }
-    const now = Date.now()
     const states = JOB_STATES.filter((state) => queue[state] > 0)
     const busy = workers.reduce((sum, { running }) => sum + running, 0)
     const slots = workers.reduce((sum, { concurrency }) => sum + concurrency, 0)
@@ -47,7 +47,9 @@ export async function showQueue(call: Call, names: readonly string[]): Promise<n
       [
         'workers',
         workers.length === 0
-          ? out.paint('yellow', 'none')
+          ? queue.unhandled > 0
+            ? out.paint('red', `none: ${many(queue.unhandled, 'job')} unhandled until one starts`)
+            : out.paint('yellow', 'none')
           : `${many(workers.length, 'worker')}, running ${busy} of ${slots}`,
       ],
     ]

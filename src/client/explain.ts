@@ -3,6 +3,7 @@ import { isFinal, type Job, type JobState } from '../core/job.ts'
 import { DEFAULT_LANE } from '../core/lanes.ts'
 import { laneLimitOf, overlaid, queueLimitsOf } from '../core/limit-fields.ts'
 import { type Rate, spacingUs } from '../core/rate.ts'
+import { isLiveWorker } from '../core/unhandled.ts'
 import type { LimitRecord } from '../store/limits.ts'
 import type { Store, WorkerPresence } from '../store.ts'
 import { type Cause, textOf, type WorkerSeen } from './causes.ts'
@@ -34,8 +35,6 @@ export interface Explanation {
 
 /** How many jobs are named. */
 const NAMED = 10
-/** Workers are seen every 10 s at least. One that was not seen for so long may be gone. */
-const UNSEEN_MS = 30_000
 /** Queues that share a limit and are asked what they run. */
 const SHARERS = 10
 
@@ -139,12 +138,9 @@ function leased({ job, now }: Facts, workers: readonly WorkerPresence[]): Cause 
   }
 }
 
-function seen(
-  { id, host, pid, running, concurrency, seenAt, life }: WorkerPresence,
-  now: number,
-): WorkerSeen {
-  const isLive = life === 'here' || (life === 'unsure' && seenAt > now - UNSEEN_MS)
-  return { id, host, pid, running, concurrency, seenAt: new Date(seenAt), isLive }
+function seen(worker: WorkerPresence, now: number): WorkerSeen {
+  const { id, host, pid, running, concurrency, seenAt } = worker
+  return { id, host, pid, running, concurrency, seenAt: new Date(seenAt), isLive: isLiveWorker(worker, now) }
 }
 
 function unserved(serving: readonly WorkerSeen[]): Cause[] {

@@ -6,6 +6,7 @@ import { assertName, show } from '../core/names.ts'
 import { parseQuery } from '../core/query.ts'
 import { LISTED_STATES, planQuery, type QueryPlan } from '../core/query-plan.ts'
 import { timeOf } from '../core/transitions.ts'
+import { handledQueues, unhandledOf } from '../core/unhandled.ts'
 import type { Store, Where } from '../store.ts'
 import { assertWhole } from '../worker/options.ts'
 import { type HoldView, holdViews } from './holds.ts'
@@ -66,6 +67,11 @@ export interface QueueView extends Readonly<Record<JobState, number>> {
   readonly queue: string
   /** How long the next ready job has been due, in milliseconds; null when none is ready. */
   readonly oldestMs: number | null
+  /**
+   * How many of its ready jobs no live worker handles: all of them, or 0. They wait in their places and start when a
+   * worker with a handler appears.
+   */
+  readonly unhandled: number
   /** Whether the queue as a whole is held. A block is shown before a pause; both must be gone. */
   readonly hold: HoldKind | null
   /** What is behind that: all holds on it, by its name, a pattern, its space or everywhere. */
@@ -229,16 +235,19 @@ export async function countJobs(
   now: number,
   names?: readonly string[],
 ): Promise<QueueView[]> {
-  const [{ queues }, standing] = await Promise.all([
+  const [{ queues }, standing, { workers }] = await Promise.all([
     store.counts(names === undefined ? { space } : { space, queues: names }),
     store.holds({ space }),
+    store.workers({ space }),
   ])
+  const handled = handledQueues(workers, now)
   return queues.map(({ queue, states, oldestDueAt }) => {
     const holds = holdViews(standing.holds.filter((hold) => holdsQueue(hold, space, queue)))
     return {
       queue,
       ...states,
       oldestMs: oldestDueAt === null ? null : Math.max(0, now - oldestDueAt),
+      unhandled: unhandledOf({ queue, ready: states.ready }, handled),
       hold: holds[0]?.kind ?? null,
       holds,
     }

@@ -39,7 +39,7 @@ export const USUAL: Readonly<Record<ChangeAction, readonly JobState[]>> = {
 }
 
 /** What ends jobs for which somebody may wait. */
-const ENDING: ReadonlySet<ChangeAction> = new Set<ChangeAction>(['cancel', 'bury', 'miss', 'remove'])
+const ENDING: ReadonlySet<ChangeAction> = new Set<ChangeAction>(['cancel', 'bury', 'remove'])
 
 /** Does one thing to many jobs, in portions. Hints tell workers and whoever waits for a result. */
 export async function changeJobs(

@@ -439,7 +439,7 @@ function leadsTo(end: RelayEnd, state: Job['state']): boolean {
       return state === 'dead'
     case 'failed':
     case 'lost':
-      return state !== 'done' && state !== 'missing'
+      return state !== 'done'
     case 'snooze':
     case 'back':
       return state === 'ready' || state === 'delayed' || state === 'cancelled'

@@ -195,7 +195,7 @@ export function cancelFailure(reason: string): string {
 /** Ends a job that does not run. */
 export function finish(
   job: Job,
-  to: 'cancelled' | 'dead' | 'missing',
+  to: 'cancelled' | 'dead',
   failure: string | null,
   keepMs: number,
   now: number,
@@ -277,19 +277,11 @@ export function listKey(job: Job): number {
  * What people do to jobs.
  * cancel: a waiting job ends, a running one is asked to. bury: a waiting job goes among the dead.
  * redrive: a finished job starts anew, as its next generation. promote: a delayed job is due now.
- * miss: a waiting job is put aside because nobody handles it. remove: a job that does not run is deleted.
+ * remove: a job that does not run is deleted.
  * prioritize: a waiting job gets another priority, and with it another place in line.
  * reschedule: a waiting job is due at another moment.
  */
-export type ChangeAction =
-  | 'cancel'
-  | 'bury'
-  | 'redrive'
-  | 'promote'
-  | 'miss'
-  | 'remove'
-  | 'prioritize'
-  | 'reschedule'
+export type ChangeAction = 'cancel' | 'bury' | 'redrive' | 'promote' | 'remove' | 'prioritize' | 'reschedule'
 
 /** The states in which each action is possible. */
 export const POSSIBLE: Readonly<Record<ChangeAction, readonly JobState[]>> = {
@@ -297,7 +289,6 @@ export const POSSIBLE: Readonly<Record<ChangeAction, readonly JobState[]>> = {
   bury: ['delayed', 'ready'],
   redrive: FINAL_STATES,
   promote: ['delayed'],
-  miss: ['delayed', 'ready'],
   remove: ['delayed', 'ready', ...FINAL_STATES],
   // Delayed ones first: one that becomes ready meanwhile is then not missed.
   prioritize: ['delayed', 'ready'],

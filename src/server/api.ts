@@ -115,6 +115,8 @@ export interface Overview {
   readonly totals: Readonly<Record<JobState, number>>
   /** How long the job that is next has waited, in the queue where that is longest. */
   readonly oldest: { readonly queue: string; readonly ms: number } | null
+  /** Ready jobs of queues that no live worker handles. */
+  readonly unhandled: number
   readonly queues: number
   readonly workers: { readonly live: number; readonly running: number; readonly slots: number }
   readonly receivers: number
@@ -161,6 +163,8 @@ export interface QueueSummary {
   readonly queue: string
   readonly counts: Readonly<Record<JobState, number>>
   readonly oldestMs: number | null
+  /** How many of its ready jobs no live worker handles: all of them, or 0. */
+  readonly unhandled: number
   readonly hold: HoldKind | null
   readonly holds: readonly Wire<HoldView>[]
   /** In the last minute, per second. */

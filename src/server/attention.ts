@@ -78,19 +78,17 @@ export function attentionOf(sight: Sight): readonly Attention[] {
 /** Each by itself while they are few; together when a deploy or an outage has left many alone. */
 function noWorker({ queues }: Sight): Attention[] {
   // One that is held is not expected to run.
-  const alone = queues.filter(
-    ({ counts, workers, hold }) => counts.ready > 0 && workers === 0 && hold === null,
-  )
+  const alone = queues.filter(({ unhandled, hold }) => unhandled > 0 && hold === null)
   if (alone.length > MOST_ALONE) {
     const named = alone.slice(0, MOST_ALONE).map(({ queue }) => queue)
-    const ready = alone.reduce((sum, { counts }) => sum + counts.ready, 0)
+    const ready = alone.reduce((sum, { unhandled }) => sum + unhandled, 0)
     const text = `No worker takes jobs of ${countText(alone.length)} queues (${named.join(', ')} and others), and ${waiting(ready)}.`
-    return [{ level: 'critical', kind: 'no-worker', text, link: '/queues?only=unserved' }]
+    return [{ level: 'critical', kind: 'no-worker', text, link: '/queues?only=unhandled' }]
   }
-  return alone.map(({ queue, counts }) => ({
+  return alone.map(({ queue, unhandled }) => ({
     level: 'critical',
     kind: 'no-worker',
-    text: `No worker takes jobs of ${queue}, and ${waiting(counts.ready)}.`,
+    text: `No worker takes jobs of ${queue}, and ${waiting(unhandled)}.`,
     link: linkOf(queue),
   }))
 }

@@ -74,7 +74,7 @@ export const nextPage: Schema<string | null> = nullable(
 export const counts: Schema<Readonly<Record<JobState, number>>> = table(JOB_STATES, count)
 
 const failure: Schema<Failure> = object({
-  kind: oneOf(['error', 'timeout', 'lost', 'snooze', 'cancel', 'bury', 'poison', 'missing']),
+  kind: oneOf(['error', 'timeout', 'lost', 'snooze', 'cancel', 'bury', 'poison']),
   message: said,
   name: optional(said),
   code: optional(said),
@@ -184,6 +184,7 @@ export const queueSummary: Schema<QueueSummary> = named(
     queue: said,
     counts,
     oldestMs: nullable(number()),
+    unhandled: count,
     hold: nullable(oneOf(['pause', 'block'])),
     holds,
     enqueuedRate: number(),

@@ -16,14 +16,6 @@ export interface WorkerOptions {
   readonly rescueGrace?: Duration
   /** How often finished jobs past their retention are removed. @default '1m' */
   readonly prune?: Duration
-  /**
-   * What to do with jobs of queues that no worker on the list handles. `leave` lets them wait: during a
-   * deploy the worker that knows them may be a minute away. `mark` puts them aside as `missing`
-   * when none has appeared for `missingAfter`. @default 'leave'
-   */
-  readonly unknownQueues?: 'leave' | 'mark'
-  /** @default '10m' */
-  readonly missingAfter?: Duration
   /** The version of your program, shown with the worker and as a mark in charts. @default what `createSkep` was given */
   readonly version?: string
 }
@@ -36,22 +28,15 @@ export interface ResolvedWorkerOptions {
   readonly pollMs: number | null
   readonly rescueGraceMs: number
   readonly pruneMs: number
-  readonly unknownQueues: 'leave' | 'mark'
-  readonly missingAfterMs: number
   readonly version: string | null
 }
 
 export function resolveWorkerOptions(options: WorkerOptions = {}): ResolvedWorkerOptions {
-  const { concurrency = 10, unknownQueues = 'leave' } = options
+  refuseRemoved(options)
+  const { concurrency = 10 } = options
   assertWhole('concurrency', concurrency, 1, 100_000)
   const leaseMs = toMs('lease', options.lease ?? '30s')
   assertWhole('lease', leaseMs, 1_000, 86_400_000)
-  if (unknownQueues !== 'leave' && unknownQueues !== 'mark') {
-    throw new SkepError(
-      'OPTION_INVALID',
-      `unknownQueues is "${String(unknownQueues)}"; use 'leave' or 'mark'.`,
-    )
-  }
   return Object.freeze({
     concurrency,
     leaseMs,
@@ -60,10 +45,20 @@ export function resolveWorkerOptions(options: WorkerOptions = {}): ResolvedWorke
     pollMs: options.poll === undefined ? null : Math.max(10, toMs('poll', options.poll)),
     rescueGraceMs: toMs('rescueGrace', options.rescueGrace ?? '2s'),
     pruneMs: Math.max(1_000, toMs('prune', options.prune ?? '1m')),
-    unknownQueues,
-    missingAfterMs: toMs('missingAfter', options.missingAfter ?? '10m'),
     version: options.version === undefined ? null : String(options.version).slice(0, 128),
   })
+}
+
+/** Options of earlier versions, which would otherwise be ignored. */
+function refuseRemoved(options: object): void {
+  const what = ['unknownQueues', 'missingAfter'].find((name) => Object.hasOwn(options, name))
+  if (what === undefined) return
+  throw new SkepError(
+    'OPTION_INVALID',
+    `The worker option ${what} was removed: jobs that no worker handles stay ready, keep their order, and are counted as ` +
+      'unhandled (skep queues). Delete the option.',
+    { facts: { what } },
+  )
 }
 
 /** Refuses a number that is not whole or out of bounds. */

@@ -4,7 +4,6 @@ import { messageOf } from '../core/errors.ts'
 import type { ClaimedJob } from '../core/job.ts'
 import type { Logger } from '../core/logger.ts'
 import type { Outcome } from '../core/policy.ts'
-import { MissingMarker, reviveMissing } from '../maintenance/missing.ts'
 import { pruneAll } from '../maintenance/prune.ts'
 import { Rescuer } from '../maintenance/rescue.ts'
 import type { ErrorBook } from '../metrics/error-book.ts'
@@ -294,7 +293,6 @@ export class WorkerEngine {
       await pruneAll(store, signal)
       return options.pruneMs * (0.5 + runtime.random())
     })
-    this.#superviseMissing(loop)
     for (const duty of this.#parts.duties ?? []) {
       const turn = async (signal: AbortSignal): Promise<number> =>
         duty.isForFew && !rescuer.isOneOfFew ? NOT_MINE_MS : duty.turn(signal)
@@ -324,20 +322,6 @@ export class WorkerEngine {
       }
       return LOOK_MS
     }
-  }
-
-  #superviseMissing(loop: (name: string, turn: () => Promise<number>) => Loop): void {
-    const { store, runtime, options, notifier } = this.#parts
-    const space = this.#space()
-    const marker = new MissingMarker({ store, runtime, space, afterMs: options.missingAfterMs })
-    loop('missing', async () => {
-      // Not only once: another process may have looked for handlers just before this worker was on the list.
-      const revived = await reviveMissing(store, space, this.#queues())
-      if (revived.length > 0)
-        notifier.publish(revived.map((place): Hint => ({ kind: 'work', space, ...place })))
-      if (options.unknownQueues === 'mark') await marker.turn()
-      return Math.min(60_000, Math.max(1_000, options.missingAfterMs / 4))
-    })
   }
 
   health(): WorkerHealth {

@@ -141,7 +141,6 @@ describe('the board', () => {
       failed: state,
       dead: state,
       cancelled: state,
-      missing: state,
     }),
     rate: fc.double({ min: 0, max: 1e6, noNaN: true }),
     oldestMs: fc.option(fc.nat()),

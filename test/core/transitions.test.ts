@@ -67,7 +67,7 @@ const move = fc.record({
   passMs: fc.nat(1e6),
   verdict,
   incoming: newJob,
-  action: fc.constantFrom<ChangeAction>('cancel', 'bury', 'redrive', 'promote', 'miss'),
+  action: fc.constantFrom<ChangeAction>('cancel', 'bury', 'redrive', 'promote'),
   pick: fc.nat(3),
 })
 
@@ -105,7 +105,7 @@ function step(
   if (pick === 0 && isPossible(action, job.state)) {
     if (action === 'redrive') return redrive(job, now)
     if (action === 'promote') return { ...promote(job), dueAt: now }
-    const to = ({ cancel: 'cancelled', bury: 'dead', miss: 'missing' } as const)[action as 'cancel']
+    const to = action === 'cancel' ? 'cancelled' : 'dead'
     return finish(job, to, null, 1_000, now)
   }
   if (pick === 1) return collide(job, incoming, now) ?? job
@@ -322,18 +322,17 @@ describe('what people may do', () => {
     expect(POSSIBLE).toEqual({
       cancel: ['delayed', 'ready', 'running'],
       bury: ['delayed', 'ready'],
-      redrive: ['done', 'failed', 'dead', 'cancelled', 'missing'],
+      redrive: ['done', 'failed', 'dead', 'cancelled'],
       promote: ['delayed'],
-      miss: ['delayed', 'ready'],
-      remove: ['delayed', 'ready', 'done', 'failed', 'dead', 'cancelled', 'missing'],
+      remove: ['delayed', 'ready', 'done', 'failed', 'dead', 'cancelled'],
       prioritize: ['delayed', 'ready'],
       reschedule: ['delayed', 'ready'],
     })
   })
 
   it('never ends a running job: only its holder and its rescuer do', () => {
-    const ending = (['bury', 'redrive', 'promote', 'miss', 'remove', 'prioritize'] as const).filter(
-      (action) => isPossible(action, 'running'),
+    const ending = (['bury', 'redrive', 'promote', 'remove', 'prioritize'] as const).filter((action) =>
+      isPossible(action, 'running'),
     )
 
     expect(ending).toEqual([])

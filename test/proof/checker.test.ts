@@ -102,7 +102,6 @@ describe('the checker accepts', () => {
       s.enqueue('a').run('a', 't1').record({ f: 'command', type: 'invoke', action: 'redrive', id: 'a' })
       return s.begin('a').run('a', 't2')
     },
-    'a revived job': (s) => s.enqueue('a').finish('a', 'missing').begin('a').run('a', 't1'),
     'a job that is discarded': (s) => s.enqueue('a', { queue: 'fast' }).run('a', 't1', { removes: true }),
     'a job that is discarded after its last try': (s) => {
       s.enqueue('a').claim(['a'], 't1').start('a', 't1').end('a', 't1', 'threw')
@@ -197,13 +196,13 @@ describe('the checker accepts', () => {
       s.run('a', 't1').run('c', 't2').redrive('a').run('a', 't3')
       return s.history({ order: ['mail/l'] })
     },
-    'a strict lane whose first job is tried again, handed back, put aside and left behind': (s) => {
+    'a strict lane whose first job is tried again, handed back and left behind': (s) => {
       const row = { lane: 'l' }
       s.enqueue('a', { row }).enqueue('b', { row }).enqueue('c').run('c', 't0')
       failOnce(s, 'a', 't1').wait(100)
       s.claim(['a'], 't2').settle('a', 't2', { to: 'ready', refund: true })
-      loseOnce(s, 'a', 't3').finish('a', 'missing')
-      s.run('b', 't4').begin('a').run('a', 't5')
+      loseOnce(s, 'a', 't3').cancel('a')
+      s.run('b', 't4').redrive('a').run('a', 't5')
       return s.history({ order: ['mail/l'] })
     },
     'jobs of a strict lane in another order than the audit saw them, because their enqueues overlapped': (
@@ -265,7 +264,7 @@ describe('the checker accepts', () => {
     },
     'the right counts': (s) => {
       s.enqueue('a').run('a', 't1')
-      const none = { delayed: 0, ready: 0, running: 0, done: 0, failed: 0, dead: 0, cancelled: 0, missing: 0 }
+      const none = { delayed: 0, ready: 0, running: 0, done: 0, failed: 0, dead: 0, cancelled: 0 }
       return s.history({ counts: { mail: { ...none, done: 1 }, other: none }, leaks: { timers: 0 } })
     },
   }
@@ -466,6 +465,12 @@ describe('the checker rejects', () => {
       },
     },
     'terminal-left': {
+      'a dead job that comes back because a worker handles its queue': (s) =>
+        s
+          .enqueue('a')
+          .command('bury', 'a', () => s.finish('a', 'dead'))
+          .begin('a')
+          .run('a', 't1'),
       'a cancelled job that waits again': (s) =>
         s
           .enqueue('a')

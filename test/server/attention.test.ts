@@ -15,9 +15,9 @@ const queue = (changes: Partial<QueueSummary> & { ready?: number } = {}): QueueS
     failed: 0,
     dead: 0,
     cancelled: 0,
-    missing: 0,
   },
   oldestMs: null,
+  unhandled: changes.workers === 0 ? (changes.ready ?? 0) : 0,
   hold: null,
   holds: [],
   enqueuedRate: 0,
@@ -85,7 +85,7 @@ it('tells of many such queues in one line', () => {
       level: 'critical',
       kind: 'no-worker',
       text: 'No worker takes jobs of 40 queues (q0, q1, q2 and others), and 80 jobs wait.',
-      link: '/queues?only=unserved',
+      link: '/queues?only=unhandled',
     },
   ])
 })

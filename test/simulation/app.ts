@@ -20,6 +20,8 @@ export class App {
   readonly store: Store
   readonly transaction: (() => UserTransaction) | undefined
   worker: Worker | null = null
+  /** The queues that its worker handles, without those of flows. */
+  queues: ReadonlySet<string> = new Set()
   /** Calls that have no answer yet. */
   open = 0
   /** Handlers that run and have not been told to stop. */
@@ -71,8 +73,6 @@ export class App {
       drain: random.pick(['0s', '1s', '5s']),
       grace: '500ms',
       prune: '1s',
-      unknownQueues: random.pick(['leave', 'mark']),
-      missingAfter: '2s',
       ...(random.chance(0.3) && { poll: '100ms' }),
     })
   }

@@ -1,6 +1,7 @@
 import { isFinal } from '../../src/core/job.ts'
 import type { AuditEntry, CommandRecord, HistoryRecord, SettleRecord } from '../proof/history.ts'
 import type { TrialKind } from './features/index.ts'
+import { LEFT } from './features/unhandled.ts'
 import { SOMETIMES_OF_FLOWS } from './flow-sometimes.ts'
 import { keptBack } from './kept-back.ts'
 import type { StoreName } from './stores.ts'
@@ -195,10 +196,20 @@ const OF_JOBS: readonly Sometimes[] = [
         after.dueAt > before.dueAt,
     ),
   },
-  { what: 'a job was put aside', in: some(({ after }) => after?.state === 'missing') },
   {
-    what: 'a job that was put aside came back',
-    in: some(({ before, after }) => before.state === 'missing' && after?.state === 'ready'),
+    what: 'a job waited while no worker handled its queue, and ran when one had appeared',
+    in: ({ history }) => {
+      const left = history.records.filter((entry) => entry.f === 'fault' && entry.what === LEFT)
+      const seldom = history.audit.filter(({ before, after }) => (before ?? after)?.queue === 'seldom')
+      return left.some(({ n }) => {
+        const waiting = new Map<string, string | undefined>()
+        for (const entry of seldom) if ((entry.n ?? 0) < n) waiting.set(entry.id, entry.after?.state)
+        return seldom.some(
+          (entry) =>
+            (entry.n ?? 0) > n && waiting.get(entry.id) === 'ready' && entry.after?.state === 'running',
+        )
+      })
+    },
   },
   {
     what: 'a finished job was pruned',

@@ -10,12 +10,10 @@ describe('the loops of a worker', () => {
     ['prune', 'prune', 'before'],
     ['prune', 'prune', 'reject'],
     ['expired', 'rescue', 'foreign'],
-    ['counts', 'missing', 'before'],
-    ['counts', 'missing', 'foreign'],
   ])('go on without each other: %s fails, and only %s says so (%s)', async (operation, name, fault) => {
     const scene = openScene()
     scene.faults.break(fault, [operation])
-    const worker = scene.skep.worker([mail.handle(({ payload }) => payload)], { unknownQueues: 'mark' })
+    const worker = scene.skep.worker([mail.handle(({ payload }) => payload)])
     await scene.advance(20_000)
 
     const job = await scene.skep.enqueue(mail, 5)
@@ -46,7 +44,6 @@ describe('the loops of a worker', () => {
       'poll',
       'rescue',
       'prune',
-      'missing',
       'schedules',
       'sweep',
       'bulk',

@@ -99,6 +99,10 @@ function assertNoAction(word: string | undefined): void {
   )
 }
 
+function unhandledStyle({ unhandled }: { readonly unhandled: number }): 'red' | 'dim' {
+  return unhandled > 0 ? 'red' : 'dim'
+}
+
 async function listQueues(call: Call, words: readonly string[]): Promise<number> {
   const { out } = call
   assertFlags(call, 'list', [])
@@ -113,9 +117,8 @@ async function listQueues(call: Call, words: readonly string[]): Promise<number>
     if (queues.length === 0) {
       out.note('There are no queues yet. Enqueue a job: skep enqueue hello -d \'{"name":"you"}\'')
     } else {
-      const states = JOB_STATES.filter(
-        (state) => state !== 'missing' || queues.some((queue) => queue.missing > 0),
-      )
+      const states = JOB_STATES
+      const isUnhandled = queues.some(({ unhandled }) => unhandled > 0)
       const isHeld = queues.some(({ hold }) => hold !== null)
       const number = (value: number, state: (typeof states)[number]): Cell =>
         value === 0 ? { text: '0', style: 'dim' } : { text: count(value), style: STATE_STYLES[state] }
@@ -124,12 +127,14 @@ async function listQueues(call: Call, words: readonly string[]): Promise<number>
           { title: 'QUEUE', flexible: true },
           ...(isHeld ? [{ title: 'HELD' }] : []),
           ...states.map((state) => ({ title: state.toUpperCase(), align: 'right' }) as const),
+          ...(isUnhandled ? [{ title: 'UNHANDLED', align: 'right' } as const] : []),
           { title: 'OLDEST', align: 'right' },
         ],
         queues.map((queue) => [
           queue.queue,
           ...(isHeld ? [{ text: queue.hold ?? '', style: 'yellow' } as const] : []),
           ...states.map((state) => number(queue[state], state)),
+          ...(isUnhandled ? [{ text: count(queue.unhandled), style: unhandledStyle(queue) } as const] : []),
           queue.oldestMs === null ? '–' : span(queue.oldestMs),
         ]),
         { width: out.width, paint: out.paint },

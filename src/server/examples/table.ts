@@ -53,6 +53,7 @@ export const EXAMPLES: { readonly [Name in OperationName]: Example<Name> } = {
       ],
       totals: COUNTS,
       oldest: { queue, ms: 850 },
+      unhandled: 0,
       queues: 1,
       workers: { live: 2, running: 3, slots: 20 },
       receivers: 1,
@@ -140,7 +141,7 @@ export const EXAMPLES: { readonly [Name in OperationName]: Example<Name> } = {
     output: {
       removed: 0,
       running: 3,
-      counts: { delayed: 0, ready: 0, done: 0, failed: 0, dead: 2, cancelled: 0, missing: 0 },
+      counts: { delayed: 0, ready: 0, done: 0, failed: 0, dead: 2, cancelled: 0 },
     },
   },
   'limits.list': { input: { queue }, output: { limits: [LIMIT] } },

@@ -101,7 +101,6 @@ export const COUNTS = {
   failed: 0,
   dead: 2,
   cancelled: 0,
-  missing: 0,
 } as const
 
 export const HOLD: OutputOf<'holds.list'>['holds'][number] = {
@@ -119,6 +118,7 @@ export const QUEUE: QueueSummary = {
   queue: 'mail.send',
   counts: COUNTS,
   oldestMs: 850,
+  unhandled: 0,
   hold: null,
   holds: [],
   enqueuedRate: 4.2,

@@ -1,4 +1,4 @@
-import { JOB_STATES, type JobState, type WorkerView } from '../../index.ts'
+import { isLiveWorker, JOB_STATES, type JobState, type WorkerView } from '../../index.ts'
 import type { Attention, InputOf, Overview, QueueSummary } from '../api.ts'
 import { attentionOf, type Sight } from '../attention.ts'
 import { range } from '../inputs.ts'
@@ -8,7 +8,7 @@ import { sees } from '../visible.ts'
 import { type Context, operation, type ServerOperation } from './define.ts'
 import { receiversOf } from './receivers.ts'
 import { seriesOf } from './series.ts'
-import { isLive, summariesOf } from './summaries.ts'
+import { summariesOf } from './summaries.ts'
 
 export const overviewGet: ServerOperation<'overview.get'> = operation({
   name: 'overview.get',
@@ -21,6 +21,7 @@ export const overviewGet: ServerOperation<'overview.get'> = operation({
     attention: all(attention),
     totals: counts,
     oldest: nullable(object({ queue: said, ms: number() })),
+    unhandled: count,
     queues: count,
     workers: object({ live: count, running: count, slots: count }),
     receivers: count,
@@ -51,6 +52,7 @@ async function overviewOf(context: Context, input: InputOf<'overview.get'>): Pro
     attention: attentionOf(sight),
     totals: totalsOf(queues),
     oldest: oldestOf(queues),
+    unhandled: queues.reduce((sum, queue) => sum + queue.unhandled, 0),
     queues: queues.length,
     workers: {
       live: live.length,
@@ -91,7 +93,7 @@ async function lookAt(
     died,
     workers: mine.map((worker) => ({
       ...worker,
-      isLive: isLive(worker, now),
+      isLive: isLiveWorker(worker, now),
       isGone: worker.life === 'gone',
     })),
     schedules: schedules.schedules
@@ -107,7 +109,7 @@ async function lookAt(
     })),
     notifier: skep.notifierHealth,
   }
-  return { sight, live: mine.filter((worker) => isLive(worker, now)) }
+  return { sight, live: mine.filter((worker) => isLiveWorker(worker, now)) }
 }
 
 function totalsOf(queues: readonly QueueSummary[]): Record<JobState, number> {

@@ -72,5 +72,4 @@ const ENDS: Readonly<Partial<Record<JobView['state'], string>>> = {
   done: 'Done',
   failed: 'Failed for good',
   dead: 'Died',
-  missing: 'Put aside, because no worker handles its queue',
 }

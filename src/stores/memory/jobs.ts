@@ -150,13 +150,12 @@ export class Jobs {
 
     switch (call.action) {
       case 'cancel':
-      case 'bury':
-      case 'miss': {
+      case 'bury': {
         if (job.state === 'running') {
           this.put({ ...job, cancelReason: reasonIn(call.failure) }, now)
           return { id, status: 'requested' }
         }
-        const to = ({ cancel: 'cancelled', bury: 'dead', miss: 'missing' } as const)[call.action]
+        const to = call.action === 'cancel' ? 'cancelled' : 'dead'
         this.put(finish(job, to, call.failure, call.keepMs, now), now)
         this.release(job, 'end')
         break

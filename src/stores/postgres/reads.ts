@@ -118,8 +118,8 @@ export type Place = ReadonlyMap<string, { readonly rank: number; readonly id: st
 function nextOf(rows: readonly Row[]): Place {
   return new Map(
     rows
-      .filter((row) => row[10] !== null)
-      .map((row) => [row[0] as string, { rank: Number(row[10]), id: row[11] as string }]),
+      .filter((row) => row[9] !== null)
+      .map((row) => [row[0] as string, { rank: Number(row[9]), id: row[10] as string }]),
   )
 }
 
@@ -128,6 +128,6 @@ function toCounts(row: Row): QueueCounts {
   return {
     queue: row[0] as string,
     states: Object.fromEntries(counts) as Record<JobState, number>,
-    oldestDueAt: row[9] === null ? null : Number(row[9]),
+    oldestDueAt: row[8] === null ? null : Number(row[8]),
   }
 }

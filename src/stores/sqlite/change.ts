@@ -61,13 +61,12 @@ function changeOne(
 
   switch (call.action) {
     case 'cancel':
-    case 'bury':
-    case 'miss': {
+    case 'bury': {
       if (job.state === 'running') {
         replace(turn, placed, { ...job, cancelReason: reasonIn(call.failure) }, now)
         return { id, status: 'requested' }
       }
-      const to = ({ cancel: 'cancelled', bury: 'dead', miss: 'missing' } as const)[call.action]
+      const to = call.action === 'cancel' ? 'cancelled' : 'dead'
       replace(turn, placed, finish(job, to, call.failure, call.keepMs, now), now)
       releaseKey(turn, q, job, 'end')
       break

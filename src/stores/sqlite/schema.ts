@@ -25,7 +25,7 @@ const MIGRATIONS: readonly { readonly id: string; readonly sql: string }[] = [
         delayed integer not null default 0, ready integer not null default 0,
         running integer not null default 0, done integer not null default 0,
         failed integer not null default 0, dead integer not null default 0,
-        cancelled integer not null default 0, missing integer not null default 0,
+        cancelled integer not null default 0,
         unique (space, name)
       );
 

@@ -316,7 +316,7 @@ function drawSettle(it: Draw): Step | null {
 }
 
 const ACTIONS = [
-  ...(['cancel', 'cancel', 'bury', 'redrive', 'redrive', 'promote', 'miss', 'remove'] as const),
+  ...(['cancel', 'cancel', 'bury', 'redrive', 'redrive', 'promote', 'remove'] as const),
   ...(['prioritize', 'prioritize'] as const),
 ]
 /** When it is due then, from now. */

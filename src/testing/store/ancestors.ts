@@ -54,17 +54,17 @@ export function ancestorsCases(test: StoreCase): void {
     assert.equal((await scene.job(idOf(1))).starts, 1)
   })
 
-  test('brings back more than a thousand jobs that were put aside', async (scene) => {
+  test('redrives more than a thousand cancelled jobs', async (scene) => {
     const batch = samples(1_100)
     await scene.insert(...batch.slice(0, 600))
     await scene.insert(...batch.slice(600))
     const aside = { queue: QUEUE, limit: 1_000 } as const
 
-    for (let n = 0; n < 2; n++) await scene.change('miss', { ...aside, state: 'ready' })
-    const missing = await countOf(scene, 'missing')
-    for (let n = 0; n < 2; n++) await scene.change('redrive', { ...aside, state: 'missing' })
+    for (let n = 0; n < 2; n++) await scene.change('cancel', { ...aside, state: 'ready' })
+    const cancelled = await countOf(scene, 'cancelled')
+    for (let n = 0; n < 2; n++) await scene.change('redrive', { ...aside, state: 'cancelled' })
 
-    assert.equal(missing, 1_100)
+    assert.equal(cancelled, 1_100)
     assert.equal(await countOf(scene, 'ready'), 1_100)
   })
 

@@ -21,9 +21,8 @@ import type { StoreCase } from './scene.ts'
 const MOVES: Readonly<Record<ChangeAction, Partial<Record<JobState, JobState | 'none'>>>> = {
   cancel: { delayed: 'cancelled', ready: 'cancelled', running: 'running' },
   bury: { delayed: 'dead', ready: 'dead' },
-  redrive: { done: 'ready', failed: 'ready', dead: 'ready', cancelled: 'ready', missing: 'ready' },
+  redrive: { done: 'ready', failed: 'ready', dead: 'ready', cancelled: 'ready' },
   promote: { delayed: 'ready' },
-  miss: { delayed: 'missing', ready: 'missing' },
   prioritize: { delayed: 'delayed', ready: 'ready' },
   reschedule: { delayed: 'ready', ready: 'ready' },
   remove: {
@@ -33,7 +32,6 @@ const MOVES: Readonly<Record<ChangeAction, Partial<Record<JobState, JobState | '
     failed: 'none',
     dead: 'none',
     cancelled: 'none',
-    missing: 'none',
   },
 }
 
@@ -59,7 +57,7 @@ export function changeCases(test: StoreCase): void {
   }
 
   test('keeps a job it ends with its failure for as long as told', async (scene) => {
-    for (const [n, action] of (['cancel', 'bury', 'miss'] as const).entries()) {
+    for (const [n, action] of (['cancel', 'bury'] as const).entries()) {
       await scene.insert(sample(n + 1))
       await scene.changeOne(action, idOf(n + 1), { failure: failure(action), keepMs: HOUR })
 
@@ -80,7 +78,7 @@ export function changeCases(test: StoreCase): void {
     assert.equal((await scene.job(idOf(1))).failure, failure('boom'))
   })
 
-  for (const state of ['delayed', 'ready', 'done', 'failed', 'dead', 'cancelled', 'missing'] as const) {
+  for (const state of ['delayed', 'ready', 'done', 'failed', 'dead', 'cancelled'] as const) {
     test(`does not let a ${state} job come back that was removed, when its insert is repeated`, async (scene) => {
       await scene.inState(sample(1), state)
       await scene.inState(sample(2), state)
@@ -113,9 +111,9 @@ export function changeCases(test: StoreCase): void {
     assert.deepEqual(await scene.states(idOf(1), idOf(2)), ['ready', 'ready'])
   })
 
-  test('never hands out a job that was cancelled, buried, put aside or removed', async (scene) => {
-    await scene.insert(...samples(4), ...samples(4, { delayMs: MINUTE }, 11))
-    for (const [n, action] of (['cancel', 'bury', 'miss', 'remove'] as const).entries()) {
+  test('never hands out a job that was cancelled, buried or removed', async (scene) => {
+    await scene.insert(...samples(3), ...samples(3, { delayMs: MINUTE }, 11))
+    for (const [n, action] of (['cancel', 'bury', 'remove'] as const).entries()) {
       await scene.change(action, { ids: [idOf(n + 1), idOf(n + 11)] })
     }
 
@@ -123,7 +121,7 @@ export function changeCases(test: StoreCase): void {
 
     const reply = await scene.claim()
     assert.deepEqual([reply.jobs, reply.nextDueAt], [[], null])
-    const ids = [1, 2, 3, 4, 11, 12, 13, 14].map(idOf)
+    const ids = [1, 2, 3, 11, 12, 13].map(idOf)
     assert.deepEqual(await scene.take({ ids }), [])
   })
 

@@ -185,7 +185,7 @@ export class Scene {
 
   /** Brings the sample, which is not in the store yet, into a state. Time passes only for its lease. */
   async inState(job: NewJob, state: JobState): Promise<void> {
-    const waiting = { action: { cancelled: 'cancel', dead: 'bury', missing: 'miss' } } as const
+    const waiting = { action: { cancelled: 'cancel', dead: 'bury' } } as const
     switch (state) {
       case 'delayed':
         await this.insert({ ...job, delayMs: HOUR })

@@ -37,7 +37,7 @@ export interface EnqueueTelling {
 }
 
 export interface SettleTelling {
-  readonly to?: Exclude<JobState, 'running' | 'missing'>
+  readonly to?: Exclude<JobState, 'running'>
   readonly count?: Count
   readonly refund?: boolean
   readonly delayMs?: number
@@ -290,7 +290,7 @@ export class Story {
     return this.command('redrive', id, () => this.begin(id))
   }
 
-  finish(id: string, state: 'cancelled' | 'dead' | 'missing'): this {
+  finish(id: string, state: 'cancelled' | 'dead'): this {
     return this.change(id, { state, finishedAt: this.now, expiresAt: this.now + KEEP_MS })
   }
 

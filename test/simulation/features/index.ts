@@ -12,6 +12,7 @@ import { processes } from './processes.ts'
 import { schedules } from './schedules.ts'
 import { transactions } from './transactions.ts'
 import { trouble } from './trouble.ts'
+import { unhandled } from './unhandled.ts'
 import { unique } from './unique.ts'
 
 /** Something that can be done to the system. It begins a thing and returns; time passes between actions. */
@@ -58,6 +59,6 @@ export type TrialKind = 'jobs' | 'flows'
 
 /** All of them. A new feature of the product is added here. */
 export const FEATURES: Readonly<Record<TrialKind, readonly Feature[]>> = {
-  jobs: [jobs, unique, lanes, holds, commands, transactions, schedules, processes, trouble],
+  jobs: [jobs, unique, lanes, unhandled, holds, commands, transactions, schedules, processes, trouble],
   flows: [flows, processes, trouble],
 }

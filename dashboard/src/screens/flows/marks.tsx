@@ -21,7 +21,6 @@ const STATES: Readonly<Partial<Record<Mark, JobState>>> = {
   waits: 'delayed',
   failed: 'failed',
   cancelled: 'cancelled',
-  unknown: 'missing',
 }
 
 /** A shape for each mark, so that colour is never the only sign. */
@@ -40,6 +39,12 @@ export function MarkShape({ mark }: { readonly mark: Mark }): ReactNode {
     >
       {mark === 'skipped' ? (
         <path d="M2 6h8" strokeLinecap="round" />
+      ) : mark === 'unknown' ? (
+        <path
+          d="M4 4.200a2 2 0 1 1 2.800 1.900c-.6.3-.8.6-.8 1.300M6 9.800v.1"
+          strokeWidth="1.600"
+          strokeLinecap="round"
+        />
       ) : (
         <circle cx="6" cy="6" r="4.200" strokeDasharray="2 2" />
       )}

@@ -13,7 +13,6 @@ type Cause = JobDetail['explanation']['causes'][number]
 const TITLES: Readonly<Record<JobState, string>> = {
   delayed: 'Why is it not running?',
   ready: 'Why is it not running?',
-  missing: 'Why is it not running?',
   running: 'Who runs it?',
   done: 'How did it end?',
   failed: 'Why did it fail?',

@@ -23,7 +23,7 @@ export const ACTIONS: readonly ActionWords[] = [
     done: 'start anew',
     about: 'They start anew, with all tries before them.',
     icon: 'retry',
-    from: ['done', 'failed', 'dead', 'cancelled', 'missing'],
+    from: ['done', 'failed', 'dead', 'cancelled'],
   },
   {
     action: 'promote',
@@ -65,7 +65,7 @@ export const ACTIONS: readonly ActionWords[] = [
     done: 'were moved',
     about: 'They go into another queue, with new ids. Jobs of flows, groups and chains are refused.',
     icon: 'right',
-    from: ['ready', 'delayed', 'failed', 'dead', 'cancelled', 'missing'],
+    from: ['ready', 'delayed', 'failed', 'dead', 'cancelled'],
   },
   {
     action: 'bury',
@@ -83,7 +83,7 @@ export const ACTIONS: readonly ActionWords[] = [
     done: 'were removed',
     about: 'They are deleted for ever, with their results and logs.',
     icon: 'trash',
-    from: ['ready', 'delayed', 'done', 'failed', 'dead', 'cancelled', 'missing'],
+    from: ['ready', 'delayed', 'done', 'failed', 'dead', 'cancelled'],
     danger: true,
   },
 ]

@@ -4,6 +4,17 @@ import { exactText } from '../../format/times.ts'
 import { Icon } from '../../ui/icon.tsx'
 import { Badge } from '../../ui/state.tsx'
 
+/** Says that no live worker handles the queue. */
+export function UnhandledBadge({ unhandled }: Pick<QueueSummary, 'unhandled'>): ReactNode {
+  if (unhandled === 0) return null
+  return (
+    <Badge tone="bad" title="No live worker handles this queue. Its jobs start when one appears.">
+      <Icon name="errors" size={12} />
+      unhandled
+    </Badge>
+  )
+}
+
 /** Says that nothing starts, and why. */
 export function HoldBadge({ hold, holds }: Pick<QueueSummary, 'hold' | 'holds'>): ReactNode {
   if (hold === null) return null

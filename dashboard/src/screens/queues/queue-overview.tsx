@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import type { QueueDetail } from '../../../../src/server/api.ts'
+import { plural } from '../../format/numbers.ts'
 import { durationText } from '../../format/times.ts'
 import { to } from '../../router.ts'
 import { Card, Facts, Figure } from '../../ui/card.tsx'
@@ -13,9 +14,8 @@ import { SeriesCharts } from '../overview/series-charts.tsx'
 import { Usage } from './usage.tsx'
 
 export function QueueOverview({ detail }: { readonly detail: QueueDetail }): ReactNode {
-  const { queue, counts, oldestMs, holds, series, card, enqueuedRate, doneRate, failedRate, workers, slots } =
-    detail
-  const waits = counts.ready + counts.delayed
+  const { queue, counts, oldestMs, holds, series, card, enqueuedRate, doneRate, failedRate } = detail
+  const { workers, slots, unhandled } = detail
   return (
     <>
       {holds.length > 0 && (
@@ -39,10 +39,13 @@ export function QueueOverview({ detail }: { readonly detail: QueueDetail }): Rea
           ))}
         </ul>
       )}
-      {workers === 0 && waits > 0 && (
+      {unhandled > 0 && (
         <div className="attention-item attention-critical" role="status">
           <Icon name="errors" />
-          <span className="grow">No live worker handles this queue, so nothing of it starts.</span>
+          <span className="grow">
+            No live worker handles this queue: {plural(unhandled, 'job')} keep their order and start when one
+            appears.
+          </span>
         </div>
       )}
       <div className="figures">

@@ -29,7 +29,7 @@ as $function$
 #variable_conflict use_variable
 declare
     t bigint := coalesce(at, ${CLOCK});
-    goes smallint := case action when 'cancel' then 6 when 'bury' then 5 when 'miss' then 7 end;
+    goes smallint := case action when 'cancel' then 6 when 'bury' then 5 end;
     due_then bigint := coalesce(due_to, t);
     locked uuid[];
     wanted uuid;
@@ -79,9 +79,9 @@ begin
                 delete from uniques u where u.job_id = wanted and u.until is null;
                 insert into deltas (space, queue, delayed, ready) select j.space, j.queue,
                     -(j.state = 0)::integer, -(j.state = 1)::integer;
-                insert into deltas (space, queue, day, dead, cancelled, missing)
+                insert into deltas (space, queue, day, dead, cancelled)
                 values (j.space, j.queue, case when goes = 5 then -1 else ${dayOf('t')} end, (goes = 5)::integer,
-                    (goes = 6)::integer, (goes = 7)::integer);
+                    (goes = 6)::integer);
                 perform tell_lane(j.space, j.queue, j.lane, j.is_strict, ${HIGHEST_RANK});
                 if j.group_id is not null then
                     ended := ended || row(j.group_id, j.nth, j.id, goes, j.result, coalesce(failure, j.failure))::outcomes;
@@ -230,11 +230,10 @@ create function ${schema}.count_archived(
     in_space text, in_queue text, state smallint, finished_at bigint, n integer) returns void
 language sql ${fixedPath(schema)}
 as $function$
-    insert into deltas (space, queue, day, done, failed, dead, cancelled, missing)
+    insert into deltas (space, queue, day, done, failed, dead, cancelled)
     values (in_space, in_queue, case when state = 5 then -1 else ${dayOf('finished_at')} end,
         case when state = 3 then n else 0 end, case when state = 4 then n else 0 end,
-        case when state = 5 then n else 0 end, case when state = 6 then n else 0 end,
-        case when state = 7 then n else 0 end);
+        case when state = 5 then n else 0 end, case when state = 6 then n else 0 end);
 $function$;
 `
 }

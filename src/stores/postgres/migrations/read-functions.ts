@@ -154,7 +154,7 @@ end $function$;
  * and `from_ids` name the place from which to search for that, where it is known.
  */
 export function countFunction(schema: string): string {
-  const states = ['delayed', 'ready', 'running', 'done', 'failed', 'dead', 'cancelled', 'missing']
+  const states = ['delayed', 'ready', 'running', 'done', 'failed', 'dead', 'cancelled']
   const list = states.join(', ')
   return `
 create function ${schema}.count_jobs(

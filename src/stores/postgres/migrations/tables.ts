@@ -71,7 +71,7 @@ const JOB_COLUMN_TYPES = `
  * jobs: delayed (0), ready (1) and running (2). No index but the primary key may end in `id` and hold
  * running jobs: with stale statistics the planner would read all of it to find a few ids. Every job is written twice at the
  * least, when it comes and when it starts, so its pages have room for a second entry of each.
- * archive: done (3), failed (4), cancelled (6) and missing (7) by the day they ended, so that whole days
+ * archive: done (3), failed (4) and cancelled (6) by the day they ended, so that whole days
  * can be dropped; dead (5) apart, because they stay much longer. `archive_rest` catches days nobody made.
  *
  * Null stands for what is usual: no lane, not strict, a cost of 1, a member of no group. `counted`: the lease is counted by the queue's limits.
@@ -108,7 +108,7 @@ create index archive_list on ${schema}.archive (space, queue, state, finished_at
 create index archive_lanes on ${schema}.archive (space, queue, state, lane, finished_at, id) where lane is not null;
 create index archive_expiry on ${schema}.archive (expires_at);
 create table ${schema}.archive_dead partition of ${schema}.archive for values in (5);
-create table ${schema}.archive_days partition of ${schema}.archive for values in (3, 4, 6, 7)
+create table ${schema}.archive_days partition of ${schema}.archive for values in (3, 4, 6)
     partition by range (finished_at);
 create table ${schema}.archive_rest partition of ${schema}.archive_days default;
 
@@ -142,7 +142,6 @@ create table ${schema}.deltas (
     failed integer not null default 0,
     dead integer not null default 0,
     cancelled integer not null default 0,
-    missing integer not null default 0,
     space text collate "C" not null,
     queue text collate "C" not null
 ) with (
@@ -161,7 +160,6 @@ create table ${schema}.tallies (
     failed bigint not null,
     dead bigint not null,
     cancelled bigint not null,
-    missing bigint not null,
     primary key (space, queue, day)
 ) with (fillfactor = 50, autovacuum_vacuum_threshold = 200, autovacuum_vacuum_scale_factor = 0);
 

@@ -1,6 +1,6 @@
 import { CLOCK, dayOf, fixedPath } from './pins.ts'
 
-const FINISHED = ['done', 'failed', 'cancelled', 'missing']
+const FINISHED = ['done', 'failed', 'cancelled']
 const UNDATED = ['delayed', 'ready', 'running', 'dead']
 const ALL = [...UNDATED, ...FINISHED]
 
@@ -90,9 +90,9 @@ begin
             when undefined_table then alive := true; -- Somebody else has just dropped it.
         end;
         continue when alive;
-        select coalesce(sum(x.done + x.failed + x.cancelled + x.missing), 0) into jobs_in_day
-        from (select done, failed, cancelled, missing from tallies where day = d
-            union all select done, failed, cancelled, missing from deltas where day = d) x;
+        select coalesce(sum(x.done + x.failed + x.cancelled), 0) into jobs_in_day
+        from (select done, failed, cancelled from tallies where day = d
+            union all select done, failed, cancelled from deltas where day = d) x;
         continue when jobs_in_day between 1 and 999 or (jobs_in_day = 0 and d >= ${dayOf('t')} - 2);
         begin
             execute format('lock table only archive_days, only %I in access exclusive mode', part.name);
@@ -100,7 +100,7 @@ begin
             if not alive and fold_deltas() then
                 -- Nobody can add to this day any more, so what is counted now is all.
                 with gone as (delete from tallies where day = d returning *)
-                select coalesce(sum(done + failed + cancelled + missing), 0) into jobs_in_day from gone;
+                select coalesce(sum(done + failed + cancelled), 0) into jobs_in_day from gone;
                 execute format('drop table %I', part.name);
                 dropped := dropped + jobs_in_day;
             end if;
@@ -144,10 +144,9 @@ begin
         insert into discarded (at, ids)
         select t, array_agg(o.id) from over o where o.finished_at > t - discarded_ms having count(*) > 0
     ), counted as (
-        insert into deltas (space, queue, day, done, failed, dead, cancelled, missing)
+        insert into deltas (space, queue, day, done, failed, dead, cancelled)
         select o.space, o.queue, o.day, -count(*) filter (where o.state = 3), -count(*) filter (where o.state = 4),
-            -count(*) filter (where o.state = 5), -count(*) filter (where o.state = 6),
-            -count(*) filter (where o.state = 7)
+            -count(*) filter (where o.state = 5), -count(*) filter (where o.state = 6)
         from (select *, case when state = 5 then -1 else ${dayOf('finished_at')} end as day from over) o
         group by o.space, o.queue, o.day
     )

@@ -11,14 +11,13 @@ modules.changing = function()
   local POSSIBLE = {
     cancel = { delayed = true, ready = true, running = true },
     bury = { delayed = true, ready = true },
-    miss = { delayed = true, ready = true },
     redrive = FINAL,
     promote = { delayed = true },
-    remove = { delayed = true, ready = true, done = true, failed = true, dead = true, cancelled = true, missing = true },
+    remove = { delayed = true, ready = true, done = true, failed = true, dead = true, cancelled = true },
     prioritize = { delayed = true, ready = true },
     reschedule = { delayed = true, ready = true },
   }
-  local ENDS = { cancel = 'cancelled', bury = 'dead', miss = 'missing' }
+  local ENDS = { cancel = 'cancelled', bury = 'dead' }
 
   local function changeOne(job, call, now, moved)
     if not job or nameOf(job.q).space ~= call.space then return 'refused', 'unknown' end

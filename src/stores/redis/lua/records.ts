@@ -19,8 +19,8 @@ import { K } from '../keys.ts'
  */
 export const RECORDS: string = `
 local STEP = 600000
-local CODES = { delayed = '1', ready = '2', running = '3', done = '4', failed = '5', dead = '6', cancelled = '7', missing = '8' }
-local FINAL = { done = true, failed = true, dead = true, cancelled = true, missing = true }
+local CODES = { delayed = '1', ready = '2', running = '3', done = '4', failed = '5', dead = '6', cancelled = '7' }
+local FINAL = { done = true, failed = true, dead = true, cancelled = true }
 
 local function readRecord(id, record)
   local mark = byte(record, 1)
