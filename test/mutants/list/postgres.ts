@@ -434,4 +434,17 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
     story: 'Enqueues wait until a call is answered that hangs.',
     killedBy: { vitest: 'test/postgres/held-keys.test.ts', test: 'does not hold up the next batch' },
   },
+  {
+    name: 'postgres-prisma-known-by-transaction',
+    incidents: [],
+    rule: 'R16',
+    file: 'src/stores/postgres/transactions.ts',
+    find: "if (has(tx, '$connect')) throw outside('a PrismaClient'",
+    replace: "if (has(tx, '$transaction')) throw outside('a PrismaClient'",
+    story: 'The transaction of Prisma 7.5 or newer is taken for a client outside of any transaction.',
+    killedBy: {
+      vitest: 'test/postgres/transactions.test.ts',
+      test: 'Prisma 7 keeps its own rows and the job together',
+    },
+  },
 ]
