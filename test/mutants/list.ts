@@ -2,6 +2,7 @@ import { ACCESS_MUTANTS } from './list/access.ts'
 import { ALERT_MUTANTS } from './list/alerts.ts'
 import { CLIENT_MUTANTS } from './list/client.ts'
 import { CORE_MUTANTS } from './list/core.ts'
+import { EDGE_MUTANTS } from './list/edge.ts'
 import { FLOW_MUTANTS } from './list/flows.ts'
 import { FLOW_MENDING_MUTANTS } from './list/flows-mending.ts'
 import { GROUP_MUTANTS } from './list/groups.ts'
@@ -56,4 +57,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...RECEIVER_MUTANTS,
   ...ACCESS_MUTANTS,
   ...ALERT_MUTANTS,
+  ...EDGE_MUTANTS,
 ]
