@@ -1,5 +1,5 @@
 import type { BulkView } from '../api.ts'
-import { at, bulkAction, id, nothing, priority, queryText, queueName, reason } from '../inputs.ts'
+import { at, bulkAction, id, matchingQuery, nothing, priority, queueName, reason } from '../inputs.ts'
 import { all, object, optional, text, whole } from '../schema.ts'
 import { scopedQuery } from '../scoped-query.ts'
 import { bulk } from '../shapes.ts'
@@ -18,7 +18,7 @@ export const bulkStart: ServerOperation<'bulk.start'> = operation({
   scope: 'operate',
   input: object({
     action: bulkAction,
-    query: queryText,
+    query: matchingQuery,
     name: optional(text({ max: 200, about: 'What it is called in the list.' })),
     reason: optional(reason),
     priority: optional(priority),

@@ -1,5 +1,5 @@
 import type { JobView } from '../../index.ts'
-import { id, paged, queryText } from '../inputs.ts'
+import { id, matchingQuery, paged } from '../inputs.ts'
 import { flag, object, optional, whole } from '../schema.ts'
 import { scopedQuery } from '../scoped-query.ts'
 import { count, explanation, jobDetail, jobList, logPage } from '../shapes.ts'
@@ -14,7 +14,7 @@ export const jobsList: ServerOperation<'jobs.list'> = operation({
   path: '/jobs',
   summary: 'Jobs, page by page: those that fit a query, or all.',
   scope: 'read',
-  input: object({ query: optional(queryText), ...paged }),
+  input: object({ query: optional(matchingQuery), ...paged }),
   output: jobList,
   async run(input, context) {
     const query = scopedQuery(context.caller, input.query ?? '')
@@ -29,7 +29,7 @@ export const jobsCount: ServerOperation<'jobs.count'> = operation({
   path: '/jobs-count',
   summary: 'How many jobs fit a query: exactly, or at least so many.',
   scope: 'read',
-  input: object({ query: optional(queryText) }),
+  input: object({ query: optional(matchingQuery) }),
   output: object({ count, isExact: flag('False: there are at least so many.') }),
   run: (input, { skep, caller }) => skep.count(scopedQuery(caller, input.query ?? '')),
 })

@@ -145,7 +145,10 @@ export const queuesPurge: ServerOperation<'queues.purge'> = operation({
   input: object({
     queue: queueName,
     states: optional(list(state, { max: 8 })),
-    text: optional(text({ max: 1_024, about: 'Only jobs with this in the payload or the failure.' })),
+    text: optional({
+      ...text({ max: 1_024, about: 'Only jobs with this in the payload or the failure.' }),
+      matches: 'content',
+    }),
     after: optional(moment('Only jobs that were due or finished since then.')),
     before: optional(moment('Only jobs that were due or finished before then.')),
     dryRun: optional(flag('Only count.')),
