@@ -89,13 +89,13 @@ export const EDGE_MUTANTS: readonly Mutant[] = [
     killedBy: by('matching', 'tells nothing of payloads to who may not see them'),
   },
   {
-    name: 'edge-purge-matches-for-everybody',
+    name: 'edge-free-text-is-guessed',
     incidents: [],
     rule: 'R23',
     file: 'src/server/matching.ts',
-    find: 'if (field.matches === \'content\') throw forbidden(`"${name}" looks`)',
-    replace: "if (field.matches === 'content') continue",
-    story: 'A dry run of a purge counts the payloads with a text for whoever may not see them.',
-    killedBy: by('matching', 'queues.purge text with the scope operate tells nothing of payloads'),
+    find: "new Set(['payload', 'result', 'text'])",
+    replace: "new Set(['payload', 'result'])",
+    story: 'Free text in a query tells a token that sees no payloads what is in them.',
+    killedBy: by('matching', 'jobs.count query with the scope read tells nothing of payloads'),
   },
 ]

@@ -13,10 +13,9 @@ import { samplesFor } from '../access/samples.ts'
 import { nothings } from '../access/things.ts'
 
 /** Texts of inputs that are compared with names, ids or nothing at all, in every operation that has them. */
-const PLAIN: ReadonlySet<string> = new Set([
-  ...['id', 'queue', 'lane', 'name', 'cursor', 'reason', 'for', 'delay', 'expires', 'space'],
-  ...['cron', 'every', 'timeZone', 'grace', 'jitter'],
-])
+const PLAIN: ReadonlySet<string> = new Set(
+  'id queue lane name cursor reason for delay expires space cron every timeZone grace jitter'.split(' '),
+)
 /**
  * The others. Before a field is put here: can its answer tell anything about a payload, a result or a line of a log? Then its schema
  * needs `matches`.
