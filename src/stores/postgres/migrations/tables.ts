@@ -1,5 +1,8 @@
 import { queueHash } from './queue-hash.ts'
 
+/** The tables in which each row is counted, and may hold a key, a lease, a place in a lane or in a group. */
+const GUARDED = ['jobs', 'archive', 'archive_dead', 'archive_days', 'archive_rest']
+
 /** The columns a job has wherever it is. */
 export const JOB_COLUMNS: readonly string[] = [
   'id',
@@ -171,5 +174,22 @@ create table ${schema}.workers (
     lock_key bigint,
     info text not null
 ) with (fillfactor = 50, autovacuum_vacuum_threshold = 200, autovacuum_vacuum_scale_factor = 0);
+
+-- An UPDATE by hand would leave counts, keys, leases and lanes behind that fit no job. All of Skep's functions run with
+-- this search_path, so the condition tells them apart without calling anything.
+create function ${schema}.refuse_write() returns trigger
+language plpgsql set search_path = ${schema}, pg_temp
+as $function$
+begin
+    raise exception 'skep: % of "%" is refused: counts, unique keys and lanes would no longer match the jobs.', tg_op, tg_table_name
+        using errcode = 'insufficient_privilege',
+            hint = 'Use the API, "skep" on the command line, or the dashboard to cancel, retry, move or remove jobs.';
+end $function$;
+${GUARDED.map(
+  (table) => `
+create trigger refuse_write before update or delete or truncate on ${schema}.${table}
+    for each statement when (current_setting('search_path') <> '${schema}, pg_temp')
+    execute function ${schema}.refuse_write();`,
+).join('')}
 `
 }
