@@ -7,7 +7,10 @@ import type { PostgresJs } from './postgres-js-driver.ts'
 
 /** How to reach the database: one of the three. */
 export interface PostgresConnection {
-  /** `postgres://user:password@host:port/database`. Opens a small pool of its own, with the package `pg`. */
+  /**
+   * `postgres://user:password@host:port/database`. Opens a small pool of its own, with the package `pg`. With several hosts,
+   * `postgres://user:password@one:5432,two:5432/database`, each connection goes to the one that is the primary then.
+   */
   readonly url?: string
   /** How many connections that pool has at most. @default 4 */
   readonly connections?: number
