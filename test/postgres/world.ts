@@ -52,7 +52,11 @@ export async function createWorld(): Promise<World> {
     sql,
     async tamper(text, params) {
       await sql('set search_path = skep, pg_temp')
-      return sql(text, params).finally(() => sql('reset search_path'))
+      try {
+        return await sql(text, params)
+      } finally {
+        await sql('reset search_path')
+      }
     },
     async open(options = {}) {
       const way = options.pool || options.sql ? {} : { url: database.url }

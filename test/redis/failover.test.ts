@@ -15,7 +15,7 @@ async function startNodes(t: TestContext): Promise<RedisCluster> {
   return cluster
 }
 
-function openSkep(cluster: RedisCluster, prefix: string, onLoss = (_: string): void => {}): Skep {
+function openSkep(cluster: RedisCluster, prefix: string, onLoss: (message: string) => void = () => {}): Skep {
   const client = new Cluster(
     cluster.nodes.map(({ port }) => ({ host: '127.0.0.1', port })),
     { lazyConnect: true },

@@ -66,7 +66,7 @@ export function clientForHosts(Client: PgClientClass, addresses: readonly string
       this.#options = options
     }
 
-    override connect(callback?: (error: unknown, client?: unknown) => void): unknown {
+    override connect(report?: (error: unknown, client?: unknown) => void): unknown {
       const connected = Promise.any(addresses.map((address) => ask(address, this.#options))).then(
         ({ host, port }) => {
           this.host = host
@@ -77,8 +77,8 @@ export function clientForHosts(Client: PgClientClass, addresses: readonly string
           throw new Error(`None of ${addresses.length} hosts is a primary that answers: ${reasons(error)}`)
         },
       )
-      if (!callback) return connected
-      connected.then(() => callback(undefined, this), callback)
+      if (!report) return connected
+      connected.then(() => report(undefined, this), report)
       return undefined
     }
   }
