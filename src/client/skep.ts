@@ -74,6 +74,7 @@ import { type HandleOrigin, JobHandle } from './job-handle.ts'
 import { type LaneListOptions, type LanePage, listLanes } from './lanes.ts'
 import { LaterHints } from './later-hints.ts'
 import { Limits } from './limits.ts'
+import { logFailures } from './log-failures.ts'
 import { type LogOptions, type LogPage, progressView, readLogs } from './logs.ts'
 import { type ChangeSummary, changeJobs, dueMoment, type Target } from './manage.ts'
 import { Metrics } from './metrics.ts'
@@ -214,6 +215,7 @@ export class Skep {
     this.#store = store
     this.#logger = harmless(options.logger ?? consoleLogger)
     this.#events = new Emitter(this.#logger)
+    logFailures(this.#events, this.#logger, this.#runtime)
     this.#ownNotifier = options.notifier || store.notifier ? null : localNotifier({ runtime: this.#runtime })
     const notifier = options.notifier ?? store.notifier?.() ?? (this.#ownNotifier as Notifier)
     this.#notifier = harmlessNotifier(notifier, this.#logger)

@@ -1,5 +1,5 @@
 import { type Duration, toMs } from '../core/duration.ts'
-import { messageOf } from '../core/errors.ts'
+import { messageOf, SkepError } from '../core/errors.ts'
 import { type Runtime, sleep } from '../runtime.ts'
 import { atMost, retryDelayMs } from '../supervise.ts'
 import { WorkerEngine, type WorkerHealth, type WorkerParts } from '../worker/worker.ts'
@@ -10,7 +10,12 @@ const START_MS = 5_000
 /** A running worker. Made by `skep.worker`; it stops when told to, and not before. */
 export class Worker {
   readonly id: string
-  /** Resolves when the worker takes jobs. If the store is away it goes on trying. */
+  /**
+   * Resolves when the worker takes jobs. While the store is away it stays pending, and the worker keeps trying. Rejects at once
+   * with a problem that somebody has to solve: missing or outdated tables (`SCHEMA_MISSING`, `SCHEMA_OUTDATED`; the worker keeps
+   * trying, so it starts after the migration), a refused login, an unsafe store, a wrong option. Rejects with `CLOSED` when the worker
+   * is stopped before it started.
+   */
   readonly ready: Promise<void>
   /**
    * Resolves when it has stopped, for whatever reason: your program stopped it, or somebody did with `skep.order`. A program
@@ -22,6 +27,7 @@ export class Worker {
   readonly #stopping = new AbortController()
   readonly #onStopped: () => void | Promise<void>
   readonly #runtime: Runtime
+  readonly #starting: Promise<void>
   #stop: Promise<void> | null = null
   #stage: 'starting' | 'failing' | 'started' | 'stopped' = 'starting'
 
@@ -39,20 +45,29 @@ export class Worker {
     this.id = this.#engine.id
     this.#onStopped = parts.onStopped
     this.#runtime = parts.runtime
-    this.ready = this.#start(parts)
-    // Whoever wants to know awaits `ready`; nobody has to.
+    let resolveReady: () => void = () => {}
+    let rejectReady: (reason: unknown) => void = () => {}
+    this.ready = new Promise((resolve, reject) => {
+      resolveReady = resolve
+      rejectReady = reject
+    })
+    // A caller may await `ready`; none has to.
     this.ready.catch(() => {})
+    this.#starting = this.#start(parts, rejectReady)
+    this.#starting.then(resolveReady, rejectReady)
   }
 
   async #start(
     parts: Pick<WorkerParts, 'runtime' | 'logger'> & { readonly ready: () => Promise<unknown> },
+    report: (problem: unknown) => void,
   ): Promise<void> {
     const { runtime, logger } = parts
     let awaySince: number | null = null
+    let reported = ''
     for (let failures = 1; !this.#stopping.signal.aborted; failures++) {
       try {
         await parts.ready()
-        if (this.#stopping.signal.aborted) return
+        if (this.#stopping.signal.aborted) break
         await this.#engine.start(awaySince)
         this.#stage = 'started'
         return
@@ -63,10 +78,14 @@ export class Worker {
           logger.error(`The worker cannot start: ${messageOf(error)}`)
           throw error
         }
-        if (failures === 1) logger.warn(`The worker cannot start yet and tries again: ${messageOf(error)}`)
+        const message = messageOf(error)
+        if (message !== reported) logger.warn(`The worker cannot start yet and tries again: ${message}`)
+        reported = message
+        if (isForOperator(error)) report(error)
         await sleep(runtime, retryDelayMs(failures, runtime.random()), this.#stopping.signal)
       }
     }
+    throw new SkepError('CLOSED', 'The worker was stopped before it had started.')
   }
 
   /** What it is doing, and whether all of it works. */
@@ -93,8 +112,8 @@ export class Worker {
     // A store that does not answer must not keep us for ever. Should the start succeed after that, it is undone.
     const stopEngine = (): Promise<void> | undefined =>
       this.#stage === 'started' ? this.#engine.stop(options) : undefined
-    if (await atMost(this.#runtime, START_MS, this.ready)) await stopEngine()
-    else this.ready.then(stopEngine, () => {})
+    if (await atMost(this.#runtime, START_MS, this.#starting)) await stopEngine()
+    else this.#starting.then(stopEngine, () => {})
     this.#stage = 'stopped'
     await this.#onStopped()
     this.#tellStopped()
@@ -103,6 +122,12 @@ export class Worker {
   [Symbol.asyncDispose](): Promise<void> {
     return this.stop()
   }
+}
+
+/** Somebody has to do something, and once it is done the worker starts. */
+function isForOperator(error: unknown): boolean {
+  const code = (error as { code?: unknown } | null | undefined)?.code
+  return code === 'SCHEMA_MISSING' || code === 'SCHEMA_OUTDATED'
 }
 
 /**

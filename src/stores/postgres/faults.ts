@@ -21,12 +21,22 @@ export function isCollision(error: unknown): boolean {
 // intervention, "not now", and a server that is, for the moment, read-only.
 const TRANSIENT = /^(40...|53...|57...|55P03|25006|58030)$/
 const LOST = /^08...$/
+// A wrong user or password, and a database that does not exist or may not be used.
+const LOGIN = /^(28...|3D000|42501)$/
 const MISSING = /^(42P01|42883|3F000)$/
 
 /** Turns whatever a client library threw into what the store contract promises. */
 export function toStoreError(error: unknown, schema: string): SkepError {
   if (error instanceof SkepError) return error
   if (error instanceof NotSent) {
+    const refusal = sqlState(error.cause)
+    if (refusal !== undefined && LOGIN.test(refusal)) {
+      return new StoreError(
+        'STORE_REJECTED',
+        `PostgreSQL refused the login: ${reason(error.cause)}. Check the user, the password and the database of the URL.`,
+        { cause: error.cause, facts: { sqlState: refusal } },
+      )
+    }
     return new StoreError('STORE_UNAVAILABLE', `PostgreSQL cannot be reached: ${reason(error.cause)}.`, {
       cause: error.cause,
     })

@@ -1,0 +1,62 @@
+import type { Emitter } from '../core/emitter.ts'
+import type { Failure, JobState } from '../core/job.ts'
+import type { Logger } from '../core/logger.ts'
+import type { Runtime } from '../runtime.ts'
+import type { FailedRun, WorkerEvents } from '../worker/events.ts'
+
+/** More than this a second are counted and not logged one by one: an outage fails every job. */
+const LINES_PER_SECOND = 5
+
+/**
+ * Logs each failed attempt of this process's workers in one line: the job, its queue, the attempt, the reason and what happens next.
+ * The last attempt of a job is an error and has the stack.
+ */
+export function logFailures(events: Emitter<WorkerEvents>, logger: Logger, runtime: Runtime): void {
+  let second = 0
+  let written = 0
+  let omitted = 0
+
+  const write = (level: 'warn' | 'error', line: string): void => {
+    const now = Math.floor(runtime.mono() / 1_000)
+    if (now !== second) {
+      if (omitted > 0) logger.warn(`${omitted} more failed attempts were not logged.`)
+      second = now
+      written = 0
+      omitted = 0
+    }
+    if (written++ < LINES_PER_SECOND) logger[level](line)
+    else omitted++
+  }
+
+  const failed =
+    (verb: string) =>
+    ({ job, failure, state }: FailedRun): void => {
+      // A dead job has an event of its own.
+      if (state === 'dead') return
+      write(
+        'warn',
+        `Job ${job.id} of queue "${job.queue}" ${verb} on attempt ${job.attempt} and ${nextOf(state)}: ${reasonOf(failure)}`,
+      )
+    }
+  events.on('error', failed('failed'))
+  events.on('timeout', failed('timed out'))
+  events.on('lost', failed('lost its worker'))
+  events.on('dead', ({ job, failure }) => {
+    const stack = failure.stack ?? reasonOf(failure)
+    const causes = (failure.causes ?? []).map((cause) => `\ncaused by ${cause.name}: ${cause.message}`)
+    write(
+      'error',
+      `Job ${job.id} of queue "${job.queue}" is dead after attempt ${job.attempt}: ${stack}${causes.join('')}`,
+    )
+  })
+}
+
+function nextOf(state: JobState): string {
+  if (state === 'delayed') return 'will be retried later'
+  if (state === 'ready') return 'will be retried now'
+  return `is ${state}`
+}
+
+function reasonOf({ name, message }: Failure): string {
+  return name === undefined || name === 'Error' ? message : `${name}: ${message}`
+}
