@@ -12,8 +12,8 @@ export interface JobEvent {
   readonly what: string
   /** Why, on one line and harmless. */
   readonly why: string
-  /** Where it was thrown, on several lines and harmless; '' if that is not known. */
-  readonly stack: string
+  /** Where it was thrown, on several lines and harmless. */
+  readonly stack?: string
   readonly id: string
 }
 
