@@ -117,10 +117,11 @@ export interface Store extends FlowStore, HoldStore, LimitStore, NoteStore, Reco
   list(call: ListCall): Promise<ListReply>
 
   /**
-   * How many jobs each queue of a space has in each state, at a cost that does not depend on how many.
-   * Redis: HGETALL counts.
+   * How many jobs each queue of a space has in each state by the store's clock, and since when the oldest has waited, at a cost
+   * that does not depend on how many there are: stored counters, at most {@link OVERDUE_LIMIT} entries of the index of due times,
+   * and the first entries of the indexes of waiting jobs. Redis: HMGET counts; ZLEXCOUNT delayed; ZRANGEBYLEX LIMIT.
    */
-  counts(call: CountsCall): Promise<{ readonly queues: readonly QueueCounts[] }>
+  counts(call: CountsCall): Promise<CountsReply>
 
   /**
    * How much one page of a queue's jobs in one state weighs: `weightOf` in `core/weight.ts`, the lines of their logs, and what goes with
@@ -226,6 +227,12 @@ export interface StoreFinding {
 
 /** How many due jobs one claim makes ready per source. */
 export const PROMOTE_LIMIT = 1_000
+
+/** How many overdue jobs of a queue `counts` looks for, see {@link QueueCounts.overdue}. */
+export const OVERDUE_LIMIT = 200
+
+/** How many jobs with a priority `counts` passes over to find the first without one, see {@link QueueCounts.oldestDueAt}. */
+export const PRIORITIES_PASSED = 200
 
 /**
  * How long a store remembers the ids of jobs that were discarded or removed, see {@link InsertCall.again}. Much longer
@@ -528,16 +535,39 @@ export interface CountsCall {
   readonly space: string
   /** Only these. */
   readonly queues?: readonly string[]
+  readonly now?: number
+}
+
+export interface CountsReply {
+  readonly queues: readonly QueueCounts[]
+  /** The time of the store's clock. */
+  readonly now: number
 }
 
 export interface QueueCounts {
   readonly queue: string
+  /** By the clock: a delayed job that is due counts as ready, as far as {@link QueueCounts.overdue} goes. */
   readonly states: Readonly<Record<JobState, number>>
   /**
-   * The due time of the ready job that is next; null when none is ready. A store for which looking is dear may miss
-   * one that came in front of it in the last seconds.
+   * How many of the ready jobs are stored as delayed although they are due, because no claim has made them ready: nothing
+   * claims from the queue, it is held, or its workers are full. From {@link OVERDUE_LIMIT} on there may be more, which still
+   * count as delayed until the overdue jobs have been made ready, see `maintenance/overdue.ts`.
+   */
+  readonly overdue: number
+  /**
+   * When the job that has waited longest became due; null when none is ready. All waiting jobs count: of every lane, also of
+   * paused and full ones, of every priority, and overdue ones. A job without lane and priority may not be seen while more than
+   * {@link PRIORITIES_PASSED} jobs with a priority, not a strict one, stand in front of it: its queue then looks younger by at
+   * most the head start of these. A store for which looking is expensive may miss a
+   * job that came in front of the oldest one in the last seconds.
    */
   readonly oldestDueAt: number | null
+}
+
+/** The states in which the jobs of a queue are stored, and listed: overdue ones as delayed. */
+export function storedStates({ states, overdue }: QueueCounts): Readonly<Record<JobState, number>> {
+  if (overdue === 0) return states
+  return { ...states, delayed: states.delayed + overdue, ready: states.ready - overdue }
 }
 
 export interface WeighCall extends Omit<Selection, 'where'> {

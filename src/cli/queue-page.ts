@@ -41,7 +41,7 @@ export async function showQueue(call: Call, names: readonly string[]): Promise<n
         states.map((state) => out.paint(STATE_STYLES[state], `${count(queue[state])} ${state}`)).join(', ') ||
           'none',
       ],
-      ['oldest', queue.oldestMs === null ? null : `waits since ${span(queue.oldestMs)}`],
+      ['oldest', queue.oldestMs === null ? null : `has waited ${span(queue.oldestMs)}`],
       ['held', lines(queue.holds.map((hold) => out.paint('yellow', holdText(hold, now))))],
       ['limits', lines(limits.map((limit) => `${clean(targetText(limit))}: ${limitsText(limit.limits)}`))],
       [

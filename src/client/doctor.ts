@@ -50,7 +50,7 @@ export async function examine(env: DoctorEnv, durability: Durability): Promise<D
   const startedAt = runtime.mono()
   const workers = await listWorkers(env)
   const latencyMs = runtime.mono() - startedAt
-  const queues = await countJobs(store, space, runtime.now())
+  const queues = await countJobs(store, space)
   const notifier = await awaitNotifier(env)
   const findings = [
     durabilityFinding(durability),
@@ -196,8 +196,11 @@ function* queueFindings(
         'Start a worker with a handler for it: skep worker',
       )
     } else if (oldestMs !== null && oldestMs > LONG_MS) {
-      const late = `${queue}: the next job has been due for ${spanText(oldestMs)}`
-      yield warning(late, 'Start more workers, or raise their concurrency.')
+      const late = `${queue}: the oldest job has been due for ${spanText(oldestMs)}`
+      yield warning(
+        late,
+        `Start more workers or raise their concurrency. For paused and full lanes: skep queues get ${queue}`,
+      )
     }
     if (dead > 0) {
       yield warning(

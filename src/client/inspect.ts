@@ -62,10 +62,13 @@ const COUNT_BUDGET: Budget = { rows: 50_000, ms: 200 }
 /** What a store may look at for a count, over all queues. */
 const MOST_LOOKED = 5_000
 
-/** How many jobs a queue has in each state, and what keeps them back. */
+/** How many jobs a queue has in each state by the clock (a delayed job that is due is ready), and what keeps them back. */
 export interface QueueView extends Readonly<Record<JobState, number>> {
   readonly queue: string
-  /** How long the next ready job has been due, in milliseconds; null when none is ready. */
+  /**
+   * How long the job that has waited longest has been due, in milliseconds; null when none is ready. All waiting jobs count,
+   * those of paused lanes and delayed ones that are due among them.
+   */
   readonly oldestMs: number | null
   /**
    * How many of its ready jobs no live worker handles: all of them, or 0. They wait in their places and start when a
@@ -232,10 +235,9 @@ function msOf(what: string, moment: Date): number {
 export async function countJobs(
   store: Store,
   space: string,
-  now: number,
   names?: readonly string[],
 ): Promise<QueueView[]> {
-  const [{ queues }, standing, { workers }] = await Promise.all([
+  const [{ queues, now }, standing, { workers }] = await Promise.all([
     store.counts(names === undefined ? { space } : { space, queues: names }),
     store.holds({ space }),
     store.workers({ space }),

@@ -133,9 +133,9 @@ export class Metrics {
    * this process; the rest is of the whole space.
    */
   async prometheus(): Promise<string> {
-    const now = await this.#begin()
+    await this.#begin()
     const { store, notifier, space, runtime, meter } = this.#env
-    const [{ queues }, workers, rates] = await Promise.all([
+    const [{ queues, now }, workers, rates] = await Promise.all([
       store.counts({ space }),
       listWorkers(this.#env),
       this.#readRates(),

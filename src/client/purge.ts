@@ -1,7 +1,7 @@
 import { JOB_STATES, type JobState } from '../core/job.ts'
 import { assertName } from '../core/names.ts'
 import type { Notifier } from '../notifier.ts'
-import type { Store } from '../store.ts'
+import { type QueueCounts, type Store, storedStates } from '../store.ts'
 import { statesOf, whereOf } from './inspect.ts'
 import { assertPossible, changeJobs, type JobFilter } from './manage.ts'
 
@@ -41,7 +41,7 @@ export async function purgeJobs(
   const where = whereOf(filter)
 
   const counts = async (): Promise<Readonly<Record<JobState, number>>> =>
-    (await store.counts({ space, queues: [queue] })).queues[0]?.states as Record<JobState, number>
+    storedStates((await store.counts({ space, queues: [queue] })).queues[0] as QueueCounts)
   // Without a filter the counters tell, at a cost that does not grow with the jobs.
   const kept = dryRun && Object.keys(where).length === 0 ? await counts() : null
   const found = Object.fromEntries(PURGEABLE.map((one) => [one, 0])) as Record<PurgeableState, number>

@@ -6,7 +6,7 @@
 import type { Job, JobState } from '../core/job.ts'
 import type { Predicate } from '../core/query-match.ts'
 import type { Runtime } from '../runtime.ts'
-import type { Store, Where } from '../store.ts'
+import { type Store, storedStates, type Where } from '../store.ts'
 import { type Cursor, readCursor, writeCursor } from './search-cursor.ts'
 import { byKey } from './search-keys.ts'
 import { mergeQueues } from './search-merge.ts'
@@ -137,9 +137,10 @@ export async function pairsOf(
   return counted
     .filter(({ queue }) => wanted.fitsQueue(queue))
     .toSorted((a, b) => (a.queue < b.queue ? -1 : 1))
-    .flatMap(({ queue, states: counts }) =>
-      states.map((state) => ({ queue, state, isEmpty: counts[state] === 0 })),
-    )
+    .flatMap((counts) => {
+      const stored = storedStates(counts)
+      return states.map((state) => ({ queue: counts.queue, state, isEmpty: stored[state] === 0 }))
+    })
 }
 
 async function searchIds(

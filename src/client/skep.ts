@@ -10,6 +10,7 @@ import type { ChangeTo } from '../core/transitions.ts'
 import { Registry } from '../flows/registry.ts'
 import { Sweeper } from '../flows/sweeper.ts'
 import type { Instrumentation } from '../instrumentation.ts'
+import { OverdueJobs } from '../maintenance/overdue.ts'
 import { pruneAll } from '../maintenance/prune.ts'
 import { ErrorBook } from '../metrics/error-book.ts'
 import { History } from '../metrics/history.ts'
@@ -182,6 +183,7 @@ export class Skep {
   readonly #holdEnv: HoldEnv
   readonly #scheduler: Scheduler
   readonly #sweeper: Sweeper
+  readonly #overdue: OverdueJobs
   readonly #schedules: Schedules
   readonly #workers = new Set<Pick<Worker, 'stop'>>()
   readonly #laterHints: LaterHints
@@ -270,6 +272,7 @@ export class Skep {
     }
     this.groups = new Groups({ ...together, prepare: this.#prepare })
     this.runs = new Runs({ ...together, maker })
+    this.#overdue = new OverdueJobs({ ...parts, space })
     this.#sweeper = new Sweeper({ ...parts, space, logger: this.#logger, maker })
     const env = { ...parts, space, logger: this.#logger, prepare: this.#prepare }
     const declarations = new Declarations(env)
@@ -490,7 +493,7 @@ export class Skep {
       specs:
         telemetry === null ? specs : specs.map((spec) => instrumentedSpec(spec, telemetry, () => worker.id)),
       options: resolved,
-      duties: [this.#scheduler, this.#sweeper, this.bulk.runner],
+      duties: [this.#scheduler, this.#sweeper, this.bulk.runner, this.#overdue],
       ready: async () => {
         await this.ready()
         const queues = handlers.map(({ queue }) => ({ name: queue.name, declared: queue.lanes.declared }))
@@ -531,7 +534,7 @@ export class Skep {
         space: this.space,
         payloadBytes: this.#payloadBytes,
         results: new ResultReader({ store: this.#store, runtime: this.#runtime, space: this.space }),
-        duties: [this.#scheduler, this.#sweeper, this.bulk.runner],
+        duties: [this.#scheduler, this.#sweeper, this.bulk.runner, this.#overdue],
         ready: () => this.ready(),
         onStopped: () => void this.#workers.delete(relay),
       },
@@ -680,7 +683,7 @@ export class Skep {
   async counts(queues?: readonly (string | { readonly name: string })[]): Promise<readonly QueueView[]> {
     await this.ready()
     const names = queues?.map((queue) => (typeof queue === 'string' ? queue : queue.name))
-    return countJobs(this.#store, this.space, this.#runtime.now(), names)
+    return countJobs(this.#store, this.space, names)
   }
 
   /**

@@ -88,6 +88,11 @@ export function promote(job: Job): Job {
   return { ...job, state: 'ready' }
 }
 
+/** The same by hand, also before it is due. One that is overdue keeps its age, and so its place. */
+export function promoteNow(job: Job, now: number): Job {
+  return { ...promote(job), dueAt: Math.min(job.dueAt, now) }
+}
+
 export interface Lease {
   readonly workerId: string
   readonly token: string
@@ -276,8 +281,8 @@ export function listKey(job: Job): number {
 /**
  * What people do to jobs.
  * cancel: a waiting job ends, a running one is asked to. bury: a waiting job goes among the dead.
- * redrive: a finished job starts anew, as its next generation. promote: a delayed job is due now.
- * remove: a job that does not run is deleted.
+ * redrive: a finished job starts anew, as its next generation.
+ * promote: a delayed job is ready, and due now unless it was due before. remove: a job that does not run is deleted.
  * prioritize: a waiting job gets another priority, and with it another place in line.
  * reschedule: a waiting job is due at another moment.
  */

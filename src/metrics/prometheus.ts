@@ -100,7 +100,7 @@ function familiesOf(exposed: Exposed): Family[] {
     ),
     gauge(
       'skep_oldest_ready_seconds',
-      'How long the ready job that is next has waited; 0 if none is ready.',
+      'How long the oldest ready job has been due, in any lane and of any priority; 0 if none is ready.',
       queues.map(({ queue, oldestMs }) => ({ labels: { space, queue }, value: (oldestMs ?? 0) / 1_000 })),
     ),
     gauge(

@@ -113,7 +113,7 @@ export type Range = (typeof RANGES)[number]
 export interface Overview {
   readonly attention: readonly Attention[]
   readonly totals: Readonly<Record<JobState, number>>
-  /** How long the job that is next has waited, in the queue where that is longest. */
+  /** How long the oldest waiting job has been due, in the queue where that is longest. */
   readonly oldest: { readonly queue: string; readonly ms: number } | null
   /** Ready jobs of queues that no live worker handles. */
   readonly unhandled: number
@@ -161,7 +161,9 @@ export interface SystemView {
 
 export interface QueueSummary {
   readonly queue: string
+  /** By the clock: a delayed job that is due is ready. */
   readonly counts: Readonly<Record<JobState, number>>
+  /** How long the waiting job that has waited longest has been due, also in a paused or full lane; null when none is ready. */
   readonly oldestMs: number | null
   /** How many of its ready jobs no live worker handles: all of them, or 0. */
   readonly unhandled: number

@@ -6,7 +6,7 @@ import { countText, manyText, matchesPattern, spanText } from '../index.ts'
 import type { Attention, QueueSummary } from './api.ts'
 
 const MINUTE = 60_000
-/** A queue whose next job waits longer than this, and longer than at the last look, is behind. */
+/** A queue whose oldest job waits longer than this, and longer than at the last look, is behind. */
 const LONG_MS = 5 * MINUTE
 /** Runs that failed, of those of the last ten minutes. */
 const FAILING_SHARE = 0.2
@@ -25,7 +25,7 @@ export interface Sight {
   readonly queues: readonly QueueSummary[]
   /** Of the last ten minutes, queue by queue. */
   readonly ends: readonly { readonly queue: string; readonly done: number; readonly failed: number }[]
-  /** How long the next job of each queue waited at an earlier look, some time ago. */
+  /** How long the oldest job of each queue waited at an earlier look, some time ago. */
   readonly before: ReadonlyMap<string, number>
   /** How many jobs died within the last hour, queue by queue. */
   readonly died: ReadonlyMap<string, { readonly count: number; readonly isExact: boolean }>
@@ -106,7 +106,7 @@ function backlog({ queue, counts, oldestMs, workers, hold }: QueueSummary, { bef
   const earlier = before.get(queue)
   const isGrowing = earlier !== undefined && oldestMs !== null && oldestMs > earlier
   if (oldestMs === null || oldestMs < LONG_MS || !isGrowing || workers === 0 || hold !== null) return []
-  const text = `${queue} falls behind: its next job has waited ${spanText(oldestMs)}, and ${waiting(counts.ready)}.`
+  const text = `${queue} falls behind: its oldest job has waited ${spanText(oldestMs)}, and ${waiting(counts.ready)}.`
   return [{ level: 'warning', kind: 'backlog', text, link: linkOf(queue) }]
 }
 

@@ -2,6 +2,7 @@ import { ACCESS_MUTANTS } from './list/access.ts'
 import { ALERT_MUTANTS } from './list/alerts.ts'
 import { CLIENT_MUTANTS } from './list/client.ts'
 import { CORE_MUTANTS } from './list/core.ts'
+import { COUNTS_MUTANTS } from './list/counts.ts'
 import { EDGE_MUTANTS } from './list/edge.ts'
 import { FLOW_MUTANTS } from './list/flows.ts'
 import { FLOW_MENDING_MUTANTS } from './list/flows-mending.ts'
@@ -37,6 +38,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...POSTGRES_MUTANTS,
   ...POSTGRES_LANES_MUTANTS,
   ...REDIS_MUTANTS,
+  ...COUNTS_MUTANTS,
   ...LEASE_MUTANTS,
   ...LANE_MUTANTS,
   ...LOOP_MUTANTS,

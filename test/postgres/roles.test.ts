@@ -56,7 +56,7 @@ async function useAll(store: Store): Promise<void> {
   expect(queues.find(({ queue }) => queue === 'mail')?.states).toMatchObject({
     running: 1,
     done: 1,
-    ready: 2 + 0,
+    ready: 3,
   })
   const worker = {
     id: 'w',

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { JOB_STATES, type JobState } from '../../src/core/job.ts'
 import { check, describeReport } from './checker/index.ts'
 import { LEASE_MS, MAIL, NO_COUNTS, Story } from './checker/story.ts'
 import type { AuditRow, History, RateFact, ViolationKind } from './history.ts'
@@ -30,6 +31,19 @@ function throttle(story: Story, id: string, token: string, waitMs: number): Stor
 /** Ten in a second. */
 const TEN: RateFact = { name: 'ten', limit: 10, perMs: 1_000, burst: 1, of: () => true }
 
+/** Somebody looks at the queue `mail`, and is told this. */
+function look(
+  s: Story,
+  said: Partial<Record<JobState, number>>,
+  overdue: number,
+  oldestDueAt: number | null,
+): Story {
+  const none = Object.fromEntries(JOB_STATES.map((state) => [state, 0])) as Record<JobState, number>
+  const counts = [{ queue: 'mail', states: { ...none, ...said }, overdue, oldestDueAt }]
+  s.record({ f: 'counts', type: 'invoke', call: 1 })
+  return s.record({ f: 'counts', type: 'ok', call: 1, now: s.now, counts })
+}
+
 const story = (): Story => new Story()
 const slot = (id: string, at: number): Story =>
   story().change(id, { state: 'ready', dueAt: 1_000, slot: { schedule: 's', slot: at } })
@@ -38,6 +52,13 @@ describe('the checker accepts', () => {
   const good: Record<string, (story: Story) => Story | History> = {
     'a job that succeeds': (s) =>
       s.enqueue('a').run('a', 't1', { value: '7' }).told('result', 'a', null, '7'),
+    'a look at an overdue job and at one that is older and ready': (s) => {
+      s.enqueue('a').wait(10).enqueue('b', { delayMs: 40 })
+      look(s, { ready: 1, delayed: 1 }, 0, s.now - 10)
+      s.wait(40)
+      look(s, { ready: 2 }, 1, s.now - 50)
+      return s.run('a', 't1').run('b', 't2')
+    },
     'a delayed job': (s) => s.enqueue('a', { delayMs: 500 }).wait(500).run('a', 't1'),
     'tries, and then success': (s) =>
       failOnce(s.enqueue('a'), 'a', 't1').wait(100).run('a', 't2', { value: '1' }),
@@ -820,6 +841,31 @@ describe('the checker rejects', () => {
         s.rows.set('a', last?.before as AuditRow)
         s.change('a', { ...(last?.after as AuditRow), generation: 2 })
         return s.run('a', 't1')
+      },
+    },
+    // Between real processes nobody knows what was so in the moment of a look.
+    'not-by-the-clock': {
+      'a job that is due and counted as delayed': (s) => {
+        look(s.enqueue('a', { delayMs: 100 }).wait(100), { delayed: 1 }, 0, null)
+        return s.run('a', 't1').history()
+      },
+      'an overdue job that is told of as if it had been made ready': (s) => {
+        look(s.enqueue('a', { delayMs: 100 }).wait(100), { ready: 1 }, 0, s.now)
+        return s.run('a', 't1').history()
+      },
+      'a job that is counted before it is due': (s) => {
+        look(s.enqueue('a', { delayMs: 100 }).wait(99), { ready: 1 }, 1, s.now + 1)
+        return s.wait(1).run('a', 't1').history()
+      },
+      'the age of the job that is next': (s) => {
+        look(s.enqueue('a').wait(50).enqueue('b'), { ready: 2 }, 0, s.now)
+        return s.run('a', 't1').run('b', 't2').history()
+      },
+      'a job that had long been done': (s) => {
+        s.enqueue('a').run('a', 't1')
+        for (let n = 0; n < 30; n++)
+          s.enqueue(`b${n}`, { queue: 'fast' }).run(`b${n}`, `t${n + 2}`, { removes: true })
+        return look(s, { ready: 1 }, 0, s.now).history()
       },
     },
     miscounted: {

@@ -12,6 +12,7 @@
 import type { HoldKind, HoldTarget } from '../../src/core/holds.ts'
 import type { Counters, JobState, UniqueScope } from '../../src/core/job.ts'
 import type { ChangeAction } from '../../src/core/transitions.ts'
+import type { QueueCounts } from '../../src/store.ts'
 import type { FlowHistory } from './flows/history.ts'
 
 export interface History {
@@ -132,6 +133,7 @@ export type HistoryRecord =
   | EndRecord
   | ToldRecord
   | StopRecord
+  | CountsRecord
   | EventRecord
 
 /** One record for each job. */
@@ -257,6 +259,16 @@ export interface StopRecord extends Common {
   readonly workerId: string
 }
 
+/** What somebody was told of all queues of the space. Only the answer has the figures. */
+export interface CountsRecord extends Common {
+  readonly f: 'counts'
+  /** The same for a question and its answer. */
+  readonly call: number
+  /** By the store's clock. */
+  readonly now?: number
+  readonly counts?: readonly QueueCounts[]
+}
+
 /** What happened to the world: for people who read a trace. `clock`: the store's clock went back. */
 export interface EventRecord extends Common {
   readonly f: 'crash' | 'fault' | 'heal' | 'stall' | 'clock'
@@ -365,6 +377,7 @@ export type ViolationKind =
   | 'pruned-early'
   | 'bad-shape'
   | 'miscounted'
+  | 'not-by-the-clock'
   | 'stuck-lease'
   | 'not-drained'
   | 'leak'

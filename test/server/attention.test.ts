@@ -116,7 +116,7 @@ it.each([
   ['waits long but catches up', 6 * MINUTE, 7 * MINUTE, []],
   ['waits longer than before but not long', 2 * MINUTE, MINUTE, []],
   ['waits long and was never seen before', 6 * MINUTE, undefined, []],
-])('tells of a backlog when its next job %s', (_name, oldestMs, earlier, expected) => {
+])('tells of a backlog when its oldest job %s', (_name, oldestMs, earlier, expected) => {
   const before = new Map(earlier === undefined ? [] : [['mail', earlier]])
   expect(kinds({ queues: [queue({ ready: 9, oldestMs })], before })).toEqual(expected)
 })

@@ -134,6 +134,16 @@ const OF_JOBS: readonly Sometimes[] = [
   { what: 'a waiting job was cancelled', in: command('cancel', 'ok') },
   { what: 'a waiting job was buried', in: command('bury', 'ok') },
   { what: 'a delayed job was promoted', in: command('promote', 'ok') },
+  {
+    what: 'a job that no claim had made ready was counted as ready',
+    in: record('counts', ({ counts = [] }) => counts.some(({ overdue }) => overdue > 0)),
+  },
+  {
+    what: 'the oldest job of a queue with lanes was ready',
+    in: record('counts', ({ counts = [], now = 0 }) =>
+      counts.some(({ queue, oldestDueAt }) => queue === 'laned' && oldestDueAt !== null && oldestDueAt < now),
+    ),
+  },
   { what: 'a waiting job got another priority', in: command('prioritize', 'ok') },
   { what: 'a job was removed', in: command('remove', 'ok') },
   {

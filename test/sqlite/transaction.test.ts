@@ -38,7 +38,7 @@ describe.each(ways)("A user's transaction %s", (_name, open) => {
     await store.within?.(handle).insert({ jobs: newJobs(2) })
     handle.exec('ROLLBACK')
 
-    expect(await store.counts({ space: 'acme' })).toEqual({ queues: [] })
+    expect((await store.counts({ space: 'acme' })).queues).toEqual([])
     await store.insert({ jobs: [newJob()] })
     expect(await readyCount(store)).toBe(1)
   })

@@ -9,7 +9,7 @@ import {
   holder,
   isPossibleFor,
   prioritize,
-  promote,
+  promoteNow,
   redrive,
   reschedule,
   settle,
@@ -172,7 +172,7 @@ export class Jobs {
         break
       }
       case 'promote':
-        move({ ...promote(job), dueAt: now })
+        move(promoteNow(job, now))
         break
       case 'prioritize':
         move(prioritize(job, call.priority ?? 0))

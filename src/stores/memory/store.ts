@@ -12,6 +12,7 @@ import {
   type ClaimReply,
   type CountCall,
   type CountsCall,
+  type CountsReply,
   type ExpiredCall,
   type ExpiredReply,
   type ExtendCall,
@@ -30,6 +31,7 @@ import {
   type WorkerInfo,
   type WorkerPresence,
 } from '../../store.ts'
+import { byTheClock } from '../shared/counts.ts'
 import { Claims } from './claims.ts'
 import { Jobs } from './jobs.ts'
 import { beyond, count, cursorAt, list, select } from './list.ts'
@@ -171,18 +173,22 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       return weigh(jobs, call)
     },
 
-    async counts(call: CountsCall) {
-      const names = call.queues ?? table.queues(call.space)
-      const queues = names.map(
-        (queue): QueueCounts => ({
+    async counts(call: CountsCall): Promise<CountsReply> {
+      const now = timeOfCall(call)
+      const { space } = call
+      const names = call.queues ?? table.queues(space)
+      const queues = names.map((queue): QueueCounts => {
+        const overdue = table.overdue(space, queue, now)
+        const stored = JOB_STATES.map((state) => [state, table.count(space, queue, state)])
+        const states = Object.fromEntries(stored) as Record<JobState, number>
+        return {
           queue,
-          states: Object.fromEntries(
-            JOB_STATES.map((state) => [state, table.count(call.space, queue, state)]),
-          ) as Record<JobState, number>,
-          oldestDueAt: table.oldestDueAt(call.space, queue),
-        }),
-      )
-      return { queues }
+          states: byTheClock(states, overdue),
+          overdue,
+          oldestDueAt: table.oldestDueAt(space, queue, now),
+        }
+      })
+      return { queues, now }
     },
 
     async hold(call: HoldCall) {

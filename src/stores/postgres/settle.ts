@@ -43,6 +43,8 @@ interface Remarks {
   readonly limited: readonly (readonly [number, number | null, string | null])[] | null
   /** What groups and moves have enqueued. */
   readonly enqueued: readonly EnqueuedRow[] | null
+  /** Sources that were held, so that nothing was looked for in them. Counted from 1. */
+  readonly held: readonly number[] | null
 }
 
 /** Nearly all settlements end like one of these. */
@@ -65,6 +67,7 @@ const NOTHING: Remarks = Object.freeze({
   waiting: null,
   limited: null,
   enqueued: null,
+  held: null,
 })
 
 /** Sends one settle, one claim, or both in one statement; see `migrations/settle-function.ts`. */
@@ -294,8 +297,10 @@ function claimReply(
     else if (placeOf) jobs.sort((a, b) => (placeOf.get(a.id) ?? 0) - (placeOf.get(b.id) ?? 0))
     else jobs.sort(byRank)
   }
+  const held = new Set(report.held)
   search.found(
     (source) => {
+      if (held.has(source + 1)) return 'held'
       const line = limited.get(source)
       if (line) return line.rank === null ? undefined : { rank: line.rank, id: line.id as string }
       const first = bySource[source]?.[0]

@@ -18,7 +18,7 @@ import { noteJobs, readNotes } from './notes.ts'
 import { driverOpener } from './open-driver.ts'
 import { channelOf, NOTIFY, type PostgresStoreOptions, resolveOptions } from './options.ts'
 import { prune } from './prune.ts'
-import { countJobs, expiredLeases, extendLeases, getJobs, type Place } from './reads.ts'
+import { countJobs, expiredLeases, extendLeases, getJobs, type Places } from './reads.ts'
 import { postgresRecords } from './records.ts'
 import { postgresSchedules } from './schedules.ts'
 import { Session } from './session.ts'
@@ -36,7 +36,7 @@ export function createPostgresStore(options: PostgresStoreOptions, makeNotifier:
   const { schema, runtime, unsafe, listen, callTimeoutMs, connection, ...resolved } = resolveOptions(options)
   const starts = new Starts(runtime)
   const leaseFloors = new Floors<number>(runtime)
-  const countFloors = new Floors<Place>(runtime)
+  const countFloors = new Floors<Places>(runtime)
   let checked: Promise<Durability> | undefined
   let notifier: Notifier | undefined
   let closing: Promise<void> | undefined

@@ -12,6 +12,7 @@
  *   jobs       hash   id → record, of jobs that wait or run; and, as in held, one field without a name
  *   ready      set    q lane NUL place id; without a lane also several ids, see `lua/sheets.ts`
  *   delayed    set    q due id
+ *   ages       set    q due id: ready jobs that have a lane or a priority, so that the oldest is found
  *   later      set    q lane NUL due id: delayed jobs that have a lane, once more
  *   held       hash   id → until q mark token: the lease of a job that runs
  *   claims     hash   token NUL q → bound started worker ids: what one claim took of one queue
@@ -60,6 +61,7 @@ export const KEY_NAMES = [
   'jobs',
   'ready',
   'delayed',
+  'ages',
   'later',
   'held',
   'claims',

@@ -5,7 +5,7 @@ import {
   isPossibleFor,
   isSoAlready,
   prioritize,
-  promote,
+  promoteNow,
   redrive,
   reschedule,
 } from '../../core/transitions.ts'
@@ -81,7 +81,7 @@ function changeOne(
       move(redrive(job, now))
       break
     case 'promote':
-      move({ ...promote(job), dueAt: now })
+      move(promoteNow(job, now))
       break
     case 'prioritize':
       move(prioritize(job, call.priority ?? 0))

@@ -62,7 +62,7 @@ export class Intake {
     let inserted = 0
     for (const line of lines) inserted += putIn(turn, line, now)
     const isLaned = inserted > 0 && enterLanes(turn, entries, inserted, now)
-    if (inserted > 0) turn.db.run(isLaned ? PUT_IN_LANES : PUT_IN_LINE, now, now, inserted)
+    if (inserted > 0) turn.db.run(isLaned ? PUT_IN_LANES : PUT_IN_LINE, now, now, now, inserted)
     if (isLaned && entries.some(({ dueAt }) => dueAt > now)) turn.db.run(PUT_IN_LATER, inserted, now)
     if (inserted < entries.length) correct(turn, entries, inserted, now)
     else for (const line of lines) countIn(turn, line, now)
@@ -102,13 +102,15 @@ function loadLanes({ lanes }: Turn, entries: readonly Entry[], now: number): voi
 }
 
 // New rows get the highest numbers, one after the other.
-const PUT_IN_LINE = `insert into skep_waiting (q, state, place, id, n)
-  select q, due_at <= ?, case when due_at <= ? then due_at - priority * ${PRIORITY_STEP_MS} else due_at end, id, n
+const PUT_IN_LINE = `insert into skep_waiting (q, state, place, id, n, due)
+  select q, due_at <= ?, case when due_at <= ? then due_at - priority * ${PRIORITY_STEP_MS} else due_at end, id, n,
+    case when priority <> 0 and due_at <= ? then due_at end
   from skep_jobs where n > last_insert_rowid() - ?`
-const PUT_IN_LANES = `insert into skep_waiting (q, state, place, id, n)
+const PUT_IN_LANES = `insert into skep_waiting (q, state, place, id, n, due)
   select q, case when due_at > ? then 0 when lane is null then ${DEFAULT_NUMBER}
       else (select number from skep_lanes a where a.q = j.q and a.key = j.lane) end,
-    case when due_at > ? then due_at when strict then n else due_at - priority * ${PRIORITY_STEP_MS} end, id, n
+    case when due_at > ? then due_at when strict then n else due_at - priority * ${PRIORITY_STEP_MS} end, id, n,
+    case when due_at <= ? and (lane is not null or strict or priority <> 0) then due_at end
   from skep_jobs j where n > last_insert_rowid() - ?`
 
 const PUT_IN_LATER = `insert into skep_later (q, lane, place, id, n)

@@ -226,12 +226,13 @@ function enterHot(turn: Turn, job: Job, q: number, n: number | null): void {
   }
   turn.db.run(PUT_HOT, n, ...commonValues(job, q))
   turn.db.run(
-    `insert into skep_waiting (q, state, place, id, n)
-     values (?, ?, coalesce(?, last_insert_rowid()), ?, last_insert_rowid())`,
+    `insert into skep_waiting (q, state, place, id, n, due)
+     values (?, ?, coalesce(?, last_insert_rowid()), ?, last_insert_rowid(), ?)`,
     q,
     lineOf(turn, q, job),
     placeOf(job, null),
     job.id,
+    job.state === 'delayed' || isByAge(job) ? null : job.dueAt,
   )
   if (job.state === 'delayed' && job.lane !== null) {
     const sql = 'insert into skep_later (q, lane, place, id, n) values (?, ?, ?, ?, last_insert_rowid())'
@@ -264,6 +265,11 @@ function lineOf(turn: Turn, q: number, job: Job): number {
 function placeOf(job: Job, n: number | null): number | null {
   if (job.state === 'delayed') return job.dueAt
   return job.strict ? n : rankOf(job.dueAt, job.priority)
+}
+
+/** Whether ready jobs like this one stand in line by their age alone. */
+function isByAge({ lane, strict, priority }: Job): boolean {
+  return lane === null && !strict && priority === 0
 }
 
 function commonValues(job: Job, q: number): (string | number | null)[] {

@@ -47,10 +47,13 @@ const MIGRATIONS: readonly { readonly id: string; readonly sql: string }[] = [
 
       -- state 0 is delayed and its place the due time. All others are ready: 1 in the default lane, from 2 on in the lane
       -- of that number. Their place is the rank, or n where the lane is strict: n grows, and is less than any rank.
+      -- due is the due time of ready jobs whose place is not their age: those with a lane or a priority. So the oldest job of a
+      -- queue is found, and the others are in no second index.
       create table skep_waiting (
         q integer not null, state integer not null, place integer not null, id text not null,
-        n integer not null, primary key (q, state, place, id)
+        n integer not null, due integer, primary key (q, state, place, id)
       ) without rowid;
+      create index skep_waiting_due on skep_waiting (q, due) where due is not null;
 
       -- Delayed jobs that have a lane, once more: so those of one lane are found.
       create table skep_later (

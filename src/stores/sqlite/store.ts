@@ -122,7 +122,7 @@ export function makeSqliteStore(options: SqliteStoreOptions, makeNotifier: MakeN
     },
 
     async counts(call) {
-      return database.read((turn) => counts(turn, call))
+      return database.read((turn) => counts(turn, call, at(turn, call)))
     },
 
     async weigh(call) {

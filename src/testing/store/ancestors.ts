@@ -4,7 +4,7 @@ import { HOUR, idOf, idsOf, MINUTE, QUEUE, SPACE, sample, samples, unique, verdi
 import type { Scene, StoreCase } from './scene.ts'
 
 async function countOf(scene: Scene, state: JobState): Promise<number> {
-  const { queues } = await scene.store.counts({ space: SPACE, queues: [QUEUE] })
+  const { queues } = await scene.store.counts({ space: SPACE, queues: [QUEUE], now: scene.now })
   return queues.find(({ queue }) => queue === QUEUE)?.states[state] ?? 0
 }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { JOB_STATES, type JobState } from '../../core/job.ts'
+import { JOB_STATES, type JobState, PRIORITY_STEP_MS } from '../../core/job.ts'
 import type { ChangeAction } from '../../core/transitions.ts'
 import { REMEMBER_DISCARDED_MS } from '../../store.ts'
 import {
@@ -10,6 +10,8 @@ import {
   MINUTE,
   OTHER_SPACE,
   QUEUE,
+  SPACE,
+  START,
   sample,
   samples,
   unique,
@@ -123,6 +125,65 @@ export function changeCases(test: StoreCase): void {
     assert.deepEqual([reply.jobs, reply.nextDueAt], [[], null])
     const ids = [1, 2, 3, 11, 12, 13].map(idOf)
     assert.deepEqual(await scene.take({ ids }), [])
+  })
+
+  test('leaves a promoted job where it was if it is due already, in its lane and by its priority', async (scene) => {
+    await scene.insert(
+      sample(1, { delayMs: MINUTE, priority: 1 }),
+      sample(2, { delayMs: MINUTE }),
+      sample(3, { delayMs: MINUTE, lane: 'a' }),
+    )
+    scene.pass(2 * MINUTE)
+    await scene.insert(sample(4), sample(5, { lane: 'a' }))
+
+    const { results, waiting } = await scene.store.change({
+      action: 'promote',
+      space: SPACE,
+      target: { queue: QUEUE, state: 'delayed', where: { before: scene.now }, limit: 10 },
+      failure: null,
+      keepMs: 0,
+      now: scene.now,
+    })
+
+    assert.deepEqual(
+      results.map(({ id, status }) => [id, status]),
+      [1, 2, 3].map((n) => [idOf(n), 'ok']),
+    )
+    const rank = START + MINUTE - PRIORITY_STEP_MS
+    assert.deepEqual(waiting, [{ queue: QUEUE, dueAt: START + MINUTE, rank }])
+    const ready = await scene.list('ready')
+    assert.deepEqual(
+      ready.map(({ id, dueAt }) => [id, dueAt - START]),
+      [
+        [idOf(1), MINUTE],
+        [idOf(2), MINUTE],
+        [idOf(4), 2 * MINUTE],
+        [idOf(3), MINUTE],
+        [idOf(5), 2 * MINUTE],
+      ],
+    )
+  })
+
+  test('promotes overdue jobs of a strict lane in the order in which they arrived', async (scene) => {
+    await scene.limit({ strict: true })
+    const strict = { lane: 'a', strict: true } as const
+    await scene.insert(
+      sample(1, { ...strict, delayMs: 2 * MINUTE }),
+      sample(2, { ...strict, delayMs: MINUTE }),
+    )
+    scene.pass(3 * MINUTE)
+    await scene.insert(sample(3, strict))
+
+    await scene.change('promote', { queue: QUEUE, state: 'delayed', limit: 10 })
+
+    const started: string[] = []
+    for (let n = 0; n < 3; n++) {
+      const [job] = await scene.take()
+      if (!job) break
+      started.push(job.id)
+      await scene.settle(job, verdict('done'))
+    }
+    assert.deepEqual(started, [1, 2, 3].map(idOf))
   })
 
   test('makes a promoted job due now, behind those that are due already', async (scene) => {

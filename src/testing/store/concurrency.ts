@@ -28,7 +28,7 @@ export function concurrencyCases(test: StoreCase): void {
     const ended = (await Promise.all(workers)).flat()
 
     assert.deepEqual(ended.toSorted(), idsOf(batch))
-    const { queues } = await scene.store.counts({ space: 'acme' })
+    const { queues } = await scene.store.counts({ space: 'acme', now: scene.now })
     assert.equal(queues.find(({ queue }) => queue === QUEUE)?.states.done, 1_000)
   })
 
@@ -168,7 +168,7 @@ export function concurrencyCases(test: StoreCase): void {
     await scene.insert(...samples(100))
 
     const readers = Array.from({ length: 10 }, () =>
-      scene.store.counts({ space: 'acme' }).then(({ queues }) => {
+      scene.store.counts({ space: 'acme', now: scene.now }).then(({ queues }) => {
         const states = queues.find(({ queue }) => queue === QUEUE)?.states
         return Object.values(states ?? {}).reduce((sum, count) => sum + count, 0)
       }),

@@ -31,7 +31,7 @@ class Crowd {
   async #isOver(): Promise<boolean> {
     this.#scene.pass(20)
     if (!this.#inserted) return false
-    const { queues } = await this.#scene.store.counts({ space: SPACE, queues: [QUEUE] })
+    const { queues } = await this.#scene.store.counts({ space: SPACE, queues: [QUEUE], now: this.#scene.now })
     const states = queues.find(({ queue }) => queue === QUEUE)?.states
     return (states?.ready ?? 0) + (states?.delayed ?? 0) + (states?.running ?? 0) === 0
   }

@@ -6,7 +6,7 @@ import type { Counts, History, Report, Violation } from '../history.ts'
 import { allOrNothing } from './atomicity.ts'
 import { attempts } from './attempts.ts'
 import { cancelHolds } from './cancel.ts'
-import { countsAgree } from './counts.ts'
+import { countsAgree, countsGoByTheClock } from './counts.ts'
 import { drains, leasesEnd, nothingLeaks } from './drain.ts'
 import { fencing, oneEnd } from './fencing.ts'
 import { endIsFinal } from './finality.ts'
@@ -55,6 +55,7 @@ const INVARIANTS: readonly Invariant[] = [
   keptLongEnough, // I-23
   shapes, // I-24
   countsAgree, // I-25
+  countsGoByTheClock, // I-25
   drains, // L-1, L-3
   leasesEnd, // L-2
   nothingLeaks, // L-6

@@ -6,6 +6,7 @@ import type {
   AuditRow,
   ClaimRecord,
   CommandRecord,
+  CountsRecord,
   EndRecord,
   EnqueueRecord,
   EventRecord,
@@ -79,6 +80,8 @@ export interface View {
   readonly stops: readonly StopRecord[]
   /** Holds and their releases, in the order in which they were asked for. */
   readonly holds: readonly Asked<HoldRecord>[]
+  /** What was told of all queues. */
+  readonly looks: readonly Asked<CountsRecord>[]
   /** When the store's clock went back. */
   readonly clocks: readonly EventRecord[]
   readonly leaseOf: (id: string, token: string) => LeaseView | undefined
@@ -95,6 +98,7 @@ export function viewOf({ records, audit, final, facts, flows }: History): View {
   const crashes = new Map<string, number>()
   const stops: StopRecord[] = []
   const holds: Asked<HoldRecord>[] = []
+  const looks: Asked<CountsRecord>[] = []
   const clocks: EventRecord[] = []
   const pairs = new Pairs()
   const selections = new Map<string, CommandRecord>()
@@ -154,6 +158,9 @@ export function viewOf({ records, audit, final, facts, flows }: History): View {
       case 'hold':
         pairs.take(record, `${record.action} ${record.call} ${holdKey(record)}`, holds)
         break
+      case 'counts':
+        pairs.take(record, `counts ${record.call}`, looks)
+        break
       case 'claim':
         if (record.type === 'invoke') {
           asked.set(record.token, record)
@@ -212,6 +219,7 @@ export function viewOf({ records, audit, final, facts, flows }: History): View {
     crashes,
     stops,
     holds,
+    looks,
     clocks,
     leaseOf: (id, token) => leases.get(leaseKey(id, token)),
     flows,

@@ -88,14 +88,15 @@ begin
                 end if;
                 said := 'ok';
             elsif action = 'promote' and j.state = 0 then
-                update jobs x set state = 1, due_at = t,
-                    rank = case when x.is_strict then x.rank else t - x.priority * 600000::bigint end
+                -- One that is overdue keeps its age.
+                update jobs x set state = 1, due_at = least(x.due_at, t),
+                    rank = case when x.is_strict then x.rank else least(x.due_at, t) - x.priority * 600000::bigint end
                 where x.id = wanted returning x.rank into place;
                 perform tell_lane(j.space, j.queue, j.lane, j.is_strict, place);
                 insert into deltas (space, queue, delayed, ready) values (j.space, j.queue, -1, 1);
                 said := 'ok';
                 line := j.queue;
-                due := t;
+                due := least(j.due_at, t);
                 has_steps := j.priority;
             elsif action = 'reschedule' and j.state in (0, 1) and j.is_strict is not true then
                 if only_state is not null and j.due_at = due_then then

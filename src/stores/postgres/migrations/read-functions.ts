@@ -1,5 +1,8 @@
+import { OVERDUE_LIMIT, PRIORITIES_PASSED } from '../../../store.ts'
+import { STRICT_RANKS_MS } from '../../shared/counts.ts'
+import { LOWEST } from '../literals.ts'
 import { CLOCK, fixedPath, pins } from './pins.ts'
-import { inQueue } from './queue-hash.ts'
+import { inQueue, isOutOfAge } from './queue-hash.ts'
 
 /** One row for each job, wherever it is. The order of the columns is what `rows.ts` reads. */
 export function everyJobView(schema: string): string {
@@ -150,16 +153,19 @@ end $function$;
 }
 
 /**
- * count_jobs: how many jobs each queue of a space has in each state, and its next ready job. `from_queues`, `from_ranks`
- * and `from_ids` name the place from which to search for that, where it is known.
+ * count_jobs: how many jobs each queue of a space has in each state as they are stored, how many delayed ones are due, and when
+ * the oldest waiting job became due. Each of these reads the beginning of an index. `from_queues` and the lists beside it name the
+ * places from which to search, where they are known: of ready jobs whose place is their age, of other ready jobs, of delayed ones.
+ * The last row has no queue, but the time.
  */
 export function countFunction(schema: string): string {
   const states = ['delayed', 'ready', 'running', 'done', 'failed', 'dead', 'cancelled']
   const list = states.join(', ')
   return `
-create function ${schema}.count_jobs(
-    in_space text, names text[], from_queues text[], from_ranks bigint[], from_ids uuid[])
-returns table (queue text, ${states.map((name) => `${name} bigint`).join(', ')}, due_at bigint, rank bigint, id uuid)
+create function ${schema}.count_jobs(in_space text, names text[], from_queues text[], from_ranks bigint[], from_ids uuid[],
+    from_ages bigint[], from_dues bigint[], at bigint)
+returns table (queue text, ${states.map((name) => `${name} bigint`).join(', ')}, overdue bigint, rank bigint, id uuid,
+    age bigint, due bigint, oldest bigint)
 language plpgsql stable ${fixedPath(schema)}
     set enable_sort = off
     set enable_bitmapscan = off
@@ -167,9 +173,11 @@ language plpgsql stable ${fixedPath(schema)}
     set jit = off
 as $function$
 #variable_conflict use_column
+declare
+    t bigint := coalesce(at, ${CLOCK});
 begin
     return query
-    select c.*, least(o.due_at, l.due_at), o.rank, o.id
+    select c.*, d.n, p.rank, p.id, a.due_at, d.first, least(p.due_at, a.due_at, d.first)
     from (
         select p.queue, ${states.map((name) => `sum(p.${name})::bigint as ${name}`).join(', ')}
         from (
@@ -181,30 +189,34 @@ begin
         group by p.queue
     ) c
     left join lateral (
-        select coalesce(from_ranks[array_position(from_queues, c.queue)], -9007199254740991) as rank,
-            coalesce(from_ids[array_position(from_queues, c.queue)], '00000000-0000-0000-0000-000000000000') as id
+        select greatest(from_ranks[k.n], t - ${STRICT_RANKS_MS}) as rank, coalesce(from_ids[k.n], '00000000-0000-0000-0000-000000000000') as id,
+            coalesce(from_ages[k.n], ${LOWEST}) as age, coalesce(from_dues[k.n], ${LOWEST}) as due
+        from (select array_position(from_queues, c.queue) as n) k
     ) f on true
     left join lateral (
-        select j.due_at, j.rank, j.id from jobs j
-        where ${inQueue('j', 'in_space', 'c.queue')} and j.state = 1 and j.lane is null
-            and (j.rank, j.id) >= (f.rank, f.id)
-        order by j.rank, j.id limit 1
-    ) o on c.ready > 0
+        -- Nothing stands between but jobs with a priority, and they are in the other index.
+        select x.rank, x.id, x.due_at from (
+            select j.rank, j.id, j.due_at, j.priority, j.is_strict from jobs j
+            where ${inQueue('j', 'in_space', 'c.queue')} and j.state = 1 and j.lane is null
+                and (j.rank, j.id) >= (f.rank, f.id)
+            order by j.rank, j.id limit ${PRIORITIES_PASSED + 1}
+        ) x where x.priority = 0 and x.is_strict is not true limit 1
+    ) p on c.ready > 0
     left join lateral (
-        -- From lane to lane, some of them.
-        with recursive heads as (
-            (select j.lane, j.due_at, 1 as n from jobs j
-            where j.space = in_space and j.queue = c.queue and j.state = 1 and j.lane is not null
-            order by j.lane, j.rank, j.id limit 1)
-            union all
-            select k.lane, k.due_at, h.n + 1 from heads h, lateral (
-                select j.lane, j.due_at from jobs j
-                where j.space = in_space and j.queue = c.queue and j.state = 1 and j.lane > h.lane
-                order by j.lane, j.rank, j.id limit 1
-            ) k where h.n < 64
-        )
-        select min(h.due_at) as due_at from heads h
-    ) l on c.ready > 0;
+        select j.due_at from jobs j
+        where ${inQueue('j', 'in_space', 'c.queue')} and ${isOutOfAge('j')} and j.due_at >= f.age
+        order by j.due_at limit 1
+    ) a on c.ready > 0
+    left join lateral (
+        select count(*) as n, min(x.due_at) as first from (
+            select j.due_at from jobs j
+            where j.space = in_space and j.queue = c.queue and j.state = 0 and j.due_at >= f.due and j.due_at <= t
+            order by j.due_at limit ${OVERDUE_LIMIT}
+        ) x
+    ) d on c.delayed > 0;
+    queue := null;
+    oldest := t;
+    return next;
 end $function$;
 `
 }

@@ -37,7 +37,7 @@ const BRING = `
  * were due than one claim promotes. Its payload is JSON, if there is something to tell: `odd` (settlements that did
  * not go as said, see ODD), `fresh` (what the inserts of each round said), and `waiting` (queues to which jobs went
  * back: [space, queue, state, lowest rank, first due time]), and `limited` (sources that are limited: [n, and the rank
- * and id of the first job without a lane]), and `enqueued` (what groups and moves have enqueued, see insert_given).
+ * and id of the first job without a lane]), `enqueued` (what groups and moves have enqueued, see insert_given), and `held` (sources that are held: [n]).
  *
  * Of a job in a lane `lanes` has the lane; of jobs of limited queues it is a list like the others, and `places` of some rows has ids: in the
  * order in which jobs of their source were taken.
@@ -130,6 +130,8 @@ declare
     -- Of holds and limits, by source.
     held bigint[];
     held_until bigint;
+    -- Sources that were left as they are: nobody has looked for delayed jobs there.
+    skipped integer[];
     is_limited boolean;
     limited boolean[];
     locks bigint[];
@@ -254,6 +256,7 @@ begin
         if lease[5] is not null then ${CLAIM_AGAIN}${NEXT_DUE}
         elsif held[i] is not null then
             due := nullif(held[i], ${NEVER});
+            skipped := array_append(skipped, i);
         elsif limited[i] then
             if named is null then ${NEXT_DUE}
                 if due <= t then ${PROMOTE}
@@ -288,9 +291,11 @@ begin
     counters := crowded::text;
     lanes := null;
     places := null;
-    if odds is not null or added is not null or waiting is not null or firsts is not null or enqueued is not null then
+    if odds is not null or added is not null or waiting is not null or firsts is not null or enqueued is not null
+        or skipped is not null then
         payload := json_build_object('odd', array_to_json(odds), 'fresh', array_to_json(added),
-            'waiting', array_to_json(waiting), 'limited', array_to_json(firsts), 'enqueued', array_to_json(enqueued));
+            'waiting', array_to_json(waiting), 'limited', array_to_json(firsts), 'enqueued', array_to_json(enqueued),
+            'held', array_to_json(skipped));
     end if;
     return next;
 end $function$;

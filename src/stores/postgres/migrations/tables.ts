@@ -1,4 +1,4 @@
-import { queueHash } from './queue-hash.ts'
+import { isOutOfAge, queueHash } from './queue-hash.ts'
 
 /** The tables in which each row is counted, and may hold a key, a lease, a place in a lane or in a group. */
 const GUARDED = ['jobs', 'archive', 'archive_dead', 'archive_days', 'archive_rest']
@@ -99,6 +99,7 @@ create index jobs_order on ${schema}.jobs (${queueHash('space', 'queue')}, rank,
 create index jobs_lanes on ${schema}.jobs (space, queue, lane, rank, id) where state = 1 and lane is not null;
 create index jobs_due on ${schema}.jobs (space, queue, due_at) where state = 0;
 create index jobs_later on ${schema}.jobs (space, queue, lane, due_at, id) where state = 0 and lane is not null;
+create index jobs_ages on ${schema}.jobs (${queueHash('space', 'queue')}, due_at) where ${isOutOfAge('')};
 create index jobs_leases on ${schema}.jobs (${queueHash('space', 'queue')}, lease_until) where state = 2;
 
 create table ${schema}.archive (

@@ -57,8 +57,9 @@ modules.changing = function()
       wait(job, from, 'ready', now)
       moved[#moved + 1] = job
     elseif action == 'promote' then
+      -- One that is overdue keeps its age.
       leave(job)
-      setDue(job, now)
+      setDue(job, min(dueOf(job), now))
       wait(job, from, 'ready', now)
       moved[#moved + 1] = job
     elseif action == 'reschedule' then

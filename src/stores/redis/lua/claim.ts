@@ -28,7 +28,7 @@ modules.claim = function()
     local ids, places = {}, {}
     for i, member in ipairs(members) do ids[i] = sub(member, 13) end
     redis.call('ZREMRANGEBYLEX', ${K.delayed}, '[' .. members[1], '[' .. members[#members])
-    local jobs, later = {}, {}
+    local jobs, later, ages = {}, {}, {}
     local place, together = '', {}
     local function lineUp()
       use('sheets').lineUp(place, together, not isLimited(q))
@@ -38,6 +38,7 @@ modules.claim = function()
       local job = readRecord(ids[i], record)
       jobs[i] = job
       local member = readyMember(job)
+      if isOutOfAge(job) then ages[#ages + 1], ages[#ages + 2] = 0, members[i] end
       if job.x.l then
         later[#later + 1] = laterMember(job)
         places[#places + 1], places[#places + 2] = 0, member
@@ -53,6 +54,7 @@ modules.claim = function()
     lineUp()
     send('ZADD', ${K.ready}, places)
     send('ZREM', ${K.later}, later)
+    send('ZADD', ${K.ages}, ages)
     for _, job in ipairs(jobs) do changed(job, 'delayed', 'ready', now) end
     return nextDue(q)
   end
@@ -198,7 +200,8 @@ modules.claim = function()
               list[#list + 1] = job.record
             end
           else
-            local marks, there = {}, {}
+            local marks, there, ages = {}, {}, {}
+            local isInLine = not ids and not isLimited(q)
             for i, id in ipairs(taken) do
               local record = records[i]
               -- A record that is missing was thrown away by the server, or by somebody. The others go on.
@@ -206,11 +209,13 @@ modules.claim = function()
                 there[#there + 1] = id
                 marks[#marks + 1] = byte(record, 1)
                 if marks[#marks] % 4 >= 2 then releaseKey(readRecord(id, record), true) end
+                if isInLine then ages[#ages + 1] = ageIn(id, record) end
                 list[#list + 1] = pack('>c16I4', id, #record)
                 list[#list + 1] = record
               else count(q, 'ready', -1) end
             end
             taken = there
+            send('ZREM', ${K.ages}, ages)
             lease(q, taken, marks, token, worker, now, now + leaseMs)
           end
           found[#found + 1] = source

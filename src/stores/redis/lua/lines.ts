@@ -504,7 +504,7 @@ modules.lines = function()
       end
     end
 
-    local ids, records, members = {}, {}, {}
+    local ids, records, members, ages = {}, {}, {}, {}
     local lane, leftOver, stopsAt = nil, 0, NEVER
     while #ids < room and hasRoom(line) do
       local goesOn = lane and leftOver > 0 and isEligible(line, lane, now)
@@ -527,10 +527,12 @@ modules.lines = function()
         ids[#ids + 1] = job.id
         records[#records + 1] = job.record
         members[#members + 1] = job.member
+        if isOutOfAge(job) then ages[#ages + 1] = delayedMember(job) end
         leftOver = leftOver - 1
       end
     end
     send('ZREM', ${K.ready}, members)
+    send('ZREM', ${K.ages}, ages)
     for _, known in pairs(line.lanes) do known.buffer = nil end
     write()
     return ids, stopsAt, records

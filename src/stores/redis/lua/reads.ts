@@ -1,4 +1,6 @@
 import { JOB_BYTES } from '../../../core/weight.ts'
+import { PRIORITIES_PASSED } from '../../../store.ts'
+import { STRICT_RANKS_MS } from '../../shared/counts.ts'
 import { K } from '../keys.ts'
 
 /**
@@ -244,7 +246,24 @@ modules.weigh = function()
 end
 
 modules.counts = function()
-  return function(args)
+  -- The due time of the first ready job of a queue that has neither a lane nor a priority: its place. Sheets have no others.
+  local PASSED = ${PRIORITIES_PASSED}
+  local function firstByAge(q, now)
+    local low, high, passed, most = '[' .. q4(q) .. '\\0' .. num(now - ${STRICT_RANKS_MS}), '(' .. q4(q) .. '\\1', 0, 1
+    while passed <= PASSED do
+      local page = redis.call('ZRANGEBYLEX', ${K.ready}, low, high, 'LIMIT', 0, most)
+      for _, member in ipairs(page) do
+        local record = #member == 29 and redis.call('HGET', ${K.jobs}, sub(member, 14))
+        if not record or not ageIn(sub(member, 14), record) then return numAt(member, 6) end
+      end
+      passed = passed + #page
+      if #page < most then return NEVER end
+      low, most = '(' .. page[#page], min(100, PASSED + 1 - passed)
+    end
+    return NEVER
+  end
+
+  return function(args, now)
     local space, found = args[1], {}
     local queues = {}
     for i = 2, #args do queues[#queues + 1] = args[i] end
@@ -257,26 +276,25 @@ modules.counts = function()
     end
     for i, queue in ipairs(queues) do
       local q = numberOf(space, queue)
-      local row = { queue, '' }
-      for code = 1, 8 do
-        row[2 + code] = q and tonumber(redis.call('HGET', ${K.counts}, q4(q) .. code) or 0) or 0
-      end
+      local row = { queue, '', 0 }
+      local fields = {}
+      for code = 1, 7 do fields[code] = q and q4(q) .. code end
+      local stored = q and redis.call('HMGET', ${K.counts}, unpack(fields)) or {}
+      for code = 1, 7 do row[3 + code] = tonumber(stored[code] or 0) end
       if q then
-        -- Of a queue with lanes the first of each lane would have to be looked at; the first few are.
-        local from, oldest, lanes = '[' .. q4(q), NEVER, 0
-        while lanes < 64 do
-          local first = redis.call('ZRANGEBYLEX', ${K.ready}, from, '(' .. q4(q) .. '\\255', 'LIMIT', 0, 1)[1]
-          if not first then break end
-          local lane = byte(first, 5) == 0 and 4 or #first - 25
-          oldest = min(oldest, dueOf(readRecord('', redis.call('HGET', ${K.jobs}, sub(first, lane + 10, lane + 25)))))
-          from = '(' .. sub(first, 1, lane) .. '\\1'
-          lanes = lanes + 1
+        local oldest, first = NEVER, beginning(${K.ages}, q4(q), 1)[1]
+        if first then oldest = numAt(first, 5) end
+        oldest = min(oldest, firstByAge(q, now))
+        local delayed = beginning(${K.delayed}, q4(q), 1)[1]
+        if delayed and numAt(delayed, 5) <= now then
+          oldest = min(oldest, numAt(delayed, 5))
+          row[3] = redis.call('ZLEXCOUNT', ${K.delayed}, '[' .. q4(q), '(' .. q4(q) .. num(now + 1))
         end
         if oldest < NEVER then row[2] = oldest end
       end
       found[i] = row
     end
-    return found
+    return { now, found }
   end
 end
 
