@@ -48,7 +48,7 @@ describe.each(STORES)('on %s, a delayed job that is due is ready', (name) => {
     expect(started).toEqual([0])
     await skep.resume(mail)
 
-    await expect.poll(() => started.toSorted(), { timeout: 20_000 }).toEqual([0, 1, 2, 3])
+    await expect.poll(() => started.toSorted((a, b) => a - b), { timeout: 20_000 }).toEqual([0, 1, 2, 3])
   })
 })
 
