@@ -76,16 +76,17 @@ export class KeyedInserts {
 
   async #insert(jobs: readonly NewJob[], known: boolean, made?: Made): Promise<readonly InsertResult[]> {
     const giveUpAt = this.#runtime.mono() + this.#timeoutMs
-    const names = [...namesOf(jobs, known)]
+    // Of several jobs it is not known which key is held, so nobody waits for the insert of all of them.
+    const name = jobs.length === 1 ? (namesOf(jobs, known).next().value ?? null) : null
     let isUnknown = false
     let held: StoreError | null = null
     for (;;) {
-      const leader = this.#leaderOf(names)
+      const leader = name === null ? undefined : this.#leaders.get(name)
       if (leader) {
         held = await leader
         if (held && this.#runtime.mono() >= giveUpAt) throw stillHeld(jobs, isUnknown, this.#timeoutMs, held)
       } else if (held) {
-        return this.#lead({ names, giveUpAt, isUnknown, jobs, known, made })
+        return this.#lead({ name, giveUpAt, isUnknown, jobs, known, made })
       } else {
         try {
           return await this.#line.insert(jobs, known || isUnknown, made)
@@ -99,21 +100,21 @@ export class KeyedInserts {
   }
 
   async #lead(insert: {
-    readonly names: readonly string[]
+    readonly name: string | null
     readonly giveUpAt: number
     readonly isUnknown: boolean
     readonly jobs: readonly NewJob[]
     readonly known: boolean
     readonly made: Made | undefined
   }): Promise<readonly InsertResult[]> {
-    const { names, giveUpAt, jobs, known, made } = insert
+    const { name, giveUpAt, jobs, known, made } = insert
     let { isUnknown } = insert
     let held: StoreError | null = null
     let finish = (_held: StoreError | null): void => {}
     const finished = new Promise<StoreError | null>((resolve) => {
       finish = resolve
     })
-    for (const name of names) this.#leaders.set(name, finished)
+    if (name !== null) this.#leaders.set(name, finished)
     try {
       for (let waitMs = SHORTEST_WAIT_MS; ; waitMs = Math.min(LONGEST_WAIT_MS, waitMs * 1.6)) {
         try {
@@ -130,18 +131,9 @@ export class KeyedInserts {
         }
       }
     } finally {
-      for (const name of names) this.#leaders.delete(name)
+      if (name !== null) this.#leaders.delete(name)
       finish(held)
     }
-  }
-
-  #leaderOf(names: readonly string[]): Promise<StoreError | null> | undefined {
-    if (this.#leaders.size === 0) return undefined
-    for (const name of names) {
-      const leader = this.#leaders.get(name)
-      if (leader) return leader
-    }
-    return undefined
   }
 
   async #probe<T>(send: () => Promise<T>): Promise<T> {

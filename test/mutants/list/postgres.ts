@@ -499,4 +499,31 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
     story: 'A pool keeps its connections to a server that has become a standby, and every write fails.',
     killedBy: { vitest: 'test/postgres/faults.test.ts', test: 'throws a connection away' },
   },
+  {
+    name: 'keyed-inserts-each-ask-for-themselves',
+    incidents: [],
+    rule: 'R16',
+    file: 'src/client/keyed-inserts.ts',
+    find: 'if (name !== null) this.#leaders.set(name, finished)',
+    replace: '',
+    story: 'All inserts of a held key ask the store for it, and take its connections.',
+    killedBy: {
+      vitest: 'test/client/keyed-inserts.test.ts',
+      test: 'Many inserts of a held key ask the store as often as one',
+    },
+  },
+  {
+    name: 'keyed-inserts-forget-lost-answers',
+    incidents: [],
+    rule: 'R2',
+    file: 'src/client/keyed-inserts.ts',
+    find: 'isUnknown ||= error.isUnknown\n        }',
+    replace: '}',
+    story:
+      'An insert of which an answer was lost is repeated as if it were new, because its key was held meanwhile.',
+    killedBy: {
+      vitest: 'test/client/keyed-inserts.test.ts',
+      test: 'of which an answer was lost before its key was held',
+    },
+  },
 ]
