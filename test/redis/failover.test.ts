@@ -6,7 +6,7 @@ import { caller, FakeReceiver, hubOf } from '../receivers/support/scene.ts'
 import { type RedisCluster, type RedisServer, startCluster } from '../servers/index.ts'
 
 const mail = queue<number, number>('mail')
-const patience = { timeout: 60_000, interval: 50 }
+const patience = { timeout: 90_000, interval: 50 }
 
 async function startNodes(t: TestContext): Promise<RedisCluster> {
   const { cluster, reason } = await startCluster({ replicas: true })
@@ -42,7 +42,7 @@ async function failover(cluster: RedisCluster, prefix: string): Promise<RedisSer
   return master
 }
 
-describe('a master of a cluster that is killed under load', { timeout: 150_000 }, () => {
+describe('a master of a cluster that is killed under load', { timeout: 240_000 }, () => {
   it('loses nothing and repeats nothing that its replica had', async (t) => {
     const cluster = await startNodes(t)
     const losses: string[] = []
@@ -70,7 +70,7 @@ describe('a master of a cluster that is killed under load', { timeout: 150_000 }
           return payload
         }),
       ],
-      { concurrency: 10, lease: '10s' },
+      { concurrency: 10, lease: '60s' },
     )
     await vi.waitFor(() => expect(handled.size).toBeGreaterThan(200), patience)
 
