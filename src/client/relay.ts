@@ -57,8 +57,15 @@ export type RelayEnd =
  */
 export type RelayWord = 'ok' | 'lost' | 'gone'
 
-/** Why a job that is out shall end. */
-export type RelayStop = 'cancelled' | 'timeout' | 'lost'
+/** Why a job that is out shall end. `stopping`: its server stops, and takes its ack, whatever it says, for the grace still. */
+export type RelayStop = 'cancelled' | 'timeout' | 'lost' | 'stopping'
+
+const STOP_OF: Readonly<Record<StopSignal['kind'], RelayStop>> = {
+  cancel: 'cancelled',
+  timeout: 'timeout',
+  lost: 'lost',
+  stop: 'stopping',
+}
 
 export interface RelayOptions<Holder>
   extends Pick<WorkerOptions, 'lease' | 'drain' | 'grace' | 'poll' | 'rescueGrace' | 'prune'> {
@@ -279,11 +286,7 @@ export class Relay<Holder = unknown> {
           const job = jobOf(run)
           const reason = run.abortReason
           if (job === null || !(reason instanceof StopSignal)) return
-          onStop(
-            job,
-            reason.kind === 'cancel' ? 'cancelled' : reason.kind === 'timeout' ? 'timeout' : 'lost',
-            reason.message,
-          )
+          onStop(job, STOP_OF[reason.kind], reason.message)
         },
         over: (run) => {
           const job = jobOf(run)

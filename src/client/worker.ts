@@ -2,10 +2,18 @@ import { type Duration, toMs } from '../core/duration.ts'
 import { messageOf, SkepError } from '../core/errors.ts'
 import { type Runtime, sleep } from '../runtime.ts'
 import { atMost, retryDelayMs } from '../supervise.ts'
-import { WorkerEngine, type WorkerHealth, type WorkerParts } from '../worker/worker.ts'
+import { type StopOptions, WorkerEngine, type WorkerHealth, type WorkerParts } from '../worker/worker.ts'
+import { assertFields } from './limit-options.ts'
 
 /** How long a stop waits for a start that is under way. */
 const START_MS = 5_000
+
+export interface WorkerStopOptions {
+  /** How long running handlers may finish undisturbed. @default the worker's `drain` */
+  readonly drain?: Duration
+  /** How long handlers may take to end after their signal aborted. @default the worker's `grace` */
+  readonly grace?: Duration
+}
 
 /** A running worker. Made by `skep.worker`; it stops when told to, and not before. */
 export class Worker {
@@ -96,18 +104,23 @@ export class Worker {
   }
 
   /**
-   * Takes no more jobs, lets running handlers finish (28 s by default), hands the rest back at once. Nothing is
-   * lost and no attempt is used up. When it resolves, this worker holds no job. A second call with `drain: 0`
-   * ends the wait of the first: the jobs that still run are handed back now.
+   * Takes no more jobs and hands back what has not started. Running handlers may finish within `drain`; then their signals
+   * abort, and they have `grace` to end, with their outcome saved whatever it is. What still runs after that is handed back.
+   * Nothing is lost and no retry is used up; when it resolves, this worker holds no job. A second call is the same stop:
+   * `drain: 0` aborts the signals now, `grace: 0` also ends the wait for the handlers.
    */
-  stop(options: { readonly drain?: Duration } = {}): Promise<void> {
-    const how = options.drain === undefined ? {} : { drainMs: toMs('drain', options.drain) }
+  stop(options: WorkerStopOptions = {}): Promise<void> {
+    assertFields('options', options, ['drain', 'grace'])
+    const how: StopOptions = {
+      ...(options.drain === undefined ? {} : { drainMs: toMs('drain', options.drain) }),
+      ...(options.grace === undefined ? {} : { graceMs: toMs('grace', options.grace) }),
+    }
     if (this.#stop !== null && this.#stage === 'started') void this.#engine.stop(how)
     this.#stop ??= this.#end(how)
     return this.#stop
   }
 
-  async #end(options: { readonly drainMs?: number }): Promise<void> {
+  async #end(options: StopOptions): Promise<void> {
     this.#stopping.abort()
     // A store that does not answer must not keep us for ever. Should the start succeed after that, it is undone.
     const stopEngine = (): Promise<void> | undefined =>

@@ -6,9 +6,12 @@ export interface WorkerOptions {
   readonly concurrency?: number
   /** How long a lease lasts. It is renewed every third of it, for all jobs in one call. @default '30s' */
   readonly lease?: Duration
-  /** How long `stop()` lets running handlers finish before it hands their jobs back. @default '28s' */
+  /** How long `stop()` lets running handlers finish before it aborts their signals. @default '23s' */
   readonly drain?: Duration
-  /** How long a handler may take to end after its signal aborted, before its slot is given up. @default '5s' */
+  /**
+   * How long a handler may take to end after its signal aborted, whatever the reason. A stop takes up to `drain` and
+   * `grace` together. @default '5s'
+   */
   readonly grace?: Duration
   /** How often to look for work that no hint told of. @default '5s' with hints, '1m' with notices, '250ms' without either */
   readonly poll?: Duration
@@ -40,7 +43,7 @@ export function resolveWorkerOptions(options: WorkerOptions = {}): ResolvedWorke
   return Object.freeze({
     concurrency,
     leaseMs,
-    drainMs: toMs('drain', options.drain ?? '28s'),
+    drainMs: toMs('drain', options.drain ?? '23s'),
     graceMs: toMs('grace', options.grace ?? '5s'),
     pollMs: options.poll === undefined ? null : Math.max(10, toMs('poll', options.poll)),
     rescueGraceMs: toMs('rescueGrace', options.rescueGrace ?? '2s'),

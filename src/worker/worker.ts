@@ -75,6 +75,11 @@ export interface WorkerParts {
   readonly duties?: readonly Duty[]
 }
 
+export interface StopOptions {
+  readonly drainMs?: number
+  readonly graceMs?: number
+}
+
 export interface WorkerHealth {
   /** `degraded`: it lives, but the store does not answer or a loop keeps failing. */
   readonly status: 'running' | 'degraded' | 'stopping' | 'stopped'
@@ -127,8 +132,10 @@ export class WorkerEngine {
   #storeClockMost = 0
   #status: 'running' | 'stopping' | 'stopped' = 'running'
   #stopped: Promise<void> | null = null
-  /** Ends the time that running handlers have to finish. */
+  /** Ends the drain time of a stop, in which running handlers may finish undisturbed. */
   readonly #drained = new AbortController()
+  /** Ends the grace of a stop, in which handlers may end after their signal aborted. */
+  readonly #graced = new AbortController()
   #starting = false
   /** When the heartbeat last got through; null while it fails. */
   #renewedAt: number | null
@@ -343,17 +350,19 @@ export class WorkerEngine {
   }
 
   /**
-   * Stops claiming, lets handlers finish for the drain time, hands the rest back at once, and only then lets
-   * go of the leases. After it resolves no handler of this worker holds a job. Stopping twice is one stop, and
-   * a second call with `drainMs: 0` ends the wait of the first.
+   * Stops claiming and hands back what has not started; lets handlers finish for the drain time; aborts the signals of the
+   * rest and waits for them for the grace; takes the outcome of those that end, and hands back the others. Leases are
+   * renewed throughout. A second call is the same stop: `drainMs: 0` ends its drain time, `graceMs: 0` its grace.
    */
-  stop(options: { readonly drainMs?: number } = {}): Promise<void> {
-    if (options.drainMs === 0) this.#drained.abort()
-    this.#stopped ??= this.#stop(options.drainMs ?? this.#parts.options.drainMs)
+  stop(options: StopOptions = {}): Promise<void> {
+    const { drainMs = this.#parts.options.drainMs, graceMs = this.#parts.options.graceMs } = options
+    if (drainMs === 0) this.#drained.abort()
+    if (graceMs === 0) this.#graced.abort()
+    this.#stopped ??= this.#stop(drainMs, graceMs)
     return this.#stopped
   }
 
-  async #stop(drainMs: number): Promise<void> {
+  async #stop(drainMs: number, graceMs: number): Promise<void> {
     const { store, runtime, logger } = this.#parts
     this.#status = 'stopping'
     this.#subscription?.end()
@@ -363,18 +372,13 @@ export class WorkerEngine {
     await this.#poll?.stop()
     this.#handBack(this.#window.takeStale(Infinity))
 
-    if (this.#window.busy > 0) {
-      const idle = new Promise<void>((resolve) => {
-        this.#becameIdle = resolve
-      })
-      await Promise.race([idle, sleep(runtime, drainMs, this.#drained.signal)])
-      this.#drained.abort()
-    }
+    await this.#idleWithin(drainMs, this.#drained)
     const left = [...this.#held.values()].filter((run) => run.stage === 'running')
     for (const run of left) run.abort(new StopSignal('stop', 'The worker stops.'))
-    // What can be ended has ended before its job goes back, so that the next holder is alone with it.
+    // The lease is kept while the handler cleans up, so that the next holder of the job is alone with it.
+    await this.#idleWithin(graceMs, this.#graced)
     if (this.#specs.some((spec) => spec.stop !== undefined)) await this.#stopHandlers()
-    for (const run of left) this.#executor.giveUp(run)
+    this.#giveUp(left)
 
     // The leases are kept until every outcome is saved. A store that is away for long must not keep us for ever:
     // what it could not be told runs again when the leases end.
@@ -389,6 +393,27 @@ export class WorkerEngine {
     if (!(await atMost(runtime, SIGN_OFF_MS, signedOff)))
       logger.warn('The worker stops without having signed off: the store does not answer.')
     this.#status = 'stopped'
+  }
+
+  /** Waits until no handler runs or `ended` aborts, at most this long. */
+  async #idleWithin(ms: number, ended: AbortController): Promise<void> {
+    if (this.#window.busy === 0) return
+    this.#becameIdle = () => ended.abort()
+    await sleep(this.#parts.runtime, ms, ended.signal)
+    this.#becameIdle = null
+  }
+
+  /** Hands back the jobs of handlers that ignored their signal. Holding on would only delay them: this process may end now. */
+  #giveUp(runs: readonly Run[]): void {
+    const deaf = runs.filter((run) => run.stage === 'running')
+    if (deaf.length === 0) return
+    const [{ job }] = deaf as [Run]
+    const others = deaf.length === 1 ? '' : ` and ${deaf.length - 1} more`
+    this.#parts.logger.warn(
+      `The handler of job "${job.id}" (queue "${job.queue}")${others} did not end after its signal aborted, so the job is ` +
+        'handed back and may start elsewhere while that handler still runs. Pass `signal` on, or raise `grace`.',
+    )
+    for (const run of deaf) this.#executor.giveUp(run)
   }
 
   async #stopHandlers(): Promise<void> {

@@ -138,6 +138,16 @@ describe('the checker accepts', () => {
       s.settle('a', 't1', { to: 'ready' }).stop('ok')
       return s.as('w2#1').run('a', 't2')
     },
+    'a stop that waits for its handler, and saves what it returned': (s) => {
+      s.enqueue('a').claim(['a'], 't1').start('a', 't1').stop('invoke').tellStop('a', 't1')
+      s.wait(50).end('a', 't1').settle('a', 't1').stop('ok')
+      return s.history({ graceMs: 100 })
+    },
+    'a stop that does not wait longer than the grace': (s) => {
+      s.enqueue('a').claim(['a'], 't1').start('a', 't1').stop('invoke').tellStop('a', 't1').wait(100)
+      s.settle('a', 't1', { to: 'ready' }).stop('ok').wait(50).end('a', 't1')
+      return s.as('w2#1').run('a', 't2').history({ graceMs: 100 })
+    },
     'a stop whose last claim was never answered': (s) => {
       s.enqueue('a').claim(['a'], 't1', { isAnswered: false }).stop('invoke').stop('ok').wait(LEASE_MS)
       return s.as('w2#1').settle('a', 't1', { to: 'ready', count: 'lost', rescue: true }).run('a', 't2')
@@ -802,6 +812,25 @@ describe('the checker rejects', () => {
       'a lease that is still held': (s) => {
         s.enqueue('a').claim(['a'], 't1').stop('invoke').stop('ok').wait(LEASE_MS).as('w2#1')
         return s.settle('a', 't1', { to: 'ready', count: 'lost', rescue: true }).run('a', 't2')
+      },
+    },
+    'handed-back-alive': {
+      'a stop that hands back before the handler has ended': (s) => {
+        s.enqueue('a').claim(['a'], 't1').start('a', 't1').stop('invoke').tellStop('a', 't1')
+        s.settle('a', 't1', { to: 'ready' }).stop('ok').wait(50).end('a', 't1', 'threw')
+        return s.as('w2#1').run('a', 't2').history({ graceMs: 100 })
+      },
+    },
+    'outcome-dropped': {
+      'a value that was returned within the grace of a stop': (s) => {
+        s.enqueue('a').claim(['a'], 't1').start('a', 't1').stop('invoke').tellStop('a', 't1')
+        s.wait(50).end('a', 't1').settle('a', 't1', { to: 'ready' }).stop('ok')
+        return s.as('w2#1').run('a', 't2').history({ graceMs: 100 })
+      },
+      'a cancel within the grace of a stop': (s) => {
+        s.enqueue('a').claim(['a'], 't1').start('a', 't1').stop('invoke').tellStop('a', 't1')
+        s.wait(50).end('a', 't1', 'cancelled').settle('a', 't1', { to: 'ready' }).stop('ok')
+        return s.as('w2#1').run('a', 't2').history({ graceMs: 100 })
       },
     },
     'pruned-early': {

@@ -33,6 +33,8 @@ export interface Facts {
   readonly slackMs: number
   /** The lease length of all workers. */
   readonly leaseMs: number
+  /** How long all workers wait for a handler after its signal aborted. Absent: unknown. */
+  readonly graceMs?: number
   /** The budgets of each queue, where its policy matters. */
   readonly queues: Readonly<Record<string, QueueFacts>>
   /** No more live leases than this at any moment, over the jobs that `of` accepts. */
@@ -241,6 +243,10 @@ export interface EndRecord extends Common {
   readonly how: 'returned' | 'threw' | 'snoozed' | 'throttled' | 'cancelled' | 'buried' | 'aborted'
   /** JSON text of what it returned. */
   readonly value: string | null
+  /** Of `aborted`: what its signal said, such as `stop`. */
+  readonly reason?: string
+  /** The handler did not listen to its signal. */
+  readonly isDeaf?: boolean
 }
 
 /** What a listener heard, or what somebody who waited for the result got (`result`). Its type is always `ok`. */
@@ -374,6 +380,8 @@ export type ViolationKind =
   | 'wrong-result'
   | 'wrong-payload'
   | 'ran-after-stop'
+  | 'handed-back-alive'
+  | 'outcome-dropped'
   | 'pruned-early'
   | 'bad-shape'
   | 'miscounted'

@@ -365,7 +365,7 @@ export async function recordedEnqueue<Result>(
 export function recordStart(
   recorder: Recorder,
   job: JobContext<unknown, unknown>,
-): (how: EndRecord['how'], value?: unknown) => void {
+): (how: EndRecord['how'], value?: unknown, isDeaf?: boolean) => void {
   const { id, queue, attempt } = job
   const { token, generation } = recorder.leaseOf(id, attempt)
   recorder.write({
@@ -379,7 +379,7 @@ export function recordStart(
     payload: JSON.stringify(job.payload),
   })
   let ended: EndRecord['how'] | null = null
-  const end = (how: EndRecord['how'], value?: unknown): void => {
+  const end = (how: EndRecord['how'], value?: unknown, isDeaf = false): void => {
     // What a handler says after it was told to stop may still count.
     if (ended !== null && (ended !== 'aborted' || how === 'aborted')) return
     ended = how
@@ -390,6 +390,8 @@ export function recordStart(
       token,
       how,
       value: value === undefined ? null : JSON.stringify(value),
+      ...(how === 'aborted' && { reason: String((job.signal.reason as { kind?: unknown }).kind) }),
+      ...(isDeaf && { isDeaf }),
     })
   }
   job.signal.addEventListener('abort', () => end('aborted'), { once: true })

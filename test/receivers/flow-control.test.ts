@@ -91,7 +91,7 @@ describe('slow receivers', { timeout: 60_000 }, () => {
     const skep = createSkep({ store: memoryStore(), logger: silentLogger })
     closers.push(() => skep.close())
     const hub = hubOf(skep, { totalBytes, receivers: 2_000, receiversPerCaller: 2_000 })
-    closers.push(() => hub.close({ drain: 0 }))
+    closers.push(() => hub.close({ drain: 0, grace: 0 }))
     // The memory store holds the payloads too, so they are there before anything is measured.
     for (let n = 0; n < 30; n++) await skep.enqueueMany(mail, numbers(100, 'y'.repeat(10_000)))
     globalThis.gc?.()
@@ -137,7 +137,7 @@ describe('slow receivers', { timeout: 60_000 }, () => {
     const runtime = systemRuntime()
     let later = 0
     const hub = hubOf(skep, { receivers: 2 }, { ...runtime, mono: () => runtime.mono() + later })
-    closers.push(() => hub.close({ drain: 0 }))
+    closers.push(() => hub.close({ drain: 0, grace: 0 }))
     const ended: string[] = []
     const connect = (name: string): Promise<Receiver> =>
       hub.connect({

@@ -212,7 +212,7 @@ describe.each(Object.keys(stores))('receivers on %s', { timeout: 60_000 }, (name
     const stranger = scene()
     closers.push(() => stranger.close())
     const foreign = hubOf(skep)
-    closers.push(() => foreign.close({ drain: 0 }))
+    closers.push(() => foreign.close({ drain: 0, grace: 0 }))
     const [{ id, token }] = receiver.jobs as [FakeReceiver['jobs'][number]]
     const refused = (status: string): object => ({ saved: 0, results: [{ id, status }] })
     expect(await stranger.hub.settle(caller(), [{ id, token }])).toEqual(refused('gone'))

@@ -10,6 +10,9 @@ import { EPOCH, Process } from './world.ts'
 // Workers tell with each heartbeat how much memory they use. Asking the system for it is a tenth of a trial, and nobody reads it.
 process.memoryUsage.rss = () => 0
 
+/** How long every worker waits for a handler after its signal aborted. */
+export const GRACE_MS = 500
+
 /** A program: a process with a real client and, mostly, a real worker in it. */
 export class App {
   readonly process: Process
@@ -71,7 +74,7 @@ export class App {
       concurrency: swarm.concurrency,
       lease: swarm.leaseMs,
       drain: random.pick(['0s', '1s', '5s']),
-      grace: '500ms',
+      grace: GRACE_MS,
       prune: '1s',
       ...(random.chance(0.3) && { poll: '100ms' }),
     })

@@ -60,6 +60,16 @@ function settledAgain({ history }: TrialResult, test: (record: SettleRecord) => 
   return false
 }
 
+function endedInGrace(records: readonly HistoryRecord[], how: string): boolean {
+  const told = new Set<string>()
+  for (const entry of records) {
+    if (entry.f !== 'end') continue
+    if (entry.reason === 'stop') told.add(entry.token + entry.id)
+    else if (entry.how === how && !entry.isDeaf && told.has(entry.token + entry.id)) return true
+  }
+  return false
+}
+
 const OF_JOBS: readonly Sometimes[] = [
   {
     what: 'a schedule made a job',
@@ -110,6 +120,14 @@ const OF_JOBS: readonly Sometimes[] = [
   { what: "a claim's answer was lost", in: fault('unanswered claim') },
   { what: 'a call arrived after its caller had given it up', in: fault('late settle') },
   { what: 'a call was never answered', in: fault('hanging settle') },
+  {
+    what: 'a handler succeeded in the grace of a stop',
+    in: ({ history }) => endedInGrace(history.records, 'returned'),
+  },
+  {
+    what: 'a handler snoozed in the grace of a stop',
+    in: ({ history }) => endedInGrace(history.records, 'snoozed'),
+  },
   { what: 'a process died', in: happened('crash') },
   {
     what: 'a process stood still for longer than a lease',

@@ -5,7 +5,7 @@ import type { Random } from '../../src/testing.ts'
 import { check } from '../proof/checker/index.ts'
 import type { FlowHistory } from '../proof/flows/history.ts'
 import type { History, HistoryRecord, LimitFact, QueueFacts, Report, Violation } from '../proof/history.ts'
-import { App } from './app.ts'
+import { App, GRACE_MS } from './app.ts'
 import { type Action, FEATURES, type Feature, type TrialKind } from './features/index.ts'
 import type { FlowWitness } from './flow-witness.ts'
 import { HintBus } from './hints.ts'
@@ -283,6 +283,7 @@ export class Trial {
         // The store's clock shows whole milliseconds.
         slackMs: 1,
         leaseMs: this.swarm.leaseMs,
+        graceMs: GRACE_MS,
         queues,
         limits,
         rates: this.features.flatMap((feature) => feature.rates ?? []),

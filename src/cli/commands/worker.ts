@@ -27,7 +27,8 @@ export const workerCommand: Command = {
   flags: {
     queues: { kind: 'text', value: 'a,b', help: 'Only these queues. Default: all that have a handler' },
     concurrency: { kind: 'text', value: 'n', help: 'Handlers running at once. Default: the config, else 10' },
-    drain: { kind: 'text', value: '28s', help: 'How long handlers may finish after a stop. Default: 28s' },
+    drain: { kind: 'text', value: '23s', help: 'How long handlers may finish after a stop. Default: 23s' },
+    grace: { kind: 'text', value: '5s', help: 'How long they may clean up after that. Default: 5s' },
     watch: { kind: 'switch', help: 'Load the handlers anew when their files change' },
     'health-file': { kind: 'text', value: 'path', help: 'Touched every 2 s while all is well' },
   },
@@ -72,7 +73,7 @@ async function work(call: Call, opened: Opened, reloader: Reloader | null): Prom
     onHurry: () => {
       say(
         call,
-        `Handing back ${many(worker.health().running, 'running job')} now. Ctrl-C again ends at once.`,
+        `Aborting ${many(worker.health().running, 'running job')}: ${graceOf(options)} to end, then handed back. Ctrl-C again exits at once.`,
       )
       for (const one of [worker, ...former]) void one.stop({ drain: 0 })
     },
@@ -136,11 +137,8 @@ async function work(call: Call, opened: Opened, reloader: Reloader | null): Prom
     const { running } = worker.health()
     const startedAt = Date.now()
     if (running > 0 && stop.signal.aborted) {
-      const drain = span(durationMs(options.drain ?? '28s'))
-      say(
-        call,
-        `Stopping: ${many(running, 'job')} may finish within ${drain}. Ctrl-C again hands them back now.`,
-      )
+      const drain = span(durationMs(options.drain ?? '23s'))
+      say(call, `Stopping: ${many(running, 'job')} may finish within ${drain}. Ctrl-C again aborts them now.`)
     }
     await Promise.all([worker, ...former].map((one) => one.stop()))
     lines.end()
@@ -204,11 +202,17 @@ function queueOfFlow({ tree }: AnyFlow): string {
 function workerOptions({ args }: Call, { config }: Opened): WorkerOptions {
   const concurrency = args.whole('concurrency', { min: 1, max: 100_000 })
   const drain = args.duration('drain')
+  const grace = args.duration('grace')
   return {
     ...config?.config.worker,
     ...(concurrency === undefined ? {} : { concurrency }),
     ...(drain === undefined ? {} : { drain }),
+    ...(grace === undefined ? {} : { grace }),
   }
+}
+
+function graceOf({ grace = '5s' }: WorkerOptions): string {
+  return span(durationMs(grace))
 }
 
 /** Touches the file while the worker is well, so that its age tells a supervisor how it goes. */

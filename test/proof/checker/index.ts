@@ -24,6 +24,7 @@ import { keptLongEnough } from './retention.ts'
 import { oneJobPerSlot } from './schedules.ts'
 import { shapes } from './shape.ts'
 import { stopIsStop } from './shutdown.ts'
+import { stopWaits } from './stopping.ts'
 import { notEarly } from './time.ts'
 import { uniqueKeys } from './unique.ts'
 import { fateOf, type Invariant, type View, viewOf } from './view.ts'
@@ -52,6 +53,7 @@ const INVARIANTS: readonly Invariant[] = [
   rightResult, // I-18
   rightPayload, // I-19
   stopIsStop, // I-22
+  stopWaits, // I-22
   keptLongEnough, // I-23
   shapes, // I-24
   countsAgree, // I-25

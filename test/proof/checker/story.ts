@@ -195,6 +195,11 @@ export class Story {
     return this.record({ f: 'end', type: 'ok', id, token, how, value })
   }
 
+  /** The signal of its handler aborts, because its worker stops. */
+  tellStop(id: string, token: string): this {
+    return this.record({ f: 'end', type: 'ok', id, token, how: 'aborted', value: null, reason: 'stop' })
+  }
+
   extend(id: string, token: string): this {
     const call = { f: 'extend', id, token, sentAt: this.now } as const
     this.record({ ...call, type: 'invoke' })

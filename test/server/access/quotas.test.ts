@@ -158,7 +158,7 @@ function manySpaces(): {
       return fake
     },
     async close() {
-      await hub.close({ drain: 0 })
+      await hub.close({ drain: 0, grace: 0 })
       await Promise.all([...skeps.values()].map((one) => one.close()))
     },
   }
