@@ -11,7 +11,7 @@ const LOOK_AGAIN_MS = 2_000
 /** How many running jobs an error names. */
 const NAMED = 10
 
-export interface DrainOptions extends Omit<HoldOptions, 'for'> {
+export interface DrainOptions extends Pick<HoldOptions, 'reason' | 'by'> {
   /** How long to wait. @default for as long as a job runs */
   readonly timeout?: Duration
   /** Ends the wait. */
@@ -30,8 +30,6 @@ export interface DrainSummary {
 
 export interface DrainEnv extends HoldEnv {
   readonly runtime: Runtime
-  /** Ends all waiting. */
-  readonly closed: AbortSignal
 }
 
 /** Pauses a queue and waits until nothing of it runs. */

@@ -10,6 +10,7 @@ import type { Runtime } from '../runtime.ts'
 import type { Store } from '../store.ts'
 import { assertWhole } from '../worker/options.ts'
 import { assertFields, isSharedLimit } from './limit-options.ts'
+import { type Recallable, recall, untilRecalled } from './recall.ts'
 import { renewNotices } from './renew-notices.ts'
 
 /**
@@ -30,6 +31,15 @@ export interface HoldOptions {
   readonly by?: string
   /** It ends by itself after this time. @default it stays until it is taken away */
   readonly for?: Duration
+  /**
+   * Waits until every live worker has handed back what it had taken before and not started, so that after the answer only jobs
+   * inside handlers go on. Rejects with `HOLD_UNCONFIRMED` if some did not in time; the hold stands all the same. @default false
+   */
+  readonly wait?: boolean
+  /** How long `wait` waits. @default '30s' */
+  readonly timeout?: Duration
+  /** Ends the wait. */
+  readonly signal?: AbortSignal
 }
 
 /** A hold as it is shown. */
@@ -68,6 +78,10 @@ export interface HoldEnv {
   /** The store with the patience of an enqueue, see {@link patientStore}, and the check before its first call. */
   readonly patient: Store
   readonly readyToWrite: () => Promise<unknown>
+  /** The workers of this process on the store. */
+  readonly workers: ReadonlyMap<string, Recallable>
+  /** Ends all waiting. */
+  readonly closed: AbortSignal
 }
 
 /** The longest name of who put a hold. */
@@ -76,7 +90,10 @@ const BY_BYTES = 512
 /** Before every job: strict ones have small numbers, and all others have ranks. */
 const LOWEST_RANK = -Number.MAX_SAFE_INTEGER
 
-/** Puts a hold. When it has answered, nothing of the target is claimed until it is gone. */
+/**
+ * Puts a hold. When it has answered, nothing of the target is claimed until it is gone, the workers of this process have
+ * handed back what they had taken and not started, and those of other processes are told to.
+ */
 export async function hold(
   env: HoldEnv,
   kind: HoldKind,
@@ -84,12 +101,15 @@ export async function hold(
   options: HoldOptions,
 ): Promise<HoldSummary> {
   const target = toHoldTarget(env.space, on)
-  const { reason, by, forMs } = readHoldOptions(options)
+  const { reason, by, forMs, wait } = readHoldOptions(options)
+  options.signal?.throwIfAborted()
   await env.readyToWrite()
   await env.patient.hold({ holds: [{ ...target, kind, reason, by, forMs }] })
   env.logger.info(`A ${kind} was put on ${describeTarget(target)}${saidBy(by)}.`)
   // It may end earlier than the one it replaced, and an idle worker sleeps until the end it was told.
   if (forMs !== null) env.notifier.publish([wake(target)])
+  recall(env, target)
+  if (wait !== null) await untilRecalled(env, target, { timeoutMs: wait, signal: options.signal })
   return { holds: await standingOn(env.patient, target) }
 }
 
@@ -180,14 +200,27 @@ function readHoldOptions(options: HoldOptions): {
   readonly reason: string | null
   readonly by: string | null
   readonly forMs: number | null
+  /** How long to wait for workers; null: not at all. */
+  readonly wait: number | null
 } {
-  assertFields('options', options, ['reason', 'by', 'for'])
+  assertFields('options', options, ['reason', 'by', 'for', 'wait', 'timeout', 'signal'])
+  const { wait = false, timeout, signal } = options
+  if (typeof wait !== 'boolean') {
+    throw new SkepError(
+      'OPTION_INVALID',
+      `wait is ${show(wait)}; use true or false, and timeout for how long.`,
+    )
+  }
+  if (!wait && (timeout !== undefined || signal !== undefined)) {
+    throw new SkepError('OPTION_INVALID', 'timeout and signal are about the wait: give wait: true too.')
+  }
   const forMs = options.for === undefined ? null : toMs('for', options.for)
   if (forMs !== null) assertWhole('for', forMs, 1, LIMITS.delayMs)
   return {
     reason: textOf('reason', options.reason, LIMITS.reasonBytes),
     by: textOf('by', options.by, BY_BYTES),
     forMs,
+    wait: wait ? toMs('timeout', timeout ?? '30s') : null,
   }
 }
 

@@ -13,6 +13,7 @@ import type { SettleResult } from '../store.ts'
 import { StopSignal } from '../worker/executor.ts'
 import { type HandlerSpec, isInstruction, LATER } from '../worker/handler.ts'
 import { resolveWorkerOptions, type WorkerOptions } from '../worker/options.ts'
+import type { RecallTarget } from '../worker/recalls.ts'
 import { Run } from '../worker/run.ts'
 import { WorkerEngine, type WorkerHealth, type WorkerParts } from '../worker/worker.ts'
 import { cancelRest, restOf } from './cancel-rest.ts'
@@ -73,6 +74,8 @@ export interface RelayOptions<Holder>
   readonly policyOf?: (queue: string) => Policy | null
   /** How many jobs can be out at once, for whoever looks at the list of workers. */
   readonly slots: () => number
+  /** Whether whoever takes it has been sent it. Left out: as soon as it was given. */
+  readonly isSent?: (job: RelayedJob<Holder>) => boolean
   /** The job shall end. Its end still counts for a moment; then it is given up. */
   readonly onStop: (job: RelayedJob<Holder>, why: RelayStop, detail: string) => void
   /** The job is over, by its end or without one: `job.holder` has it no longer. */
@@ -259,13 +262,18 @@ export class Relay<Holder = unknown> {
     this.#env.noter.line(RelayedJob.runOf(job as RelayedJob<never>), known, message, fields)
   }
 
+  /** Hands back what it has of a target and nobody has been sent. */
+  recall(target: RecallTarget): void {
+    this.#engine.recall(target)
+  }
+
   /** Takes no more jobs, lets those that are out end within `drain`, and hands the rest back. */
   stop(options: Parameters<Worker['stop']>[0] = {}): Promise<void> {
     return this.#worker.stop(options)
   }
 
   #specOf(line: RelayLine<Holder>): HandlerSpec {
-    const { onStop, onOver, onWord } = this.#options
+    const { isSent, onStop, onOver, onWord } = this.#options
     const jobOf = (run: Run): RelayedJob<Holder> | null => run.parcel as RelayedJob<Holder> | null
     return {
       space: this.#env.space,
@@ -282,6 +290,10 @@ export class Relay<Holder = unknown> {
         room: line.room,
         hasRoom: line.hasRoom,
         covers: ({ lane }) => line.keys === undefined || isInRange(line.keys, lane),
+        isSent: (run) => {
+          const job = jobOf(run)
+          return job !== null && (isSent?.(job) ?? job.holder !== null)
+        },
         stop: (run) => {
           const job = jobOf(run)
           const reason = run.abortReason
@@ -356,6 +368,7 @@ export class Relay<Holder = unknown> {
         room: () => 0,
         hasRoom: () => false,
         covers: () => true,
+        isSent: () => true,
         stop: () => {},
         over: () => {},
         settled: (_run, result) => onWord(wordOf(result)),

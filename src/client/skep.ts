@@ -87,6 +87,7 @@ import { type DeclaredTarget, type PrioritizeOptions, resolvePriority } from './
 import { programVersion } from './program-version.ts'
 import { type PurgeOptions, type PurgeSummary, purgeJobs } from './purge.ts'
 import type { Handler, Queue } from './queue.ts'
+import { workersHere } from './recall.ts'
 import { readyRecords } from './records.ts'
 import { Relay, type RelayOptions } from './relay.ts'
 import { ResultReader } from './result-reader.ts'
@@ -246,7 +247,8 @@ export class Skep {
     const patient = patientStore(store, { runtime: this.#runtime, patienceMs })
     this.#patientStore = patient
     const ready = { patient, ready: () => this.ready(), readyToWrite: () => this.#readyToWrite() }
-    this.#holdEnv = { ...parts, logger: this.#logger, space, ...ready }
+    const ends = { workers: workersHere(given), closed: this.#end.signal }
+    this.#holdEnv = { ...parts, logger: this.#logger, space, ...ready, ...ends }
     this.limits = new Limits(this.#holdEnv)
     this.bulk = new Bulk({ ...this.#holdEnv, runtime: this.#runtime, book: new BulkBook(store, space) })
     const records = { ...parts, space, logger: this.#logger }
@@ -507,11 +509,13 @@ export class Skep {
       },
       onStopped: async () => {
         this.#workers.delete(worker)
+        workersHere(this.#given).delete(worker.id)
         // Programs end when their workers have.
         if (this.#workers.size === 0) await this.#history?.rest()
       },
     })
     this.#workers.add(worker)
+    workersHere(this.#given).set(worker.id, worker)
     return worker
   }
 
@@ -536,11 +540,15 @@ export class Skep {
         results: new ResultReader({ store: this.#store, runtime: this.#runtime, space: this.space }),
         duties: [this.#scheduler, this.#sweeper, this.bulk.runner, this.#overdue],
         ready: () => this.ready(),
-        onStopped: () => void this.#workers.delete(relay),
+        onStopped: () => {
+          this.#workers.delete(relay)
+          workersHere(this.#given).delete(relay.id)
+        },
       },
       options,
     )
     this.#workers.add(relay)
+    workersHere(this.#given).set(relay.id, relay)
     return relay
   }
 
@@ -726,8 +734,9 @@ export class Skep {
 
   /**
    * Keeps jobs from starting: of a queue, of all that fit a pattern, of a lane, of the space or everywhere. When it has
-   * answered, no worker takes one until {@link Skep.resume}, or until its time is over. Jobs that run go on, and nothing is
-   * lost. Costs the same however many jobs wait. Repeating it is fine.
+   * answered, no worker takes one until {@link Skep.resume}, or until its time is over, and the workers of this process start none
+   * that they have prefetched. Those of other processes hand theirs back as soon as they hear of it; with `wait` it answers when all
+   * have. Jobs inside handlers go on, and nothing is lost. Costs the same however many jobs wait. Repeating it is fine.
    */
   pause(target: Holdable, options: HoldOptions = {}): Promise<HoldSummary> {
     return hold(this.#holdEnv, 'pause', target, options)
@@ -758,7 +767,7 @@ export class Skep {
    * after `timeout`, or with the reason of `signal`.
    */
   drain(queue: string | { readonly name: string }, options: DrainOptions = {}): Promise<DrainSummary> {
-    return drainQueue({ ...this.#holdEnv, runtime: this.#runtime, closed: this.#end.signal }, queue, options)
+    return drainQueue(this.#holdEnv, queue, options)
   }
 
   /** Ends waiting jobs, and asks running ones to stop. After this none of them starts again. */

@@ -2,6 +2,7 @@ import { type Duration, toMs } from '../core/duration.ts'
 import { messageOf, SkepError } from '../core/errors.ts'
 import { type Runtime, sleep } from '../runtime.ts'
 import { atMost, retryDelayMs } from '../supervise.ts'
+import type { RecallTarget } from '../worker/recalls.ts'
 import { type StopOptions, WorkerEngine, type WorkerHealth, type WorkerParts } from '../worker/worker.ts'
 import { assertFields } from './limit-options.ts'
 
@@ -130,6 +131,11 @@ export class Worker {
     this.#stage = 'stopped'
     await this.#onStopped()
     this.#tellStopped()
+  }
+
+  /** Hands back what it has taken of a target and not started. For {@link Skep.pause}. @internal */
+  recall(target: RecallTarget): void {
+    this.#engine.recall(target)
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -513,6 +513,10 @@ interface HoldInput extends HoldTargetInput {
   readonly reason?: string
   /** A duration. */
   readonly for?: string
+  /** Answers when every live worker has handed back what it had not started. */
+  readonly wait?: boolean
+  /** How long `wait` waits, a duration. @default '30s' */
+  readonly timeout?: string
 }
 
 /** The operations by name. Their methods and paths are beside their code, in `operations/`. */

@@ -29,7 +29,7 @@ export interface SettlerOptions {
   /** Hears of every run that ended badly. */
   readonly errors: Pick<ErrorBook, 'add'>
   /** The store has had its word on this run, whatever it was. */
-  readonly onSettled: (run: Run) => void
+  readonly onSettled: (run: Run, result: SettleResult) => void
 }
 
 /** A settlement on its way. A class, because there is one for every job: it takes half the room of a closure. */
@@ -157,7 +157,7 @@ export class Settler {
 
   #settled(run: Run, outcome: Outcome, verdict: Verdict, durationMs: number, result: SettleResult): void {
     const { logger, noter, onSettled } = this.#options
-    onSettled(run)
+    onSettled(run, result)
     run.spec.away?.settled(run, result)
     noter.release(run, result.status === 'ok')
     // Done although it failed: its own transaction had committed after all, only the answer to that was lost.

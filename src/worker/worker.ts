@@ -2,6 +2,7 @@ import { hostname } from 'node:os'
 import type { Emitter } from '../core/emitter.ts'
 import { messageOf } from '../core/errors.ts'
 import type { ClaimedJob } from '../core/job.ts'
+import { DEFAULT_LANE } from '../core/lanes.ts'
 import type { Logger } from '../core/logger.ts'
 import type { Outcome } from '../core/policy.ts'
 import { pruneAll } from '../maintenance/prune.ts'
@@ -31,6 +32,7 @@ import type { Noter } from './noter.ts'
 import { type NamedWish, NoticeBoard } from './notice-board.ts'
 import type { ResolvedWorkerOptions } from './options.ts'
 import { type OrderBody, OrderKeeper } from './orders.ts'
+import { isRecalled, Recalls, type RecallTarget } from './recalls.ts'
 import { Run } from './run.ts'
 import { Settler } from './settler.ts'
 import { VitalSigns } from './vitals.ts'
@@ -49,6 +51,10 @@ const POLL_WITHOUT_HINTS_MS = 250
 const SWEEP_MS = 60_000
 /** And whether there still are notices is looked at so often, which asks nobody. */
 const LOOK_MS = 1_000
+
+/** While no hints flow it looks so often what it was told. */
+const LOOK_FOR_ORDERS_MS = 1_000
+const EVERYTHING: RecallTarget = { space: null, queue: null, lane: null }
 
 export interface WorkerParts {
   readonly store: Store
@@ -140,6 +146,11 @@ export class WorkerEngine {
   /** When the heartbeat last got through; null while it fails. */
   #renewedAt: number | null
   #becameIdle: (() => void) | null = null
+  readonly #recalls = new Recalls()
+  /** Lanes that were told to wait where that is not saved yet: by the run, what then ends the local recall. */
+  readonly #throttling = new Map<Run, () => void>()
+  /** When it last looked what it was told, while no hints flow. */
+  #lookedAt = 0
   /** Queues of which others are told, at the end of this turn of the event loop, that there is room. */
   readonly #roomTold = new Set<HandlerSpec>()
 
@@ -172,7 +183,7 @@ export class WorkerEngine {
       logger,
       wish: (options) => this.#wish(options),
       onClaimed: (call, reply, sentAt, turns) => this.#claimed(call, reply, sentAt, turns),
-      onClaimFailed: (call) => this.#claimFailed(call),
+      onClaimFailed: (call, isOver) => this.#claimFailed(call, isOver),
       onEnqueued: (enqueued) => parts.notifier.publish(enqueued.map((one) => ({ kind: 'work', ...one }))),
       onTurn: () => this.#startWaiting(),
     })
@@ -186,8 +197,9 @@ export class WorkerEngine {
       meter: parts.meter,
       errors: parts.errors,
       storeTime: () => this.#storeTime(),
-      onSettled: (run) => {
+      onSettled: (run, result) => {
         this.#release(run)
+        if (this.#throttling.size > 0) this.#throttled(run, result.status === 'ok')
         if (this.#window.leavesRoom(run.spec)) this.#tellOfRoom(run.spec)
       },
     })
@@ -198,6 +210,7 @@ export class WorkerEngine {
       space: parts.space ?? specs[0]?.space ?? 'default',
       workerId: this.id,
       obey: (order) => this.#obey(order),
+      recall: (target) => this.recall(target),
     })
     const { notices } = parts.notifier
     this.#board = notices === undefined ? null : this.#makeBoard(notices)
@@ -279,6 +292,7 @@ export class WorkerEngine {
           await store.attend({ worker: this.#info() })
           lastBeat = runtime.mono()
           void this.#orders.look()
+          this.#lookForRecalls(true)
         }
         this.#renewedAt = runtime.mono()
       } catch (error) {
@@ -313,6 +327,7 @@ export class WorkerEngine {
       this.#window.heat()
       this.#exchange.nudge()
       const hints = notifier.health().status === 'up'
+      this.#lookForRecalls(hints)
       return options.pollMs ?? (hints ? POLL_WITH_HINTS_MS : POLL_WITHOUT_HINTS_MS)
     }
     if (this.#board === null || options.pollMs !== null) return poll
@@ -371,6 +386,7 @@ export class WorkerEngine {
     this.#board?.close()
     await this.#poll?.stop()
     this.#handBack(this.#window.takeStale(Infinity))
+    this.#takeBackUnsent(EVERYTHING)
 
     await this.#idleWithin(drainMs, this.#drained)
     const left = [...this.#held.values()].filter((run) => run.stage === 'running')
@@ -440,7 +456,11 @@ export class WorkerEngine {
 
   #readVitals(): string {
     this.#vitals ??= new VitalSigns(this.#parts.runtime, this.#parts.options.version)
-    return this.#vitals.read(this.#quiet)
+    return this.#vitals.read({
+      quiet: this.#quiet,
+      prefetched: this.#window.buffered,
+      isRelay: this.#parts.slots !== undefined,
+    })
   }
 
   #endVitals(): void {
@@ -536,6 +556,9 @@ export class WorkerEngine {
     for (const hint of hints) {
       if (hint.kind === 'sync') {
         this.#window.heat()
+        this.#lookForRecalls(true)
+      } else if (hint.kind === 'recall') {
+        this.recall(hint)
       } else if (hint.kind === 'work') {
         if (this.#mayBeDue(hint.dueAt)) this.#window.heat(hint, hint.rank === NO_RANK ? null : hint.rank)
         else if (this.#window.specOf(hint.space, hint.queue))
@@ -568,7 +591,9 @@ export class WorkerEngine {
     const wish = this.#window.wish(options, runtime.mono(), this.#board) ?? this.#wishById(options.least)
     if (this.#window.askAt !== null) this.#askAt(this.#window.askAt)
     if (wish === null) return null
-    return { ...wish, workerId: this.id, token: runtime.uuid(), leaseMs: settings.leaseMs }
+    const token = runtime.uuid()
+    this.#recalls.begin(token)
+    return { ...wish, workerId: this.id, token, leaseMs: settings.leaseMs }
   }
 
   #wishById(least: number): NamedWish | null {
@@ -591,7 +616,7 @@ export class WorkerEngine {
     this.#window.took(now - sentAt)
     const leaseUntil = sentAt + options.leaseMs
     let spec: HandlerSpec | undefined
-    const runs = reply.jobs.map((job) => {
+    let runs = reply.jobs.map((job) => {
       // Mostly the same as for the job before it.
       if (spec?.queue !== job.queue || spec.space !== job.space || spec.keys !== undefined) {
         spec = this.#specFor(job)
@@ -612,9 +637,18 @@ export class WorkerEngine {
       this.#board?.answered(call, reply)
     } else if (!call.again) this.#window.answered(call.sources, full, reply.limited ?? [])
     if (this.#status !== 'running' || this.#quiet) {
+      this.#recalls.end(call.token)
       this.#handBack(runs)
       return
     }
+    if (!this.#recalls.isEmpty) {
+      const recalled = runs.filter(({ job }) => this.#recalls.has(call.token, job))
+      if (recalled.length > 0) {
+        runs = runs.filter((run) => !recalled.includes(run))
+        this.#handBack(recalled)
+      }
+    }
+    this.#recalls.end(call.token)
     this.#handBack(this.#window.add(runs))
     // With notices a queue that gave all it was asked for goes on giving only when nobody tells of jobs.
     if (this.#board === null || !this.#board.isUp) this.#window.reheat(full)
@@ -626,7 +660,8 @@ export class WorkerEngine {
     if (reply.nextDueAt !== null) this.#wakeIn(reply.nextDueAt - reply.now)
   }
 
-  #claimFailed(call: Omit<ClaimCall, 'now'>): void {
+  #claimFailed(call: Omit<ClaimCall, 'now'>, isOver: boolean): void {
+    if (isOver) this.#recalls.end(call.token)
     if (call.ids !== undefined) {
       if (!call.again) this.#window.answeredById(call.sources)
       this.#board?.failed(call)
@@ -719,7 +754,7 @@ export class WorkerEngine {
       this.#parts.noter.release(run, false)
       logger.warn(`The lease on job "${run.job.id}" was lost, so its outcome is not saved.`)
     } else {
-      if (outcome.kind === 'throttle') this.#handBack(this.#window.takeLane(run.spec, run.job.lane))
+      if (outcome.kind === 'throttle') this.#throttle(run)
       // The claim that goes along with the outcome finds the room that it makes.
       this.#window.makeRoom(run.spec)
       this.#settler.settle(run, outcome, durationMs)
@@ -780,6 +815,60 @@ export class WorkerEngine {
     }
   }
 
+  // ── recalls ────────────────────────────────────────────────────────────────────────────────────
+
+  /** Hands back what it has of a target and has not started: a hold was put on it, or its lane was told to wait. */
+  recall(target: RecallTarget): void {
+    this.#recalls.add(target)
+    this.#takeBack(target)
+  }
+
+  #takeBack(target: RecallTarget): void {
+    this.#handBack(this.#window.takeRecalled(target))
+    this.#takeBackUnsent(target)
+  }
+
+  /** The same of jobs for elsewhere: those that have not been sent. */
+  #takeBackUnsent(target: RecallTarget): void {
+    if (!this.#specs.some(({ away }) => away !== undefined)) return
+    const unsent = Array.from(this.#held.values()).filter(
+      (run) => run.stage === 'running' && run.spec.away?.isSent(run) === false && isRecalled(target, run.job),
+    )
+    if (unsent.length > 0) this.end(unsent.map((run) => ({ run, outcome: { kind: 'handback', ran: false } })))
+  }
+
+  /** A handler was told "too many requests". Until the store knows that, claims still bring jobs of the lane. */
+  #throttle(run: Run): void {
+    const target = laneOf(run)
+    this.#throttling.set(run, this.#recalls.hold(target))
+    this.#takeBack(target)
+  }
+
+  #throttled(run: Run, isSaved: boolean): void {
+    const saved = this.#throttling.get(run)
+    if (saved === undefined) return
+    saved()
+    this.#throttling.delete(run)
+    if (isSaved) this.#parts.notifier.publish([{ kind: 'recall', ...laneOf(run) }])
+  }
+
+  /** Hints may be lost: what is held ahead is compared with the holds that stand, and without hints it looks what it was told. */
+  #lookForRecalls(hasHints: boolean): void {
+    const { store, runtime, logger } = this.#parts
+    if (!hasHints && runtime.mono() - this.#lookedAt >= LOOK_FOR_ORDERS_MS) {
+      this.#lookedAt = runtime.mono()
+      void this.#orders.look()
+    }
+    const isAhead = this.#window.buffered > 0 || this.#specs.some(({ away }) => away !== undefined)
+    if (!isAhead || this.#held.isEmpty) return
+    store.holds({ space: this.#space() }).then(
+      ({ holds }) => {
+        for (const hold of holds) this.recall(hold)
+      },
+      (error: unknown) => logger.debug(`A worker could not look which holds stand: ${messageOf(error)}`),
+    )
+  }
+
   #handBackStale(): void {
     this.#handBack(this.#window.takeStale(this.#parts.runtime.mono() - STALE_MS))
   }
@@ -792,6 +881,11 @@ export class WorkerEngine {
       else this.#release(run)
     }
   }
+}
+
+/** The lane of a job; of a queue without lanes that is all of it. */
+function laneOf({ job: { space, queue, lane } }: Run): RecallTarget {
+  return { space, queue, lane: lane ?? DEFAULT_LANE }
 }
 
 /** The sources that may have more: all of them if the claim was filled, else those that gave all they were asked for. */

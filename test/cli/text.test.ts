@@ -161,6 +161,7 @@ describe('the board', () => {
     memoryBytes: fc.option(fc.nat()),
     lagMs: fc.option(fc.nat()),
     order: fc.constantFrom(null, 'quiet' as const, 'stop' as const),
+    prefetched: fc.nat(),
     quiet: fc.boolean(),
     seenAt: fc.nat(),
     life: fc.constantFrom('here' as const, 'gone' as const, 'unsure' as const),

@@ -138,6 +138,16 @@ describe('the checker accepts', () => {
       s.settle('a', 't1', { to: 'ready' }).stop('ok')
       return s.as('w2#1').run('a', 't2')
     },
+    'a hold that recalls what was prefetched, and a release': (s) => {
+      s.enqueue('a').enqueue('b').claim(['a', 'b'], 't1').start('b', 't1').hold('hold').confirm('mail', true)
+      s.settle('a', 't1', { to: 'ready', refund: true }).end('b', 't1').settle('b', 't1').hold('release')
+      return s.run('a', 't2')
+    },
+    'a hold that did not wait, and another process that has not heard of it': (s) => {
+      s.enqueue('a').claim(['a'], 't1').as('w2#1').hold('hold').confirm('mail', false).as('w1#1')
+      s.start('a', 't1').end('a', 't1').settle('a', 't1')
+      return s.hold('release')
+    },
     'a stop that waits for its handler, and saves what it returned': (s) => {
       s.enqueue('a').claim(['a'], 't1').start('a', 't1').stop('invoke').tellStop('a', 't1')
       s.wait(50).end('a', 't1').settle('a', 't1').stop('ok')
@@ -635,6 +645,11 @@ describe('the checker rejects', () => {
       },
     },
     'rate-break': {
+      'a start of what was prefetched of a lane that was told to wait': (s) => {
+        s.enqueue('a').enqueue('b').claim(['a', 'b'], 't1').start('a', 't1').end('a', 't1', 'throttled')
+        s.settle('a', 't1', { to: 'ready', refund: true, waitMs: 10 }).wait(50)
+        return s.start('b', 't1').end('b', 't1').settle('b', 't1').history()
+      },
       'a burst too many': (s) => {
         s.enqueue('a').enqueue('b').enqueue('c').claim(['a', 'b', 'c'], 't1')
         for (const id of ['a', 'b', 'c']) s.start(id, 't1').end(id, 't1').settle(id, 't1')
@@ -662,6 +677,20 @@ describe('the checker rejects', () => {
           .run('a', 't2'),
     },
     'hold-break': {
+      'a start of what was prefetched before a hold, in the process that put it': (s) => {
+        s.enqueue('a').claim(['a'], 't1').hold('hold').confirm('mail', false).wait(50)
+        return s.start('a', 't1').end('a', 't1').settle('a', 't1').history()
+      },
+      'a start of what another process had prefetched, after every worker confirmed': (s) => {
+        s.enqueue('a')
+          .claim(['a'], 't1')
+          .as('w2#1')
+          .hold('hold')
+          .confirm('mail', true)
+          .hold('release')
+          .as('w1#1')
+        return s.start('a', 't1').end('a', 't1').settle('a', 't1').history()
+      },
       'a claim while the queue is held': (s) => s.enqueue('a').hold('hold').wait(50).run('a', 't1'),
       'a claim while a pattern, the space or everything is held': (s) => {
         s.enqueue('a')

@@ -128,6 +128,7 @@ export type HistoryRecord =
   | EnqueueRecord
   | CommandRecord
   | HoldRecord
+  | ConfirmRecord
   | ClaimRecord
   | ExtendRecord
   | SettleRecord
@@ -179,6 +180,14 @@ export interface HoldRecord extends Common, HoldTarget {
   readonly kind: HoldKind
   /** On `ok` of a hold: when it ends by itself, by the store's clock; null: never. */
   readonly until?: number | null
+}
+
+/** Somebody who put a hold got the answer of the client. Its type is always `ok`. */
+export interface ConfirmRecord extends Common, HoldTarget {
+  readonly f: 'confirm'
+  readonly kind: HoldKind
+  /** It waited until every worker had confirmed. */
+  readonly everywhere: boolean
 }
 
 /** A claim as the worker sent it, and the jobs it got on `ok`. */

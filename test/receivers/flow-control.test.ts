@@ -41,6 +41,32 @@ describe('slow receivers', { timeout: 60_000 }, () => {
     await holds(slow, 30)
   })
 
+  it('give back what they have not been sent when its queue is held', async () => {
+    const { skep, connect } = begin()
+    const slow = await connect({ credits: 100 })
+    slow.takes = false
+    // Only some of them fit into the first message.
+    await skep.enqueueMany(mail, numbers(30, 'x'.repeat(100_000)))
+    await vi.waitFor(() => expect(slow.receiver?.unacked).toBe(30), patience)
+    await vi.waitFor(() => expect(slow.receiver?.blockedSince).not.toBeNull(), patience)
+    const sent = slow.jobs.length
+    expect(sent).toBeLessThan(30)
+
+    await skep.pause(mail)
+
+    expect(slow.receiver?.unacked).toBe(sent)
+    await vi.waitFor(
+      async () => expect((await skep.counts([mail]))[0]).toMatchObject({ running: sent, ready: 30 - sent }),
+      patience,
+    )
+    slow.takes = true
+    slow.receiver?.drained()
+    await slow.ack(slow.jobs)
+    expect(slow.jobs).toHaveLength(sent)
+    await skep.resume(mail)
+    await vi.waitFor(() => expect(slow.jobs).toHaveLength(30), patience)
+  })
+
   it('are ended when their connection takes nothing for too long, and their jobs are free', async () => {
     const { skep, connect } = begin({}, { slowAfter: '1s' })
     const slow = await connect()

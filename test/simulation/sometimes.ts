@@ -128,6 +128,10 @@ const OF_JOBS: readonly Sometimes[] = [
     what: 'a handler snoozed in the grace of a stop',
     in: ({ history }) => endedInGrace(history.records, 'snoozed'),
   },
+  {
+    what: 'every worker confirmed a hold',
+    in: record('confirm', ({ everywhere }) => everywhere),
+  },
   { what: 'a process died', in: happened('crash') },
   {
     what: 'a process stood still for longer than a lease',

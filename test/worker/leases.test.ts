@@ -213,6 +213,8 @@ describe('leases', () => {
     await scene.advance(10_000)
     expect(await scene.counts('mail')).toEqual({ ready: 5 })
     expect(worker.health().status).toBe('degraded')
+    scene.faults.heal()
+    await scene.through(worker.stop({ drain: 0, grace: 0 }))
   })
 
   it('of a process that stood still for longer than they last are noticed at once when it goes on', async () => {

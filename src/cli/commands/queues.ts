@@ -39,7 +39,11 @@ export const queuesCommand: Command = {
   takesNames: true,
   flags: {
     ...HOLD_FLAGS,
-    timeout: { kind: 'text', value: '5m', help: 'How long drain waits. Default: for as long as a job runs' },
+    timeout: {
+      kind: 'text',
+      value: '5m',
+      help: 'How long drain or --wait waits. Default: drain for ever, --wait 30s',
+    },
     ...LIMIT_FLAGS,
     ...PURGE_FLAGS,
     'dry-run': { kind: 'switch', help: 'Only say what it would do, or how many jobs it would be' },
@@ -47,6 +51,7 @@ export const queuesCommand: Command = {
   examples: [
     'skep queues',
     "skep queues pause 'mail.*' --reason 'SMTP is down' --for 1h",
+    'skep queues pause mail.send --wait',
     'skep queues resume mail.send',
     'skep queues drain report.build --timeout 5m',
     'skep queues limits mail.send --concurrency 20 --rate 100/1s',
@@ -61,7 +66,7 @@ export const queuesCommand: Command = {
       case 'resume':
       case 'block':
       case 'unblock':
-        assertFlags(call, word, [...Object.keys(HOLD_FLAGS), 'dry-run'])
+        assertFlags(call, word, [...Object.keys(HOLD_FLAGS), 'timeout', 'dry-run'])
         return changeHolds(call, word, names)
       case 'drain':
         assertFlags(call, word, [...Object.keys(HOLD_FLAGS), 'timeout', 'dry-run'])

@@ -283,11 +283,13 @@ export class Remote implements Counterpart {
 }
 
 function holdInput(target: Holdable, options: HoldOptions): InputOf<'holds.pause'> {
-  const { reason, for: time } = options
+  const { reason, for: time, wait, timeout } = options
   return {
     ...holdTarget(target),
     ...(reason === undefined ? {} : { reason }),
     ...(time === undefined ? {} : { for: String(time) }),
+    ...(wait === undefined ? {} : { wait }),
+    ...(timeout === undefined ? {} : { timeout: String(timeout) }),
   }
 }
 

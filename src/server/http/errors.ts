@@ -11,6 +11,7 @@ const STATUS: Readonly<Partial<Record<ErrorCode, number>>> = {
   DRAIN_TIMEOUT: 504,
   FORBIDDEN: 403,
   GROUP_SEALED: 409,
+  HOLD_UNCONFIRMED: 504,
   JOB_CANCELLED: 409,
   JOB_FAILED: 409,
   JOB_NOT_FOUND: 404,

@@ -19,6 +19,7 @@ import { oneLease } from './leases.ts'
 import { limits } from './limits.ts'
 import { noLoss, noPhantom } from './loss.ts'
 import { lanesWait, rates } from './rates.ts'
+import { holdsRecall, throttlesRecall } from './recalls.ts'
 import { rightPayload, rightResult } from './results.ts'
 import { keptLongEnough } from './retention.ts'
 import { oneJobPerSlot } from './schedules.ts'
@@ -43,7 +44,9 @@ const INVARIANTS: readonly Invariant[] = [
   limits, // I-11
   rates, // I-12
   lanesWait, // I-12
+  throttlesRecall, // I-12
   holdsHold, // I-13
+  holdsRecall, // I-13
   cancelHolds, // I-14
   oneJobPerSlot, // I-15
   joinsFireOnce, // I-16

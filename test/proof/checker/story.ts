@@ -326,6 +326,12 @@ export class Story {
     return this.record({ f: 'crash', type: 'ok', what: proc })
   }
 
+  /** Whoever put a pause on a queue has heard that its recall is done. */
+  confirm(queue: string, everywhere: boolean): this {
+    const target = { kind: 'pause', space: 'default', queue, lane: null } as const
+    return this.record({ f: 'confirm', type: 'ok', ...target, everywhere })
+  }
+
   stop(type: 'invoke' | 'ok'): this {
     return this.record({ f: 'stop', type, workerId: this.proc.split('#')[0] as string })
   }
