@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createSkep, queue, rateLimited, type Skep, type Store, silentLogger } from '../../src/index.ts'
 import { memoryStore } from '../../src/memory.ts'
+import { localNotifier } from '../../src/notifiers/local/notifier.ts'
 import { postgresStore } from '../../src/postgres.ts'
 import { redisStore } from '../../src/redis.ts'
 import { systemRuntime } from '../../src/runtime.ts'
@@ -19,8 +20,10 @@ const patience = { timeout: 30_000, interval: 5 }
 /** Opens programs on one database, each with connections and hints of its own. */
 async function database(name: (typeof STORES)[number]): Promise<() => Promise<Skep>> {
   const make = await opener(name)
+  // Programs on one memory store hear of each other through a notifier that they share.
+  const shared = name === 'memory' ? { notifier: localNotifier({ runtime: systemRuntime() }) } : {}
   return async () => {
-    const skep = createSkep({ store: make(), logger: silentLogger })
+    const skep = createSkep({ store: make(), logger: silentLogger, ...shared })
     onTestFinished(() => skep.close(), 60_000)
     await skep.ready()
     return skep
@@ -103,7 +106,7 @@ describe.each(STORES)('what workers have prefetched on %s', (name) => {
     expect(own.begun.length).toBe(ownAtAnswer)
     const [counts] = await operator.counts([work])
     expect((counts?.ready ?? 0) + (counts?.done ?? 0)).toBe(JOBS)
-    const { jobs } = await operator.list({ queue: 'work', state: 'ready', limit: 500 })
+    const { jobs } = await operator.list({ queue: 'work', state: 'ready', limit: 200 })
     expect(jobs.every(({ starts, errors, lost }) => starts + errors + lost === 0)).toBe(true)
 
     await operator.unblock('w*')

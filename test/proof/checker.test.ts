@@ -648,7 +648,7 @@ describe('the checker rejects', () => {
       'a start of what was prefetched of a lane that was told to wait': (s) => {
         s.enqueue('a').enqueue('b').claim(['a', 'b'], 't1').start('a', 't1').end('a', 't1', 'throttled')
         s.settle('a', 't1', { to: 'ready', refund: true, waitMs: 10 }).wait(50)
-        return s.start('b', 't1').end('b', 't1').settle('b', 't1').history()
+        return s.start('b', 't1').end('b', 't1').settle('b', 't1').run('a', 't2').history()
       },
       'a burst too many': (s) => {
         s.enqueue('a').enqueue('b').enqueue('c').claim(['a', 'b', 'c'], 't1')
