@@ -33,6 +33,13 @@ export interface ErrorGroupView {
   /** The newest job to which it happened, and where. */
   readonly sampleJob: string
   readonly sampleStack: string | null
+  /** How often it happened on each version of the program: the ten seen last, newest first. */
+  readonly versions: readonly {
+    readonly version: string
+    readonly count: number
+    readonly firstAt: Date
+    readonly lastAt: Date
+  }[]
   readonly muted: { readonly by: string; readonly until: Date | null } | null
 }
 
@@ -199,13 +206,18 @@ function readCursor(cursor: string): { readonly id: string; readonly body: { rea
 }
 
 function viewOfGroup(id: string, body: ErrorGroupBody, now: number): ErrorGroupView {
-  const { firstAt, lastAt, hours: _hours, muted, ...rest } = body
+  const { firstAt, lastAt, hours: _hours, versions, muted, ...rest } = body
   return {
     id,
     ...rest,
     firstAt: new Date(firstAt),
     lastAt: new Date(lastAt),
     spark: sparkOf(body, now),
+    versions: versions.map((one) => ({
+      ...one,
+      firstAt: new Date(one.firstAt),
+      lastAt: new Date(one.lastAt),
+    })),
     muted:
       muted !== null && isMuted(body, now)
         ? { by: muted.by, until: muted.until === null ? null : new Date(muted.until) }

@@ -1,4 +1,4 @@
-import { attemptLine } from '../core/attempts.ts'
+import { type AttemptOrigin, attemptLine } from '../core/attempts.ts'
 import { nextInChain } from '../core/chains.ts'
 import type { Emitter } from '../core/emitter.ts'
 import { SkepError } from '../core/errors.ts'
@@ -28,6 +28,8 @@ export interface SettlerOptions {
   readonly meter: Meter
   /** Hears of every run that ended badly. */
   readonly errors: Pick<ErrorBook, 'add'>
+  /** The worker, as the attempts of its jobs name it. */
+  readonly origin: Pick<AttemptOrigin, 'worker' | 'version'>
   /** The store has had its word on this run, whatever it was. */
   readonly onSettled: (run: Run, result: SettleResult) => void
 }
@@ -90,7 +92,7 @@ export class Settler {
     const verdict = this.#judge(run, outcome)
     // The one who holds the lease must not take for his own what was ended by somebody else.
     const bare = run.isForeign ? { id, token, verdict, rescue: true } : { id, token, verdict }
-    const settlement = this.#withNotes(run, bare, failureIn(outcome))
+    const settlement = this.#withNotes(run, bare, failureIn(outcome), durationMs)
     if (outcome.kind === 'success') goOn(run, verdict.result)
     this.#options.exchange.settle(
       new Settling(
@@ -119,11 +121,11 @@ export class Settler {
     const verdict = this.#judge(run, failed)
     this.#options.exchange.settle({
       // Nobody knows yet whether it has failed, so it does not say so.
-      settlement: this.#withNotes(run, { id, token, verdict, onlyIfExpired: true }, null),
+      settlement: this.#withNotes(run, { id, token, verdict, onlyIfExpired: true }, null, durationMs),
       onResult: (result) => {
         if (result.status === 'refused' && result.reason === 'not-expired') {
           const onResult = (word: SettleResult): void => this.#settled(run, failed, verdict, durationMs, word)
-          const settlement = this.#withNotes(run, { id, token, verdict }, failureIn(failed))
+          const settlement = this.#withNotes(run, { id, token, verdict }, failureIn(failed), durationMs)
           this.#options.exchange.settle({ settlement, onResult })
         } else if (result.status === 'ok' && result.state === 'done') {
           this.#settled(run, success, this.#judge(run, success), durationMs, result)
@@ -138,17 +140,22 @@ export class Settler {
    * What the run still has to tell goes along, and why it failed, if it did. If the job is discarded, what it told goes with
    * the job instead.
    */
-  #withNotes(run: Run, settlement: Settlement, failure: Failure | null): Settlement {
+  #withNotes(run: Run, settlement: Settlement, failure: Failure | null, durationMs: number): Settlement {
     const { verdict } = settlement
     if (verdict.keepMs === null && isFinal(verdict.to)) {
       const { starts, generation } = run.job
       this.#options.noter.take(run)
       return run.notes !== null || starts > 1 || generation > 0 ? { ...settlement, noted: true } : settlement
     }
-    const line = failure === null ? null : attemptLine(run.job, failure)
+    const line = failure === null ? null : attemptLine(run.job, failure, this.#originOf(durationMs))
     if (line !== null) this.#options.noter.lastLine(run, line)
     const note = run.notes === null ? null : this.#options.noter.take(run)
     return note === null ? settlement : { ...settlement, note }
+  }
+
+  #originOf(durationMs: number): AttemptOrigin {
+    const { runtime, origin } = this.#options
+    return { startedAt: Math.round(runtime.now() - durationMs), ...origin }
   }
 
   #judge({ job, spec }: Run, outcome: Outcome): Verdict {
@@ -218,7 +225,16 @@ export class Settler {
     const { meter, errors, runtime } = this.#options
     const { id, queue } = job
     meter.of(queue).failed(state, isLost, runMs)
-    errors.add({ queue, job: id, failure, isDead: state === 'dead', at: runtime.now() })
+    // A lost job was on the worker that is gone, and not on this one.
+    const version = isLost ? undefined : this.#options.origin.version
+    errors.add({
+      queue,
+      job: id,
+      failure,
+      isDead: state === 'dead',
+      at: runtime.now(),
+      ...(version === undefined ? {} : { version }),
+    })
   }
 
   #hint(run: Run, outcome: Outcome, verdict: Verdict, result: Extract<SettleResult, { status: 'ok' }>): void {

@@ -196,6 +196,10 @@ export class WorkerEngine {
       noter: parts.noter,
       meter: parts.meter,
       errors: parts.errors,
+      origin: {
+        worker: this.id,
+        ...(parts.options.version === null ? {} : { version: parts.options.version }),
+      },
       storeTime: () => this.#storeTime(),
       onSettled: (run, result) => {
         this.#release(run)
