@@ -23,6 +23,7 @@ export type { DrainOptions, DrainSummary } from './client/drain.ts'
 export type { EnqueueOptions } from './client/enqueue.ts'
 export type { ErrorGroups, ErrorGroupView, ErrorListOptions } from './client/errors.ts'
 export type { Explanation } from './client/explain.ts'
+export type { QueueCause, QueueCauseKind, QueueExplanation } from './client/explain-queue.ts'
 export {
   type EachOptions,
   type Flow,
@@ -43,7 +44,7 @@ export type {
   MapOptions,
 } from './client/groups.ts'
 export type { Holdable, HoldOptions, HoldSummary, HoldView, ReleaseSummary } from './client/holds.ts'
-export type { CountOptions, JobCount, JobPage, ListOptions, QueueView } from './client/inspect.ts'
+export type { CountOptions, CountPage, JobCount, JobPage, ListOptions, QueueView } from './client/inspect.ts'
 export type { JobHandle } from './client/job-handle.ts'
 export type { JobLog, WriteLine } from './client/job-log.ts'
 export { all, failFast, first, type JoinRule, type Settled, settled } from './client/joins.ts'
@@ -53,7 +54,7 @@ export {
   type SharedLimit,
   sharedLimit,
 } from './client/lane-options.ts'
-export type { LaneListOptions, LanePage, LaneState } from './client/lanes.ts'
+export type { LaneListOptions, LanePage, LaneState, LaneWait } from './client/lanes.ts'
 export type {
   LaneLimitOptions,
   QueueLimitOptions,

@@ -15,10 +15,11 @@ export async function showQueue(call: Call, names: readonly string[]): Promise<n
   if (name === undefined || more.length > 0)
     throw usage('Which queue? One at a time.', 'skep queues get <name>')
   return reaching(call, { create: false }, async ({ skep }) => {
-    const [queues, limits, all] = await Promise.all([
+    const [queues, limits, all, explanation] = await Promise.all([
       skep.counts([name]),
       skep.limits.list(name),
       skep.workers(),
+      skep.explainQueue(name),
     ])
     const now = Date.now()
     const workers = all.filter((worker) => isLiveWorker(worker, now) && worker.queues.includes(name))
@@ -28,7 +29,7 @@ export async function showQueue(call: Call, names: readonly string[]): Promise<n
     if (queue === undefined || !isKnown)
       throw notFound(`There is no queue ${quote(name)} in this space.`, 'See: skep queues')
     if (out.json) {
-      out.object({ space: skep.space, ...queue, limits, workers })
+      out.object({ space: skep.space, ...queue, limits, workers, explanation })
       return EXIT.ok
     }
     const states = JOB_STATES.filter((state) => queue[state] > 0)
@@ -43,6 +44,7 @@ export async function showQueue(call: Call, names: readonly string[]): Promise<n
       ],
       ['oldest', queue.oldestMs === null ? null : `has waited ${span(queue.oldestMs)}`],
       ['held', lines(queue.holds.map((hold) => out.paint('yellow', holdText(hold, now))))],
+      ['waits', lines(explanation.causes.map(({ text }) => clean(text)))],
       ['limits', lines(limits.map((limit) => `${clean(targetText(limit))}: ${limitsText(limit.limits)}`))],
       [
         'workers',

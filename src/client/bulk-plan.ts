@@ -29,7 +29,7 @@ export function wantedBy(action: BulkAction, plan: QueryPlan, bound: number): Wa
     fitsQueue: plan.fitsQueue,
     ids: plan.ids,
     where: states.every(isFinal) && before < Infinity ? { ...where, before } : where,
-    rest: (job) => isInTime(job) && (rest === null || rest(job)),
+    rest: bound === Infinity ? rest : (job) => isInTime(job) && (rest === null || rest(job)),
     fits: (job) => states.includes(job.state) && isInTime(job) && plan.fits(job),
   }
 }

@@ -12,7 +12,7 @@ import { assertWhole } from '../worker/options.ts'
 import { wantedBy } from './bulk-plan.ts'
 import { BULK_ACTIONS, type BulkAction, type BulkRecord, type BulkView, bulkView } from './bulk-record.ts'
 import { type BulkEnv, BulkRunner } from './bulk-runner.ts'
-import { countFound, planText } from './inspect.ts'
+import { type CountPage, countFound, countOnwards, planText } from './inspect.ts'
 import { dueMoment } from './manage.ts'
 import { assertPriorityMode } from './queue.ts'
 
@@ -34,6 +34,8 @@ export interface BulkOptions {
   readonly when?: Date | { readonly delay: Duration }
   /** For `move`: the queue that they go to. They get new ids there. Jobs of flows, groups and chains are refused. */
   readonly queue?: string
+  /** How many jobs these are, for the progress, if they were counted before: {@link Bulk.count}. Used where a short count does not say. */
+  readonly expected?: number
   /** Changes nothing before this time is over, so that a stop undoes it. @default 0 */
   readonly delay?: Duration
   /** At most so many jobs per second, 1 to 100,000. @default as fast as the store goes */
@@ -84,11 +86,26 @@ export class Bulk {
       wantedBy(draft.action, plan, Infinity),
       EXPECTED_CAP,
     )
-    const record: BulkRecord = { ...draft, startedAt, expected: isExact ? count : null }
+    const expected = isExact ? count : (options.expected ?? null)
+    const record: BulkRecord = { ...draft, startedAt, expected }
     const id = runtime.uuid()
     await book.put(id, record, runtime.uuid(), null)
     notifier.publish([{ kind: 'sync' }])
     return bulkView({ id, record })
+  }
+
+  /**
+   * How many jobs an action would come to now: one page of a count that goes on to the end. Add the counts of all pages, until there is no
+   * cursor.
+   */
+  async count(options: {
+    readonly action: BulkAction
+    readonly query: string
+    readonly cursor?: string
+  }): Promise<CountPage> {
+    await this.#env.ready()
+    const { query, ...rest } = options
+    return countOnwards(this.#env, query, rest)
   }
 
   /** An action by its id; null if there is none, or it ended more than a week ago. */
@@ -175,6 +192,7 @@ function recordOf(options: BulkOptions, now: number): Omit<BulkRecord, 'startedA
   }
   if (action === 'prioritize') assertWhole('priority', priority as number, -LIMITS.priority, LIMITS.priority)
   assertPriorityMode(priorityMode)
+  if (options.expected !== undefined) assertWhole('expected', options.expected, 0, Number.MAX_SAFE_INTEGER)
   if (perSecond !== undefined) assertWhole('perSecond', perSecond, 1, 100_000)
   const delayMs = toMs('delay', delay)
   assertWhole('delay', delayMs, 0, LIMITS.delayMs)

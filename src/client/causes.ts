@@ -185,7 +185,7 @@ function laneText(lane: string): string {
   return lane === DEFAULT_LANE ? 'The default lane' : `Lane ${show(lane)}`
 }
 
-function rateText({ limit, per }: RateView): string {
+export function rateText({ limit, per }: RateView): string {
   return `${limit} per ${per % 1_000 === 0 ? `${per / 1_000} s` : `${per} ms`}`
 }
 

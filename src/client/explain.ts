@@ -138,7 +138,8 @@ function leased({ job, now }: Facts, workers: readonly WorkerPresence[]): Cause 
   }
 }
 
-function seen(worker: WorkerPresence, now: number): WorkerSeen {
+/** A worker as it was seen last, and whether it lives. */
+export function seen(worker: WorkerPresence, now: number): WorkerSeen {
   const { id, host, pid, running, concurrency, seenAt } = worker
   return { id, host, pid, running, concurrency, seenAt: new Date(seenAt), isLive: isLiveWorker(worker, now) }
 }
@@ -203,24 +204,36 @@ async function limitedBy(
   return causes
 }
 
+/** A limit that queues share, and which queues these are. */
+export async function sharersOf(
+  store: Pick<Store, 'limits'>,
+  space: string,
+  name: string,
+): Promise<
+  Pick<ReturnType<typeof queueLimitsOf>, 'concurrency' | 'rate'> & { readonly queues: readonly string[] }
+> {
+  const { limits: all } = await store.limits({ space })
+  const record = all.find(({ target }) => 'shared' in target && target.shared === name)
+  const { concurrency, rate } = queueLimitsOf(overlaid(record?.declared ?? null, record?.changed ?? null))
+  const queues = all.flatMap(({ target, declared, changed }) =>
+    'queue' in target && target.lane === undefined && overlaid(declared, changed).shared === name
+      ? [target.queue]
+      : [],
+  )
+  return { concurrency, rate, queues }
+}
+
 async function sharedBy(
   { job, now, store }: Facts,
   name: string,
   meter: { readonly running: number; readonly startsAt: number },
 ): Promise<Cause[]> {
-  const { limits: all } = await store.limits({ space: job.space })
-  const record = all.find(({ target }) => 'shared' in target && target.shared === name)
-  const { concurrency, rate } = queueLimitsOf(overlaid(record?.declared ?? null, record?.changed ?? null))
+  const { concurrency, rate, queues } = await sharersOf(store, job.space, name)
   const causes: Cause[] = []
   const at = laterBy(rate, meter.startsAt, job.cost)
   if (rate && at > now)
     causes.push({ cause: 'rate', shared: name, until: new Date(at), rate: rateView(rate) })
   if (concurrency !== null && meter.running >= concurrency) {
-    const queues = all.flatMap(({ target, declared, changed }) =>
-      'queue' in target && target.lane === undefined && overlaid(declared, changed).shared === name
-        ? [target.queue]
-        : [],
-    )
     const jobs = await Promise.all(
       queues.slice(0, SHARERS).map((queue) => runningIn(store, job.space, queue)),
     )

@@ -9,6 +9,8 @@ import { timeOf } from '../core/transitions.ts'
 import { handledQueues, unhandledOf } from '../core/unhandled.ts'
 import type { Store, Where } from '../store.ts'
 import { assertWhole } from '../worker/options.ts'
+import { wantedBy } from './bulk-plan.ts'
+import type { BulkAction } from './bulk-record.ts'
 import { type HoldView, holdViews } from './holds.ts'
 import { type Budget, type Found, pairsOf, type SearchEnv, searchJobs, type Wanted } from './search.ts'
 import { isByKey } from './search-keys.ts'
@@ -51,6 +53,16 @@ export interface JobCount {
   readonly isExact: boolean
 }
 
+/** A part of a count that goes on to the end, however many jobs there are. */
+export interface CountPage {
+  /** How many were found for this page. */
+  readonly count: number
+  /** How many jobs were looked at for it; 0 where the store could tell the number by itself. */
+  readonly searched: number
+  /** For the next page; null when all are counted. */
+  readonly cursor: string | null
+}
+
 export interface CountOptions {
   /** To stop at so many, up to 100,000. @default 10000 */
   readonly cap?: number
@@ -59,6 +71,8 @@ export interface CountOptions {
 /** What one page may look at, and what a count may. */
 const PAGE_BUDGET: Budget = { rows: 5_000, ms: 150 }
 const COUNT_BUDGET: Budget = { rows: 50_000, ms: 200 }
+/** A number up to this the store may tell by itself. */
+const MOST_TOLD = 100_000
 /** What a store may look at for a count, over all queues. */
 const MOST_LOOKED = 5_000
 
@@ -169,6 +183,24 @@ export async function countFitting(
   return countFound(env, plan, cap)
 }
 
+/**
+ * Counts what a bulk action would come to, to the end and page by page; the sum of the pages is the number. Each page costs the same however many jobs there are, and the
+ * first is the last if the store can tell the number.
+ */
+export async function countOnwards(
+  env: InspectEnv,
+  query: string,
+  { action, cursor = null }: { readonly action: BulkAction; readonly cursor?: string | null },
+): Promise<CountPage> {
+  const plan = await planText(env, query)
+  const wanted = wantedBy(action, plan, Infinity)
+  if (cursor === null) {
+    const told = await countFound(env, wanted, MOST_TOLD)
+    if (told.isExact) return { count: told.count, searched: 0, cursor: null }
+  }
+  return countOn(env, wanted, cursor)
+}
+
 /** Counts what fits, up to a cap: in the store if it can tell what fits, otherwise here. Both look at so many jobs at most. */
 export async function countFound(env: InspectEnv, wanted: Wanted, cap: number): Promise<JobCount> {
   const { ids, rest, where } = wanted
@@ -201,20 +233,29 @@ async function countInStore(env: InspectEnv, wanted: Wanted, cap: number): Promi
 }
 
 async function countLooking(env: InspectEnv, wanted: Wanted, cap: number): Promise<JobCount> {
+  const { count, cursor } = await countOn(env, wanted, null, cap)
+  return { count: Math.min(count, cap), isExact: cursor === null && count <= cap }
+}
+
+/** Looks at jobs one after the other, as far as one call may. */
+async function countOn(
+  env: InspectEnv,
+  wanted: Wanted,
+  from: string | null,
+  cap = Infinity,
+): Promise<CountPage> {
   const endsAt = env.runtime.mono() + COUNT_BUDGET.ms
   let count = 0
   let searched = 0
-  let cursor: string | null = null
+  let cursor = from
   do {
     const budget: Budget = { rows: COUNT_BUDGET.rows - searched, ms: endsAt - env.runtime.mono() }
     const found: Found = await searchJobs(env, wanted, { limit: LIMITS.pageJobs, cursor, budget })
     count += found.jobs.length
     searched += found.searched
     cursor = found.cursor
-    const isOver = count >= cap || searched >= COUNT_BUDGET.rows || env.runtime.mono() >= endsAt
-    if (cursor !== null && isOver) return { count: Math.min(count, cap), isExact: false }
-  } while (cursor !== null)
-  return { count: Math.min(count, cap), isExact: count <= cap }
+  } while (cursor !== null && count < cap && searched < COUNT_BUDGET.rows && env.runtime.mono() < endsAt)
+  return { count, searched, cursor }
 }
 
 export function whereOf({ after, before, text }: Pick<ListOptions, 'after' | 'before' | 'text'>): Where {

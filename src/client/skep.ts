@@ -42,6 +42,7 @@ import { type EnqueueOptions, makePrepare, type Prepare } from './enqueue.ts'
 import { Enqueuer } from './enqueuer.ts'
 import { ErrorGroups } from './errors.ts'
 import { type Explanation, explainAny } from './explain.ts'
+import { explainQueue, type QueueExplanation } from './explain-queue.ts'
 import type { Flow } from './flow.ts'
 import { flowMaker } from './flow-maker.ts'
 import { flowSpecs } from './flow-spec.ts'
@@ -720,6 +721,18 @@ export class Skep {
     assertJobId(id)
     await this.ready()
     return explainAny(this.#store, this.space, id)
+  }
+
+  /**
+   * Why the waiting jobs of a queue wait: each cause with the number of jobs that it keeps back. It looks at no job and at 100 lanes at most,
+   * so the cost does not grow with the queue.
+   */
+  async explainQueue(
+    queue: string | { readonly name: string },
+    options: { readonly lanes?: number } = {},
+  ): Promise<QueueExplanation> {
+    await this.ready()
+    return explainQueue(this.#store, this.space, typeof queue === 'string' ? queue : queue.name, options)
   }
 
   /** Looks whether all is well with the store, the notifier, the workers and the queues. It changes nothing. */

@@ -47,6 +47,7 @@ const sight = (changes: Partial<Sight> = {}): Sight => ({
   queues: [],
   ends: [],
   before: new Map(),
+  explained: new Map(),
   died: new Map(),
   workers: [],
   schedules: [],
@@ -195,4 +196,38 @@ it('tells of a notifier that is down, and puts what is critical first', () => {
     notifier: { status: 'down', detail: 'refused' },
   })
   expect(found).toEqual(['no-worker', 'notifier'])
+})
+
+it('tells of a lane that is held with who and why, and of what a queue that is behind waits for', () => {
+  const hold = { kind: 'pause', by: 'ada', reason: '3am incident' } as never
+  const cause = (changes: object) =>
+    ({ isExact: true, lane: null, lanes: 1, hold: null, until: null, text: '', ...changes }) as never
+  const explanation = {
+    queue: 'mail',
+    waiting: 462,
+    delayed: 0,
+    isWhole: true,
+    causes: [
+      cause({ cause: 'held', jobs: 440, lane: 'acme', hold }),
+      cause({
+        cause: 'lane-full',
+        jobs: 22,
+        lane: 'globex',
+        text: '22 jobs wait: lane "globex" is full, 2 of 2 are running.',
+      }),
+    ],
+  }
+  const found = attentionOf(
+    sight({
+      queues: [queue({ ready: 462, oldestMs: 400_000 })],
+      before: new Map([['mail', 300_000]]),
+      explained: new Map([['mail', explanation]]),
+    }),
+  )
+  expect(found.map(({ text }) => text)).toEqual([
+    'Lane acme of mail is paused by ada (3am incident), and 440 jobs wait.',
+    expect.stringMatching(
+      /^mail falls behind: .* 22 jobs wait: lane "globex" is full, 2 of 2 are running\.$/,
+    ),
+  ])
 })

@@ -26,6 +26,7 @@ import type {
   PurgeOptions,
   PurgeSummary,
   Queue,
+  QueueExplanation,
   QueueLimitOptions,
   QueueView,
   ReleaseSummary,
@@ -180,6 +181,15 @@ export class Remote implements Counterpart {
   }
 
   // ── queues ─────────────────────────────────────────────────────────────────────────────────────
+
+  async explainQueue(queue: string | { readonly name: string }): Promise<QueueExplanation> {
+    const { explanation } = await ask<{ readonly explanation: QueueExplanation }, 'queues.get'>(
+      this.#line,
+      'queues.get',
+      { queue: nameOf(queue) },
+    )
+    return explanation
+  }
 
   async counts(queues?: readonly (string | { readonly name: string })[]): Promise<readonly QueueView[]> {
     const { queues: all } = await ask<{ readonly queues: OutputOf<'queues.list'>['queues'] }, 'queues.list'>(

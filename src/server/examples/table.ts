@@ -99,6 +99,25 @@ export const EXAMPLES: { readonly [Name in OperationName]: Example<Name> } = {
       ...QUEUE,
       limits: [LIMIT],
       series: SERIES,
+      deploys: [{ at: '2026-11-16T06:00:00.000Z', version: '1.4.2' }],
+      explanation: {
+        queue,
+        waiting: 12,
+        delayed: 0,
+        causes: [
+          {
+            cause: 'lane-full',
+            jobs: 12,
+            isExact: true,
+            lane: 'acme',
+            lanes: 1,
+            hold: null,
+            until: null,
+            text: '12 jobs wait: lane "acme" is full, 2 of 2 are running.',
+          },
+        ],
+        isWhole: true,
+      },
       card: {
         queue,
         schema: { type: 'object', properties: { to: { type: 'string' } }, required: ['to'] },
@@ -123,6 +142,7 @@ export const EXAMPLES: { readonly [Name in OperationName]: Example<Name> } = {
           occupant: null,
           hold: null,
           changed: false,
+          waitsFor: { cause: 'lane-full', text: 'Full, 2 of 2 are running.' },
         },
       ],
       cursor: null,
@@ -159,7 +179,10 @@ export const EXAMPLES: { readonly [Name in OperationName]: Example<Name> } = {
     input: { query: 'queue:mail.* state:done', limit: 20 },
     output: { jobs: [JOB], cursor: null, searched: 1 },
   },
-  'jobs.count': { input: { query: 'state:dead error:~timeout' }, output: { count: 48, isExact: true } },
+  'jobs.count': {
+    input: { query: 'state:dead error:~timeout' },
+    output: { count: 48, isExact: true },
+  },
   'jobs.get': { input: { id: job }, output: DETAIL },
   'jobs.explain': { input: { id: job }, output: DETAIL.explanation },
   'jobs.logs': {

@@ -27,6 +27,7 @@ export const bulkStart: ServerOperation<'bulk.start'> = operation({
     delay: optional(
       text({ max: 32, about: 'Changes nothing before this time is over: 5s. A stop undoes it.' }),
     ),
+    expected: optional(whole({ about: 'How many jobs these are, if they were counted before.' })),
     perSecond: optional(whole({ min: 1, max: 1_000_000, about: 'At most so many jobs per second.' })),
   }),
   output: bulk,

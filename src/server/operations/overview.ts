@@ -1,10 +1,11 @@
 import { isLiveWorker, JOB_STATES, type JobState, type WorkerView } from '../../index.ts'
 import type { Attention, InputOf, Overview, QueueSummary } from '../api.ts'
-import { attentionOf, type Sight } from '../attention.ts'
+import { attentionOf, isBehind, type Sight } from '../attention.ts'
 import { range } from '../inputs.ts'
 import { all, moment, nullable, number, object, optional } from '../schema.ts'
-import { attention, count, counts, said, series } from '../shapes.ts'
+import { attention, count, counts, deploys, said, series } from '../shapes.ts'
 import { sees } from '../visible.ts'
+import { toWire } from '../wire.ts'
 import { type Context, operation, type ServerOperation } from './define.ts'
 import { receiversOf } from './receivers.ts'
 import { seriesOf } from './series.ts'
@@ -26,7 +27,7 @@ export const overviewGet: ServerOperation<'overview.get'> = operation({
     workers: object({ live: count, running: count, slots: count }),
     receivers: count,
     series,
-    deploys: all(object({ at: moment(), version: said })),
+    deploys,
     now: moment(),
   }),
   run: (input, context) => overviewOf(context, input),
@@ -39,10 +40,13 @@ const MOST_DEAD = 1_000
 /** Queues that are looked at more closely: those with the most of it. */
 const MOST_QUEUES = 20
 const RECENT_MINUTES = 10
+/** Queues of which it is asked why their jobs wait, and lanes that are looked at for it. */
+const MOST_EXPLAINED = 10
+const LANES_LOOKED = 20
 
 async function overviewOf(context: Context, input: InputOf<'overview.get'>): Promise<Overview> {
   const { skep } = context
-  const [{ sight, live }, over, deploys] = await Promise.all([
+  const [{ sight, live }, over, deployed] = await Promise.all([
     lookAt(context),
     seriesOf(context, input),
     skep.metrics.deploys({ range: input.range ?? '1h' }),
@@ -61,7 +65,7 @@ async function overviewOf(context: Context, input: InputOf<'overview.get'>): Pro
     },
     receivers: receivers.length,
     series: over,
-    deploys: deploys.map(({ at, version }) => ({ at: at.toISOString(), version })),
+    deploys: toWire(deployed),
     now: new Date(now).toISOString(),
   }
 }
@@ -83,7 +87,11 @@ async function lookAt(
     receiversOf(context),
     skep.schedules.list({ limit: SCHEDULES }),
   ])
-  const [ends, died] = await Promise.all([endsOf(context), diedOf(context, queues)])
+  const [ends, died, explained] = await Promise.all([
+    endsOf(context),
+    diedOf(context, queues),
+    explainedOf(context, queues),
+  ])
   const mine = workers.filter(({ queues: served }) => served.some((queue) => sees(caller, queue)))
   const sight: Sight = {
     now,
@@ -91,6 +99,7 @@ async function lookAt(
     ends,
     before: services.lookback.waited(skep, queues),
     died,
+    explained,
     workers: mine.map((worker) => ({
       ...worker,
       isLive: isLiveWorker(worker, now),
@@ -134,6 +143,22 @@ async function endsOf({ skep, caller }: Context): Promise<Sight['ends']> {
     const failed = sumOf(failures)
     return { queue, done: sumOf(spark) - failed, failed }
   })
+}
+
+/** Why jobs wait in the queues that are behind, or of which a lane is held. */
+async function explainedOf({ skep }: Context, queues: readonly QueueSummary[]): Promise<Sight['explained']> {
+  const standing = await skep.holds()
+  const withLanes = new Set(
+    standing.flatMap(({ queue, lane }) => (lane === null || queue === null ? [] : [queue])),
+  )
+  const some = queues
+    .filter((one) => one.hold === null && one.counts.ready > 0 && (withLanes.has(one.queue) || isBehind(one)))
+    .sort((a, b) => b.counts.ready - a.counts.ready)
+    .slice(0, MOST_EXPLAINED)
+  const told = await Promise.all(
+    some.map(async ({ queue }) => [queue, await skep.explainQueue(queue, { lanes: LANES_LOOKED })] as const),
+  )
+  return new Map(told)
 }
 
 /** How many jobs of each queue died within the hour: of those with the most dead ones. */

@@ -34,14 +34,29 @@ export const queuesGet: ServerOperation<'queues.get'> = operation({
   queuesOf: ({ queue }) => [queue],
   async run(input, context): Promise<QueueDetail> {
     const { skep, services } = context
-    const [[summary], limits, series, told] = await Promise.all([
+    const [[summary], limits, series, told, explanation, holds, deploys] = await Promise.all([
       summariesOf(context, input.queue),
       skep.limits.list(input.queue),
       seriesOf(context, input),
       services.cards.of(skep, input.queue),
+      skep.explainQueue(input.queue),
+      skep.holds(),
+      skep.metrics.deploys({ range: input.range ?? '1h' }),
     ])
     if (summary === undefined) throw notFound(`queue "${input.queue}"`)
-    return { ...summary, limits: toWire(limits), series, card: told && cardOf(told) }
+    return {
+      ...summary,
+      // Beside what holds all of it, what holds one of its lanes.
+      holds: [
+        ...summary.holds,
+        ...toWire(holds.filter(({ queue, lane }) => lane !== null && queue === input.queue)),
+      ],
+      limits: toWire(limits),
+      series,
+      deploys: toWire(deploys),
+      card: told && cardOf(told),
+      explanation: toWire(explanation),
+    }
   },
 })
 

@@ -50,7 +50,7 @@ export function Why({ detail: { job, explanation, errorGroup } }: { readonly det
         )}
         {errorGroup && (
           <Link to={to.error(errorGroup)} className="link small">
-            All errors like this one
+            View similar errors
           </Link>
         )}
       </div>
@@ -76,26 +76,26 @@ function CauseLinks({ cause, queue }: { readonly cause: Cause; readonly queue: s
 function linksOf(cause: Cause, queue: string): readonly { readonly path: string; readonly text: string }[] {
   switch (cause.cause) {
     case 'held':
-      return [{ path: to.queue(queue), text: 'See the hold' }]
+      return [{ path: to.queue(queue), text: 'View hold' }]
     case 'no-worker':
     case 'workers-busy':
-      return [{ path: '/workers', text: 'See the workers' }]
+      return [{ path: '/workers', text: 'View workers' }]
     case 'leased':
-      return [{ path: to.worker(cause.worker), text: 'See the worker' }]
+      return [{ path: to.worker(cause.worker), text: 'View worker' }]
     case 'occupied':
-      return [{ path: to.job(cause.job), text: 'See that job' }]
+      return [{ path: to.job(cause.job), text: 'View job' }]
     case 'lane-full':
     case 'lane-waits':
-      return [{ path: `${to.queue(queue)}?tab=lanes`, text: 'See the lanes' }]
+      return [{ path: `${to.queue(queue)}?tab=lanes`, text: 'View lanes' }]
     case 'rate':
     case 'queue-full':
     case 'shared-full':
-      return [{ path: `${to.queue(queue)}?tab=limits`, text: 'See the limits' }]
+      return [{ path: `${to.queue(queue)}?tab=limits`, text: 'View limits' }]
     case 'behind':
-      return cause.jobs.slice(0, 1).map((job) => ({ path: to.job(job), text: 'See the one in front' }))
+      return cause.jobs.slice(0, 1).map((job) => ({ path: to.job(job), text: 'View job in front' }))
     case 'member-of':
     case 'waits-for':
-      return [{ path: to.group(cause.group), text: 'See the group' }]
+      return [{ path: to.group(cause.group), text: 'View group' }]
     default:
       return []
   }

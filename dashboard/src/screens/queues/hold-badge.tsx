@@ -18,12 +18,14 @@ export function UnhandledBadge({ unhandled }: Pick<QueueSummary, 'unhandled'>): 
 /** Says that nothing starts, and why. */
 export function HoldBadge({ hold, holds }: Pick<QueueSummary, 'hold' | 'holds'>): ReactNode {
   if (hold === null) return null
-  const words = holds.map(
-    ({ kind, reason, by, until }) =>
-      `${kind === 'block' ? 'Blocked' : 'Paused'}${by ? ` by ${by}` : ''}${reason ? `: ${reason}` : ''}${
-        until ? `, until ${exactText(until).split('\n')[0]}` : ''
-      }`,
-  )
+  const words = holds
+    .filter(({ lane }) => lane === null)
+    .map(
+      ({ kind, reason, by, until }) =>
+        `${kind === 'block' ? 'Blocked' : 'Paused'}${by ? ` by ${by}` : ''}${reason ? `: ${reason}` : ''}${
+          until ? `, until ${exactText(until).split('\n')[0]}` : ''
+        }`,
+    )
   return (
     <Badge tone={hold === 'block' ? 'bad' : 'warn'} title={words.join('\n')}>
       <Icon name={hold === 'block' ? 'block' : 'pause'} size={12} />

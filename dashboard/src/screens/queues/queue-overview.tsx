@@ -1,53 +1,34 @@
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import type { QueueDetail } from '../../../../src/server/api.ts'
-import { plural } from '../../format/numbers.ts'
 import { durationText } from '../../format/times.ts'
 import { to } from '../../router.ts'
 import { Card, Facts, Figure } from '../../ui/card.tsx'
 import { Count, Rate } from '../../ui/count.tsx'
-import { Icon } from '../../ui/icon.tsx'
 import { JsonView } from '../../ui/json.tsx'
 import { STATES, StateBadge } from '../../ui/state.tsx'
-import { TimeAgo } from '../../ui/time.tsx'
 import { SeriesCharts } from '../overview/series-charts.tsx'
+import { QueueWorkers } from './queue-workers.tsx'
 import { Usage } from './usage.tsx'
+import { WhyWaiting } from './why-waiting.tsx'
 
 export function QueueOverview({ detail }: { readonly detail: QueueDetail }): ReactNode {
-  const { queue, counts, oldestMs, holds, series, card, enqueuedRate, doneRate, failedRate } = detail
-  const { workers, slots, unhandled } = detail
+  const {
+    queue,
+    counts,
+    oldestMs,
+    series,
+    deploys,
+    card,
+    enqueuedRate,
+    doneRate,
+    failedRate,
+    workers,
+    slots,
+  } = detail
   return (
     <>
-      {holds.length > 0 && (
-        <ul className="attention" aria-label="What holds it">
-          {holds.map(({ kind, reason, by, since, until, queue: pattern }) => (
-            <li key={`${kind} ${pattern}`} className="attention-item attention-warning">
-              <Icon name={kind === 'block' ? 'block' : 'pause'} />
-              <span className="grow wrap-anywhere">
-                {kind === 'block' ? 'Blocked' : 'Paused'}
-                {pattern !== queue && ` with ${pattern ?? 'every queue'}`}
-                {by && ` by ${by}`} <TimeAgo at={since} />
-                {reason && `: ${reason}`}
-                {until && (
-                  <>
-                    {' '}
-                    · ends <TimeAgo at={until} />
-                  </>
-                )}
-              </span>
-            </li>
-          ))}
-        </ul>
-      )}
-      {unhandled > 0 && (
-        <div className="attention-item attention-critical" role="status">
-          <Icon name="errors" />
-          <span className="grow">
-            No live worker handles this queue: {plural(unhandled, 'job')} keep their order and start when one
-            appears.
-          </span>
-        </div>
-      )}
+      <WhyWaiting detail={detail} />
       <div className="figures">
         <Figure
           label="Waiting"
@@ -82,13 +63,14 @@ export function QueueOverview({ detail }: { readonly detail: QueueDetail }): Rea
           </li>
         ))}
       </ul>
-      <SeriesCharts series={series} />
+      <SeriesCharts series={series} deploys={deploys} />
+      <QueueWorkers queue={queue} />
       {card && (
-        <Card title="As its code declares it">
+        <Card title="Configuration">
           <div className="stack">
             <Facts
               facts={[
-                ['Time per run', card.timeoutMs === null ? 'no limit' : durationText(card.timeoutMs)],
+                ['Timeout', card.timeoutMs === null ? 'none' : durationText(card.timeoutMs)],
                 ['Priority', String(card.priority)],
                 ['Lanes', card.hasLanes ? 'yes' : 'no'],
                 ['Unique jobs', card.tellsUnique ? 'yes' : 'no'],

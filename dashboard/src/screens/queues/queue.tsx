@@ -41,7 +41,7 @@ export function QueueScreen(): ReactNode {
         <>
           {tab === 'overview' && <RangePicker value={range} onChange={setRange} />}
           <Link to={to.jobs(`queue:${queue}`)} className="button button-plain">
-            See its jobs
+            View jobs
           </Link>
           {detail && <QueueActions detail={detail} />}
         </>
