@@ -60,7 +60,8 @@ export function httpHandler(env: HttpEnv): Handle {
     try {
       response = await answer(arrival)
     } catch (error) {
-      if (!(error instanceof SkepError)) env.report(error)
+      // A client that hangs up breaks the reading of its body, which is nobody's error.
+      if (!(error instanceof SkepError) && !request.signal.aborted) env.report(error)
       response = errorResponse(error, env.services.redactor)
     }
     const full = withHeaders(response, env.guard.headers?.(request, remote) ?? {})
