@@ -435,7 +435,7 @@ export interface ChangeCall {
 }
 
 export interface ChangeReply {
-  /** One for each id given, in order; or one for each job of the selection, refused ones (`unique`) among them. */
+  /** One for each id given, in order; or one for each job of the selection, refused ones (`unique`, `run`) among them. */
   readonly results: readonly ChangeResult[]
   /**
    * Of a selection: where the next page begins; null when fewer jobs than the limit were selected, so that this was
@@ -455,8 +455,11 @@ export type ChangeResult =
   | { readonly id: string; readonly status: 'requested' }
   | { readonly id: string; readonly status: 'refused'; readonly reason: ChangeRefusal }
 
-/** `unknown`: no such job in this space. `state`: not possible in its present state. `unique`: its key is held. */
-export type ChangeRefusal = 'unknown' | 'state' | 'unique'
+/**
+ * `unknown`: no such job in this space. `state`: not possible in its present state. `unique`: its key is held. `run`: it belongs
+ * to a run of a flow that does not wait for it any more, see `mayRejoin` in `core/runs.ts`; decided in the transaction of the change.
+ */
+export type ChangeRefusal = 'unknown' | 'state' | 'unique' | 'run'
 
 /** Jobs of one queue in one state. */
 export interface Selection {

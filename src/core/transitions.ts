@@ -281,7 +281,7 @@ export function listKey(job: Job): number {
 /**
  * What people do to jobs.
  * cancel: a waiting job ends, a running one is asked to. bury: a waiting job goes among the dead.
- * redrive: a finished job starts anew, as its next generation.
+ * redrive: a finished job starts anew, as its next generation; one of a run only while the run waits for it, see `mayRejoin`.
  * promote: a delayed job is ready, and due now unless it was due before. remove: a job that does not run is deleted.
  * prioritize: a waiting job gets another priority, and with it another place in line.
  * reschedule: a waiting job is due at another moment.

@@ -20,9 +20,11 @@ import { type FinalState, isFinal, type Job, type NewJob, rankOf } from '../../c
 import {
   createRun,
   mayMove,
+  mayRejoin,
   moved,
   type NewRun,
   outcomeState,
+  revives,
   RUN_STATUSES,
   type Run,
   type RunMove,
@@ -130,10 +132,15 @@ export class Flows {
     this.#end(member, { id: job.id, state: state as FinalState, result, failure }, now)
   }
 
+  /** Whether a member of this group may run again. */
+  mayRejoin(group: string): boolean {
+    return mayRejoin(group, { groupOf: (id) => this.#groups.get(id), runOf: (id) => this.#runs.get(id) })
+  }
+
   move(move: RunMove, now: number): MoveResult {
     const run = this.#runs.get(move.id)
     if (run?.space !== move.space) return { status: 'refused', reason: 'unknown' }
-    if (!mayMove(run, move))
+    if (!mayMove(run, move) || (revives(run, move) && !this.mayRejoin(run.member.group)))
       return { status: 'refused', reason: run.revision === move.revision ? 'over' : 'moved' }
     const after = moved(run, move, now)
     this.#runs.set(run.id, after)

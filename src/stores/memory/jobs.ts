@@ -161,6 +161,8 @@ export class Jobs {
         break
       }
       case 'redrive': {
+        if (job.member && !this.flows.mayRejoin(job.member.group))
+          return { id, status: 'refused', reason: 'run' }
         if (job.uniqueKey !== null && job.uniqueScope !== 'window') {
           const key = uniqueKey(job.space, job.queue, job.uniqueKey)
           const hold = this.#uniques.get(key)

@@ -15,6 +15,7 @@ import { firing } from './groups.ts'
 import { cursorAt, select } from './list.ts'
 import { removeNotes } from './notes.ts'
 import { find, type Placed, replace } from './record.ts'
+import { mayRejoinGroup } from './runs.ts'
 import type { Turn } from './turn.ts'
 import { holdKey, keyHolder, releaseKey } from './uniques.ts'
 
@@ -72,6 +73,8 @@ function changeOne(
       break
     }
     case 'redrive':
+      if (job.member && !mayRejoinGroup(turn, job.member.group))
+        return { id, status: 'refused', reason: 'run' }
       if (job.uniqueKey !== null && job.uniqueScope !== 'window') {
         if (keyHolder(turn, q, job.uniqueKey, now) !== undefined) {
           return { id, status: 'refused', reason: 'unique' }

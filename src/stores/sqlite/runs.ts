@@ -1,6 +1,7 @@
 import {
   createRun,
   mayMove,
+  mayRejoin,
   moved,
   type NewRun,
   outcomeState,
@@ -8,10 +9,11 @@ import {
   type Run,
   type RunMove,
   type RunStatus,
+  revives,
 } from '../../core/runs.ts'
 import type { CountRunsCall, CountRunsReply, ListRunsCall, MoveResult, RunCount } from '../../store/flows.ts'
 import type { Row, SqlValue } from './client.ts'
-import { makeGroup } from './groups.ts'
+import { findGroup, makeGroup } from './groups.ts'
 import { insertJobs } from './insert.ts'
 import type { Turn } from './turn.ts'
 
@@ -85,7 +87,7 @@ export function makeRun({ db }: Turn, made: NewRun, now: number): void {
 export function moveRun(turn: Turn, move: RunMove, now: number): MoveResult {
   const run = getRun(turn, move.space, move.id)
   if (run === null) return { status: 'refused', reason: 'unknown' }
-  if (!mayMove(run, move))
+  if (!mayMove(run, move) || (revives(run, move) && !mayRejoinGroup(turn, run.member.group)))
     return { status: 'refused', reason: run.revision === move.revision ? 'over' : 'moved' }
   const after = moved(run, move, now)
   write(turn, after)
@@ -101,9 +103,21 @@ export function moveRun(turn: Turn, move: RunMove, now: number): MoveResult {
   return { status: 'ok' }
 }
 
+/** Whether a member of this group may run again. */
+export function mayRejoinGroup(turn: Reader, group: string): boolean {
+  return mayRejoin(group, {
+    groupOf: (id) => findGroup(turn, id) ?? undefined,
+    runOf: (id) => findRun(turn, id) ?? undefined,
+  })
+}
+
+function findRun({ db }: Reader, id: string): Run | null {
+  const row = db.get(FIND, id)
+  return row ? toRun(row) : null
+}
+
 export function getRun(turn: Reader, space: string, id: string): Run | null {
-  const row = turn.db.get(FIND, id)
-  const run = row ? toRun(row) : null
+  const run = findRun(turn, id)
   return run?.space === space ? run : null
 }
 

@@ -13,7 +13,7 @@ function replaced(alias: string, changes: Readonly<Record<string, string>>): str
 
 /**
  * change_jobs: what people do to jobs, one after the other. Returns JSON: for each job [id, what], where what is
- * ok, requested, unknown, state or unique; and [id, ok, queue, due_at, priority] if it came to another place in line;
+ * ok, requested, unknown, state, unique or run; and [id, ok, queue, due_at, priority] if it came to another place in line;
  * then what groups have enqueued, see insert_given.
  * `only_state`: the jobs were selected by this state, and one that has left it since, or is so already,
  * is passed over in silence.
@@ -47,6 +47,7 @@ declare
     ended outcomes[];
     enqueued json[];
     busy text;
+    groups_above uuid[];
 begin
     if cardinality(ids) > 1 or action = 'redrive' then
         locked := lock_jobs(ids);
@@ -55,6 +56,10 @@ begin
         end if;
     end if;
     if action = 'redrive' then
+        groups_above := array(select distinct x.group_id from archive x where x.id = any(ids) and x.group_id is not null);
+        if cardinality(groups_above) > 0 then
+            perform lock_runs_above(groups_above);
+        end if;
         ${untilFree(`perform prepare(null, null, array_agg(x.group_id) filter (where x.group_id is not null), array_agg(x.space),
                 array_agg(x.queue), array_agg(x.unique_key), null, t)
             from archive x where x.id = any(ids) and x.unique_scope < 2 having count(*) > 0;
@@ -159,7 +164,9 @@ begin
             elsif only_state is not null and a.state <> only_state then
                 continue;
             elsif action = 'redrive' then
-                if a.unique_scope < 2 then
+                if a.group_id is not null and not may_rejoin(a.group_id) then
+                    said := 'run';
+                elsif a.unique_scope < 2 then
                     -- It was reserved, if nobody had it.
                     update uniques u set job_id = a.id, until = null
                     where u.space = a.space and u.queue = a.queue and u.key = a.unique_key and u.until <= t;

@@ -1,3 +1,4 @@
+import { RUN_GROUP_VERSION } from '../../../core/runs.ts'
 import { untilFree } from './lock-functions.ts'
 import { CLOCK, flowPins } from './pins.ts'
 
@@ -31,6 +32,68 @@ function joined(lists: string): string {
   return `(
         select json_agg(e.item order by l.n, e.n)
         from unnest(${lists}) with ordinality as l(items, n), json_array_elements(l.items) with ordinality as e(item, n))`
+}
+
+/**
+ * may_rejoin: whether a member of a group may run again, see mayRejoin in core/runs.ts. The caller holds the locks of
+ * lock_runs_above, or of the run that it moves.
+ *
+ * lock_runs_above: locks the runs above members of groups, and then the groups: in this order, as whoever moves runs does.
+ */
+export function rejoinFunctions(schema: string): string {
+  return `
+create function ${schema}.may_rejoin(of_group uuid) returns boolean
+language plpgsql ${flowPins(schema)}
+as $function$
+#variable_conflict use_column
+declare
+    place uuid := of_group;
+    g record;
+    r record;
+begin
+    while place is not null loop
+        select x.run, x.fired into g from groups x where x.id = place and x.size is not null;
+        if not found then
+            return substr(place::text, 15, 1) <> '${RUN_GROUP_VERSION}';
+        end if;
+        if g.run is null then
+            return true;
+        end if;
+        select x.status, x.group_id, x.position::jsonb as stands into r from runs x where x.id = g.run;
+        if not found then
+            return false;
+        end if;
+        if not coalesce(r.stands -> 'undos' ? place::text, false) and (r.status not in (2, 4)
+            or r.stands -> 'waits' ->> 'id' is distinct from place::text or r.stands ->> 'failure' is not null
+            or (g.fired & 2 > 0 and r.stands -> 'done' -> 0 is not null)) then
+            return false;
+        end if;
+        place := r.group_id;
+    end loop;
+    return true;
+end $function$;
+
+create function ${schema}.lock_runs_above(of_groups uuid[]) returns void
+language plpgsql ${flowPins(schema)}
+as $function$
+#variable_conflict use_column
+declare
+    level uuid[] := of_groups;
+    all_groups uuid[] := of_groups;
+    all_runs uuid[] := '{}';
+    above uuid[];
+begin
+    while cardinality(level) > 0 loop
+        above := array(select distinct g.run from groups g where g.id = any(level) and g.run is not null);
+        all_runs := all_runs || above;
+        level := array(select distinct r.group_id from runs r where r.id = any(above) and r.group_id is not null
+            and not (r.group_id = any(all_groups)));
+        all_groups := all_groups || level;
+    end loop;
+    perform 1 from runs r where r.id = any(all_runs) order by r.id for share;
+    perform lock_groups(all_groups);
+end $function$;
+`
 }
 
 /**
@@ -74,6 +137,9 @@ begin
             said := said || 'moved'::text;
             continue;
         elsif r.status <> 2 and m.status is distinct from 2 and not (r.status = 4 and m.status is not distinct from 3) then
+            said := said || 'over'::text;
+            continue;
+        elsif r.status <> 2 and m.status is not distinct from 2 and r.group_id is not null and not may_rejoin(r.group_id) then
             said := said || 'over'::text;
             continue;
         end if;

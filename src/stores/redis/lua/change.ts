@@ -38,6 +38,7 @@ modules.changing = function()
       keep(job, from, ENDS[action], now, call.keepMs)
       releaseKey(job, false)
     elseif action == 'redrive' then
+      if job.g and not use('groups').mayRejoin(job.g[1]) then return 'refused', 'run' end
       if x.u and x.u[2] ~= 'window' then
         if holderOf(job.q, x.u[1], now) then return 'refused', 'unique' end
         takeKey(job.q, x.u[1], job.id, nil)

@@ -1,4 +1,5 @@
 import { NEEDS_ALL, OPEN, UNMADE_MS } from '../../../core/groups.ts'
+import { RUN_GROUP_VERSION } from '../../../core/runs.ts'
 import { AUDIT_OUTCOMES } from '../../../store/flows.ts'
 import { K } from '../keys.ts'
 
@@ -249,6 +250,38 @@ modules.groups = function()
     else known[1], known[2] = min(known[1], moment), min(known[2], rank) end
   end
 
+  local function includes(list, id)
+    for _, one in ipairs(type(list) == 'table' and list or {}) do
+      if one == id then return true end
+    end
+    return false
+  end
+
+  -- See mayRunAgain in core/runs.ts. The second bit is that of failure.
+  local function mayRunAgain(run, id)
+    local at = cjson.decode(run.position)
+    if type(at) ~= 'table' then at = {} end
+    if includes(at.undos, id) then return true end
+    local waits = type(at.waits) == 'table' and at.waits.id
+    if run.status == 'done' or run.status == 'cancelled' or waits ~= id or given(at.failure) then return false end
+    return floor(read(id).fired / BITS.failure) % 2 == 0 or type(at.done) ~= 'table' or #at.done == 0
+  end
+
+  -- See mayRejoin there.
+  local function mayRejoin(id)
+    while id do
+      local text = redis.call('HGET', ${K.groups}, id)
+      if not text then return sub(id, 15, 15) ~= '${RUN_GROUP_VERSION}' end
+      local run = given(cjson.decode(text).run)
+      if not run then return true end
+      run = readRun(run)
+      if not run or not mayRunAgain(run, id) then return false end
+      local member = given(run.member)
+      id = member and member.group
+    end
+    return true
+  end
+
   -- ── moving ─────────────────────────────────────────────────────────────────────────────────────
 
   local function move(sent, now)
@@ -257,6 +290,7 @@ modules.groups = function()
     if run.revision ~= sent.revision then return 'moved' end
     local isMended = run.status == 'failed' and sent.status == 'done'
     if run.status ~= 'running' and sent.status ~= 'running' and not isMended then return 'over' end
+    if run.status ~= 'running' and sent.status == 'running' and given(run.member) and not mayRejoin(run.member.group) then return 'over' end
     local after = {}
     for name, value in pairs(run) do after[name] = value end
     after.revision = run.revision + 1
@@ -559,7 +593,7 @@ modules.groups = function()
   end
 
   return {
-    make = make, makeGroups = makeGroups, move = move, handOn = handOn, track = track, endAll = endAll, duplicate = duplicate, tell = tell, addMembers = addMembers, fire = fire,
+    mayRejoin = mayRejoin, make = make, makeGroups = makeGroups, move = move, handOn = handOn, track = track, endAll = endAll, duplicate = duplicate, tell = tell, addMembers = addMembers, fire = fire,
     show = show, outcomes = outcomes, openMembers = openMembers, listRuns = listRuns, audit = audit, prune = prune,
   }
 end
