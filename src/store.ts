@@ -89,6 +89,7 @@ export interface Store extends FlowStore, HoldStore, LimitStore, NoteStore, Reco
   /**
    * What people do to jobs: cancel, bury, redrive, and so on, by id or by selection. The ids of removed jobs are
    * remembered, see {@link InsertCall.again}. Of a selection, `prioritize` and `reschedule` pass over what is so already.
+   * A redrive takes the jobs of a call in the order of their enqueues, so that strict lanes come back in theirs.
    * Redis: the same moves between sorted sets, for ids given or found by ZRANGE.
    */
   change(call: ChangeCall): Promise<ChangeReply>
@@ -415,7 +416,7 @@ export type SettleResult =
 export interface ChangeCall {
   readonly action: ChangeAction
   readonly space: string
-  /** These jobs, or a page of a selection: up to its limit, in the order of the list. */
+  /** These jobs, or a page of a selection: up to its limit, in the order of the list; of a redrive, the oldest first. */
   readonly target:
     | { readonly ids: readonly string[] }
     | (Selection & {
@@ -425,7 +426,11 @@ export interface ChangeCall {
       })
   /** For `prioritize`: the priority as stored, see {@link NewJob.priority}. @default 0 */
   readonly priority?: number
-  /** For `reschedule`: when the jobs are due, by the store's clock. One that is over means now. @default now */
+  /**
+   * For `reschedule`: when the jobs are due, by the store's clock. One that is over means now.
+   * For `redrive`: when the operation began of which this call is a part, by the store's clock: all of its jobs are due then,
+   * and so come back in the order of their enqueues. One that is not over means now. @default now
+   */
   readonly dueAt?: number
   /** JSON text of a failure, kept with jobs that this ends. */
   readonly failure: string | null
@@ -509,6 +514,8 @@ export interface GetCall {
 
 export interface ListCall extends Selection {
   readonly space: string
+  /** Finished jobs the oldest first; others as ever. @default false */
+  readonly oldestFirst?: boolean
   readonly limit: number
   /** From the page before; null for the first. */
   readonly cursor: string | null

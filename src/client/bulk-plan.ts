@@ -28,6 +28,8 @@ export function wantedBy(action: BulkAction, plan: QueryPlan, bound: number): Wa
     queues: plan.queues,
     fitsQueue: plan.fitsQueue,
     ids: plan.ids,
+    // They come back in their order, also in strict lanes.
+    oldestFirst: action === 'retry',
     where: states.every(isFinal) && before < Infinity ? { ...where, before } : where,
     rest: bound === Infinity ? rest : (job) => isInTime(job) && (rest === null || rest(job)),
     fits: (job) => states.includes(job.state) && isInTime(job) && plan.fits(job),

@@ -158,7 +158,9 @@ export class BulkRunner implements Duty {
     if (runtime.mono() - before > LONG_MS && (await book.get(id))?.revision !== revision) return null
     const priority = storedPriority(record.priority, record.priorityMode)
     const action = changeActionOf(record.action)
-    const to = { priority, ...(record.dueAt === null ? {} : { dueAt: record.dueAt }) }
+    // All jobs of a retry are due at the moment of its beginning, also when another process goes on with it.
+    const dueAt = action === 'redrive' ? record.bound : record.dueAt
+    const to = { priority, ...(dueAt === null ? {} : { dueAt }) }
     const ids = jobs.filter((job) => !isSoAlready(job, action, to)).map((job: Job) => job.id)
     const keep = action === 'cancel' || action === 'bury' ? KEEP[action] : 0
     const said = action === 'bury' ? 'Buried by hand.' : 'Cancelled.'

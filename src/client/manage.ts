@@ -58,7 +58,9 @@ export async function changeJobs(
     action === 'cancel' || action === 'bury' ? JSON.stringify(reasonFailure(kind, options.reason)) : null
   const keepMs = toMs('keep', options.keep)
   assertWhole('keep', keepMs, 0, LIMITS.delayMs)
-  const common = { action, space, failure, keepMs, priority, ...(dueAt === undefined ? {} : { dueAt }) }
+  const common = { action, space, failure, keepMs, priority }
+  // All jobs of a redrive are due at one moment, however many calls it takes: so they come back in their order.
+  let due = dueAt
   let changed = 0
   let requested = 0
   const refused = new Map<string, ChangeRefusal>()
@@ -66,7 +68,12 @@ export async function changeJobs(
   const page = async (
     part: Parameters<Store['change']>[0]['target'],
   ): Promise<{ moved: number; cursor: string | null }> => {
-    const { results, cursor, waiting } = await store.change({ ...common, target: part })
+    const { results, cursor, waiting } = await store.change({
+      ...common,
+      ...(due === undefined ? {} : { dueAt: due }),
+      target: part,
+    })
+    if (action === 'redrive') due ??= waiting[0]?.dueAt
     const stopping: string[] = []
     let moved = 0
     for (const result of results) {
@@ -85,7 +92,9 @@ export async function changeJobs(
   }
 
   if (typeof target === 'string' || Array.isArray(target)) {
-    const ids = typeof target === 'string' ? [target] : (target as readonly string[])
+    const given = typeof target === 'string' ? [target] : (target as readonly string[])
+    // Ids of Skep begin with the time of the enqueue.
+    const ids = action === 'redrive' ? given.toSorted() : given
     for (const id of ids) assertJobId(id)
     for (let from = 0; from < ids.length; from += PAGE) await page({ ids: ids.slice(from, from + PAGE) })
   } else {

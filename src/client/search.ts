@@ -28,6 +28,8 @@ export interface Wanted {
   readonly where: Where
   /** What each job is asked besides; null: nothing. */
   readonly rest: Predicate | null
+  /** Finished jobs the oldest first, queue after queue. @default false */
+  readonly oldestFirst?: boolean
   /** All that is wanted, for jobs that are found by id. */
   readonly fits: Predicate
 }
@@ -106,7 +108,8 @@ function searchState(
   const { cursor } = page
   const isBegun = cursor?.kind === 'walk' && cursor.queue !== ''
   // Ready jobs stand lane by lane, which time does not tell.
-  const canMerge = state !== 'ready' && full.length > 1 && full.length <= MOST_MERGED
+  const canMerge =
+    wanted.oldestFirst !== true && state !== 'ready' && full.length > 1 && full.length <= MOST_MERGED
   if (cursor?.kind === 'merged' || (canMerge && !isBegun)) return mergeQueues(env, wanted, state, full, page)
   return walk(env, wanted, pairs, page)
 }
@@ -175,11 +178,12 @@ async function walk(env: SearchEnv, wanted: Wanted, pairs: readonly Pair[], page
     const pair = pairs[i] as Pair
     if (pair.isEmpty) continue
     const { where, rest } = byKey(wanted, pair.state)
+    const { oldestFirst = false } = wanted
     let cursor = i === same && start !== null ? start.cursor : null
     do {
       const room = limit - jobs.length
       const most = rest === null ? room : Math.min(MOST_AT_ONCE, budget.rows - searched, Math.max(room, step))
-      const found = await lookAt(env, { where, rest }, { ...pair, cursor, limit: most }, room)
+      const found = await lookAt(env, { where, rest }, { ...pair, oldestFirst, cursor, limit: most }, room)
       jobs.push(...found.jobs)
       searched += found.searched
       cursor = found.cursor
@@ -213,13 +217,14 @@ async function lookAt(
   call: {
     readonly queue: string
     readonly state: JobState
+    readonly oldestFirst: boolean
     readonly cursor: string | null
     readonly limit: number
   },
   room: number,
 ): Promise<Found> {
-  const { queue, state, cursor, limit } = call
-  const page = await store.list({ space, queue, state, where, cursor, limit })
+  const { queue, state, oldestFirst, cursor, limit } = call
+  const page = await store.list({ space, queue, state, where, oldestFirst, cursor, limit })
   const fitting = rest === null ? page.jobs : page.jobs.filter(rest)
   const last = fitting[room - 1]
   if (fitting.length <= room || last === undefined) {

@@ -208,14 +208,25 @@ export function finish(
   return { ...job, state: to, failure: failure ?? job.failure, finishedAt: now, expiresAt: now + keepMs }
 }
 
-/** A finished job from the beginning, as its next generation: new counters, no lease that could come back. */
-export function redrive(job: Job, now: number): Job {
+/**
+ * Orders jobs that are redriven in one call: by their enqueue, then by id. In this order they get their places in strict lanes.
+ * All others come by the due time, which is one for a whole operation, and then by id.
+ */
+export function byEnqueue(a: Job, b: Job): number {
+  return a.enqueuedAt - b.enqueuedAt || (a.id < b.id ? -1 : Number(a.id > b.id))
+}
+
+/**
+ * A finished job from the beginning, as its next generation: new counters, no lease that could come back. `since`: when the
+ * operation began of which this is a part, so that all of its jobs are due at one moment, however many calls it takes.
+ */
+export function redrive(job: Job, now: number, since: number = now): Job {
   return {
     ...job,
     state: 'ready',
     headers: job.state === 'done' ? unchained(job.headers) : job.headers,
     generation: job.generation + 1,
-    dueAt: now,
+    dueAt: Math.min(since, now),
     startedAt: null,
     finishedAt: null,
     expiresAt: null,
@@ -310,4 +321,19 @@ export function isPossibleFor(
   { state, strict }: Pick<Job, 'state' | 'strict'>,
 ): boolean {
   return isPossible(action, state) && !(action === 'reschedule' && strict)
+}
+
+/** Does something to each, in the order in which an action takes jobs, and returns what came of it in the order given. */
+export function inOrder<Item, Result>(
+  action: ChangeAction,
+  items: readonly Item[],
+  jobOf: (item: Item) => Job | undefined,
+  change: (item: Item) => Result,
+): Result[] {
+  if (action !== 'redrive') return items.map(change)
+  const results: Result[] = []
+  const jobs = items.map((item, at) => ({ item, at, job: jobOf(item) }))
+  jobs.sort((a, b) => (a.job && b.job ? byEnqueue(a.job, b.job) : Number(!b.job) - Number(!a.job)))
+  for (const { item, at } of jobs) results[at] = change(item)
+  return results
 }

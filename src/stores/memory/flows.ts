@@ -24,10 +24,10 @@ import {
   moved,
   type NewRun,
   outcomeState,
-  revives,
   RUN_STATUSES,
   type Run,
   type RunMove,
+  revives,
 } from '../../core/runs.ts'
 import { dueTime } from '../../core/transitions.ts'
 import type {

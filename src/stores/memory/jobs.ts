@@ -170,7 +170,7 @@ export class Jobs {
             return { id, status: 'refused', reason: 'unique' }
           this.#uniques.set(key, { jobId: job.id, until: null })
         }
-        move(redrive(job, now))
+        move(redrive(job, now, call.dueAt))
         break
       }
       case 'promote':

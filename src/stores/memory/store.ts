@@ -1,5 +1,5 @@
 import { isFinal, JOB_STATES, type Job, type JobState } from '../../core/job.ts'
-import { claimedPart, extend, holder, isPossible, isSoAlready } from '../../core/transitions.ts'
+import { claimedPart, extend, holder, inOrder, isPossible, isSoAlready } from '../../core/transitions.ts'
 import { waitingOf } from '../../core/waiting.ts'
 import { type Runtime, systemRuntime } from '../../runtime.ts'
 import type { Enqueued } from '../../store/flows.ts'
@@ -121,17 +121,28 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       const { target, action } = call
       const moved: Job[] = []
       if ('ids' in target) {
-        const results = target.ids.map((id) => jobs.change(table.get(id), id, call, now, moved))
+        const results = inOrder(
+          action,
+          target.ids,
+          (id) => table.get(id),
+          (id) => jobs.change(table.get(id), id, call, now, moved),
+        )
         return { results, cursor: null, waiting: waitingOf(moved), ...enqueued(now) }
       }
       const { state, cursor = null, limit } = target
-      const chosen = isPossible(action, state) ? beyond(table, select(table, call.space, target), cursor) : []
+      const oldestFirst = action === 'redrive'
+      const chosen = isPossible(action, state)
+        ? beyond(table, select(table, call.space, target, oldestFirst), cursor, oldestFirst)
+        : []
       const page = chosen.slice(0, limit)
       // Told before anything moves.
       const end = page.length === limit ? cursorAt(table, page.at(-1)) : null
-      const results = page
-        .filter((job) => !isSoAlready(job, action, call))
-        .map((job) => jobs.change(job, job.id, call, now, moved))
+      const results = inOrder(
+        action,
+        page.filter((job) => !isSoAlready(job, action, call)),
+        (job) => job,
+        (job) => jobs.change(job, job.id, call, now, moved),
+      )
       return { results, cursor: end, waiting: waitingOf(moved), ...enqueued(now) }
     },
 

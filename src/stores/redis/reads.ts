@@ -107,7 +107,9 @@ export function lookingCalls(caller: Caller): {
 
     async list(call) {
       const { space, queue, limit } = call
-      const args = [JSON.stringify({ space, ...selectionOf(call), limit }), cursorIn(call.cursor)]
+      const { oldestFirst = false } = call
+      const page = { space, ...selectionOf(call), oldestFirst, limit }
+      const args = [JSON.stringify(page), cursorIn(call.cursor)]
       const [found, cursor] = listOf(await caller.call('list', args))
       return { jobs: listOf(found).map((shown) => jobOf(shown, { space, queue })), cursor: cursorOf(cursor) }
     },

@@ -1,6 +1,7 @@
 import type { Job } from '../../core/job.ts'
 import {
   finish,
+  inOrder,
   isPossible,
   isPossibleFor,
   isSoAlready,
@@ -28,18 +29,28 @@ export function change(turn: Turn, call: ChangeCall, now: number): ChangeReply {
 export function changeJobs(turn: Turn, call: ChangeCall, now: number): ChangeReply {
   const { target, action, space } = call
   const moved: Job[] = []
+  const oldestFirst = action === 'redrive'
   if ('ids' in target) {
-    const results = target.ids.map((id) => changeOne(turn, find(turn, id), id, call, now, moved))
+    const results = inOrder(
+      action,
+      target.ids.map((id) => ({ id, placed: find(turn, id) })),
+      ({ placed }) => placed?.job,
+      // Looked up again: an id may be named twice.
+      ({ id }) => changeOne(turn, find(turn, id), id, call, now, moved),
+    )
     return { results, cursor: null, waiting: waitingOf(moved) }
   }
   const page = isPossible(action, target.state)
-    ? select(turn, { ...target, space, cursor: target.cursor ?? null }, target.limit)
+    ? select(turn, { ...target, space, oldestFirst, cursor: target.cursor ?? null }, target.limit)
     : []
   // Told before anything moves.
   const last = page.length < target.limit ? undefined : page.at(-1)
-  const results = page
-    .filter(({ job }) => !isSoAlready(job, action, call))
-    .map((placed) => changeOne(turn, placed, placed.job.id, call, now, moved))
+  const results = inOrder(
+    action,
+    page.filter(({ job }) => !isSoAlready(job, action, call)),
+    ({ job }) => job,
+    (placed) => changeOne(turn, placed, placed.job.id, call, now, moved),
+  )
   return { results, cursor: last ? cursorAt(last) : null, waiting: waitingOf(moved) }
 }
 
@@ -81,7 +92,7 @@ function changeOne(
         }
         holdKey(turn, q, job.uniqueKey, job.id, null)
       }
-      move(redrive(job, now))
+      move(redrive(job, now, call.dueAt))
       break
     case 'promote':
       move(promoteNow(job, now))

@@ -162,4 +162,30 @@ export const CORE_MUTANTS: readonly Mutant[] = [
       test: 'leave out what has to be looked at closely, and nothing else',
     },
   },
+  {
+    name: 'redrive-runs-backwards',
+    incidents: [],
+    rule: 'R20',
+    file: 'src/core/transitions.ts',
+    find: 'dueAt: Math.min(since, now),',
+    replace: 'dueAt: now,',
+    story: 'Each call of a mass redrive is due by itself, so later pages come behind earlier ones.',
+    killedBy: {
+      vitest: 'test/conformance/memory.test.ts',
+      test: 'redrives jobs in the order of their enqueues, over many pages',
+    },
+  },
+  {
+    name: 'redrive-in-the-order-asked',
+    incidents: [],
+    rule: 'R20',
+    file: 'src/core/transitions.ts',
+    find: "if (action !== 'redrive') return items.map(change)",
+    replace: 'if (items.length >= 0) return items.map(change)',
+    story: 'A strict lane comes back in the order in which its jobs were named.',
+    killedBy: {
+      vitest: 'test/conformance/memory.test.ts',
+      test: 'redrives jobs by id in the order of their enqueues',
+    },
+  },
 ]

@@ -31,6 +31,8 @@ declare
     t bigint := coalesce(at, ${CLOCK});
     goes smallint := case action when 'cancel' then 6 when 'bury' then 5 end;
     due_then bigint := coalesce(due_to, t);
+    -- Of a redrive: when the operation began.
+    due_from bigint := least(due_then, t);
     locked uuid[];
     wanted uuid;
     j jobs%rowtype;
@@ -42,7 +44,10 @@ declare
     has_steps integer;
     place bigint;
     removed uuid[];
-    results json[] := '{}';
+    results json[];
+    -- In which order the jobs are taken, see inOrder in core/transitions.ts; and the place of the one that is.
+    order_of integer[];
+    nth integer;
     -- Members that ended, or not any more.
     ended outcomes[];
     enqueued json[];
@@ -65,7 +70,13 @@ begin
             from archive x where x.id = any(ids) and x.unique_scope < 2 having count(*) > 0;
             exit;`)}
     end if;
-    foreach wanted in array ids loop
+    order_of := case when action = 'redrive' then array(
+            select u.n::integer from unnest(ids) with ordinality as u(id, n)
+                left join lateral (select x.enqueued_at from archive x where x.id = u.id limit 1) o on true
+            order by o.enqueued_at nulls first, u.id, u.n)
+        else array(select generate_subscripts(ids, 1)) end;
+    foreach nth in array order_of loop
+        wanted := ids[nth];
         said := null;
         line := null;
         select x.* into j from jobs x where x.id = wanted for update;
@@ -182,8 +193,8 @@ begin
                         -- What is done has handed on what comes after it.
                         case when a.state = 3 and strpos(a.headers, '${REST_OF_CHAIN}') > 0
                             then (a.headers::jsonb - '${REST_OF_CHAIN}')::text else a.headers end,
-                        a.priority, a.overrides, t,
-                        case when a.is_strict then nextval('arrivals') else t - a.priority * 600000::bigint end,
+                        a.priority, a.overrides, due_from,
+                        case when a.is_strict then nextval('arrivals') else due_from - a.priority * 600000::bigint end,
                         a.enqueued_at, a.generation + 1, a.unique_key, a.unique_scope, a.lane, a.cost, a.is_strict,
                         a.group_id, a.nth)
                     returning rank into place;
@@ -195,7 +206,7 @@ begin
                     end if;
                     said := 'ok';
                     line := a.queue;
-                    due := t;
+                    due := due_from;
                     has_steps := a.priority;
                 end if;
             elsif action = 'remove' then
@@ -207,7 +218,7 @@ begin
                 said := 'state';
             end if;
         end if;
-        results := results || case when line is null then json_build_array(wanted, said)
+        results[nth] := case when line is null then json_build_array(wanted, said)
             else json_build_array(wanted, said, line, due, has_steps) end;
     end loop;
     if removed is not null then
@@ -220,7 +231,9 @@ begin
     if action = 'redrive' then
         perform forget_keys(t);
     end if;
-    return json_build_array(array_to_json(results), array_to_json(enqueued))::text;
+    return json_build_array(coalesce((select json_agg(u.result order by u.n)
+            from unnest(results) with ordinality as u(result, n) where u.result is not null), '[]'),
+        array_to_json(enqueued))::text;
 end $function$;
 
 -- Tells a lane that a job of this rank is ready; of the highest rank: that the job may have been at its head.

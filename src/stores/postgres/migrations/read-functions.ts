@@ -30,7 +30,7 @@ const AS_JOB = `x.id, x.space, x.queue, x.state, x.payload, x.headers, x.priorit
 
 /**
  * list_jobs: one page of a queue's jobs in one state, beyond (key, id). Delayed jobs by due time, running by start, ended
- * ones newest first; ready ones by rank, first those without a lane, then lane by lane, beyond (from_lane, key, id).
+ * ones newest first, or oldest first; ready ones by rank, first those without a lane, then lane by lane, beyond (from_lane, key, id).
  */
 export function listFunction(schema: string): string {
   const jobs = `return query select ${AS_JOB}, x.lease_until, null::bigint, null::bigint, x.lane, x.is_strict, x.cost, x.group_id, x.nth, x.rank
@@ -38,15 +38,19 @@ export function listFunction(schema: string): string {
   const waiting = (state: number, key: string, lane: string): string => `
         ${jobs} and x.state = ${state} and (x.${key}, x.id) > (key, beyond) and ${MATCHES(key)} and ${lane}
         order by x.${key}, x.id limit most;`
-  const ended = (lane: string): string => `
+  const endedOf = (lane: string, isDown: boolean): string => `
         return query select ${AS_JOB}, null::bigint, x.finished_at, x.expires_at, x.lane, x.is_strict, x.cost, x.group_id, x.nth, null::bigint
         from archive x
-        where x.space = in_space and x.queue = in_queue and x.state = in_state and (x.finished_at, x.id) < (key, beyond)
+        where x.space = in_space and x.queue = in_queue and x.state = in_state and (x.finished_at, x.id) ${isDown ? '<' : '>'} (key, beyond)
             and ${MATCHES('finished_at')} and ${lane}
-        order by x.finished_at desc, x.id desc limit most;`
+        order by x.finished_at${isDown ? ' desc' : ''}, x.id${isDown ? ' desc' : ''} limit most;`
+  const ended = (lane: string): string => `
+        if oldest_first then ${endedOf(lane, false)}
+        else ${endedOf(lane, true)}
+        end if;`
   return `
 create function ${schema}.list_jobs(in_space text, in_queue text, in_state smallint, most integer, key bigint,
-    beyond uuid, since bigint, before bigint, words text, from_lane text, in_lane text)
+    beyond uuid, since bigint, before bigint, words text, from_lane text, in_lane text, oldest_first boolean)
 returns setof ${schema}.every_job
 language plpgsql stable ${pins(schema)}
 as $function$

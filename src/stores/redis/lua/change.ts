@@ -53,7 +53,7 @@ modules.changing = function()
       x.n = (x.n or 0) + 1
       x.z, x.fi, x.ex, x.b, x.t, x.w, x.k, x.r, x.f = nil, nil, nil, nil, nil, nil, nil, nil, nil
       x.st, x.er, x.ti, x.lo, x.sn = nil, nil, nil, nil, nil
-      setDue(job, now)
+      setDue(job, min(call.dueAt or now, now))
       arrive(job)
       wait(job, from, 'ready', now)
       moved[#moved + 1] = job
@@ -111,24 +111,49 @@ modules.changing = function()
     return list
   end
 
+  -- See inOrder in core/transitions.ts.
+  local function eachInOrder(action, items, jobOf, visit)
+    local order = {}
+    for at = 1, #items do order[at] = at end
+    if action == 'redrive' then
+      table.sort(order, function(a, b)
+        local one, other = jobOf(items[a]), jobOf(items[b])
+        if not one or not other then
+          if not one and not other then return a < b end
+          return not other
+        end
+        if one.enq ~= other.enq then return one.enq < other.enq end
+        if one.id ~= other.id then return isBefore(one.id, other.id) end
+        return a < b
+      end)
+    end
+    for _, at in ipairs(order) do visit(items[at], at) end
+  end
+
   local function change(args, now)
     local call = cjson.decode(args[1])
     local results, moved, cursor = {}, {}, ''
-    local function apply(job, id)
+    local function apply(job, id, at)
       local status, reason = changeOne(job, call, now, moved)
-      results[#results + 1] = { id, status, reason or '' }
+      results[at] = { id, status, reason or '' }
     end
     if not call.state then
+      local found = {}
       for at = 1, #args[2], 16 do
         local id = sub(args[2], at, at + 15)
-        apply(find(id), id)
+        found[#found + 1] = { id, call.action == 'redrive' and find(id) }
       end
+      -- Looked up again: an id may be named twice.
+      eachInOrder(call.action, found, function(one) return one[2] end, function(one, at) apply(find(one[1]), one[1], at) end)
     elseif POSSIBLE[call.action][call.state] then
       local page
+      call.oldestFirst = call.action == 'redrive'
       page, cursor = use('listing').page(call, call.limit, args[2], now)
+      local taken = {}
       for _, job in ipairs(page) do
-        if not isSoAlready(job, call) then apply(job, job.id) end
+        if not isSoAlready(job, call) then taken[#taken + 1] = job end
       end
+      eachInOrder(call.action, taken, function(job) return job end, function(job, at) apply(job, job.id, at) end)
       if #page < call.limit then cursor = '' end
     end
     return { now, results, cursor, waiting(moved), enqueued(now) }

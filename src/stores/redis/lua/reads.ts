@@ -78,24 +78,24 @@ modules.listing = function()
 
   -- The ids of so many jobs of another state, or of a few more, behind a cursor, and where each of them stands; and whether these were
   -- all. Finished ones come newest first.
-  local function idsOf(q, state, where, cursor, step)
+  local function idsOf(q, state, where, cursor, step, oldestFirst)
     local set, low, high = rangeOf(q, state, where)
     if cursor ~= '' then
-      if FINAL[state] then high = '(' .. q4(q) .. cursor else low = '(' .. q4(q) .. cursor end
+      if FINAL[state] and not oldestFirst then high = '(' .. q4(q) .. cursor else low = '(' .. q4(q) .. cursor end
     end
     if state == 'ready' then return use('sheets').list(q4(q), low, high, cursor, step) end
     local members, ids, places = nil, {}, {}
-    if FINAL[state] then members = redis.call('ZREVRANGEBYLEX', set, high, low, 'LIMIT', 0, step)
+    if FINAL[state] and not oldestFirst then members = redis.call('ZREVRANGEBYLEX', set, high, low, 'LIMIT', 0, step)
     else members = redis.call('ZRANGEBYLEX', set, low, high, 'LIMIT', 0, step) end
     for i, member in ipairs(members) do ids[i], places[i] = sub(member, -16), sub(member, 5) end
     return ids, places, #members < step
   end
 
   -- The same as eachRunning for all other states. No more of them than 'most' are wanted, or nobody knows.
-  local function eachOther(q, state, where, cursor, most, visit)
+  local function eachOther(q, state, where, cursor, most, oldestFirst, visit)
     local step = most and min(most, SCAN) or SCAN
     while true do
-      local ids, places, isEnd = idsOf(q, state, where, cursor, step)
+      local ids, places, isEnd = idsOf(q, state, where, cursor, step, oldestFirst)
       for i, record in ipairs(ask('HMGET', FINAL[state] and ${K.archive} or ${K.jobs}, ids)) do
         local job = readRecord(ids[i], record)
         job.state = state
@@ -130,7 +130,7 @@ modules.listing = function()
     local function check(job, place)
       if fits(job, where) then return visit(job, place) end
     end
-    if call.state == 'running' then eachRunning(q, cursor, check) else eachOther(q, call.state, where, cursor, most, check) end
+    if call.state == 'running' then eachRunning(q, cursor, check) else eachOther(q, call.state, where, cursor, most, call.oldestFirst, check) end
   end
 
   -- One page of a selection: its jobs, and where the last of them stands.
