@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { bury, queue } from '../../src/index.ts'
+import { queue } from '../../src/index.ts'
 import { openSkep, openStore, STORES } from './support/stores.ts'
 
 const plain = queue<number>('plain')
@@ -14,31 +14,31 @@ describe.each(STORES)('jobs that are redriven in %s come back in the order of th
     const all = Array.from({ length: count }, (_unused, n) => n)
     await skep.enqueueMany(of, all)
     await skep.bury({ queue: of.name })
-    let ran: number[] = []
-    const runAll = async (): Promise<readonly number[]> => {
-      ran = []
-      const worker = skep.worker(
-        [
-          of.handle(({ payload }) => {
-            ran.push(payload)
-            return bury('Again.')
-          }),
-        ],
-        { concurrency: 1 },
-      )
-      await expect.poll(async () => (await skep.counts([of.name]))[0]?.dead, { timeout: 60_000 }).toBe(count)
-      await worker.stop()
-      return ran
+    const waiting = async (): Promise<unknown[]> => {
+      const payloads: unknown[] = []
+      let cursor: string | undefined
+      do {
+        const page = await skep.list({
+          queue: of.name,
+          state: 'ready',
+          limit: 200,
+          ...(cursor && { cursor }),
+        })
+        payloads.push(...page.jobs.map(({ payload }) => payload))
+        cursor = page.cursor ?? undefined
+      } while (cursor !== undefined)
+      return payloads
     }
 
     expect(await skep.redrive({ queue: of.name })).toMatchObject({ changed: count, refused: [] })
-    expect(await runAll()).toEqual(all)
+    expect(await waiting()).toEqual(all)
 
+    await skep.bury({ queue: of.name })
     const serving = skep.bulk.serve()
     const { id } = await skep.bulk.start({ action: 'retry', query: `queue:${of.name} state:dead` })
     await expect.poll(async () => (await skep.bulk.get(id))?.status, { timeout: 60_000 }).toBe('done')
     await serving.stop()
     expect(await skep.bulk.get(id)).toMatchObject({ changed: count })
-    expect(await runAll()).toEqual(all)
+    expect(await waiting()).toEqual(all)
   })
 })
