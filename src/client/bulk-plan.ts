@@ -52,8 +52,10 @@ function statesFor(bulk: BulkAction, plan: QueryPlan): readonly JobState[] {
  * beginning, and what is made due must not have run since.
  */
 function boundOf(action: BulkAction, bound: number): (job: Job) => boolean {
-  return ({ enqueuedAt, startedAt, finishedAt, state }) =>
+  return ({ enqueuedAt, startedAt, finishedAt, state, generation, dueAt }) =>
     enqueuedAt <= bound &&
     (!isFinal(state) || (finishedAt ?? 0) <= bound) &&
-    (action !== 'promote' || (startedAt ?? 0) <= bound)
+    (action !== 'promote' || (startedAt ?? 0) <= bound) &&
+    // What this very action has redriven is due at its beginning, and may have failed again in that same moment.
+    (action !== 'retry' || generation === 0 || dueAt !== bound)
 }

@@ -182,7 +182,7 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
     incidents: [3],
     rule: 'R1',
     file: 'src/stores/memory/jobs.ts',
-    find: 'move(redrive(job, now))',
+    find: 'move(redrive(job, now, call.dueAt))',
     replace: 'move({ ...redrive(job, now), token: job.token })',
     story: 'A token of an earlier generation is still known after a redrive.',
     killedBy: {
@@ -195,7 +195,7 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
     incidents: [41],
     rule: 'R6',
     file: 'src/stores/memory/jobs.ts',
-    find: 'move(redrive(job, now))',
+    find: 'move(redrive(job, now, call.dueAt))',
     replace: 'move({ ...redrive(job, now), starts: job.starts, errors: job.errors, lost: job.lost })',
     story: 'A redriven job begins with its tries used up.',
     killedBy: { simulation: 'memory', trials: 400 },
