@@ -52,7 +52,10 @@ describe.each(STORES)('on %s', (store) => {
     const saga = flow('saga', (f) => f.step(charge, { undo: refund }).step(ship))
     skep.worker([
       saga,
-      charge.handle(({ payload }) => ({ charged: said.push('charge') * 0 + payload.n })),
+      charge.handle(({ payload }) => {
+        said.push('charge')
+        return { charged: payload.n }
+      }),
       refund.handle(() => void said.push('refund')),
       ship.handle(() => (isBroken ? bury('Broken.') : { shipped: said.push('SHIP') > 0 })),
     ])
