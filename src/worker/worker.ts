@@ -681,15 +681,13 @@ export class WorkerEngine {
     const at = runtime.mono() + Math.max(1, Math.ceil(waitMs))
     if (this.#dueTimer && this.#dueTimer.at <= at) return
     this.#dueTimer?.stop()
-    const stop = runtime.timer(
-      at - runtime.mono(),
-      () => {
-        this.#dueTimer = null
-        this.#window.heat()
-        this.#exchange.nudge()
-      },
-      { background: true },
-    )
+    const look = (): void => {
+      this.#dueTimer = null
+      this.#window.heat()
+      this.#exchange.nudge()
+    }
+    // It keeps no process alive, and a job waits for it.
+    const stop = runtime.timer(at - runtime.mono(), look, { background: true, looksAround: false })
     this.#dueTimer = { at, stop }
   }
 
