@@ -65,7 +65,7 @@ export function create(job: NewJob, now: number): Job {
 
 /**
  * What a conflict of unique keys does to the job that holds the key, or null if it stays as it is. Only a
- * waiting job can be changed. `replace` takes over the new job's time as well; `postpone` does so only
+ * waiting job can be changed, and one that waits for a retry begins with a fresh budget. `replace` takes over the new job's time as well; `postpone` does so only
  * when that one has a delay, which then starts again (debounce).
  */
 export function collide(held: Job, incoming: NewJob, now: number): Job | null {
@@ -79,6 +79,12 @@ export function collide(held: Job, incoming: NewJob, now: number): Job | null {
     headers: fresh.headers,
     priority: fresh.priority,
     overrides: fresh.overrides,
+    // What failed was the old content: the new one has the whole budget. Starts go on counting: they number the attempts.
+    errors: 0,
+    timeouts: 0,
+    lost: 0,
+    snoozes: 0,
+    failure: null,
     ...(timed ? { dueAt: fresh.dueAt, state: fresh.state } : {}),
   }
 }

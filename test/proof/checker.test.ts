@@ -192,6 +192,15 @@ describe('the checker accepts', () => {
         .run('a', 't1')
         .enqueue('c', { unique: UNIQUE })
         .run('c', 't2'),
+    'a duplicate that replaced a failed payload, and gave it a new budget': (s) => {
+      failOnce(s.enqueue('a', { unique: UNIQUE }), 'a', 't1').asked('b', {
+        unique: UNIQUE,
+        payload: '2',
+      })
+      s.change('a', { counters: { ...NO_COUNTS, starts: 1 } })
+      s.answered('b', 'ok', {}, 'a').wait(100).claim(['a'], 't2').start('a', 't2', { payload: '2' })
+      return s.end('a', 't2').settle('a', 't2')
+    },
     'a duplicate that replaced a payload and a time': (s) => {
       s.enqueue('a', { unique: UNIQUE, payload: '1', delayMs: 900 })
       s.asked('b', { unique: UNIQUE, payload: '2' }).change('a', { state: 'ready', dueAt: s.now })
@@ -574,6 +583,13 @@ describe('the checker rejects', () => {
           s.change('a', { ...s.row('a'), state: 'ready', generation: 1, finishedAt: null, expiresAt: null }),
         )
         return s.run('a', 't2')
+      },
+      'a job without a key whose failures are forgotten while it waits': (s) => {
+        failOnce(s.enqueue('a'), 'a', 't1')
+        return s
+          .change('a', { counters: { ...NO_COUNTS, starts: 1 } })
+          .wait(100)
+          .run('a', 't2')
       },
       'a handler that sees another attempt': (s) => {
         s.enqueue('a').claim(['a'], 't1').start('a', 't1', { attempt: 2 }).end('a', 't1')

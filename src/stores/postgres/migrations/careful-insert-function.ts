@@ -162,6 +162,8 @@ begin
                 with moved as (
                     update jobs j set payload = job.payload, headers = job.headers, priority = job.priority,
                         overrides = job.overrides,
+                        -- What failed was the old content.
+                        errors = 0, timeouts = 0, lost = 0, snoozes = 0, failure = null,
                         due_at = case when timed then ${due('job')} else j.due_at end,
                         rank = case when j.is_strict then j.rank
                             else case when timed then ${due('job')} else j.due_at end - job.priority * 600000::bigint end,

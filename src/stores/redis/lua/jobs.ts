@@ -193,6 +193,8 @@ local function collide(holder, new, how, now)
   leave(held)
   local x, from = held.x, held.state
   held.payload, x.h, x.o, x.p = new.payload, new.x.h, new.x.o, new.x.p
+  -- What failed was the old content.
+  x.er, x.ti, x.lo, x.sn, x.f = nil, nil, nil, nil, nil
   local state = from
   if how == 'replace' or new.delay > 0 or new.runAt then
     setDue(held, new.due)
