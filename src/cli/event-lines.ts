@@ -1,4 +1,4 @@
-import type { EventJob, Failure, JobState, Skep } from '../index.ts'
+import type { EventJob, FailedRun, Skep } from '../index.ts'
 import { failureLine } from './job-text.ts'
 import { span } from './numbers.ts'
 import { clean, cleanLines } from './text.ts'
@@ -31,7 +31,7 @@ export function watchJobs(skep: Skep, tell: (event: JobEvent) => void): () => vo
     })
   const failed =
     (verb: string) =>
-    ({ job, failure, state }: { job: EventJob; failure: Failure; state: JobState }): void => {
+    ({ job, failure, state }: FailedRun): void => {
       // A dead job has an event of its own.
       if (state !== 'dead')
         event('error', job, `try ${tryOf(job)} ${verb}${nextOf(state)}`, failureLine(failure))
@@ -60,7 +60,7 @@ function tries(number: number): string {
   return number === 1 ? '1 try' : `${number} tries`
 }
 
-function nextOf(state: JobState): string {
+function nextOf(state: FailedRun['state']): string {
   if (state === 'delayed') return ', waits'
   if (state === 'ready') return ', again now'
   return `, ${state}`

@@ -11,7 +11,7 @@ import type { Meter } from '../metrics/meter.ts'
 import { type Hint, mergeHints, type Notifier, namingHints, type ToldJob, workHint } from '../notifier.ts'
 import type { Runtime } from '../runtime.ts'
 import type { InsertResult, Settlement, SettleResult } from '../store.ts'
-import { eventJob, readValue, type WorkerEvents } from './events.ts'
+import { eventJob, type FailedRun, readValue, type WorkerEvents } from './events.ts'
 import type { Exchange, Parcel, Turn } from './exchange.ts'
 import type { Noter } from './noter.ts'
 import type { Run } from './run.ts'
@@ -172,7 +172,8 @@ export class Settler {
     if (result.status === 'ok') {
       const told: Outcome = isDone ? { kind: 'success', result: null } : outcome
       this.#count(run, told, result, durationMs)
-      this.#tell(run, told, result.state, durationMs)
+      const isDiscarded = result.state === 'failed' && verdict.keepMs === null
+      this.#tell(run, told, isDiscarded ? 'discarded' : result.state, durationMs)
       this.#hint(run, told, verdict, result)
     } else if (outcome.kind !== 'handback') {
       logger.warn(
@@ -308,7 +309,7 @@ export class Settler {
     this.#ended.push({ kind: 'settled', space, queue })
   }
 
-  #tell(run: Run, outcome: Outcome, state: JobState, durationMs: number): void {
+  #tell(run: Run, outcome: Outcome, state: FailedRun['state'], durationMs: number): void {
     const { events } = this.#options
     if (outcome.kind === 'success' && !events.has('finished')) return
     // A copy: a listener can change nothing.
