@@ -17,6 +17,7 @@ export {
   rateLimited,
   snooze,
 } from './client/context.ts'
+export type { DeadNoticeOptions, DeadNoticeView } from './client/dead-notices.ts'
 export type { SyncSummary } from './client/declarations.ts'
 export type { DoctorFinding, DoctorReport } from './client/doctor.ts'
 export type { DrainOptions, DrainSummary } from './client/drain.ts'
@@ -45,7 +46,7 @@ export type {
 } from './client/groups.ts'
 export type { Holdable, HoldOptions, HoldSummary, HoldView, ReleaseSummary } from './client/holds.ts'
 export type { CountOptions, CountPage, JobCount, JobPage, ListOptions, QueueView } from './client/inspect.ts'
-export type { JobHandle } from './client/job-handle.ts'
+export type { JobHandle, ResultOptions } from './client/job-handle.ts'
 export type { JobLog, WriteLine } from './client/job-log.ts'
 export { all, failFast, first, type JoinRule, type Settled, settled } from './client/joins.ts'
 export {
@@ -113,7 +114,7 @@ export type { Worker, WorkerStopOptions } from './client/worker.ts'
 export type { WorkerView } from './client/worker-view.ts'
 export type { AttemptKind } from './core/attempts.ts'
 export { cronWords, everyWords } from './core/cron-words.ts'
-export { type Duration, toMs } from './core/duration.ts'
+export { type Duration, type Keep, toMs } from './core/duration.ts'
 export {
   ERROR_CODES,
   type ErrorCode,
@@ -141,6 +142,7 @@ export { LIMITS } from './core/limits.ts'
 export { consoleLogger, harmless as harmlessLogger, type Logger, silentLogger } from './core/logger.ts'
 export { assertName, assertPattern, show as showValue } from './core/names.ts'
 export { LOG_LEVELS, type LogLevel } from './core/notes.ts'
+export { assertOptions, type OptionKeys, optionKeys } from './core/options.ts'
 export {
   archive,
   type Backoff,

@@ -4,6 +4,7 @@ import { clean } from '../core/failure.ts'
 import { LIMITS } from '../core/limits.ts'
 import type { Logger } from '../core/logger.ts'
 import { assertName, show } from '../core/names.ts'
+import { assertOptions, optionKeys } from '../core/options.ts'
 import type { PriorityMode } from '../core/priority.ts'
 import { parseQuery, printQuery } from '../core/query.ts'
 import { flowOfQueue } from '../flows/queues.ts'
@@ -42,6 +43,20 @@ export interface BulkOptions {
   readonly perSecond?: number
 }
 
+const KEYS = optionKeys<BulkOptions>('bulk.start()', {
+  action: true,
+  query: true,
+  name: true,
+  by: true,
+  reason: true,
+  priority: true,
+  priorityMode: true,
+  when: true,
+  queue: true,
+  delay: true,
+  perSecond: true,
+})
+
 /** Expected jobs are counted up to here. */
 const EXPECTED_CAP = 100_000
 
@@ -76,6 +91,7 @@ export class Bulk {
    * whatever becomes of this process, as long as some process works bulk actions off.
    */
   async start(options: BulkOptions): Promise<BulkView> {
+    assertOptions(KEYS, options ?? null)
     const { runtime, book, notifier } = this.#env
     const startedAt = runtime.now()
     const draft = recordOf(options, startedAt)

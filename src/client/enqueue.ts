@@ -1,9 +1,10 @@
-import { type Duration, toMs } from '../core/duration.ts'
+import { type Duration, type Keep, keepToMs, toMs } from '../core/duration.ts'
 import { SkepError } from '../core/errors.ts'
 import type { Membership } from '../core/groups.ts'
 import type { NewJob } from '../core/job.ts'
 import { LIMITS } from '../core/limits.ts'
 import { assertJobId, assertKey, show } from '../core/names.ts'
+import { assertOptions, optionKeys } from '../core/options.ts'
 import { encodeHeaders, encodeJson, fits } from '../core/payload.ts'
 import type { Policy } from '../core/policy.ts'
 import { storedPriority } from '../core/priority.ts'
@@ -28,7 +29,7 @@ export interface EnqueueOptions {
   /** The longest the handler may run, for this job. @default the queue's */
   readonly timeout?: Duration | 'none'
   /** How long this job is kept once done. @default the queue's */
-  readonly retention?: Duration
+  readonly retention?: Keep
   /** The id of the job, a UUID. Enqueuing the same id again does nothing. @default a new UUIDv7 */
   readonly id?: string
   /** The key of its lane. @default what the queue's `lane` says */
@@ -38,6 +39,20 @@ export interface EnqueueOptions {
   /** Your open transaction: the job exists if, and only if, it commits. */
   readonly tx?: unknown
 }
+
+export const ENQUEUE_KEYS = optionKeys<EnqueueOptions>('enqueue()', {
+  delay: true,
+  runAt: true,
+  priority: true,
+  unique: true,
+  headers: true,
+  timeout: true,
+  retention: true,
+  id: true,
+  lane: true,
+  cost: true,
+  tx: true,
+})
 
 /**
  * Validates a job before anything is written, and makes what the store gets. The payload is read before it returns, also
@@ -62,6 +77,8 @@ interface PrepareEnv {
 
 export function makePrepare(env: PrepareEnv): Prepare {
   return (queue, payload, options, member = null, text) => {
+    if (typeof queue?.name !== 'string' || queue.lanes === undefined) throw notDeclared(queue)
+    assertOptions(ENQUEUE_KEYS, options)
     const checked = queue.check?.(payload)
     if (!(checked instanceof Promise)) {
       return build(env, queue as unknown as Queue<never>, payload, options, member, text)
@@ -78,6 +95,14 @@ export function makePrepare(env: PrepareEnv): Prepare {
     }
     return checked.then(() => made())
   }
+}
+
+function notDeclared(queue: unknown): SkepError {
+  const name = typeof queue === 'string' ? show(queue) : "'mail.send'"
+  return new SkepError(
+    'OPTION_INVALID',
+    `The queue of a job is ${show(queue)}; pass a declared queue: const mail = queue(${name}), then skep.enqueue(mail, payload).`,
+  )
 }
 
 /** Prepares one job for each item, all of them before it returns. Rejects with the error of the first that is not valid. */
@@ -182,7 +207,7 @@ export function encodeOverrides({
   retention,
 }: Pick<EnqueueOptions, 'timeout' | 'retention'>): string | null {
   if (timeout === undefined && retention === undefined) return null
-  const keepMs = retention === undefined ? 0 : toMs('retention', retention)
+  const keepMs = retention === undefined ? 0 : keepToMs('retention', retention)
   assertWhole('retention', keepMs, 0, LIMITS.delayMs)
   const overrides: Overrides = {
     ...(timeout === undefined ? {} : { timeoutMs: timeoutMs(timeout) }),

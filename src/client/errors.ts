@@ -1,6 +1,7 @@
 import { type Duration, toMs } from '../core/duration.ts'
 import { SkepError } from '../core/errors.ts'
 import { show } from '../core/names.ts'
+import { assertOptions, optionKeys } from '../core/options.ts'
 import {
   ERROR_KIND,
   ERRORS_KEPT_MS,
@@ -52,6 +53,13 @@ export interface ErrorListOptions {
   readonly cursor?: string
 }
 
+const LIST_KEYS = optionKeys<ErrorListOptions>('errors.list()', {
+  queue: true,
+  muted: true,
+  limit: true,
+  cursor: true,
+})
+
 /**
  * A list looks at so many groups and puts the newest first. Records are in the order of their ids, which tell nothing of time.
  * A space with more kinds of errors than this has other worries, and each group can still be got by its id.
@@ -81,6 +89,7 @@ export class ErrorGroups {
   async list(
     options: ErrorListOptions = {},
   ): Promise<{ readonly groups: readonly ErrorGroupView[]; readonly cursor: string | null }> {
+    assertOptions(LIST_KEYS, options)
     const { queue, muted, limit = 50, cursor } = options
     assertWhole('limit', limit, 1, PAGE)
     const after = cursor === undefined ? null : readCursor(cursor)

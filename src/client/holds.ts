@@ -5,11 +5,12 @@ import { DEFAULT_LANE } from '../core/lanes.ts'
 import { LIMITS } from '../core/limits.ts'
 import type { Logger } from '../core/logger.ts'
 import { assertKey, assertName, assertPattern, show, utf8Bytes } from '../core/names.ts'
+import { assertOptions, optionKeys } from '../core/options.ts'
 import type { Hint, Notifier } from '../notifier.ts'
 import type { Runtime } from '../runtime.ts'
 import type { Store } from '../store.ts'
 import { assertWhole } from '../worker/options.ts'
-import { assertFields, isSharedLimit } from './limit-options.ts'
+import { isSharedLimit } from './limit-options.ts'
 import { type Recallable, recall, untilRecalled } from './recall.ts'
 import { renewNotices } from './renew-notices.ts'
 
@@ -90,6 +91,21 @@ const BY_BYTES = 512
 /** Before every job: strict ones have small numbers, and all others have ranks. */
 const LOWEST_RANK = -Number.MAX_SAFE_INTEGER
 
+const KEYS = optionKeys<HoldOptions>('pause() and block()', {
+  reason: true,
+  by: true,
+  for: true,
+  wait: true,
+  timeout: true,
+  signal: true,
+})
+const RELEASE_KEYS = optionKeys<Pick<HoldOptions, 'by'>>('resume() and unblock()', { by: true })
+const TARGET_KEYS = optionKeys<{ queue: string; lane: string; everywhere: boolean }>('the target', {
+  queue: true,
+  lane: true,
+  everywhere: true,
+})
+
 /**
  * Puts a hold. When it has answered, nothing of the target is claimed until it is gone, the workers of this process have
  * handed back what they had taken and not started, and those of other processes are told to.
@@ -121,7 +137,7 @@ export async function release(
   options: Pick<HoldOptions, 'by'>,
 ): Promise<ReleaseSummary> {
   const target = toHoldTarget(env.space, on)
-  assertFields('options', options, ['by'])
+  assertOptions(RELEASE_KEYS, options)
   const by = textOf('by', options.by, BY_BYTES)
   await env.readyToWrite()
   const { released } = await env.patient.release({ holds: [{ ...target, kind }] })
@@ -159,7 +175,7 @@ function toHoldTarget(space: string, target: Holdable): HoldTarget {
   if (typeof (target as { name?: unknown } | null)?.name === 'string') {
     return { space, queue: patternOf((target as { name: string }).name), lane: null }
   }
-  assertFields('target', target, ['queue', 'lane', 'everywhere'])
+  assertOptions(TARGET_KEYS, target ?? null)
   // A variable that turned out empty must not mean everything.
   for (const [key, value] of Object.entries(target)) {
     if (value === undefined || value === null) {
@@ -203,7 +219,7 @@ function readHoldOptions(options: HoldOptions): {
   /** How long to wait for workers; null: not at all. */
   readonly wait: number | null
 } {
-  assertFields('options', options, ['reason', 'by', 'for', 'wait', 'timeout', 'signal'])
+  assertOptions(KEYS, options)
   const { wait = false, timeout, signal } = options
   if (typeof wait !== 'boolean') {
     throw new SkepError(

@@ -3,6 +3,7 @@ import { type HoldKind, holdsQueue } from '../core/holds.ts'
 import { JOB_STATES, type JobState } from '../core/job.ts'
 import { LIMITS } from '../core/limits.ts'
 import { assertName, show } from '../core/names.ts'
+import { assertOptions, optionKeys } from '../core/options.ts'
 import { parseQuery } from '../core/query.ts'
 import { LISTED_STATES, planQuery, type QueryPlan } from '../core/query-plan.ts'
 import { timeOf } from '../core/transitions.ts'
@@ -38,6 +39,17 @@ export interface ListOptions {
   readonly cursor?: string
 }
 
+const LIST_KEYS = optionKeys<ListOptions>('list()', {
+  query: true,
+  queue: true,
+  state: true,
+  after: true,
+  before: true,
+  text: true,
+  limit: true,
+  cursor: true,
+})
+
 export interface JobPage {
   readonly jobs: readonly JobView[]
   /** For the next page; null when this was the last. A page may be short, even empty, and not be the last. */
@@ -67,6 +79,8 @@ export interface CountOptions {
   /** To stop at so many, up to 100,000. @default 10000 */
   readonly cap?: number
 }
+
+const COUNT_KEYS = optionKeys<CountOptions>('count()', { cap: true })
 
 /** What one page may look at, and what a count may. */
 const PAGE_BUDGET: Budget = { rows: 5_000, ms: 150 }
@@ -102,6 +116,7 @@ export interface InspectEnv extends SearchEnv {
 
 /** One page of jobs. Pages are by key, so they neither skip nor repeat while jobs come and go. */
 export async function listJobs(env: InspectEnv, options: ListOptions): Promise<JobPage> {
+  assertOptions(LIST_KEYS, options)
   const limit = options.limit ?? 50
   assertWhole('limit', limit, 1, LIMITS.pageJobs)
   const wanted = await wantedOf(env, options)
@@ -163,11 +178,9 @@ export async function planText(
 }
 
 /** How many jobs fit a query. States and queues alone are told by counters; everything else is counted up to a cap. */
-export async function countFitting(
-  env: InspectEnv,
-  query: string,
-  { cap = 10_000 }: CountOptions,
-): Promise<JobCount> {
+export async function countFitting(env: InspectEnv, query: string, options: CountOptions): Promise<JobCount> {
+  assertOptions(COUNT_KEYS, options)
+  const { cap = 10_000 } = options
   assertWhole('cap', cap, 1, 100_000)
   const plan = await planText(env, query)
   if (plan.isCounted) {

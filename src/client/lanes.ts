@@ -1,6 +1,7 @@
 import { covers, type HoldKind } from '../core/holds.ts'
 import { LIMITS } from '../core/limits.ts'
 import { assertKey, assertName } from '../core/names.ts'
+import { assertOptions, optionKeys } from '../core/options.ts'
 import type { Store } from '../store.ts'
 import { assertWhole } from '../worker/options.ts'
 import { type LaneCause, laneCausesOf, nameOf } from './explain-queue.ts'
@@ -14,6 +15,8 @@ export interface LaneListOptions {
   /** Only those whose keys begin with it. However many lanes there are, it costs no more than a page of all. */
   readonly prefix?: string
 }
+
+const KEYS = optionKeys<LaneListOptions>('lanes()', { limit: true, cursor: true, prefix: true })
 
 export interface LanePage {
   /** Those that have work, by key. */
@@ -62,6 +65,7 @@ export async function listLanes(
   queue: string,
   options: LaneListOptions,
 ): Promise<LanePage> {
+  assertOptions(KEYS, options)
   const { limit = 50, cursor, prefix = '' } = options
   assertName('Queue', queue)
   assertWhole('limit', limit, 1, LIMITS.pageJobs)

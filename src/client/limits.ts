@@ -1,6 +1,7 @@
 import { SkepError } from '../core/errors.ts'
 import { type LimitFields, overlaid } from '../core/limit-fields.ts'
 import { assertName } from '../core/names.ts'
+import { assertOptions, optionKeys } from '../core/options.ts'
 import type { Rate } from '../core/rate.ts'
 import type { Notifier } from '../notifier.ts'
 import type { LimitRecord, LimitTarget } from '../store/limits.ts'
@@ -8,7 +9,6 @@ import type { Store } from '../store.ts'
 import { assertLane, wake } from './holds.ts'
 import type { SharedLimit } from './lane-options.ts'
 import {
-  assertFields,
   isSharedLimit,
   type LaneLimitOptions,
   type LimitKind,
@@ -126,18 +126,25 @@ export class Limits {
   }
 }
 
+const SHARED_TARGET_KEYS = optionKeys<{ shared: string }>('the target', { shared: true })
+const TARGET_KEYS = optionKeys<{ queue: QueueName; lane: string; shared: string }>('the target', {
+  queue: true,
+  lane: true,
+  shared: true,
+})
+
 function toLimitTarget(target: Limitable): LimitTarget {
   if (isSharedLimit(target)) return { shared: target.name }
   if (typeof target === 'string' || typeof (target as { name?: unknown } | null)?.name === 'string') {
     return { queue: nameOf(target as QueueName) }
   }
   if (typeof (target as { shared?: unknown } | null)?.shared === 'string') {
-    assertFields('target', target, ['shared'])
+    assertOptions(SHARED_TARGET_KEYS, target as object)
     const { shared } = target as { readonly shared: string }
     assertName('Shared limit', shared)
     return { shared }
   }
-  assertFields('target', target, ['queue', 'lane', 'shared'])
+  assertOptions(TARGET_KEYS, (target as object) ?? null)
   const { queue, lane } = target as { readonly queue: QueueName; readonly lane?: string }
   const name = nameOf(queue)
   // A variable that turned out empty must not mean the whole queue.

@@ -1,9 +1,10 @@
-import { type Duration, toMs } from '../core/duration.ts'
+import { type Duration, type Keep, keepToMs, toMs } from '../core/duration.ts'
 import { SkepError } from '../core/errors.ts'
 import { reasonFailure } from '../core/failure.ts'
 import { FINAL_STATES, isFinal, type Job, type JobState } from '../core/job.ts'
 import { LIMITS } from '../core/limits.ts'
 import { assertJobId, assertName } from '../core/names.ts'
+import { assertOptions, optionKeys } from '../core/options.ts'
 import { type ChangeAction, type ChangeTo, isPossible, POSSIBLE } from '../core/transitions.ts'
 import { type Hint, type Notifier, namingHints } from '../notifier.ts'
 import type { ChangeRefusal, ChangeReply, Store, Where } from '../store.ts'
@@ -29,6 +30,15 @@ export interface ChangeSummary {
   readonly refused: readonly { readonly id: string; readonly reason: ChangeRefusal }[]
 }
 
+const TARGET_KEYS = optionKeys<JobFilter & { readonly queue: string }>('the target', {
+  queue: true,
+  state: true,
+  after: true,
+  before: true,
+  text: true,
+  limit: true,
+})
+
 const PAGE = 500
 
 /** Which states an action takes when the target names none. */
@@ -41,14 +51,22 @@ export const USUAL: Readonly<Record<ChangeAction, readonly JobState[]>> = {
 /** What ends jobs for which somebody may wait. */
 const ENDING: ReadonlySet<ChangeAction> = new Set<ChangeAction>(['cancel', 'bury', 'remove'])
 
+export interface ChangeEnv {
+  readonly store: Store
+  readonly notifier: Notifier
+  readonly space: string
+  /** Jobs that were changed, after each page. */
+  readonly onChanged?: (ids: readonly string[]) => Promise<void>
+}
+
 /** Does one thing to many jobs, in portions. Hints tell workers and whoever waits for a result. */
 export async function changeJobs(
-  env: { readonly store: Store; readonly notifier: Notifier; readonly space: string },
+  env: ChangeEnv,
   action: ChangeAction,
   target: Target,
   options: {
     readonly reason: string
-    readonly keep: Duration
+    readonly keep: Keep
   } & ChangeTo,
 ): Promise<ChangeSummary> {
   const { store, notifier, space } = env
@@ -56,7 +74,7 @@ export async function changeJobs(
   const kind = action === 'bury' ? 'bury' : 'cancel'
   const failure =
     action === 'cancel' || action === 'bury' ? JSON.stringify(reasonFailure(kind, options.reason)) : null
-  const keepMs = toMs('keep', options.keep)
+  const keepMs = keepToMs('keep', options.keep)
   assertWhole('keep', keepMs, 0, LIMITS.delayMs)
   const common = { action, space, failure, keepMs, priority }
   // All jobs of a redrive are due at one moment, however many calls it takes: so they come back in their order.
@@ -88,6 +106,9 @@ export async function changeJobs(
     if (stopping.length > 0) hints.push({ kind: 'cancel', space, ids: stopping })
     if (moved > stopping.length && ENDING.has(action)) hints.push({ kind: 'sync' })
     if (hints.length > 0) notifier.publish(hints)
+    if (env.onChanged && moved > 0) {
+      await env.onChanged(results.flatMap(({ status, id }) => (status === 'ok' ? [id] : [])))
+    }
     return { moved, cursor }
   }
 
@@ -99,6 +120,7 @@ export async function changeJobs(
     for (let from = 0; from < ids.length; from += PAGE) await page({ ids: ids.slice(from, from + PAGE) })
   } else {
     const chosen = target as Exclude<Target, string | readonly string[]>
+    assertOptions(TARGET_KEYS, chosen ?? null)
     assertName('Queue', chosen.queue)
     if (chosen.limit !== undefined) assertWhole('limit', chosen.limit, 1, Number.MAX_SAFE_INTEGER)
     let left = chosen.limit ?? Infinity

@@ -2,6 +2,7 @@ import { SkepError } from '../core/errors.ts'
 import type { NewJob } from '../core/job.ts'
 import { LIMITS } from '../core/limits.ts'
 import { ManyTexts } from '../core/many-texts.ts'
+import { assertOptions, optionKeys } from '../core/options.ts'
 import { type EnqueueOptions, type Prepare, prepareAll } from './enqueue.ts'
 import type { Queue } from './queue.ts'
 
@@ -10,13 +11,44 @@ export interface EnqueueManyOptions<Input> extends Omit<EnqueueOptions, 'id'> {
   readonly each?: (item: Input, index: number) => Omit<EnqueueOptions, 'tx'>
 }
 
+const KEYS = optionKeys<EnqueueManyOptions<unknown>>('enqueueMany()', {
+  delay: true,
+  runAt: true,
+  priority: true,
+  unique: true,
+  headers: true,
+  timeout: true,
+  retention: true,
+  lane: true,
+  cost: true,
+  tx: true,
+  each: true,
+})
+const EACH_KEYS = optionKeys<Omit<EnqueueOptions, 'tx'>>('each', {
+  delay: true,
+  runAt: true,
+  priority: true,
+  unique: true,
+  headers: true,
+  timeout: true,
+  retention: true,
+  id: true,
+  lane: true,
+  cost: true,
+})
+
 /** The jobs of many items; `again`: one of them has an id that may be in the store already. */
 export async function prepareMany<Input, Result, Output>(
   prepare: Prepare,
   queue: Queue<Input, Result, Output>,
   items: readonly Input[],
-  { each, ...common }: Omit<EnqueueManyOptions<Input>, 'tx'>,
+  options: EnqueueManyOptions<Input>,
 ): Promise<{ readonly jobs: readonly NewJob[]; readonly again: boolean }> {
+  assertOptions(KEYS, options)
+  const { each, tx: _tx, ...common } = options
+  if (!Array.isArray(items)) {
+    throw new SkepError('OPTION_INVALID', 'enqueueMany takes an array of payloads; enqueue takes one.')
+  }
   if (items.length > LIMITS.batchJobs) {
     throw new SkepError(
       'BATCH_TOO_LARGE',
@@ -28,9 +60,8 @@ export async function prepareMany<Input, Result, Output>(
   const texts = each === undefined && queue.check === null ? new ManyTexts(items) : null
   const jobs = await prepareAll(items, (item, index) => {
     try {
-      const own: Omit<EnqueueOptions, 'tx'> =
-        each === undefined ? common : { ...common, ...each(item, index) }
-      again ||= own.id !== undefined
+      const own = each === undefined ? common : { ...common, ...eachOf(each(item, index)) }
+      again ||= 'id' in own && own.id !== undefined
       const prepared = prepare(queue, item, own, null, texts?.next())
       return prepared instanceof Promise ? prepared.catch((error) => refuse(index, error)) : prepared
     } catch (error) {
@@ -38,6 +69,11 @@ export async function prepareMany<Input, Result, Output>(
     }
   })
   return { jobs, again }
+}
+
+function eachOf(options: Omit<EnqueueOptions, 'tx'>): Omit<EnqueueOptions, 'tx'> {
+  assertOptions(EACH_KEYS, options)
+  return options
 }
 
 function refuse(index: number, cause: unknown): never {

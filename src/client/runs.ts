@@ -2,6 +2,7 @@ import { type Duration, toMs } from '../core/duration.ts'
 import { SkepError } from '../core/errors.ts'
 import { LIMITS } from '../core/limits.ts'
 import { assertJobId, assertKey, assertName, show } from '../core/names.ts'
+import { assertOptions, optionKeys } from '../core/options.ts'
 import { encodeJson } from '../core/payload.ts'
 import type { NewRun, Run, RunStatus } from '../core/runs.ts'
 import type { Maker } from '../flows/advance.ts'
@@ -43,6 +44,34 @@ export interface StartOptions {
   /** Your open transaction: the run exists if, and only if, it commits. */
   readonly tx?: unknown
 }
+
+const START_KEYS = optionKeys<StartOptions>('start()', {
+  attributes: true,
+  id: true,
+  priority: true,
+  delay: true,
+  runAt: true,
+  tx: true,
+})
+const LIST_KEYS = optionKeys<NonNullable<Parameters<Runs['list']>[0]>>('runs.list()', {
+  flow: true,
+  status: true,
+  attributes: true,
+  root: true,
+  limit: true,
+  cursor: true,
+})
+const RESULT_KEYS = optionKeys<{ timeout?: Duration; signal?: AbortSignal }>('result()', {
+  timeout: true,
+  signal: true,
+})
+const MEMBERS_KEYS = optionKeys<{ limit?: number }>('members()', { limit: true })
+const COUNTS_KEYS = optionKeys<NonNullable<Parameters<Runs['counts']>[0]>>('runs.counts()', {
+  flow: true,
+  status: true,
+  limit: true,
+})
+const RETRY_KEYS = optionKeys<{ from?: string }>('retry()', { from: true })
 
 export interface RunsEnv extends TogetherEnv {
   readonly notifier: Notifier
@@ -110,8 +139,9 @@ export class RunHandle<Result = unknown> {
    * Lets it go on after it has ended: at the step that failed, or from the step you name, with the state as it is. False
    * if it is running.
    */
-  retry({ from }: { readonly from?: string } = {}): Promise<boolean> {
-    return this.#runs.retry(this.id, from)
+  async retry(options: { readonly from?: string } = {}): Promise<boolean> {
+    assertOptions(RETRY_KEYS, options)
+    return this.#runs.retry(this.id, options.from)
   }
 }
 
@@ -125,10 +155,18 @@ export class Runs {
 
   /** Starts a run. When the promise resolves it is in the store with what it begins with, or nothing is. */
   async start<Input, Result>(
-    { tree }: Flow<Input, Result>,
+    flow: Flow<Input, Result>,
     input: Input,
     options: StartOptions = {},
   ): Promise<RunHandle<Result>> {
+    const tree = flow?.tree
+    if (tree === undefined) {
+      throw new SkepError(
+        'OPTION_INVALID',
+        `The flow of a run is ${show(flow)}; pass what flow(name, …) returns.`,
+      )
+    }
+    assertOptions(START_KEYS, options)
     const { priority = 0, id, tx } = options
     assertWhole('priority', priority, -LIMITS.priority, LIMITS.priority)
     if (id !== undefined) assertJobId(id)
@@ -166,6 +204,7 @@ export class Runs {
       readonly cursor?: string | null
     } = {},
   ): Promise<{ readonly runs: readonly RunView[]; readonly cursor: string | null }> {
+    assertOptions(LIST_KEYS, options)
     await this.#env.ready()
     const { flow, status, attributes = {}, root, limit = 50, cursor = null } = options
     if (root !== undefined) assertJobId(root)
@@ -190,7 +229,9 @@ export class Runs {
     return explainAny(this.#env.store, this.#env.space, id)
   }
 
-  async members(id: string, { limit = 20 }: { readonly limit?: number }): Promise<RunMembers> {
+  async members(id: string, options: { readonly limit?: number }): Promise<RunMembers> {
+    assertOptions(MEMBERS_KEYS, options)
+    const { limit = 20 } = options
     assertWhole('limit', limit, 1, LIMITS.pageJobs)
     await this.#env.ready()
     const { store, space } = this.#env
@@ -211,6 +252,7 @@ export class Runs {
   async counts(
     options: { readonly flow?: string; readonly status?: RunStatus; readonly limit?: number } = {},
   ): Promise<CountRunsReply> {
+    assertOptions(COUNTS_KEYS, options)
     await this.#env.ready()
     const { limit = 100_000, ...filter } = options
     return this.#env.store.countRuns({ space: this.#env.space, ...filter, limit })
@@ -218,8 +260,10 @@ export class Runs {
 
   async result(
     id: string,
-    { timeout, signal }: { readonly timeout?: Duration; readonly signal?: AbortSignal },
+    options: { readonly timeout?: Duration; readonly signal?: AbortSignal },
   ): Promise<unknown> {
+    assertOptions(RESULT_KEYS, options)
+    const { timeout, signal } = options
     await this.#env.ready()
     const run = await this.#env.awaiting.ended(id, {
       ...(timeout === undefined ? {} : { timeoutMs: toMs('timeout', timeout) }),

@@ -2,6 +2,7 @@ import { SkepError } from '../core/errors.ts'
 import type { NewJob } from '../core/job.ts'
 import { LIMITS } from '../core/limits.ts'
 import { assertName, hasControl, show, utf8Bytes } from '../core/names.ts'
+import { assertOptions, optionKeys } from '../core/options.ts'
 import {
   countsFromLastRun,
   decodeSpec,
@@ -44,6 +45,18 @@ export interface SchedulesEnv extends ScheduleEnv {
   readonly insert: (job: NewJob) => Promise<JobHandle<unknown>>
 }
 
+const DECLARE_KEYS = optionKeys<{ owner?: string }>('schedules.declare()', { owner: true })
+const LIST_KEYS = optionKeys<NonNullable<Parameters<Schedules['list']>[0]>>('schedules.list()', {
+  owner: true,
+  limit: true,
+  cursor: true,
+})
+const REMOVE_KEYS = optionKeys<{ force?: boolean }>('schedules.remove()', { force: true })
+const PAUSE_KEYS = optionKeys<{ reason?: string; by?: string }>('schedules.pause()', {
+  reason: true,
+  by: true,
+})
+
 const MOST_TRIES = 20
 const MOST_SLOTS = 1_000
 
@@ -67,6 +80,7 @@ export class Schedules {
    * removed then: all processes of an owner declare the same list, and a second call for an owner replaces the first. Without one, what leaves the code stays in the store.
    */
   declare(schedules: readonly ScheduleDefinition[], options: { readonly owner?: string } = {}): void {
+    assertOptions(DECLARE_KEYS, options)
     this.#declarations.add(schedules, options.owner)
     this.#env.wakeWorkers()
   }
@@ -109,6 +123,7 @@ export class Schedules {
   async list(
     options: { readonly owner?: string; readonly limit?: number; readonly cursor?: string } = {},
   ): Promise<SchedulePage> {
+    assertOptions(LIST_KEYS, options)
     const { owner, limit = 50, cursor = null } = options
     assertWhole('limit', limit, 1, LIMITS.pageJobs)
     await this.#env.ready()
@@ -127,6 +142,7 @@ export class Schedules {
    * back with the next start. `force` removes it all the same, for one whose code is gone.
    */
   async remove(id: string, options: { readonly force?: boolean } = {}): Promise<boolean> {
+    assertOptions(REMOVE_KEYS, options)
     assertName('Schedule', id)
     await this.#env.readyToWrite()
     const { patient: store, space } = this.#env
@@ -142,6 +158,7 @@ export class Schedules {
   /** Stops a schedule until it is resumed, also over deploys. Pausing twice is fine: the first reason stays. */
   async pause(id: string, options: { readonly reason?: string; readonly by?: string } = {}): Promise<void> {
     assertName('Schedule', id)
+    assertOptions(PAUSE_KEYS, options)
     const reason = textOf('reason', options.reason)
     const by = textOf('by', options.by)
     await this.#env.readyToWrite()

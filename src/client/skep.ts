@@ -1,10 +1,12 @@
-import { type Duration, toMs } from '../core/duration.ts'
+import { type Duration, type Keep, toMs } from '../core/duration.ts'
 import { Emitter } from '../core/emitter.ts'
 import { SkepError } from '../core/errors.ts'
+import type { Group } from '../core/groups.ts'
 import type { NewJob } from '../core/job.ts'
 import { LIMITS } from '../core/limits.ts'
 import { consoleLogger, harmless, type Logger } from '../core/logger.ts'
 import { assertJobId, assertName, show } from '../core/names.ts'
+import { assertOptions, optionKeys } from '../core/options.ts'
 import type { Run } from '../core/runs.ts'
 import type { ChangeTo } from '../core/transitions.ts'
 import { Registry } from '../flows/registry.ts'
@@ -23,17 +25,19 @@ import type { RecordStore } from '../store/records.ts'
 import type { Durability, InsertResult, Store } from '../store.ts'
 import type { WorkerEvents } from '../worker/events.ts'
 import { Noter } from '../worker/noter.ts'
-import { assertWhole, resolveWorkerOptions, type WorkerOptions } from '../worker/options.ts'
+import { assertWhole, resolveWorkerOptions, WORKER_KEYS, type WorkerOptions } from '../worker/options.ts'
 import type { Order } from '../worker/orders.ts'
 import { countInserted } from '../worker/settler.ts'
 import { type AgainOptions, copyOf } from './again.ts'
 import { announceWorker } from './announce.ts'
 import { type AnsweringStore, answeringStore } from './answering-store.ts'
 import { type AttemptView, readAttempts } from './attempts.ts'
-import { type Awaiting, awaitingJobs, awaitingRuns, type Results } from './awaiting.ts'
+import { type Awaiting, awaitingGroups, awaitingJobs, awaitingRuns, type Results } from './awaiting.ts'
 import { Bulk } from './bulk.ts'
 import { BulkBook } from './bulk-record.ts'
+import { buriedListener } from './buried.ts'
 import { listCards, type QueueCard } from './cards.ts'
+import { type DeadNoticeOptions, readDeadNotices } from './dead-notices.ts'
 import { Declarations } from './declarations.ts'
 import { declareLimits } from './declare-limits.ts'
 import { type DoctorReport, examine } from './doctor.ts'
@@ -132,8 +136,41 @@ export interface SkepOptions {
   readonly runtime?: Runtime
 }
 
-/** How many open Skeps use each store: several spaces may share one. */
-const users = new WeakMap<Store, number>()
+const KEYS = optionKeys<SkepOptions>('createSkep()', {
+  store: true,
+  notifier: true,
+  space: true,
+  logger: true,
+  payloadBytes: true,
+  enqueueTimeout: true,
+  storeTimeout: true,
+  history: true,
+  telemetry: true,
+  version: true,
+  runtime: true,
+})
+const CANCEL_KEYS = optionKeys<NonNullable<Parameters<Skep['cancel']>[1]>>('cancel()', {
+  reason: true,
+  keep: true,
+})
+const BURY_KEYS = optionKeys<NonNullable<Parameters<Skep['bury']>[1]>>('bury()', { reason: true, keep: true })
+const ORDER_KEYS = optionKeys<NonNullable<Parameters<Skep['order']>[2]>>('order()', { by: true })
+
+/** What the open Skeps on one store share: several spaces may be on it. */
+interface Shared {
+  users: number
+  /** Carries hints between them if the store has no notifier of its own; made when the first one needs it. */
+  local: Notifier | null
+}
+
+const shared = new WeakMap<Store, Shared>()
+
+function join(store: Store): Shared {
+  const known = shared.get(store) ?? { users: 0, local: null }
+  known.users++
+  shared.set(store, known)
+  return known
+}
 
 /** Connects a store, a notifier and your handlers. One is enough for a process. */
 export function createSkep(options: SkepOptions): Skep {
@@ -162,7 +199,8 @@ export class Skep {
   /** The store as it was passed in. */
   readonly #given: Store
   readonly #notifier: Notifier
-  readonly #ownNotifier: Notifier | null
+  /** Hints go no further than this process. */
+  readonly #isLocal: boolean
   readonly #runtime: Runtime
   readonly #logger: Logger
   readonly #events: Emitter<WorkerEvents>
@@ -173,6 +211,7 @@ export class Skep {
   readonly #keeping: HandleOrigin
   readonly #discarding: HandleOrigin
   readonly #awaitingRuns: Awaiting<Run>
+  readonly #awaitingGroups: Awaiting<Group>
   readonly #outlines: Outlines
   readonly #noter: Noter
   readonly #meter = new Meter()
@@ -197,6 +236,7 @@ export class Skep {
   #records: RecordStore | null = null
 
   constructor(options: SkepOptions) {
+    assertOptions(KEYS, options)
     if (typeof options?.store?.insert !== 'function') {
       throw new SkepError(
         'CONFIG_INVALID',
@@ -220,10 +260,11 @@ export class Skep {
     this.#logger = harmless(options.logger ?? consoleLogger)
     this.#events = new Emitter(this.#logger)
     logFailures(this.#events, this.#logger, this.#runtime)
-    this.#ownNotifier = options.notifier || store.notifier ? null : localNotifier({ runtime: this.#runtime })
-    const notifier = options.notifier ?? store.notifier?.() ?? (this.#ownNotifier as Notifier)
+    this.#isLocal = !options.notifier && !store.notifier
+    const others = join(given)
+    if (this.#isLocal) others.local ??= localNotifier({ runtime: this.#runtime })
+    const notifier = options.notifier ?? store.notifier?.() ?? (others.local as Notifier)
     this.#notifier = harmlessNotifier(notifier, this.#logger)
-    users.set(given, (users.get(given) ?? 0) + 1)
     this.#payloadBytes = payloadBytes
     this.#telemetry = options.telemetry ?? null
     this.#version = programVersion(options.version)
@@ -251,7 +292,13 @@ export class Skep {
     const ends = { workers: workersHere(given), closed: this.#end.signal }
     this.#holdEnv = { ...parts, logger: this.#logger, space, ...ready, ...ends }
     this.limits = new Limits(this.#holdEnv)
-    this.bulk = new Bulk({ ...this.#holdEnv, runtime: this.#runtime, book: new BulkBook(store, space) })
+    const onBuried = buriedListener({ store, space }, this.#events)
+    this.bulk = new Bulk({
+      ...this.#holdEnv,
+      onBuried,
+      runtime: this.#runtime,
+      book: new BulkBook(store, space),
+    })
     const records = { ...parts, space, logger: this.#logger }
     const book = new ErrorBook({ ...records, onFirst: () => this.#history?.wake() })
     const meter = this.#meter
@@ -263,6 +310,7 @@ export class Skep {
     this.errors = new ErrorGroups(told)
     this.#outlines = new Outlines({ store, space, logger: this.#logger })
     this.#awaitingRuns = awaitingRuns({ ...parts, space })
+    this.#awaitingGroups = awaitingGroups({ ...parts, space })
     const maker = flowMaker({ space, runtime: this.#runtime, prepare: this.#prepare, payloadBytes })
     const together = {
       ...parts,
@@ -273,7 +321,12 @@ export class Skep {
       outlines: this.#outlines,
       ...ready,
     }
-    this.groups = new Groups({ ...together, prepare: this.#prepare })
+    this.groups = new Groups({
+      ...together,
+      prepare: this.#prepare,
+      awaitingGroups: this.#awaitingGroups,
+      results: this.#results,
+    })
     this.runs = new Runs({ ...together, maker })
     this.#overdue = new OverdueJobs({ ...parts, space })
     this.#sweeper = new Sweeper({ ...parts, space, logger: this.#logger, maker })
@@ -386,8 +439,8 @@ export class Skep {
     options: EnqueueManyOptions<Input>,
     made?: (jobs: readonly NewJob[]) => void,
   ): Promise<JobHandle<Result>[]> {
-    const { tx, ...own } = options
-    const { jobs, again } = await prepareMany(this.#prepare, queue, items, own)
+    const { tx } = options
+    const { jobs, again } = await prepareMany(this.#prepare, queue, items, options)
     made?.(jobs)
     if (!this.#opening.isReady || this.#closed) await this.#readyToWrite()
     if (jobs.length === 0) return []
@@ -458,7 +511,8 @@ export class Skep {
    */
   worker(work: readonly (Handler | Flow<never, unknown>)[], options: WorkerOptions = {}): Worker {
     if (this.#closing) throw closedError()
-    if (work.length === 0) throw new SkepError('CONFIG_INVALID', 'A worker needs at least one handler.')
+    assertOptions(WORKER_KEYS, options)
+    assertWork(work)
     const handlers = work.filter((one): one is Handler => 'queue' in one)
     const registry = new Registry()
     for (const one of work) if ('tree' in one) registry.add(one.tree)
@@ -592,6 +646,15 @@ export class Skep {
     return () => subscription.end()
   }
 
+  /**
+   * One page of notices (of `natsNotifier`) that were delivered too often without being dealt with, oldest first. Their jobs are in
+   * the store: the sweep of a worker finds those that still wait.
+   */
+  async deadNotices(options: DeadNoticeOptions = {}): Promise<Awaited<ReturnType<typeof readDeadNotices>>> {
+    if (this.#closing) throw closedError()
+    return readDeadNotices(this.#notifier, this.space, options)
+  }
+
   /** The workers that are on the list, here and on other machines. */
   async workers(): Promise<readonly WorkerView[]> {
     await this.ready()
@@ -604,6 +667,7 @@ export class Skep {
    * itself: see {@link Worker.stopped}. Null: no such worker is on the list.
    */
   async order(id: string, order: Order, options: { readonly by?: string } = {}): Promise<WorkerView | null> {
+    assertOptions(ORDER_KEYS, options)
     await this.ready()
     return orderWorker(this.#workersEnv(), id, order, options)
   }
@@ -739,8 +803,7 @@ export class Skep {
   async doctor(): Promise<DoctorReport> {
     const durability = await this.ready()
     const [store, notifier, runtime] = [this.#store, this.#notifier, this.#runtime]
-    const isLocal = this.#ownNotifier !== null
-    return examine({ store, notifier, runtime, space: this.space, isLocal }, durability)
+    return examine({ store, notifier, runtime, space: this.space, isLocal: this.#isLocal }, durability)
   }
 
   // ── hold back ──────────────────────────────────────────────────────────────────────────────────
@@ -784,18 +847,20 @@ export class Skep {
   }
 
   /** Ends waiting jobs, and asks running ones to stop. After this none of them starts again. */
-  cancel(
+  async cancel(
     target: Target,
-    options: { readonly reason?: string; readonly keep?: Duration } = {},
+    options: { readonly reason?: string; readonly keep?: Keep } = {},
   ): Promise<ChangeSummary> {
+    assertOptions(CANCEL_KEYS, options)
     return this.#change('cancel', target, options.reason ?? 'Cancelled.', options.keep ?? '3d')
   }
 
   /** Puts waiting jobs among the dead. */
-  bury(
+  async bury(
     target: Target,
-    options: { readonly reason?: string; readonly keep?: Duration } = {},
+    options: { readonly reason?: string; readonly keep?: Keep } = {},
   ): Promise<ChangeSummary> {
+    assertOptions(BURY_KEYS, options)
     return this.#change('bury', target, options.reason ?? 'Buried by hand.', options.keep ?? '30d')
   }
 
@@ -851,12 +916,17 @@ export class Skep {
     action: Parameters<typeof changeJobs>[1],
     target: Target,
     reason: string,
-    keep: Duration,
+    keep: Keep,
     to: ChangeTo = {},
   ): Promise<ChangeSummary> {
     await this.#readyToWrite()
     const env = { store: this.#patientStore, notifier: this.#notifier, space: this.space }
-    return changeJobs(env, action, target, { reason, keep, ...to })
+    const tellBuried = buriedListener(env, this.#events)
+    return changeJobs({ ...env, ...(action === 'bury' && { onChanged: tellBuried }) }, action, target, {
+      reason,
+      keep,
+      ...to,
+    })
   }
 
   /** Removes finished jobs whose time is over. Workers do this by themselves. Returns how many. */
@@ -886,17 +956,41 @@ export class Skep {
     const unanswered = new SkepError('CLOSED', 'This Skep was closed while a result was awaited.')
     this.#results.close(unanswered)
     this.#awaitingRuns.close(unanswered)
+    this.#awaitingGroups.close(unanswered)
     for (const end of this.#watchers)
       end(new SkepError('CLOSED', 'This Skep was closed while a job was watched.'))
-    await this.#ownNotifier?.close()
-    const left = (users.get(this.#given) ?? 1) - 1
-    users.set(this.#given, left)
-    if (left === 0) await this.#store.close()
+    const others = shared.get(this.#given) as Shared
+    others.users--
+    if (others.users === 0) {
+      shared.delete(this.#given)
+      await others.local?.close()
+      await this.#store.close()
+    }
     this.#store.giveUp()
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
+  }
+}
+
+/** Refuses what would start a worker that never runs anything. */
+function assertWork(work: readonly (Handler | Flow<never, unknown>)[]): void {
+  if (!Array.isArray(work) || work.length === 0) {
+    throw new SkepError(
+      'CONFIG_INVALID',
+      'A worker needs an array with at least one handler: skep.worker([mail.handle(send)]).',
+    )
+  }
+  for (const [index, one] of (work as readonly unknown[]).entries()) {
+    const { queue, run, tree, name, handle } = (one ?? {}) as Readonly<Record<string, unknown>>
+    if (tree !== undefined || (queue !== undefined && typeof run === 'function')) continue
+    throw new SkepError(
+      'CONFIG_INVALID',
+      typeof handle === 'function'
+        ? `worker() got queue ${show(name)} without a handler. Use skep.worker([queue.handle(run)]).`
+        : `worker() got ${show(one)} at ${index}; it takes handlers (queue.handle(run)) and flows.`,
+    )
   }
 }
 

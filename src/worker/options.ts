@@ -1,5 +1,6 @@
 import { type Duration, toMs } from '../core/duration.ts'
 import { SkepError } from '../core/errors.ts'
+import { optionKeys } from '../core/options.ts'
 
 export interface WorkerOptions {
   /** Handlers running at once in this worker, over all its queues. @default 10 */
@@ -22,6 +23,17 @@ export interface WorkerOptions {
   /** The version of your program, shown with the worker and as a mark in charts. @default what `createSkep` was given */
   readonly version?: string
 }
+
+export const WORKER_KEYS = optionKeys<WorkerOptions>('worker()', {
+  concurrency: true,
+  lease: true,
+  drain: true,
+  grace: true,
+  poll: true,
+  rescueGrace: true,
+  prune: true,
+  version: true,
+})
 
 export interface ResolvedWorkerOptions {
   readonly concurrency: number

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type Preset, presets, queue } from '../../src/index.ts'
+import { archive, type Preset, presets, queue } from '../../src/index.ts'
 import { aborted, openScene, type Scene } from './support/scene.ts'
 
 const MINUTE = 60_000
@@ -71,6 +71,26 @@ describe('the preset of Dark', () => {
   })
 })
 
+describe('the preset of Dark Events', () => {
+  it('tries an error again after five minutes, twice, and keeps the row', async () => {
+    expect(await history(openScene(), presets.darkEvents, 'throw')).toEqual({
+      starts: [0, 5 * MINUTE, 10 * MINUTE],
+      state: 'failed',
+    })
+  })
+
+  it('never removes what is done or failed', async () => {
+    for (const what of ['return', 'throw'] as const) {
+      const scene = openScene()
+      await history(scene, presets.darkEvents, what)
+      const { jobs } = await scene.skep.list()
+      expect(jobs).toMatchObject([{ expiresAt: null }])
+      await scene.truth.prune({ now: scene.runtime.now() + 50 * 365 * 86_400_000, limit: 100 } as never)
+      expect((await scene.skep.list()).jobs).toHaveLength(1)
+    }
+  })
+})
+
 describe('the preset of Vitess', () => {
   it('resends for ever: 30 seconds, doubling, spread by a third', async () => {
     const scene = openScene()
@@ -124,6 +144,7 @@ describe('the preset of haskell-bee', () => {
 
   it('archives an error and deletes what is done', async () => {
     expect(await history(openScene(), presets.bee, 'throw')).toEqual({ starts: [0], state: 'failed' })
+    expect(presets.bee.queue.onError.ending).toEqual(archive('forever'))
     expect(await history(openScene(), presets.bee, 'return')).toEqual({ starts: [0], state: 'absent' })
   })
 })

@@ -1,5 +1,6 @@
 import { isFinal, JOB_STATES, type Job, type JobState } from '../../core/job.ts'
-import { claimedPart, extend, holder, inOrder, isPossible, isSoAlready } from '../../core/transitions.ts'
+import { assertOptions, optionKeys } from '../../core/options.ts'
+import { claimedPart, claimedPart, extend, extend, holder, holder, inOrder, isPossible, isPossible, isSoAlready, isSoAlready } from '../../core/transitions.ts'
 import { waitingOf } from '../../core/waiting.ts'
 import { type Runtime, systemRuntime } from '../../runtime.ts'
 import type { Enqueued } from '../../store/flows.ts'
@@ -46,11 +47,14 @@ export interface MemoryStoreOptions {
   readonly onChange?: (before: Job | null, after: Job | null) => void
 }
 
+const KEYS = optionKeys<MemoryStoreOptions>('memoryStore()', { runtime: true, onChange: true })
+
 /**
  * The reference: the pure transitions over a map. It is as strict as the others and forgets everything when
  * the process ends, which makes it right for tests and for jobs that need not survive.
  */
 export function memoryStore(options: MemoryStoreOptions = {}): Store {
+  assertOptions(KEYS, options)
   const clock = options.runtime ?? systemRuntime()
   const jobs = new Jobs(options.onChange)
   const { table, lines, holds, flows } = jobs

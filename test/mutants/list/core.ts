@@ -3,6 +3,19 @@ import type { Mutant } from '../mutant.ts'
 /** The rules themselves. The memory store uses all of them, SQLite most, and Postgres only the policies. */
 export const CORE_MUTANTS: readonly Mutant[] = [
   {
+    name: 'core-replace-keeps-the-failures',
+    incidents: [],
+    rule: 'R6',
+    file: 'src/core/transitions.ts',
+    find: '    errors: 0,\n    timeouts: 0,\n    lost: 0,\n    snoozes: 0,\n    failure: null,\n    ...(timed',
+    replace: '    ...(timed',
+    story: 'A job that waits for its last retry is replaced, and its new payload has one attempt.',
+    killedBy: {
+      vitest: 'test/conformance/memory.test.ts',
+      test: 'replace gives a job that waits for its retry the whole budget again',
+    },
+  },
+  {
     name: 'core-any-token-holds',
     incidents: [1, 2],
     rule: 'R1',
