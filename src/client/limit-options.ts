@@ -1,7 +1,7 @@
 import { type Duration, toMs } from '../core/duration.ts'
 import { SkepError } from '../core/errors.ts'
 import type { LimitFields } from '../core/limit-fields.ts'
-import { assertName, show } from '../core/names.ts'
+import { assertName } from '../core/names.ts'
 import { assertOptions, type OptionKeys, optionKeys } from '../core/options.ts'
 import { type Rate, usualBurst } from '../core/rate.ts'
 import { assertWhole } from '../worker/options.ts'

@@ -25,7 +25,6 @@ const order = flow('order', (f) => f.input<object>().step(mail))
 const id = '01a31c50-0000-7000-8000-0000000000aa'
 
 /** As a program without types would write it. */
-// biome-ignore lint/suspicious/noExplicitAny: it has to fit everywhere.
 const wrong = { dealy: '5m' } as any
 
 async function refusal(call: () => unknown): Promise<SkepError> {
