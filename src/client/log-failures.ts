@@ -1,5 +1,5 @@
 import type { Emitter } from '../core/emitter.ts'
-import type { Failure, JobState } from '../core/job.ts'
+import type { Failure } from '../core/job.ts'
 import type { Logger } from '../core/logger.ts'
 import type { Runtime } from '../runtime.ts'
 import type { FailedRun, WorkerEvents } from '../worker/events.ts'
@@ -41,7 +41,9 @@ export function logFailures(events: Emitter<WorkerEvents>, logger: Logger, runti
   events.on('error', failed('failed'))
   events.on('timeout', failed('timed out'))
   events.on('lost', failed('lost its worker'))
-  events.on('dead', ({ job, failure }) => {
+  events.on('dead', ({ job, failure, durationMs }) => {
+    // An operator buried it, and knows.
+    if (failure.kind === 'bury' && durationMs === 0) return
     const stack = failure.stack ?? reasonOf(failure)
     const causes = (failure.causes ?? []).map((cause) => `\ncaused by ${cause.name}: ${cause.message}`)
     write(
@@ -51,7 +53,7 @@ export function logFailures(events: Emitter<WorkerEvents>, logger: Logger, runti
   })
 }
 
-function nextOf(state: JobState): string {
+function nextOf(state: FailedRun['state']): string {
   if (state === 'delayed') return 'will be retried later'
   if (state === 'ready') return 'will be retried now'
   return `is ${state}`
