@@ -25,7 +25,10 @@ const LIFO = 'There is no LIFO order; a higher priority starts sooner.'
 const HANDLER = 'Give the handlers to skep.worker([queue.handle(run)], options).'
 const SPACE = 'Use space for a tenant.'
 
-/** Names of BullMQ, pg-boss, graphile-worker, bee-queue, Agenda, Sidekiq, Oban, Celery and River, in lower case without separators. */
+const UNHANDLED =
+  'It was removed: jobs that no worker handles stay ready, keep their order, and are counted as unhandled (skep queues). Delete it.'
+
+/** Names of BullMQ, pg-boss, graphile-worker, bee-queue, Agenda, Sidekiq, Oban, Celery and River, and removed ones of our own, in lower case without separators. */
 const OTHERS: Readonly<Record<string, string>> = {
   attempts: RETRIES,
   attemptsmade: RETRIES,
@@ -169,6 +172,8 @@ const OTHERS: Readonly<Record<string, string>> = {
   defaultjoboptions: 'Declare them once, on the queue: queue(name, options).',
   joboptions: 'Declare them once, on the queue: queue(name, options).',
   tenant: SPACE,
+  unknownqueues: UNHANDLED,
+  missingafter: UNHANDLED,
   namespace: SPACE,
 }
 

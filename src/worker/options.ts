@@ -47,7 +47,6 @@ export interface ResolvedWorkerOptions {
 }
 
 export function resolveWorkerOptions(options: WorkerOptions = {}): ResolvedWorkerOptions {
-  refuseRemoved(options)
   const { concurrency = 10 } = options
   assertWhole('concurrency', concurrency, 1, 100_000)
   const leaseMs = toMs('lease', options.lease ?? '30s')
@@ -62,18 +61,6 @@ export function resolveWorkerOptions(options: WorkerOptions = {}): ResolvedWorke
     pruneMs: Math.max(1_000, toMs('prune', options.prune ?? '1m')),
     version: options.version === undefined ? null : String(options.version).slice(0, 128),
   })
-}
-
-/** Options of earlier versions, which would otherwise be ignored. */
-function refuseRemoved(options: object): void {
-  const what = ['unknownQueues', 'missingAfter'].find((name) => Object.hasOwn(options, name))
-  if (what === undefined) return
-  throw new SkepError(
-    'OPTION_INVALID',
-    `The worker option ${what} was removed: jobs that no worker handles stay ready, keep their order, and are counted as ` +
-      'unhandled (skep queues). Delete the option.',
-    { facts: { what } },
-  )
 }
 
 /** Refuses a number that is not whole or out of bounds. */
