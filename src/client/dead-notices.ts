@@ -38,8 +38,11 @@ export async function readDeadNotices(
   const page = await notifier.notices.dead({ limit, cursor })
   const own = page.notices.filter((notice) => notice.space === space)
   return {
-    notices: own.map(({ space: _, dueAt, buriedAt, ...notice }) => ({
-      ...notice,
+    notices: own.map(({ queue, ids, deliveries, reason, dueAt, buriedAt }) => ({
+      queue,
+      ids,
+      deliveries,
+      reason,
       dueAt: new Date(dueAt),
       buriedAt: new Date(buriedAt),
     })),
