@@ -4,7 +4,7 @@ import type { Membership } from '../core/groups.ts'
 import type { NewJob } from '../core/job.ts'
 import { LIMITS } from '../core/limits.ts'
 import { assertJobId, assertKey, show } from '../core/names.ts'
-import { assertOptions, optionKeys } from '../core/options.ts'
+import { assertOptions, type OptionKeys, optionKeys } from '../core/options.ts'
 import { encodeHeaders, encodeJson, fits } from '../core/payload.ts'
 import type { Policy } from '../core/policy.ts'
 import { storedPriority } from '../core/priority.ts'
@@ -40,7 +40,7 @@ export interface EnqueueOptions {
   readonly tx?: unknown
 }
 
-export const ENQUEUE_KEYS = optionKeys<EnqueueOptions>('enqueue()', {
+export const ENQUEUE_KEYS: OptionKeys = optionKeys<EnqueueOptions>('enqueue()', {
   delay: true,
   runAt: true,
   priority: true,

@@ -1,7 +1,7 @@
 import { SkepError } from '../core/errors.ts'
 import { LIMITS } from '../core/limits.ts'
 import { show } from '../core/names.ts'
-import { assertOptions, optionKeys } from '../core/options.ts'
+import { assertOptions, type OptionKeys, optionKeys } from '../core/options.ts'
 import type { GroupOptions, JobDraft } from './group-maker.ts'
 import { assertOneMoment, makeMembers } from './group-maker.ts'
 import type { Groups, GroupsEnv, GroupView, InTransaction } from './groups.ts'
@@ -71,7 +71,7 @@ export interface AddOptions extends InTransaction {
   readonly seal?: boolean
 }
 
-export const OPEN_KEYS = optionKeys<OpenGroupOptions>('groups.open()', {
+export const OPEN_KEYS: OptionKeys = optionKeys<OpenGroupOptions>('groups.open()', {
   join: true,
   next: true,
   onFailure: true,

@@ -4,7 +4,7 @@ import { SkepError } from '../core/errors.ts'
 import { isOpen, type Membership, NEEDS_ALL, type NewGroup } from '../core/groups.ts'
 import type { NewJob } from '../core/job.ts'
 import { LIMITS } from '../core/limits.ts'
-import { assertOptions, optionKeys } from '../core/options.ts'
+import { assertOptions, type OptionKeys, optionKeys } from '../core/options.ts'
 import type { Runtime } from '../runtime.ts'
 import { type EnqueueOptions, type Prepare, prepareAll } from './enqueue.ts'
 import { all, cancelsRest, type JoinRule } from './joins.ts'
@@ -54,7 +54,7 @@ export interface GroupOptions {
 }
 
 /** For groups that are enqueued by a handler. */
-export const GROUP_KEYS = optionKeys<GroupOptions>('spawn()', {
+export const GROUP_KEYS: OptionKeys = optionKeys<GroupOptions>('spawn()', {
   join: true,
   next: true,
   onFailure: true,

@@ -1,7 +1,7 @@
 import { type Duration, toMs } from '../core/duration.ts'
 import { SkepError } from '../core/errors.ts'
 import type { Failure, Job } from '../core/job.ts'
-import { assertOptions, optionKeys } from '../core/options.ts'
+import { assertOptions, type OptionKeys, optionKeys } from '../core/options.ts'
 import type { Results } from './awaiting.ts'
 import type { Explanation } from './explain.ts'
 import type { LogOptions, LogPage } from './logs.ts'
@@ -36,7 +36,7 @@ export function patienceOf({ timeout, signal }: ResultOptions): {
   }
 }
 
-export const RESULT_KEYS = optionKeys<ResultOptions>('result()', {
+export const RESULT_KEYS: OptionKeys = optionKeys<ResultOptions>('result()', {
   timeout: true,
   signal: true,
 })

@@ -40,8 +40,11 @@ const SERVER = {
   hsts: true,
 } as const satisfies Record<keyof ServerOptions, true>
 
-export const HANDLER_KEYS = optionKeys<HandlerOptions>('skepHandler()', { ...SERVER, basePath: true })
-export const NODE_SERVER_KEYS = optionKeys<NodeServerOptions>('createServer()', {
+export const HANDLER_KEYS: OptionKeys = optionKeys<HandlerOptions>('skepHandler()', {
+  ...SERVER,
+  basePath: true,
+})
+export const NODE_SERVER_KEYS: OptionKeys = optionKeys<NodeServerOptions>('createServer()', {
   ...SERVER,
   connections: true,
   headerBytes: true,
@@ -52,7 +55,11 @@ export const NODE_SERVER_KEYS = optionKeys<NodeServerOptions>('createServer()', 
   closeTimeout: true,
   tls: true,
 })
-export const LISTEN_KEYS = optionKeys<ListenOptions>('listen()', { host: true, port: true, tries: true })
+export const LISTEN_KEYS: OptionKeys = optionKeys<ListenOptions>('listen()', {
+  host: true,
+  port: true,
+  tries: true,
+})
 
 const RATES = optionKeys<NonNullable<AccessOptions['rates']>>('rates', {
   views: true,

@@ -1,6 +1,6 @@
 import { type Duration, toMs } from '../core/duration.ts'
 import { SkepError } from '../core/errors.ts'
-import { optionKeys } from '../core/options.ts'
+import { type OptionKeys, optionKeys } from '../core/options.ts'
 
 export interface WorkerOptions {
   /** Handlers running at once in this worker, over all its queues. @default 10 */
@@ -24,7 +24,7 @@ export interface WorkerOptions {
   readonly version?: string
 }
 
-export const WORKER_KEYS = optionKeys<WorkerOptions>('worker()', {
+export const WORKER_KEYS: OptionKeys = optionKeys<WorkerOptions>('worker()', {
   concurrency: true,
   lease: true,
   drain: true,
