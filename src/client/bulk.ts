@@ -55,6 +55,7 @@ const KEYS = optionKeys<BulkOptions>('bulk.start()', {
   queue: true,
   delay: true,
   perSecond: true,
+  expected: true,
 })
 
 /** Expected jobs are counted up to here. */

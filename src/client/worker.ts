@@ -1,10 +1,12 @@
 import { type Duration, toMs } from '../core/duration.ts'
 import { messageOf, SkepError } from '../core/errors.ts'
+import { assertOptions, optionKeys } from '../core/options.ts'
 import { type Runtime, sleep } from '../runtime.ts'
 import { atMost, retryDelayMs } from '../supervise.ts'
 import type { RecallTarget } from '../worker/recalls.ts'
 import { type StopOptions, WorkerEngine, type WorkerHealth, type WorkerParts } from '../worker/worker.ts'
-import { assertFields } from './limit-options.ts'
+
+const STOP_KEYS = optionKeys<WorkerStopOptions>('stop()', { drain: true, grace: true })
 
 /** How long a stop waits for a start that is under way. */
 const START_MS = 5_000
@@ -111,7 +113,7 @@ export class Worker {
    * `drain: 0` aborts the signals now, `grace: 0` also ends the wait for the handlers.
    */
   stop(options: WorkerStopOptions = {}): Promise<void> {
-    assertFields('options', options, ['drain', 'grace'])
+    assertOptions(STOP_KEYS, options)
     const how: StopOptions = {
       ...(options.drain === undefined ? {} : { drainMs: toMs('drain', options.drain) }),
       ...(options.grace === undefined ? {} : { graceMs: toMs('grace', options.grace) }),
