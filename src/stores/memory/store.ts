@@ -1,6 +1,6 @@
 import { isFinal, JOB_STATES, type Job, type JobState } from '../../core/job.ts'
 import { assertOptions, optionKeys } from '../../core/options.ts'
-import { claimedPart, claimedPart, extend, extend, holder, holder, inOrder, isPossible, isPossible, isSoAlready, isSoAlready } from '../../core/transitions.ts'
+import { claimedPart, extend, holder, inOrder, isPossible, isSoAlready } from '../../core/transitions.ts'
 import { waitingOf } from '../../core/waiting.ts'
 import { type Runtime, systemRuntime } from '../../runtime.ts'
 import type { Enqueued } from '../../store/flows.ts'
