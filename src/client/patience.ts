@@ -10,11 +10,13 @@ export interface Patience {
   readonly runtime: Runtime
   /** How long a call is repeated. The last try comes when this has passed. */
   readonly patienceMs: number
+  /** Whether answers still come: after a close a call has no deadline, so none is repeated. */
+  readonly isClosed?: () => boolean
 }
 
 /** Repeats a call that failed for a reason that may pass. Rejects with the last error. */
 export async function patiently<Reply>(
-  { runtime, patienceMs }: Patience,
+  { runtime, patienceMs, isClosed = () => false }: Patience,
   send: () => Promise<Reply>,
   /** Whether the call can be sent again after this error. */
   isRepeatable: (error: StoreError) => boolean = () => true,
@@ -26,9 +28,10 @@ export async function patiently<Reply>(
     } catch (error) {
       if (!(error instanceof StoreError) || !error.transient || !isRepeatable(error)) throw error
       const leftMs = giveUpAt - runtime.mono()
-      if (leftMs <= 0) throw error
+      if (leftMs <= 0 || isClosed()) throw error
       const waitMs = Math.min(LONGEST_WAIT_MS, retryDelayMs(failures, runtime.random()))
       await sleep(runtime, Math.min(waitMs, leftMs))
+      if (isClosed()) throw error
     }
   }
 }

@@ -286,7 +286,7 @@ export class Skep {
     this.#keeping = { skep: this, results: this.#results, discards: false }
     this.#discarding = { ...this.#keeping, discards: true }
     this.#noter = new Noter({ ...parts, logger: this.#logger })
-    const patient = patientStore(store, { runtime: this.#runtime, patienceMs })
+    const patient = patientStore(store, { runtime: this.#runtime, patienceMs, isClosed: () => this.#closed })
     this.#patientStore = patient
     const ready = { patient, ready: () => this.ready(), readyToWrite: () => this.#readyToWrite() }
     const ends = { workers: workersHere(given), closed: this.#end.signal }
