@@ -84,7 +84,8 @@ declare
     above uuid[];
 begin
     while cardinality(level) > 0 loop
-        above := array(select distinct g.run from groups g where g.id = any(level) and g.run is not null);
+        -- Nulls are removed afterwards: asked for "run is not null", a planner may walk all of groups_run.
+        above := array_remove(array(select distinct g.run from groups g where g.id = any(level)), null);
         all_runs := all_runs || above;
         level := array(select distinct r.group_id from runs r where r.id = any(above) and r.group_id is not null
             and not (r.group_id = any(all_groups)));
