@@ -47,6 +47,7 @@ export type {
 export type { Holdable, HoldOptions, HoldSummary, HoldView, ReleaseSummary } from './client/holds.ts'
 export type { CountOptions, CountPage, JobCount, JobPage, ListOptions, QueueView } from './client/inspect.ts'
 export type { JobHandle, ResultOptions } from './client/job-handle.ts'
+export { jobIdOf } from './client/job-id.ts'
 export type { JobLog, WriteLine } from './client/job-log.ts'
 export { all, failFast, first, type JoinRule, type Settled, settled } from './client/joins.ts'
 export {

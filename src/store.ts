@@ -9,6 +9,7 @@
  * - one call is one transaction: all of it happens or none;
  * - plain data in and out, many jobs at a time, one object per call;
  * - the store's own clock decides. A test passes `now` and owns it;
+ * - the id of a job, and of a run, is unique within its space: every call names the space with the id, and reaches no job of another;
  * - it can be repeated. After a `StoreError` with effect `unknown` the caller sends the same call again;
  * - it is expressible as one Redis script; how is written beside each operation, where `{s}` is the
  *   hash tag of the shard, so that all keys of a call are in one slot.
@@ -21,6 +22,7 @@ import type { KeyRange } from './core/key-range.ts'
 import type { Note } from './core/notes.ts'
 import type { Verdict } from './core/policy.ts'
 import type { NewRun, RunMove } from './core/runs.ts'
+import type { TakenId } from './core/taken.ts'
 import type { ChangeAction } from './core/transitions.ts'
 import type { Waiting } from './core/waiting.ts'
 import type { Notifier } from './notifier.ts'
@@ -54,8 +56,11 @@ export interface Store extends FlowStore, HoldStore, LimitStore, NoteStore, Reco
   examine(): Promise<readonly StoreFinding[]>
 
   /**
-   * Inserts jobs, in order. A job whose id exists already is `ok` and left as it is. A job whose unique
-   * key is held by another is a `duplicate`, and its conflict rule was applied to that other job.
+   * Inserts jobs, in order. A job whose id exists already in its queue is `ok` and `known`, and left as it is. A job
+   * whose unique key is held by another is a `duplicate`, and its conflict rule was applied to that other job.
+   * If the id of one of them is that of a job in another queue of its space, the call throws `ID_TAKEN` (see
+   * `core/taken.ts`) and nothing of it is written. What groups, moves and schedules enqueue has ids that were made
+   * for it; if one is taken nevertheless, that job is left out.
    * Redis: for each job EXISTS job, GET unique; HSET job; ZADD ready|delayed; HINCRBY counts.
    */
   insert(call: InsertCall): Promise<InsertReply>
@@ -277,8 +282,8 @@ export interface InsertReply {
 }
 
 export type InsertResult =
-  /** The job is in the store; it may have been there before. */
-  | { readonly status: 'ok'; readonly state: JobState; readonly dueAt: number }
+  /** The job is in the store. `known`: it was there before this call, or a removed job of this id is remembered. */
+  | { readonly status: 'ok'; readonly state: JobState; readonly dueAt: number; readonly known?: true }
   /** Its unique key is held by the job `id`; `action` says what happened to that one. */
   | {
       readonly status: 'duplicate'
@@ -348,7 +353,7 @@ export interface ClaimReply {
 }
 
 export interface ExtendCall {
-  readonly leases: readonly { readonly id: string; readonly token: string }[]
+  readonly leases: readonly { readonly space: string; readonly id: string; readonly token: string }[]
   readonly leaseMs: number
   readonly now?: number
 }
@@ -366,6 +371,7 @@ export type ExtendResult =
 export type Refusal = 'gone' | 'lost'
 
 export interface Settlement {
+  readonly space: string
   readonly id: string
   readonly token: string
   readonly verdict: Verdict
@@ -376,7 +382,10 @@ export interface Settlement {
    * store remembers the token: whoever comes late with it is refused, with `lost` or `gone`.
    */
   readonly rescue?: boolean
-  /** Jobs the handler enqueued: inserted if, and only if, this settlement is accepted. */
+  /**
+   * Jobs the handler enqueued: inserted if, and only if, this settlement is accepted. If the id of one is taken, the
+   * settlement is refused and the lease goes on.
+   */
   readonly enqueue?: readonly NewJob[]
   /** Groups that the handler made, with what it enqueued as their members. */
   readonly groups?: readonly NewGroup[]
@@ -410,6 +419,8 @@ export type SettleResult =
   /** `state` is where the job went: `cancelled` instead of waiting if somebody had asked it to stop. */
   | { readonly status: 'ok'; readonly state: JobState; readonly inserted?: readonly InsertResult[] }
   | { readonly status: 'refused'; readonly reason: Refusal | 'not-expired' }
+  /** It holds, but the ids of jobs that it enqueues are those of jobs in other queues of the space. */
+  | { readonly status: 'refused'; readonly reason: 'taken'; readonly taken: readonly TakenId[] }
   /** The reply was lost. Send it again: a settlement that happened is `ok` again. */
   | { readonly status: 'unknown' }
 

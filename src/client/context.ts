@@ -6,6 +6,7 @@ import { assertOptions, optionKeys } from '../core/options.ts'
 import { judge } from '../core/policy.ts'
 import { shownPriority } from '../core/priority.ts'
 import { SCHEDULE_HEADER, SLOT_HEADER } from '../core/schedule.ts'
+import { idTakenError } from '../core/taken.ts'
 import type { Runtime } from '../runtime.ts'
 import type { StoreInTransaction } from '../store.ts'
 import { type Instruction, instruction } from '../worker/handler.ts'
@@ -269,9 +270,18 @@ export class JobContext<Payload = unknown, Result = unknown> {
     const verdict = judge(spec.policyOf(job), job, outcome, 0)
     goOn(this.#run, outcome.result)
     const { enqueued, groups, handsOn } = this.#run
-    const settlement = { id: job.id, token: job.token, verdict, enqueue: enqueued ?? [], handsOn }
+    const settlement = {
+      space: job.space,
+      id: job.id,
+      token: job.token,
+      verdict,
+      enqueue: enqueued ?? [],
+      handsOn,
+    }
     const reply = await transaction.settle({ settlements: [groups ? { ...settlement, groups } : settlement] })
-    if (reply.results[0]?.status !== 'ok') throw new LeaseLostError(job.id)
+    const [answer] = reply.results
+    if (answer?.status === 'refused' && answer.reason === 'taken') throw idTakenError(answer.taken)
+    if (answer?.status !== 'ok') throw new LeaseLostError(job.id)
     this.#run.completed = { ...outcome, fired: reply.enqueued ?? [] }
   }
 }

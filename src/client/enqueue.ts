@@ -30,7 +30,11 @@ export interface EnqueueOptions {
   readonly timeout?: Duration | 'none'
   /** How long this job is kept once done. @default the queue's */
   readonly retention?: Keep
-  /** The id of the job, a UUID. Enqueuing the same id again does nothing. @default a new UUIDv7 */
+  /**
+   * The id of the job, a UUID: unique within its space. Enqueuing it again in the same queue changes nothing and gives the job
+   * that is there; in another queue it throws `ID_TAKEN`. For an id from a key of yours see {@link jobIdOf}.
+   * @default a new UUIDv7
+   */
   readonly id?: string
   /** The key of its lane. @default what the queue's `lane` says */
   readonly lane?: string

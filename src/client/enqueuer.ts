@@ -1,6 +1,7 @@
 import { StoreError } from '../core/errors.ts'
 import { isFinal, type NewJob } from '../core/job.ts'
 import { LIMITS } from '../core/limits.ts'
+import { idTakenError, type TakenId, takenIn } from '../core/taken.ts'
 import { type Hint, mergeHints, type Notifier, namingHints, type ToldJob, workHint } from '../notifier.ts'
 import type { Runtime } from '../runtime.ts'
 import type { AddMembersCall, AddMembersReply } from '../store/flows.ts'
@@ -220,6 +221,8 @@ export class Enqueuer {
       }
     } else if (reply.busy) {
       await this.#deliverApart(orders, reply.busy)
+    } else if (orders.length > 1 && reply.taken.length > 0) {
+      await this.#deliverOthers(orders, reply)
     } else if (orders.length > 1 && reply.isRefused) {
       // One caller's data must not fail the others': try each alone. An earlier try may have happened.
       for (const order of orders) await this.#deliver([{ ...order, again: true }])
@@ -238,6 +241,26 @@ export class Enqueuer {
     for (const half of [parts.slice(0, parts.length / 2), parts.slice(parts.length / 2)]) {
       const own = half.flat().map((order) => ({ ...order, again: order.again || busy.isUnknown }))
       await this.#deliver(own, PART_LOCK_WAIT_MS)
+    }
+  }
+
+  /** Refuses the orders that want ids of others, and delivers the rest: of this attempt nothing was written. */
+  async #deliverOthers(orders: readonly Order[], { taken }: NotInserted): Promise<void> {
+    const owners = new Map(taken.map(({ id, queue }) => [id, queue]))
+    const others: Order[] = []
+    for (const order of orders) {
+      const wanted = new Set<string>()
+      for (const { id, queue } of order.jobs) {
+        const owner = owners.get(id)
+        if (owner !== undefined && owner !== queue) wanted.add(id)
+      }
+      // An earlier attempt may have happened.
+      if (wanted.size === 0) others.push({ ...order, again: true })
+      else order.reject(idTakenError(taken.filter(({ id }) => wanted.has(id))))
+    }
+    const isApart = others.length < orders.length
+    for (const group of isApart ? [others] : others.map((order) => [order])) {
+      if (group.length > 0) await this.#deliver(group)
     }
   }
 
@@ -273,12 +296,12 @@ export class Enqueuer {
     } catch (error) {
       if (error instanceof StoreError && error.code === 'STORE_BUSY') {
         const busy = new BusyError(error, isUnknown)
-        return { isRefused: false, busy, errorFor: (mine) => givenUp(mine, isUnknown, error) }
+        return { isRefused: false, taken: [], busy, errorFor: (mine) => givenUp(mine, isUnknown, error) }
       }
       if (!(error instanceof StoreError) || !error.transient) {
-        return { isRefused: true, errorFor: () => error }
+        return { isRefused: true, taken: takenIn(error), errorFor: () => error }
       }
-      return { isRefused: false, errorFor: (mine) => givenUp(mine, isUnknown, error) }
+      return { isRefused: false, taken: [], errorFor: (mine) => givenUp(mine, isUnknown, error) }
     }
   }
 
@@ -368,6 +391,8 @@ interface NotInserted {
   readonly isRefused: boolean
   /** Not tried further because another transaction holds a key. */
   readonly busy?: BusyError
+  /** The ids that they could not have, if that is why. */
+  readonly taken: readonly TakenId[]
   /** What the caller who wanted these jobs is told. */
   readonly errorFor: (jobs: readonly NewJob[]) => unknown
 }

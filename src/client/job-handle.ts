@@ -44,7 +44,10 @@ export const RESULT_KEYS: OptionKeys = optionKeys<ResultOptions>('result()', {
 /** A job that was enqueued. */
 export class JobHandle<Result = unknown> {
   readonly id: string
-  /** True when the unique key was held: this is the job that held it. */
+  /**
+   * True when nothing was enqueued: the unique key was held, and this is the job that holds it; or there was a job with the id
+   * that you gave, and this is that one.
+   */
   readonly duplicate: boolean
   readonly #origin: HandleOrigin
 

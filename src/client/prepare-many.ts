@@ -37,13 +37,13 @@ const EACH_KEYS = optionKeys<Omit<EnqueueOptions, 'tx'>>('each', {
   cost: true,
 })
 
-/** The jobs of many items; `again`: one of them has an id that may be in the store already. */
+/** The jobs of many items. `chosen`: the ids that the caller gave, which may be in the store already; null if there are none. */
 export async function prepareMany<Input, Result, Output>(
   prepare: Prepare,
   queue: Queue<Input, Result, Output>,
   items: readonly Input[],
   options: EnqueueManyOptions<Input>,
-): Promise<{ readonly jobs: readonly NewJob[]; readonly again: boolean }> {
+): Promise<{ readonly jobs: readonly NewJob[]; readonly chosen: ReadonlySet<string> | null }> {
   assertOptions(KEYS, options)
   const { each, tx: _tx, ...common } = options
   if (!Array.isArray(items)) {
@@ -55,20 +55,23 @@ export async function prepareMany<Input, Result, Output>(
       `enqueueMany got ${items.length} jobs; at most ${LIMITS.batchJobs} go in one batch. Send several.`,
     )
   }
-  let again = false
+  let chosen: Set<string> | null = null
   // Whoever is asked about an item may change it before it is written.
   const texts = each === undefined && queue.check === null ? new ManyTexts(items) : null
   const jobs = await prepareAll(items, (item, index) => {
     try {
       const own = each === undefined ? common : { ...common, ...eachOf(each(item, index)) }
-      again ||= 'id' in own && own.id !== undefined
+      if ('id' in own && typeof own.id === 'string') {
+        chosen ??= new Set()
+        chosen.add(own.id)
+      }
       const prepared = prepare(queue, item, own, null, texts?.next())
       return prepared instanceof Promise ? prepared.catch((error) => refuse(index, error)) : prepared
     } catch (error) {
       return refuse(index, error)
     }
   })
-  return { jobs, again }
+  return { jobs, chosen }
 }
 
 function eachOf(options: Omit<EnqueueOptions, 'tx'>): Omit<EnqueueOptions, 'tx'> {

@@ -417,7 +417,7 @@ export class Skep {
       options.tx === undefined
         ? await this.#enqueuer.insert([job], options.id !== undefined)
         : await this.#insertWithin(options.tx, [job], options.id !== undefined)
-    return this.#handle(queue, job, result as InsertResult)
+    return this.#handle(queue, job, result as InsertResult, options.id !== undefined)
   }
 
   /**
@@ -440,13 +440,16 @@ export class Skep {
     made?: (jobs: readonly NewJob[]) => void,
   ): Promise<JobHandle<Result>[]> {
     const { tx } = options
-    const { jobs, again } = await prepareMany(this.#prepare, queue, items, options)
+    const { jobs, chosen } = await prepareMany(this.#prepare, queue, items, options)
     made?.(jobs)
     if (!this.#opening.isReady || this.#closed) await this.#readyToWrite()
     if (jobs.length === 0) return []
+    const again = chosen !== null
     const results =
       tx === undefined ? await this.#enqueuer.insert(jobs, again) : await this.#insertWithin(tx, jobs, again)
-    return jobs.map((job, index) => this.#handle(queue, job, results[index] as InsertResult))
+    return jobs.map((job, index) =>
+      this.#handle(queue, job, results[index] as InsertResult, chosen?.has(job.id) ?? false),
+    )
   }
 
   async #insertWithin(
@@ -466,11 +469,13 @@ export class Skep {
     queue: Queue<Input, Result, Output>,
     job: NewJob,
     result: InsertResult,
+    isChosen: boolean,
   ): JobHandle<Result> {
-    const duplicate = result.status === 'duplicate'
+    // An id that was made for this call is known only if an earlier try had happened.
+    const duplicate = result.status === 'duplicate' || (isChosen && result.known === true)
     const discards = queue.policy.onSuccess.end === 'discard' && !job.overrides?.includes('"keepMs"')
     const origin = discards ? this.#discarding : this.#keeping
-    return new JobHandle(origin, duplicate ? result.id : job.id, duplicate)
+    return new JobHandle(origin, result.status === 'duplicate' ? result.id : job.id, duplicate)
   }
 
   async #insertOne(job: NewJob): Promise<JobHandle<unknown>> {

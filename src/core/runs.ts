@@ -152,8 +152,8 @@ export function isGroupOfRun(group: string): boolean {
 
 /** What is needed to walk up from a group: its own run, the group of which that is a member, and so on. */
 export interface Ancestry {
-  readonly groupOf: (id: string) => Pick<Group, 'id' | 'fired' | 'run'> | undefined
-  readonly runOf: (id: string) => Pick<Run, 'status' | 'position' | 'member'> | undefined
+  readonly groupOf: (id: string) => Pick<Group, 'id' | 'space' | 'fired' | 'run'> | undefined
+  readonly runOf: (space: string, id: string) => Pick<Run, 'status' | 'position' | 'member'> | undefined
 }
 
 /**
@@ -165,7 +165,7 @@ export function mayRejoin(group: string, { groupOf, runOf }: Ancestry): boolean 
     const found = groupOf(id)
     if (found === undefined) return !isGroupOfRun(id)
     if (found.run === null) return true
-    const run = runOf(found.run)
+    const run = runOf(found.space, found.run)
     if (run === undefined || !mayRunAgain(run, found)) return false
     id = run.member?.group
   }

@@ -85,7 +85,11 @@ export async function auditStore(
       )
     }
   }
-  assert.equal(new Set(all.map(({ id }) => id)).size, all.length, 'a job is listed twice')
+  assert.equal(
+    new Set(all.map(({ space, id }) => `${space} ${id}`)).size,
+    all.length,
+    'a job is listed twice',
+  )
   for (const [space] of Object.entries(spaces)) {
     const mine = all.filter((job) => job.space === space)
     const { jobs } = await store.get({ space, ids: mine.map(({ id }) => id) })

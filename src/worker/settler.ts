@@ -6,6 +6,7 @@ import { failureOf, reasonFailure } from '../core/failure.ts'
 import { type ClaimedJob, type Failure, isFinal, type JobState, type NewJob, rankOf } from '../core/job.ts'
 import type { Logger } from '../core/logger.ts'
 import { judge, type Outcome, type Verdict } from '../core/policy.ts'
+import { idTakenError, type TakenId } from '../core/taken.ts'
 import type { ErrorBook } from '../metrics/error-book.ts'
 import type { Meter } from '../metrics/meter.ts'
 import { type Hint, mergeHints, type Notifier, namingHints, type ToldJob, workHint } from '../notifier.ts'
@@ -88,10 +89,10 @@ export class Settler {
       this.#settleCompleted(run, run.completed, outcome, durationMs)
       return
     }
-    const { id, token } = run.job
+    const { space, id, token } = run.job
     const verdict = this.#judge(run, outcome)
     // The one who holds the lease must not take for his own what was ended by somebody else.
-    const bare = run.isForeign ? { id, token, verdict, rescue: true } : { id, token, verdict }
+    const bare = run.isForeign ? { space, id, token, verdict, rescue: true } : { space, id, token, verdict }
     const settlement = this.#withNotes(run, bare, failureIn(outcome), durationMs)
     if (outcome.kind === 'success') goOn(run, verdict.result)
     this.#options.exchange.settle(
@@ -107,8 +108,23 @@ export class Settler {
     )
   }
 
-  readonly #tellSettled = ({ run, outcome, settlement, durationMs }: Settling, result: SettleResult): void =>
-    this.#settled(run, outcome, settlement.verdict, durationMs, result)
+  readonly #tellSettled = (
+    { run, outcome, settlement, durationMs }: Settling,
+    result: SettleResult,
+  ): void => {
+    if (result.status === 'refused' && result.reason === 'taken') this.#fail(run, result.taken, durationMs)
+    else this.#settled(run, outcome, settlement.verdict, durationMs, result)
+  }
+
+  /** The success was refused, because an id of a job that it enqueues is taken: as if the handler had thrown that. */
+  #fail(run: Run, taken: readonly TakenId[], durationMs: number): void {
+    run.enqueued = null
+    run.groups = null
+    run.move = null
+    run.handsOn = false
+    run.next = null
+    this.settle(run, { kind: 'error', failure: failureOf('error', idTakenError(taken)) }, durationMs)
+  }
 
   /**
    * The handler saved its own success. If its transaction committed, the store answers that this token has settled
@@ -116,16 +132,21 @@ export class Settler {
    * failed: so the first call changes nothing while the lease lasts and only asks.
    */
   #settleCompleted(run: Run, success: Success, outcome: Outcome, durationMs: number): void {
-    const { id, token } = run.job
+    const { space, id, token } = run.job
     const failed = outcome.kind === 'success' ? rolledBack() : outcome
     const verdict = this.#judge(run, failed)
     this.#options.exchange.settle({
       // Nobody knows yet whether it has failed, so it does not say so.
-      settlement: this.#withNotes(run, { id, token, verdict, onlyIfExpired: true }, null, durationMs),
+      settlement: this.#withNotes(run, { space, id, token, verdict, onlyIfExpired: true }, null, durationMs),
       onResult: (result) => {
         if (result.status === 'refused' && result.reason === 'not-expired') {
           const onResult = (word: SettleResult): void => this.#settled(run, failed, verdict, durationMs, word)
-          const settlement = this.#withNotes(run, { id, token, verdict }, failureIn(failed), durationMs)
+          const settlement = this.#withNotes(
+            run,
+            { space, id, token, verdict },
+            failureIn(failed),
+            durationMs,
+          )
           this.#options.exchange.settle({ settlement, onResult })
         } else if (result.status === 'ok' && result.state === 'done') {
           this.#settled(run, success, this.#judge(run, success), durationMs, result)
@@ -409,9 +430,9 @@ function withWishes(run: Run, settlement: Settlement, isBare: boolean): Settleme
   const { enqueued, groups, move, handsOn } = run
   if (enqueued === null && groups === null && move === null) return settlement
   if (isBare && enqueued !== null && groups === null && move === null) {
-    const { id, token, verdict } = settlement
+    const { space, id, token, verdict } = settlement
     // Written out: to copy it costs more than all the rest of a step of a chain.
-    return { id, token, verdict, enqueue: enqueued, handsOn }
+    return { space, id, token, verdict, enqueue: enqueued, handsOn }
   }
   return {
     ...settlement,

@@ -9,6 +9,7 @@ import { FLOW_MENDING_MUTANTS } from './list/flows-mending.ts'
 import { GROUP_MUTANTS } from './list/groups.ts'
 import { GROUP_STORE_MUTANTS } from './list/groups-stores.ts'
 import { HOLD_MUTANTS } from './list/holds.ts'
+import { ID_MUTANTS } from './list/ids.ts'
 import { LANE_MUTANTS } from './list/lanes.ts'
 import { LEASE_MUTANTS } from './list/leases.ts'
 import { LOOP_MUTANTS } from './list/loops.ts'
@@ -49,6 +50,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...PRIORITY_MUTANTS,
   ...NOTE_MUTANTS,
   ...HOLD_MUTANTS,
+  ...ID_MUTANTS,
   ...NOTICE_MUTANTS,
   ...SCHEDULE_MUTANTS,
   ...FLOW_MUTANTS,

@@ -12,7 +12,12 @@ const STEPS = 25
 async function claim(store: Store, limit: number, now: number): Promise<readonly string[]> {
   const call = { limit, workerId: 'worker', token: uuid(), leaseMs: 60_000, now }
   const { jobs } = await store.claim({ ...call, sources: [{ space: 'acme', queue: 'mail', limit }] })
-  const settlements = jobs.map(({ id, token }) => ({ id, token, verdict: verdict({ keepMs: null }) }))
+  const settlements = jobs.map(({ space, id, token }) => ({
+    space,
+    id,
+    token,
+    verdict: verdict({ keepMs: null }),
+  }))
   if (settlements.length > 0) await store.settle({ settlements, now })
   return jobs.map(({ id, lane }) => `${lane} ${id}`)
 }

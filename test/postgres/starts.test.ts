@@ -169,7 +169,9 @@ describe('where a claim begins to search', () => {
     const next = newJob()
 
     const reply = await store.settle({
-      settlements: [{ id: held!.id, token: held!.token, verdict: verdict({}), enqueue: [next] }],
+      settlements: [
+        { space: held!.space, id: held!.id, token: held!.token, verdict: verdict({}), enqueue: [next] },
+      ],
       claim: {
         sources: [{ ...source, limit: 1 }],
         limit: 1,

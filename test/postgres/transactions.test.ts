@@ -295,8 +295,9 @@ describe.each(Object.entries(libraries))('the transaction of %s', (_name, open) 
     const source = { space: 'acme', queue, limit: 1 }
     const lease = { sources: [source], limit: 1, workerId: 'w', leaseMs: 60_000 }
     const { jobs } = await store.claim({ ...lease, token: uuid() })
-    const { id, token } = jobs[0]!
+    const { space, id, token } = jobs[0]!
     const settlement = {
+      space,
       id,
       token,
       verdict: {

@@ -84,7 +84,7 @@ export async function finish(
   difference: Partial<Verdict> = {},
   now?: number,
 ): Promise<void> {
-  const settlements = jobs.map(({ id, token }) => ({ id, token, verdict: verdict(difference) }))
+  const settlements = jobs.map(({ space, id, token }) => ({ space, id, token, verdict: verdict(difference) }))
   await store.settle({ settlements, ...(now === undefined ? {} : { now }) })
 }
 

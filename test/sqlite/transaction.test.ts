@@ -47,7 +47,7 @@ describe.each(ways)("A user's transaction %s", (_name, open) => {
     const { store, handle } = open(freshFile())
     await store.insert({ jobs: newJobs(2) })
     const { jobs } = await store.claim(claimCall(2))
-    const settlements = jobs.map(({ id, token }) => ({ id, token, verdict: done }))
+    const settlements = jobs.map(({ space, id, token }) => ({ space, id, token, verdict: done }))
 
     handle.exec('BEGIN IMMEDIATE')
     await store.within?.(handle).settle({ settlements })

@@ -119,6 +119,7 @@ describe('leases', () => {
     await scene.truth.settle({
       settlements: [
         {
+          space: 'default',
           id: job.id,
           token: token as string,
           verdict: {

@@ -296,6 +296,7 @@ describe('notes of a handler', () => {
     await scene.truth.settle({
       settlements: [
         {
+          space: jobs[0]!.space,
           id: jobs[0]!.id,
           token: token as string,
           rescue: true,

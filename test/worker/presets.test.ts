@@ -40,7 +40,10 @@ async function die(scene: Scene, preset: Preset): Promise<{ deaths: number; stat
     await scene.until(async () => !['ready', 'delayed'].includes(await scene.state(job.id)), 3_600_000)
     if ((await scene.state(job.id)) !== 'running') return { deaths, state: await scene.state(job.id) }
     const { token } = await scene.job(job.id)
-    await scene.truth.extend({ leases: [{ id: job.id, token: token as string }], leaseMs: -1 })
+    await scene.truth.extend({
+      leases: [{ space: 'default', id: job.id, token: token as string }],
+      leaseMs: -1,
+    })
     await scene.until(
       async () =>
         (await scene.truth.get({ space: 'default', ids: [job.id] })).jobs[0]?.token !== token ||

@@ -32,7 +32,9 @@ it('a worker that is given a job anew ends the run it still has, and its stop fo
     result: null,
     failure: null,
   } as const
-  await scene.truth.settle({ settlements: [{ id, token: token as string, verdict, rescue: true }] })
+  await scene.truth.settle({
+    settlements: [{ space: scene.space, id, token: token as string, verdict, rescue: true }],
+  })
   scene.notifier.tell(
     workHint({ space: scene.space, queue: mail.name, dueAt: scene.runtime.now(), priority: 0 }),
   )

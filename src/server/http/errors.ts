@@ -12,6 +12,7 @@ const STATUS: Readonly<Partial<Record<ErrorCode, number>>> = {
   FORBIDDEN: 403,
   GROUP_SEALED: 409,
   HOLD_UNCONFIRMED: 504,
+  ID_TAKEN: 409,
   JOB_CANCELLED: 409,
   JOB_FAILED: 409,
   JOB_NOT_FOUND: 404,

@@ -1,5 +1,6 @@
 import { isFinal, JOB_STATES, type Job, type JobState } from '../../core/job.ts'
 import { assertOptions, optionKeys } from '../../core/options.ts'
+import { idTakenError } from '../../core/taken.ts'
 import { claimedPart, extend, holder, inOrder, isPossible, isSoAlready } from '../../core/transitions.ts'
 import { waitingOf } from '../../core/waiting.ts'
 import { type Runtime, systemRuntime } from '../../runtime.ts'
@@ -87,6 +88,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 
     async insert(call: InsertCall): Promise<InsertReply> {
       const now = timeOfCall(call)
+      const taken = call.fresh ? [] : jobs.taken(call.jobs)
+      if (taken.length > 0) throw idTakenError(taken)
       for (const run of call.runs ?? []) flows.makeRun(run, now)
       for (const group of call.groups ?? []) flows.makeGroup(group, now)
       const results = call.jobs.map((job) => jobs.insert(job, call.again ?? false, now))
@@ -100,8 +103,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     async extend(call: ExtendCall): Promise<ExtendReply> {
       const now = timeOfCall(call)
       return {
-        results: call.leases.map(({ id, token }) => {
-          const job = table.get(id)
+        results: call.leases.map(({ space, id, token }) => {
+          const job = table.get(space, id)
           const held = holder(job, token)
           if (held === 'settled') {
             return { status: 'refused', reason: isFinal((job as Job).state) ? 'gone' : 'lost' }
@@ -128,8 +131,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
         const results = inOrder(
           action,
           target.ids,
-          (id) => table.get(id),
-          (id) => jobs.change(table.get(id), id, call, now, moved),
+          (id) => table.get(call.space, id),
+          (id) => jobs.change(table.get(call.space, id), id, call, now, moved),
         )
         return { results, cursor: null, waiting: waitingOf(moved), ...enqueued(now) }
       }
@@ -173,10 +176,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 
     async get({ space, ids }: GetCall) {
       return {
-        jobs: ids.map((id) => {
-          const job = table.get(id)
-          return job?.space === space ? job : null
-        }),
+        jobs: ids.map((id) => table.get(space, id) ?? null),
       }
     },
 
@@ -265,7 +265,9 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     async note(call) {
       const now = timeOfCall(call)
       return {
-        results: call.notes.map((note) => jobs.notes.write(table.get(note.id), note.token, note, now)),
+        results: call.notes.map((note) =>
+          jobs.notes.write(table.get(note.space, note.id), note.token, note, now),
+        ),
       }
     },
 
@@ -342,7 +344,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     ...memorySchedules({
       timeOfCall,
       enqueued,
-      find: (id) => table.get(id),
+      find: (space, id) => table.get(space, id),
       insert: (job, now) => jobs.insert(job, false, now),
       cancel: (job, failure, keepMs, now) =>
         void jobs.change(

@@ -36,6 +36,7 @@ const FEW_ENTRIES = 64
  * an entry of a heap is current exactly if the table still holds that very object.
  */
 export class Table {
+  /** By space and id. */
   readonly #jobs = new Map<string, Job>()
   readonly #spaces = new Map<string, Map<string, Queue>>()
   /** When each job of a strict lane arrived, as a number that only grows. */
@@ -47,8 +48,8 @@ export class Table {
     this.#onChange = onChange
   }
 
-  get(id: string): Job | undefined {
-    return this.#jobs.get(id)
+  get(space: string, id: string): Job | undefined {
+    return this.#jobs.get(keyOf({ space, id }))
   }
 
   all(): Iterable<Job> {
@@ -56,15 +57,16 @@ export class Table {
   }
 
   put(job: Job): void {
-    const before = this.#jobs.get(job.id)
+    const key = keyOf(job)
+    const before = this.#jobs.get(key)
     const queue = this.#queue(job.space, job.queue)
     if (before) {
       queue.ids[before.state].delete(job.id)
       queue.due.delete(before)
     }
     queue.ids[job.state].add(job.id)
-    this.#jobs.set(job.id, job)
-    if (job.strict && before?.generation !== job.generation) this.#arrivals.set(job.id, ++this.#arrived)
+    this.#jobs.set(key, job)
+    if (job.strict && before?.generation !== job.generation) this.#arrivals.set(key, ++this.#arrived)
     if (job.state === 'ready') {
       heapOf(queue, job.lane ?? DEFAULT_LANE).push({ place: this.placeOf(job), job })
       this.#keep(queue.ages, job, queue.ids.ready.size)
@@ -77,8 +79,8 @@ export class Table {
     const queue = this.#queue(job.space, job.queue)
     queue.ids[job.state].delete(job.id)
     queue.due.delete(job)
-    this.#jobs.delete(job.id)
-    this.#arrivals.delete(job.id)
+    this.#jobs.delete(keyOf(job))
+    this.#arrivals.delete(keyOf(job))
     this.#onChange?.(job, null)
   }
 
@@ -128,13 +130,13 @@ export class Table {
   /** Adds to a heap of `size` jobs, and clears it when most of its entries are of jobs that have left. */
   #keep(heap: Heap<Job>, job: Job, size: number): void {
     heap.push(job)
-    if (heap.size > FEW_ENTRIES + 2 * size) heap.retain((one) => this.#jobs.get(one.id) === one)
+    if (heap.size > FEW_ENTRIES + 2 * size) heap.retain((one) => this.#jobs.get(keyOf(one)) === one)
   }
 
   #first<T>(heap: Heap<T>, jobOf: (item: T) => Job): Job | undefined {
     for (let item = heap.peek(); item !== undefined; item = heap.peek()) {
       const job = jobOf(item)
-      if (this.#jobs.get(job.id) === job) return job
+      if (this.#jobs.get(keyOf(job)) === job) return job
       heap.pop()
     }
     return undefined
@@ -142,12 +144,12 @@ export class Table {
 
   /** Where a ready job stands in its lane, lowest first: by arrival if the lane is strict, otherwise by rank. */
   placeOf(job: Job): number {
-    return job.strict ? (this.#arrivals.get(job.id) as number) : rankOf(job.dueAt, job.priority)
+    return job.strict ? (this.#arrivals.get(keyOf(job)) as number) : rankOf(job.dueAt, job.priority)
   }
 
   inState(space: string, name: string, state: JobState): Job[] {
     const ids = this.#spaces.get(space)?.get(name)?.ids[state] ?? []
-    return Array.from(ids, (id) => this.#jobs.get(id) as Job)
+    return Array.from(ids, (id) => this.get(space, id) as Job)
   }
 
   queues(space: string): string[] {
@@ -169,6 +171,11 @@ export class Table {
 
 function same(job: Job): Job {
   return job
+}
+
+/** What tells a job, or a run, from those of other spaces too. */
+export function keyOf({ space, id }: { readonly space: string; readonly id: string }): string {
+  return `${space}\n${id}`
 }
 
 function heapOf({ ready }: Queue, lane: string): Heap<Ready> {

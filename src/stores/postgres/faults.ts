@@ -1,5 +1,7 @@
 import { messageOf, SkepError, StoreError } from '../../core/errors.ts'
-import { DeadlineOver, NotSent } from './driver.ts'
+import { idTakenError, type TakenId } from '../../core/taken.ts'
+import { DeadlineOver, NotSent, type Query } from './driver.ts'
+import { TAKEN } from './migrations/insert-function.ts'
 
 /** The SQLSTATE of an error that the server reported, wherever a library put it. */
 export function sqlState(error: unknown): string | undefined {
@@ -53,6 +55,7 @@ export function toStoreError(error: unknown, schema: string): SkepError {
       { cause: error, facts },
     )
   }
+  if (state === TAKEN) return idTakenError(takenFrom(reason(error)))
   if (MISSING.test(state)) return schemaMissing(schema, error)
   if (TRANSIENT.test(state)) {
     return new StoreError('STORE_UNAVAILABLE', `PostgreSQL cannot do this now: ${reason(error)}.`, {
@@ -64,6 +67,24 @@ export function toStoreError(error: unknown, schema: string): SkepError {
     cause: error,
     facts,
   })
+}
+
+/** A query in a transaction of the user's, whose errors stay as they are but for the one that is ours. */
+export function refusing(query: Query): Query {
+  return async (text, params) => {
+    try {
+      return await query(text, params)
+    } catch (error) {
+      const said = messageOf(error)
+      throw said.includes('skep: taken [[') ? idTakenError(takenFrom(said)) : error
+    }
+  }
+}
+
+/** Libraries put words of their own around what the server said. */
+function takenFrom(said: string): TakenId[] {
+  const rows = JSON.parse(said.slice(said.indexOf('[['), said.lastIndexOf(']]') + 2)) as [string, string][]
+  return rows.map(([id, queue]) => ({ id, queue }))
 }
 
 export function schemaMissing(schema: string, cause?: unknown): SkepError {

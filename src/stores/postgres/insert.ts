@@ -274,7 +274,7 @@ export function insertResults(
   return jobs.map((job, index): InsertResult => {
     const dueAt = Math.max(t + job.delayMs, job.runAt ?? 0)
     const odd = oddOf.get(index + 1)
-    if (odd?.[1] === 0) return { status: 'ok', state: stateOf(odd[2]), dueAt: odd[3] }
+    if (odd?.[1] === 0) return { status: 'ok', state: stateOf(odd[2]), dueAt: odd[3], known: true }
     if (odd) {
       const action = CONFLICT_ACTIONS[odd[3]] ?? 'ignored'
       // The other job may have come to any place.

@@ -15,7 +15,7 @@ import { byTheClock } from '../shared/counts.ts'
 import { STATE_CODES } from './codes.ts'
 import type { Query, Row } from './driver.ts'
 import type { Floors } from './floors.ts'
-import { arrayOf, idArrayOf, LOWEST, LOWEST_ID } from './literals.ts'
+import { arrayOf, columnOf, idArrayOf, LOWEST, LOWEST_ID } from './literals.ts'
 import { JOB_SELECT, toExpired, toJob } from './rows.ts'
 
 export async function getJobs(
@@ -38,10 +38,11 @@ export async function extendLeases(query: Query, schema: string, call: ExtendCal
   const { leases, leaseMs, now } = call
   if (leases.length === 0) return { results: [] }
   const rows = await query(
-    `select * from ${schema}.extend_leases($1::uuid[], $2::text[], $3::bigint, $4::bigint)`,
+    `select * from ${schema}.extend_leases($1::uuid[], $2::text[], $3::text[], $4::bigint, $5::bigint)`,
     [
       idArrayOf(leases.map((lease) => lease.id)),
       arrayOf(leases.map((lease) => lease.token)),
+      columnOf(leases.map((lease) => lease.space)),
       String(leaseMs),
       now === undefined ? null : String(now),
     ],

@@ -1,6 +1,7 @@
 import { type ClaimedJob, type NewJob, rankOf } from '../../core/job.ts'
 import { slicesOf } from '../../core/key-range.ts'
 import type { Verdict } from '../../core/policy.ts'
+import { takenIn } from '../../core/taken.ts'
 import type {
   ClaimCall,
   ClaimReply,
@@ -69,6 +70,37 @@ const NOTHING: Remarks = Object.freeze({
   enqueued: null,
   held: null,
 })
+
+/**
+ * Settles, and if that is refused because the id of a job to be enqueued is taken, in halves, one after the other, until the
+ * settlements that want such ids are alone. Nothing of a call that is refused has happened.
+ */
+export async function settleApart(
+  send: (call: Pick<SettleCall, 'settlements' | 'claim' | 'now'>) => Promise<SettleReply>,
+  call: Pick<SettleCall, 'settlements' | 'claim' | 'now'>,
+): Promise<SettleReply> {
+  const { settlements, claim, ...rest } = call
+  try {
+    return await send(call)
+  } catch (error) {
+    const taken = takenIn(error)
+    if (taken.length === 0) throw error
+    const last = claim === undefined ? {} : { claim }
+    if (settlements.length <= 1) {
+      const refused: SettleResult = { status: 'refused', reason: 'taken', taken }
+      const reply = claim ? await send({ settlements: [], ...last, ...rest }) : NO_REPLY
+      return { ...reply, results: [refused] }
+    }
+    const middle = Math.ceil(settlements.length / 2)
+    const first = await settleApart(send, { settlements: settlements.slice(0, middle), ...rest })
+    const second = await settleApart(send, { settlements: settlements.slice(middle), ...last, ...rest })
+    const enqueued = [...(first.enqueued ?? []), ...(second.enqueued ?? [])]
+    const results = [...first.results, ...second.results]
+    return { ...second, results, ...(enqueued.length > 0 && { enqueued }) }
+  }
+}
+
+const NO_REPLY: SettleReply = { results: [], claimed: null }
 
 /** Sends one settle, one claim, or both in one statement; see `migrations/settle-function.ts`. */
 export async function settleAndClaim(

@@ -6,6 +6,7 @@ import type { StoreChannel } from './channel.ts'
 import { countSelection } from './count.ts'
 import { checkDurability } from './durability.ts'
 import { examineTables } from './examine.ts'
+import { refusing } from './faults.ts'
 import { Floors } from './floors.ts'
 import { addMembers, postgresFlows } from './flows.ts'
 import { Folding } from './folding.ts'
@@ -22,7 +23,7 @@ import { countJobs, expiredLeases, extendLeases, getJobs, type Places } from './
 import { postgresRecords } from './records.ts'
 import { postgresSchedules } from './schedules.ts'
 import { Session } from './session.ts'
-import { settleAndClaim } from './settle.ts'
+import { settleAndClaim, settleApart } from './settle.ts'
 import { Starts } from './starts.ts'
 import { queryOf } from './transactions.ts'
 import { weighJobs } from './weigh.ts'
@@ -124,7 +125,7 @@ export function createPostgresStore(options: PostgresStoreOptions, makeNotifier:
 
     async settle(request) {
       if (request.settlements.length === 0 && !request.claim) return { results: [], claimed: null }
-      const reply = await settleAndClaim(call, schema, starts, request)
+      const reply = await settleApart((part) => settleAndClaim(call, schema, starts, part), request)
       folding.wrote()
       return reply
     },
@@ -172,7 +173,7 @@ export function createPostgresStore(options: PostgresStoreOptions, makeNotifier:
     ...postgresSchedules(call, schema, starts, () => folding.wrote()),
 
     within(tx: unknown): StoreInTransaction {
-      const query = queryOf(tx)
+      const query = refusing(queryOf(tx))
       return {
         insert: (request) => insertJobs(query, schema, starts, request, { strict: false }),
         async settle(request) {

@@ -33,10 +33,10 @@ export function changeJobs(turn: Turn, call: ChangeCall, now: number): ChangeRep
   if ('ids' in target) {
     const results = inOrder(
       action,
-      target.ids.map((id) => ({ id, placed: find(turn, id) })),
+      target.ids.map((id) => ({ id, placed: find(turn, space, id) })),
       ({ placed }) => placed?.job,
       // Looked up again: an id may be named twice.
-      ({ id }) => changeOne(turn, find(turn, id), id, call, now, moved),
+      ({ id }) => changeOne(turn, find(turn, space, id), id, call, now, moved),
     )
     return { results, cursor: null, waiting: waitingOf(moved) }
   }
@@ -63,7 +63,7 @@ function changeOne(
   now: number,
   moved: Job[],
 ): ChangeResult {
-  if (!placed || placed.job.space !== call.space) return { id, status: 'refused', reason: 'unknown' }
+  if (!placed) return { id, status: 'refused', reason: 'unknown' }
   const { job, q } = placed
   if (!isPossibleFor(call.action, job)) return { id, status: 'refused', reason: 'state' }
   const move = (to: Job): void => {
@@ -105,8 +105,8 @@ function changeOne(
       break
     case 'remove':
       replace(turn, placed, null, now)
-      turn.discarded.add([id], null, now)
-      removeNotes(turn, [id])
+      turn.discarded.add(q, [id], null, now)
+      removeNotes(turn, [job])
       releaseKey(turn, q, job, 'end')
   }
   return { id, status: 'ok' }

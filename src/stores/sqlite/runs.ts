@@ -40,10 +40,10 @@ const COLUMNS = [
 ] as const
 
 const columns = COLUMNS.map((name) => `r.${name}`).join(', ')
-const FIND = `select ${columns} from skep_runs r where id = ?`
+const FIND = `select ${columns} from skep_runs r where id = ? and space = ?`
 const MAKE = `insert or ignore into skep_runs (${COLUMNS.join(', ')}) values (${COLUMNS.map(() => '?').join(', ')})`
 const MOVE = `update skep_runs set status = ?, revision = ?, changed_at = ?, ended_at = ?, expires_at = ?,
-  position = ?, state = ?, result = ?, failure = ? where id = ?`
+  position = ?, state = ?, result = ?, failure = ? where id = ? and space = ?`
 
 const RUNNING = RUN_STATUSES.indexOf('running')
 
@@ -107,18 +107,17 @@ export function moveRun(turn: Turn, move: RunMove, now: number): MoveResult {
 export function mayRejoinGroup(turn: Reader, group: string): boolean {
   return mayRejoin(group, {
     groupOf: (id) => findGroup(turn, id) ?? undefined,
-    runOf: (id) => findRun(turn, id) ?? undefined,
+    runOf: (space, id) => findRun(turn, space, id) ?? undefined,
   })
 }
 
-function findRun({ db }: Reader, id: string): Run | null {
-  const row = db.get(FIND, id)
+function findRun({ db }: Reader, space: string, id: string): Run | null {
+  const row = db.get(FIND, id, space)
   return row ? toRun(row) : null
 }
 
 export function getRun(turn: Reader, space: string, id: string): Run | null {
-  const run = findRun(turn, id)
-  return run?.space === space ? run : null
+  return findRun(turn, space, id)
 }
 
 /** One page of runs, newest first. */
@@ -182,7 +181,9 @@ export function listQuery(
   if (root !== undefined) add('r.root = ?', root)
   if (!branches) conditions.push('r.group_id is null')
   const from =
-    attribute === undefined ? 'skep_runs r' : 'skep_run_attributes a cross join skep_runs r on r.id = a.id'
+    attribute === undefined
+      ? 'skep_runs r'
+      : 'skep_run_attributes a cross join skep_runs r on r.id = a.id and r.space = a.space'
   const sql = `select ${selected} from ${from} where ${conditions.join(' and ')} order by ${at}.id desc limit ?`
   return { sql, values }
 }
@@ -200,6 +201,7 @@ function write({ db }: Turn, run: Run): void {
     run.result,
     run.failure,
     run.id,
+    run.space,
   )
 }
 

@@ -106,10 +106,7 @@ export function makeSqliteStore(options: SqliteStoreOptions, makeNotifier: MakeN
 
     async get({ space, ids }: GetCall) {
       return database.read((turn) => ({
-        jobs: ids.map((id) => {
-          const job = find(turn, id)?.job
-          return job?.space === space ? job : null
-        }),
+        jobs: ids.map((id) => find(turn, space, id)?.job ?? null),
       }))
     },
 

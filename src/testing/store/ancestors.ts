@@ -116,7 +116,7 @@ export function ancestorsCases(test: StoreCase): void {
     await scene.insert(sample(1, { payload: '"anew"' }), sample(2, { payload: '"anew"' }))
 
     const results = await scene.settleAll(
-      [removed, discarded].map(({ id, token }) => ({ id, token, verdict: verdict('dead') })),
+      [removed, discarded].map(({ space, id, token }) => ({ space, id, token, verdict: verdict('dead') })),
     )
 
     const lost = { status: 'refused', reason: 'lost' }

@@ -273,7 +273,8 @@ export function countsCases(test: StoreCase): void {
     const held = await scene.take()
     scene.pass(MINUTE)
     await scene.settleAll(
-      held.map(({ id, token }, n) => ({
+      held.map(({ space, id, token }, n) => ({
+        space,
         id,
         token,
         verdict:
@@ -319,7 +320,7 @@ export function countsCases(test: StoreCase): void {
       verdict('delayed'),
     ]
     await scene.settleAll(
-      held.map(({ id, token }, n) => ({ id, token, verdict: verdicts[n] ?? verdict('done') })),
+      held.map(({ space, id, token }, n) => ({ space, id, token, verdict: verdicts[n] ?? verdict('done') })),
     )
     await check({ ready: 5, delayed: 2, done: 1, failed: 1, dead: 1 })
     await scene.change('cancel', { queue: QUEUE, state: 'ready', limit: 2 })
@@ -342,7 +343,9 @@ export function countsCases(test: StoreCase): void {
       scene
         .take({ limit: 10 })
         .then((held) =>
-          scene.settleAll(held.map(({ id, token }) => ({ id, token, verdict: verdict('done') }))),
+          scene.settleAll(
+            held.map(({ space, id, token }) => ({ space, id, token, verdict: verdict('done') })),
+          ),
         ),
       scene.take({ limit: 10 }),
       scene.change('cancel', { queue: QUEUE, state: 'ready', limit: 10 }),

@@ -102,7 +102,7 @@ export async function end(scene: Scene, to: Verdict['to'], ...which: readonly nu
     sources: [source(), source({ queue: OTHER_QUEUE })],
   })
   assert.equal(claimed.length, which.length)
-  const settlements = claimed.map(({ id, token }) => ({ id, token, verdict: verdict(to) }))
+  const settlements = claimed.map(({ space, id, token }) => ({ space, id, token, verdict: verdict(to) }))
   const results = await scene.settleAll(settlements)
   assert.ok(results.every(({ status }) => status === 'ok'))
 }

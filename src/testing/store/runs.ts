@@ -56,7 +56,9 @@ export function runCases(test: StoreCase): void {
       jobs: members(2, groupOf(1), 2),
     })
 
-    const settlements = [{ id: control.id, token: control.token, verdict: verdict('done'), move: step }]
+    const settlements = [
+      { space: control.space, id: control.id, token: control.token, verdict: verdict('done'), move: step },
+    ]
     const reply = await scene.store.settle({ settlements, now: scene.now })
 
     assert.equal(reply.results[0]?.status, 'ok')

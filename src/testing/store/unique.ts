@@ -128,7 +128,7 @@ export function uniqueCases(test: StoreCase): void {
 
     const [result] = await scene.insertAgain({ ...job, payload: '"new"' })
 
-    assert.deepEqual(result, { status: 'ok', state: 'ready', dueAt: START })
+    assert.deepEqual(result, { status: 'ok', state: 'ready', dueAt: START, known: true })
     assert.equal((await scene.job(idOf(1))).payload, job.payload)
   })
 

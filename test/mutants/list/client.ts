@@ -23,10 +23,10 @@ export const CLIENT_MUTANTS: readonly Mutant[] = [
     incidents: [18],
     rule: 'R11',
     file: 'src/client/enqueuer.ts',
-    find: 'return { isRefused: false, errorFor: (mine) => givenUp(mine, isUnknown, error) }',
+    find: 'return { isRefused: false, taken: [], errorFor: (mine) => givenUp(mine, isUnknown, error) }',
     replace:
       "if (isUnknown) return { results: Array.from({ length: 10 }, () => ({ status: 'ok', state: 'ready', dueAt: 0 })) }\n" +
-      '      return { isRefused: false, errorFor: (mine) => givenUp(mine, isUnknown, error) }',
+      '      return { isRefused: false, taken: [], errorFor: (mine) => givenUp(mine, isUnknown, error) }',
     story: 'An enqueue of which nobody knows whether it happened is acknowledged.',
     killedBy: {
       vitest: 'test/client/enqueue-faults.test.ts',

@@ -210,7 +210,7 @@ export const GROUP_MUTANTS: readonly Mutant[] = [
     incidents: [],
     rule: 'R6',
     file: 'src/stores/memory/flows.ts',
-    find: 'if (!isOver && !(group.run !== null && gone.has(group.run))) continue',
+    find: 'if (!isOver && !(group.run !== null && gone.has(keyOf({ space: group.space, id: group.run })))) continue',
     replace: 'if (!isOver && group.run === null) continue',
     story: 'A run waits for a group that was cleared away.',
     killedBy: conformance('memory', 'is removed whole when its time is over'),

@@ -20,8 +20,8 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
     incidents: [1],
     rule: 'R1',
     file: 'src/stores/postgres/migrations/read-functions.ts',
-    find: 'u.id = j.id and u.token = j.token and j.state + 0 = 2',
-    replace: 'u.id = j.id and j.state + 0 = 2',
+    find: 'u.space = j.space and u.token = j.token and j.state + 0 = 2',
+    replace: 'u.space = j.space and j.state + 0 = 2',
     story: 'A worker that lost its lease renews the lease of the next holder.',
     killedBy: {
       vitest: 'test/conformance/postgres.test.ts',

@@ -44,6 +44,7 @@ declare
     has_steps integer;
     place bigint;
     removed uuid[];
+    removed_queues text[];
     results json[];
     -- In which order the jobs are taken, see inOrder in core/transitions.ts; and the place of the one that is.
     order_of integer[];
@@ -55,44 +56,44 @@ declare
     groups_above uuid[];
 begin
     if cardinality(ids) > 1 or action = 'redrive' then
-        locked := lock_jobs(ids);
+        locked := lock_jobs(ids, array[in_space]);
         if cardinality(locked) < cardinality(ids) then
-            perform 1 from archive x where x.id = any(ids) and not (x.id = any(locked)) order by x.id for update;
+            perform 1 from archive x where x.id = any(ids) and x.space || '' = in_space and not (x.id = any(locked))
+            order by x.id for update;
         end if;
     end if;
     if action = 'redrive' then
-        groups_above := array(select distinct x.group_id from archive x where x.id = any(ids) and x.group_id is not null);
+        groups_above := array(select distinct x.group_id from archive x
+            where x.id = any(ids) and x.space || '' = in_space and x.group_id is not null);
         if cardinality(groups_above) > 0 then
             perform lock_runs_above(groups_above);
         end if;
         ${untilFree(`perform prepare(null, null, array_agg(x.group_id) filter (where x.group_id is not null), array_agg(x.space),
                 array_agg(x.queue), array_agg(x.unique_key), null, t)
-            from archive x where x.id = any(ids) and x.unique_scope < 2 having count(*) > 0;
+            from archive x where x.id = any(ids) and x.space || '' = in_space and x.unique_scope < 2 having count(*) > 0;
             exit;`)}
     end if;
     order_of := case when action = 'redrive' then array(
             select u.n::integer from unnest(ids) with ordinality as u(id, n)
-                left join lateral (select x.enqueued_at from archive x where x.id = u.id limit 1) o on true
+                left join lateral (select x.enqueued_at from archive x where x.id = u.id and x.space || '' = in_space limit 1) o on true
             order by o.enqueued_at nulls first, u.id, u.n)
         else array(select generate_subscripts(ids, 1)) end;
     foreach nth in array order_of loop
         wanted := ids[nth];
         said := null;
         line := null;
-        select x.* into j from jobs x where x.id = wanted for update;
+        select x.* into j from jobs x where x.id = wanted and x.space = in_space for update;
         if found then
-            if j.space <> in_space then
-                said := 'unknown';
-            elsif only_state is not null and j.state <> only_state then
+            if only_state is not null and j.state <> only_state then
                 continue;
             elsif action = 'cancel' and j.state = 2 then
-                update jobs x set cancel_reason = reason where x.id = wanted;
+                update jobs x set cancel_reason = reason where x.id = wanted and x.space = in_space;
                 said := 'requested';
             elsif goes is not null and j.state in (0, 1) then
-                delete from jobs x where x.id = wanted;
+                delete from jobs x where x.id = wanted and x.space = in_space;
                 insert into archive (${COLUMNS}, finished_at, expires_at)
                 values (${replaced('j', { state: 'goes', failure: 'coalesce(failure, j.failure)' })}, t, t + keep);
-                delete from uniques u where u.job_id = wanted and u.until is null;
+                delete from uniques u where u.job_id = wanted and u.space || '' = in_space and u.until is null;
                 insert into deltas (space, queue, delayed, ready) select j.space, j.queue,
                     -(j.state = 0)::integer, -(j.state = 1)::integer;
                 insert into deltas (space, queue, day, dead, cancelled)
@@ -107,7 +108,7 @@ begin
                 -- One that is overdue keeps its age.
                 update jobs x set state = 1, due_at = least(x.due_at, t),
                     rank = case when x.is_strict then x.rank else least(x.due_at, t) - x.priority * 600000::bigint end
-                where x.id = wanted returning x.rank into place;
+                where x.id = wanted and x.space = in_space returning x.rank into place;
                 perform tell_lane(j.space, j.queue, j.lane, j.is_strict, place);
                 insert into deltas (space, queue, delayed, ready) values (j.space, j.queue, -1, 1);
                 said := 'ok';
@@ -120,7 +121,7 @@ begin
                 end if;
                 update jobs x set state = (due_then <= t)::integer, due_at = due_then,
                     rank = due_then - x.priority * 600000::bigint
-                where x.id = wanted returning x.rank into place;
+                where x.id = wanted and x.space = in_space returning x.rank into place;
                 -- One that waits now may have been at the head of its lane.
                 perform tell_lane(j.space, j.queue, j.lane, j.is_strict,
                     case when due_then <= t then place else ${HIGHEST_RANK} end);
@@ -138,7 +139,7 @@ begin
                 end if;
                 update jobs x set priority = steps,
                     rank = case when x.is_strict then x.rank else x.due_at - steps * 600000::bigint end
-                where x.id = wanted returning x.rank into place;
+                where x.id = wanted and x.space = in_space returning x.rank into place;
                 if j.state = 1 then
                     perform tell_lane(j.space, j.queue, j.lane, j.is_strict, place);
                 end if;
@@ -147,8 +148,8 @@ begin
                 due := j.due_at;
                 has_steps := steps;
             elsif action = 'remove' and j.state in (0, 1) then
-                delete from jobs x where x.id = wanted;
-                delete from uniques u where u.job_id = wanted and u.until is null;
+                delete from jobs x where x.id = wanted and x.space = in_space;
+                delete from uniques u where u.job_id = wanted and u.space || '' = in_space and u.until is null;
                 insert into deltas (space, queue, delayed, ready) select j.space, j.queue,
                     -(j.state = 0)::integer, -(j.state = 1)::integer;
                 perform tell_lane(j.space, j.queue, j.lane, j.is_strict, ${HIGHEST_RANK});
@@ -157,12 +158,13 @@ begin
                         '{"kind":"cancel","message":"The job was removed."}')::outcomes;
                 end if;
                 removed := removed || wanted;
+                removed_queues := removed_queues || j.queue;
                 said := 'ok';
             else
                 said := 'state';
             end if;
         else
-            select x.* into a from archive x where x.id = wanted for update;
+            select x.* into a from archive x where x.id = wanted and x.space || '' = in_space for update;
             if not found then
                 -- Another redrive may just have taken it away.
                 said := case when exists (select 1 from jobs x where x.id = wanted and x.space = in_space)
@@ -170,8 +172,6 @@ begin
                 if only_state is not null then
                     continue;
                 end if;
-            elsif a.space <> in_space then
-                said := 'unknown';
             elsif only_state is not null and a.state <> only_state then
                 continue;
             elsif action = 'redrive' then
@@ -186,7 +186,7 @@ begin
                     end if;
                 end if;
                 if said is null then
-                    delete from archive x where x.id = wanted;
+                    delete from archive x where x.id = wanted and x.space || '' = in_space;
                     insert into jobs (id, space, queue, state, payload, headers, priority, overrides, due_at, rank,
                         enqueued_at, generation, unique_key, unique_scope, lane, cost, is_strict, group_id, nth)
                     values (a.id, a.space, a.queue, 1, a.payload,
@@ -210,9 +210,10 @@ begin
                     has_steps := a.priority;
                 end if;
             elsif action = 'remove' then
-                delete from archive x where x.id = wanted;
+                delete from archive x where x.id = wanted and x.space || '' = in_space;
                 perform count_archived(a.space, a.queue, a.state, a.finished_at, -1);
                 removed := removed || wanted;
+                removed_queues := removed_queues || a.queue;
                 said := 'ok';
             else
                 said := 'state';
@@ -222,8 +223,9 @@ begin
             else json_build_array(wanted, said, line, due, has_steps) end;
     end loop;
     if removed is not null then
-        insert into discarded (at, ids) values (t, removed);
-        perform remove_notes(removed);
+        insert into discarded (at, space, queue, ids)
+        select t, in_space, r.queue, array_agg(r.id) from unnest(removed, removed_queues) as r(id, queue) group by r.queue;
+        perform remove_notes(removed, in_space);
     end if;
     if ended is not null then
         enqueued := count_members(ended, null, t);

@@ -124,10 +124,14 @@ end $function$;
 `
 }
 
+/** One space stands for all. */
+const LEASES = `select u.id, u.token, coalesce(u.space, spaces[1]) as space, u.n
+        from unnest(ids, tokens, spaces) with ordinality as u(id, token, space, n)`
+
 /** extend_leases: prolongs leases; for each, in order, `said` is ok, gone or lost. */
 export function extendFunction(schema: string): string {
   return `
-create function ${schema}.extend_leases(ids uuid[], tokens text[], lease_ms bigint, at bigint)
+create function ${schema}.extend_leases(ids uuid[], tokens text[], spaces text[], lease_ms bigint, at bigint)
 returns table (said text, cancel_reason text)
 language plpgsql ${pins(schema)}
 as $function$
@@ -137,20 +141,22 @@ declare
 begin
     if cardinality(ids) > 1 then
         perform lock_jobs(array(
-            select j.id from unnest(ids, tokens) as u(id, token), lateral (
-                select x.id from jobs x where x.id = u.id and x.token = u.token and x.state + 0 = 2) j));
+            select j.id from (${LEASES}) u, lateral (
+                select x.id from jobs x where x.id = u.id and x.space = u.space and x.token = u.token
+                    and x.state + 0 = 2) j), spaces);
     end if;
     return query
     with kept as (
         update jobs j set lease_until = t + lease_ms
-        from unnest(ids, tokens) as u(id, token)
-        where j.id = any(ids) and u.id = j.id and u.token = j.token and j.state + 0 = 2
-        returning j.id, j.token, j.cancel_reason
+        from (${LEASES}) u
+        where j.id = any(ids) and u.id = j.id and u.space = j.space and u.token = j.token and j.state + 0 = 2
+        returning j.id, j.space, j.token, j.cancel_reason
     )
     select case when k.id is not null then 'ok' when j.id is not null then 'lost' else 'gone' end, k.cancel_reason
-    from unnest(ids, tokens) with ordinality as u(id, token, n)
-        left join kept k on k.id = u.id and k.token = u.token
-        left join lateral (select x.id from jobs x where x.id = u.id and k.id is null) j on true
+    from (${LEASES}) u
+        left join kept k on k.id = u.id and k.space = u.space and k.token = u.token
+        left join lateral (
+            select x.id from jobs x where x.id = u.id and x.space = u.space and k.id is null) j on true
     order by u.n;
 end $function$;
 `

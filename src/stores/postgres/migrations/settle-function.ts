@@ -18,8 +18,8 @@ const BRING = `
  * each part only if asked for. One call, one transaction.
  *
  * `ids` are the jobs to settle, ordered by group; a group shares token and verdict, written as text: size, state, keep,
- * counter, refund, place, keep if cancelled, only if expired, round, rescue, notes, for how long the lane waits, and whether
- * its place in its group is handed on;
+ * counter, refund, place, keep if cancelled, only if expired, round, rescue, notes, for how long the lane waits, whether
+ * its place in its group is handed on, and the space of the jobs;
  * `pauses` has the reason if it is paused. Settlements come in rounds: those of one round end
  * before what they brought along (`fresh`, each JSON or null: jobs they enqueued, groups, and moves of runs; or, if nothing
  * is unusual about the jobs, their columns, see insert_simple) is put in.
@@ -58,6 +58,7 @@ declare
     -- Of settlements.
     has_texts boolean := cardinality(results) > 0 or cardinality(failures) > 0;
     fields text[];
+    my_space text;
     my_token text;
     -- By which the settlement can be told when it is repeated; none after a rescue, which nobody may repeat.
     kept_token text;
@@ -162,6 +163,7 @@ begin
         kept_token := case when fields[10] = '0' then my_token end;
         lane_wait := fields[12];
         hands_on := fields[13] = '1';
+        my_space := fields[14];
         lane_pause := pauses[i];
         concerns_lane := lane_wait is not null or lane_pause is not null;
         if fields[9]::integer > round then
@@ -174,7 +176,7 @@ begin
         stopped := null;
         if only_expired then
             -- Whoever has locked it is ending the lease, or prolongs it.
-            free := array(select x.id from jobs x where x.id = any(part) for update skip locked);
+            free := array(select x.id from jobs x where x.id = any(part) and x.space = my_space for update skip locked);
         end if;
         if goes < 3 then ${WAIT}
             if cardinality(hit) is distinct from size then ${STOP_CANCELLED}

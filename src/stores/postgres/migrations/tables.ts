@@ -71,6 +71,8 @@ const JOB_COLUMN_TYPES = `
 /**
  * Where jobs live. All times are milliseconds since 1970.
  *
+ * A job is its id together with its space: whoever looks for an id says in which space.
+ *
  * jobs: delayed (0), ready (1) and running (2). No index but the primary key may end in `id` and hold
  * running jobs: with stale statistics the planner would read all of it to find a few ids. Every job is written twice at the
  * least, when it comes and when it starts, so its pages have room for a second entry of each.
@@ -86,7 +88,7 @@ create table ${schema}.jobs (
     rank bigint not null,
     lease_until bigint,
     counted boolean,
-    primary key (id) with (fillfactor = 50)
+    primary key (id, space) with (fillfactor = 50)
 ) with (
     autovacuum_vacuum_threshold = 1000,
     autovacuum_vacuum_scale_factor = 0.02,
@@ -128,9 +130,16 @@ create table ${schema}.uniques (
 create index uniques_job on ${schema}.uniques (job_id);
 create index uniques_until on ${schema}.uniques (until) where until is not null;
 
--- The ids of jobs that were removed, one row for each lease settled and for each prune or change, remembered for a while;
+-- The ids of jobs that were removed, one row for each queue and lease settled, prune or change, remembered for a while;
 -- by which token and in which state, if it was their holder who did it.
-create table ${schema}.discarded (at bigint not null, state smallint, token text collate "C", ids uuid[] not null)
+create table ${schema}.discarded (
+    at bigint not null,
+    state smallint,
+    space text collate "C" not null,
+    queue text collate "C" not null,
+    token text collate "C",
+    ids uuid[] not null
+)
     with (autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0.1);
 alter table ${schema}.discarded alter column ids set storage external;
 

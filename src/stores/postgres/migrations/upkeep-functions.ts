@@ -128,6 +128,7 @@ declare
     dropped bigint;
     deleted bigint;
     gone uuid[];
+    gone_spaces text[];
 begin
     -- A test that owns the clock may be in any year; its jobs are at home in archive_rest.
     if abs(t - ${CLOCK}) < 86400000 then
@@ -141,8 +142,9 @@ begin
         returning a.id, a.space, a.queue, a.state, a.finished_at
     ), remembered as (
         -- The insert of a job that ended just now may yet be repeated.
-        insert into discarded (at, ids)
-        select t, array_agg(o.id) from over o where o.finished_at > t - discarded_ms having count(*) > 0
+        insert into discarded (at, space, queue, ids)
+        select t, o.space, o.queue, array_agg(o.id) from over o where o.finished_at > t - discarded_ms
+        group by o.space, o.queue
     ), counted as (
         insert into deltas (space, queue, day, done, failed, dead, cancelled)
         select o.space, o.queue, o.day, -count(*) filter (where o.state = 3), -count(*) filter (where o.state = 4),
@@ -150,11 +152,11 @@ begin
         from (select *, case when state = 5 then -1 else ${dayOf('finished_at')} end as day from over) o
         group by o.space, o.queue, o.day
     )
-    select count(*), array_agg(o.id) into deleted, gone from over o;
+    select count(*), array_agg(o.id), array_agg(o.space) into deleted, gone, gone_spaces from over o;
     delete from discarded d where d.at <= t - discarded_ms;
     delete from uniques u where u.ctid = any(array(select x.ctid from uniques x where x.until <= t for update skip locked));
     delete from workers w where w.seen_at <= t - worker_ms;
-    perform remove_notes(gone);
+    perform remove_notes(array_agg(g.id), g.space) from unnest(gone, gone_spaces) as g(id, space) group by g.space;
     perform prune_notes(most, t);
     perform prune_records(most, t);
     delete from holds h where h.ctid = any(array(select x.ctid from holds x where x.until <= t for update skip locked));

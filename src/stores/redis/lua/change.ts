@@ -20,7 +20,7 @@ modules.changing = function()
   local ENDS = { cancel = 'cancelled', bury = 'dead' }
 
   local function changeOne(job, call, now, moved)
-    if not job or nameOf(job.q).space ~= call.space then return 'refused', 'unknown' end
+    if not job then return 'refused', 'unknown' end
     local x, from, action = job.x, job.state, call.action
     -- What is in strict order has its place by its arrival, and no other moment.
     if not POSSIBLE[action][from] or (action == 'reschedule' and x.s) then return 'refused', 'state' end
@@ -28,9 +28,9 @@ modules.changing = function()
     if ENDS[action] then
       if from == 'running' then
         x.k = call.reason or ''
-        redis.call('HSET', ${K.jobs}, job.id, recordOf(job))
+        redis.call('HSET', ${K.jobs}, keyOf(job), recordOf(job))
         local mark = job.lease.mark
-        redis.call('HSET', ${K.held}, job.id, leaseOf(job.lease.till, job.q, isAskedToStop(mark) and mark or mark + 4, job.lease.token))
+        redis.call('HSET', ${K.held}, keyOf(job), leaseOf(job.lease.till, job.q, isAskedToStop(mark) and mark or mark + 4, job.lease.token))
         return 'requested'
       end
       leave(job)
@@ -78,11 +78,11 @@ modules.changing = function()
       if FINAL[from] then takeOutOfArchive(job)
       else
         leave(job)
-        redis.call('HDEL', ${K.jobs}, job.id)
+        redis.call('HDEL', ${K.jobs}, keyOf(job))
       end
       changed(job, from, nil, now)
-      forget({ job.id }, '', from, now)
-      use('notes').remove(job.id)
+      forget(job.q, { job.id }, '', from, now)
+      use('notes').remove(keyOf(job))
       releaseKey(job, false)
     end
     return 'ok'
@@ -141,10 +141,10 @@ modules.changing = function()
       local found = {}
       for at = 1, #args[2], 16 do
         local id = sub(args[2], at, at + 15)
-        found[#found + 1] = { id, call.action == 'redrive' and find(id) }
+        found[#found + 1] = { id, call.action == 'redrive' and find(id, tagFor(call.space)) }
       end
       -- Looked up again: an id may be named twice.
-      eachInOrder(call.action, found, function(one) return one[2] end, function(one, at) apply(find(one[1]), one[1], at) end)
+      eachInOrder(call.action, found, function(one) return one[2] end, function(one, at) apply(find(one[1], tagFor(call.space)), one[1], at) end)
     elseif POSSIBLE[call.action][call.state] then
       local page
       call.oldestFirst = call.action == 'redrive'

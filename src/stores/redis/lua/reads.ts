@@ -33,7 +33,7 @@ modules.listing = function()
       for _, member in ipairs(beginning(${K.started}, prefix .. moment, -1)) do
         local token = sub(member, 13)
         local claim = claimIn(redis.call('HGET', ${K.claims}, claimName(token, q)))
-        for _, one in ipairs(lasting(claim, token)) do
+        for _, one in ipairs(lasting(q, claim, token)) do
           one.token = token
           leases[#leases + 1] = one
         end
@@ -50,7 +50,7 @@ modules.listing = function()
   -- The jobs that run, in the same way.
   local function eachRunning(q, cursor, visit)
     eachLease(q, cursor, function(one, place)
-      local job = readRecord(one.id, redis.call('HGET', ${K.jobs}, one.id))
+      local job = readRecord(one.id, redis.call('HGET', ${K.jobs}, one.id .. tagOf(q)))
       job.state, job.lease = 'running', { till = one.till, q = q, mark = one.mark, token = one.token }
       return visit(job, place)
     end)
@@ -96,7 +96,7 @@ modules.listing = function()
     local step = most and min(most, SCAN) or SCAN
     while true do
       local ids, places, isEnd = idsOf(q, state, where, cursor, step, oldestFirst)
-      for i, record in ipairs(ask('HMGET', FINAL[state] and ${K.archive} or ${K.jobs}, ids)) do
+      for i, record in ipairs(ask('HMGET', FINAL[state] and ${K.archive} or ${K.jobs}, keysIn(q, ids))) do
         local job = readRecord(ids[i], record)
         job.state = state
         cursor = places[i]
@@ -199,8 +199,8 @@ modules.get = function()
   return function(args)
     local found, space = {}, args[1]
     for i = 2, #args do
-      local job = find(args[i])
-      found[i - 1] = job and nameOf(job.q).space == space and use('listing').shown(job) or ''
+      local job = find(args[i], tagFor(space))
+      found[i - 1] = job and use('listing').shown(job) or ''
       if job and found[i - 1] ~= '' then found[i - 1][8] = found[i - 1][8] end
     end
     local queues = {}
@@ -237,9 +237,10 @@ modules.weigh = function()
     if not q then return { 0, 0, '' } end
     local ids, last = use('listing').ids(q, call.state, args[2], call.limit)
     local bytes = ${JOB_BYTES} * #ids
-    for _, id in ipairs(ids) do bytes = bytes + redis.call('HSTRLEN', FINAL[call.state] and ${K.archive} or ${K.jobs}, id) end
-    for i, head in ipairs(ask('HMGET', ${K.notes}, ids)) do
-      if head then bytes = bytes + use('notes').weigh(ids[i], cjson.decode(head)) end
+    local keys = keysIn(q, ids)
+    for _, key in ipairs(keys) do bytes = bytes + redis.call('HSTRLEN', FINAL[call.state] and ${K.archive} or ${K.jobs}, key) end
+    for i, head in ipairs(ask('HMGET', ${K.notes}, keys)) do
+      if head then bytes = bytes + use('notes').weigh(keys[i], cjson.decode(head)) end
     end
     return { #ids, bytes, last }
   end
@@ -253,7 +254,7 @@ modules.counts = function()
     while passed <= PASSED do
       local page = redis.call('ZRANGEBYLEX', ${K.ready}, low, high, 'LIMIT', 0, most)
       for _, member in ipairs(page) do
-        local record = #member == 29 and redis.call('HGET', ${K.jobs}, sub(member, 14))
+        local record = #member == 29 and redis.call('HGET', ${K.jobs}, sub(member, 14) .. tagOf(q))
         if not record or not ageIn(sub(member, 14), record) then return numAt(member, 6) end
       end
       passed = passed + #page
@@ -304,7 +305,7 @@ modules.expired = function()
     local function collect(q, token, isGone)
       local value = redis.call('HGET', ${K.claims}, claimName(token, q))
       local claim = claimIn(value)
-      local leases, first = lasting(claim, token)
+      local leases, first = lasting(q, claim, token)
       -- A bound that is only too careful is put right, and the claim is met again where it belongs.
       if not isGone and first > claim.bound and first < NEVER then
         local prefix = q4(q)
@@ -354,7 +355,7 @@ modules.expired = function()
     local shown = {}
     for i = 1, min(#found, call.limit) do
       local one = found[i]
-      shown[i] = { one.id, 'running', redis.call('HGET', ${K.jobs}, one.id), one.token, one.worker, one.started, one.till, nameOf(one.q).space, nameOf(one.q).queue, one.till <= now and 1 or 0 }
+      shown[i] = { one.id, 'running', redis.call('HGET', ${K.jobs}, keyOf(one)), one.token, one.worker, one.started, one.till, nameOf(one.q).space, nameOf(one.q).queue, one.till <= now and 1 or 0 }
     end
     return shown
   end
