@@ -143,4 +143,35 @@ describe.each(STORES)('what workers have prefetched on %s', (name) => {
     expect(other.begun.length).toBe(atHint)
     expect((await operator.counts([work]))[0]?.ready).toBeGreaterThan(0)
   }, 90_000)
+
+  it('is no more than the slots of an idle worker when the first handler is told to wait', async () => {
+    const open = await database(name)
+    const [here, operator] = [await open(), await open()]
+    let begun = 0
+    await here.worker(
+      [
+        work.handle(async () => {
+          begun++
+          return begun === 1 ? (rateLimited('1h') as never) : 0
+        }),
+      ],
+      { concurrency: SLOTS },
+    ).ready
+
+    await operator.enqueueMany(
+      work,
+      Array.from({ length: 40 }, (_, n) => n),
+    )
+
+    // Claims beside the outcome, and the one that goes along with it, bring jobs that go back.
+    await expect.poll(() => begun, patience).toBeGreaterThan(0)
+    await expect
+      .poll(async () => {
+        const [counts] = await operator.counts([work])
+        return counts?.running === 0 && (counts?.ready ?? 0) + (counts?.done ?? 0) === 40
+      }, patience)
+      .toBe(true)
+    expect(begun).toBeLessThanOrEqual(SLOTS)
+    expect((await operator.counts([work]))[0]?.ready).toBeGreaterThanOrEqual(40 - SLOTS + 1)
+  }, 90_000)
 })

@@ -300,6 +300,20 @@ export const WORKER_MUTANTS: readonly Mutant[] = [
     },
   },
   {
+    name: 'worker-throttle-trusts-its-claims',
+    incidents: [],
+    rule: 'R6',
+    file: 'src/worker/recalls.ts',
+    find: 'const recall: Recall = { target, claims: new Set(this.#open), stands: true }',
+    replace: 'const recall: Recall = { target, claims: new Set(this.#open), stands: false }',
+    story:
+      'A claim that goes along with the outcome that makes a lane wait brings jobs of it, and they start.',
+    killedBy: {
+      vitest: 'test/client/recall-stores.test.ts',
+      test: 'is no more than the slots of an idle worker',
+    },
+  },
+  {
     name: 'worker-confirms-before-the-recall',
     incidents: [],
     rule: 'R6',
