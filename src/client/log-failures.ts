@@ -7,6 +7,9 @@ import type { FailedRun, WorkerEvents } from '../worker/events.ts'
 /** More than this a second are counted and not logged one by one: an outage fails every job. */
 const LINES_PER_SECOND = 5
 
+/** What could end a line or change how it reads: an error message may have come from anywhere. */
+const CONTROLS = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]+/gu
+
 /**
  * Logs each failed attempt of this process's workers in one line: the job, its queue, the attempt, the reason and what happens next.
  * The last attempt of a job is an error and has the stack.
@@ -44,11 +47,12 @@ export function logFailures(events: Emitter<WorkerEvents>, logger: Logger, runti
   events.on('dead', ({ job, failure, durationMs }) => {
     // An operator buried it, and knows.
     if (failure.kind === 'bury' && durationMs === 0) return
-    const stack = failure.stack ?? reasonOf(failure)
-    const causes = (failure.causes ?? []).map((cause) => `\ncaused by ${cause.name}: ${cause.message}`)
+    // Indented, so that no line of a stack can pass for a line of the log.
+    const stack = (failure.stack ?? reasonOf(failure)).split('\n').map((line) => oneLine(line).trim())
+    const causes = (failure.causes ?? []).map(({ name, message }) => oneLine(`caused by ${name}: ${message}`))
     write(
       'error',
-      `Job ${job.id} of queue "${job.queue}" is dead after attempt ${job.attempt}: ${stack}${causes.join('')}`,
+      `Job ${job.id} of queue "${job.queue}" is dead after attempt ${job.attempt}: ${[...stack, ...causes].join('\n    ')}`,
     )
   })
 }
@@ -60,5 +64,9 @@ function nextOf(state: FailedRun['state']): string {
 }
 
 function reasonOf({ name, message }: Failure): string {
-  return name === undefined || name === 'Error' ? message : `${name}: ${message}`
+  return oneLine(name === undefined || name === 'Error' ? message : `${name}: ${message}`)
+}
+
+function oneLine(text: string): string {
+  return text.replace(CONTROLS, ' ')
 }

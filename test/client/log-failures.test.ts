@@ -32,6 +32,28 @@ describe('A handler that throws', () => {
     expect(lines[1]).toContain('caused by RangeError: empty list')
   })
 
+  it('cannot forge a line of the log', async () => {
+    const { skep, lines } = open()
+    const mail = queue<number>('mail', { onError: retry(1, fixed(0)) })
+    skep.worker([
+      mail.handle(() => {
+        throw new Error('no\n[skep] Everything is fine.\u202e\u001b[2J')
+      }),
+    ])
+
+    const job = await skep.enqueue(mail, 1)
+    await job.result().catch(() => {})
+    await skep.close()
+
+    expect(lines[0]).toContain('no [skep] Everything is fine. [2J')
+    const starts = lines
+      .join('\n')
+      .split('\n')
+      .filter((line) => line.startsWith('[skep]'))
+    expect(starts).toEqual([])
+    expect(lines.join('').replaceAll('\n', '')).not.toMatch(/[\p{Cc}\u202e]/u)
+  })
+
   it('does not flood the log: what is left out is counted', async () => {
     const { skep, lines } = open()
     const mail = queue<number>('mail', { onError: retry(0) })
