@@ -89,8 +89,8 @@ begin
         above := array_remove(array(select distinct g.run from groups g where g.id = any(level)), null);
         homes := homes || array(select distinct g.space from groups g where g.id = any(level));
         all_runs := all_runs || above;
-        level := array(select distinct r.group_id from runs r where r.id = any(above) and r.space = any(homes)
-            and r.group_id is not null and not (r.group_id = any(all_groups)));
+        level := array_remove(array(select distinct r.group_id from runs r where r.id = any(above) and r.space = any(homes)
+            and not (coalesce(r.group_id = any(all_groups), false))), null);
         all_groups := all_groups || level;
     end loop;
     perform 1 from runs r where r.id = any(all_runs) and r.space = any(homes) order by r.id for share;
