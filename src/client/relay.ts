@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { messageOf, SkepError, StoreError } from '../core/errors.ts'
 import { parseExact } from '../core/exact.ts'
 import { clean, failureOf, reasonFailure } from '../core/failure.ts'
@@ -128,6 +129,8 @@ export class Relay<Holder = unknown> {
   readonly #env: RelayEnv
   readonly #options: RelayOptions<Holder>
   readonly #engine: WorkerEngine
+  /** What was said of jobs that are out. */
+  readonly #ends = new WeakMap<Run, RelayEnd>()
   readonly #worker: Worker
   readonly #policies: RelayPolicies
   readonly #specs = new Map<RelayLine<Holder>, HandlerSpec>()
@@ -218,10 +221,11 @@ export class Relay<Holder = unknown> {
   /** Ends jobs that are out. What the store says to it comes by `onWord`, however long the store is away. */
   end(ends: readonly { readonly job: RelayedJob<Holder>; readonly end: RelayEnd }[]): void {
     this.#engine.end(
-      ends.map(({ job, end }) => ({
-        run: RelayedJob.runOf(job as RelayedJob<never>),
-        outcome: this.#outcomeOf(end),
-      })),
+      ends.map(({ job, end }) => {
+        const run = RelayedJob.runOf(job as RelayedJob<never>)
+        this.#ends.set(run, end)
+        return { run, outcome: this.#outcomeOf(end) }
+      }),
     )
   }
 
@@ -306,7 +310,7 @@ export class Relay<Holder = unknown> {
         },
         settled: (run, result) => {
           const job = jobOf(run)
-          if (job !== null) onWord(job, wordOf(result))
+          if (job !== null) this.#tell(run, result, (word) => onWord(job, word))
         },
       },
     }
@@ -358,7 +362,7 @@ export class Relay<Holder = unknown> {
     if (job === null || !mayEnd(job.queue)) return onWord('gone')
     const isTheirs = job.token !== null && tokenOf({ id, token: job.token }) === token
     if (job.state !== 'running')
-      return onWord(isTheirs && leadsTo(end, job.state) ? 'ok' : isWaiting(job) ? 'lost' : 'gone')
+      return onWord(isTheirs && this.#isSaved(end, job) ? 'ok' : isWaiting(job) ? 'lost' : 'gone')
     if (!isTheirs) return onWord('lost')
     await this.#policies.load(job.queue)
     const stray = this.#strayOf(job.queue)
@@ -371,12 +375,35 @@ export class Relay<Holder = unknown> {
         isSent: () => true,
         stop: () => {},
         over: () => {},
-        settled: (_run, result) => onWord(wordOf(result)),
+        settled: (run, result) => this.#tell(run, result, onWord),
       },
     }
     const run = new Run({ ...job, token: job.token as string }, spec, 0, 0)
     run.isForeign = true
+    this.#ends.set(run, end)
     this.#engine.settle(run, this.#outcomeOf(end))
+  }
+
+  /** Tells what became of an end. One that was refused may have been saved before, by another server that received the same. */
+  #tell(run: Run, result: SettleResult | null, onWord: (word: RelayWord) => void): void {
+    const word = wordOf(result)
+    const end = this.#ends.get(run)
+    if (word === 'ok' || end === undefined) return onWord(word)
+    const { store, space } = this.#env
+    store.get({ space, ids: [run.job.id] }).then(
+      ({ jobs: [job] }) =>
+        onWord(job && job.token === run.job.token && this.#isSaved(end, job) ? 'ok' : word),
+      () => onWord(word),
+    )
+  }
+
+  /** Whether a job is where this end brings it, with this result. */
+  #isSaved(end: RelayEnd, job: Job): boolean {
+    if (!leadsTo(end, job.state)) return false
+    if (end.kind !== 'done' || job.result === null) return true
+    const outcome = this.#success(end)
+    const given = outcome.kind === 'success' ? (outcome.result ?? null) : null
+    return given === job.result || (given !== null && isDeepStrictEqual(parsed(given), parsed(job.result)))
   }
 
   #outcomeOf(end: RelayEnd): Outcome {
@@ -438,6 +465,10 @@ function delay(ms: number): number {
 function wordOf(result: SettleResult | null): RelayWord {
   if (result?.status === 'ok') return 'ok'
   return result?.status === 'refused' && result.reason === 'gone' ? 'gone' : 'lost'
+}
+
+function parsed(json: string): unknown {
+  return JSON.parse(json)
 }
 
 function isWaiting({ state }: Job): boolean {
