@@ -42,7 +42,7 @@ describe('A closed SQLite store', () => {
     expect((await store.counts({ space: 'default' })).queues).toMatchObject([{ states: { ready: 100 } }])
   })
 
-  it('lets go of the file', async (t) => {
+  it('closes its file descriptors', async (t) => {
     if (process.platform !== 'linux') return t.skip('only Linux lists the open files of a process')
     const file = freshFile()
     setFlagsFromString('--expose-gc')
@@ -94,7 +94,7 @@ describe('A SQLite file that was replaced under a store', () => {
     )
   })
 
-  it('is reported by whoever opens the new one, with the processes on the old one', async (t) => {
+  it('is reported by a store on the new file, with the processes that hold the old one', async (t) => {
     if (process.platform !== 'linux') return t.skip('only Linux lists the open files of a process')
     const file = freshFile()
     const backup = freshFile()

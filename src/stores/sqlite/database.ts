@@ -193,7 +193,7 @@ function realPath(file: string): string {
   return existsSync(dirname(path)) ? join(realpathSync(dirname(path)), basename(path)) : path
 }
 
-/** Which file a path leads to; null if there is none. */
+/** Device and inode of the file at a path; null if there is none. */
 function inodeOf(path: string): string | null {
   const found = statSync(path, { bigint: true, throwIfNoEntry: false })
   return found ? `${found.dev}:${found.ino}` : null
