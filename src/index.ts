@@ -17,12 +17,14 @@ export {
   rateLimited,
   snooze,
 } from './client/context.ts'
+export type { DeadNoticeOptions, DeadNoticeView } from './client/dead-notices.ts'
 export type { SyncSummary } from './client/declarations.ts'
 export type { DoctorFinding, DoctorReport } from './client/doctor.ts'
 export type { DrainOptions, DrainSummary } from './client/drain.ts'
 export type { EnqueueOptions } from './client/enqueue.ts'
 export type { ErrorGroups, ErrorGroupView, ErrorListOptions } from './client/errors.ts'
 export type { Explanation } from './client/explain.ts'
+export type { QueueCause, QueueCauseKind, QueueExplanation } from './client/explain-queue.ts'
 export {
   type EachOptions,
   type Flow,
@@ -43,8 +45,9 @@ export type {
   MapOptions,
 } from './client/groups.ts'
 export type { Holdable, HoldOptions, HoldSummary, HoldView, ReleaseSummary } from './client/holds.ts'
-export type { CountOptions, JobCount, JobPage, ListOptions, QueueView } from './client/inspect.ts'
-export type { JobHandle } from './client/job-handle.ts'
+export type { CountOptions, CountPage, JobCount, JobPage, ListOptions, QueueView } from './client/inspect.ts'
+export type { JobHandle, ResultOptions } from './client/job-handle.ts'
+export { jobIdOf } from './client/job-id.ts'
 export type { JobLog, WriteLine } from './client/job-log.ts'
 export { all, failFast, first, type JoinRule, type Settled, settled } from './client/joins.ts'
 export {
@@ -53,7 +56,7 @@ export {
   type SharedLimit,
   sharedLimit,
 } from './client/lane-options.ts'
-export type { LaneListOptions, LanePage, LaneState } from './client/lanes.ts'
+export type { LaneListOptions, LanePage, LaneState, LaneWait } from './client/lanes.ts'
 export type {
   LaneLimitOptions,
   QueueLimitOptions,
@@ -108,11 +111,11 @@ export type { UniqueOptions } from './client/unique.ts'
 export type { JobView } from './client/view.ts'
 export type { JobEvent, WatchOptions } from './client/watch.ts'
 export type { WeighedPage, WeighOptions } from './client/weigh.ts'
-export type { Worker } from './client/worker.ts'
+export type { Worker, WorkerStopOptions } from './client/worker.ts'
 export type { WorkerView } from './client/worker-view.ts'
 export type { AttemptKind } from './core/attempts.ts'
 export { cronWords, everyWords } from './core/cron-words.ts'
-export { type Duration, toMs } from './core/duration.ts'
+export { type Duration, type Keep, toMs } from './core/duration.ts'
 export {
   ERROR_CODES,
   type ErrorCode,
@@ -140,6 +143,7 @@ export { LIMITS } from './core/limits.ts'
 export { consoleLogger, harmless as harmlessLogger, type Logger, silentLogger } from './core/logger.ts'
 export { assertName, assertPattern, show as showValue } from './core/names.ts'
 export { LOG_LEVELS, type LogLevel } from './core/notes.ts'
+export { assertOptions, type OptionKeys, optionKeys } from './core/options.ts'
 export {
   archive,
   type Backoff,
@@ -160,6 +164,7 @@ export { QUERY_FIELDS, type QueryField } from './core/query-fields.ts'
 export { type QueryPart, queryParts } from './core/query-parts.ts'
 export { RUN_STATUSES, type RunStatus } from './core/runs.ts'
 export type { Missed, Overlap, Schedule } from './core/schedule.ts'
+export { isLiveWorker } from './core/unhandled.ts'
 export { type Texts as JobTexts, weightOf } from './core/weight.ts'
 export { countText, fromNowText, manyText, spanText } from './core/words.ts'
 export type { Outline, StepOutline, WorkOutline } from './flows/outline.ts'

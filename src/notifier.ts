@@ -43,6 +43,8 @@ export interface Notifier {
  * noted: runs of a queue wrote notes; whoever follows one looks again. Sent only while somebody does.
  * schedules: schedules of a space were changed, so the next slot may come earlier than expected.
  * orders: workers of a space were told something, so each looks whether it was meant.
+ * recall: jobs of a target must not start, because of a hold or because their lane was told to wait; a worker hands back what it has
+ * taken of it and not started.
  * sync: hints may have been missed: look at everything once.
  */
 export type Hint =
@@ -66,6 +68,15 @@ export type Hint =
   | { readonly kind: 'cancel'; readonly space: string; readonly ids: readonly string[] }
   | { readonly kind: 'schedules'; readonly space: string }
   | { readonly kind: 'orders'; readonly space: string }
+  | {
+      readonly kind: 'recall'
+      /** Null: every space. */
+      readonly space: string | null
+      /** A name or a pattern. Null: every queue. */
+      readonly queue: string | null
+      /** Null: all of it. */
+      readonly lane: string | null
+    }
   | { readonly kind: 'sync' }
 
 /** So long after a `watch` somebody is taken to be there still. Whoever follows says so more often. */
@@ -165,7 +176,9 @@ export function mergeHints(hints: readonly Hint[]): Hint[] {
         ? 'sync'
         : hint.kind === 'cancel' || hint.kind === 'schedules' || hint.kind === 'orders'
           ? `${hint.kind}\n${hint.space}`
-          : `${hint.kind}\n${hint.space}\n${hint.queue}`
+          : hint.kind === 'recall'
+            ? JSON.stringify(hint)
+            : `${hint.kind}\n${hint.space}\n${hint.queue}`
     const known = merged.get(key)
     if (known?.kind === 'work' && hint.kind === 'work') {
       merged.set(key, {

@@ -8,6 +8,7 @@
  * It needs `@opentelemetry/api` and whatever SDK your program has set up; without one it does nothing. The names are those of the
  * messaging conventions.
  */
+
 import {
   type Attributes,
   type Context,
@@ -27,6 +28,7 @@ import {
   trace,
 } from '@opentelemetry/api'
 import type { NewJob } from './core/job.ts'
+import { assertOptions, optionKeys } from './core/options.ts'
 import type { Instrumentation, ProcessedBatch, ProcessedJob } from './instrumentation.ts'
 
 export interface OtelOptions {
@@ -44,6 +46,13 @@ export interface OtelOptions {
   readonly propagator?: TextMapPropagator
 }
 
+const KEYS = optionKeys<OtelOptions>('otel()', {
+  join: true,
+  tracerProvider: true,
+  meterProvider: true,
+  propagator: true,
+})
+
 /** The shares of a second that the conventions ask for. */
 const BOUNDARIES = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
 
@@ -55,6 +64,7 @@ const SYSTEM = 'skep'
 
 /** Spans, metrics and the context of traces for a Skep. Give it as `telemetry`. */
 export function otel(options: OtelOptions = {}): Instrumentation {
+  assertOptions(KEYS, options)
   return new OtelInstrumentation(options)
 }
 

@@ -19,13 +19,23 @@ export interface Runtime {
   bytes(count: number): Uint8Array
   /**
    * Calls `run` once after `ms`, and returns a function that prevents it. Delays beyond what the
-   * platform's timers can hold are chained. With `background`, the timer does not keep the process alive.
+   * platform's timers can hold are chained.
    */
-  timer(ms: number, run: () => void, options?: { readonly background?: boolean }): () => void
+  timer(ms: number, run: () => void, options?: TimerOptions): () => void
   /** Calls `run` after everything that is already queued in this turn of the event loop. */
   defer(run: () => void): void
   /** Measures how late the event loop is, until told to end. Left out: it cannot. */
   watchLag?(): LagWatch
+}
+
+export interface TimerOptions {
+  /** It does not keep the process alive. @default false */
+  readonly background?: boolean
+  /**
+   * For tests that run until nothing is left to do: whether this timer only looks around, and no work waits for it.
+   * @default as `background`
+   */
+  readonly looksAround?: boolean
 }
 
 export interface LagWatch {
@@ -90,7 +100,7 @@ export function sleep(
   runtime: Runtime,
   ms: number,
   signal?: AbortSignal,
-  options?: { readonly background?: boolean },
+  options?: TimerOptions,
 ): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve()

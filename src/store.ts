@@ -9,6 +9,7 @@
  * - one call is one transaction: all of it happens or none;
  * - plain data in and out, many jobs at a time, one object per call;
  * - the store's own clock decides. A test passes `now` and owns it;
+ * - the id of a job, and of a run, is unique within its space: every call names the space with the id, and reaches no job of another;
  * - it can be repeated. After a `StoreError` with effect `unknown` the caller sends the same call again;
  * - it is expressible as one Redis script; how is written beside each operation, where `{s}` is the
  *   hash tag of the shard, so that all keys of a call are in one slot.
@@ -21,6 +22,7 @@ import type { KeyRange } from './core/key-range.ts'
 import type { Note } from './core/notes.ts'
 import type { Verdict } from './core/policy.ts'
 import type { NewRun, RunMove } from './core/runs.ts'
+import type { TakenId } from './core/taken.ts'
 import type { ChangeAction } from './core/transitions.ts'
 import type { Waiting } from './core/waiting.ts'
 import type { Notifier } from './notifier.ts'
@@ -54,8 +56,11 @@ export interface Store extends FlowStore, HoldStore, LimitStore, NoteStore, Reco
   examine(): Promise<readonly StoreFinding[]>
 
   /**
-   * Inserts jobs, in order. A job whose id exists already is `ok` and left as it is. A job whose unique
-   * key is held by another is a `duplicate`, and its conflict rule was applied to that other job.
+   * Inserts jobs, in order. A job whose id exists already in its queue is `ok` and `known`, and left as it is. A job
+   * whose unique key is held by another is a `duplicate`, and its conflict rule was applied to that other job.
+   * If the id of one of them is that of a job in another queue of its space, the call throws `ID_TAKEN` (see
+   * `core/taken.ts`) and nothing of it is written. What groups, moves and schedules enqueue has ids that were made
+   * for it; if one is taken nevertheless, that job is left out.
    * Redis: for each job EXISTS job, GET unique; HSET job; ZADD ready|delayed; HINCRBY counts.
    */
   insert(call: InsertCall): Promise<InsertReply>
@@ -89,6 +94,7 @@ export interface Store extends FlowStore, HoldStore, LimitStore, NoteStore, Reco
   /**
    * What people do to jobs: cancel, bury, redrive, and so on, by id or by selection. The ids of removed jobs are
    * remembered, see {@link InsertCall.again}. Of a selection, `prioritize` and `reschedule` pass over what is so already.
+   * A redrive takes the jobs of a call in the order of their enqueues, so that strict lanes come back in theirs.
    * Redis: the same moves between sorted sets, for ids given or found by ZRANGE.
    */
   change(call: ChangeCall): Promise<ChangeReply>
@@ -117,10 +123,11 @@ export interface Store extends FlowStore, HoldStore, LimitStore, NoteStore, Reco
   list(call: ListCall): Promise<ListReply>
 
   /**
-   * How many jobs each queue of a space has in each state, at a cost that does not depend on how many.
-   * Redis: HGETALL counts.
+   * How many jobs each queue of a space has in each state by the store's clock, and since when the oldest has waited, at a cost
+   * that does not depend on how many there are: stored counters, at most {@link OVERDUE_LIMIT} entries of the index of due times,
+   * and the first entries of the indexes of waiting jobs. Redis: HMGET counts; ZLEXCOUNT delayed; ZRANGEBYLEX LIMIT.
    */
-  counts(call: CountsCall): Promise<{ readonly queues: readonly QueueCounts[] }>
+  counts(call: CountsCall): Promise<CountsReply>
 
   /**
    * How much one page of a queue's jobs in one state weighs: `weightOf` in `core/weight.ts`, the lines of their logs, and what goes with
@@ -197,6 +204,11 @@ export interface Capabilities {
    * before the answer is there. @default false
    */
   readonly tellsInOrder?: boolean
+  /**
+   * An insert with unique keys or given ids can have to wait for a transaction that a program left open. Then such
+   * inserts go apart from all others, with {@link InsertCall.lockWaitMs}. @default false
+   */
+  readonly waitsForKeys?: boolean
 }
 
 /** What it means when this store says ok. */
@@ -222,6 +234,12 @@ export interface StoreFinding {
 /** How many due jobs one claim makes ready per source. */
 export const PROMOTE_LIMIT = 1_000
 
+/** How many overdue jobs of a queue `counts` looks for, see {@link QueueCounts.overdue}. */
+export const OVERDUE_LIMIT = 200
+
+/** How many jobs with a priority `counts` passes over to find the first without one, see {@link QueueCounts.oldestDueAt}. */
+export const PRIORITIES_PASSED = 200
+
 /**
  * How long a store remembers the ids of jobs that were discarded or removed, see {@link InsertCall.again}. Much longer
  * than anybody repeats a call.
@@ -244,6 +262,11 @@ export interface InsertCall {
   readonly again?: boolean
   /** The ids were made for this very call, so no store has seen them before: they need not be looked for. */
   readonly fresh?: boolean
+  /**
+   * How long the call may wait for a transaction that holds one of the unique keys or ids. After that it fails with
+   * `STORE_BUSY` and has no effect. Left out: as long as a call may take. See {@link Capabilities.waitsForKeys}.
+   */
+  readonly lockWaitMs?: number
   /** What the store publishes when the call has happened, from `along` of its own notifier. It may be lost as any hint. */
   readonly letter?: string
   readonly now?: number
@@ -259,8 +282,8 @@ export interface InsertReply {
 }
 
 export type InsertResult =
-  /** The job is in the store; it may have been there before. */
-  | { readonly status: 'ok'; readonly state: JobState; readonly dueAt: number }
+  /** The job is in the store. `known`: it was there before this call, or a removed job of this id is remembered. */
+  | { readonly status: 'ok'; readonly state: JobState; readonly dueAt: number; readonly known?: true }
   /** Its unique key is held by the job `id`; `action` says what happened to that one. */
   | {
       readonly status: 'duplicate'
@@ -330,7 +353,7 @@ export interface ClaimReply {
 }
 
 export interface ExtendCall {
-  readonly leases: readonly { readonly id: string; readonly token: string }[]
+  readonly leases: readonly { readonly space: string; readonly id: string; readonly token: string }[]
   readonly leaseMs: number
   readonly now?: number
 }
@@ -348,6 +371,7 @@ export type ExtendResult =
 export type Refusal = 'gone' | 'lost'
 
 export interface Settlement {
+  readonly space: string
   readonly id: string
   readonly token: string
   readonly verdict: Verdict
@@ -358,7 +382,10 @@ export interface Settlement {
    * store remembers the token: whoever comes late with it is refused, with `lost` or `gone`.
    */
   readonly rescue?: boolean
-  /** Jobs the handler enqueued: inserted if, and only if, this settlement is accepted. */
+  /**
+   * Jobs the handler enqueued: inserted if, and only if, this settlement is accepted. If the id of one is taken, the
+   * settlement is refused and the lease goes on.
+   */
   readonly enqueue?: readonly NewJob[]
   /** Groups that the handler made, with what it enqueued as their members. */
   readonly groups?: readonly NewGroup[]
@@ -392,13 +419,15 @@ export type SettleResult =
   /** `state` is where the job went: `cancelled` instead of waiting if somebody had asked it to stop. */
   | { readonly status: 'ok'; readonly state: JobState; readonly inserted?: readonly InsertResult[] }
   | { readonly status: 'refused'; readonly reason: Refusal | 'not-expired' }
+  /** It holds, but the ids of jobs that it enqueues are those of jobs in other queues of the space. */
+  | { readonly status: 'refused'; readonly reason: 'taken'; readonly taken: readonly TakenId[] }
   /** The reply was lost. Send it again: a settlement that happened is `ok` again. */
   | { readonly status: 'unknown' }
 
 export interface ChangeCall {
   readonly action: ChangeAction
   readonly space: string
-  /** These jobs, or a page of a selection: up to its limit, in the order of the list. */
+  /** These jobs, or a page of a selection: up to its limit, in the order of the list; of a redrive, the oldest first. */
   readonly target:
     | { readonly ids: readonly string[] }
     | (Selection & {
@@ -408,7 +437,11 @@ export interface ChangeCall {
       })
   /** For `prioritize`: the priority as stored, see {@link NewJob.priority}. @default 0 */
   readonly priority?: number
-  /** For `reschedule`: when the jobs are due, by the store's clock. One that is over means now. @default now */
+  /**
+   * For `reschedule`: when the jobs are due, by the store's clock. One that is over means now.
+   * For `redrive`: when the operation began of which this call is a part, by the store's clock: all of its jobs are due then,
+   * and so come back in the order of their enqueues. One that is not over means now. @default now
+   */
   readonly dueAt?: number
   /** JSON text of a failure, kept with jobs that this ends. */
   readonly failure: string | null
@@ -418,7 +451,7 @@ export interface ChangeCall {
 }
 
 export interface ChangeReply {
-  /** One for each id given, in order; or one for each job of the selection, refused ones (`unique`) among them. */
+  /** One for each id given, in order; or one for each job of the selection, refused ones (`unique`, `run`) among them. */
   readonly results: readonly ChangeResult[]
   /**
    * Of a selection: where the next page begins; null when fewer jobs than the limit were selected, so that this was
@@ -438,8 +471,11 @@ export type ChangeResult =
   | { readonly id: string; readonly status: 'requested' }
   | { readonly id: string; readonly status: 'refused'; readonly reason: ChangeRefusal }
 
-/** `unknown`: no such job in this space. `state`: not possible in its present state. `unique`: its key is held. */
-export type ChangeRefusal = 'unknown' | 'state' | 'unique'
+/**
+ * `unknown`: no such job in this space. `state`: not possible in its present state. `unique`: its key is held. `run`: it belongs
+ * to a run of a flow that does not wait for it any more, see `mayRejoin` in `core/runs.ts`; decided in the transaction of the change.
+ */
+export type ChangeRefusal = 'unknown' | 'state' | 'unique' | 'run'
 
 /** Jobs of one queue in one state. */
 export interface Selection {
@@ -489,6 +525,8 @@ export interface GetCall {
 
 export interface ListCall extends Selection {
   readonly space: string
+  /** Finished jobs the oldest first; others as ever. @default false */
+  readonly oldestFirst?: boolean
   readonly limit: number
   /** From the page before; null for the first. */
   readonly cursor: string | null
@@ -518,16 +556,39 @@ export interface CountsCall {
   readonly space: string
   /** Only these. */
   readonly queues?: readonly string[]
+  readonly now?: number
+}
+
+export interface CountsReply {
+  readonly queues: readonly QueueCounts[]
+  /** The time of the store's clock. */
+  readonly now: number
 }
 
 export interface QueueCounts {
   readonly queue: string
+  /** By the clock: a delayed job that is due counts as ready, as far as {@link QueueCounts.overdue} goes. */
   readonly states: Readonly<Record<JobState, number>>
   /**
-   * The due time of the ready job that is next; null when none is ready. A store for which looking is dear may miss
-   * one that came in front of it in the last seconds.
+   * How many of the ready jobs are stored as delayed although they are due, because no claim has made them ready: nothing
+   * claims from the queue, it is held, or its workers are full. From {@link OVERDUE_LIMIT} on there may be more, which still
+   * count as delayed until the overdue jobs have been made ready, see `maintenance/overdue.ts`.
+   */
+  readonly overdue: number
+  /**
+   * When the job that has waited longest became due; null when none is ready. All waiting jobs count: of every lane, also of
+   * paused and full ones, of every priority, and overdue ones. A job without lane and priority may not be seen while more than
+   * {@link PRIORITIES_PASSED} jobs with a priority, not a strict one, stand in front of it: its queue then looks younger by at
+   * most the head start of these. A store for which looking is expensive may miss a
+   * job that came in front of the oldest one in the last seconds.
    */
   readonly oldestDueAt: number | null
+}
+
+/** The states in which the jobs of a queue are stored, and listed: overdue ones as delayed. */
+export function storedStates({ states, overdue }: QueueCounts): Readonly<Record<JobState, number>> {
+  if (overdue === 0) return states
+  return { ...states, delayed: states.delayed + overdue, ready: states.ready - overdue }
 }
 
 export interface WeighCall extends Omit<Selection, 'where'> {

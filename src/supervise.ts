@@ -66,7 +66,8 @@ export function supervise(
       }
       const end = (): void => waking.abort()
       stopping.signal.addEventListener('abort', end, { once: true })
-      if (!stopping.signal.aborted) await sleep(runtime, waitMs, waking.signal, { background: !keepsAlive })
+      if (!stopping.signal.aborted)
+        await sleep(runtime, waitMs, waking.signal, { background: !keepsAlive, looksAround: true })
       stopping.signal.removeEventListener('abort', end)
     }
   }

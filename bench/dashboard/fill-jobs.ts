@@ -104,7 +104,7 @@ async function finishJobs(
         now: at,
         settlements: claimed.map(({ id, payload }) => {
           const number = (JSON.parse(payload) as { n: number }).n
-          return { id, token, verdict: verdictOf(queue, number) }
+          return { space, id, token, verdict: verdictOf(queue, number) }
         }),
       })
       left -= claimed.length

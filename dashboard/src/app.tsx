@@ -51,7 +51,7 @@ function Screens(): ReactNode {
           <Route>
             <Page title="Not found" name="Not found">
               <EmptyState title="There is no such page" icon="search">
-                The sections at the side, or Ctrl K, lead on.
+                Use the sidebar or press Ctrl K.
               </EmptyState>
             </Page>
           </Route>

@@ -42,6 +42,7 @@ const REASONS = {
   unknown: 'there is no such job in this space',
   state: 'not possible in its present state',
   unique: 'another job holds its unique key',
+  run: 'its run does not wait for it any more; retry the run: skep flows retry',
 } as const
 
 /** Does the thing to some jobs. */

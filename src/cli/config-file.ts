@@ -1,10 +1,20 @@
 import { existsSync, statSync } from 'node:fs'
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path'
-import type { Flow, Handler, SkepConfig } from '../index.ts'
+import { assertOptions, type Flow, type Handler, messageOf, optionKeys, type SkepConfig } from '../index.ts'
 import { CliError, EXIT } from './exit.ts'
 import { loadModule } from './load-module.ts'
 
 const NAMES = ['skep.config.ts', 'skep.config.mts', 'skep.config.js', 'skep.config.mjs']
+
+const CONFIG_KEYS = optionKeys<SkepConfig>('skep.config', {
+  store: true,
+  notifier: true,
+  handlers: true,
+  schedules: true,
+  owner: true,
+  space: true,
+  worker: true,
+})
 
 /** A config file, read and checked. */
 export interface LoadedConfig {
@@ -98,6 +108,11 @@ function checkConfig(value: unknown, file: string): SkepConfig {
       `The default export of "${file}" is not a config but ${kindOf(value)}.`,
       `Write: ${example}`,
     )
+  }
+  try {
+    assertOptions(CONFIG_KEYS, value)
+  } catch (error) {
+    throw invalid(`In "${file}": ${messageOf(error)}`, `Write: ${example}`)
   }
   const { store, handlers, schedules, owner, space, worker } = value as Record<keyof SkepConfig, unknown>
   if (

@@ -26,6 +26,7 @@ export interface Counterpart
     | 'count'
     | 'counts'
     | 'explain'
+    | 'explainQueue'
     | 'pause'
     | 'resume'
     | 'block'

@@ -1,7 +1,7 @@
-import type { EventJob, Failure, JobState, Skep } from '../index.ts'
+import type { EventJob, FailedRun, Skep } from '../index.ts'
 import { failureLine } from './job-text.ts'
 import { span } from './numbers.ts'
-import { clean } from './text.ts'
+import { clean, cleanLines } from './text.ts'
 
 /** Something that happened to a job, in words. */
 export interface JobEvent {
@@ -12,16 +12,26 @@ export interface JobEvent {
   readonly what: string
   /** Why, on one line and harmless. */
   readonly why: string
+  /** Where it was thrown, on several lines and harmless. */
+  readonly stack?: string
   readonly id: string
 }
 
 /** Tells what this process's workers do, one event for each thing that happened. Returns how to stop it. */
 export function watchJobs(skep: Skep, tell: (event: JobEvent) => void): () => void {
-  const event = (kind: JobEvent['kind'], job: EventJob, what: string, why = ''): void =>
-    tell({ at: Date.now(), kind, queue: clean(job.queue), what, why: clean(why), id: job.id })
+  const event = (kind: JobEvent['kind'], job: EventJob, what: string, why = '', stack = ''): void =>
+    tell({
+      at: Date.now(),
+      kind,
+      queue: clean(job.queue),
+      what,
+      why: clean(why),
+      stack: cleanLines(stack),
+      id: job.id,
+    })
   const failed =
     (verb: string) =>
-    ({ job, failure, state }: { job: EventJob; failure: Failure; state: JobState }): void => {
+    ({ job, failure, state }: FailedRun): void => {
       // A dead job has an event of its own.
       if (state !== 'dead')
         event('error', job, `try ${tryOf(job)} ${verb}${nextOf(state)}`, failureLine(failure))
@@ -32,7 +42,7 @@ export function watchJobs(skep: Skep, tell: (event: JobEvent) => void): () => vo
     skep.on('timeout', failed('ran out of time')),
     skep.on('lost', failed('lost its worker')),
     skep.on('dead', ({ job, failure }) =>
-      event('dead', job, `dead after ${tries(tryOf(job))}`, failureLine(failure)),
+      event('dead', job, `dead after ${tries(tryOf(job))}`, failureLine(failure), failure.stack),
     ),
     skep.on('snoozed', ({ job, delayMs }) => event('other', job, `snoozed for ${span(delayMs)}`)),
     skep.on('cancelled', ({ job, failure }) => event('other', job, 'cancelled', failureLine(failure))),
@@ -50,7 +60,7 @@ function tries(number: number): string {
   return number === 1 ? '1 try' : `${number} tries`
 }
 
-function nextOf(state: JobState): string {
+function nextOf(state: FailedRun['state']): string {
   if (state === 'delayed') return ', waits'
   if (state === 'ready') return ', again now'
   return `, ${state}`

@@ -62,6 +62,11 @@ export function isAway({ code }: Report): boolean {
   return code === 'STORE_UNAVAILABLE' || code === 'STORE_UNKNOWN'
 }
 
+/** Whether the store waits for a migration, which somebody may run at any moment. */
+export function isUnmigrated({ code }: Report): boolean {
+  return code === 'SCHEMA_MISSING' || code === 'SCHEMA_OUTDATED'
+}
+
 /** Shows it on stderr: for people in lines, for programs as one object. */
 export function complain(report: Report, out: Output): void {
   const { code, message, dialled, why, fix } = report

@@ -19,6 +19,7 @@ export const HOLD_FLAGS: Flags = {
   reason: { kind: 'text', value: 'text', help: 'Why, for whoever looks' },
   by: BY_FLAG,
   for: { kind: 'text', value: '1h', help: 'It ends by itself after this long' },
+  wait: { kind: 'switch', help: 'Answer when all workers have handed back what they had not started' },
 }
 
 export type HoldAction = 'pause' | 'resume' | 'block' | 'unblock'
@@ -29,11 +30,12 @@ const DONE = { pause: 'Paused', resume: 'Resumed', block: 'Blocked', unblock: 'U
 export async function changeHolds(call: Call, action: HoldAction, names: readonly string[]): Promise<number> {
   const { args, out } = call
   const puts = action === 'pause' || action === 'block'
-  for (const flag of ['reason', 'for']) {
+  for (const flag of ['reason', 'for', 'wait', 'timeout']) {
     if (!puts && args.typed(flag)) throw usage(`--${flag} is for pause and block.`)
   }
+  if (puts && args.typed('timeout') && !args.on('wait')) throw usage('--timeout needs --wait.')
   const targets = targetsOf(args, action, names)
-  const options = holdOptions(args, puts)
+  const options = { ...holdOptions(args, puts), ...(puts ? waitOptions(args) : {}) }
   return reaching(call, { create: false }, async ({ skep }) => {
     const texts = targets.map((target) => targetText(target, args, skep))
     if (onlySays(call, `${action} ${clean(texts.join(', '))}`, { action, targets: texts })) return EXIT.ok
@@ -63,7 +65,7 @@ export async function drainQueue(call: Call, names: readonly string[]): Promise<
   const [name, ...more] = names
   if (name === undefined || more.length > 0)
     throw usage('Which queue? One at a time.', 'skep queues drain <name>')
-  for (const flag of ['lane', 'default-lane', 'all', 'everywhere', 'for']) {
+  for (const flag of ['lane', 'default-lane', 'all', 'everywhere', 'for', 'wait']) {
     if (args.typed(flag)) throw usage(`--${flag} does not go with drain: it takes one whole queue.`)
   }
   const timeout = args.duration('timeout')
@@ -129,6 +131,12 @@ function holdOptions(args: Arguments, puts: boolean): HoldOptions {
     ...(by === undefined ? {} : { by }),
     ...(time === undefined ? {} : { for: time }),
   }
+}
+
+function waitOptions(args: Arguments): HoldOptions {
+  if (!args.on('wait')) return {}
+  const timeout = args.duration('timeout')
+  return timeout === undefined ? { wait: true } : { wait: true, timeout }
 }
 
 function targetText(target: Holdable, args: Arguments, skep: Counterpart): string {

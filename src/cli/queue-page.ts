@@ -1,4 +1,4 @@
-import { JOB_STATES } from '../index.ts'
+import { isLiveWorker, JOB_STATES } from '../index.ts'
 import type { Call } from './command.ts'
 import { EXIT, notFound, usage } from './exit.ts'
 import { holdText } from './holding.ts'
@@ -15,22 +15,23 @@ export async function showQueue(call: Call, names: readonly string[]): Promise<n
   if (name === undefined || more.length > 0)
     throw usage('Which queue? One at a time.', 'skep queues get <name>')
   return reaching(call, { create: false }, async ({ skep }) => {
-    const [queues, limits, all] = await Promise.all([
+    const [queues, limits, all, explanation] = await Promise.all([
       skep.counts([name]),
       skep.limits.list(name),
       skep.workers(),
+      skep.explainQueue(name),
     ])
-    const workers = all.filter(({ queues: served, life }) => life !== 'gone' && served.includes(name))
+    const now = Date.now()
+    const workers = all.filter((worker) => isLiveWorker(worker, now) && worker.queues.includes(name))
     const [queue] = queues
     const isKnown =
       JOB_STATES.some((state) => (queue?.[state] ?? 0) > 0) || limits.length + workers.length > 0
     if (queue === undefined || !isKnown)
       throw notFound(`There is no queue ${quote(name)} in this space.`, 'See: skep queues')
     if (out.json) {
-      out.object({ space: skep.space, ...queue, limits, workers })
+      out.object({ space: skep.space, ...queue, limits, workers, explanation })
       return EXIT.ok
     }
-    const now = Date.now()
     const states = JOB_STATES.filter((state) => queue[state] > 0)
     const busy = workers.reduce((sum, { running }) => sum + running, 0)
     const slots = workers.reduce((sum, { concurrency }) => sum + concurrency, 0)
@@ -41,13 +42,16 @@ export async function showQueue(call: Call, names: readonly string[]): Promise<n
         states.map((state) => out.paint(STATE_STYLES[state], `${count(queue[state])} ${state}`)).join(', ') ||
           'none',
       ],
-      ['oldest', queue.oldestMs === null ? null : `waits since ${span(queue.oldestMs)}`],
+      ['oldest', queue.oldestMs === null ? null : `has waited ${span(queue.oldestMs)}`],
       ['held', lines(queue.holds.map((hold) => out.paint('yellow', holdText(hold, now))))],
+      ['waits', lines(explanation.causes.map(({ text }) => clean(text)))],
       ['limits', lines(limits.map((limit) => `${clean(targetText(limit))}: ${limitsText(limit.limits)}`))],
       [
         'workers',
         workers.length === 0
-          ? out.paint('yellow', 'none')
+          ? queue.unhandled > 0
+            ? out.paint('red', `none: ${many(queue.unhandled, 'job')} unhandled until one starts`)
+            : out.paint('yellow', 'none')
           : `${many(workers.length, 'worker')}, running ${busy} of ${slots}`,
       ],
     ]

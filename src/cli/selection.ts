@@ -57,7 +57,7 @@ export const USUAL_STATES: Readonly<Record<Action, readonly JobState[]>> = {
   promote: ['delayed'],
   prioritize: ['delayed', 'ready'],
   reschedule: ['delayed', 'ready'],
-  remove: ['done', 'failed', 'dead', 'cancelled', 'missing'],
+  remove: ['done', 'failed', 'dead', 'cancelled'],
 }
 
 /** Refuses a change that could mean everything by accident. */

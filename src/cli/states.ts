@@ -13,7 +13,6 @@ export const STATE_STYLES: Readonly<Record<JobState, Style>> = {
   failed: 'magenta',
   dead: 'red',
   cancelled: 'dim',
-  missing: 'magenta',
 }
 
 /** The states of `--state dead,failed`. */

@@ -2,6 +2,7 @@ import { unchained } from '../core/chains.ts'
 import { SkepError } from '../core/errors.ts'
 import { COPY_HEADER, type Job, type NewJob } from '../core/job.ts'
 import { assertName, show } from '../core/names.ts'
+import { assertOptions, optionKeys } from '../core/options.ts'
 import { encodeHeaders, encodeJson } from '../core/payload.ts'
 import { flowOfQueue } from '../flows/queues.ts'
 import type { Runtime } from '../runtime.ts'
@@ -19,6 +20,8 @@ export interface AgainOptions {
   readonly by?: string
 }
 
+const KEYS = optionKeys<AgainOptions>('again()', { payload: true, queue: true, by: true })
+
 /**
  * A new job like that one. It keeps headers, lane, priority, cost and its own options, and starts now. It has no unique key: the
  * other may still hold that.
@@ -28,6 +31,7 @@ export function copyOf(
   options: AgainOptions,
   env: { readonly runtime: Runtime; readonly payloadBytes: number },
 ): NewJob {
+  assertOptions(KEYS, options)
   const { queue = job.queue, by } = options
   assertName('Queue', queue)
   for (const name of [queue, job.queue]) {

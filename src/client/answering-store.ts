@@ -96,7 +96,7 @@ export function answeringStore(store: Store, options: AnsweringStoreOptions): An
     if (jobs.length === 0) return
     const settlements = jobs.map((job) => {
       const verdict = judge(DEFAULT_POLICY, job, { kind: 'handback', ran: false }, 0)
-      return { id: job.id, token: job.token, verdict }
+      return { space: job.space, id: job.id, token: job.token, verdict }
     })
     inTime('settle', callMs, () => store.settle({ settlements })).catch(() => {})
   }

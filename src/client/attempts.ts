@@ -11,6 +11,12 @@ export interface AttemptView {
   /** How often the job had been redriven by then. */
   readonly generation: number
   readonly at: Date
+  /** When it began; null if that is not known. */
+  readonly startedAt: Date | null
+  /** The id of its worker; null if that is not known. */
+  readonly worker: string | null
+  /** The version of the program of its worker; null if it has none. */
+  readonly version: string | null
   readonly kind: AttemptKind
   readonly message: string
   readonly name: string | null
@@ -36,7 +42,22 @@ export async function readAttempts(
     const told = readAttempt(fields)
     if (told === null) return []
     const { attempt, generation, kind, name = null, code = null, stack = null } = told
-    return [{ n: attempt, generation, at: new Date(at), kind, message: text, name, code, stack }]
+    const { startedAt, worker = null, version = null } = told
+    return [
+      {
+        n: attempt,
+        generation,
+        at: new Date(at),
+        startedAt: startedAt === undefined ? null : new Date(startedAt),
+        worker,
+        version,
+        kind,
+        message: text,
+        name,
+        code,
+        stack,
+      },
+    ]
   })
   const last = jobs[0] ? lastOf(jobs[0]) : null
   const isTold = attempts.some((one) => one.n === last?.n && one.generation === last.generation)
@@ -51,5 +72,18 @@ function lastOf(job: Job): AttemptView | null {
   // Cancelled or buried by hand: no run ended by it.
   if (!isAttemptKind(kind) || kind === 'cancel' || kind === 'bury') return null
   const at = new Date(job.finishedAt ?? job.startedAt ?? job.enqueuedAt)
-  return { n: job.starts, generation: job.generation, at, kind, message, name, code, stack }
+  const startedAt = job.startedAt === null ? null : new Date(job.startedAt)
+  return {
+    n: job.starts,
+    generation: job.generation,
+    at,
+    startedAt,
+    worker: job.worker,
+    version: null,
+    kind,
+    message,
+    name,
+    code,
+    stack,
+  }
 }

@@ -1,4 +1,5 @@
 import { SkepError } from '../core/errors.ts'
+import type { Group } from '../core/groups.ts'
 import { isFinal, type Job } from '../core/job.ts'
 import type { Run } from '../core/runs.ts'
 import { readPosition } from '../flows/position.ts'
@@ -24,8 +25,8 @@ interface Kind<Thing> {
   readonly name: string
   read(ids: readonly string[]): Promise<readonly (Thing | null)[]>
   hasEnded(thing: Thing): boolean
-  /** The queue whose hints tell of its end. */
-  queueOf(thing: Thing): string
+  /** The queue whose hints tell of its end; null: those of any. */
+  queueOf(thing: Thing): string | null
 }
 
 interface Parts {
@@ -35,7 +36,7 @@ interface Parts {
   readonly space: string
 }
 
-/** Waits for jobs, or for runs. */
+/** Waits for jobs. */
 export type Results = Awaiting<Job>
 
 export function awaitingJobs(parts: Parts): Awaiting<Job> {
@@ -55,6 +56,17 @@ export function awaitingRuns(parts: Parts): Awaiting<Run> {
     read: async (ids) => (await store.getRuns({ space, ids })).runs,
     hasEnded: ({ status }) => status !== 'running',
     queueOf: ({ position }) => readPosition(position).queue,
+  })
+}
+
+export function awaitingGroups(parts: Parts): Awaiting<Group> {
+  const { store, space } = parts
+  return new Awaiting(parts, {
+    name: 'Group',
+    read: async (ids) => (await store.getGroups({ space, ids })).groups,
+    hasEnded: ({ endedAt }) => endedAt !== null,
+    // Its members may be of many queues, and others may join it.
+    queueOf: () => null,
   })
 }
 

@@ -28,8 +28,10 @@ export function wantedBy(action: BulkAction, plan: QueryPlan, bound: number): Wa
     queues: plan.queues,
     fitsQueue: plan.fitsQueue,
     ids: plan.ids,
+    // They come back in their order, also in strict lanes.
+    oldestFirst: action === 'retry',
     where: states.every(isFinal) && before < Infinity ? { ...where, before } : where,
-    rest: (job) => isInTime(job) && (rest === null || rest(job)),
+    rest: bound === Infinity ? rest : (job) => isInTime(job) && (rest === null || rest(job)),
     fits: (job) => states.includes(job.state) && isInTime(job) && plan.fits(job),
   }
 }
@@ -50,8 +52,10 @@ function statesFor(bulk: BulkAction, plan: QueryPlan): readonly JobState[] {
  * beginning, and what is made due must not have run since.
  */
 function boundOf(action: BulkAction, bound: number): (job: Job) => boolean {
-  return ({ enqueuedAt, startedAt, finishedAt, state }) =>
+  return ({ enqueuedAt, startedAt, finishedAt, state, generation, dueAt }) =>
     enqueuedAt <= bound &&
     (!isFinal(state) || (finishedAt ?? 0) <= bound) &&
-    (action !== 'promote' || (startedAt ?? 0) <= bound)
+    (action !== 'promote' || (startedAt ?? 0) <= bound) &&
+    // What this very action has redriven is due at its beginning, and may have failed again in that same moment.
+    (action !== 'retry' || generation === 0 || dueAt !== bound)
 }

@@ -16,6 +16,8 @@ import { type Budget, type Found, searchJobs } from './search.ts'
 export interface BulkEnv extends InspectEnv {
   readonly notifier: Notifier
   readonly book: BulkBook
+  /** Hears of jobs that were put among the dead. */
+  readonly onBuried: (ids: readonly string[]) => Promise<void>
 }
 
 /** Jobs of one page, and what may be looked at for it. */
@@ -158,12 +160,15 @@ export class BulkRunner implements Duty {
     if (runtime.mono() - before > LONG_MS && (await book.get(id))?.revision !== revision) return null
     const priority = storedPriority(record.priority, record.priorityMode)
     const action = changeActionOf(record.action)
-    const to = { priority, ...(record.dueAt === null ? {} : { dueAt: record.dueAt }) }
+    // All jobs of a retry are due at the moment of its beginning, also when another process goes on with it.
+    const dueAt = action === 'redrive' ? record.bound : record.dueAt
+    const to = { priority, ...(dueAt === null ? {} : { dueAt }) }
     const ids = jobs.filter((job) => !isSoAlready(job, action, to)).map((job: Job) => job.id)
     const keep = action === 'cancel' || action === 'bury' ? KEEP[action] : 0
     const said = action === 'bury' ? 'Buried by hand.' : 'Cancelled.'
     const options = { reason: record.reason ?? said, keep, ...to }
-    const { changed, requested, refused } = await changeJobs(this.#env, action, ids, options)
+    const env = action === 'bury' ? { ...this.#env, onChanged: this.#env.onBuried } : this.#env
+    const { changed, requested, refused } = await changeJobs(env, action, ids, options)
     const rate = record.perSecond
     if (rate !== null) this.#nextAt.set(id, before + (1_000 * ids.length) / rate)
     return { cursor, searched, changed: changed + requested, refused: refused.length }

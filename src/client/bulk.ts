@@ -4,6 +4,7 @@ import { clean } from '../core/failure.ts'
 import { LIMITS } from '../core/limits.ts'
 import type { Logger } from '../core/logger.ts'
 import { assertName, show } from '../core/names.ts'
+import { assertOptions, optionKeys } from '../core/options.ts'
 import type { PriorityMode } from '../core/priority.ts'
 import { parseQuery, printQuery } from '../core/query.ts'
 import { flowOfQueue } from '../flows/queues.ts'
@@ -12,7 +13,7 @@ import { assertWhole } from '../worker/options.ts'
 import { wantedBy } from './bulk-plan.ts'
 import { BULK_ACTIONS, type BulkAction, type BulkRecord, type BulkView, bulkView } from './bulk-record.ts'
 import { type BulkEnv, BulkRunner } from './bulk-runner.ts'
-import { countFound, planText } from './inspect.ts'
+import { type CountPage, countFound, countOnwards, planText } from './inspect.ts'
 import { dueMoment } from './manage.ts'
 import { assertPriorityMode } from './queue.ts'
 
@@ -34,11 +35,28 @@ export interface BulkOptions {
   readonly when?: Date | { readonly delay: Duration }
   /** For `move`: the queue that they go to. They get new ids there. Jobs of flows, groups and chains are refused. */
   readonly queue?: string
+  /** How many jobs these are, for the progress, if they were counted before: {@link Bulk.count}. Used where a short count does not say. */
+  readonly expected?: number
   /** Changes nothing before this time is over, so that a stop undoes it. @default 0 */
   readonly delay?: Duration
   /** At most so many jobs per second, 1 to 100,000. @default as fast as the store goes */
   readonly perSecond?: number
 }
+
+const KEYS = optionKeys<BulkOptions>('bulk.start()', {
+  action: true,
+  query: true,
+  name: true,
+  by: true,
+  reason: true,
+  priority: true,
+  priorityMode: true,
+  when: true,
+  queue: true,
+  delay: true,
+  perSecond: true,
+  expected: true,
+})
 
 /** Expected jobs are counted up to here. */
 const EXPECTED_CAP = 100_000
@@ -74,6 +92,7 @@ export class Bulk {
    * whatever becomes of this process, as long as some process works bulk actions off.
    */
   async start(options: BulkOptions): Promise<BulkView> {
+    assertOptions(KEYS, options ?? null)
     const { runtime, book, notifier } = this.#env
     const startedAt = runtime.now()
     const draft = recordOf(options, startedAt)
@@ -84,11 +103,26 @@ export class Bulk {
       wantedBy(draft.action, plan, Infinity),
       EXPECTED_CAP,
     )
-    const record: BulkRecord = { ...draft, startedAt, expected: isExact ? count : null }
+    const expected = isExact ? count : (options.expected ?? null)
+    const record: BulkRecord = { ...draft, startedAt, expected }
     const id = runtime.uuid()
     await book.put(id, record, runtime.uuid(), null)
     notifier.publish([{ kind: 'sync' }])
     return bulkView({ id, record })
+  }
+
+  /**
+   * How many jobs an action would come to now: one page of a count that goes on to the end. Add the counts of all pages, until there is no
+   * cursor.
+   */
+  async count(options: {
+    readonly action: BulkAction
+    readonly query: string
+    readonly cursor?: string
+  }): Promise<CountPage> {
+    await this.#env.ready()
+    const { query, ...rest } = options
+    return countOnwards(this.#env, query, rest)
   }
 
   /** An action by its id; null if there is none, or it ended more than a week ago. */
@@ -175,6 +209,7 @@ function recordOf(options: BulkOptions, now: number): Omit<BulkRecord, 'startedA
   }
   if (action === 'prioritize') assertWhole('priority', priority as number, -LIMITS.priority, LIMITS.priority)
   assertPriorityMode(priorityMode)
+  if (options.expected !== undefined) assertWhole('expected', options.expected, 0, Number.MAX_SAFE_INTEGER)
   if (perSecond !== undefined) assertWhole('perSecond', perSecond, 1, 100_000)
   const delayMs = toMs('delay', delay)
   assertWhole('delay', delayMs, 0, LIMITS.delayMs)

@@ -107,9 +107,7 @@ export function textOf(cause: Cause): string {
       return 'There is no such job, run or group in this space: it was discarded, pruned or removed, never was, or waits to be enqueued by a group.'
     case 'finished': {
       const why = cause.failure === null ? '' : `: ${cause.failure.message}`
-      return cause.state === 'missing'
-        ? `It was put aside at ${iso(cause.at)} because no worker handled its queue; it comes back when one appears.`
-        : `It is ${cause.state} since ${iso(cause.at)}${why}${/[.!?]$/.test(why) ? '' : '.'}`
+      return `It is ${cause.state} since ${iso(cause.at)}${why}${/[.!?]$/.test(why) ? '' : '.'}`
     }
     case 'leased':
       return leasedText(cause)
@@ -187,7 +185,7 @@ function laneText(lane: string): string {
   return lane === DEFAULT_LANE ? 'The default lane' : `Lane ${show(lane)}`
 }
 
-function rateText({ limit, per }: RateView): string {
+export function rateText({ limit, per }: RateView): string {
   return `${limit} per ${per % 1_000 === 0 ? `${per / 1_000} s` : `${per} ms`}`
 }
 

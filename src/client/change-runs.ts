@@ -61,6 +61,7 @@ export async function retryRun(
     ...stood,
     waits: beginning(control.id),
     failure: null,
+    undos: [],
     ...(from !== undefined && { from }),
   }
   const jobs = [control]

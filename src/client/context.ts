@@ -2,9 +2,11 @@ import { givenAtFront, givenIn, withoutChain } from '../core/chains.ts'
 import { type Duration, toMs } from '../core/duration.ts'
 import { LeaseLostError, SkepError } from '../core/errors.ts'
 import { LIMITS } from '../core/limits.ts'
+import { assertOptions, optionKeys } from '../core/options.ts'
 import { judge } from '../core/policy.ts'
 import { shownPriority } from '../core/priority.ts'
 import { SCHEDULE_HEADER, SLOT_HEADER } from '../core/schedule.ts'
+import { idTakenError } from '../core/taken.ts'
 import type { Runtime } from '../runtime.ts'
 import type { StoreInTransaction } from '../store.ts'
 import { type Instruction, instruction } from '../worker/handler.ts'
@@ -13,7 +15,7 @@ import { assertWhole } from '../worker/options.ts'
 import type { Run } from '../worker/run.ts'
 import { goOn } from '../worker/settler.ts'
 import type { EnqueueOptions, Prepare } from './enqueue.ts'
-import { GROUP_HEADER, type GroupOptions, type JobDraft, makeGroup } from './group-maker.ts'
+import { GROUP_HEADER, GROUP_KEYS, type GroupOptions, type JobDraft, makeGroup } from './group-maker.ts'
 import { type JobLog, jobLog } from './job-log.ts'
 import type { Settled } from './joins.ts'
 import type { Queue } from './queue.ts'
@@ -63,6 +65,20 @@ export function cancel(reason: string): Instruction {
 export function bury(reason: string): Instruction {
   return instruction('bury', 0, reason)
 }
+
+const WITHIN_KEYS = optionKeys<Omit<EnqueueOptions, 'tx'>>('enqueue() of a handler', {
+  delay: true,
+  runAt: true,
+  priority: true,
+  unique: true,
+  headers: true,
+  timeout: true,
+  retention: true,
+  id: true,
+  lane: true,
+  cost: true,
+})
+const COMPLETE_KEYS = optionKeys<{ readonly tx: unknown }>('complete()', { tx: true })
 
 /** What a handler gets: the job, and what it can do while it holds it. */
 export class JobContext<Payload = unknown, Result = unknown> {
@@ -161,7 +177,10 @@ export class JobContext<Payload = unknown, Result = unknown> {
    * more: let your transaction roll back. What the handler returns afterwards does not count.
    */
   get complete(): Completing<Result>['complete'] {
-    return (result, options) => this.#complete(result, options.tx)
+    return async (result, options) => {
+      assertOptions(COMPLETE_KEYS, options)
+      return this.#complete(result, options?.tx)
+    }
   }
 
   /**
@@ -189,6 +208,7 @@ export class JobContext<Payload = unknown, Result = unknown> {
     payload: Input,
     options: Omit<EnqueueOptions, 'tx'>,
   ): Promise<{ readonly id: string }> {
+    assertOptions(WITHIN_KEYS, options)
     const job = await this.#tools.prepare(queue, payload, options)
     this.#assertRuns()
     this.#run.enqueued ??= []
@@ -225,6 +245,7 @@ export class JobContext<Payload = unknown, Result = unknown> {
   }
 
   async #spawn(drafts: readonly JobDraft[], options: GroupOptions): Promise<{ readonly id: string }> {
+    assertOptions(GROUP_KEYS, options)
     const { group, jobs } = await makeGroup({ ...this.#tools, space: this.space }, drafts, options)
     this.#assertRuns()
     this.#run.groups = [...(this.#run.groups ?? []), group]
@@ -249,9 +270,18 @@ export class JobContext<Payload = unknown, Result = unknown> {
     const verdict = judge(spec.policyOf(job), job, outcome, 0)
     goOn(this.#run, outcome.result)
     const { enqueued, groups, handsOn } = this.#run
-    const settlement = { id: job.id, token: job.token, verdict, enqueue: enqueued ?? [], handsOn }
+    const settlement = {
+      space: job.space,
+      id: job.id,
+      token: job.token,
+      verdict,
+      enqueue: enqueued ?? [],
+      handsOn,
+    }
     const reply = await transaction.settle({ settlements: [groups ? { ...settlement, groups } : settlement] })
-    if (reply.results[0]?.status !== 'ok') throw new LeaseLostError(job.id)
+    const [answer] = reply.results
+    if (answer?.status === 'refused' && answer.reason === 'taken') throw idTakenError(answer.taken)
+    if (answer?.status !== 'ok') throw new LeaseLostError(job.id)
     this.#run.completed = { ...outcome, fired: reply.enqueued ?? [] }
   }
 }

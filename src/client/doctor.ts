@@ -50,7 +50,7 @@ export async function examine(env: DoctorEnv, durability: Durability): Promise<D
   const startedAt = runtime.mono()
   const workers = await listWorkers(env)
   const latencyMs = runtime.mono() - startedAt
-  const queues = await countJobs(store, space, runtime.now())
+  const queues = await countJobs(store, space)
   const notifier = await awaitNotifier(env)
   const findings = [
     durabilityFinding(durability),
@@ -60,7 +60,7 @@ export async function examine(env: DoctorEnv, durability: Durability): Promise<D
     ...(await storeFindings(store)),
     workerFinding(workers),
     ...(await upkeepFindings(env, queues)),
-    ...queueFindings(queues, workers, env),
+    ...queueFindings(queues, env),
   ]
   return { durability, latencyMs, notifier, cannot: cannotOf(store.capabilities), findings }
 }
@@ -172,10 +172,8 @@ function targetOf({ space, queue }: HoldView): string {
 
 function* queueFindings(
   queues: readonly QueueView[],
-  workers: readonly WorkerView[],
   { space, runtime }: DoctorEnv,
 ): Generator<DoctorFinding> {
-  const served = new Set(workers.filter(({ life }) => life !== 'gone').flatMap((worker) => worker.queues))
   const total = queues.reduce((sum, queue) => sum + queue.ready + queue.delayed + queue.running, 0)
   const name = 'queues'
   yield {
@@ -185,31 +183,30 @@ function* queueFindings(
     fix: null,
   }
   const warning = (text: string, fix: string): DoctorFinding => ({ name, status: 'warn', text, fix })
-  for (const { queue, holds, ready, oldestMs, dead, missing } of queues) {
+  for (const { queue, holds, ready, oldestMs, unhandled, dead } of queues) {
     const [hold] = holds
     const waiting = `${queue}: ${manyText(ready, 'job')} ready`
     if (hold !== undefined && ready > 0) {
       const release = hold.kind === 'pause' ? 'resume' : 'unblock'
       const held = `${waiting}, and held: ${holdText(hold, runtime.now())}`
       yield warning(held, `If it may run again: skep queues ${release} ${targetOf(hold)}`)
-    } else if (ready > 0 && !served.has(queue)) {
+    } else if (unhandled > 0) {
       yield warning(
-        `${waiting}, and no worker takes them`,
+        `${waiting}, and no worker handles the queue`,
         'Start a worker with a handler for it: skep worker',
       )
     } else if (oldestMs !== null && oldestMs > LONG_MS) {
-      const late = `${queue}: the next job has been due for ${spanText(oldestMs)}`
-      yield warning(late, 'Start more workers, or raise their concurrency.')
+      const late = `${queue}: the oldest job has been due for ${spanText(oldestMs)}`
+      yield warning(
+        late,
+        `Start more workers or raise their concurrency. For paused and full lanes: skep queues get ${queue}`,
+      )
     }
     if (dead > 0) {
       yield warning(
         `${queue}: ${manyText(dead, 'dead job')}`,
         `Look at them: skep dead list --queue ${queue}`,
       )
-    }
-    if (missing > 0) {
-      const aside = `${queue}: ${manyText(missing, 'job')} put aside because nothing handles the queue`
-      yield warning(aside, 'They come back when a worker with a handler starts.')
     }
   }
 }

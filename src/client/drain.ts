@@ -1,22 +1,24 @@
 import { type Duration, toMs } from '../core/duration.ts'
 import { SkepError, StoreError } from '../core/errors.ts'
 import { assertName } from '../core/names.ts'
+import { assertOptions, optionKeys } from '../core/options.ts'
 import type { Hint } from '../notifier.ts'
 import { type Runtime, sleep } from '../runtime.ts'
 import { type HoldEnv, type HoldOptions, type HoldView, hold } from './holds.ts'
-import { assertFields } from './limit-options.ts'
 
 /** Looks again this often even if no hint came: hints may be lost. */
 const LOOK_AGAIN_MS = 2_000
 /** How many running jobs an error names. */
 const NAMED = 10
 
-export interface DrainOptions extends Omit<HoldOptions, 'for'> {
+export interface DrainOptions extends Pick<HoldOptions, 'reason' | 'by'> {
   /** How long to wait. @default for as long as a job runs */
   readonly timeout?: Duration
   /** Ends the wait. */
   readonly signal?: AbortSignal
 }
+
+const KEYS = optionKeys<DrainOptions>('drain()', { reason: true, by: true, timeout: true, signal: true })
 
 export interface DrainSummary {
   /** How many ran after the pause was put, and have ended: for good, or to be tried again later. */
@@ -30,8 +32,6 @@ export interface DrainSummary {
 
 export interface DrainEnv extends HoldEnv {
   readonly runtime: Runtime
-  /** Ends all waiting. */
-  readonly closed: AbortSignal
 }
 
 /** Pauses a queue and waits until nothing of it runs. */
@@ -40,7 +40,7 @@ export async function drainQueue(
   queue: string | { readonly name: string },
   options: DrainOptions,
 ): Promise<DrainSummary> {
-  assertFields('options', options, ['reason', 'by', 'timeout', 'signal'])
+  assertOptions(KEYS, options)
   const { timeout, signal, ...said } = options
   const name = typeof queue === 'string' ? queue : queue?.name
   assertName('Queue', name)

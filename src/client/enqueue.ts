@@ -1,9 +1,10 @@
-import { type Duration, toMs } from '../core/duration.ts'
+import { type Duration, type Keep, keepToMs, toMs } from '../core/duration.ts'
 import { SkepError } from '../core/errors.ts'
 import type { Membership } from '../core/groups.ts'
 import type { NewJob } from '../core/job.ts'
 import { LIMITS } from '../core/limits.ts'
 import { assertJobId, assertKey, show } from '../core/names.ts'
+import { assertOptions, type OptionKeys, optionKeys } from '../core/options.ts'
 import { encodeHeaders, encodeJson, fits } from '../core/payload.ts'
 import type { Policy } from '../core/policy.ts'
 import { storedPriority } from '../core/priority.ts'
@@ -28,8 +29,12 @@ export interface EnqueueOptions {
   /** The longest the handler may run, for this job. @default the queue's */
   readonly timeout?: Duration | 'none'
   /** How long this job is kept once done. @default the queue's */
-  readonly retention?: Duration
-  /** The id of the job, a UUID. Enqueuing the same id again does nothing. @default a new UUIDv7 */
+  readonly retention?: Keep
+  /**
+   * The id of the job, a UUID: unique within its space. Enqueuing it again in the same queue changes nothing and gives the job
+   * that is there; in another queue it throws `ID_TAKEN`. For an id from a key of yours see {@link jobIdOf}.
+   * @default a new UUIDv7
+   */
   readonly id?: string
   /** The key of its lane. @default what the queue's `lane` says */
   readonly lane?: string
@@ -39,7 +44,24 @@ export interface EnqueueOptions {
   readonly tx?: unknown
 }
 
-/** Judges a job before anything is written, and makes what the store gets. */
+export const ENQUEUE_KEYS: OptionKeys = optionKeys<EnqueueOptions>('enqueue()', {
+  delay: true,
+  runAt: true,
+  priority: true,
+  unique: true,
+  headers: true,
+  timeout: true,
+  retention: true,
+  id: true,
+  lane: true,
+  cost: true,
+  tx: true,
+})
+
+/**
+ * Validates a job before anything is written, and makes what the store gets. The payload is read before it returns, also
+ * where a schema checks it asynchronously: what the caller does with the object afterwards does not matter.
+ */
 export type Prepare = <Input, Result, Output>(
   queue: Queue<Input, Result, Output>,
   payload: Input,
@@ -59,11 +81,59 @@ interface PrepareEnv {
 
 export function makePrepare(env: PrepareEnv): Prepare {
   return (queue, payload, options, member = null, text) => {
+    if (typeof queue?.name !== 'string' || queue.lanes === undefined) throw notDeclared(queue)
+    assertOptions(ENQUEUE_KEYS, options)
     const checked = queue.check?.(payload)
-    return checked instanceof Promise
-      ? checked.then(() => build(env, queue as unknown as Queue<never>, payload, options, member, text))
-      : build(env, queue as unknown as Queue<never>, payload, options, member, text)
+    if (!(checked instanceof Promise)) {
+      return build(env, queue as unknown as Queue<never>, payload, options, member, text)
+    }
+    let made: () => NewJob
+    try {
+      const job = build(env, queue as unknown as Queue<never>, payload, options, member, text)
+      made = () => job
+    } catch (error) {
+      // Perhaps only because the payload does not fit: what the schema says of that comes first.
+      made = () => {
+        throw error
+      }
+    }
+    return checked.then(() => made())
   }
+}
+
+function notDeclared(queue: unknown): SkepError {
+  const name = typeof queue === 'string' ? show(queue) : "'mail.send'"
+  return new SkepError(
+    'OPTION_INVALID',
+    `The queue of a job is ${show(queue)}; pass a declared queue: const mail = queue(${name}), then skep.enqueue(mail, payload).`,
+  )
+}
+
+/** Prepares one job for each item, all of them before it returns. Rejects with the error of the first that is not valid. */
+export async function prepareAll<Item>(
+  items: readonly Item[],
+  prepare: (item: Item, index: number) => NewJob | Promise<NewJob>,
+): Promise<readonly NewJob[]> {
+  const jobs: (NewJob | Promise<NewJob>)[] = []
+  let isSlow = false
+  for (let index = 0; index < items.length; index++) {
+    let made: NewJob | Promise<NewJob>
+    try {
+      made = prepare(items[index] as Item, index)
+    } catch (error) {
+      made = Promise.reject(error)
+    }
+    if (made instanceof Promise) {
+      isSlow = true
+      // It is awaited below; one that rejects before that is not an unhandled rejection.
+      made.catch(() => {})
+    }
+    jobs.push(made)
+  }
+  if (!isSlow) return jobs as NewJob[]
+  const all: NewJob[] = []
+  for (const job of jobs) all.push(await job)
+  return all
 }
 
 function build(
@@ -141,7 +211,7 @@ export function encodeOverrides({
   retention,
 }: Pick<EnqueueOptions, 'timeout' | 'retention'>): string | null {
   if (timeout === undefined && retention === undefined) return null
-  const keepMs = retention === undefined ? 0 : toMs('retention', retention)
+  const keepMs = retention === undefined ? 0 : keepToMs('retention', retention)
   assertWhole('retention', keepMs, 0, LIMITS.delayMs)
   const overrides: Overrides = {
     ...(timeout === undefined ? {} : { timeoutMs: timeoutMs(timeout) }),

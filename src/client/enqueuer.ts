@@ -1,18 +1,41 @@
-import { messageOf, type SkepError, StoreError } from '../core/errors.ts'
+import { StoreError } from '../core/errors.ts'
 import { isFinal, type NewJob } from '../core/job.ts'
 import { LIMITS } from '../core/limits.ts'
+import { idTakenError, type TakenId, takenIn } from '../core/taken.ts'
 import { type Hint, mergeHints, type Notifier, namingHints, type ToldJob, workHint } from '../notifier.ts'
-import { type Runtime, sleep } from '../runtime.ts'
+import type { Runtime } from '../runtime.ts'
 import type { AddMembersCall, AddMembersReply } from '../store/flows.ts'
 import type { InsertCall, InsertReply, InsertResult, Store } from '../store.ts'
-import { atMost, LONGEST_RETRY_MS, retryDelayMs } from '../supervise.ts'
+import { atMost, LONGEST_RETRY_MS } from '../supervise.ts'
+import { givenUp } from './given-up.ts'
+import { BusyError, groupsOf, KeyedInserts, mayWait } from './keyed-inserts.ts'
+import { type Patience, patiently } from './patience.ts'
 
 /** From this many waiting jobs on, a second insert may be under way, unless the store says otherwise: it is worth keeping busy. */
 const WORTH_A_SECOND_CALL = 250
 const MOST_CALLS = 2
+/** A call that has lasted this long no longer holds up the next batch, up to {@link MOST_SLOW_CALLS}. */
+const SLOW_CALL_MS = 500
+const MOST_SLOW_CALLS = 4
+/** How long a batch waits for a key that another transaction holds, and each part of it after that. */
+const BATCH_LOCK_WAIT_MS = 50
+const PART_LOCK_WAIT_MS = 10
 
 /** Groups and runs that have to be there with the jobs. */
 export type Made = Pick<InsertCall, 'groups' | 'runs'>
+
+interface EnqueuerOptions {
+  readonly store: Store
+  readonly notifier: Notifier
+  readonly runtime: Runtime
+  readonly timeoutMs: number
+  /** Whoever hears of a job finds it, also if it is told of as soon as the insert was sent. */
+  readonly tellsEarly?: boolean
+  /** Jobs that are in the store now, with what became of each. */
+  readonly onInserted?: (jobs: readonly NewJob[], results: readonly InsertResult[]) => void
+  /** The inserts may run into keys that other transactions hold: they wait briefly and reject with `BusyError`. */
+  readonly isKeyed?: boolean
+}
 
 interface Order extends Made {
   readonly jobs: readonly NewJob[]
@@ -31,53 +54,70 @@ export class Enqueuer {
   readonly #store: Store
   readonly #notifier: Notifier
   readonly #runtime: Runtime
-  readonly #timeoutMs: number
+  readonly #patience: Patience
   readonly #secondAt: number
   readonly #tellsEarly: boolean
   readonly #onInserted: (jobs: readonly NewJob[], results: readonly InsertResult[]) => void
+  readonly #isKeyed: boolean
+  /** Takes the inserts that may have to wait for another transaction, where that can happen. */
+  readonly #keyed: KeyedInserts | null = null
   #orders: Order[] = []
   #waiting = 0
   #calls = 0
+  /** Of these, how many have lasted so long that the next batch does not wait for them. */
+  #slowCalls = 0
+  /** Calls that are not batches: nothing waits for them but `close`. */
+  #apart = 0
   #scheduled = false
   /** The last call carried the jobs of several callers. */
   #isBusy = false
   #closed: { readonly error: unknown } | null = null
   #idle: (() => void)[] = []
 
-  constructor(options: {
-    store: Store
-    notifier: Notifier
-    runtime: Runtime
-    timeoutMs: number
-    /** Whoever hears of a job finds it, also if it is told of as soon as the insert was sent. */
-    tellsEarly?: boolean
-    /** Jobs that are in the store now, with what became of each. */
-    onInserted?: (jobs: readonly NewJob[], results: readonly InsertResult[]) => void
-  }) {
+  constructor(options: EnqueuerOptions) {
     this.#store = options.store
     this.#notifier = options.notifier
     this.#runtime = options.runtime
-    this.#timeoutMs = options.timeoutMs
+    this.#patience = { runtime: options.runtime, patienceMs: options.timeoutMs }
     this.#tellsEarly = options.tellsEarly ?? false
     this.#onInserted = options.onInserted ?? (() => {})
     this.#secondAt = options.store.capabilities.secondInsertAt ?? WORTH_A_SECOND_CALL
+    this.#isKeyed = options.isKeyed ?? false
+    if (!this.#isKeyed && options.store.capabilities.waitsForKeys) {
+      this.#keyed = new KeyedInserts(new Enqueuer({ ...options, isKeyed: true }), options)
+    }
   }
 
   insert(jobs: readonly NewJob[], again: boolean, made?: Made): Promise<readonly InsertResult[]> {
+    if (this.#keyed && !this.#closed && mayWait(jobs, again)) return this.#keyed.insert(jobs, again, made)
     return new Promise((resolve, reject) => {
       if (this.#closed) return reject(this.#closed.error)
-      const { groups, runs } = made ?? {}
-      const order: Order = { jobs, again, resolve, reject, ...(groups && { groups }), ...(runs && { runs }) }
+      const order = orderOf(jobs, again, made, resolve, reject)
       this.#orders.push(order)
       this.#waiting += sizeOf(order)
       this.#schedule()
     })
   }
 
+  /** Inserts at once, together with nothing else, and waits for keys as briefly as possible. */
+  async insertAlone(jobs: readonly NewJob[], again: boolean, made?: Made): Promise<readonly InsertResult[]> {
+    if (this.#closed) throw this.#closed.error
+    this.#apart++
+    try {
+      return await new Promise((resolve, reject) => {
+        const order = orderOf(jobs, again, made, resolve, reject)
+        void this.#deliver([order], PART_LOCK_WAIT_MS)
+      })
+    } finally {
+      this.#apart--
+      this.#checkIdle()
+    }
+  }
+
   /** Adds members to an open group. It goes by itself, because it may be refused, and is repeated as inserts are. */
   async addMembers(call: AddMembersCall): Promise<AddMembersReply> {
     if (this.#closed) throw this.#closed.error
-    this.#calls++
+    this.#apart++
     try {
       const reply = await this.#patiently((again) => this.#store.addMembers({ ...call, again }))
       if ('errorFor' in reply) throw reply.errorFor(call.jobs)
@@ -85,25 +125,31 @@ export class Enqueuer {
         this.#notifier.publish(mergeHints(reply.enqueued.map((one) => ({ kind: 'work', ...one }))))
       return reply
     } finally {
-      this.#over()
+      this.#apart--
+      this.#checkIdle()
     }
   }
 
   /** Takes no more jobs. Resolves when all that were handed in have an answer, or have had their time. */
   async close(error: unknown): Promise<void> {
     this.#closed = { error }
-    await atMost(this.#runtime, this.#timeoutMs + LONGEST_RETRY_MS, this.#flushed())
+    await Promise.all([this.#keyed?.close(error), this.#drain(error)])
+  }
+
+  async #drain(error: unknown): Promise<void> {
+    await atMost(this.#runtime, this.#patience.patienceMs + LONGEST_RETRY_MS, this.#flushed())
     for (const order of this.#orders.splice(0)) order.reject(error)
   }
 
   #flushed(): Promise<void> {
-    if (this.#orders.length === 0 && this.#calls === 0) return Promise.resolve()
+    if (this.#isIdle()) return Promise.resolve()
     return new Promise((resolve) => this.#idle.push(resolve))
   }
 
   #schedule(): void {
     if (this.#scheduled || this.#orders.length === 0) return
-    if (this.#calls > 0 && (this.#calls >= MOST_CALLS || this.#waiting < this.#secondAt)) return
+    const calls = this.#calls - Math.min(this.#slowCalls, MOST_SLOW_CALLS)
+    if (calls > 0 && (calls >= MOST_CALLS || this.#waiting < this.#secondAt)) return
     this.#scheduled = true
     // Under load, what happens in this turn of the event loop goes together. A caller who is alone need not wait for its end.
     if (this.#isBusy) this.#runtime.defer(() => this.#send())
@@ -116,14 +162,32 @@ export class Enqueuer {
     this.#isBusy = orders.length > 1
     if (orders.length === 0) return
     this.#calls++
-    void this.#deliver(orders).finally(() => this.#over())
+    let isSlow = false
+    const stop = this.#runtime.timer(
+      SLOW_CALL_MS,
+      () => {
+        isSlow = true
+        this.#slowCalls++
+        this.#schedule()
+      },
+      { background: true },
+    )
+    void this.#deliver(orders).finally(() => {
+      stop()
+      this.#calls--
+      if (isSlow) this.#slowCalls--
+      this.#schedule()
+      this.#checkIdle()
+    })
     this.#schedule()
   }
 
-  #over(): void {
-    this.#calls--
-    this.#schedule()
-    if (this.#orders.length === 0 && this.#calls === 0) for (const resolve of this.#idle.splice(0)) resolve()
+  #isIdle(): boolean {
+    return this.#orders.length === 0 && this.#calls === 0 && this.#apart === 0
+  }
+
+  #checkIdle(): void {
+    if (this.#isIdle()) for (const resolve of this.#idle.splice(0)) resolve()
   }
 
   /** As many whole orders as fit in one call. */
@@ -139,12 +203,12 @@ export class Enqueuer {
     return this.#orders.splice(0, count)
   }
 
-  async #deliver(orders: readonly Order[]): Promise<void> {
+  async #deliver(orders: readonly Order[], lockWaitMs = BATCH_LOCK_WAIT_MS): Promise<void> {
     const jobs = orders.length === 1 ? (orders[0] as Order).jobs : orders.flatMap((order) => order.jobs)
     const reply = await this.#insert(
       jobs,
       orders.some((order) => order.again),
-      madeBy(orders),
+      this.#isKeyed ? { ...madeBy(orders), lockWaitMs } : madeBy(orders),
     )
     if ('results' in reply) {
       if (!reply.isTold) this.#hint(jobs, reply)
@@ -155,6 +219,10 @@ export class Enqueuer {
         order.resolve(reply.results.slice(from, from + order.jobs.length))
         from += order.jobs.length
       }
+    } else if (reply.busy) {
+      await this.#deliverApart(orders, reply.busy)
+    } else if (orders.length > 1 && reply.taken.length > 0) {
+      await this.#deliverOthers(orders, reply)
     } else if (orders.length > 1 && reply.isRefused) {
       // One caller's data must not fail the others': try each alone. An earlier try may have happened.
       for (const order of orders) await this.#deliver([{ ...order, again: true }])
@@ -163,10 +231,43 @@ export class Enqueuer {
     }
   }
 
+  /** Another transaction holds a key of one of them. The two halves go apart, until it is known of which. */
+  async #deliverApart(orders: readonly Order[], busy: BusyError): Promise<void> {
+    const parts = groupsOf(orders)
+    if (parts.length === 1) {
+      for (const order of orders) order.reject(busy)
+      return
+    }
+    for (const half of [parts.slice(0, parts.length / 2), parts.slice(parts.length / 2)]) {
+      const own = half.flat().map((order) => ({ ...order, again: order.again || busy.isUnknown }))
+      await this.#deliver(own, PART_LOCK_WAIT_MS)
+    }
+  }
+
+  /** Refuses the orders that want ids of others, and delivers the rest: of this attempt nothing was written. */
+  async #deliverOthers(orders: readonly Order[], { taken }: NotInserted): Promise<void> {
+    const owners = new Map(taken.map(({ id, queue }) => [id, queue]))
+    const others: Order[] = []
+    for (const order of orders) {
+      const wanted = new Set<string>()
+      for (const { id, queue } of order.jobs) {
+        const owner = owners.get(id)
+        if (owner !== undefined && owner !== queue) wanted.add(id)
+      }
+      // An earlier attempt may have happened.
+      if (wanted.size === 0) others.push({ ...order, again: true })
+      else order.reject(idTakenError(taken.filter(({ id }) => wanted.has(id))))
+    }
+    const isApart = others.length < orders.length
+    for (const group of isApart ? [others] : others.map((order) => [order])) {
+      if (group.length > 0) await this.#deliver(group)
+    }
+  }
+
   async #insert(
     jobs: readonly NewJob[],
     known: boolean,
-    made: Made,
+    made: Made & Pick<InsertCall, 'lockWaitMs'>,
   ): Promise<(InsertReply & { readonly isTold: boolean }) | NotInserted> {
     let tries = 0
     const reply = await this.#patiently((again) => {
@@ -185,22 +286,22 @@ export class Enqueuer {
 
   /** Repeats what may not have arrived: ids are ours, so a second insert of a job does nothing. */
   async #patiently<Reply>(send: (again: boolean) => Promise<Reply>): Promise<Reply | NotInserted> {
-    const giveUpAt = this.#runtime.mono() + this.#timeoutMs
     let isUnknown = false
-    for (let failures = 1; ; failures++) {
-      try {
-        return await send(isUnknown)
-      } catch (error) {
-        if (!(error instanceof StoreError) || !error.transient) {
-          return { isRefused: true, errorFor: () => error }
-        }
-        isUnknown ||= error.effect === 'unknown'
-        const waitMs = retryDelayMs(failures, this.#runtime.random())
-        if (this.#runtime.mono() + waitMs >= giveUpAt) {
-          return { isRefused: false, errorFor: (mine) => givenUp(mine, isUnknown, error) }
-        }
-        await sleep(this.#runtime, waitMs)
+    const note = ({ code, effect }: StoreError): boolean => {
+      isUnknown ||= effect === 'unknown'
+      return code !== 'STORE_BUSY'
+    }
+    try {
+      return await patiently(this.#patience, () => send(isUnknown), note)
+    } catch (error) {
+      if (error instanceof StoreError && error.code === 'STORE_BUSY') {
+        const busy = new BusyError(error, isUnknown)
+        return { isRefused: false, taken: [], busy, errorFor: (mine) => givenUp(mine, isUnknown, error) }
       }
+      if (!(error instanceof StoreError) || !error.transient) {
+        return { isRefused: true, taken: takenIn(error), errorFor: () => error }
+      }
+      return { isRefused: false, taken: [], errorFor: (mine) => givenUp(mine, isUnknown, error) }
     }
   }
 
@@ -261,6 +362,17 @@ export function* toldJobs(jobs: readonly NewJob[], results: readonly InsertResul
   }
 }
 
+function orderOf(
+  jobs: readonly NewJob[],
+  again: boolean,
+  made: Made | undefined,
+  resolve: Order['resolve'],
+  reject: Order['reject'],
+): Order {
+  const { groups, runs } = made ?? {}
+  return { jobs, again, resolve, reject, ...(groups && { groups }), ...(runs && { runs }) }
+}
+
 /** What it is to the store. */
 function sizeOf({ jobs, groups = [], runs = [] }: Pick<Order, 'jobs' | 'groups' | 'runs'>): number {
   return jobs.length + groups.length + runs.length
@@ -277,22 +389,10 @@ function madeBy(orders: readonly Order[]): Made {
 /** Jobs that could not be inserted: refused as they are, or given up because the store does not answer. */
 interface NotInserted {
   readonly isRefused: boolean
+  /** Not tried further because another transaction holds a key. */
+  readonly busy?: BusyError
+  /** The ids that they could not have, if that is why. */
+  readonly taken: readonly TakenId[]
   /** What the caller who wanted these jobs is told. */
   readonly errorFor: (jobs: readonly NewJob[]) => unknown
-}
-
-function givenUp(jobs: readonly NewJob[], isUnknown: boolean, cause: StoreError): SkepError {
-  const ids = jobs.slice(0, 100).map((job) => job.id)
-  const facts = { ids, jobs: jobs.length }
-  return isUnknown
-    ? new StoreError(
-        'STORE_UNKNOWN',
-        `The store took the jobs but its answer was lost, and it cannot be asked: ${messageOf(cause)} ` +
-          'They may or may not be enqueued; enqueue again with the same ids (error.facts.ids) to be sure.',
-        { cause, facts },
-      )
-    : new StoreError('STORE_UNAVAILABLE', `The jobs were not enqueued: ${messageOf(cause)}`, {
-        cause,
-        facts,
-      })
 }

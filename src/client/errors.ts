@@ -1,6 +1,7 @@
 import { type Duration, toMs } from '../core/duration.ts'
 import { SkepError } from '../core/errors.ts'
 import { show } from '../core/names.ts'
+import { assertOptions, optionKeys } from '../core/options.ts'
 import {
   ERROR_KIND,
   ERRORS_KEPT_MS,
@@ -33,6 +34,13 @@ export interface ErrorGroupView {
   /** The newest job to which it happened, and where. */
   readonly sampleJob: string
   readonly sampleStack: string | null
+  /** How often it happened on each version of the program: the ten seen last, newest first. */
+  readonly versions: readonly {
+    readonly version: string
+    readonly count: number
+    readonly firstAt: Date
+    readonly lastAt: Date
+  }[]
   readonly muted: { readonly by: string; readonly until: Date | null } | null
 }
 
@@ -44,6 +52,13 @@ export interface ErrorListOptions {
   readonly limit?: number
   readonly cursor?: string
 }
+
+const LIST_KEYS = optionKeys<ErrorListOptions>('errors.list()', {
+  queue: true,
+  muted: true,
+  limit: true,
+  cursor: true,
+})
 
 /**
  * A list looks at so many groups and puts the newest first. Records are in the order of their ids, which tell nothing of time.
@@ -74,6 +89,7 @@ export class ErrorGroups {
   async list(
     options: ErrorListOptions = {},
   ): Promise<{ readonly groups: readonly ErrorGroupView[]; readonly cursor: string | null }> {
+    assertOptions(LIST_KEYS, options)
     const { queue, muted, limit = 50, cursor } = options
     assertWhole('limit', limit, 1, PAGE)
     const after = cursor === undefined ? null : readCursor(cursor)
@@ -199,13 +215,18 @@ function readCursor(cursor: string): { readonly id: string; readonly body: { rea
 }
 
 function viewOfGroup(id: string, body: ErrorGroupBody, now: number): ErrorGroupView {
-  const { firstAt, lastAt, hours: _hours, muted, ...rest } = body
+  const { firstAt, lastAt, hours: _hours, versions, muted, ...rest } = body
   return {
     id,
     ...rest,
     firstAt: new Date(firstAt),
     lastAt: new Date(lastAt),
     spark: sparkOf(body, now),
+    versions: versions.map((one) => ({
+      ...one,
+      firstAt: new Date(one.firstAt),
+      lastAt: new Date(one.lastAt),
+    })),
     muted:
       muted !== null && isMuted(body, now)
         ? { by: muted.by, until: muted.until === null ? null : new Date(muted.until) }

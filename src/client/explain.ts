@@ -3,6 +3,7 @@ import { isFinal, type Job, type JobState } from '../core/job.ts'
 import { DEFAULT_LANE } from '../core/lanes.ts'
 import { laneLimitOf, overlaid, queueLimitsOf } from '../core/limit-fields.ts'
 import { type Rate, spacingUs } from '../core/rate.ts'
+import { isLiveWorker } from '../core/unhandled.ts'
 import type { LimitRecord } from '../store/limits.ts'
 import type { Store, WorkerPresence } from '../store.ts'
 import { type Cause, textOf, type WorkerSeen } from './causes.ts'
@@ -34,8 +35,6 @@ export interface Explanation {
 
 /** How many jobs are named. */
 const NAMED = 10
-/** Workers are seen every 10 s at least. One that was not seen for so long may be gone. */
-const UNSEEN_MS = 30_000
 /** Queues that share a limit and are asked what they run. */
 const SHARERS = 10
 
@@ -139,12 +138,10 @@ function leased({ job, now }: Facts, workers: readonly WorkerPresence[]): Cause 
   }
 }
 
-function seen(
-  { id, host, pid, running, concurrency, seenAt, life }: WorkerPresence,
-  now: number,
-): WorkerSeen {
-  const isLive = life === 'here' || (life === 'unsure' && seenAt > now - UNSEEN_MS)
-  return { id, host, pid, running, concurrency, seenAt: new Date(seenAt), isLive }
+/** A worker as it was seen last, and whether it lives. */
+export function seen(worker: WorkerPresence, now: number): WorkerSeen {
+  const { id, host, pid, running, concurrency, seenAt } = worker
+  return { id, host, pid, running, concurrency, seenAt: new Date(seenAt), isLive: isLiveWorker(worker, now) }
 }
 
 function unserved(serving: readonly WorkerSeen[]): Cause[] {
@@ -207,24 +204,36 @@ async function limitedBy(
   return causes
 }
 
+/** A limit that queues share, and which queues these are. */
+export async function sharersOf(
+  store: Pick<Store, 'limits'>,
+  space: string,
+  name: string,
+): Promise<
+  Pick<ReturnType<typeof queueLimitsOf>, 'concurrency' | 'rate'> & { readonly queues: readonly string[] }
+> {
+  const { limits: all } = await store.limits({ space })
+  const record = all.find(({ target }) => 'shared' in target && target.shared === name)
+  const { concurrency, rate } = queueLimitsOf(overlaid(record?.declared ?? null, record?.changed ?? null))
+  const queues = all.flatMap(({ target, declared, changed }) =>
+    'queue' in target && target.lane === undefined && overlaid(declared, changed).shared === name
+      ? [target.queue]
+      : [],
+  )
+  return { concurrency, rate, queues }
+}
+
 async function sharedBy(
   { job, now, store }: Facts,
   name: string,
   meter: { readonly running: number; readonly startsAt: number },
 ): Promise<Cause[]> {
-  const { limits: all } = await store.limits({ space: job.space })
-  const record = all.find(({ target }) => 'shared' in target && target.shared === name)
-  const { concurrency, rate } = queueLimitsOf(overlaid(record?.declared ?? null, record?.changed ?? null))
+  const { concurrency, rate, queues } = await sharersOf(store, job.space, name)
   const causes: Cause[] = []
   const at = laterBy(rate, meter.startsAt, job.cost)
   if (rate && at > now)
     causes.push({ cause: 'rate', shared: name, until: new Date(at), rate: rateView(rate) })
   if (concurrency !== null && meter.running >= concurrency) {
-    const queues = all.flatMap(({ target, declared, changed }) =>
-      'queue' in target && target.lane === undefined && overlaid(declared, changed).shared === name
-        ? [target.queue]
-        : [],
-    )
     const jobs = await Promise.all(
       queues.slice(0, SHARERS).map((queue) => runningIn(store, job.space, queue)),
     )

@@ -3,6 +3,7 @@ import { SkepError } from '../core/errors.ts'
 import type { Outcome } from '../core/groups.ts'
 import { LIMITS } from '../core/limits.ts'
 import { assertName, show } from '../core/names.ts'
+import { assertOptions, optionKeys } from '../core/options.ts'
 import { flowQueue } from '../flows/queues.ts'
 import type { Member, NamedWork, Node, RunMember, Tree, Undoable, View, WorkNode } from '../flows/tree.ts'
 import { mostUndoable, treesIn, walk } from '../flows/tree.ts'
@@ -33,6 +34,38 @@ export interface FlowOptions {
    */
   readonly version?: number
 }
+
+const FLOW_KEYS = optionKeys<FlowOptions>('flow()', { version: true })
+const STEP_KEYS = optionKeys<StepOptions<unknown, unknown, unknown, string>>('step()', {
+  name: true,
+  payload: true,
+  as: true,
+  undo: true,
+  delay: true,
+  runAt: true,
+  priority: true,
+  headers: true,
+  timeout: true,
+  retention: true,
+  lane: true,
+  cost: true,
+})
+const EACH_KEYS = optionKeys<EachOptions>('each()', {
+  join: true,
+  delay: true,
+  runAt: true,
+  priority: true,
+  headers: true,
+  timeout: true,
+  retention: true,
+  lane: true,
+  cost: true,
+})
+const REPEAT_KEYS = optionKeys<Parameters<Steps<never, never>['repeat']>[0]>('repeat()', {
+  most: true,
+  while: true,
+})
+const SIGNAL_KEYS = optionKeys<{ timeout?: Duration }>('signal()', { timeout: true })
 
 /** What a step's functions see: the state that the steps before it have made. */
 export interface StepView<State> {
@@ -167,6 +200,7 @@ export function flow<Input, State>(
   options: FlowOptions = {},
 ): Flow<Input, State> {
   assertName('Flow', name)
+  assertOptions(FLOW_KEYS, options)
   const { version = 1 } = options
   assertWhole('version', version, 1, 1_000_000)
   const queue = flowQueue(name, version)
@@ -237,6 +271,8 @@ class Builder {
       unknown,
       string | undefined
     >
+    assertWork(work)
+    assertOptions(STEP_KEYS, options)
     const { name = work.name, payload, as, undo, ...enqueue } = options
     const payloadOf = (payload ?? (({ state }: View) => state)) as (view: View) => unknown
     const member = memberMaker(work, name, enqueue)
@@ -261,6 +297,8 @@ class Builder {
     items: readonly unknown[] | ((view: View) => readonly unknown[]),
     given: JoinRule | EachOptions = all,
   ): this {
+    assertWork(work)
+    if (!('kind' in given)) assertOptions(EACH_KEYS, given)
     const { join = all, ...enqueue } = 'kind' in given ? { join: given } : given
     const member = memberMaker(work, name, enqueue)
     return this.#work({
@@ -313,6 +351,7 @@ class Builder {
     options: { readonly most: number; readonly while?: (view: View, round: number) => boolean },
     body: Build,
   ): this {
+    assertOptions(REPEAT_KEYS, options)
     assertWhole('most', options.most, 1, 1_000_000)
     const name = this.#nameOf('repeat')
     return this.#add({
@@ -333,6 +372,7 @@ class Builder {
 
   signal(name: string, options: { readonly timeout?: Duration } = {}): this {
     assertName('Signal', name)
+    assertOptions(SIGNAL_KEYS, options)
     const timeoutMs = options.timeout === undefined ? null : toMs('timeout', options.timeout)
     return this.#add({ kind: 'signal', name, timeoutMs })
   }
@@ -360,6 +400,11 @@ class Builder {
     this.nodes.push(node)
     return this
   }
+}
+
+function assertWork(work: unknown): void {
+  if (typeof work === 'object' && work !== null && 'name' in work) return
+  throw new SkepError('CONFIG_INVALID', `A step got ${show(work)}; give it a queue or a flow: f.step(mail).`)
 }
 
 function treesOf(...works: readonly Work<never, unknown>[]): readonly Tree[] {

@@ -1,20 +1,53 @@
 import { SkepError } from '../core/errors.ts'
 import { LIMITS } from '../core/limits.ts'
 import { show } from '../core/names.ts'
+import { assertOptions, type OptionKeys, optionKeys } from '../core/options.ts'
 import type { GroupOptions, JobDraft } from './group-maker.ts'
 import { assertOneMoment, makeMembers } from './group-maker.ts'
 import type { Groups, GroupsEnv, GroupView, InTransaction } from './groups.ts'
 import { addTogether } from './insert-together.ts'
+import { RESULT_KEYS, type ResultOptions } from './job-handle.ts'
 import { cancelsRest, type JoinRule, type Settled } from './joins.ts'
 
-/** A group of jobs that was enqueued. */
-export class GroupHandle<Result = unknown> {
-  readonly id: string
-  readonly #groups: Groups
+/** What is known of a group besides its id. */
+export interface GroupFacts {
+  /** The job that follows its success. */
+  readonly nextId?: string | null
+  /** What `result()` gives. @default what its members gave */
+  readonly gives?: 'members' | 'next' | 'last'
+  /** The pieces of a long chain, in their order. */
+  readonly pieces?: readonly string[]
+}
 
-  constructor(groups: Groups, id: string) {
+/** A group of jobs that was enqueued. `Given` is what it gives as a whole. */
+export class GroupHandle<Result = unknown, Given = readonly Result[]> {
+  readonly id: string
+  /** The id of the job that runs when it has succeeded (its `next`, the body of a chord); null without one. */
+  readonly nextId: string | null
+  readonly #groups: Groups
+  readonly #facts: GroupFacts
+
+  constructor(groups: Groups, id: string, facts: GroupFacts = {}) {
     this.#groups = groups
+    this.#facts = facts
     this.id = id
+    this.nextId = facts.nextId ?? null
+  }
+
+  /**
+   * What it gives, once all of its members have ended: their results in order, of a chord what the body returned, of a chain what
+   * the last job returned. Waits for a hint, not by polling. Rejects with `JOB_FAILED` if fewer members than needed are done,
+   * and as `job.result()` does.
+   */
+  async result(options: ResultOptions = {}): Promise<Given> {
+    assertOptions(RESULT_KEYS, options)
+    return (await this.#groups.result(this.id, this.#facts, options)) as Given
+  }
+
+  /** What became of each member, once all have ended. A member that failed does not reject it. */
+  async settled(options: ResultOptions = {}): Promise<readonly Settled<Result>[]> {
+    assertOptions(RESULT_KEYS, options)
+    return this.#groups.settled(this.id, options) as Promise<readonly Settled<Result>[]>
   }
 
   /** How many have ended, or null if it is not kept any more. */
@@ -38,6 +71,17 @@ export interface AddOptions extends InTransaction {
   readonly seal?: boolean
 }
 
+export const OPEN_KEYS: OptionKeys = optionKeys<OpenGroupOptions>('groups.open()', {
+  join: true,
+  next: true,
+  onFailure: true,
+  onComplete: true,
+  keep: true,
+  tx: true,
+})
+const ADD_KEYS = optionKeys<AddOptions>('add()', { seal: true, tx: true })
+const SEAL_KEYS = optionKeys<InTransaction>('seal()', { tx: true })
+
 /** A group that members join over time, until somebody seals it. */
 export class OpenGroup<Result = unknown> extends GroupHandle<Result> {
   readonly key: string
@@ -50,7 +94,9 @@ export class OpenGroup<Result = unknown> extends GroupHandle<Result> {
   }
 
   /** Enqueues jobs as members: all of them, or none if the group is sealed. */
-  async add(drafts: readonly JobDraft<Result>[], { seal = false, tx }: AddOptions = {}): Promise<void> {
+  async add(drafts: readonly JobDraft<Result>[], options: AddOptions = {}): Promise<void> {
+    assertOptions(ADD_KEYS, options)
+    const { seal = false, tx } = options
     const env = this.#env
     if (drafts.length > LIMITS.addedJobs) {
       throw new SkepError(
@@ -58,8 +104,8 @@ export class OpenGroup<Result = unknown> extends GroupHandle<Result> {
         `${drafts.length} jobs shall join a group; at most ${LIMITS.addedJobs} can at once. Add them in several calls.`,
       )
     }
-    await env.ready()
     const jobs = await makeMembers(env, this.id, drafts)
+    await env.readyToWrite()
     const { status, size } = await addTogether(env, { space: env.space, group: this.id, jobs, seal }, tx)
     if (status === 'ok') return
     const facts = { key: this.key, id: this.id }
@@ -76,8 +122,9 @@ export class OpenGroup<Result = unknown> extends GroupHandle<Result> {
   }
 
   /** Nobody joins any more: what follows comes when all have ended, or now if they have. To seal it again does nothing. */
-  seal({ tx }: InTransaction = {}): Promise<void> {
-    return this.add([], { seal: true, tx })
+  async seal(options: InTransaction = {}): Promise<void> {
+    assertOptions(SEAL_KEYS, options)
+    return this.add([], { seal: true, tx: options.tx })
   }
 }
 

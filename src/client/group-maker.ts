@@ -1,11 +1,12 @@
 import { CHAIN_LENGTH, chained } from '../core/chains.ts'
-import { type Duration, toMs } from '../core/duration.ts'
+import { type Keep, keepToMs } from '../core/duration.ts'
 import { SkepError } from '../core/errors.ts'
 import { isOpen, type Membership, NEEDS_ALL, type NewGroup } from '../core/groups.ts'
 import type { NewJob } from '../core/job.ts'
 import { LIMITS } from '../core/limits.ts'
+import { assertOptions, type OptionKeys, optionKeys } from '../core/options.ts'
 import type { Runtime } from '../runtime.ts'
-import type { EnqueueOptions, Prepare } from './enqueue.ts'
+import { type EnqueueOptions, type Prepare, prepareAll } from './enqueue.ts'
 import { all, cancelsRest, type JoinRule } from './joins.ts'
 import type { AnyQueue, Queue } from './queue.ts'
 
@@ -27,6 +28,18 @@ export interface JobDraft<Result = unknown> {
 /** Without an id: a job that exists already would not become a member, and its group would wait for it for ever. */
 export type DraftOptions = Omit<EnqueueOptions, 'tx' | 'id'>
 
+const DRAFT_KEYS = optionKeys<DraftOptions>('queue.job()', {
+  delay: true,
+  runAt: true,
+  priority: true,
+  unique: true,
+  headers: true,
+  timeout: true,
+  retention: true,
+  lane: true,
+  cost: true,
+})
+
 export interface GroupOptions {
   /** When it succeeds. @default all */
   readonly join?: JoinRule
@@ -37,8 +50,17 @@ export interface GroupOptions {
   /** Runs when all have ended, in whatever way. */
   readonly onComplete?: JobDraft
   /** How long it is kept after all have ended. @default '3d' */
-  readonly keep?: Duration
+  readonly keep?: Keep
 }
+
+/** For groups that are enqueued by a handler. */
+export const GROUP_KEYS: OptionKeys = optionKeys<GroupOptions>('spawn()', {
+  join: true,
+  next: true,
+  onFailure: true,
+  onComplete: true,
+  keep: true,
+})
 
 export interface GroupEnv {
   readonly space: string
@@ -64,23 +86,22 @@ export async function makeGroup(
     )
   }
   assertFollowed(options.join ?? all, drafts.length, options)
-  const group = await groupOf(env, env.runtime.uuid(), drafts.length, options)
-  return { group, jobs: await makeMembers(env, group.id, drafts) }
+  const id = env.runtime.uuid()
+  // Both read all payloads before they return.
+  const [group, jobs] = await Promise.all([
+    groupOf(env, id, drafts.length, options),
+    makeMembers(env, id, drafts),
+  ])
+  return { group, jobs }
 }
 
 /** The jobs of a group, with numbers from 0. */
-export async function makeMembers(
+export function makeMembers(
   env: GroupEnv,
   group: string,
   drafts: readonly JobDraft[],
 ): Promise<readonly NewJob[]> {
-  const jobs: NewJob[] = []
-  for (const [n, draft] of drafts.entries()) {
-    // There may be thousands, and most need not be waited for.
-    const made = make(env, draft, { group, n })
-    jobs.push(made instanceof Promise ? await made : made)
-  }
-  return jobs
+  return prepareAll(drafts, (draft, n) => make(env, draft, { group, n }))
 }
 
 /** A group of this size, which may be `OPEN`. */
@@ -113,7 +134,7 @@ export async function groupOf(
       ...(failure && { failure }),
       ...(settled && { settled }),
     },
-    keepMs: toMs('keep', keep),
+    keepMs: keepToMs('keep', keep),
   }
 }
 
@@ -164,12 +185,8 @@ export async function makeChain(
   readonly jobs: readonly NewJob[]
   readonly last: string
 }> {
-  const keepMs = toMs('keep', keep)
-  const jobs: NewJob[] = []
-  for (const draft of drafts) {
-    const made = make(env, draft)
-    jobs.push(made instanceof Promise ? await made : made)
-  }
+  const keepMs = keepToMs('keep', keep)
+  const jobs = await prepareAll(drafts, (draft) => make(env, draft))
   const ids: string[] = []
   const pieces: NewJob[] = []
   for (let from = 0; from < jobs.length; from += CHAIN_LENGTH) {
@@ -200,12 +217,16 @@ function make(
   { queue, payload, options }: JobDraft,
   member?: Membership,
 ): NewJob | Promise<NewJob> {
+  if (typeof queue?.name !== 'string') {
+    throw new SkepError('OPTION_INVALID', 'A job of a group is made by a queue: queue.job(payload, options).')
+  }
   if ('id' in options && options.id !== undefined) {
     throw new SkepError(
       'OPTION_INVALID',
       'A job of a group cannot have an id of your choice: one that exists already would not be its member. Use unique.',
     )
   }
+  assertOptions(DRAFT_KEYS, options)
   return prepare(queue as unknown as Queue, payload, options, member)
 }
 

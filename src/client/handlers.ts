@@ -85,7 +85,9 @@ export function callOne(
 
 async function checked(check: (result: unknown) => void | Promise<void>, answer: unknown): Promise<unknown> {
   const value = await answer
-  if (!isInstruction(value)) await check(value)
+  const checking = isInstruction(value) ? undefined : check(value)
+  // Without a turn in between: the result is what it is when the handler has returned.
+  if (checking instanceof Promise) await checking
   return value
 }
 

@@ -5,11 +5,13 @@ import { DEFAULT_LANE } from '../core/lanes.ts'
 import { LIMITS } from '../core/limits.ts'
 import type { Logger } from '../core/logger.ts'
 import { assertKey, assertName, assertPattern, show, utf8Bytes } from '../core/names.ts'
+import { assertOptions, optionKeys } from '../core/options.ts'
 import type { Hint, Notifier } from '../notifier.ts'
 import type { Runtime } from '../runtime.ts'
 import type { Store } from '../store.ts'
 import { assertWhole } from '../worker/options.ts'
-import { assertFields, isSharedLimit } from './limit-options.ts'
+import { isSharedLimit } from './limit-options.ts'
+import { type Recallable, recall, untilRecalled } from './recall.ts'
 import { renewNotices } from './renew-notices.ts'
 
 /**
@@ -30,6 +32,15 @@ export interface HoldOptions {
   readonly by?: string
   /** It ends by itself after this time. @default it stays until it is taken away */
   readonly for?: Duration
+  /**
+   * Waits until every live worker has handed back what it had taken before and not started, so that after the answer only jobs
+   * inside handlers go on. Rejects with `HOLD_UNCONFIRMED` if some did not in time; the hold stands all the same. @default false
+   */
+  readonly wait?: boolean
+  /** How long `wait` waits. @default '30s' */
+  readonly timeout?: Duration
+  /** Ends the wait. */
+  readonly signal?: AbortSignal
 }
 
 /** A hold as it is shown. */
@@ -65,6 +76,13 @@ export interface HoldEnv {
   readonly logger: Logger
   readonly space: string
   readonly ready: () => Promise<unknown>
+  /** The store with the patience of an enqueue, see {@link patientStore}, and the check before its first call. */
+  readonly patient: Store
+  readonly readyToWrite: () => Promise<unknown>
+  /** The workers of this process on the store. */
+  readonly workers: ReadonlyMap<string, Recallable>
+  /** Ends all waiting. */
+  readonly closed: AbortSignal
 }
 
 /** The longest name of who put a hold. */
@@ -73,7 +91,25 @@ const BY_BYTES = 512
 /** Before every job: strict ones have small numbers, and all others have ranks. */
 const LOWEST_RANK = -Number.MAX_SAFE_INTEGER
 
-/** Puts a hold. When it has answered, nothing of the target is claimed until it is gone. */
+const KEYS = optionKeys<HoldOptions>('pause() and block()', {
+  reason: true,
+  by: true,
+  for: true,
+  wait: true,
+  timeout: true,
+  signal: true,
+})
+const RELEASE_KEYS = optionKeys<Pick<HoldOptions, 'by'>>('resume() and unblock()', { by: true })
+const TARGET_KEYS = optionKeys<{ queue: string; lane: string; everywhere: boolean }>('the target', {
+  queue: true,
+  lane: true,
+  everywhere: true,
+})
+
+/**
+ * Puts a hold. When it has answered, nothing of the target is claimed until it is gone, the workers of this process have
+ * handed back what they had taken and not started, and those of other processes are told to.
+ */
 export async function hold(
   env: HoldEnv,
   kind: HoldKind,
@@ -81,13 +117,16 @@ export async function hold(
   options: HoldOptions,
 ): Promise<HoldSummary> {
   const target = toHoldTarget(env.space, on)
-  const { reason, by, forMs } = readHoldOptions(options)
-  await env.ready()
-  await env.store.hold({ holds: [{ ...target, kind, reason, by, forMs }] })
+  const { reason, by, forMs, wait } = readHoldOptions(options)
+  options.signal?.throwIfAborted()
+  await env.readyToWrite()
+  await env.patient.hold({ holds: [{ ...target, kind, reason, by, forMs }] })
   env.logger.info(`A ${kind} was put on ${describeTarget(target)}${saidBy(by)}.`)
   // It may end earlier than the one it replaced, and an idle worker sleeps until the end it was told.
   if (forMs !== null) env.notifier.publish([wake(target)])
-  return { holds: await standingOn(env.store, target) }
+  recall(env, target)
+  if (wait !== null) await untilRecalled(env, target, { timeoutMs: wait, signal: options.signal })
+  return { holds: await standingOn(env.patient, target) }
 }
 
 /** Takes a hold of this kind on this very target away. Those of the other kind, or on something wider, stay. */
@@ -98,15 +137,15 @@ export async function release(
   options: Pick<HoldOptions, 'by'>,
 ): Promise<ReleaseSummary> {
   const target = toHoldTarget(env.space, on)
-  assertFields('options', options, ['by'])
+  assertOptions(RELEASE_KEYS, options)
   const by = textOf('by', options.by, BY_BYTES)
-  await env.ready()
-  const { released } = await env.store.release({ holds: [{ ...target, kind }] })
+  await env.readyToWrite()
+  const { released } = await env.patient.release({ holds: [{ ...target, kind }] })
   if (released[0]) env.logger.info(`The ${kind} on ${describeTarget(target)} was taken away${saidBy(by)}.`)
   // Also when there was none: if the answer to an earlier call was lost, nobody was told.
   env.notifier.publish([wake(target)])
   await renewNotices(env, target)
-  return { released: released[0] ?? false, holds: await standingOn(env.store, target) }
+  return { released: released[0] ?? false, holds: await standingOn(env.patient, target) }
 }
 
 /** Makes whoever serves the target look at once. */
@@ -136,7 +175,7 @@ function toHoldTarget(space: string, target: Holdable): HoldTarget {
   if (typeof (target as { name?: unknown } | null)?.name === 'string') {
     return { space, queue: patternOf((target as { name: string }).name), lane: null }
   }
-  assertFields('target', target, ['queue', 'lane', 'everywhere'])
+  assertOptions(TARGET_KEYS, target ?? null)
   // A variable that turned out empty must not mean everything.
   for (const [key, value] of Object.entries(target)) {
     if (value === undefined || value === null) {
@@ -177,14 +216,27 @@ function readHoldOptions(options: HoldOptions): {
   readonly reason: string | null
   readonly by: string | null
   readonly forMs: number | null
+  /** How long to wait for workers; null: not at all. */
+  readonly wait: number | null
 } {
-  assertFields('options', options, ['reason', 'by', 'for'])
+  assertOptions(KEYS, options)
+  const { wait = false, timeout, signal } = options
+  if (typeof wait !== 'boolean') {
+    throw new SkepError(
+      'OPTION_INVALID',
+      `wait is ${show(wait)}; use true or false, and timeout for how long.`,
+    )
+  }
+  if (!wait && (timeout !== undefined || signal !== undefined)) {
+    throw new SkepError('OPTION_INVALID', 'timeout and signal are about the wait: give wait: true too.')
+  }
   const forMs = options.for === undefined ? null : toMs('for', options.for)
   if (forMs !== null) assertWhole('for', forMs, 1, LIMITS.delayMs)
   return {
     reason: textOf('reason', options.reason, LIMITS.reasonBytes),
     by: textOf('by', options.by, BY_BYTES),
     forMs,
+    wait: wait ? toMs('timeout', timeout ?? '30s') : null,
   }
 }
 

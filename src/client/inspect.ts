@@ -3,11 +3,15 @@ import { type HoldKind, holdsQueue } from '../core/holds.ts'
 import { JOB_STATES, type JobState } from '../core/job.ts'
 import { LIMITS } from '../core/limits.ts'
 import { assertName, show } from '../core/names.ts'
+import { assertOptions, optionKeys } from '../core/options.ts'
 import { parseQuery } from '../core/query.ts'
 import { LISTED_STATES, planQuery, type QueryPlan } from '../core/query-plan.ts'
 import { timeOf } from '../core/transitions.ts'
+import { handledQueues, unhandledOf } from '../core/unhandled.ts'
 import type { Store, Where } from '../store.ts'
 import { assertWhole } from '../worker/options.ts'
+import { wantedBy } from './bulk-plan.ts'
+import type { BulkAction } from './bulk-record.ts'
 import { type HoldView, holdViews } from './holds.ts'
 import { type Budget, type Found, pairsOf, type SearchEnv, searchJobs, type Wanted } from './search.ts'
 import { isByKey } from './search-keys.ts'
@@ -35,6 +39,17 @@ export interface ListOptions {
   readonly cursor?: string
 }
 
+const LIST_KEYS = optionKeys<ListOptions>('list()', {
+  query: true,
+  queue: true,
+  state: true,
+  after: true,
+  before: true,
+  text: true,
+  limit: true,
+  cursor: true,
+})
+
 export interface JobPage {
   readonly jobs: readonly JobView[]
   /** For the next page; null when this was the last. A page may be short, even empty, and not be the last. */
@@ -50,22 +65,44 @@ export interface JobCount {
   readonly isExact: boolean
 }
 
+/** A part of a count that goes on to the end, however many jobs there are. */
+export interface CountPage {
+  /** How many were found for this page. */
+  readonly count: number
+  /** How many jobs were looked at for it; 0 where the store could tell the number by itself. */
+  readonly searched: number
+  /** For the next page; null when all are counted. */
+  readonly cursor: string | null
+}
+
 export interface CountOptions {
   /** To stop at so many, up to 100,000. @default 10000 */
   readonly cap?: number
 }
 
+const COUNT_KEYS = optionKeys<CountOptions>('count()', { cap: true })
+
 /** What one page may look at, and what a count may. */
 const PAGE_BUDGET: Budget = { rows: 5_000, ms: 150 }
 const COUNT_BUDGET: Budget = { rows: 50_000, ms: 200 }
+/** A number up to this the store may tell by itself. */
+const MOST_TOLD = 100_000
 /** What a store may look at for a count, over all queues. */
 const MOST_LOOKED = 5_000
 
-/** How many jobs a queue has in each state, and what keeps them back. */
+/** How many jobs a queue has in each state by the clock (a delayed job that is due is ready), and what keeps them back. */
 export interface QueueView extends Readonly<Record<JobState, number>> {
   readonly queue: string
-  /** How long the next ready job has been due, in milliseconds; null when none is ready. */
+  /**
+   * How long the job that has waited longest has been due, in milliseconds; null when none is ready. All waiting jobs count,
+   * those of paused lanes and delayed ones that are due among them.
+   */
   readonly oldestMs: number | null
+  /**
+   * How many of its ready jobs no live worker handles: all of them, or 0. They wait in their places and start when a
+   * worker with a handler appears.
+   */
+  readonly unhandled: number
   /** Whether the queue as a whole is held. A block is shown before a pause; both must be gone. */
   readonly hold: HoldKind | null
   /** What is behind that: all holds on it, by its name, a pattern, its space or everywhere. */
@@ -79,6 +116,7 @@ export interface InspectEnv extends SearchEnv {
 
 /** One page of jobs. Pages are by key, so they neither skip nor repeat while jobs come and go. */
 export async function listJobs(env: InspectEnv, options: ListOptions): Promise<JobPage> {
+  assertOptions(LIST_KEYS, options)
   const limit = options.limit ?? 50
   assertWhole('limit', limit, 1, LIMITS.pageJobs)
   const wanted = await wantedOf(env, options)
@@ -140,11 +178,9 @@ export async function planText(
 }
 
 /** How many jobs fit a query. States and queues alone are told by counters; everything else is counted up to a cap. */
-export async function countFitting(
-  env: InspectEnv,
-  query: string,
-  { cap = 10_000 }: CountOptions,
-): Promise<JobCount> {
+export async function countFitting(env: InspectEnv, query: string, options: CountOptions): Promise<JobCount> {
+  assertOptions(COUNT_KEYS, options)
+  const { cap = 10_000 } = options
   assertWhole('cap', cap, 1, 100_000)
   const plan = await planText(env, query)
   if (plan.isCounted) {
@@ -158,6 +194,24 @@ export async function countFitting(
     return { count, isExact: true }
   }
   return countFound(env, plan, cap)
+}
+
+/**
+ * Counts what a bulk action would come to, to the end and page by page; the sum of the pages is the number. Each page costs the same however many jobs there are, and the
+ * first is the last if the store can tell the number.
+ */
+export async function countOnwards(
+  env: InspectEnv,
+  query: string,
+  { action, cursor = null }: { readonly action: BulkAction; readonly cursor?: string | null },
+): Promise<CountPage> {
+  const plan = await planText(env, query)
+  const wanted = wantedBy(action, plan, Infinity)
+  if (cursor === null) {
+    const told = await countFound(env, wanted, MOST_TOLD)
+    if (told.isExact) return { count: told.count, searched: 0, cursor: null }
+  }
+  return countOn(env, wanted, cursor)
 }
 
 /** Counts what fits, up to a cap: in the store if it can tell what fits, otherwise here. Both look at so many jobs at most. */
@@ -192,20 +246,29 @@ async function countInStore(env: InspectEnv, wanted: Wanted, cap: number): Promi
 }
 
 async function countLooking(env: InspectEnv, wanted: Wanted, cap: number): Promise<JobCount> {
+  const { count, cursor } = await countOn(env, wanted, null, cap)
+  return { count: Math.min(count, cap), isExact: cursor === null && count <= cap }
+}
+
+/** Looks at jobs one after the other, as far as one call may. */
+async function countOn(
+  env: InspectEnv,
+  wanted: Wanted,
+  from: string | null,
+  cap = Infinity,
+): Promise<CountPage> {
   const endsAt = env.runtime.mono() + COUNT_BUDGET.ms
   let count = 0
   let searched = 0
-  let cursor: string | null = null
+  let cursor = from
   do {
     const budget: Budget = { rows: COUNT_BUDGET.rows - searched, ms: endsAt - env.runtime.mono() }
     const found: Found = await searchJobs(env, wanted, { limit: LIMITS.pageJobs, cursor, budget })
     count += found.jobs.length
     searched += found.searched
     cursor = found.cursor
-    const isOver = count >= cap || searched >= COUNT_BUDGET.rows || env.runtime.mono() >= endsAt
-    if (cursor !== null && isOver) return { count: Math.min(count, cap), isExact: false }
-  } while (cursor !== null)
-  return { count: Math.min(count, cap), isExact: count <= cap }
+  } while (cursor !== null && count < cap && searched < COUNT_BUDGET.rows && env.runtime.mono() < endsAt)
+  return { count, searched, cursor }
 }
 
 export function whereOf({ after, before, text }: Pick<ListOptions, 'after' | 'before' | 'text'>): Where {
@@ -226,19 +289,21 @@ function msOf(what: string, moment: Date): number {
 export async function countJobs(
   store: Store,
   space: string,
-  now: number,
   names?: readonly string[],
 ): Promise<QueueView[]> {
-  const [{ queues }, standing] = await Promise.all([
+  const [{ queues, now }, standing, { workers }] = await Promise.all([
     store.counts(names === undefined ? { space } : { space, queues: names }),
     store.holds({ space }),
+    store.workers({ space }),
   ])
+  const handled = handledQueues(workers, now)
   return queues.map(({ queue, states, oldestDueAt }) => {
     const holds = holdViews(standing.holds.filter((hold) => holdsQueue(hold, space, queue)))
     return {
       queue,
       ...states,
       oldestMs: oldestDueAt === null ? null : Math.max(0, now - oldestDueAt),
+      unhandled: unhandledOf({ queue, ready: states.ready }, handled),
       hold: holds[0]?.kind ?? null,
       holds,
     }

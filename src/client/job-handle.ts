@@ -1,6 +1,7 @@
 import { type Duration, toMs } from '../core/duration.ts'
 import { SkepError } from '../core/errors.ts'
 import type { Failure, Job } from '../core/job.ts'
+import { assertOptions, type OptionKeys, optionKeys } from '../core/options.ts'
 import type { Results } from './awaiting.ts'
 import type { Explanation } from './explain.ts'
 import type { LogOptions, LogPage } from './logs.ts'
@@ -17,10 +18,36 @@ export interface HandleOrigin {
   readonly discards: boolean
 }
 
+/** How long to wait for a result. */
+export interface ResultOptions {
+  /** @default as long as it takes */
+  readonly timeout?: Duration
+  /** Ends the wait. */
+  readonly signal?: AbortSignal
+}
+
+export function patienceOf({ timeout, signal }: ResultOptions): {
+  readonly timeoutMs?: number
+  readonly signal?: AbortSignal
+} {
+  return {
+    ...(timeout === undefined ? {} : { timeoutMs: toMs('timeout', timeout) }),
+    ...(signal === undefined ? {} : { signal }),
+  }
+}
+
+export const RESULT_KEYS: OptionKeys = optionKeys<ResultOptions>('result()', {
+  timeout: true,
+  signal: true,
+})
+
 /** A job that was enqueued. */
 export class JobHandle<Result = unknown> {
   readonly id: string
-  /** True when the unique key was held: this is the job that held it. */
+  /**
+   * True when nothing was enqueued: the unique key was held, and this is the job that holds it; or there was a job with the id
+   * that you gave, and this is that one.
+   */
   readonly duplicate: boolean
   readonly #origin: HandleOrigin
 
@@ -34,9 +61,8 @@ export class JobHandle<Result = unknown> {
    * What the handler returned, once it has. Waits for a hint, not by polling. Rejects with `JOB_FAILED`,
    * `JOB_CANCELLED`, `JOB_NOT_FOUND`, `RESULT_DISCARDED`, or `RESULT_TIMEOUT` after `timeout`.
    */
-  async result(
-    options: { readonly timeout?: Duration; readonly signal?: AbortSignal } = {},
-  ): Promise<Result> {
+  async result(options: ResultOptions = {}): Promise<Result> {
+    assertOptions(RESULT_KEYS, options)
     const { skep, results, discards } = this.#origin
     if (discards) {
       throw new SkepError(
@@ -46,11 +72,7 @@ export class JobHandle<Result = unknown> {
       )
     }
     await skep.ready()
-    const { timeout, signal } = options
-    const job = await results.ended(this.id, {
-      ...(timeout === undefined ? {} : { timeoutMs: toMs('timeout', timeout) }),
-      ...(signal === undefined ? {} : { signal }),
-    })
+    const job = await results.ended(this.id, patienceOf(options))
     return readResult(this.id, job) as Result
   }
 
@@ -79,7 +101,7 @@ export class JobHandle<Result = unknown> {
   }
 }
 
-function readResult(id: string, job: Job | null): unknown {
+export function readResult(id: string, job: Job | null): unknown {
   if (job === null) {
     throw new SkepError(
       'JOB_NOT_FOUND',

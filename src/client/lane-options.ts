@@ -1,10 +1,10 @@
 import { SkepError } from '../core/errors.ts'
 import type { LimitFields } from '../core/limit-fields.ts'
 import { assertKey, assertName, show } from '../core/names.ts'
+import { assertOptions, optionKeys } from '../core/options.ts'
 import type { LimitTarget } from '../store/limits.ts'
 import { assertWhole } from '../worker/options.ts'
 import {
-  assertFields,
   type LaneLimitOptions,
   type RateOptions,
   type SharedLimitOptions,
@@ -27,6 +27,14 @@ export interface LaneOptions {
   /** Each lane's share beside the others, 1 to 1000; or the shares of some, by key, and 1 for the rest. @default 1 */
   readonly weight?: number | Readonly<Record<string, number>>
 }
+
+const LANES_KEYS = optionKeys<LaneOptions>('lanes', {
+  concurrency: true,
+  rate: true,
+  order: true,
+  failing: true,
+  weight: true,
+})
 
 /** What a queue says about order and limits. All of it holds for all workers on all machines together. */
 export interface QueueLaneOptions<Payload> {
@@ -81,7 +89,7 @@ export interface LaneRules {
 
 export function resolveLanes(name: string, options: QueueLaneOptions<never>): LaneRules {
   const { lane, lanes = {}, limit, order, cost } = options
-  assertFields(`lanes of queue ${show(name)}`, lanes, ['concurrency', 'rate', 'order', 'failing', 'weight'])
+  assertOptions(LANES_KEYS, lanes)
   if (lane !== undefined && typeof lane !== 'function') {
     throw optionError(`lane of queue ${show(name)} is not a function; use ({ payload }) => payload.tenantId.`)
   }

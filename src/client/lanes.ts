@@ -1,8 +1,10 @@
 import { covers, type HoldKind } from '../core/holds.ts'
 import { LIMITS } from '../core/limits.ts'
 import { assertKey, assertName } from '../core/names.ts'
+import { assertOptions, optionKeys } from '../core/options.ts'
 import type { Store } from '../store.ts'
 import { assertWhole } from '../worker/options.ts'
+import { type LaneCause, laneCausesOf, nameOf } from './explain-queue.ts'
 import { holdViews } from './holds.ts'
 
 export interface LaneListOptions {
@@ -13,6 +15,8 @@ export interface LaneListOptions {
   /** Only those whose keys begin with it. However many lanes there are, it costs no more than a page of all. */
   readonly prefix?: string
 }
+
+const KEYS = optionKeys<LaneListOptions>('lanes()', { limit: true, cursor: true, prefix: true })
 
 export interface LanePage {
   /** Those that have work, by key. */
@@ -38,6 +42,14 @@ export interface LaneState {
   readonly hold: HoldKind | null
   /** Whether its limits were changed at run time. */
   readonly changed: boolean
+  /** What keeps its next job back, of what concerns this lane alone; null: nothing. */
+  readonly waitsFor: LaneWait | null
+}
+
+export interface LaneWait {
+  readonly cause: 'held' | 'lane-waits' | 'occupied' | 'lane-full'
+  /** In one sentence. */
+  readonly text: string
 }
 
 /** So many waiting jobs of a lane are counted. */
@@ -53,6 +65,7 @@ export async function listLanes(
   queue: string,
   options: LaneListOptions,
 ): Promise<LanePage> {
+  assertOptions(KEYS, options)
   const { limit = 50, cursor, prefix = '' } = options
   assertName('Queue', queue)
   assertWhole('limit', limit, 1, LIMITS.pageJobs)
@@ -72,6 +85,7 @@ export async function listLanes(
   )
   const found = [...(first?.lanes ?? []), ...reply.lanes.filter(({ lane }) => lane.startsWith(prefix))]
   const some = found.slice(0, limit)
+  const waits = laneCausesOf({ space, queue, holds, records: limits, meters: { ...reply, lanes: some } })
   const lanes: LaneState[] = []
   for (let from = 0; from < some.length; from += AT_ONCE) {
     const part = some.slice(from, from + AT_ONCE)
@@ -90,12 +104,20 @@ export async function listLanes(
         occupant,
         hold: standing[0]?.kind ?? null,
         changed: changed.has(lane),
+        waitsFor: waitOf(waits.find((one) => one.lane === lane)),
       })
     }
   }
   const last = some.at(-1)
   const isMore = found.length > limit && last !== undefined
   return { lanes, cursor: isMore ? Buffer.from(last.lane).toString('base64url') : null }
+}
+
+function waitOf(cause: LaneCause | undefined): LaneWait | null {
+  if (cause === undefined) return null
+  // The list has the name of the lane in a column of its own.
+  const text = cause.why.slice(nameOf(cause.lane).length + 1).replace(/^is /, '')
+  return { cause: cause.cause, text: text.charAt(0).toUpperCase() + text.slice(1) }
 }
 
 async function waitingIn(

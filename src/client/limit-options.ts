@@ -1,7 +1,8 @@
 import { type Duration, toMs } from '../core/duration.ts'
 import { SkepError } from '../core/errors.ts'
 import type { LimitFields } from '../core/limit-fields.ts'
-import { assertName, show } from '../core/names.ts'
+import { assertName } from '../core/names.ts'
+import { assertOptions, type OptionKeys, optionKeys } from '../core/options.ts'
 import { type Rate, usualBurst } from '../core/rate.ts'
 import { assertWhole } from '../worker/options.ts'
 
@@ -37,11 +38,17 @@ export interface QueueLimitOptions extends SharedLimitOptions {
 /** What limits are about. */
 export type LimitKind = 'queue' | 'lane' | 'shared'
 
-const KEYS: Readonly<Record<LimitKind, readonly string[]>> = {
-  queue: ['concurrency', 'rate', 'lanes', 'shared'],
-  lane: ['concurrency', 'rate', 'weight'],
-  shared: ['concurrency', 'rate'],
+const KEYS: Readonly<Record<LimitKind, OptionKeys>> = {
+  queue: optionKeys<QueueLimitOptions>('the limits of a queue', {
+    concurrency: true,
+    rate: true,
+    lanes: true,
+    shared: true,
+  }),
+  lane: optionKeys<LaneLimitOptions>('the limits of a lane', { concurrency: true, rate: true, weight: true }),
+  shared: optionKeys<SharedLimitOptions>('a shared limit', { concurrency: true, rate: true }),
 }
+const RATE_KEYS = optionKeys<RateOptions>('rate', { limit: true, per: true, burst: true })
 
 const MOST_CONCURRENCY = 1_000_000
 const MOST_WEIGHT = 1_000
@@ -51,7 +58,7 @@ const LONGEST_PER_MS = 31 * 86_400_000
 
 /** Checks a rate as people write it. `what` names it in errors. */
 export function toRate(what: string, options: RateOptions): Rate {
-  assertFields(what, options, ['limit', 'per', 'burst'])
+  assertOptions(RATE_KEYS, options ?? null)
   const { limit, per } = options
   assertWhole(`${what}.limit`, limit, 1, MOST_STARTS)
   const perMs = toMs(`${what}.per`, per)
@@ -73,9 +80,9 @@ export function toLimitFields(
       "order cannot be changed at run time: jobs in line have their places already. Declare it in code: queue(name, { order: 'strict' }).",
     )
   }
-  assertFields(kind === 'queue' ? 'limits' : `limits of a ${kind}`, options, KEYS[kind])
+  assertOptions(KEYS[kind], options ?? null)
   const { lanes, shared, weight, ...own } = options as QueueLimitOptions & LaneLimitOptions
-  if (lanes !== undefined) assertFields('lanes', lanes, KEYS.lane)
+  assertOptions(KEYS.lane, lanes)
   if (shared !== undefined && shared !== null) assertName('Shared limit', shared)
   const { concurrency, rate } = limitFields('', own)
   const each = limitFields('lanes.', lanes ?? {})
@@ -105,23 +112,6 @@ function limitFields(
 function weightOf(what: string, weight: number | undefined): number | undefined {
   if (weight !== undefined) assertWhole(what, weight, 1, MOST_WEIGHT)
   return weight
-}
-
-/** Refuses what is not an object, and names it does not know: a misspelt limit would be none. */
-export function assertFields(what: string, options: unknown, known: readonly string[]): void {
-  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    throw new SkepError(
-      'OPTION_INVALID',
-      `${what} is ${show(options)}; use an object with ${known.join(', ')}.`,
-    )
-  }
-  const unknown = Object.keys(options).find((key) => !known.includes(key))
-  if (unknown === undefined) return
-  throw new SkepError(
-    'OPTION_INVALID',
-    `${what} cannot have ${show(unknown)}; it can have ${known.join(', ')}.`,
-    { facts: { what, name: unknown } },
-  )
 }
 
 /** Whether it is what `sharedLimit` makes, which has a name as a queue has. */

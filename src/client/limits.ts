@@ -1,6 +1,7 @@
 import { SkepError } from '../core/errors.ts'
 import { type LimitFields, overlaid } from '../core/limit-fields.ts'
 import { assertName } from '../core/names.ts'
+import { assertOptions, optionKeys } from '../core/options.ts'
 import type { Rate } from '../core/rate.ts'
 import type { Notifier } from '../notifier.ts'
 import type { LimitRecord, LimitTarget } from '../store/limits.ts'
@@ -8,7 +9,6 @@ import type { Store } from '../store.ts'
 import { assertLane, wake } from './holds.ts'
 import type { SharedLimit } from './lane-options.ts'
 import {
-  assertFields,
   isSharedLimit,
   type LaneLimitOptions,
   type LimitKind,
@@ -59,16 +59,21 @@ export interface LimitView {
   readonly limits: LimitsSaid
 }
 
+interface LimitsEnv {
+  readonly store: Store
+  readonly notifier: Notifier
+  readonly space: string
+  readonly ready: () => Promise<unknown>
+  /** The store with the patience of an enqueue, see {@link patientStore}, and the check before its first call. */
+  readonly patient: Store
+  readonly readyToWrite: () => Promise<unknown>
+}
+
 /** Limits at run time: they hold for all workers on all machines, from the answer on. */
 export class Limits {
-  readonly #env: {
-    readonly store: Store
-    readonly notifier: Notifier
-    readonly space: string
-    readonly ready: () => Promise<unknown>
-  }
+  readonly #env: LimitsEnv
 
-  constructor(env: { store: Store; notifier: Notifier; space: string; ready: () => Promise<unknown> }) {
+  constructor(env: LimitsEnv) {
     this.#env = env
   }
 
@@ -112,14 +117,21 @@ export class Limits {
   }
 
   async #say(target: LimitTarget, fields: LimitFields | null): Promise<LimitView> {
-    const { store, notifier, space, ready } = this.#env
-    await ready()
-    const { limits } = await store.setLimits({ space, limits: [{ target, by: 'hand', fields }] })
+    const { patient, notifier, space, readyToWrite } = this.#env
+    await readyToWrite()
+    const { limits } = await patient.setLimits({ space, limits: [{ target, by: 'hand', fields }] })
     // There may be room now. Whoever shares a limit is not known here.
     notifier.publish([wake({ space, queue: 'queue' in target ? target.queue : null })])
     return limitView(limits[0] as LimitRecord)
   }
 }
+
+const SHARED_TARGET_KEYS = optionKeys<{ shared: string }>('the target', { shared: true })
+const TARGET_KEYS = optionKeys<{ queue: QueueName; lane: string; shared: string }>('the target', {
+  queue: true,
+  lane: true,
+  shared: true,
+})
 
 function toLimitTarget(target: Limitable): LimitTarget {
   if (isSharedLimit(target)) return { shared: target.name }
@@ -127,12 +139,12 @@ function toLimitTarget(target: Limitable): LimitTarget {
     return { queue: nameOf(target as QueueName) }
   }
   if (typeof (target as { shared?: unknown } | null)?.shared === 'string') {
-    assertFields('target', target, ['shared'])
+    assertOptions(SHARED_TARGET_KEYS, target as object)
     const { shared } = target as { readonly shared: string }
     assertName('Shared limit', shared)
     return { shared }
   }
-  assertFields('target', target, ['queue', 'lane', 'shared'])
+  assertOptions(TARGET_KEYS, (target as object) ?? null)
   const { queue, lane } = target as { readonly queue: QueueName; readonly lane?: string }
   const name = nameOf(queue)
   // A variable that turned out empty must not mean the whole queue.

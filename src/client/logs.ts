@@ -1,5 +1,6 @@
 import { LIMITS } from '../core/limits.ts'
 import type { LogLevel, Progress } from '../core/notes.ts'
+import { assertOptions, optionKeys } from '../core/options.ts'
 import type { NotesReply } from '../store/notes.ts'
 import type { Store } from '../store.ts'
 import { readValue } from '../worker/events.ts'
@@ -30,6 +31,8 @@ export interface LogOptions {
   readonly limit?: number
 }
 
+const KEYS = optionKeys<LogOptions>('logs()', { after: true, limit: true })
+
 export interface LogPage {
   /** Null if no handler of the job has said any. */
   readonly progress: ProgressView | null
@@ -50,6 +53,7 @@ export async function readLogs(
   id: string,
   options: LogOptions = {},
 ): Promise<LogPage> {
+  assertOptions(KEYS, options)
   const { after = 0, limit = 200 } = options
   assertWhole('after', after, 0, Number.MAX_SAFE_INTEGER)
   assertWhole('limit', limit, 1, LIMITS.pageLines)

@@ -1,9 +1,10 @@
-import { type Duration, toMs } from '../core/duration.ts'
+import { type Duration, type Keep, keepToMs, toMs } from '../core/duration.ts'
 import { SkepError } from '../core/errors.ts'
 import { reasonFailure } from '../core/failure.ts'
 import { FINAL_STATES, isFinal, type Job, type JobState } from '../core/job.ts'
 import { LIMITS } from '../core/limits.ts'
 import { assertJobId, assertName } from '../core/names.ts'
+import { assertOptions, optionKeys } from '../core/options.ts'
 import { type ChangeAction, type ChangeTo, isPossible, POSSIBLE } from '../core/transitions.ts'
 import { type Hint, type Notifier, namingHints } from '../notifier.ts'
 import type { ChangeRefusal, ChangeReply, Store, Where } from '../store.ts'
@@ -29,6 +30,15 @@ export interface ChangeSummary {
   readonly refused: readonly { readonly id: string; readonly reason: ChangeRefusal }[]
 }
 
+const TARGET_KEYS = optionKeys<JobFilter & { readonly queue: string }>('the target', {
+  queue: true,
+  state: true,
+  after: true,
+  before: true,
+  text: true,
+  limit: true,
+})
+
 const PAGE = 500
 
 /** Which states an action takes when the target names none. */
@@ -39,16 +49,24 @@ export const USUAL: Readonly<Record<ChangeAction, readonly JobState[]>> = {
 }
 
 /** What ends jobs for which somebody may wait. */
-const ENDING: ReadonlySet<ChangeAction> = new Set<ChangeAction>(['cancel', 'bury', 'miss', 'remove'])
+const ENDING: ReadonlySet<ChangeAction> = new Set<ChangeAction>(['cancel', 'bury', 'remove'])
+
+export interface ChangeEnv {
+  readonly store: Store
+  readonly notifier: Notifier
+  readonly space: string
+  /** Jobs that were changed, after each page. */
+  readonly onChanged?: (ids: readonly string[]) => Promise<void>
+}
 
 /** Does one thing to many jobs, in portions. Hints tell workers and whoever waits for a result. */
 export async function changeJobs(
-  env: { readonly store: Store; readonly notifier: Notifier; readonly space: string },
+  env: ChangeEnv,
   action: ChangeAction,
   target: Target,
   options: {
     readonly reason: string
-    readonly keep: Duration
+    readonly keep: Keep
   } & ChangeTo,
 ): Promise<ChangeSummary> {
   const { store, notifier, space } = env
@@ -56,9 +74,11 @@ export async function changeJobs(
   const kind = action === 'bury' ? 'bury' : 'cancel'
   const failure =
     action === 'cancel' || action === 'bury' ? JSON.stringify(reasonFailure(kind, options.reason)) : null
-  const keepMs = toMs('keep', options.keep)
+  const keepMs = keepToMs('keep', options.keep)
   assertWhole('keep', keepMs, 0, LIMITS.delayMs)
-  const common = { action, space, failure, keepMs, priority, ...(dueAt === undefined ? {} : { dueAt }) }
+  const common = { action, space, failure, keepMs, priority }
+  // All jobs of a redrive are due at one moment, however many calls it takes: so they come back in their order.
+  let due = dueAt
   let changed = 0
   let requested = 0
   const refused = new Map<string, ChangeRefusal>()
@@ -66,7 +86,12 @@ export async function changeJobs(
   const page = async (
     part: Parameters<Store['change']>[0]['target'],
   ): Promise<{ moved: number; cursor: string | null }> => {
-    const { results, cursor, waiting } = await store.change({ ...common, target: part })
+    const { results, cursor, waiting } = await store.change({
+      ...common,
+      ...(due === undefined ? {} : { dueAt: due }),
+      target: part,
+    })
+    if (action === 'redrive') due ??= waiting[0]?.dueAt
     const stopping: string[] = []
     let moved = 0
     for (const result of results) {
@@ -81,15 +106,21 @@ export async function changeJobs(
     if (stopping.length > 0) hints.push({ kind: 'cancel', space, ids: stopping })
     if (moved > stopping.length && ENDING.has(action)) hints.push({ kind: 'sync' })
     if (hints.length > 0) notifier.publish(hints)
+    if (env.onChanged && moved > 0) {
+      await env.onChanged(results.flatMap(({ status, id }) => (status === 'ok' ? [id] : [])))
+    }
     return { moved, cursor }
   }
 
   if (typeof target === 'string' || Array.isArray(target)) {
-    const ids = typeof target === 'string' ? [target] : (target as readonly string[])
+    const given = typeof target === 'string' ? [target] : (target as readonly string[])
+    // Ids of Skep begin with the time of the enqueue.
+    const ids = action === 'redrive' ? given.toSorted() : given
     for (const id of ids) assertJobId(id)
     for (let from = 0; from < ids.length; from += PAGE) await page({ ids: ids.slice(from, from + PAGE) })
   } else {
     const chosen = target as Exclude<Target, string | readonly string[]>
+    assertOptions(TARGET_KEYS, chosen ?? null)
     assertName('Queue', chosen.queue)
     if (chosen.limit !== undefined) assertWhole('limit', chosen.limit, 1, Number.MAX_SAFE_INTEGER)
     let left = chosen.limit ?? Infinity

@@ -1,5 +1,6 @@
 import { SkepError } from '../core/errors.ts'
 import { assertName, show } from '../core/names.ts'
+import { handledQueues, unhandledOf } from '../core/unhandled.ts'
 import { readDeploys } from '../metrics/deploys.ts'
 import type { Meter } from '../metrics/meter.ts'
 import { exposition } from '../metrics/prometheus.ts'
@@ -132,13 +133,14 @@ export class Metrics {
    * this process; the rest is of the whole space.
    */
   async prometheus(): Promise<string> {
-    const now = await this.#begin()
+    await this.#begin()
     const { store, notifier, space, runtime, meter } = this.#env
-    const [{ queues }, workers, rates] = await Promise.all([
+    const [{ queues, now }, workers, rates] = await Promise.all([
       store.counts({ space }),
       listWorkers(this.#env),
       this.#readRates(),
     ])
+    const handled = handledQueues(workers, now)
     const { status } = notifier.health()
     const { user, system } = process.cpuUsage()
     return exposition({
@@ -147,6 +149,7 @@ export class Metrics {
         queue,
         states,
         oldestMs: oldestDueAt === null ? null : Math.max(0, now - oldestDueAt),
+        unhandled: unhandledOf({ queue, ready: states.ready }, handled),
       })),
       rates,
       totals: meter.totals(),

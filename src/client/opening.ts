@@ -1,8 +1,9 @@
 import { messageOf, StoreError } from '../core/errors.ts'
 import type { Logger } from '../core/logger.ts'
-import { type Runtime, sleep } from '../runtime.ts'
+import type { Runtime } from '../runtime.ts'
 import type { Durability, Store } from '../store.ts'
-import { atMost, retryDelayMs } from '../supervise.ts'
+import { atMost } from '../supervise.ts'
+import { patiently } from './patience.ts'
 
 interface OpeningParts {
   readonly store: Pick<Store, 'ready'>
@@ -44,28 +45,24 @@ export class Opening {
     }
   }
 
-  /** Ready, with the patience of an enqueue: the first one may come while the store is away, like any other. */
-  async readyToInsert(): Promise<void> {
+  /** Ready, with the patience of an enqueue: the first call that writes may come while the store is away, like any other. */
+  async readyToWrite(): Promise<void> {
     const { runtime, patienceMs } = this.#parts
     const giveUpAt = runtime.mono() + patienceMs
-    for (let failures = 1; ; failures++) {
-      try {
-        const ready = this.ready()
-        // Opening a store takes some time, however little patience there is.
-        if (!(await atMost(runtime, Math.max(1_000, giveUpAt - runtime.mono()), ready))) {
-          throw new StoreError('STORE_UNAVAILABLE', 'The store is not ready yet.')
-        }
-        await ready
-        return
-      } catch (error) {
-        if (!(error instanceof StoreError) || !error.transient) throw error
-        const waitMs = retryDelayMs(failures, runtime.random())
-        if (runtime.mono() + waitMs >= giveUpAt) {
-          const message = `The jobs were not enqueued: ${messageOf(error)}`
-          throw new StoreError('STORE_UNAVAILABLE', message, { cause: error })
-        }
-        await sleep(runtime, waitMs)
+    const inTime = async (): Promise<void> => {
+      const ready = this.ready()
+      // Opening a store takes some time, however little patience there is.
+      if (!(await atMost(runtime, Math.max(1_000, giveUpAt - runtime.mono()), ready))) {
+        throw new StoreError('STORE_UNAVAILABLE', 'The store is not ready yet.')
       }
+      await ready
+    }
+    try {
+      await patiently({ runtime, patienceMs }, inTime)
+    } catch (error) {
+      if (!(error instanceof StoreError) || !error.transient) throw error
+      const message = `Nothing was written: ${messageOf(error)}`
+      throw new StoreError('STORE_UNAVAILABLE', message, { cause: error })
     }
   }
 }

@@ -1,5 +1,6 @@
 import { SkepError } from '../core/errors.ts'
 import { LIMITS } from '../core/limits.ts'
+import { assertOptions, optionKeys } from '../core/options.ts'
 import { type PriorityMode, storedPriority } from '../core/priority.ts'
 import { assertWhole } from '../worker/options.ts'
 import type { JobFilter, Target } from './manage.ts'
@@ -16,6 +17,8 @@ export interface PrioritizeOptions {
   readonly priorityMode: PriorityMode
 }
 
+const KEYS = optionKeys<PrioritizeOptions>('prioritize()', { priorityMode: true })
+
 /**
  * Which jobs get which stored priority. The same number means minutes in one mode and rank before everything in the
  * other, and a job of priority 0 does not show of which kind its queue is. So the mode is never guessed.
@@ -25,6 +28,7 @@ export function resolvePriority(
   priority: number,
   options: Partial<PrioritizeOptions> = {},
 ): { readonly target: Target; readonly priority: number } {
+  assertOptions(KEYS, options)
   assertWhole('priority', priority, -LIMITS.priority, LIMITS.priority)
   const { queue, ...filter } = partsOf(target)
   const mode = options.priorityMode ?? queue?.priorityMode

@@ -1,7 +1,8 @@
 import { JOB_STATES, type JobState } from '../core/job.ts'
 import { assertName } from '../core/names.ts'
+import { assertOptions, optionKeys } from '../core/options.ts'
 import type { Notifier } from '../notifier.ts'
-import type { Store } from '../store.ts'
+import { type QueueCounts, type Store, storedStates } from '../store.ts'
 import { statesOf, whereOf } from './inspect.ts'
 import { assertPossible, changeJobs, type JobFilter } from './manage.ts'
 
@@ -9,6 +10,14 @@ export interface PurgeOptions extends Omit<JobFilter, 'limit'> {
   /** Only count what would be removed, and change nothing. @default false */
   readonly dryRun?: boolean
 }
+
+const KEYS = optionKeys<PurgeOptions>('purge()', {
+  state: true,
+  after: true,
+  before: true,
+  text: true,
+  dryRun: true,
+})
 
 /** What a purge removed, or what a dry run would have it remove. */
 export interface PurgeSummary {
@@ -34,6 +43,7 @@ export async function purgeJobs(
   options: PurgeOptions,
 ): Promise<PurgeSummary> {
   const { store, space } = env
+  assertOptions(KEYS, options)
   const { dryRun = false, state, ...filter } = options
   assertName('Queue', queue)
   const states = state === undefined ? PURGEABLE : [...new Set(statesOf(state))]
@@ -41,7 +51,7 @@ export async function purgeJobs(
   const where = whereOf(filter)
 
   const counts = async (): Promise<Readonly<Record<JobState, number>>> =>
-    (await store.counts({ space, queues: [queue] })).queues[0]?.states as Record<JobState, number>
+    storedStates((await store.counts({ space, queues: [queue] })).queues[0] as QueueCounts)
   // Without a filter the counters tell, at a cost that does not grow with the jobs.
   const kept = dryRun && Object.keys(where).length === 0 ? await counts() : null
   const found = Object.fromEntries(PURGEABLE.map((one) => [one, 0])) as Record<PurgeableState, number>

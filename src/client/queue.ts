@@ -1,7 +1,8 @@
-import { type Duration, toMs } from '../core/duration.ts'
+import { type Duration, type Keep, keepToMs, toMs } from '../core/duration.ts'
 import { SkepError } from '../core/errors.ts'
 import { LIMITS } from '../core/limits.ts'
 import { assertName, show } from '../core/names.ts'
+import { assertOptions, optionKeys } from '../core/options.ts'
 import { DEFAULT_POLICY, type Ending, type FailurePolicy, type Policy } from '../core/policy.ts'
 import type { Preset } from '../core/presets.ts'
 import { PRIORITY_MODES, type PriorityMode } from '../core/priority.ts'
@@ -32,14 +33,14 @@ export interface QueueOptions<Payload = unknown> extends QueueLaneOptions<Payloa
   readonly timeout?: Duration | 'none'
   /** What happens to a job whose handler returned. @default archive('3d') */
   readonly onSuccess?: Exclude<Ending, { end: 'bury' }>
-  /** What happens when a handler throws. @default retry(5, exponential('1s', { max: '10m' })) */
+  /** What happens when a handler throws. @default retry(20, exponential('1s', { max: '1h' })), about 9 hours */
   readonly onError?: FailurePolicy
-  /** What happens when a handler runs out of time. @default retry(2, exponential('5s', { max: '10m' })) */
+  /** What happens when a handler runs out of time. @default retry(12, exponential('5s', { max: '1h' })), about 3 hours */
   readonly onTimeout?: FailurePolicy
   /** What happens when a worker dies with the job. @default retry(5, fixed(0)) */
   readonly onLost?: FailurePolicy
   /** How long cancelled jobs are kept. @default '3d' */
-  readonly keepCancelled?: Duration
+  readonly keepCancelled?: Keep
   /** The priority of its jobs unless an enqueue says otherwise: -100 to 100. @default 0 */
   readonly priority?: number
   /**
@@ -137,6 +138,31 @@ export interface Handler {
 export interface AnyQueue
   extends Omit<Queue<never, never, unknown>, 'handle' | 'handleBatch' | 'handleInThreads' | 'job'> {}
 
+const KEYS = optionKeys<SchemaQueueOptions<StandardSchema, StandardSchema>>('queue()', {
+  payload: true,
+  result: true,
+  preset: true,
+  timeout: true,
+  onSuccess: true,
+  onError: true,
+  onTimeout: true,
+  onLost: true,
+  keepCancelled: true,
+  priority: true,
+  priorityMode: true,
+  unique: true,
+  jsonSchema: true,
+  concurrencyPerWorker: true,
+  lane: true,
+  lanes: true,
+  order: true,
+  concurrency: true,
+  rate: true,
+  limit: true,
+  cost: true,
+})
+const BATCH_KEYS = optionKeys<{ readonly size: number }>('handleBatch()', { size: true })
+
 /** Declares a queue, typed by a schema of its payload (zod, valibot, arktype …). */
 export function queue<
   Schema extends StandardSchema,
@@ -159,6 +185,7 @@ export function queue(
   options: QueueOptions<never> & { readonly payload?: StandardSchema; readonly result?: StandardSchema } = {},
 ): Queue<never, never, unknown> {
   assertName('Queue', name)
+  assertOptions(KEYS, options)
   const { concurrencyPerWorker = Infinity, priority = 0, priorityMode = 'head-start' } = options
   const { payload: schema, result: resultSchema } = options
   if (concurrencyPerWorker !== Infinity) assertWhole('concurrencyPerWorker', concurrencyPerWorker, 1, 100_000)
@@ -187,8 +214,14 @@ export function queue(
     read: schema ? (payload) => readWith(schema, name, payload) : (payload) => payload,
     jsonSchema: () => options.jsonSchema ?? jsonSchemaOf(schema),
     job: (payload, options = {}) => ({ queue: self, payload, options }),
-    handle: (run) => ({ queue: self, batch: 1, run: run as HandlerFunction<never, unknown> }),
-    handleBatch({ size }, run) {
+    handle(run) {
+      assertFunction(name, run)
+      return { queue: self, batch: 1, run: run as HandlerFunction<never, unknown> }
+    },
+    handleBatch(options, run) {
+      assertOptions(BATCH_KEYS, options)
+      const { size } = options
+      assertFunction(name, run)
       assertWhole('size', size, 1, 10_000)
       return { queue: self, batch: size, run: run as BatchHandlerFunction<never, unknown> }
     },
@@ -203,6 +236,14 @@ export function queue(
   return Object.freeze(self)
 }
 
+function assertFunction(queue: string, run: unknown): void {
+  if (typeof run === 'function') return
+  throw new SkepError(
+    'OPTION_INVALID',
+    `The handler of queue ${show(queue)} is ${show(run)}; pass a function.`,
+  )
+}
+
 function resolvePolicy(options: QueueOptions<never>): Policy {
   const base = options.preset?.queue ?? DEFAULT_POLICY
   const { timeout, keepCancelled } = options
@@ -212,7 +253,7 @@ function resolvePolicy(options: QueueOptions<never>): Policy {
     onTimeout: options.onTimeout ?? base.onTimeout,
     onLost: options.onLost ?? base.onLost,
     keepCancelledMs:
-      keepCancelled === undefined ? base.keepCancelledMs : toMs('keepCancelled', keepCancelled),
+      keepCancelled === undefined ? base.keepCancelledMs : keepToMs('keepCancelled', keepCancelled),
     timeoutMs: timeout === undefined ? base.timeoutMs : timeoutMs(timeout),
   })
   // A time that no store can hold would show only when the first job ends, and then for every try.

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { messageOf, SkepError, StoreError } from '../core/errors.ts'
 import { parseExact } from '../core/exact.ts'
 import { clean, failureOf, reasonFailure } from '../core/failure.ts'
@@ -13,6 +14,7 @@ import type { SettleResult } from '../store.ts'
 import { StopSignal } from '../worker/executor.ts'
 import { type HandlerSpec, isInstruction, LATER } from '../worker/handler.ts'
 import { resolveWorkerOptions, type WorkerOptions } from '../worker/options.ts'
+import type { RecallTarget } from '../worker/recalls.ts'
 import { Run } from '../worker/run.ts'
 import { WorkerEngine, type WorkerHealth, type WorkerParts } from '../worker/worker.ts'
 import { cancelRest, restOf } from './cancel-rest.ts'
@@ -57,8 +59,15 @@ export type RelayEnd =
  */
 export type RelayWord = 'ok' | 'lost' | 'gone'
 
-/** Why a job that is out shall end. */
-export type RelayStop = 'cancelled' | 'timeout' | 'lost'
+/** Why a job that is out shall end. `stopping`: its server stops, and takes its ack, whatever it says, for the grace still. */
+export type RelayStop = 'cancelled' | 'timeout' | 'lost' | 'stopping'
+
+const STOP_OF: Readonly<Record<StopSignal['kind'], RelayStop>> = {
+  cancel: 'cancelled',
+  timeout: 'timeout',
+  lost: 'lost',
+  stop: 'stopping',
+}
 
 export interface RelayOptions<Holder>
   extends Pick<WorkerOptions, 'lease' | 'drain' | 'grace' | 'poll' | 'rescueGrace' | 'prune'> {
@@ -66,6 +75,8 @@ export interface RelayOptions<Holder>
   readonly policyOf?: (queue: string) => Policy | null
   /** How many jobs can be out at once, for whoever looks at the list of workers. */
   readonly slots: () => number
+  /** Whether whoever takes it has been sent it. Left out: as soon as it was given. */
+  readonly isSent?: (job: RelayedJob<Holder>) => boolean
   /** The job shall end. Its end still counts for a moment; then it is given up. */
   readonly onStop: (job: RelayedJob<Holder>, why: RelayStop, detail: string) => void
   /** The job is over, by its end or without one: `job.holder` has it no longer. */
@@ -118,6 +129,8 @@ export class Relay<Holder = unknown> {
   readonly #env: RelayEnv
   readonly #options: RelayOptions<Holder>
   readonly #engine: WorkerEngine
+  /** What was said of jobs that are out. */
+  readonly #ends = new WeakMap<Run, RelayEnd>()
   readonly #worker: Worker
   readonly #policies: RelayPolicies
   readonly #specs = new Map<RelayLine<Holder>, HandlerSpec>()
@@ -208,10 +221,11 @@ export class Relay<Holder = unknown> {
   /** Ends jobs that are out. What the store says to it comes by `onWord`, however long the store is away. */
   end(ends: readonly { readonly job: RelayedJob<Holder>; readonly end: RelayEnd }[]): void {
     this.#engine.end(
-      ends.map(({ job, end }) => ({
-        run: RelayedJob.runOf(job as RelayedJob<never>),
-        outcome: this.#outcomeOf(end),
-      })),
+      ends.map(({ job, end }) => {
+        const run = RelayedJob.runOf(job as RelayedJob<never>)
+        this.#ends.set(run, end)
+        return { run, outcome: this.#outcomeOf(end) }
+      }),
     )
   }
 
@@ -252,13 +266,18 @@ export class Relay<Holder = unknown> {
     this.#env.noter.line(RelayedJob.runOf(job as RelayedJob<never>), known, message, fields)
   }
 
+  /** Hands back what it has of a target and nobody has been sent. */
+  recall(target: RecallTarget): void {
+    this.#engine.recall(target)
+  }
+
   /** Takes no more jobs, lets those that are out end within `drain`, and hands the rest back. */
   stop(options: Parameters<Worker['stop']>[0] = {}): Promise<void> {
     return this.#worker.stop(options)
   }
 
   #specOf(line: RelayLine<Holder>): HandlerSpec {
-    const { onStop, onOver, onWord } = this.#options
+    const { isSent, onStop, onOver, onWord } = this.#options
     const jobOf = (run: Run): RelayedJob<Holder> | null => run.parcel as RelayedJob<Holder> | null
     return {
       space: this.#env.space,
@@ -275,15 +294,15 @@ export class Relay<Holder = unknown> {
         room: line.room,
         hasRoom: line.hasRoom,
         covers: ({ lane }) => line.keys === undefined || isInRange(line.keys, lane),
+        isSent: (run) => {
+          const job = jobOf(run)
+          return job !== null && (isSent?.(job) ?? job.holder !== null)
+        },
         stop: (run) => {
           const job = jobOf(run)
           const reason = run.abortReason
           if (job === null || !(reason instanceof StopSignal)) return
-          onStop(
-            job,
-            reason.kind === 'cancel' ? 'cancelled' : reason.kind === 'timeout' ? 'timeout' : 'lost',
-            reason.message,
-          )
+          onStop(job, STOP_OF[reason.kind], reason.message)
         },
         over: (run) => {
           const job = jobOf(run)
@@ -291,7 +310,7 @@ export class Relay<Holder = unknown> {
         },
         settled: (run, result) => {
           const job = jobOf(run)
-          if (job !== null) onWord(job, wordOf(result))
+          if (job !== null) this.#tell(run, result, (word) => onWord(job, word))
         },
       },
     }
@@ -343,7 +362,7 @@ export class Relay<Holder = unknown> {
     if (job === null || !mayEnd(job.queue)) return onWord('gone')
     const isTheirs = job.token !== null && tokenOf({ id, token: job.token }) === token
     if (job.state !== 'running')
-      return onWord(isTheirs && leadsTo(end, job.state) ? 'ok' : isWaiting(job) ? 'lost' : 'gone')
+      return onWord(isTheirs && this.#isSaved(end, job) ? 'ok' : isWaiting(job) ? 'lost' : 'gone')
     if (!isTheirs) return onWord('lost')
     await this.#policies.load(job.queue)
     const stray = this.#strayOf(job.queue)
@@ -353,14 +372,38 @@ export class Relay<Holder = unknown> {
         room: () => 0,
         hasRoom: () => false,
         covers: () => true,
+        isSent: () => true,
         stop: () => {},
         over: () => {},
-        settled: (_run, result) => onWord(wordOf(result)),
+        settled: (run, result) => this.#tell(run, result, onWord),
       },
     }
     const run = new Run({ ...job, token: job.token as string }, spec, 0, 0)
     run.isForeign = true
+    this.#ends.set(run, end)
     this.#engine.settle(run, this.#outcomeOf(end))
+  }
+
+  /** Tells what became of an end. One that was refused may have been saved before, by another server that received the same. */
+  #tell(run: Run, result: SettleResult | null, onWord: (word: RelayWord) => void): void {
+    const word = wordOf(result)
+    const end = this.#ends.get(run)
+    if (word === 'ok' || end === undefined) return onWord(word)
+    const { store, space } = this.#env
+    store.get({ space, ids: [run.job.id] }).then(
+      ({ jobs: [job] }) =>
+        onWord(job && job.token === run.job.token && this.#isSaved(end, job) ? 'ok' : word),
+      () => onWord(word),
+    )
+  }
+
+  /** Whether a job is where this end brings it, with this result. */
+  #isSaved(end: RelayEnd, job: Job): boolean {
+    if (!leadsTo(end, job.state)) return false
+    if (end.kind !== 'done' || job.result === null) return true
+    const outcome = this.#success(end)
+    const given = outcome.kind === 'success' ? (outcome.result ?? null) : null
+    return given === job.result || (given !== null && isDeepStrictEqual(parsed(given), parsed(job.result)))
   }
 
   #outcomeOf(end: RelayEnd): Outcome {
@@ -424,6 +467,10 @@ function wordOf(result: SettleResult | null): RelayWord {
   return result?.status === 'refused' && result.reason === 'gone' ? 'gone' : 'lost'
 }
 
+function parsed(json: string): unknown {
+  return JSON.parse(json)
+}
+
 function isWaiting({ state }: Job): boolean {
   return state === 'ready' || state === 'delayed'
 }
@@ -439,7 +486,7 @@ function leadsTo(end: RelayEnd, state: Job['state']): boolean {
       return state === 'dead'
     case 'failed':
     case 'lost':
-      return state !== 'done' && state !== 'missing'
+      return state !== 'done'
     case 'snooze':
     case 'back':
       return state === 'ready' || state === 'delayed' || state === 'cancelled'

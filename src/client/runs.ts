@@ -2,6 +2,7 @@ import { type Duration, toMs } from '../core/duration.ts'
 import { SkepError } from '../core/errors.ts'
 import { LIMITS } from '../core/limits.ts'
 import { assertJobId, assertKey, assertName, show } from '../core/names.ts'
+import { assertOptions, optionKeys } from '../core/options.ts'
 import { encodeJson } from '../core/payload.ts'
 import type { NewRun, Run, RunStatus } from '../core/runs.ts'
 import type { Maker } from '../flows/advance.ts'
@@ -9,7 +10,10 @@ import { readPosition, startOf } from '../flows/position.ts'
 import { signalGroup } from '../flows/signals.ts'
 import type { Tree } from '../flows/tree.ts'
 import type { Notifier } from '../notifier.ts'
+import type { Runtime } from '../runtime.ts'
 import type { CountRunsReply, Enqueued } from '../store/flows.ts'
+import type { Store } from '../store.ts'
+import { atMost } from '../supervise.ts'
 import { assertWhole } from '../worker/options.ts'
 import type { Awaiting } from './awaiting.ts'
 import { branchesOf, type RunBranch } from './branches.ts'
@@ -41,6 +45,34 @@ export interface StartOptions {
   readonly tx?: unknown
 }
 
+const START_KEYS = optionKeys<StartOptions>('start()', {
+  attributes: true,
+  id: true,
+  priority: true,
+  delay: true,
+  runAt: true,
+  tx: true,
+})
+const LIST_KEYS = optionKeys<NonNullable<Parameters<Runs['list']>[0]>>('runs.list()', {
+  flow: true,
+  status: true,
+  attributes: true,
+  root: true,
+  limit: true,
+  cursor: true,
+})
+const RESULT_KEYS = optionKeys<{ timeout?: Duration; signal?: AbortSignal }>('result()', {
+  timeout: true,
+  signal: true,
+})
+const MEMBERS_KEYS = optionKeys<{ limit?: number }>('members()', { limit: true })
+const COUNTS_KEYS = optionKeys<NonNullable<Parameters<Runs['counts']>[0]>>('runs.counts()', {
+  flow: true,
+  status: true,
+  limit: true,
+})
+const RETRY_KEYS = optionKeys<{ from?: string }>('retry()', { from: true })
+
 export interface RunsEnv extends TogetherEnv {
   readonly notifier: Notifier
   readonly space: string
@@ -48,8 +80,15 @@ export interface RunsEnv extends TogetherEnv {
   /** Tells the store how flows look that are started here. */
   readonly outlines: Outlines
   readonly awaiting: Awaiting<Run>
+  readonly runtime: Runtime
   readonly ready: () => Promise<unknown>
+  /** The store with the patience of an enqueue, see {@link patientStore}, and the check before its first call. */
+  readonly patient: Store
+  readonly readyToWrite: () => Promise<unknown>
 }
+
+/** How long a start waits until its flow's outline is stored. */
+const OUTLINE_MS = 1_000
 
 /** A run of a flow. */
 export class RunHandle<Result = unknown> {
@@ -100,8 +139,9 @@ export class RunHandle<Result = unknown> {
    * Lets it go on after it has ended: at the step that failed, or from the step you name, with the state as it is. False
    * if it is running.
    */
-  retry({ from }: { readonly from?: string } = {}): Promise<boolean> {
-    return this.#runs.retry(this.id, from)
+  async retry(options: { readonly from?: string } = {}): Promise<boolean> {
+    assertOptions(RETRY_KEYS, options)
+    return this.#runs.retry(this.id, options.from)
   }
 }
 
@@ -115,18 +155,27 @@ export class Runs {
 
   /** Starts a run. When the promise resolves it is in the store with what it begins with, or nothing is. */
   async start<Input, Result>(
-    { tree }: Flow<Input, Result>,
+    flow: Flow<Input, Result>,
     input: Input,
     options: StartOptions = {},
   ): Promise<RunHandle<Result>> {
-    await this.#env.ready()
+    const tree = flow?.tree
+    if (tree === undefined) {
+      throw new SkepError(
+        'OPTION_INVALID',
+        `The flow of a run is ${show(flow)}; pass what flow(name, …) returns.`,
+      )
+    }
+    assertOptions(START_KEYS, options)
     const { priority = 0, id, tx } = options
     assertWhole('priority', priority, -LIMITS.priority, LIMITS.priority)
     if (id !== undefined) assertJobId(id)
     const made = this.#newRun(tree, input, options)
     const call = await startCall(tree, made, options, this.#env.maker)
-    // Not beside a transaction that is open: it may keep all others from writing. Workers put it as well.
-    if (tx === undefined) await this.#env.outlines.putOnce(tree)
+    await this.#env.readyToWrite()
+    // Not beside a transaction that is open: it may keep all others from writing. Workers put it as well. A start does not wait
+    // for a store that takes its time with this.
+    if (tx === undefined) await atMost(this.#env.runtime, OUTLINE_MS, this.#env.outlines.putOnce(tree))
     await insertTogether(this.#env, { ...call, again: id !== undefined }, tx)
     return new RunHandle(this, made.id)
   }
@@ -155,6 +204,7 @@ export class Runs {
       readonly cursor?: string | null
     } = {},
   ): Promise<{ readonly runs: readonly RunView[]; readonly cursor: string | null }> {
+    assertOptions(LIST_KEYS, options)
     await this.#env.ready()
     const { flow, status, attributes = {}, root, limit = 50, cursor = null } = options
     if (root !== undefined) assertJobId(root)
@@ -179,7 +229,9 @@ export class Runs {
     return explainAny(this.#env.store, this.#env.space, id)
   }
 
-  async members(id: string, { limit = 20 }: { readonly limit?: number }): Promise<RunMembers> {
+  async members(id: string, options: { readonly limit?: number }): Promise<RunMembers> {
+    assertOptions(MEMBERS_KEYS, options)
+    const { limit = 20 } = options
     assertWhole('limit', limit, 1, LIMITS.pageJobs)
     await this.#env.ready()
     const { store, space } = this.#env
@@ -200,6 +252,7 @@ export class Runs {
   async counts(
     options: { readonly flow?: string; readonly status?: RunStatus; readonly limit?: number } = {},
   ): Promise<CountRunsReply> {
+    assertOptions(COUNTS_KEYS, options)
     await this.#env.ready()
     const { limit = 100_000, ...filter } = options
     return this.#env.store.countRuns({ space: this.#env.space, ...filter, limit })
@@ -207,8 +260,10 @@ export class Runs {
 
   async result(
     id: string,
-    { timeout, signal }: { readonly timeout?: Duration; readonly signal?: AbortSignal },
+    options: { readonly timeout?: Duration; readonly signal?: AbortSignal },
   ): Promise<unknown> {
+    assertOptions(RESULT_KEYS, options)
+    const { timeout, signal } = options
     await this.#env.ready()
     const run = await this.#env.awaiting.ended(id, {
       ...(timeout === undefined ? {} : { timeoutMs: toMs('timeout', timeout) }),
@@ -226,10 +281,10 @@ export class Runs {
 
   async signal(id: string, name: string, value: unknown): Promise<boolean> {
     assertName('Signal', name)
-    await this.#env.ready()
-    const run = await this.#find(id)
+    await this.#env.readyToWrite()
+    const run = await this.#find(id, this.#env.patient)
     if (run === null) throw new SkepError('JOB_NOT_FOUND', `There is no run ${show(id)}.`, { facts: { id } })
-    const { store, space, maker } = this.#env
+    const { patient: store, space, maker } = this.#env
     const result = encodeJson('signal', value ?? null, maker.stateBytes)
     const { signals, waits } = readPosition(run.position)
     const next = signals[name] ?? 0
@@ -249,8 +304,8 @@ export class Runs {
 
   async cancel(id: string, reason: string): Promise<boolean> {
     assertJobId(id)
-    await this.#env.ready()
-    return cancelRun(this.#env, id, reason)
+    await this.#env.readyToWrite()
+    return cancelRun({ ...this.#env, store: this.#env.patient }, id, reason)
   }
 
   async branches(id: string): Promise<readonly RunBranch[]> {
@@ -261,9 +316,9 @@ export class Runs {
 
   async retry(id: string, from?: string): Promise<boolean> {
     assertJobId(id)
-    await this.#env.ready()
+    await this.#env.readyToWrite()
     if (from !== undefined) await this.#assertStep(id, from)
-    return retryRun(this.#env, id, from)
+    return retryRun({ ...this.#env, store: this.#env.patient }, id, from)
   }
 
   /** A step that is not there is refused before the run begins again, as far as it is known how the flow looks. */
@@ -302,9 +357,9 @@ export class Runs {
     return view as RunView
   }
 
-  async #find(id: string): Promise<Run | null> {
+  async #find(id: string, store: Store = this.#env.store): Promise<Run | null> {
     assertJobId(id)
-    const { runs } = await this.#env.store.getRuns({ space: this.#env.space, ids: [id] })
+    const { runs } = await store.getRuns({ space: this.#env.space, ids: [id] })
     return runs[0] ?? null
   }
 

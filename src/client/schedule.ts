@@ -2,6 +2,7 @@ import { type Duration, toMs } from '../core/duration.ts'
 import { SkepError } from '../core/errors.ts'
 import { LIMITS } from '../core/limits.ts'
 import { assertName, show } from '../core/names.ts'
+import { assertOptions, optionKeys } from '../core/options.ts'
 import { encodeHeaders } from '../core/payload.ts'
 import { storedPriority } from '../core/priority.ts'
 import {
@@ -126,6 +127,29 @@ export interface ResolvedSchedule {
   readonly make: Maker | null
 }
 
+const KEYS = optionKeys<ScheduleOptions | FlowScheduleOptions>('schedule()', {
+  queue: true,
+  payload: true,
+  flow: true,
+  input: true,
+  attributes: true,
+  priority: true,
+  unique: true,
+  headers: true,
+  timeout: true,
+  retention: true,
+  overlap: true,
+  missed: true,
+  grace: true,
+  jitter: true,
+  startAt: true,
+  endAt: true,
+  cron: true,
+  timeZone: true,
+  every: true,
+  from: true,
+})
+
 /** Describes a schedule. Nothing happens until it is declared or put. */
 export function schedule<Input, Result, Output>(
   id: string,
@@ -137,6 +161,7 @@ export function schedule<Input, Result>(
 ): ScheduleDefinition
 export function schedule(id: string, given: object): ScheduleDefinition {
   assertName('Schedule', id)
+  assertOptions(KEYS, given ?? null)
   if (!('flow' in given)) return describe(id, given as ScheduleOptions)
   const { flow: _flow, input: _input, attributes: _attributes, ...rest } = given as FlowTarget
   return describe(id, {

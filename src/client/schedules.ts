@@ -2,6 +2,7 @@ import { SkepError } from '../core/errors.ts'
 import type { NewJob } from '../core/job.ts'
 import { LIMITS } from '../core/limits.ts'
 import { assertName, hasControl, show, utf8Bytes } from '../core/names.ts'
+import { assertOptions, optionKeys } from '../core/options.ts'
 import {
   countsFromLastRun,
   decodeSpec,
@@ -12,6 +13,7 @@ import {
   withSlot,
 } from '../core/schedule.ts'
 import { type Calendar, nextSlot } from '../core/slots.ts'
+import type { Store } from '../store.ts'
 import { assertWhole } from '../worker/options.ts'
 import {
   assertNotDeclared,
@@ -34,11 +36,26 @@ export interface SchedulePage {
 
 export interface SchedulesEnv extends ScheduleEnv {
   readonly ready: () => Promise<unknown>
+  /** The store with the patience of an enqueue, see {@link patientStore}, and the check before its first call. */
+  readonly patient: Store
+  readonly readyToWrite: () => Promise<unknown>
   /** Lets the workers of this process look at its declarations, if there are any. */
   readonly wakeWorkers: () => void
   /** Inserts one job and gives a handle on it. */
   readonly insert: (job: NewJob) => Promise<JobHandle<unknown>>
 }
+
+const DECLARE_KEYS = optionKeys<{ owner?: string }>('schedules.declare()', { owner: true })
+const LIST_KEYS = optionKeys<NonNullable<Parameters<Schedules['list']>[0]>>('schedules.list()', {
+  owner: true,
+  limit: true,
+  cursor: true,
+})
+const REMOVE_KEYS = optionKeys<{ force?: boolean }>('schedules.remove()', { force: true })
+const PAUSE_KEYS = optionKeys<{ reason?: string; by?: string }>('schedules.pause()', {
+  reason: true,
+  by: true,
+})
 
 const MOST_TRIES = 20
 const MOST_SLOTS = 1_000
@@ -63,13 +80,14 @@ export class Schedules {
    * removed then: all processes of an owner declare the same list, and a second call for an owner replaces the first. Without one, what leaves the code stays in the store.
    */
   declare(schedules: readonly ScheduleDefinition[], options: { readonly owner?: string } = {}): void {
+    assertOptions(DECLARE_KEYS, options)
     this.#declarations.add(schedules, options.owner)
     this.#env.wakeWorkers()
   }
 
   /** Brings what is declared into the store now, for a deploy script. Workers do it by themselves. */
   async sync(): Promise<SyncSummary> {
-    await this.#env.ready()
+    await this.#env.readyToWrite()
     return this.#declarations.sync()
   }
 
@@ -78,7 +96,6 @@ export class Schedules {
    * with `SCHEDULE_DECLARED`.
    */
   async put(schedule: ScheduleDefinition): Promise<ScheduleView> {
-    await this.#env.ready()
     const resolved = await schedule.resolve(this.#env.prepare)
     if (resolved.make !== null) {
       throw new SkepError(
@@ -87,9 +104,10 @@ export class Schedules {
         { facts: { id: schedule.id } },
       )
     }
-    const { changed } = await putSchedules(this.#env, [resolved], null)
+    await this.#env.readyToWrite()
+    const { changed } = await putSchedules({ ...this.#env, store: this.#env.patient }, [resolved], null)
     if (changed > 0) tellOfChange(this.#env)
-    return scheduleView(await this.#find(schedule.id))
+    return scheduleView(await this.#find(schedule.id, this.#env.patient))
   }
 
   /** A schedule by its id, or null. */
@@ -105,6 +123,7 @@ export class Schedules {
   async list(
     options: { readonly owner?: string; readonly limit?: number; readonly cursor?: string } = {},
   ): Promise<SchedulePage> {
+    assertOptions(LIST_KEYS, options)
     const { owner, limit = 50, cursor = null } = options
     assertWhole('limit', limit, 1, LIMITS.pageJobs)
     await this.#env.ready()
@@ -123,9 +142,10 @@ export class Schedules {
    * back with the next start. `force` removes it all the same, for one whose code is gone.
    */
   async remove(id: string, options: { readonly force?: boolean } = {}): Promise<boolean> {
+    assertOptions(REMOVE_KEYS, options)
     assertName('Schedule', id)
-    await this.#env.ready()
-    const { store, space } = this.#env
+    await this.#env.readyToWrite()
+    const { patient: store, space } = this.#env
     if (options.force !== true) {
       const { schedules } = await store.getSchedules({ space, ids: [id] })
       if (schedules[0]) assertNotDeclared(schedules[0])
@@ -138,10 +158,11 @@ export class Schedules {
   /** Stops a schedule until it is resumed, also over deploys. Pausing twice is fine: the first reason stays. */
   async pause(id: string, options: { readonly reason?: string; readonly by?: string } = {}): Promise<void> {
     assertName('Schedule', id)
+    assertOptions(PAUSE_KEYS, options)
     const reason = textOf('reason', options.reason)
     const by = textOf('by', options.by)
-    await this.#env.ready()
-    const { store, space } = this.#env
+    await this.#env.readyToWrite()
+    const { patient: store, space } = this.#env
     const { paused } = await store.pauseSchedules({ space, ids: [id], reason, by })
     if (paused.length === 0) throw notFound(id)
   }
@@ -149,8 +170,8 @@ export class Schedules {
   /** Lets a paused schedule go on with the first slot from now; what passed meanwhile was not missed. */
   async resume(id: string): Promise<void> {
     assertName('Schedule', id)
-    await this.#env.ready()
-    const { store, space } = this.#env
+    await this.#env.readyToWrite()
+    const { patient: store, space } = this.#env
     for (let tries = 1; tries <= MOST_TRIES; tries++) {
       const { schedules, now } = await store.getSchedules({ space, ids: [id] })
       const stored = schedules[0]
@@ -169,8 +190,8 @@ export class Schedules {
 
   /** Enqueues a job of the schedule now. The slots, and what they do about overlaps, do not notice. */
   async runNow(id: string): Promise<JobHandle<unknown>> {
-    await this.#env.ready()
-    const schedule = await this.#find(id)
+    await this.#env.readyToWrite()
+    const schedule = await this.#find(id, this.#env.patient)
     const spec = decodeSpec(schedule)
     const made = await this.#madeNow(schedule, spec)
     const { queue, priority, overrides, headers, strict } = spec.job
@@ -223,9 +244,9 @@ export class Schedules {
     )
   }
 
-  async #find(id: string): Promise<Schedule> {
+  async #find(id: string, store: Store): Promise<Schedule> {
     assertName('Schedule', id)
-    const { store, space } = this.#env
+    const { space } = this.#env
     const { schedules } = await store.getSchedules({ space, ids: [id] })
     if (!schedules[0]) throw notFound(id)
     return schedules[0]

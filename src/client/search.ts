@@ -6,7 +6,7 @@
 import type { Job, JobState } from '../core/job.ts'
 import type { Predicate } from '../core/query-match.ts'
 import type { Runtime } from '../runtime.ts'
-import type { Store, Where } from '../store.ts'
+import { type Store, storedStates, type Where } from '../store.ts'
 import { type Cursor, readCursor, writeCursor } from './search-cursor.ts'
 import { byKey } from './search-keys.ts'
 import { mergeQueues } from './search-merge.ts'
@@ -28,6 +28,8 @@ export interface Wanted {
   readonly where: Where
   /** What each job is asked besides; null: nothing. */
   readonly rest: Predicate | null
+  /** Finished jobs the oldest first, queue after queue. @default false */
+  readonly oldestFirst?: boolean
   /** All that is wanted, for jobs that are found by id. */
   readonly fits: Predicate
 }
@@ -106,7 +108,8 @@ function searchState(
   const { cursor } = page
   const isBegun = cursor?.kind === 'walk' && cursor.queue !== ''
   // Ready jobs stand lane by lane, which time does not tell.
-  const canMerge = state !== 'ready' && full.length > 1 && full.length <= MOST_MERGED
+  const canMerge =
+    wanted.oldestFirst !== true && state !== 'ready' && full.length > 1 && full.length <= MOST_MERGED
   if (cursor?.kind === 'merged' || (canMerge && !isBegun)) return mergeQueues(env, wanted, state, full, page)
   return walk(env, wanted, pairs, page)
 }
@@ -137,9 +140,10 @@ export async function pairsOf(
   return counted
     .filter(({ queue }) => wanted.fitsQueue(queue))
     .toSorted((a, b) => (a.queue < b.queue ? -1 : 1))
-    .flatMap(({ queue, states: counts }) =>
-      states.map((state) => ({ queue, state, isEmpty: counts[state] === 0 })),
-    )
+    .flatMap((counts) => {
+      const stored = storedStates(counts)
+      return states.map((state) => ({ queue: counts.queue, state, isEmpty: stored[state] === 0 }))
+    })
 }
 
 async function searchIds(
@@ -174,11 +178,12 @@ async function walk(env: SearchEnv, wanted: Wanted, pairs: readonly Pair[], page
     const pair = pairs[i] as Pair
     if (pair.isEmpty) continue
     const { where, rest } = byKey(wanted, pair.state)
+    const { oldestFirst = false } = wanted
     let cursor = i === same && start !== null ? start.cursor : null
     do {
       const room = limit - jobs.length
       const most = rest === null ? room : Math.min(MOST_AT_ONCE, budget.rows - searched, Math.max(room, step))
-      const found = await lookAt(env, { where, rest }, { ...pair, cursor, limit: most }, room)
+      const found = await lookAt(env, { where, rest }, { ...pair, oldestFirst, cursor, limit: most }, room)
       jobs.push(...found.jobs)
       searched += found.searched
       cursor = found.cursor
@@ -212,13 +217,14 @@ async function lookAt(
   call: {
     readonly queue: string
     readonly state: JobState
+    readonly oldestFirst: boolean
     readonly cursor: string | null
     readonly limit: number
   },
   room: number,
 ): Promise<Found> {
-  const { queue, state, cursor, limit } = call
-  const page = await store.list({ space, queue, state, where, cursor, limit })
+  const { queue, state, oldestFirst, cursor, limit } = call
+  const page = await store.list({ space, queue, state, where, oldestFirst, cursor, limit })
   const fitting = rest === null ? page.jobs : page.jobs.filter(rest)
   const last = fitting[room - 1]
   if (fitting.length <= room || last === undefined) {

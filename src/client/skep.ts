@@ -1,15 +1,18 @@
-import { type Duration, toMs } from '../core/duration.ts'
+import { type Duration, type Keep, toMs } from '../core/duration.ts'
 import { Emitter } from '../core/emitter.ts'
 import { SkepError } from '../core/errors.ts'
+import type { Group } from '../core/groups.ts'
 import type { NewJob } from '../core/job.ts'
 import { LIMITS } from '../core/limits.ts'
 import { consoleLogger, harmless, type Logger } from '../core/logger.ts'
 import { assertJobId, assertName, show } from '../core/names.ts'
+import { assertOptions, optionKeys } from '../core/options.ts'
 import type { Run } from '../core/runs.ts'
 import type { ChangeTo } from '../core/transitions.ts'
 import { Registry } from '../flows/registry.ts'
 import { Sweeper } from '../flows/sweeper.ts'
 import type { Instrumentation } from '../instrumentation.ts'
+import { OverdueJobs } from '../maintenance/overdue.ts'
 import { pruneAll } from '../maintenance/prune.ts'
 import { ErrorBook } from '../metrics/error-book.ts'
 import { History } from '../metrics/history.ts'
@@ -22,17 +25,19 @@ import type { RecordStore } from '../store/records.ts'
 import type { Durability, InsertResult, Store } from '../store.ts'
 import type { WorkerEvents } from '../worker/events.ts'
 import { Noter } from '../worker/noter.ts'
-import { assertWhole, resolveWorkerOptions, type WorkerOptions } from '../worker/options.ts'
+import { assertWhole, resolveWorkerOptions, WORKER_KEYS, type WorkerOptions } from '../worker/options.ts'
 import type { Order } from '../worker/orders.ts'
 import { countInserted } from '../worker/settler.ts'
 import { type AgainOptions, copyOf } from './again.ts'
 import { announceWorker } from './announce.ts'
 import { type AnsweringStore, answeringStore } from './answering-store.ts'
 import { type AttemptView, readAttempts } from './attempts.ts'
-import { type Awaiting, awaitingJobs, awaitingRuns, type Results } from './awaiting.ts'
+import { type Awaiting, awaitingGroups, awaitingJobs, awaitingRuns, type Results } from './awaiting.ts'
 import { Bulk } from './bulk.ts'
 import { BulkBook } from './bulk-record.ts'
+import { buriedListener } from './buried.ts'
 import { listCards, type QueueCard } from './cards.ts'
+import { type DeadNoticeOptions, readDeadNotices } from './dead-notices.ts'
 import { Declarations } from './declarations.ts'
 import { declareLimits } from './declare-limits.ts'
 import { type DoctorReport, examine } from './doctor.ts'
@@ -41,6 +46,7 @@ import { type EnqueueOptions, makePrepare, type Prepare } from './enqueue.ts'
 import { Enqueuer } from './enqueuer.ts'
 import { ErrorGroups } from './errors.ts'
 import { type Explanation, explainAny } from './explain.ts'
+import { explainQueue, type QueueExplanation } from './explain-queue.ts'
 import type { Flow } from './flow.ts'
 import { flowMaker } from './flow-maker.ts'
 import { flowSpecs } from './flow-spec.ts'
@@ -74,16 +80,19 @@ import { type HandleOrigin, JobHandle } from './job-handle.ts'
 import { type LaneListOptions, type LanePage, listLanes } from './lanes.ts'
 import { LaterHints } from './later-hints.ts'
 import { Limits } from './limits.ts'
+import { logFailures } from './log-failures.ts'
 import { type LogOptions, type LogPage, progressView, readLogs } from './logs.ts'
 import { type ChangeSummary, changeJobs, dueMoment, type Target } from './manage.ts'
 import { Metrics } from './metrics.ts'
 import { Opening } from './opening.ts'
 import { Outlines } from './outlines.ts'
+import { patientStore } from './patience.ts'
 import { type EnqueueManyOptions, prepareMany } from './prepare-many.ts'
 import { type DeclaredTarget, type PrioritizeOptions, resolvePriority } from './prioritize.ts'
 import { programVersion } from './program-version.ts'
 import { type PurgeOptions, type PurgeSummary, purgeJobs } from './purge.ts'
 import type { Handler, Queue } from './queue.ts'
+import { workersHere } from './recall.ts'
 import { readyRecords } from './records.ts'
 import { Relay, type RelayOptions } from './relay.ts'
 import { ResultReader } from './result-reader.ts'
@@ -127,8 +136,41 @@ export interface SkepOptions {
   readonly runtime?: Runtime
 }
 
-/** How many open Skeps use each store: several spaces may share one. */
-const users = new WeakMap<Store, number>()
+const KEYS = optionKeys<SkepOptions>('createSkep()', {
+  store: true,
+  notifier: true,
+  space: true,
+  logger: true,
+  payloadBytes: true,
+  enqueueTimeout: true,
+  storeTimeout: true,
+  history: true,
+  telemetry: true,
+  version: true,
+  runtime: true,
+})
+const CANCEL_KEYS = optionKeys<NonNullable<Parameters<Skep['cancel']>[1]>>('cancel()', {
+  reason: true,
+  keep: true,
+})
+const BURY_KEYS = optionKeys<NonNullable<Parameters<Skep['bury']>[1]>>('bury()', { reason: true, keep: true })
+const ORDER_KEYS = optionKeys<NonNullable<Parameters<Skep['order']>[2]>>('order()', { by: true })
+
+/** What the open Skeps on one store share: several spaces may be on it. */
+interface Shared {
+  users: number
+  /** Carries hints between them if the store has no notifier of its own; made when the first one needs it. */
+  local: Notifier | null
+}
+
+const shared = new WeakMap<Store, Shared>()
+
+function join(store: Store): Shared {
+  const known = shared.get(store) ?? { users: 0, local: null }
+  known.users++
+  shared.set(store, known)
+  return known
+}
 
 /** Connects a store, a notifier and your handlers. One is enough for a process. */
 export function createSkep(options: SkepOptions): Skep {
@@ -152,10 +194,13 @@ export class Skep {
   readonly errors: ErrorGroups
   readonly #options: SkepOptions
   readonly #store: AnsweringStore
+  /** The same for calls that somebody waits for, see {@link patientStore}. */
+  readonly #patientStore: Store
   /** The store as it was passed in. */
   readonly #given: Store
   readonly #notifier: Notifier
-  readonly #ownNotifier: Notifier | null
+  /** Hints go no further than this process. */
+  readonly #isLocal: boolean
   readonly #runtime: Runtime
   readonly #logger: Logger
   readonly #events: Emitter<WorkerEvents>
@@ -166,6 +211,7 @@ export class Skep {
   readonly #keeping: HandleOrigin
   readonly #discarding: HandleOrigin
   readonly #awaitingRuns: Awaiting<Run>
+  readonly #awaitingGroups: Awaiting<Group>
   readonly #outlines: Outlines
   readonly #noter: Noter
   readonly #meter = new Meter()
@@ -178,6 +224,7 @@ export class Skep {
   readonly #holdEnv: HoldEnv
   readonly #scheduler: Scheduler
   readonly #sweeper: Sweeper
+  readonly #overdue: OverdueJobs
   readonly #schedules: Schedules
   readonly #workers = new Set<Pick<Worker, 'stop'>>()
   readonly #laterHints: LaterHints
@@ -189,6 +236,7 @@ export class Skep {
   #records: RecordStore | null = null
 
   constructor(options: SkepOptions) {
+    assertOptions(KEYS, options)
     if (typeof options?.store?.insert !== 'function') {
       throw new SkepError(
         'CONFIG_INVALID',
@@ -211,10 +259,12 @@ export class Skep {
     this.#store = store
     this.#logger = harmless(options.logger ?? consoleLogger)
     this.#events = new Emitter(this.#logger)
-    this.#ownNotifier = options.notifier || store.notifier ? null : localNotifier({ runtime: this.#runtime })
-    const notifier = options.notifier ?? store.notifier?.() ?? (this.#ownNotifier as Notifier)
+    logFailures(this.#events, this.#logger, this.#runtime)
+    this.#isLocal = !options.notifier && !store.notifier
+    const others = join(given)
+    if (this.#isLocal) others.local ??= localNotifier({ runtime: this.#runtime })
+    const notifier = options.notifier ?? store.notifier?.() ?? (others.local as Notifier)
     this.#notifier = harmlessNotifier(notifier, this.#logger)
-    users.set(given, (users.get(given) ?? 0) + 1)
     this.#payloadBytes = payloadBytes
     this.#telemetry = options.telemetry ?? null
     this.#version = programVersion(options.version)
@@ -236,9 +286,19 @@ export class Skep {
     this.#keeping = { skep: this, results: this.#results, discards: false }
     this.#discarding = { ...this.#keeping, discards: true }
     this.#noter = new Noter({ ...parts, logger: this.#logger })
-    this.#holdEnv = { ...parts, logger: this.#logger, space, ready: () => this.ready() }
+    const patient = patientStore(store, { runtime: this.#runtime, patienceMs, isClosed: () => this.#closed })
+    this.#patientStore = patient
+    const ready = { patient, ready: () => this.ready(), readyToWrite: () => this.#readyToWrite() }
+    const ends = { workers: workersHere(given), closed: this.#end.signal }
+    this.#holdEnv = { ...parts, logger: this.#logger, space, ...ready, ...ends }
     this.limits = new Limits(this.#holdEnv)
-    this.bulk = new Bulk({ ...this.#holdEnv, runtime: this.#runtime, book: new BulkBook(store, space) })
+    const onBuried = buriedListener({ store, space }, this.#events)
+    this.bulk = new Bulk({
+      ...this.#holdEnv,
+      onBuried,
+      runtime: this.#runtime,
+      book: new BulkBook(store, space),
+    })
     const records = { ...parts, space, logger: this.#logger }
     const book = new ErrorBook({ ...records, onFirst: () => this.#history?.wake() })
     const meter = this.#meter
@@ -250,6 +310,7 @@ export class Skep {
     this.errors = new ErrorGroups(told)
     this.#outlines = new Outlines({ store, space, logger: this.#logger })
     this.#awaitingRuns = awaitingRuns({ ...parts, space })
+    this.#awaitingGroups = awaitingGroups({ ...parts, space })
     const maker = flowMaker({ space, runtime: this.#runtime, prepare: this.#prepare, payloadBytes })
     const together = {
       ...parts,
@@ -258,10 +319,16 @@ export class Skep {
       space,
       awaiting: this.#awaitingRuns,
       outlines: this.#outlines,
-      ready: () => this.ready(),
+      ...ready,
     }
-    this.groups = new Groups({ ...together, prepare: this.#prepare })
+    this.groups = new Groups({
+      ...together,
+      prepare: this.#prepare,
+      awaitingGroups: this.#awaitingGroups,
+      results: this.#results,
+    })
     this.runs = new Runs({ ...together, maker })
+    this.#overdue = new OverdueJobs({ ...parts, space })
     this.#sweeper = new Sweeper({ ...parts, space, logger: this.#logger, maker })
     const env = { ...parts, space, logger: this.#logger, prepare: this.#prepare }
     const declarations = new Declarations(env)
@@ -274,7 +341,7 @@ export class Skep {
     this.#schedules = new Schedules(
       {
         ...env,
-        ready: () => this.ready(),
+        ...ready,
         wakeWorkers: () => {
           if (this.#workers.size > 0) this.#notifier.publish([{ kind: 'schedules', space }])
         },
@@ -293,9 +360,10 @@ export class Skep {
     return this.#opening.ready()
   }
 
-  async #readyToInsert(): Promise<void> {
+  /** As {@link ready}, with the patience of an enqueue. */
+  async #readyToWrite(): Promise<void> {
     if (this.#closed) throw closedError()
-    await this.#opening.readyToInsert()
+    await this.#opening.readyToWrite()
   }
 
   /**
@@ -330,7 +398,6 @@ export class Skep {
     payload: NoInfer<Input>,
     options: EnqueueOptions = {},
   ): Promise<JobHandle<Result>> {
-    if (!this.#opening.isReady || this.#closed) await this.#readyToInsert()
     if (this.#telemetry === null) return this.#enqueueOne(queue, payload, options)
     return this.#telemetry.send(queue.name, (made) => this.#enqueueOne(queue, payload, options, made))
   }
@@ -341,14 +408,16 @@ export class Skep {
     options: EnqueueOptions,
     made?: (jobs: readonly NewJob[]) => void,
   ): Promise<JobHandle<Result>> {
+    // First of all: the payload is what it is now, whatever the caller does with the object while the store opens.
     const prepared = this.#prepare(queue, payload, options)
     const job = prepared instanceof Promise ? await prepared : prepared
     made?.([job])
+    if (!this.#opening.isReady || this.#closed) await this.#readyToWrite()
     const [result] =
       options.tx === undefined
         ? await this.#enqueuer.insert([job], options.id !== undefined)
         : await this.#insertWithin(options.tx, [job], options.id !== undefined)
-    return this.#handle(queue, job, result as InsertResult)
+    return this.#handle(queue, job, result as InsertResult, options.id !== undefined)
   }
 
   /**
@@ -360,8 +429,6 @@ export class Skep {
     items: readonly NoInfer<Input>[],
     options: EnqueueManyOptions<NoInfer<Input>> = {},
   ): Promise<JobHandle<Result>[]> {
-    if (!this.#opening.isReady || this.#closed) await this.#readyToInsert()
-    if (items.length === 0) return []
     if (this.#telemetry === null) return this.#enqueueAll(queue, items, options)
     return this.#telemetry.send(queue.name, (made) => this.#enqueueAll(queue, items, options, made))
   }
@@ -372,12 +439,17 @@ export class Skep {
     options: EnqueueManyOptions<Input>,
     made?: (jobs: readonly NewJob[]) => void,
   ): Promise<JobHandle<Result>[]> {
-    const { tx, ...own } = options
-    const { jobs, again } = await prepareMany(this.#prepare, queue, items, own)
+    const { tx } = options
+    const { jobs, chosen } = await prepareMany(this.#prepare, queue, items, options)
     made?.(jobs)
+    if (!this.#opening.isReady || this.#closed) await this.#readyToWrite()
+    if (jobs.length === 0) return []
+    const again = chosen !== null
     const results =
       tx === undefined ? await this.#enqueuer.insert(jobs, again) : await this.#insertWithin(tx, jobs, again)
-    return jobs.map((job, index) => this.#handle(queue, job, results[index] as InsertResult))
+    return jobs.map((job, index) =>
+      this.#handle(queue, job, results[index] as InsertResult, chosen?.has(job.id) ?? false),
+    )
   }
 
   async #insertWithin(
@@ -397,11 +469,13 @@ export class Skep {
     queue: Queue<Input, Result, Output>,
     job: NewJob,
     result: InsertResult,
+    isChosen: boolean,
   ): JobHandle<Result> {
-    const duplicate = result.status === 'duplicate'
+    // An id that was made for this call is known only if an earlier try had happened.
+    const duplicate = result.status === 'duplicate' || (isChosen && result.known === true)
     const discards = queue.policy.onSuccess.end === 'discard' && !job.overrides?.includes('"keepMs"')
     const origin = discards ? this.#discarding : this.#keeping
-    return new JobHandle(origin, duplicate ? result.id : job.id, duplicate)
+    return new JobHandle(origin, result.status === 'duplicate' ? result.id : job.id, duplicate)
   }
 
   async #insertOne(job: NewJob): Promise<JobHandle<unknown>> {
@@ -417,7 +491,7 @@ export class Skep {
    */
   async again(id: string, options: AgainOptions = {}): Promise<JobHandle<unknown>> {
     assertJobId(id)
-    await this.ready()
+    await this.#readyToWrite()
     const { jobs } = await this.#store.get({ space: this.space, ids: [id] })
     if (!jobs[0]) {
       throw new SkepError('JOB_NOT_FOUND', `There is no job "${id}" in space "${this.space}".`, {
@@ -442,7 +516,8 @@ export class Skep {
    */
   worker(work: readonly (Handler | Flow<never, unknown>)[], options: WorkerOptions = {}): Worker {
     if (this.#closing) throw closedError()
-    if (work.length === 0) throw new SkepError('CONFIG_INVALID', 'A worker needs at least one handler.')
+    assertOptions(WORKER_KEYS, options)
+    assertWork(work)
     const handlers = work.filter((one): one is Handler => 'queue' in one)
     const registry = new Registry()
     for (const one of work) if ('tree' in one) registry.add(one.tree)
@@ -480,7 +555,7 @@ export class Skep {
       specs:
         telemetry === null ? specs : specs.map((spec) => instrumentedSpec(spec, telemetry, () => worker.id)),
       options: resolved,
-      duties: [this.#scheduler, this.#sweeper, this.bulk.runner],
+      duties: [this.#scheduler, this.#sweeper, this.bulk.runner, this.#overdue],
       ready: async () => {
         await this.ready()
         const queues = handlers.map(({ queue }) => ({ name: queue.name, declared: queue.lanes.declared }))
@@ -494,11 +569,13 @@ export class Skep {
       },
       onStopped: async () => {
         this.#workers.delete(worker)
+        workersHere(this.#given).delete(worker.id)
         // Programs end when their workers have.
         if (this.#workers.size === 0) await this.#history?.rest()
       },
     })
     this.#workers.add(worker)
+    workersHere(this.#given).set(worker.id, worker)
     return worker
   }
 
@@ -521,13 +598,17 @@ export class Skep {
         space: this.space,
         payloadBytes: this.#payloadBytes,
         results: new ResultReader({ store: this.#store, runtime: this.#runtime, space: this.space }),
-        duties: [this.#scheduler, this.#sweeper, this.bulk.runner],
+        duties: [this.#scheduler, this.#sweeper, this.bulk.runner, this.#overdue],
         ready: () => this.ready(),
-        onStopped: () => void this.#workers.delete(relay),
+        onStopped: () => {
+          this.#workers.delete(relay)
+          workersHere(this.#given).delete(relay.id)
+        },
       },
       options,
     )
     this.#workers.add(relay)
+    workersHere(this.#given).set(relay.id, relay)
     return relay
   }
 
@@ -570,6 +651,15 @@ export class Skep {
     return () => subscription.end()
   }
 
+  /**
+   * One page of notices (of `natsNotifier`) that were delivered too often without being dealt with, oldest first. Their jobs are in
+   * the store: the sweep of a worker finds those that still wait.
+   */
+  async deadNotices(options: DeadNoticeOptions = {}): Promise<Awaited<ReturnType<typeof readDeadNotices>>> {
+    if (this.#closing) throw closedError()
+    return readDeadNotices(this.#notifier, this.space, options)
+  }
+
   /** The workers that are on the list, here and on other machines. */
   async workers(): Promise<readonly WorkerView[]> {
     await this.ready()
@@ -582,6 +672,7 @@ export class Skep {
    * itself: see {@link Worker.stopped}. Null: no such worker is on the list.
    */
   async order(id: string, order: Order, options: { readonly by?: string } = {}): Promise<WorkerView | null> {
+    assertOptions(ORDER_KEYS, options)
     await this.ready()
     return orderWorker(this.#workersEnv(), id, order, options)
   }
@@ -670,7 +761,7 @@ export class Skep {
   async counts(queues?: readonly (string | { readonly name: string })[]): Promise<readonly QueueView[]> {
     await this.ready()
     const names = queues?.map((queue) => (typeof queue === 'string' ? queue : queue.name))
-    return countJobs(this.#store, this.space, this.#runtime.now(), names)
+    return countJobs(this.#store, this.space, names)
   }
 
   /**
@@ -701,20 +792,32 @@ export class Skep {
     return explainAny(this.#store, this.space, id)
   }
 
+  /**
+   * Why the waiting jobs of a queue wait: each cause with the number of jobs that it keeps back. It looks at no job and at 100 lanes at most,
+   * so the cost does not grow with the queue.
+   */
+  async explainQueue(
+    queue: string | { readonly name: string },
+    options: { readonly lanes?: number } = {},
+  ): Promise<QueueExplanation> {
+    await this.ready()
+    return explainQueue(this.#store, this.space, typeof queue === 'string' ? queue : queue.name, options)
+  }
+
   /** Looks whether all is well with the store, the notifier, the workers and the queues. It changes nothing. */
   async doctor(): Promise<DoctorReport> {
     const durability = await this.ready()
     const [store, notifier, runtime] = [this.#store, this.#notifier, this.#runtime]
-    const isLocal = this.#ownNotifier !== null
-    return examine({ store, notifier, runtime, space: this.space, isLocal }, durability)
+    return examine({ store, notifier, runtime, space: this.space, isLocal: this.#isLocal }, durability)
   }
 
   // ── hold back ──────────────────────────────────────────────────────────────────────────────────
 
   /**
    * Keeps jobs from starting: of a queue, of all that fit a pattern, of a lane, of the space or everywhere. When it has
-   * answered, no worker takes one until {@link Skep.resume}, or until its time is over. Jobs that run go on, and nothing is
-   * lost. Costs the same however many jobs wait. Repeating it is fine.
+   * answered, no worker takes one until {@link Skep.resume}, or until its time is over, and the workers of this process start none
+   * that they have prefetched. Those of other processes hand theirs back as soon as they hear of it; with `wait` it answers when all
+   * have. Jobs inside handlers go on, and nothing is lost. Costs the same however many jobs wait. Repeating it is fine.
    */
   pause(target: Holdable, options: HoldOptions = {}): Promise<HoldSummary> {
     return hold(this.#holdEnv, 'pause', target, options)
@@ -745,22 +848,24 @@ export class Skep {
    * after `timeout`, or with the reason of `signal`.
    */
   drain(queue: string | { readonly name: string }, options: DrainOptions = {}): Promise<DrainSummary> {
-    return drainQueue({ ...this.#holdEnv, runtime: this.#runtime, closed: this.#end.signal }, queue, options)
+    return drainQueue(this.#holdEnv, queue, options)
   }
 
   /** Ends waiting jobs, and asks running ones to stop. After this none of them starts again. */
-  cancel(
+  async cancel(
     target: Target,
-    options: { readonly reason?: string; readonly keep?: Duration } = {},
+    options: { readonly reason?: string; readonly keep?: Keep } = {},
   ): Promise<ChangeSummary> {
+    assertOptions(CANCEL_KEYS, options)
     return this.#change('cancel', target, options.reason ?? 'Cancelled.', options.keep ?? '3d')
   }
 
   /** Puts waiting jobs among the dead. */
-  bury(
+  async bury(
     target: Target,
-    options: { readonly reason?: string; readonly keep?: Duration } = {},
+    options: { readonly reason?: string; readonly keep?: Keep } = {},
   ): Promise<ChangeSummary> {
+    assertOptions(BURY_KEYS, options)
     return this.#change('bury', target, options.reason ?? 'Buried by hand.', options.keep ?? '30d')
   }
 
@@ -807,8 +912,8 @@ export class Skep {
    * were in each state, and how many run.
    */
   async purge(queue: string | { readonly name: string }, options: PurgeOptions = {}): Promise<PurgeSummary> {
-    await this.ready()
-    const env = { store: this.#store, notifier: this.#notifier, space: this.space }
+    await this.#readyToWrite()
+    const env = { store: this.#patientStore, notifier: this.#notifier, space: this.space }
     return purgeJobs(env, typeof queue === 'string' ? queue : queue.name, options)
   }
 
@@ -816,12 +921,17 @@ export class Skep {
     action: Parameters<typeof changeJobs>[1],
     target: Target,
     reason: string,
-    keep: Duration,
+    keep: Keep,
     to: ChangeTo = {},
   ): Promise<ChangeSummary> {
-    await this.ready()
-    const env = { store: this.#store, notifier: this.#notifier, space: this.space }
-    return changeJobs(env, action, target, { reason, keep, ...to })
+    await this.#readyToWrite()
+    const env = { store: this.#patientStore, notifier: this.#notifier, space: this.space }
+    const tellBuried = buriedListener(env, this.#events)
+    return changeJobs({ ...env, ...(action === 'bury' && { onChanged: tellBuried }) }, action, target, {
+      reason,
+      keep,
+      ...to,
+    })
   }
 
   /** Removes finished jobs whose time is over. Workers do this by themselves. Returns how many. */
@@ -851,17 +961,41 @@ export class Skep {
     const unanswered = new SkepError('CLOSED', 'This Skep was closed while a result was awaited.')
     this.#results.close(unanswered)
     this.#awaitingRuns.close(unanswered)
+    this.#awaitingGroups.close(unanswered)
     for (const end of this.#watchers)
       end(new SkepError('CLOSED', 'This Skep was closed while a job was watched.'))
-    await this.#ownNotifier?.close()
-    const left = (users.get(this.#given) ?? 1) - 1
-    users.set(this.#given, left)
-    if (left === 0) await this.#store.close()
+    const others = shared.get(this.#given) as Shared
+    others.users--
+    if (others.users === 0) {
+      shared.delete(this.#given)
+      await others.local?.close()
+      await this.#store.close()
+    }
     this.#store.giveUp()
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
+  }
+}
+
+/** Refuses what would start a worker that never runs anything. */
+function assertWork(work: readonly (Handler | Flow<never, unknown>)[]): void {
+  if (!Array.isArray(work) || work.length === 0) {
+    throw new SkepError(
+      'CONFIG_INVALID',
+      'A worker needs an array with at least one handler: skep.worker([mail.handle(send)]).',
+    )
+  }
+  for (const [index, one] of (work as readonly unknown[]).entries()) {
+    const { queue, run, tree, name, handle } = (one ?? {}) as Readonly<Record<string, unknown>>
+    if (tree !== undefined || (queue !== undefined && typeof run === 'function')) continue
+    throw new SkepError(
+      'CONFIG_INVALID',
+      typeof handle === 'function'
+        ? `worker() got queue ${show(name)} without a handler. Use skep.worker([queue.handle(run)]).`
+        : `worker() got ${show(one)} at ${index}; it takes handlers (queue.handle(run)) and flows.`,
+    )
   }
 }
 

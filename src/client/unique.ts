@@ -3,6 +3,7 @@ import { SkepError } from '../core/errors.ts'
 import type { Unique, UniqueConflict } from '../core/job.ts'
 import { LIMITS } from '../core/limits.ts'
 import { assertKey } from '../core/names.ts'
+import { assertOptions, optionKeys } from '../core/options.ts'
 import { assertWhole } from '../worker/options.ts'
 
 /** At most one job of a queue with this key at a time. */
@@ -21,8 +22,11 @@ export interface UniqueOptions {
   readonly onConflict?: UniqueConflict
 }
 
+const KEYS = optionKeys<UniqueOptions>('unique', { key: true, scope: true, onConflict: true })
+
 export function resolveUnique(unique: string | UniqueOptions | undefined): Unique | null {
   if (unique === undefined) return null
+  if (typeof unique !== 'string') assertOptions(KEYS, unique)
   const {
     key,
     scope = 'active',

@@ -1,3 +1,4 @@
+import { FOREVER_MS } from '../core/duration.ts'
 import type { Counters, Failure, Job, JobState } from '../core/job.ts'
 import { shownPriority } from '../core/priority.ts'
 import { readValue } from '../worker/events.ts'
@@ -54,7 +55,7 @@ export function viewOf(job: Job): JobView {
     enqueuedAt: new Date(job.enqueuedAt),
     startedAt: dateOf(job.startedAt),
     finishedAt: dateOf(job.finishedAt),
-    expiresAt: dateOf(job.expiresAt),
+    expiresAt: isKeptForever(job) ? null : dateOf(job.expiresAt),
     generation: job.generation,
     starts: job.starts,
     errors: job.errors,
@@ -77,4 +78,8 @@ export function resultOf(job: Job): unknown {
 
 function dateOf(ms: number | null): Date | null {
   return ms === null ? null : new Date(ms)
+}
+
+function isKeptForever({ finishedAt, expiresAt }: Job): boolean {
+  return finishedAt !== null && expiresAt !== null && expiresAt - finishedAt >= FOREVER_MS
 }

@@ -1,5 +1,6 @@
 import { SkepError } from '../core/errors.ts'
 import { isFinal, type JobState } from '../core/job.ts'
+import { assertOptions, optionKeys } from '../core/options.ts'
 import type { Hint, Notifier } from '../notifier.ts'
 import { type Runtime, sleep } from '../runtime.ts'
 import type { Store } from '../store.ts'
@@ -25,6 +26,8 @@ export interface WatchOptions {
   readonly after?: number
 }
 
+const KEYS = optionKeys<WatchOptions>('watch()', { signal: true, after: true })
+
 export interface WatchEnvironment {
   readonly store: Store
   readonly notifier: Notifier
@@ -43,6 +46,7 @@ export async function* watchJob(
   id: string,
   options: WatchOptions = {},
 ): AsyncGenerator<JobEvent, void, void> {
+  assertOptions(KEYS, options)
   const { notifier, runtime, space } = env
   const sight = new Sight(env, id, options.after ?? 0)
   const bell = new Bell(env.watchers, options.signal)

@@ -1,5 +1,6 @@
 import type { JobState } from '../core/job.ts'
 import { assertName } from '../core/names.ts'
+import { assertOptions, optionKeys } from '../core/options.ts'
 import type { Store } from '../store.ts'
 import { assertWhole } from '../worker/options.ts'
 import { statesOf } from './inspect.ts'
@@ -14,6 +15,8 @@ export interface WeighOptions {
   readonly cursor?: string
 }
 
+const KEYS = optionKeys<WeighOptions>('weigh()', { queue: true, state: true, limit: true, cursor: true })
+
 /** What one page of jobs weighs. */
 export interface WeighedPage {
   readonly jobs: number
@@ -24,6 +27,7 @@ export interface WeighedPage {
 }
 
 export async function weighJobs(store: Store, space: string, options: WeighOptions): Promise<WeighedPage> {
+  assertOptions(KEYS, options)
   const { queue, state, limit = 500, cursor = null } = options
   assertName('Queue', queue)
   statesOf(state)

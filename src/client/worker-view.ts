@@ -18,6 +18,8 @@ export interface WorkerView extends Omit<WorkerPresence, 'vitals'> {
   readonly lagMs: number | null
   /** What it was told and has not done yet. */
   readonly order: Exclude<Order, 'none'> | null
+  /** Jobs that it had taken ahead and not started at its last heartbeat. They count as `running` in their queue. */
+  readonly prefetched: number
   /** It takes no more jobs, because it was told so. */
   readonly quiet: boolean
 }
@@ -64,7 +66,7 @@ export async function orderWorker(
 }
 
 function viewOfWorker({ vitals, ...worker }: WorkerPresence, told: string | undefined): WorkerView {
-  const { version, node, memoryBytes, lagMs, quiet } = parseVitals(vitals)
+  const { version, node, memoryBytes, lagMs, quiet, prefetched } = parseVitals(vitals)
   const order = told === undefined ? null : (readOrder(told)?.order ?? null)
   return {
     ...worker,
@@ -73,6 +75,7 @@ function viewOfWorker({ vitals, ...worker }: WorkerPresence, told: string | unde
     memoryBytes: memoryBytes === 0 ? null : memoryBytes,
     lagMs,
     order: order === 'none' ? null : order,
+    prefetched,
     quiet,
   }
 }

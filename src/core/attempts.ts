@@ -22,9 +22,17 @@ export interface AttemptFields {
   readonly kind: AttemptKind
   readonly name?: string
   readonly code?: string
+  /** When it began, in milliseconds. */
+  readonly startedAt?: number
+  readonly worker?: string
+  /** Of the program of its worker, if it has one. */
+  readonly version?: string
   /** Cut, so that the line keeps within its bounds. */
   readonly stack?: string
 }
+
+/** What its worker knows of a run besides how it ended. */
+export type AttemptOrigin = Pick<AttemptFields, 'startedAt' | 'worker' | 'version'>
 
 /** Of a line the text gets this much at most; a stack is worth more than the end of a long message. */
 const TEXT_BYTES = 1_024
@@ -37,6 +45,7 @@ export function isAttemptKind(kind: string): kind is AttemptKind {
 export function attemptLine(
   { starts, generation }: { readonly starts: number; readonly generation: number },
   failure: Failure,
+  origin: AttemptOrigin = {},
 ): Pick<NewLine, 'text' | 'fields'> | null {
   const { name, code, stack } = failure
   // A payload that cannot be read is an error like any other.
@@ -49,6 +58,7 @@ export function attemptLine(
     kind,
     ...(name === undefined ? {} : { name }),
     ...(code === undefined ? {} : { code }),
+    ...origin,
   }
   const bare = JSON.stringify({ skep: fields })
   if (stack === undefined) return { text, fields: bare }

@@ -1,10 +1,22 @@
 import { SkepError } from './errors.ts'
+import { LIMITS } from './limits.ts'
 import { show } from './names.ts'
 
 /** A span of time: milliseconds, or a number with a unit: `'250ms'`, `'30s'`, `'5m'`, `'2h'`, `'7d'`, `'2w'`. */
 export type Duration = number | `${number}${'ms' | 's' | 'm' | 'h' | 'd' | 'w'}`
 
+/** How long something is kept. */
+export type Keep = Duration | 'forever'
+
+/** What counts as for ever: a hundred years, the longest time of any option. */
+export const FOREVER_MS: number = LIMITS.delayMs
+
 const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const
+
+/** The milliseconds for which something is kept. */
+export function keepToMs(what: string, keep: Keep): number {
+  return keep === 'forever' ? FOREVER_MS : toMs(what, keep)
+}
 
 /** The milliseconds of a duration. `what` names the option in the error. */
 export function toMs(what: string, duration: Duration): number {

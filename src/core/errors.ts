@@ -13,6 +13,8 @@ export const ERROR_CODES = [
   'FORBIDDEN',
   'GROUP_SEALED',
   'HEADERS_INVALID',
+  'HOLD_UNCONFIRMED',
+  'ID_TAKEN',
   'JOB_CANCELLED',
   'JOB_FAILED',
   'JOB_NOT_FOUND',
@@ -46,6 +48,7 @@ export const ERROR_CODES = [
   'SCHEMA_OUTDATED',
   'SCHEMA_TOO_NEW',
   'SERVER_UNPROTECTED',
+  'STORE_BUSY',
   'STORE_REJECTED',
   'STORE_UNAVAILABLE',
   'STORE_UNKNOWN',
@@ -103,7 +106,7 @@ export class StoreError extends SkepError {
   readonly transient: boolean
 
   constructor(
-    code: 'STORE_UNAVAILABLE' | 'STORE_UNKNOWN' | 'STORE_REJECTED',
+    code: 'STORE_BUSY' | 'STORE_UNAVAILABLE' | 'STORE_UNKNOWN' | 'STORE_REJECTED',
     message: string,
     options: { readonly facts?: Readonly<Record<string, unknown>>; readonly cause?: unknown } = {},
   ) {

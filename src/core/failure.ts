@@ -27,10 +27,11 @@ export function reasonFailure(kind: Failure['kind'], reason: string): Failure {
 function causesOf(error: Error | null): { name: string; message: string }[] {
   const causes: { name: string; message: string }[] = []
   let cause = read(error, 'cause')
-  while (isError(cause) && causes.length < LIMITS.errorCauses) {
-    const name = clean(textIn(cause, 'name') ?? 'Error', 128)
+  while (cause !== undefined && cause !== null && causes.length < LIMITS.errorCauses) {
+    // Anything can be a cause: a string, or what a driver rejected with.
+    const name = clean(isError(cause) ? (textIn(cause, 'name') ?? 'Error') : typeof cause, 128)
     causes.push({ name, message: clean(messageOf(cause), LIMITS.errorMessageBytes) })
-    cause = read(cause, 'cause')
+    cause = isError(cause) ? read(cause, 'cause') : undefined
   }
   return causes
 }

@@ -1,7 +1,7 @@
 import type { Membership } from './groups.ts'
 
 /**
- * The states of a job and the ways between them:
+ * The states of a job and the transitions between them:
  *
  *              ┌────────── snooze, retry later ──────────┐
  *              ▼                                         │
@@ -10,30 +10,23 @@ import type { Membership } from './groups.ts'
  *                                │  └── hand back, retry ┘        │
  *                                └──────── redrive ───────────────┘ (a new generation)
  *
- *   delayed, ready ── cancel ──▶ cancelled        ready ── nobody handles it ──▶ missing
+ *   delayed, ready ── cancel ──▶ cancelled
  *
  * delayed: waits for its time. ready: may start. running: one live lease.
  * done: a handler returned. failed: ended by an error, kept for the record only.
  * dead: ended by an error and waits for a person (or a redrive). cancelled: somebody said stop.
- * missing: put aside because no worker handles its queue; revived when one appears.
+ *
+ * Whether a worker handles its queue is no state: a job without a handler is `ready` and keeps its place, see
+ * `core/unhandled.ts`.
  */
-export const JOB_STATES = [
-  'delayed',
-  'ready',
-  'running',
-  'done',
-  'failed',
-  'dead',
-  'cancelled',
-  'missing',
-] as const
+export const JOB_STATES = ['delayed', 'ready', 'running', 'done', 'failed', 'dead', 'cancelled'] as const
 
 export type JobState = (typeof JOB_STATES)[number]
 
 /** States nothing leaves except by a redrive. */
-export type FinalState = 'done' | 'failed' | 'dead' | 'cancelled' | 'missing'
+export type FinalState = 'done' | 'failed' | 'dead' | 'cancelled'
 
-export const FINAL_STATES: readonly FinalState[] = ['done', 'failed', 'dead', 'cancelled', 'missing']
+export const FINAL_STATES: readonly FinalState[] = ['done', 'failed', 'dead', 'cancelled']
 
 export function isFinal(state: JobState): state is FinalState {
   return (FINAL_STATES as readonly JobState[]).includes(state)
@@ -172,7 +165,7 @@ export interface ClaimedJob extends Counters {
 
 /** Why a run did not succeed, as stored. */
 export interface Failure {
-  readonly kind: 'error' | 'timeout' | 'lost' | 'snooze' | 'cancel' | 'bury' | 'poison' | 'missing'
+  readonly kind: 'error' | 'timeout' | 'lost' | 'snooze' | 'cancel' | 'bury' | 'poison'
   readonly message: string
   readonly name?: string
   readonly code?: string

@@ -1,3 +1,4 @@
+import { FOREVER_MS } from './duration.ts'
 import type { Backoff, Ending, FailurePolicy, Policy } from './policy.ts'
 
 /** A policy as sentences, for people. */
@@ -10,7 +11,7 @@ export function describePolicy(policy: Policy): string[] {
       ? 'A run may take as long as it likes.'
       : `A run may take ${span(timeoutMs)}; after that: ${failure(policy.onTimeout, policy.holdsLane)}.`,
     `If a worker dies with it: ${failure(policy.onLost, policy.holdsLane)}.`,
-    `Cancelled: kept for ${span(keepCancelledMs)}.`,
+    `Cancelled: kept ${keptFor(keepCancelledMs)}.`,
   ]
 }
 
@@ -35,7 +36,11 @@ function waitsOf(backoff: Backoff, retries: number | null): string {
 
 function ending(how: Ending, word: string): string {
   if (how.end === 'discard') return 'removed at once'
-  return `${how.end === 'bury' ? 'dead' : word}, kept for ${span(how.keepMs)}`
+  return `${how.end === 'bury' ? 'dead' : word}, kept ${keptFor(how.keepMs)}`
+}
+
+function keptFor(ms: number): string {
+  return ms >= FOREVER_MS ? 'forever' : `for ${span(ms)}`
 }
 
 const UNITS = [

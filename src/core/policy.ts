@@ -1,8 +1,9 @@
-import { type Duration, toMs } from './duration.ts'
+import { type Duration, type Keep, keepToMs, toMs } from './duration.ts'
 import { SkepError } from './errors.ts'
 import { clean } from './failure.ts'
 import type { Counters, Failure } from './job.ts'
 import { LIMITS } from './limits.ts'
+import { assertOptions, optionKeys } from './options.ts'
 
 /** How long to wait before the next try. `jitter` is the share by which it may be shorter or longer. */
 export type Backoff =
@@ -45,8 +46,17 @@ export interface Policy {
 
 const DAY = 86_400_000
 
+const FIXED_KEYS = optionKeys<{ readonly jitter?: number }>('fixed()', { jitter: true })
+const EXPONENTIAL_KEYS = optionKeys<NonNullable<Parameters<typeof exponential>[1]>>('exponential()', {
+  factor: true,
+  max: true,
+  jitter: true,
+})
+const RETRY_KEYS = optionKeys<{ readonly ending?: Ending }>('retry()', { ending: true })
+
 /** The same wait before every try. */
 export function fixed(wait: Duration, options: { readonly jitter?: number } = {}): Backoff {
+  assertOptions(FIXED_KEYS, options)
   return Object.freeze({
     kind: 'fixed',
     ms: toMs('fixed', wait),
@@ -59,6 +69,7 @@ export function exponential(
   first: Duration,
   options: { readonly factor?: number; readonly max?: Duration; readonly jitter?: number } = {},
 ): Backoff {
+  assertOptions(EXPONENTIAL_KEYS, options)
   const { factor = 2, max = '1h', jitter = 0.2 } = options
   if (!(factor >= 1 && factor <= 100)) {
     throw new SkepError('OPTION_INVALID', `factor is ${factor}; use a number from 1 to 100.`)
@@ -72,9 +83,9 @@ export function exponential(
   })
 }
 
-/** Keep a finished job for a while, so that it can be looked up. @default '3d' */
-export function archive(keep: Duration = '3d'): Extract<Ending, { end: 'archive' }> {
-  return Object.freeze({ end: 'archive', keepMs: toMs('archive', keep) })
+/** Keep a finished job for a while, or `'forever'`, so that it can be looked up. @default '3d' */
+export function archive(keep: Keep = '3d'): Extract<Ending, { end: 'archive' }> {
+  return Object.freeze({ end: 'archive', keepMs: keepToMs('archive', keep) })
 }
 
 /** Remove a finished job at once. Its result cannot be read. */
@@ -83,8 +94,8 @@ export function discard(): Extract<Ending, { end: 'discard' }> {
 }
 
 /** Put a failed job among the dead, where it is listed, counted and can be redriven. @default '30d' */
-export function buried(keep: Duration = '30d'): Extract<Ending, { end: 'bury' }> {
-  return Object.freeze({ end: 'bury', keepMs: toMs('buried', keep) })
+export function buried(keep: Keep = '30d'): Extract<Ending, { end: 'bury' }> {
+  return Object.freeze({ end: 'bury', keepMs: keepToMs('buried', keep) })
 }
 
 /** Try `times` more times with this backoff, then end. `Infinity` tries for ever. @default exponential('1s'), then buried */
@@ -95,6 +106,13 @@ export function retry(
 ): FailurePolicy {
   if (!(times === Infinity || (Number.isInteger(times) && times >= 0 && times <= 1_000_000))) {
     throw new SkepError('OPTION_INVALID', `retry(${times}): use a whole number from 0, or Infinity.`)
+  }
+  assertOptions(RETRY_KEYS, options)
+  if (backoff?.kind !== 'fixed' && backoff?.kind !== 'exponential') {
+    throw new SkepError(
+      'OPTION_INVALID',
+      "The backoff of retry() is made by fixed('5s') or exponential('1s', { max: '1h' }).",
+    )
   }
   return Object.freeze({
     retries: times === Infinity ? null : times,
@@ -116,8 +134,9 @@ function share(what: string, value: number): number {
 /** What a queue does when nothing is said. */
 export const DEFAULT_POLICY: Policy = Object.freeze({
   onSuccess: archive(),
-  onError: retry(5, exponential('1s', { max: '10m' })),
-  onTimeout: retry(2, exponential('5s', { max: '10m' })),
+  // What a job needs may be away for hours: the attempts go on for about 9 hours after an error, 3 after a timeout.
+  onError: retry(20, exponential('1s', { max: '1h' })),
+  onTimeout: retry(12, exponential('5s', { max: '1h' })),
   // The first time a worker dies is rarely the job's fault, so it runs again at once.
   onLost: retry(5, fixed(0)),
   keepCancelledMs: 3 * DAY,

@@ -10,7 +10,6 @@ export const LISTED_STATES: readonly JobState[] = [
   'running',
   'ready',
   'delayed',
-  'missing',
   'dead',
   'failed',
   'done',

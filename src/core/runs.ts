@@ -7,9 +7,12 @@
  *   failed ──▶ done: what failed its last step was mended
  *
  * Each move raises its revision and names the one that it leaves: whoever comes late, or twice, changes nothing.
+ *
+ * A job of a run runs again only inside of its run: a redrive is refused unless the run still waits for the group of the job,
+ * see {@link mayRunAgain}. What was undone, cancelled or decided without the job goes on with a retry of the run alone.
  */
 
-import type { Membership, NewGroup } from './groups.ts'
+import type { Group, Membership, NewGroup } from './groups.ts'
 import type { FinalState, NewJob } from './job.ts'
 
 export const RUN_STATUSES = ['running', 'done', 'failed', 'cancelled'] as const
@@ -90,6 +93,11 @@ export function mayMove(run: Run, move: RunMove): boolean {
   return run.status === 'failed' && move.status === 'done'
 }
 
+/** Whether a move begins a branch again that has ended: only while the run above it waits for that. */
+export function revives(run: Run, move: RunMove): run is Run & { readonly member: Membership } {
+  return run.member !== null && run.status !== 'running' && move.status === 'running'
+}
+
 export function moved(run: Run, move: RunMove, now: number): Run {
   const status = move.status ?? run.status
   const isOver = status !== 'running'
@@ -105,6 +113,63 @@ export function moved(run: Run, move: RunMove, now: number): Run {
     result: isOver ? (move.result ?? null) : null,
     failure: isOver ? (move.failure ?? null) : null,
   }
+}
+
+/** The part of a position that stores read. */
+export interface Standing {
+  /** What the run waits for: the id of a group, or of a moment. */
+  readonly waits?: { readonly id: string } | null
+  /** Why it fails: from then on it only undoes. */
+  readonly failure?: string | null
+  /** What can be undone. */
+  readonly done?: readonly unknown[]
+  /** The groups of its undo jobs. */
+  readonly undos?: readonly string[]
+}
+
+/**
+ * Whether a member of this group of a run may run again: the run waits for the group, and nothing was decided that the
+ * member could not change any more. When the group has failed and there is something to undo, that is about to begin. An
+ * undo job may always run again, until the run is retried.
+ */
+export function mayRunAgain(
+  { status, position }: Pick<Run, 'status' | 'position'>,
+  { id, fired }: Pick<Group, 'id' | 'fired'>,
+): boolean {
+  const { waits, failure, done, undos } = (JSON.parse(position) ?? {}) as Standing
+  if (undos?.includes(id)) return true
+  if (status === 'done' || status === 'cancelled' || waits?.id !== id || (failure ?? null) !== null)
+    return false
+  return !fired.includes('failure') || (done?.length ?? 0) === 0
+}
+
+/** The ids of groups for which runs wait are UUIDs of this version, which tells what a group was that is not kept any more. */
+export const RUN_GROUP_VERSION = '8'
+
+export function isGroupOfRun(group: string): boolean {
+  return group[14] === RUN_GROUP_VERSION
+}
+
+/** What is needed to walk up from a group: its own run, the group of which that is a member, and so on. */
+export interface Ancestry {
+  readonly groupOf: (id: string) => Pick<Group, 'id' | 'space' | 'fired' | 'run'> | undefined
+  readonly runOf: (space: string, id: string) => Pick<Run, 'status' | 'position' | 'member'> | undefined
+}
+
+/**
+ * Whether a member of this group may run again, by all the runs above it: what is inside of a branch runs again only while
+ * the run of the branch waits for that. A group without a run asks nobody, also when it is not kept any more.
+ */
+export function mayRejoin(group: string, { groupOf, runOf }: Ancestry): boolean {
+  for (let id: string | undefined = group; id !== undefined; ) {
+    const found = groupOf(id)
+    if (found === undefined) return !isGroupOfRun(id)
+    if (found.run === null) return true
+    const run = runOf(found.space, found.run)
+    if (run === undefined || !mayRunAgain(run, found)) return false
+    id = run.member?.group
+  }
+  return true
 }
 
 /** What the end of a run is to the group that it is a member of; null while it goes on. */

@@ -48,7 +48,7 @@ function firedEvents({ fired, jobs }: Group): readonly GroupEvent[] {
   return fired.filter((event) => jobs[event] !== undefined)
 }
 
-/** Whether a job will still be run, or waits for somebody: the dead and the missing can be brought back. */
+/** Whether a job will still be run, or waits for an operator: a dead one can be redriven. */
 function comes(state: JobState | null): boolean {
   return state !== null && state !== 'done' && state !== 'failed' && state !== 'cancelled'
 }

@@ -65,7 +65,7 @@ export function create(job: NewJob, now: number): Job {
 
 /**
  * What a conflict of unique keys does to the job that holds the key, or null if it stays as it is. Only a
- * waiting job can be changed. `replace` takes over the new job's time as well; `postpone` does so only
+ * waiting job can be changed, and one that waits for a retry begins with a fresh budget. `replace` takes over the new job's time as well; `postpone` does so only
  * when that one has a delay, which then starts again (debounce).
  */
 export function collide(held: Job, incoming: NewJob, now: number): Job | null {
@@ -79,6 +79,12 @@ export function collide(held: Job, incoming: NewJob, now: number): Job | null {
     headers: fresh.headers,
     priority: fresh.priority,
     overrides: fresh.overrides,
+    // What failed was the old content: the new one has the whole budget. Starts go on counting: they number the attempts.
+    errors: 0,
+    timeouts: 0,
+    lost: 0,
+    snoozes: 0,
+    failure: null,
     ...(timed ? { dueAt: fresh.dueAt, state: fresh.state } : {}),
   }
 }
@@ -86,6 +92,11 @@ export function collide(held: Job, incoming: NewJob, now: number): Job | null {
 /** A delayed job whose time has come. Its due time, and so its place, stays. */
 export function promote(job: Job): Job {
   return { ...job, state: 'ready' }
+}
+
+/** The same by hand, also before it is due. One that is overdue keeps its age, and so its place. */
+export function promoteNow(job: Job, now: number): Job {
+  return { ...promote(job), dueAt: Math.min(job.dueAt, now) }
 }
 
 export interface Lease {
@@ -195,7 +206,7 @@ export function cancelFailure(reason: string): string {
 /** Ends a job that does not run. */
 export function finish(
   job: Job,
-  to: 'cancelled' | 'dead' | 'missing',
+  to: 'cancelled' | 'dead',
   failure: string | null,
   keepMs: number,
   now: number,
@@ -203,14 +214,25 @@ export function finish(
   return { ...job, state: to, failure: failure ?? job.failure, finishedAt: now, expiresAt: now + keepMs }
 }
 
-/** A finished job from the beginning, as its next generation: new counters, no lease that could come back. */
-export function redrive(job: Job, now: number): Job {
+/**
+ * Orders jobs that are redriven in one call: by their enqueue, then by id. In this order they get their places in strict lanes.
+ * All others come by the due time, which is one for a whole operation, and then by id.
+ */
+export function byEnqueue(a: Job, b: Job): number {
+  return a.enqueuedAt - b.enqueuedAt || (a.id < b.id ? -1 : Number(a.id > b.id))
+}
+
+/**
+ * A finished job from the beginning, as its next generation: new counters, no lease that could come back. `since`: when the
+ * operation began of which this is a part, so that all of its jobs are due at one moment, however many calls it takes.
+ */
+export function redrive(job: Job, now: number, since: number = now): Job {
   return {
     ...job,
     state: 'ready',
     headers: job.state === 'done' ? unchained(job.headers) : job.headers,
     generation: job.generation + 1,
-    dueAt: now,
+    dueAt: Math.min(since, now),
     startedAt: null,
     finishedAt: null,
     expiresAt: null,
@@ -276,20 +298,12 @@ export function listKey(job: Job): number {
 /**
  * What people do to jobs.
  * cancel: a waiting job ends, a running one is asked to. bury: a waiting job goes among the dead.
- * redrive: a finished job starts anew, as its next generation. promote: a delayed job is due now.
- * miss: a waiting job is put aside because nobody handles it. remove: a job that does not run is deleted.
+ * redrive: a finished job starts anew, as its next generation; one of a run only while the run waits for it, see `mayRejoin`.
+ * promote: a delayed job is ready, and due now unless it was due before. remove: a job that does not run is deleted.
  * prioritize: a waiting job gets another priority, and with it another place in line.
  * reschedule: a waiting job is due at another moment.
  */
-export type ChangeAction =
-  | 'cancel'
-  | 'bury'
-  | 'redrive'
-  | 'promote'
-  | 'miss'
-  | 'remove'
-  | 'prioritize'
-  | 'reschedule'
+export type ChangeAction = 'cancel' | 'bury' | 'redrive' | 'promote' | 'remove' | 'prioritize' | 'reschedule'
 
 /** The states in which each action is possible. */
 export const POSSIBLE: Readonly<Record<ChangeAction, readonly JobState[]>> = {
@@ -297,7 +311,6 @@ export const POSSIBLE: Readonly<Record<ChangeAction, readonly JobState[]>> = {
   bury: ['delayed', 'ready'],
   redrive: FINAL_STATES,
   promote: ['delayed'],
-  miss: ['delayed', 'ready'],
   remove: ['delayed', 'ready', ...FINAL_STATES],
   // Delayed ones first: one that becomes ready meanwhile is then not missed.
   prioritize: ['delayed', 'ready'],
@@ -314,4 +327,19 @@ export function isPossibleFor(
   { state, strict }: Pick<Job, 'state' | 'strict'>,
 ): boolean {
   return isPossible(action, state) && !(action === 'reschedule' && strict)
+}
+
+/** Does something to each, in the order in which an action takes jobs, and returns what came of it in the order given. */
+export function inOrder<Item, Result>(
+  action: ChangeAction,
+  items: readonly Item[],
+  jobOf: (item: Item) => Job | undefined,
+  change: (item: Item) => Result,
+): Result[] {
+  if (action !== 'redrive') return items.map(change)
+  const results: Result[] = []
+  const jobs = items.map((item, at) => ({ item, at, job: jobOf(item) }))
+  jobs.sort((a, b) => (a.job && b.job ? byEnqueue(a.job, b.job) : Number(!b.job) - Number(!a.job)))
+  for (const { item, at } of jobs) results[at] = change(item)
+  return results
 }

@@ -4,7 +4,7 @@ import type { NewJob } from '../core/job.ts'
 import { addedPriority } from '../core/priority.ts'
 import type { NewRun, Run, RunMove } from '../core/runs.ts'
 import { type Position, readPosition, startOf, type Waits } from './position.ts'
-import { signalGroup } from './signals.ts'
+import { runGroup, signalGroup } from './signals.ts'
 import {
   type Member,
   type Node,
@@ -148,7 +148,20 @@ class Advance {
     // Whoever named a step that there is not has made a slip of the pen.
     if (isLost || (this.#position.done.length === 0 && this.#position.failure === null)) {
       const { keepMs } = this.#maker
-      return { id, space, revision, status: 'failed', failure, keepMs, groups: [], runs: [], jobs: [] }
+      // Nothing that its members do would move it on.
+      const position = JSON.stringify({ ...this.#position, waits: null })
+      return {
+        id,
+        space,
+        revision,
+        position,
+        status: 'failed',
+        failure,
+        keepMs,
+        groups: [],
+        runs: [],
+        jobs: [],
+      }
     }
     this.#position = { ...this.#position, waits: null, failure: this.#position.failure ?? failure }
     for (;;) {
@@ -292,7 +305,7 @@ class Advance {
     }
     if (need > members.length)
       throw new StepError(`Step "${node.name}" needs ${need} members and has ${members.length}.`)
-    const group = this.#maker.uuid()
+    const group = runGroup(this.#maker.uuid())
     const events: GroupEvent[] = node.join.need === 'none' ? ['settled'] : ['success', 'failure']
     this.#groups.push({
       id: group,
@@ -374,7 +387,7 @@ class Advance {
       if (last === undefined) return this.#move({ status: 'failed', failure, keepMs: this.#maker.keepMs })
       const node = workNamed(this.#tree.nodes, last)
       if (node?.undo) {
-        const group = this.#maker.uuid()
+        const group = runGroup(this.#maker.uuid())
         const { space, id } = this.#run
         await this.#member(node.undo(this.#view, last), group, 0)
         this.#groups.push({
@@ -388,6 +401,7 @@ class Advance {
           keepMs: 0,
         })
         this.#wait(node.name, { id: group, size: 1, kind: 'jobs' })
+        this.#position = { ...this.#position, undos: [...this.#position.undos, group] }
         return this.#move({})
       }
       this.#position = { ...this.#position, done: done.slice(0, -1) }

@@ -26,6 +26,8 @@ export interface Position {
   readonly done: readonly Undoable[]
   /** Why it fails, once it does: from then on it only undoes. */
   readonly failure: string | null
+  /** The groups of its undo jobs: these may be redriven. Empty again after a retry. */
+  readonly undos: readonly string[]
 }
 
 /** A group with so many members, or a moment. */
@@ -56,6 +58,7 @@ const START: Position = {
   signals: {},
   done: [],
   failure: null,
+  undos: [],
 }
 
 /** Where a new run stands; `job` moves it on to its first step. */

@@ -145,8 +145,9 @@ export class Rescuer {
     const { results } = await this.#settle(leases, {
       settlements: leases.map((lease, index) => {
         const { verdict, failure } = judged[index] as (typeof judged)[number]
-        const { id, token, over } = lease
+        const { space, id, token, over } = lease
         return {
+          space,
           id,
           token,
           verdict,

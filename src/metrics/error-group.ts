@@ -10,6 +10,8 @@ export const ERROR_KIND = 'error'
 export const ERRORS_KEPT_MS: number = 14 * 24 * HOUR_MS
 
 const HOURS = 24
+/** Versions that are kept apart: those seen last. */
+const VERSIONS = 10
 const MESSAGE = 1_024
 const STACK = 8_192
 
@@ -26,7 +28,17 @@ export interface ErrorGroupBody {
   readonly sampleStack: string | null
   /** Pairs of an hour since 1970 and how often it happened in it; of the last day. */
   readonly hours: readonly (readonly [number, number])[]
+  /** How often it happened on each version of the program, those seen last first; errors without a version are not in it. */
+  readonly versions: readonly VersionCount[]
   readonly muted: Mute | null
+}
+
+/** How often an error happened on one version of the program. */
+export interface VersionCount {
+  readonly version: string
+  readonly count: number
+  readonly firstAt: number
+  readonly lastAt: number
 }
 
 export interface Mute {
@@ -41,11 +53,13 @@ export interface ErrorSeen {
   readonly job: string
   readonly failure: Failure
   readonly isDead: boolean
+  /** Of the worker on which it happened; left out if it has none, or is not known. */
+  readonly version?: string
   readonly at: number
 }
 
 /** The group of an error that nobody has seen before. */
-export function newGroup({ queue, job, failure, isDead, at }: ErrorSeen): {
+export function newGroup({ queue, job, failure, isDead, version, at }: ErrorSeen): {
   id: string
   body: ErrorGroupBody
 } {
@@ -60,6 +74,7 @@ export function newGroup({ queue, job, failure, isDead, at }: ErrorSeen): {
     sampleJob: job,
     sampleStack: failure.stack?.slice(0, STACK).toWellFormed() ?? null,
     hours: [[hourOf(at), 1]],
+    versions: version === undefined ? [] : [{ version, count: 1, firstAt: at, lastAt: at }],
     muted: null,
   }
   return { id: fingerprintOf(queue, failure), body }
@@ -85,8 +100,23 @@ export function mergeGroups(stored: ErrorGroupBody, more: ErrorGroupBody): Error
     dead: stored.dead + more.dead,
     firstAt: Math.min(stored.firstAt, more.firstAt),
     hours: [...hours].filter(([hour]) => hour > hourOf(newer.lastAt) - HOURS).sort(([a], [b]) => a - b),
+    versions: mergeVersions(stored.versions, more.versions),
     muted: stored.muted,
   }
+}
+
+function mergeVersions(stored: readonly VersionCount[], more: readonly VersionCount[]): VersionCount[] {
+  const all = new Map(stored.map((one) => [one.version, one]))
+  for (const one of more) {
+    const known = all.get(one.version) ?? { ...one, count: 0 }
+    all.set(one.version, {
+      version: one.version,
+      count: known.count + one.count,
+      firstAt: Math.min(known.firstAt, one.firstAt),
+      lastAt: Math.max(known.lastAt, one.lastAt),
+    })
+  }
+  return [...all.values()].sort((a, b) => b.lastAt - a.lastAt).slice(0, VERSIONS)
 }
 
 /** How often it happened in each of the last 24 hours, oldest first. */
@@ -120,6 +150,7 @@ export function readGroup(text: string): ErrorGroupBody | null {
       sampleJob: String(body.sampleJob ?? ''),
       sampleStack: typeof body.sampleStack === 'string' ? body.sampleStack : null,
       hours: Array.isArray(body.hours) ? body.hours : [],
+      versions: Array.isArray(body.versions) ? body.versions : [],
       muted: body.muted ?? null,
     }
   } catch {

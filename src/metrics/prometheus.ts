@@ -15,6 +15,8 @@ export interface Exposed {
     readonly states: Readonly<Record<string, number>>
     /** How long the ready job that is next has waited; null if none is ready. */
     readonly oldestMs: number | null
+    /** How many of the ready jobs no live worker handles: all of them, or 0. */
+    readonly unhandled: number
   }[]
   /** Of all processes. */
   readonly rates: readonly QueueRates[]
@@ -98,8 +100,13 @@ function familiesOf(exposed: Exposed): Family[] {
     ),
     gauge(
       'skep_oldest_ready_seconds',
-      'How long the ready job that is next has waited; 0 if none is ready.',
+      'How long the oldest ready job has been due, in any lane and of any priority; 0 if none is ready.',
       queues.map(({ queue, oldestMs }) => ({ labels: { space, queue }, value: (oldestMs ?? 0) / 1_000 })),
+    ),
+    gauge(
+      'skep_jobs_unhandled',
+      'Ready jobs of a queue that no live worker handles: all that are ready, or 0.',
+      queues.map(({ queue, unhandled }) => ({ labels: { space, queue }, value: unhandled })),
     ),
     gauge(
       'skep_jobs_per_second',

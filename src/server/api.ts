@@ -17,6 +17,7 @@ import type {
   JobView,
   LimitView,
   LogPage,
+  QueueExplanation,
   RunMembers,
   RunStatus,
   RunView,
@@ -113,8 +114,10 @@ export type Range = (typeof RANGES)[number]
 export interface Overview {
   readonly attention: readonly Attention[]
   readonly totals: Readonly<Record<JobState, number>>
-  /** How long the job that is next has waited, in the queue where that is longest. */
+  /** How long the oldest waiting job has been due, in the queue where that is longest. */
   readonly oldest: { readonly queue: string; readonly ms: number } | null
+  /** Ready jobs of queues that no live worker handles. */
+  readonly unhandled: number
   readonly queues: number
   readonly workers: { readonly live: number; readonly running: number; readonly slots: number }
   readonly receivers: number
@@ -159,8 +162,12 @@ export interface SystemView {
 
 export interface QueueSummary {
   readonly queue: string
+  /** By the clock: a delayed job that is due is ready. */
   readonly counts: Readonly<Record<JobState, number>>
+  /** How long the waiting job that has waited longest has been due, also in a paused or full lane; null when none is ready. */
   readonly oldestMs: number | null
+  /** How many of its ready jobs no live worker handles: all of them, or 0. */
+  readonly unhandled: number
   readonly hold: HoldKind | null
   readonly holds: readonly Wire<HoldView>[]
   /** In the last minute, per second. */
@@ -176,8 +183,12 @@ export interface QueueSummary {
 }
 
 export interface QueueDetail extends QueueSummary {
+  /** Why its waiting jobs wait: each cause with the number of jobs that it keeps back. */
+  readonly explanation: Wire<QueueExplanation>
   readonly limits: readonly Wire<LimitView>[]
   readonly series: Series
+  /** When a worker of another version first appeared, for marks in the charts. */
+  readonly deploys: Overview['deploys']
   /** What its declaration says, if a worker has told: see {@link QueueCard}. */
   readonly card: QueueCard | null
 }
@@ -207,6 +218,11 @@ export interface LaneSummary {
   readonly occupant: string | null
   readonly hold: HoldKind | null
   readonly changed: boolean
+  /** What keeps its next job back, in one sentence; null: nothing of its own. */
+  readonly waitsFor: {
+    readonly cause: 'held' | 'lane-waits' | 'occupied' | 'lane-full'
+    readonly text: string
+  } | null
 }
 
 export interface HoldTargetInput {
@@ -246,8 +262,15 @@ export interface TimelineEntry {
 
 /** One run of a job that ended badly. */
 export interface Attempt {
+  /** From 1; a retry by hand begins anew. */
   readonly n: number
+  /** How often the job had been retried by hand. */
+  readonly generation: number
   readonly at: string
+  /** When it began, on which worker and on which version of its program; null where that is not known. */
+  readonly startedAt: string | null
+  readonly worker: string | null
+  readonly version: string | null
   readonly kind: 'error' | 'timeout' | 'lost' | 'snooze' | 'cancel' | 'bury'
   readonly message: string
   readonly name: string | null
@@ -341,10 +364,22 @@ export interface BulkView {
   readonly error: string | null
 }
 
+export interface CountInput {
+  readonly query?: string
+  /** Counts the jobs that this action would come to, to the end: add the counts of all pages until there is no cursor. */
+  readonly action?: BulkAction
+  /** From the page before; with an action alone. */
+  readonly cursor?: string
+}
+
 export interface CountOutput {
   readonly count: number
   /** False: there are at least so many. */
   readonly isExact: boolean
+  /** Of a count with an action: for its next page; null when all are counted. */
+  readonly cursor?: string | null
+  /** Of a count with an action: how many jobs were looked at for this page. */
+  readonly searched?: number
 }
 
 export interface SavedView {
@@ -372,6 +407,13 @@ export interface ErrorGroup {
   readonly spark: readonly number[]
   readonly sampleJob: string
   readonly sampleStack: string | null
+  /** How often it happened on each version of the program: the ten seen last, newest first. */
+  readonly versions: readonly {
+    readonly version: string
+    readonly count: number
+    readonly firstAt: string
+    readonly lastAt: string
+  }[]
   readonly muted: { readonly by: string; readonly until: string | null } | null
 }
 
@@ -507,6 +549,10 @@ interface HoldInput extends HoldTargetInput {
   readonly reason?: string
   /** A duration. */
   readonly for?: string
+  /** Answers when every live worker has handed back what it had not started. */
+  readonly wait?: boolean
+  /** How long `wait` waits, a duration. @default '30s' */
+  readonly timeout?: string
 }
 
 /** The operations by name. Their methods and paths are beside their code, in `operations/`. */
@@ -555,7 +601,7 @@ export interface Api {
   >
 
   'jobs.list': Call<Paged & { readonly query?: string }, JobList>
-  'jobs.count': Call<{ readonly query?: string }, CountOutput>
+  'jobs.count': Call<CountInput, CountOutput>
   'jobs.get': Call<OfId, JobDetail>
   'jobs.explain': Call<OfId, Wire<Explanation>>
   'jobs.logs': Call<OfId & { readonly after?: number; readonly limit?: number }, Wire<LogPage>>
@@ -593,6 +639,8 @@ export interface Api {
       readonly delay?: string
       /** At most so many jobs per second. */
       readonly perSecond?: number
+      /** How many jobs these are, as a count said: for the progress. */
+      readonly expected?: number
     },
     BulkView
   >

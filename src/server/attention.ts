@@ -2,11 +2,13 @@
  * What a person should know of, in plain words, the worst first. Each rule is a pure function of what was seen; nothing here asks
  * anybody. A rule that is not sure says nothing: a list that cries for nothing is not read.
  */
+
+import type { QueueExplanation } from '../index.ts'
 import { countText, manyText, matchesPattern, spanText } from '../index.ts'
 import type { Attention, QueueSummary } from './api.ts'
 
 const MINUTE = 60_000
-/** A queue whose next job waits longer than this, and longer than at the last look, is behind. */
+/** A queue whose oldest job waits longer than this, and longer than at the last look, is behind. */
 const LONG_MS = 5 * MINUTE
 /** Runs that failed, of those of the last ten minutes. */
 const FAILING_SHARE = 0.2
@@ -25,8 +27,10 @@ export interface Sight {
   readonly queues: readonly QueueSummary[]
   /** Of the last ten minutes, queue by queue. */
   readonly ends: readonly { readonly queue: string; readonly done: number; readonly failed: number }[]
-  /** How long the next job of each queue waited at an earlier look, some time ago. */
+  /** How long the oldest job of each queue waited at an earlier look, some time ago. */
   readonly before: ReadonlyMap<string, number>
+  /** Why jobs wait, of the queues that are behind or have a lane that is held. */
+  readonly explained: ReadonlyMap<string, QueueExplanation>
   /** How many jobs died within the last hour, queue by queue. */
   readonly died: ReadonlyMap<string, { readonly count: number; readonly isExact: boolean }>
   readonly workers: readonly {
@@ -61,6 +65,7 @@ export function attentionOf(sight: Sight): readonly Attention[] {
     ...noWorker(sight),
     ...sight.queues.flatMap((queue) => [
       ...held(queue),
+      ...heldLanes(queue, sight),
       ...backlog(queue, sight),
       ...failing(queue, sight),
       ...dead(queue, sight),
@@ -78,19 +83,17 @@ export function attentionOf(sight: Sight): readonly Attention[] {
 /** Each by itself while they are few; together when a deploy or an outage has left many alone. */
 function noWorker({ queues }: Sight): Attention[] {
   // One that is held is not expected to run.
-  const alone = queues.filter(
-    ({ counts, workers, hold }) => counts.ready > 0 && workers === 0 && hold === null,
-  )
+  const alone = queues.filter(({ unhandled, hold }) => unhandled > 0 && hold === null)
   if (alone.length > MOST_ALONE) {
     const named = alone.slice(0, MOST_ALONE).map(({ queue }) => queue)
-    const ready = alone.reduce((sum, { counts }) => sum + counts.ready, 0)
+    const ready = alone.reduce((sum, { unhandled }) => sum + unhandled, 0)
     const text = `No worker takes jobs of ${countText(alone.length)} queues (${named.join(', ')} and others), and ${waiting(ready)}.`
-    return [{ level: 'critical', kind: 'no-worker', text, link: '/queues?only=unserved' }]
+    return [{ level: 'critical', kind: 'no-worker', text, link: '/queues?only=unhandled' }]
   }
-  return alone.map(({ queue, counts }) => ({
+  return alone.map(({ queue, unhandled }) => ({
     level: 'critical',
     kind: 'no-worker',
-    text: `No worker takes jobs of ${queue}, and ${waiting(counts.ready)}.`,
+    text: `No worker takes jobs of ${queue}, and ${waiting(unhandled)}.`,
     link: linkOf(queue),
   }))
 }
@@ -104,11 +107,58 @@ function held({ queue, counts, hold, holds }: QueueSummary): Attention[] {
   return [{ level: 'warning', kind: 'held', text, link: linkOf(queue) }]
 }
 
-function backlog({ queue, counts, oldestMs, workers, hold }: QueueSummary, { before }: Sight): Attention[] {
+/** Lanes that are paused or blocked and have jobs. Several of one queue are told of together. */
+function heldLanes({ queue, hold }: QueueSummary, { explained }: Sight): Attention[] {
+  const lanes = (explained.get(queue)?.causes ?? []).filter(
+    ({ cause, lanes: of }) => cause === 'held' && of > 0,
+  )
+  const [first] = lanes
+  // What holds all of the queue is said already.
+  if (first === undefined || hold !== null) return []
+  const link = linkOf(queue)
+  if (lanes.length === 1 && first.lanes === 1) {
+    const who = first.hold?.by == null ? '' : ` by ${first.hold.by}`
+    const why = first.hold?.reason == null ? '' : ` (${first.hold.reason})`
+    const what = first.hold?.kind === 'block' ? 'blocked' : 'paused'
+    const name = first.lane === '' ? 'The default lane' : `Lane ${first.lane}`
+    const text = `${name} of ${queue} is ${what}${who}${why}, and ${waiting(first.jobs)}.`
+    return [{ level: 'warning', kind: 'held', text, link }]
+  }
+  const many = lanes.reduce((sum, one) => sum + one.lanes, 0)
+  const text = `${countText(many)} lanes of ${queue} are paused or blocked, and ${waiting(lanes.reduce((sum, { jobs }) => sum + jobs, 0))}.`
+  return [{ level: 'warning', kind: 'held', text, link }]
+}
+
+/** Whether a queue is behind, so that it is worth while to ask why. */
+export function isBehind({ oldestMs, counts }: Pick<QueueSummary, 'oldestMs' | 'counts'>): boolean {
+  return counts.ready > 0 && oldestMs !== null && oldestMs >= LONG_MS
+}
+
+/** Most of the jobs wait for this; what needs an operator first. */
+function mainCause(explanation: QueueExplanation | undefined): string {
+  const full = explanation?.causes.find(({ cause }) => NAMED_CAUSES.has(cause))
+  return full === undefined ? '' : ` ${full.text.charAt(0).toUpperCase()}${full.text.slice(1)}`
+}
+
+/** Causes that are not said by a line of their own. */
+const NAMED_CAUSES: ReadonlySet<string> = new Set([
+  'lane-full',
+  'occupied',
+  'queue-full',
+  'shared-full',
+  'rate',
+  'lane-waits',
+  'workers-busy',
+])
+
+function backlog(
+  { queue, counts, oldestMs, workers, hold }: QueueSummary,
+  { before, explained }: Sight,
+): Attention[] {
   const earlier = before.get(queue)
   const isGrowing = earlier !== undefined && oldestMs !== null && oldestMs > earlier
   if (oldestMs === null || oldestMs < LONG_MS || !isGrowing || workers === 0 || hold !== null) return []
-  const text = `${queue} falls behind: its next job has waited ${spanText(oldestMs)}, and ${waiting(counts.ready)}.`
+  const text = `${queue} falls behind: its oldest job has waited ${spanText(oldestMs)}, and ${waiting(counts.ready)}.${mainCause(explained.get(queue))}`
   return [{ level: 'warning', kind: 'backlog', text, link: linkOf(queue) }]
 }
 

@@ -1,4 +1,4 @@
-import { type ErrorCode, SkepError } from '../index.ts'
+import { assertOptions, type ErrorCode, optionKeys, SkepError } from '../index.ts'
 import type { ApiError, InputOf, Nothing, OperationName, OutputOf } from './api.ts'
 
 export interface ServerClientOptions {
@@ -9,6 +9,8 @@ export interface ServerClientOptions {
   /** Another space than the token's own, if it may. */
   readonly space?: string
 }
+
+const KEYS = optionKeys<ServerClientOptions>('a server client', { url: true, token: true, space: true })
 
 /** An operation that takes nothing may be called without an input. */
 type Given<Name extends OperationName> =
@@ -22,7 +24,9 @@ export class ServerClient {
   readonly #base: string
   readonly #headers: Readonly<Record<string, string>>
 
-  constructor({ url, token, space }: ServerClientOptions) {
+  constructor(options: ServerClientOptions) {
+    assertOptions(KEYS, options)
+    const { url, token, space } = options
     this.#base = baseOf(url)
     this.#headers = {
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),

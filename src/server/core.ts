@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import {
   consoleLogger,
   harmlessLogger,
@@ -60,6 +61,8 @@ export class ServerCore implements Callable {
     this.runtime = options.runtime ?? systemRuntime()
     this.logger = harmlessLogger(options.logger ?? consoleLogger)
     this.#startedAt = this.runtime.mono()
+    // Every stream listens to it, and Node takes more than ten listeners for a leak.
+    setMaxListeners(0, this.closing.signal)
     this.#lag = this.runtime.watchLag?.() ?? null
     this.#spaces = new Spaces(skep)
     // So that the notifier is connected before somebody asks how it is.

@@ -2,6 +2,7 @@ import { createSkep, type Skep, type SkepOptions } from '../index.ts'
 import type { Remote } from './access/guard-contract.ts'
 import { ServerCore } from './core.ts'
 import { isSkep } from './node-server.ts'
+import { assertServerOptions, HANDLER_KEYS } from './option-keys.ts'
 import { resolveServerOptions, type ServerOptions } from './options.ts'
 
 /** How a request reached a mounted server. */
@@ -27,6 +28,7 @@ export interface SkepHandler {
 
 /** Makes a handler for a Skep. Mount it with `toNode`, `toFastify`, `toKoa`, `toHono`, `toNext`, or call it yourself. */
 export function skepHandler(source: Skep | SkepOptions, options: HandlerOptions = {}): SkepHandler {
+  assertServerOptions(HANDLER_KEYS, options)
   const skep = isSkep(source) ? source : createSkep(source)
   const core = new ServerCore(skep, options)
   const bulk = resolveServerOptions(options).bulk ? skep.bulk.serve() : null

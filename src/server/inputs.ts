@@ -36,7 +36,10 @@ export const duration: Schema<string> = text({
   about: 'A number with a unit: 250ms, 30s, 5m, 2h, 7d.',
 })
 
+/** A query that is kept, and not asked. */
 export const queryText: Schema<string> = text({ max: 16_384, about: 'Which jobs, in the query language.' })
+
+export const matchingQuery: Schema<string> = { ...queryText, matches: 'query' }
 
 export const range: Schema<Range> = oneOf(RANGES, 'How far back.')
 

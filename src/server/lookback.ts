@@ -22,7 +22,7 @@ export class Lookback {
     this.#runtime = runtime
   }
 
-  /** How long the next job of each queue waited a while ago. What is seen now is remembered for later. */
+  /** How long the oldest job of each queue waited a while ago. What is seen now is remembered for later. */
   waited(skep: Skep, queues: readonly QueueSummary[]): ReadonlyMap<string, number> {
     const now = this.#runtime.mono()
     const looks = (this.#looks.get(skep) ?? []).filter(({ at }) => now - at <= MOST_MS)

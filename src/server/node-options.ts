@@ -1,5 +1,5 @@
 import type { SecureContextOptions } from 'node:tls'
-import { type Duration, toMs } from '../index.ts'
+import { type Duration, SkepError, toMs } from '../index.ts'
 import { assertBetween } from './options.ts'
 
 /** The port of a server: SKEP on the keys of a phone. */
@@ -11,7 +11,7 @@ export interface ConnectionOptions {
   readonly connections?: number
   /** The largest headers of a request, in bytes. @default 16384 */
   readonly headerBytes?: number
-  /** How long a client may take to send its headers. @default '10s' */
+  /** How long a client may take to send its headers. @default '10s', or `requestTimeout` if that is shorter */
   readonly headersTimeout?: Duration
   /** How long it may take to send the whole request. @default '60s' */
   readonly requestTimeout?: Duration
@@ -41,14 +41,31 @@ export function resolveConnections(options: ConnectionOptions): ResolvedConnecti
   assertBetween('connections', connections, 1, 1_000_000)
   assertBetween('headerBytes', headerBytes, 1_024, 1_048_576)
   assertBetween('streamsPerConnection', streamsPerConnection, 1, 100_000)
+  const requestMs = timeout('requestTimeout', options.requestTimeout ?? '60s')
+  // Headers are a part of the request: its timeout, if shorter, holds for them too.
+  const headersMs = timeout('headersTimeout', options.headersTimeout ?? Math.min(10_000, requestMs))
+  if (headersMs > requestMs) {
+    throw new SkepError(
+      'OPTION_INVALID',
+      `headersTimeout (${headersMs} ms) must not be longer than requestTimeout (${requestMs} ms), which includes it.`,
+    )
+  }
   return {
     connections,
     headerBytes,
-    headersMs: toMs('headersTimeout', options.headersTimeout ?? '10s'),
-    requestMs: toMs('requestTimeout', options.requestTimeout ?? '60s'),
+    headersMs,
+    requestMs,
     idleMs: toMs('idleTimeout', options.idleTimeout ?? '65s'),
     streams: streamsPerConnection,
     closeMs: toMs('closeTimeout', options.closeTimeout ?? '10s'),
     tls,
   }
 }
+
+function timeout(name: string, duration: Duration): number {
+  const ms = toMs(name, duration)
+  if (ms >= 1 && ms <= LONGEST_MS) return ms
+  throw new SkepError('OPTION_INVALID', `${name} must be from 1 ms to a day.`)
+}
+
+const LONGEST_MS = 86_400_000

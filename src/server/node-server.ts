@@ -1,4 +1,4 @@
-import { createSkep, type Skep, SkepError, type SkepOptions } from '../index.ts'
+import { assertOptions, createSkep, type Skep, SkepError, type SkepOptions } from '../index.ts'
 import { ServerCore } from './core.ts'
 import {
   type Incoming,
@@ -10,6 +10,7 @@ import {
 } from './http/node.ts'
 import { type ConnectionOptions, DEFAULT_PORT, resolveConnections } from './node-options.ts'
 import { OnePort } from './one-port.ts'
+import { assertServerOptions, LISTEN_KEYS, NODE_SERVER_KEYS } from './option-keys.ts'
 import { MOST_BODY_BYTES, resolveServerOptions, type ServerOptions } from './options.ts'
 
 export interface NodeServerOptions extends ServerOptions, ConnectionOptions {}
@@ -49,6 +50,7 @@ export class SkepServer {
   #closing: Promise<void> | null = null
 
   constructor(source: Skep | SkepOptions, options: NodeServerOptions = {}) {
+    assertServerOptions(NODE_SERVER_KEYS, options)
     const connections = resolveConnections(options)
     this.#ownsSkep = !isSkep(source)
     this.skep = isSkep(source) ? source : createSkep(source)
@@ -68,6 +70,7 @@ export class SkepServer {
    * other machines could reach it by plain http alone.
    */
   async listen(options: ListenOptions = {}): Promise<Listening> {
+    assertOptions(LISTEN_KEYS, options)
     const { host = '127.0.0.1', port = DEFAULT_PORT, tries = 0 } = options
     if (this.#closing) throw new SkepError('CLOSED', 'This server is closed. Make a new one.')
     await this.core.guard.listen?.(host, this.#tls)

@@ -18,6 +18,8 @@ export interface AnySchema {
   fromTexts(texts: readonly string[]): unknown
   /** May be left out of an object. */
   readonly isOptional?: true
+  /** The operation matches stored texts with it: as a query, or as content of payloads. Who may is judged in `matching.ts`. */
+  readonly matches?: 'query' | 'content'
   /** The fields of an object. */
   readonly fields?: Readonly<Record<string, AnySchema>>
 }

@@ -30,6 +30,7 @@ import type {
   JobDetail,
   JobList,
   LaneSummary,
+  Overview,
   QueueCard,
   QueueDetail,
   QueueSummary,
@@ -74,7 +75,7 @@ export const nextPage: Schema<string | null> = nullable(
 export const counts: Schema<Readonly<Record<JobState, number>>> = table(JOB_STATES, count)
 
 const failure: Schema<Failure> = object({
-  kind: oneOf(['error', 'timeout', 'lost', 'snooze', 'cancel', 'bury', 'poison', 'missing']),
+  kind: oneOf(['error', 'timeout', 'lost', 'snooze', 'cancel', 'bury', 'poison']),
   message: said,
   name: optional(said),
   code: optional(said),
@@ -159,6 +160,9 @@ export const limit: Schema<Wire<LimitView>> = named(
   }),
 )
 
+/** When a worker of another version first appeared. */
+export const deploys: Schema<Overview['deploys']> = all(object({ at: moment(), version: said }))
+
 const values = all(nullable(number()))
 export const series: Schema<Series> = named(
   'Series',
@@ -184,6 +188,7 @@ export const queueSummary: Schema<QueueSummary> = named(
     queue: said,
     counts,
     oldestMs: nullable(number()),
+    unhandled: count,
     hold: nullable(oneOf(['pause', 'block'])),
     holds,
     enqueuedRate: number(),
@@ -206,9 +211,49 @@ export const card: Schema<QueueCard> = object({
   tellsUnique: flag(),
 })
 
+const queueExplanation: Schema<QueueDetail['explanation']> = object({
+  queue: said,
+  waiting: count,
+  delayed: count,
+  causes: all(
+    object({
+      cause: oneOf([
+        'held',
+        'no-worker',
+        'lane-full',
+        'lane-waits',
+        'occupied',
+        'rate',
+        'queue-full',
+        'shared-full',
+        'workers-busy',
+        'not-due',
+        'ready',
+      ]),
+      jobs: count,
+      isExact: flag(),
+      lane: saidOrNull,
+      lanes: count,
+      hold: nullable(hold),
+      until: momentOrNull,
+      text: said,
+    }),
+  ),
+  isWhole: flag('False: more lanes have work than were looked at.'),
+})
+
 export const queueDetail: Schema<QueueDetail> = named(
   'QueueDetail',
-  extended(queueSummary, object({ limits: all(limit), series, card: nullable(card) })),
+  extended(
+    queueSummary,
+    object({
+      limits: all(limit),
+      series,
+      deploys,
+      card: nullable(card),
+      explanation: queueExplanation,
+    }),
+  ),
 )
 
 export const lane: Schema<LaneSummary> = object({
@@ -220,6 +265,7 @@ export const lane: Schema<LaneSummary> = object({
   occupant: saidOrNull,
   hold: nullable(oneOf(['pause', 'block'])),
   changed: flag(),
+  waitsFor: nullable(object({ cause: oneOf(['held', 'lane-waits', 'occupied', 'lane-full']), text: said })),
 })
 
 /** What may need attention. */
@@ -282,7 +328,11 @@ const timelineEntry: Schema<TimelineEntry> = object({
 
 export const attempt: Schema<Attempt> = object({
   n: count,
+  generation: count,
   at: moment(),
+  startedAt: momentOrNull,
+  worker: saidOrNull,
+  version: saidOrNull,
   kind: oneOf(['error', 'timeout', 'lost', 'snooze', 'cancel', 'bury']),
   message: said,
   name: saidOrNull,
@@ -355,6 +405,7 @@ export const errorGroup: Schema<ErrorGroup> = named(
     spark: all(number()),
     sampleJob: said,
     sampleStack: saidOrNull,
+    versions: all(object({ version: said, count, firstAt: moment(), lastAt: moment() })),
     muted: nullable(object({ by: said, until: momentOrNull })),
   }),
 )

@@ -29,6 +29,7 @@ export interface NoteCall {
 
 /** What the holder of a lease has to tell about its job. */
 export interface JobNote extends Note {
+  readonly space: string
   readonly id: string
   readonly token: string
 }

@@ -60,6 +60,9 @@ export function describeNotifier(
         { kind: 'noted', space: 'acme', queue: 'mail' },
         { kind: 'schedules', space: 'acme' },
         { kind: 'orders', space: 'acme' },
+        { kind: 'recall', space: 'acme', queue: 'mail.*', lane: null },
+        { kind: 'recall', space: null, queue: null, lane: null },
+        { kind: 'recall', space: 'acme', queue: 'mail', lane: '' },
         { kind: 'cancel', space: 'acme', ids: ['01a31c50-0000-7000-8000-000000000001'] },
       ]
       const ear = new Ear(notifier)

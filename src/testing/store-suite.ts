@@ -43,7 +43,9 @@ import { settleCases } from './store/settle.ts'
 import { settleAndTakeCases } from './store/settle-and-take.ts'
 import { settleEnqueueCases } from './store/settle-enqueue.ts'
 import { settleFencingCases } from './store/settle-fencing.ts'
+import { spaceCases } from './store/spaces.ts'
 import { strictCases } from './store/strict.ts'
+import { takenCases } from './store/taken.ts'
 import { transactionCases, type UserTransaction } from './store/transactions.ts'
 import { uniqueCases } from './store/unique.ts'
 import { uniqueConflictCases } from './store/unique-conflict.ts'
@@ -104,6 +106,8 @@ export function describeStore(
       })
     })
     describe('insert', () => insertCases(test))
+    describe('taken ids', () => takenCases(test))
+    describe('spaces', () => spaceCases(test))
     describe('content', () => contentCases(test))
     describe('unique keys', () => uniqueCases(test))
     describe('conflicts of unique keys', () => uniqueConflictCases(test))

@@ -18,8 +18,8 @@ export interface VirtualRuntime extends Runtime {
   /** Moves time on by `ms`. Timers that come due fire in order, and promises run between them. */
   advance(ms: number): Promise<void>
   /**
-   * Moves time on until only background timers are left. Gives up with an error after `maxMs`, because a
-   * timer that sets itself again would never end. @default one day
+   * Moves time on until nothing is left to do: no job that a worker knows of is due later, no retry is pending, no handler waits for
+   * this clock. What only looks around (polls, heartbeats, schedules) does not count. Gives up with an error after `maxMs`. @default one day
    */
   runUntilIdle(options?: { readonly maxMs?: number }): Promise<void>
   /** Lets everything run that needs no time to pass. */
@@ -33,7 +33,7 @@ export interface VirtualRuntime extends Runtime {
 interface Timer {
   readonly at: number
   readonly order: number
-  readonly background: boolean
+  readonly looksAround: boolean
   readonly run: () => void
 }
 
@@ -97,9 +97,9 @@ export function virtualRuntime(options: VirtualRuntimeOptions): VirtualRuntime {
     uuid,
     bytes: (count) => Uint8Array.from({ length: count }, () => random.int(0, 255)),
 
-    timer(ms, run, { background = false } = {}) {
+    timer(ms, run, { background = false, looksAround = background } = {}) {
       const order = ties === 'seeded' ? random.next() : set++
-      const timer: Timer = { at: elapsed + Math.max(0, ms), order, background, run }
+      const timer: Timer = { at: elapsed + Math.max(0, ms), order, looksAround, run }
       timers.add(timer)
       return () => void timers.delete(timer)
     },
@@ -122,7 +122,7 @@ export function virtualRuntime(options: VirtualRuntimeOptions): VirtualRuntime {
 
     async runUntilIdle({ maxMs = DAY_MS } = {}) {
       const until = elapsed + maxMs
-      const isBusy = (): boolean => [...timers].some((timer) => !timer.background)
+      const isBusy = (): boolean => [...timers].some((timer) => !timer.looksAround)
       await move(until, isBusy)
       if (isBusy()) throw new Error(`Not idle after ${maxMs} ms: ${timers.size} timers are still set.`)
     },

@@ -13,7 +13,7 @@ export interface WorkerEvents {
   timeout: FailedRun
   /** A worker died or lost its lease, told by whoever rescued the job; or a thread died, told by its worker. */
   lost: FailedRun
-  /** A job went among the dead, whatever the reason. */
+  /** A job went among the dead, whatever the reason; also one that was buried by {@link Skep.bury} in this process. */
   dead: FailedRun
   /** A handler asked to be called later. */
   snoozed: { readonly job: EventJob; readonly delayMs: number }
@@ -23,7 +23,9 @@ export interface WorkerEvents {
 export interface FailedRun {
   readonly job: EventJob
   readonly failure: Failure
-  readonly state: JobState
+  /** Where the job went; `discarded` if its policy removed it. */
+  readonly state: JobState | 'discarded'
+  /** How long the handler ran; 0 if none did. */
   readonly durationMs: number
 }
 

@@ -49,8 +49,8 @@ export interface ExchangeOptions {
     sentAt: number,
     turns: Turns | null,
   ) => void
-  /** The claim failed: nothing came, or nothing is known. */
-  readonly onClaimFailed: (call: Omit<ClaimCall, 'now'>, error: unknown) => void
+  /** The claim failed: nothing came, or nothing is known. `isOver`: it is not asked about again, so nothing will come of it. */
+  readonly onClaimFailed: (call: Omit<ClaimCall, 'now'>, isOver: boolean) => void
   /** Groups that fired have enqueued jobs. */
   readonly onEnqueued: (enqueued: readonly Enqueued[]) => void
   /** A call has been answered, or failed: there may be something to do. */
@@ -200,8 +200,7 @@ export class Exchange {
       if (this.#retryTimer === null) this.#recovered()
     } catch (error) {
       if (claim) {
-        this.#doubt(claim, parcels, error)
-        this.#options.onClaimFailed(claim, error)
+        this.#options.onClaimFailed(claim, !this.#doubt(claim, parcels, error))
       }
       await this.#failed(parcels, error)
       return
@@ -209,12 +208,13 @@ export class Exchange {
     if (claim && claimed) onClaimed(claim, claimed, sentAt, turns)
   }
 
-  /** Keeps in mind a claim that failed if it may have happened all the same. */
-  #doubt(claim: Omit<ClaimCall, 'now'>, parcels: readonly Parcel[], error: unknown): void {
+  /** Keeps in mind a claim that failed if it may have happened all the same, and returns whether it did so. */
+  #doubt(claim: Omit<ClaimCall, 'now'>, parcels: readonly Parcel[], error: unknown): boolean {
     const isUnknown = !(error instanceof StoreError) || error.effect === 'unknown'
     // One that was doubted before stays so, unless it was refused by itself: asking for ever would help nobody.
     const isStill = claim.again === true && (isTransient(error) || parcels.length > 0)
     if (isUnknown || isStill) this.#uncertain.push({ ...claim, again: true })
+    return isUnknown || isStill
   }
 
   /** Passes on what the store said, and returns the parcels about which it said nothing. */

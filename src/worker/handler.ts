@@ -45,6 +45,8 @@ export interface Away {
   hasRoom(): boolean
   /** Whether a job of the queue is one of its own, where it takes only a range of keys. */
   covers(job: ClaimedJob): boolean
+  /** Whether whoever shall run it has been sent it: what has not can be taken back unrun. */
+  isSent(run: Run): boolean
   /** A run that it has shall end, see {@link Run.abortReason}. If it does not, it is given up after the grace. */
   stop(run: Run): void
   /** The run is over, by its own word or without it. */

@@ -45,6 +45,10 @@ export class HeldRuns {
     if (map.size === 0 && map !== this.#maps.at(-1)) this.#maps = this.#maps.filter((held) => held !== map)
   }
 
+  get isEmpty(): boolean {
+    return this.#maps.every(({ size }) => size === 0)
+  }
+
   /** All of them. Whoever goes through them may remove them on the way. */
   *values(): IterableIterator<Run> {
     for (const map of this.#maps) yield* map.values()

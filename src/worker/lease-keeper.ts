@@ -36,7 +36,7 @@ export class LeaseKeeper {
     const { store, runtime, leaseMs, onCancel, onLost } = this.#options
     // The lease counts from before the call was sent: the reply may take as long as it likes.
     const sentAt = runtime.mono()
-    const leases = runs.map(({ job }) => ({ id: job.id, token: job.token }))
+    const leases = runs.map(({ job }) => ({ space: job.space, id: job.id, token: job.token }))
     const { results } = await store.extend({ leases, leaseMs })
     results.forEach((result, index) => {
       const run = runs[index] as Run

@@ -185,7 +185,12 @@ export class Noter {
   }
 
   async #call(batch: readonly Sent[]): Promise<readonly NoteResult[]> {
-    const notes = batch.map(({ run: { job }, note }) => ({ id: job.id, token: job.token, ...note }))
+    const notes = batch.map(({ run: { job }, note }) => ({
+      space: job.space,
+      id: job.id,
+      token: job.token,
+      ...note,
+    }))
     return (await this.#options.store.note({ notes })).results
   }
 

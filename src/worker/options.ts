@@ -1,14 +1,18 @@
 import { type Duration, toMs } from '../core/duration.ts'
 import { SkepError } from '../core/errors.ts'
+import { type OptionKeys, optionKeys } from '../core/options.ts'
 
 export interface WorkerOptions {
   /** Handlers running at once in this worker, over all its queues. @default 10 */
   readonly concurrency?: number
   /** How long a lease lasts. It is renewed every third of it, for all jobs in one call. @default '30s' */
   readonly lease?: Duration
-  /** How long `stop()` lets running handlers finish before it hands their jobs back. @default '28s' */
+  /** How long `stop()` lets running handlers finish before it aborts their signals. @default '23s' */
   readonly drain?: Duration
-  /** How long a handler may take to end after its signal aborted, before its slot is given up. @default '5s' */
+  /**
+   * How long a handler may take to end after its signal aborted, whatever the reason. A stop takes up to `drain` and
+   * `grace` together. @default '5s'
+   */
   readonly grace?: Duration
   /** How often to look for work that no hint told of. @default '5s' with hints, '1m' with notices, '250ms' without either */
   readonly poll?: Duration
@@ -16,17 +20,20 @@ export interface WorkerOptions {
   readonly rescueGrace?: Duration
   /** How often finished jobs past their retention are removed. @default '1m' */
   readonly prune?: Duration
-  /**
-   * What to do with jobs of queues that no worker on the list handles. `leave` lets them wait: during a
-   * deploy the worker that knows them may be a minute away. `mark` puts them aside as `missing`
-   * when none has appeared for `missingAfter`. @default 'leave'
-   */
-  readonly unknownQueues?: 'leave' | 'mark'
-  /** @default '10m' */
-  readonly missingAfter?: Duration
   /** The version of your program, shown with the worker and as a mark in charts. @default what `createSkep` was given */
   readonly version?: string
 }
+
+export const WORKER_KEYS: OptionKeys = optionKeys<WorkerOptions>('worker()', {
+  concurrency: true,
+  lease: true,
+  drain: true,
+  grace: true,
+  poll: true,
+  rescueGrace: true,
+  prune: true,
+  version: true,
+})
 
 export interface ResolvedWorkerOptions {
   readonly concurrency: number
@@ -36,32 +43,22 @@ export interface ResolvedWorkerOptions {
   readonly pollMs: number | null
   readonly rescueGraceMs: number
   readonly pruneMs: number
-  readonly unknownQueues: 'leave' | 'mark'
-  readonly missingAfterMs: number
   readonly version: string | null
 }
 
 export function resolveWorkerOptions(options: WorkerOptions = {}): ResolvedWorkerOptions {
-  const { concurrency = 10, unknownQueues = 'leave' } = options
+  const { concurrency = 10 } = options
   assertWhole('concurrency', concurrency, 1, 100_000)
   const leaseMs = toMs('lease', options.lease ?? '30s')
   assertWhole('lease', leaseMs, 1_000, 86_400_000)
-  if (unknownQueues !== 'leave' && unknownQueues !== 'mark') {
-    throw new SkepError(
-      'OPTION_INVALID',
-      `unknownQueues is "${String(unknownQueues)}"; use 'leave' or 'mark'.`,
-    )
-  }
   return Object.freeze({
     concurrency,
     leaseMs,
-    drainMs: toMs('drain', options.drain ?? '28s'),
+    drainMs: toMs('drain', options.drain ?? '23s'),
     graceMs: toMs('grace', options.grace ?? '5s'),
     pollMs: options.poll === undefined ? null : Math.max(10, toMs('poll', options.poll)),
     rescueGraceMs: toMs('rescueGrace', options.rescueGrace ?? '2s'),
     pruneMs: Math.max(1_000, toMs('prune', options.prune ?? '1m')),
-    unknownQueues,
-    missingAfterMs: toMs('missingAfter', options.missingAfter ?? '10m'),
     version: options.version === undefined ? null : String(options.version).slice(0, 128),
   })
 }

@@ -1,7 +1,8 @@
 import { messageOf } from '../core/errors.ts'
 import type { Logger } from '../core/logger.ts'
 import type { Runtime } from '../runtime.ts'
-import type { RecordStore } from '../store/records.ts'
+import type { RecordStore, StoredRecord } from '../store/records.ts'
+import type { RecallTarget } from './recalls.ts'
 
 /** What a worker is told is a record of this kind, with the worker's id as its own. It is removed when it is done. */
 export const ORDER_KIND = 'order'
@@ -29,14 +30,31 @@ export function readOrder(body: string): OrderBody | null {
   }
 }
 
+/** A recall of which somebody waits to hear that it was carried out is a record beside the order, with an id of this shape. */
+export function recallId(workerId: string, callId: string): string {
+  return `${workerId}/${callId}`
+}
+
+export function readRecall(body: string): RecallTarget | null {
+  try {
+    const { space, queue, lane } = JSON.parse(body) as Partial<RecallTarget>
+    const isTarget = [space, queue, lane].every((text) => text === null || typeof text === 'string')
+    return isTarget ? ({ space, queue, lane } as RecallTarget) : null
+  } catch {
+    return null
+  }
+}
+
 export interface OrderKeeperParts {
-  readonly store: Pick<RecordStore, 'getRecords' | 'putRecords'>
+  readonly store: Pick<RecordStore, 'listRecords' | 'putRecords' | 'removeRecords'>
   readonly runtime: Runtime
   readonly logger: Logger
   readonly space: string
   readonly workerId: string
   /** Does what was said. When it resolves, it is done, or will be without fail. */
   readonly obey: (order: OrderBody) => Promise<void>
+  /** Hands back what has not started of a target. When it returns, nothing of what was taken before starts any more. */
+  readonly recall: (target: RecallTarget) => void
 }
 
 /** Looks what a worker was told, and says when it has been done. Whatever goes wrong here disturbs no job. */
@@ -75,9 +93,16 @@ export class OrderKeeper {
     const place = { scope: space, kind: ORDER_KIND }
     // Another order may come while one is carried out; it is then the next.
     for (let seen = 0; seen < 5; seen++) {
-      const { records } = await store.getRecords({ ...place, ids: [workerId] })
-      const record = records[0] ?? null
-      if (record === null) return
+      // The sign after the slash: its order, and the recalls beside it.
+      const { records } = await store.listRecords({
+        ...place,
+        from: workerId,
+        before: `${workerId}0`,
+        limit: 500,
+      })
+      const record = records.find(({ id }) => id === workerId)
+      await this.#recall(records.filter((one) => one !== record))
+      if (record === undefined) return
       const order = readOrder(record.body)
       if (order !== null) {
         logger.info(`The worker was told "${order.order}"${order.by === '' ? '' : ` by ${order.by}`}.`)
@@ -94,5 +119,16 @@ export class OrderKeeper {
       const { results } = await store.putRecords({ ...place, records: [done] })
       if (results[0] === 'ok') return
     }
+  }
+
+  async #recall(records: readonly StoredRecord[]): Promise<void> {
+    if (records.length === 0) return
+    const { store, space, recall } = this.#parts
+    for (const { body } of records) {
+      const target = readRecall(body)
+      if (target !== null) recall(target)
+    }
+    // That it is gone is the word that it was done.
+    await store.removeRecords({ scope: space, kind: ORDER_KIND, ids: records.map(({ id }) => id) })
   }
 }

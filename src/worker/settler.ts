@@ -1,4 +1,4 @@
-import { attemptLine } from '../core/attempts.ts'
+import { type AttemptOrigin, attemptLine } from '../core/attempts.ts'
 import { nextInChain } from '../core/chains.ts'
 import type { Emitter } from '../core/emitter.ts'
 import { SkepError } from '../core/errors.ts'
@@ -6,12 +6,13 @@ import { failureOf, reasonFailure } from '../core/failure.ts'
 import { type ClaimedJob, type Failure, isFinal, type JobState, type NewJob, rankOf } from '../core/job.ts'
 import type { Logger } from '../core/logger.ts'
 import { judge, type Outcome, type Verdict } from '../core/policy.ts'
+import { idTakenError, type TakenId } from '../core/taken.ts'
 import type { ErrorBook } from '../metrics/error-book.ts'
 import type { Meter } from '../metrics/meter.ts'
 import { type Hint, mergeHints, type Notifier, namingHints, type ToldJob, workHint } from '../notifier.ts'
 import type { Runtime } from '../runtime.ts'
 import type { InsertResult, Settlement, SettleResult } from '../store.ts'
-import { eventJob, readValue, type WorkerEvents } from './events.ts'
+import { eventJob, type FailedRun, readValue, type WorkerEvents } from './events.ts'
 import type { Exchange, Parcel, Turn } from './exchange.ts'
 import type { Noter } from './noter.ts'
 import type { Run } from './run.ts'
@@ -28,8 +29,10 @@ export interface SettlerOptions {
   readonly meter: Meter
   /** Hears of every run that ended badly. */
   readonly errors: Pick<ErrorBook, 'add'>
+  /** The worker, as the attempts of its jobs name it. */
+  readonly origin: Pick<AttemptOrigin, 'worker' | 'version'>
   /** The store has had its word on this run, whatever it was. */
-  readonly onSettled: (run: Run) => void
+  readonly onSettled: (run: Run, result: SettleResult) => void
 }
 
 /** A settlement on its way. A class, because there is one for every job: it takes half the room of a closure. */
@@ -86,11 +89,11 @@ export class Settler {
       this.#settleCompleted(run, run.completed, outcome, durationMs)
       return
     }
-    const { id, token } = run.job
+    const { space, id, token } = run.job
     const verdict = this.#judge(run, outcome)
     // The one who holds the lease must not take for his own what was ended by somebody else.
-    const bare = run.isForeign ? { id, token, verdict, rescue: true } : { id, token, verdict }
-    const settlement = this.#withNotes(run, bare, failureIn(outcome))
+    const bare = run.isForeign ? { space, id, token, verdict, rescue: true } : { space, id, token, verdict }
+    const settlement = this.#withNotes(run, bare, failureIn(outcome), durationMs)
     if (outcome.kind === 'success') goOn(run, verdict.result)
     this.#options.exchange.settle(
       new Settling(
@@ -105,8 +108,23 @@ export class Settler {
     )
   }
 
-  readonly #tellSettled = ({ run, outcome, settlement, durationMs }: Settling, result: SettleResult): void =>
-    this.#settled(run, outcome, settlement.verdict, durationMs, result)
+  readonly #tellSettled = (
+    { run, outcome, settlement, durationMs }: Settling,
+    result: SettleResult,
+  ): void => {
+    if (result.status === 'refused' && result.reason === 'taken') this.#fail(run, result.taken, durationMs)
+    else this.#settled(run, outcome, settlement.verdict, durationMs, result)
+  }
+
+  /** The success was refused, because an id of a job that it enqueues is taken: as if the handler had thrown that. */
+  #fail(run: Run, taken: readonly TakenId[], durationMs: number): void {
+    run.enqueued = null
+    run.groups = null
+    run.move = null
+    run.handsOn = false
+    run.next = null
+    this.settle(run, { kind: 'error', failure: failureOf('error', idTakenError(taken)) }, durationMs)
+  }
 
   /**
    * The handler saved its own success. If its transaction committed, the store answers that this token has settled
@@ -114,16 +132,21 @@ export class Settler {
    * failed: so the first call changes nothing while the lease lasts and only asks.
    */
   #settleCompleted(run: Run, success: Success, outcome: Outcome, durationMs: number): void {
-    const { id, token } = run.job
+    const { space, id, token } = run.job
     const failed = outcome.kind === 'success' ? rolledBack() : outcome
     const verdict = this.#judge(run, failed)
     this.#options.exchange.settle({
       // Nobody knows yet whether it has failed, so it does not say so.
-      settlement: this.#withNotes(run, { id, token, verdict, onlyIfExpired: true }, null),
+      settlement: this.#withNotes(run, { space, id, token, verdict, onlyIfExpired: true }, null, durationMs),
       onResult: (result) => {
         if (result.status === 'refused' && result.reason === 'not-expired') {
           const onResult = (word: SettleResult): void => this.#settled(run, failed, verdict, durationMs, word)
-          const settlement = this.#withNotes(run, { id, token, verdict }, failureIn(failed))
+          const settlement = this.#withNotes(
+            run,
+            { space, id, token, verdict },
+            failureIn(failed),
+            durationMs,
+          )
           this.#options.exchange.settle({ settlement, onResult })
         } else if (result.status === 'ok' && result.state === 'done') {
           this.#settled(run, success, this.#judge(run, success), durationMs, result)
@@ -138,17 +161,22 @@ export class Settler {
    * What the run still has to tell goes along, and why it failed, if it did. If the job is discarded, what it told goes with
    * the job instead.
    */
-  #withNotes(run: Run, settlement: Settlement, failure: Failure | null): Settlement {
+  #withNotes(run: Run, settlement: Settlement, failure: Failure | null, durationMs: number): Settlement {
     const { verdict } = settlement
     if (verdict.keepMs === null && isFinal(verdict.to)) {
       const { starts, generation } = run.job
       this.#options.noter.take(run)
       return run.notes !== null || starts > 1 || generation > 0 ? { ...settlement, noted: true } : settlement
     }
-    const line = failure === null ? null : attemptLine(run.job, failure)
+    const line = failure === null ? null : attemptLine(run.job, failure, this.#originOf(durationMs))
     if (line !== null) this.#options.noter.lastLine(run, line)
     const note = run.notes === null ? null : this.#options.noter.take(run)
     return note === null ? settlement : { ...settlement, note }
+  }
+
+  #originOf(durationMs: number): AttemptOrigin {
+    const { runtime, origin } = this.#options
+    return { startedAt: Math.round(runtime.now() - durationMs), ...origin }
   }
 
   #judge({ job, spec }: Run, outcome: Outcome): Verdict {
@@ -157,7 +185,7 @@ export class Settler {
 
   #settled(run: Run, outcome: Outcome, verdict: Verdict, durationMs: number, result: SettleResult): void {
     const { logger, noter, onSettled } = this.#options
-    onSettled(run)
+    onSettled(run, result)
     run.spec.away?.settled(run, result)
     noter.release(run, result.status === 'ok')
     // Done although it failed: its own transaction had committed after all, only the answer to that was lost.
@@ -165,7 +193,8 @@ export class Settler {
     if (result.status === 'ok') {
       const told: Outcome = isDone ? { kind: 'success', result: null } : outcome
       this.#count(run, told, result, durationMs)
-      this.#tell(run, told, result.state, durationMs)
+      const isDiscarded = result.state === 'failed' && verdict.keepMs === null
+      this.#tell(run, told, isDiscarded ? 'discarded' : result.state, durationMs)
       this.#hint(run, told, verdict, result)
     } else if (outcome.kind !== 'handback') {
       logger.warn(
@@ -218,7 +247,16 @@ export class Settler {
     const { meter, errors, runtime } = this.#options
     const { id, queue } = job
     meter.of(queue).failed(state, isLost, runMs)
-    errors.add({ queue, job: id, failure, isDead: state === 'dead', at: runtime.now() })
+    // A lost job was on the worker that is gone, and not on this one.
+    const version = isLost ? undefined : this.#options.origin.version
+    errors.add({
+      queue,
+      job: id,
+      failure,
+      isDead: state === 'dead',
+      at: runtime.now(),
+      ...(version === undefined ? {} : { version }),
+    })
   }
 
   #hint(run: Run, outcome: Outcome, verdict: Verdict, result: Extract<SettleResult, { status: 'ok' }>): void {
@@ -292,7 +330,7 @@ export class Settler {
     this.#ended.push({ kind: 'settled', space, queue })
   }
 
-  #tell(run: Run, outcome: Outcome, state: JobState, durationMs: number): void {
+  #tell(run: Run, outcome: Outcome, state: FailedRun['state'], durationMs: number): void {
     const { events } = this.#options
     if (outcome.kind === 'success' && !events.has('finished')) return
     // A copy: a listener can change nothing.
@@ -392,9 +430,9 @@ function withWishes(run: Run, settlement: Settlement, isBare: boolean): Settleme
   const { enqueued, groups, move, handsOn } = run
   if (enqueued === null && groups === null && move === null) return settlement
   if (isBare && enqueued !== null && groups === null && move === null) {
-    const { id, token, verdict } = settlement
+    const { space, id, token, verdict } = settlement
     // Written out: to copy it costs more than all the rest of a step of a chain.
-    return { id, token, verdict, enqueue: enqueued, handsOn }
+    return { space, id, token, verdict, enqueue: enqueued, handsOn }
   }
   return {
     ...settlement,

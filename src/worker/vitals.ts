@@ -13,6 +13,10 @@ export interface Vitals {
   readonly lagMs: number | null
   /** It was told to take no more jobs. */
   readonly quiet: boolean
+  /** Jobs that it has taken ahead and not started. */
+  readonly prefetched: number
+  /** Its jobs run outside of its process, and its queues come and go. */
+  readonly isRelay: boolean
 }
 
 /** Reads the vitals of this process. */
@@ -26,7 +30,7 @@ export class VitalSigns {
   }
 
   /** As JSON text, which is how they go to the store. */
-  read(quiet: boolean): string {
+  read({ quiet, prefetched, isRelay }: Pick<Vitals, 'quiet' | 'prefetched' | 'isRelay'>): string {
     const lagMs = this.#lag?.p99Ms() ?? null
     const vitals: Vitals = {
       version: this.#version,
@@ -34,6 +38,8 @@ export class VitalSigns {
       memoryBytes: memoryUsage.rss(),
       lagMs: lagMs === null ? null : Math.round(lagMs * 10) / 10,
       quiet,
+      prefetched,
+      isRelay,
     }
     return JSON.stringify(vitals)
   }
@@ -43,7 +49,15 @@ export class VitalSigns {
   }
 }
 
-const UNKNOWN: Vitals = { version: null, node: '', memoryBytes: 0, lagMs: null, quiet: false }
+const UNKNOWN: Vitals = {
+  version: null,
+  node: '',
+  memoryBytes: 0,
+  lagMs: null,
+  quiet: false,
+  prefetched: 0,
+  isRelay: false,
+}
 
 /** What a worker told. Whoever wrote it may have been of another version: what makes no sense is left out. */
 export function parseVitals(text: string): Vitals {
@@ -55,6 +69,8 @@ export function parseVitals(text: string): Vitals {
       memoryBytes: numberOf(told?.memoryBytes) ?? 0,
       lagMs: numberOf(told?.lagMs),
       quiet: told?.quiet === true,
+      prefetched: numberOf(told?.prefetched) ?? 0,
+      isRelay: told?.isRelay === true,
     }
   } catch {
     return UNKNOWN

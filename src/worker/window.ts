@@ -2,6 +2,7 @@ import type { ClaimedJob } from '../core/job.ts'
 import type { Source } from '../store.ts'
 import type { HandlerSpec } from './handler.ts'
 import { type ClaimSizes, Line, MOST_AT_ONCE } from './line.ts'
+import { isRecalled, type RecallTarget } from './recalls.ts'
 import type { Run } from './run.ts'
 
 /**
@@ -369,9 +370,10 @@ export class Window {
     this.#busy--
   }
 
-  /** Takes back what waits of one lane: nothing of it shall start now. */
-  takeLane(spec: HandlerSpec, lane: string | null): Run[] {
-    const runs = (this.#lineOf.get(spec) as Line).waiting.take((run) => run.job.lane === lane)
+  /** Takes back what waits of a target: nothing of it shall start now. */
+  takeRecalled(target: RecallTarget): Run[] {
+    if (this.#buffered === 0) return []
+    const runs = this.#order.flatMap(({ waiting }) => waiting.take(({ job }) => isRecalled(target, job)))
     this.#buffered -= runs.length
     return runs
   }

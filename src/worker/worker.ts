@@ -2,9 +2,9 @@ import { hostname } from 'node:os'
 import type { Emitter } from '../core/emitter.ts'
 import { messageOf } from '../core/errors.ts'
 import type { ClaimedJob } from '../core/job.ts'
+import { DEFAULT_LANE } from '../core/lanes.ts'
 import type { Logger } from '../core/logger.ts'
 import type { Outcome } from '../core/policy.ts'
-import { MissingMarker, reviveMissing } from '../maintenance/missing.ts'
 import { pruneAll } from '../maintenance/prune.ts'
 import { Rescuer } from '../maintenance/rescue.ts'
 import type { ErrorBook } from '../metrics/error-book.ts'
@@ -32,6 +32,7 @@ import type { Noter } from './noter.ts'
 import { type NamedWish, NoticeBoard } from './notice-board.ts'
 import type { ResolvedWorkerOptions } from './options.ts'
 import { type OrderBody, OrderKeeper } from './orders.ts'
+import { isRecalled, Recalls, type RecallTarget } from './recalls.ts'
 import { Run } from './run.ts'
 import { Settler } from './settler.ts'
 import { VitalSigns } from './vitals.ts'
@@ -50,6 +51,10 @@ const POLL_WITHOUT_HINTS_MS = 250
 const SWEEP_MS = 60_000
 /** And whether there still are notices is looked at so often, which asks nobody. */
 const LOOK_MS = 1_000
+
+/** While no hints flow it looks so often what it was told. */
+const LOOK_FOR_ORDERS_MS = 1_000
+const EVERYTHING: RecallTarget = { space: null, queue: null, lane: null }
 
 export interface WorkerParts {
   readonly store: Store
@@ -74,6 +79,11 @@ export interface WorkerParts {
   readonly strayOf?: (job: { readonly space: string; readonly queue: string }) => HandlerSpec
   /** What else its process does. */
   readonly duties?: readonly Duty[]
+}
+
+export interface StopOptions {
+  readonly drainMs?: number
+  readonly graceMs?: number
 }
 
 export interface WorkerHealth {
@@ -128,12 +138,19 @@ export class WorkerEngine {
   #storeClockMost = 0
   #status: 'running' | 'stopping' | 'stopped' = 'running'
   #stopped: Promise<void> | null = null
-  /** Ends the time that running handlers have to finish. */
+  /** Ends the drain time of a stop, in which running handlers may finish undisturbed. */
   readonly #drained = new AbortController()
+  /** Ends the grace of a stop, in which handlers may end after their signal aborted. */
+  readonly #graced = new AbortController()
   #starting = false
   /** When the heartbeat last got through; null while it fails. */
   #renewedAt: number | null
   #becameIdle: (() => void) | null = null
+  readonly #recalls = new Recalls()
+  /** Lanes that were told to wait where that is not saved yet: by the run, what then ends the local recall. */
+  readonly #throttling = new Map<Run, () => void>()
+  /** When it last looked what it was told, while no hints flow. */
+  #lookedAt = 0
   /** Queues of which others are told, at the end of this turn of the event loop, that there is room. */
   readonly #roomTold = new Set<HandlerSpec>()
 
@@ -166,7 +183,7 @@ export class WorkerEngine {
       logger,
       wish: (options) => this.#wish(options),
       onClaimed: (call, reply, sentAt, turns) => this.#claimed(call, reply, sentAt, turns),
-      onClaimFailed: (call) => this.#claimFailed(call),
+      onClaimFailed: (call, isOver) => this.#claimFailed(call, isOver),
       onEnqueued: (enqueued) => parts.notifier.publish(enqueued.map((one) => ({ kind: 'work', ...one }))),
       onTurn: () => this.#startWaiting(),
     })
@@ -179,9 +196,14 @@ export class WorkerEngine {
       noter: parts.noter,
       meter: parts.meter,
       errors: parts.errors,
+      origin: {
+        worker: this.id,
+        ...(parts.options.version === null ? {} : { version: parts.options.version }),
+      },
       storeTime: () => this.#storeTime(),
-      onSettled: (run) => {
+      onSettled: (run, result) => {
         this.#release(run)
+        if (this.#throttling.size > 0) this.#throttled(run, result.status === 'ok')
         if (this.#window.leavesRoom(run.spec)) this.#tellOfRoom(run.spec)
       },
     })
@@ -192,6 +214,7 @@ export class WorkerEngine {
       space: parts.space ?? specs[0]?.space ?? 'default',
       workerId: this.id,
       obey: (order) => this.#obey(order),
+      recall: (target) => this.recall(target),
     })
     const { notices } = parts.notifier
     this.#board = notices === undefined ? null : this.#makeBoard(notices)
@@ -273,6 +296,7 @@ export class WorkerEngine {
           await store.attend({ worker: this.#info() })
           lastBeat = runtime.mono()
           void this.#orders.look()
+          this.#lookForRecalls(true)
         }
         this.#renewedAt = runtime.mono()
       } catch (error) {
@@ -294,7 +318,6 @@ export class WorkerEngine {
       await pruneAll(store, signal)
       return options.pruneMs * (0.5 + runtime.random())
     })
-    this.#superviseMissing(loop)
     for (const duty of this.#parts.duties ?? []) {
       const turn = async (signal: AbortSignal): Promise<number> =>
         duty.isForFew && !rescuer.isOneOfFew ? NOT_MINE_MS : duty.turn(signal)
@@ -308,6 +331,7 @@ export class WorkerEngine {
       this.#window.heat()
       this.#exchange.nudge()
       const hints = notifier.health().status === 'up'
+      this.#lookForRecalls(hints)
       return options.pollMs ?? (hints ? POLL_WITH_HINTS_MS : POLL_WITHOUT_HINTS_MS)
     }
     if (this.#board === null || options.pollMs !== null) return poll
@@ -324,20 +348,6 @@ export class WorkerEngine {
       }
       return LOOK_MS
     }
-  }
-
-  #superviseMissing(loop: (name: string, turn: () => Promise<number>) => Loop): void {
-    const { store, runtime, options, notifier } = this.#parts
-    const space = this.#space()
-    const marker = new MissingMarker({ store, runtime, space, afterMs: options.missingAfterMs })
-    loop('missing', async () => {
-      // Not only once: another process may have looked for handlers just before this worker was on the list.
-      const revived = await reviveMissing(store, space, this.#queues())
-      if (revived.length > 0)
-        notifier.publish(revived.map((place): Hint => ({ kind: 'work', space, ...place })))
-      if (options.unknownQueues === 'mark') await marker.turn()
-      return Math.min(60_000, Math.max(1_000, options.missingAfterMs / 4))
-    })
   }
 
   health(): WorkerHealth {
@@ -359,17 +369,19 @@ export class WorkerEngine {
   }
 
   /**
-   * Stops claiming, lets handlers finish for the drain time, hands the rest back at once, and only then lets
-   * go of the leases. After it resolves no handler of this worker holds a job. Stopping twice is one stop, and
-   * a second call with `drainMs: 0` ends the wait of the first.
+   * Stops claiming and hands back what has not started; lets handlers finish for the drain time; aborts the signals of the
+   * rest and waits for them for the grace; takes the outcome of those that end, and hands back the others. Leases are
+   * renewed throughout. A second call is the same stop: `drainMs: 0` ends its drain time, `graceMs: 0` its grace.
    */
-  stop(options: { readonly drainMs?: number } = {}): Promise<void> {
-    if (options.drainMs === 0) this.#drained.abort()
-    this.#stopped ??= this.#stop(options.drainMs ?? this.#parts.options.drainMs)
+  stop(options: StopOptions = {}): Promise<void> {
+    const { drainMs = this.#parts.options.drainMs, graceMs = this.#parts.options.graceMs } = options
+    if (drainMs === 0) this.#drained.abort()
+    if (graceMs === 0) this.#graced.abort()
+    this.#stopped ??= this.#stop(drainMs, graceMs)
     return this.#stopped
   }
 
-  async #stop(drainMs: number): Promise<void> {
+  async #stop(drainMs: number, graceMs: number): Promise<void> {
     const { store, runtime, logger } = this.#parts
     this.#status = 'stopping'
     this.#subscription?.end()
@@ -378,19 +390,15 @@ export class WorkerEngine {
     this.#board?.close()
     await this.#poll?.stop()
     this.#handBack(this.#window.takeStale(Infinity))
+    this.#takeBackUnsent(EVERYTHING)
 
-    if (this.#window.busy > 0) {
-      const idle = new Promise<void>((resolve) => {
-        this.#becameIdle = resolve
-      })
-      await Promise.race([idle, sleep(runtime, drainMs, this.#drained.signal)])
-      this.#drained.abort()
-    }
+    await this.#idleWithin(drainMs, this.#drained)
     const left = [...this.#held.values()].filter((run) => run.stage === 'running')
     for (const run of left) run.abort(new StopSignal('stop', 'The worker stops.'))
-    // What can be ended has ended before its job goes back, so that the next holder is alone with it.
+    // The lease is kept while the handler cleans up, so that the next holder of the job is alone with it.
+    await this.#idleWithin(graceMs, this.#graced)
     if (this.#specs.some((spec) => spec.stop !== undefined)) await this.#stopHandlers()
-    for (const run of left) this.#executor.giveUp(run)
+    this.#giveUp(left)
 
     // The leases are kept until every outcome is saved. A store that is away for long must not keep us for ever:
     // what it could not be told runs again when the leases end.
@@ -405,6 +413,27 @@ export class WorkerEngine {
     if (!(await atMost(runtime, SIGN_OFF_MS, signedOff)))
       logger.warn('The worker stops without having signed off: the store does not answer.')
     this.#status = 'stopped'
+  }
+
+  /** Waits until no handler runs or `ended` aborts, at most this long. */
+  async #idleWithin(ms: number, ended: AbortController): Promise<void> {
+    if (this.#window.busy === 0) return
+    this.#becameIdle = () => ended.abort()
+    await sleep(this.#parts.runtime, ms, ended.signal)
+    this.#becameIdle = null
+  }
+
+  /** Hands back the jobs of handlers that ignored their signal. Holding on would only delay them: this process may end now. */
+  #giveUp(runs: readonly Run[]): void {
+    const deaf = runs.filter((run) => run.stage === 'running')
+    if (deaf.length === 0) return
+    const [{ job }] = deaf as [Run]
+    const others = deaf.length === 1 ? '' : ` and ${deaf.length - 1} more`
+    this.#parts.logger.warn(
+      `The handler of job "${job.id}" (queue "${job.queue}")${others} did not end after its signal aborted, so the job is ` +
+        'handed back and may start elsewhere while that handler still runs. Pass `signal` on, or raise `grace`.',
+    )
+    for (const run of deaf) this.#executor.giveUp(run)
   }
 
   async #stopHandlers(): Promise<void> {
@@ -431,7 +460,11 @@ export class WorkerEngine {
 
   #readVitals(): string {
     this.#vitals ??= new VitalSigns(this.#parts.runtime, this.#parts.options.version)
-    return this.#vitals.read(this.#quiet)
+    return this.#vitals.read({
+      quiet: this.#quiet,
+      prefetched: this.#window.buffered,
+      isRelay: this.#parts.slots !== undefined,
+    })
   }
 
   #endVitals(): void {
@@ -527,6 +560,9 @@ export class WorkerEngine {
     for (const hint of hints) {
       if (hint.kind === 'sync') {
         this.#window.heat()
+        this.#lookForRecalls(true)
+      } else if (hint.kind === 'recall') {
+        this.recall(hint)
       } else if (hint.kind === 'work') {
         if (this.#mayBeDue(hint.dueAt)) this.#window.heat(hint, hint.rank === NO_RANK ? null : hint.rank)
         else if (this.#window.specOf(hint.space, hint.queue))
@@ -559,7 +595,9 @@ export class WorkerEngine {
     const wish = this.#window.wish(options, runtime.mono(), this.#board) ?? this.#wishById(options.least)
     if (this.#window.askAt !== null) this.#askAt(this.#window.askAt)
     if (wish === null) return null
-    return { ...wish, workerId: this.id, token: runtime.uuid(), leaseMs: settings.leaseMs }
+    const token = runtime.uuid()
+    this.#recalls.begin(token)
+    return { ...wish, workerId: this.id, token, leaseMs: settings.leaseMs }
   }
 
   #wishById(least: number): NamedWish | null {
@@ -582,7 +620,7 @@ export class WorkerEngine {
     this.#window.took(now - sentAt)
     const leaseUntil = sentAt + options.leaseMs
     let spec: HandlerSpec | undefined
-    const runs = reply.jobs.map((job) => {
+    let runs = reply.jobs.map((job) => {
       // Mostly the same as for the job before it.
       if (spec?.queue !== job.queue || spec.space !== job.space || spec.keys !== undefined) {
         spec = this.#specFor(job)
@@ -603,9 +641,18 @@ export class WorkerEngine {
       this.#board?.answered(call, reply)
     } else if (!call.again) this.#window.answered(call.sources, full, reply.limited ?? [])
     if (this.#status !== 'running' || this.#quiet) {
+      this.#recalls.end(call.token)
       this.#handBack(runs)
       return
     }
+    if (!this.#recalls.isEmpty) {
+      const recalled = runs.filter(({ job }) => this.#recalls.has(call.token, job))
+      if (recalled.length > 0) {
+        runs = runs.filter((run) => !recalled.includes(run))
+        this.#handBack(recalled)
+      }
+    }
+    this.#recalls.end(call.token)
     this.#handBack(this.#window.add(runs))
     // With notices a queue that gave all it was asked for goes on giving only when nobody tells of jobs.
     if (this.#board === null || !this.#board.isUp) this.#window.reheat(full)
@@ -617,7 +664,8 @@ export class WorkerEngine {
     if (reply.nextDueAt !== null) this.#wakeIn(reply.nextDueAt - reply.now)
   }
 
-  #claimFailed(call: Omit<ClaimCall, 'now'>): void {
+  #claimFailed(call: Omit<ClaimCall, 'now'>, isOver: boolean): void {
+    if (isOver) this.#recalls.end(call.token)
     if (call.ids !== undefined) {
       if (!call.again) this.#window.answeredById(call.sources)
       this.#board?.failed(call)
@@ -633,15 +681,13 @@ export class WorkerEngine {
     const at = runtime.mono() + Math.max(1, Math.ceil(waitMs))
     if (this.#dueTimer && this.#dueTimer.at <= at) return
     this.#dueTimer?.stop()
-    const stop = runtime.timer(
-      at - runtime.mono(),
-      () => {
-        this.#dueTimer = null
-        this.#window.heat()
-        this.#exchange.nudge()
-      },
-      { background: true },
-    )
+    const look = (): void => {
+      this.#dueTimer = null
+      this.#window.heat()
+      this.#exchange.nudge()
+    }
+    // It keeps no process alive, and a job waits for it.
+    const stop = runtime.timer(at - runtime.mono(), look, { background: true, looksAround: false })
     this.#dueTimer = { at, stop }
   }
 
@@ -710,7 +756,7 @@ export class WorkerEngine {
       this.#parts.noter.release(run, false)
       logger.warn(`The lease on job "${run.job.id}" was lost, so its outcome is not saved.`)
     } else {
-      if (outcome.kind === 'throttle') this.#handBack(this.#window.takeLane(run.spec, run.job.lane))
+      if (outcome.kind === 'throttle') this.#throttle(run)
       // The claim that goes along with the outcome finds the room that it makes.
       this.#window.makeRoom(run.spec)
       this.#settler.settle(run, outcome, durationMs)
@@ -771,6 +817,60 @@ export class WorkerEngine {
     }
   }
 
+  // ── recalls ────────────────────────────────────────────────────────────────────────────────────
+
+  /** Hands back what it has of a target and has not started: a hold was put on it, or its lane was told to wait. */
+  recall(target: RecallTarget): void {
+    this.#recalls.add(target)
+    this.#takeBack(target)
+  }
+
+  #takeBack(target: RecallTarget): void {
+    this.#handBack(this.#window.takeRecalled(target))
+    this.#takeBackUnsent(target)
+  }
+
+  /** The same of jobs for elsewhere: those that have not been sent. */
+  #takeBackUnsent(target: RecallTarget): void {
+    if (!this.#specs.some(({ away }) => away !== undefined)) return
+    const unsent = Array.from(this.#held.values()).filter(
+      (run) => run.stage === 'running' && run.spec.away?.isSent(run) === false && isRecalled(target, run.job),
+    )
+    if (unsent.length > 0) this.end(unsent.map((run) => ({ run, outcome: { kind: 'handback', ran: false } })))
+  }
+
+  /** A handler was told "too many requests". Until the store knows that, claims still bring jobs of the lane. */
+  #throttle(run: Run): void {
+    const target = laneOf(run)
+    this.#throttling.set(run, this.#recalls.hold(target))
+    this.#takeBack(target)
+  }
+
+  #throttled(run: Run, isSaved: boolean): void {
+    const saved = this.#throttling.get(run)
+    if (saved === undefined) return
+    saved()
+    this.#throttling.delete(run)
+    if (isSaved) this.#parts.notifier.publish([{ kind: 'recall', ...laneOf(run) }])
+  }
+
+  /** Hints may be lost: what is held ahead is compared with the holds that stand, and without hints it looks what it was told. */
+  #lookForRecalls(hasHints: boolean): void {
+    const { store, runtime, logger } = this.#parts
+    if (!hasHints && runtime.mono() - this.#lookedAt >= LOOK_FOR_ORDERS_MS) {
+      this.#lookedAt = runtime.mono()
+      void this.#orders.look()
+    }
+    const isAhead = this.#window.buffered > 0 || this.#specs.some(({ away }) => away !== undefined)
+    if (!isAhead || this.#held.isEmpty) return
+    store.holds({ space: this.#space() }).then(
+      ({ holds }) => {
+        for (const hold of holds) this.recall(hold)
+      },
+      (error: unknown) => logger.debug(`A worker could not look which holds stand: ${messageOf(error)}`),
+    )
+  }
+
   #handBackStale(): void {
     this.#handBack(this.#window.takeStale(this.#parts.runtime.mono() - STALE_MS))
   }
@@ -783,6 +883,11 @@ export class WorkerEngine {
       else this.#release(run)
     }
   }
+}
+
+/** The lane of a job; of a queue without lanes that is all of it. */
+function laneOf({ job: { space, queue, lane } }: Run): RecallTarget {
+  return { space, queue, lane: lane ?? DEFAULT_LANE }
 }
 
 /** The sources that may have more: all of them if the claim was filled, else those that gave all they were asked for. */

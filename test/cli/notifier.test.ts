@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openConnection } from '../nats/world.ts'
 import { type NatsServer, startNats } from '../servers/index.ts'
 import { project, skep, start } from './cli.ts'
 
@@ -37,6 +38,31 @@ describe('the notifier of a config', () => {
     expect(enqueued).toMatchObject({ code: 0, stdout: '"Hello, Ada!"\n' })
     expect(doctor.stdout).toMatch(/NATS/)
     expect(await worker.ended).toMatchObject({ code: 0 })
+  })
+
+  it('shows its dead notices', async () => {
+    const cwd = project({
+      'skep.config.ts': config(
+        `() => natsNotifier({ servers: ${JSON.stringify(nats.urls)}, prefix: 'dead-notices' })`,
+      ),
+    })
+    expect(await skep(['dead', 'notices'], { cwd })).toMatchObject({ code: 0, stdout: '' })
+    const worker = start(['worker'], { cwd })
+    await worker.until(/started/)
+
+    const connection = await openConnection(nats)
+    const shown = async (): Promise<string> => {
+      // What is published before the stream is there is lost.
+      connection.publish('dead-notices.notices.default.hello', 'not a notice')
+      const { stdout, stderr } = await skep(['dead', 'notices'], { cwd })
+      return stdout + stderr
+    }
+    await expect.poll(shown, { timeout: 60_000, interval: 500 }).toMatch(/hello .*Not a notice: not a notice/)
+    const { stdout } = await skep(['dead', 'notices', '--json', '--limit', '5'], { cwd })
+    worker.child.kill('SIGTERM')
+    await worker.ended
+
+    expect(JSON.parse(stdout)).toMatchObject({ notices: [{ queue: 'hello', ids: [] }] })
   })
 
   it('is named when it is none', async () => {

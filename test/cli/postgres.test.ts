@@ -36,6 +36,31 @@ describe('on PostgreSQL, the command line', () => {
     expect(again.stderr).toContain('up to date')
   })
 
+  it('says at once that a worker finds no tables, and starts when they are there', async () => {
+    const [cwd, url] = [project({ 'skep.config.ts': CONFIG }), await database()]
+    const env = { SKEP_DB: url }
+    const worker = start(['worker'], { cwd, env })
+
+    await worker.until(/SCHEMA_MISSING[\s\S]*skep migrate[\s\S]*Retrying until the tables are there/)
+    await skep(['migrate'], { cwd, env })
+    await worker.until(/worker \S+ started/)
+
+    worker.child.kill('SIGTERM')
+    expect(await worker.ended).toMatchObject({ code: 0 })
+  })
+
+  it('ends a worker whose login is refused, and says why', async () => {
+    const [cwd, url] = [project({ 'skep.config.ts': CONFIG }), await database()]
+    const wrong = new URL(url)
+    wrong.pathname = '/no_such_database'
+
+    const { code, stderr } = await skep(['worker'], { cwd, env: { SKEP_DB: wrong.href } })
+
+    expect(code).toBe(1)
+    expect(stderr).toContain('STORE_REJECTED')
+    expect(stderr).toContain('no_such_database')
+  })
+
   it('prints SQL that others can run', async () => {
     const [cwd, url] = [project(), await database()]
 

@@ -187,7 +187,7 @@ describe('skep queues get', () => {
     const two = await skep(['queues', 'get', 'hello', 'other'], { cwd })
 
     expect(text.stdout).toMatch(
-      /^queue +hello\njobs +\d+ ready\noldest .*\nheld +pause on hello, by ada.*: quota\nlimits +hello: 4 at once\nworkers +none\n$/,
+      /^queue +hello\njobs +\d+ ready\noldest .*\nheld +pause on hello, by ada.*: quota\nwaits +1 job waits: the queue is paused by "ada": "quota"\.\n +1 job waits: no live worker serves this queue\.\nlimits +hello: 4 at once\nworkers +none.*\n$/,
     )
     expect(data).toMatchObject({
       queue: 'hello',

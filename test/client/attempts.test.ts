@@ -21,12 +21,15 @@ const stateOf = async (skep: Skep, id: string): Promise<string | undefined> => (
 describe.each(STORES)('the attempts of a job in %s', (name) => {
   it('are its runs that ended badly, each with its error, among the lines of its handlers', async () => {
     const skep = openSkep(await openStore(name))
-    skep.worker([
-      shaky.handle(({ attempt, log }) => {
-        log(`run ${attempt}`)
-        throw Object.assign(new RangeError(`bad ${attempt}`), { code: 'E_BAD' })
-      }),
-    ])
+    const worker = skep.worker(
+      [
+        shaky.handle(({ attempt, log }) => {
+          log(`run ${attempt}`)
+          throw Object.assign(new RangeError(`bad ${attempt}`), { code: 'E_BAD' })
+        }),
+      ],
+      { version: '2026.11.18-2' },
+    )
     const { id } = await skep.enqueue(shaky, 1)
     await until(async () => (await stateOf(skep, id)) === 'dead')
 
@@ -47,6 +50,10 @@ describe.each(STORES)('the attempts of a job in %s', (name) => {
       [3, 'error', 'bad 3', 'RangeError', 'E_BAD', 0],
     ])
     expect(attempts[0]?.stack).toContain('attempts.test.ts')
+    for (const { startedAt, at, worker: id, version } of attempts) {
+      expect({ id, version }).toEqual({ id: worker.id, version: '2026.11.18-2' })
+      expect(startedAt?.getTime()).toBeLessThanOrEqual(at.getTime())
+    }
     expect((await skep.logs(id)).lines.map(({ level, message }) => `${level} ${message}`)).toEqual([
       'info run 1',
       'error bad 1',

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import {
   type BulkView,
+  type CountPage,
   createSkep,
   fixed,
   queue,
@@ -62,6 +63,36 @@ describe.each(STORES)('a bulk action in %s', (name) => {
     )
     expect((await skep.counts(['report']))[0]).toMatchObject({ ready: others.length })
     expect(await skep.bulk.list()).toEqual([view])
+  })
+
+  it('is counted to the end before it begins, page by page', async () => {
+    const skep = openSkep(await openStore(name))
+    await skep.enqueueMany(mail, numbers(1_200))
+    await skep.enqueueMany(report, numbers(10))
+
+    let sum = 0
+    let cursor: string | null = null
+    let pages = 0
+    do {
+      const page: CountPage = await skep.bulk.count({
+        action: 'cancel',
+        query: 'payload:>=500 payload:<503',
+        ...(cursor === null ? {} : { cursor }),
+      })
+      sum += page.count
+      cursor = page.cursor
+      pages += 1
+    } while (cursor !== null)
+
+    expect(sum).toBe(3)
+    expect(pages).toBeLessThan(100)
+    // What the store can tell by itself takes one page, and is of the states that the action changes.
+    expect(await skep.bulk.count({ action: 'cancel', query: 'queue:mail' })).toEqual({
+      count: 1_200,
+      searched: 0,
+      cursor: null,
+    })
+    expect(await skep.bulk.count({ action: 'retry', query: 'queue:mail' })).toMatchObject({ count: 0 })
   })
 
   it('retries, buries, promotes, removes and prioritizes', async () => {

@@ -162,7 +162,7 @@ describe('a policy in words', () => {
     const [, error, time] = describePolicy({ ...DEFAULT_POLICY, holdsLane: true })
 
     expect(error).toBe(
-      'On an error: up to 5 retries, 1 s to 16 s apart, then its lane is paused with it in front.',
+      'On an error: up to 20 retries, 1 s to 1 h apart, then its lane is paused with it in front.',
     )
     expect(time).toBe('A run may take as long as it likes.')
   })

@@ -138,10 +138,11 @@ describe('drain', () => {
       limit: 1,
       cursor: null,
     })
-    const { id, token } = jobs[0] as { id: string; token: string }
+    const { space, id, token } = jobs[0] as { space: string; id: string; token: string }
     await scene.truth.settle({
       settlements: [
         {
+          space,
           id,
           token,
           verdict: { to: 'done', keepMs: 1_000, delayMs: 0, result: null, failure: null } as never,

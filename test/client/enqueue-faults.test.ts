@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { discard, queue, StoreError } from '../../src/index.ts'
+import { discard, flow, queue, StoreError, schedule } from '../../src/index.ts'
 import type { Fault } from '../worker/support/faulty-store.ts'
 import { codeOf, openScene } from '../worker/support/scene.ts'
 
 const mail = queue<number, number>('mail')
 const spool = queue<number>('spool', { onSuccess: discard() })
+
+const order = flow('order', (f) => f.input<object>().step(mail, () => 1))
 
 const id = '01a31c50-0000-7000-8000-0000000000aa'
 
@@ -43,6 +45,64 @@ describe('an enqueue while the store is in trouble', () => {
     expect(scene.faults.count('insert')).toBe(1)
   })
 
+  it.each([1_000, 4_500, 7_000, 9_900])(
+    'outlasts an outage of %i ms, whatever chance makes of its waits',
+    async (outageMs) => {
+      for (let seed = 1; seed <= 20; seed++) {
+        const scene = openScene({ seed })
+        if (seed % 2 === 0) await scene.skep.ready()
+        scene.faults.break('before')
+        const calls = [
+          scene.skep.enqueue(mail, 1),
+          scene.client().enqueueMany(mail, [2, 3]),
+          scene.skep.groups.group([mail.job(4)]),
+          scene.client().groups.chain([mail.job(5), mail.job(6)]),
+          scene.client().groups.open('key'),
+          scene.client().start(order, {}),
+          scene.skep.start(order, {}),
+          scene.client().pause(spool),
+          scene.skep.limits.set(spool, { concurrency: 1 }),
+          scene.skep.cancel(id),
+          scene.skep.schedules.put(schedule('nightly', { queue: mail, payload: 1, every: '1h' })),
+        ]
+        await scene.advance(outageMs)
+        scene.faults.heal()
+
+        await scene.through(Promise.all(calls))
+        expect(await scene.counts('mail')).toEqual({ ready: 7 })
+      }
+    },
+  )
+
+  it('tries once more when its time ends, and then gives up', async () => {
+    for (let seed = 1; seed <= 20; seed++) {
+      const scene = openScene({ seed })
+      await scene.skep.ready()
+      const before = scene.runtime.mono()
+      let lastAt = 0
+      scene.faults.choose((operation) => {
+        if (operation !== 'insert') return null
+        lastAt = scene.runtime.mono() - before
+        return 'before'
+      })
+      const failed = scene.skep.enqueue(mail, 1)
+      failed.catch(() => {})
+
+      expect(await codeOf(scene.through(failed))).toBe('STORE_UNAVAILABLE')
+      expect(lastAt).toBeGreaterThanOrEqual(9_990)
+      expect(lastAt).toBeLessThanOrEqual(10_010)
+    }
+  })
+
+  it('does not repeat a cancel whose reply was lost: it may have happened', async () => {
+    const scene = openScene()
+    await scene.skep.ready()
+    scene.faults.next('change', 'after')
+
+    expect(await codeOf(scene.through(scene.skep.cancel(id)))).toBe('STORE_UNKNOWN')
+    expect(scene.faults.count('change')).toBe(1)
+  })
+
   it('says "again" from the first unknown answer on, so that a job that ran and was discarded is not enqueued anew', async () => {
     const scene = openScene()
     let runs = 0
@@ -71,7 +131,7 @@ describe('an enqueue while the store is in trouble', () => {
     failed.catch(() => {})
 
     expect(await codeOf(scene.through(failed))).toBe('STORE_UNAVAILABLE')
-    expect(scene.runtime.mono() - before).toBeLessThanOrEqual(3_010)
+    expect(scene.runtime.mono() - before).toBeLessThanOrEqual(3_100)
     expect(await scene.counts('mail')).toEqual({})
   })
 

@@ -45,6 +45,33 @@ describe('error groups', () => {
     expect(await scene.skep.errors.get(group?.id as string)).toEqual(group)
   })
 
+  it('say on which versions of the program they happened, and since which', async () => {
+    const scene = openScene()
+    const bad = (): never => {
+      throw new Error('Card declined')
+    }
+    const old = scene.skep.worker([mail.handle(bad)], { version: '1.0' })
+    await scene.skep.enqueueMany(mail, ['a', 'b'])
+    await settled(scene)
+    await old.stop()
+    await scene.advance(15_000)
+    scene.skep.worker([mail.handle(bad)], { version: '1.1' })
+    await scene.skep.enqueueMany(mail, ['c', 'd', 'e'])
+    await settled(scene)
+    await scene.advance(15_000)
+
+    const { groups } = await scene.skep.errors.list()
+
+    expect(groups).toHaveLength(1)
+    const [group] = groups
+    expect(group?.versions.map(({ version, count }) => [version, count])).toEqual([
+      ['1.1', 6],
+      ['1.0', 4],
+    ])
+    expect(group?.versions[1]?.firstAt).toEqual(group?.firstAt)
+    expect(group?.versions[0]?.lastAt).toEqual(group?.lastAt)
+  })
+
   it('of several processes are added up', async () => {
     const scene = openScene()
     const others = [scene.skep, scene.client(), scene.client()]

@@ -244,7 +244,14 @@ describe('explain', () => {
     const { token } = await scene.job(first)
     const verdict = { to: 'ready', keepPlace: true, delayMs: 0, lane: { waitMs: 60_000 }, result: null }
     await scene.truth.settle({
-      settlements: [{ id: first, token: token as string, verdict: { ...verdict, failure: null } as never }],
+      settlements: [
+        {
+          space: 'default',
+          id: first,
+          token: token as string,
+          verdict: { ...verdict, failure: null } as never,
+        },
+      ],
     })
     const id = await insert(scene, { queue: 'mail', lane: 'a' })
 

@@ -69,8 +69,11 @@ describe('list', () => {
         ...store,
         // As stores do that list only queues with jobs in them.
         async counts(call) {
-          const { queues } = await store.counts(call)
-          return { queues: queues.filter(({ states }) => Object.values(states).some((count) => count > 0)) }
+          const { queues, now } = await store.counts(call)
+          return {
+            now,
+            queues: queues.filter(({ states }) => Object.values(states).some((count) => count > 0)),
+          }
         },
       }),
     })

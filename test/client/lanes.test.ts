@@ -55,6 +55,7 @@ describe.each(STORES)('skep.lanes on %s', (name) => {
       occupant: null,
       hold: null,
       changed: true,
+      waitsFor: { cause: 'lane-full', text: 'Full, 2 of 2 are running.' },
     })
     expect(lanes[1]).toMatchObject({ lane: 'bob', hold: 'pause', changed: false })
     await skep.block(sync)

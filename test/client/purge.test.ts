@@ -3,7 +3,7 @@ import { never, queue } from '../../src/index.ts'
 import { codeOf, openScene, type Scene } from '../worker/support/scene.ts'
 
 const mail = queue<string>('mail', { onError: never() })
-const NONE = { delayed: 0, ready: 0, done: 0, failed: 0, dead: 0, cancelled: 0, missing: 0 }
+const NONE = { delayed: 0, ready: 0, done: 0, failed: 0, dead: 0, cancelled: 0 }
 
 /** Two done, one dead, one that runs, three ready and one delayed. */
 async function fill(scene: Scene): Promise<void> {

@@ -10,6 +10,7 @@ import {
   type Queue,
   queue,
   retry,
+  schedule,
   snooze,
 } from '../../src/index.ts'
 import { memoryStore } from '../../src/memory.ts'
@@ -185,5 +186,40 @@ describe('prioritize', () => {
     compiled(() => skep.prioritize('id', 1))
     // @ts-expect-error nor does a name
     compiled(() => skep.prioritize({ queue: 'by-hand' }, 1))
+  })
+})
+
+describe('options that do not exist', () => {
+  it('are mistakes for the compiler', () => {
+    // @ts-expect-error misspelt
+    compiled(() => skep.enqueue(untyped, 1, { dealy: '5m' }))
+    // @ts-expect-error of another library
+    compiled(() => skep.enqueue(untyped, 1, { attempts: 3 }))
+    // @ts-expect-error misspelt
+    compiled(() => skep.enqueue(untyped, 1, { unique: { key: 'a', hold: '5m' } }))
+    // @ts-expect-error an item of a batch has no id for all
+    compiled(() => skep.enqueueMany(untyped, [1], { id: 'x' }))
+    // @ts-expect-error misspelt
+    compiled(() => skep.worker([untyped.handle(() => 1)], { concurency: 5 }))
+    // @ts-expect-error a queue is no handler
+    compiled(() => skep.worker([untyped]))
+    // @ts-expect-error a name is no queue
+    compiled(() => skep.enqueue('untyped', 1))
+    // @ts-expect-error of another library
+    compiled(() => queue('other', { attempts: 3 }))
+    // @ts-expect-error misspelt, beside a schema
+    compiled(() => queue('other', { payload: z.string(), timeuot: '5s' }))
+    // @ts-expect-error misspelt
+    compiled(() => createSkep({ store: memoryStore(), spaces: 'shop' }))
+    // @ts-expect-error misspelt
+    compiled(() => skep.groups.group([untyped.job(1)], { onFailed: untyped.job(2) }))
+    // @ts-expect-error the id of a member cannot be chosen
+    compiled(() => untyped.job(1, { id: 'x' }))
+    // @ts-expect-error misspelt
+    compiled(() => schedule('nightly', { queue: untyped, cron: '0 3 * * *', timezone: 'UTC' }))
+    // @ts-expect-error a backoff is made by fixed() or exponential()
+    compiled(() => retry(3, '1s'))
+    // @ts-expect-error a transaction of the user's does not go with a handler's own
+    compiled(() => untyped.handle(async ({ enqueue }) => enqueue(untyped, 1, { tx: {} })))
   })
 })

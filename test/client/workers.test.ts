@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createSkep, queue, type Skep, silentLogger } from '../../src/index.ts'
 import { memoryStore } from '../../src/memory.ts'
-import { ORDER_KIND, OrderKeeper } from '../../src/worker/orders.ts'
+import { ORDER_KIND, OrderKeeper, recallId } from '../../src/worker/orders.ts'
 import { parseVitals } from '../../src/worker/vitals.ts'
 import { codeOf, gate, openScene } from '../worker/support/scene.ts'
 
@@ -56,6 +56,8 @@ describe('the list of workers', () => {
         memoryBytes: 0,
         lagMs: null,
         quiet: false,
+        prefetched: 0,
+        isRelay: false,
       })
     }
   })
@@ -184,6 +186,7 @@ describe('an order to a worker', () => {
         done.push(order)
         if (order === 'quiet') await give('none')
       },
+      recall: () => {},
     })
     await give('quiet')
 
@@ -193,11 +196,43 @@ describe('an order to a worker', () => {
     expect(done).toEqual(['quiet', 'none'])
   })
 
+  it('to recall jobs is taken off the list when it has been carried out, and not before', async () => {
+    const scene = openScene()
+    const place = { scope: 'default', kind: ORDER_KIND }
+    const ids = [recallId(NOBODY, 'one'), recallId(NOBODY, 'two')]
+    const target = { space: 'default', queue: 'mail', lane: null }
+    const records = ids.map((id) => ({ id, body: JSON.stringify(target), revision: '1', expiresAt: null }))
+    await scene.truth.putRecords({ ...place, records })
+    const seen: unknown[] = []
+    const keeper = new OrderKeeper({
+      store: {
+        ...scene.truth,
+        removeRecords: (call) => {
+          seen.push(call.ids)
+          return scene.truth.removeRecords(call)
+        },
+      },
+      runtime: scene.runtime,
+      logger: silentLogger,
+      space: 'default',
+      workerId: NOBODY,
+      obey: async () => {},
+      recall: (meant) => void seen.push(meant),
+    })
+
+    await keeper.look()
+
+    expect(seen).toEqual([target, target, ids])
+    expect((await scene.truth.getRecords({ ...place, ids })).records).toEqual([null, null])
+  })
+
   it('that cannot be read disturbs no job', async () => {
     const scene = openScene()
     const worker = scene.skep.worker([mail.handle(({ payload }) => payload)])
     await scene.through(worker.ready)
-    scene.faults.break('foreign', ['getRecords', 'putRecords'])
+    scene.faults.choose((_, argument) =>
+      (argument as { kind?: unknown }).kind === ORDER_KIND ? 'foreign' : null,
+    )
 
     await scene.advance(60_000)
     const job = await scene.skep.enqueue(mail, 4)

@@ -108,7 +108,8 @@ async function compare({ store, audit }: Opened, seed: number): Promise<void> {
     } else if (what < 0.5 && held.length > 0) {
       const some = held.filter(() => random.chance(0.7))
       held = held.filter((job) => !some.includes(job))
-      const settlements = some.map(({ id, token }) => ({
+      const settlements = some.map(({ space, id, token }) => ({
+        space,
         id,
         token,
         verdict: random.chance(0.2) ? verdict('ready') : verdict('done', { keepMs: null }),

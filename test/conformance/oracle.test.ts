@@ -100,8 +100,9 @@ const FAULTS: Readonly<Record<string, (store: Store) => Partial<Store>>> = {
   }),
   'counts a job that is not there': (store) => ({
     counts: async (call) => {
-      const { queues } = await store.counts(call)
+      const { queues, now } = await store.counts(call)
       return {
+        now,
         queues: queues.map((entry) => ({
           ...entry,
           states: { ...entry.states, done: entry.states.done + 1 },

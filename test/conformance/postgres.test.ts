@@ -30,7 +30,9 @@ beforeAll(async () => {
      from pg_class c join pg_namespace n on n.oid = c.relnamespace
      where n.nspname = 'skep' and c.relkind in ('r', 'p') and not c.relispartition and c.relname <> 'migrations'`,
   )
-  emptyTables = rows.map(({ name }) => `delete from ${name}`).join(';')
+  // With the search_path of Skep's functions, from which alone its tables take this.
+  const statements = ['set search_path = skep, pg_temp', ...rows.map(({ name }) => `delete from ${name}`)]
+  emptyTables = statements.join(';')
 })
 
 afterAll(async () => {

@@ -317,12 +317,25 @@ describe('the policy of a queue that says nothing', () => {
     expect(DEFAULT_POLICY.keepCancelledMs).toBe(3 * DAY)
   })
 
-  it('tries five more times after errors, two after timeouts, five after losses, those at once', () => {
-    expect([
-      DEFAULT_POLICY.onError.retries,
-      DEFAULT_POLICY.onTimeout.retries,
-      DEFAULT_POLICY.onLost.retries,
-    ]).toEqual([5, 2, 5])
+  it.each([0, 0.5, 0.999])('outlasts an outage of an hour, whatever chance makes of its waits', (random) => {
+    for (const kind of ['error', 'timeout'] as const) {
+      let [waitedMs, failures] = [0, 0]
+      for (;;) {
+        const counts = { ...NONE, [kind === 'error' ? 'errors' : 'timeouts']: failures }
+        const { to, delayMs } = judge(DEFAULT_POLICY, counts, { kind, failure }, random)
+        if (to === 'dead') break
+        // Most failures are over in a moment, so the first retries come soon.
+        if (failures === 0) expect(delayMs).toBeLessThanOrEqual(6_000)
+        waitedMs += delayMs
+        failures++
+      }
+      expect(waitedMs).toBeGreaterThan((kind === 'error' ? 6 : 2) * 3_600_000)
+      expect(waitedMs).toBeLessThan(DAY)
+    }
+  })
+
+  it('gives a job five more attempts at once when its worker dies', () => {
+    expect(DEFAULT_POLICY.onLost.retries).toBe(5)
     expect(judge(DEFAULT_POLICY, NONE, { kind: 'lost', failure }, 0.5).to).toBe('ready')
   })
 

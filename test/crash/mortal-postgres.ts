@@ -1,7 +1,7 @@
 /** A PostgreSQL of a test's own that can be stopped, crashed and started again, always at the same address. */
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, rmSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -14,6 +14,8 @@ export interface MortalPostgres {
   readonly port: number
   /** A superuser's address of the database `postgres`. */
   readonly url: string
+  /** Whether standbys can be made of it: not every package brings the program for that. */
+  readonly canReplicate: boolean
   /** Ends the server: `fast` ends its sessions and writes everything out, `crash` does neither. */
   stop(how: 'fast' | 'crash'): Promise<void>
   /** Starts it again and waits until it answers. */
@@ -22,14 +24,37 @@ export interface MortalPostgres {
   remove(): Promise<void>
 }
 
-/** Starts a server with stock settings, so that a commit is on the disk when it is answered. */
-export async function startMortalPostgres(): Promise<MortalPostgres> {
+/**
+ * Starts a server with stock settings, so that a commit is on the disk when it is answered; or a streaming standby of
+ * another one.
+ */
+export async function startMortalPostgres({
+  standbyOf,
+}: {
+  readonly standbyOf?: MortalPostgres
+} = {}): Promise<MortalPostgres> {
   const identity = serverIdentity()
   const folder = serverFolder('mortal-postgres', identity)
   const data = join(folder, 'data')
   const { bin } = postgresBinaries(folder)
-  const options = ['-U', 'postgres', '--auth=trust', '--encoding=UTF8', '--locale=C', '--no-sync']
-  await promisify(execFile)(join(bin, 'initdb'), ['-D', data, ...options], { cwd: folder, ...identity })
+  const run = (program: string, options: readonly string[]): Promise<unknown> =>
+    promisify(execFile)(join(bin, program), ['-D', data, '-U', 'postgres', '--no-sync', ...options], {
+      cwd: folder,
+      ...identity,
+    })
+  if (standbyOf) {
+    const from = [
+      '-h',
+      '127.0.0.1',
+      '-p',
+      String(standbyOf.port),
+      '--checkpoint=fast',
+      '--write-recovery-conf',
+    ]
+    await run('pg_basebackup', from)
+  } else {
+    await run('initdb', ['--auth=trust', '--encoding=UTF8', '--locale=C'])
+  }
 
   const port = await freePort()
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`
@@ -63,6 +88,7 @@ export async function startMortalPostgres(): Promise<MortalPostgres> {
   return {
     port,
     url,
+    canReplicate: existsSync(join(bin, 'pg_basebackup')),
     stop,
     start,
     async remove() {

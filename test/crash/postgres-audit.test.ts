@@ -33,7 +33,7 @@ describe('The audit of the Postgres store', () => {
     await claim('t1')
     await settle(1, 't1', { to: 'delayed', delayMs: 0, count: 'errors' })
     await claim('t2')
-    await store.extend({ leases: [{ id: idOf(1), token: 't2' }], leaseMs: 60_000 })
+    await store.extend({ leases: [{ space: 'default', id: idOf(1), token: 't2' }], leaseMs: 60_000 })
     await settle(1, 't2', { to: 'done', keepMs: 60_000, result: '7' })
     await change('redrive', 1)
     await claim('t3')
@@ -151,7 +151,7 @@ async function claim(token: string, limit = 1): Promise<void> {
 async function settle(n: number, token: string, how: Partial<Verdict>): Promise<void> {
   const blank = { keepMs: null, delayMs: 0, count: null, refund: false, keepPlace: false, keepCancelledMs: 0 }
   const verdict = { ...blank, to: 'ready', result: null, failure: null, ...how } as Verdict
-  const { results } = await store.settle({ settlements: [{ id: idOf(n), token, verdict }] })
+  const { results } = await store.settle({ settlements: [{ space: 'default', id: idOf(n), token, verdict }] })
   expect(results[0]?.status).toBe('ok')
 }
 

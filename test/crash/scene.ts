@@ -40,7 +40,8 @@ async function testServer(): Promise<MortalPostgres> {
   const never = (): never => {
     throw new Error('This server is not ours to stop.')
   }
-  return { url, port: Number(new URL(url).port), stop: never, start: never, remove: async () => {} }
+  const port = Number(new URL(url).port)
+  return { url, port, canReplicate: false, stop: never, start: never, remove: async () => {} }
 }
 
 async function serversFor(store: StoreName, mortal: boolean): Promise<Servers> {

@@ -2,9 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { ratesBetween, sampleOf } from '../../dashboard/src/screens/receivers/rates.ts'
 import { noteText } from '../../dashboard/src/screens/schedules/slot-note.ts'
 import { fixParts } from '../../dashboard/src/screens/system/fix-parts.ts'
-import { unhandledOf, versionsOf } from '../../dashboard/src/screens/workers/worker-facts.ts'
-import { JOB_STATES } from '../../src/index.ts'
-import { type QueueSummary, SCOPES, type SlotPreview } from '../../src/server/api.ts'
+import { versionsOf } from '../../dashboard/src/screens/workers/worker-facts.ts'
+import { SCOPES, type SlotPreview } from '../../src/server/api.ts'
 
 const BERLIN = 'Europe/Berlin'
 
@@ -69,16 +68,6 @@ it('tells commands and SQL from the words around them', () => {
     words: 'Ask the one who runs it: Ada',
     code: null,
   })
-})
-
-it('finds queues with jobs and without a worker', () => {
-  const counts = Object.fromEntries(JOB_STATES.map((state) => [state, 0])) as Record<string, number>
-  const queues = ['a', 'b', 'c'].map((queue) => ({
-    queue,
-    counts: { ...counts, ready: queue === 'c' ? 0 : 1 },
-  }))
-  const found = unhandledOf(queues as unknown as QueueSummary[], [{ queues: ['a'] }])
-  expect(found.map(({ queue }) => queue)).toEqual(['b'])
 })
 
 it('counts the versions of workers, most first', () => {

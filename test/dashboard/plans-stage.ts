@@ -21,7 +21,7 @@ export const tidy: Queue<{ what: string }, object> = queue('tidy')
 
 const reserve: Queue<object, { items: { sku: string }[] }> = queue('stock.reserve')
 const release: Queue<object, object> = queue('stock.release')
-const pack: Queue<{ sku: string }, { box: number }> = queue('pack')
+export const pack: Queue<{ sku: string }, { box: number }> = queue('pack')
 const label: Queue<object, object> = queue('label')
 const ship: Queue<object, { tracking: string }> = queue('ship')
 

@@ -3,7 +3,7 @@
 import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { JobState } from '../../src/index.ts'
-import { card, fillShop, fulfil, openShop, order, shop, tidy } from './plans-stage.ts'
+import { card, fillShop, fulfil, openShop, order, pack, shop, tidy } from './plans-stage.ts'
 import { openStage, PATIENCE_MS, type Stage, type Visit, visit } from './stage.ts'
 
 let stage: Stage
@@ -86,7 +86,9 @@ describe('Errors', () => {
     shop.isCardFixed = true
     await button('Retry the group').click()
     await dialog().getByText('2 dead or failed jobs').waitFor()
-    await dialog().getByRole('button', { name: 'Retry them' }).click()
+    await dialog()
+      .getByRole('button', { name: /^Retry \d+ jobs?$/ })
+      .click()
     await dialog().getByText('2 changed').waitFor()
     await dialog().getByRole('button', { name: 'Close' }).last().click()
     await until(async () => (await count(card, 'done')) === 2)
@@ -288,6 +290,39 @@ describe('Flows', () => {
     await steps.getByRole('button', { name: /parcels.*failed/ }).click()
     await page.waitForURL(/step=1/)
     await page.getByText('goes on when all are done').waitFor()
+  })
+
+  it('show what is known of a clicked step in sight, on a desk and on a phone', async () => {
+    for (const [width, height] of [
+      [1_440, 900],
+      [1_024, 768],
+      [390, 844],
+    ] as const) {
+      const { page: own, close } = await visit(stage.browser, `${stage.url}/runs/${failed}`, {
+        width,
+        height,
+      })
+      await own.locator('.react-flow__node-step').filter({ hasText: 'parcels' }).click()
+      const retry = own.getByRole('button', { name: 'Retry from here' })
+      await retry.waitFor()
+
+      const place = await retry.boundingBox()
+      expect(place && place.y >= 0 && place.y + place.height <= height, `at ${width} × ${height}`).toBe(true)
+      await own.getByRole('region', { name: 'Step parcels' }).getByRole('button', { name: 'Close' }).click()
+      expect(await retry.count()).toBe(0)
+      // Three small steps need no 38 rem.
+      const graph = await own.locator('.flow-graph').boundingBox()
+      expect(graph?.height).toBeLessThan(420)
+      await close()
+    }
+  })
+
+  it('lead from the sentence at the top to what it names', async () => {
+    await page.getByRole('alert').getByRole('link').click()
+    await page.waitForURL('**/jobs/*')
+    const job = await stage.skep.get(page.url().split('/').at(-1) as string)
+    expect(job).toMatchObject({ queue: pack.name, state: 'dead' })
+    await page.goBack()
   })
 
   it('name the members that failed, with a way to each', async () => {

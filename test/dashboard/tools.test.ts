@@ -86,6 +86,11 @@ describe('Workers', () => {
     const row = page.getByRole('row').filter({ hasText: 'idle' })
     await row.getByRole('button', { name: /^Actions for worker/ }).click()
     await page.getByRole('menuitem', { name: 'Stop …' }).click()
+    // It is opened by a row, and nothing of the row cuts its text off.
+    await dialog().waitFor()
+    const body = "document.querySelector('dialog .dialog-body')"
+    expect(await page.evaluate(`${body}.scrollWidth - ${body}.clientWidth`)).toBe(0)
+    expect(await page.evaluate(`getComputedStyle(${body}).whiteSpace`)).toBe('normal')
     await dialog().getByRole('button', { name: 'Stop it' }).click()
     await until(async () => worker.health().status === 'stopped')
     await until(async () => (await row.count()) === 0)

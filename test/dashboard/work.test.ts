@@ -152,7 +152,7 @@ describe('Queues', () => {
 
     await row('mail.welcome').getByRole('link', { name: 'mail.welcome' }).click()
     await page.getByText('The mail server is down').waitFor()
-    await page.getByRole('button', { name: 'Resume' }).click()
+    await page.getByRole('listitem').getByRole('button', { name: 'Resume' }).click()
     await page.getByRole('button', { name: 'Pause' }).waitFor()
     expect(await stage.skep.holds()).toEqual([])
   })
@@ -208,9 +208,15 @@ describe('Queues', () => {
     await page.getByRole('button', { name: 'Actions for lane acme' }).click()
     await page.getByRole('menuitem', { name: 'Pause …' }).click()
     await dialog().getByRole('button', { name: 'Pause' }).click()
-    await row('acme').getByText('paused').waitFor()
+    await row('acme').getByText('paused', { exact: true }).waitFor()
     expect(await stage.skep.holds()).toMatchObject([{ queue: 'tenant.sync', lane: 'acme', kind: 'pause' }])
-    await stage.skep.resume({ queue: laned, lane: 'acme' })
+    // The page of the queue says why its jobs wait, and resumes the lane.
+    await to('/queues/tenant.sync')
+    await page.getByText(/2 jobs wait: lane "acme" is paused/).waitFor()
+    await page.getByText(/1 job waits: no live worker|no live worker serves this queue/).waitFor()
+    expect(await page.getByText('Workers', { exact: true }).count()).toBeGreaterThan(0)
+    await page.getByRole('button', { name: 'Resume acme' }).click()
+    await until(async () => (await stage.skep.holds()).length === 0)
   })
 
   it('find a lane among more than are shown, by how its key begins', async () => {
@@ -221,13 +227,13 @@ describe('Queues', () => {
     await to('/queues/tenant.sync?tab=lanes')
     await page.getByText('100 lanes so far').waitFor()
     expect(await row('globex').count()).toBe(0)
-    const find = page.getByRole('searchbox', { name: 'Lanes that begin with' })
+    const find = page.getByRole('searchbox', { name: 'Filter lanes' })
     await find.fill('glo')
     await row('globex').waitFor()
     await page.getByText('1 lane', { exact: true }).waitFor()
     expect(new URL(page.url()).searchParams.get('lane')).toBe('glo')
     await find.fill('nobody')
-    await page.getByRole('heading', { name: 'No lane fits' }).waitFor()
+    await page.getByRole('heading', { name: 'No active lane' }).waitFor()
     expect(await page.evaluate('document.activeElement.type')).toBe('search')
     await find.fill('customer-14')
     await until(async () => (await row('customer-14').count()) === 11)
@@ -235,7 +241,7 @@ describe('Queues', () => {
 
   it('are purged only after their name was typed, with the count said before', async () => {
     await to('/queues/export.legacy')
-    await page.getByText('No live worker handles this queue').waitFor()
+    await page.getByText('no live worker serves this queue').waitFor()
     await page.getByRole('button', { name: 'More actions' }).click()
     await page.getByRole('menuitem', { name: 'Purge …' }).click()
     await dialog().getByText('3 jobs would be removed').waitFor()
@@ -402,9 +408,9 @@ describe('A bulk action', () => {
     await dialog()
       .getByRole('button', { name: /^Remove \d+ jobs/ })
       .click()
-    await dialog().getByText('It begins in a few seconds').waitFor()
+    await dialog().getByText('Nothing is changed before').waitFor()
     await dialog().getByRole('button', { name: 'Undo' }).click()
-    await page.getByText('stopped before anything was changed').waitFor()
+    await page.getByText('nothing was changed').waitFor()
     await dialog().locator('footer').getByRole('button', { name: 'Close' }).click()
     expect(await count(mail, 'done')).toBe(before)
   })
@@ -481,9 +487,10 @@ describe('A job', () => {
     await to(`/jobs/${id}`)
     await page.getByRole('heading', { name: 'Why is it not running?' }).waitFor()
     await page.getByText('The mail server moves house').waitFor()
-    await page.getByRole('link', { name: 'See the hold' }).click()
+    await page.getByRole('link', { name: 'View hold' }).click()
     await page.waitForURL('**/queues/mail.welcome')
-    await page.getByRole('button', { name: 'Resume' }).click()
+    await page.getByText('The mail server moves house').waitFor()
+    await page.getByRole('listitem').getByRole('button', { name: 'Resume' }).click()
     await until(async () => (await stage.skep.get(id))?.state === 'done')
   })
 
@@ -492,7 +499,7 @@ describe('A job', () => {
     const { id } = await stage.skep.enqueue(card, { tenant: 'initech', total: 1 })
     await until(async () => (await stage.skep.get(id))?.state === 'dead')
     await to(`/jobs/${id}?part=attempts`)
-    await page.getByRole('heading', { name: 'Run 3' }).waitFor()
+    await page.getByRole('heading', { name: 'Attempt 3' }).waitFor()
     await page.locator('.diff-minus').getByText('try 2').waitFor()
     await page.locator('.diff-plus').getByText('try 3').waitFor()
     await page.getByLabel('From', { exact: true }).selectOption('0')
@@ -508,10 +515,11 @@ describe('A job', () => {
     const at = (part: RegExp): number => texts.findIndex((text) => part.test(text))
     const order = [
       at(/^Enqueued/),
-      at(/^Failed: .*try 1.* run 1/),
-      at(/^Failed: .*try 2.* run 2/),
-      at(/^Started.* run 3/),
-      at(/^Died: .*try 3.* run 3/),
+      at(/^Started.* attempt 1/),
+      at(/^Failed: .*try 1.* attempt 1/),
+      at(/^Failed: .*try 2.* attempt 2/),
+      at(/^Started.* attempt 3/),
+      at(/^Died: .*try 3.* attempt 3/),
       at(/^Will be removed/),
     ]
     expect(order.every((place) => place >= 0)).toBe(true)

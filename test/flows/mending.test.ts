@@ -72,10 +72,9 @@ describe('a run', () => {
     expect(await run.result()).toEqual({ n: 1, ok: 1 })
   })
 
-  it('undoes nothing when a member was mended before it had heard of the failure', async () => {
+  it('refuses to redrive a member whose failure is about to be undone, and undoes it', async () => {
     const scene = openScene()
     const calls: string[] = []
-    let isBroken = true
     const book = queue<{ n: number }, { room: number }>('book')
     const leave = queue<{ room: number }>('leave')
     const pay = queue<{ n: number }, { paid: boolean }>('pay')
@@ -85,18 +84,16 @@ describe('a run', () => {
     const worker = scene.skep.worker([trip, ...others])
     await scene.until(async () => (await scene.counts('pay')).ready === 1)
     await worker.stop()
-    scene.skep.worker([pay.handle(() => (isBroken ? bury('Broken.') : { paid: true }))])
+    scene.skep.worker([pay.handle(() => bury('Broken.'))])
     await scene.until(async () => (await scene.counts('pay')).dead === 1)
-    isBroken = false
-    // Later, so that the run hears of the failure first.
-    await scene.advance(1_000)
-    await scene.skep.redrive({ queue: 'pay', state: 'dead' })
-    await scene.until(async () => (await scene.counts('flow:trip')).ready === 2)
 
+    const { changed, refused } = await scene.skep.redrive({ queue: 'pay', state: 'dead' })
     scene.client().worker([trip, ...others])
 
-    await scene.until(async () => (await run.get())?.status === 'done')
-    expect(calls).toEqual([])
+    expect([changed, refused.map(({ reason }) => reason)]).toEqual([0, ['run']])
+    await scene.until(async () => (await run.get())?.status === 'failed')
+    expect(calls).toEqual(['leave'])
+    expect((await scene.skep.redrive({ queue: 'pay', state: 'dead' })).refused).toHaveLength(1)
   })
 
   it('does not cancel a job that somebody redrove before it had heard of the failure', async () => {

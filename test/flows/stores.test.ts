@@ -1,6 +1,6 @@
 // What depends on the store: the same on each of them, with workers in real time.
 import { describe, expect, it } from 'vitest'
-import { failFast, first, flow, queue, schedule, settled } from '../../src/index.ts'
+import { bury, failFast, first, flow, queue, schedule, settled } from '../../src/index.ts'
 import { openStage, STORES, until } from '../threads/support.ts'
 
 const square = queue<number, number>('square')
@@ -40,6 +40,73 @@ describe.each(STORES)('on %s', (store) => {
     await until(() => sums.length === 2)
 
     expect(sums).toEqual([0, 50_005_000])
+  })
+
+  it('a job of a run that was undone runs again with a retry of the run alone', async () => {
+    const { skep } = await openStage(store)
+    const said: string[] = []
+    let isBroken = true
+    const charge = queue<{ n: number }, { charged: number }>('charge')
+    const refund = queue<{ charged: number }>('refund')
+    const ship = queue<{ n: number }, { shipped: boolean }>('ship')
+    const saga = flow('saga', (f) => f.step(charge, { undo: refund }).step(ship))
+    skep.worker([
+      saga,
+      charge.handle(({ payload }) => {
+        said.push('charge')
+        return { charged: payload.n }
+      }),
+      refund.handle(() => void said.push('refund')),
+      ship.handle(() => (isBroken ? bury('Broken.') : { shipped: said.push('SHIP') > 0 })),
+    ])
+    const run = await skep.start(saga, { n: 1 })
+    await until(async () => (await run.get())?.status === 'failed')
+    expect(said).toEqual(['charge', 'refund'])
+    isBroken = false
+    const { jobs } = await skep.list({ queue: 'ship', state: 'dead' })
+    const id = jobs[0]?.id as string
+
+    const byQueue = await skep.redrive({ queue: 'ship' })
+    const byId = await skep.redrive(id)
+    const bulk = await skep.bulk.start({ action: 'retry', query: 'queue:ship state:dead' })
+    await until(async () => (await skep.bulk.get(bulk.id))?.status === 'done')
+
+    const refused = { changed: 0, requested: 0, refused: [{ id, reason: 'run' }] }
+    expect([byQueue, byId]).toEqual([refused, refused])
+    expect(await skep.bulk.get(bulk.id)).toMatchObject({ changed: 0, refused: 1 })
+    expect(said).toEqual(['charge', 'refund'])
+
+    expect(await run.retry()).toBe(true)
+    await until(async () => (await run.get())?.status === 'done')
+    expect(said).toEqual(['charge', 'refund', 'charge', 'SHIP'])
+    expect((await skep.redrive({ queue: 'ship' })).refused).toEqual(refused.refused)
+  })
+
+  it('the jobs and branches of a run that was cancelled do not run again', async () => {
+    const { skep } = await openStage(store)
+    const said: number[] = []
+    const leaf = queue<{ n: number }>('leaf')
+    const branch = flow('branch', (f) => f.input<{ n: number }>().step(leaf))
+    const top = flow('top', (f) =>
+      f
+        .input<{ n: number }>()
+        .parallel({ left: branch, right: (g) => g.step(leaf).step(leaf, { name: 'l' }) }),
+    )
+    const worker = skep.worker([top, branch])
+    const run = await skep.start(top, { n: 1 })
+    await until(async () => (await skep.counts(['leaf']))[0]?.ready === 2)
+    await run.cancel('No.')
+    await until(async () => (await skep.counts(['leaf']))[0]?.cancelled === 2)
+    await worker.stop()
+
+    skep.worker([top, branch, leaf.handle(({ payload }) => void said.push(payload.n))])
+    const { changed, refused } = await skep.redrive({ queue: 'leaf', state: 'cancelled' })
+    const branches = await run.branches()
+
+    expect([changed, refused.map(({ reason }) => reason)]).toEqual([0, ['run', 'run']])
+    expect(branches).toHaveLength(2)
+    for (const one of branches) expect(await one.run.retry()).toBe(false)
+    expect(said).toEqual([])
   })
 
   it('a run whose flow throws undoes what was done, the last first, and does it again when retried', async () => {

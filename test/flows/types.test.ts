@@ -1,4 +1,4 @@
-import { describe, expectTypeOf, it } from 'vitest'
+import { describe, expect, expectTypeOf, it } from 'vitest'
 import {
   first,
   flow,
@@ -88,7 +88,8 @@ describe('the types of a flow', () => {
         }),
     )
     // @ts-expect-error: the jobs of a step have no ids of their own.
-    flow('wrong', (f) => f.step(check).each('one', reward, [{ name: 'a' }], { id: 'x' }))
+    const wrong = () => flow('wrong', (f) => f.step(check).each('one', reward, [{ name: 'a' }], { id: 'x' }))
+    expect(wrong).toThrow(/has no option "id"/)
   })
 })
 

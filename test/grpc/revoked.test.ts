@@ -47,7 +47,7 @@ async function* open(message: object): AsyncIterable<any> {
 }
 
 async function begin(): Promise<Stage & { streams(token: string): Promise<readonly Stream[]> }> {
-  const made = await stage({ runtime: hurried(TIMES), receivers: { worker: { drain: 0 } } })
+  const made = await stage({ runtime: hurried(TIMES), receivers: { worker: { drain: 0, grace: 0 } } })
   const job = await made.skep.enqueue(queue<number>('watched'), 1, { delay: '1h' })
   return {
     ...made,
@@ -122,7 +122,7 @@ describe('every stream', () => {
     let queues: readonly string[] = ['*']
     const { skep, url } = await stage({
       runtime: hurried(TIMES),
-      receivers: { worker: { drain: 0 } },
+      receivers: { worker: { drain: 0, grace: 0 } },
       auth: async () => ({ name: 'ada', scopes: ['work'], queues }),
     })
     await skep.enqueue(mail, 1)

@@ -10,7 +10,7 @@ tally.done = 1
 const { families } = parseExposition(
   exposition({
     space: 'default',
-    queues: [{ queue: 'mail', states: { ready: 1, running: 0, dead: 0 }, oldestMs: 0 }],
+    queues: [{ queue: 'mail', states: { ready: 1, running: 0, dead: 0 }, oldestMs: 0, unhandled: 1 }],
     rates: [{ queue: 'mail', enqueued: 1, done: 1, failed: 1, spark: [], failures: [] }],
     totals: new Map([['mail', tally]]),
     workers: [{ id: 'a', host: 'h', running: 0, concurrency: 1, lagMs: 1, quiet: false, life: 'here' }],

@@ -10,7 +10,7 @@ const process = { memoryBytes: 1, cpuSeconds: 0.5, startSeconds: 7 }
 function exposed(tally: Tally): Exposition {
   const text = exposition({
     space: 'default',
-    queues: [{ queue: 'mail', states: { ready: 3, dead: 1 }, oldestMs: 1_500 }],
+    queues: [{ queue: 'mail', states: { ready: 3, dead: 1 }, oldestMs: 1_500, unhandled: 3 }],
     rates: [{ queue: 'mail', enqueued: 0.5, done: 2, failed: 0, spark: [], failures: [] }],
     totals: new Map([['mail', tally]]),
     workers: [
@@ -30,6 +30,7 @@ describe('the exposition for Prometheus', () => {
 
     expect(value('skep_jobs', { queue: 'mail', state: 'ready' })).toBe(3)
     expect(value('skep_oldest_ready_seconds', { queue: 'mail' })).toBe(1.5)
+    expect(value('skep_jobs_unhandled', { queue: 'mail' })).toBe(3)
     expect(value('skep_jobs_per_second', { queue: 'mail', what: 'enqueued' })).toBe(0.5)
     expect(value('skep_workers', {})).toBe(2)
     expect(value('skep_workers_quiet', {})).toBe(1)
@@ -95,6 +96,7 @@ describe('the exposition for Prometheus', () => {
     expect(value('skep_jobs_finished_total', { queue: 'mail', outcome: 'done' })).toBe(2)
     expect(value('skep_jobs_finished_total', { queue: 'mail', outcome: 'retried' })).toBeGreaterThan(0)
     expect(value('skep_job_wait_seconds_count', { queue: 'mail' })).toBeGreaterThan(2)
+    expect(value('skep_jobs_unhandled', { queue: 'mail' })).toBe(0)
     expect(value('skep_jobs_per_second', { queue: 'mail', what: 'done' })).toBeCloseTo(2 / 60)
     expect(value('skep_workers', {})).toBe(1)
     expect(value('process_resident_memory_bytes', {})).toBeGreaterThan(1e6)

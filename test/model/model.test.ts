@@ -276,7 +276,7 @@ describe('the store of the search', () => {
           return [jobs.length > 0, this.#model !== before]
         }
         case 'extend': {
-          const leases = [{ id, token: each.token }]
+          const leases = [{ space: 'default', id, token: each.token }]
           const { results } = await this.#memory.extend({ leases, leaseMs: LEASE_MS, now })
           const extended = stores.extend(RULES, this.#model, number, each.token, LEASE_MS, now)
           this.#model = extended.store
@@ -285,7 +285,7 @@ describe('the store of the search', () => {
         case 'settle': {
           const { token, onlyIfExpired, rescue } = each
           const verdict = RULES.judge(policyOf(number, DEEP), this.#claimed(number), outcomeOf(each), 0)
-          const settlements = [{ id, token, verdict, onlyIfExpired, rescue }]
+          const settlements = [{ space: 'default', id, token, verdict, onlyIfExpired, rescue }]
           const { results } = await this.#memory.settle({ settlements, now })
           const settling = { job: number, token, verdict, onlyIfExpired, rescue }
           const settled = stores.settle(RULES, this.#model, settling, now)

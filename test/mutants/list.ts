@@ -2,11 +2,14 @@ import { ACCESS_MUTANTS } from './list/access.ts'
 import { ALERT_MUTANTS } from './list/alerts.ts'
 import { CLIENT_MUTANTS } from './list/client.ts'
 import { CORE_MUTANTS } from './list/core.ts'
+import { COUNTS_MUTANTS } from './list/counts.ts'
+import { EDGE_MUTANTS } from './list/edge.ts'
 import { FLOW_MUTANTS } from './list/flows.ts'
 import { FLOW_MENDING_MUTANTS } from './list/flows-mending.ts'
 import { GROUP_MUTANTS } from './list/groups.ts'
 import { GROUP_STORE_MUTANTS } from './list/groups-stores.ts'
 import { HOLD_MUTANTS } from './list/holds.ts'
+import { ID_MUTANTS } from './list/ids.ts'
 import { LANE_MUTANTS } from './list/lanes.ts'
 import { LEASE_MUTANTS } from './list/leases.ts'
 import { LOOP_MUTANTS } from './list/loops.ts'
@@ -36,6 +39,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...POSTGRES_MUTANTS,
   ...POSTGRES_LANES_MUTANTS,
   ...REDIS_MUTANTS,
+  ...COUNTS_MUTANTS,
   ...LEASE_MUTANTS,
   ...LANE_MUTANTS,
   ...LOOP_MUTANTS,
@@ -46,6 +50,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...PRIORITY_MUTANTS,
   ...NOTE_MUTANTS,
   ...HOLD_MUTANTS,
+  ...ID_MUTANTS,
   ...NOTICE_MUTANTS,
   ...SCHEDULE_MUTANTS,
   ...FLOW_MUTANTS,
@@ -56,4 +61,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...RECEIVER_MUTANTS,
   ...ACCESS_MUTANTS,
   ...ALERT_MUTANTS,
+  ...EDGE_MUTANTS,
 ]

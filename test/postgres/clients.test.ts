@@ -105,7 +105,7 @@ describe.each(Object.entries(ways))('a store over %s', (_name, way) => {
     const heard: string[] = []
     const notifier = store.notifier?.() as Notifier
     notifier.subscribe(
-      (hints) => void heard.push(...hints.map((hint) => ('queue' in hint ? hint.queue : hint.kind))),
+      (hints) => void heard.push(...hints.map((hint) => ('queue' in hint ? (hint.queue ?? '') : hint.kind))),
     )
     const worker = {
       id: 'w',

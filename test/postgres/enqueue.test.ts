@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { isJobId } from '../../src/core/names.ts'
+import { createSkep, queue } from '../../src/index.ts'
 import type { Hint, Notifier } from '../../src/notifier.ts'
 import type { Store } from '../../src/store.ts'
 import { createWorld, eventually } from './world.ts'
@@ -64,7 +65,22 @@ describe('the SQL function enqueue', () => {
     expect(await sql('select payload from skep.jobs')).toEqual([{ payload: '1' }])
   })
 
-  it('wakes workers when the transaction commits, and not when it rolls back', async () => {
+  it.each([
+    [`delay => interval '2 hours', run_at => now() + interval '1 hour'`, 120],
+    [`delay => interval '1 hour', run_at => now() + interval '2 hours'`, 120],
+    [`delay => interval '1 hour', run_at => now() - interval '1 hour'`, 60],
+  ])('takes the later of a delay and a moment: %s', async (when, minutes) => {
+    const { open, sql } = await createWorld()
+    const store = await open({ migrate: true })
+
+    const [row] = await sql(`select skep.enqueue('mail', '1', ${when}) as id`)
+
+    const job = await only(store, 'default', row?.['id'])
+    const waits = ((job?.dueAt ?? 0) - (job?.enqueuedAt ?? 0)) / 60_000
+    expect(Math.abs(waits - minutes)).toBeLessThan(0.5)
+  })
+
+  it('tells nobody by itself, because that would hold up the commits of others; wake does', async () => {
     const { open, sql } = await createWorld()
     const store = await open({ migrate: true })
     const heard: Hint[] = []
@@ -72,8 +88,42 @@ describe('the SQL function enqueue', () => {
     notifier.subscribe((hints) => void heard.push(...hints))
     await eventually('the connection', () => heard.length > 0)
 
-    await sql(`begin; select skep.enqueue('undone'); rollback`)
-    await sql(`begin; select skep.enqueue('mail', '1', priority => 2); commit`)
+    await sql(`select skep.enqueue('mail') from generate_series(1, 3)`)
+    await sql(`select skep.wake('mail'), skep.wake('mail', 'acme')`)
+
+    // What one session sends comes in order, so nothing was sent before.
+    await eventually('the hint', () => heard.length > 2)
+    expect(heard.slice(1)).toMatchObject([
+      { kind: 'work', space: 'default', queue: 'mail' },
+      { kind: 'work', space: 'acme', queue: 'mail' },
+    ])
+  })
+
+  it('is found by a worker that was told nothing', async () => {
+    const { open, sql } = await createWorld()
+    const mail = queue<number>('mail')
+    const skep = createSkep({ store: await open({ migrate: true }) })
+    const handled: number[] = []
+    skep.worker([mail.handle(({ payload }) => void handled.push(payload))], { poll: '100ms' })
+    await skep.ready()
+
+    await sql(`select skep.enqueue('mail', '7')`)
+
+    await eventually('the job to run', () => handled.length > 0)
+    expect(handled).toEqual([7])
+    await skep.close()
+  })
+
+  it('wakes workers when the transaction commits, if it is asked to, and not when it rolls back', async () => {
+    const { open, sql } = await createWorld()
+    const store = await open({ migrate: true })
+    const heard: Hint[] = []
+    const notifier = store.notifier?.() as Notifier
+    notifier.subscribe((hints) => void heard.push(...hints))
+    await eventually('the connection', () => heard.length > 0)
+
+    await sql(`begin; select skep.enqueue('undone', notify => true); rollback`)
+    await sql(`begin; select skep.enqueue('mail', '1', priority => 2, notify => true); commit`)
 
     await eventually('the hint', () => heard.length > 1)
     const [job] = (

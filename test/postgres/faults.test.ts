@@ -150,6 +150,19 @@ describe('a Postgres store on a bad day', () => {
     await store.close()
   })
 
+  it('throws a connection away on which it cannot write any more', async () => {
+    const { open, url } = await createWorld()
+    await open({ migrate: true })
+    const pool = new pg.Pool({ connectionString: url, max: 1 })
+    onTestFinished(() => pool.end())
+    const store = await open({ pool, listen: false })
+    await pool.query('set default_transaction_read_only = on')
+
+    await expect(store.insert({ jobs: [newJob()] })).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+
+    expect((await store.insert({ jobs: [newJob()] })).results).toMatchObject([{ status: 'ok' }])
+  })
+
   it('tries again by itself after a deadlock', async () => {
     const { open } = await createWorld()
     const stores = await Promise.all([open({ migrate: true }), open({ migrate: true })])

@@ -19,7 +19,7 @@ async function started(
 }
 
 const done = (...jobs: readonly ClaimedJob[]): { settlements: Settlement[] } => ({
-  settlements: jobs.map(({ id, token }) => ({ id, token, verdict: verdict() })),
+  settlements: jobs.map(({ space, id, token }) => ({ space, id, token, verdict: verdict() })),
 })
 
 interface Open {

@@ -53,7 +53,7 @@ describe('a transaction that is open for long', () => {
     await limit(store, { laneConcurrency: 1 })
     await store.insert({ jobs: inLane('a', 3) })
     const [first] = (await take(store)) as [ClaimedJob]
-    const settlements = [{ id: first.id, token: first.token, verdict: verdict() }]
+    const settlements = [{ space: first.space, id: first.id, token: first.token, verdict: verdict() }]
 
     const undone = await begin(world)
     await store.within?.(undone).settle({ settlements })

@@ -14,6 +14,7 @@ const JOBS = 3
 const SIZE = JOBS + 3
 
 interface Held {
+  readonly space: string
   readonly id: string
   readonly token: string
 }
@@ -87,12 +88,13 @@ export class LockStorm {
   async #settle(): Promise<void> {
     const made: NewGroup[] = []
     const settlements: Settlement[] = []
-    for (const { id, token } of this.#take(6)) {
+    for (const { space, id, token } of this.#take(6)) {
       const bring = this.#chance()
       const group = bring < 0.15 ? this.#group() : null
       if (group) made.push(group)
       const move = bring > 0.7 ? await this.#moveOf(this.#any(this.#runs)) : null
       settlements.push({
+        space,
         id,
         token,
         verdict: this.#verdict(),
@@ -119,7 +121,7 @@ export class LockStorm {
       held ? [{ ...held, verdict: this.#verdict(), onlyIfExpired: true, rescue: true }] : [],
     )
     await this.#store.settle({
-      settlements: settlements.map(({ id, token, ...rest }) => ({ id, token, ...rest })),
+      settlements: settlements.map(({ space, id, token, ...rest }) => ({ space, id, token, ...rest })),
     })
   }
 
@@ -144,7 +146,10 @@ export class LockStorm {
 
   async #extend(): Promise<void> {
     const leases = this.#many(6, () => this.#any(this.#held)).flatMap((held) => held ?? [])
-    await this.#store.extend({ leases: leases.map(({ id, token }) => ({ id, token })), leaseMs: 60_000 })
+    await this.#store.extend({
+      leases: leases.map(({ space, id, token }) => ({ space, id, token })),
+      leaseMs: 60_000,
+    })
   }
 
   async #move(): Promise<void> {

@@ -149,6 +149,7 @@ describe('a transaction that is open for long', () => {
     const [a, b] = await take(store)
     const [one, other] = [await inTransaction(world, store), await inTransaction(world, store)]
     const settle = (job: ClaimedJob, key: string): Settlement => ({
+      space: job.space,
       id: job.id,
       token: job.token,
       verdict: verdict(),

@@ -25,7 +25,7 @@ describe('the members of a group', () => {
     expect(await openOf(store, group.id, 5, 10)).toEqual(ids.slice(5, 15))
     const jobs = await take(store, 100)
     expect(await openOf(store, group.id)).toEqual(ids)
-    const settlements = jobs.map(({ id, token }) => ({ id, token, verdict: verdict() }))
+    const settlements = jobs.map(({ space, id, token }) => ({ space, id, token, verdict: verdict() }))
     await store.settle({ settlements: settlements.filter(({ id }) => id !== ids[7]) })
     expect(await openOf(store, group.id)).toEqual([ids[7]])
 
@@ -42,8 +42,9 @@ describe('the members of a group', () => {
     await store.insert({ jobs: [chained(chain, member)], groups: [group] })
     const handOn = async (enqueue: (job: ClaimedJob) => ReturnType<typeof newJob>): Promise<void> => {
       const [job] = await take(store, 1)
-      const { id, token } = job!
+      const { space, id, token } = job!
       const settlement = {
+        space,
         id,
         token,
         verdict: verdict({ keepMs: null }),
@@ -73,7 +74,8 @@ describe('the members of a group', () => {
     const next = jobs.map((_, n) =>
       newJob({ member: { group: group.id, n }, headers: n === 2 ? '{"a":"b"}' : null }),
     )
-    const settlements = jobs.map(({ id, token }, n) => ({
+    const settlements = jobs.map(({ space, id, token }, n) => ({
+      space,
       id,
       token: n === 1 ? uuid() : token,
       verdict: verdict({ keepMs: null }),

@@ -7,7 +7,8 @@ import { createWorld, eventually, newJobs, take, verdict, type World } from './w
 
 const line = (n: number, text: string) => ({ n, at: n, level: 'info', text, fields: null }) as const
 
-const noteOf = ({ id, token }: ClaimedJob, n: number, text: string) => ({
+const noteOf = ({ space, id, token }: ClaimedJob, n: number, text: string) => ({
+  space,
   id,
   token,
   progress: null,
@@ -43,7 +44,13 @@ describe('notes in Postgres', () => {
       const waiting = await world.sql(`select 1 from pg_stat_activity where wait_event_type = 'Lock'`)
       return waiting.length > 0
     })
-    const rescue = { id: zombie.id, token: zombie.token, rescue: true, verdict: verdict({ to: 'ready' }) }
+    const rescue = {
+      space: zombie.space,
+      id: zombie.id,
+      token: zombie.token,
+      rescue: true,
+      verdict: verdict({ to: 'ready' }),
+    }
     await store.settle({ settlements: [rescue] })
     expect(await take(store)).toHaveLength(1)
     await writer.release()
@@ -59,12 +66,22 @@ describe('notes in Postgres', () => {
     const jobs = await take(store)
     await store.note({ notes: jobs.map((job) => noteOf(job, 1, 'x')) })
     const [first, second, third] = jobs as [ClaimedJob, ClaimedJob, ClaimedJob]
-    await store.settle({ settlements: [{ id: second.id, token: second.token, verdict: verdict() }] })
+    await store.settle({
+      settlements: [{ space: second.space, id: second.id, token: second.token, verdict: verdict() }],
+    })
     const expired = { ...verdict(), keepMs: 0 }
-    await store.settle({ settlements: [{ id: third.id, token: third.token, verdict: expired }] })
+    await store.settle({
+      settlements: [{ space: third.space, id: third.id, token: third.token, verdict: expired }],
+    })
     const writer = await holdNotes(world)
 
-    const discard = { id: first.id, token: first.token, verdict: verdict({ keepMs: null }), noted: true }
+    const discard = {
+      space: first.space,
+      id: first.id,
+      token: first.token,
+      verdict: verdict({ keepMs: null }),
+      noted: true,
+    }
     expect((await store.settle({ settlements: [discard] })).results[0]?.status).toBe('ok')
     const target = { ids: [second.id] }
     const remove = { action: 'remove', space: 'acme', target, failure: null, keepMs: 0 } as const

@@ -12,7 +12,12 @@ const STEPS = 25
 async function claim(store: Store, limit: number, now: number): Promise<readonly string[]> {
   const call = { limit, workerId: 'worker', token: uuid(), leaseMs: 60_000, now }
   const { jobs } = await store.claim({ ...call, sources: [{ space: 'acme', queue: 'mail', limit }] })
-  const settlements = jobs.map(({ id, token }) => ({ id, token, verdict: verdict({ keepMs: null }) }))
+  const settlements = jobs.map(({ space, id, token }) => ({
+    space,
+    id,
+    token,
+    verdict: verdict({ keepMs: null }),
+  }))
   if (settlements.length > 0) await store.settle({ settlements, now })
   return jobs.map(({ id, lane }) => `${lane} ${id}`)
 }
@@ -35,7 +40,7 @@ it('takes portions of deep lanes and of lanes that just came, in the order of th
   for (let seed = 1; seed <= SEEDS; seed++) {
     const random = seededRandom(seed)
     const stores = [memoryStore(), await world.open()]
-    await world.sql('truncate skep.jobs, skep.lanes, skep.lines, skep.news, skep.limits')
+    await world.tamper('truncate skep.jobs, skep.lanes, skep.lines, skep.news, skep.limits')
     const all = <T>(use: (store: Store) => Promise<T>): Promise<T[]> => Promise.all(stores.map(use))
     let now = 1_000_000
     const limits = [

@@ -124,7 +124,7 @@ describe('a change by selection', () => {
     const worker = new pg.Client({ connectionString: world.url })
     await worker.connect()
     onTestFinished(() => worker.end())
-    await worker.query('begin')
+    await worker.query('begin; set local search_path = skep, pg_temp')
     await worker.query(
       `update skep.jobs set state = 2, token = 't', worker = 'w', lease_until = 9e15, started_at = 1 where id = $1`,
       [jobs[0]?.id],

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Store } from '../../src/store.ts'
 import { startPgBouncer } from '../servers/index.ts'
 import { membersOf, newGroup, newRun } from './flow-samples.ts'
@@ -56,7 +56,7 @@ async function useAll(store: Store): Promise<void> {
   expect(queues.find(({ queue }) => queue === 'mail')?.states).toMatchObject({
     running: 1,
     done: 1,
-    ready: 2 + 0,
+    ready: 3,
   })
   const worker = {
     id: 'w',
@@ -123,6 +123,41 @@ describe('a role that may only use the queue', () => {
       await expect(client.query(sql)).rejects.toMatchObject({ code: '42501' })
     }
     await client.end()
+  })
+
+  it.each(['use', 'owner'] as const)('cannot change jobs by hand (%s)', async (role) => {
+    const world = await createWorld()
+    const store = await world.open({ migrate: true })
+    await store.insert({ jobs: newJobs(3) })
+    const [job] = await take(store)
+    await finish(store, [job!])
+    const url = role === 'use' ? await world.roleUrl() : world.url
+    const client = new pg.Client({ connectionString: url })
+    await client.connect()
+    onTestFinished(() => client.end())
+    const before = await world.sql('select id, state, payload from skep.every_job order by id')
+    expect(before).toHaveLength(3)
+
+    for (const sql of [
+      'update skep.jobs set state = 5',
+      `update skep.jobs set payload = '1' where false`,
+      `update skep.jobs set queue = 'other'`,
+      'delete from skep.jobs',
+      'update skep.archive set state = 5',
+      'delete from skep.archive',
+      'delete from skep.archive_dead',
+      `with gone as (delete from skep.jobs returning 1) select count(*) from gone`,
+      'truncate skep.archive_rest',
+    ]) {
+      await expect(client.query(sql), sql).rejects.toMatchObject({ code: '42501' })
+    }
+
+    expect(await world.sql('select id, state, payload from skep.every_job order by id')).toEqual(before)
+    // What comes through Skep works on the same connection.
+    await client.query('begin')
+    const { results } = await store.within!(client).insert({ jobs: [newJob()] })
+    await client.query('commit')
+    expect(results).toMatchObject([{ status: 'ok' }])
   })
 
   it('is told clearly when it may not do something', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { systemRuntime } from '../../src/runtime.ts'
 import { LOWEST } from '../../src/stores/postgres/literals.ts'
 import { Starts } from '../../src/stores/postgres/starts.ts'
 import { createWorld, eventually, finish, newJob, newJobs, take, verdict } from './world.ts'
@@ -99,6 +100,41 @@ describe('where a claim begins to search', () => {
     expect(starts.begin([source], false).starts[0]?.rank).toBe(LOWEST)
   })
 
+  it('stays where it is while the source is held', () => {
+    const { starts, clock } = create()
+    starts.begin([source], false).found(() => place(70), 500)
+
+    clock.now += 100
+    starts.begin([source], false).found(() => 'held', 600)
+
+    expect(starts.begin([source], false).starts).toEqual([{ rank: 70, id: 'id-70', due: 500 }])
+    clock.now += 101
+    expect(starts.begin([source], false).starts[0]?.rank).toBe(LOWEST)
+  })
+
+  it('does not pass over what became due while the source was held', async () => {
+    const { open } = await createWorld()
+    const runtime = systemRuntime()
+    // No time passes for what is remembered, so that nothing looks at the head again.
+    const store = await open({ migrate: true, listen: false, runtime: { ...runtime, mono: () => 1_000 } })
+    const other = await open({ listen: false })
+    const hold = { kind: 'pause', space: 'acme', queue: 'mail', lane: null } as const
+    await store.insert({ jobs: [newJob()] })
+    await finish(store, await take(store, 9))
+    await other.hold({ holds: [{ ...hold, reason: null, by: null, forMs: null }] })
+    const late = newJob({ delayMs: 50 })
+    await other.insert({ jobs: [late] })
+    await eventually('the job to be due', async () => {
+      const { queues } = await other.counts({ space: 'acme' })
+      return queues[0]?.overdue === 1
+    })
+
+    expect(await take(store, 9)).toEqual([])
+    await other.release({ holds: [hold] })
+
+    expect((await take(store, 9)).map(({ id }) => id)).toEqual([late.id])
+  })
+
   it('never hides a job from the store that made it ready', async () => {
     const { open } = await createWorld()
     const store = await open({ migrate: true, listen: false })
@@ -133,7 +169,9 @@ describe('where a claim begins to search', () => {
     const next = newJob()
 
     const reply = await store.settle({
-      settlements: [{ id: held!.id, token: held!.token, verdict: verdict({}), enqueue: [next] }],
+      settlements: [
+        { space: held!.space, id: held!.id, token: held!.token, verdict: verdict({}), enqueue: [next] },
+      ],
       claim: {
         sources: [{ ...source, limit: 1 }],
         limit: 1,

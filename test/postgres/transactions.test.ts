@@ -9,10 +9,12 @@ import { Sequelize } from 'sequelize'
 import { DataSource } from 'typeorm'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { NewJob } from '../../src/core/job.ts'
+import { createSkep, queue } from '../../src/index.ts'
 import { postgresStore } from '../../src/postgres.ts'
 import { systemRuntime } from '../../src/runtime.ts'
 import type { Store } from '../../src/store.ts'
 import { type FreshDatabase, freshDatabase } from '../servers/index.ts'
+import { ACCOUNTS, generatePrisma, type PRISMA, type PrismaClient } from './prisma.ts'
 
 const { uuid } = systemRuntime()
 let database: FreshDatabase
@@ -190,23 +192,14 @@ const libraries: Record<string, () => Promise<Library>> = {
     }
   },
 
-  // Prisma generates its client; this has the shape of what it hands to $transaction, over the real database.
-  'the shape of Prisma (a double)': async () => {
-    const client = new pg.Client({ connectionString: database.url })
-    await client.connect()
-    const tx = {
-      $queryRawUnsafe: async (sql: string, ...params: unknown[]) => (await client.query(sql, params)).rows,
-      $executeRawUnsafe: async () => 0,
-    }
-    return {
-      transact: (use) =>
-        between(
-          (sql) => client.query(sql),
-          () => use(tx),
-        ),
-      outside: [{ ...tx, $transaction: async () => {} }],
-      close: () => client.end(),
-    }
+  'Prisma 6': () => prisma(6),
+  'Prisma 7': () => prisma(7),
+  'an extended client of Prisma 7': () => prisma(7, (client) => client.$extends({ model: { account: {} } })),
+  'a nested transaction of Prisma 7': async () => {
+    const library = await prisma(7)
+    const nested: Transact = (use) =>
+      library.transact((tx) => (tx as PrismaClient).$transaction((inner) => use(inner)))
+    return { ...library, transact: nested }
   },
 
   'a function that runs SQL': async () => {
@@ -222,6 +215,24 @@ const libraries: Record<string, () => Promise<Library>> = {
       close: () => client.end(),
     }
   },
+}
+
+async function prisma(
+  major: keyof typeof PRISMA,
+  extend = (client: PrismaClient): PrismaClient => client,
+): Promise<Library> {
+  const generated = await generatePrisma(major)
+  expect(generated.version).toMatch(new RegExp(`^${major}\\.`))
+  const plain = generated.open(database.url)
+  const client = extend(plain)
+  return {
+    transact: (use) => client.$transaction((tx) => use(tx)),
+    outside: [client],
+    async close() {
+      await plain.$disconnect()
+      generated.remove()
+    },
+  }
 }
 
 async function between(say: (sql: string) => Promise<unknown>, use: () => Promise<void>): Promise<void> {
@@ -284,8 +295,9 @@ describe.each(Object.entries(libraries))('the transaction of %s', (_name, open) 
     const source = { space: 'acme', queue, limit: 1 }
     const lease = { sources: [source], limit: 1, workerId: 'w', leaseMs: 60_000 }
     const { jobs } = await store.claim({ ...lease, token: uuid() })
-    const { id, token } = jobs[0]!
+    const { space, id, token } = jobs[0]!
     const settlement = {
+      space,
       id,
       token,
       verdict: {
@@ -356,4 +368,31 @@ describe('a transaction of the user', () => {
     client.release()
     expect(statements).toBe(1)
   })
+})
+
+it.each([6, 7] as const)('Prisma %s keeps its own rows and the job together', async (major) => {
+  const generated = await generatePrisma(major)
+  const client = generated.open(database.url)
+  const skep = createSkep({ store })
+  const welcome = queue<string>('welcome')
+  await pool.query(ACCOUNTS)
+  const enqueue = (name: string, fails: boolean) =>
+    client.$transaction(async (tx) => {
+      await tx.account.create({ data: { name } })
+      const { id } = await skep.enqueue(welcome, name, { tx })
+      if (fails) throw new Undo()
+      return id
+    })
+
+  const id = await enqueue(`Ada ${major}`, false)
+  await expect(enqueue(`Bob ${major}`, true)).rejects.toBeInstanceOf(Undo)
+
+  expect(await client.account.count({ where: { name: `Ada ${major}` } })).toBe(1)
+  expect(await client.account.count({ where: { name: `Bob ${major}` } })).toBe(0)
+  const { jobs } = await skep.list({ queue: 'welcome', state: 'ready' })
+  expect(jobs.filter(({ payload }) => String(payload).endsWith(` ${major}`)).map((job) => job.id)).toEqual([
+    id,
+  ])
+  await client.$disconnect()
+  generated.remove()
 })

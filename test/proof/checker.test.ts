@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { JOB_STATES, type JobState } from '../../src/core/job.ts'
 import { check, describeReport } from './checker/index.ts'
 import { LEASE_MS, MAIL, NO_COUNTS, Story } from './checker/story.ts'
 import type { AuditRow, History, RateFact, ViolationKind } from './history.ts'
@@ -30,6 +31,19 @@ function throttle(story: Story, id: string, token: string, waitMs: number): Stor
 /** Ten in a second. */
 const TEN: RateFact = { name: 'ten', limit: 10, perMs: 1_000, burst: 1, of: () => true }
 
+/** Somebody looks at the queue `mail`, and is told this. */
+function look(
+  s: Story,
+  said: Partial<Record<JobState, number>>,
+  overdue: number,
+  oldestDueAt: number | null,
+): Story {
+  const none = Object.fromEntries(JOB_STATES.map((state) => [state, 0])) as Record<JobState, number>
+  const counts = [{ queue: 'mail', states: { ...none, ...said }, overdue, oldestDueAt }]
+  s.record({ f: 'counts', type: 'invoke', call: 1 })
+  return s.record({ f: 'counts', type: 'ok', call: 1, now: s.now, counts })
+}
+
 const story = (): Story => new Story()
 const slot = (id: string, at: number): Story =>
   story().change(id, { state: 'ready', dueAt: 1_000, slot: { schedule: 's', slot: at } })
@@ -38,6 +52,13 @@ describe('the checker accepts', () => {
   const good: Record<string, (story: Story) => Story | History> = {
     'a job that succeeds': (s) =>
       s.enqueue('a').run('a', 't1', { value: '7' }).told('result', 'a', null, '7'),
+    'a look at an overdue job and at one that is older and ready': (s) => {
+      s.enqueue('a').wait(10).enqueue('b', { delayMs: 40 })
+      look(s, { ready: 1, delayed: 1 }, 0, s.now - 10)
+      s.wait(40)
+      look(s, { ready: 2 }, 1, s.now - 50)
+      return s.run('a', 't1').run('b', 't2')
+    },
     'a delayed job': (s) => s.enqueue('a', { delayMs: 500 }).wait(500).run('a', 't1'),
     'tries, and then success': (s) =>
       failOnce(s.enqueue('a'), 'a', 't1').wait(100).run('a', 't2', { value: '1' }),
@@ -102,7 +123,6 @@ describe('the checker accepts', () => {
       s.enqueue('a').run('a', 't1').record({ f: 'command', type: 'invoke', action: 'redrive', id: 'a' })
       return s.begin('a').run('a', 't2')
     },
-    'a revived job': (s) => s.enqueue('a').finish('a', 'missing').begin('a').run('a', 't1'),
     'a job that is discarded': (s) => s.enqueue('a', { queue: 'fast' }).run('a', 't1', { removes: true }),
     'a job that is discarded after its last try': (s) => {
       s.enqueue('a').claim(['a'], 't1').start('a', 't1').end('a', 't1', 'threw')
@@ -117,6 +137,26 @@ describe('the checker accepts', () => {
       s.enqueue('a').claim(['a'], 't1').start('a', 't1').stop('invoke').end('a', 't1', 'aborted')
       s.settle('a', 't1', { to: 'ready' }).stop('ok')
       return s.as('w2#1').run('a', 't2')
+    },
+    'a hold that recalls what was prefetched, and a release': (s) => {
+      s.enqueue('a').enqueue('b').claim(['a', 'b'], 't1').start('b', 't1').hold('hold').confirm('mail', true)
+      s.settle('a', 't1', { to: 'ready', refund: true }).end('b', 't1').settle('b', 't1').hold('release')
+      return s.run('a', 't2')
+    },
+    'a hold that did not wait, and another process that has not heard of it': (s) => {
+      s.enqueue('a').claim(['a'], 't1').as('w2#1').hold('hold').confirm('mail', false).as('w1#1')
+      s.start('a', 't1').end('a', 't1').settle('a', 't1')
+      return s.hold('release')
+    },
+    'a stop that waits for its handler, and saves what it returned': (s) => {
+      s.enqueue('a').claim(['a'], 't1').start('a', 't1').stop('invoke').tellStop('a', 't1')
+      s.wait(50).end('a', 't1').settle('a', 't1').stop('ok')
+      return s.history({ graceMs: 100 })
+    },
+    'a stop that does not wait longer than the grace': (s) => {
+      s.enqueue('a').claim(['a'], 't1').start('a', 't1').stop('invoke').tellStop('a', 't1').wait(100)
+      s.settle('a', 't1', { to: 'ready' }).stop('ok').wait(50).end('a', 't1')
+      return s.as('w2#1').run('a', 't2').history({ graceMs: 100 })
     },
     'a stop whose last claim was never answered': (s) => {
       s.enqueue('a').claim(['a'], 't1', { isAnswered: false }).stop('invoke').stop('ok').wait(LEASE_MS)
@@ -152,6 +192,15 @@ describe('the checker accepts', () => {
         .run('a', 't1')
         .enqueue('c', { unique: UNIQUE })
         .run('c', 't2'),
+    'a duplicate that replaced a failed payload, and gave it a new budget': (s) => {
+      failOnce(s.enqueue('a', { unique: UNIQUE }), 'a', 't1').asked('b', {
+        unique: UNIQUE,
+        payload: '2',
+      })
+      s.change('a', { counters: { ...NO_COUNTS, starts: 1 } })
+      s.answered('b', 'ok', {}, 'a').wait(100).claim(['a'], 't2').start('a', 't2', { payload: '2' })
+      return s.end('a', 't2').settle('a', 't2')
+    },
     'a duplicate that replaced a payload and a time': (s) => {
       s.enqueue('a', { unique: UNIQUE, payload: '1', delayMs: 900 })
       s.asked('b', { unique: UNIQUE, payload: '2' }).change('a', { state: 'ready', dueAt: s.now })
@@ -197,13 +246,13 @@ describe('the checker accepts', () => {
       s.run('a', 't1').run('c', 't2').redrive('a').run('a', 't3')
       return s.history({ order: ['mail/l'] })
     },
-    'a strict lane whose first job is tried again, handed back, put aside and left behind': (s) => {
+    'a strict lane whose first job is tried again, handed back and left behind': (s) => {
       const row = { lane: 'l' }
       s.enqueue('a', { row }).enqueue('b', { row }).enqueue('c').run('c', 't0')
       failOnce(s, 'a', 't1').wait(100)
       s.claim(['a'], 't2').settle('a', 't2', { to: 'ready', refund: true })
-      loseOnce(s, 'a', 't3').finish('a', 'missing')
-      s.run('b', 't4').begin('a').run('a', 't5')
+      loseOnce(s, 'a', 't3').cancel('a')
+      s.run('b', 't4').redrive('a').run('a', 't5')
       return s.history({ order: ['mail/l'] })
     },
     'jobs of a strict lane in another order than the audit saw them, because their enqueues overlapped': (
@@ -265,7 +314,7 @@ describe('the checker accepts', () => {
     },
     'the right counts': (s) => {
       s.enqueue('a').run('a', 't1')
-      const none = { delayed: 0, ready: 0, running: 0, done: 0, failed: 0, dead: 0, cancelled: 0, missing: 0 }
+      const none = { delayed: 0, ready: 0, running: 0, done: 0, failed: 0, dead: 0, cancelled: 0 }
       return s.history({ counts: { mail: { ...none, done: 1 }, other: none }, leaks: { timers: 0 } })
     },
   }
@@ -466,6 +515,12 @@ describe('the checker rejects', () => {
       },
     },
     'terminal-left': {
+      'a dead job that comes back because a worker handles its queue': (s) =>
+        s
+          .enqueue('a')
+          .command('bury', 'a', () => s.finish('a', 'dead'))
+          .begin('a')
+          .run('a', 't1'),
       'a cancelled job that waits again': (s) =>
         s
           .enqueue('a')
@@ -528,6 +583,13 @@ describe('the checker rejects', () => {
           s.change('a', { ...s.row('a'), state: 'ready', generation: 1, finishedAt: null, expiresAt: null }),
         )
         return s.run('a', 't2')
+      },
+      'a job without a key whose failures are forgotten while it waits': (s) => {
+        failOnce(s.enqueue('a'), 'a', 't1')
+        return s
+          .change('a', { counters: { ...NO_COUNTS, starts: 1 } })
+          .wait(100)
+          .run('a', 't2')
       },
       'a handler that sees another attempt': (s) => {
         s.enqueue('a').claim(['a'], 't1').start('a', 't1', { attempt: 2 }).end('a', 't1')
@@ -599,6 +661,11 @@ describe('the checker rejects', () => {
       },
     },
     'rate-break': {
+      'a start of what was prefetched of a lane that was told to wait': (s) => {
+        s.enqueue('a').enqueue('b').claim(['a', 'b'], 't1').start('a', 't1').end('a', 't1', 'throttled')
+        s.settle('a', 't1', { to: 'ready', refund: true, waitMs: 10 }).wait(50)
+        return s.start('b', 't1').end('b', 't1').settle('b', 't1').run('a', 't2').history()
+      },
       'a burst too many': (s) => {
         s.enqueue('a').enqueue('b').enqueue('c').claim(['a', 'b', 'c'], 't1')
         for (const id of ['a', 'b', 'c']) s.start(id, 't1').end(id, 't1').settle(id, 't1')
@@ -626,6 +693,20 @@ describe('the checker rejects', () => {
           .run('a', 't2'),
     },
     'hold-break': {
+      'a start of what was prefetched before a hold, in the process that put it': (s) => {
+        s.enqueue('a').claim(['a'], 't1').hold('hold').confirm('mail', false).wait(50)
+        return s.start('a', 't1').end('a', 't1').settle('a', 't1').history()
+      },
+      'a start of what another process had prefetched, after every worker confirmed': (s) => {
+        s.enqueue('a')
+          .claim(['a'], 't1')
+          .as('w2#1')
+          .hold('hold')
+          .confirm('mail', true)
+          .hold('release')
+          .as('w1#1')
+        return s.start('a', 't1').end('a', 't1').settle('a', 't1').history()
+      },
       'a claim while the queue is held': (s) => s.enqueue('a').hold('hold').wait(50).run('a', 't1'),
       'a claim while a pattern, the space or everything is held': (s) => {
         s.enqueue('a')
@@ -778,6 +859,25 @@ describe('the checker rejects', () => {
         return s.settle('a', 't1', { to: 'ready', count: 'lost', rescue: true }).run('a', 't2')
       },
     },
+    'handed-back-alive': {
+      'a stop that hands back before the handler has ended': (s) => {
+        s.enqueue('a').claim(['a'], 't1').start('a', 't1').stop('invoke').tellStop('a', 't1')
+        s.settle('a', 't1', { to: 'ready' }).stop('ok').wait(50).end('a', 't1', 'threw')
+        return s.as('w2#1').run('a', 't2').history({ graceMs: 100 })
+      },
+    },
+    'outcome-dropped': {
+      'a value that was returned within the grace of a stop': (s) => {
+        s.enqueue('a').claim(['a'], 't1').start('a', 't1').stop('invoke').tellStop('a', 't1')
+        s.wait(50).end('a', 't1').settle('a', 't1', { to: 'ready' }).stop('ok')
+        return s.as('w2#1').run('a', 't2').history({ graceMs: 100 })
+      },
+      'a cancel within the grace of a stop': (s) => {
+        s.enqueue('a').claim(['a'], 't1').start('a', 't1').stop('invoke').tellStop('a', 't1')
+        s.wait(50).end('a', 't1', 'cancelled').settle('a', 't1', { to: 'ready' }).stop('ok')
+        return s.as('w2#1').run('a', 't2').history({ graceMs: 100 })
+      },
+    },
     'pruned-early': {
       'a finished job that is removed too soon': (s) => s.enqueue('a').run('a', 't1').change('a', null),
     },
@@ -815,6 +915,31 @@ describe('the checker rejects', () => {
         s.rows.set('a', last?.before as AuditRow)
         s.change('a', { ...(last?.after as AuditRow), generation: 2 })
         return s.run('a', 't1')
+      },
+    },
+    // Between real processes nobody knows what was so in the moment of a look.
+    'not-by-the-clock': {
+      'a job that is due and counted as delayed': (s) => {
+        look(s.enqueue('a', { delayMs: 100 }).wait(100), { delayed: 1 }, 0, null)
+        return s.run('a', 't1').history()
+      },
+      'an overdue job that is told of as if it had been made ready': (s) => {
+        look(s.enqueue('a', { delayMs: 100 }).wait(100), { ready: 1 }, 0, s.now)
+        return s.run('a', 't1').history()
+      },
+      'a job that is counted before it is due': (s) => {
+        look(s.enqueue('a', { delayMs: 100 }).wait(99), { ready: 1 }, 1, s.now + 1)
+        return s.wait(1).run('a', 't1').history()
+      },
+      'the age of the job that is next': (s) => {
+        look(s.enqueue('a').wait(50).enqueue('b'), { ready: 2 }, 0, s.now)
+        return s.run('a', 't1').run('b', 't2').history()
+      },
+      'a job that had long been done': (s) => {
+        s.enqueue('a').run('a', 't1')
+        for (let n = 0; n < 30; n++)
+          s.enqueue(`b${n}`, { queue: 'fast' }).run(`b${n}`, `t${n + 2}`, { removes: true })
+        return look(s, { ready: 1 }, 0, s.now).history()
       },
     },
     miscounted: {

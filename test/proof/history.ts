@@ -12,6 +12,7 @@
 import type { HoldKind, HoldTarget } from '../../src/core/holds.ts'
 import type { Counters, JobState, UniqueScope } from '../../src/core/job.ts'
 import type { ChangeAction } from '../../src/core/transitions.ts'
+import type { QueueCounts } from '../../src/store.ts'
 import type { FlowHistory } from './flows/history.ts'
 
 export interface History {
@@ -32,6 +33,8 @@ export interface Facts {
   readonly slackMs: number
   /** The lease length of all workers. */
   readonly leaseMs: number
+  /** How long all workers wait for a handler after its signal aborted. Absent: unknown. */
+  readonly graceMs?: number
   /** The budgets of each queue, where its policy matters. */
   readonly queues: Readonly<Record<string, QueueFacts>>
   /** No more live leases than this at any moment, over the jobs that `of` accepts. */
@@ -125,6 +128,7 @@ export type HistoryRecord =
   | EnqueueRecord
   | CommandRecord
   | HoldRecord
+  | ConfirmRecord
   | ClaimRecord
   | ExtendRecord
   | SettleRecord
@@ -132,6 +136,7 @@ export type HistoryRecord =
   | EndRecord
   | ToldRecord
   | StopRecord
+  | CountsRecord
   | EventRecord
 
 /** One record for each job. */
@@ -175,6 +180,14 @@ export interface HoldRecord extends Common, HoldTarget {
   readonly kind: HoldKind
   /** On `ok` of a hold: when it ends by itself, by the store's clock; null: never. */
   readonly until?: number | null
+}
+
+/** Somebody who put a hold got the answer of the client. Its type is always `ok`. */
+export interface ConfirmRecord extends Common, HoldTarget {
+  readonly f: 'confirm'
+  readonly kind: HoldKind
+  /** It waited until every worker had confirmed. */
+  readonly everywhere: boolean
 }
 
 /** A claim as the worker sent it, and the jobs it got on `ok`. */
@@ -239,6 +252,10 @@ export interface EndRecord extends Common {
   readonly how: 'returned' | 'threw' | 'snoozed' | 'throttled' | 'cancelled' | 'buried' | 'aborted'
   /** JSON text of what it returned. */
   readonly value: string | null
+  /** Of `aborted`: what its signal said, such as `stop`. */
+  readonly reason?: string
+  /** The handler did not listen to its signal. */
+  readonly isDeaf?: boolean
 }
 
 /** What a listener heard, or what somebody who waited for the result got (`result`). Its type is always `ok`. */
@@ -255,6 +272,16 @@ export interface ToldRecord extends Common {
 export interface StopRecord extends Common {
   readonly f: 'stop'
   readonly workerId: string
+}
+
+/** What somebody was told of all queues of the space. Only the answer has the figures. */
+export interface CountsRecord extends Common {
+  readonly f: 'counts'
+  /** The same for a question and its answer. */
+  readonly call: number
+  /** By the store's clock. */
+  readonly now?: number
+  readonly counts?: readonly QueueCounts[]
 }
 
 /** What happened to the world: for people who read a trace. `clock`: the store's clock went back. */
@@ -362,9 +389,12 @@ export type ViolationKind =
   | 'wrong-result'
   | 'wrong-payload'
   | 'ran-after-stop'
+  | 'handed-back-alive'
+  | 'outcome-dropped'
   | 'pruned-early'
   | 'bad-shape'
   | 'miscounted'
+  | 'not-by-the-clock'
   | 'stuck-lease'
   | 'not-drained'
   | 'leak'

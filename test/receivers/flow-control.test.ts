@@ -41,6 +41,32 @@ describe('slow receivers', { timeout: 60_000 }, () => {
     await holds(slow, 30)
   })
 
+  it('give back what they have not been sent when its queue is held', async () => {
+    const { skep, connect } = begin()
+    const slow = await connect({ credits: 100 })
+    slow.takes = false
+    // Only some of them fit into the first message.
+    await skep.enqueueMany(mail, numbers(30, 'x'.repeat(100_000)))
+    await vi.waitFor(() => expect(slow.receiver?.unacked).toBe(30), patience)
+    await vi.waitFor(() => expect(slow.receiver?.blockedSince).not.toBeNull(), patience)
+    const sent = slow.jobs.length
+    expect(sent).toBeLessThan(30)
+
+    await skep.pause(mail)
+
+    expect(slow.receiver?.unacked).toBe(sent)
+    await vi.waitFor(
+      async () => expect((await skep.counts([mail]))[0]).toMatchObject({ running: sent, ready: 30 - sent }),
+      patience,
+    )
+    slow.takes = true
+    slow.receiver?.drained()
+    await slow.ack(slow.jobs)
+    expect(slow.jobs).toHaveLength(sent)
+    await skep.resume(mail)
+    await vi.waitFor(() => expect(slow.jobs).toHaveLength(30), patience)
+  })
+
   it('are ended when their connection takes nothing for too long, and their jobs are free', async () => {
     const { skep, connect } = begin({}, { slowAfter: '1s' })
     const slow = await connect()
@@ -91,7 +117,7 @@ describe('slow receivers', { timeout: 60_000 }, () => {
     const skep = createSkep({ store: memoryStore(), logger: silentLogger })
     closers.push(() => skep.close())
     const hub = hubOf(skep, { totalBytes, receivers: 2_000, receiversPerCaller: 2_000 })
-    closers.push(() => hub.close({ drain: 0 }))
+    closers.push(() => hub.close({ drain: 0, grace: 0 }))
     // The memory store holds the payloads too, so they are there before anything is measured.
     for (let n = 0; n < 30; n++) await skep.enqueueMany(mail, numbers(100, 'y'.repeat(10_000)))
     globalThis.gc?.()
@@ -137,7 +163,7 @@ describe('slow receivers', { timeout: 60_000 }, () => {
     const runtime = systemRuntime()
     let later = 0
     const hub = hubOf(skep, { receivers: 2 }, { ...runtime, mono: () => runtime.mono() + later })
-    closers.push(() => hub.close({ drain: 0 }))
+    closers.push(() => hub.close({ drain: 0, grace: 0 }))
     const ended: string[] = []
     const connect = (name: string): Promise<Receiver> =>
       hub.connect({

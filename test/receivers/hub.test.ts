@@ -130,6 +130,27 @@ describe('receivers', () => {
     await vi.waitFor(() => expect(second.jobs).toHaveLength(1), patience)
   }, 40_000)
 
+  it('tells receivers when the server stops and the drain is over, and still takes how their jobs ended', async () => {
+    const { skep, hub, connect } = begin()
+    const handles = await skep.enqueueMany(mail, numbers(2))
+    const receiver = await connect()
+    await vi.waitFor(() => expect(receiver.jobs).toHaveLength(2), patience)
+
+    const closing = hub.close({ drain: 0, grace: '1m' })
+    await vi.waitFor(() => expect(receiver.stops).toHaveLength(2), patience)
+
+    expect(receiver.stops[0]).toMatchObject({ reason: 'stopping' })
+    expect((await skep.counts([mail]))[0]).toMatchObject({ running: 2 })
+    expect(await receiver.ack(receiver.jobs.slice(0, 1), { done: 1 })).toEqual({ saved: 1, results: [] })
+    expect(await receiver.ack(receiver.jobs.slice(1), { failed: { message: 'aborted' } })).toEqual({
+      saved: 1,
+      results: [],
+    })
+    await closing
+    expect(await handles[0]?.get()).toMatchObject({ state: 'done' })
+    expect(await handles[1]?.get()).toMatchObject({ state: 'ready', errors: 0, lost: 0 })
+  })
+
   it('gives no jobs that move flows on', async () => {
     const { connect } = begin()
     await expect(connect({ queues: ['flow:order'] })).rejects.toMatchObject({ code: 'NAME_INVALID' })

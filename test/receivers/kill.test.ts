@@ -133,7 +133,7 @@ describe('servers killed with SIGKILL while jobs are out on streams', { timeout:
         leaseMs: LEASE_MS,
         queues: {
           mail: {
-            retries: { errors: 5, timeouts: 2, lost: 5 },
+            retries: { errors: 20, timeouts: 12, lost: 5 },
             backoffMs: { errors: 0, timeouts: 0, lost: 0 },
             discards: false,
           },

@@ -29,7 +29,7 @@ describe('acks while the store is away', { timeout: 150_000 }, () => {
     })
     closers.push(() => skep.close())
     const hub = hubOf(skep, { ackGrace: '1s', worker: { lease: '60s' } })
-    closers.push(() => hub.close({ drain: 0 }))
+    closers.push(() => hub.close({ drain: 0, grace: 0 }))
     const fake = new FakeReceiver()
     fake.receiver = await hub.connect({
       caller: caller(),

@@ -32,6 +32,7 @@ describe('a relay', { timeout: 60_000 }, () => {
     closers.push(() => skep.close())
     const relay = skep.relay({
       drain: 0,
+      grace: 0,
       slots: () => 10,
       onStop: () => {},
       onOver: () => {},

@@ -6,6 +6,7 @@ import { fixed, type JobEvent, queue, type RelayedJob, retry, type Store, settle
 import { memoryStore } from '../../src/memory.ts'
 import { postgresStore } from '../../src/postgres.ts'
 import { redisStore } from '../../src/redis.ts'
+import type { Ack } from '../../src/server/receivers/ack.ts'
 import { sqliteStore } from '../../src/sqlite.ts'
 import { freshDatabase, redisUrlVariable } from '../servers/index.ts'
 import { caller, type FakeReceiver, hubOf, type Scene, scene } from './support/scene.ts'
@@ -212,7 +213,7 @@ describe.each(Object.keys(stores))('receivers on %s', { timeout: 60_000 }, (name
     const stranger = scene()
     closers.push(() => stranger.close())
     const foreign = hubOf(skep)
-    closers.push(() => foreign.close({ drain: 0 }))
+    closers.push(() => foreign.close({ drain: 0, grace: 0 }))
     const [{ id, token }] = receiver.jobs as [FakeReceiver['jobs'][number]]
     const refused = (status: string): object => ({ saved: 0, results: [{ id, status }] })
     expect(await stranger.hub.settle(caller(), [{ id, token }])).toEqual(refused('gone'))
@@ -223,5 +224,39 @@ describe.each(Object.keys(stores))('receivers on %s', { timeout: 60_000 }, (name
     expect(await job.result()).toBe('by another way')
     expect(await receiver.ack(receiver.jobs, { done: 'late' })).toEqual(refused('gone'))
     expect((await skep.get(id))?.result).toBe('by another way')
+  })
+
+  it('are told the same again wherever they repeat an ack', async () => {
+    const { skep, hub, connect } = await begin()
+    const other = hubOf(skep)
+    closers.push(() => other.close({ drain: 0 }))
+    const slow = queue<{ n: number }>('slow', { onError: retry(3, fixed('1h')) })
+    const ends: readonly Omit<Ack, 'id' | 'token'>[] = [
+      {},
+      { done: { ok: true } },
+      { failed: { message: 'again later' } },
+      { snooze: { delayMs: 3_600_000 } },
+      { bury: 'no use' },
+      { cancel: 'not wanted' },
+    ]
+    await skep.enqueueMany(slow, numbers(ends.length))
+    // The policy of a queue comes from whoever declares it.
+    const receiver = await connect({ queues: ['slow'], credits: ends.length })
+    await has(receiver, ends.length)
+    const acks = receiver.jobs.map(({ id, token }, n) => ({ id, token, ...ends[n] }))
+
+    // The first half is told to the server that handed the jobs out, the second to another one.
+    const half = ends.length / 2
+    const parts = [acks.slice(0, half), acks.slice(half)] as const
+    const first = await Promise.all([hub.settle(caller(), parts[0]), other.settle(caller(), parts[1])])
+    const again = { here: await hub.settle(caller(), acks), there: await other.settle(caller(), acks) }
+    // Another end than the one that was saved is none that was.
+    const done = acks.slice(4).map(({ id, token }) => ({ id, token, done: 'after all' }))
+    const otherwise = await other.settle(caller(), done)
+
+    const saved = { saved: ends.length, results: [] }
+    expect(first.map((answer) => answer.saved)).toEqual([half, half])
+    expect(again).toEqual({ here: saved, there: saved })
+    expect(otherwise.results.map(({ status }) => status)).toEqual(['gone', 'gone'])
   })
 })

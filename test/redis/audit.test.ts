@@ -34,6 +34,8 @@ const faultsIn = async ({ client, prefix }: World, isEmpty = false): Promise<str
   )
 
 const idBytes = (n: number): Buffer => Buffer.from(idOf(n).replaceAll('-', ''), 'hex')
+/** The field of a job: its id and its space. */
+const keyBytes = (n: number): Buffer => Buffer.concat([idBytes(n), bytes(SPACE)])
 const bytes = (text: string): Buffer => Buffer.from(text, 'latin1')
 
 /** The queues have numbers in the order in which they were first named. */
@@ -54,11 +56,11 @@ const BREAKS: readonly (readonly [RuleName, string, (world: World) => Promise<un
         bytes(PLAIN + numberBytes(START) + idBytes(JOBS.ready).toString('latin1')),
       ),
   ],
-  ['places', 'a place without a record', ({ client, key }) => client.hdel(key('jobs'), idBytes(JOBS.ready))],
+  ['places', 'a place without a record', ({ client, key }) => client.hdel(key('jobs'), keyBytes(JOBS.ready))],
   [
     'places',
     'a lease without a record',
-    ({ client, key }) => client.hdel(key('jobs'), idBytes(JOBS.running)),
+    ({ client, key }) => client.hdel(key('jobs'), keyBytes(JOBS.running)),
   ],
   [
     'places',
@@ -82,7 +84,7 @@ const BREAKS: readonly (readonly [RuleName, string, (world: World) => Promise<un
   [
     'finished',
     'the end of a job that is not there',
-    ({ client, key }) => client.hdel(key('archive'), idBytes(JOBS.done)),
+    ({ client, key }) => client.hdel(key('archive'), keyBytes(JOBS.done)),
   ],
   [
     'counts',
@@ -122,9 +124,9 @@ const BREAKS: readonly (readonly [RuleName, string, (world: World) => Promise<un
     'leases',
     'a lease that ends before its bound',
     async ({ client, key }) => {
-      const lease = (await client.hgetBuffer(key('held'), idBytes(JOBS.running))) as Buffer
+      const lease = (await client.hgetBuffer(key('held'), keyBytes(JOBS.running))) as Buffer
       const shorter = Buffer.concat([bytes(numberBytes(START + 1)), lease.subarray(8)])
-      return client.hset(key('held'), idBytes(JOBS.running), shorter)
+      return client.hset(key('held'), keyBytes(JOBS.running), shorter)
     },
   ],
   [
@@ -167,7 +169,11 @@ const BREAKS: readonly (readonly [RuleName, string, (world: World) => Promise<un
     'a run that is not found',
     ({ client, key }) => client.zrem(key('runs:index'), `x${SPACE}\0user:62\0${runOf(1)}`),
   ],
-  ['runs', 'a name that leads to no run', ({ client, key }) => client.hdel(key('runs'), runOf(1))],
+  [
+    'runs',
+    'a name that leads to no run',
+    ({ client, key }) => client.hdel(key('runs'), bytes(`${SPACE}\0${runOf(1)}`)),
+  ],
   ['notes', 'a line that is not there', ({ client, key }) => client.del(key('lines:log'))],
   ['notes', 'notes that stay for ever', ({ client, key }) => client.del(key('notes:end'))],
   [
@@ -223,8 +229,13 @@ describe('The audit of the keys of Redis', () => {
 
     expect((await faultsIn(all, true)).some((fault) => fault.startsWith('left over: jobs'))).toBe(true)
     const [held, laned] = [
-      { id: idOf(JOBS.running), token: tokenOf(1), verdict: verdict('done', { keepMs: null }) },
-      { id: idOf(JOBS.laneRunning), token: tokenOf(2), verdict: verdict('done', { keepMs: null }) },
+      { space: SPACE, id: idOf(JOBS.running), token: tokenOf(1), verdict: verdict('done', { keepMs: null }) },
+      {
+        space: SPACE,
+        id: idOf(JOBS.laneRunning),
+        token: tokenOf(2),
+        verdict: verdict('done', { keepMs: null }),
+      },
     ]
     await store.settle({ settlements: [held, laned], now })
     await store.tell({ space: SPACE, group: groupOf(2), n: 0, result: null, now })
@@ -254,14 +265,14 @@ describe('The audit of the keys of Redis', () => {
     const jobs = [...samples(20), ...samples(20, { queue: OTHER_QUEUE }, 21)]
     await store.insert({ jobs, now })
     const sources = [QUEUE, OTHER_QUEUE].map((queue) => ({ space: SPACE, queue, limit: 7 }))
-    const held: { readonly id: string; readonly token: string }[] = []
+    const held: { readonly space: string; readonly id: string; readonly token: string }[] = []
     for (const token of [1, 2].map(tokenOf)) {
       const call = { sources, limit: 14, workerId: 'worker-a', token, leaseMs: DAY, now }
       held.push(...(await store.claim(call)).jobs)
     }
 
     const done = verdict('done', { keepMs: null })
-    const settlements = held.slice(5).map(({ id, token }) => ({ id, token, verdict: done }))
+    const settlements = held.slice(5).map(({ space, id, token }) => ({ space, id, token, verdict: done }))
     await store.settle({ settlements, now })
 
     expect(held).toHaveLength(28)
@@ -276,7 +287,7 @@ describe('The audit of the keys of Redis', () => {
     const { leases } = await store.expired({ sources, workerIds: ['worker-a'], limit: 10, now })
     const lost = verdict('ready', { count: 'lost' })
     await store.settle({
-      settlements: leases.map(({ id, token }) => ({ id, token, verdict: lost, rescue: true })),
+      settlements: leases.map(({ space, id, token }) => ({ space, id, token, verdict: lost, rescue: true })),
       now,
     })
 

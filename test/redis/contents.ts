@@ -1,6 +1,6 @@
 /** Everything that a Redis store keeps, as it is in its keys. A field or a member is bytes, here as text of one character each. */
 import type { Redis } from 'ioredis'
-import { KEY_NAMES, type KeyName, keysOf } from '../../src/stores/redis/keys.ts'
+import { KEY_NAMES, type KeyName, keysOf, tagOf } from '../../src/stores/redis/keys.ts'
 import { type More, readRecord } from '../../src/stores/redis/records.ts'
 
 export interface Contents {
@@ -101,6 +101,20 @@ export function queueAt(text: string, at = 0): number {
   return Buffer.from(text.slice(at, at + 4), 'latin1').readUInt32BE(0)
 }
 
+/** The key of a job by its id and its queue. */
+export function keyIn(contents: Contents, q: number, id: string): string {
+  for (const [name, number] of hashOf(contents, 'names')) {
+    if (!name.startsWith('\0') && number.toString() === String(q))
+      return id + tagOf(name.slice(0, name.indexOf('\0')))
+  }
+  return id
+}
+
+/** The id in the key of a job. */
+export function idIn(key: string): string {
+  return key.slice(0, 16)
+}
+
 /** Text as people write it, in bytes. */
 export function bytesOf(text: string): string {
   return Buffer.from(text).toString('latin1')
@@ -110,9 +124,9 @@ export function textIn(bytes: string): string {
   return Buffer.from(bytes, 'latin1').toString()
 }
 
-/** An id as people write it. */
+/** The id of a job as people write it: of an id, or of a job's key. */
 export function uuidIn(id: string): string {
-  const hex = Buffer.from(id, 'latin1').toString('hex')
+  const hex = Buffer.from(id.slice(0, 16), 'latin1').toString('hex')
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 }
 

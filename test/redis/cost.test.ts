@@ -160,7 +160,7 @@ const ELSEWHERE = { space: OTHER_SPACE }
 const source = (queue: string = QUEUE, space: string = SPACE) => ({ space, queue, limit: 10 })
 const inLane = (n: number): NewJob => sample(n, { queue: OTHER_QUEUE, lane: `lane ${n % LANES}` })
 /** One of those that the first claim took. */
-const lease = (n: number) => ({ id: idOf(FROM.ready + n), token: tokenOf(100) })
+const lease = (n: number) => ({ space: SPACE, id: idOf(FROM.ready + n), token: tokenOf(100) })
 
 function claim(
   store: Store,
@@ -199,7 +199,10 @@ async function pruneSome(store: Store): Promise<unknown> {
 async function settleMember(store: Store): Promise<unknown> {
   const id = idOf(FROM.members)
   await claim(store, 105, { ids: [id] })
-  return store.settle({ settlements: [{ id, token: tokenOf(105), verdict: verdict('done') }], now })
+  return store.settle({
+    settlements: [{ space: SPACE, id, token: tokenOf(105), verdict: verdict('done') }],
+    now,
+  })
 }
 
 function change(
@@ -244,7 +247,12 @@ async function filled(size: number): Promise<Store> {
       }
       const { jobs } = await store.claim({ ...call, now: at })
       await store.settle({
-        settlements: jobs.map(({ id }) => ({ id, token, verdict: verdict('done', { keepMs }) })),
+        settlements: jobs.map(({ space, id }) => ({
+          space,
+          id,
+          token,
+          verdict: verdict('done', { keepMs }),
+        })),
         now: at,
       })
     }

@@ -142,7 +142,10 @@ describe('a call to Redis', () => {
     })
     expect(await countOf(store)).toMatchObject({ ready: 20, running: 10 })
 
-    await store.extend({ leases: running.map(({ id, token }) => ({ id, token })), leaseMs: 60_000 })
+    await store.extend({
+      leases: running.map(({ space, id, token }) => ({ space, id, token })),
+      leaseMs: 60_000,
+    })
     await finish(store, running)
     await finish(store, await take(store, 20))
     const { results } = await store.change({

@@ -31,7 +31,12 @@ async function wordsOf(store: Store): Promise<readonly string[]> {
   const jobs = IDS.map((id) => newJob({ id }))
   await store.insert({ jobs })
   const taken = await take(store, jobs.length)
-  const settlements = taken.map(({ id, token }) => ({ id, token, verdict: verdict({ keepMs: null }) }))
+  const settlements = taken.map(({ space, id, token }) => ({
+    space,
+    id,
+    token,
+    verdict: verdict({ keepMs: null }),
+  }))
   for (let at = 0; at < settlements.length; at += 5) {
     await store.settle({ settlements: settlements.slice(at, at + 5) })
   }

@@ -107,7 +107,8 @@ describe('members that end together', () => {
     await store.insert({ jobs, groups: [group(100)], fresh: true, now })
     const claim = { sources: sourcesOf(200), limit: 200, workerId: 'w', token: tokenOf(1), leaseMs: HOUR }
     const { jobs: held } = await store.claim({ ...claim, now })
-    const settlements = held.map(({ id, token }, n) => ({
+    const settlements = held.map(({ space, id, token }, n) => ({
+      space,
       id,
       token,
       verdict: verdict('done', { keepMs: null, result: String(n) }),
@@ -135,7 +136,8 @@ describe('members that end together', () => {
     const claim = { sources: sourcesOf(50), limit: 50, workerId: 'w', leaseMs: HOUR }
     const { jobs: held } = await store.claim({ ...claim, token: tokenOf(1), now })
     const next = held.map((job) => nextInChain(job, '1') as NewJob)
-    const settlements = held.map(({ id, token }, n) => ({
+    const settlements = held.map(({ space, id, token }, n) => ({
+      space,
       id,
       token,
       verdict: verdict('done', { keepMs: null }),
@@ -190,7 +192,8 @@ class Play {
 
   async #both<Value>(ask: (one: Store) => Promise<Value>): Promise<Value> {
     const [expected, found] = [await ask(this.#memory), await ask(this.#store)]
-    expect(found).toEqual(expected)
+    // Which of two settlements of one call that enqueue the same job is the first is nobody's promise.
+    expect(withoutKnown(found)).toEqual(withoutKnown(expected))
     return found
   }
 
@@ -253,21 +256,23 @@ class Play {
     this.#calls++
     const first: string[] = []
     const settlements = ending.map((job, n): Settlement => {
-      const { id, token } = job
+      const { space, id, token } = job
       const isBad = (how === 7 && n % 3 === 0) || (how === 8 && n % 4 === 0)
       const given = isBad
         ? how === 7
           ? verdict('dead', { keepMs: DAY })
           : verdict('ready')
         : verdict('done', { keepMs: how === 6 ? DAY : null, result: n % 4 === 0 ? null : `"é${n}"` })
-      if (isBad) return { id, token, verdict: given }
+      if (isBad) return { space, id, token, verdict: given }
       const next = nextInChain(job, given.result)
       if (next) first.push(next.id)
-      if (next) return { id, token, verdict: given, enqueue: [next], handsOn: true }
+      if (next) return { space, id, token, verdict: given, enqueue: [next], handsOn: true }
       // Something of its own, which may be there already, or twice.
       const there = then === 6 ? this.#held[n]?.id : undefined
       const own = { ...sample(10_000 + this.#calls * 100 + (n % 5)), ...(there && { id: there }) }
-      return then >= 5 ? { id, token, verdict: given, enqueue: [own] } : { id, token, verdict: given }
+      return then >= 5
+        ? { space, id, token, verdict: given, enqueue: [own] }
+        : { space, id, token, verdict: given }
     })
     if (then === 4) settlements.push(...this.#settled.slice(0, 5))
     if (then === 3) settlements.push(...settlements.slice(0, 2))
@@ -295,3 +300,7 @@ class Play {
 }
 
 const idsIn = ({ jobs }: { readonly jobs: readonly ClaimedJob[] }): string[] => jobs.map(({ id }) => id)
+
+function withoutKnown(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value), (name, inside: unknown) => (name === 'known' ? undefined : inside))
+}

@@ -186,13 +186,13 @@ async function play(steps: readonly Step[], store: Store, memory: Store): Promis
   let time = now
   let tokens = 0
   const known = new Set<number>()
-  let held: { readonly id: string; readonly token: string }[] = []
+  let held: { readonly space: string; readonly id: string; readonly token: string }[] = []
   const claim = async (limit: number, ids?: readonly string[]): Promise<void> => {
     const token = tokenOf(++tokens)
     const sources = [{ space: SPACE, queue: QUEUE, limit }]
     const call = { sources, limit, workerId: 'worker', token, leaseMs: HOUR, now: time, ...(ids && { ids }) }
     const { jobs } = await both(async (one) => ({ jobs: (await one.claim(call)).jobs.map(({ id }) => id) }))
-    held.push(...jobs.map((id) => ({ id, token })))
+    held.push(...jobs.map((id) => ({ space: SPACE, id, token })))
   }
   for (const [kind, from, count, how] of steps) {
     if (kind === 'pass') time += count

@@ -107,13 +107,13 @@ export async function fill({ store }: World): Promise<void> {
   const sources = [{ space: SPACE, queue: OTHER_QUEUE, limit: 1, keys: parseKeyRange('f0-') }]
   await store.claim({ sources, limit: 1, workerId: 'worker-a', token: tokenOf(9), leaseMs: MINUTE, now })
   const settlements = [
-    { id: idOf(JOBS.done), token: tokenOf(1), verdict: verdict('done') },
-    { id: idOf(JOBS.gone), token: tokenOf(1), verdict: verdict('done', { keepMs: null }) },
-    { id: idOf(JOBS.memberDone), token: tokenOf(1), verdict: verdict('done') },
+    { space: SPACE, id: idOf(JOBS.done), token: tokenOf(1), verdict: verdict('done') },
+    { space: SPACE, id: idOf(JOBS.gone), token: tokenOf(1), verdict: verdict('done', { keepMs: null }) },
+    { space: SPACE, id: idOf(JOBS.memberDone), token: tokenOf(1), verdict: verdict('done') },
   ]
   await store.settle({ settlements, now })
   await store.note({
-    notes: [{ id: idOf(JOBS.running), token: tokenOf(1), ...note([line(1), line(2)]) }],
+    notes: [{ space: SPACE, id: idOf(JOBS.running), token: tokenOf(1), ...note([line(1), line(2)]) }],
     now,
   })
   const hold = {

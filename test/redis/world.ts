@@ -57,7 +57,9 @@ export function ioredis(url: string, options: IoRedisOptions = {}): Redis {
 
 /** Settles jobs as they were claimed. */
 export async function finish(store: Store, jobs: readonly ClaimedJob[]): Promise<void> {
-  await store.settle({ settlements: jobs.map(({ id, token }) => ({ id, token, verdict: verdict() })) })
+  await store.settle({
+    settlements: jobs.map(({ space, id, token }) => ({ space, id, token, verdict: verdict() })),
+  })
 }
 
 export async function countOf(store: Store): Promise<Readonly<Record<string, number>>> {

@@ -15,9 +15,9 @@ const queue = (changes: Partial<QueueSummary> & { ready?: number } = {}): QueueS
     failed: 0,
     dead: 0,
     cancelled: 0,
-    missing: 0,
   },
   oldestMs: null,
+  unhandled: changes.workers === 0 ? (changes.ready ?? 0) : 0,
   hold: null,
   holds: [],
   enqueuedRate: 0,
@@ -47,6 +47,7 @@ const sight = (changes: Partial<Sight> = {}): Sight => ({
   queues: [],
   ends: [],
   before: new Map(),
+  explained: new Map(),
   died: new Map(),
   workers: [],
   schedules: [],
@@ -85,7 +86,7 @@ it('tells of many such queues in one line', () => {
       level: 'critical',
       kind: 'no-worker',
       text: 'No worker takes jobs of 40 queues (q0, q1, q2 and others), and 80 jobs wait.',
-      link: '/queues?only=unserved',
+      link: '/queues?only=unhandled',
     },
   ])
 })
@@ -116,7 +117,7 @@ it.each([
   ['waits long but catches up', 6 * MINUTE, 7 * MINUTE, []],
   ['waits longer than before but not long', 2 * MINUTE, MINUTE, []],
   ['waits long and was never seen before', 6 * MINUTE, undefined, []],
-])('tells of a backlog when its next job %s', (_name, oldestMs, earlier, expected) => {
+])('tells of a backlog when its oldest job %s', (_name, oldestMs, earlier, expected) => {
   const before = new Map(earlier === undefined ? [] : [['mail', earlier]])
   expect(kinds({ queues: [queue({ ready: 9, oldestMs })], before })).toEqual(expected)
 })
@@ -195,4 +196,38 @@ it('tells of a notifier that is down, and puts what is critical first', () => {
     notifier: { status: 'down', detail: 'refused' },
   })
   expect(found).toEqual(['no-worker', 'notifier'])
+})
+
+it('tells of a lane that is held with who and why, and of what a queue that is behind waits for', () => {
+  const hold = { kind: 'pause', by: 'ada', reason: '3am incident' } as never
+  const cause = (changes: object) =>
+    ({ isExact: true, lane: null, lanes: 1, hold: null, until: null, text: '', ...changes }) as never
+  const explanation = {
+    queue: 'mail',
+    waiting: 462,
+    delayed: 0,
+    isWhole: true,
+    causes: [
+      cause({ cause: 'held', jobs: 440, lane: 'acme', hold }),
+      cause({
+        cause: 'lane-full',
+        jobs: 22,
+        lane: 'globex',
+        text: '22 jobs wait: lane "globex" is full, 2 of 2 are running.',
+      }),
+    ],
+  }
+  const found = attentionOf(
+    sight({
+      queues: [queue({ ready: 462, oldestMs: 400_000 })],
+      before: new Map([['mail', 300_000]]),
+      explained: new Map([['mail', explanation]]),
+    }),
+  )
+  expect(found.map(({ text }) => text)).toEqual([
+    'Lane acme of mail is paused by ada (3am incident), and 440 jobs wait.',
+    expect.stringMatching(
+      /^mail falls behind: .* 22 jobs wait: lane "globex" is full, 2 of 2 are running\.$/,
+    ),
+  ])
 })

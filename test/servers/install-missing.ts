@@ -6,10 +6,12 @@ import { installPackage } from './apt.ts'
 import { chromiumPaths } from './chromium.ts'
 import { grpcPackages } from './grpc-tools.ts'
 import { natsPaths } from './nats.ts'
+import { nginxPaths } from './nginx.ts'
 
 export function installMissing(): void {
   const needed: readonly (readonly [name: string, ...paths: string[]])[] = [
     ['nats-server', ...natsPaths],
+    ['nginx-light', ...nginxPaths],
     ['pgbouncer', '/usr/sbin/pgbouncer', '/usr/local/bin/pgbouncer'],
     ...(process.env['SKEP_TEST_CHROMIUM'] ? [] : [['chromium', ...chromiumPaths] as const]),
     ...grpcPackages,

@@ -97,24 +97,30 @@ export interface SlotMove {
   finish(): Promise<void>
 }
 
-/** Three nodes without replicas, or why there are none. */
-export async function startCluster(): Promise<{ readonly cluster?: RedisCluster; readonly reason?: string }> {
+/** Three masters, each with a replica if wanted; or why there are none. */
+export async function startCluster({ replicas = false } = {}): Promise<{
+  readonly cluster?: RedisCluster
+  readonly reason?: string
+}> {
   const { command, reason } = redisProgram()
   if (command === undefined) return { reason }
   const nodes = await Promise.all(
-    [0, 1, 2].map(async () =>
+    Array.from({ length: replicas ? 6 : 3 }, async () =>
       started({
         'cluster-enabled': 'yes',
         'cluster-port': String(await freePort()),
-        'cluster-node-timeout': '2000',
+        // A replica is promoted when a master has been silent for this long, which a busy machine alone can make it.
+        'cluster-node-timeout': replicas ? '4000' : '2000',
         'cluster-config-file': 'nodes.conf',
+        'repl-diskless-sync-delay': '0',
       }),
     ),
   )
+  const masters = nodes.slice(0, 3)
   const [first] = nodes as [RedisServer]
   const third = Math.ceil(16_384 / 3)
   await Promise.all(
-    nodes.map((node, index) => {
+    masters.map((node, index) => {
       const last = Math.min(16_383, (index + 1) * third - 1)
       return node.cli('CLUSTER', 'ADDSLOTSRANGE', String(index * third), String(last))
     }),
@@ -127,13 +133,21 @@ export async function startCluster(): Promise<{ readonly cluster?: RedisCluster;
   for (const node of nodes) {
     await until(async () => {
       const info = await node.cli('CLUSTER', 'INFO')
-      return info.includes('cluster_state:ok') && info.includes('cluster_known_nodes:3')
+      return info.includes('cluster_state:ok') && info.includes(`cluster_known_nodes:${nodes.length}`)
     })
+  }
+
+  for (const [index, replica] of nodes.slice(3).entries()) {
+    const master = await (masters[index] as RedisServer).cli('CLUSTER', 'MYID')
+    // It does not know of every node at once.
+    await until(async () => (await replica.cli('CLUSTER', 'REPLICATE', master).catch(String)) === 'OK')
+    await until(async () => (await replica.cli('INFO', 'replication')).includes('master_link_status:up'))
   }
 
   const ownerOf = async (key: string): Promise<RedisServer> => {
     for (const node of nodes) {
-      if (!(await node.cli('EXISTS', key)).includes('MOVED')) return node
+      const said = await node.cli('EXISTS', key).catch(() => null)
+      if (said === '0' || said === '1') return node
     }
     throw new Error('Nobody has the slot.')
   }

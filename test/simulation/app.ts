@@ -10,6 +10,9 @@ import { EPOCH, Process } from './world.ts'
 // Workers tell with each heartbeat how much memory they use. Asking the system for it is a tenth of a trial, and nobody reads it.
 process.memoryUsage.rss = () => 0
 
+/** How long every worker waits for a handler after its signal aborted. */
+export const GRACE_MS = 500
+
 /** A program: a process with a real client and, mostly, a real worker in it. */
 export class App {
   readonly process: Process
@@ -20,6 +23,8 @@ export class App {
   readonly store: Store
   readonly transaction: (() => UserTransaction) | undefined
   worker: Worker | null = null
+  /** The queues that its worker handles, without those of flows. */
+  queues: ReadonlySet<string> = new Set()
   /** Calls that have no answer yet. */
   open = 0
   /** Handlers that run and have not been told to stop. */
@@ -69,10 +74,8 @@ export class App {
       concurrency: swarm.concurrency,
       lease: swarm.leaseMs,
       drain: random.pick(['0s', '1s', '5s']),
-      grace: '500ms',
+      grace: GRACE_MS,
       prune: '1s',
-      unknownQueues: random.pick(['leave', 'mark']),
-      missingAfter: '2s',
       ...(random.chance(0.3) && { poll: '100ms' }),
     })
   }

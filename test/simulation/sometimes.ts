@@ -1,6 +1,7 @@
 import { isFinal } from '../../src/core/job.ts'
 import type { AuditEntry, CommandRecord, HistoryRecord, SettleRecord } from '../proof/history.ts'
 import type { TrialKind } from './features/index.ts'
+import { LEFT } from './features/unhandled.ts'
 import { SOMETIMES_OF_FLOWS } from './flow-sometimes.ts'
 import { keptBack } from './kept-back.ts'
 import type { StoreName } from './stores.ts'
@@ -59,6 +60,16 @@ function settledAgain({ history }: TrialResult, test: (record: SettleRecord) => 
   return false
 }
 
+function endedInGrace(records: readonly HistoryRecord[], how: string): boolean {
+  const told = new Set<string>()
+  for (const entry of records) {
+    if (entry.f !== 'end') continue
+    if (entry.reason === 'stop') told.add(entry.token + entry.id)
+    else if (entry.how === how && !entry.isDeaf && told.has(entry.token + entry.id)) return true
+  }
+  return false
+}
+
 const OF_JOBS: readonly Sometimes[] = [
   {
     what: 'a schedule made a job',
@@ -109,6 +120,18 @@ const OF_JOBS: readonly Sometimes[] = [
   { what: "a claim's answer was lost", in: fault('unanswered claim') },
   { what: 'a call arrived after its caller had given it up', in: fault('late settle') },
   { what: 'a call was never answered', in: fault('hanging settle') },
+  {
+    what: 'a handler succeeded in the grace of a stop',
+    in: ({ history }) => endedInGrace(history.records, 'returned'),
+  },
+  {
+    what: 'a handler snoozed in the grace of a stop',
+    in: ({ history }) => endedInGrace(history.records, 'snoozed'),
+  },
+  {
+    what: 'every worker confirmed a hold',
+    in: record('confirm', ({ everywhere }) => everywhere),
+  },
   { what: 'a process died', in: happened('crash') },
   {
     what: 'a process stood still for longer than a lease',
@@ -133,6 +156,16 @@ const OF_JOBS: readonly Sometimes[] = [
   { what: 'a waiting job was cancelled', in: command('cancel', 'ok') },
   { what: 'a waiting job was buried', in: command('bury', 'ok') },
   { what: 'a delayed job was promoted', in: command('promote', 'ok') },
+  {
+    what: 'a job that no claim had made ready was counted as ready',
+    in: record('counts', ({ counts = [] }) => counts.some(({ overdue }) => overdue > 0)),
+  },
+  {
+    what: 'the oldest job of a queue with lanes was ready',
+    in: record('counts', ({ counts = [], now = 0 }) =>
+      counts.some(({ queue, oldestDueAt }) => queue === 'laned' && oldestDueAt !== null && oldestDueAt < now),
+    ),
+  },
   { what: 'a waiting job got another priority', in: command('prioritize', 'ok') },
   { what: 'a job was removed', in: command('remove', 'ok') },
   {
@@ -195,10 +228,20 @@ const OF_JOBS: readonly Sometimes[] = [
         after.dueAt > before.dueAt,
     ),
   },
-  { what: 'a job was put aside', in: some(({ after }) => after?.state === 'missing') },
   {
-    what: 'a job that was put aside came back',
-    in: some(({ before, after }) => before.state === 'missing' && after?.state === 'ready'),
+    what: 'a job waited while no worker handled its queue, and ran when one had appeared',
+    in: ({ history }) => {
+      const left = history.records.filter((entry) => entry.f === 'fault' && entry.what === LEFT)
+      const seldom = history.audit.filter(({ before, after }) => (before ?? after)?.queue === 'seldom')
+      return left.some(({ n }) => {
+        const waiting = new Map<string, string | undefined>()
+        for (const entry of seldom) if ((entry.n ?? 0) < n) waiting.set(entry.id, entry.after?.state)
+        return seldom.some(
+          (entry) =>
+            (entry.n ?? 0) > n && waiting.get(entry.id) === 'ready' && entry.after?.state === 'running',
+        )
+      })
+    },
   },
   {
     what: 'a finished job was pruned',

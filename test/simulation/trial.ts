@@ -5,7 +5,7 @@ import type { Random } from '../../src/testing.ts'
 import { check } from '../proof/checker/index.ts'
 import type { FlowHistory } from '../proof/flows/history.ts'
 import type { History, HistoryRecord, LimitFact, QueueFacts, Report, Violation } from '../proof/history.ts'
-import { App } from './app.ts'
+import { App, GRACE_MS } from './app.ts'
 import { type Action, FEATURES, type Feature, type TrialKind } from './features/index.ts'
 import type { FlowWitness } from './flow-witness.ts'
 import { HintBus } from './hints.ts'
@@ -114,6 +114,12 @@ export class Trial {
     )
   }
 
+  /** Writes down what was done to the system as a whole. */
+  note(what: string): void {
+    const { world } = this
+    this.records.push({ f: 'fault', type: 'info', what, n: world.next(), at: world.time, proc: '-' })
+  }
+
   /** Something is wrong that neither records nor audit can show. */
   violate(violation: Violation): void {
     this.#extra.push(violation)
@@ -123,6 +129,7 @@ export class Trial {
     const queues = this.features.flatMap((feature) => feature.queues)
     // In trouble not every program knows every queue; in the end all do.
     const chosen = this.isHealed ? queues : queues.filter((queue) => !queue.rare || this.random.chance(0.5))
+    app.queues = new Set(chosen.map(({ name }) => name))
     return chosen.map((queue) => queue.handler(this, app))
   }
 
@@ -172,8 +179,7 @@ export class Trial {
         for (const feature of this.features) feature.mend?.(this)
         continue
       }
-      const isMissing = [...this.model.final().values()].some(({ state }) => state === 'missing')
-      if (!isMissing && !(await this.#owesSlots())) return true
+      if (!(await this.#owesSlots())) return true
       await this.world.pass(1_000)
     }
     return false
@@ -277,6 +283,7 @@ export class Trial {
         // The store's clock shows whole milliseconds.
         slackMs: 1,
         leaseMs: this.swarm.leaseMs,
+        graceMs: GRACE_MS,
         queues,
         limits,
         rates: this.features.flatMap((feature) => feature.rates ?? []),

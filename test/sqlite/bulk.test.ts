@@ -55,7 +55,7 @@ class Commands {
         }
       }
       case 'extend': {
-        const leases = this.#some(this.#claimed, 50).map(({ id, token }) => ({ id, token }))
+        const leases = this.#some(this.#claimed, 50).map(({ space, id, token }) => ({ space, id, token }))
         return { call: (store) => store.extend({ leases, leaseMs: 5_000, now }), learn: none }
       }
       default: {
@@ -113,12 +113,17 @@ class Commands {
     const keepMs = random.pick([null, null, 1_000, 60_000])
     const withResults = random.chance(0.3)
     // Most jobs end alike; some do not.
-    return chosen.map(({ id, token }): Settlement => {
+    return chosen.map(({ space, id, token }): Settlement => {
       if (random.chance(0.03))
-        return { id, token, verdict: { ...done, to: 'delayed', delayMs: 10, count: 'errors' } }
-      if (random.chance(0.01)) return { id, token, verdict: done, enqueue: [this.#job()] }
+        return { space, id, token, verdict: { ...done, to: 'delayed', delayMs: 10, count: 'errors' } }
+      if (random.chance(0.01)) return { space, id, token, verdict: done, enqueue: [this.#job()] }
       const result = withResults && random.chance(0.8) ? '{"ok":"\\u001fé"}' : null
-      return { id, token: random.chance(0.01) ? 'stranger' : token, verdict: { ...done, keepMs, result } }
+      return {
+        space,
+        id,
+        token: random.chance(0.01) ? 'stranger' : token,
+        verdict: { ...done, keepMs, result },
+      }
     })
   }
 
@@ -135,7 +140,7 @@ async function everything(store: Store): Promise<unknown> {
   const lists = QUEUES.flatMap((queue) =>
     states.map((state) => store.list({ space: SPACE, queue, state, limit: 10_000, cursor: null })),
   )
-  return [await store.counts({ space: SPACE }), await Promise.all(lists)]
+  return [(await store.counts({ space: SPACE })).queues, await Promise.all(lists)]
 }
 
 describe('Many jobs at a time', () => {
@@ -162,7 +167,7 @@ describe('Many jobs at a time', () => {
     const store = openStore({ file: ':memory:' })
     await store.insert({ jobs: newJobs(4) })
     const { jobs } = await store.claim(claimCall(4))
-    const [a, b, c] = jobs.map(({ id, token }) => ({ id, token, verdict: done })) as [
+    const [a, b, c] = jobs.map(({ space, id, token }) => ({ space, id, token, verdict: done })) as [
       Settlement,
       Settlement,
       Settlement,

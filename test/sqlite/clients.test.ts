@@ -64,6 +64,8 @@ function builtIn(): OpenClient {
 }
 
 function betterSqlite3(): OpenClient {
+  // It brings its programs along, for the Node-API of these versions. An older one ends with a segmentation fault.
+  if (Number.parseInt(process.versions.node, 10) < 22) throw new Error('better-sqlite3 13 needs Node 22')
   const Database = createRequire(import.meta.url)('better-sqlite3') as new (file: string) => SqliteClient
   return (file) => new Database(file)
 }

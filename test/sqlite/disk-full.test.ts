@@ -48,7 +48,9 @@ describe('A full disk', () => {
     for (;;) {
       const { jobs } = await store.claim(claimCall(20))
       if (jobs.length === 0) break
-      await store.settle({ settlements: jobs.map(({ id, token }) => ({ id, token, verdict: done })) })
+      await store.settle({
+        settlements: jobs.map(({ space, id, token }) => ({ space, id, token, verdict: done })),
+      })
       worked.push(...jobs.map(({ id }) => id))
     }
     expect(worked.toSorted()).toEqual(accepted.toSorted())

@@ -103,13 +103,15 @@ describe('Calls that come together', () => {
     const { store } = watched()
     await store.insert({ jobs: newJobs(2) })
     const { jobs } = await store.claim(claimCall(1))
-    const { id, token } = jobs[0] as (typeof jobs)[number]
+    const { space, id, token } = jobs[0] as (typeof jobs)[number]
 
     const results = await Promise.allSettled([
       store.insert({ jobs: newJobs(2) }),
       kind === 'insert'
         ? store.insert({ jobs: [newJob(), unbindable()] })
-        : store.settle({ settlements: [{ id, token, verdict: done, enqueue: [newJob(), unbindable()] }] }),
+        : store.settle({
+            settlements: [{ space, id, token, verdict: done, enqueue: [newJob(), unbindable()] }],
+          }),
       store.insert({ jobs: newJobs(3) }),
       store.claim(claimCall(1)),
     ])

@@ -46,7 +46,7 @@ export async function take(
   difference: Partial<ClaimCall> = {},
 ): Promise<Settlement[]> {
   const { jobs } = await store.claim({ ...claimCall(limit), ...difference })
-  return jobs.map(({ id, token }, n) => ({ id, token, verdict: verdict(n) }))
+  return jobs.map(({ space, id, token }, n) => ({ space, id, token, verdict: verdict(n) }))
 }
 
 export const endOf = (store: Store, settlements: readonly Settlement[]): Promise<SettleReply> =>

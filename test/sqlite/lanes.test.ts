@@ -66,7 +66,7 @@ describe('Two handles on one file', () => {
     const { jobs: second } = await one.claim(claimCall(9))
     expect([first.length, second.length]).toEqual([2, 1])
     // These leases began before there was a limit, and their end counts all the same.
-    const settlements = first.map(({ id, token }) => ({ id, token, verdict: done }))
+    const settlements = first.map(({ space, id, token }) => ({ space, id, token, verdict: done }))
     const { claimed } = await one.settle({ settlements, claim: claimCall(9) })
     expect(claimed?.jobs).toHaveLength(1)
     const { queue } = await other.lanes({ space: 'acme', queue: 'mail', limit: 1 })
@@ -115,7 +115,7 @@ describe('Statements about lanes', () => {
 
     await store.insert({ jobs: [...laned(100, 40), newJob({ lane: 'late', delayMs: 1 })] })
     const { jobs } = await store.claim(claimCall(50))
-    const settlements = jobs.map(({ id, token }) => ({ id, token, verdict: done }))
+    const settlements = jobs.map(({ space, id, token }) => ({ space, id, token, verdict: done }))
     await store.settle({ settlements, claim: claimCall(50) })
     await store.claim({ ...claimCall(3), ids: jobs.map(({ id }) => id) })
     const ranged = claimCall(3)

@@ -69,7 +69,9 @@ const commands: Readonly<Record<string, () => Promise<void>>> = {
         result: `${process.pid}`,
         failure: null,
       } as const
-      const reply = await store.settle({ settlements: [{ id: job.id, token: job.token, verdict }] })
+      const reply = await store.settle({
+        settlements: [{ space: job.space, id: job.id, token: job.token, verdict }],
+      })
       enqueued += reply.enqueued?.length ?? 0
     }
     tell(enqueued)
@@ -105,7 +107,9 @@ const commands: Readonly<Record<string, () => Promise<void>>> = {
         result: null,
         failure: null,
       } as const
-      await store.settle({ settlements: claimed.map(({ id, token }) => ({ id, token, verdict })) })
+      await store.settle({
+        settlements: claimed.map(({ space, id, token }) => ({ space, id, token, verdict })),
+      })
     }
   },
 

@@ -22,7 +22,9 @@ describe('A search for a text among thousands', () => {
     for (let left = 4_500; left > 0; left -= 500) {
       const { jobs: claimed } = await store.claim(claimCall(500))
       const verdict = { ...done, keepMs: 60_000 }
-      await store.settle({ settlements: claimed.map(({ id, token }) => ({ id, token, verdict })) })
+      await store.settle({
+        settlements: claimed.map(({ space, id, token }) => ({ space, id, token, verdict })),
+      })
     }
 
     const search = { space: 'acme', queue: 'mail', limit: 40, where: { text: '99>' } } as const

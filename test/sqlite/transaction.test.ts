@@ -38,7 +38,7 @@ describe.each(ways)("A user's transaction %s", (_name, open) => {
     await store.within?.(handle).insert({ jobs: newJobs(2) })
     handle.exec('ROLLBACK')
 
-    expect(await store.counts({ space: 'acme' })).toEqual({ queues: [] })
+    expect((await store.counts({ space: 'acme' })).queues).toEqual([])
     await store.insert({ jobs: [newJob()] })
     expect(await readyCount(store)).toBe(1)
   })
@@ -47,7 +47,7 @@ describe.each(ways)("A user's transaction %s", (_name, open) => {
     const { store, handle } = open(freshFile())
     await store.insert({ jobs: newJobs(2) })
     const { jobs } = await store.claim(claimCall(2))
-    const settlements = jobs.map(({ id, token }) => ({ id, token, verdict: done }))
+    const settlements = jobs.map(({ space, id, token }) => ({ space, id, token, verdict: done }))
 
     handle.exec('BEGIN IMMEDIATE')
     await store.within?.(handle).settle({ settlements })

@@ -39,7 +39,7 @@ describe.each(STORES)('a thread that dies, over %s', (store) => {
     expect(await job.result()).toBe('alive at attempt 2')
     expect(await job.get()).toMatchObject({ lost: 1, errors: 0, starts: 2 })
     expect(stage.told).toEqual(['lost: The thread that ran the job has ended: exit code 7'])
-    expect(stage.log).toEqual(['A thread of queue "work" is replaced: it has ended by itself: exit code 7'])
+    expect(stage.log).toContain('A thread of queue "work" is replaced: it has ended by itself: exit code 7')
   })
 
   it('ends as lost for good when its tries are used up', async () => {

@@ -76,6 +76,18 @@ describe.each(STORES)('ending a handler in a thread, over %s', (store) => {
     expect(stage.log).toEqual([])
   })
 
+  it('takes how one ended that heard of the stop', async () => {
+    const stage = await openStage(store)
+    const worker = await stage.worker([work.handleInThreads(module('work.mjs'), { threads: 1 })], PATIENT)
+    const job = await stage.skep.enqueue(work, { do: 'clean-up' })
+    await until(() => worker.health().running === 1)
+
+    await worker.stop({ drain: 0, grace: '1m' })
+
+    expect(await job.get()).toMatchObject({ state: 'done', result: 'cleaned up', errors: 0, starts: 1 })
+    expect(stage.log).toEqual([])
+  })
+
   it('lets handlers finish when the worker stops', async () => {
     const stage = await openStage(store)
     const worker = await stage.worker([work.handleInThreads(module('work.mjs'), { threads: 1 })])

@@ -67,7 +67,7 @@ describe('a store that never answers', () => {
     expect(await scene.state(next.id)).toBe('ready')
   })
 
-  it.each<Operation>(['claim', 'settle', 'extend', 'expired', 'prune', 'counts', 'attend'])(
+  it.each<Operation>(['claim', 'settle', 'extend', 'expired', 'prune', 'attend'])(
     'to one call (%s) stops no loop of a worker for ever',
     async (operation) => {
       const scene = openScene()

@@ -119,6 +119,7 @@ describe('leases', () => {
     await scene.truth.settle({
       settlements: [
         {
+          space: 'default',
           id: job.id,
           token: token as string,
           verdict: {
@@ -213,6 +214,8 @@ describe('leases', () => {
     await scene.advance(10_000)
     expect(await scene.counts('mail')).toEqual({ ready: 5 })
     expect(worker.health().status).toBe('degraded')
+    scene.faults.heal()
+    await scene.through(worker.stop({ drain: 0, grace: 0 }))
   })
 
   it('of a process that stood still for longer than they last are noticed at once when it goes on', async () => {

@@ -216,7 +216,7 @@ describe('notes of a handler', () => {
     await scene.advance(300)
     contexts[0]!.log('more')
 
-    await scene.through(worker.stop({ drain: 100 }), 2_000)
+    await scene.through(worker.stop({ drain: 100, grace: 100 }), 2_000)
     contexts[0]!.log('too late')
     contexts[0]!.progress(99)
     await scene.advance(1_000)
@@ -296,6 +296,7 @@ describe('notes of a handler', () => {
     await scene.truth.settle({
       settlements: [
         {
+          space: jobs[0]!.space,
           id: jobs[0]!.id,
           token: token as string,
           rescue: true,

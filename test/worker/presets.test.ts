@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type Preset, presets, queue } from '../../src/index.ts'
+import { archive, type Preset, presets, queue } from '../../src/index.ts'
 import { aborted, openScene, type Scene } from './support/scene.ts'
 
 const MINUTE = 60_000
@@ -40,7 +40,10 @@ async function die(scene: Scene, preset: Preset): Promise<{ deaths: number; stat
     await scene.until(async () => !['ready', 'delayed'].includes(await scene.state(job.id)), 3_600_000)
     if ((await scene.state(job.id)) !== 'running') return { deaths, state: await scene.state(job.id) }
     const { token } = await scene.job(job.id)
-    await scene.truth.extend({ leases: [{ id: job.id, token: token as string }], leaseMs: -1 })
+    await scene.truth.extend({
+      leases: [{ space: 'default', id: job.id, token: token as string }],
+      leaseMs: -1,
+    })
     await scene.until(
       async () =>
         (await scene.truth.get({ space: 'default', ids: [job.id] })).jobs[0]?.token !== token ||
@@ -68,6 +71,26 @@ describe('the preset of Dark', () => {
 
   it('leases for five minutes and drains for 28 seconds', () => {
     expect(presets.dark.worker).toEqual({ lease: '5m', drain: '28s' })
+  })
+})
+
+describe('the preset of Dark Events', () => {
+  it('tries an error again after five minutes, twice, and keeps the row', async () => {
+    expect(await history(openScene(), presets.darkEvents, 'throw')).toEqual({
+      starts: [0, 5 * MINUTE, 10 * MINUTE],
+      state: 'failed',
+    })
+  })
+
+  it('never removes what is done or failed', async () => {
+    for (const what of ['return', 'throw'] as const) {
+      const scene = openScene()
+      await history(scene, presets.darkEvents, what)
+      const { jobs } = await scene.skep.list()
+      expect(jobs).toMatchObject([{ expiresAt: null }])
+      await scene.truth.prune({ now: scene.runtime.now() + 50 * 365 * 86_400_000, limit: 100 } as never)
+      expect((await scene.skep.list()).jobs).toHaveLength(1)
+    }
   })
 })
 
@@ -124,6 +147,7 @@ describe('the preset of haskell-bee', () => {
 
   it('archives an error and deletes what is done', async () => {
     expect(await history(openScene(), presets.bee, 'throw')).toEqual({ starts: [0], state: 'failed' })
+    expect(presets.bee.queue.onError.ending).toEqual(archive('forever'))
     expect(await history(openScene(), presets.bee, 'return')).toEqual({ starts: [0], state: 'absent' })
   })
 })

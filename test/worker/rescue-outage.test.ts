@@ -33,6 +33,7 @@ describe('after an outage of the store', () => {
 
         expect(scene.told.filter(({ name }) => name === 'lost')).toEqual([])
         expect(runs).toBe(4)
+        work.open()
         await scene.close()
       }
     },
@@ -61,6 +62,7 @@ describe('after an outage of the store', () => {
       await scene.advance(25_000)
 
       expect(runs).toBe(4)
+      work.open()
       await scene.close()
     }
   })

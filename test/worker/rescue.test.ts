@@ -121,7 +121,7 @@ describe('the rescue of jobs whose worker died', () => {
         ...store,
         async expired(call) {
           const reply = await store.expired(call)
-          const leases = reply.leases.map(({ id, token }) => ({ id, token }))
+          const leases = reply.leases.map(({ space, id, token }) => ({ space, id, token }))
           await store.extend({ leases, leaseMs: 3_600_000 })
           return reply
         },
@@ -271,5 +271,5 @@ describe("the rescue by the store's own knowledge of life", () => {
 /** Lets a lease run out: its holder is gone, and the clock moves on without anyone renewing it. */
 async function expire(scene: Scene, id: string): Promise<void> {
   const job = await scene.job(id)
-  await scene.truth.extend({ leases: [{ id, token: job.token as string }], leaseMs: -1 })
+  await scene.truth.extend({ leases: [{ space: job.space, id, token: job.token as string }], leaseMs: -1 })
 }

@@ -62,11 +62,11 @@ describe('stopping a worker', () => {
       signals.push(signal)
       return new Promise<number>(() => {})
     })
-    const worker = scene.skep.worker([handler], { drain: '5s' })
+    const worker = scene.skep.worker([handler], { drain: '5s', grace: '1s' })
     await scene.until(() => signals.length === 1)
     const { dueAt } = await scene.job(job.id)
 
-    await scene.through(worker.stop(), 6_000)
+    await scene.through(worker.stop(), 7_000)
 
     expect(signals[0]?.aborted).toBe(true)
     expect(signals[0]?.reason).toMatchObject({ kind: 'stop' })
@@ -134,7 +134,7 @@ describe('stopping a worker', () => {
     const second = worker.stop()
     expect(second).toBe(first)
     expect(await scene.state(job.id)).toBe('running')
-    await scene.through(worker.stop({ drain: 0 }))
+    await scene.through(worker.stop({ drain: 0, grace: 0 }))
 
     expect(scene.runtime.mono() - before).toBeLessThan(1_000)
     expect(await scene.state(job.id)).toBe('ready')

@@ -151,7 +151,10 @@ describe("complete in the handler's own transaction", () => {
     scene.skep.worker([handler])
     await scene.until(async () => (await scene.state(job.id)) === 'running')
     const { token } = await scene.job(job.id)
-    await scene.truth.extend({ leases: [{ id: job.id, token: token as string }], leaseMs: -1 })
+    await scene.truth.extend({
+      leases: [{ space: 'default', id: job.id, token: token as string }],
+      leaseMs: -1,
+    })
     // Another worker, in another process, takes it over.
     let seen = 0
     scene.client(scene.truth).worker([pay.handle(() => String(++seen))])

@@ -160,6 +160,7 @@ describe('the window', () => {
     await scene.truth.settle({
       settlements: [
         {
+          space: 'default',
           id,
           token: token as string,
           verdict: {

@@ -22,7 +22,7 @@ async function rescue(scene: Scene, id: string, difference: Partial<Verdict> = {
     ...difference,
   }
   const { results } = await scene.truth.settle({
-    settlements: [{ id, token: job?.token as string, verdict, rescue: true }],
+    settlements: [{ space: 'default', id, token: job?.token as string, verdict, rescue: true }],
   })
   expect(results).toMatchObject([{ status: 'ok' }])
 }

@@ -103,7 +103,7 @@ const BELOW = ['/', '/queues', '/jobs', '/errors']
 function BottomBar({ onMore }: { readonly onMore: () => void }): ReactNode {
   const sections = SECTIONS.flatMap((group) => group.sections).filter(({ path }) => BELOW.includes(path))
   return (
-    <nav className="bottom" aria-label="Main sections">
+    <nav className="bottom-nav" aria-label="Main sections">
       {sections.map((section) => (
         <SideLink key={section.path} section={section} />
       ))}

@@ -2,6 +2,7 @@ import { type ReactNode, useEffect, useRef } from 'react'
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
 import { useThemeTick } from '../shell/theme.ts'
+import { firstRow } from './label-rows.ts'
 
 /** What uPlot puts below the plot. */
 const LEGEND_HEIGHT = 30
@@ -172,7 +173,8 @@ function optionsOf({
         }),
       ),
     ],
-    hooks: { drawAxes: [(plot) => drawMarks(plot, marks(), color('--violet-2'))] },
+    // Over the lines: a label under one cannot be read.
+    hooks: { draw: [(plot) => drawMarks(plot, marks())] },
   }
 }
 
@@ -193,26 +195,43 @@ function timesOf(_plot: uPlot, splits: number[]): string[] {
   })
 }
 
-function drawMarks(
-  plot: uPlot,
-  marks: readonly { readonly at: string; readonly text: string }[],
-  stroke: string,
-): void {
+/** How high the label of a mark is. */
+const LABEL_PX = 15
+
+/** Marks are solid lines with a label on a ground of its own, so that none is taken for a value. A label that would lie over another goes below it. */
+function drawMarks(plot: uPlot, marks: readonly { readonly at: string; readonly text: string }[]): void {
   const { ctx, bbox } = plot
+  const px = devicePixelRatio
+  const ends: number[] = []
   ctx.save()
-  ctx.strokeStyle = stroke
-  ctx.fillStyle = stroke
-  ctx.lineWidth = devicePixelRatio
-  ctx.setLineDash([3 * devicePixelRatio, 3 * devicePixelRatio])
-  ctx.font = `${10 * devicePixelRatio}px ${color('--font')}`
+  ctx.font = `${10 * px}px ${color('--font')}`
+  ctx.textAlign = 'left'
+  ctx.textBaseline = 'middle'
+  ctx.setLineDash([])
+  ctx.lineWidth = px
   for (const { at, text } of marks) {
-    const x = plot.valToPos(Date.parse(at) / 1_000, 'x', true)
-    if (x < bbox.left || x > bbox.left + bbox.width) continue
+    // What is newer than the beginning of the last bucket stands at its edge.
+    const right = bbox.left + bbox.width
+    const x = Math.min(right, Math.round(plot.valToPos(Date.parse(at) / 1_000, 'x', true)))
+    if (x < bbox.left) continue
+    ctx.strokeStyle = color('--text-faint')
     ctx.beginPath()
     ctx.moveTo(x, bbox.top)
     ctx.lineTo(x, bbox.top + bbox.height)
     ctx.stroke()
-    ctx.fillText(text, x + 4 * devicePixelRatio, bbox.top + 10 * devicePixelRatio)
+
+    const width = ctx.measureText(text).width + 10 * px
+    // At the right edge the label stands on the other side of its line.
+    const left = x + width > right ? x - width : x
+    const row = firstRow(ends, left)
+    if (row === null) continue
+    ends[row] = left + width + 2 * px
+    const top = bbox.top + row * (LABEL_PX + 2) * px
+    ctx.fillStyle = color('--surface')
+    ctx.fillRect(left, top, width, LABEL_PX * px)
+    ctx.strokeRect(left, top, width, LABEL_PX * px)
+    ctx.fillStyle = color('--text-soft')
+    ctx.fillText(text, left + 5 * px, top + (LABEL_PX * px) / 2)
   }
   ctx.restore()
 }

@@ -1,4 +1,5 @@
 import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react'
+import { createPortal } from 'react-dom'
 import { Button, IconButton } from './button.tsx'
 import { classes } from './classes.ts'
 import { Field } from './field.tsx'
@@ -16,7 +17,12 @@ export interface DialogProps {
   readonly tools?: ReactNode
 }
 
-/** A native dialog: the browser keeps the focus inside, and escape closes it. Shown as long as it is rendered. */
+/**
+ * A native dialog: the browser keeps the focus inside, and escape closes it. Shown as long as it is rendered.
+ *
+ * It is rendered in the body, not where it is opened: a dialog inside a table cell would inherit the cell's `nowrap` and end with its
+ * row. React still passes its events to the component that opened it, so each of them stops here.
+ */
 export function Dialog({
   title,
   onClose,
@@ -46,7 +52,7 @@ export function Dialog({
     event.stopPropagation()
     onSubmit?.()
   }
-  return (
+  return createPortal(
     <dialog
       ref={dialog}
       className={classes('dialog', `dialog-${size}`)}
@@ -54,11 +60,15 @@ export function Dialog({
       tabIndex={-1}
       onCancel={(event) => {
         event.preventDefault()
+        event.stopPropagation()
         onClose()
       }}
       onMouseDown={(event) => {
+        event.stopPropagation()
         if (event.target === dialog.current) onClose()
       }}
+      onClick={(event) => event.stopPropagation()}
+      onFocus={(event) => event.stopPropagation()}
       onKeyDown={(event) => event.stopPropagation()}
     >
       <form className="dialog-inside" onSubmit={submit} noValidate>
@@ -74,7 +84,8 @@ export function Dialog({
         <div className="dialog-body">{children}</div>
         {footer && <footer className="dialog-foot">{footer}</footer>}
       </form>
-    </dialog>
+    </dialog>,
+    document.body,
   )
 }
 
@@ -114,7 +125,7 @@ export function Confirm({
       onSubmit={() => isReady && onConfirm()}
       footer={
         <>
-          <Button onClick={onClose}>Keep as it is</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" look={danger ? 'danger' : 'main'} busy={busy} disabled={!isReady}>
             {action}
           </Button>

@@ -1,15 +1,26 @@
 import { Fragment, type ReactNode } from 'react'
+import { Link } from 'wouter'
 import { clockText, exactText } from '../format/times.ts'
 import { TimeAgo } from './time.tsx'
 
 const MOMENT = /(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)/
+const ID = /([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})/
+/** The end of an id differs most, and is what lists show of it. */
+const SHOWN = 8
 
-/** A sentence of the server, with its moments as a person here reads a clock. */
-export function Sentence({ text }: { readonly text: string }): ReactNode {
+/** A sentence of the server: timestamps as a clock here shows them, and ids that lead somewhere as links. */
+export function Sentence({
+  text,
+  links,
+}: {
+  readonly text: string
+  /** Where the ids in it lead. */
+  readonly links?: ReadonlyMap<string, string>
+}): ReactNode {
   return text.split(MOMENT).map((part, index) =>
     index % 2 === 0 ? (
       // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a sentence stay in their places
-      <Fragment key={index}>{part}</Fragment>
+      <Fragment key={index}>{links ? <Linked text={part} links={links} /> : part}</Fragment>
     ) : (
       // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a sentence stay in their places
       <span key={index} title={exactText(part)} className="num">
@@ -17,4 +28,24 @@ export function Sentence({ text }: { readonly text: string }): ReactNode {
       </span>
     ),
   )
+}
+
+function Linked({
+  text,
+  links,
+}: {
+  readonly text: string
+  readonly links: ReadonlyMap<string, string>
+}): ReactNode {
+  return text.split(ID).map((part, index) => {
+    const path = index % 2 === 0 ? undefined : links.get(part)
+    return path === undefined ? (
+      part
+    ) : (
+      // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a sentence stay in their places
+      <Link key={index} to={path} className="link mono" title={part}>
+        …{part.slice(-SHOWN)}
+      </Link>
+    )
+  })
 }

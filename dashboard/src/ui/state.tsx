@@ -13,7 +13,6 @@ export const STATES: readonly JobState[] = [
   'failed',
   'dead',
   'cancelled',
-  'missing',
 ]
 
 /** What each state means, in one sentence. */
@@ -25,7 +24,6 @@ export const STATE_WORDS: Readonly<Record<JobState, string>> = {
   failed: 'Ended by an error and kept for the record.',
   dead: 'Ended by an error and waits for a person.',
   cancelled: 'Somebody said stop.',
-  missing: 'No worker handles its queue. It starts again when one appears.',
 }
 
 /** A shape for each state, so that colour is never the only sign. */
@@ -37,7 +35,6 @@ const SHAPES: Readonly<Record<JobState, ReactNode>> = {
   failed: <path d="M2.500 2.500l7 7M9.500 2.500l-7 7" strokeWidth="1.800" />,
   dead: <path d="M6 1.300 11 10.300H1zM6 5v2.200M6 8.800v.1" />,
   cancelled: <path d="M6 1.600a4.400 4.400 0 1 0 0 8.800 4.400 4.400 0 0 0 0-8.800zM3 9l6-6" />,
-  missing: <path d="M4 4.200a2 2 0 1 1 2.800 1.900c-.6.3-.8.6-.8 1.300M6 9.800v.1" strokeWidth="1.600" />,
 }
 
 export function StateShape({ state }: { readonly state: JobState }): ReactNode {

@@ -1,8 +1,10 @@
-import { parseQuery } from '../../index.ts'
+import { LIMITS, parseQuery } from '../../index.ts'
 import { changeJobs } from '../change.ts'
 import type { Call, Command } from '../command.ts'
-import { usage } from '../exit.ts'
+import { EXIT, usage } from '../exit.ts'
+import { reaching } from '../reach.ts'
 import { CHANGE_FLAGS, SELECTION_FLAGS } from '../selection.ts'
+import { clean } from '../text.ts'
 import { changeWhere, readWhere, WHERE_FLAGS } from '../where.ts'
 import { listJobs, listWhere } from './jobs.ts'
 
@@ -15,12 +17,14 @@ export const deadCommand: Command = {
     'dead [list] [filters | --where <query>]',
     'dead redrive|remove <id…> | filters | --where <query>',
     'dead bury <id…> | filters | --where <query>',
+    'dead notices [--limit <n>] [--cursor <text>]',
   ],
   actions: {
     list: 'Show a page of dead jobs',
     redrive: 'Start them anew',
     remove: 'Delete them',
     bury: 'Put waiting jobs among the dead',
+    notices: 'Show a page of dead notices of NATS: delivered too often, their jobs are in the store',
   },
   flags: {
     ...FILTERS,
@@ -50,6 +54,8 @@ export const deadCommand: Command = {
         return changeJobs(call, action, { ids, state: 'dead' })
       case 'bury':
         return where === undefined ? changeJobs(call, action, { ids }) : changeWhere(call, action, where)
+      case 'notices':
+        return listNotices(call, ids)
       default:
         return list(call, ids, where)
     }
@@ -59,6 +65,36 @@ export const deadCommand: Command = {
 function list(call: Call, ids: readonly string[], where: string | undefined): Promise<number> {
   if (ids.length > 0) throw usage('skep dead list takes filters, not ids.', 'Use: skep jobs get <id…>')
   return where === undefined ? listJobs(call, { state: ['dead'] }) : listWhere(call, amongDead(where))
+}
+
+function listNotices(call: Call, words: readonly string[]): Promise<number> {
+  const { args, out } = call
+  if (words.length > 0) throw usage('skep dead notices takes no ids.', 'Use: skep dead notices --limit 50')
+  const limit = args.whole('limit', { min: 1, max: LIMITS.pageJobs })
+  const cursor = args.text('cursor')
+  const options = { ...(limit === undefined ? {} : { limit }), ...(cursor === undefined ? {} : { cursor }) }
+  return reaching(call, { create: false }, async ({ opened }) => {
+    if (opened === null) {
+      throw usage(
+        'Dead notices are read from NATS itself, not through a server.',
+        'Use --config with the notifier.',
+      )
+    }
+    const page = await opened.skep.deadNotices(options)
+    if (out.json) out.object(page)
+    else if (page.notices.length === 0) out.note('No dead notices.')
+    else {
+      for (const { queue, ids, deliveries, reason, buriedAt } of page.notices) {
+        const more = ids.length > 1 ? ` and ${ids.length - 1} more` : ''
+        const which = ids.length === 0 ? 'no job' : `${ids[0]}${more}`
+        out.data(
+          `${buriedAt.toISOString()}  ${clean(queue)}  ${which}  delivered ${deliveries} times: ${clean(reason)}`,
+        )
+      }
+    }
+    if (!out.json && page.cursor !== null) out.note(`There are more. The next page: --cursor ${page.cursor}`)
+    return EXIT.ok
+  })
 }
 
 /** A query that says another state would mean two things at once. */

@@ -55,7 +55,7 @@ export const enqueueCommand: Command = {
       const queue = queueOf(opened, name, mode)
       if (onlySays(call, `enqueue a job in ${queue.name}`, { queue: queue.name, payload })) return EXIT.ok
       const job = await opened.skep.enqueue(queue, payload, options)
-      if (job.duplicate) out.note(`The key is held, so nothing was enqueued; this is the job that holds it.`)
+      if (job.duplicate) out.note('There is such a job already, so nothing was enqueued; this is it.')
       if (wait === undefined) {
         if (out.json) out.object({ id: job.id, queue: name, duplicate: job.duplicate })
         else out.data(job.id)

@@ -39,7 +39,11 @@ export const queuesCommand: Command = {
   takesNames: true,
   flags: {
     ...HOLD_FLAGS,
-    timeout: { kind: 'text', value: '5m', help: 'How long drain waits. Default: for as long as a job runs' },
+    timeout: {
+      kind: 'text',
+      value: '5m',
+      help: 'How long drain or --wait waits. Default: drain for ever, --wait 30s',
+    },
     ...LIMIT_FLAGS,
     ...PURGE_FLAGS,
     'dry-run': { kind: 'switch', help: 'Only say what it would do, or how many jobs it would be' },
@@ -47,6 +51,7 @@ export const queuesCommand: Command = {
   examples: [
     'skep queues',
     "skep queues pause 'mail.*' --reason 'SMTP is down' --for 1h",
+    'skep queues pause mail.send --wait',
     'skep queues resume mail.send',
     'skep queues drain report.build --timeout 5m',
     'skep queues limits mail.send --concurrency 20 --rate 100/1s',
@@ -61,7 +66,7 @@ export const queuesCommand: Command = {
       case 'resume':
       case 'block':
       case 'unblock':
-        assertFlags(call, word, [...Object.keys(HOLD_FLAGS), 'dry-run'])
+        assertFlags(call, word, [...Object.keys(HOLD_FLAGS), 'timeout', 'dry-run'])
         return changeHolds(call, word, names)
       case 'drain':
         assertFlags(call, word, [...Object.keys(HOLD_FLAGS), 'timeout', 'dry-run'])
@@ -99,6 +104,10 @@ function assertNoAction(word: string | undefined): void {
   )
 }
 
+function unhandledStyle({ unhandled }: { readonly unhandled: number }): 'red' | 'dim' {
+  return unhandled > 0 ? 'red' : 'dim'
+}
+
 async function listQueues(call: Call, words: readonly string[]): Promise<number> {
   const { out } = call
   assertFlags(call, 'list', [])
@@ -113,9 +122,8 @@ async function listQueues(call: Call, words: readonly string[]): Promise<number>
     if (queues.length === 0) {
       out.note('There are no queues yet. Enqueue a job: skep enqueue hello -d \'{"name":"you"}\'')
     } else {
-      const states = JOB_STATES.filter(
-        (state) => state !== 'missing' || queues.some((queue) => queue.missing > 0),
-      )
+      const states = JOB_STATES
+      const isUnhandled = queues.some(({ unhandled }) => unhandled > 0)
       const isHeld = queues.some(({ hold }) => hold !== null)
       const number = (value: number, state: (typeof states)[number]): Cell =>
         value === 0 ? { text: '0', style: 'dim' } : { text: count(value), style: STATE_STYLES[state] }
@@ -124,12 +132,14 @@ async function listQueues(call: Call, words: readonly string[]): Promise<number>
           { title: 'QUEUE', flexible: true },
           ...(isHeld ? [{ title: 'HELD' }] : []),
           ...states.map((state) => ({ title: state.toUpperCase(), align: 'right' }) as const),
+          ...(isUnhandled ? [{ title: 'UNHANDLED', align: 'right' } as const] : []),
           { title: 'OLDEST', align: 'right' },
         ],
         queues.map((queue) => [
           queue.queue,
           ...(isHeld ? [{ text: queue.hold ?? '', style: 'yellow' } as const] : []),
           ...states.map((state) => number(queue[state], state)),
+          ...(isUnhandled ? [{ text: count(queue.unhandled), style: unhandledStyle(queue) } as const] : []),
           queue.oldestMs === null ? '–' : span(queue.oldestMs),
         ]),
         { width: out.width, paint: out.paint },

@@ -1,12 +1,13 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Handler, Logger, Worker, WorkerOptions } from '../../index.ts'
 import { durationMs } from '../arguments.ts'
 import type { Call, Command } from '../command.ts'
 import { type AnyFlow, invalid } from '../config-file.ts'
 import { limited, watchJobs } from '../event-lines.ts'
 import { EXIT, usage } from '../exit.ts'
-import { briefly, complain, explain, isAway } from '../explain.ts'
+import { briefly, complain, explain, isAway, isUnmigrated } from '../explain.ts'
 import { clock, many, span } from '../numbers.ts'
 import { type Opened, using } from '../open.ts'
 import { declareAnew, Reloader } from '../reload/reloader.ts'
@@ -15,6 +16,8 @@ import { suggest } from '../suggest.ts'
 import { clean, quote } from '../text.ts'
 
 const HEALTH_EVERY_MS = 2_000
+/** How often a worker that found no tables looks for them. */
+const MIGRATION_LOOK_MS = 1_000
 
 export const workerCommand: Command = {
   name: 'worker',
@@ -24,7 +27,8 @@ export const workerCommand: Command = {
   flags: {
     queues: { kind: 'text', value: 'a,b', help: 'Only these queues. Default: all that have a handler' },
     concurrency: { kind: 'text', value: 'n', help: 'Handlers running at once. Default: the config, else 10' },
-    drain: { kind: 'text', value: '28s', help: 'How long handlers may finish after a stop. Default: 28s' },
+    drain: { kind: 'text', value: '23s', help: 'How long handlers may finish after a stop. Default: 23s' },
+    grace: { kind: 'text', value: '5s', help: 'How long they may clean up after that. Default: 5s' },
     watch: { kind: 'switch', help: 'Load the handlers anew when their files change' },
     'health-file': { kind: 'text', value: 'path', help: 'Touched every 2 s while all is well' },
   },
@@ -38,8 +42,8 @@ export const workerCommand: Command = {
     const [entry, ...rest] = call.args.words
     if (rest[0] !== undefined) throw usage(`${quote(rest[0])} is one word too many.`, 'skep worker [entry]')
     const said = (level: 'warn' | 'error') => (message: string) => {
-      // The first failure to connect is told at length by ourselves.
-      if (!message.startsWith('The worker cannot start'))
+      // This command reports these at length itself.
+      if (!/^(The worker cannot start|Job \S+ of queue |\d+ more failed)/.test(message))
         say(call, `${level === 'warn' ? 'warning' : 'error'} ${clean(message)}`)
     }
     const logger: Logger = { debug: () => {}, info: () => {}, warn: said('warn'), error: said('error') }
@@ -55,8 +59,9 @@ async function work(call: Call, opened: Opened, reloader: Reloader | null): Prom
   const { handlers, flows } = choose(call, opened)
   const options = workerOptions(call, opened)
   const lines = limited(5, (line) => out.note(line))
-  const unwatch = watchJobs(skep, ({ at, kind, queue, id, what, why }) => {
-    if (kind === 'error' || kind === 'dead') lines.write(`${clock(at)} ${queue} ${id} ${what}: ${why}`)
+  const unwatch = watchJobs(skep, ({ at, kind, queue, id, what, why, stack }) => {
+    if (kind !== 'error' && kind !== 'dead') return
+    lines.write(`${clock(at)} ${queue} ${id} ${what}: ${kind === 'dead' && stack ? stack : why}`)
   })
   whenOutputCloses(() => {
     // Nobody reads what we say any more; the jobs still want to be run.
@@ -68,7 +73,7 @@ async function work(call: Call, opened: Opened, reloader: Reloader | null): Prom
     onHurry: () => {
       say(
         call,
-        `Handing back ${many(worker.health().running, 'running job')} now. Ctrl-C again ends at once.`,
+        `Aborting ${many(worker.health().running, 'running job')}: ${graceOf(options)} to end, then handed back. Ctrl-C again exits at once.`,
       )
       for (const one of [worker, ...former]) void one.stop({ drain: 0 })
     },
@@ -76,11 +81,25 @@ async function work(call: Call, opened: Opened, reloader: Reloader | null): Prom
   })
   void skep.ready().catch((error: unknown) => {
     const report = explain(error, place.label)
-    // Everything else ends the worker, and is told then.
-    if (stop.signal.aborted || !isAway(report)) return
+    // Everything else ends the worker, which then reports it.
+    if (stop.signal.aborted || !(isAway(report) || isUnmigrated(report))) return
     complain(report, out)
-    say(call, 'Trying again until it answers.')
+    say(call, isAway(report) ? 'Retrying until it answers.' : 'Retrying until the tables are there.')
   })
+  /** In a deploy the worker may start before the migration, so it waits for the tables. */
+  const started = async (): Promise<void> => {
+    for (;;) {
+      try {
+        return await worker.ready
+      } catch (error) {
+        if (stop.signal.aborted || !isUnmigrated(explain(error))) throw error
+      }
+      await worker.stop()
+      await delay(MIGRATION_LOOK_MS)
+      if (stop.signal.aborted) return
+      worker = skep.worker([...handlers, ...flows], options)
+    }
+  }
   const endHealth = keepHealthFile(call, () => worker)
   const replace = async (files: readonly string[]): Promise<void> => {
     const config = await reloader?.again()
@@ -96,7 +115,7 @@ async function work(call: Call, opened: Opened, reloader: Reloader | null): Prom
     say(call, `Reloaded ${files.join(', ')}: ${many(next.handlers.length + next.flows.length, 'handler')}`)
   }
   try {
-    await Promise.race([worker.ready, aborted(stop.signal)])
+    await Promise.race([started(), aborted(stop.signal)])
     if (!stop.signal.aborted) {
       const names = handlers.map(({ queue }) => queue.name)
       tell(call, 'started', worker, {
@@ -118,11 +137,8 @@ async function work(call: Call, opened: Opened, reloader: Reloader | null): Prom
     const { running } = worker.health()
     const startedAt = Date.now()
     if (running > 0 && stop.signal.aborted) {
-      const drain = span(durationMs(options.drain ?? '28s'))
-      say(
-        call,
-        `Stopping: ${many(running, 'job')} may finish within ${drain}. Ctrl-C again hands them back now.`,
-      )
+      const drain = span(durationMs(options.drain ?? '23s'))
+      say(call, `Stopping: ${many(running, 'job')} may finish within ${drain}. Ctrl-C again aborts them now.`)
     }
     await Promise.all([worker, ...former].map((one) => one.stop()))
     lines.end()
@@ -186,11 +202,17 @@ function queueOfFlow({ tree }: AnyFlow): string {
 function workerOptions({ args }: Call, { config }: Opened): WorkerOptions {
   const concurrency = args.whole('concurrency', { min: 1, max: 100_000 })
   const drain = args.duration('drain')
+  const grace = args.duration('grace')
   return {
     ...config?.config.worker,
     ...(concurrency === undefined ? {} : { concurrency }),
     ...(drain === undefined ? {} : { drain }),
+    ...(grace === undefined ? {} : { grace }),
   }
+}
+
+function graceOf({ grace = '5s' }: WorkerOptions): string {
+  return span(durationMs(grace))
 }
 
 /** Touches the file while the worker is well, so that its age tells a supervisor how it goes. */

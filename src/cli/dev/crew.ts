@@ -53,7 +53,7 @@ export class Crew {
     }
   }
 
-  /** Ends all; with `drain: 0` their jobs go back at once. */
+  /** Ends all; with `drain: 0` the signals of their handlers abort at once. */
   async stop(options: { readonly drain?: 0 } = {}): Promise<void> {
     this.#isOver = true
     await Promise.all(this.workers.map((worker) => worker.stop(options)))

@@ -140,7 +140,7 @@ function number(value: number, style: Style): Piece {
 /** The columns that fit. States that say little come only when there is room, or something to say. */
 function columnsFor({ rows }: Snapshot, { columns }: FrameOptions, nameWidth: number): Col[] {
   const has = (state: JobState): boolean => rows.some((row) => row.states[state] > 0)
-  const rare: readonly JobState[] = ['failed', 'cancelled', 'missing']
+  const rare: readonly JobState[] = ['failed', 'cancelled']
   const state = (name: JobState): Col => ({
     title: name,
     width: Math.max(6, name.length) + 1,

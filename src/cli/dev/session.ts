@@ -51,7 +51,7 @@ export async function runSession(call: Call, options: SessionOptions): Promise<n
   })
   const stop = listenForStop({
     onHurry: () => {
-      view.say(`Handing back ${many(crew.running, 'running job')} now. Ctrl-C again ends at once.`)
+      view.say(`Aborting ${many(crew.running, 'running job')}. Ctrl-C again exits at once.`)
       void crew.stop({ drain: 0 })
     },
     onForce: () => process.exit(EXIT.failure),

@@ -24,7 +24,7 @@ function jobsText({ isTypeScript }: Project): string {
 
 ${nothing}export const sendMail = queue${queueType}('mail.send', {
   timeout: '30s',
-  onError: retry(5, exponential('1s', { max: '10m' })),
+  onError: retry(20, exponential('1s', { max: '1h' })),
 })
 
 // Whatever is returned is the result. Whatever is thrown is tried again, as onError says.

@@ -26,6 +26,7 @@ import type {
   PurgeOptions,
   PurgeSummary,
   Queue,
+  QueueExplanation,
   QueueLimitOptions,
   QueueView,
   ReleaseSummary,
@@ -181,6 +182,15 @@ export class Remote implements Counterpart {
 
   // ── queues ─────────────────────────────────────────────────────────────────────────────────────
 
+  async explainQueue(queue: string | { readonly name: string }): Promise<QueueExplanation> {
+    const { explanation } = await ask<{ readonly explanation: QueueExplanation }, 'queues.get'>(
+      this.#line,
+      'queues.get',
+      { queue: nameOf(queue) },
+    )
+    return explanation
+  }
+
   async counts(queues?: readonly (string | { readonly name: string })[]): Promise<readonly QueueView[]> {
     const { queues: all } = await ask<{ readonly queues: OutputOf<'queues.list'>['queues'] }, 'queues.list'>(
       this.#line,
@@ -283,11 +293,13 @@ export class Remote implements Counterpart {
 }
 
 function holdInput(target: Holdable, options: HoldOptions): InputOf<'holds.pause'> {
-  const { reason, for: time } = options
+  const { reason, for: time, wait, timeout } = options
   return {
     ...holdTarget(target),
     ...(reason === undefined ? {} : { reason }),
     ...(time === undefined ? {} : { for: String(time) }),
+    ...(wait === undefined ? {} : { wait }),
+    ...(timeout === undefined ? {} : { timeout: String(timeout) }),
   }
 }
 

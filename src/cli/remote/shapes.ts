@@ -10,14 +10,14 @@ export function nameOf(one: Named): string {
 }
 
 /** Its moments are dates already. */
-export function queueView({ queue, counts, oldestMs, hold, holds }: QueueSummary): QueueView {
-  return { queue, ...counts, oldestMs, hold, holds: holds as unknown as QueueView['holds'] }
+export function queueView({ queue, counts, oldestMs, unhandled, hold, holds }: QueueSummary): QueueView {
+  return { queue, ...counts, oldestMs, unhandled, hold, holds: holds as unknown as QueueView['holds'] }
 }
 
 /** A queue of which there is nothing, which is shown when it is asked for. */
 export function emptyQueue(queue: string): QueueView {
   const counts = Object.fromEntries(JOB_STATES.map((state) => [state, 0])) as QueueSummary['counts']
-  return { queue, ...counts, oldestMs: null, hold: null, holds: [] }
+  return { queue, ...counts, oldestMs: null, unhandled: 0, hold: null, holds: [] }
 }
 
 export function workerView({ startedAt, seenAt, ...rest }: WorkerSummary, space: string): WorkerView {

@@ -1,5 +1,6 @@
 import { type Duration, toMs } from '../../core/duration.ts'
 import { SkepError } from '../../core/errors.ts'
+import { assertOptions, optionKeys } from '../../core/options.ts'
 import { NOTICE_HELD_MS } from '../../notices.ts'
 import { type Runtime, systemRuntime } from '../../runtime.ts'
 import type { NatsConnectionLike } from './connection.ts'
@@ -34,6 +35,19 @@ export interface NatsNotifierOptions extends NatsServers {
   readonly runtime?: Runtime
 }
 
+const KEYS = optionKeys<NatsNotifierOptions>('natsNotifier()', {
+  servers: true,
+  connection: true,
+  prefix: true,
+  replicas: true,
+  storage: true,
+  maxAge: true,
+  domain: true,
+  client: true,
+  held: true,
+  runtime: true,
+})
+
 export interface ResolvedOptions {
   readonly access: Access
   readonly connection: NatsConnectionLike | null
@@ -50,6 +64,7 @@ export interface ResolvedOptions {
 }
 
 export function resolveOptions(options: NatsNotifierOptions): ResolvedOptions {
+  assertOptions(KEYS, options ?? null)
   const {
     servers,
     connection,

@@ -37,6 +37,8 @@ function toTuple(hint: Hint): readonly unknown[] {
     case 'schedules':
     case 'orders':
       return [hint.kind, hint.space]
+    case 'recall':
+      return ['recall', hint.space, hint.queue, hint.lane]
     case 'sync':
       return ['sync']
   }
@@ -46,6 +48,12 @@ function toHint(tuple: unknown): Hint | null {
   if (!Array.isArray(tuple)) return null
   const [kind, space, queue, dueAt, rank] = tuple as unknown[]
   if (kind === 'sync') return { kind }
+  if (kind === 'recall') {
+    const lane = dueAt
+    return isTextOrNull(space) && isTextOrNull(queue) && isTextOrNull(lane)
+      ? { kind, space, queue, lane }
+      : null
+  }
   if (typeof space !== 'string') return null
   if (kind === 'cancel') {
     return { kind, space, ids: tuple.slice(2).filter((id): id is string => typeof id === 'string') }
@@ -55,4 +63,8 @@ function toHint(tuple: unknown): Hint | null {
   if (kind === 'settled' || kind === 'watch' || kind === 'noted') return { kind, space, queue }
   if (kind !== 'work' || !Number.isSafeInteger(dueAt) || !Number.isSafeInteger(rank)) return null
   return { kind, space, queue, dueAt: dueAt as number, rank: rank as number }
+}
+
+function isTextOrNull(value: unknown): value is string | null {
+  return value === null || typeof value === 'string'
 }

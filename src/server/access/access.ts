@@ -16,6 +16,7 @@ import type { AuditNote, Guard, Guarded, Remote } from './guard-contract.ts'
 import { securityHeaders } from './headers.ts'
 import { Identifier } from './identify.ts'
 import { isApi } from './login-page.ts'
+import { OpenDoor } from './open.ts'
 import { type AccessOptions, type ResolvedAccess, resolveAccess } from './options.ts'
 import { QuotaKeeper } from './quotas.ts'
 import { Rates } from './rates.ts'
@@ -50,8 +51,10 @@ export class Access implements Guard {
   readonly #views: Rates | null
   readonly #programs: Rates | null
   readonly #hasGiven: boolean
+  readonly #door: OpenDoor
   #listens: string | null = null
-  #open: Promise<boolean> | null = null
+  /** Other machines can reach it, so it is open to nobody. */
+  #isReachable = false
 
   constructor(parts: AccessParts, options: AccessOptions = {}) {
     const { records, runtime, space } = parts
@@ -77,11 +80,12 @@ export class Access implements Guard {
       listens: () => this.#listens,
       isOpen: () => this.#isOpen(),
     })
+    this.#door = new OpenDoor(runtime, () => this.#isConfigured())
     this.#views = resolved.views && new Rates(resolved.views, runtime)
     this.#programs = resolved.programs && new Rates(resolved.programs, runtime)
     this.redactor = options.redact === false ? NOTHING_HIDDEN : redactor(options.redact)
     this.audited = new Audit({ ...parts, redactor: this.redactor }, options.audit)
-    this.tokens = new TokenList(this.#stored)
+    this.tokens = new TokenList(this.#stored, () => this.#door.linger())
     this.quotas = new QuotaKeeper(options.quotas, runtime)
   }
 
@@ -93,13 +97,13 @@ export class Access implements Guard {
   async listen(host: string, isEncrypted = false): Promise<void> {
     const { auth, insecure, open, plainHttp, proxies } = this.#options
     this.#listens = host
-    this.#open = null
+    this.#isReachable = false
     if (isLoopbackHost(host)) {
       // A store that is away cannot tell yet. Then it is asked again when somebody comes, and until it answers nobody gets in.
       this.#isOpen().catch(() => {})
       return
     }
-    this.#open = Promise.resolve(false)
+    this.#isReachable = true
     if (insecure) {
       this.#logger.warn('Everybody who can reach this server may do everything: it is insecure by option', {
         host,
@@ -173,17 +177,12 @@ export class Access implements Guard {
     this.audited.close()
   }
 
-  #isOpen(): Promise<boolean> {
-    this.#open ??= (async () => {
-      if (this.#options.open !== null) return this.#options.open
-      // Mounted: open only while somebody develops. Both only as long as nothing else is said.
-      const isForSelf = this.#listens !== null || this.#parts.env?.['NODE_ENV'] === 'development'
-      return isForSelf && !(await this.#isConfigured())
-    })()
-    this.#open.catch(() => {
-      this.#open = null
-    })
-    return this.#open
+  async #isOpen(): Promise<boolean> {
+    if (this.#isReachable) return false
+    if (this.#options.open !== null) return this.#options.open
+    // Mounted: open only while somebody develops. Both only as long as nothing else is said.
+    const isForSelf = this.#listens !== null || this.#parts.env?.['NODE_ENV'] === 'development'
+    return isForSelf && this.#door.isOpen()
   }
 
   /** A store that is away may have tokens. Nobody gets in without one in any case. */

@@ -94,7 +94,8 @@ async function shortBody({ body }: Request): Promise<string> {
   if (body === null) return ''
   const parts: Uint8Array[] = []
   let bytes = 0
-  for await (const part of body) {
+  // What it leaves unread is discarded after the response.
+  for await (const part of body.values({ preventCancel: true })) {
     bytes += part.byteLength
     if (bytes > FORM_BYTES) return ''
     parts.push(part)

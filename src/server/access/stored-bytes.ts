@@ -140,8 +140,8 @@ export class Ledger {
   }
 
   /** As many jobs as there were, and no more: otherwise a walk would not end while jobs come in faster than it goes on. */
-  async #weighPart(space: Weighable, { queue, state, jobs }: Part): Promise<void> {
-    let left = jobs
+  async #weighPart(space: Weighable, { queue, state, most }: Part): Promise<void> {
+    let left = most
     let cursor: string | null = null
     do {
       const page: Awaited<ReturnType<Weighable['weigh']>> = await this.#pace.turn(() =>
@@ -158,14 +158,19 @@ interface Part {
   readonly queue: string
   readonly state: JobState
   readonly jobs: number
+  /** How many jobs may be stored in this state: a delayed job that is due counts as ready, and is stored as either. */
+  readonly most: number
 }
 
 /** Where there are jobs. The states are in the order in which jobs go through them, so that one that moves on is met all the same. */
 function partsOf(queues: Awaited<ReturnType<Weighable['counts']>>): Part[] {
   return queues.flatMap((counts) =>
-    JOB_STATES.map((state) => ({ queue: counts.queue, state, jobs: counts[state] })).filter(
-      ({ jobs }) => jobs > 0,
-    ),
+    JOB_STATES.map((state) => ({
+      queue: counts.queue,
+      state,
+      jobs: counts[state],
+      most: state === 'delayed' || state === 'ready' ? counts.delayed + counts.ready : counts[state],
+    })).filter(({ most }) => most > 0),
   )
 }
 

@@ -12,8 +12,11 @@ import { type Token, type Tokens, viewOf } from './tokens.ts'
 export class TokenList {
   readonly #tokens: Tokens
 
-  constructor(tokens: Tokens) {
+  readonly #onCreate: () => void
+
+  constructor(tokens: Tokens, onCreate: () => void = () => {}) {
     this.#tokens = tokens
+    this.#onCreate = onCreate
   }
 
   /** Those that the caller may see: of its spaces and queues. */
@@ -41,7 +44,9 @@ export class TokenList {
           'it sees them.',
       )
     }
-    return this.#tokens.create(fields, caller.name)
+    const made = await this.#tokens.create(fields, caller.name)
+    this.#onCreate()
+    return made
   }
 
   /** Ends one. False if there is none that this caller may see. */

@@ -53,6 +53,7 @@ export const EXAMPLES: { readonly [Name in OperationName]: Example<Name> } = {
       ],
       totals: COUNTS,
       oldest: { queue, ms: 850 },
+      unhandled: 0,
       queues: 1,
       workers: { live: 2, running: 3, slots: 20 },
       receivers: 1,
@@ -98,6 +99,25 @@ export const EXAMPLES: { readonly [Name in OperationName]: Example<Name> } = {
       ...QUEUE,
       limits: [LIMIT],
       series: SERIES,
+      deploys: [{ at: '2026-11-16T06:00:00.000Z', version: '1.4.2' }],
+      explanation: {
+        queue,
+        waiting: 12,
+        delayed: 0,
+        causes: [
+          {
+            cause: 'lane-full',
+            jobs: 12,
+            isExact: true,
+            lane: 'acme',
+            lanes: 1,
+            hold: null,
+            until: null,
+            text: '12 jobs wait: lane "acme" is full, 2 of 2 are running.',
+          },
+        ],
+        isWhole: true,
+      },
       card: {
         queue,
         schema: { type: 'object', properties: { to: { type: 'string' } }, required: ['to'] },
@@ -122,6 +142,7 @@ export const EXAMPLES: { readonly [Name in OperationName]: Example<Name> } = {
           occupant: null,
           hold: null,
           changed: false,
+          waitsFor: { cause: 'lane-full', text: 'Full, 2 of 2 are running.' },
         },
       ],
       cursor: null,
@@ -140,7 +161,7 @@ export const EXAMPLES: { readonly [Name in OperationName]: Example<Name> } = {
     output: {
       removed: 0,
       running: 3,
-      counts: { delayed: 0, ready: 0, done: 0, failed: 0, dead: 2, cancelled: 0, missing: 0 },
+      counts: { delayed: 0, ready: 0, done: 0, failed: 0, dead: 2, cancelled: 0 },
     },
   },
   'limits.list': { input: { queue }, output: { limits: [LIMIT] } },
@@ -158,7 +179,10 @@ export const EXAMPLES: { readonly [Name in OperationName]: Example<Name> } = {
     input: { query: 'queue:mail.* state:done', limit: 20 },
     output: { jobs: [JOB], cursor: null, searched: 1 },
   },
-  'jobs.count': { input: { query: 'state:dead error:~timeout' }, output: { count: 48, isExact: true } },
+  'jobs.count': {
+    input: { query: 'state:dead error:~timeout' },
+    output: { count: 48, isExact: true },
+  },
   'jobs.get': { input: { id: job }, output: DETAIL },
   'jobs.explain': { input: { id: job }, output: DETAIL.explanation },
   'jobs.logs': {

@@ -101,7 +101,6 @@ export const COUNTS = {
   failed: 0,
   dead: 2,
   cancelled: 0,
-  missing: 0,
 } as const
 
 export const HOLD: OutputOf<'holds.list'>['holds'][number] = {
@@ -119,6 +118,7 @@ export const QUEUE: QueueSummary = {
   queue: 'mail.send',
   counts: COUNTS,
   oldestMs: 850,
+  unhandled: 0,
   hold: null,
   holds: [],
   enqueuedRate: 4.2,
@@ -181,6 +181,14 @@ export const ERRORS: ErrorGroup = {
   spark: [0, 0, 13, 48],
   sampleJob: IDS.dead,
   sampleStack: 'TimeoutError: The server did not answer within 5000 ms\n    at send (mail.ts:14:9)',
+  versions: [
+    {
+      version: '1.4.2',
+      count: 48,
+      firstAt: '2026-11-16T08:58:00.000Z',
+      lastAt: '2026-11-16T09:28:00.000Z',
+    },
+  ],
   muted: null,
 }
 

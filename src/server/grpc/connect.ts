@@ -10,11 +10,19 @@ import {
 } from '@connectrpc/connect'
 import { codeToHttpStatus, codeToString } from '@connectrpc/connect/protocol-connect'
 import { connectNodeAdapter } from '@connectrpc/connect-node'
-import { SkepError } from '../../index.ts'
+import { type Runtime, SkepError } from '../../index.ts'
 import type { Guard } from '../access/guard-contract.ts'
 import { stillGood } from '../access/still-good.ts'
 import { type Callable, callerIn } from '../call.ts'
-import { headOf, type Incoming, type NodeHandler, type Outgoing, remoteOf } from '../http/node.ts'
+import {
+  discard,
+  discardAfter,
+  headOf,
+  type Incoming,
+  type NodeHandler,
+  type Outgoing,
+  remoteOf,
+} from '../http/node.ts'
 import type { Caller } from '../operation.ts'
 import type { ReceiverHub } from '../receivers/hub.ts'
 import { connectError } from './errors.ts'
@@ -55,8 +63,12 @@ export function connectHandler(env: ConnectEnv): NodeHandler {
       callers.set(incoming, await identify(env.guard, incoming))
     } catch (error) {
       if (!(error instanceof SkepError)) env.report(error)
-      return refuse(incoming, outgoing, connectError(error, env.services.redactor))
+      return refuse(incoming, outgoing, {
+        error: connectError(error, env.services.redactor),
+        runtime: env.services.runtime,
+      })
     }
+    discardAfter(incoming, outgoing, env.services.runtime)
     sayPlainly(outgoing)
     handle(incoming, outgoing)
   }
@@ -98,17 +110,32 @@ function plain(encoded: string): string {
   return encoded.replace(/%(?!25|7F)[2-7][0-9A-F]/g, (code) => decodeURIComponent(code))
 }
 
-/** Tells a client of gRPC, gRPC-Web or Connect no, each in its own way, and reads nothing that it sends. */
-function refuse(incoming: Incoming, outgoing: Outgoing, error: ConnectError): void {
+/** Refuses a client of gRPC, gRPC-Web or Connect, each in its own protocol. What it sends is not read but discarded. */
+async function refuse(
+  incoming: Incoming,
+  outgoing: Outgoing,
+  { error, runtime }: { readonly error: ConnectError; readonly runtime: Runtime },
+): Promise<void> {
   const type = incoming.headers['content-type'] ?? ''
   const isGrpc = type.startsWith('application/grpc')
   const message = plain(encodeURIComponent(error.rawMessage))
+  const body = isGrpc ? '' : JSON.stringify({ code: codeToString(error.code), message: error.rawMessage })
   const headers: Record<string, string> = {
     ...Object.fromEntries(error.metadata),
     'content-type': isGrpc ? type : 'application/json',
     ...(isGrpc ? { 'grpc-status': String(error.code), 'grpc-message': message } : {}),
-    ...('stream' in outgoing ? {} : { connection: 'close' }),
   }
-  outgoing.writeHead(isGrpc ? 200 : codeToHttpStatus(error.code), headers)
-  outgoing.end(isGrpc ? '' : JSON.stringify({ code: codeToString(error.code), message: error.rawMessage }))
+  const status = isGrpc ? 200 : codeToHttpStatus(error.code)
+  if ('stream' in outgoing) {
+    outgoing.writeHead(status, headers)
+    outgoing.end(body)
+    return
+  }
+  headers['content-length'] = String(Buffer.byteLength(body))
+  headers['connection'] = 'close'
+  outgoing.writeHead(status, headers)
+  outgoing.write(body)
+  // The response is complete for the client by its length. Closing before the request has ended could reset the connection.
+  await discard(incoming, runtime)
+  outgoing.end()
 }

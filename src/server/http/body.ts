@@ -33,7 +33,8 @@ async function readText(body: ReadableStream<Uint8Array>, limitBytes: number): P
     if (done) break
     bytes += value.byteLength
     if (bytes > limitBytes) {
-      void reader.cancel().catch(() => {})
+      // Not cancelled: the rest is discarded after the response, see unread.ts.
+      reader.releaseLock()
       throw tooLarge(limitBytes)
     }
     parts.push(value)

@@ -14,6 +14,7 @@ import type { Health } from './health.ts'
 import { inputFromBody, inputFromQuery } from './input.ts'
 import type { RawRoute } from './route.ts'
 import { type Route, routerOf } from './router.ts'
+import { afterBody } from './unread.ts'
 
 /** Where the API is, below the path that the server is mounted at. */
 export const API = '/api/v1'
@@ -59,10 +60,12 @@ export function httpHandler(env: HttpEnv): Handle {
     try {
       response = await answer(arrival)
     } catch (error) {
-      if (!(error instanceof SkepError)) env.report(error)
+      // A client that hangs up breaks the reading of its body, which is nobody's error.
+      if (!(error instanceof SkepError) && !request.signal.aborted) env.report(error)
       response = errorResponse(error, env.services.redactor)
     }
-    return withHeaders(response, env.guard.headers?.(request, remote) ?? {})
+    const full = withHeaders(response, env.guard.headers?.(request, remote) ?? {})
+    return afterBody(request, full, env.services.runtime)
   }
 
   async function answer(arrival: Arrival): Promise<Response> {

@@ -1,9 +1,11 @@
 /** Between node's own requests, of HTTP/1.1 and HTTP/2, and those of fetch. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
-import { Readable } from 'node:stream'
+import type { Readable } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
+import type { Runtime } from '../../index.ts'
 import type { Remote } from '../access/guard-contract.ts'
+import { DISCARD_MS } from './unread.ts'
 
 export type Incoming = IncomingMessage | Http2ServerRequest
 export type Outgoing = ServerResponse | Http2ServerResponse
@@ -71,7 +73,58 @@ function bodyOf(
     if (typeof body === 'string' || body instanceof Uint8Array) return body
     return JSON.stringify(body)
   }
-  return Readable.toWeb(incoming) as ReadableStream<Uint8Array>
+  return streamOf(incoming)
+}
+
+/** Reads only when asked to, and leaves the connection open when its reader stops early: the response goes over it. */
+function streamOf(incoming: Incoming): ReadableStream<Uint8Array> {
+  const parts = (incoming as Readable).iterator({ destroyOnReturn: false })
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = (await parts.next()) as IteratorResult<Uint8Array>
+        if (done) controller.close()
+        else controller.enqueue(value)
+      },
+      async cancel() {
+        await parts.return?.()
+        incoming.resume()
+      },
+    },
+    { highWaterMark: 0 },
+  )
+}
+
+/** Discards the rest of a request. Resolves when it has ended, or after a while. */
+export function discard(incoming: Incoming, runtime: Runtime): Promise<void> {
+  if (incoming.complete || incoming.destroyed) return Promise.resolve()
+  return new Promise((resolve) => {
+    const done = (): void => {
+      cancel()
+      incoming.off('end', done)
+      incoming.off('close', done)
+      resolve()
+    }
+    const cancel = runtime.timer(DISCARD_MS, done, { background: true })
+    incoming.on('end', done)
+    incoming.on('close', done)
+    // A reader that stopped early may have left its listeners, and with them the stream stands still.
+    incoming.removeAllListeners('readable')
+    incoming.removeAllListeners('data')
+    incoming.resume()
+  })
+}
+
+/** Discards the rest of a request once its response is sent, and closes the connection if the rest does not come. */
+export function discardAfter(incoming: Incoming, outgoing: Outgoing, runtime: Runtime): void {
+  // A stream of HTTP/2 stands in no other's way.
+  if ('stream' in incoming) return
+  outgoing.once('finish', () => {
+    if (incoming.complete) return
+    void discard(incoming, runtime).then(() => {
+      if (!incoming.complete) incoming.socket.destroy()
+    })
+  })
 }
 
 /** Sends an answer. Resolves when it is sent, or when nobody is there any more. */
@@ -85,11 +138,21 @@ export async function sendResponse(
   if (cookies.length > 0) headers['set-cookie'] = cookies
   // A stream ends when its server closes, or nearly: a connection that stayed open then would keep the server from closing.
   const isStream = /event-stream|ndjson/.test(response.headers.get('content-type') ?? '')
-  if ((isLast || isStream) && !('stream' in outgoing)) headers['connection'] = 'close'
+  const isHttp2 = 'stream' in outgoing
+  if ((isLast || isStream) && !isHttp2) headers['connection'] = 'close'
+  // Over HTTP/2 it is the stream that closes.
+  const closesStream = isHttp2 && headers['connection'] === 'close'
+  if (closesStream) delete headers['connection']
+  const end = (): void => {
+    outgoing.end()
+    if (!closesStream) return
+    const { stream } = outgoing as Http2ServerResponse
+    if (!stream.readableEnded) stream.close()
+  }
   outgoing.writeHead(response.status, headers)
   if (response.body === null || isHead) {
     await response.body?.cancel()
-    outgoing.end()
+    end()
     return
   }
   const reader = response.body.getReader()
@@ -103,7 +166,7 @@ export async function sendResponse(
       if (done || outgoing.destroyed) break
       if (!write(outgoing, value)) await drained(outgoing)
     }
-    outgoing.end()
+    end()
   } catch {
     outgoing.destroy()
   } finally {

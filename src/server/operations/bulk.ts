@@ -1,5 +1,5 @@
 import type { BulkView } from '../api.ts'
-import { at, bulkAction, id, nothing, priority, queryText, queueName, reason } from '../inputs.ts'
+import { at, bulkAction, id, matchingQuery, nothing, priority, queueName, reason } from '../inputs.ts'
 import { all, object, optional, text, whole } from '../schema.ts'
 import { scopedQuery } from '../scoped-query.ts'
 import { bulk } from '../shapes.ts'
@@ -18,7 +18,7 @@ export const bulkStart: ServerOperation<'bulk.start'> = operation({
   scope: 'operate',
   input: object({
     action: bulkAction,
-    query: queryText,
+    query: matchingQuery,
     name: optional(text({ max: 200, about: 'What it is called in the list.' })),
     reason: optional(reason),
     priority: optional(priority),
@@ -27,6 +27,7 @@ export const bulkStart: ServerOperation<'bulk.start'> = operation({
     delay: optional(
       text({ max: 32, about: 'Changes nothing before this time is over: 5s. A stop undoes it.' }),
     ),
+    expected: optional(whole({ about: 'How many jobs these are, if they were counted before.' })),
     perSecond: optional(whole({ min: 1, max: 1_000_000, about: 'At most so many jobs per second.' })),
   }),
   output: bulk,

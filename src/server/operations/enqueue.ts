@@ -36,7 +36,9 @@ const one: Schema<EnqueueInput> = object({
 })
 const enqueued: Schema<EnqueueOutput> = object({
   id: said,
-  duplicate: flag('Its unique key was held by another, and id is that one.'),
+  duplicate: flag(
+    'Nothing was enqueued: its unique key was held, or its id was that of a job in this queue. id is that job.',
+  ),
 })
 
 export const jobsEnqueue: ServerOperation<'jobs.enqueue'> = operation({

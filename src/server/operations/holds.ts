@@ -1,5 +1,5 @@
 import type { Holdable, HoldView } from '../../index.ts'
-import type { HoldTargetInput, Wire } from '../api.ts'
+import type { HoldTargetInput, InputOf, Wire } from '../api.ts'
 import { duration, laneName, nothing, queuePattern, reason } from '../inputs.ts'
 import type { Caller } from '../operation.ts'
 import { flag, invalid, object, optional } from '../schema.ts'
@@ -10,7 +10,13 @@ import { type Context, operation, type ServerOperation } from './define.ts'
 import { durationOf } from './durations.ts'
 
 const target = { queue: optional(queuePattern), lane: optional(laneName) } as const
-const holding = object({ ...target, reason: optional(reason), for: optional(duration) })
+const holding = object({
+  ...target,
+  reason: optional(reason),
+  for: optional(duration),
+  wait: optional(flag('Answers when every live worker has handed back what it had not started.')),
+  timeout: optional(duration),
+})
 const held = object({ holds })
 const released = object({ released: flag(), holds })
 
@@ -92,13 +98,15 @@ function shownHolds(caller: Caller, all: readonly HoldView[]): readonly Wire<Hol
 
 async function hold(
   kind: 'pause' | 'block',
-  input: HoldTargetInput & { readonly reason?: string; readonly for?: string },
+  input: InputOf<'holds.pause'>,
   { skep, caller }: Context,
 ): Promise<{ readonly holds: readonly Wire<HoldView>[] }> {
   const options = {
     by: caller.name,
     ...(input.reason === undefined ? {} : { reason: input.reason }),
     ...(input.for === undefined ? {} : { for: durationOf('for', input.for) }),
+    ...(input.wait === undefined ? {} : { wait: input.wait }),
+    ...(input.timeout === undefined ? {} : { timeout: durationOf('timeout', input.timeout) }),
   }
   const { holds: standing } = await skep[kind](holdableOf(input), options)
   return { holds: shownHolds(caller, standing) }

@@ -10,14 +10,20 @@ export async function detailOf(context: Context, job: JobView): Promise<JobDetai
   const { skep, services } = context
   const { redactor } = services
   const [explanation, told] = await Promise.all([skep.explain(job.id), skep.attempts(job.id)])
-  const attempts = told.map(({ n, at, kind, message, name, stack }) => ({
-    n,
-    at: at.toISOString(),
-    kind,
-    message: redactor.text(message),
-    name,
-    stack: stack === null ? null : redactor.text(stack),
-  }))
+  const attempts = told.map(
+    ({ n, generation, at, startedAt, worker, version, kind, message, name, stack }) => ({
+      n,
+      generation,
+      at: at.toISOString(),
+      startedAt: startedAt?.toISOString() ?? null,
+      worker,
+      version,
+      kind,
+      message: redactor.text(message),
+      name,
+      stack: stack === null ? null : redactor.text(stack),
+    }),
+  )
   const shown = shownJob(context, job)
   const { headers } = job
   const member = explanation.causes.find((cause) => cause.cause === 'member-of')

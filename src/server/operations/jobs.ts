@@ -1,8 +1,8 @@
 import type { JobView } from '../../index.ts'
-import { id, paged, queryText } from '../inputs.ts'
-import { flag, object, optional, whole } from '../schema.ts'
+import { bulkAction, id, matchingQuery, paged } from '../inputs.ts'
+import { flag, invalid, object, optional, whole } from '../schema.ts'
 import { scopedQuery } from '../scoped-query.ts'
-import { count, explanation, jobDetail, jobList, logPage } from '../shapes.ts'
+import { count, explanation, jobDetail, jobList, logPage, nextPage } from '../shapes.ts'
 import { notFound, seen, sees, shownExplanation, shownJob, shownLogs } from '../visible.ts'
 import { toWire } from '../wire.ts'
 import { type Context, operation, type ServerOperation } from './define.ts'
@@ -14,7 +14,7 @@ export const jobsList: ServerOperation<'jobs.list'> = operation({
   path: '/jobs',
   summary: 'Jobs, page by page: those that fit a query, or all.',
   scope: 'read',
-  input: object({ query: optional(queryText), ...paged }),
+  input: object({ query: optional(matchingQuery), ...paged }),
   output: jobList,
   async run(input, context) {
     const query = scopedQuery(context.caller, input.query ?? '')
@@ -29,9 +29,28 @@ export const jobsCount: ServerOperation<'jobs.count'> = operation({
   path: '/jobs-count',
   summary: 'How many jobs fit a query: exactly, or at least so many.',
   scope: 'read',
-  input: object({ query: optional(queryText) }),
-  output: object({ count, isExact: flag('False: there are at least so many.') }),
-  run: (input, { skep, caller }) => skep.count(scopedQuery(caller, input.query ?? '')),
+  input: object({
+    query: optional(matchingQuery),
+    // With an action the count goes on to the end, page by page: what is about to be done to jobs is said exactly.
+    action: optional(bulkAction),
+    cursor: paged.cursor,
+  }),
+  output: object({
+    count,
+    isExact: flag('False: there are at least so many.'),
+    cursor: optional(nextPage),
+    searched: optional(count),
+  }),
+  async run(input, { skep, caller }) {
+    const query = scopedQuery(caller, input.query ?? '')
+    if (input.action === undefined) {
+      if (input.cursor !== undefined) throw invalid('cursor', 'left out where no action is given')
+      return skep.count(query)
+    }
+    const { action, cursor } = input
+    const page = await skep.bulk.count({ action, query, ...(cursor === undefined ? {} : { cursor }) })
+    return { ...page, isExact: page.cursor === null && cursor === undefined }
+  },
 })
 
 export const jobsGet: ServerOperation<'jobs.get'> = operation({

@@ -1,14 +1,15 @@
-import { JOB_STATES, type JobState, type WorkerView } from '../../index.ts'
+import { isLiveWorker, JOB_STATES, type JobState, type WorkerView } from '../../index.ts'
 import type { Attention, InputOf, Overview, QueueSummary } from '../api.ts'
-import { attentionOf, type Sight } from '../attention.ts'
+import { attentionOf, isBehind, type Sight } from '../attention.ts'
 import { range } from '../inputs.ts'
 import { all, moment, nullable, number, object, optional } from '../schema.ts'
-import { attention, count, counts, said, series } from '../shapes.ts'
+import { attention, count, counts, deploys, said, series } from '../shapes.ts'
 import { sees } from '../visible.ts'
+import { toWire } from '../wire.ts'
 import { type Context, operation, type ServerOperation } from './define.ts'
 import { receiversOf } from './receivers.ts'
 import { seriesOf } from './series.ts'
-import { isLive, summariesOf } from './summaries.ts'
+import { summariesOf } from './summaries.ts'
 
 export const overviewGet: ServerOperation<'overview.get'> = operation({
   name: 'overview.get',
@@ -21,11 +22,12 @@ export const overviewGet: ServerOperation<'overview.get'> = operation({
     attention: all(attention),
     totals: counts,
     oldest: nullable(object({ queue: said, ms: number() })),
+    unhandled: count,
     queues: count,
     workers: object({ live: count, running: count, slots: count }),
     receivers: count,
     series,
-    deploys: all(object({ at: moment(), version: said })),
+    deploys,
     now: moment(),
   }),
   run: (input, context) => overviewOf(context, input),
@@ -38,10 +40,13 @@ const MOST_DEAD = 1_000
 /** Queues that are looked at more closely: those with the most of it. */
 const MOST_QUEUES = 20
 const RECENT_MINUTES = 10
+/** Queues of which it is asked why their jobs wait, and lanes that are looked at for it. */
+const MOST_EXPLAINED = 10
+const LANES_LOOKED = 20
 
 async function overviewOf(context: Context, input: InputOf<'overview.get'>): Promise<Overview> {
   const { skep } = context
-  const [{ sight, live }, over, deploys] = await Promise.all([
+  const [{ sight, live }, over, deployed] = await Promise.all([
     lookAt(context),
     seriesOf(context, input),
     skep.metrics.deploys({ range: input.range ?? '1h' }),
@@ -51,6 +56,7 @@ async function overviewOf(context: Context, input: InputOf<'overview.get'>): Pro
     attention: attentionOf(sight),
     totals: totalsOf(queues),
     oldest: oldestOf(queues),
+    unhandled: queues.reduce((sum, queue) => sum + queue.unhandled, 0),
     queues: queues.length,
     workers: {
       live: live.length,
@@ -59,7 +65,7 @@ async function overviewOf(context: Context, input: InputOf<'overview.get'>): Pro
     },
     receivers: receivers.length,
     series: over,
-    deploys: deploys.map(({ at, version }) => ({ at: at.toISOString(), version })),
+    deploys: toWire(deployed),
     now: new Date(now).toISOString(),
   }
 }
@@ -81,7 +87,11 @@ async function lookAt(
     receiversOf(context),
     skep.schedules.list({ limit: SCHEDULES }),
   ])
-  const [ends, died] = await Promise.all([endsOf(context), diedOf(context, queues)])
+  const [ends, died, explained] = await Promise.all([
+    endsOf(context),
+    diedOf(context, queues),
+    explainedOf(context, queues),
+  ])
   const mine = workers.filter(({ queues: served }) => served.some((queue) => sees(caller, queue)))
   const sight: Sight = {
     now,
@@ -89,9 +99,10 @@ async function lookAt(
     ends,
     before: services.lookback.waited(skep, queues),
     died,
+    explained,
     workers: mine.map((worker) => ({
       ...worker,
-      isLive: isLive(worker, now),
+      isLive: isLiveWorker(worker, now),
       isGone: worker.life === 'gone',
     })),
     schedules: schedules.schedules
@@ -107,7 +118,7 @@ async function lookAt(
     })),
     notifier: skep.notifierHealth,
   }
-  return { sight, live: mine.filter((worker) => isLive(worker, now)) }
+  return { sight, live: mine.filter((worker) => isLiveWorker(worker, now)) }
 }
 
 function totalsOf(queues: readonly QueueSummary[]): Record<JobState, number> {
@@ -132,6 +143,22 @@ async function endsOf({ skep, caller }: Context): Promise<Sight['ends']> {
     const failed = sumOf(failures)
     return { queue, done: sumOf(spark) - failed, failed }
   })
+}
+
+/** Why jobs wait in the queues that are behind, or of which a lane is held. */
+async function explainedOf({ skep }: Context, queues: readonly QueueSummary[]): Promise<Sight['explained']> {
+  const standing = await skep.holds()
+  const withLanes = new Set(
+    standing.flatMap(({ queue, lane }) => (lane === null || queue === null ? [] : [queue])),
+  )
+  const some = queues
+    .filter((one) => one.hold === null && one.counts.ready > 0 && (withLanes.has(one.queue) || isBehind(one)))
+    .sort((a, b) => b.counts.ready - a.counts.ready)
+    .slice(0, MOST_EXPLAINED)
+  const told = await Promise.all(
+    some.map(async ({ queue }) => [queue, await skep.explainQueue(queue, { lanes: LANES_LOOKED })] as const),
+  )
+  return new Map(told)
 }
 
 /** How many jobs of each queue died within the hour: of those with the most dead ones. */

@@ -34,14 +34,29 @@ export const queuesGet: ServerOperation<'queues.get'> = operation({
   queuesOf: ({ queue }) => [queue],
   async run(input, context): Promise<QueueDetail> {
     const { skep, services } = context
-    const [[summary], limits, series, told] = await Promise.all([
+    const [[summary], limits, series, told, explanation, holds, deploys] = await Promise.all([
       summariesOf(context, input.queue),
       skep.limits.list(input.queue),
       seriesOf(context, input),
       services.cards.of(skep, input.queue),
+      skep.explainQueue(input.queue),
+      skep.holds(),
+      skep.metrics.deploys({ range: input.range ?? '1h' }),
     ])
     if (summary === undefined) throw notFound(`queue "${input.queue}"`)
-    return { ...summary, limits: toWire(limits), series, card: told && cardOf(told) }
+    return {
+      ...summary,
+      // Beside what holds all of it, what holds one of its lanes.
+      holds: [
+        ...summary.holds,
+        ...toWire(holds.filter(({ queue, lane }) => lane !== null && queue === input.queue)),
+      ],
+      limits: toWire(limits),
+      series,
+      deploys: toWire(deploys),
+      card: told && cardOf(told),
+      explanation: toWire(explanation),
+    }
   },
 })
 
@@ -145,7 +160,10 @@ export const queuesPurge: ServerOperation<'queues.purge'> = operation({
   input: object({
     queue: queueName,
     states: optional(list(state, { max: 8 })),
-    text: optional(text({ max: 1_024, about: 'Only jobs with this in the payload or the failure.' })),
+    text: optional({
+      ...text({ max: 1_024, about: 'Only jobs with this in the payload or the failure.' }),
+      matches: 'content',
+    }),
     after: optional(moment('Only jobs that were due or finished since then.')),
     before: optional(moment('Only jobs that were due or finished before then.')),
     dryRun: optional(flag('Only count.')),

@@ -1,11 +1,8 @@
-import { JOB_STATES, type JobState, type QueueView, type WorkerPresence } from '../../index.ts'
+import { isLiveWorker, JOB_STATES, type JobState, type QueueView } from '../../index.ts'
 import type { QueueSummary } from '../api.ts'
 import { sees } from '../visible.ts'
 import { toWire } from '../wire.ts'
 import type { Context } from './define.ts'
-
-/** A worker whose heartbeats are older than this may be gone, where only they tell. */
-export const UNSEEN_MS = 30_000
 
 /** The queues that the caller sees, or the one that is named, as they are listed. */
 export async function summariesOf(context: Context, queue?: string): Promise<readonly QueueSummary[]> {
@@ -18,7 +15,7 @@ export async function summariesOf(context: Context, queue?: string): Promise<rea
   ])
   const pace = new Map(rates.map((rate) => [rate.queue, rate]))
   const limited = new Set(limits.flatMap(({ target }) => ('queue' in target ? [target.queue] : [])))
-  const live = workers.filter((worker) => isLive(worker, services.runtime.now()))
+  const live = workers.filter((worker) => isLiveWorker(worker, services.runtime.now()))
   return queues
     .filter((one) => sees(caller, one.queue))
     .map((one) => {
@@ -27,6 +24,7 @@ export async function summariesOf(context: Context, queue?: string): Promise<rea
         queue: one.queue,
         counts: countsOf(one),
         oldestMs: one.oldestMs,
+        unhandled: one.unhandled,
         hold: one.hold,
         holds: toWire(one.holds),
         enqueuedRate: pace.get(one.queue)?.enqueued ?? 0,
@@ -42,9 +40,4 @@ export async function summariesOf(context: Context, queue?: string): Promise<rea
 
 export function countsOf(queue: QueueView): Record<JobState, number> {
   return Object.fromEntries(JOB_STATES.map((state) => [state, queue[state]])) as Record<JobState, number>
-}
-
-/** Whether a worker lives, as far as the store and its heartbeats tell. */
-export function isLive({ life, seenAt }: Pick<WorkerPresence, 'life' | 'seenAt'>, now: number): boolean {
-  return life === 'here' || (life === 'unsure' && seenAt > now - UNSEEN_MS)
 }

@@ -25,19 +25,19 @@ export function timelineOf(
     job.enqueuedAt,
     job.headers['skep-schedule'] ? `Made by the schedule ${job.headers['skep-schedule']}` : 'Enqueued',
   )
-  for (const { n, at, kind, message } of attempts) add(3, KINDS[kind], at, `${WORDS[kind]}: ${message}`, n)
+  for (const { n, generation, at, startedAt, worker, version, kind, message } of attempts) {
+    add(3, KINDS[kind], at, `${WORDS[kind]}: ${message}`, n)
+    // The start of the newest attempt is known from the job.
+    const isNewest = n === runs && generation === job.generation && job.startedAt !== null
+    if (!isNewest) add(2, 'started', startedAt, startText(worker, version), n)
+  }
   if (job.dueAt.getTime() > job.enqueuedAt.getTime()) {
     const isToCome = job.state === 'delayed' && job.dueAt.getTime() > now
     add(1, 'due', job.dueAt, isToCome ? 'Will be due' : 'Due')
   }
   if (job.startedAt !== null) {
-    add(
-      2,
-      'started',
-      job.startedAt,
-      `Started${job.worker === null ? '' : ` by ${job.worker}`}`,
-      runs > 0 ? runs : null,
-    )
+    const newest = attempts.find(({ n, generation }) => n === runs && generation === job.generation)
+    add(2, 'started', job.startedAt, startText(job.worker, newest?.version ?? null), runs > 0 ? runs : null)
   }
   if (job.finishedAt !== null) {
     const why = job.failure === null || job.state === 'done' ? '' : `: ${job.failure.message}`
@@ -48,6 +48,10 @@ export function timelineOf(
   return entries
     .sort((a, b) => Date.parse(a.at) - Date.parse(b.at) || a.order - b.order)
     .map(({ order: _order, ...entry }) => entry)
+}
+
+function startText(worker: string | null, version: string | null): string {
+  return `Started${worker === null ? '' : ` by ${worker}`}${version === null ? '' : ` on version ${version}`}`
 }
 
 const KINDS = {
@@ -72,5 +76,4 @@ const ENDS: Readonly<Partial<Record<JobView['state'], string>>> = {
   done: 'Done',
   failed: 'Failed for good',
   dead: 'Died',
-  missing: 'Put aside, because no worker handles its queue',
 }

@@ -55,6 +55,7 @@ export class Office {
       ...env.worker,
       policyOf: (queue) => policies.get(queue) ?? null,
       slots: () => this.#slots(),
+      isSent: (job) => job.holder?.isSent ?? false,
       onStop: (job, why, detail) => {
         if (job.holder) env.onStop(job.holder, why, detail)
       },

@@ -103,7 +103,12 @@ const note = object(
 )
 
 const stop = object(
-  { id: text, token, reason: { type: 'string', enum: ['cancelled', 'timeout', 'lost'] }, detail: text },
+  {
+    id: text,
+    token,
+    reason: { type: 'string', enum: ['cancelled', 'timeout', 'lost', 'stopping'] },
+    detail: text,
+  },
   ['id', 'token', 'reason', 'detail'],
 )
 

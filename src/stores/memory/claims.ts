@@ -100,9 +100,9 @@ export class Claims {
   /** The named jobs of a source, as far as they are due and in its range. */
   #named(ids: readonly string[], { space, queue, keys }: Source, now: number): Job[] {
     return [...new Set(ids)]
-      .map((id) => this.#jobs.table.get(id))
+      .map((id) => this.#jobs.table.get(space, id))
       .filter((job) => job !== undefined)
-      .filter((job) => job.space === space && job.queue === queue && claimable(job, now))
+      .filter((job) => job.queue === queue && claimable(job, now))
       .filter((job) => keys === undefined || isInRange(keys, job.lane))
   }
 

@@ -20,12 +20,14 @@ import { type FinalState, isFinal, type Job, type NewJob, rankOf } from '../../c
 import {
   createRun,
   mayMove,
+  mayRejoin,
   moved,
   type NewRun,
   outcomeState,
   RUN_STATUSES,
   type Run,
   type RunMove,
+  revives,
 } from '../../core/runs.ts'
 import { dueTime } from '../../core/transitions.ts'
 import type {
@@ -47,11 +49,12 @@ import type {
 } from '../../store/flows.ts'
 import type { InsertResult } from '../../store.ts'
 import { Outlines } from './outlines.ts'
+import { keyOf } from './table.ts'
 
 /** What the flows need of the jobs. */
 interface FlowJobs {
   insert(job: NewJob, now: number): InsertResult
-  has(id: string): boolean
+  has(space: string, id: string): boolean
 }
 
 /** How a job ended that is no longer there to tell. */
@@ -68,6 +71,7 @@ export class Flows {
   readonly #jobs: FlowJobs
   readonly #groups = new Map<string, Group>()
   readonly #outcomes = new Map<string, Map<number, Outcome>>()
+  /** By space and id. */
   readonly #runs = new Map<string, Run>()
   /** The jobs and runs that are members, by group and number. */
   readonly #members = new Map<string, Map<number, OpenMember>>()
@@ -95,8 +99,8 @@ export class Flows {
   }
 
   makeRun(made: NewRun, now: number): void {
-    if (this.#runs.has(made.id)) return
-    this.#runs.set(made.id, createRun(made, now))
+    if (this.#runs.has(keyOf(made))) return
+    this.#runs.set(keyOf(made), createRun(made, now))
     if (made.member) this.#join(made.member, made.id, 'run')
   }
 
@@ -130,13 +134,21 @@ export class Flows {
     this.#end(member, { id: job.id, state: state as FinalState, result, failure }, now)
   }
 
+  /** Whether a member of this group may run again. */
+  mayRejoin(group: string): boolean {
+    return mayRejoin(group, {
+      groupOf: (id) => this.#groups.get(id),
+      runOf: (space, id) => this.run(space, id) ?? undefined,
+    })
+  }
+
   move(move: RunMove, now: number): MoveResult {
-    const run = this.#runs.get(move.id)
-    if (run?.space !== move.space) return { status: 'refused', reason: 'unknown' }
-    if (!mayMove(run, move))
+    const run = this.#runs.get(keyOf(move))
+    if (run === undefined) return { status: 'refused', reason: 'unknown' }
+    if (!mayMove(run, move) || (revives(run, move) && !this.mayRejoin(run.member.group)))
       return { status: 'refused', reason: run.revision === move.revision ? 'over' : 'moved' }
     const after = moved(run, move, now)
-    this.#runs.set(run.id, after)
+    this.#runs.set(keyOf(run), after)
     for (const made of move.runs) this.makeRun(made, now)
     for (const group of move.groups) this.makeGroup(group, now)
     for (const job of move.jobs) this.#insert(job, now)
@@ -160,7 +172,7 @@ export class Flows {
   addMembers({ space, group: id, jobs, seal, again = false }: AddMembersCall, now: number): AddMembersReply {
     const group = this.group(space, id)
     if (group === null) return { status: 'unknown', size: 0, enqueued: [] }
-    const isThere = again && jobs.length > 0 && this.#isMember(id, (jobs[0] as NewJob).id)
+    const isThere = again && jobs.length > 0 && this.#isMember(id, jobs[0] as NewJob)
     const fresh = isThere ? [] : jobs
     const before = memberCount(group)
     if (!isOpen(group) && fresh.length > 0) return { status: 'sealed', size: before, enqueued: [] }
@@ -174,8 +186,10 @@ export class Flows {
     return { status: 'ok', size: before + fresh.length, enqueued: this.fire(now) }
   }
 
-  #isMember(group: string, id: string): boolean {
-    return this.#jobs.has(id) || [...this.#outcomesOf(group).values()].some((outcome) => outcome.id === id)
+  #isMember(group: string, { space, id }: NewJob): boolean {
+    return (
+      this.#jobs.has(space, id) || [...this.#outcomesOf(group).values()].some((outcome) => outcome.id === id)
+    )
   }
 
   /** Enqueues what groups have to, and tells in which queues. Every call that changes something ends with it. */
@@ -249,8 +263,7 @@ export class Flows {
   // ── looking ────────────────────────────────────────────────────────────────────────────────────
 
   run(space: string, id: string): Run | null {
-    const run = this.#runs.get(id)
-    return run?.space === space ? run : null
+    return this.#runs.get(keyOf({ space, id })) ?? null
   }
 
   group(space: string, id: string): Group | null {
@@ -322,19 +335,19 @@ export class Flows {
 
   prune(now: number): void {
     const gone = new Set<string>()
-    for (const { id, root } of this.#runs.values()) {
-      const expiresAt = this.#runs.get(root)?.expiresAt ?? null
-      if (expiresAt !== null && expiresAt <= now) gone.add(id)
+    for (const [key, { space, root }] of this.#runs) {
+      const expiresAt = this.run(space, root)?.expiresAt ?? null
+      if (expiresAt !== null && expiresAt <= now) gone.add(key)
     }
-    for (const id of gone) {
-      const member = this.#runs.get(id)?.member
+    for (const key of gone) {
+      const member = this.#runs.get(key)?.member
       if (member) this.#members.get(member.group)?.delete(member.n)
-      this.#runs.delete(id)
+      this.#runs.delete(key)
     }
     for (const group of this.#groups.values()) {
       const expiresAt = groupExpiresAt(group)
       const isOver = expiresAt !== null && expiresAt <= now
-      if (!isOver && !(group.run !== null && gone.has(group.run))) continue
+      if (!isOver && !(group.run !== null && gone.has(keyOf({ space: group.space, id: group.run })))) continue
       this.#groups.delete(group.id)
       this.#outcomes.delete(group.id)
       this.#members.delete(group.id)

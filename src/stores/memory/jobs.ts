@@ -2,6 +2,7 @@ import type { Hold, HoldTarget } from '../../core/holds.ts'
 import { type FinalState, isFinal, type Job, type JobState, type NewJob } from '../../core/job.ts'
 import { DEFAULT_LANE } from '../../core/lanes.ts'
 import type { LaneVerdict, Verdict } from '../../core/policy.ts'
+import { type TakenId, takenAmong } from '../../core/taken.ts'
 import {
   collide,
   create,
@@ -9,7 +10,7 @@ import {
   holder,
   isPossibleFor,
   prioritize,
-  promote,
+  promoteNow,
   redrive,
   reschedule,
   settle,
@@ -27,7 +28,7 @@ import { type Ending, Flows } from './flows.ts'
 import { Holds } from './holds.ts'
 import { Lines } from './lines.ts'
 import { NoteBook } from './notes.ts'
-import { Table } from './table.ts'
+import { keyOf, Table } from './table.ts'
 
 /** Who has a unique key, and until when if it is for a span of time. */
 interface KeyHolder {
@@ -51,20 +52,21 @@ export class Jobs {
   readonly notes: NoteBook = new NoteBook()
   readonly flows: Flows
   readonly #uniques = new Map<string, KeyHolder>()
-  readonly #discarded = new Map<string, Discarded>()
+  /** By space and id, and then by the queue in which the job was. */
+  readonly #discarded = new Map<string, Map<string, Discarded>>()
 
   constructor(onChange?: (before: Job | null, after: Job | null) => void) {
     this.table = new Table(onChange)
     this.lines = new Lines(this.table)
     this.flows = new Flows({
       insert: (job, now) => this.insert(job, false, now),
-      has: (id) => this.table.get(id) !== undefined,
+      has: (space, id) => this.table.get(space, id) !== undefined,
     })
   }
 
   /** Puts a job in the place of what it was before, anything but claimed. */
   put(job: Job, now: number): void {
-    const before = this.table.get(job.id) ?? null
+    const before = this.table.get(job.space, job.id) ?? null
     this.table.put(job)
     this.lines.track(before, job, now)
     this.flows.track(before, job, null, now)
@@ -84,15 +86,17 @@ export class Jobs {
   }
 
   #insert(job: NewJob, again: boolean, now: number): InsertResult {
-    const known = this.table.get(job.id)
-    if (known) return { status: 'ok', state: known.state, dueAt: known.dueAt }
-    if (again && this.#discarded.has(job.id)) return { status: 'ok', state: 'done', dueAt: now }
+    const known = this.table.get(job.space, job.id)
+    if (known) return { status: 'ok', state: known.state, dueAt: known.dueAt, known: true }
+    if (again && this.#discarded.get(keyOf(job))?.has(job.queue)) {
+      return { status: 'ok', state: 'done', dueAt: now, known: true }
+    }
 
     if (job.unique) {
       const key = uniqueKey(job.space, job.queue, job.unique.key)
       const hold = this.#uniques.get(key)
       if (hold && (hold.until === null || hold.until > now)) {
-        const held = this.table.get(hold.jobId)
+        const held = this.table.get(job.space, hold.jobId)
         const changed = held ? collide(held, job, now) : null
         if (changed) this.put(changed, now)
         const action = changed ? (job.unique.onConflict === 'replace' ? 'replaced' : 'postponed') : 'ignored'
@@ -108,28 +112,41 @@ export class Jobs {
     return { status: 'ok', state: created.state, dueAt: created.dueAt }
   }
 
+  /** Which of these jobs cannot be, because jobs of other queues have their ids. The job `leaving` is about to go. */
+  taken(jobs: readonly NewJob[], leaving: Job | null | undefined = null): TakenId[] {
+    return takenAmong(jobs, ({ space, id }) => {
+      const known = this.table.get(space, id)
+      return known === leaving ? undefined : known?.queue
+    })
+  }
+
   settle(settlement: Settlement, now: number): SettleResult {
-    const job = this.table.get(settlement.id)
+    const job = this.table.get(settlement.space, settlement.id)
     const { rescue = false } = settlement
-    if (settlement.note) this.notes.write(job, settlement.token, settlement.note, now)
     const held = holder(job, settlement.token, rescue)
+    const isEarly = settlement.onlyIfExpired === true && (job?.leaseUntil ?? 0) > now
+    if (held === 'holds' && !isEarly && settlement.enqueue) {
+      const { to, keepMs } = settlement.verdict
+      const leaves = isFinal(to) && keepMs === null
+      const taken = this.taken(settlement.enqueue, leaves ? job : null)
+      if (taken.length > 0) return { status: 'refused', reason: 'taken', taken }
+    }
+    if (settlement.note) this.notes.write(job, settlement.token, settlement.note, now)
     if (held === 'settled') return { status: 'ok', state: (job as Job).state }
     // The settlement that removed a job can be repeated too, for as long as the job's id is remembered.
-    const gone = job || rescue ? undefined : this.#discarded.get(settlement.id)
-    if (gone?.token === settlement.token) return { status: 'ok', state: gone.state }
+    const left = job || rescue ? [] : (this.#discarded.get(keyOf(settlement))?.values() ?? [])
+    const gone = [...left].find(({ token }) => token === settlement.token)
+    if (gone) return { status: 'ok', state: gone.state }
     if (held !== 'holds') return { status: 'refused', reason: held }
     const running: Job = settlement.handsOn ? { ...(job as Job), member: null } : (job as Job)
-    if (settlement.onlyIfExpired && (running.leaseUntil as number) > now) {
-      return { status: 'refused', reason: 'not-expired' }
-    }
-
+    if (isEarly) return { status: 'refused', reason: 'not-expired' }
     const ended = settle(running, settlement.verdict, now, rescue)
     const state = ended?.state ?? settlement.verdict.to
     if (ended) this.put(ended, now)
     else {
       this.#remove(running, endingOf(settlement.verdict), now)
-      this.#forget({ id: running.id, state }, rescue ? null : settlement.token, now)
-      if (settlement.noted) this.notes.remove(running.id)
+      this.#forget({ ...running, state }, rescue ? null : settlement.token, now)
+      if (settlement.noted) this.notes.remove(running)
     }
     if (!ended || isFinal(ended.state)) this.release(running, 'end')
     if (settlement.verdict.lane) this.#applyToLane(running, settlement.verdict.lane, now)
@@ -150,18 +167,19 @@ export class Jobs {
 
     switch (call.action) {
       case 'cancel':
-      case 'bury':
-      case 'miss': {
+      case 'bury': {
         if (job.state === 'running') {
           this.put({ ...job, cancelReason: reasonIn(call.failure) }, now)
           return { id, status: 'requested' }
         }
-        const to = ({ cancel: 'cancelled', bury: 'dead', miss: 'missing' } as const)[call.action]
+        const to = call.action === 'cancel' ? 'cancelled' : 'dead'
         this.put(finish(job, to, call.failure, call.keepMs, now), now)
         this.release(job, 'end')
         break
       }
       case 'redrive': {
+        if (job.member && !this.flows.mayRejoin(job.member.group))
+          return { id, status: 'refused', reason: 'run' }
         if (job.uniqueKey !== null && job.uniqueScope !== 'window') {
           const key = uniqueKey(job.space, job.queue, job.uniqueKey)
           const hold = this.#uniques.get(key)
@@ -169,11 +187,11 @@ export class Jobs {
             return { id, status: 'refused', reason: 'unique' }
           this.#uniques.set(key, { jobId: job.id, until: null })
         }
-        move(redrive(job, now))
+        move(redrive(job, now, call.dueAt))
         break
       }
       case 'promote':
-        move({ ...promote(job), dueAt: now })
+        move(promoteNow(job, now))
         break
       case 'prioritize':
         move(prioritize(job, call.priority ?? 0))
@@ -184,7 +202,7 @@ export class Jobs {
       case 'remove':
         this.#remove(job, null, now)
         this.#forget(job, null, now)
-        this.notes.remove(id)
+        this.notes.remove(job)
         this.release(job, 'end')
     }
     return { id, status: 'ok' }
@@ -221,20 +239,25 @@ export class Jobs {
       .slice(0, limit)
     for (const job of over) {
       this.table.remove(job)
-      this.notes.remove(job.id)
+      this.notes.remove(job)
       if (isFresh(job, now)) this.#forget(job, null, now)
     }
     this.notes.prune(now)
     this.flows.prune(now)
-    for (const [id, { until }] of this.#discarded) if (until <= now) this.#discarded.delete(id)
+    for (const [key, left] of this.#discarded) {
+      for (const [queue, { until }] of left) if (until <= now) left.delete(queue)
+      if (left.size === 0) this.#discarded.delete(key)
+    }
     for (const [key, { until }] of this.#uniques)
       if (until !== null && until <= now) this.#uniques.delete(key)
     return over.length
   }
 
   /** Remembers no more than the id of a job that is removed, so that it cannot come back. */
-  #forget({ id, state }: Pick<Job, 'id' | 'state'>, token: string | null, now: number): void {
-    this.#discarded.set(id, { until: now + REMEMBER_DISCARDED_MS, token, state })
+  #forget(job: Pick<Job, 'space' | 'id' | 'queue' | 'state'>, token: string | null, now: number): void {
+    const { queue, state } = job
+    const left = this.#discarded.get(keyOf(job)) ?? new Map<string, Discarded>()
+    this.#discarded.set(keyOf(job), left.set(queue, { until: now + REMEMBER_DISCARDED_MS, token, state }))
   }
 
   /** What a verdict says about the lane of its job. */

@@ -44,7 +44,7 @@ export class Lines {
     if (known) return known
     const table = this.#table
     const jobs = {
-      get: (id: string) => table.get(id),
+      get: (id: string) => table.get(space, id),
       first: (lane: string) => table.nextReady(space, queue, lane),
     }
     const line = new Line(jobs, this.#limitsOf(space, queue), this.#laneLimits(space, queue))

@@ -5,12 +5,12 @@ import type { CountCall, CountReply, ListCall, ListReply, Selection, Where } fro
 import type { Table } from './table.ts'
 
 /** The jobs of a selection, in the order of the list. */
-export function select(table: Table, space: string, selection: Selection): Job[] {
+export function select(table: Table, space: string, selection: Selection, oldestFirst = false): Job[] {
   const { queue, state, where = {} } = selection
   return table
     .inState(space, queue, state)
     .filter((job) => fits(job, where))
-    .sort(inListOrder(table, state))
+    .sort(inListOrder(table, state, oldestFirst))
 }
 
 function fits(job: Job, { after = -Infinity, before = Infinity, text, lane }: Where): boolean {
@@ -28,16 +28,22 @@ export function count(table: Table, { space, queue, state, where = {}, limit, lo
 
 /** One page. */
 export function list(table: Table, call: ListCall): ListReply {
-  const after = beyond(table, select(table, call.space, call), call.cursor)
+  const all = select(table, call.space, call, call.oldestFirst)
+  const after = beyond(table, all, call.cursor, call.oldestFirst)
   const jobs = after.slice(0, call.limit)
   return { jobs, cursor: after.length > jobs.length ? cursorAt(table, jobs.at(-1)) : null }
 }
 
 /** Those of the jobs, all in one state, that come after a cursor. */
-export function beyond(table: Table, jobs: readonly Job[], cursor: string | null): readonly Job[] {
+export function beyond(
+  table: Table,
+  jobs: readonly Job[],
+  cursor: string | null,
+  oldestFirst = false,
+): readonly Job[] {
   const [first] = jobs
   if (cursor === null || first === undefined) return jobs
-  const order = byPosition(first.state)
+  const order = byPosition(first.state, oldestFirst)
   const last = JSON.parse(cursor) as Position
   return jobs.filter((job) => order(positionOf(table, job), last) > 0)
 }
@@ -54,14 +60,14 @@ function positionOf(table: Table, job: Job): Position {
   return job.state === 'ready' ? [laneOf(job), table.placeOf(job), job.id] : ['', listKey(job), job.id]
 }
 
-function inListOrder(table: Table, state: JobState): (a: Job, b: Job) => number {
-  const order = byPosition(state)
+function inListOrder(table: Table, state: JobState, oldestFirst: boolean): (a: Job, b: Job) => number {
+  const order = byPosition(state, oldestFirst)
   return (a, b) => order(positionOf(table, a), positionOf(table, b))
 }
 
 /** Finished jobs newest first, all others in the order in which they will be, or were, taken up. */
-function byPosition(state: JobState): (a: Position, b: Position) => number {
-  const direction = isFinal(state) ? -1 : 1
+function byPosition(state: JobState, oldestFirst: boolean): (a: Position, b: Position) => number {
+  const direction = isFinal(state) && !oldestFirst ? -1 : 1
   return ([laneA, keyA, idA], [laneB, keyB, idB]) =>
     direction * (byKey(laneA, laneB) || keyA - keyB || compare(idA, idB))
 }

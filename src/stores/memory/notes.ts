@@ -2,9 +2,9 @@ import type { Job } from '../../core/job.ts'
 import { isKept, type KeptLine, type Note, type NoteHead, takeNote } from '../../core/notes.ts'
 import { holder } from '../../core/transitions.ts'
 import { NO_NOTES, type NoteResult, type NotesCall, type NotesReply } from '../../store/notes.ts'
+import { keyOf } from './table.ts'
 
 interface Notes {
-  readonly space: string
   readonly head: NoteHead
   readonly lines: readonly KeptLine[]
 }
@@ -18,38 +18,38 @@ export class NoteBook {
     const held = holder(job, token)
     if (job === undefined) return { status: 'refused', reason: 'gone' }
     if (held !== 'holds' && held !== 'settled') return { status: 'refused', reason: 'lost' }
-    const before = this.#notes.get(job.id)
+    const before = this.#notes.get(keyOf(job))
     const { head, lines } = takeNote(before?.head, token, note, now)
     const all = [...(before?.lines ?? []), ...lines]
     const kept = all.filter((line) => isKept(line, head))
     const dropped = head.dropped + all.length - kept.length
-    this.#notes.set(job.id, { space: job.space, head: { ...head, dropped }, lines: kept })
+    this.#notes.set(keyOf(job), { head: { ...head, dropped }, lines: kept })
     return { status: 'ok' }
   }
 
   read({ space, id, after, limit }: NotesCall): NotesReply {
-    const notes = this.#notes.get(id)
-    if (notes?.space !== space) return NO_NOTES
+    const notes = this.#notes.get(keyOf({ space, id }))
+    if (notes === undefined) return NO_NOTES
     const { progress, last, dropped } = notes.head
     const lines = notes.lines.filter(({ place }) => place > after).slice(0, limit)
     return { progress, lines: lines.map(({ start: _start, ...line }) => line), last, dropped }
   }
 
   /** The bytes that are kept of a job's notes. */
-  weight(id: string): number {
-    const notes = this.#notes.get(id)
+  weight(job: Pick<Job, 'space' | 'id'>): number {
+    const notes = this.#notes.get(keyOf(job))
     if (notes === undefined) return 0
     const { bytes, progress } = notes.head
     return bytes - (notes.lines[0]?.start ?? bytes) + Buffer.byteLength(progress?.note ?? '')
   }
 
   /** The job is gone. */
-  remove(id: string): void {
-    this.#notes.delete(id)
+  remove(job: Pick<Job, 'space' | 'id'>): void {
+    this.#notes.delete(keyOf(job))
   }
 
   /** Removes what is too old, whatever became of its job. */
   prune(now: number): void {
-    for (const [id, { head }] of this.#notes) if (head.until <= now) this.#notes.delete(id)
+    for (const [key, { head }] of this.#notes) if (head.until <= now) this.#notes.delete(key)
   }
 }

@@ -8,7 +8,7 @@ import type { InsertResult } from '../../store.ts'
 /** What schedules need of the jobs beside them. */
 export interface JobsBeside {
   readonly timeOfCall: (call: { readonly now?: number }) => number
-  readonly find: (id: string) => Job | undefined
+  readonly find: (space: string, id: string) => Job | undefined
   readonly insert: (job: NewJob, now: number) => InsertResult
   readonly cancel: (job: Job, failure: string, keepMs: number, now: number) => void
   /** What groups enqueue because of that. */
@@ -35,7 +35,7 @@ export function memorySchedules({ timeOfCall, find, insert, cancel, enqueued }: 
     const reason = fireRefusal(schedule, fire, now)
     if (reason !== null || schedule === null) return { status: 'refused', reason: reason ?? 'gone' }
 
-    const found = schedule.lastJobId === null ? undefined : find(schedule.lastJobId)
+    const found = schedule.lastJobId === null ? undefined : find(schedule.space, schedule.lastJobId)
     const last = found && isUnderWay(found.state) && fire.jobs.length > 0 ? found : undefined
     const isSkipped = last !== undefined && fire.overlap === 'skip'
     const isReplaced = last !== undefined && fire.overlap === 'replace'

@@ -1,5 +1,7 @@
 import { isFinal, JOB_STATES, type Job, type JobState } from '../../core/job.ts'
-import { claimedPart, extend, holder, isPossible, isSoAlready } from '../../core/transitions.ts'
+import { assertOptions, optionKeys } from '../../core/options.ts'
+import { idTakenError } from '../../core/taken.ts'
+import { claimedPart, extend, holder, inOrder, isPossible, isSoAlready } from '../../core/transitions.ts'
 import { waitingOf } from '../../core/waiting.ts'
 import { type Runtime, systemRuntime } from '../../runtime.ts'
 import type { Enqueued } from '../../store/flows.ts'
@@ -12,6 +14,7 @@ import {
   type ClaimReply,
   type CountCall,
   type CountsCall,
+  type CountsReply,
   type ExpiredCall,
   type ExpiredReply,
   type ExtendCall,
@@ -30,6 +33,7 @@ import {
   type WorkerInfo,
   type WorkerPresence,
 } from '../../store.ts'
+import { byTheClock } from '../shared/counts.ts'
 import { Claims } from './claims.ts'
 import { Jobs } from './jobs.ts'
 import { beyond, count, cursorAt, list, select } from './list.ts'
@@ -44,11 +48,14 @@ export interface MemoryStoreOptions {
   readonly onChange?: (before: Job | null, after: Job | null) => void
 }
 
+const KEYS = optionKeys<MemoryStoreOptions>('memoryStore()', { runtime: true, onChange: true })
+
 /**
  * The reference: the pure transitions over a map. It is as strict as the others and forgets everything when
  * the process ends, which makes it right for tests and for jobs that need not survive.
  */
 export function memoryStore(options: MemoryStoreOptions = {}): Store {
+  assertOptions(KEYS, options)
   const clock = options.runtime ?? systemRuntime()
   const jobs = new Jobs(options.onChange)
   const { table, lines, holds, flows } = jobs
@@ -81,6 +88,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 
     async insert(call: InsertCall): Promise<InsertReply> {
       const now = timeOfCall(call)
+      const taken = call.fresh ? [] : jobs.taken(call.jobs)
+      if (taken.length > 0) throw idTakenError(taken)
       for (const run of call.runs ?? []) flows.makeRun(run, now)
       for (const group of call.groups ?? []) flows.makeGroup(group, now)
       const results = call.jobs.map((job) => jobs.insert(job, call.again ?? false, now))
@@ -94,8 +103,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     async extend(call: ExtendCall): Promise<ExtendReply> {
       const now = timeOfCall(call)
       return {
-        results: call.leases.map(({ id, token }) => {
-          const job = table.get(id)
+        results: call.leases.map(({ space, id, token }) => {
+          const job = table.get(space, id)
           const held = holder(job, token)
           if (held === 'settled') {
             return { status: 'refused', reason: isFinal((job as Job).state) ? 'gone' : 'lost' }
@@ -119,17 +128,28 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       const { target, action } = call
       const moved: Job[] = []
       if ('ids' in target) {
-        const results = target.ids.map((id) => jobs.change(table.get(id), id, call, now, moved))
+        const results = inOrder(
+          action,
+          target.ids,
+          (id) => table.get(call.space, id),
+          (id) => jobs.change(table.get(call.space, id), id, call, now, moved),
+        )
         return { results, cursor: null, waiting: waitingOf(moved), ...enqueued(now) }
       }
       const { state, cursor = null, limit } = target
-      const chosen = isPossible(action, state) ? beyond(table, select(table, call.space, target), cursor) : []
+      const oldestFirst = action === 'redrive'
+      const chosen = isPossible(action, state)
+        ? beyond(table, select(table, call.space, target, oldestFirst), cursor, oldestFirst)
+        : []
       const page = chosen.slice(0, limit)
       // Told before anything moves.
       const end = page.length === limit ? cursorAt(table, page.at(-1)) : null
-      const results = page
-        .filter((job) => !isSoAlready(job, action, call))
-        .map((job) => jobs.change(job, job.id, call, now, moved))
+      const results = inOrder(
+        action,
+        page.filter((job) => !isSoAlready(job, action, call)),
+        (job) => job,
+        (job) => jobs.change(job, job.id, call, now, moved),
+      )
       return { results, cursor: end, waiting: waitingOf(moved), ...enqueued(now) }
     },
 
@@ -156,10 +176,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 
     async get({ space, ids }: GetCall) {
       return {
-        jobs: ids.map((id) => {
-          const job = table.get(id)
-          return job?.space === space ? job : null
-        }),
+        jobs: ids.map((id) => table.get(space, id) ?? null),
       }
     },
 
@@ -171,18 +188,22 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       return weigh(jobs, call)
     },
 
-    async counts(call: CountsCall) {
-      const names = call.queues ?? table.queues(call.space)
-      const queues = names.map(
-        (queue): QueueCounts => ({
+    async counts(call: CountsCall): Promise<CountsReply> {
+      const now = timeOfCall(call)
+      const { space } = call
+      const names = call.queues ?? table.queues(space)
+      const queues = names.map((queue): QueueCounts => {
+        const overdue = table.overdue(space, queue, now)
+        const stored = JOB_STATES.map((state) => [state, table.count(space, queue, state)])
+        const states = Object.fromEntries(stored) as Record<JobState, number>
+        return {
           queue,
-          states: Object.fromEntries(
-            JOB_STATES.map((state) => [state, table.count(call.space, queue, state)]),
-          ) as Record<JobState, number>,
-          oldestDueAt: table.oldestDueAt(call.space, queue),
-        }),
-      )
-      return { queues }
+          states: byTheClock(states, overdue),
+          overdue,
+          oldestDueAt: table.oldestDueAt(space, queue, now),
+        }
+      })
+      return { queues, now }
     },
 
     async hold(call: HoldCall) {
@@ -244,7 +265,9 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     async note(call) {
       const now = timeOfCall(call)
       return {
-        results: call.notes.map((note) => jobs.notes.write(table.get(note.id), note.token, note, now)),
+        results: call.notes.map((note) =>
+          jobs.notes.write(table.get(note.space, note.id), note.token, note, now),
+        ),
       }
     },
 
@@ -321,7 +344,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     ...memorySchedules({
       timeOfCall,
       enqueued,
-      find: (id) => table.get(id),
+      find: (space, id) => table.get(space, id),
       insert: (job, now) => jobs.insert(job, false, now),
       cancel: (job, failure, keepMs, now) =>
         void jobs.change(

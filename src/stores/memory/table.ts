@@ -15,14 +15,28 @@ class Queue {
   ) as unknown as Record<JobState, Set<string>>
   /** By lane. */
   readonly ready = new Map<string, Heap<Ready>>()
-  readonly delayed = new Heap<Job>((a, b) => a.dueAt - b.dueAt || (a.id < b.id ? -1 : 1))
+  readonly delayed = new Heap<Job>(byDue)
+  /** Delayed jobs that were due at the last look are taken out of that heap into this one, and counted in `due`. */
+  readonly overdue = new Heap<Job>(byDue)
+  readonly due = new Set<Job>()
+  lookedAt = 0
+  /** Ready jobs by their age, whatever their lane and priority. */
+  readonly ages = new Heap<Job>((a, b) => a.dueAt - b.dueAt)
 }
+
+function byDue(a: Job, b: Job): number {
+  return a.dueAt - b.dueAt || (a.id < b.id ? -1 : 1)
+}
+
+/** A heap of fewer entries is not worth clearing. */
+const FEW_ENTRIES = 64
 
 /**
  * All jobs, found by id, by queue and state, and by what is next. Job records are never changed in place, so
  * an entry of a heap is current exactly if the table still holds that very object.
  */
 export class Table {
+  /** By space and id. */
   readonly #jobs = new Map<string, Job>()
   readonly #spaces = new Map<string, Map<string, Queue>>()
   /** When each job of a strict lane arrived, as a number that only grows. */
@@ -34,8 +48,8 @@ export class Table {
     this.#onChange = onChange
   }
 
-  get(id: string): Job | undefined {
-    return this.#jobs.get(id)
+  get(space: string, id: string): Job | undefined {
+    return this.#jobs.get(keyOf({ space, id }))
   }
 
   all(): Iterable<Job> {
@@ -43,28 +57,40 @@ export class Table {
   }
 
   put(job: Job): void {
-    const before = this.#jobs.get(job.id)
+    const key = keyOf(job)
+    const before = this.#jobs.get(key)
     const queue = this.#queue(job.space, job.queue)
-    if (before) queue.ids[before.state].delete(job.id)
+    if (before) {
+      queue.ids[before.state].delete(job.id)
+      queue.due.delete(before)
+    }
     queue.ids[job.state].add(job.id)
-    this.#jobs.set(job.id, job)
-    if (job.strict && before?.generation !== job.generation) this.#arrivals.set(job.id, ++this.#arrived)
-    if (job.state === 'ready') heapOf(queue, job.lane ?? DEFAULT_LANE).push({ place: this.placeOf(job), job })
-    if (job.state === 'delayed') queue.delayed.push(job)
+    this.#jobs.set(key, job)
+    if (job.strict && before?.generation !== job.generation) this.#arrivals.set(key, ++this.#arrived)
+    if (job.state === 'ready') {
+      heapOf(queue, job.lane ?? DEFAULT_LANE).push({ place: this.placeOf(job), job })
+      this.#keep(queue.ages, job, queue.ids.ready.size)
+    }
+    if (job.state === 'delayed') this.#keep(queue.delayed, job, queue.ids.delayed.size)
     this.#onChange?.(before ?? null, job)
   }
 
   remove(job: Job): void {
-    this.#queue(job.space, job.queue).ids[job.state].delete(job.id)
-    this.#jobs.delete(job.id)
-    this.#arrivals.delete(job.id)
+    const queue = this.#queue(job.space, job.queue)
+    queue.ids[job.state].delete(job.id)
+    queue.due.delete(job)
+    this.#jobs.delete(keyOf(job))
+    this.#arrivals.delete(keyOf(job))
     this.#onChange?.(job, null)
   }
 
   /** The first delayed job of a queue, left in place. */
   nextDelayed(space: string, name: string): Job | undefined {
-    const heap = this.#spaces.get(space)?.get(name)?.delayed
-    return heap && this.#first(heap, (job) => job)
+    const queue = this.#spaces.get(space)?.get(name)
+    if (!queue) return undefined
+    const overdue = this.#first(queue.overdue, same)
+    const delayed = this.#first(queue.delayed, same)
+    return overdue && (!delayed || byDue(overdue, delayed) < 0) ? overdue : delayed
   }
 
   /** The first ready job of a lane, left in place. */
@@ -73,18 +99,44 @@ export class Table {
     return heap && this.#first(heap, ({ job }) => job)
   }
 
-  /** When the first of the jobs that are next in their lanes became due; null when none is ready. */
-  oldestDueAt(space: string, name: string): number | null {
-    const lanes = this.#spaces.get(space)?.get(name)?.ready.keys() ?? []
-    const dues = Array.from(lanes, (lane) => this.nextReady(space, name, lane)?.dueAt ?? Infinity)
-    const oldest = Math.min(...dues)
+  /** When the job that has waited longest became due; null when none waits. */
+  oldestDueAt(space: string, name: string, now: number): number | null {
+    const queue = this.#spaces.get(space)?.get(name)
+    if (!queue) return null
+    const ready = this.#first(queue.ages, same)?.dueAt ?? Infinity
+    const delayed = this.nextDelayed(space, name)?.dueAt ?? Infinity
+    const oldest = Math.min(ready, delayed <= now ? delayed : Infinity)
     return oldest === Infinity ? null : oldest
+  }
+
+  /** How many delayed jobs of a queue are due. Each is looked at once when it has become due, and not again. */
+  overdue(space: string, name: string, now: number): number {
+    const queue = this.#spaces.get(space)?.get(name)
+    if (!queue) return 0
+    for (let job = this.#first(queue.delayed, same); job && job.dueAt <= now; ) {
+      queue.delayed.pop()
+      queue.overdue.push(job)
+      queue.due.add(job)
+      job = this.#first(queue.delayed, same)
+    }
+    if (queue.overdue.size > FEW_ENTRIES + 2 * queue.due.size)
+      queue.overdue.retain((job) => queue.due.has(job))
+    const hasClockGoneBack = now < queue.lookedAt
+    if (hasClockGoneBack) return [...queue.due].filter(({ dueAt }) => dueAt <= now).length
+    queue.lookedAt = now
+    return queue.due.size
+  }
+
+  /** Adds to a heap of `size` jobs, and clears it when most of its entries are of jobs that have left. */
+  #keep(heap: Heap<Job>, job: Job, size: number): void {
+    heap.push(job)
+    if (heap.size > FEW_ENTRIES + 2 * size) heap.retain((one) => this.#jobs.get(keyOf(one)) === one)
   }
 
   #first<T>(heap: Heap<T>, jobOf: (item: T) => Job): Job | undefined {
     for (let item = heap.peek(); item !== undefined; item = heap.peek()) {
       const job = jobOf(item)
-      if (this.#jobs.get(job.id) === job) return job
+      if (this.#jobs.get(keyOf(job)) === job) return job
       heap.pop()
     }
     return undefined
@@ -92,12 +144,12 @@ export class Table {
 
   /** Where a ready job stands in its lane, lowest first: by arrival if the lane is strict, otherwise by rank. */
   placeOf(job: Job): number {
-    return job.strict ? (this.#arrivals.get(job.id) as number) : rankOf(job.dueAt, job.priority)
+    return job.strict ? (this.#arrivals.get(keyOf(job)) as number) : rankOf(job.dueAt, job.priority)
   }
 
   inState(space: string, name: string, state: JobState): Job[] {
     const ids = this.#spaces.get(space)?.get(name)?.ids[state] ?? []
-    return Array.from(ids, (id) => this.#jobs.get(id) as Job)
+    return Array.from(ids, (id) => this.get(space, id) as Job)
   }
 
   queues(space: string): string[] {
@@ -115,6 +167,15 @@ export class Table {
     queues.set(name, queue)
     return queue
   }
+}
+
+function same(job: Job): Job {
+  return job
+}
+
+/** What tells a job, or a run, from those of other spaces too. */
+export function keyOf({ space, id }: { readonly space: string; readonly id: string }): string {
+  return `${space}\n${id}`
 }
 
 function heapOf({ ready }: Queue, lane: string): Heap<Ready> {

@@ -6,6 +6,6 @@ import { list } from './list.ts'
 /** How much one page of a list weighs. */
 export function weigh({ table, notes }: Jobs, call: WeighCall): WeighReply {
   const { jobs, cursor } = list(table, call)
-  const bytes = jobs.reduce((sum, job) => sum + weightOf(job) + notes.weight(job.id), 0)
+  const bytes = jobs.reduce((sum, job) => sum + weightOf(job) + notes.weight(job), 0)
   return { jobs: jobs.length, bytes, cursor }
 }

@@ -9,7 +9,6 @@ export const STATE_CODES: Readonly<Record<JobState, number>> = {
   failed: 4,
   dead: 5,
   cancelled: 6,
-  missing: 7,
 }
 
 const STATES = Object.keys(STATE_CODES) as JobState[]

@@ -1,5 +1,7 @@
 import { messageOf, SkepError, StoreError } from '../../core/errors.ts'
-import { DeadlineOver, NotSent } from './driver.ts'
+import { idTakenError, type TakenId } from '../../core/taken.ts'
+import { DeadlineOver, NotSent, type Query } from './driver.ts'
+import { TAKEN } from './migrations/insert-function.ts'
 
 /** The SQLSTATE of an error that the server reported, wherever a library put it. */
 export function sqlState(error: unknown): string | undefined {
@@ -14,19 +16,29 @@ export function sqlState(error: unknown): string | undefined {
 /** Worth trying again at once: two transactions got in each other's way and this one was undone. */
 export function isCollision(error: unknown): boolean {
   const state = sqlState(error)
-  return state === '40001' || state === '40P01' || state === '55P03'
+  return state === '40001' || state === '40P01'
 }
 
 // Classes and codes after which the same call may succeed later: broken-off transactions, resources, operator
 // intervention, "not now", and a server that is, for the moment, read-only.
 const TRANSIENT = /^(40...|53...|57...|55P03|25006|58030)$/
 const LOST = /^08...$/
+// A wrong user or password, and a database that does not exist or may not be used.
+const LOGIN = /^(28...|3D000|42501)$/
 const MISSING = /^(42P01|42883|3F000)$/
 
 /** Turns whatever a client library threw into what the store contract promises. */
 export function toStoreError(error: unknown, schema: string): SkepError {
   if (error instanceof SkepError) return error
   if (error instanceof NotSent) {
+    const refusal = sqlState(error.cause)
+    if (refusal !== undefined && LOGIN.test(refusal)) {
+      return new StoreError(
+        'STORE_REJECTED',
+        `PostgreSQL refused the login: ${reason(error.cause)}. Check the user, the password and the database of the URL.`,
+        { cause: error.cause, facts: { sqlState: refusal } },
+      )
+    }
     return new StoreError('STORE_UNAVAILABLE', `PostgreSQL cannot be reached: ${reason(error.cause)}.`, {
       cause: error.cause,
     })
@@ -43,6 +55,7 @@ export function toStoreError(error: unknown, schema: string): SkepError {
       { cause: error, facts },
     )
   }
+  if (state === TAKEN) return idTakenError(takenFrom(reason(error)))
   if (MISSING.test(state)) return schemaMissing(schema, error)
   if (TRANSIENT.test(state)) {
     return new StoreError('STORE_UNAVAILABLE', `PostgreSQL cannot do this now: ${reason(error)}.`, {
@@ -54,6 +67,24 @@ export function toStoreError(error: unknown, schema: string): SkepError {
     cause: error,
     facts,
   })
+}
+
+/** A query in a transaction of the user's, whose errors stay as they are but for the one that is ours. */
+export function refusing(query: Query): Query {
+  return async (text, params) => {
+    try {
+      return await query(text, params)
+    } catch (error) {
+      const said = messageOf(error)
+      throw said.includes('skep: taken [[') ? idTakenError(takenFrom(said)) : error
+    }
+  }
+}
+
+/** Libraries put words of their own around what the server said. */
+function takenFrom(said: string): TakenId[] {
+  const rows = JSON.parse(said.slice(said.indexOf('[['), said.lastIndexOf(']]') + 2)) as [string, string][]
+  return rows.map(([id, queue]) => ({ id, queue }))
 }
 
 export function schemaMissing(schema: string, cause?: unknown): SkepError {

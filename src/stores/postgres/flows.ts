@@ -151,7 +151,7 @@ async function listRuns(
     for (const one of all) wanted.push(one.join(' = '))
     const beyond = cursor === null ? '' : ` and a.run_id < ${put(cursor)}::uuid`
     text = `select ${RUN_SELECT} from ${schema}.run_attributes a
-          cross join lateral (select * from ${schema}.runs x where x.id = a.run_id limit 1) r
+          cross join lateral (select * from ${schema}.runs x where x.id = a.run_id and x.space = a.space limit 1) r
         where a.space = ${inSpace} and a.attribute = ${put(attribute)}::text and ${wanted.join(' and ')}${beyond}
         order by a.run_id desc`
   }

@@ -105,6 +105,7 @@ function isLike(a: Settlement, b: Settlement): boolean {
   const other = b.verdict
   return (
     a.token === b.token &&
+    a.space === b.space &&
     (a.onlyIfExpired ?? false) === (b.onlyIfExpired ?? false) &&
     (a.rescue ?? false) === (b.rescue ?? false) &&
     (a.noted ?? false) === (b.noted ?? false) &&
@@ -121,14 +122,16 @@ function isLike(a: Settlement, b: Settlement): boolean {
 }
 
 function keyOf(settlement: Settlement): string {
-  const { token, verdict, onlyIfExpired = false, rescue = false, noted = false, handsOn = false } = settlement
+  const { space, token, verdict, onlyIfExpired = false, rescue = false } = settlement
+  const { noted = false, handsOn = false } = settlement
   const { to, keepMs, count, refund, keepPlace, keepCancelledMs } = verdict
   const lane = verdict.lane ? JSON.stringify(verdict.lane) : ''
-  return `${to} ${keepMs} ${count} ${refund} ${keepPlace} ${keepCancelledMs} ${onlyIfExpired} ${rescue} ${noted} ${handsOn} ${token} ${lane}`
+  return `${to} ${keepMs} ${count} ${refund} ${keepPlace} ${keepCancelledMs} ${onlyIfExpired} ${rescue} ${noted} ${handsOn} ${token} ${space} ${lane}`
 }
 
 function groupOf(settlement: Settlement, size: number, round: number): Group {
-  const { token, verdict, onlyIfExpired = false, rescue = false, noted = false, handsOn = false } = settlement
+  const { space, token, verdict, onlyIfExpired = false, rescue = false } = settlement
+  const { noted = false, handsOn = false } = settlement
   const { to, keepMs, count, refund, keepPlace, keepCancelledMs, lane } = verdict
   const counter = count === null ? 0 : COUNTER_CODES[count]
   // In the order in which `settle_and_claim` reads them; nothing stands for null.
@@ -146,6 +149,8 @@ function groupOf(settlement: Settlement, size: number, round: number): Group {
     Number(noted),
     lane && 'waitMs' in lane ? lane.waitMs : '',
     Number(handsOn),
+    // Names have no comma.
+    space,
   ]
   return { token, text: fields.join(','), pause: lane && 'pause' in lane ? lane.pause : null }
 }

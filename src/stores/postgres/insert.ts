@@ -73,14 +73,14 @@ function statementOf(
   call: InsertCall,
   { strict }: InsertOptions,
 ): { text: string; params: Param[] } {
-  const { jobs, again = false, fresh = false, now } = call
+  const { jobs, again = false, fresh = false, lockWaitMs, now } = call
   const at = now === undefined ? null : String(now)
   const [only] = jobs
   const made = madeBy(call)
   const isSimple = strict && fresh && made === null && jobs.length === 1 && isReady(only)
   return isSimple
     ? singleStatement(schema, only, at)
-    : insertStatement(schema, jobs, { again, fresh, strict, at, made })
+    : insertStatement(schema, jobs, { again, fresh, strict, at, made, lockWaitMs })
 }
 
 function makes({ groups = [], runs = [] }: InsertCall): boolean {
@@ -106,6 +106,14 @@ function replyOf(jobs: readonly NewJob[], rows: readonly Row[], starts: Starts):
   const [t, odds, enqueued] = readReply(String(rows[0]?.[0]))
   const results = insertResults(jobs, odds, t, starts)
   return enqueued === null ? { results } : { results, enqueued: hear(enqueued, starts) }
+}
+
+/** `STORE_BUSY` if an insert failed because it may not wait any longer for a lock; otherwise the error as it is. */
+export function busyOr(error: unknown): unknown {
+  if (!(error instanceof StoreError) || error.facts['sqlState'] !== '55P03') return error
+  return new StoreError('STORE_BUSY', 'Another transaction holds a unique key or an id of these jobs.', {
+    cause: error,
+  })
 }
 
 /** Whether an insert failed because it was strict. */
@@ -162,9 +170,10 @@ function insertStatement(
     readonly strict: boolean
     readonly at: Param
     readonly made: Made | null
+    readonly lockWaitMs: number | undefined
   },
 ): { text: string; params: Param[] } {
-  const { again, fresh, strict, at, made } = options
+  const { again, fresh, strict, at, made, lockWaitMs } = options
   const ids = jobs.map((job) => job.id)
   const texts = jobs.map((job) => job.payload)
   const payloads = joined(texts)
@@ -217,8 +226,11 @@ function insertStatement(
     String((isKeyed || again) && new Set(ids).size < ids.length),
     `${put(at)}::bigint`,
   ]
+  // Local to the transaction, and set before the insert begins: what is selected from comes first.
+  const from =
+    lockWaitMs === undefined ? '' : ` from set_config('lock_timeout', ${put(String(lockWaitMs))}, true)`
   if (!hasMembers && made === null) {
-    return { text: `select ${schema}.insert_jobs(${args.join(', ')})`, params }
+    return { text: `select ${schema}.insert_jobs(${args.join(', ')})${from}`, params }
   }
   const heirs: string[] = []
   const places: number[] = []
@@ -235,7 +247,7 @@ function insertStatement(
     `${put(idArrayOf(heirs))}::uuid[]`,
     `${put(arrayOf(places))}::integer[]`,
   ]
-  return { text: `select ${schema}.insert_members(${[...before, ...args].join(', ')})`, params }
+  return { text: `select ${schema}.insert_members(${[...before, ...args].join(', ')})${from}`, params }
 }
 
 /** Of chains they are long, and full of what an array would have to escape. */
@@ -262,7 +274,7 @@ export function insertResults(
   return jobs.map((job, index): InsertResult => {
     const dueAt = Math.max(t + job.delayMs, job.runAt ?? 0)
     const odd = oddOf.get(index + 1)
-    if (odd?.[1] === 0) return { status: 'ok', state: stateOf(odd[2]), dueAt: odd[3] }
+    if (odd?.[1] === 0) return { status: 'ok', state: stateOf(odd[2]), dueAt: odd[3], known: true }
     if (odd) {
       const action = CONFLICT_ACTIONS[odd[3]] ?? 'ignored'
       // The other job may have come to any place.

@@ -17,16 +17,16 @@ export function listStatement(
   before: string,
   after: string,
 ): { text: string; params: Param[] } {
-  const { space, queue, state, cursor, where = {} } = call
+  const { space, queue, state, cursor, oldestFirst = false, where = {} } = call
   const [key, id, lane] =
     cursor === null
-      ? isFinal(state)
+      ? isFinal(state) && !oldestFirst
         ? [String(HIGHEST), HIGHEST_ID, '']
         : [String(LOWEST), LOWEST_ID, '']
       : (JSON.parse(cursor) as Cursor)
   return {
     text: `${before} ${schema}.list_jobs($1::text, $2::text, $3::smallint, $4::integer, $5::bigint,
-      $6::uuid, $7::bigint, $8::bigint, $9::text, $10::text, $11::text)${after}`,
+      $6::uuid, $7::bigint, $8::bigint, $9::text, $10::text, $11::text, $12::boolean)${after}`,
     params: [
       space,
       queue,
@@ -39,6 +39,7 @@ export function listStatement(
       where.text ?? null,
       lane,
       where.lane ?? null,
+      String(oldestFirst),
     ],
   }
 }

@@ -44,7 +44,9 @@ export function withNotes(
   call: string,
   params: readonly Param[],
 ): { readonly text: string; readonly params: readonly Param[] } {
-  const notes = settlements.flatMap(({ id, token, note }) => (note ? [{ ...note, id, token }] : []))
+  const notes = settlements.flatMap(({ space, id, token, note }) =>
+    note ? [{ ...note, space, id, token }] : [],
+  )
   if (notes.length === 0) return { text: `select * from ${schema}.${call}`, params }
   const next = params.length + 1
   const last = `$${params.length}::bigint`
@@ -57,12 +59,19 @@ export function withNotes(
 }
 
 /** A note as `note_jobs` reads it. */
-function toItem({ id, token, progress, lines }: Note & Pick<JobNote, 'id' | 'token'>): unknown {
+function toItem({
+  space,
+  id,
+  token,
+  progress,
+  lines,
+}: Note & Pick<JobNote, 'space' | 'id' | 'token'>): unknown {
   return [
     id,
     token,
     progress && [progress.n, progress.value, progress.note, progress.at],
     lines.map(({ n, at, level, text, fields }) => [n, at, LOG_LEVELS.indexOf(level), text, fields]),
+    space,
   ]
 }
 
@@ -71,7 +80,7 @@ export async function readNotes(query: Query, schema: string, call: NotesCall): 
   const rows = await query(
     `select h.value, h.note, h.progress_at, h.last, h.dropped, l.place, l.at, l.level, l.text, l.fields
     from ${schema}.notes h left join lateral (
-      select * from ${schema}.note_lines x where x.id = h.id and x.place > $3::bigint order by x.place limit $4::bigint
+      select * from ${schema}.note_lines x where x.id = h.id and x.space = h.space and x.place > $3::bigint order by x.place limit $4::bigint
     ) l on true
     where h.id = $1::uuid and h.space = $2::text order by l.place`,
     [id, space, String(after), String(limit)],

@@ -1,6 +1,7 @@
 import { SkepError } from '../../core/errors.ts'
 import type { Runtime } from '../../runtime.ts'
 import type { Driver } from './driver.ts'
+import { addressesOf, clientForHosts, type PgClientClass } from './hosts.ts'
 import type { PostgresConnection } from './options.ts'
 import { type PgDriverOptions, type PgPool, pgDriver } from './pg-driver.ts'
 import { type PostgresJs, postgresJsDriver } from './postgres-js-driver.ts'
@@ -56,9 +57,13 @@ async function openDriver(
       runtime,
     })
   }
-  const { Pool, Client } = await load<PgModule>('pg')
+  const { Pool, Client: PlainClient } = await load<PgModule>('pg')
+  const addresses = given.url === undefined ? null : addressesOf(given.url)
+  const Client = addresses
+    ? (clientForHosts(PlainClient as unknown as PgClientClass, addresses) as unknown as PgModule['Client'])
+    : PlainClient
   const options = {
-    connectionString: given.url,
+    connectionString: addresses?.[0] ?? given.url,
     keepAlive: true,
     application_name: 'skep',
     connectionTimeoutMillis: callTimeoutMs,
@@ -66,7 +71,7 @@ async function openDriver(
     ...(listen ? { statement_timeout: callTimeoutMs + 1_000 } : {}),
   }
   // Idle connections do not keep a process alive that has nothing else to do.
-  const pool = new Pool({ ...options, max: given.connections ?? 4, allowExitOnIdle: true })
+  const pool = new Pool({ ...options, Client, max: given.connections ?? 4, allowExitOnIdle: true })
   return pgDriver({ pool, newClient: () => new Client(options), owned: true, prepare: listen, runtime })
 }
 

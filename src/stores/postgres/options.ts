@@ -1,5 +1,6 @@
 import { SkepError } from '../../core/errors.ts'
 import { assertIdentifier } from '../../core/names.ts'
+import { assertOptions, optionKeys } from '../../core/options.ts'
 import { type Runtime, systemRuntime } from '../../runtime.ts'
 import type { UnsafeOptions } from './durability.ts'
 import type { PgPool } from './pg-driver.ts'
@@ -7,7 +8,10 @@ import type { PostgresJs } from './postgres-js-driver.ts'
 
 /** How to reach the database: one of the three. */
 export interface PostgresConnection {
-  /** `postgres://user:password@host:port/database`. Opens a small pool of its own, with the package `pg`. */
+  /**
+   * `postgres://user:password@host:port/database`. Opens a small pool of its own, with the package `pg`. With several hosts,
+   * `postgres://user:password@one:5432,two:5432/database`, each connection goes to the one that is the primary then.
+   */
   readonly url?: string
   /** How many connections that pool has at most. @default 4 */
   readonly connections?: number
@@ -34,11 +38,27 @@ export interface PostgresStoreOptions extends PostgresConnection {
   readonly runtime?: Runtime
 }
 
+const KEYS = optionKeys<PostgresStoreOptions>('postgresStore()', {
+  url: true,
+  connections: true,
+  pool: true,
+  sql: true,
+  schema: true,
+  migrate: true,
+  listen: true,
+  unsafe: true,
+  callTimeoutMs: true,
+  runtime: true,
+})
+const UNSAFE_KEYS = optionKeys<UnsafeOptions>('unsafe', { noFsync: true, asyncCommit: true })
+
 export type ResolvedOptions = Required<
   Pick<PostgresStoreOptions, 'schema' | 'migrate' | 'listen' | 'unsafe' | 'callTimeoutMs' | 'runtime'>
 > & { readonly connection: PostgresConnection }
 
 export function resolveOptions(options: PostgresStoreOptions): ResolvedOptions {
+  assertOptions(KEYS, options ?? null)
+  assertOptions(UNSAFE_KEYS, options.unsafe)
   const { schema = 'skep', migrate = false, listen = true, unsafe = {}, callTimeoutMs = 15_000 } = options
   const given = [options.url, options.pool, options.sql].filter((way) => way !== undefined)
   if (given.length !== 1) {

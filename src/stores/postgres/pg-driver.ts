@@ -96,7 +96,7 @@ export function pgDriver({ pool, newClient, owned, prepare, runtime }: PgDriverO
     try {
       return await withDeadline(runtime, Math.max(1, timeoutMs - (runtime.mono() - started)), use(client))
     } catch (error) {
-      if (!isServerError(error)) broken = error as Error
+      if (!isUsableAfter(error)) broken = error as Error
       throw wasNotSent(error) ? new NotSent(error) : error
     } finally {
       client.removeListener('error', ignore)
@@ -120,7 +120,7 @@ export function pgDriver({ pool, newClient, owned, prepare, runtime }: PgDriverO
         stop()
         if (lent) {
           lent.removeListener('error', ignore)
-          lent.release(error === undefined || isServerError(error) ? undefined : (error as Error))
+          lent.release(error === undefined || isUsableAfter(error) ? undefined : (error as Error))
         }
         if (error !== undefined) reject(lent && !wasNotSent(error) ? (error as Error) : new NotSent(error))
         return true
@@ -220,6 +220,14 @@ async function run(
 export function isServerError(error: unknown): boolean {
   const { code, severity } = (error ?? {}) as { code?: unknown; severity?: unknown }
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && severity !== 'FATAL'
+}
+
+/**
+ * Whether the connection can be used further. A server that takes no writes any more may have become a standby: the next
+ * connection finds the new primary.
+ */
+function isUsableAfter(error: unknown): boolean {
+  return isServerError(error) && (error as { code?: unknown }).code !== '25006'
 }
 
 function wasNotSent(error: unknown): boolean {

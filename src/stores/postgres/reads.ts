@@ -1,6 +1,7 @@
 import { JOB_STATES, type Job, type JobState } from '../../core/job.ts'
 import type {
   CountsCall,
+  CountsReply,
   ExpiredCall,
   ExpiredReply,
   ExtendCall,
@@ -10,10 +11,11 @@ import type {
   QueueCounts,
   Refusal,
 } from '../../store.ts'
+import { byTheClock } from '../shared/counts.ts'
 import { STATE_CODES } from './codes.ts'
 import type { Query, Row } from './driver.ts'
 import type { Floors } from './floors.ts'
-import { arrayOf, idArrayOf, LOWEST } from './literals.ts'
+import { arrayOf, columnOf, idArrayOf, LOWEST, LOWEST_ID } from './literals.ts'
 import { JOB_SELECT, toExpired, toJob } from './rows.ts'
 
 export async function getJobs(
@@ -36,10 +38,11 @@ export async function extendLeases(query: Query, schema: string, call: ExtendCal
   const { leases, leaseMs, now } = call
   if (leases.length === 0) return { results: [] }
   const rows = await query(
-    `select * from ${schema}.extend_leases($1::uuid[], $2::text[], $3::bigint, $4::bigint)`,
+    `select * from ${schema}.extend_leases($1::uuid[], $2::text[], $3::text[], $4::bigint, $5::bigint)`,
     [
       idArrayOf(leases.map((lease) => lease.id)),
       arrayOf(leases.map((lease) => lease.token)),
+      columnOf(leases.map((lease) => lease.space)),
       String(leaseMs),
       now === undefined ? null : String(now),
     ],
@@ -88,46 +91,78 @@ const NOTHING = Object.fromEntries(JOB_STATES.map((state) => [state, 0])) as Rec
 export async function countJobs(
   query: Query,
   schema: string,
-  floors: Floors<Place>,
-  { space, queues }: CountsCall,
-): Promise<{ queues: QueueCounts[] }> {
-  const look = floors.begin([space])
-  const known = [...(look.from[0] ?? [])]
+  floors: Floors<Places>,
+  { space, queues, now }: CountsCall,
+): Promise<CountsReply> {
+  // Whoever owns the clock gets to see everything.
+  const look = now === undefined ? floors.begin([space]) : undefined
+  const known = [...(look?.from[0] ?? [])]
+  const placesOf = (of: (place: Place) => number): string => arrayOf(known.map(([, place]) => of(place)))
   const rows = await query(
-    `select * from ${schema}.count_jobs($1::text, $2::text[], $3::text[], $4::bigint[], $5::uuid[])`,
+    `select * from ${schema}.count_jobs($1::text, $2::text[], $3::text[], $4::bigint[], $5::uuid[], $6::bigint[], $7::bigint[],
+      $8::bigint)`,
     [
       space,
       queues === undefined ? null : arrayOf(queues),
       arrayOf(known.map(([queue]) => queue)),
-      arrayOf(known.map(([, { rank }]) => rank)),
+      placesOf(({ rank }) => rank),
       idArrayOf(known.map(([, { id }]) => id)),
+      placesOf(({ age }) => age),
+      placesOf(({ due }) => due),
+      now === undefined ? null : String(now),
     ],
   )
-  look.found([new Map([...known, ...nextOf(rows)])])
-  const found = rows.map(toCounts).sort((a, b) => (a.queue < b.queue ? -1 : 1))
-  if (queues === undefined) return { queues: found }
+  const time = Number(rows.at(-1)?.[13])
+  const counted = rows.slice(0, -1)
+  const before = new Map(known)
+  look?.found([new Map([...known, ...counted.map((row) => placeOf(row, before, time))])])
+  const found = counted.map(toCounts).sort((a, b) => (a.queue < b.queue ? -1 : 1))
   const byName = new Map(found.map((counts) => [counts.queue, counts]))
-  return {
-    queues: queues.map((queue) => byName.get(queue) ?? { queue, states: { ...NOTHING }, oldestDueAt: null }),
-  }
+  const named = queues?.map(
+    (queue) => byName.get(queue) ?? { queue, states: { ...NOTHING }, overdue: 0, oldestDueAt: null },
+  )
+  return { queues: named ?? found, now: time }
 }
 
-/** The next ready job of each queue of a space. */
-export type Place = ReadonlyMap<string, { readonly rank: number; readonly id: string }>
+/** Where the waiting jobs of a queue begin, so that the next look need not walk over the dead entries before. */
+interface Place {
+  /** Of ready jobs whose place is their age. */
+  readonly rank: number
+  readonly id: string
+  /** Of other ready jobs. */
+  readonly age: number
+  /** Of delayed jobs. */
+  readonly due: number
+}
 
-function nextOf(rows: readonly Row[]): Place {
-  return new Map(
-    rows
-      .filter((row) => row[10] !== null)
-      .map((row) => [row[0] as string, { rank: Number(row[10]), id: row[11] as string }]),
-  )
+export type Places = ReadonlyMap<string, Place>
+
+/** What comes where nothing was found has no earlier time than this look. */
+function placeOf(row: Row, before: Places, now: number): readonly [string, Place] {
+  const queue = row[0] as string
+  const [rank, id, age, due] = row.slice(9, 13)
+  const first =
+    rank === null
+      ? (before.get(queue) ?? { rank: LOWEST, id: LOWEST_ID })
+      : { rank: Number(rank), id: id as string }
+  return [
+    queue,
+    {
+      rank: first.rank,
+      id: first.id,
+      age: age === null ? now : Number(age),
+      due: due === null ? now : Number(due),
+    },
+  ]
 }
 
 function toCounts(row: Row): QueueCounts {
-  const counts = JOB_STATES.map((state) => [state, Number(row[STATE_CODES[state] + 1])])
+  const stored = JOB_STATES.map((state) => [state, Number(row[STATE_CODES[state] + 1])])
+  const overdue = Number(row[8] ?? 0)
   return {
     queue: row[0] as string,
-    states: Object.fromEntries(counts) as Record<JobState, number>,
-    oldestDueAt: row[9] === null ? null : Number(row[9]),
+    states: byTheClock(Object.fromEntries(stored) as Record<JobState, number>, overdue),
+    overdue,
+    oldestDueAt: row[13] === null ? null : Number(row[13]),
   }
 }

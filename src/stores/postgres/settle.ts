@@ -1,6 +1,7 @@
 import { type ClaimedJob, type NewJob, rankOf } from '../../core/job.ts'
 import { slicesOf } from '../../core/key-range.ts'
 import type { Verdict } from '../../core/policy.ts'
+import { takenIn } from '../../core/taken.ts'
 import type {
   ClaimCall,
   ClaimReply,
@@ -43,6 +44,8 @@ interface Remarks {
   readonly limited: readonly (readonly [number, number | null, string | null])[] | null
   /** What groups and moves have enqueued. */
   readonly enqueued: readonly EnqueuedRow[] | null
+  /** Sources that were held, so that nothing was looked for in them. Counted from 1. */
+  readonly held: readonly number[] | null
 }
 
 /** Nearly all settlements end like one of these. */
@@ -65,7 +68,39 @@ const NOTHING: Remarks = Object.freeze({
   waiting: null,
   limited: null,
   enqueued: null,
+  held: null,
 })
+
+/**
+ * Settles, and if that is refused because the id of a job to be enqueued is taken, in halves, one after the other, until the
+ * settlements that want such ids are alone. Nothing of a call that is refused has happened.
+ */
+export async function settleApart(
+  send: (call: Pick<SettleCall, 'settlements' | 'claim' | 'now'>) => Promise<SettleReply>,
+  call: Pick<SettleCall, 'settlements' | 'claim' | 'now'>,
+): Promise<SettleReply> {
+  const { settlements, claim, ...rest } = call
+  try {
+    return await send(call)
+  } catch (error) {
+    const taken = takenIn(error)
+    if (taken.length === 0) throw error
+    const last = claim === undefined ? {} : { claim }
+    if (settlements.length <= 1) {
+      const refused: SettleResult = { status: 'refused', reason: 'taken', taken }
+      const reply = claim ? await send({ settlements: [], ...last, ...rest }) : NO_REPLY
+      return { ...reply, results: [refused] }
+    }
+    const middle = Math.ceil(settlements.length / 2)
+    const first = await settleApart(send, { settlements: settlements.slice(0, middle), ...rest })
+    const second = await settleApart(send, { settlements: settlements.slice(middle), ...last, ...rest })
+    const enqueued = [...(first.enqueued ?? []), ...(second.enqueued ?? [])]
+    const results = [...first.results, ...second.results]
+    return { ...second, results, ...(enqueued.length > 0 && { enqueued }) }
+  }
+}
+
+const NO_REPLY: SettleReply = { results: [], claimed: null }
 
 /** Sends one settle, one claim, or both in one statement; see `migrations/settle-function.ts`. */
 export async function settleAndClaim(
@@ -294,8 +329,10 @@ function claimReply(
     else if (placeOf) jobs.sort((a, b) => (placeOf.get(a.id) ?? 0) - (placeOf.get(b.id) ?? 0))
     else jobs.sort(byRank)
   }
+  const held = new Set(report.held)
   search.found(
     (source) => {
+      if (held.has(source + 1)) return 'held'
       const line = limited.get(source)
       if (line) return line.rank === null ? undefined : { rank: line.rank, id: line.id as string }
       const first = bySource[source]?.[0]

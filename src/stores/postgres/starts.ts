@@ -41,8 +41,14 @@ interface Place {
 /** A claim under way. */
 export interface Search {
   readonly starts: readonly Start[]
-  /** It succeeded: where each source's first job was, and up to when delayed jobs are all made ready. */
-  found(first: (source: number) => { rank: number; id: string } | undefined, dueUpTo: number | null): void
+  /**
+   * It succeeded: where each source's first job was, and up to when delayed jobs are all made ready. Where a source is held
+   * nobody has looked, and what becomes due meanwhile must be found when the hold ends.
+   */
+  found(
+    first: (source: number) => { rank: number; id: string } | 'held' | undefined,
+    dueUpTo: number | null,
+  ): void
   /** It failed, and nothing is known. */
   failed(): void
 }
@@ -78,7 +84,9 @@ export class Starts {
         const ms = this.#runtime.mono() - now
         places.forEach((place, index) => {
           const begun = starts[index] as Start
-          const { rank, id } = first(index) ?? begun
+          const found = first(index) ?? begun
+          if (found === 'held') return
+          const { rank, id } = found
           const due = dueUpTo ?? begun.due
           if (place.backs === backs[index]) Object.assign(place, { rank, id, due })
           if (isHead[index]) Object.assign(place, { headAt: now, headMs: ms })

@@ -6,11 +6,12 @@ import type { StoreChannel } from './channel.ts'
 import { countSelection } from './count.ts'
 import { checkDurability } from './durability.ts'
 import { examineTables } from './examine.ts'
+import { refusing } from './faults.ts'
 import { Floors } from './floors.ts'
 import { addMembers, postgresFlows } from './flows.ts'
 import { Folding } from './folding.ts'
 import { holdJobs, listHolds, releaseHolds } from './holds.ts'
-import { insertInParts, insertJobs, isTwice, PART } from './insert.ts'
+import { busyOr, insertInParts, insertJobs, isTwice, PART } from './insert.ts'
 import { listLanes, listLimits, setLimits } from './limits.ts'
 import { listJobs } from './list.ts'
 import { assertSchema, migrate } from './migrate.ts'
@@ -18,11 +19,11 @@ import { noteJobs, readNotes } from './notes.ts'
 import { driverOpener } from './open-driver.ts'
 import { channelOf, NOTIFY, type PostgresStoreOptions, resolveOptions } from './options.ts'
 import { prune } from './prune.ts'
-import { countJobs, expiredLeases, extendLeases, getJobs, type Place } from './reads.ts'
+import { countJobs, expiredLeases, extendLeases, getJobs, type Places } from './reads.ts'
 import { postgresRecords } from './records.ts'
 import { postgresSchedules } from './schedules.ts'
 import { Session } from './session.ts'
-import { settleAndClaim } from './settle.ts'
+import { settleAndClaim, settleApart } from './settle.ts'
 import { Starts } from './starts.ts'
 import { queryOf } from './transactions.ts'
 import { weighJobs } from './weigh.ts'
@@ -36,7 +37,7 @@ export function createPostgresStore(options: PostgresStoreOptions, makeNotifier:
   const { schema, runtime, unsafe, listen, callTimeoutMs, connection, ...resolved } = resolveOptions(options)
   const starts = new Starts(runtime)
   const leaseFloors = new Floors<number>(runtime)
-  const countFloors = new Floors<Place>(runtime)
+  const countFloors = new Floors<Places>(runtime)
   let checked: Promise<Durability> | undefined
   let notifier: Notifier | undefined
   let closing: Promise<void> | undefined
@@ -74,7 +75,13 @@ export function createPostgresStore(options: PostgresStoreOptions, makeNotifier:
   }
 
   return {
-    capabilities: { transactions: true, processes: true, liveness: listen, jobsPerClaim: 1_000 },
+    capabilities: {
+      transactions: true,
+      processes: true,
+      liveness: listen,
+      jobsPerClaim: 1_000,
+      waitsForKeys: true,
+    },
 
     ready() {
       checked ??= check().catch((error: unknown) => {
@@ -97,8 +104,9 @@ export function createPostgresStore(options: PostgresStoreOptions, makeNotifier:
       try {
         reply = await insert(true)
       } catch (error) {
-        if (!isTwice(error)) throw error
-        reply = await insert(false)
+        if (isTwice(error)) reply = await insert(false)
+        else if (request.lockWaitMs !== undefined) throw busyOr(error)
+        else throw error
       }
       folding.wrote()
       return reply
@@ -117,7 +125,7 @@ export function createPostgresStore(options: PostgresStoreOptions, makeNotifier:
 
     async settle(request) {
       if (request.settlements.length === 0 && !request.claim) return { results: [], claimed: null }
-      const reply = await settleAndClaim(call, schema, starts, request)
+      const reply = await settleApart((part) => settleAndClaim(call, schema, starts, part), request)
       folding.wrote()
       return reply
     },
@@ -165,7 +173,7 @@ export function createPostgresStore(options: PostgresStoreOptions, makeNotifier:
     ...postgresSchedules(call, schema, starts, () => folding.wrote()),
 
     within(tx: unknown): StoreInTransaction {
-      const query = queryOf(tx)
+      const query = refusing(queryOf(tx))
       return {
         insert: (request) => insertJobs(query, schema, starts, request, { strict: false }),
         async settle(request) {

@@ -43,10 +43,10 @@ function knex(tx: Shape): Run | undefined {
   return (text, params) => method(tx, 'raw')(text.replace(/\$\d+/g, '?'), inOrder(text, params))
 }
 
-/** The client inside Prisma's `$transaction(tx => …)`. */
+/** The client inside Prisma's `$transaction(tx => …)`. Only one outside can connect; since 7.5 both have `$transaction`. */
 function prisma(tx: Shape): Run | undefined {
   if (!has(tx, '$queryRawUnsafe')) return undefined
-  if (has(tx, '$transaction')) throw outside('a PrismaClient', 'prisma.$transaction(tx => …)')
+  if (has(tx, '$connect')) throw outside('a PrismaClient', 'prisma.$transaction(tx => …)')
   return (text, params) => method(tx, '$queryRawUnsafe')(text, ...params)
 }
 

@@ -1,6 +1,7 @@
 import type { NewJob } from '../../core/job.ts'
 import { writeId } from './bytes.ts'
 import type { Argument } from './client.ts'
+import { tagOf } from './keys.ts'
 import { SHEET } from './lua/sheets.ts'
 
 /** What one command takes: Lua cannot hand over many more arguments at once. */
@@ -10,12 +11,10 @@ const PIECE_BYTES = 262_144
 
 /** A number of MessagePack that says how long the text is that follows, in four bytes. */
 const TEXT = 0xdb
-/** The same for a text of 16 bytes, in one. */
-const ID = 0xb0
-/** Behind an id and the length of a record stands that; and behind what a plain record begins with, the payload. */
-const RECORD_AT = 17 + 5
+/** The same for a text of less than 32 bytes, in the number itself; and for one of less than 256, in one byte. */
+const SHORT = 0xa0
+const LESS_SHORT = 0xd9
 const HEAD_BYTES = 11
-const PAYLOAD_AT = RECORD_AT + HEAD_BYTES
 /** A score of 0 with its number, then the number and length of a member; and what stands in a member before its ids. */
 const MEMBER_AT = 2 + 5
 const PLACE_BYTES = 13
@@ -31,7 +30,7 @@ export function packed(jobs: readonly NewJob[], spot: Spot): Argument[] | null {
   const ids = Buffer.allocUnsafeSlow(16 * jobs.length)
   for (let n = 0; n < jobs.length; n++) writeId(ids, (jobs[n] as NewJob).id, 16 * n)
   if (!rises(ids)) return null
-  const records = packedRecords(jobs, spot, ids)
+  const records = packedRecords(jobs, spot, ids, tagOf((jobs[0] as NewJob).space))
   const sheets: Buffer[] = []
   for (let from = 0; from < ids.length; from += 16 * SHEET * MOST_IN_A_PIECE) {
     sheets.push(packedSheets(ids.subarray(from, from + 16 * SHEET * MOST_IN_A_PIECE), spot))
@@ -41,8 +40,19 @@ export function packed(jobs: readonly NewJob[], spot: Spot): Argument[] | null {
   return [first, last, String(jobs.length), String(records.length), ...records, ...sheets]
 }
 
-/** Id and record of each, in pieces. */
-function packedRecords(jobs: readonly NewJob[], { q, moment }: Spot, ids: Buffer): Buffer[] {
+/** Key and record of each, in pieces. */
+function packedRecords(jobs: readonly NewJob[], { q, moment }: Spot, ids: Buffer, tag: string): Buffer[] {
+  const size = 16 + tag.length
+  // What says how long the key is, the id, and the tag.
+  const key = Buffer.from([
+    ...(size < 32 ? [SHORT + size] : [LESS_SHORT, size]),
+    ...Buffer.alloc(16),
+    ...Buffer.from(tag),
+  ])
+  const idAt = key.length - size
+  // Behind the key and the length of a record stands that; and behind what a plain record begins with, the payload.
+  const recordAt = key.length + 5
+  const payloadAt = recordAt + HEAD_BYTES
   const head = Buffer.alloc(HEAD_BYTES)
   head.writeUInt32BE(q, 1)
   head.writeUIntBE(moment, 5, 6)
@@ -53,7 +63,7 @@ function packedRecords(jobs: readonly NewJob[], { q, moment }: Spot, ids: Buffer
   for (let n = 0; n < jobs.length; n++) {
     const { payload } = jobs[n] as NewJob
     // A character of JavaScript takes at most 3 bytes. Room for the worst case of them all would be memory that nobody uses.
-    const most = PAYLOAD_AT + 3 * payload.length
+    const most = payloadAt + 3 * payload.length
     if (room === 0 || at + most > bytes.length) {
       if (at > 0) pieces.push(bytes.subarray(0, at))
       bytes = Buffer.allocUnsafeSlow(Math.max(PIECE_BYTES, most))
@@ -61,16 +71,16 @@ function packedRecords(jobs: readonly NewJob[], { q, moment }: Spot, ids: Buffer
       room = MOST_IN_A_PIECE
     }
     room--
-    const length = HEAD_BYTES + bytes.write(payload, at + PAYLOAD_AT)
-    bytes[at] = ID
-    for (let i = 0; i < 16; i++) bytes[at + 1 + i] = ids[16 * n + i] as number
-    bytes[at + 17] = TEXT
-    bytes[at + 18] = length >>> 24
-    bytes[at + 19] = length >>> 16
-    bytes[at + 20] = length >>> 8
-    bytes[at + 21] = length
-    for (let i = 0; i < HEAD_BYTES; i++) bytes[at + RECORD_AT + i] = head[i] as number
-    at += RECORD_AT + length
+    const length = HEAD_BYTES + bytes.write(payload, at + payloadAt)
+    for (let i = 0; i < 16; i++) key[idAt + i] = ids[16 * n + i] as number
+    for (let i = 0; i < key.length; i++) bytes[at + i] = key[i] as number
+    bytes[at + recordAt - 5] = TEXT
+    bytes[at + recordAt - 4] = length >>> 24
+    bytes[at + recordAt - 3] = length >>> 16
+    bytes[at + recordAt - 2] = length >>> 8
+    bytes[at + recordAt - 1] = length
+    for (let i = 0; i < HEAD_BYTES; i++) bytes[at + recordAt + i] = head[i] as number
+    at += recordAt + length
   }
   pieces.push(bytes.subarray(0, at))
   return pieces

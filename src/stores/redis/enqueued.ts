@@ -1,7 +1,16 @@
 import type { JobState } from '../../core/job.ts'
+import type { TakenId } from '../../core/taken.ts'
 import type { Enqueued } from '../../store/flows.ts'
 import type { InsertResult } from '../../store.ts'
 import { listOf, numberOf, type Reply, textOf, toUuid } from './bytes.ts'
+
+/** Ids that are taken, each with the queue of its job. */
+export function takenFrom(reply: Reply | undefined): TakenId[] {
+  const said = listOf(reply)
+  return said.flatMap((id, at) =>
+    at % 2 === 0 ? [{ id: toUuid(id as Buffer), queue: textOf(said[at + 1] as Reply) }] : [],
+  )
+}
 
 /** What groups have enqueued: a list of space, queue, due, rank. */
 export function enqueuedIn(reply: Reply | undefined): Enqueued[] {
@@ -17,10 +26,13 @@ export function withEnqueued(reply: Reply | undefined): { readonly enqueued?: re
   return enqueued.length === 0 ? {} : { enqueued }
 }
 
-/** What became of an insert: a state and a moment; or nothing, whose key it is, and what happened to that one. */
+/** What became of an insert: a state, a moment and whether it was known; or nothing, whose key it is, and what happened to that one. */
 export function insertResult(state: Reply, moment: Reply, action: Reply): InsertResult {
   const said = textOf(state)
-  if (said !== '') return { status: 'ok', state: said as JobState, dueAt: numberOf(moment) }
+  if (said !== '') {
+    const result = { status: 'ok', state: said as JobState, dueAt: numberOf(moment) } as const
+    return textOf(action) === '' ? result : { ...result, known: true }
+  }
   return {
     status: 'duplicate',
     id: toUuid(moment as Buffer),

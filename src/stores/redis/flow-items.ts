@@ -9,12 +9,12 @@ export type StoredGroup = Omit<NewGroup, 'jobs'> & {
 
 /** A group as it goes to the script: what that has to know, and all of it as the text that is kept. */
 export function sentGroup(group: NewGroup): Record<string, unknown> {
-  const { id, run, size, need, failing, keepMs } = group
+  const { id, space, run, size, need, failing, keepMs } = group
   const jobs: Record<string, SentJob> = {}
   for (const [event, job] of Object.entries(group.jobs)) if (job) jobs[event] = sentJob(job)
   const stored: StoredGroup = { ...group, jobs }
   const hasJobs = Object.keys(jobs).length > 0
-  return { id, run, size, need, failing, keepMs, hasJobs, text: JSON.stringify(stored) }
+  return { id, space, run, size, need, failing, keepMs, hasJobs, text: JSON.stringify(stored) }
 }
 
 export function sentRun(run: NewRun): Record<string, unknown> {

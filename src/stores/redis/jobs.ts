@@ -1,6 +1,7 @@
 import type { JobState, NewJob } from '../../core/job.ts'
 import { slicesOf } from '../../core/key-range.ts'
 import type { Verdict } from '../../core/policy.ts'
+import { idTakenError } from '../../core/taken.ts'
 import type {
   ClaimCall,
   ClaimReply,
@@ -21,7 +22,7 @@ import { packed } from './bulk.ts'
 import { listOf, numberOf, numberOrNull, type Reply, textOf, textOrNull, toBytes, writeId } from './bytes.ts'
 import { BULK, type Caller, FEW, PLAIN } from './caller.ts'
 import type { Argument } from './client.ts'
-import { insertResult, withEnqueued } from './enqueued.ts'
+import { insertResult, takenFrom, withEnqueued } from './enqueued.ts'
 import { sentGroup, sentMove, sentRun } from './flow-items.ts'
 import { sentNote } from './notes.ts'
 import { isReadyAtOnce, joined, MARKED, moreOf, readClaimedJobs, sentJob, writtenJob } from './records.ts'
@@ -100,7 +101,7 @@ export function jobCalls(
 
     async extend({ leases, leaseMs, now }) {
       const args: Argument[] = [String(leaseMs)]
-      for (const { id, token } of leases) args.push(toBytes(id), token)
+      for (const { space, id, token } of leases) args.push(space, toBytes(id), token)
       const results = listOf(await caller.call('extend', args, now))
       return { results: results.map(readExtended) }
     },
@@ -259,15 +260,16 @@ function settleArguments(settlements: readonly Settlement[]): SettleArguments {
   const last: number[] = []
   const seen = new Set<string>()
   settlements.forEach((settlement, at) => {
-    const { id, token, verdict } = settlement
+    const { space, id, token, verdict } = settlement
     const next = isSimplyDone(verdict) ? nextOf(settlement) : undefined
     if (next === undefined || seen.has(id)) {
       const result = verdict.result === null ? '' : `=${verdict.result}`
-      slow.push('', toBytes(id), token, verdictText(verdict), result, moreText(settlement))
+      slow.push('', space, toBytes(id), token, verdictText(verdict), result, moreText(settlement))
       last.push(at)
     } else {
       const pieces = next === null ? ends : chains
-      const kept = verdict.keepMs === null ? token : `${token}\0${verdict.keepMs}`
+      const by = `${space}\0${token}`
+      const kept = verdict.keepMs === null ? by : `${by}\0${verdict.keepMs}`
       const name = next === null ? kept : `${kept}\0${next.space}\0${next.queue}`
       const piece = pieces.get(name)
       if (piece) piece.push({ at, settlement, next })
@@ -281,8 +283,8 @@ function settleArguments(settlements: readonly Settlement[]): SettleArguments {
     if (!rises(piece)) piece.sort((a, b) => (a.settlement.id < b.settlement.id ? -1 : 1))
     for (const { at } of piece) order.push(at)
     const { settlement, next } = piece[0] as Sent
-    const { token, verdict } = settlement
-    args.push(kind, token, joined(piece.map((one) => one.settlement.id)), resultsOf(piece))
+    const { space, token, verdict } = settlement
+    args.push(kind, space, token, joined(piece.map((one) => one.settlement.id)), resultsOf(piece))
     args.push(verdict.keepMs === null ? '' : String(verdict.keepMs))
     if (next) args.push(next.space, next.queue, nextJobs(piece))
   }
@@ -354,6 +356,7 @@ function nextJobs(piece: readonly Sent[]): Buffer {
 
 /** Only what is not simply ready now is told. */
 function readInserted(reply: readonly Reply[], jobs: readonly NewJob[]): InsertReply {
+  if (Buffer.isBuffer(reply[1])) throw idTakenError(takenFrom(reply[2]))
   const ready: InsertResult = { status: 'ok', state: 'ready', dueAt: numberOf(reply[0]) }
   const results: InsertResult[] = jobs.map(() => ready)
   const special = listOf(reply[1])
@@ -467,6 +470,7 @@ function readSettledOne(reply: Reply): SettleResult {
   if (inserted === undefined) {
     return { status: 'refused', reason: textOrNull(first) as Refusal | 'not-expired' }
   }
+  if (textOf(first) === '') return { status: 'refused', reason: 'taken', taken: takenFrom(inserted) }
   const results = listOf(inserted).map((row) => insertResult(...(listOf(row) as [Reply, Reply, Reply])))
   return { status: 'ok', state: textOf(first) as JobState, inserted: results }
 }

@@ -4,29 +4,31 @@
  *
  * What other designs make a key of is the beginning of a member here: a sorted set whose scores are all 0 is sorted by
  * its members, so "the ready jobs of a lane" is a range of one set. `q` is the number of a queue, 4 bytes; places and
- * moments are numbers of 8 bytes that sort as they count (`lua/bytes.ts`); an id is 16 bytes.
+ * moments are numbers of 8 bytes that sort as they count (`lua/bytes.ts`); an id is 16 bytes, and a `job` is its id and then its space,
+ * unless that is the default one.
  *
  *   meta       hash   schema, counters, how often something was written, and which server runs had it
  *   names      hash   space NUL queue → q, and q → space NUL queue
  *   counts     hash   q state → how many jobs
- *   jobs       hash   id → record, of jobs that wait or run; and, as in held, one field without a name
+ *   jobs       hash   job → record, of jobs that wait or run; and, as in held, one field without a name
  *   ready      set    q lane NUL place id; without a lane also several ids, see `lua/sheets.ts`
  *   delayed    set    q due id
+ *   ages       set    q due id: ready jobs that have a lane or a priority, so that the oldest is found
  *   later      set    q lane NUL due id: delayed jobs that have a lane, once more
- *   held       hash   id → until q mark token: the lease of a job that runs
+ *   held       hash   job → until q mark token: the lease of a job that runs
  *   claims     hash   token NUL q → bound started worker ids: what one claim took of one queue
  *   live       hash   token NUL q → how many of these still run
  *   leases     set    q bound token: no lease of that claim ends before `bound`
  *   started    set    q started token
  *   workers    hash   id → seen, connection NUL JSON, of workers
  *   tasks      set    worker NUL q token: the claims of a worker
- *   archive    hash   id → record, of finished jobs
+ *   archive    hash   job → record, of finished jobs
  *   ended      set    q state finished id
  *   ended:lanes set   q state lane NUL finished id: those that had a lane, once more
- *   expiry     set    moment id: when a finished job goes
+ *   expiry     set    moment job: when a finished job goes
  *   uniques    hash   q key → id until
  *   windows    set    moment q key: when a unique key for a span of time goes
- *   gone       hash   n → token state ids, of jobs that left lately
+ *   gone       hash   n → token state q ids, of jobs that left lately
  *   gone:index set    how these are found: by id, by token, by time
  *   limits     hash   space NUL target → JSON, what was said
  *   lines      hash   q → what of the limits of a queue is in use
@@ -38,9 +40,9 @@
  *   holds      hash   kind and target → JSON
  *   schedules  hash   space NUL id → JSON
  *   due        set    space NUL moment id, of schedules
- *   notes      hash   id → JSON, what is known of the notes of a job
- *   lines:log  hash   id place → JSON, a line
- *   notes:end  set    moment id: when notes go
+ *   notes      hash   job → JSON, what is known of the notes of a job
+ *   lines:log  hash   job place → JSON, a line
+ *   notes:end  set    moment job: when notes go
  *   records    hash   scope NUL kind NUL id → expires written revision body
  *   records:index set  scope NUL kind NUL id, in the order of lists
  *   records:end set   moment scope NUL kind NUL id: when a record goes
@@ -48,9 +50,9 @@
  *   outcomes   hash   group n → state id result failure
  *   results    set    group n: members that have ended
  *   members    hash   group n → kind id: members that have not
- *   runs       hash   id → JSON
+ *   runs       hash   space NUL id → JSON
  *   runs:index set    how they are found
- *   flows:end  set    moment kind id: when runs and groups go
+ *   flows:end  set    moment kind id (of a run with its space): when runs and groups go
  *   outlines   hash   space NUL name version → JSON, how a flow looks
  */
 export const KEY_NAMES = [
@@ -60,6 +62,7 @@ export const KEY_NAMES = [
   'jobs',
   'ready',
   'delayed',
+  'ages',
   'later',
   'held',
   'claims',
@@ -101,6 +104,14 @@ export const KEY_NAMES = [
   'flows:end',
   'outlines',
 ] as const
+
+/** The space of whoever names none. */
+export const DEFAULT_SPACE = 'default'
+
+/** What stands behind the id of a job where all jobs are found. */
+export function tagOf(space: string): string {
+  return space === DEFAULT_SPACE ? '' : space
+}
 
 export type KeyName = (typeof KEY_NAMES)[number]
 

@@ -19,7 +19,7 @@ export function sentNote({ progress, lines }: Note): Record<string, unknown> {
 export function noteCalls(caller: Caller): NoteStore {
   return {
     async note({ notes, now }) {
-      const sent = notes.map(({ id, token, ...note }) => ({ id, token, ...sentNote(note) }))
+      const sent = notes.map(({ space, id, token, ...note }) => ({ space, id, token, ...sentNote(note) }))
       const results = listOf(await caller.call('note', [JSON.stringify(sent)], now))
       return {
         results: results.map((reply): NoteResult => {

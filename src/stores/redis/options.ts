@@ -1,5 +1,6 @@
 import { SkepError } from '../../core/errors.ts'
 import { assertKey } from '../../core/names.ts'
+import { assertOptions, optionKeys } from '../../core/options.ts'
 import { type Runtime, systemRuntime } from '../../runtime.ts'
 import type { UnsafeOptions } from './durability.ts'
 import { type AnyRedisClient, assertClient } from './open-client.ts'
@@ -39,6 +40,24 @@ export interface RedisStoreOptions extends RedisConnection {
   readonly runtime?: Runtime
 }
 
+const KEYS = optionKeys<RedisStoreOptions>('redisStore()', {
+  url: true,
+  client: true,
+  prefix: true,
+  wait: true,
+  unsafe: true,
+  liveness: true,
+  callTimeoutMs: true,
+  onLoss: true,
+  onUnsafe: true,
+  runtime: true,
+})
+const UNSAFE_KEYS = optionKeys<UnsafeOptions>('unsafe', { noAof: true, lateFsync: true, eviction: true })
+const WAIT_KEYS = optionKeys<NonNullable<RedisStoreOptions['wait']>>('wait', {
+  replicas: true,
+  timeoutMs: true,
+})
+
 export interface ResolvedOptions {
   readonly connection: RedisConnection
   readonly prefix: string
@@ -53,6 +72,9 @@ export interface ResolvedOptions {
 }
 
 export function resolveOptions(options: RedisStoreOptions): ResolvedOptions {
+  assertOptions(KEYS, options ?? null)
+  assertOptions(UNSAFE_KEYS, options.unsafe)
+  assertOptions(WAIT_KEYS, options.wait)
   const {
     prefix = 'skep',
     wait,

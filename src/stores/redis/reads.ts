@@ -7,6 +7,7 @@ import type {
   CountCall,
   CountReply,
   CountsCall,
+  CountsReply,
   ExpiredCall,
   ExpiredReply,
   GetCall,
@@ -16,6 +17,7 @@ import type {
   WeighCall,
   WeighReply,
 } from '../../store.ts'
+import { byTheClock } from '../shared/counts.ts'
 import { listOf, numberOf, numberOrNull, type Reply, textOf, toBytes, toUuid } from './bytes.ts'
 import type { Caller } from './caller.ts'
 import type { Argument } from './client.ts'
@@ -26,7 +28,7 @@ import { claimedOf, jobOf, joined, readRecord } from './records.ts'
 export function lookingCalls(caller: Caller): {
   change(call: ChangeCall): Promise<ChangeReply>
   count(call: CountCall): Promise<CountReply>
-  counts(call: CountsCall): Promise<{ readonly queues: readonly QueueCounts[] }>
+  counts(call: CountsCall): Promise<CountsReply>
   expired(call: ExpiredCall): Promise<ExpiredReply>
   get(call: GetCall): Promise<{ readonly jobs: readonly (Job | null)[] }>
   list(call: ListCall): Promise<ListReply>
@@ -67,11 +69,12 @@ export function lookingCalls(caller: Caller): {
       return look === undefined ? { count } : { count, looked: numberOf(looked) }
     },
 
-    async counts({ space, queues }) {
-      // Nothing is asked about nothing; without a list all are meant.
-      if (queues?.length === 0) return { queues: [] }
-      const rows = listOf(await caller.call('counts', [space, ...(queues ?? [])]))
-      return { queues: rows.map(readCounts) }
+    async counts({ space, queues, now }) {
+      // Without a list all are meant, so an empty one is about a queue that cannot be.
+      const args = [space, ...(queues?.length === 0 ? [''] : (queues ?? []))]
+      const [time, rows] = listOf(await caller.call('counts', args, now))
+      const found = listOf(rows).map(readCounts)
+      return { queues: queues?.length === 0 ? [] : found, now: numberOf(time) }
     },
 
     async expired(call) {
@@ -104,7 +107,9 @@ export function lookingCalls(caller: Caller): {
 
     async list(call) {
       const { space, queue, limit } = call
-      const args = [JSON.stringify({ space, ...selectionOf(call), limit }), cursorIn(call.cursor)]
+      const { oldestFirst = false } = call
+      const page = { space, ...selectionOf(call), oldestFirst, limit }
+      const args = [JSON.stringify(page), cursorIn(call.cursor)]
       const [found, cursor] = listOf(await caller.call('list', args))
       return { jobs: listOf(found).map((shown) => jobOf(shown, { space, queue })), cursor: cursorOf(cursor) }
     },
@@ -139,11 +144,13 @@ function readChanged(row: Reply): ChangeResult {
 }
 
 function readCounts(row: Reply): QueueCounts {
-  const [queue, oldest, ...counts] = listOf(row)
-  const states = JOB_STATES.map((state, index) => [state, numberOf(counts[index])] as const)
+  const [queue, oldest, due, ...counts] = listOf(row)
+  const overdue = numberOf(due)
+  const stored = JOB_STATES.map((state, index) => [state, numberOf(counts[index])] as const)
   return {
     queue: textOf(queue),
-    states: Object.fromEntries(states) as Record<JobState, number>,
+    states: byTheClock(Object.fromEntries(stored) as Record<JobState, number>, overdue),
+    overdue,
     oldestDueAt: numberOrNull(oldest),
   }
 }

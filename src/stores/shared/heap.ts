@@ -15,6 +15,13 @@ export class Heap<T> {
     return this.#items[0]
   }
 
+  /** Keeps only the items that a predicate holds for. */
+  retain(keeps: (item: T) => boolean): void {
+    const kept = this.#items.filter(keeps)
+    this.#items.length = 0
+    for (const item of kept) this.push(item)
+  }
+
   push(item: T): void {
     const items = this.#items
     let at = items.length

@@ -1,11 +1,12 @@
 import type { Job } from '../../core/job.ts'
 import {
   finish,
+  inOrder,
   isPossible,
   isPossibleFor,
   isSoAlready,
   prioritize,
-  promote,
+  promoteNow,
   redrive,
   reschedule,
 } from '../../core/transitions.ts'
@@ -15,6 +16,7 @@ import { firing } from './groups.ts'
 import { cursorAt, select } from './list.ts'
 import { removeNotes } from './notes.ts'
 import { find, type Placed, replace } from './record.ts'
+import { mayRejoinGroup } from './runs.ts'
 import type { Turn } from './turn.ts'
 import { holdKey, keyHolder, releaseKey } from './uniques.ts'
 
@@ -27,18 +29,28 @@ export function change(turn: Turn, call: ChangeCall, now: number): ChangeReply {
 export function changeJobs(turn: Turn, call: ChangeCall, now: number): ChangeReply {
   const { target, action, space } = call
   const moved: Job[] = []
+  const oldestFirst = action === 'redrive'
   if ('ids' in target) {
-    const results = target.ids.map((id) => changeOne(turn, find(turn, id), id, call, now, moved))
+    const results = inOrder(
+      action,
+      target.ids.map((id) => ({ id, placed: find(turn, space, id) })),
+      ({ placed }) => placed?.job,
+      // Looked up again: an id may be named twice.
+      ({ id }) => changeOne(turn, find(turn, space, id), id, call, now, moved),
+    )
     return { results, cursor: null, waiting: waitingOf(moved) }
   }
   const page = isPossible(action, target.state)
-    ? select(turn, { ...target, space, cursor: target.cursor ?? null }, target.limit)
+    ? select(turn, { ...target, space, oldestFirst, cursor: target.cursor ?? null }, target.limit)
     : []
   // Told before anything moves.
   const last = page.length < target.limit ? undefined : page.at(-1)
-  const results = page
-    .filter(({ job }) => !isSoAlready(job, action, call))
-    .map((placed) => changeOne(turn, placed, placed.job.id, call, now, moved))
+  const results = inOrder(
+    action,
+    page.filter(({ job }) => !isSoAlready(job, action, call)),
+    ({ job }) => job,
+    (placed) => changeOne(turn, placed, placed.job.id, call, now, moved),
+  )
   return { results, cursor: last ? cursorAt(last) : null, waiting: waitingOf(moved) }
 }
 
@@ -51,7 +63,7 @@ function changeOne(
   now: number,
   moved: Job[],
 ): ChangeResult {
-  if (!placed || placed.job.space !== call.space) return { id, status: 'refused', reason: 'unknown' }
+  if (!placed) return { id, status: 'refused', reason: 'unknown' }
   const { job, q } = placed
   if (!isPossibleFor(call.action, job)) return { id, status: 'refused', reason: 'state' }
   const move = (to: Job): void => {
@@ -61,28 +73,29 @@ function changeOne(
 
   switch (call.action) {
     case 'cancel':
-    case 'bury':
-    case 'miss': {
+    case 'bury': {
       if (job.state === 'running') {
         replace(turn, placed, { ...job, cancelReason: reasonIn(call.failure) }, now)
         return { id, status: 'requested' }
       }
-      const to = ({ cancel: 'cancelled', bury: 'dead', miss: 'missing' } as const)[call.action]
+      const to = call.action === 'cancel' ? 'cancelled' : 'dead'
       replace(turn, placed, finish(job, to, call.failure, call.keepMs, now), now)
       releaseKey(turn, q, job, 'end')
       break
     }
     case 'redrive':
+      if (job.member && !mayRejoinGroup(turn, job.member.group))
+        return { id, status: 'refused', reason: 'run' }
       if (job.uniqueKey !== null && job.uniqueScope !== 'window') {
         if (keyHolder(turn, q, job.uniqueKey, now) !== undefined) {
           return { id, status: 'refused', reason: 'unique' }
         }
         holdKey(turn, q, job.uniqueKey, job.id, null)
       }
-      move(redrive(job, now))
+      move(redrive(job, now, call.dueAt))
       break
     case 'promote':
-      move({ ...promote(job), dueAt: now })
+      move(promoteNow(job, now))
       break
     case 'prioritize':
       move(prioritize(job, call.priority ?? 0))
@@ -92,8 +105,8 @@ function changeOne(
       break
     case 'remove':
       replace(turn, placed, null, now)
-      turn.discarded.add([id], null, now)
-      removeNotes(turn, [id])
+      turn.discarded.add(q, [id], null, now)
+      removeNotes(turn, [job])
       releaseKey(turn, q, job, 'end')
   }
   return { id, status: 'ok' }

@@ -170,7 +170,7 @@ function tellOf(
     if (rest[14] !== null) members.set(id, { group: rest[14], n: rest[15] as number })
     taken.push(claimedOf(job, from))
   }
-  turn.held.claimed({ token: call.token, q, numbers: held, lanes: NO_LANES, members })
+  turn.held.claimed({ token: call.token, space, q, numbers: held, lanes: NO_LANES, members })
 }
 
 const NO_LANES: ReadonlyMap<string, string> = new Map()
@@ -202,8 +202,8 @@ function takeNamed(
 ): void {
   const lease = { workerId: call.workerId, token: call.token, leaseMs: call.leaseMs }
   const named = [...new Set(ids)]
-    .map((id) => find(turn, id))
-    .filter((found): found is Placed => found?.job.space === space && found.job.queue === queue)
+    .map((id) => find(turn, space, id))
+    .filter((found): found is Placed => found?.job.queue === queue)
     .filter(({ job }) => claimable(job, now))
     .filter(({ job }) => keys === undefined || isInRange(keys, job.lane))
   const line = named[0] ? turn.lanes.line(named[0].q) : null

@@ -3,6 +3,7 @@ import { REMEMBER_DISCARDED_MS } from '../../store.ts'
 import type { Handle } from './handle.ts'
 
 interface Group {
+  readonly q: number
   readonly by: Removal | null
   readonly until: number
   readonly ids: string[]
@@ -27,31 +28,39 @@ export class Discarded {
     this.#db = db
   }
 
-  add(ids: readonly string[], by: Removal | null, now: number): void {
+  /** `q` is the number of the queue in which the jobs were. */
+  add(q: number, ids: readonly string[], by: Removal | null, now: number): void {
     const until = now + REMEMBER_DISCARDED_MS
     const last = this.#fresh.at(-1)
-    if (last?.by?.token === by?.token && last?.by?.state === by?.state && last?.until === until) {
-      last.ids.push(...ids)
-    } else this.#fresh.push({ by, until, ids: [...ids] })
+    const isAlike = last?.q === q && last.by?.token === by?.token && last.by?.state === by?.state
+    if (isAlike && last.until === until) last.ids.push(...ids)
+    else this.#fresh.push({ q, by, until, ids: [...ids] })
   }
 
-  /** How a job was removed; undefined if it is not remembered. */
-  find(id: string): Removal | null | undefined {
+  /** How a job was removed, if it was this token that removed it last from its queue; null otherwise. */
+  find({ space, id }: { readonly space: string; readonly id: string }, token: string): Removal | null {
     this.write()
-    // A match that begins in the middle of an id would need two ids to contain a third: never, for UUIDs.
-    const row = this.#db.get(
-      `select token, state from skep_discarded where last_id >= ? and first_id <= ? and instr(ids, ?) > 0
-       order by d desc limit 1`,
-      id,
-      id,
-      bytesOf(id),
+    const sql = `select q, token, state from skep_discarded where ${REMEMBERS}
+      and q in (select q from skep_queues where space = ?) order by d desc`
+    const seen = new Set<unknown>()
+    for (const [q, by, state] of this.#db.all(sql, ...sought(id), space)) {
+      if (by === token && !seen.has(q)) return { token, state: JOB_STATES[state as number] as FinalState }
+      seen.add(q)
+    }
+    return null
+  }
+
+  /** Whether a job of this queue is remembered. */
+  has(id: string, q: number): boolean {
+    this.write()
+    return (
+      this.#db.get(`select 1 from skep_discarded where ${REMEMBERS} and q = ?`, ...sought(id), q) !==
+      undefined
     )
-    if (row === undefined || row[0] === null) return row && null
-    return { token: row[0] as string, state: JOB_STATES[row[1] as number] as FinalState }
   }
 
   write(): void {
-    for (const { by, until, ids } of this.#fresh) {
+    for (const { q, by, until, ids } of this.#fresh) {
       let first = ids[0] as string
       let last = first
       for (const id of ids) {
@@ -59,7 +68,8 @@ export class Discarded {
         if (id > last) last = id
       }
       this.#db.run(
-        'insert into skep_discarded (token, state, until, first_id, last_id, ids) values (?, ?, ?, ?, ?, ?)',
+        'insert into skep_discarded (q, token, state, until, first_id, last_id, ids) values (?, ?, ?, ?, ?, ?, ?)',
+        q,
         by?.token ?? null,
         by ? JOB_STATES.indexOf(by.state) : null,
         until,
@@ -70,6 +80,13 @@ export class Discarded {
     }
     if (this.#fresh.length > 0) this.#fresh = []
   }
+}
+
+// A match that begins in the middle of an id would need two ids to contain a third: never, for UUIDs.
+const REMEMBERS = 'last_id >= ? and first_id <= ? and instr(ids, ?) > 0'
+
+function sought(id: string): readonly [string, string, Uint8Array] {
+  return [id, id, bytesOf(id)]
 }
 
 function bytesOf(ids: string): Uint8Array {

@@ -12,7 +12,7 @@ import {
   type NewGroup,
   sealed,
 } from '../../core/groups.ts'
-import { JOB_STATES, rankOf } from '../../core/job.ts'
+import { JOB_STATES, type NewJob, rankOf } from '../../core/job.ts'
 import { dueTime } from '../../core/transitions.ts'
 import {
   type AddMembersCall,
@@ -140,7 +140,7 @@ export function addMembers(
   const group = findGroup(turn, id)
   if (group?.space !== space) return { status: 'unknown', size: 0, enqueued: NONE }
   const [first] = jobs
-  const fresh = again && first && isMember(turn, id, first.id) ? [] : jobs
+  const fresh = again && first && isMember(turn, id, first) ? [] : jobs
   const before = memberCount(group)
   if (!isOpen(group) && fresh.length > 0) return { status: 'sealed', size: before, enqueued: NONE }
   if (isOpen(group)) {
@@ -155,10 +155,10 @@ export function addMembers(
   return { status: 'ok', size: before + fresh.length, enqueued: fire(turn, now) }
 }
 
-function isMember(turn: Turn, group: string, id: string): boolean {
+function isMember(turn: Turn, group: string, { space, id }: NewJob): boolean {
   turn.intake.write(turn)
   return (
-    turn.db.get('select 1 from skep_jobs where id = ?', id) !== undefined ||
+    turn.db.get('select 1 from skep_jobs where id = ? and space = ?', id, space) !== undefined ||
     turn.db.get('select 1 from skep_outcomes where group_id = ? and id = ?', group, id) !== undefined
   )
 }

@@ -6,6 +6,7 @@ const MOST = 50_000
 /** The jobs one claim took from one queue, by id, with their numbers. */
 export interface HeldBatch {
   readonly token: string
+  readonly space: string
   readonly q: number
   readonly numbers: Map<string, number>
   /** The keys of their lanes, for those that are in one. */
@@ -26,11 +27,9 @@ export class HeldJobs {
   #settled: { readonly batch: HeldBatch; readonly ids: readonly string[] }[] = []
 
   /** The batch a job was claimed in. */
-  find(token: string, id: string): HeldBatch | undefined {
+  find(token: string, space: string, id: string): HeldBatch | undefined {
     const batches = this.#batches.get(token)
-    return batches?.length === 1 && batches[0]?.numbers.has(id)
-      ? batches[0]
-      : batches?.find(({ numbers }) => numbers.has(id))
+    return batches?.find((batch) => batch.space === space && batch.numbers.has(id))
   }
 
   /** Takes effect at the commit. */

@@ -1,4 +1,5 @@
 import type { NewJob, Unique } from '../../core/job.ts'
+import { idTakenError, type TakenId, takenAmong } from '../../core/taken.ts'
 import { collide, create } from '../../core/transitions.ts'
 import type { InsertCall, InsertReply, InsertResult } from '../../store.ts'
 import { firing, makeGroup } from './groups.ts'
@@ -9,6 +10,10 @@ import { holdKey, keyHolder } from './uniques.ts'
 
 /** Inserts jobs, and before them the runs and groups to which they belong. */
 export function insert(turn: Turn, call: InsertCall, now: number): InsertReply {
+  if (!call.fresh) {
+    const taken = takenBy(turn, call.jobs)
+    if (taken.length > 0) throw idTakenError(taken)
+  }
   for (const run of call.runs ?? NONE) makeRun(turn, run, now)
   for (const group of call.groups ?? NONE) makeGroup(turn, group, now)
   const results = insertJobs(turn, call, now)
@@ -36,10 +41,10 @@ export function insertJobs(
 }
 
 function insertOne(turn: Turn, job: NewJob, again: boolean, now: number): InsertResult {
-  const known = find(turn, job.id)
-  if (known) return { status: 'ok', state: known.job.state, dueAt: known.job.dueAt }
-  if (again && turn.discarded.find(job.id) !== undefined) {
-    return { status: 'ok', state: 'done', dueAt: now }
+  const known = find(turn, job.space, job.id)
+  if (known) return { status: 'ok', state: known.job.state, dueAt: known.job.dueAt, known: true }
+  if (again && turn.discarded.has(job.id, turn.queues.make(turn.db, job.space, job.queue))) {
+    return { status: 'ok', state: 'done', dueAt: now, known: true }
   }
   if (job.unique) {
     const duplicate = takeKey(turn, job, job.unique, now)
@@ -53,6 +58,32 @@ function insertOne(turn: Turn, job: NewJob, again: boolean, now: number): Insert
   return { status: 'ok', state: created.state, dueAt: created.dueAt }
 }
 
+const WANTED = 'from json_each(?) v cross join'
+const IDS = '(value ->> 0, value ->> 1)'
+const QUEUES = [
+  `select j.id, j.q ${WANTED} skep_jobs j on (j.id, j.space) = ${IDS}`,
+  `select z.id, z.q ${WANTED} skep_archive z on (z.id, z.space) = ${IDS}`,
+]
+
+/** Which of these jobs cannot be, because jobs of other queues have their ids. The job `leaving` is about to go. */
+export function takenBy(
+  turn: Turn,
+  jobs: readonly NewJob[],
+  leaving?: Pick<NewJob, 'space' | 'id'>,
+): TakenId[] {
+  if (jobs.length === 0) return []
+  turn.intake.write(turn)
+  const wanted = JSON.stringify(jobs.map(({ id, space }) => [id, space]))
+  const queues = new Map<string, string>()
+  for (const sql of QUEUES) {
+    for (const [id, q] of turn.db.all(sql, wanted)) {
+      const { space, queue } = turn.queues.name(turn.db, q as number)
+      if (id !== leaving?.id || space !== leaving?.space) queues.set(`${space}\n${id as string}`, queue)
+    }
+  }
+  return takenAmong(jobs, ({ space, id }) => queues.get(`${space}\n${id}`))
+}
+
 type Duplicate = Extract<InsertResult, { readonly status: 'duplicate' }>
 
 /** Gives the job its unique key, or applies the conflict rule to the job that holds it. */
@@ -63,7 +94,7 @@ function takeKey(turn: Turn, job: NewJob, unique: Unique, now: number): Duplicat
     holdKey(turn, q, unique.key, job.id, unique.scope === 'window' ? now + unique.windowMs : null)
     return null
   }
-  const held = find(turn, holder)
+  const held = find(turn, job.space, holder)
   const changed = held ? collide(held.job, job, now) : null
   if (held && changed) replace(turn, held, changed, now)
   const action = changed ? (unique.onConflict === 'replace' ? 'replaced' : 'postponed') : 'ignored'

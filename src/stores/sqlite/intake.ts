@@ -62,7 +62,7 @@ export class Intake {
     let inserted = 0
     for (const line of lines) inserted += putIn(turn, line, now)
     const isLaned = inserted > 0 && enterLanes(turn, entries, inserted, now)
-    if (inserted > 0) turn.db.run(isLaned ? PUT_IN_LANES : PUT_IN_LINE, now, now, inserted)
+    if (inserted > 0) turn.db.run(isLaned ? PUT_IN_LANES : PUT_IN_LINE, now, now, now, inserted)
     if (isLaned && entries.some(({ dueAt }) => dueAt > now)) turn.db.run(PUT_IN_LATER, inserted, now)
     if (inserted < entries.length) correct(turn, entries, inserted, now)
     else for (const line of lines) countIn(turn, line, now)
@@ -102,13 +102,15 @@ function loadLanes({ lanes }: Turn, entries: readonly Entry[], now: number): voi
 }
 
 // New rows get the highest numbers, one after the other.
-const PUT_IN_LINE = `insert into skep_waiting (q, state, place, id, n)
-  select q, due_at <= ?, case when due_at <= ? then due_at - priority * ${PRIORITY_STEP_MS} else due_at end, id, n
+const PUT_IN_LINE = `insert into skep_waiting (q, state, place, id, n, due)
+  select q, due_at <= ?, case when due_at <= ? then due_at - priority * ${PRIORITY_STEP_MS} else due_at end, id, n,
+    case when priority <> 0 and due_at <= ? then due_at end
   from skep_jobs where n > last_insert_rowid() - ?`
-const PUT_IN_LANES = `insert into skep_waiting (q, state, place, id, n)
+const PUT_IN_LANES = `insert into skep_waiting (q, state, place, id, n, due)
   select q, case when due_at > ? then 0 when lane is null then ${DEFAULT_NUMBER}
       else (select number from skep_lanes a where a.q = j.q and a.key = j.lane) end,
-    case when due_at > ? then due_at when strict then n else due_at - priority * ${PRIORITY_STEP_MS} end, id, n
+    case when due_at > ? then due_at when strict then n else due_at - priority * ${PRIORITY_STEP_MS} end, id, n,
+    case when due_at <= ? and (lane is not null or strict or priority <> 0) then due_at end
   from skep_jobs j where n > last_insert_rowid() - ?`
 
 const PUT_IN_LATER = `insert into skep_later (q, lane, place, id, n)
@@ -118,18 +120,20 @@ const PUT_IN_LATER = `insert into skep_later (q, lane, place, id, n)
 function withoutArchived(turn: Turn, entries: Entry[]): Entry[] {
   if (!entries.some(({ job, isFresh }) => !isFresh && job.id <= turn.newestArchived)) return entries
   const rows = turn.db.all(
-    'select id from skep_archive where id in (select value from json_each(?))',
-    JSON.stringify(entries.map(({ job }) => job.id)),
+    'select id, space from skep_archive where (id, space) in (select value ->> 0, value ->> 1 from json_each(?))',
+    JSON.stringify(entries.map(({ job }) => [job.id, job.space])),
   )
   if (rows.length === 0) return entries
-  const archived = new Set(rows.map(([id]) => id as string))
-  for (const entry of entries) if (archived.has(entry.job.id)) tell(turn, entry)
-  return entries.filter(({ job }) => !archived.has(job.id))
+  const archived = new Set(rows.map(([id, space]) => `${space as string}\n${id as string}`))
+  const isArchived = ({ job }: Entry): boolean => archived.has(`${job.space}\n${job.id}`)
+  for (const entry of entries) if (isArchived(entry)) tell(turn, entry)
+  return entries.filter((entry) => !isArchived(entry))
 }
 
 /** Entries that go in by the same statements. */
 interface Line {
   readonly q: number
+  readonly space: string
   shape: Shape
   readonly entries: Entry[]
 }
@@ -149,7 +153,7 @@ function inLines(entries: readonly Entry[], now: number): Line[] {
     const key = shape === 'full' ? 0 : shape === 'plain' ? entry.q : -entry.q
     let line = lines.get(key)
     if (!line) {
-      line = { q: entry.q, shape, entries: [] }
+      line = { q: entry.q, space: entry.job.space, shape, entries: [] }
       lines.set(key, line)
     }
     line.entries.push(entry)
@@ -162,18 +166,18 @@ const CHUNKS = [100, 10, 1] as const
 type Chunk = (typeof CHUNKS)[number]
 
 /** Returns how many were new. */
-function putIn(turn: Turn, { q, shape, entries }: Line, now: number): number {
+function putIn(turn: Turn, { q, space, shape, entries }: Line, now: number): number {
   const isShort = shape === 'plain' || shape === 'laned'
   let inserted = 0
   for (let from = 0; from < entries.length; ) {
     const size = CHUNKS.find((rows) => rows <= entries.length - from) as Chunk
-    const values: (string | number | null)[] = isShort ? [q, now, now] : [now]
+    const values: (string | number | null)[] = isShort ? [q, space, now, now] : [now]
     for (let i = from; i < from + size; i++) {
       const { job, dueAt, q: own } = entries[i] as Entry
       if (shape === 'plain') values.push(job.id, job.payload)
       else if (shape === 'laned') values.push(job.id, job.payload, job.lane)
       else {
-        values.push(job.id, own, dueAt, job.payload, job.priority, job.headers, job.overrides)
+        values.push(job.id, job.space, own, dueAt, job.payload, job.priority, job.headers, job.overrides)
         values.push(job.lane, job.strict ? 1 : 0, job.cost)
         if (shape === 'whole') values.push(job.member?.group ?? null, job.member?.n ?? null)
       }
@@ -185,21 +189,22 @@ function putIn(turn: Turn, { q, shape, entries }: Line, now: number): number {
 }
 
 const STATEMENTS: Readonly<Record<Shape, Readonly<Record<Chunk, string>>>> = {
-  plain: forChunks('q, due_at, enqueued_at, id, payload', '?, ?, ?, column1, column2', '?, ?'),
+  plain: forChunks('q, space, due_at, enqueued_at, id, payload', '?, ?, ?, ?, column1, column2', '?, ?'),
   laned: forChunks(
-    'q, due_at, enqueued_at, id, payload, lane',
-    '?, ?, ?, column1, column2, column3',
+    'q, space, due_at, enqueued_at, id, payload, lane',
+    '?, ?, ?, ?, column1, column2, column3',
     '?, ?, ?',
   ),
   full: forChunks(
-    'enqueued_at, id, q, due_at, payload, priority, headers, overrides, lane, strict, cost',
-    '?, column1, column2, column3, column4, column5, column6, column7, column8, column9, column10',
-    '?, ?, ?, ?, ?, ?, ?, ?, ?, ?',
+    'enqueued_at, id, space, q, due_at, payload, priority, headers, overrides, lane, strict, cost',
+    '?, column1, column2, column3, column4, column5, column6, column7, column8, column9, column10, column11',
+    '?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?',
   ),
   whole: forChunks(
-    'enqueued_at, id, q, due_at, payload, priority, headers, overrides, lane, strict, cost, group_id, member',
-    `?, column1, column2, column3, column4, column5, column6, column7, column8, column9, column10, column11, column12`,
-    '?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?',
+    'enqueued_at, id, space, q, due_at, payload, priority, headers, overrides, lane, strict, cost, group_id, member',
+    `?, column1, column2, column3, column4, column5, column6, column7, column8, column9, column10, column11, column12,
+      column13`,
+    '?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?',
   ),
 }
 
@@ -229,11 +234,12 @@ function correct(turn: Turn, entries: readonly Entry[], inserted: number, now: n
 /** Whether it is among the jobs that were put in last. */
 function isNew(turn: Turn, { job }: Entry, inserted: number): boolean {
   if (inserted === 0) return false
-  const row = turn.db.get('select n > last_insert_rowid() - ? from skep_jobs where id = ?', inserted, job.id)
+  const sql = 'select n > last_insert_rowid() - ? from skep_jobs where id = ? and space = ?'
+  const row = turn.db.get(sql, inserted, job.id, job.space)
   return row?.[0] === 1
 }
 
 function tell(turn: Turn, { job, results, at }: Entry): void {
-  const { state, dueAt } = (find(turn, job.id) as NonNullable<ReturnType<typeof find>>).job
-  results[at] = { status: 'ok', state, dueAt }
+  const { state, dueAt } = (find(turn, job.space, job.id) as NonNullable<ReturnType<typeof find>>).job
+  results[at] = { status: 'ok', state, dueAt, known: true }
 }

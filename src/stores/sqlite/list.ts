@@ -165,7 +165,7 @@ function queryOf(turn: Reader, call: Omit<ListCall, 'limit'>, end: string | null
     values.push(...bound)
   }
 
-  const isDown = isFinal(state)
+  const isDown = isFinal(state) && !call.oldestFirst
   const compare = (how: string, cursor: string): void => {
     const all = JSON.parse(cursor) as [lane: string, place: number, id: string]
     const [lane, ...inLane] = all

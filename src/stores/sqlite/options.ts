@@ -1,5 +1,6 @@
 import { SkepError } from '../../core/errors.ts'
 import { assertIdentifier } from '../../core/names.ts'
+import { assertOptions, optionKeys } from '../../core/options.ts'
 import { type Runtime, systemRuntime } from '../../runtime.ts'
 import { isClient, type SqliteClient } from './client.ts'
 
@@ -32,6 +33,15 @@ export type SqliteStoreOptions =
       readonly file?: never
     })
 
+const KEYS = optionKeys<SqliteStoreOptions>('sqliteStore()', {
+  file: true,
+  client: true,
+  tablePrefix: true,
+  synchronous: true,
+  busyTimeoutMs: true,
+  runtime: true,
+})
+
 export interface ResolvedOptions {
   readonly file: string
   readonly client: SqliteClient | null
@@ -42,6 +52,7 @@ export interface ResolvedOptions {
 }
 
 export function resolveOptions(options: SqliteStoreOptions): ResolvedOptions {
+  assertOptions(KEYS, options ?? null)
   const {
     file = '',
     client = null,

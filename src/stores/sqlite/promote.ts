@@ -28,8 +28,8 @@ export function promoteDue(turn: Turn, q: number, now: number): void {
   )
   const [place, id] = due.at(-1) as Row
   db.run(
-    `insert into skep_waiting (q, state, place, id, n)
-     select w.q, 1, w.place - j.priority * ${PRIORITY_STEP_MS}, w.id, w.n
+    `insert into skep_waiting (q, state, place, id, n, due)
+     select w.q, 1, w.place - j.priority * ${PRIORITY_STEP_MS}, w.id, w.n, case when j.priority <> 0 then w.place end
      from skep_waiting w cross join skep_jobs j on j.n = w.n
      where w.q = ? and w.state = 0 and (w.place, w.id) <= (?, ?)`,
     q,
@@ -64,11 +64,12 @@ export function promoteLaned(turn: Turn, line: Line, now: number): void {
     const key = (lane ?? DEFAULT_LANE) as string
     lanes.activate(line, key, now)
     const place = strict === 1 ? n : rankOf(dueAt as number, priority as number)
-    return [lanes.lane(line, key).number, place, id, n]
+    const isByAge = lane === null && strict === 0 && priority === 0
+    return [lanes.lane(line, key).number, place, id, n, isByAge ? null : dueAt]
   })
   db.run(
-    `insert into skep_waiting (q, state, place, id, n)
-     select ?, value ->> 0, value ->> 1, value ->> 2, value ->> 3 from json_each(?)`,
+    `insert into skep_waiting (q, state, place, id, n, due)
+     select ?, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4 from json_each(?)`,
     q,
     JSON.stringify(rows),
   )

@@ -14,13 +14,13 @@ export function pruneFlows({ db }: Pick<Turn, 'db'>, limit: number, now: number)
   let room = limit
   room -= takeAway(
     db.all(
-      'delete from skep_groups where g in (select g from skep_groups where expires_at <= ? limit ?) returning id',
+      'delete from skep_groups where g in (select g from skep_groups where expires_at <= ? limit ?) returning id, space',
       now,
       room,
     ),
     GROUP,
   )
-  room -= takeAway(removeRuns('expires_at <= ?', now, room), RUN)
+  room -= takeAway(removeRuns('expires_at <= ?', [now], room), RUN)
   room -= db.run(
     `delete from skep_outcomes where (group_id, n) in
       (select group_id, n from skep_outcomes where alone_since <= ? limit ?)`,
@@ -28,18 +28,19 @@ export function pruneFlows({ db }: Pick<Turn, 'db'>, limit: number, now: number)
     room,
   )
   while (room > 0) {
-    const next = db.get('select kind, id from skep_leaving order by kind, id limit 1')
+    const next = db.get('select kind, id, space from skep_leaving order by kind, id, space limit 1')
     if (!next) return false
-    const [kind, id] = next as [number, string]
-    const removed = kind === GROUP ? removeOutcomes(id, room) : removeBelow(id, room)
-    if (removed < room) db.run('delete from skep_leaving where kind = ? and id = ?', kind, id)
+    const [kind, id, space] = next as [number, string, string]
+    const removed = kind === GROUP ? removeOutcomes(id, room) : removeBelow(id, space, room)
+    if (removed < room)
+      db.run('delete from skep_leaving where kind = ? and id = ? and space = ?', kind, id, space)
     room -= removed + 1
   }
   return true
 
   function takeAway(gone: readonly Row[], kind: number): number {
-    for (const [id] of gone)
-      db.run('insert or ignore into skep_leaving (kind, id) values (?, ?)', kind, id as string)
+    const sql = 'insert or ignore into skep_leaving (kind, id, space) values (?, ?, ?)'
+    for (const [id, space] of gone) db.run(sql, kind, id as string, space as string)
     return gone.length
   }
 
@@ -54,22 +55,23 @@ export function pruneFlows({ db }: Pick<Turn, 'db'>, limit: number, now: number)
   }
 
   /** Takes away the groups of a run, and the runs of which it is the top. */
-  function removeBelow(run: string, most: number): number {
+  function removeBelow(run: string, space: string, most: number): number {
     const groups = takeAway(
       db.all(
-        'delete from skep_groups where g in (select g from skep_groups where run = ? limit ?) returning id',
+        'delete from skep_groups where g in (select g from skep_groups where run = ? and space = ? limit ?) returning id, space',
         run,
+        space,
         most,
       ),
       GROUP,
     )
-    return groups + takeAway(removeRuns('root = ?', run, most - groups), RUN)
+    return groups + takeAway(removeRuns('space = ? and root = ?', [space, run], most - groups), RUN)
   }
 
-  function removeRuns(which: string, value: number | string, most: number): readonly Row[] {
+  function removeRuns(which: string, values: readonly (number | string)[], most: number): readonly Row[] {
     const gone = db.all(
       `delete from skep_runs where r in (select r from skep_runs where ${which} limit ?) returning id, space, attributes`,
-      value,
+      ...values,
       most,
     )
     for (const [id, space, attributes] of gone)

@@ -14,27 +14,22 @@ const BLANK_LANES = `
 export function prune(turn: Turn, limit: number, now: number): { readonly pruned: number } {
   const { db } = turn
   const over = db.all(
-    'select a, q, state, id, finished_at from skep_archive where expires_at <= ? order by expires_at, id limit ?',
+    'select a, q, state, id, finished_at, space from skep_archive where expires_at <= ? order by expires_at, id limit ?',
     now,
     limit,
-  ) as [number, number, number, string, number][]
+  ) as [number, number, number, string, number, string][]
   for (const [, q, state] of over) turn.count(q, state, -1)
   const numbers = JSON.stringify(over.map(([a]) => a))
   db.run('delete from skep_archive where a in (select value from json_each(?))', numbers)
   removeNotes(
     turn,
-    over.map(([, , , id]) => id),
+    over.map(([, , , id, , space]) => ({ id, space })),
   )
   pruneNotes(turn, limit, now)
   pruneRecords(turn, limit, now)
   // The insert of a job that finished just now may yet be repeated.
   const fresh = over.filter(([, , , , finishedAt]) => finishedAt > now - REMEMBER_DISCARDED_MS)
-  if (fresh.length > 0)
-    turn.discarded.add(
-      fresh.map(([, , , id]) => id),
-      null,
-      now,
-    )
+  for (const [, q, , id] of fresh) turn.discarded.add(q, [id], null, now)
   turn.discarded.write()
   db.run('delete from skep_discarded where until <= ?', now)
   db.run('delete from skep_uniques where until is not null and until <= ?', now)

@@ -40,6 +40,7 @@ const COMMON = [
   'cost',
   'group_id',
   'member',
+  'space',
 ] as const
 
 const columns = (alias: string): string => COMMON.map((name) => `${alias}.${name}`).join(', ')
@@ -54,18 +55,18 @@ export const HOT_COLUMNS: string = `j.n, ${columns('j')}, l.token as lease_token
     where w.q = j.q and w.state = 0 and w.place = j.due_at and w.id = j.id) as delayed`
 export const ARCHIVE_COLUMNS: string = `z.a, ${columns('z')}, z.state, z.finished_at, z.expires_at, z.cancel_reason`
 
-const FIND_HOT = `select ${HOT_COLUMNS} from skep_jobs j left join skep_leases l on l.n = j.n where j.id = ?`
-const FIND_ARCHIVED = `select ${ARCHIVE_COLUMNS} from skep_archive z where z.id = ?`
+const FIND_HOT = `select ${HOT_COLUMNS} from skep_jobs j left join skep_leases l on l.n = j.n where j.id = ? and j.space = ?`
+const FIND_ARCHIVED = `select ${ARCHIVE_COLUMNS} from skep_archive z where z.id = ? and z.space = ?`
 const PUT_HOT = `insert or replace into skep_jobs (n, ${COMMON.join(', ')}) values (${marks(COMMON.length + 1)})`
 const PUT_ARCHIVED = `insert into skep_archive (${COMMON.join(', ')}, state, finished_at, expires_at, cancel_reason)
   values (${marks(COMMON.length + 4)})`
 
 type Reader = Pick<Turn, 'db' | 'queues'>
 
-export function find(turn: Reader, id: string): Placed | undefined {
-  const hot = turn.db.get(FIND_HOT, id)
+export function find(turn: Reader, space: string, id: string): Placed | undefined {
+  const hot = turn.db.get(FIND_HOT, id, space)
   if (hot) return hotJob(turn, hot)
-  const archived = turn.db.get(FIND_ARCHIVED, id)
+  const archived = turn.db.get(FIND_ARCHIVED, id, space)
   return archived && archivedJob(turn, archived)
 }
 
@@ -226,12 +227,13 @@ function enterHot(turn: Turn, job: Job, q: number, n: number | null): void {
   }
   turn.db.run(PUT_HOT, n, ...commonValues(job, q))
   turn.db.run(
-    `insert into skep_waiting (q, state, place, id, n)
-     values (?, ?, coalesce(?, last_insert_rowid()), ?, last_insert_rowid())`,
+    `insert into skep_waiting (q, state, place, id, n, due)
+     values (?, ?, coalesce(?, last_insert_rowid()), ?, last_insert_rowid(), ?)`,
     q,
     lineOf(turn, q, job),
     placeOf(job, null),
     job.id,
+    job.state === 'delayed' || isByAge(job) ? null : job.dueAt,
   )
   if (job.state === 'delayed' && job.lane !== null) {
     const sql = 'insert into skep_later (q, lane, place, id, n) values (?, ?, ?, ?, last_insert_rowid())'
@@ -266,6 +268,11 @@ function placeOf(job: Job, n: number | null): number | null {
   return job.strict ? n : rankOf(job.dueAt, job.priority)
 }
 
+/** Whether ready jobs like this one stand in line by their age alone. */
+function isByAge({ lane, strict, priority }: Job): boolean {
+  return lane === null && !strict && priority === 0
+}
+
 function commonValues(job: Job, q: number): (string | number | null)[] {
   return [
     job.id,
@@ -294,5 +301,6 @@ function commonValues(job: Job, q: number): (string | number | null)[] {
     job.cost,
     job.member?.group ?? null,
     job.member?.n ?? null,
+    job.space,
   ]
 }

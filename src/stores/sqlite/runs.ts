@@ -1,6 +1,7 @@
 import {
   createRun,
   mayMove,
+  mayRejoin,
   moved,
   type NewRun,
   outcomeState,
@@ -8,10 +9,11 @@ import {
   type Run,
   type RunMove,
   type RunStatus,
+  revives,
 } from '../../core/runs.ts'
 import type { CountRunsCall, CountRunsReply, ListRunsCall, MoveResult, RunCount } from '../../store/flows.ts'
 import type { Row, SqlValue } from './client.ts'
-import { makeGroup } from './groups.ts'
+import { findGroup, makeGroup } from './groups.ts'
 import { insertJobs } from './insert.ts'
 import type { Turn } from './turn.ts'
 
@@ -38,10 +40,10 @@ const COLUMNS = [
 ] as const
 
 const columns = COLUMNS.map((name) => `r.${name}`).join(', ')
-const FIND = `select ${columns} from skep_runs r where id = ?`
+const FIND = `select ${columns} from skep_runs r where id = ? and space = ?`
 const MAKE = `insert or ignore into skep_runs (${COLUMNS.join(', ')}) values (${COLUMNS.map(() => '?').join(', ')})`
 const MOVE = `update skep_runs set status = ?, revision = ?, changed_at = ?, ended_at = ?, expires_at = ?,
-  position = ?, state = ?, result = ?, failure = ? where id = ?`
+  position = ?, state = ?, result = ?, failure = ? where id = ? and space = ?`
 
 const RUNNING = RUN_STATUSES.indexOf('running')
 
@@ -85,7 +87,7 @@ export function makeRun({ db }: Turn, made: NewRun, now: number): void {
 export function moveRun(turn: Turn, move: RunMove, now: number): MoveResult {
   const run = getRun(turn, move.space, move.id)
   if (run === null) return { status: 'refused', reason: 'unknown' }
-  if (!mayMove(run, move))
+  if (!mayMove(run, move) || (revives(run, move) && !mayRejoinGroup(turn, run.member.group)))
     return { status: 'refused', reason: run.revision === move.revision ? 'over' : 'moved' }
   const after = moved(run, move, now)
   write(turn, after)
@@ -101,10 +103,21 @@ export function moveRun(turn: Turn, move: RunMove, now: number): MoveResult {
   return { status: 'ok' }
 }
 
+/** Whether a member of this group may run again. */
+export function mayRejoinGroup(turn: Reader, group: string): boolean {
+  return mayRejoin(group, {
+    groupOf: (id) => findGroup(turn, id) ?? undefined,
+    runOf: (space, id) => findRun(turn, space, id) ?? undefined,
+  })
+}
+
+function findRun({ db }: Reader, space: string, id: string): Run | null {
+  const row = db.get(FIND, id, space)
+  return row ? toRun(row) : null
+}
+
 export function getRun(turn: Reader, space: string, id: string): Run | null {
-  const row = turn.db.get(FIND, id)
-  const run = row ? toRun(row) : null
-  return run?.space === space ? run : null
+  return findRun(turn, space, id)
 }
 
 /** One page of runs, newest first. */
@@ -168,7 +181,9 @@ export function listQuery(
   if (root !== undefined) add('r.root = ?', root)
   if (!branches) conditions.push('r.group_id is null')
   const from =
-    attribute === undefined ? 'skep_runs r' : 'skep_run_attributes a cross join skep_runs r on r.id = a.id'
+    attribute === undefined
+      ? 'skep_runs r'
+      : 'skep_run_attributes a cross join skep_runs r on r.id = a.id and r.space = a.space'
   const sql = `select ${selected} from ${from} where ${conditions.join(' and ')} order by ${at}.id desc limit ?`
   return { sql, values }
 }
@@ -186,6 +201,7 @@ function write({ db }: Turn, run: Run): void {
     run.result,
     run.failure,
     run.id,
+    run.space,
   )
 }
 

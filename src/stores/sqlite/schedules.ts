@@ -138,7 +138,7 @@ function fireOne(turn: Turn, fire: Fire, now: number): FireResult {
   const reason = fireRefusal(schedule, fire, now)
   if (reason !== null || schedule === null) return { status: 'refused', reason: reason ?? 'gone' }
 
-  const last = fire.overlap === 'allow' || fire.jobs.length === 0 ? null : underWay(turn, schedule.lastJobId)
+  const last = fire.overlap === 'allow' || fire.jobs.length === 0 ? null : underWay(turn, schedule)
   const isSkipped = last !== null && fire.overlap === 'skip'
   const isReplaced = last !== null && fire.overlap === 'replace'
   if (isReplaced) {
@@ -166,11 +166,14 @@ function fireOne(turn: Turn, fire: Fire, now: number): FireResult {
   }
 }
 
-function underWay(turn: Turn, id: string | null): NonNullable<ReturnType<typeof find>>['job'] | null {
-  if (id === null) return null
+function underWay(
+  turn: Turn,
+  { space, lastJobId }: Schedule,
+): NonNullable<ReturnType<typeof find>>['job'] | null {
+  if (lastJobId === null) return null
   // It may have come in this very transaction.
   turn.intake.write(turn)
-  const job = find(turn, id)?.job
+  const job = find(turn, space, lastJobId)?.job
   return job && isUnderWay(job.state) ? job : null
 }
 

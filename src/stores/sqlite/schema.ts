@@ -25,14 +25,14 @@ const MIGRATIONS: readonly { readonly id: string; readonly sql: string }[] = [
         delayed integer not null default 0, ready integer not null default 0,
         running integer not null default 0, done integer not null default 0,
         failed integer not null default 0, dead integer not null default 0,
-        cancelled integer not null default 0, missing integer not null default 0,
+        cancelled integer not null default 0,
         unique (space, name)
       );
 
       -- token, worker and started_at tell of the latest lease that ended; a lease that lasts is in leases,
       -- and its start is not yet in starts.
       create table skep_jobs (
-        n integer primary key, id text not null unique, q integer not null,
+        n integer primary key, id text not null, space text not null, q integer not null,
         due_at integer not null, enqueued_at integer not null, payload text not null,
         priority integer not null default 0, headers text, overrides text,
         generation integer not null default 0, starts integer not null default 0,
@@ -41,16 +41,19 @@ const MIGRATIONS: readonly { readonly id: string; readonly sql: string }[] = [
         unique_key text, unique_scope text,
         token text, worker text, started_at integer, result text, failure text,
         lane text, strict integer not null default 0, cost integer not null default 1,
-        group_id text, member integer
+        group_id text, member integer, unique (id, space)
       );
       create index skep_jobs_members on skep_jobs (group_id, member) where group_id is not null;
 
       -- state 0 is delayed and its place the due time. All others are ready: 1 in the default lane, from 2 on in the lane
       -- of that number. Their place is the rank, or n where the lane is strict: n grows, and is less than any rank.
+      -- due is the due time of ready jobs whose place is not their age: those with a lane or a priority. So the oldest job of a
+      -- queue is found, and the others are in no second index.
       create table skep_waiting (
         q integer not null, state integer not null, place integer not null, id text not null,
-        n integer not null, primary key (q, state, place, id)
+        n integer not null, due integer, primary key (q, state, place, id)
       ) without rowid;
+      create index skep_waiting_due on skep_waiting (q, due) where due is not null;
 
       -- Delayed jobs that have a lane, once more: so those of one lane are found.
       create table skep_later (
@@ -64,14 +67,15 @@ const MIGRATIONS: readonly { readonly id: string; readonly sql: string }[] = [
       );
 
       create table skep_archive (
-        a integer primary key, id text not null unique, q integer not null, state integer not null,
+        a integer primary key, id text not null, space text not null, q integer not null, state integer not null,
         finished_at integer not null, expires_at integer not null,
         due_at integer not null, enqueued_at integer not null, payload text not null,
         priority integer not null, headers text, overrides text, generation integer not null,
         starts integer not null, errors integer not null, timeouts integer not null,
         lost integer not null, snoozes integer not null, unique_key text, unique_scope text,
         token text, worker text, started_at integer, result text, failure text, cancel_reason text,
-        lane text, strict integer not null, cost integer not null, group_id text, member integer
+        lane text, strict integer not null, cost integer not null, group_id text, member integer,
+        unique (id, space)
       );
       create index skep_archive_listed on skep_archive (q, state, finished_at);
       create index skep_archive_lanes on skep_archive (q, state, lane, finished_at) where lane is not null;
@@ -83,10 +87,10 @@ const MIGRATIONS: readonly { readonly id: string; readonly sql: string }[] = [
       ) without rowid;
       create index skep_uniques_window on skep_uniques (until) where until is not null;
 
-      -- One row for all the jobs a token discarded in a transaction: their ids, 16 bytes each, one after the other.
+      -- One row for all the jobs of a queue that a token discarded in a transaction: their ids, 16 bytes each, one after the other.
       -- Without a token it was no settlement of a holder's, so none can be repeated.
       create table skep_discarded (
-        d integer primary key, token text, state integer, until integer not null,
+        d integer primary key, q integer not null, token text, state integer, until integer not null,
         first_id text not null, last_id text not null, ids blob not null
       );
       create index skep_discarded_until on skep_discarded (until);

@@ -130,7 +130,7 @@ export class Serving {
       const lane = key === DEFAULT_LANE ? null : key
       taken.push(claimedOf(job, { space, queue, lane, token: call.token }))
     }
-    this.#turn.held.claimed({ token: call.token, q, numbers, lanes, members })
+    this.#turn.held.claimed({ token: call.token, space, q, numbers, lanes, members })
   }
 
   /** Takes what was chosen out of line. */
@@ -307,7 +307,7 @@ export function startNamed(turn: Turn, line: Line, { job, n }: Placed, now: numb
 export function occupantOf(turn: Turn, line: Line, known: KnownLane, now: number): ReadyJob | 'waits' | null {
   const { lane, limit } = known
   if (lane.occupant === null || !limit.strict) return null
-  const occupant = find(turn, lane.occupant)
+  const occupant = find(turn, turn.queues.name(turn.db, line.q).space, lane.occupant)
   if (occupant?.job.state === 'delayed') {
     turn.lanes.put(line, known, { ...lane, headAt: occupant.job.dueAt }, now)
     return 'waits'

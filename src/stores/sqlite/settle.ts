@@ -7,7 +7,7 @@ import { claim } from './claim.ts'
 import { firing, makeGroup } from './groups.ts'
 import type { HeldBatch } from './held.ts'
 import { holdOne } from './holds.ts'
-import { insertJobs } from './insert.ts'
+import { insertJobs, takenBy } from './insert.ts'
 import type { Ending } from './members.ts'
 import { removeNotes, writeNote } from './notes.ts'
 import { find, type Placed, replace } from './record.ts'
@@ -27,11 +27,18 @@ function settleMany(turn: Turn, settlements: readonly Settlement[], now: number)
   const results: SettleResult[] = []
   for (let from = 0; from < settlements.length; ) {
     const first = settlements[from] as Settlement
-    const batch = turn.held.find(first.token, first.id)
+    const batch = turn.held.find(first.token, first.space, first.id)
     let to = from
     while (batch && to < settlements.length && isAlike(settlements[to] as Settlement, first, batch)) to++
-    if (batch && to - from > 1 && endTogether(turn, batch, settlements.slice(from, to), now)) {
-      results.push(...withFollowing(turn, settlements.slice(from, to), now))
+    const alike = batch && to - from > 1 ? settlements.slice(from, to) : []
+    const isFree =
+      alike.length > 0 &&
+      takenBy(
+        turn,
+        alike.flatMap(({ enqueue = [] }) => enqueue),
+      ).length === 0
+    if (batch && isFree && endTogether(turn, batch, alike, now)) {
+      results.push(...withFollowing(turn, alike, now))
       from = to
     } else {
       results.push(settleOne(turn, first, now))
@@ -59,6 +66,7 @@ function isAlike(settlement: Settlement, first: Settlement, batch: HeldBatch): b
   const { verdict } = settlement
   return (
     settlement.token === first.token &&
+    settlement.space === first.space &&
     (settlement.handsOn ?? false) === (first.handsOn ?? false) &&
     (settlement.enqueue === undefined ||
       (settlement.handsOn === true && settlement.enqueue.every(isPlain))) &&
@@ -87,10 +95,10 @@ function isPlainEnd(verdict: Verdict): boolean {
 }
 
 const archiveWith = (membership: string): string => `
-  insert into skep_archive (id, q, state, finished_at, expires_at, due_at, enqueued_at, payload, priority,
+  insert into skep_archive (id, space, q, state, finished_at, expires_at, due_at, enqueued_at, payload, priority,
     headers, overrides, generation, starts, errors, timeouts, lost, snoozes, unique_key, unique_scope,
     lane, strict, cost, group_id, member, token, worker, started_at, result, failure, cancel_reason)
-  select j.id, j.q, ?, ?, ?, j.due_at, j.enqueued_at, j.payload, j.priority,
+  select j.id, j.space, j.q, ?, ?, ?, j.due_at, j.enqueued_at, j.payload, j.priority,
     j.headers, j.overrides, j.generation, j.starts + 1, j.errors, j.timeouts, j.lost, j.snoozes, null, null,
     j.lane, j.strict, j.cost, ${membership}, l.token, l.worker, l.started_at, `
 const ARCHIVE = archiveWith('j.group_id, j.member')
@@ -131,7 +139,8 @@ function endTogether(turn: Turn, batch: HeldBatch, settlements: readonly Settlem
     db.run(`delete from skep_jobs where ${span}`, ...values)
   }
   const ids = settlements.map(({ id }) => id)
-  if (verdict.keepMs === null) turn.discarded.add(ids, { token, state: verdict.to as FinalState }, now)
+  if (verdict.keepMs === null)
+    turn.discarded.add(batch.q, ids, { token, state: verdict.to as FinalState }, now)
   turn.held.settled(batch, ids)
   if (batch.members.size > 0 && !handsOn) endMembers(turn, batch, settlements, now)
   const line = turn.lanes.line(batch.q)
@@ -176,29 +185,35 @@ function spansOf(numbers: readonly number[]): Span[] {
 
 function settleOne(turn: Turn, settlement: Settlement, now: number): SettleResult {
   turn.intake.write(turn)
-  const placed = find(turn, settlement.id)
+  const placed = find(turn, settlement.space, settlement.id)
   const { token, rescue = false } = settlement
   const held = holder(placed?.job, token, rescue)
+  const isEarly = settlement.onlyIfExpired === true && (placed?.job.leaseUntil ?? 0) > now
+  if (held === 'holds' && !isEarly && settlement.enqueue) {
+    const { to, keepMs } = settlement.verdict
+    const leaves = isFinal(to) && keepMs === null
+    const taken = takenBy(turn, settlement.enqueue, leaves ? settlement : undefined)
+    if (taken.length > 0) return { status: 'refused', reason: 'taken', taken }
+  }
   if (settlement.note) writeNote(turn, placed, token, settlement.note, now)
   // The settlement that removed a job can be repeated too, for as long as the job's id is remembered.
-  const gone = placed || rescue ? null : turn.discarded.find(settlement.id)
-  if (gone?.token === token) return { status: 'ok', state: gone.state }
+  const gone = placed || rescue ? null : turn.discarded.find(settlement, token)
+  if (gone) return { status: 'ok', state: gone.state }
   if (!placed || held === 'gone' || held === 'lost') {
     return { status: 'refused', reason: held === 'lost' ? 'lost' : 'gone' }
   }
   if (held === 'settled') return { status: 'ok', state: placed.job.state }
   const running: Job = settlement.handsOn ? { ...placed.job, member: null } : placed.job
-  if (settlement.onlyIfExpired && (running.leaseUntil as number) > now) {
-    return { status: 'refused', reason: 'not-expired' }
-  }
+  if (isEarly) return { status: 'refused', reason: 'not-expired' }
 
   const ended: Job | null = settled(running, settlement.verdict, now, rescue)
   replace(turn, { ...placed, job: running }, ended, now, ended ? null : endingOf(settlement.verdict))
-  const batch = turn.held.find(token, running.id)
+  const batch = turn.held.find(token, running.space, running.id)
   if (batch) turn.held.settled(batch, [running.id])
   const state = ended?.state ?? (settlement.verdict.to as FinalState)
-  if (!ended) turn.discarded.add([running.id], rescue ? null : { token, state: state as FinalState }, now)
-  if (!ended && settlement.noted) removeNotes(turn, [running.id])
+  if (!ended)
+    turn.discarded.add(placed.q, [running.id], rescue ? null : { token, state: state as FinalState }, now)
+  if (!ended && settlement.noted) removeNotes(turn, [running])
   if (!ended || isFinal(ended.state)) releaseKey(turn, placed.q, running, 'end')
   if (settlement.verdict.lane) applyToLane(turn, placed, settlement.verdict.lane, now)
   if (settlement.move) moveRun(turn, settlement.move, now)

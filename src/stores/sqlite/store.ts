@@ -106,10 +106,7 @@ export function makeSqliteStore(options: SqliteStoreOptions, makeNotifier: MakeN
 
     async get({ space, ids }: GetCall) {
       return database.read((turn) => ({
-        jobs: ids.map((id) => {
-          const job = find(turn, id)?.job
-          return job?.space === space ? job : null
-        }),
+        jobs: ids.map((id) => find(turn, space, id)?.job ?? null),
       }))
     },
 
@@ -122,7 +119,7 @@ export function makeSqliteStore(options: SqliteStoreOptions, makeNotifier: MakeN
     },
 
     async counts(call) {
-      return database.read((turn) => counts(turn, call))
+      return database.read((turn) => counts(turn, call, at(turn, call)))
     },
 
     async weigh(call) {

@@ -7,8 +7,8 @@ function weight(job: string, cancelReason: string): string {
   const texts = [...TEXTS.map((name) => `${job}.${name}`), cancelReason]
   return `${JOB_BYTES} + octet_length(${job}.payload) + ${texts.map((text) => `ifnull(octet_length(${text}), 0)`).join(' + ')}
     + ifnull((select h.bytes + ifnull(octet_length(h.note), 0)
-        - ifnull((select start from skep_note_lines i where i.id = h.id order by i.place limit 1), h.bytes)
-      from skep_notes h where h.id = ${job}.id), 0)`
+        - ifnull((select start from skep_note_lines i where i.id = h.id and i.space = h.space order by i.place limit 1), h.bytes)
+      from skep_notes h where h.id = ${job}.id and h.space = ${job}.space), 0)`
 }
 
 /** What a job weighs, see `core/weight.ts`: a hot one `j` with its lease `l`, and one of the archive `z`. */

@@ -86,7 +86,8 @@ export async function send(store: Store, command: Command, now: number): Promise
     case 'rescue': {
       const { verdict, ...call } = strip(command)
       const found = await store.expired({ ...call, now })
-      const settlements = found.leases.map(({ id, token, over }) => ({
+      const settlements = found.leases.map(({ space, id, token, over }) => ({
+        space,
         id,
         token,
         verdict,

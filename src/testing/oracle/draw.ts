@@ -20,7 +20,7 @@ export interface Slot extends Membership {
 export interface Memory {
   readonly jobs: Map<string, NewJob>
   /** Every lease ever given, the newest last. */
-  readonly leases: { readonly id: string; readonly token: string }[]
+  readonly leases: { readonly space: string; readonly id: string; readonly token: string }[]
   readonly settled: { readonly settlement: Settlement; readonly at: number }[]
   /** Jobs that left the store, in whatever way, and that it has to remember. */
   readonly left: { readonly id: string; readonly at: number }[]

@@ -104,8 +104,8 @@ async function jobsOf(model: Store, memory: Memory): Promise<Job[]> {
 function remember(memory: Memory, command: Command, replies: readonly unknown[], now: number): void {
   for (const job of jobsIn([command])) if (!memory.jobs.has(job.id)) memory.jobs.set(job.id, job)
   if (command.do === 'claim' && !command.again) {
-    const { jobs } = replies[0] as { jobs: { id: string; token: string }[] }
-    memory.leases.push(...jobs.map(({ id, token }) => ({ id, token })))
+    const { jobs } = replies[0] as { jobs: { space: string; id: string; token: string }[] }
+    memory.leases.push(...jobs.map(({ space, id, token }) => ({ space, id, token })))
   }
   if (command.do === 'settle') {
     const { results, claimed } = replies[0] as SettleReply
@@ -113,7 +113,7 @@ function remember(memory: Memory, command: Command, replies: readonly unknown[],
       if (results[n]?.status === 'ok') memory.settled.push({ settlement, at: now })
     }
     if (!command.claim?.again)
-      memory.leases.push(...(claimed?.jobs ?? []).map(({ id, token }) => ({ id, token })))
+      memory.leases.push(...(claimed?.jobs ?? []).map(({ space, id, token }) => ({ space, id, token })))
   }
 }
 
@@ -284,16 +284,21 @@ function drawSettle(it: Draw): Step | null {
     const alike = drawVerdict(it)
     for (const job of live.filter((other) => other.token === token)) {
       const result = alike.to === 'done' ? random.pick([null, '1.0', '"é"', job.payload]) : null
-      settlements.push({ id: job.id, token: token as string, verdict: { ...alike, result } })
+      settlements.push({
+        space: job.space,
+        id: job.id,
+        token: token as string,
+        verdict: { ...alike, result },
+      })
     }
   }
-  for (const { id, token } of sampleOf(random, live, 4)) {
+  for (const { space, id, token } of sampleOf(random, live, 4)) {
     const enqueue = random.chance(0.3) ? { enqueue: [drawJob(it)] } : {}
     const early = random.chance(0.1) ? { onlyIfExpired: true } : {}
     const rescue = random.chance(0.2) ? { rescue: true } : {}
     const along = it.flowing && random.chance(0.3) ? drawMoved(it, settlements) : {}
     const how = { ...early, ...rescue, ...enqueue, ...along }
-    settlements.push({ id, token: token as string, verdict: drawVerdict(it), ...how })
+    settlements.push({ space, id, token: token as string, verdict: drawVerdict(it), ...how })
   }
   const repeats = memory.settled.filter(({ at }) => it.now - at < REPEAT_WITHIN_MS)
   if (random.chance(0.3))
@@ -305,18 +310,22 @@ function drawSettle(it: Draw): Step | null {
     settlements.push(...stale.map((lease) => ({ ...lease, verdict: drawVerdict(it), ...rescue })))
   }
   if (random.chance(0.1)) {
-    const ids = sampleOf(random, present, 1).map(({ id }) => id)
-    settlements.push(...ids.map((id) => ({ id, token: it.token(), verdict: drawVerdict(it) })))
+    const jobs = sampleOf(random, present, 1)
+    settlements.push(
+      ...jobs.map(({ space, id }) => ({ space, id, token: it.token(), verdict: drawVerdict(it) })),
+    )
   }
   // One lease is settled once in a call: what two verdicts for one job come to is nobody's promise.
-  const distinct = settlements.filter(({ id }, n) => settlements.findIndex((other) => other.id === id) === n)
+  const isSame = (one: Settlement, other: Settlement): boolean =>
+    one.id === other.id && one.space === other.space
+  const distinct = settlements.filter((one, n) => settlements.findIndex((other) => isSame(one, other)) === n)
   const brought = distinct.flatMap(({ enqueue = [] }) => enqueue)
   const claim = random.chance(0.4) ? { claim: { ...drawClaim(it), ...drawFirst(random, brought) } } : {}
   return distinct.length === 0 && !claim.claim ? null : { do: 'settle', settlements: distinct, ...claim }
 }
 
 const ACTIONS = [
-  ...(['cancel', 'cancel', 'bury', 'redrive', 'redrive', 'promote', 'miss', 'remove'] as const),
+  ...(['cancel', 'cancel', 'bury', 'redrive', 'redrive', 'promote', 'remove'] as const),
   ...(['prioritize', 'prioritize'] as const),
 ]
 /** When it is due then, from now. */
@@ -344,8 +353,8 @@ function drawChange(it: Draw): Step {
     ...sampleOf(random, gone, random.chance(0.2) ? 1 : 0),
   ]
   // Somebody who runs one of them may ask next.
-  const leases = present.flatMap(({ id, token, state }) =>
-    state === 'running' && ids.includes(id) ? [{ id, token: token as string }] : [],
+  const leases = present.flatMap(({ space, id, token, state }) =>
+    state === 'running' && ids.includes(id) ? [{ space, id, token: token as string }] : [],
   )
   if (leases.length > 0 && random.chance(0.3)) it.soon.push({ do: 'extend', leases, leaseMs: 1_000 })
   const space = random.chance(0.8) ? SPACES[0] : SPACES[1]

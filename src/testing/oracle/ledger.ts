@@ -67,7 +67,7 @@ export class Ledger {
       }
       const { verdict } = command
       settle(
-        leases.map(({ id, token }) => ({ id, token, verdict, rescue: true })),
+        leases.map(({ space, id, token }) => ({ space, id, token, verdict, rescue: true })),
         replies[1] as SettleReply,
       )
     }

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import type { Group } from '../../core/groups.ts'
-import { JOB_STATES, type Job } from '../../core/job.ts'
+import type { Job } from '../../core/job.ts'
 import type { Enqueued } from '../../store/flows.ts'
 import type { LanesReply } from '../../store/limits.ts'
 import type { ChangeReply, ClaimReply, InsertReply, SettleReply, Store } from '../../store.ts'
 import { memoryStore } from '../../stores/memory/store.ts'
-import { auditStore } from '../invariants.ts'
+import { auditStore, countedBy } from '../invariants.ts'
 import { type Command, groupsIn, jobsIn, type Replies, runsIn, send } from './commands.ts'
 import { QUEUES, SPACES, START } from './draw.ts'
 import { checkFlows, enqueuedBetween, flowsOf, mergedHints, NO_FLOWS, openIn, type Seen } from './flows.ts'
@@ -68,7 +68,7 @@ export async function runCommands(
       checkFlows(command, replies, before, after, now)
       ledger.check(command, replies, before.jobs, after.jobs, enqueued, now)
       await checkClaimed(store, command, replies, after.jobs, now)
-      await checkCounts(store, after.jobs)
+      await checkCounts(store, after.jobs, now)
       if (step % AUDIT_EVERY === 0 || step === commands.length - 1) {
         await auditStore(store, Object.fromEntries(SPACES.map((space) => [space, [...QUEUES]])), now)
         await options.audit?.(handles[0], now)
@@ -154,21 +154,14 @@ async function snapshot(store: Store, ids: readonly string[]): Promise<Snapshot>
   return found
 }
 
-async function checkCounts(store: Store, jobs: Snapshot): Promise<void> {
+async function checkCounts(store: Store, jobs: Snapshot, now: number): Promise<void> {
   for (const space of SPACES) {
-    const { queues } = await store.counts({ space })
+    const { queues } = await store.counts({ space, now })
     for (const queue of QUEUES) {
-      const counted = queues.find((entry) => entry.queue === queue)?.states
-      for (const state of JOB_STATES) {
-        const real = [...jobs.values()].filter(
-          (job) => job.space === space && job.queue === queue && job.state === state,
-        )
-        assert.equal(
-          counted?.[state] ?? 0,
-          real.length,
-          `I-25: the count of ${state} jobs in ${space}/${queue}`,
-        )
-      }
+      const real = [...jobs.values()].filter((job) => job.space === space && job.queue === queue)
+      const expected = countedBy(queue, real, now)
+      const counted = queues.find((entry) => entry.queue === queue) ?? countedBy(queue, [], now)
+      assert.deepEqual(counted, expected, `I-25: the counts of ${space}/${queue}`)
     }
   }
 }

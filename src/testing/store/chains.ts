@@ -15,6 +15,7 @@ export function chainCases(test: StoreCase): void {
     for (const keepMs of [DAY, null]) {
       // The second time it is a repetition.
       const settlement = {
+        space: job.space,
         id: job.id,
         token: job.token,
         verdict: verdict('done', { keepMs }),
@@ -70,6 +71,7 @@ export function chainCases(test: StoreCase): void {
     const jobs = await scene.take()
     await scene.insert(sample(99, { unique: unique('held') }))
     const settlements = jobs.map((job, n) => ({
+      space: job.space,
       id: job.id,
       token: job.token,
       verdict: verdict('done', { keepMs: null }),

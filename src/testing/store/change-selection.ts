@@ -50,7 +50,7 @@ export function changeSelectionCases(test: StoreCase): void {
     assert.equal(await scene.state(idOf(3)), 'ready')
   })
 
-  test('redrives the newest of the dead first', async (scene) => {
+  test('redrives the oldest of the dead first', async (scene) => {
     for (const n of [1, 2, 3]) {
       await scene.inState(sample(n), 'dead')
       scene.pass(1)
@@ -58,8 +58,80 @@ export function changeSelectionCases(test: StoreCase): void {
 
     const results = await scene.change('redrive', { queue: QUEUE, state: 'dead', limit: 2 })
 
-    assert.deepEqual(idsOf(results), [idOf(3), idOf(2)])
-    assert.deepEqual(await scene.states(...[1, 2, 3].map(idOf)), ['dead', 'ready', 'ready'])
+    assert.deepEqual(idsOf(results), [idOf(1), idOf(2)])
+    assert.deepEqual(await scene.states(...[1, 2, 3].map(idOf)), ['ready', 'ready', 'dead'])
+  })
+
+  for (const strict of [false, true]) {
+    const lane = { lane: 'acme', strict }
+    test(`redrives ${strict ? 'a strict lane' : 'jobs'} in the order of their enqueues, over many pages`, async (scene) => {
+      if (strict) await scene.limit({ strict: true })
+      for (const n of [1, 2, 3, 4, 5, 6, 7]) {
+        await scene.insert(sample(n, strict ? lane : {}))
+        scene.pass(1)
+      }
+      // They end in another order within a page.
+      for (const n of [2, 1, 4, 3, 6, 5, 7]) {
+        await scene.changeOne('bury', idOf(n))
+        scene.pass(1)
+      }
+      scene.pass(1)
+      const since = scene.now
+      let cursor: string | null = null
+      do {
+        const reply: Awaited<ReturnType<typeof scene.store.change>> = await scene.store.change({
+          action: 'redrive',
+          space: SPACE,
+          target: { queue: QUEUE, state: 'dead', limit: 2, cursor },
+          failure: null,
+          keepMs: 0,
+          dueAt: since,
+          now: scene.now,
+        })
+        cursor = reply.cursor
+        scene.pass(MINUTE)
+      } while (cursor !== null)
+
+      const { jobs } = await scene.store.list({
+        space: SPACE,
+        queue: QUEUE,
+        state: 'ready',
+        limit: 10,
+        cursor: null,
+      })
+      assert.deepEqual(idsOf(jobs), [1, 2, 3, 4, 5, 6, 7].map(idOf))
+      assert.deepEqual(new Set(jobs.map(({ dueAt }) => dueAt)), new Set([since]))
+    })
+  }
+
+  test('redrives jobs by id in the order of their enqueues, and answers in the order given', async (scene) => {
+    const lane = { lane: 'acme', strict: true }
+    await scene.limit({ strict: true })
+    for (const n of [1, 2, 3]) {
+      await scene.insert(sample(n, lane))
+      scene.pass(1)
+    }
+    for (const n of [1, 2, 3]) await scene.changeOne('bury', idOf(n))
+
+    const results = await scene.change('redrive', { ids: [3, 9, 1, 2].map(idOf) })
+
+    assert.deepEqual(
+      results.map(({ id, status }) => [id, status]),
+      [
+        [idOf(3), 'ok'],
+        [idOf(9), 'refused'],
+        [idOf(1), 'ok'],
+        [idOf(2), 'ok'],
+      ],
+    )
+    const { jobs } = await scene.store.list({
+      space: SPACE,
+      queue: QUEUE,
+      state: 'ready',
+      limit: 10,
+      cursor: null,
+    })
+    assert.deepEqual(idsOf(jobs), [1, 2, 3].map(idOf))
   })
 
   test('changes nothing in a state in which the action is not possible', async (scene) => {
@@ -194,9 +266,9 @@ export function changeSelectionCases(test: StoreCase): void {
       [1, 2, 3].map((n) => [idOf(n), 'requested']),
     )
     assert.deepEqual(await pages('redrive', 'dead'), [
-      [idOf(13), 'refused'],
-      [idOf(12), 'ok'],
       [idOf(11), 'ok'],
+      [idOf(12), 'ok'],
+      [idOf(13), 'refused'],
     ])
   })
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { JOB_STATES, type JobState } from '../../core/job.ts'
+import { JOB_STATES, type JobState, PRIORITY_STEP_MS } from '../../core/job.ts'
 import type { ChangeAction } from '../../core/transitions.ts'
 import { REMEMBER_DISCARDED_MS } from '../../store.ts'
 import {
@@ -10,6 +10,8 @@ import {
   MINUTE,
   OTHER_SPACE,
   QUEUE,
+  SPACE,
+  START,
   sample,
   samples,
   unique,
@@ -21,9 +23,8 @@ import type { StoreCase } from './scene.ts'
 const MOVES: Readonly<Record<ChangeAction, Partial<Record<JobState, JobState | 'none'>>>> = {
   cancel: { delayed: 'cancelled', ready: 'cancelled', running: 'running' },
   bury: { delayed: 'dead', ready: 'dead' },
-  redrive: { done: 'ready', failed: 'ready', dead: 'ready', cancelled: 'ready', missing: 'ready' },
+  redrive: { done: 'ready', failed: 'ready', dead: 'ready', cancelled: 'ready' },
   promote: { delayed: 'ready' },
-  miss: { delayed: 'missing', ready: 'missing' },
   prioritize: { delayed: 'delayed', ready: 'ready' },
   reschedule: { delayed: 'ready', ready: 'ready' },
   remove: {
@@ -33,7 +34,6 @@ const MOVES: Readonly<Record<ChangeAction, Partial<Record<JobState, JobState | '
     failed: 'none',
     dead: 'none',
     cancelled: 'none',
-    missing: 'none',
   },
 }
 
@@ -59,7 +59,7 @@ export function changeCases(test: StoreCase): void {
   }
 
   test('keeps a job it ends with its failure for as long as told', async (scene) => {
-    for (const [n, action] of (['cancel', 'bury', 'miss'] as const).entries()) {
+    for (const [n, action] of (['cancel', 'bury'] as const).entries()) {
       await scene.insert(sample(n + 1))
       await scene.changeOne(action, idOf(n + 1), { failure: failure(action), keepMs: HOUR })
 
@@ -80,7 +80,7 @@ export function changeCases(test: StoreCase): void {
     assert.equal((await scene.job(idOf(1))).failure, failure('boom'))
   })
 
-  for (const state of ['delayed', 'ready', 'done', 'failed', 'dead', 'cancelled', 'missing'] as const) {
+  for (const state of ['delayed', 'ready', 'done', 'failed', 'dead', 'cancelled'] as const) {
     test(`does not let a ${state} job come back that was removed, when its insert is repeated`, async (scene) => {
       await scene.inState(sample(1), state)
       await scene.inState(sample(2), state)
@@ -113,9 +113,9 @@ export function changeCases(test: StoreCase): void {
     assert.deepEqual(await scene.states(idOf(1), idOf(2)), ['ready', 'ready'])
   })
 
-  test('never hands out a job that was cancelled, buried, put aside or removed', async (scene) => {
-    await scene.insert(...samples(4), ...samples(4, { delayMs: MINUTE }, 11))
-    for (const [n, action] of (['cancel', 'bury', 'miss', 'remove'] as const).entries()) {
+  test('never hands out a job that was cancelled, buried or removed', async (scene) => {
+    await scene.insert(...samples(3), ...samples(3, { delayMs: MINUTE }, 11))
+    for (const [n, action] of (['cancel', 'bury', 'remove'] as const).entries()) {
       await scene.change(action, { ids: [idOf(n + 1), idOf(n + 11)] })
     }
 
@@ -123,8 +123,67 @@ export function changeCases(test: StoreCase): void {
 
     const reply = await scene.claim()
     assert.deepEqual([reply.jobs, reply.nextDueAt], [[], null])
-    const ids = [1, 2, 3, 4, 11, 12, 13, 14].map(idOf)
+    const ids = [1, 2, 3, 11, 12, 13].map(idOf)
     assert.deepEqual(await scene.take({ ids }), [])
+  })
+
+  test('leaves a promoted job where it was if it is due already, in its lane and by its priority', async (scene) => {
+    await scene.insert(
+      sample(1, { delayMs: MINUTE, priority: 1 }),
+      sample(2, { delayMs: MINUTE }),
+      sample(3, { delayMs: MINUTE, lane: 'a' }),
+    )
+    scene.pass(2 * MINUTE)
+    await scene.insert(sample(4), sample(5, { lane: 'a' }))
+
+    const { results, waiting } = await scene.store.change({
+      action: 'promote',
+      space: SPACE,
+      target: { queue: QUEUE, state: 'delayed', where: { before: scene.now }, limit: 10 },
+      failure: null,
+      keepMs: 0,
+      now: scene.now,
+    })
+
+    assert.deepEqual(
+      results.map(({ id, status }) => [id, status]),
+      [1, 2, 3].map((n) => [idOf(n), 'ok']),
+    )
+    const rank = START + MINUTE - PRIORITY_STEP_MS
+    assert.deepEqual(waiting, [{ queue: QUEUE, dueAt: START + MINUTE, rank }])
+    const ready = await scene.list('ready')
+    assert.deepEqual(
+      ready.map(({ id, dueAt }) => [id, dueAt - START]),
+      [
+        [idOf(1), MINUTE],
+        [idOf(2), MINUTE],
+        [idOf(4), 2 * MINUTE],
+        [idOf(3), MINUTE],
+        [idOf(5), 2 * MINUTE],
+      ],
+    )
+  })
+
+  test('promotes overdue jobs of a strict lane in the order in which they arrived', async (scene) => {
+    await scene.limit({ strict: true })
+    const strict = { lane: 'a', strict: true } as const
+    await scene.insert(
+      sample(1, { ...strict, delayMs: 2 * MINUTE }),
+      sample(2, { ...strict, delayMs: MINUTE }),
+    )
+    scene.pass(3 * MINUTE)
+    await scene.insert(sample(3, strict))
+
+    await scene.change('promote', { queue: QUEUE, state: 'delayed', limit: 10 })
+
+    const started: string[] = []
+    for (let n = 0; n < 3; n++) {
+      const [job] = await scene.take()
+      if (!job) break
+      started.push(job.id)
+      await scene.settle(job, verdict('done'))
+    }
+    assert.deepEqual(started, [1, 2, 3].map(idOf))
   })
 
   test('makes a promoted job due now, behind those that are due already', async (scene) => {

@@ -73,7 +73,7 @@ export function claimNamedCases(test: StoreCase): void {
     await scene.insert(...samples(3, {}, 2))
     const { now, ...claim } = scene.call({ ids: [idOf(1), idOf(3)], limit: 2 })
 
-    const settlements = [{ id: held.id, token: held.token, verdict: verdict('ready') }]
+    const settlements = [{ space: held.space, id: held.id, token: held.token, verdict: verdict('ready') }]
     const { results, claimed } = await scene.store.settle({ settlements, claim, now })
 
     assert.deepEqual(results, [{ status: 'ok', state: 'ready' }])

@@ -80,7 +80,7 @@ export function claimCases(test: StoreCase): void {
     const held = await scene.running(sample(1))
     await scene.insert(...samples(3, {}, 2))
     const { now, ...claim } = scene.call({ limit: 2 })
-    const settlements = [{ id: held.id, token: held.token, verdict: verdict('done') }]
+    const settlements = [{ space: held.space, id: held.id, token: held.token, verdict: verdict('done') }]
     const first = await scene.store.settle({ settlements, claim, now })
 
     const again = await scene.store.settle({ settlements, claim: { ...claim, again: true }, now })

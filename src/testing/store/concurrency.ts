@@ -14,7 +14,12 @@ export async function drain(scene: Scene, store: Store, workerId: string, limit:
       assert.deepEqual(result, { status: 'ok', state: 'done' })
       ended.push(settlements[n]?.id ?? '')
     }
-    settlements = (claimed?.jobs ?? []).map(({ id, token }) => ({ id, token, verdict: verdict('done') }))
+    settlements = (claimed?.jobs ?? []).map(({ space, id, token }) => ({
+      space,
+      id,
+      token,
+      verdict: verdict('done'),
+    }))
     if (settlements.length === 0) return ended
   }
 }
@@ -28,7 +33,7 @@ export function concurrencyCases(test: StoreCase): void {
     const ended = (await Promise.all(workers)).flat()
 
     assert.deepEqual(ended.toSorted(), idsOf(batch))
-    const { queues } = await scene.store.counts({ space: 'acme' })
+    const { queues } = await scene.store.counts({ space: 'acme', now: scene.now })
     assert.equal(queues.find(({ queue }) => queue === QUEUE)?.states.done, 1_000)
   })
 
@@ -50,7 +55,7 @@ export function concurrencyCases(test: StoreCase): void {
     const held = await scene.take()
     const back = held.toReversed()
     const ends = (leases: typeof held): Settlement[] =>
-      leases.map(({ id, token }) => ({ id, token, verdict: verdict('done') }))
+      leases.map(({ space, id, token }) => ({ space, id, token, verdict: verdict('done') }))
 
     const extended = await Promise.all([scene.extend(held), scene.extend(back), scene.extend(held)])
     const settled = await Promise.all([
@@ -87,7 +92,7 @@ export function concurrencyCases(test: StoreCase): void {
   test('lets a job be cancelled or completed, and never both', async (scene) => {
     await scene.insert(...samples(30))
     const held = await scene.take({ limit: 15 })
-    const settlements = held.map(({ id, token }) => ({ id, token, verdict: verdict('done') }))
+    const settlements = held.map(({ space, id, token }) => ({ space, id, token, verdict: verdict('done') }))
 
     const [settled, changed] = await Promise.all([
       scene.settleAll(settlements),
@@ -133,7 +138,12 @@ export function concurrencyCases(test: StoreCase): void {
   test('prunes each job once when two prune at once', async (scene) => {
     await scene.insert(...samples(40))
     const held = await scene.take()
-    const ends = held.map(({ id, token }) => ({ id, token, verdict: verdict('done', { keepMs: 0 }) }))
+    const ends = held.map(({ space, id, token }) => ({
+      space,
+      id,
+      token,
+      verdict: verdict('done', { keepMs: 0 }),
+    }))
     await scene.settleAll(ends)
 
     const counts = await Promise.all([scene.prune(30), scene.prune(30)])
@@ -149,7 +159,7 @@ export function concurrencyCases(test: StoreCase): void {
       await scene.insert(...batch)
       const held = await scene.take()
       const said = verdict('done', { keepMs: how === 'discard' ? null : 0 })
-      const ends = held.map(({ id, token }) => ({ id, token, verdict: said }))
+      const ends = held.map(({ space, id, token }) => ({ space, id, token, verdict: said }))
       if (how !== 'discard') await scene.settleAll(ends)
       const leave = (part: number): Promise<unknown> => {
         const some = ends.slice(part * 20, part * 20 + 20)
@@ -168,7 +178,7 @@ export function concurrencyCases(test: StoreCase): void {
     await scene.insert(...samples(100))
 
     const readers = Array.from({ length: 10 }, () =>
-      scene.store.counts({ space: 'acme' }).then(({ queues }) => {
+      scene.store.counts({ space: 'acme', now: scene.now }).then(({ queues }) => {
         const states = queues.find(({ queue }) => queue === QUEUE)?.states
         return Object.values(states ?? {}).reduce((sum, count) => sum + count, 0)
       }),

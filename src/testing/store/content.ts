@@ -49,7 +49,8 @@ export function contentCases(test: StoreCase): void {
 
     const held = await scene.take()
     await scene.settleAll(
-      held.map(({ id, token }, n) => ({
+      held.map(({ space, id, token }, n) => ({
+        space,
         id,
         token,
         verdict: verdict('dead', { failure: texts[n] ?? null }),
@@ -74,7 +75,8 @@ export function contentCases(test: StoreCase): void {
     )
     const held = await scene.take()
     await scene.settleAll(
-      held.map(({ id, token }, n) => ({
+      held.map(({ space, id, token }, n) => ({
+        space,
         id,
         token,
         verdict: verdict('done', { result: n ? 'null' : null }),

@@ -31,7 +31,7 @@ class Crowd {
   async #isOver(): Promise<boolean> {
     this.#scene.pass(20)
     if (!this.#inserted) return false
-    const { queues } = await this.#scene.store.counts({ space: SPACE, queues: [QUEUE] })
+    const { queues } = await this.#scene.store.counts({ space: SPACE, queues: [QUEUE], now: this.#scene.now })
     const states = queues.find(({ queue }) => queue === QUEUE)?.states
     return (states?.ready ?? 0) + (states?.delayed ?? 0) + (states?.running ?? 0) === 0
   }
@@ -64,7 +64,7 @@ class Crowd {
   async #settle(jobs: readonly ClaimedJob[]): Promise<void> {
     const said = jobs.map((job) => ({ job, verdict: this.#verdict(job) }))
     const results = await this.#scene.settleAll(
-      said.map(({ job: { id, token }, verdict }) => ({ id, token, verdict })),
+      said.map(({ job: { space, id, token }, verdict }) => ({ space, id, token, verdict })),
     )
     for (const [n, result] of results.entries()) {
       const { job, verdict } = said[n] as (typeof said)[number]
@@ -94,7 +94,7 @@ class Crowd {
       const leases = await this.#scene.expired({ limit: 20 })
       const lost = verdict('ready', { count: 'lost' })
       await this.#scene.settleAll(
-        leases.map(({ id, token }) => ({ id, token, verdict: lost, onlyIfExpired: true })),
+        leases.map(({ space, id, token }) => ({ space, id, token, verdict: lost, onlyIfExpired: true })),
       )
     }
   }

@@ -72,7 +72,7 @@ export function expiredCases(test: StoreCase): void {
       seen.push(idsOf(leases))
       const lost = verdict('ready', { count: 'lost' })
       await scene.settleAll(
-        leases.map(({ id, token }) => ({ id, token, verdict: lost, onlyIfExpired: true })),
+        leases.map(({ space, id, token }) => ({ space, id, token, verdict: lost, onlyIfExpired: true })),
       )
       leases = await scene.expired({ limit: 2 })
     }

@@ -11,7 +11,7 @@ export function groupEnqueueCases(test: StoreCase): void {
     const [job] = await scene.take()
     assert.ok(job)
 
-    const settlements = [{ id: job.id, token: job.token, verdict: verdict('done') }]
+    const settlements = [{ space: job.space, id: job.id, token: job.token, verdict: verdict('done') }]
     const reply = await scene.store.settle({ settlements, now: scene.now })
 
     assert.deepEqual(
@@ -104,7 +104,7 @@ export function groupEnqueueCases(test: StoreCase): void {
     const [job] = await scene.take({ ids: [idOf(1)] })
     assert.ok(job)
 
-    const settlements = [{ id: job.id, token: job.token, verdict: verdict('done') }]
+    const settlements = [{ space: job.space, id: job.id, token: job.token, verdict: verdict('done') }]
     const reply = await scene.store.settle({ settlements, now: scene.now })
 
     assert.deepEqual(
@@ -121,7 +121,7 @@ export function groupEnqueueCases(test: StoreCase): void {
     const [job] = await scene.take({ ids: [idOf(1)] })
     assert.ok(job)
 
-    const settlements = [{ id: job.id, token: job.token, verdict: verdict('done') }]
+    const settlements = [{ space: job.space, id: job.id, token: job.token, verdict: verdict('done') }]
     const reply = await scene.store.settle({ settlements, now: scene.now })
 
     assert.equal(reply.enqueued, undefined)

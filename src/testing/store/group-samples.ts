@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { Group, NewGroup, Outcome } from '../../core/groups.ts'
 import type { NewJob } from '../../core/job.ts'
 import type { Verdict } from '../../core/policy.ts'
-import type { NewRun, Run, RunMove } from '../../core/runs.ts'
+import type { NewRun, Run, RunMove, Standing } from '../../core/runs.ts'
 import { DAY, idOf, OTHER_QUEUE, SPACE, sample, verdict } from './samples.ts'
 import { type Scene, source } from './scene.ts'
 
@@ -43,6 +43,11 @@ export function members(
   return Array.from({ length: count }, (_, n) =>
     sample(from + n, { member: { group: of, n }, ...difference }),
   )
+}
+
+/** The position of a run that waits for a group. */
+export function waitingFor(of: string = groupOf(1), more: Standing = {}): string {
+  return JSON.stringify({ waits: { id: of }, ...more })
 }
 
 export function run(n: number, difference: Partial<NewRun> = {}): NewRun {
@@ -97,7 +102,7 @@ export async function end(scene: Scene, to: Verdict['to'], ...which: readonly nu
     sources: [source(), source({ queue: OTHER_QUEUE })],
   })
   assert.equal(claimed.length, which.length)
-  const settlements = claimed.map(({ id, token }) => ({ id, token, verdict: verdict(to) }))
+  const settlements = claimed.map(({ space, id, token }) => ({ space, id, token, verdict: verdict(to) }))
   const results = await scene.settleAll(settlements)
   assert.ok(results.every(({ status }) => status === 'ok'))
 }

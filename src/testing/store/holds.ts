@@ -56,7 +56,7 @@ export function holdsCases(test: StoreCase): void {
     await scene.insert(sample(2))
     await scene.hold('block')
 
-    const settlements = [{ id: held.id, token: held.token, verdict: verdict('done') }]
+    const settlements = [{ space: held.space, id: held.id, token: held.token, verdict: verdict('done') }]
     const { claimed } = await scene.store.settle({ settlements, claim: scene.call(), now: scene.now })
 
     assert.deepEqual(claimed?.jobs, [])

@@ -64,7 +64,7 @@ export function insertCases(test: StoreCase): void {
 
     assert.deepEqual(results, [
       { status: 'ok', state: 'delayed', dueAt: START + MINUTE },
-      { status: 'ok', state: 'delayed', dueAt: START + HOUR },
+      { status: 'ok', state: 'delayed', dueAt: START + HOUR, known: true },
       { status: 'ok', state: 'ready', dueAt: START },
       { status: 'ok', state: 'delayed', dueAt: START + DAY },
     ])
@@ -113,7 +113,7 @@ export function insertCases(test: StoreCase): void {
 
     const results = await scene.insert(sample(1, { payload: '"second"', delayMs: HOUR }))
 
-    assert.deepEqual(results, [{ status: 'ok', state: 'ready', dueAt: START }])
+    assert.deepEqual(results, [{ status: 'ok', state: 'ready', dueAt: START, known: true }])
     assert.deepEqual(await scene.job(idOf(1)), before)
   })
 

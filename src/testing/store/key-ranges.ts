@@ -114,7 +114,7 @@ function partCases(test: StoreCase): void {
     const { now: _, ...claim } = scene.call(inRange(HIGH))
 
     const reply = await scene.store.settle({
-      settlements: [{ id: held.id, token: held.token, verdict: verdict('ready') }],
+      settlements: [{ space: held.space, id: held.id, token: held.token, verdict: verdict('ready') }],
       claim,
       now: scene.now,
     })
@@ -178,7 +178,8 @@ function turnCases(test: StoreCase): void {
     assert.deepEqual(idsOf(await take(scene, LOW)), [idOf(2)])
 
     const jobs = await scene.list('running')
-    const settlements = jobs.map(({ id, token }) => ({
+    const settlements = jobs.map(({ space, id, token }) => ({
+      space,
       id,
       token: token as string,
       verdict: verdict('done', { keepMs: null }),

@@ -53,12 +53,18 @@ export function lifecycleCases(test: StoreCase): void {
     const [one, two] = jobs
     assert.ok(one && two)
 
-    const early = { id: one.id, token: one.token, verdict: verdict('ready'), onlyIfExpired: true }
+    const early = {
+      space: one.space,
+      id: one.id,
+      token: one.token,
+      verdict: verdict('ready'),
+      onlyIfExpired: true,
+    }
     const { results } = await store.settle({
-      settlements: [early, { id: two.id, token: two.token, verdict: verdict('done') }],
+      settlements: [early, { space: two.space, id: two.id, token: two.token, verdict: verdict('done') }],
     })
     const { leases } = await store.expired({ sources: [source()], workerIds: [], limit: 9 })
-    await store.extend({ leases: [{ id: one.id, token: one.token }], leaseMs: HOUR })
+    await store.extend({ leases: [{ space: one.space, id: one.id, token: one.token }], leaseMs: HOUR })
     const { pruned } = await store.prune({ limit: 9 })
 
     const [held, done] = [await scene.job(one.id), await scene.job(two.id)]

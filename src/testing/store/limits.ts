@@ -57,7 +57,7 @@ export function limitCases(test: StoreCase): void {
     await scene.limit({ concurrency: 2 })
     await scene.insert(...samples(4))
     const held = await scene.take()
-    const settlements = held.map(({ id, token }) => ({ id, token, verdict: verdict('done') }))
+    const settlements = held.map(({ space, id, token }) => ({ space, id, token, verdict: verdict('done') }))
 
     const { claimed } = await scene.store.settle({ settlements, claim: scene.call(), now: scene.now })
 
@@ -76,7 +76,13 @@ export function limitCases(test: StoreCase): void {
         assert.deepEqual(await scene.take(), [])
 
         await scene.settleAll(
-          held.map(({ id, token }) => ({ id, token, verdict: verdict(ending), ...(rescue && { rescue }) })),
+          held.map(({ space, id, token }) => ({
+            space,
+            id,
+            token,
+            verdict: verdict(ending),
+            ...(rescue && { rescue }),
+          })),
         )
 
         const { lanes } = await scene.store.lanes({

@@ -29,8 +29,12 @@ export async function sendAll(scene: Scene, notes: readonly JobNote[]): Promise<
 }
 
 /** Sends the note of one run. */
-export async function send(scene: Scene, { id, token }: Held, written: Note): Promise<NoteResult> {
-  const [result] = await sendAll(scene, [{ id, token, ...written }])
+export async function send(
+  scene: Scene,
+  { space = SPACE, id, token }: Held,
+  written: Note,
+): Promise<NoteResult> {
+  const [result] = await sendAll(scene, [{ space, id, token, ...written }])
   assert.ok(result)
   return result
 }

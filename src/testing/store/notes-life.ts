@@ -48,7 +48,8 @@ export function notesLifeCases(test: StoreCase): void {
     const held = await scene.take({ limit: 5 })
 
     const { results, claimed } = await scene.store.settle({
-      settlements: held.map(({ id, token }, i) => ({
+      settlements: held.map(({ space, id, token }, i) => ({
+        space,
         id,
         token,
         verdict: verdict(i === 4 ? 'dead' : 'done'),
@@ -73,7 +74,8 @@ export function notesLifeCases(test: StoreCase): void {
     for (const one of held) await send(scene, one, note([line(1)], progress(1, 1)))
 
     await scene.settleAll(
-      held.map(({ id, token }, i) => ({
+      held.map(({ space, id, token }, i) => ({
+        space,
         id,
         token,
         verdict: verdict('done', { keepMs: i === 1 ? null : DAY }),
@@ -161,11 +163,13 @@ export function notesLifeCases(test: StoreCase): void {
     await Promise.all(
       rounds.flatMap((round) => [
         scene.store.note({
-          notes: held.map(({ id, token }) => ({ id, token, ...note(lines(1, round + 1)) })),
+          notes: held.map(({ space, id, token }) => ({ space, id, token, ...note(lines(1, round + 1)) })),
           now: scene.now,
         }),
         scene.store.note({
-          notes: held.toReversed().map(({ id, token }) => ({ id, token, ...note(lines(1, round + 1)) })),
+          notes: held
+            .toReversed()
+            .map(({ space, id, token }) => ({ space, id, token, ...note(lines(1, round + 1)) })),
           now: scene.now,
         }),
       ]),

@@ -54,8 +54,9 @@ export function notesCases(test: StoreCase): void {
 
     const said = await sendAll(
       scene,
-      held.toReversed().map(({ id, token }, i) => ({
+      held.toReversed().map(({ space, id, token }, i) => ({
         ...note([line(1, { text: `of ${id}` })], progress(1, i)),
+        space,
         id,
         token: i % 10 === 0 ? scene.token() : token,
       })),
@@ -108,7 +109,7 @@ export function notesCases(test: StoreCase): void {
 
     const said = await sendAll(
       scene,
-      [1, 2].map((n) => ({ id: idOf(n), token: scene.token(), ...note([line(1)]) })),
+      [1, 2].map((n) => ({ space: SPACE, id: idOf(n), token: scene.token(), ...note([line(1)]) })),
     )
 
     assert.deepEqual(said, [LOST, { status: 'refused', reason: 'gone' }])
@@ -124,8 +125,8 @@ export function notesCases(test: StoreCase): void {
     await send(scene, held, note(lines(2, 5), progress(2, 20)))
     await send(scene, held, first)
     await sendAll(scene, [
-      { id: held.id, token: held.token, ...note([line(6)]) },
-      { id: held.id, token: held.token, ...note([line(6), line(7)]) },
+      { space: held.space, id: held.id, token: held.token, ...note([line(6)]) },
+      { space: held.space, id: held.id, token: held.token, ...note([line(6), line(7)]) },
     ])
 
     assert.deepEqual(

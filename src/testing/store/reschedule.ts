@@ -40,7 +40,7 @@ export function rescheduleCases(test: StoreCase): void {
     await scene.changeOne('reschedule', idOf(2), { dueAt: scene.now - HOUR })
     await scene.changeOne('reschedule', idOf(4), { dueAt: scene.now })
 
-    const { queues } = await scene.store.counts({ space: SPACE, queues: [QUEUE] })
+    const { queues } = await scene.store.counts({ space: SPACE, queues: [QUEUE], now: scene.now })
     assert.deepEqual([queues[0]?.states.delayed, queues[0]?.states.ready], [1, 3])
   })
 

@@ -1,6 +1,18 @@
 import assert from 'node:assert/strict'
-import type { NewRun, Run } from '../../core/runs.ts'
-import { group, groupOf, members, move, outcomesOf, readGroup, readRun, run, runOf } from './group-samples.ts'
+import type { NewRun, Run, RunMove } from '../../core/runs.ts'
+import {
+  end,
+  group,
+  groupOf,
+  members,
+  move,
+  outcomesOf,
+  readGroup,
+  readRun,
+  run,
+  runOf,
+  waitingFor,
+} from './group-samples.ts'
 import { DAY, failure, idOf, MINUTE, OTHER_SPACE, QUEUE, SPACE, sample, verdict } from './samples.ts'
 import type { Scene, StoreCase } from './scene.ts'
 
@@ -44,7 +56,9 @@ export function runCases(test: StoreCase): void {
       jobs: members(2, groupOf(1), 2),
     })
 
-    const settlements = [{ id: control.id, token: control.token, verdict: verdict('done'), move: step }]
+    const settlements = [
+      { space: control.space, id: control.id, token: control.token, verdict: verdict('done'), move: step },
+    ]
     const reply = await scene.store.settle({ settlements, now: scene.now })
 
     assert.equal(reply.results[0]?.status, 'ok')
@@ -145,7 +159,8 @@ export function runCases(test: StoreCase): void {
     )
     await begin(scene, run(1))
     const jobs = { success: sample(1_000), failure: sample(1_001) }
-    const waits = move(1, 0, { groups: [group(2, { run: runOf(1), jobs })], runs: branches })
+    const groups = [group(2, { run: runOf(1), jobs })]
+    const waits = move(1, 0, { position: waitingFor(), groups, runs: branches })
     await scene.store.moveRuns({ moves: [waits], now: scene.now })
     const open = await scene.store.openMembers({ space: SPACE, group: groupOf(1), from: 0, limit: 9 })
     assert.deepEqual(open.members, [
@@ -210,7 +225,8 @@ export function runCases(test: StoreCase): void {
   test('that begins again and ends in one call has never gone on for its group', async (scene) => {
     const member = { member: { group: groupOf(1), n: 0 }, root: runOf(1) }
     await begin(scene, run(1))
-    const waits = move(1, 0, { groups: [group(1, { run: runOf(1) })], runs: [run(2, member)] })
+    const groups = [group(1, { run: runOf(1) })]
+    const waits = move(1, 0, { position: waitingFor(), groups, runs: [run(2, member)] })
     const done = { status: 'done', keepMs: 0 } as const
     await scene.store.moveRuns({ moves: [waits, move(2, 0, done)], now: scene.now })
     const before = await readGroup(scene)
@@ -222,6 +238,85 @@ export function runCases(test: StoreCase): void {
     assert.deepEqual(reply, { results: [{ status: 'ok' }, { status: 'ok' }], enqueued: [] })
     assert.deepEqual(await readGroup(scene), before)
     assert.equal((await outcomesOf(scene))[0]?.result, '2')
+  })
+
+  // What became of the run of a job that died, and whether the job may be redriven then.
+  const fates: readonly (readonly [what: string, fate: Partial<RunMove>, result: 'ok' | 'run'])[] = [
+    ['waits for it', {}, 'ok'],
+    ['has failed with it and waits', { status: 'failed' }, 'ok'],
+    ['has moved on', { position: waitingFor(groupOf(9)) }, 'run'],
+    ['undoes what was done', { position: waitingFor(groupOf(9), { failure: failure('no') }) }, 'run'],
+    ['was undone', { status: 'failed', position: waitingFor(groupOf(1), { failure: failure('no') }) }, 'run'],
+    ['was cancelled', { status: 'cancelled' }, 'run'],
+    ['is done', { status: 'done' }, 'run'],
+    ['is about to undo', { position: waitingFor(groupOf(1), { done: [{ node: 'charge' }] }) }, 'run'],
+    [
+      'undid with it',
+      { status: 'failed', position: waitingFor(groupOf(9), { failure: failure('no'), undos: [groupOf(1)] }) },
+      'ok',
+    ],
+  ]
+  for (const [what, fate, expected] of fates) {
+    test(`${expected === 'ok' ? 'lets' : 'does not let'} a job be redriven whose run ${what}`, async (scene) => {
+      await begin(scene, run(1))
+      const jobs = members(2)
+      const made = move(1, 0, { position: waitingFor(), groups: [group(2, { run: runOf(1) })], jobs })
+      await scene.store.moveRuns({
+        moves: [{ ...made, groups: [{ ...made.groups[0]!, jobs: FAILS }] }],
+        now: scene.now,
+      })
+      await end(scene, 'dead', 1, 2)
+      await scene.store.moveRuns({ moves: [move(1, 1, { keepMs: DAY, ...fate })], now: scene.now })
+
+      const one = await scene.changeOne('redrive', idOf(1))
+      const all = await scene.change('redrive', { queue: QUEUE, state: 'dead', limit: 10 })
+
+      assert.equal(one, expected)
+      const refused = { status: 'refused', reason: 'run' } as const
+      assert.deepEqual(
+        all.filter(({ id }) => id === idOf(2)),
+        [expected === 'ok' ? { id: idOf(2), status: 'ok' } : { id: idOf(2), ...refused }],
+      )
+      assert.equal(await scene.state(idOf(1)), expected === 'ok' ? 'ready' : 'dead')
+      assert.equal(await scene.state(idOf(2)), expected === 'ok' ? 'ready' : 'dead')
+    })
+  }
+
+  test('above a branch decides for the jobs of the branch, and for the branch itself', async (scene) => {
+    const inner = group(1, { id: groupOf(2), run: runOf(2), jobs: {} })
+    const branch = run(2, {
+      member: { group: groupOf(1), n: 0 },
+      root: runOf(1),
+      position: waitingFor(groupOf(2)),
+    })
+    await begin(scene, run(1, { position: waitingFor() }))
+    const outer = group(1, { run: runOf(1), jobs: {} })
+    const moves = [
+      move(1, 0, { groups: [outer], runs: [branch] }),
+      move(2, 0, { groups: [inner], jobs: members(1, groupOf(2)) }),
+    ]
+    await scene.store.moveRuns({ moves, now: scene.now })
+    await end(scene, 'dead', 1)
+    const failed = move(2, 1, { status: 'failed', failure: failure('no') })
+    const cancelled = move(1, 1, { status: 'cancelled', keepMs: DAY })
+    await scene.store.moveRuns({ moves: [failed, cancelled], now: scene.now })
+
+    const [again] = (
+      await scene.store.moveRuns({ moves: [move(2, 2, { status: 'running' })], now: scene.now })
+    ).results
+
+    assert.deepEqual(again, { status: 'refused', reason: 'over' })
+    assert.equal(await scene.changeOne('redrive', idOf(1)), 'run')
+    assert.equal((await readRun(scene, 2)).status, 'failed')
+  })
+
+  test('that is not kept any more lets no job of it be redriven; a group without a run does', async (scene) => {
+    const ofRun = `${groupOf(1).slice(0, 14)}8${groupOf(1).slice(15)}`
+    await scene.insert(...members(1, ofRun, 1), ...members(1, groupOf(2), 2))
+    await end(scene, 'dead', 1, 2)
+
+    assert.equal(await scene.changeOne('redrive', idOf(1)), 'run')
+    assert.equal(await scene.changeOne('redrive', idOf(2)), 'ok')
   })
 
   test('is found by flow, status and attribute, newest first, by the page', async (scene) => {
@@ -292,3 +387,5 @@ async function begin(scene: Scene, ...runs: readonly NewRun[]): Promise<void> {
 function numbersOf(runs: readonly Run[]): number[] {
   return runs.map(({ id }) => Number.parseInt(id.slice(-12), 16))
 }
+
+const FAILS = { failure: sample(1_001) }

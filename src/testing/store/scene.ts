@@ -25,8 +25,8 @@ import { DAY, failure, HOUR, QUEUE, SPACE, START, tokenOf } from './samples.ts'
 /** Writes one case of the suite. It gets a fresh, empty store and a clock that the case owns. */
 export type StoreCase = (name: string, body: (scene: Scene) => Promise<void>) => void
 
-/** A lease as settle and extend want it; a claimed job is one. */
-export type Held = Pick<ClaimedJob, 'id' | 'token'>
+/** A lease as settle and extend want it; a claimed job is one. Without a space it is of the sample one. */
+export type Held = Pick<ClaimedJob, 'id' | 'token'> & { readonly space?: string }
 
 /** A store and a virtual clock: every call carries the clock's time. Calls say only what matters to the case. */
 export class Scene {
@@ -101,7 +101,9 @@ export class Scene {
   }
 
   async settle(held: Held, verdict: Verdict, more: Partial<Settlement> = {}): Promise<SettleResult> {
-    const [result] = await this.settleAll([{ id: held.id, token: held.token, verdict, ...more }])
+    const [result] = await this.settleAll([
+      { space: held.space ?? SPACE, id: held.id, token: held.token, verdict, ...more },
+    ])
     return result as SettleResult
   }
 
@@ -110,7 +112,7 @@ export class Scene {
   }
 
   async extend(leases: readonly Held[], leaseMs = 30_000): Promise<readonly ExtendResult[]> {
-    const named = leases.map(({ id, token }) => ({ id, token }))
+    const named = leases.map(({ space = SPACE, id, token }) => ({ space, id, token }))
     return (await this.store.extend({ leases: named, leaseMs, now: this.now })).results
   }
 
@@ -185,7 +187,7 @@ export class Scene {
 
   /** Brings the sample, which is not in the store yet, into a state. Time passes only for its lease. */
   async inState(job: NewJob, state: JobState): Promise<void> {
-    const waiting = { action: { cancelled: 'cancel', dead: 'bury', missing: 'miss' } } as const
+    const waiting = { action: { cancelled: 'cancel', dead: 'bury' } } as const
     switch (state) {
       case 'delayed':
         await this.insert({ ...job, delayMs: HOUR })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { ClaimCall, Settlement, SettleReply } from '../../store.ts'
-import { idOf, idsOf, MINUTE, OTHER_QUEUE, sample, verdict } from './samples.ts'
+import { idOf, idsOf, MINUTE, OTHER_QUEUE, SPACE, sample, verdict } from './samples.ts'
 import { type Held, type Scene, type StoreCase, source } from './scene.ts'
 
 /** What a call enqueues, its own claim may take, as if the two had been two calls. */
@@ -70,7 +70,7 @@ export function settleAndTakeCases(test: StoreCase): void {
     const held = await scene.running(sample(1))
 
     const { claimed } = await settle(scene, [
-      ending({ id: idOf(7), token: scene.token() }, [2]),
+      ending({ space: SPACE, id: idOf(7), token: scene.token() }, [2]),
       ending(held, [3]),
     ])
 
@@ -203,7 +203,7 @@ export function settleAndTakeCases(test: StoreCase): void {
 
   test('takes first nothing that a refused settlement would have enqueued', async (scene) => {
     const held = await scene.running(sample(1))
-    const lost = { id: idOf(7), token: scene.token() }
+    const lost = { space: SPACE, id: idOf(7), token: scene.token() }
 
     const { claimed } = await settle(scene, [ending(lost, [2]), ending(held, [3])], {
       first: [2, 3].map(idOf),
@@ -237,8 +237,8 @@ export function settleAndTakeCases(test: StoreCase): void {
 }
 
 /** Ends a lease well and enqueues these. */
-function ending({ id, token }: Held, numbers: readonly number[]): Settlement {
-  return { id, token, verdict: verdict('done'), enqueue: numbers.map((n) => sample(n)) }
+function ending({ space = SPACE, id, token }: Held, numbers: readonly number[]): Settlement {
+  return { space, id, token, verdict: verdict('done'), enqueue: numbers.map((n) => sample(n)) }
 }
 
 function settle(

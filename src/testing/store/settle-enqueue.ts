@@ -6,6 +6,7 @@ import {
   MINUTE,
   OTHER_QUEUE,
   OTHER_SPACE,
+  SPACE,
   sample,
   samples,
   unique,
@@ -67,7 +68,7 @@ export function settleEnqueueCases(test: StoreCase): void {
       { status: 'duplicate', id: idOf(9), action: 'ignored' },
       { status: 'ok', state: 'ready', dueAt: scene.now },
       { status: 'duplicate', id: idOf(4), action: 'ignored' },
-      { status: 'ok', state: 'ready', dueAt: scene.now },
+      { status: 'ok', state: 'ready', dueAt: scene.now, known: true },
     ])
     assert.equal((await scene.job(idOf(9))).payload, '"new"')
   })
@@ -101,7 +102,7 @@ export function settleEnqueueCases(test: StoreCase): void {
     const { now: _, ...next } = scene.call({ limit: 1, workerId: 'worker-b' })
 
     const reply = await scene.store.settle({
-      settlements: [{ id: first.id, token: first.token, verdict: verdict('done') }],
+      settlements: [{ space: first.space, id: first.id, token: first.token, verdict: verdict('done') }],
       claim: next,
       now: scene.now,
     })
@@ -120,6 +121,7 @@ export function settleEnqueueCases(test: StoreCase): void {
     const reply = await scene.store.settle({
       settlements: [
         {
+          space: held.space,
           id: held.id,
           token: held.token,
           verdict: verdict('ready', { refund: true, keepPlace: true }),
@@ -139,7 +141,9 @@ export function settleEnqueueCases(test: StoreCase): void {
     const { now: _, ...next } = scene.call()
 
     const reply = await scene.store.settle({
-      settlements: [{ id: held.id, token: held.token, verdict: verdict('delayed', { delayMs: HOUR }) }],
+      settlements: [
+        { space: held.space, id: held.id, token: held.token, verdict: verdict('delayed', { delayMs: HOUR }) },
+      ],
       claim: next,
       now: scene.now,
     })
@@ -152,7 +156,7 @@ export function settleEnqueueCases(test: StoreCase): void {
     const { now: _, ...next } = scene.call({ sources: [source({ queue: OTHER_QUEUE })] })
 
     const reply = await scene.store.settle({
-      settlements: [{ id: idOf(1), token: scene.token(), verdict: verdict('done') }],
+      settlements: [{ space: SPACE, id: idOf(1), token: scene.token(), verdict: verdict('done') }],
       claim: next,
       now: scene.now,
     })

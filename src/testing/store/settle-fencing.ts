@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { failure, HOUR, idOf, MINUTE, sample, samples, verdict } from './samples.ts'
+import { failure, HOUR, idOf, MINUTE, SPACE, sample, samples, verdict } from './samples.ts'
 import type { StoreCase } from './scene.ts'
 
 const lost = verdict('ready', { count: 'lost', failure: failure('lost') })
@@ -47,8 +47,8 @@ export function settleFencingCases(test: StoreCase): void {
   })
 
   test('settles a lease once when one call names it twice', async (scene) => {
-    const { id, token } = await scene.running(sample(1))
-    const settlement = { id, token, verdict: verdict('ready', { count: 'errors' }) }
+    const { space, id, token } = await scene.running(sample(1))
+    const settlement = { space, id, token, verdict: verdict('ready', { count: 'errors' }) }
 
     const results = await scene.settleAll([settlement, settlement])
 
@@ -103,7 +103,7 @@ export function settleFencingCases(test: StoreCase): void {
     const token = scene.token()
 
     const results = await scene.settleAll(
-      [1, 2, 3].map((n) => ({ id: idOf(n), token, verdict: verdict('done') })),
+      [1, 2, 3].map((n) => ({ space: SPACE, id: idOf(n), token, verdict: verdict('done') })),
     )
 
     assert.deepEqual(
@@ -120,7 +120,7 @@ export function settleFencingCases(test: StoreCase): void {
     await scene.changeOne('remove', idOf(2))
 
     const results = await scene.settleAll(
-      [pruned, removed].map(({ id, token }) => ({ id, token, verdict: verdict('ready') })),
+      [pruned, removed].map(({ space, id, token }) => ({ space, id, token, verdict: verdict('ready') })),
     )
 
     const gone = { status: 'refused', reason: 'gone' }
@@ -268,13 +268,13 @@ export function settleFencingCases(test: StoreCase): void {
     const done = verdict('done')
 
     const results = await scene.settleAll([
-      { id: one.id, token: one.token, verdict: done },
-      { id: two.id, token: two.token, verdict: done, rescue: true },
-      { id: three.id, token: three.token, verdict: done },
-      { id: four.id, token: four.token, verdict: done, rescue: true },
+      { space: one.space, id: one.id, token: one.token, verdict: done },
+      { space: two.space, id: two.id, token: two.token, verdict: done, rescue: true },
+      { space: three.space, id: three.id, token: three.token, verdict: done },
+      { space: four.space, id: four.id, token: four.token, verdict: done, rescue: true },
     ])
     const repeated = await scene.settleAll(
-      [one, two, three, four].map(({ id, token }) => ({ id, token, verdict: done })),
+      [one, two, three, four].map(({ space, id, token }) => ({ space, id, token, verdict: done })),
     )
 
     assert.deepEqual(
@@ -302,7 +302,12 @@ export function settleFencingCases(test: StoreCase): void {
     const failed = await scene.ended(sample(2), verdict('failed', { keepMs: null }))
 
     const results = await scene.settleAll(
-      [done, failed].map(({ id, token }) => ({ id, token, verdict: verdict('ready', { count: 'errors' }) })),
+      [done, failed].map(({ space, id, token }) => ({
+        space,
+        id,
+        token,
+        verdict: verdict('ready', { count: 'errors' }),
+      })),
     )
 
     assert.deepEqual(results, [
@@ -317,10 +322,16 @@ export function settleFencingCases(test: StoreCase): void {
     assert.ok(one && two && three)
 
     const results = await scene.settleAll([
-      { id: one.id, token: one.token, verdict: verdict('done'), enqueue: [sample(11)] },
-      { id: two.id, token: scene.token(), verdict: verdict('done'), enqueue: [sample(12)] },
-      { id: idOf(9), token: scene.token(), verdict: verdict('done'), enqueue: [sample(13)] },
-      { id: three.id, token: three.token, verdict: verdict('dead'), enqueue: [sample(14)] },
+      { space: one.space, id: one.id, token: one.token, verdict: verdict('done'), enqueue: [sample(11)] },
+      { space: two.space, id: two.id, token: scene.token(), verdict: verdict('done'), enqueue: [sample(12)] },
+      { space: SPACE, id: idOf(9), token: scene.token(), verdict: verdict('done'), enqueue: [sample(13)] },
+      {
+        space: three.space,
+        id: three.id,
+        token: three.token,
+        verdict: verdict('dead'),
+        enqueue: [sample(14)],
+      },
     ])
 
     assert.deepEqual(
@@ -332,9 +343,9 @@ export function settleFencingCases(test: StoreCase): void {
   })
 
   test('lets exactly one of two rescuers have a lost job', async (scene) => {
-    const { id, token } = await scene.running(sample(1), { leaseMs: 1_000 })
+    const { space, id, token } = await scene.running(sample(1), { leaseMs: 1_000 })
     scene.pass(HOUR)
-    const rescue = { id, token, verdict: lost, onlyIfExpired: true, rescue: true }
+    const rescue = { space, id, token, verdict: lost, onlyIfExpired: true, rescue: true }
 
     const replies = await Promise.all([scene.settleAll([rescue]), scene.settleAll([rescue])])
 

@@ -178,7 +178,12 @@ export function settleCases(test: StoreCase): void {
       verdict('dead', { failure: failure('boom') }),
     ]
 
-    const settlements = held.map(({ id, token }, i) => ({ id, token, verdict: verdicts[i] as Verdict }))
+    const settlements = held.map(({ space, id, token }, i) => ({
+      space,
+      id,
+      token,
+      verdict: verdicts[i] as Verdict,
+    }))
     const results = await scene.settleAll(settlements)
 
     assert.deepEqual(

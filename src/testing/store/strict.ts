@@ -85,7 +85,7 @@ export function strictCases(test: StoreCase): void {
     await open(scene, ...strict('a', 3), ...strict('b', 3, 101), ...strict('c', 3, 201))
     const endAll = (jobs: readonly ClaimedJob[], limit: number): ReturnType<Scene['store']['settle']> =>
       scene.store.settle({
-        settlements: jobs.map(({ id, token }) => ({ id, token, verdict: verdict('done') })),
+        settlements: jobs.map(({ space, id, token }) => ({ space, id, token, verdict: verdict('done') })),
         claim: scene.call({ limit }),
         now: scene.now,
       })

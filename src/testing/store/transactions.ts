@@ -71,11 +71,11 @@ export function transactionCases(test: StoreCase, begin: (store: Store) => Promi
   })
 
   test('ends a job, and enqueues the next, when the user’s transaction commits', async (scene) => {
-    const { id, token } = await scene.running(sample(1))
+    const { space, id, token } = await scene.running(sample(1))
 
     await within(scene, 'commit', async (inside) => {
       const { results } = await inside.settle({
-        settlements: [{ id, token, verdict: verdict('done', { result: '1' }), enqueue: [sample(2)] }],
+        settlements: [{ space, id, token, verdict: verdict('done', { result: '1' }), enqueue: [sample(2)] }],
         now: scene.now,
       })
       assert.equal(results[0]?.status, 'ok')
@@ -90,7 +90,15 @@ export function transactionCases(test: StoreCase, begin: (store: Store) => Promi
 
     await within(scene, 'rollback', async (inside) => {
       await inside.settle({
-        settlements: [{ id: held.id, token: held.token, verdict: verdict('done'), enqueue: [sample(2)] }],
+        settlements: [
+          {
+            space: held.space,
+            id: held.id,
+            token: held.token,
+            verdict: verdict('done'),
+            enqueue: [sample(2)],
+          },
+        ],
         now: scene.now,
       })
     })
@@ -101,11 +109,11 @@ export function transactionCases(test: StoreCase, begin: (store: Store) => Promi
   })
 
   test('refuses a token that does not hold the job inside a transaction as well', async (scene) => {
-    const { id } = await scene.running(sample(1))
+    const { space, id } = await scene.running(sample(1))
 
     await within(scene, 'commit', async (inside) => {
       const { results } = await inside.settle({
-        settlements: [{ id, token: scene.token(), verdict: verdict('done'), enqueue: [sample(2)] }],
+        settlements: [{ space, id, token: scene.token(), verdict: verdict('done'), enqueue: [sample(2)] }],
         now: scene.now,
       })
       assert.deepEqual(results, [{ status: 'refused', reason: 'lost' }])
@@ -118,7 +126,7 @@ export function transactionCases(test: StoreCase, begin: (store: Store) => Promi
     const held = await scene.running(sample(1))
     await within(scene, 'commit', async (inside) => {
       await inside.settle({
-        settlements: [{ id: held.id, token: held.token, verdict: verdict('done') }],
+        settlements: [{ space: held.space, id: held.id, token: held.token, verdict: verdict('done') }],
         now: scene.now,
       })
     })
@@ -127,7 +135,7 @@ export function transactionCases(test: StoreCase, begin: (store: Store) => Promi
   })
 
   test('refuses a holder inside a transaction whose job a rescuer has taken', async (scene) => {
-    const { id, token } = await scene.running(sample(1), { leaseMs: 1_000 })
+    const { space, id, token } = await scene.running(sample(1), { leaseMs: 1_000 })
     const other = await scene.running(sample(2), { leaseMs: 1_000 })
     scene.pass(HOUR)
     const rescue = { rescue: true, onlyIfExpired: true }
@@ -137,8 +145,13 @@ export function transactionCases(test: StoreCase, begin: (store: Store) => Promi
     await within(scene, 'commit', async (inside) => {
       const { results } = await inside.settle({
         settlements: [
-          { id, token, verdict: verdict('done') },
-          { id: other.id, token: other.token, verdict: verdict('done', { keepMs: null }) },
+          { space, id, token, verdict: verdict('done') },
+          {
+            space: other.space,
+            id: other.id,
+            token: other.token,
+            verdict: verdict('done', { keepMs: null }),
+          },
         ],
         now: scene.now,
       })

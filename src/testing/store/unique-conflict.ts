@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { NewJob } from '../../core/job.ts'
-import { HOUR, idOf, idsOf, MINUTE, START, sample, unique, verdict } from './samples.ts'
+import { failure, HOUR, idOf, idsOf, MINUTE, START, sample, unique, verdict } from './samples.ts'
 import type { StoreCase } from './scene.ts'
 
 const NEW: Partial<NewJob> = { payload: '"new"', headers: '{"a":"b"}', priority: 7, overrides: '{"x":1}' }
@@ -107,17 +107,18 @@ export function uniqueConflictCases(test: StoreCase): void {
     })
   }
 
-  test('keeps the counters and the failure of a retried job that is replaced', async (scene) => {
-    const held = await scene.running(sample(1, { unique: unique('k') }))
-    await scene.settle(
-      held,
-      verdict('delayed', { count: 'errors', failure: '{"kind":"error","message":"x"}' }),
-    )
+  for (const onConflict of ['replace', 'postpone'] as const) {
+    test(`${onConflict} gives a job that waits for its retry the whole budget again`, async (scene) => {
+      const held = await scene.running(sample(1, { unique: unique('k') }))
+      const retried = verdict('delayed', { delayMs: HOUR, count: 'errors', failure: failure('away') })
+      await scene.settle(held, retried)
 
-    await scene.insert(sample(2, { ...NEW, unique: unique('k', { onConflict: 'replace' }) }))
+      await scene.insert(sample(2, { ...NEW, unique: unique('k', { onConflict }) }))
 
-    const job = await scene.job(idOf(1))
-    assert.deepEqual([job.state, job.starts, job.errors], ['ready', 1, 1])
-    assert.equal(job.failure, '{"kind":"error","message":"x"}')
-  })
+      const { starts, errors, timeouts, lost, snoozes, ...job } = await scene.job(idOf(1))
+      // Starts go on counting: they number the attempts.
+      assert.deepEqual([starts, errors, timeouts, lost, snoozes], [1, 0, 0, 0, 0])
+      assert.deepEqual([job.payload, job.failure], [NEW.payload, null])
+    })
+  }
 }

@@ -128,14 +128,14 @@ export function uniqueCases(test: StoreCase): void {
 
     const [result] = await scene.insertAgain({ ...job, payload: '"new"' })
 
-    assert.deepEqual(result, { status: 'ok', state: 'ready', dueAt: START })
+    assert.deepEqual(result, { status: 'ok', state: 'ready', dueAt: START, known: true })
     assert.equal((await scene.job(idOf(1))).payload, job.payload)
   })
 
-  test('gives a key up when its job is discarded, removed, cancelled, buried or put aside', async (scene) => {
-    const keys = ['discard', 'remove', 'cancel', 'bury', 'miss'] as const
+  test('gives a key up when its job is discarded, removed, cancelled or buried', async (scene) => {
+    const keys = ['discard', 'remove', 'cancel', 'bury'] as const
     await scene.ended(sample(1, { unique: unique('discard') }), verdict('done', { keepMs: null }))
-    for (const [n, action] of (['remove', 'cancel', 'bury', 'miss'] as const).entries()) {
+    for (const [n, action] of (['remove', 'cancel', 'bury'] as const).entries()) {
       await scene.insert(sample(n + 2, { unique: unique(action) }))
       await scene.changeOne(action, idOf(n + 2))
     }

@@ -3,6 +3,7 @@ import { isAbsolute } from 'node:path'
 import { type Duration, toMs } from '../../core/duration.ts'
 import { SkepError } from '../../core/errors.ts'
 import { show } from '../../core/names.ts'
+import { assertOptions, optionKeys } from '../../core/options.ts'
 import { assertWhole } from '../options.ts'
 
 /** How a handler runs in threads. Everything has a default. */
@@ -20,6 +21,13 @@ export interface ThreadOptions {
   readonly execArgv?: readonly string[]
 }
 
+const KEYS = optionKeys<ThreadOptions>('handleInThreads()', {
+  threads: true,
+  grace: true,
+  memoryMb: true,
+  execArgv: true,
+})
+
 export interface ResolvedThreadOptions {
   readonly module: URL | string
   readonly threads: number
@@ -30,8 +38,10 @@ export interface ResolvedThreadOptions {
 
 export function resolveThreadOptions(
   module: URL | string,
-  { threads = true, grace = '1s', memoryMb, execArgv }: ThreadOptions = {},
+  options: ThreadOptions = {},
 ): ResolvedThreadOptions {
+  assertOptions(KEYS, options)
+  const { threads = true, grace = '1s', memoryMb, execArgv } = options
   if (threads !== true) assertWhole('threads', threads, 1, 1_000)
   if (memoryMb !== undefined) assertWhole('memoryMb', memoryMb, 8, 1_000_000)
   return Object.freeze({

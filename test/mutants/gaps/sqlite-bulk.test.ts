@@ -44,9 +44,9 @@ it('a process that lost many jobs to another one cannot end them together either
 
   const later = START + LEASE_MS + 1
   const rescue = { token: 'first', verdict: AGAIN, onlyIfExpired: true, rescue: true }
-  await other.settle({ settlements: ids.map((id) => ({ id, ...rescue })), now: later })
+  await other.settle({ settlements: ids.map((id) => ({ space: 'acme', id, ...rescue })), now: later })
   await other.claim(claimOf('second', later))
-  const settlements = ids.map((id) => ({ id, token: 'first', verdict: DONE }))
+  const settlements = ids.map((id) => ({ space: 'acme', id, token: 'first', verdict: DONE }))
   const { results } = await sleeper.settle({ settlements, now: later })
 
   expect(results).toEqual(ids.map(() => ({ status: 'refused', reason: 'lost' })))

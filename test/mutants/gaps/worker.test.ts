@@ -220,21 +220,4 @@ describe('looking after others', () => {
     await rescuer.turn()
     expect(await scene.counts('mail')).toEqual({ ready: 1_200 })
   })
-
-  it('never puts aside the jobs of a queue that has a worker, however long they wait', async () => {
-    const scene = openScene()
-    const stuck = gate<number>()
-    scene.skep.worker([mail.handle(() => stuck.promise)], {
-      concurrency: 1,
-      unknownQueues: 'mark',
-      missingAfter: '2s',
-    })
-    await scene.skep.enqueueMany(mail, [1, 2, 3])
-    await scene.advance(60_000)
-
-    const changes = scene.faults.calls.filter(({ operation }) => operation === 'change')
-    const actions = new Set(changes.map(({ argument }) => (argument as { action: string }).action))
-    expect(actions).toEqual(new Set())
-    stuck.open(1)
-  })
 })

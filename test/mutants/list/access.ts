@@ -167,7 +167,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     name: 'access-free-text-tells-of-payloads',
     incidents: [],
     rule: 'R23',
-    file: 'src/server/scoped-query.ts',
+    file: 'src/server/matching.ts',
     find: `new Set(['payload', 'result', 'text'])`,
     replace: `new Set(['payload', 'result'])`,
     story: 'Who may not see payloads finds out what is in them, word by word.',

@@ -23,10 +23,10 @@ export const CLIENT_MUTANTS: readonly Mutant[] = [
     incidents: [18],
     rule: 'R11',
     file: 'src/client/enqueuer.ts',
-    find: 'if (this.#runtime.mono() + waitMs >= giveUpAt) {',
+    find: 'return { isRefused: false, taken: [], errorFor: (mine) => givenUp(mine, isUnknown, error) }',
     replace:
-      'if (this.#runtime.mono() + waitMs >= giveUpAt) {\n' +
-      "          if (isUnknown) return { results: jobs.map(() => ({ status: 'ok', state: 'ready', dueAt: 0 })) }",
+      "if (isUnknown) return { results: Array.from({ length: 10 }, () => ({ status: 'ok', state: 'ready', dueAt: 0 })) }\n" +
+      '      return { isRefused: false, taken: [], errorFor: (mine) => givenUp(mine, isUnknown, error) }',
     story: 'An enqueue of which nobody knows whether it happened is acknowledged.',
     killedBy: {
       vitest: 'test/client/enqueue-faults.test.ts',
@@ -34,11 +34,40 @@ export const CLIENT_MUTANTS: readonly Mutant[] = [
     },
   },
   {
+    name: 'enqueue-gives-up-early',
+    incidents: [],
+    rule: 'R2',
+    file: 'src/client/patience.ts',
+    find: 'if (leftMs <= 0) throw error',
+    replace: 'if (leftMs <= LONGEST_WAIT_MS) throw error',
+    story: 'An enqueue gives up before its time, because its next wait would outlast it.',
+    killedBy: {
+      vitest: 'test/client/enqueue-faults.test.ts',
+      test: 'tries once more when its time ends, and then gives up',
+    },
+  },
+  {
+    name: 'enqueue-reads-payload-late',
+    incidents: [],
+    rule: 'R1',
+    file: 'src/client/skep.ts',
+    find: 'const prepared = this.#prepare(queue, payload, options)',
+    replace:
+      'if (!this.#opening.isReady || this.#closed) await this.#readyToWrite()\n' +
+      '    const prepared = this.#prepare(queue, payload, options)',
+    story:
+      'The first enqueues of a process read their payloads when the store is open, and the caller has changed them.',
+    killedBy: {
+      vitest: 'test/client/payload-at-call.test.ts',
+      test: 'by the first enqueues of a process, which wait for the store to open',
+    },
+  },
+  {
     name: 'enqueue-unknown-is-failure',
     incidents: [],
     rule: 'R2',
     file: 'src/client/enqueuer.ts',
-    find: "isUnknown ||= error.effect === 'unknown'",
+    find: "isUnknown ||= effect === 'unknown'",
     replace: 'isUnknown = false',
     story: 'An enqueue that may have happened is said to have failed.',
     killedBy: { simulation: 'memory', trials: 400 },

@@ -3,6 +3,19 @@ import type { Mutant } from '../mutant.ts'
 /** The rules themselves. The memory store uses all of them, SQLite most, and Postgres only the policies. */
 export const CORE_MUTANTS: readonly Mutant[] = [
   {
+    name: 'core-replace-keeps-the-failures',
+    incidents: [],
+    rule: 'R6',
+    file: 'src/core/transitions.ts',
+    find: '    errors: 0,\n    timeouts: 0,\n    lost: 0,\n    snoozes: 0,\n    failure: null,\n    ...(timed',
+    replace: '    ...(timed',
+    story: 'A job that waits for its last retry is replaced, and its new payload has one attempt.',
+    killedBy: {
+      vitest: 'test/conformance/memory.test.ts',
+      test: 'replace gives a job that waits for its retry the whole budget again',
+    },
+  },
+  {
     name: 'core-any-token-holds',
     incidents: [1, 2],
     rule: 'R1',
@@ -160,6 +173,32 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     killedBy: {
       vitest: 'test/core/many-texts.test.ts',
       test: 'leave out what has to be looked at closely, and nothing else',
+    },
+  },
+  {
+    name: 'redrive-runs-backwards',
+    incidents: [],
+    rule: 'R20',
+    file: 'src/core/transitions.ts',
+    find: 'dueAt: Math.min(since, now),',
+    replace: 'dueAt: now,',
+    story: 'Each call of a mass redrive is due by itself, so later pages come behind earlier ones.',
+    killedBy: {
+      vitest: 'test/conformance/memory.test.ts',
+      test: 'redrives jobs in the order of their enqueues, over many pages',
+    },
+  },
+  {
+    name: 'redrive-in-the-order-asked',
+    incidents: [],
+    rule: 'R20',
+    file: 'src/core/transitions.ts',
+    find: "if (action !== 'redrive') return items.map(change)",
+    replace: 'if (items.length >= 0) return items.map(change)',
+    story: 'A strict lane comes back in the order in which its jobs were named.',
+    killedBy: {
+      vitest: 'test/conformance/memory.test.ts',
+      test: 'redrives jobs by id in the order of their enqueues',
     },
   },
 ]

@@ -271,7 +271,7 @@ export const LANE_MUTANTS: readonly Mutant[] = [
     incidents: [],
     rule: 'R6',
     file: 'src/worker/worker.ts',
-    find: "if (outcome.kind === 'throttle') this.#handBack(this.#window.takeLane(run.spec, run.job.lane))",
+    find: "if (outcome.kind === 'throttle') this.#throttle(run)",
     replace: '',
     story: 'What was claimed ahead of a lane starts although its handler was told "too many requests".',
     killedBy: {

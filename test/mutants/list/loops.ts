@@ -34,10 +34,6 @@ export const LOOP_MUTANTS: readonly Mutant[] = [
     vitest: 'test/worker/loops.test.ts',
     test: 'go on without each other',
   }),
-  dyingLoop('missing', [35, 45], 'After one failed look nothing is put aside and nothing comes back.', {
-    vitest: 'test/worker/loops.test.ts',
-    test: 'go on without each other',
-  }),
   {
     name: 'loop-poll-sleeps-for-ever',
     incidents: [28, 29, 33],

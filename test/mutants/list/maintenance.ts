@@ -1,6 +1,6 @@
 import type { Mutant } from '../mutant.ts'
 
-/** Rescue, prune and missing. */
+/** Rescue and prune. */
 export const MAINTENANCE_MUTANTS: readonly Mutant[] = [
   {
     name: 'rescue-not-fenced',
@@ -127,29 +127,27 @@ export const MAINTENANCE_MUTANTS: readonly Mutant[] = [
     },
   },
   {
-    name: 'missing-marks-what-is-handled',
+    name: 'unhandled-counts-the-gone',
     incidents: [8, 45],
     rule: 'R8',
-    file: 'src/maintenance/missing.ts',
-    find: 'if (handled.has(queue) || states.ready === 0) {',
-    replace: 'if (states.ready === 0) {',
-    story: 'Jobs that have a worker are put aside because it is busy.',
+    file: 'src/core/unhandled.ts',
+    find: 'workers.filter((worker) => isLiveWorker(worker, now)).flatMap(',
+    replace: 'workers.flatMap(',
+    story: 'A queue whose workers have all died counts as handled, and no alarm is raised.',
     killedBy: {
-      vitest: 'test/mutants/gaps/worker.test.ts',
-      test: 'never puts aside the jobs of a queue that has a worker',
+      vitest: 'test/core/unhandled.test.ts',
+      test: 'does not count workers that are gone',
     },
   },
   {
-    name: 'missing-marks-at-once',
+    name: 'unhandled-ends-with-time',
     incidents: [8],
     rule: 'R8',
-    file: 'src/maintenance/missing.ts',
-    find: 'if (now - since >= afterMs)',
-    replace: 'if (now >= since)',
-    story: 'Jobs are put aside in a rolling deploy, before the worker that knows them has started.',
-    killedBy: {
-      vitest: 'test/worker/missing.test.ts',
-      test: 'are put aside when nobody has appeared for long enough',
-    },
+    file: 'src/stores/memory/jobs.ts',
+    find: '.filter((job) => job.expiresAt !== null && job.expiresAt <= now)',
+    replace:
+      ".filter((job) => (job.expiresAt !== null && job.expiresAt <= now) || (job.state === 'ready' && job.dueAt < now - 2_592_000_000))",
+    story: 'A job that no worker handles is removed after thirty days.',
+    killedBy: { vitest: 'test/worker/unhandled.test.ts', test: 'never expires' },
   },
 ]

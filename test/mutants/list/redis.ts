@@ -180,7 +180,10 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
     'discarded-forgotten',
     'R2',
     `${LUA}/jobs.ts`,
-    ["if again and hasLeft(new.id) then return 'done', now end", 'if again and false then return new.id end'],
+    [
+      "if again and hasLeft(new.id, new.q) then return 'done', now, 'known' end",
+      'if again and false then return new.id end',
+    ],
     'An enqueue that is sent again because its answer was lost runs a job a second time.',
     inSuite('does not insert a discarded job anew when the call is repeated'),
   ),

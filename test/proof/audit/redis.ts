@@ -88,7 +88,7 @@ export function redisFinal(contents: Contents): Map<string, AuditRow> {
   const delayed = new Set([...setOf(contents, 'delayed')].map((member) => member.slice(-16)))
   const kept = {
     hash: (name: Hash) => hashOf(contents, name),
-    isDelayed: (id: string) => delayed.has(id),
+    isDelayed: (id: string) => delayed.has(id.slice(0, 16)),
   }
   const ids = [...hashOf(contents, 'jobs').keys(), ...hashOf(contents, 'archive').keys()]
   return new Map(ids.map((id) => [uuidIn(id), rowOf(id, kept) as AuditRow]))
@@ -128,7 +128,7 @@ class Replay implements Kept {
   }
 
   isDelayed(id: string): boolean {
-    return this.#delayed.has(id)
+    return this.#delayed.has(id.slice(0, 16))
   }
 
   take(command: readonly Buffer[]): void {

@@ -46,6 +46,9 @@ function wrongCount(view: View, job: JobView, entry: AuditEntry): string | null 
   // One lease took the place of another: that is wrong enough.
   if (releasesLease(entry) && claimsLease(entry)) return null
   if (releasesLease(entry)) return wrongRelease(view, job, entry, was, is, moved)
+  // An enqueue with its key may have given it another payload, and with it a new budget.
+  const mayBeReplaced = (before.unique ?? null) !== null && waits(before.state) && waits(after?.state)
+  if (mayBeReplaced && same(is, { ...NONE, starts: was.starts })) return null
   const should = claimsLease(entry) ? { ...was, starts: was.starts + 1 } : was
   return same(is, should) ? null : `${moved} as it went from ${before.state} to ${after?.state}.`
 }

@@ -15,9 +15,7 @@ function* left(view: View, job: JobView, entry: AuditEntry): ReturnType<Invarian
   const { before, after } = entry
   if (before === null || after === null || !ends(before.state)) return
   if (after.state === before.state && after.generation === before.generation) return
-  // What was missing is revived by a worker that handles it.
-  const isAsked = before.state === 'missing' || commanded(view, job, 'redrive', entry)
-  if (redrives(entry) && isAsked) return
+  if (redrives(entry) && commanded(view, job, 'redrive', entry)) return
   const why = redrives(entry) ? 'nobody redrove it' : 'its generation is the same'
   const message = `It went from ${before.state} to ${after.state}, although ${why}.`
   yield before.state === 'done' && !ends(after.state)

@@ -67,7 +67,7 @@ function isBroken(view: View, { hold, ended, until }: Stretch, entry: AuditEntry
   return hold.queue === null || fitsPattern(hold.queue, queue)
 }
 
-function fitsPattern(pattern: string, name: string): boolean {
+export function fitsPattern(pattern: string, name: string): boolean {
   const parts = pattern.split('*').map((part) => part.replaceAll(/[^\w]/g, '\\$&'))
   return new RegExp(`^${parts.join('.*')}$`).test(name)
 }

@@ -6,7 +6,7 @@ import type { Counts, History, Report, Violation } from '../history.ts'
 import { allOrNothing } from './atomicity.ts'
 import { attempts } from './attempts.ts'
 import { cancelHolds } from './cancel.ts'
-import { countsAgree } from './counts.ts'
+import { countsAgree, countsGoByTheClock } from './counts.ts'
 import { drains, leasesEnd, nothingLeaks } from './drain.ts'
 import { fencing, oneEnd } from './fencing.ts'
 import { endIsFinal } from './finality.ts'
@@ -19,11 +19,13 @@ import { oneLease } from './leases.ts'
 import { limits } from './limits.ts'
 import { noLoss, noPhantom } from './loss.ts'
 import { lanesWait, rates } from './rates.ts'
+import { holdsRecall, throttlesRecall } from './recalls.ts'
 import { rightPayload, rightResult } from './results.ts'
 import { keptLongEnough } from './retention.ts'
 import { oneJobPerSlot } from './schedules.ts'
 import { shapes } from './shape.ts'
 import { stopIsStop } from './shutdown.ts'
+import { stopWaits } from './stopping.ts'
 import { notEarly } from './time.ts'
 import { uniqueKeys } from './unique.ts'
 import { fateOf, type Invariant, type View, viewOf } from './view.ts'
@@ -42,7 +44,9 @@ const INVARIANTS: readonly Invariant[] = [
   limits, // I-11
   rates, // I-12
   lanesWait, // I-12
+  throttlesRecall, // I-12
   holdsHold, // I-13
+  holdsRecall, // I-13
   cancelHolds, // I-14
   oneJobPerSlot, // I-15
   joinsFireOnce, // I-16
@@ -52,9 +56,11 @@ const INVARIANTS: readonly Invariant[] = [
   rightResult, // I-18
   rightPayload, // I-19
   stopIsStop, // I-22
+  stopWaits, // I-22
   keptLongEnough, // I-23
   shapes, // I-24
   countsAgree, // I-25
+  countsGoByTheClock, // I-25
   drains, // L-1, L-3
   leasesEnd, // L-2
   nothingLeaks, // L-6

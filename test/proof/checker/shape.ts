@@ -50,8 +50,7 @@ function badMove(view: View, job: JobView, entry: AuditEntry): string | null {
     return `It went from generation ${before.generation} to ${after.generation} while ${before.state}.`
   }
   if (raised === 1 && !waits(after.state)) return `It was redriven and is ${after.state}.`
-  if (waits(before.state) && !claimsLease(entry)) return badWait(view, job, entry, after)
-  return before.state === 'running' && after.state === 'missing' ? 'It was put aside while it ran.' : null
+  return waits(before.state) && !claimsLease(entry) ? badWait(view, job, entry, after) : null
 }
 
 function badWait(view: View, job: JobView, entry: AuditEntry, after: AuditRow): string | null {

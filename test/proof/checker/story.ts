@@ -37,7 +37,7 @@ export interface EnqueueTelling {
 }
 
 export interface SettleTelling {
-  readonly to?: Exclude<JobState, 'running' | 'missing'>
+  readonly to?: Exclude<JobState, 'running'>
   readonly count?: Count
   readonly refund?: boolean
   readonly delayMs?: number
@@ -195,6 +195,11 @@ export class Story {
     return this.record({ f: 'end', type: 'ok', id, token, how, value })
   }
 
+  /** The signal of its handler aborts, because its worker stops. */
+  tellStop(id: string, token: string): this {
+    return this.record({ f: 'end', type: 'ok', id, token, how: 'aborted', value: null, reason: 'stop' })
+  }
+
   extend(id: string, token: string): this {
     const call = { f: 'extend', id, token, sentAt: this.now } as const
     this.record({ ...call, type: 'invoke' })
@@ -290,7 +295,7 @@ export class Story {
     return this.command('redrive', id, () => this.begin(id))
   }
 
-  finish(id: string, state: 'cancelled' | 'dead' | 'missing'): this {
+  finish(id: string, state: 'cancelled' | 'dead'): this {
     return this.change(id, { state, finishedAt: this.now, expiresAt: this.now + KEEP_MS })
   }
 
@@ -319,6 +324,12 @@ export class Story {
 
   crash(proc: string): this {
     return this.record({ f: 'crash', type: 'ok', what: proc })
+  }
+
+  /** Whoever put a pause on a queue has heard that its recall is done. */
+  confirm(queue: string, everywhere: boolean): this {
+    const target = { kind: 'pause', space: 'default', queue, lane: null } as const
+    return this.record({ f: 'confirm', type: 'ok', ...target, everywhere })
   }
 
   stop(type: 'invoke' | 'ok'): this {

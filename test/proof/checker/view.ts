@@ -6,6 +6,8 @@ import type {
   AuditRow,
   ClaimRecord,
   CommandRecord,
+  ConfirmRecord,
+  CountsRecord,
   EndRecord,
   EnqueueRecord,
   EventRecord,
@@ -30,6 +32,16 @@ export type Invariant = (view: View) => Iterable<Violation>
 export interface Asked<Kind extends HistoryRecord> {
   readonly invoke: Kind
   readonly answer: Kind | null
+}
+
+/** A hold whose recall is done, in one process or in all. */
+export interface Confirmed {
+  readonly queue: string | null
+  readonly lane: string | null
+  readonly everywhere: boolean
+  /** What the store said to the hold. */
+  readonly held: HoldRecord
+  readonly answer: ConfirmRecord
 }
 
 /** All that is known of one job. */
@@ -79,6 +91,9 @@ export interface View {
   readonly stops: readonly StopRecord[]
   /** Holds and their releases, in the order in which they were asked for. */
   readonly holds: readonly Asked<HoldRecord>[]
+  /** What was told of all queues. */
+  readonly looks: readonly Asked<CountsRecord>[]
+  readonly confirms: readonly Confirmed[]
   /** When the store's clock went back. */
   readonly clocks: readonly EventRecord[]
   readonly leaseOf: (id: string, token: string) => LeaseView | undefined
@@ -95,6 +110,8 @@ export function viewOf({ records, audit, final, facts, flows }: History): View {
   const crashes = new Map<string, number>()
   const stops: StopRecord[] = []
   const holds: Asked<HoldRecord>[] = []
+  const looks: Asked<CountsRecord>[] = []
+  const confirms: Confirmed[] = []
   const clocks: EventRecord[] = []
   const pairs = new Pairs()
   const selections = new Map<string, CommandRecord>()
@@ -154,6 +171,23 @@ export function viewOf({ records, audit, final, facts, flows }: History): View {
       case 'hold':
         pairs.take(record, `${record.action} ${record.call} ${holdKey(record)}`, holds)
         break
+      case 'counts':
+        pairs.take(record, `counts ${record.call}`, looks)
+        break
+      case 'confirm': {
+        // The same may have been asked several times. The earliest is the one of which most is sure.
+        const held = holds.find(
+          ({ invoke, answer }) =>
+            invoke.action === 'hold' &&
+            invoke.proc === record.proc &&
+            answer?.type === 'ok' &&
+            holdKey(invoke) === holdKey(record) &&
+            !confirms.some((other) => other.held === answer),
+        )?.answer
+        const { queue, lane, everywhere } = record
+        if (held) confirms.push({ queue, lane, everywhere, held, answer: record })
+        break
+      }
       case 'claim':
         if (record.type === 'invoke') {
           asked.set(record.token, record)
@@ -212,6 +246,8 @@ export function viewOf({ records, audit, final, facts, flows }: History): View {
     crashes,
     stops,
     holds,
+    looks,
+    confirms,
     clocks,
     leaseOf: (id, token) => leases.get(leaseKey(id, token)),
     flows,

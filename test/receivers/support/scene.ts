@@ -116,7 +116,7 @@ export function scene(
       return fake
     },
     async close() {
-      await hub.close({ drain: 0 })
+      await hub.close({ drain: 0, grace: 0 })
       await skep.close()
     },
   }

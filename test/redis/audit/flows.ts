@@ -1,6 +1,16 @@
 import { GROUP_EVENTS } from '../../../src/core/groups.ts'
 import { outcomeIn } from '../../../src/stores/redis/flows.ts'
-import { bytesOf, type Contents, hashOf, jobIn, numberBytes, setOf, textIn, uuidIn } from '../contents.ts'
+import {
+  bytesOf,
+  type Contents,
+  hashOf,
+  idIn,
+  jobIn,
+  numberBytes,
+  setOf,
+  textIn,
+  uuidIn,
+} from '../contents.ts'
 import type { Say } from './say.ts'
 
 interface Group {
@@ -100,8 +110,9 @@ export function checkGroups(contents: Contents, say: Say): void {
       if (!ends.has(`${numberBytes(group.endedAt + group.keepMs)}g${id}`))
         say('groups', `group ${id} stays for ever`)
     }
-    const run = text && (JSON.parse(text.toString()) as { run?: string | null }).run
-    if (run && !index.has(`g${run}${id}`)) say('groups', `group ${id} is not found by its run`)
+    const made = text && (JSON.parse(text.toString()) as { space: string; run?: string | null })
+    if (made?.run && !index.has(`g${made.space}\0${made.run}${id}`))
+      say('groups', `group ${id} is not found by its run`)
   }
   const told = [...groups.keys()].filter((key) => !/^[nu]/.test(key))
   for (const id of told) if (!groups.has(`n${id}`)) say('groups', `nobody knows how far group ${id} is`)
@@ -121,7 +132,7 @@ export function checkMembers(contents: Contents, say: Say): void {
   const expected = new Map<string, string>()
   for (const [id, record] of hashOf(contents, 'jobs')) {
     const { member: g } = jobIn(record)
-    if (g) expected.set(`${bytesOf(g[0])}${n4(g[1])}`, `j${id}`)
+    if (g) expected.set(`${bytesOf(g[0])}${n4(g[1])}`, `j${idIn(id)}`)
   }
   for (const run of runsIn(contents)) {
     if (run.member && run.status === 'running') {
@@ -161,7 +172,7 @@ export function checkRuns(contents: Contents, say: Say): void {
     }
     if (expiresAt == null) continue
     expiring++
-    if (!setOf(contents, 'flows:end').has(`${numberBytes(expiresAt)}r${id}`))
+    if (!setOf(contents, 'flows:end').has(`${numberBytes(expiresAt)}r${space}\0${id}`))
       say('runs', `run ${id} stays for ever`)
   }
   for (const member of index) {
@@ -169,7 +180,7 @@ export function checkRuns(contents: Contents, say: Say): void {
       say('runs', `"${textIn(member)}" leads to no run`)
     if (member.startsWith('o') && !hashOf(contents, 'groups').has(`n${member.slice(1)}`))
       say('runs', `"${member}" leads to no group`)
-    if (member.startsWith('g') && !hashOf(contents, 'groups').has(`n${member.slice(37)}`))
+    if (member.startsWith('g') && !hashOf(contents, 'groups').has(`n${member.slice(-36)}`))
       say('runs', `"${member}" leads to no group`)
   }
   const listed = [...setOf(contents, 'flows:end')].filter((member) => member[8] === 'r').length

@@ -4,6 +4,7 @@ import {
   type Contents,
   hashOf,
   jobIn,
+  keyIn,
   leaseIn,
   numberBytes,
   queueAt,
@@ -125,7 +126,10 @@ export function checkLanes(contents: Contents, say: Say): void {
     const isBusy = lane.isActive || lane.running > 0 || lane.occupant !== null
     if (!setOf(contents, 'busy').has((isBusy ? 'b' : 'i') + name))
       say('lanes', `${title} is not listed as it is`)
-    const occupant = lane.occupant === null ? null : hashOf(contents, 'jobs').get(lane.occupant)
+    const occupant =
+      lane.occupant === null
+        ? null
+        : hashOf(contents, 'jobs').get(keyIn(contents, queueAt(name), lane.occupant))
     if (occupant === undefined) say('lanes', `${title} is occupied by a job that is not there`)
     else if (occupant && (jobIn(occupant).more.l ?? '') !== textIn(key))
       say('lanes', `${title} is occupied by a job of another`)

@@ -2,6 +2,7 @@ import {
   type Contents,
   claimIn,
   hashOf,
+  keyIn,
   leaseIn,
   numberAt,
   numberBytes,
@@ -22,7 +23,8 @@ export function checkLeases(contents: Contents, say: Say): void {
     const token = name.slice(0, -5)
     const q = queueAt(name, token.length + 1)
     const claim = claimIn(value)
-    const mine = [...new Set(claim.ids)].filter((id) => {
+    const keys = [...new Set(claim.ids)].map((id) => keyIn(contents, q, id))
+    const mine = keys.filter((id) => {
       const lease = held.get(id)
       return lease?.token === token && lease.q === q
     })
@@ -62,7 +64,7 @@ export function checkGone(contents: Contents, say: Say): void {
     const text = value.toString('latin1')
     const length = value.readUInt16BE(0)
     const token = text.slice(2, 2 + length)
-    const ids = text.slice(3 + length).match(/[\s\S]{16}/g) ?? []
+    const ids = text.slice(7 + length).match(/[\s\S]{16}/g) ?? []
     const wanted = [`i${ids.at(-1)}${ids[0]}${name}`, ...(token === '' ? [] : [`t${token}\0${name}`])]
     members += wanted.length
     for (const member of wanted) {
@@ -71,8 +73,12 @@ export function checkGone(contents: Contents, say: Say): void {
     if (ids.length === 0 || ids.some((id, n) => n > 0 && id <= (ids[n - 1] as string))) {
       say('gone', `the ids of what left as ${numberAt(name)} are not in order`)
     }
+    const queue = text.slice(3 + length, 7 + length)
     for (const id of ids) {
-      if (hashOf(contents, 'jobs').has(id) || hashOf(contents, 'archive').has(id)) {
+      // The queue stands after the mark of a record.
+      const key = keyIn(contents, queueAt(queue), id)
+      const there = hashOf(contents, 'jobs').get(key) ?? hashOf(contents, 'archive').get(key)
+      if (there?.toString('latin1', 1, 5) === queue) {
         say('gone', `job ${uuidIn(id)} left, and is here`)
       }
     }

@@ -4,7 +4,9 @@ import {
   bytesOf,
   type Contents,
   hashOf,
+  idIn,
   jobIn,
+  keyIn,
   leaseIn,
   numberAt,
   numberBytes,
@@ -29,11 +31,11 @@ function placeOf({ more, enqueuedAt }: StoredJob): number {
 
 /** Where a waiting job has to stand, by its record. */
 function readyMember(id: string, job: StoredJob): string {
-  return `${queueBytes(job.q)}${bytesOf(job.more.l ?? '')}\0${numberBytes(placeOf(job))}${id}`
+  return `${queueBytes(job.q)}${bytesOf(job.more.l ?? '')}\0${numberBytes(placeOf(job))}${idIn(id)}`
 }
 
 function delayedMember(id: string, job: StoredJob): string {
-  return queueBytes(job.q) + numberBytes(job.more.d ?? job.enqueuedAt) + id
+  return queueBytes(job.q) + numberBytes(job.more.d ?? job.enqueuedAt) + idIn(id)
 }
 
 /** I-24: a job that waits or runs is in exactly one structure, at the place that its record says, and nothing else is there. */
@@ -48,7 +50,7 @@ export function checkPlaces(contents: Contents, say: Say): void {
     const ids = new Set<string>()
     waiting[name] = ids
     for (const member of setOf(contents, name)) {
-      const id = member.slice(-16)
+      const id = keyIn(contents, queueAt(member), member.slice(-16))
       const record = jobs.get(id)
       if (ids.has(id)) say('places', `job ${uuidIn(id)} is twice in ${name}`)
       ids.add(id)
@@ -101,7 +103,7 @@ export function checkFinished(contents: Contents, say: Say): void {
     const { q, more } = jobIn(record)
     const { z, fi = Number.NaN, ex = Number.NaN } = more
     if (hashOf(contents, 'jobs').has(id)) say('finished', `job ${uuidIn(id)} is finished and waits or runs`)
-    if (z === undefined || !ended.has(queueBytes(q) + codeOf(z) + numberBytes(fi) + id)) {
+    if (z === undefined || !ended.has(queueBytes(q) + codeOf(z) + numberBytes(fi) + idIn(id))) {
       say('finished', `job ${uuidIn(id)} is not among those that ended`)
     }
     if (!expiry.has(numberBytes(ex) + id)) say('finished', `job ${uuidIn(id)} never expires`)
@@ -140,7 +142,7 @@ export function checkUniques(contents: Contents, say: Say): void {
   const windows = setOf(contents, 'windows')
   for (const [field, value] of uniques) {
     const key = textIn(field.slice(4))
-    const id = value.toString('latin1', 0, 16)
+    const id = keyIn(contents, queueAt(field), value.toString('latin1', 0, 16))
     if (value.length > 16) {
       if (!windows.has(value.toString('latin1', 16) + field))
         say('uniques', `the key "${key}" is held for ever`)
@@ -159,7 +161,7 @@ export function checkUniques(contents: Contents, say: Say): void {
     const { q, more } = jobIn(record)
     if (more.u?.[1] !== 'active') continue
     const holder = uniques.get(queueBytes(q) + bytesOf(more.u[0]))
-    if (holder?.toString('latin1', 0, 16) !== id) {
+    if (holder?.toString('latin1', 0, 16) !== idIn(id)) {
       say('uniques', `job ${uuidIn(id)} does not hold its key "${more.u[0]}"`)
     }
   }

@@ -31,7 +31,7 @@ function having(jobs: number, name = 'mail'): Weighable & { asked: number } {
     asked: 0,
     async counts() {
       this.asked += 1
-      return [{ ...none, queue: name, ready: jobs, oldestMs: null, hold: null, holds: [] }]
+      return [{ ...none, queue: name, ready: jobs, oldestMs: null, unhandled: 0, hold: null, holds: [] }]
     },
     weigh: () => Promise.reject(new Error('nobody asked for bytes')),
   }
@@ -158,7 +158,7 @@ function manySpaces(): {
       return fake
     },
     async close() {
-      await hub.close({ drain: 0 })
+      await hub.close({ drain: 0, grace: 0 })
       await Promise.all([...skeps.values()].map((one) => one.close()))
     },
   }

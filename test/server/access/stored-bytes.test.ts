@@ -24,7 +24,7 @@ class FakeSpace implements Weighable {
   }
 
   async counts(): ReturnType<Weighable['counts']> {
-    return [{ ...this.states, queue: 'mail', oldestMs: null, hold: null, holds: [] }]
+    return [{ ...this.states, queue: 'mail', oldestMs: null, unhandled: 0, hold: null, holds: [] }]
   }
 
   async weigh({

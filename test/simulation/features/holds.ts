@@ -1,4 +1,5 @@
 import type { HoldTarget } from '../../../src/core/holds.ts'
+import type { Holdable } from '../../../src/index.ts'
 import type { Trial } from '../trial.ts'
 import type { Feature } from './index.ts'
 
@@ -26,6 +27,26 @@ function hold(trial: Trial): void {
   const kind = random.pick(KINDS)
   const put = { kind, ...drawTarget(trial), reason: 'The simulator says so.', by: 'somebody', forMs }
   app.trackCall(app.store.hold({ holds: [put] }))
+}
+
+/** Somebody pauses through the client, and sometimes waits until all workers have confirmed. */
+function pause(trial: Trial): void {
+  const { random } = trial
+  const app = random.pick(trial.up)
+  const target = drawTarget(trial)
+  const { space, queue, lane } = target
+  const on: Holdable =
+    lane !== null
+      ? { queue: queue as string, lane }
+      : { ...(queue === null ? {} : { queue }), ...(space === null ? { everywhere: true } : {}) }
+  const everywhere = random.chance(0.6)
+  const options = everywhere ? { wait: true, timeout: random.pick(['500ms', '20s'] as const) } : {}
+  const kind = random.pick(KINDS)
+  app.track(
+    app.skep[kind](on, options).then(() => {
+      app.recorder.write({ f: 'confirm', type: 'ok', kind, ...target, everywhere })
+    }),
+  )
 }
 
 /** Somebody releases what somebody else, or nobody, has put. */
@@ -66,7 +87,8 @@ export const holds: Feature = {
   name: 'holds',
   queues: [],
   actions: [
-    { name: 'hold', weight: 5, run: hold },
+    { name: 'hold', weight: 3, run: hold },
+    { name: 'pause', weight: 4, run: pause },
     { name: 'release', weight: 6, run: release },
   ],
   mend: releaseAll,

@@ -4,6 +4,7 @@ import type { AuditEntry, LimitFact, QueueFacts, RateFact, SlotFact } from '../.
 import type { App } from '../app.ts'
 import type { Trial } from '../trial.ts'
 import { commands } from './commands.ts'
+import { counts } from './counts.ts'
 import { flows } from './flows/index.ts'
 import { holds } from './holds.ts'
 import { jobs } from './jobs.ts'
@@ -12,6 +13,7 @@ import { processes } from './processes.ts'
 import { schedules } from './schedules.ts'
 import { transactions } from './transactions.ts'
 import { trouble } from './trouble.ts'
+import { unhandled } from './unhandled.ts'
 import { unique } from './unique.ts'
 
 /** Something that can be done to the system. It begins a thing and returns; time passes between actions. */
@@ -58,6 +60,18 @@ export type TrialKind = 'jobs' | 'flows'
 
 /** All of them. A new feature of the product is added here. */
 export const FEATURES: Readonly<Record<TrialKind, readonly Feature[]>> = {
-  jobs: [jobs, unique, lanes, holds, commands, transactions, schedules, processes, trouble],
+  jobs: [
+    jobs,
+    unique,
+    lanes,
+    unhandled,
+    holds,
+    counts,
+    commands,
+    transactions,
+    schedules,
+    processes,
+    trouble,
+  ],
   flows: [flows, processes, trouble],
 }

@@ -80,9 +80,11 @@ export async function work(
   job: JobContext<Load, Yield>,
 ): Promise<Yield | ReturnType<typeof snooze>> {
   const { random, swarm } = trial
-  const end = recordStart(app.recorder, job)
-  // A batch is one run, however many jobs are in it.
+  const ended = recordStart(app.recorder, job)
+  // A batch is one run, however many jobs are in it, and ends with the last of them.
   const slots = job.queue === batch.name ? 0 : 1
+  let isDeaf = slots === 0
+  const end: typeof ended = (how, value) => ended(how, value, isDeaf)
   app.running += slots
   if (app.running > swarm.concurrency) tooMany(trial, app, swarm.concurrency)
   const leave = once(() => {
@@ -91,10 +93,13 @@ export async function work(
   job.signal.addEventListener('abort', leave, { once: true })
   try {
     // Some handlers do not listen to their signal.
-    const isDeaf = !trial.isHealed && random.chance(0.1)
-    await pause(app, job, random.next() * random.pick([0, swarm.handlerMs]), isDeaf)
-    if (!isDeaf) job.signal.throwIfAborted()
-    const luck = trial.isHealed || !random.chance(swarm.failureRate) ? 'success' : random.pick(FATES)
+    const ignoresSignal = !trial.isHealed && random.chance(0.1)
+    isDeaf ||= ignoresSignal
+    await pause(app, job, random.next() * random.pick([0, swarm.handlerMs]), ignoresSignal)
+    const isCleanedUp = !ignoresSignal && job.signal.aborted && (await cleansUp(trial, app))
+    if (!ignoresSignal && !isCleanedUp) job.signal.throwIfAborted()
+    const usual = trial.isHealed || !random.chance(swarm.failureRate) ? 'success' : random.pick(FATES)
+    const luck = isCleanedUp ? random.pick(AFTER_CLEANUP) : usual
     switch (luck) {
       case 'throw':
         end('threw')
@@ -129,10 +134,22 @@ export async function work(
   }
 }
 
+const AFTER_CLEANUP = ['success', 'success', 'snooze', 'cancel'] as const
+/** Less than the grace. */
+const CLEANUP_MS = 400
+
 const FATES = ['throw', 'throw', 'throw', 'overrun', 'snooze', 'cancel', 'bury'] as const
+
+/** Some handlers end in their own way after their signal aborted, and not at once. True: as if nothing had happened. */
+async function cleansUp({ random }: Trial, app: App): Promise<boolean> {
+  if (random.chance(0.3)) return false
+  await new Promise<void>((resolve) => app.process.wait(random.int(0, CLEANUP_MS), resolve))
+  return random.chance(0.8)
+}
 
 function pause(app: App, job: JobContext<Load, Yield>, ms: number, isDeaf: boolean): Promise<void> {
   return new Promise((resolve) => {
+    if (!isDeaf && job.signal.aborted) return resolve()
     app.process.wait(ms, resolve)
     if (!isDeaf) job.signal.addEventListener('abort', () => resolve(), { once: true })
   })

@@ -7,6 +7,7 @@ export type Task =
   | { readonly do: 'look' }
   | { readonly do: 'spin'; readonly until?: string }
   | { readonly do: 'wait' }
+  | { readonly do: 'clean-up' }
   | {
       readonly do:
         | 'throw'

@@ -20,6 +20,10 @@ export default threadHandler(work, async (job) => {
     case 'wait':
       await once(job.signal, 'abort')
       throw job.signal.reason
+    case 'clean-up':
+      await once(job.signal, 'abort')
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      return 'cleaned up'
     case 'throw':
       throw Object.assign(new TypeError('no', { cause: new RangeError('why') }), { code: 'E_NO' })
     case 'throw-text':

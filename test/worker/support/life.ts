@@ -42,7 +42,10 @@ const lives: Record<string, () => Promise<void>> = {
   },
 
   async 'drain a handler that holds nothing'() {
-    const worker = skep.worker([mail.handle(() => new Promise<number>(() => {}))], { drain: '300ms' })
+    const worker = skep.worker([mail.handle(() => new Promise<number>(() => {}))], {
+      drain: '300ms',
+      grace: '300ms',
+    })
     const job = await skep.enqueue(mail, 1)
     while ((await job.get())?.state !== 'running') await new Promise((resolve) => setImmediate(resolve))
     await worker.stop()

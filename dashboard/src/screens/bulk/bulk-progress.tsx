@@ -7,6 +7,7 @@ import { Button } from '../../ui/button.tsx'
 import { Progress } from '../../ui/progress.tsx'
 import { Badge, type Tone } from '../../ui/state.tsx'
 import { Loaded } from '../../ui/states-of-page.tsx'
+import { TimeAgo } from '../../ui/time.tsx'
 import { toast } from '../../ui/toast.tsx'
 import { wordsOf } from '../jobs/actions.ts'
 
@@ -42,9 +43,7 @@ export function BulkProgress({ id }: { readonly id: string }): ReactNode {
       toast({
         tone: 'good',
         text:
-          changed === 0
-            ? 'It was stopped before anything was changed.'
-            : 'It stops. What is done stays done.',
+          changed === 0 ? 'Undone: nothing was changed.' : 'Stopped. Jobs that were changed stay changed.',
       }),
   })
   return (
@@ -65,7 +64,7 @@ export function BulkProgress({ id }: { readonly id: string }): ReactNode {
           <Progress value={partOf(bulk)} label="Progress of the bulk action" />
           {bulk.status === 'running' && !hasBegun(bulk) && (
             <p className="small soft" role="status">
-              It begins in a few seconds. Until then nothing is changed.
+              Starts <TimeAgo at={bulk.beginsAt} />. Nothing is changed before.
             </p>
           )}
           <p className="small soft num">

@@ -3,7 +3,7 @@ import { Link, useParams } from 'wouter'
 import type { ErrorGroup } from '../../../../src/server/api.ts'
 import { useCan } from '../../api/me.ts'
 import { useAct, useApi } from '../../api/query.ts'
-import { plural } from '../../format/numbers.ts'
+import { countText, plural, wholeText } from '../../format/numbers.ts'
 import { to } from '../../router.ts'
 import { Page } from '../../shell/page.tsx'
 import { Button } from '../../ui/button.tsx'
@@ -12,11 +12,13 @@ import { Count } from '../../ui/count.tsx'
 import { Confirm } from '../../ui/dialog.tsx'
 import { Icon } from '../../ui/icon.tsx'
 import { Menu } from '../../ui/menu.tsx'
+import { Progress } from '../../ui/progress.tsx'
 import { Sparkline } from '../../ui/spark.tsx'
 import { Stack } from '../../ui/stack.tsx'
 import { EmptyState, Loaded } from '../../ui/states-of-page.tsx'
 import { TimeAgo } from '../../ui/time.tsx'
 import { BulkDialog } from '../jobs/action-dialog.tsx'
+import { useWholeCount } from '../jobs/whole-count.ts'
 import { JobLines } from '../shared/job-lines.tsx'
 import { Notice } from '../shared/notice.tsx'
 import './errors.css'
@@ -64,7 +66,7 @@ function GroupBody({ group }: { readonly group: ErrorGroup }): ReactNode {
         <Figure label="Times" note="retried runs included">
           <Count value={group.count} />
         </Figure>
-        <Figure label="Died of it" {...(group.dead > 0 ? { tone: 'bad' as const } : {})}>
+        <Figure label="Dead jobs" {...(group.dead > 0 ? { tone: 'bad' as const } : {})}>
           <Count value={group.dead} />
         </Figure>
         <Figure label="Last seen">
@@ -84,11 +86,12 @@ function GroupBody({ group }: { readonly group: ErrorGroup }): ReactNode {
           <Sparkline values={group.spark} label="Errors per hour" bars width={720} height={64} />
         </div>
       </Card>
+      {group.versions.length > 0 && <Versions group={group} />}
       <Card
-        title="Latest of it"
+        title="Latest occurrence"
         actions={
           <Link to={to.job(group.sampleJob)} className="link small">
-            Look at this job
+            View job
           </Link>
         }
       >
@@ -103,6 +106,32 @@ function GroupBody({ group }: { readonly group: ErrorGroup }): ReactNode {
   )
 }
 
+/** On which versions of the program it happened, and since which one. */
+function Versions({ group: { versions, firstAt, count } }: { readonly group: ErrorGroup }): ReactNode {
+  const first = versions.find((one) => one.firstAt === firstAt)
+  const told = versions.reduce((sum, one) => sum + one.count, 0)
+  return (
+    <Card title="By version">
+      <div className="stack">
+        {first && (
+          <p>
+            First seen on version <strong>{first.version}</strong>, <TimeAgo at={firstAt} />.
+          </p>
+        )}
+        <ul className="bullets">
+          {versions.map(({ version, count: times, lastAt }) => (
+            <li key={version}>
+              <strong className="wrap-anywhere">{version}</strong>: {wholeText(times)} of {wholeText(count)},
+              last <TimeAgo at={lastAt} />
+            </li>
+          ))}
+          {told < count && <li className="soft">without a version: {wholeText(count - told)}</li>}
+        </ul>
+      </div>
+    </Card>
+  )
+}
+
 const queryOf = ({ id }: ErrorGroup): string => `error.group:${id}`
 
 function GroupJobs({ group }: { readonly group: ErrorGroup }): ReactNode {
@@ -111,7 +140,7 @@ function GroupJobs({ group }: { readonly group: ErrorGroup }): ReactNode {
   return (
     <Card
       flush
-      title="Jobs with it"
+      title="Affected jobs"
       actions={
         <Link to={to.jobs(query)} className="link small">
           All in the list of jobs <Icon name="right" size={12} />
@@ -194,18 +223,31 @@ function ConfirmRetry({
   readonly onClose: () => void
   readonly onConfirm: () => void
 }): ReactNode {
-  const count = useApi('jobs.count', { query: `${queryOf(group)} state:dead,failed` }, { keeps: false })
+  const count = useWholeCount(`${queryOf(group)} state:dead,failed`, 'retry', true)
   return (
-    <Confirm title="Retry the group" action="Retry them" disabled={count.data?.count === 0} {...rest}>
-      <Loaded asked={count}>
-        {({ count: jobs, isExact }) => (
-          <p>
-            {jobs === 0
-              ? 'None of its jobs is dead or failed now, so there is nothing to retry.'
-              : `${isExact ? '' : 'At least '}${plural(jobs, 'dead or failed job')} of this group ${jobs === 1 ? 'starts' : 'start'} anew, with all tries. You can watch it and stop it.`}
-          </p>
-        )}
-      </Loaded>
+    <Confirm
+      title="Retry the group"
+      action={count.isWhole ? `Retry ${plural(count.count, 'job')}` : 'Retry jobs'}
+      disabled={!count.isWhole || count.count === 0}
+      {...rest}
+    >
+      {count.error ? (
+        <p className="field-error" role="alert">
+          {count.error.message}
+        </p>
+      ) : count.isWhole ? (
+        <p>
+          {count.count === 0
+            ? 'None of its jobs is dead or failed now: there is nothing to retry.'
+            : 'Runs each dead or failed job of this group again from attempt 1. You can watch it and stop it.'}
+        </p>
+      ) : (
+        <Progress
+          value={null}
+          label="Counting jobs"
+          note={`Counting: ${wholeText(count.count)} found, ${countText(count.searched)} scanned`}
+        />
+      )}
     </Confirm>
   )
 }

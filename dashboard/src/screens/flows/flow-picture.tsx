@@ -25,60 +25,57 @@ export function FlowPicture({
   const [chosen, setChosen] = useWord<string>('step', '')
   const Graph = useGraph()
   const step = chosen === '' ? null : stepOf(steps, chosen)
-  const isSmall = steps.length <= 4 && steps.every(({ ways }) => ways.length === 0)
   const hasRun = steps.some(({ mark }) => mark !== null)
   return (
-    <>
-      <Card
-        flush
-        title="Steps"
-        actions={
-          <Segments
-            label="How steps are shown"
-            value={view}
-            onChange={setView}
-            options={[
-              { value: 'both', label: 'Graph' },
-              { value: 'list', label: 'List' },
-            ]}
-          />
-        }
+    <Card
+      flush
+      title="Steps"
+      actions={
+        <Segments
+          label="How steps are shown"
+          value={view}
+          onChange={setView}
+          options={[
+            { value: 'both', label: 'Graph' },
+            { value: 'list', label: 'List' },
+          ]}
+        />
+      }
+    >
+      <div
+        className={classes(
+          'flow-picture',
+          view === 'list' && 'flow-picture-list',
+          step && 'flow-picture-panel',
+        )}
       >
-        <div
-          className={classes(
-            'flow-picture',
-            isSmall && 'flow-picture-small',
-            view === 'list' && 'flow-picture-list',
-          )}
-        >
-          <StepList steps={steps} selected={chosen || null} onSelect={setChosen} />
-          {view === 'both' && (
-            <div className="flow-place">
-              {Graph === null ? (
-                <Skeleton height={320} />
-              ) : (
-                <Graph steps={steps} selected={chosen || null} onSelect={(id) => setChosen(id ?? '')} />
-              )}
-            </div>
-          )}
-        </div>
-        {hasRun && (
-          <div className="flow-legend small soft">
-            {SHOWN_MARKS.map((mark) => (
-              <span key={mark} className={`row step-${mark}`}>
-                <span className="step-sign">
-                  <MarkShape mark={mark} />
-                </span>
-                {MARK_WORDS[mark]}
-              </span>
-            ))}
-            <span className="row">
-              <span className="flow-legend-line" /> longest way
-            </span>
+        <StepList steps={steps} selected={chosen || null} onSelect={setChosen} />
+        {view === 'both' && (
+          <div className="flow-place">
+            {Graph === null ? (
+              <Skeleton height={320} />
+            ) : (
+              <Graph steps={steps} selected={chosen || null} onSelect={(id) => setChosen(id ?? '')} />
+            )}
           </div>
         )}
-      </Card>
-      {step && <StepPanel step={step} onRetry={onRetry} />}
-    </>
+        {step && <StepPanel step={step} onRetry={onRetry} onClose={() => setChosen('')} />}
+      </div>
+      {hasRun && (
+        <div className="flow-legend small soft">
+          {SHOWN_MARKS.map((mark) => (
+            <span key={mark} className={`row step-${mark}`}>
+              <span className="step-sign">
+                <MarkShape mark={mark} />
+              </span>
+              {MARK_WORDS[mark]}
+            </span>
+          ))}
+          <span className="row">
+            <span className="flow-legend-line" /> critical path
+          </span>
+        </div>
+      )}
+    </Card>
   )
 }

@@ -85,8 +85,8 @@ function FlowBody({
       {tree ? (
         <FlowPicture steps={tree} onRetry={null} />
       ) : (
-        <EmptyState title="Nobody has told how this version looks" icon="flows">
-          A worker that has it tells it when it starts.
+        <EmptyState title="No worker has published this version" icon="flows">
+          A worker that has this version publishes its steps when it starts.
         </EmptyState>
       )}
     </Page>

@@ -42,6 +42,9 @@ type AnyNode = StepNode | FrameNode | MoreNode | DotNode
 
 /** Smaller than this nobody can read a name. */
 const READABLE = 0.6
+/** More than any window is high: the style sheet has the limit. */
+const FULL_PX = 2_000
+const LEAST_PX = 160
 
 const TYPES = { step: memo(StepBox), frame: memo(FrameBox), more: memo(MoreBox), dot: memo(Dot) }
 
@@ -59,6 +62,27 @@ export default function Graph({ steps, selected, onSelect }: GraphProps): ReactN
   /** What was chosen here need not be brought into sight. */
   const chosenHere = useRef(selected)
   const layout = useMemo(() => layoutOf(steps, unfolded), [steps, unfolded])
+  const place = useRef<HTMLDivElement>(null)
+  const [width, setWidth] = useState(0)
+  const shown = useRef(layout)
+  shown.current = layout
+  useEffect(() => {
+    if (!place.current) return
+    let frame = 0
+    const watch = new ResizeObserver(([entry]) => {
+      setWidth(entry?.contentRect.width ?? 0)
+      cancelAnimationFrame(frame)
+      // The graph has measured itself one frame later, and fits into what it knows.
+      frame = requestAnimationFrame(() => {
+        frame = requestAnimationFrame(() => instance.current && show(instance.current, shown.current))
+      })
+    })
+    watch.observe(place.current)
+    return () => {
+      cancelAnimationFrame(frame)
+      watch.disconnect()
+    }
+  }, [])
   const nodes = useMemo(
     () =>
       layout.places.map((placed): AnyNode => {
@@ -127,7 +151,11 @@ export default function Graph({ steps, selected, onSelect }: GraphProps): ReactN
     onSelect(id)
   }
   return (
-    <div className="flow-graph">
+    <div
+      className="flow-graph"
+      ref={place}
+      style={{ '--flow-height': `${heightFor(layout, width)}px` } as never}
+    >
       <ReactFlow
         nodes={nodes}
         edges={edges}
@@ -173,6 +201,12 @@ function handlesOf({ kind, width, height }: Placed): NonNullable<AnyNode['handle
     { ...handle, type: 'target', position: Position.Top, y: 0 },
     { ...handle, type: 'source', position: Position.Bottom, y: height - 1 },
   ]
+}
+
+/** As high as the graph is when its width fits. One that is too wide to be read so is moved around in, in a window of full height. */
+function heightFor(layout: Layout, width: number): number {
+  const zoom = Math.min(1, width / (layout.width + 48))
+  return zoom < READABLE ? FULL_PX : Math.max(LEAST_PX, (layout.height + 48) * zoom)
 }
 
 /** All of it where that can be read, else the step where the run stands, or the beginning. */

@@ -6,13 +6,13 @@ import type { Mark, TreeStep } from './step-tree.ts'
 /** How a run stands to a step, in a word. */
 export const MARK_WORDS: Readonly<Record<Mark, string>> = {
   done: 'done',
-  current: 'under way',
+  current: 'running',
   waits: 'waits',
   failed: 'failed',
   cancelled: 'cancelled',
-  todo: 'not yet',
+  todo: 'pending',
   skipped: 'skipped',
-  unknown: 'not known',
+  unknown: 'unknown',
 }
 
 const STATES: Readonly<Partial<Record<Mark, JobState>>> = {
@@ -21,7 +21,6 @@ const STATES: Readonly<Partial<Record<Mark, JobState>>> = {
   waits: 'delayed',
   failed: 'failed',
   cancelled: 'cancelled',
-  unknown: 'missing',
 }
 
 /** A shape for each mark, so that colour is never the only sign. */
@@ -40,6 +39,12 @@ export function MarkShape({ mark }: { readonly mark: Mark }): ReactNode {
     >
       {mark === 'skipped' ? (
         <path d="M2 6h8" strokeLinecap="round" />
+      ) : mark === 'unknown' ? (
+        <path
+          d="M4 4.200a2 2 0 1 1 2.800 1.900c-.6.3-.8.6-.8 1.300M6 9.800v.1"
+          strokeWidth="1.600"
+          strokeLinecap="round"
+        />
       ) : (
         <circle cx="6" cy="6" r="4.200" strokeDasharray="2 2" />
       )}
@@ -62,11 +67,11 @@ export const KIND_WORDS: Readonly<Record<TreeStep['kind'], string>> = {
   step: 'a step',
   member: 'a branch',
   each: 'one job for each item',
-  parallel: 'branches at the same time',
+  parallel: 'parallel',
   when: 'a choice',
   repeat: 'a loop',
   sleep: 'a sleep',
-  signal: 'a signal to wait for',
+  signal: 'wait for signal',
 }
 
 /** The second line of a step: what it does, or how far it is. */

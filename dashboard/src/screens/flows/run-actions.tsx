@@ -154,7 +154,7 @@ function SendSignal({
       onSubmit={() => isReady && send.mutate({ id: run.id, name: name.trim(), value: read.value })}
       footer={
         <>
-          <Button onClick={onClose}>Keep as it is</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" look="main" disabled={!isReady} busy={send.isPending}>
             Send
           </Button>

@@ -15,6 +15,7 @@ import { Sentence } from '../../ui/sentence.tsx'
 import { Badge, StateBadge } from '../../ui/state.tsx'
 import { EmptyState, Loaded } from '../../ui/states-of-page.tsx'
 import { Duration, TimeAgo } from '../../ui/time.tsx'
+import { linksOfCauses } from '../shared/cause-ids.ts'
 import { Notice } from '../shared/notice.tsx'
 import { FlowPicture } from './flow-picture.tsx'
 import { useGraph } from './lazy-graph.ts'
@@ -37,7 +38,7 @@ export function RunScreen(): ReactNode {
           title={
             <span className="row wraps">
               {detail.run.flow} <StateBadge state={detail.run.status} />
-              {detail.run.position.isUndoing && <Badge tone="warn">takes back what it had done</Badge>}
+              {detail.run.position.isUndoing && <Badge tone="warn">compensating</Badge>}
             </span>
           }
           name={`${detail.run.flow} run`}
@@ -100,15 +101,15 @@ function Body({
         tone={run.status === 'failed' ? 'bad' : 'plain'}
         icon={run.status === 'failed' ? 'errors' : run.status === 'done' ? 'check' : 'info'}
       >
-        <Sentence text={explanation.summary} />
+        <Sentence text={explanation.summary} links={linksOfCauses(explanation.causes)} />
       </Notice>
       {run.progress !== null && run.status === 'running' && (
         <Progress label="How far the run is" value={run.progress} />
       )}
       {tree === null ? (
         <Card title="Steps">
-          <EmptyState title="Nobody has told how this flow looks" icon="flows">
-            A worker that has the flow tells it when it starts.
+          <EmptyState title="No worker has published this flow" icon="flows">
+            A worker that has the flow publishes its steps when it starts.
           </EmptyState>
         </Card>
       ) : (
@@ -116,11 +117,11 @@ function Body({
       )}
       <RunMembersCard detail={detail} />
       <div className="run-columns">
-        <Card title="State that its steps share">
+        <Card title="Run state">
           <JsonView value={run.state} label="State" open={1} />
         </Card>
         <div className="stack loose">
-          <Card title="About it">
+          <Card title="Details">
             <RunFacts detail={detail} />
           </Card>
           {run.status === 'done' && (
@@ -144,10 +145,10 @@ function RunFacts({ detail: { run, branches } }: { readonly detail: RunDetail })
             {run.flow} v{run.version}
           </Link>,
         ],
-        ['Stands at', run.position.step ?? (run.endedAt === null ? 'its beginning' : 'its end')],
+        ['Current step', run.position.step ?? (run.endedAt === null ? 'not started' : 'completed')],
         ['Started', <TimeAgo key="started" at={run.startedAt} />],
         run.endedAt === null
-          ? ['Takes since', <Duration key="takes" since={run.startedAt} />]
+          ? ['Running for', <Duration key="takes" since={run.startedAt} />]
           : ['Took', <Duration key="took" ms={Date.parse(run.endedAt) - Date.parse(run.startedAt)} />],
         run.attributes.length > 0 && [
           'Attributes',

@@ -1,8 +1,8 @@
-import type { ReactNode } from 'react'
+import { type ReactNode, useEffect, useRef } from 'react'
 import { Link } from 'wouter'
 import { to } from '../../router.ts'
-import { Button } from '../../ui/button.tsx'
-import { Card, Facts } from '../../ui/card.tsx'
+import { Button, IconButton } from '../../ui/button.tsx'
+import { Facts } from '../../ui/card.tsx'
 import { TimeAgo } from '../../ui/time.tsx'
 import { aboutText, KIND_WORDS, MARK_WORDS } from './marks.tsx'
 import type { TreeStep } from './step-tree.ts'
@@ -19,30 +19,37 @@ export function stepOf(steps: readonly TreeStep[], id: string): TreeStep | null 
   return null
 }
 
-/** What is known about one step. */
+/** What is known about one step: beside the graph, or below it where there is no room. Opening it brings it into sight. */
 export function StepPanel({
   step,
   onRetry,
+  onClose,
 }: {
   readonly step: TreeStep
-  /** Null: it cannot be begun again from here, or not by whoever looks. */
+  /** Null: the run cannot be retried from here, or not by this user. */
   readonly onRetry: ((name: string) => void) | null
+  readonly onClose: () => void
 }): ReactNode {
+  const panel = useRef<HTMLElement>(null)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another step may need more room
+  useEffect(() => {
+    panel.current?.scrollIntoView({ block: 'nearest' })
+  }, [step.id])
   return (
-    <Card
-      title={step.name}
-      actions={
-        onRetry && (
-          <Button small icon="retry" onClick={() => onRetry(step.name)}>
-            Retry from here
-          </Button>
-        )
-      }
-    >
+    <section className="step-panel" ref={panel} aria-label={`Step ${step.name}`}>
+      <header className="step-panel-head">
+        <h3 className="wrap-anywhere">{step.name}</h3>
+        <IconButton label="Close" icon="close" small onClick={onClose} />
+      </header>
+      {onRetry && (
+        <Button small icon="retry" onClick={() => onRetry(step.name)}>
+          Retry from here
+        </Button>
+      )}
       <Facts
         facts={[
-          ['What it is', KIND_WORDS[step.kind]],
-          step.mark !== null && ['How it stands', MARK_WORDS[step.mark]],
+          ['Type', KIND_WORDS[step.kind]],
+          step.mark !== null && ['Status', MARK_WORDS[step.mark]],
           step.members !== null && ['Members', aboutText(step)],
           step.queue !== null && [
             'Queue',
@@ -64,12 +71,13 @@ export function StepPanel({
             </Link>,
           ],
           step.until !== null && ['Until', <TimeAgo key="until" at={step.until} />],
-          step.note !== null && step.members === null && ['More', step.note],
+          step.note !== null && step.members === null && ['Details', step.note],
           step.join !== null && ['Join', step.join],
-          step.undo !== null && ['Taken back by', step.undo],
-          step.isCritical && step.mark !== 'done' && ['Longest way', 'It decides when the run ends.'],
+          step.undo !== null && ['Undone by', step.undo],
+          step.isCritical &&
+            step.mark !== 'done' && ['Critical path', 'This step decides when the run ends.'],
         ]}
       />
-    </Card>
+    </section>
   )
 }

@@ -53,7 +53,7 @@ export function AgainDialog({
       onSubmit={submit}
       footer={
         <>
-          <Button onClick={onClose}>Do not run it</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button look="main" type="submit" icon="play" busy={again.isPending} disabled={problem !== null}>
             Run again
           </Button>

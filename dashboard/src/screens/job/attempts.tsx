@@ -1,5 +1,9 @@
 import { type ReactNode, useState } from 'react'
+import { Link } from 'wouter'
 import type { Attempt, JobDetail } from '../../../../src/server/api.ts'
+import { plural } from '../../format/numbers.ts'
+import { clockText, durationText } from '../../format/times.ts'
+import { to } from '../../router.ts'
 import { Card } from '../../ui/card.tsx'
 import { Choice } from '../../ui/field.tsx'
 import { Stack } from '../../ui/stack.tsx'
@@ -27,10 +31,10 @@ export function Attempts({
 }): ReactNode {
   if (attempts.length === 0) {
     return (
-      <EmptyState title="No run of it ended badly" icon="check">
+      <EmptyState title="No failed attempts" icon="check">
         {job.starts === 0
-          ? 'It has not been started yet.'
-          : `It was started ${job.starts === 1 ? 'once' : `${job.starts} times`}.`}
+          ? 'The job has not started yet.'
+          : `It has had ${job.starts === 1 ? 'one attempt' : `${job.starts} attempts`}.`}
       </EmptyState>
     )
   }
@@ -39,10 +43,10 @@ export function Attempts({
       {attempts.length > 1 && <Compare attempts={attempts} />}
       {attempts.toReversed().map((attempt) => (
         <Card
-          key={`${attempt.n} ${attempt.at}`}
+          key={`${attempt.generation} ${attempt.n} ${attempt.at}`}
           title={
             <span className="row wraps">
-              Run {attempt.n}{' '}
+              Attempt {attempt.n}{' '}
               <Badge tone={attempt.kind === 'snooze' ? 'special' : 'bad'}>{KINDS[attempt.kind]}</Badge>
             </span>
           }
@@ -52,6 +56,7 @@ export function Attempts({
             </span>
           }
         >
+          <AttemptFacts attempt={attempt} />
           {attempt.stack ? (
             <Stack stack={attempt.stack} />
           ) : (
@@ -63,6 +68,27 @@ export function Attempts({
         </Card>
       ))}
     </div>
+  )
+}
+
+/** When it began, how long it took, on which worker and version, and whether somebody had retried the job before. */
+function AttemptFacts({ attempt }: { readonly attempt: Attempt }): ReactNode {
+  const { startedAt, at, worker, version, generation } = attempt
+  return (
+    <p className="small soft row wraps">
+      {startedAt && (
+        <span className="num">
+          {clockText(startedAt)} → {clockText(at)} ({durationText(Date.parse(at) - Date.parse(startedAt))})
+        </span>
+      )}
+      {worker && (
+        <Link to={to.worker(worker)} className="link" title={worker}>
+          worker …{worker.slice(-8)}
+        </Link>
+      )}
+      {version && <Badge>version {version}</Badge>}
+      {generation > 0 && <span>after {plural(generation, 'retry by hand', 'retries by hand')}</span>}
+    </p>
   )
 }
 
@@ -80,7 +106,7 @@ function Compare({ attempts }: { readonly attempts: readonly Attempt[] }): React
   const isSame = lines.every(({ sign }) => sign === ' ')
   const options = attempts.map(({ n }, index) => (
     <option key={`${n} ${attempts[index]?.at}`} value={index}>
-      Run {n}
+      Attempt {n}
     </option>
   ))
   return (
@@ -99,7 +125,7 @@ function Compare({ attempts }: { readonly attempts: readonly Attempt[] }): React
       }
     >
       {isSame ? (
-        <p className="soft">Both runs ended with the very same error.</p>
+        <p className="soft">Both attempts ended with the same error.</p>
       ) : (
         <pre className="diff">
           {lines.map(({ sign, text }, index) => (

@@ -46,7 +46,7 @@ export function Timeline({
             >
               <span className="wrap-anywhere">
                 {text}
-                {attempt !== null && <span className="faint"> · run {attempt}</span>}
+                {attempt !== null && <span className="faint"> · attempt {attempt}</span>}
               </span>
               <span className="small faint num">
                 <span title={at}>{clockText(at, now)}</span> · <TimeAgo at={at} />

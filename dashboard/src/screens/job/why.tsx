@@ -6,13 +6,13 @@ import { Card } from '../../ui/card.tsx'
 import { Sentence } from '../../ui/sentence.tsx'
 import { Stack } from '../../ui/stack.tsx'
 import type { JobState } from '../../ui/state.tsx'
+import { linksOfCauses } from '../shared/cause-ids.ts'
 
 type Cause = JobDetail['explanation']['causes'][number]
 
 const TITLES: Readonly<Record<JobState, string>> = {
   delayed: 'Why is it not running?',
   ready: 'Why is it not running?',
-  missing: 'Why is it not running?',
   running: 'Who runs it?',
   done: 'How did it end?',
   failed: 'Why did it fail?',
@@ -23,6 +23,7 @@ const TITLES: Readonly<Record<JobState, string>> = {
 /** All that keeps a job from starting, or what became of it, each with a way to what can be done about it. */
 export function Why({ detail: { job, explanation, errorGroup } }: { readonly detail: JobDetail }): ReactNode {
   const { failure } = job
+  const links = linksOfCauses(explanation.causes)
   const isBad = failure !== null && job.state !== 'done' && job.state !== 'cancelled'
   return (
     <Card title={TITLES[job.state]}>
@@ -31,7 +32,7 @@ export function Why({ detail: { job, explanation, errorGroup } }: { readonly det
           {explanation.causes.map((cause) => (
             <li key={cause.text}>
               <span className="wrap-anywhere">
-                <Sentence text={cause.text} />
+                <Sentence text={cause.text} links={links} />
               </span>
               <CauseLinks cause={cause} queue={job.queue} />
             </li>
@@ -49,7 +50,7 @@ export function Why({ detail: { job, explanation, errorGroup } }: { readonly det
         )}
         {errorGroup && (
           <Link to={to.error(errorGroup)} className="link small">
-            All errors like this one
+            View similar errors
           </Link>
         )}
       </div>
@@ -75,26 +76,26 @@ function CauseLinks({ cause, queue }: { readonly cause: Cause; readonly queue: s
 function linksOf(cause: Cause, queue: string): readonly { readonly path: string; readonly text: string }[] {
   switch (cause.cause) {
     case 'held':
-      return [{ path: to.queue(queue), text: 'See the hold' }]
+      return [{ path: to.queue(queue), text: 'View hold' }]
     case 'no-worker':
     case 'workers-busy':
-      return [{ path: '/workers', text: 'See the workers' }]
+      return [{ path: '/workers', text: 'View workers' }]
     case 'leased':
-      return [{ path: to.worker(cause.worker), text: 'See the worker' }]
+      return [{ path: to.worker(cause.worker), text: 'View worker' }]
     case 'occupied':
-      return [{ path: to.job(cause.job), text: 'See that job' }]
+      return [{ path: to.job(cause.job), text: 'View job' }]
     case 'lane-full':
     case 'lane-waits':
-      return [{ path: `${to.queue(queue)}?tab=lanes`, text: 'See the lanes' }]
+      return [{ path: `${to.queue(queue)}?tab=lanes`, text: 'View lanes' }]
     case 'rate':
     case 'queue-full':
     case 'shared-full':
-      return [{ path: `${to.queue(queue)}?tab=limits`, text: 'See the limits' }]
+      return [{ path: `${to.queue(queue)}?tab=limits`, text: 'View limits' }]
     case 'behind':
-      return cause.jobs.slice(0, 1).map((job) => ({ path: to.job(job), text: 'See the one in front' }))
+      return cause.jobs.slice(0, 1).map((job) => ({ path: to.job(job), text: 'View job in front' }))
     case 'member-of':
     case 'waits-for':
-      return [{ path: to.group(cause.group), text: 'See the group' }]
+      return [{ path: to.group(cause.group), text: 'View group' }]
     default:
       return []
   }

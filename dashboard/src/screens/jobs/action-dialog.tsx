@@ -1,13 +1,15 @@
 import { type ReactNode, useState } from 'react'
 import type { BulkAction, ChangeOutput } from '../../../../src/server/api.ts'
-import { useAct, useApi } from '../../api/query.ts'
-import { countText, plural } from '../../format/numbers.ts'
+import { useAct } from '../../api/query.ts'
+import { countText, plural, wholeText } from '../../format/numbers.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { Field } from '../../ui/field.tsx'
+import { Progress } from '../../ui/progress.tsx'
 import { toast } from '../../ui/toast.tsx'
 import { BulkProgress } from '../bulk/bulk-progress.tsx'
 import { wordsOf } from './actions.ts'
+import { useWholeCount } from './whole-count.ts'
 
 /** Which jobs: some by their ids, or all that fit a query. */
 export type Chosen = { readonly ids: readonly string[] } | { readonly query: string }
@@ -42,11 +44,7 @@ export function ActionDialog({
   const [name, setName] = useState('')
   const [bulk, setBulk] = useState<string | null>(null)
   const isAll = 'query' in chosen
-  const counted = useApi(
-    'jobs.count',
-    { query: isAll ? chosen.query : '' },
-    { enabled: isAll && bulk === null, keeps: false },
-  )
+  const counted = useWholeCount(isAll ? chosen.query : '', action, isAll && bulk === null)
   const change = useAct('jobs.change', {
     quiet: true,
     onDone: (output) => {
@@ -71,15 +69,16 @@ export function ActionDialog({
         query: isAll ? chosen.query : `id:${chosen.ids.join(',')}`,
         ...options,
         ...(action === 'move' ? { queue: queue.trim() } : {}),
-        ...(isAll ? { delay: UNDO } : {}),
+        ...(isAll ? { delay: UNDO, expected: counted.count } : {}),
         ...(name.trim() === '' ? {} : { name: name.trim() }),
         ...(perSecond.trim() === '' ? {} : { perSecond: Number(perSecond) }),
       })
   }
   const error = change.error ?? start.error ?? counted.error
+  // Only a count to the end is a number to agree to.
   const many = isAll
-    ? counted.data
-      ? `${countText(counted.data.count, counted.data.isExact)} ${counted.data.count === 1 ? 'job' : 'jobs'}`
+    ? counted.isWhole
+      ? `${wholeText(counted.count)} ${counted.count === 1 ? 'job' : 'jobs'}`
       : null
     : plural(chosen.ids.length, 'job')
   return (
@@ -90,15 +89,15 @@ export function ActionDialog({
       onSubmit={submit}
       footer={
         <>
-          <Button onClick={() => onClose(false)}>Leave them</Button>
+          <Button onClick={() => onClose(false)}>Cancel</Button>
           <Button
             type="submit"
             look={words.danger ? 'danger' : 'main'}
             icon={words.icon}
             busy={change.isPending || start.isPending}
-            disabled={many === null || (isAll && counted.data?.count === 0)}
+            disabled={many === null || (isAll && counted.count === 0)}
           >
-            {words.label} {many ?? '…'}
+            {words.label} {many ?? 'jobs'}
           </Button>
         </>
       }
@@ -107,9 +106,16 @@ export function ActionDialog({
         <p>{words.about}</p>
         {isAll && (
           <p className="soft">
-            All jobs that fit <code className="wrap-anywhere">{chosen.query || 'everything'}</code>. Those in
-            a state that does not allow it are left alone, and counted.
+            All jobs that match <code className="wrap-anywhere">{chosen.query || 'everything'}</code>. Jobs
+            that can’t be changed are skipped and counted.
           </p>
+        )}
+        {isAll && !counted.isWhole && !counted.error && (
+          <Progress
+            value={null}
+            label="Counting jobs"
+            note={`Counting: ${wholeText(counted.count)} found, ${countText(counted.searched)} scanned`}
+          />
         )}
         {words.takesReason && (
           <Field
@@ -136,7 +142,7 @@ export function ActionDialog({
             label="Due at"
             type="datetime-local"
             step={1}
-            hint="A time that is over means now."
+            hint="A time in the past means now."
             value={at}
             onChange={(event) => setAt(event.target.value)}
             required
@@ -156,7 +162,7 @@ export function ActionDialog({
           <div className="field-row">
             <Field
               label="Name"
-              hint="To find it again among the bulk actions."
+              hint="Shown in the list of bulk actions."
               value={name}
               onChange={(event) => setName(event.target.value)}
             />
@@ -164,7 +170,7 @@ export function ActionDialog({
               label="Jobs per second"
               type="number"
               min={1}
-              hint="Empty: as fast as can be."
+              hint="Leave empty for no limit."
               value={perSecond}
               onChange={(event) => setPerSecond(event.target.value)}
             />
@@ -201,9 +207,7 @@ export function BulkDialog({
       }
     >
       <BulkProgress id={id} />
-      <p className="small faint">
-        It goes on in the server when you close this. It is listed under Bulk actions.
-      </p>
+      <p className="small faint">Closing this does not stop it. Find it under Bulk actions.</p>
     </Dialog>
   )
 }

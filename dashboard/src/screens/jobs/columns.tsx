@@ -2,6 +2,7 @@ import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import type { JobList } from '../../../../src/server/api.ts'
 import { stringifyExact } from '../../api/exact.ts'
+import { useMe } from '../../api/me.ts'
 import { to } from '../../router.ts'
 import { Menu } from '../../ui/menu.tsx'
 import { StateBadge } from '../../ui/state.tsx'
@@ -9,6 +10,17 @@ import type { Column } from '../../ui/table.tsx'
 import { Duration, TimeAgo } from '../../ui/time.tsx'
 
 export type Job = JobList['jobs'][number]
+
+/** To who may not see payloads the API gives null for each of them, which must not look like the payload. */
+function Payload({ value }: { readonly value: unknown }): ReactNode {
+  const isShown = useMe()?.payloads ?? false
+  if (isShown) return <code className="soft">{brief(value)}</code>
+  return (
+    <span className="soft" title="This credential may not see payloads.">
+      hidden
+    </span>
+  )
+}
 
 const COLUMNS: readonly (Column<Job> & { readonly name: string })[] = [
   {
@@ -35,7 +47,7 @@ const COLUMNS: readonly (Column<Job> & { readonly name: string })[] = [
     title: 'Payload',
     width: 'minmax(9rem, 2.6fr)',
     wideOnly: true,
-    cell: ({ payload }) => <code className="soft">{brief(payload)}</code>,
+    cell: ({ payload }) => <Payload value={payload} />,
   },
   {
     id: 'error',

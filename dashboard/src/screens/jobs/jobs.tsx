@@ -3,11 +3,13 @@ import { Link } from 'wouter'
 import type { BulkAction } from '../../../../src/server/api.ts'
 import { ApiFailure } from '../../api/client.ts'
 import { useCan } from '../../api/me.ts'
+import { useApi } from '../../api/query.ts'
 import { countText } from '../../format/numbers.ts'
 import { useWord } from '../../router.ts'
 import { Page } from '../../shell/page.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Pager } from '../../ui/pager.tsx'
+import { Progress } from '../../ui/progress.tsx'
 import { EmptyState, ErrorState, Skeleton } from '../../ui/states-of-page.tsx'
 import { Table } from '../../ui/table.tsx'
 import { JobDrawer } from '../job/drawer.tsx'
@@ -16,7 +18,7 @@ import { actionsFor } from './actions.ts'
 import { ColumnsMenu, columnsOf, USUAL_COLUMNS } from './columns.tsx'
 import { useJobs } from './list.ts'
 import { QueryBar } from './query-bar.tsx'
-import { statesIn } from './query-text.ts'
+import { scopeOf, statesIn } from './query-text.ts'
 import { SelectionBar } from './selection-bar.tsx'
 import { StateTabs } from './state-tabs.tsx'
 import { ViewsMenu } from './views.tsx'
@@ -32,6 +34,10 @@ export function JobsScreen(): ReactNode {
   const mayOperate = useCan('operate')
   // What one has selected must not move away under the pointer.
   const list = useJobs(query, selected.size === 0 && !isAll)
+
+  // What a search looks through: the jobs in the states and queues that the query names.
+  const scope = useApi('jobs.count', { query: scopeOf(query) }, { enabled: list.isScanning })
+  const total = scope.data?.isExact ? scope.data.count : null
 
   const select = (keys: ReadonlySet<string>): void => {
     setSelected(keys)
@@ -70,6 +76,20 @@ export function JobsScreen(): ReactNode {
           onAct={(action) => setActing({ action, chosen: isAll ? { query } : { ids: [...selected] } })}
         />
       )}
+      {list.isScanning && list.searched > 0 && (
+        <div className="row scan" role="status">
+          <div className="grow">
+            <Progress
+              value={total === null ? null : list.searched / Math.max(total, list.searched)}
+              label="Search"
+              note={`${countText(list.jobs.length)} found, ${countText(list.searched)}${total === null ? '' : ` of ${countText(total)}`} scanned`}
+            />
+          </div>
+          <Button small icon="stop" onClick={list.stop}>
+            Stop
+          </Button>
+        </div>
+      )}
       <div className="fill">
         {list.isFirst ? (
           <Skeleton lines={10} />
@@ -77,6 +97,8 @@ export function JobsScreen(): ReactNode {
           queryError ? null : (
             <ErrorState error={list.error} onRetry={list.again} />
           )
+        ) : list.jobs.length === 0 && list.isScanning ? (
+          <Skeleton lines={10} />
         ) : list.jobs.length === 0 && !list.hasMore ? (
           <NoJobs query={query} onAsk={ask} />
         ) : (
@@ -90,10 +112,10 @@ export function JobsScreen(): ReactNode {
             {...(mayOperate ? { selected, onSelect: select } : {})}
             footer={
               <Pager
-                hasMore={list.hasMore}
+                hasMore={list.hasMore && !list.isScanning}
                 busy={list.isMore}
                 onMore={list.more}
-                note={`${countText(list.jobs.length)} shown${list.searched > list.jobs.length ? `, ${countText(list.searched)} looked at` : ''}`}
+                note={`${countText(list.jobs.length)} shown${list.searched > list.jobs.length ? ` of ${countText(list.searched)} scanned` : ''}`}
               />
             }
           />

@@ -1,18 +1,21 @@
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
-import { useEffect } from 'react'
+import { useEffect, useState } from 'react'
 import { ApiFailure, call } from '../../api/client.ts'
 import type { Job } from './columns.tsx'
 
 const PAGE = 100
-/** A query by content may look at many jobs that do not fit. So many pages without a hit are asked for by themselves. */
-const MOST_EMPTY = 20
-
 export interface ListedJobs {
   readonly jobs: readonly Job[]
   readonly searched: number
   readonly hasMore: boolean
   /** The next page is on its way. */
   readonly isMore: boolean
+  /**
+   * A query by content looks at many jobs that do not match. Each answer of the server is bounded, so the search goes on by itself, until
+   * a page is full, all jobs were looked at, or it is stopped.
+   */
+  readonly isScanning: boolean
+  readonly stop: () => void
   /** Nothing is here yet. */
   readonly isFirst: boolean
   readonly error: Error | null
@@ -40,10 +43,13 @@ export function useJobs(query: string, isLive: boolean): ListedJobs {
   const pages = asked.data?.pages ?? []
   const jobs = pages.flatMap((page) => page.jobs)
   const { hasNextPage, isFetching, fetchNextPage, error } = asked
-  const isEmpty = jobs.length === 0 && pages.length < MOST_EMPTY
+  // Of which query so many rows are wanted; or none more, because it was stopped.
+  const [wish, setWish] = useState<{ readonly query: string; readonly rows: number }>({ query, rows: PAGE })
+  const rows = wish.query === query ? wish.rows : PAGE
+  const isScanning = hasNextPage && !error && !asked.isPlaceholderData && jobs.length < rows
   useEffect(() => {
-    if (isEmpty && hasNextPage && !isFetching && !error) void fetchNextPage()
-  }, [isEmpty, hasNextPage, isFetching, error, fetchNextPage])
+    if (isScanning && !isFetching) void fetchNextPage()
+  }, [isScanning, isFetching, fetchNextPage])
   return {
     // The same job may be on two pages if it moved between them.
     jobs: [...new Map(jobs.map((job) => [job.id, job])).values()],
@@ -51,8 +57,10 @@ export function useJobs(query: string, isLive: boolean): ListedJobs {
     hasMore: hasNextPage,
     isMore: asked.isFetchingNextPage,
     isFirst: asked.isPending && !error,
+    isScanning,
+    stop: () => setWish({ query, rows: 0 }),
     error: asked.isError || asked.isPlaceholderData ? error : null,
-    more: () => void fetchNextPage(),
+    more: () => setWish({ query, rows: jobs.length + PAGE }),
     again: () => void asked.refetch(),
   }
 }

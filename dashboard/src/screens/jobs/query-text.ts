@@ -15,6 +15,13 @@ export function statesIn(query: string): readonly JobState[] {
     .filter((state) => state !== '') as JobState[]
 }
 
+/** The states and queues of a query, without what is asked of each job: the counters know how many jobs those are. */
+export function scopeOf(query: string): string {
+  return termsOf(query)
+    .filter((term) => STATE_TERM.test(term) || /^queue:[^"~]+$/.test(term))
+    .join(' ')
+}
+
 /** The same query for other states; null: for all. */
 export function withState(query: string, state: JobState | null): string {
   const rest = termsOf(query).filter((term) => !STATE_TERM.test(term))

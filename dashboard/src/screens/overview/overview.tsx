@@ -33,7 +33,7 @@ function isUntouched({ queues, workers, totals }: Overview): boolean {
 }
 
 function Numbers({ data }: { readonly data: Overview }): ReactNode {
-  const { attention, totals, oldest, workers, receivers, series, deploys } = data
+  const { attention, totals, oldest, unhandled, workers, receivers, series, deploys } = data
   const bad = totals.failed + totals.dead
   return (
     <>
@@ -84,6 +84,13 @@ function Numbers({ data }: { readonly data: Overview }): ReactNode {
             <Count value={bad} />
           </Link>
         </Figure>
+        {unhandled > 0 && (
+          <Figure label="Unhandled" tone="bad" note="no live worker handles their queues">
+            <Link to="/queues?only=unhandled">
+              <Count value={unhandled} />
+            </Link>
+          </Figure>
+        )}
         <Figure
           label="Workers"
           note={receivers > 0 ? `and ${receivers} receivers` : 'live now'}

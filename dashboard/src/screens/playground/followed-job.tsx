@@ -13,7 +13,7 @@ import { StateBadge } from '../../ui/state.tsx'
 import { Loaded } from '../../ui/states-of-page.tsx'
 import { TimeAgo } from '../../ui/time.tsx'
 
-const ENDED = ['done', 'failed', 'dead', 'cancelled', 'missing']
+const ENDED = ['done', 'failed', 'dead', 'cancelled']
 
 /** A job that was just sent, live: its state, its lines, and what came out. */
 export function FollowedJob({

@@ -4,15 +4,28 @@ import { exactText } from '../../format/times.ts'
 import { Icon } from '../../ui/icon.tsx'
 import { Badge } from '../../ui/state.tsx'
 
+/** Says that no live worker handles the queue. */
+export function UnhandledBadge({ unhandled }: Pick<QueueSummary, 'unhandled'>): ReactNode {
+  if (unhandled === 0) return null
+  return (
+    <Badge tone="bad" title="No live worker handles this queue. Its jobs start when one appears.">
+      <Icon name="errors" size={12} />
+      unhandled
+    </Badge>
+  )
+}
+
 /** Says that nothing starts, and why. */
 export function HoldBadge({ hold, holds }: Pick<QueueSummary, 'hold' | 'holds'>): ReactNode {
   if (hold === null) return null
-  const words = holds.map(
-    ({ kind, reason, by, until }) =>
-      `${kind === 'block' ? 'Blocked' : 'Paused'}${by ? ` by ${by}` : ''}${reason ? `: ${reason}` : ''}${
-        until ? `, until ${exactText(until).split('\n')[0]}` : ''
-      }`,
-  )
+  const words = holds
+    .filter(({ lane }) => lane === null)
+    .map(
+      ({ kind, reason, by, until }) =>
+        `${kind === 'block' ? 'Blocked' : 'Paused'}${by ? ` by ${by}` : ''}${reason ? `: ${reason}` : ''}${
+          until ? `, until ${exactText(until).split('\n')[0]}` : ''
+        }`,
+    )
   return (
     <Badge tone={hold === 'block' ? 'bad' : 'warn'} title={words.join('\n')}>
       <Icon name={hold === 'block' ? 'block' : 'pause'} size={12} />

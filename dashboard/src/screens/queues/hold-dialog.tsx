@@ -56,7 +56,7 @@ export function HoldDialog({
       onSubmit={submit}
       footer={
         <>
-          <Button onClick={onClose}>Keep as it is</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" look={kind === 'block' ? 'danger' : 'main'} busy={act.isPending}>
             {kind === 'block' ? 'Block' : 'Pause'}
           </Button>

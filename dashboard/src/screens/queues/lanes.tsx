@@ -10,10 +10,10 @@ import { Count } from '../../ui/count.tsx'
 import { Field } from '../../ui/field.tsx'
 import { Menu } from '../../ui/menu.tsx'
 import { Pager } from '../../ui/pager.tsx'
+import { Sentence } from '../../ui/sentence.tsx'
 import { Badge } from '../../ui/state.tsx'
 import { EmptyState, ErrorState, Skeleton } from '../../ui/states-of-page.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
-import { TimeAgo } from '../../ui/time.tsx'
 import { HoldDialog, type HoldRequest } from './hold-dialog.tsx'
 import { LimitDialog } from './limit-dialog.tsx'
 
@@ -65,16 +65,22 @@ export function LanesTab({ queue }: { readonly queue: string }): ReactNode {
       cell: ({ waiting, waitingIsExact }) => <Count value={waiting} isExact={waitingIsExact} />,
     },
     {
-      id: 'starts',
-      title: 'Next start',
-      width: '8rem',
+      id: 'waits',
+      title: 'Waits for',
+      width: 'minmax(9rem, 3fr)',
       wideOnly: true,
-      cell: ({ startsAt }) =>
-        startsAt ? <TimeAgo at={startsAt} /> : <span className="faint">any time</span>,
+      cell: ({ waitsFor }) =>
+        waitsFor ? (
+          <span title={waitsFor.text}>
+            <Sentence text={waitsFor.text} />
+          </span>
+        ) : (
+          <span className="faint">ready now</span>
+        ),
     },
     {
       id: 'occupant',
-      title: 'At its head',
+      title: 'Next job',
       width: 'minmax(8rem, 1fr)',
       wideOnly: true,
       cell: ({ occupant }) =>
@@ -118,18 +124,18 @@ export function LanesTab({ queue }: { readonly queue: string }): ReactNode {
     <>
       <div className="lane-find">
         <Field
-          label="Lanes that begin with"
+          label="Filter lanes"
           bare
           type="search"
-          placeholder="Lanes that begin with …"
+          placeholder="Filter lanes"
           value={wanted}
           data-search
           onChange={(event) => setWanted(event.target.value)}
         />
       </div>
       {lanes.length === 0 ? (
-        <EmptyState title="No lane fits" icon="queues">
-          None with work begins with <code className="wrap-anywhere">{wanted}</code>. Capital letters count.
+        <EmptyState title="No active lane" icon="queues">
+          No active lane starts with <code className="wrap-anywhere">{wanted}</code> (case-sensitive).
         </EmptyState>
       ) : (
         <Table

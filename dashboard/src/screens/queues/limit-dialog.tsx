@@ -43,7 +43,7 @@ export function LimitDialog({
       onSubmit={submit}
       footer={
         <>
-          <Button onClick={onClose}>Keep as they are</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button look="main" type="submit" busy={act.isPending}>
             Set limits
           </Button>

@@ -5,7 +5,7 @@ import { Confirm } from '../../ui/dialog.tsx'
 import { Checkbox } from '../../ui/field.tsx'
 import { type JobState, StateBadge } from '../../ui/state.tsx'
 
-const PURGEABLE: readonly JobState[] = ['ready', 'delayed', 'done', 'failed', 'dead', 'cancelled', 'missing']
+const PURGEABLE: readonly JobState[] = ['ready', 'delayed', 'done', 'failed', 'dead', 'cancelled']
 
 /** Removes jobs for ever: says how many before, and asks for the name of the queue. */
 export function PurgeDialog({

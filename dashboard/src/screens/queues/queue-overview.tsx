@@ -5,46 +5,30 @@ import { durationText } from '../../format/times.ts'
 import { to } from '../../router.ts'
 import { Card, Facts, Figure } from '../../ui/card.tsx'
 import { Count, Rate } from '../../ui/count.tsx'
-import { Icon } from '../../ui/icon.tsx'
 import { JsonView } from '../../ui/json.tsx'
 import { STATES, StateBadge } from '../../ui/state.tsx'
-import { TimeAgo } from '../../ui/time.tsx'
 import { SeriesCharts } from '../overview/series-charts.tsx'
+import { QueueWorkers } from './queue-workers.tsx'
 import { Usage } from './usage.tsx'
+import { WhyWaiting } from './why-waiting.tsx'
 
 export function QueueOverview({ detail }: { readonly detail: QueueDetail }): ReactNode {
-  const { queue, counts, oldestMs, holds, series, card, enqueuedRate, doneRate, failedRate, workers, slots } =
-    detail
-  const waits = counts.ready + counts.delayed
+  const {
+    queue,
+    counts,
+    oldestMs,
+    series,
+    deploys,
+    card,
+    enqueuedRate,
+    doneRate,
+    failedRate,
+    workers,
+    slots,
+  } = detail
   return (
     <>
-      {holds.length > 0 && (
-        <ul className="attention" aria-label="What holds it">
-          {holds.map(({ kind, reason, by, since, until, queue: pattern }) => (
-            <li key={`${kind} ${pattern}`} className="attention-item attention-warning">
-              <Icon name={kind === 'block' ? 'block' : 'pause'} />
-              <span className="grow wrap-anywhere">
-                {kind === 'block' ? 'Blocked' : 'Paused'}
-                {pattern !== queue && ` with ${pattern ?? 'every queue'}`}
-                {by && ` by ${by}`} <TimeAgo at={since} />
-                {reason && `: ${reason}`}
-                {until && (
-                  <>
-                    {' '}
-                    · ends <TimeAgo at={until} />
-                  </>
-                )}
-              </span>
-            </li>
-          ))}
-        </ul>
-      )}
-      {workers === 0 && waits > 0 && (
-        <div className="attention-item attention-critical" role="status">
-          <Icon name="errors" />
-          <span className="grow">No live worker handles this queue, so nothing of it starts.</span>
-        </div>
-      )}
+      <WhyWaiting detail={detail} />
       <div className="figures">
         <Figure
           label="Waiting"
@@ -79,13 +63,14 @@ export function QueueOverview({ detail }: { readonly detail: QueueDetail }): Rea
           </li>
         ))}
       </ul>
-      <SeriesCharts series={series} />
+      <SeriesCharts series={series} deploys={deploys} />
+      <QueueWorkers queue={queue} />
       {card && (
-        <Card title="As its code declares it">
+        <Card title="Configuration">
           <div className="stack">
             <Facts
               facts={[
-                ['Time per run', card.timeoutMs === null ? 'no limit' : durationText(card.timeoutMs)],
+                ['Timeout', card.timeoutMs === null ? 'none' : durationText(card.timeoutMs)],
                 ['Priority', String(card.priority)],
                 ['Lanes', card.hasLanes ? 'yes' : 'no'],
                 ['Unique jobs', card.tellsUnique ? 'yes' : 'no'],

@@ -10,7 +10,7 @@ import { Menu, type MenuItem } from '../../ui/menu.tsx'
 import { Loaded, Skeleton } from '../../ui/states-of-page.tsx'
 import { Tabs } from '../../ui/tabs.tsx'
 import { RangePicker } from '../overview/range.tsx'
-import { HoldBadge } from './hold-badge.tsx'
+import { HoldBadge, UnhandledBadge } from './hold-badge.tsx'
 import { HoldDialog, type HoldRequest } from './hold-dialog.tsx'
 import { LanesTab } from './lanes.tsx'
 import { LimitsTab } from './limits.tsx'
@@ -34,13 +34,14 @@ export function QueueScreen(): ReactNode {
         <span className="row wraps">
           {queue}
           {detail && <HoldBadge hold={detail.hold} holds={detail.holds} />}
+          {detail && <UnhandledBadge unhandled={detail.unhandled} />}
         </span>
       }
       actions={
         <>
           {tab === 'overview' && <RangePicker value={range} onChange={setRange} />}
           <Link to={to.jobs(`queue:${queue}`)} className="button button-plain">
-            See its jobs
+            View jobs
           </Link>
           {detail && <QueueActions detail={detail} />}
         </>

@@ -14,18 +14,18 @@ import { EmptyState, Loaded } from '../../ui/states-of-page.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { Segments } from '../../ui/tabs.tsx'
 import { Duration } from '../../ui/time.tsx'
-import { HoldBadge } from './hold-badge.tsx'
+import { HoldBadge, UnhandledBadge } from './hold-badge.tsx'
 import { HoldDialog, type HoldRequest } from './hold-dialog.tsx'
 import { Usage } from './usage.tsx'
 
-type Only = 'all' | 'waiting' | 'held' | 'dead' | 'unserved'
+type Only = 'all' | 'waiting' | 'held' | 'dead' | 'unhandled'
 
 const ONLY: Readonly<Record<Only, (queue: QueueSummary) => boolean>> = {
   all: () => true,
   waiting: ({ counts }) => counts.ready > 0,
   held: ({ hold }) => hold !== null,
   dead: ({ counts }) => counts.dead > 0,
-  unserved: ({ workers, counts }) => workers === 0 && counts.ready + counts.delayed > 0,
+  unhandled: ({ unhandled }) => unhandled > 0,
 }
 
 /** Which queues are there, how deep are they, and does anything keep them back? */
@@ -62,12 +62,13 @@ function QueueTable({ queues }: { readonly queues: readonly QueueSummary[] }): R
       id: 'queue',
       title: 'Queue',
       width: 'minmax(11rem, 2fr)',
-      cell: ({ queue, hold, holds }) => (
+      cell: ({ queue, hold, holds, unhandled }) => (
         <span className="row">
           <Link to={to.queue(queue)} className="strong cut" title={queue}>
             {queue}
           </Link>
           <HoldBadge hold={hold} holds={holds} />
+          <UnhandledBadge unhandled={unhandled} />
         </span>
       ),
     },
@@ -195,7 +196,7 @@ function QueueTable({ queues }: { readonly queues: readonly QueueSummary[] }): R
             { value: 'waiting', label: 'Waiting' },
             { value: 'held', label: 'Held' },
             { value: 'dead', label: 'With dead jobs' },
-            { value: 'unserved', label: 'Without worker' },
+            { value: 'unhandled', label: 'Unhandled' },
           ]}
         />
         <span className="faint small num">

@@ -95,7 +95,7 @@ export function ScheduleForm({
       onSubmit={save}
       footer={
         <>
-          <Button onClick={onClose}>Keep as it is</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" look="main" disabled={!isReady} busy={put.isPending}>
             {schedule ? 'Save' : 'Create'}
           </Button>

@@ -10,19 +10,22 @@ const SCOPES = Object.entries(SCOPE_WORDS) as readonly [Scope, string][]
 
 /** Makes a token. */
 export function NewToken({
+  isFirst = false,
   onClose,
   onMade,
 }: {
+  /** The server is open to this machine, and asks for a token as soon as there is one. */
+  readonly isFirst?: boolean
   readonly onClose: () => void
   readonly onMade: (made: OutputOf<'tokens.create'>) => void
 }): ReactNode {
   const [name, setName] = useState('')
-  const [scopes, setScopes] = useState<readonly Scope[]>(['read'])
+  const [scopes, setScopes] = useState<readonly Scope[]>([isFirst ? 'admin' : 'read'])
   const [queues, setQueues] = useState('*')
   const [expires, setExpires] = useState('90d')
   const [payloads, setPayloads] = useState(true)
   const create = useAct('tokens.create', { quiet: true, onDone: onMade })
-  const isReady = name.trim() !== '' && scopes.length > 0
+  const isReady = name.trim() !== '' && scopes.length > 0 && (!isFirst || scopes.includes('admin'))
   return (
     <Dialog
       title="New token"
@@ -47,6 +50,12 @@ export function NewToken({
       }
     >
       <div className="stack">
+        {isFirst && (
+          <p className="soft">
+            This server is open to this machine. Once a token exists it requires one, so the first token needs
+            the scope admin. You stay logged in with it.
+          </p>
+        )}
         <Field
           label="Name"
           value={name}

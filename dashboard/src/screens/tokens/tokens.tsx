@@ -1,6 +1,7 @@
 import { type ReactNode, useState } from 'react'
 import type { TokenView } from '../../../../src/server/api.ts'
-import { useCan } from '../../api/me.ts'
+import { signIn } from '../../api/credential.ts'
+import { useCan, useMe } from '../../api/me.ts'
 import { useAct, useApi } from '../../api/query.ts'
 import { Page } from '../../shell/page.tsx'
 import { Button, IconButton } from '../../ui/button.tsx'
@@ -16,6 +17,8 @@ import { NewToken } from './new-token.tsx'
 /** Who may use this server: tokens for people and programs. */
 export function TokensScreen(): ReactNode {
   const isAdmin = useCan('admin')
+  // Nobody has to log in yet. With the first token that is over.
+  const isOpen = useMe()?.name === 'local'
   const asked = useApi('tokens.list', {}, { enabled: isAdmin })
   const [isNew, setNew] = useState(false)
   const [made, setMade] = useState<{ readonly token: string; readonly name: string } | null>(null)
@@ -61,10 +64,13 @@ export function TokensScreen(): ReactNode {
       </Loaded>
       {isNew && (
         <NewToken
+          isFirst={isOpen}
           onClose={() => setNew(false)}
           onMade={({ token, view }) => {
             setNew(false)
             setMade({ token, name: view.name })
+            // The server closes within seconds: this page goes on with the new token.
+            if (isOpen) void signIn(token)
           }}
         />
       )}

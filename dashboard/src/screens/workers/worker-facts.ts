@@ -1,4 +1,4 @@
-import type { QueueSummary, WorkerSummary } from '../../../../src/server/api.ts'
+import type { WorkerSummary } from '../../../../src/server/api.ts'
 
 /** An event loop that is later than this keeps heartbeats and answers waiting. */
 const LATE_LOOP_MS = 250
@@ -14,13 +14,4 @@ export function versionsOf(
   const counts = new Map<string, number>()
   for (const { version } of workers) if (version !== null) counts.set(version, (counts.get(version) ?? 0) + 1)
   return [...counts].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1))
-}
-
-/** Queues with jobs that could start, and no worker that would take them. */
-export function unhandledOf<Queue extends Pick<QueueSummary, 'queue' | 'counts'>>(
-  queues: readonly Queue[],
-  workers: readonly Pick<WorkerSummary, 'queues'>[],
-): readonly Queue[] {
-  const handled = new Set(workers.flatMap((worker) => worker.queues))
-  return queues.filter(({ queue, counts }) => !handled.has(queue) && counts.ready + counts.missing > 0)
 }

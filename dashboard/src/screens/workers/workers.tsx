@@ -18,7 +18,7 @@ import { Segments } from '../../ui/tabs.tsx'
 import { TimeAgo } from '../../ui/time.tsx'
 import { Gauge } from '../shared/gauge.tsx'
 import { Notice } from '../shared/notice.tsx'
-import { isLagging, unhandledOf, versionsOf } from './worker-facts.ts'
+import { isLagging, versionsOf } from './worker-facts.ts'
 import './workers.css'
 
 type Shown = 'here' | 'all'
@@ -51,7 +51,7 @@ export function WorkersScreen(): ReactNode {
           return (
             <>
               <Skew workers={live} />
-              <Unhandled workers={live} />
+              <Unhandled />
               {workers.length === 0 ? (
                 <NoWorkers />
               ) : (
@@ -78,13 +78,13 @@ function Skew({ workers }: { readonly workers: readonly WorkerSummary[] }): Reac
   )
 }
 
-/** Queues with jobs that nobody takes. */
-/** The rest is a list of its own. */
+/** More queues than these are a list of their own. */
 const MOST_ALONE = 12
 
-function Unhandled({ workers }: { readonly workers: readonly WorkerSummary[] }): ReactNode {
+/** Queues with ready jobs that no live worker handles. */
+function Unhandled(): ReactNode {
   const queues = useApi('queues.list', {}).data?.queues ?? []
-  const alone = unhandledOf(queues, workers)
+  const alone = queues.filter(({ unhandled }) => unhandled > 0)
   if (alone.length === 0) return null
   const shown = alone.length <= MOST_ALONE + 1 ? alone.length : MOST_ALONE
   return (
@@ -94,17 +94,17 @@ function Unhandled({ workers }: { readonly workers: readonly WorkerSummary[] }):
         {alone.length === 1 ? 'Its' : 'Their'} jobs wait until one comes.
       </p>
       <ul className="row wraps unhandled">
-        {alone.slice(0, shown).map(({ queue, counts }) => (
+        {alone.slice(0, shown).map(({ queue, unhandled }) => (
           <li key={queue}>
             <Link to={to.queue(queue)} className="link">
               {queue}
             </Link>{' '}
-            <span className="num">{plural(counts.ready + counts.missing, 'job')}</span>
+            <span className="num">{plural(unhandled, 'job')}</span>
           </li>
         ))}
         {shown < alone.length && (
           <li>
-            <Link to="/queues?only=unserved" className="link">
+            <Link to="/queues?only=unhandled" className="link">
               {alone.length - shown} more
             </Link>
           </li>

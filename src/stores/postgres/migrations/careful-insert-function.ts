@@ -22,8 +22,8 @@ language plpgsql ${pins(schema)}
 as $function$
 #variable_conflict use_variable
 declare
-    known uuid[];
-    forgotten uuid[] := '{}';
+    known text[];
+    forgotten text[] := '{}';
     winners uuid[] := '{}';
     is_reserved boolean := prepared;
     is_late boolean;
@@ -42,10 +42,11 @@ begin
     if again then
         -- Jobs go from jobs to the archive and from there, or at once, to the forgotten. Looked for in this order none
         -- is missed, whoever moves it meanwhile; the first look waits for those who are just moving one.
-        perform lock_jobs(ids);
-        forgotten := array(select a.id from archive a where a.id = any(ids));
+        perform lock_jobs(ids, spaces);
+        forgotten := array(select a.id || a.space from archive a where a.id = any(ids));
         forgotten := forgotten || array(
-            select x.id from discarded d, unnest(d.ids) as x(id) where x.id = any(ids));
+            select x.id || d.space from discarded d, unnest(d.ids) as x(id), (${INCOMING}) i
+            where x.id = any(ids) and i.id = x.id and i.space = d.space and i.queue = d.queue);
     end if;
 
     if one_by_one and not prepared then
@@ -56,19 +57,19 @@ begin
         perform lock_waiting(null, array(
             select h.job_id from (${INCOMING}) i, lateral (
                 select u.job_id from uniques u where u.space = i.space and u.queue = i.queue and u.key = i.key limit 1) h
-            where i.conflict > 0));
+            where i.conflict > 0), spaces);
     end if;
     if not one_by_one then
-        select coalesce(array_agg(k.id), '{}') into known from (
-            select j.id from jobs j where j.id = any(ids)
-            union all select a.id from archive a where a.id = any(ids)
+        select coalesce(array_agg(k.id || k.space), '{}') into known from (
+            select j.id, j.space from jobs j where j.id = any(ids)
+            union all select a.id, a.space from archive a where a.id = any(ids)
         ) k;
         loop
             with wanted as materialized (
                 select distinct on (i.space, i.queue, i.key) i.space, i.queue, i.key, i.id,
                     case when i.scope = 2 then t + i.window_ms end as until
                 from (${INCOMING}) i
-                where i.key is not null and not (i.id = any(known) or i.id = any(forgotten))
+                where i.key is not null and not (i.id || i.space = any(known) or i.id || i.space = any(forgotten))
                 order by i.space, i.queue, i.key, i.n
             ), looked as materialized (
                 select w.*, u.spot, u.until <= t as is_over
@@ -106,8 +107,8 @@ begin
         with fresh as (
             ${insert('i')}
             from (${INCOMING}) i
-            where (i.key is null or i.id = any(winners)) and not (i.id = any(known) or i.id = any(forgotten))
-            on conflict (id) do nothing
+            where (i.key is null or i.id = any(winners)) and not (i.id || i.space = any(known) or i.id || i.space = any(forgotten))
+            on conflict (id, space) do nothing
             returning jobs.id, jobs.space, jobs.queue, jobs.state, jobs.lane, jobs.rank
         ), told as (
             ${TELL_FRESH}
@@ -120,11 +121,13 @@ begin
     for job in
         select x.* from (${INCOMING}) x where not (x.id = any(winners)) order by x.n
     loop
-        select j.state, j.due_at into found_state, found_due from jobs j where j.id = job.id;
+        select j.state, j.due_at into found_state, found_due from jobs j
+        where j.id = job.id and j.space = job.space;
         if not found then
-            select a.state, a.due_at into found_state, found_due from archive a where a.id = job.id;
+            select a.state, a.due_at into found_state, found_due from archive a
+            where a.id = job.id and a.space || '' = job.space;
         end if;
-        if not found and job.id = any(forgotten) then
+        if not found and job.id || job.space = any(forgotten) then
             found_state := 3;
             found_due := t;
         elsif not found then
@@ -154,19 +157,23 @@ begin
             if job.conflict > 0 then
                 -- \`postpone\` without a delay changes the payload and leaves the time as it is.
                 timed := job.conflict = 1 or job.delay > 0 or job.run_at is not null;
-                select j.state into before from jobs j where j.id = holder and j.state in (0, 1) for update skip locked;
+                select j.state into before from jobs j
+                where j.id = holder and j.space = job.space and j.state in (0, 1) for update skip locked;
                 -- If it is prepared: it was running then, or we have it.
-                if not found and not prepared and exists (select 1 from jobs j where j.id = holder and j.state in (0, 1)) then
+                if not found and not prepared and exists (
+                    select 1 from jobs j where j.id = holder and j.space = job.space and j.state in (0, 1)) then
                     raise sqlstate '${BUSY}' using message = array[holder]::text;
                 end if;
                 with moved as (
                     update jobs j set payload = job.payload, headers = job.headers, priority = job.priority,
                         overrides = job.overrides,
+                        -- What failed was the old content.
+                        errors = 0, timeouts = 0, lost = 0, snoozes = 0, failure = null,
                         due_at = case when timed then ${due('job')} else j.due_at end,
                         rank = case when j.is_strict then j.rank
                             else case when timed then ${due('job')} else j.due_at end - job.priority * 600000::bigint end,
                         state = case when not timed then j.state when ${due('job')} > t then 0 else 1 end
-                    where before is not null and j.id = holder and j.state in (0, 1)
+                    where before is not null and j.id = holder and j.space = job.space and j.state in (0, 1)
                     returning j.space, j.queue, j.state as after, j.lane, j.rank, j.is_strict
                 ), told as (
                     insert into news (space, queue, lane, rank)
@@ -189,7 +196,7 @@ begin
 
         with fresh as (
             ${insert('job')}
-            on conflict (id) do nothing
+            on conflict (id, space) do nothing
             returning jobs.space, jobs.queue, jobs.state, jobs.lane, jobs.rank
         ), told as (
             ${TELL_FRESH}

@@ -106,7 +106,7 @@ const LEASE = `
                     insert into deltas (space, queue, ready, running) values (in_space, in_queue, -n, n);
                     taken_in_all := taken_in_all + n;
                     if keyed is not null then
-                        delete from uniques u where u.until is null and u.job_id = any(keyed);
+                        delete from uniques u where u.until is null and u.job_id = any(keyed) and u.space || '' = in_space;
                     end if;
                 end if;`
 
@@ -186,7 +186,7 @@ export const CLAIM_NAMED: string = `
                 get diagnostics n = row_count;
                 if n > 0 then
                     insert into deltas (space, queue, delayed, ready) values (in_space, in_queue, -n, n);
-                end if;${finding('c.id = any(chosen) and c.state + 0 = 1 and c.due_at <= t')}${LEASE}`
+                end if;${finding('c.id = any(chosen) and c.space = in_space and c.queue = in_queue and c.state + 0 = 1 and c.due_at <= t')}${LEASE}`
 
 /** What the token of an earlier claim holds, with leases that begin anew. */
 export const CLAIM_AGAIN: string = `

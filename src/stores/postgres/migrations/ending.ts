@@ -1,6 +1,6 @@
 /**
- * The parts of `settle_and_claim` that end leases. They see one group of settlements: its token, where it `goes`, and
- * `part`, the ids of its jobs.
+ * The parts of `settle_and_claim` that end leases. They see one group of settlements: its space and token, where it `goes`,
+ * and `part`, the ids of its jobs.
  */
 import { NOBODY } from './lock-functions.ts'
 import { dayOf } from './pins.ts'
@@ -8,7 +8,7 @@ import { JOB_COLUMNS } from './tables.ts'
 
 // Jobs of the group that its token holds now, which is what every verdict is about. `state + 0` hides the state
 // from the planner: it would else read the whole index of running jobs when it believes that there are few.
-const HELD = `j.id = any(part) and j.state + 0 = 2 and j.token = my_token
+const HELD = `j.id = any(part) and j.space = my_space and j.state + 0 = 2 and j.token = my_token
                     and (not only_expired or (j.lease_until <= t and j.id = any(free)))`
 
 // Results, failures and delays come in arrays beside the ids, which are empty when there are none at all.
@@ -92,9 +92,13 @@ function moving(gone: string, lands: string, more: string, tells: string): strin
                 elsif q.keyed is not null and is_careful then
                     -- It stays reserved for what comes.
                     update uniques u set job_id = ${NOBODY}, until = t
-                    where u.until is null and u.job_id = any(q.keyed);
+                    where u.until is null and u.job_id = any(q.keyed) and u.space || '' = q.space;
                 elsif q.keyed is not null then
-                    delete from uniques u where u.until is null and u.job_id = any(q.keyed);
+                    delete from uniques u where u.until is null and u.job_id = any(q.keyed) and u.space || '' = q.space;
+                end if;
+                if lands is null then
+                    insert into discarded (at, space, queue, token, state, ids)
+                    values (t, q.space, q.queue, kept_token, goes, q.ids);
                 end if;
                 if q.members is not null then
                     ended := ended || array(
@@ -133,9 +137,8 @@ export const DISCARD: string = `${moving(
   `${KEYS}, ${members('null')}`,
 )}
             if hit is not null then
-                insert into discarded (at, token, state, ids) values (t, kept_token, goes, hit);
                 if fields[11] = '1' then
-                    perform remove_notes(hit);
+                    perform remove_notes(hit, my_space);
                 end if;
             end if;`
 
@@ -198,7 +201,7 @@ export const STOP_CANCELLED: string = `
 
 // Where the jobs went that this token removed. It names nothing of the job that is asked for, so it is read at most once.
 const REMEMBERED = `(select jsonb_object_agg(x.id, d.state) from discarded d, unnest(d.ids) as x(id)
-                        where d.token = kept_token)`
+                        where d.token = kept_token and d.space = my_space)`
 
 /**
  * The jobs of the group that were not touched, and why: [n, state, 0] if this token settled it before, [n, state, 1]
@@ -216,6 +219,8 @@ export const ODD: string = `
                         '"gone"'), 0)
                     else json_build_array(first + p.n - 1, 'gone') end)
                 from unnest(part) with ordinality as p(id, n)
-                    left join lateral (select x.id, x.token, x.state from jobs x where x.id = p.id) j on true
-                    left join lateral (select x.id, x.token, x.state from archive x where x.id = p.id) a on true
+                    left join lateral (select x.id, x.token, x.state from jobs x
+                        where x.id = p.id and x.space = my_space) j on true
+                    left join lateral (select x.id, x.token, x.state from archive x
+                        where x.id = p.id and x.space || '' = my_space) a on true
                 where not (p.id = any(hit)));`

@@ -1,13 +1,19 @@
 import { CLOCK, fixedPath } from './pins.ts'
 
 /**
- * enqueue: adds a job from any language, inside whatever transaction is open. Workers wake when it commits.
+ * enqueue: adds a job from any language, inside the transaction that is open. Workers find it by polling.
+ *
+ * PostgreSQL sends notifications one commit at a time in the whole server, and holds that lock while the commit waits for
+ * the disk: with 16 clients a NOTIFY in every transaction halves what they can do. So it is not sent unless `notify` asks
+ * for it. `wake` sends it apart: called by itself, after the commit, it writes nothing and so waits for no disk.
  *
  *   select skep.enqueue('report.build', '{"month": "2026-11"}');
  *   select skep.enqueue('mail', '{"to": "a@b.c"}', delay => interval '5 minutes', priority => 10);
  *   select skep.enqueue('page', '{}', priority => 2, strict => true);   -- for a queue with priorityMode 'strict'
  *   select skep.enqueue('sync', '{}', unique_key => 'customer-7');   -- returns the waiting job, if there is one
  *   select skep.enqueue('sync', '{}', lane => 'customer-7', cost => 5);
+ *   select skep.enqueue('urgent', '{}', notify => true);   -- workers wake when the transaction commits
+ *   select skep.wake('mail');                -- after the commit, for any number of jobs
  *
  * It returns the job's id and refuses what the TypeScript client refuses. A unique key is held until the job
  * ends; an enqueue with a key that is held changes nothing.
@@ -17,7 +23,7 @@ export function enqueueFunction(schema: string): string {
 create function ${schema}.enqueue(
     queue text, payload jsonb default 'null', delay interval default '0', run_at timestamptz default null,
     priority integer default 0, unique_key text default null, space text default 'default',
-    headers jsonb default null, strict boolean default false, lane text default null, cost integer default 1)
+    headers jsonb default null, strict boolean default false, lane text default null, cost integer default 1, notify boolean default false)
 returns uuid
 language plpgsql ${fixedPath(schema)}
 as $function$
@@ -87,9 +93,22 @@ begin
     if strpos(said, ' ') > 0 then
         return (substr(said, strpos(said, ' ') + 1)::json -> 0 ->> 2)::uuid;
     end if;
-    perform pg_notify('skep_${schema}', json_build_array('',
-        json_build_array('work', space, queue, due, due - steps * 600000::bigint))::text);
+    if notify then
+        perform tell_of_work(space, queue, due, due - steps * 600000::bigint);
+    end if;
     return fresh;
 end $function$;
+
+create function ${schema}.tell_of_work(space text, queue text, due bigint, rank bigint) returns void
+language sql ${fixedPath(schema)}
+as $function$
+    select pg_notify('skep_${schema}', json_build_array('', json_build_array('work', space, queue, due, rank))::text);
+$function$;
+
+create function ${schema}.wake(queue text, space text default 'default') returns void
+language sql ${fixedPath(schema)}
+as $function$
+    select tell_of_work(space, queue, ${CLOCK}, ${CLOCK});
+$function$;
 `
 }

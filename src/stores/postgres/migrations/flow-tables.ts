@@ -79,7 +79,7 @@ alter table ${schema}.members alter column nths set storage external, alter colu
 create index members_group on ${schema}.members (group_id, high);
 
 create table ${schema}.runs (
-    id uuid primary key,
+    id uuid not null,
     root uuid not null,
     group_id uuid,
     started_at bigint not null,
@@ -96,14 +96,15 @@ create table ${schema}.runs (
     state text not null,
     attributes text not null,
     result text,
-    failure text
+    failure text,
+    primary key (id, space)
 ) with (fillfactor = 70, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0.05);
 create index runs_list on ${schema}.runs (space, id) where group_id is null;
 create index runs_flow on ${schema}.runs (space, flow, id) where group_id is null;
 create index runs_flow_status on ${schema}.runs (space, flow, status, id) where group_id is null;
 create index runs_running on ${schema}.runs (space, id) where status = 2;
 create index runs_status on ${schema}.runs (space, status, id) where group_id is null;
-create index runs_root on ${schema}.runs (root, id);
+create index runs_root on ${schema}.runs (root, space, id);
 create index runs_members on ${schema}.runs (group_id, nth) where group_id is not null;
 create index runs_expiry on ${schema}.runs (expires_at) where expires_at is not null;
 

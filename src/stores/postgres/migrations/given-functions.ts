@@ -62,7 +62,7 @@ begin
     end if;
     said := insert_jobs(b.ids, b.payloads, b.spaces, b.queues, b.priorities, b.delays, b.run_ats,
         b.headers, b.overrides, b.keys, b.scopes, b.windows, b.conflicts, b.lanes, b.costs, b.stricts, b.of_groups, b.nths,
-        b.lowest, false, false, b.doubled, t, true);
+        b.lowest, false, false, b.doubled, t, true, this_round is not null);
     if cardinality(b.of_groups) > 0 then
         perform name_members(b.ids, b.of_groups, b.nths);
     end if;
@@ -138,7 +138,7 @@ declare
     is_careful boolean := cardinality(keys) > 0 or coalesce(strpos(made_groups, '"unique":{') > 0, false);
 begin
     if again and not inside then
-        perform lock_jobs(ids);
+        perform lock_jobs(ids, spaces);
     end if;
     if is_careful and not inside then ${untilFree(`return insert_members(made_groups, made_runs, heirs, heir_places, ids, payloads, spaces, queues, priorities, delays, run_ats, headers, overrides,
                 keys, scopes, windows, conflicts, lanes, costs, stricts, of_groups, nths, lowest, strict, again, one_by_one,

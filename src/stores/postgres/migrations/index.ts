@@ -28,7 +28,7 @@ import {
   listFunction,
 } from './read-functions.ts'
 import { recordFunctions, recordTables } from './records.ts'
-import { makeRunsFunction, moveFunctions, pruneFlowsFunction } from './run-functions.ts'
+import { makeRunsFunction, moveFunctions, pruneFlowsFunction, rejoinFunctions } from './run-functions.ts'
 import {
   dueSchedulesFunction,
   fireSchedulesFunction,
@@ -81,6 +81,7 @@ export const MIGRATIONS: readonly Migration[] = [
         addMembersFunction,
         auditFunction,
         memberFunctions,
+        rejoinFunctions,
         moveFunctions,
         pruneFlowsFunction,
         extendFunction,

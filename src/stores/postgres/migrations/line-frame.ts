@@ -77,7 +77,7 @@ export const CLOSE_LINE = `
     if taken > 0 then
         insert into deltas (space, queue, ready, running) values (in_space, in_queue, -taken, taken);
         if keyed is not null then
-            delete from uniques u where u.until is null and u.job_id = any(keyed);
+            delete from uniques u where u.until is null and u.job_id = any(keyed) and u.space || '' = in_space;
         end if;
         if meter_spot is not null then
             perform save_line(meter_spot, meter);

@@ -76,10 +76,10 @@ const WITH_JOBS = `
                 ) a
                 left join lateral (
                     select o.id from jobs o
-                    where q.is_strict and o.id = a.occupant and o.generation = a.generation
+                    where q.is_strict and o.id = a.occupant and o.space = in_space and o.generation = a.generation
                 ) o on true
                 left join lateral (
-                    (${HEAD_OF_LANE} where a.allot > 0 and j.id = o.id)
+                    (${HEAD_OF_LANE} where a.allot > 0 and j.id = o.id and j.space = in_space)
                     union all
                     (${HEAD_OF_LANE}
                     where a.allot > 0 and o.id is null and a.lane <> '' and j.space = in_space and j.queue = in_queue
@@ -289,7 +289,7 @@ export const ONE_EACH: string = `
                 select l.*, j.ctid as at, j.id, j.rank, j.is_strict, j.generation as job_generation, coalesce(j.cost, 1)::bigint as cost,
                     coalesce(j.cost, 1) * 1000000 / l.weight as stride,
                     l.is_asleep or l.spacing is not null or exists (select 1 from jobs o
-                        where o.id = l.occupant and o.generation = l.generation) as is_odd
+                        where o.id = l.occupant and o.space = in_space and o.generation = l.generation) as is_odd
                 from (${CANDIDATES}
                 ) l
                 left join lateral (

@@ -45,7 +45,7 @@ export function untilFree(statement: string): string {
     loop
         begin
             if busy is not null then
-                perform lock_waiting(null, busy::uuid[]);
+                perform lock_waiting(null, busy::uuid[], null);
             end if;
             ${statement}
         exception
@@ -69,7 +69,7 @@ export const BUSY = 'SKEP2'
 /**
  * lock_jobs: locks jobs, all of them at once, and holds none while it waits for one. Returns those that are there.
  *
- * lock_waiting: locks jobs: the caller's own, and those of the others that wait, and no other.
+ * lock_waiting: locks jobs of these spaces, or of all: the caller's own, and those of the others that wait, and no other.
  *
  * lock_groups: locks groups and those they touch. Returns all of them that are there.
  *
@@ -80,7 +80,7 @@ export const BUSY = 'SKEP2'
  */
 export function lockFunctions(schema: string): string {
   return `
-create function ${schema}.lock_jobs(wanted uuid[]) returns uuid[]
+create function ${schema}.lock_jobs(wanted uuid[], homes text[]) returns uuid[]
 language plpgsql ${pins(schema)}
 as $function$
 declare
@@ -91,8 +91,9 @@ begin
     for tries in 1..20 loop
         exit when cardinality(wanted) < 2;
         begin
-            locked := array(select x.id from jobs x where x.id = any(wanted) for update skip locked);
-            busy := array(select x.id from jobs x where x.id = any(wanted) and not (x.id = any(locked)));
+            locked := array(select x.id from jobs x where x.id = any(wanted) and x.space = any(homes) for update skip locked);
+            busy := array(select x.id from jobs x where x.id = any(wanted) and x.space = any(homes)
+                and not (x.id = any(locked)));
             if cardinality(busy) = 0 then
                 return locked;
             end if;
@@ -102,24 +103,26 @@ begin
         end;
         foreach one in array busy loop
             begin
-                perform 1 from jobs x where x.id = one for update;
+                perform 1 from jobs x where x.id = one and x.space = any(homes) for update;
                 raise sqlstate 'SKEP1';
             exception
                 when sqlstate 'SKEP1' then null;
             end;
         end loop;
     end loop;
-    return array(select x.id from jobs x where x.id = any(wanted) order by x.id for update);
+    return array(select x.id from jobs x where x.id = any(wanted) and x.space = any(homes) order by x.id for update);
 end $function$;
 
-create function ${schema}.lock_waiting(own uuid[], wanted uuid[]) returns void
+create function ${schema}.lock_waiting(own uuid[], wanted uuid[], homes text[]) returns void
 language plpgsql ${flowPins(schema)}
 as $function$
 declare
-    waiting uuid[] := array(select x.id from jobs x where x.id = any(wanted) and x.state in (0, 1));
+    waiting uuid[] := array(select x.id from jobs x where x.id = any(wanted) and x.state in (0, 1)
+        and (homes is null or x.space = any(homes)));
 begin
     if not waiting <@ array(
         select x.id from jobs x where x.id = any(own || waiting) and (x.id = any(own) or x.state in (0, 1))
+            and (homes is null or x.space = any(homes))
         order by x.id for update) then
         raise sqlstate '${BUSY}' using message = '{}'; -- One of them runs.
     end if;
@@ -186,7 +189,7 @@ declare
         where k.conflict > 0);
     concerned uuid[] := of_groups;
 begin
-    perform lock_waiting(own, holders);
+    perform lock_waiting(own, holders, spaces);
     concerned := concerned || array(select x.group_id from jobs x where x.id = any(own) and x.group_id is not null);
     if cardinality(moved) > 0 then
         perform 1 from runs x where x.id = any(moved) order by x.id for no key update;

@@ -60,7 +60,8 @@ begin
         continue when not lane.is_open or starts_at(lane.full_us, job.cost, lane.spacing, lane.burst) > t;
         if q.is_strict then
             -- Only the head of the lane: the job that occupies it, otherwise the first to arrive.
-            select k.id, k.state into occupant from jobs k where k.id = lane.occupant and k.generation = lane.generation;
+            select k.id, k.state into occupant from jobs k 
+            where k.id = lane.occupant and k.space = in_space and k.generation = lane.generation;
             if not found then
                 select f.* into occupant from (
                     (select k.id, k.state from jobs k
@@ -78,7 +79,7 @@ begin
             starts_at(meter.full_us, job.cost, s.spacing, s.burst)) > t;
         for id, payload, headers, overrides, priority, due_at, enqueued_at, counters, lanes, told, free_ids in
             ${leasing(`array(select k.ctid from jobs k
-                    where k.id = job.id and k.state + 0 in (0, 1) for update skip locked)`)}
+                    where k.id = job.id and k.space = in_space and k.state + 0 in (0, 1) for update skip locked)`)}
         loop
             places := id;
             keyed := keyed || free_ids;

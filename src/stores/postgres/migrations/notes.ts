@@ -8,7 +8,7 @@ import { CLOCK, fixedPath } from './pins.ts'
 export function noteTables(schema: string): string {
   return `
 create table ${schema}.notes (
-    id uuid primary key,
+    id uuid not null,
     last bigint not null default 0,
     bytes bigint not null default 0,
     dropped bigint not null default 0,
@@ -19,7 +19,8 @@ create table ${schema}.notes (
     progress_n integer not null default 0,
     space text collate "C" not null,
     token text collate "C" not null,
-    note text
+    note text,
+    primary key (id, space)
 ) with (fillfactor = 70, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0.05);
 create index notes_until on ${schema}.notes (until);
 create table ${schema}.note_lines (
@@ -28,16 +29,17 @@ create table ${schema}.note_lines (
     start bigint not null,
     at bigint not null,
     level smallint not null,
+    space text collate "C" not null,
     text text not null,
     fields text,
-    primary key (id, place)
+    primary key (id, space, place)
 ) with (autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0.05);
 `
 }
 
 /**
  * note_jobs: writes notes, see `takeNote` in `core/notes.ts`. `items` is JSON: for each note [id, token, progress,
- * lines], where progress is [n, value, note, at] or null and a line is [n, at, level, text, fields]. Returns JSON: for each,
+ * lines, space], where progress is [n, value, note, at] or null and a line is [n, at, level, text, fields]. Returns JSON: for each,
  * in order, ok, gone or lost.
  *
  * The row of a job's notes is locked before its token is looked at. So whoever had it before us is seen, and a holder
@@ -60,22 +62,22 @@ declare
     h notes%rowtype;
     is_new boolean;
     holder text;
-    in_space text;
     said text[] := '{}';
     fresh bigint;
     size bigint;
     newest integer;
 begin
     for item in
-        select (i ->> 0)::uuid as id, i ->> 1 as token, i -> 2 as progress, i -> 3 as lines, n::integer as n
+        select (i ->> 0)::uuid as id, i ->> 1 as token, i -> 2 as progress, i -> 3 as lines, i ->> 4 as space,
+            n::integer as n
         from json_array_elements(items::json) with ordinality as e(i, n) order by 1, n
     loop
         loop
-            select x.* into h from notes x where x.id = item.id for update;
+            select x.* into h from notes x where x.id = item.id and x.space = item.space for update;
             is_new := not found;
-            select j.token, j.space into holder, in_space from jobs j where j.id = item.id;
+            select j.token into holder from jobs j where j.id = item.id and j.space = item.space;
             if not found then
-                select a.token, a.space into holder, in_space from archive a where a.id = item.id;
+                select a.token into holder from archive a where a.id = item.id and a.space || '' = item.space;
                 if not found then
                     said[item.n] := 'gone';
                     exit;
@@ -86,7 +88,7 @@ begin
                 exit;
             end if;
             if is_new then
-                insert into notes (id, space, token, until) values (item.id, in_space, item.token, ends)
+                insert into notes (id, space, token, until) values (item.id, item.space, item.token, ends)
                 on conflict do nothing returning * into h;
                 -- Somebody else was quicker; its row is there now.
                 continue when not found;
@@ -105,8 +107,8 @@ begin
         into fresh, size, newest
         from json_array_elements(item.lines) as l where (l ->> 0)::integer > h.line_n;
         if fresh > 0 then
-            insert into note_lines (id, place, start, at, level, text, fields)
-            select item.id, h.last + row_number() over w,
+            insert into note_lines (id, space, place, start, at, level, text, fields)
+            select item.id, item.space, h.last + row_number() over w,
                 h.bytes + sum(f.size) over w - f.size, f.at, f.level, f.text, f.fields
             from (
                 select (l ->> 0)::integer as n, (l ->> 1)::bigint as at, (l ->> 2)::smallint as level,
@@ -121,7 +123,7 @@ begin
             h.last := h.last + fresh;
             h.bytes := h.bytes + size;
             if h.last > most_lines or h.bytes > most_bytes then
-                delete from note_lines x where x.id = item.id
+                delete from note_lines x where x.id = item.id and x.space = item.space
                     and (x.place <= h.last - most_lines or x.start < h.bytes - most_bytes);
                 get diagnostics fresh = row_count;
                 h.dropped := h.dropped + fresh;
@@ -136,7 +138,7 @@ begin
         update notes x set token = item.token, line_n = h.line_n, progress_n = h.progress_n, last = h.last,
             bytes = h.bytes, dropped = h.dropped, until = ends, value = h.value, note = h.note,
             progress_at = h.progress_at
-        where x.id = item.id;
+        where x.id = item.id and x.space = item.space;
     end loop;
     return array_to_json(said)::text;
 end $function$;
@@ -151,17 +153,18 @@ end $function$;
  */
 export function removeNotesFunctions(schema: string): string {
   return `
-create function ${schema}.remove_notes(ids uuid[]) returns void
+create function ${schema}.remove_notes(ids uuid[], in_space text) returns void
 language plpgsql ${fixedPath(schema)}
     set plan_cache_mode = force_generic_plan
     set enable_seqscan = off
 as $function$
 declare
-    free uuid[] := array(select x.id from notes x where x.id = any(ids) for update skip locked);
+    free uuid[] := array(
+        select x.id from notes x where x.id = any(ids) and x.space = in_space for update skip locked);
 begin
     if cardinality(free) > 0 then
-        delete from notes x where x.id = any(free);
-        delete from note_lines x where x.id = any(free);
+        delete from notes x where x.id = any(free) and x.space = in_space;
+        delete from note_lines x where x.id = any(free) and x.space = in_space;
     end if;
 end $function$;
 
@@ -169,7 +172,8 @@ create function ${schema}.prune_notes(most bigint, t bigint) returns void
 language sql ${fixedPath(schema)}
     set enable_seqscan = off
 as $function$
-    select remove_notes(array(select x.id from notes x where x.until <= t order by x.until limit most));
+    select remove_notes(array_agg(o.id), o.space)
+    from (select x.id, x.space from notes x where x.until <= t order by x.until limit most) o group by o.space;
 $function$;
 `
 }

@@ -42,7 +42,8 @@ begin
         perform forget_keys(t) where is_careful;
         return json_build_array('unknown', 0, null)::text;
     end if;
-    if again and (exists (select 1 from jobs x where x.id = (jobs_given #>> '{0,id}')::uuid)
+    if again and (exists (
+            select 1 from jobs x where x.id = (jobs_given #>> '{0,id}')::uuid and x.space = in_space)
         or exists (select 1 from every_outcome o where o.group_id = of_group and o.id = (jobs_given #>> '{0,id}')::uuid)) then
         jobs_given := '[]';
     end if;

@@ -1,5 +1,8 @@
+import { OVERDUE_LIMIT, PRIORITIES_PASSED } from '../../../store.ts'
+import { STRICT_RANKS_MS } from '../../shared/counts.ts'
+import { LOWEST } from '../literals.ts'
 import { CLOCK, fixedPath, pins } from './pins.ts'
-import { inQueue } from './queue-hash.ts'
+import { inQueue, isOutOfAge } from './queue-hash.ts'
 
 /** One row for each job, wherever it is. The order of the columns is what `rows.ts` reads. */
 export function everyJobView(schema: string): string {
@@ -27,7 +30,7 @@ const AS_JOB = `x.id, x.space, x.queue, x.state, x.payload, x.headers, x.priorit
 
 /**
  * list_jobs: one page of a queue's jobs in one state, beyond (key, id). Delayed jobs by due time, running by start, ended
- * ones newest first; ready ones by rank, first those without a lane, then lane by lane, beyond (from_lane, key, id).
+ * ones newest first, or oldest first; ready ones by rank, first those without a lane, then lane by lane, beyond (from_lane, key, id).
  */
 export function listFunction(schema: string): string {
   const jobs = `return query select ${AS_JOB}, x.lease_until, null::bigint, null::bigint, x.lane, x.is_strict, x.cost, x.group_id, x.nth, x.rank
@@ -35,15 +38,19 @@ export function listFunction(schema: string): string {
   const waiting = (state: number, key: string, lane: string): string => `
         ${jobs} and x.state = ${state} and (x.${key}, x.id) > (key, beyond) and ${MATCHES(key)} and ${lane}
         order by x.${key}, x.id limit most;`
-  const ended = (lane: string): string => `
+  const endedOf = (lane: string, isDown: boolean): string => `
         return query select ${AS_JOB}, null::bigint, x.finished_at, x.expires_at, x.lane, x.is_strict, x.cost, x.group_id, x.nth, null::bigint
         from archive x
-        where x.space = in_space and x.queue = in_queue and x.state = in_state and (x.finished_at, x.id) < (key, beyond)
+        where x.space = in_space and x.queue = in_queue and x.state = in_state and (x.finished_at, x.id) ${isDown ? '<' : '>'} (key, beyond)
             and ${MATCHES('finished_at')} and ${lane}
-        order by x.finished_at desc, x.id desc limit most;`
+        order by x.finished_at${isDown ? ' desc' : ''}, x.id${isDown ? ' desc' : ''} limit most;`
+  const ended = (lane: string): string => `
+        if oldest_first then ${endedOf(lane, false)}
+        else ${endedOf(lane, true)}
+        end if;`
   return `
 create function ${schema}.list_jobs(in_space text, in_queue text, in_state smallint, most integer, key bigint,
-    beyond uuid, since bigint, before bigint, words text, from_lane text, in_lane text)
+    beyond uuid, since bigint, before bigint, words text, from_lane text, in_lane text, oldest_first boolean)
 returns setof ${schema}.every_job
 language plpgsql stable ${pins(schema)}
 as $function$
@@ -117,10 +124,14 @@ end $function$;
 `
 }
 
+/** One space stands for all. */
+const LEASES = `select u.id, u.token, coalesce(u.space, spaces[1]) as space, u.n
+        from unnest(ids, tokens, spaces) with ordinality as u(id, token, space, n)`
+
 /** extend_leases: prolongs leases; for each, in order, `said` is ok, gone or lost. */
 export function extendFunction(schema: string): string {
   return `
-create function ${schema}.extend_leases(ids uuid[], tokens text[], lease_ms bigint, at bigint)
+create function ${schema}.extend_leases(ids uuid[], tokens text[], spaces text[], lease_ms bigint, at bigint)
 returns table (said text, cancel_reason text)
 language plpgsql ${pins(schema)}
 as $function$
@@ -130,36 +141,41 @@ declare
 begin
     if cardinality(ids) > 1 then
         perform lock_jobs(array(
-            select j.id from unnest(ids, tokens) as u(id, token), lateral (
-                select x.id from jobs x where x.id = u.id and x.token = u.token and x.state + 0 = 2) j));
+            select j.id from (${LEASES}) u, lateral (
+                select x.id from jobs x where x.id = u.id and x.space = u.space and x.token = u.token
+                    and x.state + 0 = 2) j), spaces);
     end if;
     return query
     with kept as (
         update jobs j set lease_until = t + lease_ms
-        from unnest(ids, tokens) as u(id, token)
-        where j.id = any(ids) and u.id = j.id and u.token = j.token and j.state + 0 = 2
-        returning j.id, j.token, j.cancel_reason
+        from (${LEASES}) u
+        where j.id = any(ids) and u.id = j.id and u.space = j.space and u.token = j.token and j.state + 0 = 2
+        returning j.id, j.space, j.token, j.cancel_reason
     )
     select case when k.id is not null then 'ok' when j.id is not null then 'lost' else 'gone' end, k.cancel_reason
-    from unnest(ids, tokens) with ordinality as u(id, token, n)
-        left join kept k on k.id = u.id and k.token = u.token
-        left join lateral (select x.id from jobs x where x.id = u.id and k.id is null) j on true
+    from (${LEASES}) u
+        left join kept k on k.id = u.id and k.space = u.space and k.token = u.token
+        left join lateral (
+            select x.id from jobs x where x.id = u.id and x.space = u.space and k.id is null) j on true
     order by u.n;
 end $function$;
 `
 }
 
 /**
- * count_jobs: how many jobs each queue of a space has in each state, and its next ready job. `from_queues`, `from_ranks`
- * and `from_ids` name the place from which to search for that, where it is known.
+ * count_jobs: how many jobs each queue of a space has in each state as they are stored, how many delayed ones are due, and when
+ * the oldest waiting job became due. Each of these reads the beginning of an index. `from_queues` and the lists beside it name the
+ * places from which to search, where they are known: of ready jobs whose place is their age, of other ready jobs, of delayed ones.
+ * The last row has no queue, but the time.
  */
 export function countFunction(schema: string): string {
-  const states = ['delayed', 'ready', 'running', 'done', 'failed', 'dead', 'cancelled', 'missing']
+  const states = ['delayed', 'ready', 'running', 'done', 'failed', 'dead', 'cancelled']
   const list = states.join(', ')
   return `
-create function ${schema}.count_jobs(
-    in_space text, names text[], from_queues text[], from_ranks bigint[], from_ids uuid[])
-returns table (queue text, ${states.map((name) => `${name} bigint`).join(', ')}, due_at bigint, rank bigint, id uuid)
+create function ${schema}.count_jobs(in_space text, names text[], from_queues text[], from_ranks bigint[], from_ids uuid[],
+    from_ages bigint[], from_dues bigint[], at bigint)
+returns table (queue text, ${states.map((name) => `${name} bigint`).join(', ')}, overdue bigint, rank bigint, id uuid,
+    age bigint, due bigint, oldest bigint)
 language plpgsql stable ${fixedPath(schema)}
     set enable_sort = off
     set enable_bitmapscan = off
@@ -167,9 +183,11 @@ language plpgsql stable ${fixedPath(schema)}
     set jit = off
 as $function$
 #variable_conflict use_column
+declare
+    t bigint := coalesce(at, ${CLOCK});
 begin
     return query
-    select c.*, least(o.due_at, l.due_at), o.rank, o.id
+    select c.*, d.n, p.rank, p.id, a.due_at, d.first, least(p.due_at, a.due_at, d.first)
     from (
         select p.queue, ${states.map((name) => `sum(p.${name})::bigint as ${name}`).join(', ')}
         from (
@@ -181,30 +199,34 @@ begin
         group by p.queue
     ) c
     left join lateral (
-        select coalesce(from_ranks[array_position(from_queues, c.queue)], -9007199254740991) as rank,
-            coalesce(from_ids[array_position(from_queues, c.queue)], '00000000-0000-0000-0000-000000000000') as id
+        select greatest(from_ranks[k.n], t - ${STRICT_RANKS_MS}) as rank, coalesce(from_ids[k.n], '00000000-0000-0000-0000-000000000000') as id,
+            coalesce(from_ages[k.n], ${LOWEST}) as age, coalesce(from_dues[k.n], ${LOWEST}) as due
+        from (select array_position(from_queues, c.queue) as n) k
     ) f on true
     left join lateral (
-        select j.due_at, j.rank, j.id from jobs j
-        where ${inQueue('j', 'in_space', 'c.queue')} and j.state = 1 and j.lane is null
-            and (j.rank, j.id) >= (f.rank, f.id)
-        order by j.rank, j.id limit 1
-    ) o on c.ready > 0
+        -- Nothing stands between but jobs with a priority, and they are in the other index.
+        select x.rank, x.id, x.due_at from (
+            select j.rank, j.id, j.due_at, j.priority, j.is_strict from jobs j
+            where ${inQueue('j', 'in_space', 'c.queue')} and j.state = 1 and j.lane is null
+                and (j.rank, j.id) >= (f.rank, f.id)
+            order by j.rank, j.id limit ${PRIORITIES_PASSED + 1}
+        ) x where x.priority = 0 and x.is_strict is not true limit 1
+    ) p on c.ready > 0
     left join lateral (
-        -- From lane to lane, some of them.
-        with recursive heads as (
-            (select j.lane, j.due_at, 1 as n from jobs j
-            where j.space = in_space and j.queue = c.queue and j.state = 1 and j.lane is not null
-            order by j.lane, j.rank, j.id limit 1)
-            union all
-            select k.lane, k.due_at, h.n + 1 from heads h, lateral (
-                select j.lane, j.due_at from jobs j
-                where j.space = in_space and j.queue = c.queue and j.state = 1 and j.lane > h.lane
-                order by j.lane, j.rank, j.id limit 1
-            ) k where h.n < 64
-        )
-        select min(h.due_at) as due_at from heads h
-    ) l on c.ready > 0;
+        select j.due_at from jobs j
+        where ${inQueue('j', 'in_space', 'c.queue')} and ${isOutOfAge('j')} and j.due_at >= f.age
+        order by j.due_at limit 1
+    ) a on c.ready > 0
+    left join lateral (
+        select count(*) as n, min(x.due_at) as first from (
+            select j.due_at from jobs j
+            where j.space = in_space and j.queue = c.queue and j.state = 0 and j.due_at >= f.due and j.due_at <= t
+            order by j.due_at limit ${OVERDUE_LIMIT}
+        ) x
+    ) d on c.delayed > 0;
+    queue := null;
+    oldest := t;
+    return next;
 end $function$;
 `
 }

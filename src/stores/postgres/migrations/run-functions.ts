@@ -1,3 +1,4 @@
+import { RUN_GROUP_VERSION } from '../../../core/runs.ts'
 import { untilFree } from './lock-functions.ts'
 import { CLOCK, flowPins } from './pins.ts'
 
@@ -16,7 +17,7 @@ begin
         from json_to_recordset(made) as n(id uuid, space text, flow text, version integer, "position" text, state text,
             attributes json, member json, root uuid)
         order by n.id
-        on conflict (id) do nothing
+        on conflict (id, space) do nothing
         returning runs.id, runs.space, runs.attributes
     )
     insert into run_attributes (run_id, space, attribute)
@@ -31,6 +32,71 @@ function joined(lists: string): string {
   return `(
         select json_agg(e.item order by l.n, e.n)
         from unnest(${lists}) with ordinality as l(items, n), json_array_elements(l.items) with ordinality as e(item, n))`
+}
+
+/**
+ * may_rejoin: whether a member of a group may run again, see mayRejoin in core/runs.ts. The caller holds the locks of
+ * lock_runs_above, or of the run that it moves.
+ *
+ * lock_runs_above: locks the runs above members of groups, and then the groups: in this order, as whoever moves runs does.
+ */
+export function rejoinFunctions(schema: string): string {
+  return `
+create function ${schema}.may_rejoin(of_group uuid) returns boolean
+language plpgsql ${flowPins(schema)}
+as $function$
+#variable_conflict use_column
+declare
+    place uuid := of_group;
+    g record;
+    r record;
+begin
+    while place is not null loop
+        select x.run, x.fired, x.space into g from groups x where x.id = place and x.size is not null;
+        if not found then
+            return substr(place::text, 15, 1) <> '${RUN_GROUP_VERSION}';
+        end if;
+        if g.run is null then
+            return true;
+        end if;
+        select x.status, x.group_id, x.position::jsonb as stands into r from runs x where x.id = g.run and x.space = g.space;
+        if not found then
+            return false;
+        end if;
+        if not coalesce(r.stands -> 'undos' ? place::text, false) and (r.status not in (2, 4)
+            or r.stands -> 'waits' ->> 'id' is distinct from place::text or r.stands ->> 'failure' is not null
+            or (g.fired & 2 > 0 and r.stands -> 'done' -> 0 is not null)) then
+            return false;
+        end if;
+        place := r.group_id;
+    end loop;
+    return true;
+end $function$;
+
+create function ${schema}.lock_runs_above(of_groups uuid[]) returns void
+language plpgsql ${flowPins(schema)}
+as $function$
+#variable_conflict use_column
+declare
+    level uuid[] := of_groups;
+    all_groups uuid[] := of_groups;
+    all_runs uuid[] := '{}';
+    homes text[] := '{}';
+    above uuid[];
+begin
+    while cardinality(level) > 0 loop
+        -- Nulls are removed afterwards: asked for "run is not null", a planner may walk all of groups_run.
+        above := array_remove(array(select distinct g.run from groups g where g.id = any(level)), null);
+        homes := homes || array(select distinct g.space from groups g where g.id = any(level));
+        all_runs := all_runs || above;
+        level := array_remove(array(select distinct r.group_id from runs r where r.id = any(above) and r.space = any(homes)
+            and not (coalesce(r.group_id = any(all_groups), false))), null);
+        all_groups := all_groups || level;
+    end loop;
+    perform 1 from runs r where r.id = any(all_runs) and r.space = any(homes) order by r.id for share;
+    perform lock_groups(all_groups);
+end $function$;
+`
 }
 
 /**
@@ -59,6 +125,7 @@ begin
     said := '{}';
     -- In one order, so that two who move the same runs do not wait in a circle.
     perform 1 from runs x where x.id = any(array(select (e ->> 'id')::uuid from json_array_elements(moves) as e))
+        and x.space = any(array(select e ->> 'space' from json_array_elements(moves) as e))
     order by x.id for no key update;
     for m in
         select f.* from rows from (json_to_recordset(moves) as (id uuid, space text, revision integer, "position" text,
@@ -66,14 +133,17 @@ begin
             with ordinality as f(id, space, revision, place, state, status, result, failure, keep, groups, runs, jobs, n)
         order by f.n
     loop
-        select x.* into r from runs x where x.id = m.id for no key update;
-        if not found or r.space <> m.space then
+        select x.* into r from runs x where x.id = m.id and x.space = m.space for no key update;
+        if not found then
             said := said || 'unknown'::text;
             continue;
         elsif r.revision <> m.revision then
             said := said || 'moved'::text;
             continue;
         elsif r.status <> 2 and m.status is distinct from 2 and not (r.status = 4 and m.status is not distinct from 3) then
+            said := said || 'over'::text;
+            continue;
+        elsif r.status <> 2 and m.status is not distinct from 2 and r.group_id is not null and not may_rejoin(r.group_id) then
             said := said || 'over'::text;
             continue;
         end if;
@@ -83,7 +153,7 @@ begin
             ended_at = case when goes <> 2 then t end,
             expires_at = case when goes <> 2 and r.group_id is null then t + coalesce(m.keep, 0) end,
             result = case when goes <> 2 then m.result end, failure = case when goes <> 2 then m.failure end
-        where x.id = m.id;
+        where x.id = m.id and x.space = m.space;
         -- A later move may be one of these.
         if json_array_length(m.runs) > 0 then
             perform make_runs(m.runs, t);
@@ -148,6 +218,7 @@ as $function$
 declare
     g record;
     root_id uuid;
+    root_space text;
     tree uuid[];
     groups_of uuid[];
     n bigint;
@@ -165,13 +236,15 @@ begin
         exit when removed > 50 * most;
     end loop;
 
-    for root_id in
-        select x.id from runs x where x.expires_at <= t order by x.expires_at limit 10 * most for update skip locked
+    for root_id, root_space in
+        select x.id, x.space from runs x where x.expires_at <= t order by x.expires_at limit 10 * most for update skip locked
     loop
-        tree := array(select x.id from runs x where x.root = root_id for update skip locked);
-        continue when cardinality(tree) < (select count(*) from runs x where x.root = root_id);
-        groups_of := array(select x.id from groups x where x.run = any(tree) for update skip locked);
-        continue when cardinality(groups_of) < (select count(*) from groups x where x.run = any(tree));
+        tree := array(select x.id from runs x where x.root = root_id and x.space = root_space for update skip locked);
+        continue when cardinality(tree) < (
+            select count(*) from runs x where x.root = root_id and x.space = root_space);
+        groups_of := array(select x.id from groups x where x.run = any(tree) and x.space = root_space for update skip locked);
+        continue when cardinality(groups_of) < (
+            select count(*) from groups x where x.run = any(tree) and x.space = root_space);
         delete from outcomes o where o.group_id = any(groups_of);
         get diagnostics n = row_count;
         delete from sheets s where s.group_id = any(groups_of);
@@ -179,9 +252,9 @@ begin
         delete from groups x where x.id = any(groups_of);
         delete from run_attributes a using (
             select x.space, x.id, json_array_elements_text(x.attributes::json) as attribute
-            from runs x where x.id = any(tree) and x.attributes <> '[]'
+            from runs x where x.id = any(tree) and x.space = root_space and x.attributes <> '[]'
         ) r where a.space = r.space and a.attribute = r.attribute and a.run_id = r.id;
-        delete from runs x where x.id = any(tree);
+        delete from runs x where x.id = any(tree) and x.space = root_space;
         removed := removed + n + cardinality(tree);
         exit when removed > 50 * most;
     end loop;

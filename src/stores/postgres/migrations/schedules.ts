@@ -205,7 +205,7 @@ begin
         is_skipped := false;
         last_state := null;
         if made > 0 and f->>'overlap' <> 'allow' then
-            select x.state into last_state from jobs x where x.id = s.last_job_id;
+            select x.state into last_state from jobs x where x.id = s.last_job_id and x.space = s.space;
         end if;
         if last_state is not null and f->>'overlap' = 'skip' then
             is_skipped := true;

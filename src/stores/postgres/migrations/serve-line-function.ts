@@ -204,7 +204,8 @@ begin${openLine('first_slice is null')}
                 -- Its lane is not empty, and a strict one waits for it.
                 picks := array(select x.id from unnest(spots, picks) as x(spot, id) where not (x.spot = any(held)));
                 skipped := skipped || picks;
-                stuck := stuck || array(select coalesce(j.lane, '') from jobs j where j.id = any(picks));
+                stuck := stuck || array(select coalesce(j.lane, '') from jobs j
+                    where j.id = any(picks) and j.space = in_space);
                 if q.is_strict then
                     asides := stuck;
                 end if;

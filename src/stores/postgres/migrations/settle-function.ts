@@ -18,8 +18,8 @@ const BRING = `
  * each part only if asked for. One call, one transaction.
  *
  * `ids` are the jobs to settle, ordered by group; a group shares token and verdict, written as text: size, state, keep,
- * counter, refund, place, keep if cancelled, only if expired, round, rescue, notes, for how long the lane waits, and whether
- * its place in its group is handed on;
+ * counter, refund, place, keep if cancelled, only if expired, round, rescue, notes, for how long the lane waits, whether
+ * its place in its group is handed on, and the space of the jobs;
  * `pauses` has the reason if it is paused. Settlements come in rounds: those of one round end
  * before what they brought along (`fresh`, each JSON or null: jobs they enqueued, groups, and moves of runs; or, if nothing
  * is unusual about the jobs, their columns, see insert_simple) is put in.
@@ -37,7 +37,7 @@ const BRING = `
  * were due than one claim promotes. Its payload is JSON, if there is something to tell: `odd` (settlements that did
  * not go as said, see ODD), `fresh` (what the inserts of each round said), and `waiting` (queues to which jobs went
  * back: [space, queue, state, lowest rank, first due time]), and `limited` (sources that are limited: [n, and the rank
- * and id of the first job without a lane]), and `enqueued` (what groups and moves have enqueued, see insert_given).
+ * and id of the first job without a lane]), `enqueued` (what groups and moves have enqueued, see insert_given), and `held` (sources that are held: [n]).
  *
  * Of a job in a lane `lanes` has the lane; of jobs of limited queues it is a list like the others, and `places` of some rows has ids: in the
  * order in which jobs of their source were taken.
@@ -58,6 +58,7 @@ declare
     -- Of settlements.
     has_texts boolean := cardinality(results) > 0 or cardinality(failures) > 0;
     fields text[];
+    my_space text;
     my_token text;
     -- By which the settlement can be told when it is repeated; none after a rescue, which nobody may repeat.
     kept_token text;
@@ -130,6 +131,8 @@ declare
     -- Of holds and limits, by source.
     held bigint[];
     held_until bigint;
+    -- Sources that were left as they are: nobody has looked for delayed jobs there.
+    skipped integer[];
     is_limited boolean;
     limited boolean[];
     locks bigint[];
@@ -160,6 +163,7 @@ begin
         kept_token := case when fields[10] = '0' then my_token end;
         lane_wait := fields[12];
         hands_on := fields[13] = '1';
+        my_space := fields[14];
         lane_pause := pauses[i];
         concerns_lane := lane_wait is not null or lane_pause is not null;
         if fields[9]::integer > round then
@@ -172,7 +176,7 @@ begin
         stopped := null;
         if only_expired then
             -- Whoever has locked it is ending the lease, or prolongs it.
-            free := array(select x.id from jobs x where x.id = any(part) for update skip locked);
+            free := array(select x.id from jobs x where x.id = any(part) and x.space = my_space for update skip locked);
         end if;
         if goes < 3 then ${WAIT}
             if cardinality(hit) is distinct from size then ${STOP_CANCELLED}
@@ -254,6 +258,7 @@ begin
         if lease[5] is not null then ${CLAIM_AGAIN}${NEXT_DUE}
         elsif held[i] is not null then
             due := nullif(held[i], ${NEVER});
+            skipped := array_append(skipped, i);
         elsif limited[i] then
             if named is null then ${NEXT_DUE}
                 if due <= t then ${PROMOTE}
@@ -288,9 +293,11 @@ begin
     counters := crowded::text;
     lanes := null;
     places := null;
-    if odds is not null or added is not null or waiting is not null or firsts is not null or enqueued is not null then
+    if odds is not null or added is not null or waiting is not null or firsts is not null or enqueued is not null
+        or skipped is not null then
         payload := json_build_object('odd', array_to_json(odds), 'fresh', array_to_json(added),
-            'waiting', array_to_json(waiting), 'limited', array_to_json(firsts), 'enqueued', array_to_json(enqueued));
+            'waiting', array_to_json(waiting), 'limited', array_to_json(firsts), 'enqueued', array_to_json(enqueued),
+            'held', array_to_json(skipped));
     end if;
     return next;
 end $function$;

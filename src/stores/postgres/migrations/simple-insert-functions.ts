@@ -100,16 +100,16 @@ begin ${ACCEPT}
         highest := case when room > 0 then (select x.id from unnest(ids) as x(id) order by x.id offset room - 1 limit 1) end;
     end if;
     begin ${putLeased('')}
-    exception when unique_violation then ${putLeased('on conflict (id) do nothing')}
+    exception when unique_violation then ${putLeased('on conflict (id, space) do nothing')}
     end;
 
     -- Looked up after the insert, as insert_jobs does.
     margin := ${MARGIN};
     if ${MAY_BE_ARCHIVED} then
-        stale := array(select a.id from archive a where a.id = any(ids));
+        stale := array(select a.id from archive a where a.id = any(ids) and a.space || '' = spaces[1]);
     end if;
     if cardinality(stale) > 0 then
-        delete from jobs j where j.id = any(stale);
+        delete from jobs j where j.id = any(stale) and j.space = spaces[1];
         added := (select array_agg(x.id) from unnest(added) as x(id) where not (x.id = any(stale)));
         taken := (select array_agg(x.id) from unnest(taken) as x(id) where not (x.id = any(stale)));
     end if;
@@ -121,12 +121,15 @@ begin ${ACCEPT}
     if cardinality(added) is distinct from cardinality(ids) then
         said := (
             select json_agg(json_build_array(u.n, 0, x.state, x.due_at))
-            from unnest(ids) with ordinality as u(id, n), lateral (
-                select a.state, a.due_at from archive a where a.id = u.id
+            from (
+                select u.id, u.n, row_number() over (partition by u.id order by u.n) as nth
+                from unnest(ids) with ordinality as u(id, n)) u, lateral (
+                select a.state, a.due_at from archive a where a.id = u.id and a.space || '' = spaces[1]
                 union all
-                select j.state, j.due_at from jobs j where j.id = u.id
+                select j.state, j.due_at from jobs j where j.id = u.id and j.space = spaces[1]
                 limit 1) x
-            where not (u.id = any(coalesce(added, '{}'))));
+            where u.nth > 1 or not (u.id = any(coalesce(added, '{}'))));
+        perform refuse_taken(ids, spaces, queues);
     end if;${NAME}
 end $function$;
 `

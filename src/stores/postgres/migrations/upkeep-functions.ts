@@ -1,6 +1,6 @@
 import { CLOCK, dayOf, fixedPath } from './pins.ts'
 
-const FINISHED = ['done', 'failed', 'cancelled', 'missing']
+const FINISHED = ['done', 'failed', 'cancelled']
 const UNDATED = ['delayed', 'ready', 'running', 'dead']
 const ALL = [...UNDATED, ...FINISHED]
 
@@ -90,9 +90,9 @@ begin
             when undefined_table then alive := true; -- Somebody else has just dropped it.
         end;
         continue when alive;
-        select coalesce(sum(x.done + x.failed + x.cancelled + x.missing), 0) into jobs_in_day
-        from (select done, failed, cancelled, missing from tallies where day = d
-            union all select done, failed, cancelled, missing from deltas where day = d) x;
+        select coalesce(sum(x.done + x.failed + x.cancelled), 0) into jobs_in_day
+        from (select done, failed, cancelled from tallies where day = d
+            union all select done, failed, cancelled from deltas where day = d) x;
         continue when jobs_in_day between 1 and 999 or (jobs_in_day = 0 and d >= ${dayOf('t')} - 2);
         begin
             execute format('lock table only archive_days, only %I in access exclusive mode', part.name);
@@ -100,7 +100,7 @@ begin
             if not alive and fold_deltas() then
                 -- Nobody can add to this day any more, so what is counted now is all.
                 with gone as (delete from tallies where day = d returning *)
-                select coalesce(sum(done + failed + cancelled + missing), 0) into jobs_in_day from gone;
+                select coalesce(sum(done + failed + cancelled), 0) into jobs_in_day from gone;
                 execute format('drop table %I', part.name);
                 dropped := dropped + jobs_in_day;
             end if;
@@ -128,6 +128,7 @@ declare
     dropped bigint;
     deleted bigint;
     gone uuid[];
+    gone_spaces text[];
 begin
     -- A test that owns the clock may be in any year; its jobs are at home in archive_rest.
     if abs(t - ${CLOCK}) < 86400000 then
@@ -141,21 +142,21 @@ begin
         returning a.id, a.space, a.queue, a.state, a.finished_at
     ), remembered as (
         -- The insert of a job that ended just now may yet be repeated.
-        insert into discarded (at, ids)
-        select t, array_agg(o.id) from over o where o.finished_at > t - discarded_ms having count(*) > 0
+        insert into discarded (at, space, queue, ids)
+        select t, o.space, o.queue, array_agg(o.id) from over o where o.finished_at > t - discarded_ms
+        group by o.space, o.queue
     ), counted as (
-        insert into deltas (space, queue, day, done, failed, dead, cancelled, missing)
+        insert into deltas (space, queue, day, done, failed, dead, cancelled)
         select o.space, o.queue, o.day, -count(*) filter (where o.state = 3), -count(*) filter (where o.state = 4),
-            -count(*) filter (where o.state = 5), -count(*) filter (where o.state = 6),
-            -count(*) filter (where o.state = 7)
+            -count(*) filter (where o.state = 5), -count(*) filter (where o.state = 6)
         from (select *, case when state = 5 then -1 else ${dayOf('finished_at')} end as day from over) o
         group by o.space, o.queue, o.day
     )
-    select count(*), array_agg(o.id) into deleted, gone from over o;
+    select count(*), array_agg(o.id), array_agg(o.space) into deleted, gone, gone_spaces from over o;
     delete from discarded d where d.at <= t - discarded_ms;
     delete from uniques u where u.ctid = any(array(select x.ctid from uniques x where x.until <= t for update skip locked));
     delete from workers w where w.seen_at <= t - worker_ms;
-    perform remove_notes(gone);
+    perform remove_notes(array_agg(g.id), g.space) from unnest(gone, gone_spaces) as g(id, space) group by g.space;
     perform prune_notes(most, t);
     perform prune_records(most, t);
     delete from holds h where h.ctid = any(array(select x.ctid from holds x where x.until <= t for update skip locked));

@@ -10,8 +10,8 @@ const bytesOf = (column: string): string => `coalesce(octet_length(x.${column}),
  */
 const WEIGHT = `${JOB_BYTES} + octet_length(x.payload) + ${['headers', 'overrides', 'lane', 'unique_key', 'cancel_reason', 'result', 'failure'].map(bytesOf).join(' + ')}
             + coalesce((select h.bytes + coalesce(octet_length(h.note), 0)
-                - coalesce((select l.start from note_lines l where l.id = h.id order by l.place limit 1), h.bytes)
-                from notes h where h.id = x.id), 0)`
+                - coalesce((select l.start from note_lines l where l.id = h.id and l.space = h.space order by l.place limit 1), h.bytes)
+                from notes h where h.id = x.id and h.space = x.space), 0)`
 
 /**
  * weigh_jobs: how much one page of `list_jobs` weighs, and where its last job stands. As there, delayed jobs that are due in the same

@@ -28,16 +28,17 @@ modules.claim = function()
     local ids, places = {}, {}
     for i, member in ipairs(members) do ids[i] = sub(member, 13) end
     redis.call('ZREMRANGEBYLEX', ${K.delayed}, '[' .. members[1], '[' .. members[#members])
-    local jobs, later = {}, {}
+    local jobs, later, ages = {}, {}, {}
     local place, together = '', {}
     local function lineUp()
       use('sheets').lineUp(place, together, not isLimited(q))
       together = {}
     end
-    for i, record in ipairs(ask('HMGET', ${K.jobs}, ids)) do
+    for i, record in ipairs(ask('HMGET', ${K.jobs}, keysIn(q, ids))) do
       local job = readRecord(ids[i], record)
       jobs[i] = job
       local member = readyMember(job)
+      if isOutOfAge(job) then ages[#ages + 1], ages[#ages + 2] = 0, members[i] end
       if job.x.l then
         later[#later + 1] = laterMember(job)
         places[#places + 1], places[#places + 2] = 0, member
@@ -53,6 +54,7 @@ modules.claim = function()
     lineUp()
     send('ZADD', ${K.ready}, places)
     send('ZREM', ${K.later}, later)
+    send('ZADD', ${K.ages}, ages)
     for _, job in ipairs(jobs) do changed(job, 'delayed', 'ready', now) end
     return nextDue(q)
   end
@@ -68,7 +70,7 @@ modules.claim = function()
   local function named(q, ids, room, first, stop, now)
     local taken, seen = {}, {}
     for _, id in ipairs(ids) do
-      local job = not seen[id] and #taken < room and find(id)
+      local job = not seen[id] and #taken < room and find(id, tagOf(q))
       seen[id] = true
       if job and job.q == q and (job.state == 'ready' or job.state == 'delayed') and dueOf(job) <= now then
         local isMine = not first or isIn(job.x.l or '', first, stop)
@@ -92,7 +94,7 @@ modules.claim = function()
       local record = arriving[id]
       if record then jobs[#jobs + 1] = { id = id, record = record, rank = now } else others[#others + 1] = id end
     end
-    for i, record in ipairs(ask('HMGET', ${K.jobs}, others)) do
+    for i, record in ipairs(ask('HMGET', ${K.jobs}, keysIn(q, others))) do
       local job = record and readRecord(others[i], record)
       if job and job.q == q then
         job.record, job.rank = record, rankOf(job)
@@ -122,9 +124,9 @@ modules.claim = function()
     local value = redis.call('HGET', ${K.claims}, claimName(token, q))
     if not value then return {} end
     local ids, held = {}, {}
-    for _, one in ipairs(lasting(claimIn(value), token)) do
+    for _, one in ipairs(lasting(q, claimIn(value), token)) do
       ids[#ids + 1] = one.id
-      held[#held + 1] = one.id
+      held[#held + 1] = one.id .. tagOf(q)
       held[#held + 1] = leaseOf(now + leaseMs, q, one.mark, token)
     end
     send('HSET', ${K.held}, held)
@@ -181,7 +183,7 @@ modules.claim = function()
             if #taken == 0 then taken, records = use('sheets').first(q4(q), room), nil
             elseif #taken < room then
               local others = use('sheets').first(q4(q), room - #taken)
-              local more = #others > 0 and ask('HMGET', ${K.jobs}, others) or {}
+              local more = #others > 0 and ask('HMGET', ${K.jobs}, keysIn(q, others)) or {}
               for i, id in ipairs(others) do
                 taken[#taken + 1] = id
                 records[#taken] = more[i]
@@ -191,14 +193,15 @@ modules.claim = function()
         end
         local list = {}
         if #taken > 0 then
-          records = records or ask('HMGET', ${K.jobs}, taken)
+          records = records or ask('HMGET', ${K.jobs}, keysIn(q, taken))
           if again then
             for _, job in ipairs(byRank(taken, records)) do
               list[#list + 1] = pack('>c16I4', job.id, #job.record)
               list[#list + 1] = job.record
             end
           else
-            local marks, there = {}, {}
+            local marks, there, ages = {}, {}, {}
+            local isInLine = not ids and not isLimited(q)
             for i, id in ipairs(taken) do
               local record = records[i]
               -- A record that is missing was thrown away by the server, or by somebody. The others go on.
@@ -206,11 +209,13 @@ modules.claim = function()
                 there[#there + 1] = id
                 marks[#marks + 1] = byte(record, 1)
                 if marks[#marks] % 4 >= 2 then releaseKey(readRecord(id, record), true) end
+                if isInLine then ages[#ages + 1] = ageIn(id, record) end
                 list[#list + 1] = pack('>c16I4', id, #record)
                 list[#list + 1] = record
               else count(q, 'ready', -1) end
             end
             taken = there
+            send('ZREM', ${K.ages}, ages)
             lease(q, taken, marks, token, worker, now, now + leaseMs)
           end
           found[#found + 1] = source

@@ -1,4 +1,5 @@
 import { NEEDS_ALL, OPEN, UNMADE_MS } from '../../../core/groups.ts'
+import { RUN_GROUP_VERSION } from '../../../core/runs.ts'
 import { AUDIT_OUTCOMES } from '../../../store/flows.ts'
 import { K } from '../keys.ts'
 
@@ -11,10 +12,10 @@ import { K } from '../keys.ts'
  *   outcomes    group n → state length id length result failure, where the second length is that of the result and 1, or 0
  *               if there is none            results    group n
  *   members     group n → "j" and the id of a job, or "r" and that of a run, that has not ended
- *   runs        id → JSON
+ *   runs        space NUL id → JSON
  *   runs:index  "a" space NUL id, "f" space NUL flow NUL id, "s" space NUL status NUL id, "x" space NUL attribute NUL id,
- *               "r" space NUL root NUL id: how runs are found. "g" run group. "o" group: those that have not ended.
- *   flows:end   moment "r" id, moment "g" id, and moment "u" id of groups of which there are outcomes, but which nobody made
+ *               "r" space NUL root NUL id: how runs are found. "g" space NUL run group. "o" group: those that have not ended.
+ *   flows:end   moment "r" space NUL id, moment "g" id, and moment "u" id of groups of which there are outcomes, but which nobody made
  */
 export const GROUPS: string = `
 modules.groups = function()
@@ -193,7 +194,7 @@ modules.groups = function()
         if group.size == 0 then group.ended = now end
         known[sent.id] = group
         rows[#rows + 1], rows[#rows + 2] = sent.id, sent.text
-        if run then found[#found + 1], found[#found + 2] = 0, 'g' .. run .. sent.id end
+        if run then found[#found + 1], found[#found + 2] = 0, 'g' .. sent.space .. '\\0' .. run .. sent.id end
         changes(group)
         touch(group, nil)
       end
@@ -202,13 +203,15 @@ modules.groups = function()
     send('ZADD', ${K['runs:index']}, found)
   end
 
-  local function readRun(id)
-    local text = redis.call('HGET', ${K.runs}, id)
+  local function nameOfRun(run) return run.space .. '\\0' .. run.id end
+
+  local function readRun(name)
+    local text = redis.call('HGET', ${K.runs}, name)
     return text and cjson.decode(text)
   end
 
   local function writeRun(before, run)
-    redis.call('HSET', ${K.runs}, run.id, cjson.encode(run))
+    redis.call('HSET', ${K.runs}, nameOfRun(run), cjson.encode(run))
     if not before then
       local names = { 'a' .. run.space .. '\\0' .. run.id, 'f' .. run.space .. '\\0' .. run.flow .. '\\0' .. run.id, 'r' .. run.space .. '\\0' .. run.root .. '\\0' .. run.id }
       for _, attribute in ipairs(run.attributes) do names[#names + 1] = 'x' .. run.space .. '\\0' .. attribute .. '\\0' .. run.id end
@@ -220,8 +223,8 @@ modules.groups = function()
     end
     local was, is = before and given(before.expiresAt), given(run.expiresAt)
     if was ~= is then
-      if was then redis.call('ZREM', ${K['flows:end']}, num(was) .. 'r' .. run.id) end
-      if is then redis.call('ZADD', ${K['flows:end']}, 0, num(is) .. 'r' .. run.id) end
+      if was then redis.call('ZREM', ${K['flows:end']}, num(was) .. 'r' .. nameOfRun(run)) end
+      if is then redis.call('ZADD', ${K['flows:end']}, 0, num(is) .. 'r' .. nameOfRun(run)) end
     end
     local member = given(run.member)
     if member then
@@ -231,7 +234,7 @@ modules.groups = function()
   end
 
   local function makeRun(sent, now)
-    if redis.call('HEXISTS', ${K.runs}, sent.id) == 1 then return end
+    if redis.call('HEXISTS', ${K.runs}, nameOfRun(sent)) == 1 then return end
     sent.status, sent.revision, sent.startedAt, sent.changedAt = 'running', 0, now, now
     writeRun(nil, sent)
   end
@@ -249,14 +252,47 @@ modules.groups = function()
     else known[1], known[2] = min(known[1], moment), min(known[2], rank) end
   end
 
+  local function includes(list, id)
+    for _, one in ipairs(type(list) == 'table' and list or {}) do
+      if one == id then return true end
+    end
+    return false
+  end
+
+  -- See mayRunAgain in core/runs.ts. The second bit is that of failure.
+  local function mayRunAgain(run, id)
+    local at = cjson.decode(run.position)
+    if type(at) ~= 'table' then at = {} end
+    if includes(at.undos, id) then return true end
+    local waits = type(at.waits) == 'table' and at.waits.id
+    if run.status == 'done' or run.status == 'cancelled' or waits ~= id or given(at.failure) then return false end
+    return floor(read(id).fired / BITS.failure) % 2 == 0 or type(at.done) ~= 'table' or #at.done == 0
+  end
+
+  -- See mayRejoin there.
+  local function mayRejoin(id)
+    while id do
+      local text = redis.call('HGET', ${K.groups}, id)
+      if not text then return sub(id, 15, 15) ~= '${RUN_GROUP_VERSION}' end
+      local group = cjson.decode(text)
+      if not given(group.run) then return true end
+      local run = readRun(group.space .. '\\0' .. group.run)
+      if not run or not mayRunAgain(run, id) then return false end
+      local member = given(run.member)
+      id = member and member.group
+    end
+    return true
+  end
+
   -- ── moving ─────────────────────────────────────────────────────────────────────────────────────
 
   local function move(sent, now)
-    local run = readRun(sent.id)
-    if not run or run.space ~= sent.space then return 'unknown' end
+    local run = readRun(nameOfRun(sent))
+    if not run then return 'unknown' end
     if run.revision ~= sent.revision then return 'moved' end
     local isMended = run.status == 'failed' and sent.status == 'done'
     if run.status ~= 'running' and sent.status ~= 'running' and not isMended then return 'over' end
+    if run.status ~= 'running' and sent.status == 'running' and given(run.member) and not mayRejoin(run.member.group) then return 'over' end
     local after = {}
     for name, value in pairs(run) do after[name] = value end
     after.revision = run.revision + 1
@@ -309,9 +345,10 @@ modules.groups = function()
     ends(job.g[1], job.g[2], job.id, 'cancelled', nil, failure, now)
   end
 
-  local function isMember(group, uuid)
+  local function isMember(group, space, uuid)
     local id = idOf(uuid)
-    if redis.call('HEXISTS', ${K.jobs}, id) == 1 or redis.call('HEXISTS', ${K.archive}, id) == 1 then return true end
+    local key = id .. tagFor(space)
+    if redis.call('HEXISTS', ${K.jobs}, key) == 1 or redis.call('HEXISTS', ${K.archive}, key) == 1 then return true end
     for _, outcome in ipairs(ask('HMGET', ${K.outcomes}, beginning(${K.results}, group, -1))) do
       if idIn(outcome) == id then return true end
     end
@@ -333,7 +370,7 @@ modules.groups = function()
     local group, jobs = read(call.group), call.jobs
     local isOpen = group.size < 0
     local before = isOpen and ${OPEN} - group.size or group.size
-    if call.again and jobs[1] and isMember(call.group, jobs[1].id) then jobs = {} end
+    if call.again and jobs[1] and isMember(call.group, call.space, jobs[1].id) then jobs = {} end
     if #jobs > 0 and not isOpen then return 'sealed', before end
     if isOpen then
       group.size = group.size - #jobs
@@ -462,7 +499,7 @@ modules.groups = function()
     while true do
       local page = redis.call('ZREVRANGEBYLEX', ${K['runs:index']}, high, '[' .. prefix, 'LIMIT', 0, 200)
       for _, member in ipairs(page) do
-        local text = redis.call('HGET', ${K.runs}, sub(member, #prefix + 1))
+        local text = redis.call('HGET', ${K.runs}, space .. sub(member, #prefix + 1))
         local run = cjson.decode(text)
         local fits = (call.branches or not given(run.member)) and (not call.flow or run.flow == call.flow)
           and (not call.status or run.status == call.status) and (not call.root or run.root == call.root)
@@ -522,15 +559,16 @@ modules.groups = function()
   end
 
   local function removeRun(run)
-    for _, member in ipairs(beginning(${K['runs:index']}, 'g' .. run.id, -1)) do
-      removeGroup(sub(member, #run.id + 2))
+    local own = 'g' .. nameOfRun(run)
+    for _, member in ipairs(beginning(${K['runs:index']}, own, -1)) do
+      removeGroup(sub(member, #own + 1))
       redis.call('ZREM', ${K['runs:index']}, member)
     end
     local names = { 'a' .. run.space .. '\\0' .. run.id, 'f' .. run.space .. '\\0' .. run.flow .. '\\0' .. run.id, 'r' .. run.space .. '\\0' .. run.root .. '\\0' .. run.id, 's' .. run.space .. '\\0' .. run.status .. '\\0' .. run.id }
     for _, attribute in ipairs(run.attributes) do names[#names + 1] = 'x' .. run.space .. '\\0' .. attribute .. '\\0' .. run.id end
     send('ZREM', ${K['runs:index']}, names)
-    if given(run.expiresAt) then redis.call('ZREM', ${K['flows:end']}, num(run.expiresAt) .. 'r' .. run.id) end
-    redis.call('HDEL', ${K.runs}, run.id)
+    if given(run.expiresAt) then redis.call('ZREM', ${K['flows:end']}, num(run.expiresAt) .. 'r' .. nameOfRun(run)) end
+    redis.call('HDEL', ${K.runs}, nameOfRun(run))
     local member = given(run.member)
     if member then redis.call('HDEL', ${K.members}, member.group .. n4(member.n)) end
   end
@@ -547,8 +585,10 @@ modules.groups = function()
         send('ZREM', ${K.results}, names)
       else
         local top = readRun(id)
-        local prefix = 'r' .. top.space .. '\\0' .. id .. '\\0'
-        for _, name in ipairs(beginning(${K['runs:index']}, prefix, -1)) do removeRun(readRun(sub(name, #prefix + 1))) end
+        local prefix = 'r' .. id .. '\\0'
+        for _, name in ipairs(beginning(${K['runs:index']}, prefix, -1)) do
+          removeRun(readRun(top.space .. '\\0' .. sub(name, #prefix + 1)))
+        end
       end
     end
   end
@@ -559,7 +599,7 @@ modules.groups = function()
   end
 
   return {
-    make = make, makeGroups = makeGroups, move = move, handOn = handOn, track = track, endAll = endAll, duplicate = duplicate, tell = tell, addMembers = addMembers, fire = fire,
+    mayRejoin = mayRejoin, make = make, makeGroups = makeGroups, move = move, handOn = handOn, track = track, endAll = endAll, duplicate = duplicate, tell = tell, addMembers = addMembers, fire = fire,
     show = show, outcomes = outcomes, openMembers = openMembers, listRuns = listRuns, audit = audit, prune = prune,
   }
 end
@@ -574,8 +614,7 @@ modules.getRuns = function()
   return function(args)
     local call, found = cjson.decode(args[1]), {}
     for i, id in ipairs(call.ids) do
-      local text = redis.call('HGET', ${K.runs}, id)
-      found[i] = text and cjson.decode(text).space == call.space and text or ''
+      found[i] = redis.call('HGET', ${K.runs}, call.space .. '\\0' .. id) or ''
     end
     return found
   end

@@ -9,10 +9,29 @@ import { K } from '../keys.ts'
  */
 export const INSERT: string = `
 modules.insert = function()
+  -- Which of the jobs cannot be, because jobs of other queues have their ids. Nothing is written.
+  local function takenIn(args)
+    local jobs = {}
+    for at = 6 + 2 * tonumber(args[5]), #args, 3 do
+      local place = 4 + 2 * tonumber(args[at])
+      local tag, queue, data = tagFor(args[place]), args[place + 1], args[at + 1]
+      local isOne, from = args[at + 2] ~= '' and args[at + 2] ~= '=', 1
+      while from <= #data do
+        jobs[#jobs + 1] = { id = sub(data, from, from + 15), tag = tag, queue = queue }
+        from = isOne and #data + 1 or from + 20 + struct.unpack('>I4', data, from + 16)
+      end
+    end
+    return takenBy(jobs)
+  end
+
   return function(args, now)
     local fresh = string.find(args[1], 'f', 1, true) ~= nil
     local again = string.find(args[1], 'a', 1, true) ~= nil
     local inOrder = string.find(args[1], 's', 1, true) ~= nil
+    if not fresh then
+      local taken = takenIn(args)
+      if #taken > 0 then return { now, 'taken', taken } end
+    end
     if args[2] ~= '' then use('groups').make(cjson.decode(args[2]), now) end
     local queues = tonumber(args[5])
     local numbers = {}
@@ -21,7 +40,7 @@ modules.insert = function()
     local n, special, seen = 0, {}, {}
     local function insertSlowly(job)
       local state, moment, action = insertOne(job, again, fresh, now)
-      if state ~= 'ready' or moment ~= now then
+      if state ~= 'ready' or moment ~= now or action then
         local at = #special
         special[at + 1], special[at + 2], special[at + 3], special[at + 4] = n, state or '', moment, action or ''
       end
@@ -39,7 +58,7 @@ modules.insert = function()
       else
         local isEasy, isMarked = not again and not isLimited(q), more == '='
         local stands, place = struct.pack('>I4I6', q, now), q4(q) .. '\\0' .. num(now)
-        local head = '\\0' .. stands
+        local head, tag = '\\0' .. stands, tagOf(q)
         local records, ids, members = {}, {}, {}
         local function flush()
           send('HSET', ${K.jobs}, records)
@@ -54,9 +73,9 @@ modules.insert = function()
           id, payload, from = unpackJob('>c16I4c0', data, from)
           n = n + 1
           local record = isMarked and sub(payload, 1, 1) .. stands .. sub(payload, 2) or head .. payload
-          if isEasy and (fresh or (not seen[id] and redis.call('HEXISTS', ${K.jobs}, id) == 0 and redis.call('HEXISTS', ${K.archive}, id) == 0)) then
+          if isEasy and (fresh or (not seen[id] and redis.call('HEXISTS', ${K.jobs}, id .. tag) == 0 and redis.call('HEXISTS', ${K.archive}, id .. tag) == 0)) then
             if not fresh then seen[id] = true end
-            records[#records + 1], records[#records + 2] = id, record
+            records[#records + 1], records[#records + 2] = id .. tag, record
             ids[#ids + 1] = id
             local group, nth = memberIn(record)
             if group then members[#members + 1], members[#members + 2] = group .. q4(nth), 'j' .. id end

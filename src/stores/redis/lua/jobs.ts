@@ -21,6 +21,7 @@ local function enter(job, state)
     local member = readyMember(job)
     if not job.x.l then use('sheets').part(member) end
     redis.call('ZADD', ${K.ready}, 0, member)
+    if isOutOfAge(job) then redis.call('ZADD', ${K.ages}, 0, delayedMember(job)) end
   end
 end
 
@@ -31,6 +32,7 @@ local function leave(job)
   else
     local member = readyMember(job)
     if redis.call('ZREM', ${K.ready}, member) == 0 and not job.x.l then use('sheets').take(member) end
+    if isOutOfAge(job) then redis.call('ZREM', ${K.ages}, delayedMember(job)) end
   end
 end
 
@@ -41,7 +43,7 @@ end
 
 -- Writes a job that waits. It has left its place before.
 local function wait(job, from, state, now)
-  redis.call('HSET', ${K.jobs}, job.id, recordOf(job))
+  redis.call('HSET', ${K.jobs}, keyOf(job), recordOf(job))
   enter(job, state)
   job.state = state
   changed(job, from, state, now)
@@ -57,21 +59,21 @@ end
 local function keep(job, from, state, now, keepMs)
   local x = job.x
   x.z, x.fi, x.ex = state, now, now + keepMs
-  redis.call('HSET', ${K.archive}, job.id, recordOf(job))
-  redis.call('HDEL', ${K.jobs}, job.id)
+  redis.call('HSET', ${K.archive}, keyOf(job), recordOf(job))
+  redis.call('HDEL', ${K.jobs}, keyOf(job))
   redis.call('ZADD', ${K.ended}, 0, q4(job.q) .. CODES[state] .. num(now) .. job.id)
   if x.l then redis.call('ZADD', ${K['ended:lanes']}, 0, endedInLane(job)) end
-  redis.call('ZADD', ${K.expiry}, 0, num(x.ex) .. job.id)
+  redis.call('ZADD', ${K.expiry}, 0, num(x.ex) .. keyOf(job))
   job.state = state
   changed(job, from, state, now)
 end
 
 local function takeOutOfArchive(job)
   local x = job.x
-  redis.call('HDEL', ${K.archive}, job.id)
+  redis.call('HDEL', ${K.archive}, keyOf(job))
   redis.call('ZREM', ${K.ended}, q4(job.q) .. CODES[x.z] .. num(x.fi) .. job.id)
   if x.l then redis.call('ZREM', ${K['ended:lanes']}, endedInLane(job)) end
-  redis.call('ZREM', ${K.expiry}, num(x.ex) .. job.id)
+  redis.call('ZREM', ${K.expiry}, num(x.ex) .. keyOf(job))
 end
 
 -- ── unique keys ──────────────────────────────────────────────────────────────────────────────────
@@ -104,9 +106,9 @@ end
 
 -- ── jobs that left ───────────────────────────────────────────────────────────────────────────────
 
--- Remembers ids for ten minutes: one entry for all of a call. Without a token no settlement can be a repetition.
+-- Remembers ids of a queue for ten minutes: one entry for all of a call. Without a token no settlement can be a repetition.
 local REMEMBER = 600000
-local function forget(ids, token, state, now)
+local function forget(q, ids, token, state, now)
   if #ids == 0 then return end
   local n = redis.call('HINCRBY', ${K.meta}, 'gone', 1)
   local name = num(n)
@@ -132,7 +134,7 @@ local function forget(ids, token, state, now)
     end)
     sorted = forEach(parts, function(part) return part[4] end)
   end
-  redis.call('HSET', ${K.gone}, name, struct.pack('>I2', #token) .. token .. CODES[state] .. table.concat(sorted))
+  redis.call('HSET', ${K.gone}, name, struct.pack('>I2', #token) .. token .. CODES[state] .. q4(q) .. table.concat(sorted))
   redis.call('ZADD', ${K['gone:index']}, 0, 'i' .. sorted[#sorted] .. sorted[1] .. name, 0, 'u' .. num(now + REMEMBER) .. name)
   if token ~= '' then redis.call('ZADD', ${K['gone:index']}, 0, 't' .. token .. '\\0' .. name) end
 end
@@ -142,7 +144,8 @@ for state, code in pairs(CODES) do STATES[code] = state end
 
 local function goneIn(value)
   local length = struct.unpack('>I2', value, 1)
-  return sub(value, 3, 2 + length), STATES[sub(value, 3 + length, 3 + length)], sub(value, 4 + length)
+  return sub(value, 3, 2 + length), STATES[sub(value, 3 + length, 3 + length)], sub(value, 8 + length),
+    (struct.unpack('>I4', value, 4 + length))
 end
 
 -- Ids are 16 bytes each and sorted: looks for one by halving.
@@ -157,15 +160,15 @@ local function contains(ids, id)
   return false
 end
 
--- Whether a job left lately, in whatever way.
-local function hasLeft(id)
+-- Whether a job of this queue left lately, in whatever way.
+local function hasLeft(id, queue)
   local from = '[i' .. id
   while true do
     local page = redis.call('ZRANGEBYLEX', ${K['gone:index']}, from, '(j', 'LIMIT', 0, 200)
     for _, member in ipairs(page) do
       if not isBefore(id, sub(member, 18, 33)) then
-        local _, _, ids = goneIn(redis.call('HGET', ${K.gone}, sub(member, 34)))
-        if contains(ids, id) then return true end
+        local _, _, ids, q = goneIn(redis.call('HGET', ${K.gone}, sub(member, 34)))
+        if q == queue and contains(ids, id) then return true end
       end
     end
     if #page < 200 then return false end
@@ -174,10 +177,10 @@ local function hasLeft(id)
 end
 
 -- The state to which this token settled a job that is gone; nil if it did not.
-local function settledAway(id, token)
+local function settledAway(id, tag, token)
   for _, member in ipairs(redis.call('ZRANGEBYLEX', ${K['gone:index']}, '[t' .. token .. '\\0', '(t' .. token .. '\\1')) do
-    local _, state, ids = goneIn(redis.call('HGET', ${K.gone}, sub(member, -8)))
-    if contains(ids, id) then return state end
+    local _, state, ids, q = goneIn(redis.call('HGET', ${K.gone}, sub(member, -8)))
+    if tagOf(q) == tag and contains(ids, id) then return state end
   end
   return nil
 end
@@ -186,11 +189,13 @@ end
 
 -- What a conflict of unique keys does to the job that has the key.
 local function collide(holder, new, how, now)
-  local held = how ~= 'ignore' and find(holder) or nil
+  local held = how ~= 'ignore' and find(holder, tagOf(new.q)) or nil
   if not held or (held.state ~= 'ready' and held.state ~= 'delayed') then return 'ignored' end
   leave(held)
   local x, from = held.x, held.state
   held.payload, x.h, x.o, x.p = new.payload, new.x.h, new.x.o, new.x.p
+  -- What failed was the old content.
+  x.er, x.ti, x.lo, x.sn, x.f = nil, nil, nil, nil, nil
   local state = from
   if how == 'replace' or new.delay > 0 or new.runAt then
     setDue(held, new.due)
@@ -200,13 +205,28 @@ local function collide(holder, new, how, now)
   return how == 'replace' and 'replaced' or 'postponed'
 end
 
--- Inserts a job: { id, q, payload, x, delay, runAt, unique }. Returns a state and a moment; or nil, whose key it is, and
--- what happened to that one.
+-- Which of these jobs, { id, tag, queue }, cannot be, because jobs of other queues have their ids: ids, each with a queue.
+-- The job with the key in leaving is about to go.
+local function takenBy(jobs, leaving)
+  local taken, queues, told = {}, {}, {}
+  for _, job in ipairs(jobs) do
+    local key = job.id .. job.tag
+    local there = not queues[key] and key ~= leaving and findKey(key)
+    queues[key] = queues[key] or (there and nameOf(there.q).queue) or job.queue
+    if queues[key] ~= job.queue and not told[key] then
+      taken[#taken + 1], taken[#taken + 2], told[key] = job.id, queues[key], true
+    end
+  end
+  return taken
+end
+
+-- Inserts a job: { id, q, payload, x, delay, runAt, unique }. Returns a state, a moment and "known" if it is there; or nil,
+-- whose key it is, and what happened to that one.
 local function insertOne(new, again, fresh, now)
   if not fresh then
-    local known = find(new.id)
-    if known then return known.state, dueOf(known) end
-    if again and hasLeft(new.id) then return 'done', now end
+    local known = find(new.id, tagOf(new.q))
+    if known then return known.state, dueOf(known), 'known' end
+    if again and hasLeft(new.id, new.q) then return 'done', now, 'known' end
   end
   new.enq = now
   new.due = max(now + new.delay, new.runAt or 0)

@@ -23,7 +23,7 @@ end
 local function lease(q, ids, marks, token, worker, now, till)
   if #ids == 0 then return end
   local plain = {}
-  local held = {}
+  local held, tag = {}, tagOf(q)
   for i, id in ipairs(ids) do
     local mark = marks[i]
     local value = plain[mark]
@@ -31,7 +31,7 @@ local function lease(q, ids, marks, token, worker, now, till)
       value = leaseOf(till, q, mark, token)
       plain[mark] = value
     end
-    held[2 * i - 1], held[2 * i] = id, value
+    held[2 * i - 1], held[2 * i] = id .. tag, value
   end
   send('HSET', ${K.held}, held)
   local name = claimName(token, q)
@@ -77,11 +77,11 @@ local function lower(token, q, till)
 end
 
 -- The leases of a claim that last: { id, till, mark }, and the moment at which the first of them ends.
-local function lasting(claim, token)
+local function lasting(q, claim, token)
   local ids = {}
   for at = 1, #claim.ids, 16 do ids[#ids + 1] = sub(claim.ids, at, at + 15) end
   local all, first = {}, NEVER
-  for i, held in ipairs(ask('HMGET', ${K.held}, ids)) do
+  for i, held in ipairs(ask('HMGET', ${K.held}, keysIn(q, ids))) do
     local known = held and leaseIn(held)
     if known and known.token == token then
       all[#all + 1] = { id = ids[i], till = known.till, mark = known.mark }

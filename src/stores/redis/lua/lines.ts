@@ -264,7 +264,7 @@ modules.lines = function()
       local token = sub(member, 13)
       local value = redis.call('HGET', ${K.claims}, claimName(token, q))
       local lane = laneOf(line, '')
-      for _ in ipairs(lasting(claimIn(value), token)) do
+      for _ in ipairs(lasting(q, claimIn(value), token)) do
         lane.running = lane.running + 1
         runs(line, 1)
       end
@@ -363,7 +363,7 @@ modules.lines = function()
       local fresh = { at = 1, asked = ask }
       local ids = {}
       for i, member in ipairs(members) do ids[i] = sub(member, -16) end
-      for i, record in ipairs(#ids > 0 and redis.call('HMGET', ${K.jobs}, unpack(ids)) or {}) do
+      for i, record in ipairs(#ids > 0 and redis.call('HMGET', ${K.jobs}, unpack(keysIn(line.q, ids))) or {}) do
         local job = readRecord(ids[i], record)
         job.state, job.member, job.record = 'ready', members[i], record
         fresh[i] = job
@@ -384,7 +384,7 @@ modules.lines = function()
   -- The job that a lane would start now. If it has none, or none yet, the lane is put aside.
   local function head(line, lane, ask, now)
     if lane.occupant and limitOf(line, lane.key).strict then
-      local occupant = find(lane.occupant)
+      local occupant = find(lane.occupant, tagOf(line.q))
       if occupant and occupant.state == 'ready' then
         occupant.member = readyMember(occupant)
         occupant.record = recordOf(occupant)
@@ -504,7 +504,7 @@ modules.lines = function()
       end
     end
 
-    local ids, records, members = {}, {}, {}
+    local ids, records, members, ages = {}, {}, {}, {}
     local lane, leftOver, stopsAt = nil, 0, NEVER
     while #ids < room and hasRoom(line) do
       local goesOn = lane and leftOver > 0 and isEligible(line, lane, now)
@@ -527,10 +527,12 @@ modules.lines = function()
         ids[#ids + 1] = job.id
         records[#records + 1] = job.record
         members[#members + 1] = job.member
+        if isOutOfAge(job) then ages[#ages + 1] = delayedMember(job) end
         leftOver = leftOver - 1
       end
     end
     send('ZREM', ${K.ready}, members)
+    send('ZREM', ${K.ages}, ages)
     for _, known in pairs(line.lanes) do known.buffer = nil end
     write()
     return ids, stopsAt, records

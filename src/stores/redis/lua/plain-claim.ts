@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { keyNumbers } from '../keys.ts'
+import { DEFAULT_SPACE, keyNumbers } from '../keys.ts'
 import { SCHEMA } from './script.ts'
 import { SHEET } from './sheets.ts'
 
@@ -18,6 +18,7 @@ export const PLAIN_CLAIM_KEYS = [
   'started',
   'tasks',
   'counts',
+  'ages',
 ] as const
 
 const K = keyNumbers(PLAIN_CLAIM_KEYS)
@@ -73,17 +74,28 @@ if n > room then return 0 end
 local lookAgain = n < limit and due or ''
 if n == 0 then return { { now, lookAgain, {}, {} }, birth, tonumber(known[3] or 0), 0 } end
 
-local till, name = now + ARGV[3], token .. '\\0' .. q4
-local held, list, leases = {}, {}, {}
-for i, record in ipairs(redis.call('HMGET', ${K.jobs}, unpack(ids))) do
+local till, name, keys = now + ARGV[3], token .. '\\0' .. q4, ids
+if ARGV[7] ~= '${DEFAULT_SPACE}' then
+  keys = {}
+  for i = 1, n do keys[i] = ids[i] .. ARGV[7] end
+end
+local held, list, leases, ages = {}, {}, {}, {}
+for i, record in ipairs(redis.call('HMGET', ${K.jobs}, unpack(keys))) do
   local mark = record and byte(record) or 255
   if mark > 1 then return 0 end
+  local more = mark == 1 and struct.unpack('>I4c0', record, 12)
+  if more and string.find(more, '"s":', 1, true) then return 0 end
+  if more and string.find(more, '"p":', 1, true) then
+    local x = cjson.decode(more)
+    if x.p then ages[#ages + 1] = q4 .. num(x.d or struct.unpack('>I6', record, 6)) .. ids[i] end
+  end
   leases[mark] = leases[mark] or num(till) .. q4 .. char(mark) .. token
-  held[2 * i - 1], held[2 * i] = ids[i], leases[mark]
+  held[2 * i - 1], held[2 * i] = keys[i], leases[mark]
   list[2 * i - 1], list[2 * i] = pack('>c16I4', ids[i], #record), record
 end
 if redis.call('HEXISTS', ${K.claims}, name) == 1 then return 0 end
 redis.call('ZREMRANGEBYLEX', ${K.ready}, '[' .. found[1], '[' .. found[#found])
+if #ages > 0 then redis.call('ZREM', ${K.ages}, unpack(ages)) end
 redis.call('HSET', ${K.held}, unpack(held))
 redis.call('HSET', ${K.claims}, name, num(till) .. num(now) .. pack('>I2', #worker) .. worker .. table.concat(ids))
 redis.call('ZADD', ${K.leases}, 0, q4 .. num(till) .. token)

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { keyNumbers } from '../keys.ts'
+import { DEFAULT_SPACE, keyNumbers } from '../keys.ts'
 import { SCHEMA } from './script.ts'
 import { SHEET } from './sheets.ts'
 
@@ -27,7 +27,7 @@ if not q then return 0 end
 if redis.call('HEXISTS', ${K.lines}, q) == 1 then return 1 end
 
 local unpackJob, data, q4 = struct.unpack, ARGV[9], struct.pack('>I4', q)
-local first = struct.pack('>d', now)
+local first, tag = struct.pack('>d', now), ARGV[6] == '${DEFAULT_SPACE}' and '' or ARGV[6]
 -- As recordOf and readyMember would write them.
 local head, place = '\\0' .. q4 .. struct.pack('>I6', now), q4 .. '\\0' .. string.char(string.byte(first) + 128) .. string.sub(first, 2)
 local records, ids, n = {}, {}, 0
@@ -36,7 +36,7 @@ while from <= size do
   local id, payload
   id, payload, from = unpackJob('>c16I4c0', data, from)
   n = n + 1
-  records[2 * n - 1], records[2 * n], ids[n] = id, head .. payload, id
+  records[2 * n - 1], records[2 * n], ids[n] = id .. tag, head .. payload, id
 end
 local before = redis.call('ZREVRANGEBYLEX', ${K.ready}, '(' .. place .. ids[n], '[' .. place, 'LIMIT', 0, 1)[1]
 if before then

@@ -1,4 +1,6 @@
 import { JOB_BYTES } from '../../../core/weight.ts'
+import { PRIORITIES_PASSED } from '../../../store.ts'
+import { STRICT_RANKS_MS } from '../../shared/counts.ts'
 import { K } from '../keys.ts'
 
 /**
@@ -31,7 +33,7 @@ modules.listing = function()
       for _, member in ipairs(beginning(${K.started}, prefix .. moment, -1)) do
         local token = sub(member, 13)
         local claim = claimIn(redis.call('HGET', ${K.claims}, claimName(token, q)))
-        for _, one in ipairs(lasting(claim, token)) do
+        for _, one in ipairs(lasting(q, claim, token)) do
           one.token = token
           leases[#leases + 1] = one
         end
@@ -48,7 +50,7 @@ modules.listing = function()
   -- The jobs that run, in the same way.
   local function eachRunning(q, cursor, visit)
     eachLease(q, cursor, function(one, place)
-      local job = readRecord(one.id, redis.call('HGET', ${K.jobs}, one.id))
+      local job = readRecord(one.id, redis.call('HGET', ${K.jobs}, one.id .. tagOf(q)))
       job.state, job.lease = 'running', { till = one.till, q = q, mark = one.mark, token = one.token }
       return visit(job, place)
     end)
@@ -76,25 +78,25 @@ modules.listing = function()
 
   -- The ids of so many jobs of another state, or of a few more, behind a cursor, and where each of them stands; and whether these were
   -- all. Finished ones come newest first.
-  local function idsOf(q, state, where, cursor, step)
+  local function idsOf(q, state, where, cursor, step, oldestFirst)
     local set, low, high = rangeOf(q, state, where)
     if cursor ~= '' then
-      if FINAL[state] then high = '(' .. q4(q) .. cursor else low = '(' .. q4(q) .. cursor end
+      if FINAL[state] and not oldestFirst then high = '(' .. q4(q) .. cursor else low = '(' .. q4(q) .. cursor end
     end
     if state == 'ready' then return use('sheets').list(q4(q), low, high, cursor, step) end
     local members, ids, places = nil, {}, {}
-    if FINAL[state] then members = redis.call('ZREVRANGEBYLEX', set, high, low, 'LIMIT', 0, step)
+    if FINAL[state] and not oldestFirst then members = redis.call('ZREVRANGEBYLEX', set, high, low, 'LIMIT', 0, step)
     else members = redis.call('ZRANGEBYLEX', set, low, high, 'LIMIT', 0, step) end
     for i, member in ipairs(members) do ids[i], places[i] = sub(member, -16), sub(member, 5) end
     return ids, places, #members < step
   end
 
   -- The same as eachRunning for all other states. No more of them than 'most' are wanted, or nobody knows.
-  local function eachOther(q, state, where, cursor, most, visit)
+  local function eachOther(q, state, where, cursor, most, oldestFirst, visit)
     local step = most and min(most, SCAN) or SCAN
     while true do
-      local ids, places, isEnd = idsOf(q, state, where, cursor, step)
-      for i, record in ipairs(ask('HMGET', FINAL[state] and ${K.archive} or ${K.jobs}, ids)) do
+      local ids, places, isEnd = idsOf(q, state, where, cursor, step, oldestFirst)
+      for i, record in ipairs(ask('HMGET', FINAL[state] and ${K.archive} or ${K.jobs}, keysIn(q, ids))) do
         local job = readRecord(ids[i], record)
         job.state = state
         cursor = places[i]
@@ -128,7 +130,7 @@ modules.listing = function()
     local function check(job, place)
       if fits(job, where) then return visit(job, place) end
     end
-    if call.state == 'running' then eachRunning(q, cursor, check) else eachOther(q, call.state, where, cursor, most, check) end
+    if call.state == 'running' then eachRunning(q, cursor, check) else eachOther(q, call.state, where, cursor, most, call.oldestFirst, check) end
   end
 
   -- One page of a selection: its jobs, and where the last of them stands.
@@ -197,8 +199,8 @@ modules.get = function()
   return function(args)
     local found, space = {}, args[1]
     for i = 2, #args do
-      local job = find(args[i])
-      found[i - 1] = job and nameOf(job.q).space == space and use('listing').shown(job) or ''
+      local job = find(args[i], tagFor(space))
+      found[i - 1] = job and use('listing').shown(job) or ''
       if job and found[i - 1] ~= '' then found[i - 1][8] = found[i - 1][8] end
     end
     local queues = {}
@@ -235,16 +237,34 @@ modules.weigh = function()
     if not q then return { 0, 0, '' } end
     local ids, last = use('listing').ids(q, call.state, args[2], call.limit)
     local bytes = ${JOB_BYTES} * #ids
-    for _, id in ipairs(ids) do bytes = bytes + redis.call('HSTRLEN', FINAL[call.state] and ${K.archive} or ${K.jobs}, id) end
-    for i, head in ipairs(ask('HMGET', ${K.notes}, ids)) do
-      if head then bytes = bytes + use('notes').weigh(ids[i], cjson.decode(head)) end
+    local keys = keysIn(q, ids)
+    for _, key in ipairs(keys) do bytes = bytes + redis.call('HSTRLEN', FINAL[call.state] and ${K.archive} or ${K.jobs}, key) end
+    for i, head in ipairs(ask('HMGET', ${K.notes}, keys)) do
+      if head then bytes = bytes + use('notes').weigh(keys[i], cjson.decode(head)) end
     end
     return { #ids, bytes, last }
   end
 end
 
 modules.counts = function()
-  return function(args)
+  -- The due time of the first ready job of a queue that has neither a lane nor a priority: its place. Sheets have no others.
+  local PASSED = ${PRIORITIES_PASSED}
+  local function firstByAge(q, now)
+    local low, high, passed, most = '[' .. q4(q) .. '\\0' .. num(now - ${STRICT_RANKS_MS}), '(' .. q4(q) .. '\\1', 0, 1
+    while passed <= PASSED do
+      local page = redis.call('ZRANGEBYLEX', ${K.ready}, low, high, 'LIMIT', 0, most)
+      for _, member in ipairs(page) do
+        local record = #member == 29 and redis.call('HGET', ${K.jobs}, sub(member, 14) .. tagOf(q))
+        if not record or not ageIn(sub(member, 14), record) then return numAt(member, 6) end
+      end
+      passed = passed + #page
+      if #page < most then return NEVER end
+      low, most = '(' .. page[#page], min(100, PASSED + 1 - passed)
+    end
+    return NEVER
+  end
+
+  return function(args, now)
     local space, found = args[1], {}
     local queues = {}
     for i = 2, #args do queues[#queues + 1] = args[i] end
@@ -257,26 +277,25 @@ modules.counts = function()
     end
     for i, queue in ipairs(queues) do
       local q = numberOf(space, queue)
-      local row = { queue, '' }
-      for code = 1, 8 do
-        row[2 + code] = q and tonumber(redis.call('HGET', ${K.counts}, q4(q) .. code) or 0) or 0
-      end
+      local row = { queue, '', 0 }
+      local fields = {}
+      for code = 1, 7 do fields[code] = q and q4(q) .. code end
+      local stored = q and redis.call('HMGET', ${K.counts}, unpack(fields)) or {}
+      for code = 1, 7 do row[3 + code] = tonumber(stored[code] or 0) end
       if q then
-        -- Of a queue with lanes the first of each lane would have to be looked at; the first few are.
-        local from, oldest, lanes = '[' .. q4(q), NEVER, 0
-        while lanes < 64 do
-          local first = redis.call('ZRANGEBYLEX', ${K.ready}, from, '(' .. q4(q) .. '\\255', 'LIMIT', 0, 1)[1]
-          if not first then break end
-          local lane = byte(first, 5) == 0 and 4 or #first - 25
-          oldest = min(oldest, dueOf(readRecord('', redis.call('HGET', ${K.jobs}, sub(first, lane + 10, lane + 25)))))
-          from = '(' .. sub(first, 1, lane) .. '\\1'
-          lanes = lanes + 1
+        local oldest, first = NEVER, beginning(${K.ages}, q4(q), 1)[1]
+        if first then oldest = numAt(first, 5) end
+        oldest = min(oldest, firstByAge(q, now))
+        local delayed = beginning(${K.delayed}, q4(q), 1)[1]
+        if delayed and numAt(delayed, 5) <= now then
+          oldest = min(oldest, numAt(delayed, 5))
+          row[3] = redis.call('ZLEXCOUNT', ${K.delayed}, '[' .. q4(q), '(' .. q4(q) .. num(now + 1))
         end
         if oldest < NEVER then row[2] = oldest end
       end
       found[i] = row
     end
-    return found
+    return { now, found }
   end
 end
 
@@ -286,7 +305,7 @@ modules.expired = function()
     local function collect(q, token, isGone)
       local value = redis.call('HGET', ${K.claims}, claimName(token, q))
       local claim = claimIn(value)
-      local leases, first = lasting(claim, token)
+      local leases, first = lasting(q, claim, token)
       -- A bound that is only too careful is put right, and the claim is met again where it belongs.
       if not isGone and first > claim.bound and first < NEVER then
         local prefix = q4(q)
@@ -336,7 +355,7 @@ modules.expired = function()
     local shown = {}
     for i = 1, min(#found, call.limit) do
       local one = found[i]
-      shown[i] = { one.id, 'running', redis.call('HGET', ${K.jobs}, one.id), one.token, one.worker, one.started, one.till, nameOf(one.q).space, nameOf(one.q).queue, one.till <= now and 1 or 0 }
+      shown[i] = { one.id, 'running', redis.call('HGET', ${K.jobs}, keyOf(one)), one.token, one.worker, one.started, one.till, nameOf(one.q).space, nameOf(one.q).queue, one.till <= now and 1 or 0 }
     end
     return shown
   end

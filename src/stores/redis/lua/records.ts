@@ -1,4 +1,4 @@
-import { K } from '../keys.ts'
+import { DEFAULT_SPACE, K } from '../keys.ts'
 
 /**
  * The record of a job: a mark, the number of its queue, when it was enqueued, and the payload. What most jobs do not
@@ -19,8 +19,8 @@ import { K } from '../keys.ts'
  */
 export const RECORDS: string = `
 local STEP = 600000
-local CODES = { delayed = '1', ready = '2', running = '3', done = '4', failed = '5', dead = '6', cancelled = '7', missing = '8' }
-local FINAL = { done = true, failed = true, dead = true, cancelled = true, missing = true }
+local CODES = { delayed = '1', ready = '2', running = '3', done = '4', failed = '5', dead = '6', cancelled = '7' }
+local FINAL = { done = true, failed = true, dead = true, cancelled = true }
 
 local function readRecord(id, record)
   local mark = byte(record, 1)
@@ -75,6 +75,17 @@ local function readyMember(job) return q4(job.q) .. (job.x.l or '') .. '\\0' .. 
 
 local function delayedMember(job) return q4(job.q) .. num(dueOf(job)) .. job.id end
 
+-- Whether the place of a ready job is not its age. Such a job is also in 'ages', as the same member as in 'delayed'.
+local function isOutOfAge(job) return job.x.l or job.x.p or job.x.s end
+
+-- The same of a record that was read in a claim of a queue without limits; nil if the job is not in 'ages'.
+local function ageIn(id, record)
+  if byte(record, 1) % 2 == 0 then return nil end
+  if not string.find(record, '"p":', 12, true) and not string.find(record, '"s":', 12, true) then return nil end
+  local job = readRecord(id, record)
+  return isOutOfAge(job) and delayedMember(job) or nil
+end
+
 local function laterMember(job) return q4(job.q) .. job.x.l .. '\\0' .. num(dueOf(job)) .. job.id end
 
 -- What is known of a lease.
@@ -83,32 +94,6 @@ local function leaseIn(held)
 end
 
 local function leaseOf(till, q, mark, token) return num(till) .. q4(q) .. char(mark) .. token end
-
--- The state of a job that is in 'jobs'.
-local function stateOf(job)
-  local held = redis.call('HGET', ${K.held}, job.id)
-  if held then
-    job.lease = leaseIn(held)
-    return 'running'
-  end
-  if job.x.d and redis.call('ZSCORE', ${K.delayed}, delayedMember(job)) then return 'delayed' end
-  return 'ready'
-end
-
--- A job by its id, with its state; nil if there is none.
-local function find(id)
-  local record = redis.call('HGET', ${K.jobs}, id)
-  if record then
-    local job = readRecord(id, record)
-    job.state = stateOf(job)
-    return job
-  end
-  record = redis.call('HGET', ${K.archive}, id)
-  if not record then return nil end
-  local job = readRecord(id, record)
-  job.state = job.x.z
-  return job
-end
 
 -- Names and numbers of queues.
 local names = {}
@@ -140,6 +125,59 @@ local function makeNumber(space, queue)
   redis.call('HSET', ${K.names}, space .. '\\0' .. queue, q, '\\0' .. q, space .. '\\0' .. queue)
   return q
 end
+
+-- What stands behind the id of a job where all jobs are found: its space, unless that is the default one. So two spaces may
+-- have the same id, and most jobs take no more room. Where a queue comes first the id alone says it.
+local function tagFor(space) return space == '${DEFAULT_SPACE}' and '' or space end
+
+local tags = {}
+local function tagOf(q)
+  local tag = tags[q]
+  if not tag then
+    tag = tagFor(nameOf(q).space)
+    tags[q] = tag
+  end
+  return tag
+end
+
+local function keyOf(job) return job.id .. tagOf(job.q) end
+
+-- The keys of jobs of one queue.
+local function keysIn(q, ids)
+  local tag = tagOf(q)
+  if tag == '' then return ids end
+  local keys = {}
+  for i, id in ipairs(ids) do keys[i] = id .. tag end
+  return keys
+end
+
+-- The state of a job that is in 'jobs'.
+local function stateOf(job)
+  local held = redis.call('HGET', ${K.held}, keyOf(job))
+  if held then
+    job.lease = leaseIn(held)
+    return 'running'
+  end
+  if job.x.d and redis.call('ZSCORE', ${K.delayed}, delayedMember(job)) then return 'delayed' end
+  return 'ready'
+end
+
+-- A job by its key, with its state; nil if there is none.
+local function findKey(key)
+  local id, record = sub(key, 1, 16), redis.call('HGET', ${K.jobs}, key)
+  if record then
+    local job = readRecord(id, record)
+    job.state = stateOf(job)
+    return job
+  end
+  record = redis.call('HGET', ${K.archive}, key)
+  if not record then return nil end
+  local job = readRecord(id, record)
+  job.state = job.x.z
+  return job
+end
+
+local function find(id, tag) return findKey(id .. tag) end
 
 -- Counts are added up and written once, at the end of the call.
 local counted = {}

@@ -128,7 +128,7 @@ modules.schedules = function()
     if stored.pausedAt then return { 'paused' } end
     if call.upTo > now then return { 'early' } end
 
-    local last = stored.lastJobId and #call.jobs > 0 and find(idOf(stored.lastJobId)) or nil
+    local last = stored.lastJobId and #call.jobs > 0 and find(idOf(stored.lastJobId), tagFor(call.space)) or nil
     if last and FINAL[last.state] then last = nil end
     local isSkipped = last ~= nil and call.overlap == 'skip'
     local isReplaced = last ~= nil and call.overlap == 'replace'

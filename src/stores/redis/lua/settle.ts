@@ -3,16 +3,16 @@ import { K } from '../keys.ts'
 /**
  * settle: ARGV how many arguments are about settlements, then these in pieces:
  *
- *   "a"  token, ids one after the other, results (for each its length and 1, or 0 if there is none, and the text; "" if no job has
+ *   "a"  space, token, ids one after the other, results (for each its length and 1, or 0 if there is none, and the text; "" if no job has
  *        one), how long they are kept or "": jobs that are done, and go away if they are not kept
  *   "n"  the same, then a space and a queue, and for each job the one that it enqueues there, as `lua/insert.ts` has it, before it
  *        "h" if it hands its place on and "-" if not
- *   ""   id, token, verdict as JSON ("" for done and away), result ("" or "=" and the text), more as JSON or ""
+ *   ""   space, id, token, verdict as JSON ("" for done and away), result ("" or "=" and the text), more as JSON or ""
  *
  * Then the arguments of a claim, if there is one. Answers, for what is not simply done, its place and what became of it; what
  * was enqueued; and the answer of the claim.
  *
- * extend: ARGV how long, then for each lease id and token. Answers for each "" or why not, and why it shall stop.
+ * extend: ARGV how long, then for each lease space, id and token. Answers for each "" or why not, and why it shall stop.
  */
 export const SETTLE: string = `
 modules.settling = function()
@@ -35,25 +35,25 @@ modules.settling = function()
     local known = ended[name]
     if known then known.n = known.n + 1 else ended[name] = { token = token, q = q, n = 1 } end
   end
-  -- Jobs that went away, by token and state; remembered together.
+  -- Jobs that went away, by queue, token and state; remembered together.
   local left = {}
-  local function leaves(id, token, state)
-    local name = token .. '\\0' .. state
+  local function leaves(q, id, token, state)
+    local name = q .. token .. '\\0' .. state
     local known = left[name]
-    if known then known.ids[#known.ids + 1] = id else left[name] = { token = token, state = state, ids = { id } } end
+    if known then known.ids[#known.ids + 1] = id else left[name] = { q = q, token = token, state = state, ids = { id } } end
   end
   local function writeEnds(now)
     for _, one in pairs(ended) do unlease(one.token, one.q, one.n) end
-    for _, one in pairs(left) do forget(one.ids, one.token, one.state, now) end
+    for _, one in pairs(left) do forget(one.q, one.ids, one.token, one.state, now) end
     ended, left = {}, {}
   end
 
   -- What became of a job whose token holds nothing now: its state if this token settled it, else nil and why.
-  local function refused(id, token, rescue, now)
+  local function refused(id, tag, token, rescue, now)
     writeEnds(now)
-    local job = find(id)
+    local job = find(id, tag)
     if job and not rescue and job.state ~= 'running' and job.x.t == token then return job.state end
-    if not job then return not rescue and settledAway(id, token) or nil, 'gone' end
+    if not job then return not rescue and settledAway(id, tag, token) or nil, 'gone' end
     return nil, FINAL[job.state] and 'gone' or 'lost'
   end
 
@@ -67,8 +67,8 @@ modules.settling = function()
   end
 
   -- Ends a lease that holds. Returns the state to which the job went.
-  local function settleOne(id, token, known, verdict, result, more, now)
-    local job = readRecord(id, redis.call('HGET', ${K.jobs}, id))
+  local function settleOne(id, tag, token, known, verdict, result, more, now)
+    local job = readRecord(id, redis.call('HGET', ${K.jobs}, id .. tag))
     job.state, job.lease = 'running', known
     local claim = claimOf(job)
     local x = job.x
@@ -78,7 +78,7 @@ modules.settling = function()
     local to = cancelled and 'cancelled' or verdict.to
     local keepMs = verdict.keepMs
     if cancelled then keepMs = verdict.keepCancelledMs end
-    redis.call('HDEL', ${K.held}, id)
+    redis.call('HDEL', ${K.held}, id .. tag)
     ends(token, job.q)
 
     x.t = not more.rescue and token or nil
@@ -98,10 +98,10 @@ modules.settling = function()
     else
       if keepMs then keep(job, 'running', to, now, keepMs)
       else
-        redis.call('HDEL', ${K.jobs}, id)
+        redis.call('HDEL', ${K.jobs}, id .. tag)
         changed(job, 'running', nil, now, { state = to, result = result, failure = verdict.failure })
-        leaves(id, more.rescue and '' or token, to)
-        if more.noted then use('notes').remove(id) end
+        leaves(job.q, id, more.rescue and '' or token, to)
+        if more.noted then use('notes').remove(id .. tag) end
       end
       releaseKey(job, false)
     end
@@ -118,19 +118,34 @@ modules.settling = function()
     return results
   end
 
-  local function settleMore(id, token, verdict, result, more, now)
-    if more.note then use('notes').write(id, token, more.note, now) end
-    local known = redis.call('HGET', ${K.held}, id)
+  -- Which of the jobs that a settlement enqueues cannot be; nil if all can.
+  local function takenFor(key, token, verdict, more, now)
+    local known = redis.call('HGET', ${K.held}, key)
+    local holds = known and sub(known, 14) == token
+    if not holds or (more.onlyIfExpired and leaseIn(known).till > now) then return nil end
+    local jobs = forEach(more.enqueue, function(one)
+      if more.isRead then return { id = one.id, tag = tagOf(one.q), queue = nameOf(one.q).queue } end
+      return { id = idOf(one.id), tag = tagFor(one.space), queue = one.queue }
+    end)
+    local taken = takenBy(jobs, FINAL[verdict.to] and not verdict.keepMs and key or nil)
+    return #taken > 0 and taken or nil
+  end
+
+  local function settleMore(id, tag, token, verdict, result, more, now)
+    local taken = more.enqueue and takenFor(id .. tag, token, verdict, more, now)
+    if taken then return { '', taken } end
+    if more.note then use('notes').write(id .. tag, token, more.note, now) end
+    local known = redis.call('HGET', ${K.held}, id .. tag)
     if not known or sub(known, 14) ~= token then
-      local state, reason = refused(id, token, more.rescue, now)
+      local state, reason = refused(id, tag, token, more.rescue, now)
       return state or { reason }
     end
     local lease = leaseIn(known)
     if more.onlyIfExpired and lease.till > now then return { 'not-expired' } end
-    local state = settleOne(id, token, lease, verdict, result, more, now)
+    local state = settleOne(id, tag, token, lease, verdict, result, more, now)
     if more.move then use('groups').move(more.move, now) end
     if more.groups then use('groups').makeGroups(more.groups, now) end
-    return more.enqueue and { state, inserted(more.enqueue, now) } or state
+    return more.enqueue and { state, inserted(more.isRead and more.enqueue or forEach(more.enqueue, draftOf), now) } or state
   end
 
   local function resultsIn(text)
@@ -158,7 +173,8 @@ modules.settling = function()
       records[i] = sub(rest, 1, 1) .. stands .. sub(rest, 2)
     end
     if not isLimited(q) then
-      local there, kept, seen = ask('HMGET', ${K.jobs}, ids), ask('HMGET', ${K.archive}, ids), {}
+      local keys, seen = keysIn(q, ids), {}
+      local there, kept = ask('HMGET', ${K.jobs}, keys), ask('HMGET', ${K.archive}, keys)
       for n, id in ipairs(ids) do
         isNew[n] = not there[n] and not kept[n] and not seen[id]
         seen[id] = true
@@ -182,7 +198,7 @@ modules.settling = function()
   -- What keep does for one job, for jobs without a lane that are done.
   local function keepAll(q, ids, records, places, token, results, following, now, keepMs)
     local claim = claimOf({ q = q, lease = { token = token } })
-    local kept, ended, expiry = {}, {}, {}
+    local kept, ended, expiry, keys = {}, {}, {}, keysIn(q, ids)
     local at, till = q4(q) .. CODES.done .. num(now), num(now + keepMs)
     for i, record in ipairs(records) do
       local id = ids[i]
@@ -191,9 +207,9 @@ modules.settling = function()
       if following and following.takes[places[i]] then job.g = nil end
       x.t, x.w, x.b, x.st, x.r, x.f = token, claim.worker, claim.started, (x.st or 0) + 1, results[places[i]], nil
       x.z, x.fi, x.ex = 'done', now, now + keepMs
-      kept[2 * i - 1], kept[2 * i] = id, recordOf(job)
+      kept[2 * i - 1], kept[2 * i] = keys[i], recordOf(job)
       ended[2 * i - 1], ended[2 * i] = 0, at .. id
-      expiry[2 * i - 1], expiry[2 * i] = 0, till .. id
+      expiry[2 * i - 1], expiry[2 * i] = 0, till .. keys[i]
     end
     send('HSET', ${K.archive}, kept)
     send('ZADD', ${K.ended}, ended)
@@ -202,39 +218,43 @@ modules.settling = function()
   end
 
   local function comeAfter(following, places)
-    local written, members, n = {}, {}, #places
+    local written, arriving, members, n, tag = {}, {}, {}, #places, tagOf(following.q)
     for i, at in ipairs(places) do
       local id, record = following.ids[at], following.records[at]
-      written[2 * i - 1], written[2 * i] = id, record
+      written[2 * i - 1], written[2 * i] = id .. tag, record
+      arriving[2 * i - 1], arriving[2 * i] = id, record
       local group, nth = memberIn(record)
       if group then members[#members + 1], members[#members + 2] = group .. struct.pack('>I4', nth), 'j' .. id end
     end
     send('HSET', ${K.jobs}, written)
     send('HSET', ${K.members}, members)
-    use('sheets').arrive(following.q, written)
+    use('sheets').arrive(following.q, arriving)
     count(following.q, 'ready', n)
   end
 
   -- Jobs of one token that are done, and those that they enqueue, if they do: where nothing but groups depends on them they go
   -- together. What is not simply done is told of.
-  local function settleDone(token, joined, given, keepMs, following, now, tell)
-    local ids, results = {}, resultsIn(given)
-    for i = 1, #joined / 16 do ids[i] = sub(joined, 16 * i - 15, 16 * i) end
-    local held = ask('HMGET', ${K.held}, ids)
-    local ending, going, places, q = nil, {}, {}, nil
+  local function settleDone(tag, token, joined, given, keepMs, following, now, tell)
+    local ids, keys, results = {}, {}, resultsIn(given)
+    for i = 1, #joined / 16 do
+      ids[i] = sub(joined, 16 * i - 15, 16 * i)
+      keys[i] = ids[i] .. tag
+    end
+    local held = ask('HMGET', ${K.held}, keys)
+    local ending, going, leaving, places, q = nil, {}, {}, {}, nil
     local function flush()
       if #going == 0 then return end
       local isMember = byte(ending, 5) >= 8
-      local records = (isMember or keepMs) and ask('HMGET', ${K.jobs}, going)
+      local records = (isMember or keepMs) and ask('HMGET', ${K.jobs}, leaving)
       if isMember then leaveGroups(going, records, places, results, following, now) end
       if keepMs then keepAll(q, going, records, places, token, results, following, now, keepMs) end
-      send('HDEL', ${K.held}, going)
-      send('HDEL', ${K.jobs}, going)
+      send('HDEL', ${K.held}, leaving)
+      send('HDEL', ${K.jobs}, leaving)
       count(q, 'running', -#going)
       unlease(token, q, #going)
-      if not keepMs then forget(going, token, 'done', now) end
+      if not keepMs then forget(q, going, token, 'done', now) end
       if following then comeAfter(following, places) end
-      going, places = {}, {}
+      going, leaving, places = {}, {}, {}
     end
     -- What stands in 'held' after the moment at which the lease ends: it is the same for nearly all of a claim.
     for i = 1, #ids do
@@ -244,16 +264,17 @@ modules.settling = function()
         flush()
         ending, q = rest, (struct.unpack('>I4', known, 9))
       end
-      if rest and rest == ending and not (following and not following.isNew[i]) then going[#going + 1], places[#places + 1] = ids[i], i
+      if rest and rest == ending and not (following and not following.isNew[i]) then
+        going[#going + 1], leaving[#leaving + 1], places[#places + 1] = ids[i], keys[i], i
       else
         flush()
         local more = {}
         if following then
           local job = readRecord(following.ids[i], following.records[i])
           job.delay = 0
-          more = { enqueue = { job }, handsOn = following.takes[i] }
+          more = { enqueue = { job }, isRead = true, handsOn = following.takes[i] }
         end
-        local state = settleMore(ids[i], token, { to = 'done', keepMs = keepMs }, results[i], more, now)
+        local state = settleMore(ids[i], tag, token, { to = 'done', keepMs = keepMs }, results[i], more, now)
         -- Of a repetition nobody knows what it enqueued.
         if state ~= 'done' or following then tell(i, state) end
       end
@@ -268,25 +289,24 @@ modules.settling = function()
     while at <= last do
       local kind, before = args[at], n
       if kind ~= '' then
-        local token, joined, results = args[at + 1], args[at + 2], args[at + 3]
-        local following = kind == 'n' and nextIn(args[at + 5], args[at + 6], args[at + 7], now) or nil
-        settleDone(token, joined, results, tonumber(args[at + 4]), following, now, function(i, state)
+        local tag, token, joined, results = tagFor(args[at + 1]), args[at + 2], args[at + 3], args[at + 4]
+        local following = kind == 'n' and nextIn(args[at + 6], args[at + 7], args[at + 8], now) or nil
+        settleDone(tag, token, joined, results, tonumber(args[at + 5]), following, now, function(i, state)
           told[#told + 1] = before + i
           told[#told + 1] = state
         end)
         n = n + #joined / 16
-        at = at + (following and 8 or 5)
+        at = at + (following and 9 or 6)
       else
         n = n + 1
-        local result, sent = args[at + 4], args[at + 5]
+        local result, sent = args[at + 5], args[at + 6]
         local more = sent == '' and {} or cjson.decode(sent)
-        more.enqueue = more.enqueue and forEach(more.enqueue, draftOf)
-        local state = settleMore(args[at + 1], args[at + 2], verdictIn(args[at + 3]), result ~= '' and sub(result, 2) or nil, more, now)
+        local state = settleMore(args[at + 2], tagFor(args[at + 1]), args[at + 3], verdictIn(args[at + 4]), result ~= '' and sub(result, 2) or nil, more, now)
         if state ~= 'done' then
           told[#told + 1] = n
           told[#told + 1] = state
         end
-        at = at + 6
+        at = at + 7
       end
     end
     writeEnds(now)
@@ -303,19 +323,19 @@ modules.settling = function()
 
   local function extend(args, now)
     local till = now + tonumber(args[1])
-    local ids, results, renewed = {}, {}, {}
-    for at = 2, #args, 2 do ids[#ids + 1] = args[at] end
-    for i, held in ipairs(ask('HMGET', ${K.held}, ids)) do
-      local id, token = ids[i], args[2 * i + 1]
+    local keys, results, renewed = {}, {}, {}
+    for at = 2, #args, 3 do keys[#keys + 1] = args[at + 1] .. tagFor(args[at]) end
+    for i, held in ipairs(ask('HMGET', ${K.held}, keys)) do
+      local key, token = keys[i], args[3 * i + 1]
       local known = held and leaseIn(held)
       if known and known.token == token then
-        renewed[#renewed + 1] = id
+        renewed[#renewed + 1] = key
         renewed[#renewed + 1] = leaseOf(till, known.q, known.mark, token)
         if till < known.till then lower(token, known.q, till) end
         results[i] = { '' }
-        if isAskedToStop(known.mark) then results[i][2] = readRecord(id, redis.call('HGET', ${K.jobs}, id)).x.k end
+        if isAskedToStop(known.mark) then results[i][2] = readRecord(key, redis.call('HGET', ${K.jobs}, key)).x.k end
       else
-        local job = find(id)
+        local job = findKey(key)
         results[i] = { (not job or FINAL[job.state]) and 'gone' or 'lost' }
       end
     end

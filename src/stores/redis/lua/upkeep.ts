@@ -10,17 +10,18 @@ modules.prune = function()
     local over = redis.call('ZRANGEBYLEX', ${K.expiry}, '-', '(' .. num(now + 1), 'LIMIT', 0, limit)
     local fresh = {}
     for _, member in ipairs(over) do
-      local id = sub(member, 9)
-      local job = find(id)
+      local key = sub(member, 9)
+      local job = findKey(key)
       takeOutOfArchive(job)
       count(job.q, job.state, -1)
-      use('notes').remove(id)
+      use('notes').remove(key)
       if job.x.fi > now - REMEMBERED then
-        fresh[job.state] = fresh[job.state] or {}
-        table.insert(fresh[job.state], id)
+        fresh[job.q] = fresh[job.q] or {}
+        table.insert(fresh[job.q], job.id)
       end
     end
-    for state, ids in pairs(fresh) do forget(ids, '', state, now) end
+    -- In which state a job was matters to its settlement alone, and to that these say nothing.
+    for q, ids in pairs(fresh) do forget(q, ids, '', 'done', now) end
     for _, member in ipairs(redis.call('ZRANGEBYLEX', ${K['gone:index']}, '[u', '(u' .. num(now + 1), 'LIMIT', 0, PAGE)) do
       local name = sub(member, -8)
       local token, _, ids = goneIn(redis.call('HGET', ${K.gone}, name))

@@ -68,12 +68,14 @@ const FATES = ['throw', 'throw', 'overrun', 'snooze', 'cancel', 'bury'] as const
 /** Runs one job: takes its time, fails as often as the swarm says, spawns, and writes down what it did. */
 async function work(trial: Trial, app: App, job: JobContext<Load, unknown>): Answer {
   const { random, swarm } = trial
-  const end = recordStart(app.recorder, job)
+  const ended = recordStart(app.recorder, job)
+  let isDeaf = false
+  const end: typeof ended = (how, value) => ended(how, value, isDeaf)
   app.running++
   const leave = once(() => app.running--)
   job.signal.addEventListener('abort', leave, { once: true })
   try {
-    const isDeaf = !trial.isHealed && random.chance(0.1)
+    isDeaf = !trial.isHealed && random.chance(0.1)
     await pause(app, job, random.next() * random.pick([0, Math.min(swarm.handlerMs, 1_500)]), isDeaf)
     if (!isDeaf) job.signal.throwIfAborted()
     const luck = trial.isHealed || !random.chance(swarm.failureRate) ? 'success' : random.pick(FATES)

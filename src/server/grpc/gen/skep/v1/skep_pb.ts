@@ -411,7 +411,7 @@ export const SettledSchema: GenMessage<Settled> = /*@__PURE__*/
   messageDesc(file_skep_v1_skep, 9);
 
 /**
- * A job shall end: its ack will not count any more, or not as a success.
+ * A job shall end. After "timeout" and "lost" its ack does not count as a success any more; after "cancelled" and "stopping" it does.
  *
  * @generated from message skep.v1.Stop
  */
@@ -427,7 +427,7 @@ export type Stop = Message<"skep.v1.Stop"> & {
   token: string;
 
   /**
-   * "cancelled", "timeout" or "lost".
+   * "cancelled", "timeout", "lost" or "stopping".
    *
    * @generated from field: string reason = 3;
    */

@@ -1,0 +1,117 @@
+/** The names of all options of a server. Whatever is not among them is refused, with what was probably meant. */
+import { assertOptions, type OptionKeys, optionKeys } from '../index.ts'
+import type { AuditOptions } from './access/audit.ts'
+import type { GivenToken } from './access/given-tokens.ts'
+import type { AccessOptions } from './access/options.ts'
+import type { Rate } from './access/rates.ts'
+import type { RedactOptions } from './access/redact.ts'
+import type { AlertHook } from './alerts/options.ts'
+import type { HandlerOptions } from './handler.ts'
+import type { ListenOptions, NodeServerOptions } from './node-server.ts'
+import type { ServerOptions } from './options.ts'
+import type { ReceiverOptions } from './receivers/options.ts'
+
+const SERVER = {
+  guard: true,
+  receivers: true,
+  environment: true,
+  traceUrl: true,
+  place: true,
+  dashboard: true,
+  bodyBytes: true,
+  streams: true,
+  alerts: true,
+  bulk: true,
+  logger: true,
+  runtime: true,
+  auth: true,
+  tokens: true,
+  hosts: true,
+  open: true,
+  insecure: true,
+  plainHttp: true,
+  readOnly: true,
+  proxies: true,
+  session: true,
+  rates: true,
+  quotas: true,
+  redact: true,
+  audit: true,
+  hsts: true,
+} as const satisfies Record<keyof ServerOptions, true>
+
+export const HANDLER_KEYS: OptionKeys = optionKeys<HandlerOptions>('skepHandler()', {
+  ...SERVER,
+  basePath: true,
+})
+export const NODE_SERVER_KEYS: OptionKeys = optionKeys<NodeServerOptions>('createServer()', {
+  ...SERVER,
+  connections: true,
+  headerBytes: true,
+  headersTimeout: true,
+  requestTimeout: true,
+  idleTimeout: true,
+  streamsPerConnection: true,
+  closeTimeout: true,
+  tls: true,
+})
+export const LISTEN_KEYS: OptionKeys = optionKeys<ListenOptions>('listen()', {
+  host: true,
+  port: true,
+  tries: true,
+})
+
+const RATES = optionKeys<NonNullable<AccessOptions['rates']>>('rates', {
+  views: true,
+  programs: true,
+  failures: true,
+})
+const RATE = optionKeys<Rate>('a rate of the server', { perSecond: true, burst: true })
+const REDACT = optionKeys<RedactOptions>('redact', { keys: true, show: true, value: true })
+const AUDIT = optionKeys<AuditOptions>('audit', { keep: true, programs: true, onAudit: true })
+const TOKEN = optionKeys<GivenToken>('a token', {
+  token: true,
+  hash: true,
+  name: true,
+  scopes: true,
+  space: true,
+  queues: true,
+  payloads: true,
+  expires: true,
+})
+const RECEIVERS = optionKeys<ReceiverOptions>('receivers', {
+  receivers: true,
+  receiversPerCaller: true,
+  credits: true,
+  receiverBytes: true,
+  totalBytes: true,
+  slowAfter: true,
+  ackGrace: true,
+  lookForQueues: true,
+  queues: true,
+  worker: true,
+})
+const HOOK = optionKeys<AlertHook>('a hook of alerts', {
+  url: true,
+  secret: true,
+  kinds: true,
+  level: true,
+  after: true,
+  every: true,
+  spaces: true,
+  allow: true,
+  ca: true,
+})
+
+/** Refuses unknown options of a server, and of what is inside of them. */
+export function assertServerOptions(keys: OptionKeys, options: ServerOptions): void {
+  assertOptions(keys, options)
+  const { rates, redact, audit, tokens, receivers, alerts } = options
+  assertOptions(RATES, rates)
+  for (const rate of Object.values(rates ?? {})) if (rate !== null) assertOptions(RATE, rate)
+  if (redact !== false) assertOptions(REDACT, redact)
+  assertOptions(AUDIT, audit)
+  for (const token of tokens ?? []) assertOptions(TOKEN, token)
+  assertOptions(RECEIVERS, receivers)
+  for (const hook of alerts ?? []) assertOptions(HOOK, hook)
+}

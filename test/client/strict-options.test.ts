@@ -1,0 +1,246 @@
+import { describe, expect, it } from 'vitest'
+import {
+  createSkep,
+  exponential,
+  fixed,
+  flow,
+  queue,
+  retry,
+  type SkepError,
+  schedule,
+  sharedLimit,
+} from '../../src/index.ts'
+import { memoryStore } from '../../src/memory.ts'
+import { natsNotifier } from '../../src/nats.ts'
+import { otel } from '../../src/otel.ts'
+import { postgresStore } from '../../src/postgres.ts'
+import { redisStore } from '../../src/redis.ts'
+import { createServer, ServerClient, skepHandler } from '../../src/server.ts'
+import { sqliteStore } from '../../src/sqlite.ts'
+import { openScene, type Scene } from '../worker/support/scene.ts'
+import { openSkep, openStore, STORES } from './support/stores.ts'
+
+const mail = queue<unknown, unknown>('mail')
+const order = flow('order', (f) => f.input<object>().step(mail))
+const id = '01a31c50-0000-7000-8000-0000000000aa'
+
+/** As a program without types would write it. */
+const wrong = { dealy: '5m' } as any
+
+async function refusal(call: () => unknown): Promise<SkepError> {
+  try {
+    await call()
+  } catch (error) {
+    return error as SkepError
+  }
+  throw new Error('It was accepted.')
+}
+
+/** Everything that takes options, called with one that does not exist. */
+const CALLS: Readonly<Record<string, (scene: Scene) => unknown>> = {
+  createSkep: () => createSkep({ store: memoryStore(), ...wrong }),
+  memoryStore: () => memoryStore(wrong),
+  sqliteStore: () => sqliteStore({ file: ':memory:', ...wrong }),
+  postgresStore: () => postgresStore({ url: 'postgres://localhost/none', ...wrong }),
+  redisStore: () => redisStore({ url: 'redis://localhost', ...wrong }),
+  natsNotifier: () => natsNotifier({ servers: 'nats://localhost', ...wrong }),
+  otel: () => otel(wrong),
+  createServer: ({ skep }) => createServer(skep, wrong),
+  'createServer, rates': ({ skep }) => createServer(skep, { rates: wrong }),
+  'createServer, alerts': ({ skep }) =>
+    createServer(skep, { alerts: [{ url: 'https://example.com', secret: 'x', ...wrong }] }),
+  listen: ({ skep }) => createServer(skep, { logger: skep as never }).listen(wrong),
+  skepHandler: ({ skep }) => skepHandler(skep, wrong),
+  ServerClient: () => new ServerClient({ url: 'http://localhost', ...wrong }),
+  queue: () => queue('other', wrong),
+  'queue, lanes': () => queue('other', { lanes: wrong }),
+  'queue, rate': () => queue('other', { rate: { limit: 1, per: '1s', ...wrong } }),
+  sharedLimit: () => sharedLimit('api', wrong),
+  handleBatch: () => mail.handleBatch({ size: 1, ...wrong }, () => {}),
+  handleInThreads: () => mail.handleInThreads('/none.ts', wrong),
+  retry: () => retry(1, fixed(0), wrong),
+  fixed: () => fixed(0, wrong),
+  exponential: () => exponential('1s', wrong),
+  schedule: () => schedule('nightly', { queue: mail, every: '1h', ...wrong }),
+  flow: () => flow('other', (f) => f.input<object>().step(mail), wrong),
+  'flow, step': () => flow('other', (f) => f.input<object>().step(mail, wrong)),
+  'flow, each': () => flow('other', (f) => f.input<object>().each('all', mail, [], wrong)),
+  'flow, signal': () => flow('other', (f) => f.input<object>().signal('go', wrong)),
+  'flow, repeat': () => flow('other', (f) => f.input<object>().repeat({ most: 1, ...wrong }, (g) => g)),
+  enqueue: ({ skep }) => skep.enqueue(mail, 1, wrong),
+  'enqueue, unique': ({ skep }) => skep.enqueue(mail, 1, { unique: { key: 'a', ...wrong } }),
+  enqueueMany: ({ skep }) => skep.enqueueMany(mail, [1], wrong),
+  'enqueueMany of nothing': ({ skep }) => skep.enqueueMany(mail, [], wrong),
+  start: ({ skep }) => skep.start(order, {}, wrong),
+  again: ({ skep }) => skep.enqueue(mail, 1).then((job) => skep.again(job.id, wrong)),
+  'groups.group': ({ skep }) => skep.groups.group([mail.job(1)], wrong),
+  'groups.group, job': ({ skep }) => skep.groups.group([mail.job(1, wrong)]),
+  'groups.chain': ({ skep }) => skep.groups.chain([mail.job(1)], wrong),
+  'groups.chord': ({ skep }) => skep.groups.chord([mail.job(1)], mail.job(2), wrong),
+  'groups.map': ({ skep }) => skep.groups.map(mail, [1], wrong),
+  'groups.starmap': ({ skep }) => skep.groups.starmap(mail, [[1]], wrong),
+  'groups.batch': ({ skep }) => skep.groups.batch([mail.job(1)], wrong),
+  'groups.open': ({ skep }) => skep.groups.open('key', wrong),
+  'group.add': ({ skep }) => skep.groups.keyed('key').add([], wrong),
+  'group.seal': ({ skep }) => skep.groups.keyed('key').seal(wrong),
+  worker: ({ skep }) => skep.worker([mail.handle(() => 1)], wrong),
+  result: ({ skep }) => skep.job(id).result(wrong),
+  list: ({ skep }) => skep.list(wrong),
+  count: ({ skep }) => skep.count('', wrong),
+  lanes: ({ skep }) => skep.lanes(mail, wrong),
+  logs: ({ skep }) => skep.logs(id, wrong),
+  watch: ({ skep }) => skep.watch(id, wrong).next(),
+  purge: ({ skep }) => skep.purge(mail, wrong),
+  drain: ({ skep }) => skep.drain(mail, wrong),
+  pause: ({ skep }) => skep.pause(mail, wrong),
+  'pause, target': ({ skep }) => skep.pause({ queue: 'mail', ...wrong }),
+  resume: ({ skep }) => skep.resume(mail, wrong),
+  block: ({ skep }) => skep.block(mail, wrong),
+  unblock: ({ skep }) => skep.unblock(mail, wrong),
+  cancel: ({ skep }) => skep.cancel(id, wrong),
+  'cancel, target': ({ skep }) => skep.cancel({ queue: 'mail', ...wrong }),
+  bury: ({ skep }) => skep.bury(id, wrong),
+  prioritize: ({ skep }) => skep.prioritize(id, 1, wrong),
+  order: ({ skep }) => skep.order(id, 'quiet', wrong),
+  'limits.set': ({ skep }) => skep.limits.set(mail, wrong),
+  'bulk.start': ({ skep }) => skep.bulk.start({ action: 'cancel', query: 'state:ready', ...wrong }),
+  'runs.list': ({ skep }) => skep.runs.list(wrong),
+  'runs.counts': ({ skep }) => skep.runs.counts(wrong),
+  'run.members': ({ skep }) => skep.runs.run(id).members(wrong),
+  'run.result': ({ skep }) => skep.runs.run(id).result(wrong),
+  'run.retry': ({ skep }) => skep.runs.run(id).retry(wrong),
+  'errors.list': ({ skep }) => skep.errors.list(wrong),
+  'schedules.declare': ({ skep }) => skep.schedules.declare([], wrong),
+  'schedules.list': ({ skep }) => skep.schedules.list(wrong),
+  'schedules.remove': ({ skep }) => skep.schedules.remove('nightly', wrong),
+  'schedules.pause': ({ skep }) => skep.schedules.pause('nightly', wrong),
+}
+
+describe('an option that does not exist is refused', () => {
+  it.each(Object.keys(CALLS))('by %s', async (name) => {
+    const scene = openScene()
+
+    const error = await refusal(() => CALLS[name]?.(scene))
+
+    expect(error).toMatchObject({ code: 'OPTION_INVALID', facts: { name: 'dealy' } })
+    expect(error.message).toMatch(/has no option "dealy"\..* Its options are \w+/)
+    expect(scene.faults.arguments('insert').flatMap(({ jobs }) => jobs)).toHaveLength(
+      name === 'again' ? 1 : 0,
+    )
+  })
+
+  it.each(Object.keys(CALLS).filter((name) => ['enqueue', 'start', 'worker', 'groups.group'].includes(name)))(
+    'also where something else is given instead of options, by %s',
+    async () => {
+      const { skep } = openScene()
+      for (const given of [null, 5_000, '5m', ['5m']] as never[]) {
+        const errors = [
+          await refusal(() => skep.enqueue(mail, 1, given)),
+          await refusal(() => skep.start(order, {}, given)),
+          await refusal(() => skep.groups.group([], given)),
+          await refusal(() => skep.worker([mail.handle(() => 1)], given)),
+          await refusal(() => queue('other', given)),
+        ]
+        expect(errors.map(({ code }) => code)).toEqual(errors.map(() => 'OPTION_INVALID'))
+      }
+    },
+  )
+
+  it.each(STORES)('before anything is written (%s)', async (name) => {
+    const skep = openSkep(await openStore(name))
+    const calls = [
+      () => skep.enqueue(mail, 1, wrong),
+      () => skep.enqueueMany(mail, [1, 2], { each: (n) => (n === 2 ? wrong : {}) }),
+      () => skep.groups.group([mail.job(1), mail.job(2, wrong)]),
+      () => skep.enqueue(mail, 1, { unique: { key: 'a', hold: '5m' } as never }),
+    ]
+    for (const call of calls) expect((await refusal(call)).code).toMatch(/OPTION_INVALID|BATCH_ITEM_INVALID/)
+
+    expect((await skep.list({ queue: 'mail' })).jobs).toEqual([])
+  })
+
+  it('by what a handler enqueues', async () => {
+    const scene = openScene()
+    const seen: string[] = []
+    const tell = async (call: () => unknown): Promise<void> =>
+      void seen.push(((await refusal(call)).facts as { name: string }).name)
+    scene.skep.worker([
+      mail.handle(async ({ enqueue, spawn, complete }) => {
+        await tell(() => enqueue(order as never, 1, wrong))
+        await tell(() => enqueue(mail, 1, { tx: {} } as never))
+        await tell(() => spawn([], wrong))
+        await tell(() => complete(1, wrong))
+      }),
+    ])
+    await scene.through((await scene.skep.enqueue(mail, 1)).result())
+
+    expect(seen).toEqual(['dealy', 'tx', 'dealy', 'dealy'])
+  })
+})
+
+describe('the refusal of an option', () => {
+  const skep = createSkep({ store: memoryStore() })
+  const on = (call: (options: never) => unknown, name: string, hint: RegExp) =>
+    [name, () => call({ [name]: 1 } as never), hint] as const
+  const enqueue = (options: never) => skep.enqueue(mail, 1, options)
+  const worker = (options: never) => skep.worker([mail.handle(() => 1)], options)
+  const declare = (options: never) => queue('other', options)
+
+  it.each([
+    on(enqueue, 'dealy', /Did you mean "delay"\?/),
+    on(enqueue, 'run_at', /Did you mean "runAt"\?/),
+    on(enqueue, 'attempts', /onError: retry\(3/),
+    on(enqueue, 'retryLimit', /onError: retry\(3/),
+    on(enqueue, 'max_attempts', /onError: retry\(3/),
+    on(enqueue, 'backoff', /exponential\('1s'/),
+    on(enqueue, 'retryBackoff', /exponential\('1s'/),
+    on(enqueue, 'removeOnComplete', /onSuccess: discard\(\)/),
+    on(enqueue, 'removeOnFail', /buried\('30d'\)/),
+    on(enqueue, 'jobId', /Use id .*or unique/),
+    on(enqueue, 'singletonKey', /Use unique/),
+    on(enqueue, 'jobKey', /Use unique/),
+    on(enqueue, 'startAfter', /delay: '5m', or runAt/),
+    on(enqueue, 'scheduled_at', /delay: '5m', or runAt/),
+    on(enqueue, 'expireInSeconds', /timeout: '5m'/),
+    on(enqueue, 'lifo', /priority/),
+    on(enqueue, 'repeat', /schedule\('id'/),
+    on(enqueue, 'parent', /skep\.groups/),
+    on(enqueue, 'concurrency', /It is an option of queue\(\)|It is an option of .*worker\(\)/),
+    on(enqueue, 'onError', /It is an option of queue\(\)/),
+    on(worker, 'concurency', /Did you mean "concurrency"\?/),
+    on(worker, 'lockDuration', /lease/),
+    on(worker, 'pollInterval', /poll/),
+    on(declare, 'timeuot', /Did you mean "timeout"\?/),
+    on(declare, 'limiter', /rate: \{ limit/),
+    on((options) => skep.enqueue(mail, 1, { unique: { key: 'a', ...(options as object) } }), 'hold', /scope/),
+    on((options) => createSkep(options), 'connection', /store: postgresStore/),
+  ])('of %s says what to write', async (_name, call, hint) => {
+    expect((await refusal(call)).message).toMatch(hint)
+  })
+
+  it('keeps to names that JavaScript knows of every object', async () => {
+    expect((await refusal(() => enqueue({ constructor: 1 } as never))).message).toContain('"constructor"')
+  })
+})
+
+describe('what is not a queue, a handler or a flow', () => {
+  it('is refused with what to write', async () => {
+    const { skep } = openScene()
+    const calls: readonly (readonly [() => unknown, RegExp])[] = [
+      [() => skep.enqueue('mail' as never, {}), /queue\("mail"\)/],
+      [() => skep.enqueue(undefined as never, {}), /pass a declared queue/],
+      [() => skep.enqueueMany('mail' as never, [1]), /queue\("mail"\)/],
+      [() => skep.enqueueMany(mail, 1 as never), /takes an array/],
+      [() => skep.start('order' as never, {}), /flow\(name/],
+      [() => skep.worker([mail] as never), /queue "mail" without a handler/],
+      [() => skep.worker(mail.handle(() => 1) as never), /array with at least one handler/],
+      [() => skep.worker(['mail'] as never), /it takes handlers/],
+      [() => skep.groups.group([mail] as never), /queue\.job\(payload/],
+      [() => mail.handle(undefined as never), /pass a function/],
+      [() => flow('other', (f) => f.step('mail' as never)), /give it a queue or a flow/],
+      [() => retry(3, '1s' as never), /exponential\('1s'/],
+      [() => createSkep(undefined as never), /createSkep needs a store/],
+    ]
+    for (const [call, message] of calls) expect((await refusal(call)).message).toMatch(message)
+  })
+})

@@ -1,0 +1,91 @@
+import type { Mutant } from '../mutant.ts'
+
+const suite = (store: string, test: string): { readonly vitest: string; readonly test: string } => ({
+  vitest: `test/conformance/${store}.test.ts`,
+  test,
+})
+
+/** Whose id it is. */
+export const ID_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'memory-one-id-for-all-spaces',
+    incidents: [],
+    rule: 'R13',
+    file: 'src/stores/memory/table.ts',
+    find: 'export function keyOf({ space, id }: { readonly space: string; readonly id: string }): string {',
+    replace:
+      "export function keyOf({ space, id }: Record<'space' | 'id', string>): string {\n  if (space !== '') return id",
+    story: 'A job cannot be enqueued, because another tenant has its id.',
+    killedBy: suite('memory', 'keeps two jobs with one id in two spaces'),
+  },
+  {
+    name: 'sqlite-held-by-id-alone',
+    incidents: [],
+    rule: 'R13',
+    file: 'src/stores/sqlite/held.ts',
+    find: 'batch.space === space && ',
+    replace: '',
+    story: 'A settlement of one tenant ends the job of another that has the same id.',
+    killedBy: suite('sqlite', 'renews and ends the lease of one alone, also under one token'),
+  },
+  {
+    name: 'postgres-settles-in-any-space',
+    incidents: [],
+    rule: 'R13',
+    file: 'src/stores/postgres/migrations/ending.ts',
+    find: 'j.id = any(part) and j.space = my_space and ',
+    replace: 'j.id = any(part) and ',
+    story: 'A settlement of one tenant ends the job of another that has the same id.',
+    killedBy: suite('postgres', 'renews and ends the lease of one alone, also under one token'),
+  },
+  {
+    name: 'redis-one-id-for-all-spaces',
+    incidents: [],
+    rule: 'R13',
+    file: 'src/stores/redis/lua/records.ts',
+    find: "and '' or space end",
+    replace: "and '' or '' end",
+    story: 'A job cannot be enqueued, because another tenant has its id.',
+    killedBy: suite('redis', 'keeps two jobs with one id in two spaces'),
+  },
+  {
+    name: 'memory-loses-taken-ids',
+    incidents: [],
+    rule: 'R13',
+    file: 'src/stores/memory/store.ts',
+    find: 'if (taken.length > 0) throw idTakenError(taken)',
+    replace: 'if (taken.length < 0) throw idTakenError(taken)',
+    story: 'An enqueue is acknowledged that made no job, because a job of another queue has its id.',
+    killedBy: suite('memory', 'refuses a job whose id is that of a ready one in another queue'),
+  },
+  {
+    name: 'postgres-loses-taken-ids',
+    incidents: [],
+    rule: 'R13',
+    file: 'src/stores/postgres/migrations/insert-function.ts',
+    find: 'if odds is not null and refuses and (',
+    replace: 'if odds is not null and refuses and false and (',
+    story: 'An enqueue is acknowledged that made no job, because a job of another queue has its id.',
+    killedBy: suite('postgres', 'refuses a job whose id is that of a ready one in another queue'),
+  },
+  {
+    name: 'success-with-a-taken-id-is-dropped',
+    incidents: [],
+    rule: 'R11',
+    file: 'src/worker/settler.ts',
+    find: "if (result.status === 'refused' && result.reason === 'taken') this.#fail(",
+    replace: "if (result.status === 'refused' && result.reason === 'not-expired') this.#fail(",
+    story: 'A handler enqueued a job with a taken id, and its attempt ends without an outcome.',
+    killedBy: { vitest: 'test/client/ids.test.ts', test: 'that a handler enqueues fails its attempt' },
+  },
+  {
+    name: 'known-id-is-no-duplicate',
+    incidents: [],
+    rule: 'R11',
+    file: 'src/client/skep.ts',
+    find: ' || (isChosen && result.known === true)',
+    replace: '',
+    story: 'An enqueue whose id was there already is reported as a new job.',
+    killedBy: { vitest: 'test/client/ids.test.ts', test: 'finds the job that is there' },
+  },
+]

@@ -1,0 +1,213 @@
+import pg from 'pg'
+import { describe, expect, it, onTestFinished, type TestContext, vi } from 'vitest'
+import { createSkep, queue, type Skep, silentLogger } from '../../src/index.ts'
+import { postgresStore } from '../../src/postgres.ts'
+import { type MortalPostgres, startMortalPostgres } from '../crash/mortal-postgres.ts'
+import { caller, FakeReceiver, hubOf } from '../receivers/support/scene.ts'
+
+const mail = queue<number, number>('mail')
+const patience = { timeout: 90_000, interval: 50 }
+
+interface Pair {
+  readonly primary: MortalPostgres
+  readonly standby: MortalPostgres
+  /** Names both hosts. */
+  readonly url: string
+}
+
+/** A primary with a streaming standby. */
+async function startPair(t: TestContext, isSynchronous: boolean): Promise<Pair> {
+  const primary = await startMortalPostgres()
+  onTestFinished(() => primary.remove())
+  if (!primary.canReplicate) return t.skip('this PostgreSQL comes without pg_basebackup')
+  const standby = await startMortalPostgres({ standbyOf: primary })
+  onTestFinished(() => standby.remove())
+  if (isSynchronous) {
+    await ask(primary, `alter system set synchronous_standby_names = '*'`)
+    await ask(primary, 'select pg_reload_conf()')
+  }
+  await vi.waitFor(async () => {
+    const [row] = await ask(primary, 'select state, sync_state from pg_stat_replication')
+    expect(row).toEqual({ state: 'streaming', sync_state: isSynchronous ? 'sync' : 'async' })
+  }, patience)
+  const url = `postgres://postgres@127.0.0.1:${primary.port},127.0.0.1:${standby.port}/postgres`
+  return { primary, standby, url }
+}
+
+async function ask(server: MortalPostgres, sql: string): Promise<Record<string, any>[]> {
+  const client = new pg.Client({ connectionString: server.url })
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    return (await client.query(sql)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+function openSkep(url: string): Skep {
+  const skep = createSkep({
+    store: postgresStore({ url, migrate: true, callTimeoutMs: 3_000 }),
+    enqueueTimeout: '60s',
+    logger: silentLogger,
+  })
+  onTestFinished(() => skep.close())
+  return skep
+}
+
+/** Callers that enqueue without pause, and workers that count how often they handled each number. */
+function startLoad(producer: Skep, workers: readonly Skep[], lease: '10s' | '60s') {
+  const handled = new Map<number, number>()
+  /** The number of each job of which the enqueue was acknowledged, by its id. */
+  const acknowledged = new Map<string, number>()
+  const failures: unknown[] = []
+  let next = 0
+  let isOver = false
+  const callers = Array.from({ length: 4 }, async () => {
+    while (!isOver) {
+      const n = next++
+      try {
+        acknowledged.set((await producer.enqueue(mail, n)).id, n)
+      } catch (error) {
+        failures.push(error)
+      }
+    }
+  })
+  const count = mail.handle(({ payload }) => {
+    handled.set(payload, (handled.get(payload) ?? 0) + 1)
+    return payload
+  })
+  for (const skep of workers) skep.worker([count], { concurrency: 10, lease })
+  return {
+    handled,
+    acknowledged,
+    failures,
+    async stop() {
+      isOver = true
+      await Promise.all(callers)
+    },
+  }
+}
+
+async function done(server: MortalPostgres): Promise<Set<string>> {
+  const rows = await ask(server, 'select id from skep.archive where state = 3')
+  return new Set(rows.map(({ id }) => id as string))
+}
+
+describe('a standby that is promoted under load', { timeout: 240_000 }, () => {
+  it('loses nothing and repeats nothing when it is synchronous', async (t) => {
+    const { primary, standby, url } = await startPair(t, true)
+    const skep = openSkep(url)
+    await skep.ready()
+    // Longer than the failover takes, or jobs that are running would rightly run again.
+    const load = startLoad(skep, [openSkep(url), openSkep(url)], '60s')
+    await vi.waitFor(() => expect(load.handled.size).toBeGreaterThan(200), patience)
+
+    await primary.stop('crash')
+    const before = load.acknowledged.size
+    await ask(standby, 'select pg_promote()')
+    // There is no standby any more for which a commit could wait.
+    await ask(standby, `alter system set synchronous_standby_names = ''`)
+    await ask(standby, 'select pg_reload_conf()')
+
+    await vi.waitFor(() => expect(load.acknowledged.size).toBeGreaterThan(before + 200), patience)
+    await load.stop()
+    await vi.waitFor(async () => {
+      const [counts] = await skep.counts([mail])
+      expect(counts).toMatchObject({ ready: 0, running: 0, delayed: 0 })
+    }, patience)
+    const saved = await done(standby)
+    expect(load.failures).toEqual([])
+    expect([...load.acknowledged.keys()].filter((id) => !saved.has(id))).toEqual([])
+    expect(saved.size).toBe(load.acknowledged.size)
+    expect([...load.handled].filter(([, times]) => times !== 1)).toEqual([])
+  })
+
+  it('loses only what had not been replicated when it is asynchronous, and repeats nothing that had', async (t) => {
+    const { primary, standby, url } = await startPair(t, false)
+    const skep = openSkep(url)
+    await skep.ready()
+    // Jobs whose success is lost are running on the standby, for no worker, until their lease ends.
+    const load = startLoad(skep, [openSkep(url), openSkep(url)], '10s')
+    await vi.waitFor(() => expect(load.handled.size).toBeGreaterThan(200), patience)
+
+    // What is acknowledged from now on never reaches the standby.
+    await ask(standby, `alter system set primary_conninfo = 'host=127.0.0.1 port=1'`)
+    await ask(standby, 'select pg_reload_conf()')
+    await vi.waitFor(async () => {
+      expect(await ask(primary, 'select 1 from pg_stat_replication')).toEqual([])
+    }, patience)
+    const late = load.acknowledged.size + 100
+    await vi.waitFor(() => expect(load.acknowledged.size).toBeGreaterThan(late), patience)
+    await primary.stop('crash')
+    const replicated = await ask(
+      standby,
+      'select id, state from skep.jobs union all select id, state from skep.archive',
+    )
+    const acknowledged = new Map(load.acknowledged)
+    await ask(standby, 'select pg_promote()')
+
+    const resumed = load.acknowledged.size + 200
+    await vi.waitFor(() => expect(load.acknowledged.size).toBeGreaterThan(resumed), patience)
+    await load.stop()
+    await vi.waitFor(async () => {
+      const [counts] = await skep.counts([mail])
+      expect(counts).toMatchObject({ ready: 0, running: 0, delayed: 0 })
+    }, patience)
+    const saved = await done(standby)
+    const there = new Set(replicated.map(({ id }) => id as string))
+    const lost = [...load.acknowledged.keys()].filter((id) => !saved.has(id))
+    expect(load.failures).toEqual([])
+    // Nothing that was replicated, and nothing that was acknowledged after the failover.
+    expect(lost.filter((id) => there.has(id) || !acknowledged.has(id))).toEqual([])
+    expect(lost.length).toBeGreaterThan(0)
+    // A job whose success was replicated is not run again.
+    const finished = replicated.filter(({ state }) => state === 3).map(({ id }) => load.acknowledged.get(id))
+    expect(finished.filter((n) => n !== undefined && load.handled.get(n) !== 1)).toEqual([])
+  })
+
+  it('saves acknowledgements of receivers that were sent while there was no primary', async (t) => {
+    const { primary, standby, url } = await startPair(t, true)
+    const skep = openSkep(url)
+    const hub = hubOf(skep, { ackGrace: '1s', worker: { lease: '60s' } })
+    onTestFinished(() => hub.close({ drain: 0 }))
+    const fake = new FakeReceiver()
+    fake.receiver = await hub.connect({
+      caller: caller(),
+      queues: ['mail'],
+      credits: 100,
+      protocol: 'http',
+      ...fake.options,
+    })
+    const handles = await skep.enqueueMany(
+      mail,
+      Array.from({ length: 100 }, (_, n) => n),
+    )
+    await vi.waitFor(() => expect(fake.jobs).toHaveLength(100), patience)
+
+    await primary.stop('crash')
+    const { saved, results } = await fake.ack(fake.jobs, { done: 1 })
+    await ask(standby, 'select pg_promote()')
+    await ask(standby, `alter system set synchronous_standby_names = ''`)
+    await ask(standby, 'select pg_reload_conf()')
+
+    expect([saved, new Set(results.map(({ status }) => status))]).toEqual([0, new Set(['unknown'])])
+    await vi.waitFor(async () => {
+      const [counts] = await skep.counts([mail])
+      expect(counts).toMatchObject({ done: 100, running: 0, ready: 0 })
+    }, patience)
+    expect(fake.jobs).toHaveLength(100)
+    expect(await skep.get(handles[0]?.id as string)).toMatchObject({ starts: 1, lost: 0, result: 1 })
+  })
+})
+
+it('A URL with several hosts finds the primary, wherever it stands', { timeout: 90_000 }, async (t) => {
+  const { primary, standby, url } = await startPair(t, false)
+  const turned = `postgres://postgres@127.0.0.1:${standby.port},127.0.0.1:${primary.port}/postgres?target_session_attrs=read-write`
+  for (const address of [url, turned]) {
+    const skep = openSkep(address)
+    await skep.enqueue(mail, 1)
+  }
+
+  expect(await ask(primary, 'select 1 from skep.jobs')).toHaveLength(2)
+})

@@ -1,0 +1,66 @@
+import type { AuditRow, HistoryRecord, Violation } from '../history.ts'
+import { fitsPattern } from './holds.ts'
+import type { Confirmed, Invariant, LeaseView, View } from './view.ts'
+
+/**
+ * I-13: what was claimed before a hold was answered does not start once its recall is done: in the process that put the hold, or in
+ * all of them when it waited for that. A release changes nothing about it: what was prefetched has gone back, and is claimed anew.
+ */
+export const holdsRecall: Invariant = function* (view) {
+  for (const confirm of view.confirms) {
+    for (const lease of view.leases) {
+      if (!isMeant(confirm, lease) || !wasPrefetched(view, lease, confirm.held)) continue
+      const start = lease.starts.find(
+        (one) =>
+          (confirm.everywhere || one.proc === confirm.answer.proc) && view.order.follows(one, confirm.answer),
+      )
+      if (start !== undefined)
+        yield broken(
+          'I-13',
+          'hold-break',
+          lease,
+          `It was prefetched by ${start.proc} before a hold, and started after the recall.`,
+        )
+    }
+  }
+}
+
+/** I-12: when it is saved that a lane waits, what the worker whose handler said so had prefetched of the lane does not start. */
+export const throttlesRecall: Invariant = function* (view) {
+  for (const throttled of view.leases) {
+    const saved = throttled.settles.find(
+      ({ invoke, answer }) =>
+        (invoke.waitMs ?? 0) > 0 && !invoke.rescue && answer?.type === 'ok' && answer.status === 'ok',
+    )?.answer
+    const row = throttled.claim?.after
+    if (!saved || !row) continue
+    for (const lease of view.leases) {
+      const other = lease.claim?.after
+      if (!other || other.queue !== row.queue || (other.lane ?? '') !== (row.lane ?? '')) continue
+      if (throttled.release === null || (lease.claim?.seq ?? Infinity) > throttled.release.seq) continue
+      if (lease.starts.some((start) => start.proc === saved.proc && view.order.follows(start, saved)))
+        yield broken(
+          'I-12',
+          'rate-break',
+          lease,
+          'It was prefetched of a lane that waits, and started after that was saved.',
+        )
+    }
+  }
+}
+
+/** The claim that brought it was surely committed before the store answered the hold. */
+function wasPrefetched(view: View, { claim }: LeaseView, held: HistoryRecord): boolean {
+  return claim !== null && view.order.isAfter(held, claim)
+}
+
+function isMeant({ queue, lane }: Confirmed, { claim }: LeaseView): boolean {
+  if (!claim) return false
+  const row = claim.after as AuditRow
+  if (lane !== null) return queue === row.queue && lane === (row.lane ?? '')
+  return queue === null || fitsPattern(queue, row.queue)
+}
+
+function broken(invariant: string, kind: Violation['kind'], { id }: LeaseView, message: string): Violation {
+  return { invariant, kind, about: id, message }
+}

@@ -1,0 +1,255 @@
+/** Texts that somebody stores to stop the server: every pattern that runs over them takes time in proportion to their length. */
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { fingerprintOf } from '../../../src/core/fingerprint.ts'
+import { matches } from '../../../src/core/holds.ts'
+import { parseQuery, printQuery } from '../../../src/index.ts'
+import { HIDDEN, redactor } from '../../../src/server/access/redact.ts'
+import { startServer } from '../support.ts'
+
+const usual = redactor()
+
+/** Beginnings of everything that some pattern looks for, over and over and never finished. */
+const UNITS = [
+  ...Array.from({ length: 94 }, (_, n) => String.fromCharCode(33 + n)),
+  ' ',
+  '\n',
+  '\t',
+  '\\',
+  '\\"',
+  '\u0000',
+  'é',
+  '🐝',
+  '\u2028',
+  '-----BEGIN PRIVATE KEY-----',
+  '-----BEGIN ',
+  '-----BEGIN A B C D PRIVATE KEY',
+  '-----END ',
+  '-----',
+  'a://',
+  'a://b:',
+  'a://b:c',
+  'a://b@',
+  'abcdefghij+.-',
+  '://',
+  'password=',
+  'password:',
+  'password="',
+  "password='\\",
+  'password: ',
+  'password => ',
+  'password "',
+
+  'pw:',
+  'pw:!',
+  'pw=.',
+  'pass=1 ',
+  'token=$',
+  'token%3D',
+  '%3Aab%3A',
+  '%3Dtoken',
+  'tokens:[',
+  'secret:{',
+
+  'authorization: ',
+  'authorization:xxxxxxxxxxxxxxxx',
+  'cookie: a',
+  'cookie:""',
+  'authorization: bearer ',
+
+  'bearer ',
+  'bearer aaaaaaa ',
+  'basic\t',
+  'digest aaaaaaaa',
+  'eyJ',
+  'eyJ-',
+  'eyJaaaaaaaaaaaa.',
+  'eyJaaaaaaaaaaaa.bb.',
+
+  'sk_live_',
+  'sk-',
+  'xoxb-',
+  'xoxb-a',
+  'ghp_',
+  'AKIA',
+  'SG.',
+  'SG.aaaaaaaaaaaaaaaaaaaa.',
+  'ya29.',
+  'key-',
+
+  'hooks.slack.com/services/',
+  '12345678:AA',
+  '1111 1111 1111 ',
+  '4242-',
+  'skep_0',
+  'skep_0123456789abcdef_',
+
+  "password '",
+  'identified by "',
+  'user[',
+  '"]"]"]:',
+  'ab:ac:',
+  'xtoken:ytokez:',
+  'a-',
+  'a_',
+  '--a',
+  '--token ',
+
+  'a@',
+  'a@b.',
+  'a.b@',
+  '/a',
+  '/a/',
+  'C:\\a',
+  '0x',
+  '0xf',
+  'abcdef0',
+  '1,',
+  '1.2:',
+  '"a',
+  "'a\n",
+  '<text>',
+  `${'a'.repeat(63)}:`,
+  `${'\\'.repeat(31)}"`,
+]
+
+function textOf(unit: string, length: number): string {
+  return unit.repeat(Math.ceil(length / unit.length)).slice(0, length)
+}
+
+function fastest(run: () => void): number {
+  let best = Infinity
+  for (let i = 0; i < 3; i++) {
+    const from = performance.now()
+    run()
+    best = Math.min(best, performance.now() - from)
+  }
+  return best
+}
+
+/** Four times the text may take four times as long, and on a busy machine twice that. What is quadratic takes sixteen times. */
+function tooSlow(run: (text: string) => void, unit: string, length: number): string | null {
+  const [one, four] = [textOf(unit, length), textOf(unit, length * 4)]
+  const once = (text: string): number => {
+    const from = performance.now()
+    run(text)
+    return performance.now() - from
+  }
+  // What is worse than quadratic would not come back from the longer text.
+  if (once(one) > 2_000 && once(one) > 2_000) return `${JSON.stringify(unit)}: more than 2 s`
+  // Most of them take nothing at all.
+  if (once(four) < 150) return null
+  const [short, long] = [fastest(() => run(one)), fastest(() => run(four))]
+  return long > 150 && long > short * 9 ? `${JSON.stringify(unit)}: ${short} ms, then ${long} ms` : null
+}
+
+describe('take time in proportion to their length', () => {
+  it('in the redactor', () => {
+    const slow = UNITS.map((unit) => tooSlow((text) => void usual.text(text), unit, 100_000))
+
+    expect(slow.filter(Boolean)).toEqual([])
+  })
+
+  it('in the redactor, as keys and in many small parts', () => {
+    const slow = UNITS.map((unit) =>
+      tooSlow(
+        (text) => {
+          const parts = text.match(/[\s\S]{1,50}/g) ?? []
+          usual.value({
+            [text]: text,
+            parts,
+            keys: Object.fromEntries(parts.map((part, n) => [part + n, part])),
+          })
+        },
+        unit,
+        25_000,
+      ),
+    )
+
+    expect(slow.filter(Boolean)).toEqual([])
+  })
+
+  it('in the fingerprints of errors', () => {
+    const slow = UNITS.map((unit) =>
+      tooSlow(
+        (text) => void fingerprintOf('mail', { kind: 'error', message: text, name: text, code: text }),
+        unit,
+        50_000,
+      ),
+    )
+
+    expect(slow.filter(Boolean)).toEqual([])
+  })
+
+  it('in patterns with many stars', () => {
+    const slow = ['a', 'ab', 'a*', '*'].map((unit) =>
+      tooSlow((text) => void matches(`${'*a'.repeat(60)}*b`, text), unit, 50_000),
+    )
+
+    expect(slow.filter(Boolean)).toEqual([])
+  })
+
+  it('in the query language', () => {
+    const slow = [...UNITS, 'a:', 'a:b ', '-', 'a:"', 'a:(', 'a:>', 'a.b.c:1 ', 'a:1,', 'not '].map((unit) =>
+      tooSlow(
+        (text) => {
+          try {
+            printQuery(parseQuery(text))
+          } catch {
+            // Most of them are no queries.
+          }
+        },
+        unit,
+        50_000,
+      ),
+    )
+
+    expect(slow.filter(Boolean)).toEqual([])
+  })
+})
+
+describe('a response', () => {
+  it('hides long texts unread when it has looked for secrets for too long', () => {
+    let now = 0
+    // Each look at the clock is 30 ms later: a text takes that long.
+    const limited = usual.limited?.(() => (now += 30)) as typeof usual
+
+    const shown = Array.from({ length: 40 }, () => limited.value({ state: 'dead', note: 'x'.repeat(100) }))
+
+    expect(shown[0]).toEqual({ state: 'dead', note: 'x'.repeat(100) })
+    expect(shown.at(-1)).toEqual({ state: 'dead', note: HIDDEN })
+    // The next response begins anew.
+    expect(usual.limited?.(() => 0).text('x'.repeat(100))).toBe('x'.repeat(100))
+  })
+
+  it.each([
+    ['keys in PEM that never end', '-----BEGIN PRIVATE KEY-----'],
+    ['names of secrets', 'xtoken:'],
+    ['quotes', 'password="\\'],
+    ['beginnings of web tokens', 'eyJ-'],
+  ])('is given in time when what is stored is full of %s', async (_name, unit) => {
+    const admin = 'an-admin-token-that-is-long-enough-for-tests-0123456789'
+    const producer = 'a-producer-token-that-is-long-enough-for-tests-0123456789'
+    const { call } = await startServer({
+      bodyBytes: 1_048_576,
+      tokens: [
+        { name: 'producer', token: producer, scopes: ['enqueue'] },
+        { name: 'admin', token: admin, scopes: ['admin'], payloads: true },
+      ],
+    })
+    for (let n = 0; n < 8; n++) {
+      const payload = { note: textOf(unit, 200_000), n }
+      await call('jobs.enqueue', { queue: 'mail', payload }, { authorization: `Bearer ${producer}` })
+    }
+    const delay = monitorEventLoopDelay({ resolution: 10 })
+    onTestFinished(() => void delay.disable())
+    delay.enable()
+
+    const { jobs } = await call('jobs.list', {}, { authorization: `Bearer ${admin}` })
+
+    delay.disable()
+    expect(jobs).toHaveLength(8)
+    // It was 8.7 s. What is left is a budget of 400 ms, one text more, and the JSON of 1.6 MB on a busy machine.
+    expect(delay.max / 1e6).toBeLessThan(4_000)
+  })
+})

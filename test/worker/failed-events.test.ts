@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest'
+import {
+  createSkep,
+  discard,
+  fixed,
+  never,
+  queue,
+  retry,
+  silentLogger,
+  type WorkerEvents,
+} from '../../src/index.ts'
+import { memoryStore } from '../../src/memory.ts'
+import { openSkep, openStore, STORES } from '../client/support/stores.ts'
+
+const mail = queue<number, unknown>('mail', { onError: retry(0, fixed(0), { ending: discard() }) })
+const kept = queue<number, unknown>('kept', { onError: never() })
+
+describe.each(STORES)('events (%s)', (name) => {
+  it('say that a failed job was discarded, and not that it is kept as failed', async () => {
+    const skep = openSkep(await openStore(name))
+    const told = new Promise<WorkerEvents['error']>((resolve) => void skep.on('error', resolve))
+    const worker = skep.worker([
+      mail.handle(() => {
+        throw new Error('declined')
+      }),
+    ])
+    const job = await skep.enqueue(mail, 1)
+
+    expect((await told).state).toBe('discarded')
+    expect(await job.get()).toBeNull()
+    await worker.stop()
+  })
+
+  it('tell of the dead that an operator has buried: by id, by selection and in bulk', async () => {
+    const skep = openSkep(await openStore(name))
+    const dead: string[] = []
+    skep.on('dead', ({ job, failure, state }) => void dead.push([job.payload, failure.message, state].join()))
+    const [first] = await skep.enqueueMany(kept, [1, 2, 3])
+
+    await skep.bury(first?.id as string, { reason: 'one' })
+    await skep.bury({ queue: 'kept', limit: 1 }, { reason: 'two' })
+    const serving = skep.bulk.serve()
+    await skep.bulk.start({ action: 'bury', query: 'queue:kept state:ready', reason: 'three' })
+
+    await expect
+      .poll(() => dead.toSorted(), { timeout: 20_000 })
+      .toEqual(['1,one,dead', '2,two,dead', '3,three,dead'])
+    await serving.stop()
+  })
+
+  it('keep a cause that is not an Error', async () => {
+    const skep = openSkep(await openStore(name))
+    const worker = skep.worker([
+      kept.handle(({ payload }) => {
+        throw new Error('failed', { cause: payload === 1 ? 'a text' : { code: 42 } })
+      }),
+    ])
+    const jobs = await skep.enqueueMany(kept, [1, 2])
+    const causes: unknown[] = []
+    for (const job of jobs) {
+      await job.result().catch(() => {})
+      causes.push((await job.get())?.failure?.causes)
+    }
+    await worker.stop()
+
+    expect(causes).toEqual([
+      [{ name: 'string', message: 'a text' }],
+      [{ name: 'object', message: '{"code":42}' }],
+    ])
+  })
+})
+
+describe('two Skeps on one memory store', () => {
+  it('hear each other, also in other spaces and after one of them was closed', async () => {
+    const store = memoryStore()
+    const [one, two] = [1, 2].map(() => createSkep({ store, logger: silentLogger }))
+    if (!one || !two) throw new Error('There are two.')
+    // Nothing but a hint makes this worker look within the test.
+    const worker = one.worker([kept.handle(({ payload }) => payload)], { poll: '1h' })
+    await worker.ready
+    const third = two.inSpace('other')
+    await third.close()
+
+    const job = await two.enqueue(kept, 1)
+    expect(await job.result({ timeout: '20s' })).toBe(1)
+    await two.close()
+    expect(await (await one.enqueue(kept, 2)).result({ timeout: '20s' })).toBe(2)
+    await one.close()
+  })
+})
