@@ -120,7 +120,8 @@ export const MAINTENANCE_MUTANTS: readonly Mutant[] = [
     file: 'src/maintenance/rescue.ts',
     find: 'peer.space === space && peer.queues.includes(queue)',
     replace: 'peer.space !== queue',
-    story: 'Workers of other queues count as on duty, so no worker checks every second for dead workers of this one.',
+    story:
+      'Workers of other queues count as on duty, so no worker checks every second for dead workers of this one.',
     killedBy: {
       vitest: 'test/worker/rescue.test.ts',
       test: 'takes no longer with 10 workers of other queues and spaces on the store',
