@@ -378,10 +378,15 @@ export interface Settlement {
   /** Only if the lease is over by the store's clock: how a rescuer makes sure it is not too early. */
   readonly onlyIfExpired?: boolean
   /**
-   * By somebody else than the holder. Accepted only while the token holds the lease, never as a repetition, and no
-   * store remembers the token: whoever comes late with it is refused, with `lost` or `gone`.
+   * By another process than the holder. Accepted only while the token holds the lease. The token is not kept, so a holder
+   * who comes late with it is refused, with `lost` or `gone`.
    */
   readonly rescue?: boolean
+  /**
+   * With `rescue`: the token that the ended job keeps instead. A settlement with the same one is accepted as a repetition
+   * of this one. Left out: none is.
+   */
+  readonly repeatToken?: string
   /**
    * Jobs the handler enqueued: inserted if, and only if, this settlement is accepted. If the id of one is taken, the
    * settlement is refused and the lease goes on.

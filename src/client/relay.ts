@@ -20,7 +20,7 @@ import { WorkerEngine, type WorkerHealth, type WorkerParts } from '../worker/wor
 import { cancelRest, restOf } from './cancel-rest.ts'
 import { withOverrides } from './enqueue.ts'
 import { RelayPolicies } from './relay-policies.ts'
-import { RelayedJob, tokenOf } from './relayed-job.ts'
+import { RelayedJob, repeatTokenOf, tokenOf } from './relayed-job.ts'
 import { relayedResults, resultsIn } from './relayed-results.ts'
 import type { ResultReader } from './result-reader.ts'
 import { Worker } from './worker.ts'
@@ -111,6 +111,13 @@ export interface ForeignEnd {
   readonly onWord: (word: RelayWord) => void
 }
 
+/** What was said of a job, and with which token. Null: nothing. */
+interface SaidEnd {
+  readonly id: string
+  readonly token: string
+  readonly end: RelayEnd | null
+}
+
 export interface RelayEnv
   extends Omit<WorkerParts, 'specs' | 'options' | 'slots' | 'strayOf' | 'onStopOrder'> {
   readonly space: string
@@ -129,8 +136,6 @@ export class Relay<Holder = unknown> {
   readonly #env: RelayEnv
   readonly #options: RelayOptions<Holder>
   readonly #engine: WorkerEngine
-  /** What was said of jobs that are out. */
-  readonly #ends = new WeakMap<Run, RelayEnd>()
   readonly #worker: Worker
   readonly #policies: RelayPolicies
   readonly #specs = new Map<RelayLine<Holder>, HandlerSpec>()
@@ -222,9 +227,8 @@ export class Relay<Holder = unknown> {
   end(ends: readonly { readonly job: RelayedJob<Holder>; readonly end: RelayEnd }[]): void {
     this.#engine.end(
       ends.map(({ job, end }) => {
-        const run = RelayedJob.runOf(job as RelayedJob<never>)
-        this.#ends.set(run, end)
-        return { run, outcome: this.#outcomeOf(end) }
+        job.end = end
+        return { run: RelayedJob.runOf(job as RelayedJob<never>), outcome: this.#outcomeOf(end) }
       }),
     )
   }
@@ -310,7 +314,7 @@ export class Relay<Holder = unknown> {
         },
         settled: (run, result) => {
           const job = jobOf(run)
-          if (job !== null) this.#tell(run, result, (word) => onWord(job, word))
+          if (job !== null) this.#report(job, result, (word) => onWord(job, word))
         },
       },
     }
@@ -358,16 +362,16 @@ export class Relay<Holder = unknown> {
     }
   }
 
-  async #endForeign({ id, token, end, mayEnd, onWord }: ForeignEnd, job: Job | null): Promise<void> {
+  async #endForeign(foreign: ForeignEnd, job: Job | null): Promise<void> {
+    const { id, token, end, mayEnd, onWord } = foreign
     if (job === null || !mayEnd(job.queue)) return onWord('gone')
-    const isTheirs = job.token !== null && tokenOf({ id, token: job.token }) === token
-    if (job.state !== 'running')
-      return onWord(isTheirs && this.#isSaved(end, job) ? 'ok' : isWaiting(job) ? 'lost' : 'gone')
-    if (!isTheirs) return onWord('lost')
+    if (job.state !== 'running') {
+      return onWord(this.#isSaved(foreign, job) ? 'ok' : isWaiting(job) ? 'lost' : 'gone')
+    }
+    if (job.token === null || tokenOf({ id, token: job.token }) !== token) return onWord('lost')
     await this.#policies.load(job.queue)
-    const stray = this.#strayOf(job.queue)
     const spec: HandlerSpec = {
-      ...stray,
+      ...this.#strayOf(job.queue),
       away: {
         room: () => 0,
         hasRoom: () => false,
@@ -375,35 +379,36 @@ export class Relay<Holder = unknown> {
         isSent: () => true,
         stop: () => {},
         over: () => {},
-        settled: (run, result) => this.#tell(run, result, onWord),
+        settled: (_run, result) => this.#report(foreign, result, onWord),
       },
     }
-    const run = new Run({ ...job, token: job.token as string }, spec, 0, 0)
-    run.isForeign = true
-    this.#ends.set(run, end)
-    this.#engine.settle(run, this.#outcomeOf(end))
+    const outcome = this.#outcomeOf(end)
+    const run = new Run({ ...job, token: job.token }, spec, 0, 0)
+    run.repeatToken = repeatTokenOf(token, outcome)
+    this.#engine.settle(run, outcome)
   }
 
-  /** Tells what became of an end. One that was refused may have been saved before, by another server that received the same. */
-  #tell(run: Run, result: SettleResult | null, onWord: (word: RelayWord) => void): void {
+  /** Reports what became of an end. One that is refused may have been saved before, by another server that received the same. */
+  #report(said: SaidEnd, result: SettleResult | null, onWord: (word: RelayWord) => void): void {
     const word = wordOf(result)
-    const end = this.#ends.get(run)
-    if (word === 'ok' || end === undefined) return onWord(word)
+    if (word === 'ok' || said.end === null) {
+      onWord(word)
+      return
+    }
     const { store, space } = this.#env
-    store.get({ space, ids: [run.job.id] }).then(
-      ({ jobs: [job] }) =>
-        onWord(job && job.token === run.job.token && this.#isSaved(end, job) ? 'ok' : word),
+    store.get({ space, ids: [said.id] }).then(
+      ({ jobs: [job] }) => onWord(job && this.#isSaved(said, job) ? 'ok' : word),
       () => onWord(word),
     )
   }
 
-  /** Whether a job is where this end brings it, with this result. */
-  #isSaved(end: RelayEnd, job: Job): boolean {
-    if (!leadsTo(end, job.state)) return false
-    if (end.kind !== 'done' || job.result === null) return true
-    const outcome = this.#success(end)
-    const given = outcome.kind === 'success' ? (outcome.result ?? null) : null
-    return given === job.result || (given !== null && isDeepStrictEqual(parsed(given), parsed(job.result)))
+  /** Whether this end of a job has been saved: by this server or by another, for the holder or in its place. */
+  #isSaved({ id, token, end }: SaidEnd, job: Job): boolean {
+    if (end === null || job.token === null || job.state === 'running') return false
+    const outcome = this.#outcomeOf(end)
+    if (job.token === repeatTokenOf(token, outcome)) return true
+    if (tokenOf({ id, token: job.token }) !== token || !leadsTo(end, job.state)) return false
+    return outcome.kind !== 'success' || isSameJson(outcome.result ?? null, job.result)
   }
 
   #outcomeOf(end: RelayEnd): Outcome {
@@ -467,8 +472,8 @@ function wordOf(result: SettleResult | null): RelayWord {
   return result?.status === 'refused' && result.reason === 'gone' ? 'gone' : 'lost'
 }
 
-function parsed(json: string): unknown {
-  return JSON.parse(json)
+function isSameJson(a: string | null, b: string | null): boolean {
+  return a === b || (a !== null && b !== null && isDeepStrictEqual(JSON.parse(a), JSON.parse(b)))
 }
 
 function isWaiting({ state }: Job): boolean {

@@ -1,6 +1,8 @@
 import { hash } from 'node:crypto'
 import { withoutChain } from '../core/chains.ts'
+import type { Outcome } from '../core/policy.ts'
 import type { Run } from '../worker/run.ts'
+import type { RelayEnd } from './relay.ts'
 import { lettersOf, type RelayedResult } from './relayed-results.ts'
 
 /**
@@ -11,6 +13,8 @@ import { lettersOf, type RelayedResult } from './relayed-results.ts'
 export class RelayedJob<Holder = unknown> {
   /** Who has it; null once it is over. */
   holder: Holder | null = null
+  /** How it ended, as the one who has it says; null as long as that is not known. */
+  end: RelayEnd | null = null
   /**
    * What became of the jobs that it follows: in a chain, of the one before it; after a group, of its members, in their order.
    * Empty for all other jobs, null if they are too large to travel with it.
@@ -110,4 +114,12 @@ export class RelayedJob<Holder = unknown> {
  */
 export function tokenOf({ id, token }: { readonly id: string; readonly token: string }): string {
   return hash('sha256', `${token}\n${id}`, 'base64url').slice(0, 22)
+}
+
+/**
+ * What a job keeps as its token when a server that does not hold its lease ended it like this. It follows from the job's own token
+ * and the outcome, so every server recognises the same end when it is repeated, and no other.
+ */
+export function repeatTokenOf(token: string, outcome: Outcome): string {
+  return hash('sha256', `${token}\n${JSON.stringify(outcome)}`, 'base64url').slice(0, 22)
 }

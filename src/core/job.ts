@@ -132,7 +132,7 @@ export interface Job extends Counters {
   readonly expiresAt: number | null
   /** Raised by each redrive. */
   readonly generation: number
-  /** The token of the latest lease, null after a rescue. Only while `running` is it worth anything. */
+  /** The token of the latest lease; after a rescue null or its `repeatToken`. Only while `running` is it worth anything. */
   readonly token: string | null
   /** Who holds the lease, or held it last. */
   readonly worker: string | null

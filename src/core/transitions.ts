@@ -147,18 +147,30 @@ export function claimedPart(job: Job): ClaimedJob {
   }
 }
 
+/** What says who ends a lease: its holder, or another process, see `Settlement.rescue`. */
+export interface EndOfLease {
+  readonly token: string
+  readonly rescue?: boolean
+  readonly repeatToken?: string
+}
+
+/** The token that the ended job keeps, which identifies the same settlement when it is repeated. Null: none does. */
+export function keptToken({ token, rescue, repeatToken }: EndOfLease): string | null {
+  return rescue ? (repeatToken ?? null) : token
+}
+
 /**
  * Whether `token` holds the job now; if not, why. A finished job refuses with `gone`, a waiting or re-leased one with
- * `lost`. `settled`: this token has ended the lease before. A rescuer is never told so: it was not the one who did.
+ * `lost`. `settled`: the settlement whose `keptToken` this is has ended the lease before.
  */
 export function holder(
   job: Job | undefined,
   token: string,
-  rescue = false,
+  kept: string | null = token,
 ): 'holds' | 'settled' | 'gone' | 'lost' {
   if (job === undefined) return 'gone'
   if (job.token === token && job.state === 'running') return 'holds'
-  if (job.token === token && !rescue) return 'settled'
+  if (kept !== null && job.token === kept && job.state !== 'running') return 'settled'
   return isFinal(job.state) ? 'gone' : 'lost'
 }
 
@@ -169,9 +181,9 @@ export function extend(job: Job, leaseMs: number, now: number): Job {
 
 /**
  * The end of a lease, as the verdict says. Null: the job is removed. The caller has checked that the token holds.
- * After a rescue nobody has the token any more: a holder who comes late must not take it for its own settlement.
+ * `kept` is its `keptToken`: after a rescue not the holder's, or a late holder would take it for its own settlement.
  */
-export function settle(job: Job, verdict: Verdict, now: number, rescue = false): Job | null {
+export function settle(job: Job, verdict: Verdict, now: number, kept: string | null = job.token): Job | null {
   const waits = verdict.to === 'ready' || verdict.to === 'delayed'
   // Whoever cancelled a running job was told that it will not start again.
   const cancelled = waits && job.cancelReason !== null
@@ -181,7 +193,7 @@ export function settle(job: Job, verdict: Verdict, now: number, rescue = false):
   const ended: Job = {
     ...job,
     state: to,
-    token: rescue ? null : job.token,
+    token: kept,
     leaseUntil: null,
     starts: job.starts - (verdict.refund ? 1 : 0),
     errors: job.errors + (verdict.count === 'errors' ? 1 : 0),

@@ -41,8 +41,8 @@ export class Run {
   completed: Completed | null = null
   /** What the handler told and no store has confirmed yet; null as long as it told nothing. */
   notes: RunNotes | null = null
-  /** The lease is another worker's, and whoever ran the job for that one says here how it ended. */
-  isForeign = false
+  /** Set if the lease is another worker's: what the job keeps as its token when this ends it, see `Settlement.repeatToken`. */
+  repeatToken: string | null = null
   /** Where a worker finds it by the id of its job, see `HeldRuns`. */
   heldIn: Map<string, Run> | null = null
   /** What whoever has it outside of the process is given for it. */

@@ -91,14 +91,17 @@ export class Settler {
     }
     const { space, id, token } = run.job
     const verdict = this.#judge(run, outcome)
-    // The one who holds the lease must not take for his own what was ended by somebody else.
-    const bare = run.isForeign ? { space, id, token, verdict, rescue: true } : { space, id, token, verdict }
+    const { repeatToken } = run
+    const bare: Settlement =
+      repeatToken === null
+        ? { space, id, token, verdict }
+        : { space, id, token, verdict, rescue: true, repeatToken }
     const settlement = this.#withNotes(run, bare, failureIn(outcome), durationMs)
     if (outcome.kind === 'success') goOn(run, verdict.result)
     this.#options.exchange.settle(
       new Settling(
         outcome.kind === 'success'
-          ? withWishes(run, settlement, settlement === bare && !run.isForeign)
+          ? withWishes(run, settlement, settlement === bare && repeatToken === null)
           : settlement,
         run,
         outcome,

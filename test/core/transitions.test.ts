@@ -14,6 +14,7 @@ import {
   finish,
   holder,
   isPossible,
+  keptToken,
   listKey,
   POSSIBLE,
   promote,
@@ -242,13 +243,26 @@ describe('the holder of a lease', () => {
   it('is not the rescuer, to whom nothing is a repetition, and after whom the token is nobody’s', () => {
     const held = claim(create(sample(), NOW), { workerId: 'w', token: 't', leaseMs: 5 }, NOW)
     const settled = [settle(held, say('done'), NOW), settle(held, say('ready'), NOW)] as Job[]
-    const rescued = [settle(held, say('dead'), NOW, true), settle(held, say('ready'), NOW, true)] as Job[]
+    const rescued = [settle(held, say('dead'), NOW, null), settle(held, say('ready'), NOW, null)] as Job[]
 
-    expect(holder(held, 't', true)).toBe('holds')
-    expect(settled.map((job) => holder(job, 't', true))).toEqual(['gone', 'lost'])
+    expect(holder(held, 't', null)).toBe('holds')
+    expect(settled.map((job) => holder(job, 't', null))).toEqual(['gone', 'lost'])
     expect(rescued.map((job) => holder(job, 't'))).toEqual(['gone', 'lost'])
-    expect(rescued.map((job) => holder(job, 't', true))).toEqual(['gone', 'lost'])
+    expect(rescued.map((job) => holder(job, 't', null))).toEqual(['gone', 'lost'])
     expect(rescued.map(({ token, worker }) => [token, worker])).toEqual(Array(2).fill([null, 'w']))
+  })
+
+  it('is a rescuer with a repeat token, whose end is known again while the old token and other ends are refused', () => {
+    const held = claim(create(sample(), NOW), { workerId: 'w', token: 't', leaseMs: 5 }, NOW)
+    const kept = keptToken({ token: 't', rescue: true, repeatToken: 'end' })
+    const ended = [settle(held, say('done'), NOW, kept), settle(held, say('ready'), NOW, kept)] as Job[]
+    const again = claim(ended[1] as Job, { workerId: 'v', token: 'u', leaseMs: 5 }, NOW)
+
+    expect(holder(held, 't', kept)).toBe('holds')
+    expect(ended.map((job) => holder(job, 't', kept))).toEqual(['settled', 'settled'])
+    expect(ended.map((job) => holder(job, 't'))).toEqual(['gone', 'lost'])
+    expect(ended.map((job) => holder(job, 't', 'other'))).toEqual(['gone', 'lost'])
+    expect(holder(again, 't', kept)).toBe('lost')
   })
 
   it('holds exactly while the job runs under its token', () => {

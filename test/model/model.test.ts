@@ -80,7 +80,7 @@ describe('the search finds, by the shortest way,', () => {
       ],
     },
     'a rescue that leaves the token with its old holder': {
-      rules: { settle: (job, verdict, now) => RULES.settle(job, verdict, now, false) },
+      rules: { settle: (job, verdict, now) => RULES.settle(job, verdict, now) },
       fault: 't2 heard ok for what it did not do',
       trace: [
         'time passes',
@@ -93,7 +93,7 @@ describe('the search finds, by the shortest way,', () => {
       ],
     },
     'a rescuer that takes the settle of the holder for its own': {
-      rules: { holder: (job, token) => RULES.holder(job, token, false) },
+      rules: { holder: (job, token) => RULES.holder(job, token) },
       fault: 't2 heard ok for what it did not do',
       trace: [
         'time passes',

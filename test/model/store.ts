@@ -9,7 +9,16 @@ import * as transitions from '../../src/core/transitions.ts'
 /** The functions under test. A broken one can be put in to see whether the search notices. */
 export type Rules = Pick<
   typeof transitions,
-  'create' | 'claim' | 'claimable' | 'extend' | 'holder' | 'settle' | 'finish' | 'redrive' | 'isPossible'
+  | 'create'
+  | 'claim'
+  | 'claimable'
+  | 'extend'
+  | 'holder'
+  | 'keptToken'
+  | 'settle'
+  | 'finish'
+  | 'redrive'
+  | 'isPossible'
 > & { readonly judge: typeof judge }
 
 export const RULES: Rules = { ...transitions, judge }
@@ -90,25 +99,26 @@ export function settle(
   settling: Settling,
   now: number,
 ): { store: Stored; answer: Answer } {
-  const { job: number, token, verdict, onlyIfExpired, rescue } = settling
+  const { job: number, token, verdict, onlyIfExpired } = settling
   const job = store.jobs[number] ?? undefined
-  const held = rules.holder(job, token, rescue)
+  const kept = rules.keptToken(settling)
+  const held = rules.holder(job, token, kept)
   const refused = (reason: string): { store: Stored; answer: Answer } => ({
     store,
     answer: { status: 'refused', reason },
   })
   if (held === 'settled') return { store, answer: { status: 'ok', state: (job as Job).state } }
-  const gone = job || rescue ? null : store.discarded[number]
-  if (gone && gone.token === token) return { store, answer: { status: 'ok', state: gone.state } }
+  const gone = job || kept === null ? null : store.discarded[number]
+  if (gone && gone.token === kept) return { store, answer: { status: 'ok', state: gone.state } }
   if (held !== 'holds') return refused(held)
   const running = job as Job
   if (onlyIfExpired && (running.leaseUntil as number) > now) return refused('not-expired')
 
-  const ended = rules.settle(running, verdict, now, rescue)
+  const ended = rules.settle(running, verdict, now, kept)
   const state = ended?.state ?? verdict.to
   const answer: Answer = { status: 'ok', state }
   if (ended) return { store: put(store, number, ended), answer }
-  const discarded = store.discarded.with(number, { token: rescue ? null : token, state })
+  const discarded = store.discarded.with(number, { token: kept, state })
   return { store: { ...put(store, number, null), discarded }, answer }
 }
 

@@ -9,6 +9,7 @@ import {
   finish,
   holder,
   isPossibleFor,
+  keptToken,
   prioritize,
   promoteNow,
   redrive,
@@ -122,8 +123,8 @@ export class Jobs {
 
   settle(settlement: Settlement, now: number): SettleResult {
     const job = this.table.get(settlement.space, settlement.id)
-    const { rescue = false } = settlement
-    const held = holder(job, settlement.token, rescue)
+    const kept = keptToken(settlement)
+    const held = holder(job, settlement.token, kept)
     const isEarly = settlement.onlyIfExpired === true && (job?.leaseUntil ?? 0) > now
     if (held === 'holds' && !isEarly && settlement.enqueue) {
       const { to, keepMs } = settlement.verdict
@@ -134,18 +135,18 @@ export class Jobs {
     if (settlement.note) this.notes.write(job, settlement.token, settlement.note, now)
     if (held === 'settled') return { status: 'ok', state: (job as Job).state }
     // The settlement that removed a job can be repeated too, for as long as the job's id is remembered.
-    const left = job || rescue ? [] : (this.#discarded.get(keyOf(settlement))?.values() ?? [])
-    const gone = [...left].find(({ token }) => token === settlement.token)
+    const left = job || kept === null ? [] : (this.#discarded.get(keyOf(settlement))?.values() ?? [])
+    const gone = [...left].find(({ token }) => token === kept)
     if (gone) return { status: 'ok', state: gone.state }
     if (held !== 'holds') return { status: 'refused', reason: held }
     const running: Job = settlement.handsOn ? { ...(job as Job), member: null } : (job as Job)
     if (isEarly) return { status: 'refused', reason: 'not-expired' }
-    const ended = settle(running, settlement.verdict, now, rescue)
+    const ended = settle(running, settlement.verdict, now, kept)
     const state = ended?.state ?? settlement.verdict.to
     if (ended) this.put(ended, now)
     else {
       this.#remove(running, endingOf(settlement.verdict), now)
-      this.#forget({ ...running, state }, rescue ? null : settlement.token, now)
+      this.#forget({ ...running, state }, kept, now)
       if (settlement.noted) this.notes.remove(running)
     }
     if (!ended || isFinal(ended.state)) this.release(running, 'end')

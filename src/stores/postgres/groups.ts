@@ -1,4 +1,5 @@
 import type { NewJob } from '../../core/job.ts'
+import { keptToken } from '../../core/transitions.ts'
 import type { Settlement } from '../../store.ts'
 import { COUNTER_CODES, STATE_CODES } from './codes.ts'
 
@@ -107,7 +108,7 @@ function isLike(a: Settlement, b: Settlement): boolean {
     a.token === b.token &&
     a.space === b.space &&
     (a.onlyIfExpired ?? false) === (b.onlyIfExpired ?? false) &&
-    (a.rescue ?? false) === (b.rescue ?? false) &&
+    keptIn(a) === keptIn(b) &&
     (a.noted ?? false) === (b.noted ?? false) &&
     (a.handsOn ?? false) === (b.handsOn ?? false) &&
     (one === other ||
@@ -121,16 +122,21 @@ function isLike(a: Settlement, b: Settlement): boolean {
   )
 }
 
+/** The token that the ended jobs keep, as `settle_and_claim` reads it. */
+function keptIn(settlement: Settlement): string {
+  return settlement.rescue ? (keptToken(settlement) ?? '') : '='
+}
+
 function keyOf(settlement: Settlement): string {
-  const { space, token, verdict, onlyIfExpired = false, rescue = false } = settlement
+  const { space, token, verdict, onlyIfExpired = false } = settlement
   const { noted = false, handsOn = false } = settlement
   const { to, keepMs, count, refund, keepPlace, keepCancelledMs } = verdict
   const lane = verdict.lane ? JSON.stringify(verdict.lane) : ''
-  return `${to} ${keepMs} ${count} ${refund} ${keepPlace} ${keepCancelledMs} ${onlyIfExpired} ${rescue} ${noted} ${handsOn} ${token} ${space} ${lane}`
+  return `${to} ${keepMs} ${count} ${refund} ${keepPlace} ${keepCancelledMs} ${onlyIfExpired} ${keptIn(settlement)} ${noted} ${handsOn} ${token} ${space} ${lane}`
 }
 
 function groupOf(settlement: Settlement, size: number, round: number): Group {
-  const { space, token, verdict, onlyIfExpired = false, rescue = false } = settlement
+  const { space, token, verdict, onlyIfExpired = false } = settlement
   const { noted = false, handsOn = false } = settlement
   const { to, keepMs, count, refund, keepPlace, keepCancelledMs, lane } = verdict
   const counter = count === null ? 0 : COUNTER_CODES[count]
@@ -145,7 +151,7 @@ function groupOf(settlement: Settlement, size: number, round: number): Group {
     keepCancelledMs,
     Number(onlyIfExpired),
     round,
-    Number(rescue),
+    keptIn(settlement),
     Number(noted),
     lane && 'waitMs' in lane ? lane.waitMs : '',
     Number(handsOn),

@@ -430,12 +430,12 @@ function verdictText(verdict: Verdict): string {
 }
 
 function moreText(settlement: Settlement): string {
-  const { rescue, onlyIfExpired, enqueue, groups = [], move, note, noted, handsOn } = settlement
+  const { rescue, repeatToken, onlyIfExpired, enqueue, groups = [], move, note, noted, handsOn } = settlement
   const isPlain = !rescue && !onlyIfExpired && !enqueue && groups.length === 0 && !move && !note && !noted
   if (isPlain) return ''
   return JSON.stringify({
     ...(handsOn && { handsOn }),
-    ...(rescue && { rescue }),
+    ...(rescue && { rescue, repeatToken }),
     ...(onlyIfExpired && { onlyIfExpired }),
     ...(enqueue && { enqueue: enqueue.map(sentJob) }),
     ...(groups.length > 0 && { groups: groups.map(sentGroup) }),

@@ -1,7 +1,7 @@
 import { type FinalState, isFinal, type Job, type NewJob } from '../../core/job.ts'
 import { DEFAULT_LANE } from '../../core/lanes.ts'
 import type { LaneVerdict, Verdict } from '../../core/policy.ts'
-import { holder, settle as settled } from '../../core/transitions.ts'
+import { holder, keptToken, settle as settled } from '../../core/transitions.ts'
 import type { SettleCall, Settlement, SettleReply, SettleResult } from '../../store.ts'
 import { claim } from './claim.ts'
 import { firing, makeGroup } from './groups.ts'
@@ -186,8 +186,9 @@ function spansOf(numbers: readonly number[]): Span[] {
 function settleOne(turn: Turn, settlement: Settlement, now: number): SettleResult {
   turn.intake.write(turn)
   const placed = find(turn, settlement.space, settlement.id)
-  const { token, rescue = false } = settlement
-  const held = holder(placed?.job, token, rescue)
+  const { token } = settlement
+  const kept = keptToken(settlement)
+  const held = holder(placed?.job, token, kept)
   const isEarly = settlement.onlyIfExpired === true && (placed?.job.leaseUntil ?? 0) > now
   if (held === 'holds' && !isEarly && settlement.enqueue) {
     const { to, keepMs } = settlement.verdict
@@ -197,7 +198,7 @@ function settleOne(turn: Turn, settlement: Settlement, now: number): SettleResul
   }
   if (settlement.note) writeNote(turn, placed, token, settlement.note, now)
   // The settlement that removed a job can be repeated too, for as long as the job's id is remembered.
-  const gone = placed || rescue ? null : turn.discarded.find(settlement, token)
+  const gone = placed || kept === null ? null : turn.discarded.find(settlement, kept)
   if (gone) return { status: 'ok', state: gone.state }
   if (!placed || held === 'gone' || held === 'lost') {
     return { status: 'refused', reason: held === 'lost' ? 'lost' : 'gone' }
@@ -206,13 +207,18 @@ function settleOne(turn: Turn, settlement: Settlement, now: number): SettleResul
   const running: Job = settlement.handsOn ? { ...placed.job, member: null } : placed.job
   if (isEarly) return { status: 'refused', reason: 'not-expired' }
 
-  const ended: Job | null = settled(running, settlement.verdict, now, rescue)
+  const ended: Job | null = settled(running, settlement.verdict, now, kept)
   replace(turn, { ...placed, job: running }, ended, now, ended ? null : endingOf(settlement.verdict))
   const batch = turn.held.find(token, running.space, running.id)
   if (batch) turn.held.settled(batch, [running.id])
   const state = ended?.state ?? (settlement.verdict.to as FinalState)
   if (!ended)
-    turn.discarded.add(placed.q, [running.id], rescue ? null : { token, state: state as FinalState }, now)
+    turn.discarded.add(
+      placed.q,
+      [running.id],
+      kept === null ? null : { token: kept, state: state as FinalState },
+      now,
+    )
   if (!ended && settlement.noted) removeNotes(turn, [running])
   if (!ended || isFinal(ended.state)) releaseKey(turn, placed.q, running, 'end')
   if (settlement.verdict.lane) applyToLane(turn, placed, settlement.verdict.lane, now)

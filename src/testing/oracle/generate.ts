@@ -248,6 +248,11 @@ function drawFirst(random: Random, jobs: readonly { readonly id: string }[]): Pi
   return random.chance(0.2) ? { first: sampleOf(random, jobs, 4).map(({ id }) => id) } : {}
 }
 
+/** A process that does not hold the lease ends it: one that may repeat that, or one that may not. */
+function drawRescue(random: Random, token: string): Pick<Settlement, 'rescue' | 'repeatToken'> {
+  return random.chance(0.5) ? { rescue: true } : { rescue: true, repeatToken: `${token.slice(0, -1)}~` }
+}
+
 function drawVerdict({ random, limited }: Draw): Verdict {
   const to = random.pick([
     'done',
@@ -295,7 +300,7 @@ function drawSettle(it: Draw): Step | null {
   for (const { space, id, token } of sampleOf(random, live, 4)) {
     const enqueue = random.chance(0.3) ? { enqueue: [drawJob(it)] } : {}
     const early = random.chance(0.1) ? { onlyIfExpired: true } : {}
-    const rescue = random.chance(0.2) ? { rescue: true } : {}
+    const rescue = random.chance(0.2) ? drawRescue(random, token as string) : {}
     const along = it.flowing && random.chance(0.3) ? drawMoved(it, settlements) : {}
     const how = { ...early, ...rescue, ...enqueue, ...along }
     settlements.push({ space, id, token: token as string, verdict: drawVerdict(it), ...how })
@@ -306,8 +311,14 @@ function drawSettle(it: Draw): Step | null {
   // The holder who comes late, and the rescuer who does.
   if (random.chance(0.2)) {
     const stale = sampleOf(random, memory.leases, 2)
-    const rescue = random.chance(0.3) ? { rescue: true } : {}
-    settlements.push(...stale.map((lease) => ({ ...lease, verdict: drawVerdict(it), ...rescue })))
+    const isRescue = random.chance(0.3)
+    settlements.push(
+      ...stale.map((lease) => ({
+        ...lease,
+        verdict: drawVerdict(it),
+        ...(isRescue ? drawRescue(random, lease.token) : {}),
+      })),
+    )
   }
   if (random.chance(0.1)) {
     const jobs = sampleOf(random, present, 1)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { type ClaimedJob, isFinal, type Job } from '../../core/job.ts'
+import { keptToken } from '../../core/transitions.ts'
 import {
   type ClaimReply,
   type ExpiredReply,
@@ -95,15 +96,15 @@ export class Ledger {
     before: Snapshot,
     now: number,
   ): void {
-    const { id, token, rescue = false } = settlement
-    const lease = `${id} ${token}`
+    const { id, token } = settlement
+    const kept = keptToken(settlement)
     const holds = this.#live.get(id) === token
     if (result.status === 'ok') {
-      const isRepeated = !rescue && this.#settled.has(lease)
+      const isRepeated = kept !== null && this.#settled.has(`${id} ${kept}`)
       assert.ok(holds || isRepeated, `I-5: a token that does not hold job ${id} settled it`)
       if (!holds) return
       this.#live.delete(id)
-      if (!rescue) this.#settled.add(lease)
+      if (kept !== null) this.#settled.add(`${id} ${kept}`)
       if (!isFinal(result.state)) return
       const generation = `${id} ${before.get(id)?.generation ?? 0}`
       assert.ok(!this.#ended.has(generation), `I-5: job ${id} ended twice in one generation`)

@@ -222,6 +222,30 @@ export function settleFencingCases(test: StoreCase): void {
   })
 
   for (const [words, end, reason] of [
+    ['finishes', verdict('done', { result: '"first"' }), 'gone'],
+    ['discards', verdict('done', { keepMs: null }), 'gone'],
+    ['puts off', verdict('delayed', { count: 'errors', failure: failure('boom'), delayMs: HOUR }), 'lost'],
+  ] as const) {
+    test(`knows a rescue with a repeat token again that ${words} a job, and refuses all others`, async (scene) => {
+      const held = await scene.running(sample(1))
+      const rescue = { rescue: true, repeatToken: scene.token() }
+      const first = await scene.settle(held, end, rescue)
+      const before = await scene.find(idOf(1))
+
+      const again = await scene.settle(held, end, rescue)
+      const others = [
+        await scene.settle(held, end),
+        await scene.settle(held, end, { rescue: true }),
+        await scene.settle(held, end, { rescue: true, repeatToken: scene.token() }),
+      ]
+
+      assert.deepEqual([first, again], Array(2).fill({ status: 'ok', state: end.to }))
+      assert.deepEqual(others, Array(3).fill({ status: 'refused', reason }))
+      assert.deepEqual(await scene.find(idOf(1)), before)
+    })
+  }
+
+  for (const [words, end, reason] of [
     ['finished it', verdict('done'), 'gone'],
     ['discarded it', verdict('done', { keepMs: null }), 'gone'],
     ['gave it back', lost, 'lost'],

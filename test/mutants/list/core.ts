@@ -34,7 +34,7 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     incidents: [1, 2],
     rule: 'R1',
     file: 'src/core/transitions.ts',
-    find: 'token: rescue ? null : job.token,',
+    find: 'token: kept,',
     replace: 'token: job.token,',
     story: 'A rescue leaves the token valid, so the late holder is told that its own outcome was saved.',
     killedBy: {
@@ -44,11 +44,37 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     also: { simulation: 'memory', trials: 400 },
   },
   {
+    name: 'core-repeat-token-not-kept',
+    incidents: [],
+    rule: 'R1',
+    file: 'src/core/transitions.ts',
+    find: 'return rescue ? (repeatToken ?? null) : token',
+    replace: 'return rescue ? null : token',
+    story: 'An ack that a second server saved is refused when it is repeated, because its reply was lost.',
+    killedBy: {
+      vitest: 'test/receivers/stores.test.ts',
+      test: 'are told the same again wherever they repeat an ack',
+    },
+  },
+  {
+    name: 'core-repeat-token-is-the-holders',
+    incidents: [2],
+    rule: 'R1',
+    file: 'src/core/transitions.ts',
+    find: 'return rescue ? (repeatToken ?? null) : token',
+    replace: 'return rescue && repeatToken === undefined ? null : token',
+    story: 'The holder of a lease takes for its own outcome what another server saved.',
+    killedBy: {
+      vitest: 'test/conformance/memory.test.ts',
+      test: 'knows a rescue with a repeat token again that finishes a job, and refuses all others',
+    },
+  },
+  {
     name: 'core-repeat-is-refused',
     incidents: [],
     rule: 'R1',
     file: 'src/core/transitions.ts',
-    find: "if (job.token === token && !rescue) return 'settled'",
+    find: "if (kept !== null && job.token === kept && job.state !== 'running') return 'settled'",
     replace: '',
     story: 'A settlement repeated because its answer was lost is refused although it happened.',
     killedBy: {

@@ -7,8 +7,8 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
     incidents: [1, 2],
     rule: 'R1',
     file: 'src/stores/memory/jobs.ts',
-    find: 'const held = holder(job, settlement.token, rescue)',
-    replace: 'const held = holder(job, job?.token ?? settlement.token, rescue)',
+    find: 'const held = holder(job, settlement.token, kept)',
+    replace: 'const held = holder(job, job?.token ?? settlement.token, kept)',
     story: 'A settle does not compare the token.',
     killedBy: { simulation: 'memory', trials: 400 },
     also: {
@@ -55,9 +55,9 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
     incidents: [4, 16],
     rule: 'R2',
     file: 'src/stores/memory/jobs.ts',
-    find: 'const held = holder(job, settlement.token, rescue)',
+    find: 'const held = holder(job, settlement.token, kept)',
     replace:
-      'const held = holder(job, settlement.token, rescue)\n' +
+      'const held = holder(job, settlement.token, kept)\n' +
       "    if (held === 'lost') settlement.enqueue?.forEach((fresh) => this.insert(fresh, false, now))",
     story: 'A settlement that is refused has inserted its jobs all the same.',
     killedBy: {

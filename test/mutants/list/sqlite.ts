@@ -7,8 +7,8 @@ export const SQLITE_MUTANTS: readonly Mutant[] = [
     incidents: [1, 2],
     rule: 'R1',
     file: 'src/stores/sqlite/settle.ts',
-    find: 'const held = holder(placed?.job, token, rescue)',
-    replace: 'const held = holder(placed?.job, placed?.job.token ?? token, rescue)',
+    find: 'const held = holder(placed?.job, token, kept)',
+    replace: 'const held = holder(placed?.job, placed?.job.token ?? token, kept)',
     story: 'A settle does not compare the token.',
     killedBy: {
       vitest: 'test/conformance/sqlite.test.ts',

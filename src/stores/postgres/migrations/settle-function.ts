@@ -18,7 +18,7 @@ const BRING = `
  * each part only if asked for. One call, one transaction.
  *
  * `ids` are the jobs to settle, ordered by group; a group shares token and verdict, written as text: size, state, keep,
- * counter, refund, place, keep if cancelled, only if expired, round, rescue, notes, for how long the lane waits, whether
+ * counter, refund, place, keep if cancelled, only if expired, round, the token that is kept ("=" if it is theirs), notes, for how long the lane waits, whether
  * its place in its group is handed on, and the space of the jobs;
  * `pauses` has the reason if it is paused. Settlements come in rounds: those of one round end
  * before what they brought along (`fresh`, each JSON or null: jobs they enqueued, groups, and moves of runs; or, if nothing
@@ -60,7 +60,7 @@ declare
     fields text[];
     my_space text;
     my_token text;
-    -- By which the settlement can be told when it is repeated; none after a rescue, which nobody may repeat.
+    -- Identifies the settlement when it is repeated; null if nothing does, after a rescue.
     kept_token text;
     size integer;
     goes smallint;
@@ -160,7 +160,7 @@ begin
         stays := fields[6]::integer;
         keep_cancelled := fields[7];
         only_expired := fields[8]::integer;
-        kept_token := case when fields[10] = '0' then my_token end;
+        kept_token := case when fields[10] = '=' then my_token else fields[10] end;
         lane_wait := fields[12];
         hands_on := fields[13] = '1';
         my_space := fields[14];

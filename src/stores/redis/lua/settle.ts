@@ -48,12 +48,18 @@ modules.settling = function()
     ended, left = {}, {}
   end
 
-  -- What became of a job whose token holds nothing now: its state if this token settled it, else nil and why.
-  local function refused(id, tag, token, rescue, now)
+  -- The token that an ended job keeps, which identifies the same settlement when it is repeated; nil if none does.
+  local function keptToken(token, more)
+    if more.rescue then return more.repeatToken end
+    return token
+  end
+
+  -- Why a token does not hold its job now: the state to which this settlement brought it before, or nil and the reason.
+  local function refused(id, tag, kept, now)
     writeEnds(now)
     local job = find(id, tag)
-    if job and not rescue and job.state ~= 'running' and job.x.t == token then return job.state end
-    if not job then return not rescue and settledAway(id, tag, token) or nil, 'gone' end
+    if job and kept and job.state ~= 'running' and job.x.t == kept then return job.state end
+    if not job then return kept and settledAway(id, tag, kept) or nil, 'gone' end
     return nil, FINAL[job.state] and 'gone' or 'lost'
   end
 
@@ -81,7 +87,7 @@ modules.settling = function()
     redis.call('HDEL', ${K.held}, id .. tag)
     ends(token, job.q)
 
-    x.t = not more.rescue and token or nil
+    x.t = keptToken(token, more)
     x.w, x.b = claim.worker, claim.started
     if not verdict.refund then x.st = (x.st or 0) + 1 end
     local counter = COUNTERS[verdict.count]
@@ -100,7 +106,7 @@ modules.settling = function()
       else
         redis.call('HDEL', ${K.jobs}, id .. tag)
         changed(job, 'running', nil, now, { state = to, result = result, failure = verdict.failure })
-        leaves(job.q, id, more.rescue and '' or token, to)
+        leaves(job.q, id, keptToken(token, more) or '', to)
         if more.noted then use('notes').remove(id .. tag) end
       end
       releaseKey(job, false)
@@ -137,7 +143,7 @@ modules.settling = function()
     if more.note then use('notes').write(id .. tag, token, more.note, now) end
     local known = redis.call('HGET', ${K.held}, id .. tag)
     if not known or sub(known, 14) ~= token then
-      local state, reason = refused(id, tag, token, more.rescue, now)
+      local state, reason = refused(id, tag, keptToken(token, more), now)
       return state or { reason }
     end
     local lease = leaseIn(known)
