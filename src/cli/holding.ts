@@ -1,4 +1,4 @@
-import type { Holdable, HoldOptions, HoldSummary, HoldView, ReleaseSummary } from '../index.ts'
+import type { Duration, Holdable, HoldOptions, HoldSummary, HoldView, ReleaseSummary } from '../index.ts'
 import type { Arguments } from './arguments.ts'
 import type { Call, Flags } from './command.ts'
 import { confirm } from './confirm.ts'
@@ -19,7 +19,11 @@ export const HOLD_FLAGS: Flags = {
   reason: { kind: 'text', value: 'text', help: 'Why, for whoever looks' },
   by: BY_FLAG,
   for: { kind: 'text', value: '1h', help: 'It ends by itself after this long' },
-  wait: { kind: 'switch', help: 'Answer when all workers have handed back what they had not started' },
+  wait: {
+    kind: 'optional',
+    value: '30s',
+    help: 'Answer when all workers have handed back what they had not started',
+  },
 }
 
 export type HoldAction = 'pause' | 'resume' | 'block' | 'unblock'
@@ -30,10 +34,9 @@ const DONE = { pause: 'Paused', resume: 'Resumed', block: 'Blocked', unblock: 'U
 export async function changeHolds(call: Call, action: HoldAction, names: readonly string[]): Promise<number> {
   const { args, out } = call
   const puts = action === 'pause' || action === 'block'
-  for (const flag of ['reason', 'for', 'wait', 'timeout']) {
+  for (const flag of ['reason', 'for', 'wait']) {
     if (!puts && args.typed(flag)) throw usage(`--${flag} is for pause and block.`)
   }
-  if (puts && args.typed('timeout') && !args.on('wait')) throw usage('--timeout needs --wait.')
   const targets = targetsOf(args, action, names)
   const options = { ...holdOptions(args, puts), ...(puts ? waitOptions(args) : {}) }
   return reaching(call, { create: false }, async ({ skep }) => {
@@ -134,9 +137,9 @@ function holdOptions(args: Arguments, puts: boolean): HoldOptions {
 }
 
 function waitOptions(args: Arguments): HoldOptions {
-  if (!args.on('wait')) return {}
-  const timeout = args.duration('timeout')
-  return timeout === undefined ? { wait: true } : { wait: true, timeout }
+  const wait = args.text('wait')
+  if (wait === undefined) return {}
+  return wait === '' ? { wait: true } : { wait: true, timeout: args.duration('wait') as Duration }
 }
 
 function targetText(target: Holdable, args: Arguments, skep: Counterpart): string {

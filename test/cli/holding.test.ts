@@ -46,7 +46,7 @@ describe('a worker process', () => {
     await Promise.all(workers.map((worker) => worker.until(/"started"/)))
     await expect.poll(begun, { timeout: 60_000, interval: 5 }).toBeGreaterThan(100)
 
-    const paused = await skep(['queues', 'pause', 'fast', '--wait', '--timeout', '60s'], { cwd })
+    const paused = await skep(['queues', 'pause', 'fast', '--wait', '60s'], { cwd })
     const atAnswer = begun()
     const shown = JSON.parse((await skep(['queues', 'fast', '--json'], { cwd })).stdout)
     for (const { child } of workers) child.kill('SIGTERM')
@@ -57,7 +57,7 @@ describe('a worker process', () => {
     expect(begun()).toBe(atAnswer)
   })
 
-  it('takes what its handlers answer after a second Ctrl-C, and refuses --timeout without --wait', async () => {
+  it('takes what its handlers answer after a second Ctrl-C, and refuses --timeout, which is for drain', async () => {
     const cwd = project({ 'skep.config.mjs': CONFIG })
     expect(existsSync(join(cwd, 'jobs.db'))).toBe(false)
     const id = (await skep(['enqueue', 'clean'], { cwd })).stdout.trim()

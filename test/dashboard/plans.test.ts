@@ -63,7 +63,7 @@ describe('Errors', () => {
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: 'CardError' }).waitFor()
     await page.locator('.trace').getByText('Card of acme was declined').waitFor()
-    await page.getByRole('heading', { name: 'Jobs with it' }).waitFor()
+    await page.getByRole('heading', { name: 'Affected jobs' }).waitFor()
     await until(async () => (await page.locator('.job-line').count()) === 2)
     await page.getByRole('link', { name: 'All in the list of jobs' }).click()
     await page.waitForURL(/\/jobs\?q=error\.group/)
@@ -85,7 +85,7 @@ describe('Errors', () => {
   it('are retried as a group, with the count before and progress after', async () => {
     shop.isCardFixed = true
     await button('Retry the group').click()
-    await dialog().getByText('2 dead or failed jobs').waitFor()
+    await dialog().getByRole('button', { name: 'Retry 2 jobs' }).waitFor()
     await dialog()
       .getByRole('button', { name: /^Retry \d+ jobs?$/ })
       .click()

@@ -145,14 +145,17 @@ export class FlowWitness {
   async #joined(store: Store, n: number, { group: id, jobs }: AddMembersCall): Promise<void> {
     const group = (await store.getGroups({ space: SPACE, ids: [id] })).groups[0]
     if (!group) return
-    const before = this.#members.get(id)?.size ?? 0
-    const size = memberCount(group)
-    if (size > before)
-      this.#putDown(
-        jobs.map((job, place) => ({ ...job, member: { group: id, n: size - jobs.length + place } })),
-        [],
-      )
-    if (!isOpen(group) && !this.#seals.has(id)) this.#seals.set(id, { n, size })
+    if (!isOpen(group) && !this.#seals.has(id)) this.#seals.set(id, { n, size: memberCount(group) })
+    // The store says which number each has: calls of two processes may have become one transaction.
+    const stored = await store.get({ space: SPACE, ids: jobs.map((job) => job.id) })
+    const page = await store.outcomes({ space: SPACE, groups: [id], from: 0, limit: 1_000 })
+    const ended = new Map((page.outcomes[0] ?? []).map((outcome) => [outcome.id, outcome.n]))
+    const joined = jobs.flatMap((job, index) => {
+      const member = stored.jobs[index]?.member
+      const number = member?.group === id ? member.n : ended.get(job.id)
+      return number === undefined ? [] : [{ ...job, member: { group: id, n: number } }]
+    })
+    this.#putDown(joined, [])
   }
 
   #putDown(jobs: readonly NewJob[], runs: readonly NewRun[]): void {

@@ -42,7 +42,7 @@ export const queuesCommand: Command = {
     timeout: {
       kind: 'text',
       value: '5m',
-      help: 'How long drain or --wait waits. Default: drain for ever, --wait 30s',
+      help: 'How long drain waits. Default: for as long as a job runs',
     },
     ...LIMIT_FLAGS,
     ...PURGE_FLAGS,
@@ -66,7 +66,7 @@ export const queuesCommand: Command = {
       case 'resume':
       case 'block':
       case 'unblock':
-        assertFlags(call, word, [...Object.keys(HOLD_FLAGS), 'timeout', 'dry-run'])
+        assertFlags(call, word, [...Object.keys(HOLD_FLAGS), 'dry-run'])
         return changeHolds(call, word, names)
       case 'drain':
         assertFlags(call, word, [...Object.keys(HOLD_FLAGS), 'timeout', 'dry-run'])

@@ -49,6 +49,10 @@ export function WhyWaiting({ detail }: { readonly detail: QueueDetail }): ReactN
             <Icon name={cause.hold?.kind === 'block' ? 'block' : ICONS[cause.cause]} />
             <span className="grow wrap-anywhere">
               <Sentence text={cause.text} links={jobLinks(cause.text)} />
+              {/* A long reason is cut in the sentence. */}
+              {cause.hold?.reason && !cause.text.includes(cause.hold.reason) && (
+                <span className="queue-cause-reason">{cause.hold.reason}</span>
+              )}
             </span>
             <CauseAction cause={cause} queue={queue} />
           </li>
