@@ -1,5 +1,5 @@
 import { Arguments, split } from './arguments.ts'
-import { type Call, type Command, type Flags, GLOBAL_FLAGS } from './command.ts'
+import { type Call, type Command, type Flag, type Flags, GLOBAL_FLAGS } from './command.ts'
 import { EXIT, usage } from './exit.ts'
 import { complain, explain } from './explain.ts'
 import { overview, page } from './help.ts'
@@ -60,8 +60,22 @@ export async function runProgram(
   }
 }
 
+/** The line is split before the command is known, so a flag must take a value in all commands or in none. */
 function allFlags(commands: readonly Command[]): Flags {
-  return Object.assign({}, GLOBAL_FLAGS, ...commands.map(({ flags }) => flags)) as Flags
+  const all: Record<string, Flag> = { ...GLOBAL_FLAGS }
+  for (const { name, flags } of commands) {
+    for (const [flag, own] of Object.entries(flags)) {
+      const known = all[flag] ?? own
+      if (shapeOf(known) !== shapeOf(own))
+        throw new Error(`--${flag} of ${name} is a ${own.kind}, elsewhere a ${known.kind}.`)
+      all[flag] = own
+    }
+  }
+  return all
+}
+
+function shapeOf({ kind }: Flag): string {
+  return kind === 'switch' || kind === 'optional' ? kind : 'value'
 }
 
 function findCommand(word: string, commands: readonly Command[]): Command {
