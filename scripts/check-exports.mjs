@@ -1,6 +1,6 @@
-// Checks the package as a user gets it: packs it, lets publint and attw judge it, installs it into an empty folder
-// without any database client, and there imports, requires and type checks every sub-path, starts a thread, and runs
-// the command.
+// Checks the package as a user gets it: packs it, looks at what is inside, lets publint and attw judge it, installs it into an
+// empty folder without any optional package, and there imports, requires and type checks every sub-path, starts a thread and
+// a server, and runs the command.
 
 import {
   accessSync,
@@ -10,17 +10,21 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { dirname, join, posix, relative } from 'node:path'
 import { root, run, runNode, runNpm, tools } from './run.mjs'
 
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const names = Object.keys(manifest.exports)
   .filter((path) => path !== './package.json')
   .map((path) => `${manifest.name}${path.slice(1)}`)
+
+/** The largest package, unpacked, in bytes. */
+const MOST_BYTES = 8_000_000
 
 const folder = mkdtempSync(join(tmpdir(), 'skep-exports-'))
 let failed = false
@@ -44,12 +48,19 @@ async function checkPackage() {
   const consumer = join(folder, 'consumer')
   writeConsumer(consumer)
   if (!(await check('install', () => install(consumer, tarball)))) return
-  await check('no client comes along', () => noClients(consumer))
+  await check('no optional package comes along', () => noClients(consumer))
+  const installed = join(consumer, 'node_modules', manifest.name)
+  await check('fields', () => report(faultsOfFields()))
+  await check('files', () => report(faultsOfFiles(installed)))
+  await check('links', () => report(faultsOfLinks(installed)))
   lend(consumer, '@opentelemetry/api')
   await check('import every sub-path', () => runNode(['import.mjs'], { cwd: consumer, quiet: true }))
   await check('require every sub-path', () => runNode(['require.cjs'], { cwd: consumer, quiet: true }))
   for (const name of ['threads.mjs', 'threads.cjs']) {
     await check(`a thread in ${name}`, () => runNode([name], { cwd: consumer, quiet: true }))
+  }
+  for (const name of ['server.mjs', 'server.cjs']) {
+    await check(`a server without gRPC in ${name}`, () => runNode([name], { cwd: consumer, quiet: true }))
   }
   // Node's own types alone: with all of ours in reach, a client's types would be found here but not at a user's.
   mkdirSync(join(consumer, 'node_modules/@types'))
@@ -78,12 +89,93 @@ function install(consumer, tarball) {
   return runNpm(['install', tarball, ...options], { cwd: consumer, quiet: true })
 }
 
+/** @param {readonly string[]} faults */
+function report(faults) {
+  for (const fault of faults) console.error(`  ${fault}`)
+  return faults.length === 0 ? 0 : 1
+}
+
+/** What a registry shows, and the ranges of packages that others install. */
+function faultsOfFields() {
+  const {
+    repository,
+    homepage,
+    bugs,
+    dependencies = {},
+    peerDependencies = {},
+    peerDependenciesMeta = {},
+  } = manifest
+  const home = /^git\+(https:\/\/.+)\.git$/.exec(repository?.url ?? '')?.[1]
+  const faults = []
+  if (home === undefined) faults.push('"repository" must be a git+https address that ends in .git.')
+  if (home !== undefined && homepage !== `${home}#readme`) faults.push(`"homepage" must be ${home}#readme.`)
+  if (home !== undefined && bugs !== `${home}/issues`) faults.push(`"bugs" must be ${home}/issues.`)
+  if (Object.keys(dependencies).join() !== 'croner') faults.push('The only dependency must be croner.')
+  for (const [name, range] of Object.entries(peerDependencies)) {
+    if (peerDependenciesMeta[name]?.optional !== true) faults.push(`The peer "${name}" must be optional.`)
+    // ">=5" also takes a major version that does not exist yet.
+    const parts = String(range).split(' || ')
+    if (!parts.every((part) => /^\^\d+\.\d+\.\d+$/.test(part))) {
+      faults.push(`The range of "${name}" must be made of ^x.y.z, but is "${range}".`)
+    }
+  }
+  return faults
+}
+
+/**
+ * The size of the package, and what has no place in it.
+ *
+ * @param {string} installed
+ */
+function faultsOfFiles(installed) {
+  const files = filesOf(installed)
+  const bytes = files.reduce((sum, path) => sum + statSync(join(installed, path)).size, 0)
+  const faults = files
+    .filter((path) => path.endsWith('.map') || /^(?:src|test|node_modules)\//.test(path))
+    .map((path) => `${path} has no place in the package.`)
+  if (bytes > MOST_BYTES) faults.push(`It has ${bytes} bytes unpacked; at most ${MOST_BYTES} are allowed.`)
+  for (const path of ['README.md', 'CHANGELOG.md', 'LICENSE', 'docs/getting-started.md', 'docs/errors.md']) {
+    if (!files.includes(path)) faults.push(`${path} is missing.`)
+  }
+  console.log(`  ${files.length} files, ${(bytes / 1e6).toFixed(2)} MB unpacked`)
+  return faults
+}
+
+/**
+ * Relative links that lead to files which are not in the package. Headings are checked by test/docs/links.test.ts.
+ *
+ * @param {string} installed
+ */
+function faultsOfLinks(installed) {
+  const files = new Set(filesOf(installed))
+  return [...files]
+    .filter((path) => path.endsWith('.md'))
+    .flatMap((path) =>
+      [...readFileSync(join(installed, path), 'utf8').matchAll(/\]\(([^)\s]+)\)/g)]
+        .map(([, link = '']) => link)
+        .filter((link) => !/^(?:https?:|mailto:|#)/.test(link))
+        .filter((link) => !files.has(posix.join(posix.dirname(path), link.split('#')[0] ?? '')))
+        .map((link) => `${path} links to ${link}, which is not in the package. Use an absolute link.`),
+    )
+}
+
+/**
+ * @param {string} place
+ * @returns {string[]} Paths from there, with slashes.
+ */
+function filesOf(place) {
+  return readdirSync(place, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(place, join(entry.parentPath, entry.name)).replaceAll('\\', '/'))
+    .sort()
+}
+
 /** @param {string} consumer */
 function noClients(consumer) {
   const clients = Object.keys(manifest.peerDependencies ?? {})
   const lock = JSON.parse(readFileSync(join(consumer, 'package-lock.json'), 'utf8'))
   const installed = clients.filter((name) => `node_modules/${name}` in lock.packages)
-  for (const name of installed) console.error(`"${name}" came along, but it is an optional client.`)
+  for (const name of installed) console.error(`"${name}" came along, but it is an optional package.`)
   return installed.length === 0 ? 0 : 1
 }
 
@@ -150,6 +242,33 @@ function writeConsumer(consumer) {
     `const skep = require('${manifest.name}')
      const memory = require('${manifest.name}/memory')
      const file = __filename${thread}`,
+  )
+  // gRPC needs packages that are not here: without being asked for it is off, and asked for it says what to install.
+  const server = `
+     const { createServer } = server
+     const main = async () => {
+       const warned = []
+       const logger = { debug() {}, info() {}, warn: (text) => warned.push(text), error() {} }
+       const plain = createServer({ store: memory.memoryStore() }, { logger })
+       const at = await plain.listen({ port: 0 })
+       const health = await fetch(at.url + '/healthz')
+       await plain.close()
+       const strict = createServer({ store: memory.memoryStore() }, { logger, grpc: true })
+       const refused = await strict.listen({ port: 0 }).then(() => 'nothing', (error) => error.code)
+       await strict.close()
+       const seen = [at.grpc, health.status, warned.length, refused].join()
+       if (seen !== 'false,200,1,CLIENT_MISSING') throw new Error('without gRPC: ' + seen + ' ' + warned)
+     }
+     main()`
+  write(
+    'server.mjs',
+    `import * as server from '${manifest.name}/server'
+     import * as memory from '${manifest.name}/memory'${server}`,
+  )
+  write(
+    'server.cjs',
+    `const server = require('${manifest.name}/server')
+     const memory = require('${manifest.name}/memory')${server}`,
   )
   write('require.cjs', names.map((name) => `require('${name}')\n`).join(''))
   write(

@@ -46,6 +46,13 @@ export async function listen(
   }
 }
 
+/** Where gRPC is served, or how to get it. */
+export function grpcAddress({ grpc, host, port }: Listening): string {
+  return grpc
+    ? `${host}:${port}`
+    : 'off; for gRPC: npm install @connectrpc/connect @connectrpc/connect-node @bufbuild/protobuf'
+}
+
 /** The server speaks of its options; on the command line they are flags. */
 function taken(error: unknown): unknown {
   const { facts, cause } = error as {
@@ -114,6 +121,8 @@ function read(cwd: string, file: string, what: string): string {
 export function serverLogger(say: (text: string) => void): Logger {
   const silent = (): void => {}
   const tell = (message: string, facts?: Readonly<Record<string, unknown>>): void => {
+    // The command shows it where it shows the other addresses: see grpcAddress.
+    if (facts?.['code'] === 'CLIENT_MISSING') return
     const error = facts?.['error']
     say(error === undefined ? message : `${message} ${briefly(error)}`)
   }

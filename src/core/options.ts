@@ -15,6 +15,11 @@ type KeyOf<Options> = Options extends unknown ? keyof Options : never
 /** All lists that were made, to tell where a misplaced option belongs. */
 const PLACES: OptionKeys[] = []
 
+/** The options of every call that was loaded. For the tests of the documents. */
+export function declaredOptions(): readonly OptionKeys[] {
+  return PLACES
+}
+
 /** Names the options of a call. The compiler keeps the list equal to the type: a missing name or an additional one is an error. */
 export function optionKeys<Options extends object>(
   place: string,

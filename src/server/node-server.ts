@@ -1,5 +1,6 @@
 import { assertOptions, createSkep, type Skep, SkepError, type SkepOptions } from '../index.ts'
 import { ServerCore } from './core.ts'
+import { GRPC_INSTALL, grpcOff, loadGrpc, RPC_PREFIX } from './grpc/load.ts'
 import {
   type Incoming,
   type NodeHandler,
@@ -13,7 +14,13 @@ import { OnePort } from './one-port.ts'
 import { assertServerOptions, LISTEN_KEYS, NODE_SERVER_KEYS } from './option-keys.ts'
 import { MOST_BODY_BYTES, resolveServerOptions, type ServerOptions } from './options.ts'
 
-export interface NodeServerOptions extends ServerOptions, ConnectionOptions {}
+export interface NodeServerOptions extends ServerOptions, ConnectionOptions {
+  /**
+   * Serves gRPC, which needs the packages `@connectrpc/connect`, `@connectrpc/connect-node` and `@bufbuild/protobuf`. With true
+   * `listen` rejects with `CLIENT_MISSING` if one is not installed. @default on if they are installed; otherwise off, with a warning
+   */
+  readonly grpc?: boolean
+}
 
 export interface ListenOptions {
   /** @default '127.0.0.1' */
@@ -29,6 +36,8 @@ export interface Listening {
   readonly url: string
   readonly host: string
   readonly port: number
+  /** Whether gRPC is served. */
+  readonly grpc: boolean
 }
 
 /** Makes a server for a Skep, or opens a Skep of its own and closes it with the server. Nothing is open before `listen`. */
@@ -45,8 +54,8 @@ export class SkepServer {
   readonly #port: OnePort
   readonly #tls: boolean
   readonly #bulk: { stop(): Promise<void> } | null
-  /** Whoever takes requests as node has them, by the beginnings of their paths. */
-  readonly #takers: { readonly prefix: string; readonly handler: NodeHandler }[] = []
+  readonly #grpc: boolean | undefined
+  #rpc: NodeHandler | null = null
   #closing: Promise<void> | null = null
 
   constructor(source: Skep | SkepOptions, options: NodeServerOptions = {}) {
@@ -61,6 +70,7 @@ export class SkepServer {
       this.core.runtime,
     )
     this.#tls = connections.tls !== null
+    this.#grpc = options.grpc
     this.core.connections = () => this.#port.connections
     this.#bulk = resolveServerOptions(options).bulk ? this.skep.bulk.serve() : null
   }
@@ -74,11 +84,11 @@ export class SkepServer {
     const { host = '127.0.0.1', port = DEFAULT_PORT, tries = 0 } = options
     if (this.#closing) throw new SkepError('CLOSED', 'This server is closed. Make a new one.')
     await this.core.guard.listen?.(host, this.#tls)
-    await this.#serveRpc()
+    const grpc = await this.#serveRpc()
     for (let at = port; ; at++) {
       try {
         const bound = await this.#port.listen(host, at)
-        return { url: `${this.#tls ? 'https' : 'http'}://${shown(host)}:${bound}`, host, port: bound }
+        return { url: `${this.#tls ? 'https' : 'http'}://${shown(host)}:${bound}`, host, port: bound, grpc }
       } catch (error) {
         const isTaken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
         if (!isTaken || at >= port + tries) throw listenError(error, host, at)
@@ -91,27 +101,42 @@ export class SkepServer {
     return this.core.handle({ request, remote: { address: null, isEncrypted: false }, mount: '' })
   }
 
-  /** gRPC and Connect. Only a server that listens needs their code. */
-  async #serveRpc(): Promise<void> {
-    if (this.#takers.length > 0) return
-    const { connectHandler, RPC_PREFIXES } = await import('./grpc/connect.ts')
+  /** gRPC and Connect. Only a server that listens needs their code. Resolves with whether they are served. */
+  async #serveRpc(): Promise<boolean> {
     const { core } = this
-    const handler = connectHandler({
-      guard: core.guard,
-      services: core.services,
-      skepFor: (space) => core.skepFor(space),
-      onChange: (space, name) => core.onChange(space, name),
-      hub: core.hub,
-      messageBytes: MOST_BODY_BYTES,
-      report: (error) => core.logger.error('A call failed in an unexpected way.', { error }),
-    })
-    for (const prefix of RPC_PREFIXES) this.#takers.push({ prefix, handler })
+    const grpc = this.#grpc === false ? null : await this.#loadGrpc()
+    const handler =
+      grpc?.connectHandler({
+        guard: core.guard,
+        services: core.services,
+        skepFor: (space) => core.skepFor(space),
+        onChange: (space, name) => core.onChange(space, name),
+        hub: core.hub,
+        messageBytes: MOST_BODY_BYTES,
+        report: (error) => core.logger.error('A call failed in an unexpected way.', { error }),
+      }) ?? grpcOff(core.runtime)
+    // Replaced, not added: `listen` may be called again after it failed.
+    this.#rpc = handler
+    return grpc !== null
+  }
+
+  /** Null if its packages are missing and were not asked for. */
+  async #loadGrpc(): Promise<Awaited<ReturnType<typeof loadGrpc>> | null> {
+    try {
+      return await loadGrpc()
+    } catch (error) {
+      if (this.#grpc === true || !(error instanceof SkepError)) throw error
+      this.core.logger.warn(
+        `gRPC is off, because its packages are not installed. For gRPC run "${GRPC_INSTALL}"; without it set grpc: false.`,
+        { code: error.code, ...error.facts },
+      )
+      return null
+    }
   }
 
   #take(incoming: Incoming, outgoing: Outgoing): void {
-    const path = incoming.url ?? '/'
-    const taker = this.#takers.find(({ prefix }) => path.startsWith(prefix))
-    if (taker) taker.handler(incoming, outgoing)
+    const isRpc = incoming.url?.startsWith(RPC_PREFIX) === true
+    if (isRpc && this.#rpc !== null) this.#rpc(incoming, outgoing)
     else void this.#answer(incoming, outgoing)
   }
 

@@ -54,6 +54,7 @@ export const NODE_SERVER_KEYS: OptionKeys = optionKeys<NodeServerOptions>('creat
   streamsPerConnection: true,
   closeTimeout: true,
   tls: true,
+  grpc: true,
 })
 export const LISTEN_KEYS: OptionKeys = optionKeys<ListenOptions>('listen()', {
   host: true,

@@ -121,9 +121,13 @@ export interface Started {
   until(pattern: RegExp): Promise<string>
 }
 
-export function start(args: readonly string[], { cwd, env = {}, input }: RunOptions): Started {
-  const main = join(builtPackage(), 'dist/esm/cli/main.js')
-  const child = spawn(process.execPath, [main, ...args], {
+export function start(args: readonly string[], options: RunOptions): Started {
+  return startNode([join(builtPackage(), 'dist/esm/cli/main.js'), ...args], options)
+}
+
+/** Runs a program of Node in place of our command. */
+export function startNode(args: readonly string[], { cwd, env = {}, input }: RunOptions): Started {
+  const child = spawn(process.execPath, [...args], {
     cwd,
     env: { ...ownEnv(), ...env },
     stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],

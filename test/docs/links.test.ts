@@ -14,10 +14,19 @@ function anchorOf(heading: string): string {
     .replaceAll(' ', '-')
 }
 
+const { repository } = JSON.parse(readPage('package.json').text) as { repository: { url: string } }
+/** How links to files of the repository begin that are not in the package. */
+const HOME = new RegExp(`^${repository.url.slice('git+'.length, -'.git'.length)}/(?:blob|tree)/main/`)
+
 function faultOf(page: Page, link: string): string | null {
-  if (/^(https?|mailto):/.test(link)) return null
-  const [path = '', anchor] = link.split('#')
-  const target = path === '' ? page.path : join(dirname(page.path), path)
+  const isOurs = HOME.test(link)
+  if (/^(https?|mailto):/.test(link) && !isOurs) {
+    return link.includes('/skep/blob/') || link.includes('/skep/tree/')
+      ? `${page.path}: ${link} is not at the home in package.json`
+      : null
+  }
+  const [path = '', anchor] = link.replace(HOME, '').split('#')
+  const target = isOurs ? path : path === '' ? page.path : join(dirname(page.path), path)
   if (!existsSync(join(root, target))) return `${page.path}: ${link} leads nowhere`
   if (anchor === undefined || statSync(join(root, target)).isDirectory()) return null
   const known = headingsOf(readPage(target)).map(anchorOf)

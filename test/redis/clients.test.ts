@@ -1,5 +1,6 @@
+import { Redis as IoRedis5 } from 'ioredis-5'
 import { createClient, createCluster, createSentinel } from 'redis'
-import { describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { type NodeRedisLike, redisStore } from '../../src/redis.ts'
 import type { Store } from '../../src/store.ts'
 import { describeStore } from '../../src/testing.ts'
@@ -28,6 +29,14 @@ function nodeRedis(url: string, options: object = {}): NodeRedisLike {
   return createClient({ url, ...options }) as unknown as NodeRedisLike
 }
 
+/** A client of the oldest ioredis in the range of peers, ended when the test ends. */
+function ioredis5(url: string): NodeRedisLike {
+  const client = new IoRedis5(url)
+  client.on('error', () => {})
+  onTestFinished(() => client.disconnect())
+  return client as unknown as NodeRedisLike
+}
+
 const prefix = `clients-${uuid()}`
 let opened = 0
 async function open(number = ++opened): Promise<Store> {
@@ -43,8 +52,27 @@ const choose = (name: string, body: () => void): void => {
 }
 describeStore('node-redis store', open, { describe: choose as never, it }, { reopen: () => open(opened) })
 
+const opened5 = new Map<Store, { readonly client: IoRedis5; readonly name: string }>()
+async function open5(name = `${prefix}-5-${++opened}`): Promise<Store> {
+  const client = new IoRedis5(sharedUrl)
+  const store = redisStore({ client: client as never, prefix: name, unsafe: UNSAFE })
+  await store.ready()
+  opened5.set(store, { client, name })
+  return store
+}
+afterAll(() => {
+  for (const { client } of opened5.values()) client.disconnect()
+})
+describeStore(
+  'ioredis 5 store',
+  open5,
+  { describe: choose as never, it },
+  { reopen: (store) => open5(opened5.get(store)?.name) },
+)
+
 it.each([
   ['ioredis, RESP2', () => ioredis(sharedUrl, { protocol: 2 } as object)],
+  ['ioredis 5', () => ioredis5(sharedUrl)],
   ['ioredis, RESP3', () => ioredis(sharedUrl, { protocol: 3, replyMapping: 'resp3' } as object)],
   ['node-redis, RESP2', () => nodeRedis(sharedUrl, { RESP: 2 })],
   ['node-redis, RESP3', () => nodeRedis(sharedUrl, { RESP: 3 })],
@@ -66,6 +94,7 @@ it.each([
 
 describe.each([
   ['ioredis', (url: string) => ioredis(url) as unknown as NodeRedisLike],
+  ['ioredis 5', ioredis5],
   ['node-redis', (url: string) => nodeRedis(url)],
 ])('with a client of %s', (_, connect) => {
   it('tells apart what was sent and what was not, comes back, and waits for nothing for ever', async (t) => {

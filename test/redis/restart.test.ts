@@ -37,6 +37,7 @@ describe('a Redis that ends', () => {
     const store = await world.open()
     const calls: { readonly id: string; readonly code: Promise<string> }[] = []
     let isRefused = false
+    let isAnswered = false
     // However long the kill takes: calls come before it, in the middle of it, and after it.
     const calling = (async () => {
       while (!isRefused) {
@@ -45,12 +46,13 @@ describe('a Redis that ends', () => {
         calls.push({ id: job.id, code })
         void code.then((said) => {
           isRefused ||= said === 'STORE_UNAVAILABLE'
+          isAnswered ||= said === 'ok'
         })
         await later(1, async () => {})
       }
     })()
 
-    await eventually('some calls', () => calls.length > 50)
+    await eventually('some calls', () => calls.length > 50 && isAnswered)
     await world.kill()
     await calling
     const codes = await Promise.all(calls.map(async ({ id, code }) => ({ id, code: await code })))

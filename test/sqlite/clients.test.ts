@@ -4,18 +4,20 @@ import { describe, expect, it } from 'vitest'
 import { type SqliteClient, sqliteStore } from '../../src/sqlite.ts'
 import type { Store } from '../../src/store.ts'
 import { describeStore } from '../../src/testing.ts'
+import { betterSqlite3Compiled } from './better-sqlite3.ts'
 import { freshFile, newJob, openHandle, openStore, readyCount } from './support.ts'
 
 type OpenClient = (file: string) => SqliteClient
 
-const clients: readonly (readonly [name: string, find: () => OpenClient])[] = [
+const clients: readonly (readonly [name: string, find: () => OpenClient | Promise<OpenClient>])[] = [
   ['@photostructure/sqlite', () => (file) => new DatabaseSync(file)],
   ['node:sqlite', builtIn],
-  ['better-sqlite3', betterSqlite3],
+  ['better-sqlite3 13', betterSqlite3],
+  ['better-sqlite3 12', betterSqlite3Compiled],
 ]
 
 for (const [name, find] of clients) {
-  const client = attempt(find)
+  const client = await attempt(find)
   if (typeof client === 'string') {
     describe(`sqlite through ${name}`, () => it.skip(`is not here: ${client}`, () => {}))
     continue
@@ -70,9 +72,9 @@ function betterSqlite3(): OpenClient {
   return (file) => new Database(file)
 }
 
-function attempt<T>(find: () => T): T | string {
+async function attempt<T>(find: () => T | Promise<T>): Promise<T | string> {
   try {
-    return find()
+    return await find()
   } catch (error) {
     return (error as Error).message.split('\n')[0] as string
   }

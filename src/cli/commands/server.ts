@@ -5,7 +5,7 @@ import { EXIT, usage } from '../exit.ts'
 import { complain, explain, isAway } from '../explain.ts'
 import { clock, span } from '../numbers.ts'
 import { type Opened, using } from '../open.ts'
-import { alertsOf, listen, PORT_FLAG, serverLogger, tlsOf, tokensOf } from '../serving.ts'
+import { alertsOf, grpcAddress, listen, PORT_FLAG, serverLogger, tlsOf, tokensOf } from '../serving.ts'
 import { aborted, listenForStop, whenOutputCloses } from '../stopping.ts'
 import { clean, quote } from '../text.ts'
 
@@ -87,7 +87,7 @@ async function serve(call: Call, opened: Opened, logger: Logger): Promise<number
     else {
       out.data(`${clock(startedAt)} serving ${place.label} on ${at.url}`)
       out.note(
-        out.paintNote('dim', `  Dashboard ${at.url}   HTTP ${at.url}/api/v1   gRPC ${at.host}:${at.port}`),
+        out.paintNote('dim', `  Dashboard ${at.url}   HTTP ${at.url}/api/v1   gRPC ${grpcAddress(at)}`),
       )
     }
     void tellWhenReady(call, opened, stop.signal)

@@ -1,5 +1,6 @@
 import type { Listening } from '../../server.ts'
 import type { Opened } from '../open.ts'
+import { grpcAddress } from '../serving.ts'
 import { clean, cut } from '../text.ts'
 import type { Work } from './crew.ts'
 
@@ -27,7 +28,7 @@ export function factLines({
       : ([
           ['Dashboard', at.url],
           ['HTTP', `${at.url}/api/v1`],
-          ['gRPC', `${at.host}:${at.port}`],
+          ['gRPC', grpcAddress(at)],
         ] as const)),
     ['Handlers', `${cut(clean(names.join(', ')), 200)}${hint === '' ? '' : ` (${hint})`}`],
   ]

@@ -21,6 +21,8 @@ export interface FrameOptions extends Canvas {
   readonly word?: string
   /** Where the dashboard is; null: it is not open. */
   readonly url?: string | null
+  /** Whether gRPC is served there. */
+  readonly grpc?: boolean
   /** The queue that the keys are about. */
   readonly selected?: string | undefined
   /** What stands below the queues. @default 'recent' */
@@ -93,7 +95,7 @@ function addressLine(options: FrameOptions): string[] {
   const left: Piece[] = [
     { text: '   dashboard  ', style: 'dim' },
     { text: options.url, style: ['cyan', 'bold'] },
-    { text: '   HTTP and gRPC on the same port', style: 'dim' },
+    { text: `   HTTP${options.grpc === true ? ' and gRPC' : ''} on the same port`, style: 'dim' },
   ]
   return [lineOf(left, options)]
 }

@@ -83,7 +83,7 @@ export async function runSession(call: Call, options: SessionOptions): Promise<n
       pressed(key)
       view.update()
     },
-    look: () => ({ url: serving?.at.url ?? null }),
+    look: () => ({ url: serving?.at.url ?? null, grpc: serving?.at.grpc ?? false }),
   })
   options.relay.to = (message) => view.say(clean(message))
   const forText = call.args.duration('for')

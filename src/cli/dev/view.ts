@@ -18,11 +18,11 @@ export interface View {
 }
 
 export interface ViewOptions
-  extends Omit<FrameOptions, 'columns' | 'rows' | 'paint' | 'selected' | 'list' | 'url'> {
+  extends Omit<FrameOptions, 'columns' | 'rows' | 'paint' | 'selected' | 'list' | 'url' | 'grpc'> {
   readonly board: Board
   readonly onKey: (key: Key) => void
   /** What can change while it is shown. */
-  readonly look?: () => Pick<FrameOptions, 'selected' | 'list' | 'url'>
+  readonly look?: () => Pick<FrameOptions, 'selected' | 'list' | 'url' | 'grpc'>
 }
 
 /** What was said stands at the foot for so long: among busy queues its line is gone before it is read. */

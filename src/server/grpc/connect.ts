@@ -40,9 +40,6 @@ export interface ConnectEnv extends Callable {
 
 const callerKey = createContextKey<Caller | null>(null)
 
-/** How the paths of the services begin. */
-export const RPC_PREFIXES: readonly string[] = [`/${Skep.typeName}/`, `/${Operations.typeName}/`]
-
 /** Serves the services to node's requests of HTTP/1.1 and of HTTP/2. */
 export function connectHandler(env: ConnectEnv): NodeHandler {
   const callers = new WeakMap<object, Caller>()

@@ -1,0 +1,236 @@
+/** Prose and tables name only what there is: commands, flags, codes, options, events, paths; and every figure has one source. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { ERROR_CODES } from 'skep'
+import { describe, expect, it } from 'vitest'
+import 'skep/memory'
+import 'skep/nats'
+import 'skep/otel'
+import 'skep/postgres'
+import 'skep/redis'
+import 'skep/server'
+import 'skep/sqlite'
+import 'skep/testing'
+import { variableOf } from '../../src/cli/arguments.ts'
+import { GLOBAL_FLAGS } from '../../src/cli/command.ts'
+import { COMMANDS } from '../../src/cli/command-table.ts'
+import { declaredOptions } from '../../src/core/options.ts'
+import type { WorkerEvents } from '../../src/worker/events.ts'
+import { type Page, pages, readPage, root } from './markdown.ts'
+import { type Code, callsOf, cellsOf, commandsOf, firstCells, proseOf, quotedIn, spansOf } from './names.ts'
+
+/** The pages for users. */
+const all = pages().filter(({ path }) => path === 'README.md' || path.startsWith('docs/'))
+/** Without the table of mutants, which names faults of other queues and is generated. */
+const written = all.filter(({ path }) => path !== 'docs/mutants.md')
+const deployed: readonly Code[] = readdirSync(join(root, 'deploy'), { recursive: true, encoding: 'utf8' })
+  .filter((name) => /\.(ya?ml|json|service)$/.test(name))
+  .flatMap((name) =>
+    [...readFileSync(join(root, 'deploy', name), 'utf8').matchAll(/`([^`\n]+)`|^ExecStart=(.+)$/gm)].map(
+      ([, span, start]) => ({ at: `deploy/${name}`, text: (span ?? start) as string }),
+    ),
+  )
+
+const flagsOf = (name: string): readonly string[] =>
+  Object.keys({ ...GLOBAL_FLAGS, ...COMMANDS.find((command) => command.name === name)?.flags })
+const everyFlag = new Set(COMMANDS.flatMap(({ name }) => flagsOf(name)))
+
+/** Why a call of `skep` cannot be, or null. */
+function faultOf([name = '', ...rest]: readonly string[]): string | null {
+  // A placeholder, a flag of its own, or the command itself.
+  if (/^[<[…-]/.test(name) || name === 'help' || name === 'version') return null
+  const command = COMMANDS.find((one) => one.name === name)
+  if (command === undefined) return `there is no command "${name}"`
+  const [action = ''] = rest
+  const known = command.actions === undefined || command.takesNames === true || !/^[a-z][a-z-]*$/.test(action)
+  if (!known && !Object.hasOwn(command.actions, action)) return `skep ${name} has no action "${action}"`
+  const own = flagsOf(name)
+  const flag = rest.find((word) => /^--[a-z]/.test(word) && !own.includes(nameOf(word)))
+  return flag === undefined ? null : `skep ${name} has no flag ${flag}`
+}
+
+/** `--drain=10s` names `drain`. */
+const nameOf = (flag: string): string => (/^--([a-z][a-z-]*)/.exec(flag)?.[1] ?? '') as string
+
+const EVENTS: Readonly<Record<keyof WorkerEvents, true>> = {
+  received: true,
+  finished: true,
+  error: true,
+  timeout: true,
+  lost: true,
+  dead: true,
+  snoozed: true,
+  cancelled: true,
+}
+
+/** Flags of other programs. */
+const FOREIGN_FLAGS: Readonly<Record<string, string>> = {
+  '--keep': 'of npm run bench',
+  '--api-token': 'an example of a secret that the redactor hides',
+  '--define': 'of esbuild',
+  '--banner': 'of esbuild',
+}
+
+/** Words in capitals that are no codes of ours. */
+const FOREIGN_WORDS: Readonly<Record<string, string>> = {
+  ERROR_CODES: 'an export: the list of codes itself',
+  QUERY_FIELDS: 'an export: the fields of queries',
+  RESOURCE_EXHAUSTED: 'a status of gRPC',
+  SQLITE_BUSY: 'an error of SQLite',
+}
+
+const allowed = (list: Readonly<Record<string, string>>, name: string): boolean => Object.hasOwn(list, name)
+
+describe('the pages', () => {
+  it.each([
+    ['npx skep redrive', 'there is no command "redrive"'],
+    ['skep dead redrvie mail', 'skep dead has no action "redrvie"'],
+    ['SKEP_DB=jobs.db npx skep worker jobs.js --concurency 5', 'skep worker has no flag --concurency'],
+    ['npx skep queues && npx skep dead redrive mail --yes', null],
+    ['npm install skep pg', null],
+  ])('are read as commands: %s', (text, fault) => {
+    const faults = callsOf({ at: '', text }).map(faultOf)
+
+    expect(faults.find((one) => one !== null) ?? null).toBe(fault)
+  })
+
+  it('call only commands, actions and flags that exist', () => {
+    const codes = [...written.flatMap(commandsOf), ...deployed]
+    const calls = codes.flatMap((code) =>
+      callsOf(code).map((call) => ({ at: code.at, fault: faultOf(call) })),
+    )
+
+    expect(calls.length).toBeGreaterThan(100)
+    expect(calls.filter(({ fault }) => fault !== null)).toEqual([])
+  })
+
+  it('name only flags that exist', () => {
+    const named = written
+      .flatMap(spansOf)
+      .filter(({ text }) => /^--[a-z]/.test(text))
+      .flatMap(({ at, text }) => [...text.matchAll(/--[a-z][a-z-]*/g)].map(([flag]) => ({ at, flag })))
+
+    expect(named.length).toBeGreaterThan(20)
+    expect(named.filter(({ flag }) => !everyFlag.has(nameOf(flag)) && !allowed(FOREIGN_FLAGS, flag))).toEqual(
+      [],
+    )
+  })
+
+  it('name only error codes and variables that exist', () => {
+    const variables = new Set([...everyFlag].map(variableOf))
+    const isOurs = (word: string): boolean =>
+      (ERROR_CODES as readonly string[]).includes(word) || variables.has(word)
+    const named = written
+      .flatMap(spansOf)
+      .filter(({ text }) => /^[A-Z][A-Z0-9]*(_[A-Z0-9]+)+$/.test(text))
+      .map(({ at, text }) => ({ at, text }))
+
+    expect(named.length).toBeGreaterThan(50)
+    expect(named.filter(({ text }) => !isOurs(text) && !allowed(FOREIGN_WORDS, text))).toEqual([])
+  })
+
+  it('list only options that one call has together', () => {
+    const places = declaredOptions()
+    const every = new Set(places.flatMap(({ keys }) => Object.keys(keys)))
+    const tables = written
+      .flatMap((page) => firstCells(page, /^Option/))
+      .map(({ at, cells }) => ({
+        at,
+        names: cells.flatMap(quotedIn),
+      }))
+    const unknown = tables.flatMap(({ at, names }) =>
+      names.flatMap((name) => (name.split('.').every((part) => every.has(part)) ? [] : [{ at, name }])),
+    )
+    const scattered = tables.filter(
+      ({ names }) =>
+        !places.some(({ keys }) => names.every((name) => keys[name.split('.')[0] as string] === true)),
+    )
+
+    expect(tables.length).toBeGreaterThan(8)
+    expect(unknown).toEqual([])
+    expect(scattered).toEqual([])
+  })
+
+  it('name only events that exist, and all of them', () => {
+    const listened = all.flatMap((page) =>
+      [...page.text.matchAll(/\bskep\.on\(\s*['"](\w+)['"]/g)].map(([, name]) => `${page.path}: ${name}`),
+    )
+    const [table] = firstCells(readPage('docs/events.md'), /^Event$/)
+
+    expect(listened.length).toBeGreaterThan(2)
+    expect(listened.filter((one) => !Object.hasOwn(EVENTS, one.split(': ')[1] as string))).toEqual([])
+    expect(table?.cells.flatMap(quotedIn).sort()).toEqual(Object.keys(EVENTS).sort())
+  })
+
+  it('name only files of the repository that exist', () => {
+    const named = all
+      .flatMap(spansOf)
+      .flatMap(({ at, text }) =>
+        [
+          ...text.matchAll(
+            /(?:^|\s)((?:src|test|docs|deploy|scripts|examples|proto|bench|dashboard)\/[\w./*<>-]*)/g,
+          ),
+        ].map(([, path]) => ({ at, path: (path as string).replace(/[.:,]$/, '') })),
+      )
+    // Of `test/redis/<name>.test.ts` only the folder can be looked for.
+    const placeOf = (path: string): string => path.replace(/[^/]*[<*].*$/, '')
+
+    expect(named.length).toBeGreaterThan(20)
+    expect(named.filter(({ path }) => !existsSync(join(root, placeOf(path))))).toEqual([])
+  })
+})
+
+describe('figures', () => {
+  it('of mutants stand in their table alone', () => {
+    const [, total] = / checks all (\d+) of them/.exec(readPage('docs/mutants.md').text) ?? []
+    const stated = written.flatMap((page) => figuresIn(page, /\b([\d,]+)(?: of [\d,]+)? mutants\b/g))
+
+    expect(Number(total)).toBeGreaterThan(400)
+    expect(stated.filter(({ figure }) => figure !== Number(total))).toEqual([])
+  })
+
+  it('of tests are what a run prints, so no page states them', () => {
+    expect(written.flatMap((page) => figuresIn(page, /\b([\d,]{3,}) tests\b/g))).toEqual([])
+  })
+
+  it('of takeovers are those of one table', () => {
+    const guarantees = readPage('docs/guarantees.md')
+    const start = guarantees.lines.indexOf('| Store | The process died | The store cannot tell |')
+    const rows = guarantees.lines.slice(start + 2, start + 6).map(cellsOf)
+    const source = Object.fromEntries(rows.map(([store, died]) => [store, secondsIn(died as string)]))
+    const lines = [...written, readPage('ARCHITECTURE.md')].flatMap((page) =>
+      proseOf(page)
+        .filter(({ at }) => !isSource(guarantees, at, start))
+        .filter(({ line }) => /\b(?:in|after) about \d+ s/.test(line)),
+    )
+    const ofStores = lines.filter(({ line }) => /^\| Jobs of a killed worker run again \|/.test(line))
+    // "About 15 seconds" is the time after which a bulk action goes on elsewhere.
+    const others = lines.filter((one) => !ofStores.includes(one) && !one.line.includes('about 15 seconds'))
+
+    expect(source).toEqual({ Memory: null, SQLite: 3, Postgres: 3, Redis: 5 })
+    expect(ofStores.map(({ at }) => at.split(':')[0])).toEqual(['README.md', 'docs/stores.md'])
+    for (const { at, line } of ofStores) {
+      expect([at, ...cellsOf(line).slice(1).map(secondsIn)]).toEqual([at, ...Object.values(source)])
+    }
+    expect(others).toEqual([])
+  })
+})
+
+function isSource({ path }: Page, at: string, start: number): boolean {
+  const [file, line] = at.split(':')
+  return file === path && Number(line) > start && Number(line) <= start + 6
+}
+
+function secondsIn(cell: string): number | null {
+  const seconds = /\babout (\d+) s\b/.exec(cell)?.[1]
+  return seconds === undefined ? null : Number(seconds)
+}
+
+function figuresIn(page: Page, pattern: RegExp): { readonly at: string; readonly figure: number }[] {
+  return proseOf(page).flatMap(({ at, line }) =>
+    [...line.matchAll(pattern)].map(([, figure]) => ({
+      at,
+      figure: Number((figure as string).replaceAll(',', '')),
+    })),
+  )
+}
