@@ -13,12 +13,20 @@ export interface PgBouncer {
   stop(): Promise<void>
 }
 
+export interface PgBouncerOptions {
+  /** The startup parameters that it ignores instead of refusing the login, with commas between them. */
+  readonly ignored?: string
+}
+
 export type PgBouncerResult =
   | { readonly bouncer: PgBouncer; readonly reason?: undefined }
   | { readonly bouncer?: undefined; readonly reason: string }
 
 /** Starts a pooler in front of the server of this address, or says why there is none: a test skips with it. */
-export async function startPgBouncer(postgresUrl: string): Promise<PgBouncerResult> {
+export async function startPgBouncer(
+  postgresUrl: string,
+  { ignored = 'extra_float_digits,statement_timeout,application_name' }: PgBouncerOptions = {},
+): Promise<PgBouncerResult> {
   const binary = ['/usr/sbin/pgbouncer', '/usr/local/bin/pgbouncer', '/opt/homebrew/bin/pgbouncer']
   let command = binary.find((path) => existsSync(path))
   if (command === undefined) {
@@ -50,7 +58,7 @@ export async function startPgBouncer(postgresUrl: string): Promise<PgBouncerResu
       'pool_mode = transaction',
       'max_client_conn = 500',
       'default_pool_size = 20',
-      'ignore_startup_parameters = extra_float_digits,statement_timeout,application_name',
+      `ignore_startup_parameters = ${ignored}`,
       '',
     ].join('\n'),
   )
