@@ -373,3 +373,33 @@ describe('PgBouncer in transaction mode', () => {
     }
   }, 300_000)
 })
+
+describe('PgBouncer in session mode', () => {
+  it.each(['pool', 'sql'] as const)(
+    'carries hints and the locks of workers (%s)',
+    async (way) => {
+      const world = await createWorld()
+      await world.open({ migrate: true })
+      const { bouncer, reason } = await startPgBouncer(world.url, { mode: 'session' })
+      if (!bouncer) throw new Error(reason)
+      const url = bouncer.urlFor(world.url)
+      const pool = new pg.Pool({ connectionString: url })
+      const sql = postgres(url)
+      const store = postgresStore(way === 'pool' ? { pool } : { sql })
+      const skep = createSkep({ store, logger: silentLogger })
+      try {
+        const worker = skep.worker([queue('mail').handle(() => 1)])
+        await worker.ready
+
+        await eventually('the connection', () => worker.health().notifier.status === 'up')
+        await eventually('the lock', async () => (await skep.workers())[0]?.life === 'here')
+      } finally {
+        await skep.close()
+        await pool.end()
+        await sql.end({ timeout: 1 })
+        await bouncer.stop()
+      }
+    },
+    300_000,
+  )
+})

@@ -19,7 +19,8 @@ import { lockKey } from './workers.ts'
 const FIRST_WAIT_MS = 50
 const LONGEST_WAIT_MS = 5_000
 const PING_EVERY_MS = 5_000
-const POOL_ANSWER_MS = 1_000
+const POOL_ANSWER_MS = 100
+const POOLER_LOOKS = 10
 
 const BACKEND = 'select pg_backend_pid()::text'
 const POOLED =
@@ -135,8 +136,8 @@ export class Session {
       opened = await withDeadline(runtime, timeoutMs, connecting, (late) => late.destroy())
       if (this.#isClosed) return opened.destroy()
       this.#backend = await this.#backendOf(opened)
-      // Two connections that are open at the same time have different processes, unless a pooler stands between.
-      if ((await this.#backendOfPool()) === this.#backend) throw this.#pooled()
+      // A pooler gives numbers of its own at the login. It may pool sessions, with which all is well.
+      if (this.#backend !== opened.loginPid && (await this.#isShared(opened))) throw this.#pooled()
       await this.#ask(opened, `listen "${channel}"`, [])
       this.#held.clear()
       await this.#lock(opened, [...this.#workers])
@@ -186,6 +187,19 @@ export class Session {
 
   async #backendOf(connection: Connection): Promise<string> {
     return String((await this.#ask(connection, BACKEND, []))[0]?.[0])
+  }
+
+  /**
+   * Whether the pooler moves the connection between processes of the server, or gives its process to others. A pooler in
+   * transaction mode with nothing to do uses the same one again, and a busy one seldom does: a few looks see one or the other.
+   */
+  async #isShared(connection: Connection): Promise<boolean> {
+    for (let looks = 0; looks < POOLER_LOOKS; looks++) {
+      // Two connections that are open at the same time have different processes.
+      if ((await this.#backendOfPool()) === this.#backend) return true
+      if ((await this.#backendOf(connection)) !== this.#backend) return true
+    }
+    return false
   }
 
   /** Of whichever connection of the pool is free; null if none is soon. */

@@ -531,7 +531,7 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
     incidents: [],
     rule: 'R8',
     file: 'src/stores/postgres/session.ts',
-    find: 'if ((await this.#backendOfPool()) === this.#backend) throw this.#pooled()',
+    find: 'if (this.#backend !== opened.loginPid && (await this.#isShared(opened))) throw this.#pooled()',
     replace: '',
     story: 'A worker behind a pooler in transaction mode takes its lock on a connection that others share.',
     killedBy: { vitest: 'test/postgres/roles.test.ts', test: 'is found out by a store that listens (pool)' },
