@@ -11,7 +11,7 @@ interface Jiti {
 }
 
 interface JitiModule {
-  createJiti(id: string, options?: { readonly fsCache?: boolean }): Jiti
+  createJiti(id: string, options?: { readonly fsCache?: boolean; readonly tsconfigPaths?: boolean }): Jiti
 }
 
 /**
@@ -34,7 +34,7 @@ export async function loadModule(
     }
   }
   const jiti = await findJiti(path)
-  if (jiti === undefined) throw refusal === undefined ? needsJiti(shown) : failed(shown, refusal)
+  if (jiti === undefined) throw refusal === undefined ? needsJiti(shown) : failed(shown, refusal, true)
   try {
     return await jiti.import(path)
   } catch (error) {
@@ -68,7 +68,13 @@ async function findJiti(path: string): Promise<Jiti | undefined> {
       const file = createRequire(from).resolve('jiti')
       const { createJiti } = (await import(pathToFileURL(file).href)) as JitiModule
       // No cache on the disk: it could lie in a folder where others may write.
-      return createJiti(path, { fsCache: false })
+      const options = { fsCache: false }
+      try {
+        return createJiti(path, { ...options, tsconfigPaths: true })
+      } catch {
+        // A tsconfig.json that it cannot read, such as one that extends a package which only developers have.
+        return createJiti(path, options)
+      }
     } catch {
       // Not installed there.
     }
@@ -87,15 +93,29 @@ function needsJiti(shown: string): CliError {
   )
 }
 
-function failed(shown: string, error: unknown): CliError {
+function failed(shown: string, error: unknown, lacksJiti = false): CliError {
   const message = withoutMarks(error instanceof Error ? `${error.name}: ${error.message}` : String(error))
   const place = error instanceof Error ? placeOf(error) : undefined
-  const isLimit = (error as { code?: unknown }).code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX'
   return invalid(
     `"${shown}" could not be loaded. ${clean(message)}${place === undefined ? '' : ` (${place})`}`,
-    isLimit
-      ? 'Node takes types away and knows no enums or namespaces. Write it without, or run "npm install -D jiti".'
-      : 'Correct the file; it is loaded as it is when your program starts.',
+    lacksJiti ? fixWithJiti(error) : CORRECT,
+  )
+}
+
+const CORRECT = 'Correct the file; it is loaded as it is when your program starts.'
+
+/** What Node refused and jiti reads, or may read. */
+function fixWithJiti(error: unknown): string {
+  const { code, message = '' } = error as { readonly code?: unknown; readonly message?: string }
+  if (code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX')
+    return 'Node takes types away and knows no enums or namespaces. Write it without, or run "npm install -D jiti".'
+  if (code === 'ERR_UNKNOWN_FILE_EXTENSION' && /\.[cm]?tsx?"/.test(message))
+    return 'Run "npm install -D jiti", use Node 22.18 or newer, or write that file in JavaScript.'
+  const isMissing = code === 'ERR_MODULE_NOT_FOUND' || code === 'ERR_UNSUPPORTED_DIR_IMPORT'
+  if (!isMissing || !/imported from .*\.[cm]?tsx?\b/.test(message)) return CORRECT
+  return (
+    'Node wants the whole name of a file in an import (./mail.ts, not ./mail or ./mail.js) and knows no paths of ' +
+    'tsconfig.json. Run "npm install -D jiti", with which all of these work, or correct the import.'
   )
 }
 

@@ -300,7 +300,8 @@ export class Skep {
       book: new BulkBook(store, space),
     })
     const records = { ...parts, space, logger: this.#logger }
-    const book = new ErrorBook({ ...records, onFirst: () => this.#history?.wake() })
+    const onFirst = (): void => this.#history?.wake()
+    const book = new ErrorBook({ ...records, onFirst, onNews: () => this.#history?.hurry() })
     const meter = this.#meter
     this.#history =
       options.history === false ? null : new History({ ...records, meter, also: () => book.flush() })

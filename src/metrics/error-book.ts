@@ -18,6 +18,8 @@ export const GROUPS_PER_FLUSH = 200
 /** Groups of one call. One that another process has just changed has the whole call repeated, so these are few. */
 const CHUNK = 20
 const TRIES = 5
+/** An error of a group that was written this long ago is news again. */
+const STALE_MS = 10_000
 
 interface Counted {
   readonly id: string
@@ -31,14 +33,19 @@ export interface ErrorBookParts {
   readonly runtime: Runtime
   readonly logger: Logger
   readonly space: string
-  /** There is something to write, soon. */
+  /** There is something to write, with the next write of the process. */
   readonly onFirst: () => void
+  /** There is something to write that readers do not know of yet, which is worth a write of its own. */
+  readonly onNews: () => void
 }
 
 /** Gathers the errors of a process in groups, and adds them to what other processes have counted. */
 export class ErrorBook {
   readonly #parts: ErrorBookParts
   #gathered = new Map<string, Counted>()
+  /** The groups of the last write, and when that was. */
+  #written: ReadonlySet<string> = new Set()
+  #writtenAt = -Infinity
   /** What a write could not bring to its end. */
   #unsent: readonly Counted[] = []
   #flushing: Promise<void> | null = null
@@ -55,6 +62,12 @@ export class ErrorBook {
     if (known === undefined) this.#gathered.set(made.id, { ...made, sent: null })
     else known.body = mergeGroups(known.body, made.body)
     if (isFirst) this.#parts.onFirst()
+    if (known === undefined && this.#isNews(made.id)) this.#parts.onNews()
+  }
+
+  /** False for what fails all the time: its next errors only change numbers. */
+  #isNews(id: string): boolean {
+    return !this.#written.has(id) || this.#parts.runtime.mono() - this.#writtenAt >= STALE_MS
   }
 
   /** Writes what was gathered. Never rejects. Tells whether something is left. */
@@ -72,6 +85,8 @@ export class ErrorBook {
     if (!(await this.#send(this.#unsent))) return
     const gathered = [...this.#gathered.values()]
     this.#gathered = new Map()
+    this.#written = new Set(gathered.map(({ id }) => id))
+    this.#writtenAt = this.#parts.runtime.mono()
     await this.#send(gathered)
   }
 

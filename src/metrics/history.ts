@@ -8,6 +8,8 @@ import { HOUR_MS, METRIC_KIND, MINUTE_MS, Page } from './page.ts'
 
 /** The meter is collected so often while something happens, at whole multiples of it, so that slots of 10 s are whole. */
 const TICK_MS = 5_000
+/** What readers should see at once waits this long, so that one write has what happens together. */
+const SOON_MS = 500
 /** An hour is written so often. Whoever is killed loses less than this of its hours, and a tick of its minutes. */
 const HOURS_EVERY_MS = 60_000
 /** While the store is away so many pages wait, the newest. */
@@ -39,6 +41,7 @@ export class History {
   /** Since when the meter counts what is not collected, by the wall clock. */
   #since = 0
   #stopTimer: (() => void) | null = null
+  #stopSoon: (() => void) | null = null
   #writing: Promise<void> | null = null
   #isStopped = false
   /** Nothing goes on by itself until something happens. */
@@ -60,6 +63,17 @@ export class History {
     this.#stopTimer = runtime.timer(waitMs, () => this.#tick(), { background: true })
   }
 
+  /** Writes the other things alone, within half a second. What fails is written with the rest. */
+  hurry(): void {
+    this.wake()
+    if (this.#stopSoon !== null || this.#isStopped) return
+    const write = (): void => {
+      this.#stopSoon = null
+      void this.#parts.also?.().then((isMore) => this.#goOn(isMore))
+    }
+    this.#stopSoon = this.#parts.runtime.timer(SOON_MS, write, { background: true })
+  }
+
   /** Writes now what happened in these minutes, and hours that are due, for whoever reads. It never rejects. */
   async flush(): Promise<void> {
     this.#collect()
@@ -71,6 +85,8 @@ export class History {
     this.#isResting = true
     this.#stopTimer?.()
     this.#stopTimer = null
+    this.#stopSoon?.()
+    this.#stopSoon = null
     this.#collect()
     await atMost(this.#parts.runtime, STOP_MS, this.#write(true))
   }
@@ -84,9 +100,11 @@ export class History {
   #tick(): void {
     this.#stopTimer = null
     this.#collect()
-    void this.#write(false).then((isMore) => {
-      if (isMore && !this.#isResting) this.wake()
-    })
+    void this.#write(false).then((isMore) => this.#goOn(isMore))
+  }
+
+  #goOn(isMore: boolean): void {
+    if (isMore && !this.#isResting) this.wake()
   }
 
   #collect(): void {

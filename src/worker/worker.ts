@@ -47,6 +47,8 @@ const SIGN_OFF_MS = 5_000
 const NOT_MINE_MS = 60_000
 const POLL_WITH_HINTS_MS = 5_000
 const POLL_WITHOUT_HINTS_MS = 250
+/** A notifier that is down for this long is worth a warning; a shorter time is a reconnection. */
+const SILENCE_MS = 10_000
 /** With notices the store is searched so often, for what lost its notice or is due by then. */
 const SWEEP_MS = 60_000
 /** And whether there still are notices is looked at so often, which asks nobody. */
@@ -131,6 +133,8 @@ export class WorkerEngine {
   readonly #board: NoticeBoard | null
   #subscription: Subscription | null = null
   #poll: Loop | null = null
+  /** Since when the notifier is down. */
+  #silence: { readonly since: number; isTold: boolean } | null = null
   #dueTimer: { at: number; stop: () => void } | null = null
   #askTimer: { at: number; stop: () => void } | null = null
   /** How far the store's clock is ahead of our monotonic one, from the latest reply: at least, and at most. */
@@ -331,6 +335,7 @@ export class WorkerEngine {
       this.#window.heat()
       this.#exchange.nudge()
       const hints = notifier.health().status === 'up'
+      this.#warnOfSilence()
       this.#lookForRecalls(hints)
       return options.pollMs ?? (hints ? POLL_WITH_HINTS_MS : POLL_WITHOUT_HINTS_MS)
     }
@@ -348,6 +353,21 @@ export class WorkerEngine {
       }
       return LOOK_MS
     }
+  }
+
+  /** Polling hides that hints do not come, so it is said once. While the store is away too, that is what matters. */
+  #warnOfSilence(): void {
+    const { notifier, runtime, logger } = this.#parts
+    const { status, detail } = notifier.health()
+    if (status !== 'down') {
+      this.#silence = null
+      return
+    }
+    this.#silence ??= { since: runtime.mono(), isTold: false }
+    const isLong = runtime.mono() - this.#silence.since >= SILENCE_MS
+    if (!isLong || this.#silence.isTold || this.#exchange.failing) return
+    this.#silence.isTold = true
+    logger.warn(`The notifier is down, so work is found by polling. ${detail}`)
   }
 
   health(): WorkerHealth {

@@ -32,6 +32,7 @@ describe('skep enqueue', () => {
     expect(plain.stdout).toMatch(/^[0-9a-f-]{36}\n$/)
     expect(JSON.parse(waited.stdout)).toEqual({ text: 'Hello, Ada!' })
     expect(waited.code).toBe(0)
+    expect(waited.stderr).not.toContain('warning')
     expect(failed.code).toBe(1)
     expect(JSON.parse(failed.stderr).error).toMatchObject({ code: 'JOB_FAILED' })
     expect(ended.code).toBe(0)
@@ -41,6 +42,24 @@ describe('skep enqueue', () => {
       .map((line) => JSON.parse(line))
     expect(lines.map(({ event }) => event)).toEqual(['started', 'stopped'])
     expect(lines[0]).toMatchObject({ queues: ['hello', 'bad', 'slow'], concurrency: 10 })
+  })
+
+  it('warns on stderr that no live worker handles the queue, and waits until one starts', async () => {
+    const cwd = project({ 'skep.config.mjs': CONFIG })
+    const warning = /warning No live worker handles the queue "hello".* Start one: skep worker/
+
+    const waiting = start(['enqueue', 'hello', '-d', '{"name":"Ada"}', '--wait'], { cwd })
+    const program = start(['enqueue', 'hello', '-d', '{"name":"Bob"}', '--wait', '--json'], { cwd })
+    const later = await skep(['enqueue', 'hello', '--delay', '1h', '--wait', '3s'], { cwd })
+    await Promise.all([waiting.until(warning), program.until(warning)])
+    const worker = start(['worker'], { cwd })
+    const [ended, json] = await Promise.all([waiting.ended, program.ended])
+    worker.child.kill('SIGTERM')
+
+    expect([ended.code, JSON.parse(ended.stdout)]).toEqual([0, { text: 'Hello, Ada!' }])
+    expect(ended.stderr.match(/warning/g)).toHaveLength(1)
+    expect(JSON.parse(json.stdout)).toMatchObject({ duplicate: false, result: { text: 'Hello, Bob!' } })
+    expect(later.stderr).not.toContain('warning')
   })
 
   it('reads the payload from stdin or a file', async () => {

@@ -52,6 +52,21 @@ describe('skep --url', () => {
     expect((await followed).stderr).toMatch(/cancelled/)
   })
 
+  it('warns that no live worker handles the queue of a job it waits for', async () => {
+    const { far, worker } = await place()
+
+    const alone = await far(['enqueue', 'hello', '-d', '{"name":"Ada"}', '--wait', '5s'])
+    await worker()
+    const served = await far(['enqueue', 'hello', '-d', '{"name":"Ada"}', '--wait', '60s'])
+
+    expect(alone.stdout).toBe('')
+    expect(alone.stderr).toMatch(
+      /warning No live worker handles the queue "hello".*the database of the server/,
+    )
+    expect(alone.stderr).toContain('RESULT_TIMEOUT')
+    expect([served.code, served.stderr]).toEqual([0, expect.not.stringContaining('warning')])
+  })
+
   it('shows the same as a look into the database', async () => {
     const { cwd, far, worker } = await place()
     const running = await worker()

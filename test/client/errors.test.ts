@@ -89,6 +89,64 @@ describe('error groups', () => {
     expect(groups[0]).toMatchObject({ count: 60, dead: 60 })
   })
 
+  it('are seen by another process within a second, also when one of another group has just happened', async () => {
+    const scene = openScene()
+    failing(scene)
+    const other = scene.client()
+    const messages = async (): Promise<string[]> =>
+      (await other.errors.list()).groups.map(({ message }) => message).sort()
+    // What is written by the clock is written at whole multiples of five seconds.
+    await scene.advance(5_100 - (scene.runtime.now() % 5_000))
+
+    await scene.skep.enqueue(sms, 'one')
+    await scene.advance(1_000)
+    const first = await messages()
+    await scene.skep.enqueue(sms, 'two')
+    await scene.advance(1_000)
+
+    expect([first, await messages()]).toEqual([['one'], ['one', 'two']])
+  })
+
+  it('of one group that fails all the time are written every few seconds only', async () => {
+    const scene = openScene()
+    let writes = 0
+    const store = scene.faults.store
+    const counted: typeof store = {
+      ...store,
+      putRecords: (call) => {
+        if (call.kind === 'error') writes++
+        return store.putRecords(call)
+      },
+    }
+    const skep = scene.client(counted)
+    failing(scene, skep)
+
+    for (let i = 0; i < 100; i++) {
+      await skep.enqueue(sms, 'no')
+      await scene.advance(200)
+    }
+
+    // In 20 s: one for the news, and one for each five seconds.
+    expect(writes).toBeGreaterThanOrEqual(4)
+    expect(writes).toBeLessThanOrEqual(6)
+    expect((await skep.errors.list()).groups).toMatchObject([{ count: 100 }])
+  })
+
+  it('are written with the next ones when a write at once fails', async () => {
+    const scene = openScene()
+    failing(scene)
+    const other = scene.client()
+    await scene.advance(5_100 - (scene.runtime.now() % 5_000))
+    scene.faults.next('getRecords', 'before')
+
+    await scene.skep.enqueue(sms, 'no')
+    await scene.advance(1_000)
+    const before = (await other.errors.list()).groups
+    await scene.advance(5_000)
+
+    expect([before, (await other.errors.list()).groups]).toMatchObject([[], [{ count: 1 }]])
+  })
+
   it('are counted once, also when the answer of a write is lost', async () => {
     const scene = openScene()
     failing(scene)

@@ -1,6 +1,7 @@
 // The dashboard and the alert rules name metrics; one that does not exist would show nothing, and alert nobody.
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import type { Command } from '../../src/cli/command.ts'
 import { exposition } from '../../src/metrics/prometheus.ts'
 import { Tally } from '../../src/metrics/tally.ts'
 import { parseExposition } from './support/exposition.ts'
@@ -81,6 +82,29 @@ describe('the alert rules', () => {
     )
     expect(rules.match(/summary: /g)).toHaveLength(alerts.length)
     expect(rules.match(/severity: /g)).toHaveLength(alerts.length)
+  })
+})
+
+describe('the alert rules and the dashboard', () => {
+  it('name commands that exist', async () => {
+    const folder = new URL('../../src/cli/commands/', import.meta.url)
+    const modules = await Promise.all(
+      readdirSync(folder).map(
+        async (name) => (await import(new URL(name, folder).href)) as Record<string, unknown>,
+      ),
+    )
+    const commands = modules
+      .flatMap((module) => Object.values(module))
+      .filter((one): one is Command => typeof one === 'object' && one !== null && 'usage' in one)
+    const named = [...(rules + JSON.stringify(dashboard)).matchAll(/`skep ([a-z]+)(?: ([a-z]+))?[^`]*`/g)]
+
+    expect(named.length).toBeGreaterThan(3)
+    for (const [text, name, action] of named) {
+      const command = commands.find((one) => one.name === name)
+      expect([text, command?.name]).toEqual([text, name])
+      if (action !== undefined)
+        expect([text, Object.keys(command?.actions ?? {})]).toEqual([text, expect.arrayContaining([action])])
+    }
   })
 })
 

@@ -1,5 +1,8 @@
 import pg from 'pg'
+import postgres from 'postgres'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { createSkep, queue, silentLogger } from '../../src/index.ts'
+import { postgresStore } from '../../src/postgres.ts'
 import type { Store } from '../../src/store.ts'
 import { startPgBouncer } from '../servers/index.ts'
 import { membersOf, newGroup, newRun } from './flow-samples.ts'
@@ -263,4 +266,140 @@ describe('PgBouncer in transaction mode', () => {
       await bouncer.stop()
     }
   }, 300_000)
+
+  it('refuses the settings of a store that listens, which is reported at once with what to change', async (t) => {
+    const world = await createWorld()
+    await world.open({ migrate: true })
+    const { bouncer, reason } = await startPgBouncer(world.url, { ignored: '' })
+    if (!bouncer) return t.skip(reason)
+    try {
+      const url = bouncer.urlFor(world.url)
+      const refusal = {
+        code: 'STORE_REJECTED',
+        message: expect.stringMatching(/startup parameter.*Pass listen: false to postgresStore/),
+        facts: { sqlState: '08P01' },
+      }
+      const skep = createSkep({ store: postgresStore({ url }), logger: silentLogger })
+      onTestFinished(() => skep.close())
+
+      const worker = skep.worker([queue('mail').handle(() => 1)])
+      await expect(worker.ready).rejects.toMatchObject(refusal)
+      await expect(skep.enqueue(queue('mail'), 1)).rejects.toMatchObject({ code: 'STORE_REJECTED' })
+
+      const store = await world.open({ url, listen: false })
+      await useAll(store)
+      await store.close()
+    } finally {
+      await bouncer.stop()
+    }
+  }, 300_000)
+
+  it.each(['url', 'pool', 'sql'] as const)(
+    'is found out by a store that listens (%s): no lock is taken, jobs run, and the worker warns',
+    async (way) => {
+      const world = await createWorld()
+      await world.open({ migrate: true })
+      const { bouncer, reason } = await startPgBouncer(world.url)
+      if (!bouncer) throw new Error(reason)
+      const url = bouncer.urlFor(world.url)
+      const pool = new pg.Pool({ connectionString: url })
+      const sql = postgres(url)
+      const warnings: string[] = []
+      const logger = { ...silentLogger, warn: (message: string) => void warnings.push(message) }
+      const skep = createSkep({
+        store: postgresStore(way === 'url' ? { url } : way === 'pool' ? { pool } : { sql }),
+        logger,
+      })
+      try {
+        const mail = queue<number, number>('mail')
+        const worker = skep.worker([mail.handle(({ payload }) => payload + 1)])
+        await worker.ready
+        const results = await Promise.all(
+          Array.from({ length: 20 }, async (_, i) =>
+            (await skep.enqueue(mail, i)).result({ timeout: '20s' }),
+          ),
+        )
+        const advice = /pooler in transaction mode.*Pass listen: false to postgresStore/
+        await eventually('the warning', () => warnings.some((one) => advice.test(one)), 30_000)
+        const locks = await world.sql(
+          "select 1 from pg_locks where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())",
+        )
+
+        expect(results).toEqual(Array.from({ length: 20 }, (_, i) => i + 1))
+        expect(worker.health().notifier).toMatchObject({
+          status: 'down',
+          detail: expect.stringMatching(/^Not listening: .*Pass listen: false/),
+        })
+        expect((await skep.workers()).map(({ life }) => life)).toEqual(['unsure'])
+        expect(locks).toEqual([])
+        expect(warnings).toHaveLength(1)
+      } finally {
+        await skep.close()
+        await pool.end()
+        await sql.end({ timeout: 1 })
+        await bouncer.stop()
+      }
+    },
+    300_000,
+  )
+
+  it('is found out later when it lent another connection at first', async (t) => {
+    const world = await createWorld()
+    await world.open({ migrate: true })
+    const { bouncer, reason } = await startPgBouncer(world.url)
+    if (!bouncer) return t.skip(reason)
+    const pool = new pg.Pool({ connectionString: bouncer.urlFor(world.url), max: 1 })
+    const store = postgresStore({ pool })
+    const other = new pg.Client({ connectionString: bouncer.urlFor(world.url) })
+    try {
+      await store.ready()
+      // The pool has no connection to compare with, so the store starts to listen.
+      const taken = await pool.connect()
+      const notifier = store.notifier?.()
+      notifier?.subscribe(() => {})
+      await eventually('the connection', () => notifier?.health().status === 'up')
+      taken.release()
+
+      // A transaction of another client has the server's side that the listener had.
+      await other.connect()
+      await other.query('begin')
+      await eventually('the finding', () => /pooler/.test(notifier?.health().detail ?? ''), 20_000)
+      await other.query('rollback')
+    } finally {
+      await store.close()
+      await other.end()
+      await pool.end()
+      await bouncer.stop()
+    }
+  }, 300_000)
+})
+
+describe('PgBouncer in session mode', () => {
+  it.each(['pool', 'sql'] as const)(
+    'carries hints and the locks of workers (%s)',
+    async (way) => {
+      const world = await createWorld()
+      await world.open({ migrate: true })
+      const { bouncer, reason } = await startPgBouncer(world.url, { mode: 'session' })
+      if (!bouncer) throw new Error(reason)
+      const url = bouncer.urlFor(world.url)
+      const pool = new pg.Pool({ connectionString: url })
+      const sql = postgres(url)
+      const store = postgresStore(way === 'pool' ? { pool } : { sql })
+      const skep = createSkep({ store, logger: silentLogger })
+      try {
+        const worker = skep.worker([queue('mail').handle(() => 1)])
+        await worker.ready
+
+        await eventually('the connection', () => worker.health().notifier.status === 'up')
+        await eventually('the lock', async () => (await skep.workers())[0]?.life === 'here')
+      } finally {
+        await skep.close()
+        await pool.end()
+        await sql.end({ timeout: 1 })
+        await bouncer.stop()
+      }
+    },
+    300_000,
+  )
 })

@@ -292,7 +292,9 @@ describe('the dashboard', () => {
     const { get } = await startServer({ dashboard: '/nowhere' })
     const response = await get('/')
     expect(response.status).toBe(503)
-    expect(await response.text()).toContain('not built')
+    const page = await response.text()
+    expect(page).toContain('not built')
+    expect(page).toContain("<code>serverExternalPackages: ['skep']</code>")
   })
 })
 

@@ -1,4 +1,4 @@
-// PgBouncer in transaction mode: what many hosted databases put in front of PostgreSQL. LISTEN, session advisory
+// PgBouncer, by default in transaction mode: what many hosted databases put in front of PostgreSQL. LISTEN, session advisory
 // locks and session settings do not survive it.
 
 import { existsSync, writeFileSync } from 'node:fs'
@@ -13,12 +13,24 @@ export interface PgBouncer {
   stop(): Promise<void>
 }
 
+export interface PgBouncerOptions {
+  /** The startup parameters that it ignores instead of refusing the login, with commas between them. */
+  readonly ignored?: string
+  readonly mode?: 'transaction' | 'session'
+}
+
 export type PgBouncerResult =
   | { readonly bouncer: PgBouncer; readonly reason?: undefined }
   | { readonly bouncer?: undefined; readonly reason: string }
 
 /** Starts a pooler in front of the server of this address, or says why there is none: a test skips with it. */
-export async function startPgBouncer(postgresUrl: string): Promise<PgBouncerResult> {
+export async function startPgBouncer(
+  postgresUrl: string,
+  {
+    ignored = 'extra_float_digits,statement_timeout,application_name',
+    mode = 'transaction',
+  }: PgBouncerOptions = {},
+): Promise<PgBouncerResult> {
   const binary = ['/usr/sbin/pgbouncer', '/usr/local/bin/pgbouncer', '/opt/homebrew/bin/pgbouncer']
   let command = binary.find((path) => existsSync(path))
   if (command === undefined) {
@@ -47,10 +59,10 @@ export async function startPgBouncer(postgresUrl: string): Promise<PgBouncerResu
       'auth_type = trust',
       `auth_file = ${join(folder, 'users.txt')}`,
       `admin_users = ${user}`,
-      'pool_mode = transaction',
+      `pool_mode = ${mode}`,
       'max_client_conn = 500',
       'default_pool_size = 20',
-      'ignore_startup_parameters = extra_float_digits,statement_timeout,application_name',
+      `ignore_startup_parameters = ${ignored}`,
       '',
     ].join('\n'),
   )

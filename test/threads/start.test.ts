@@ -151,6 +151,23 @@ describe('the options of threads', () => {
 })
 
 describe('a handler module in TypeScript', () => {
+  const hasTypeScript = Boolean((process.features as { readonly typescript?: unknown }).typescript)
+
+  it.skipIf(hasTypeScript)('is refused with the line to add where Node does not read it', async () => {
+    const stage = await openStage('memory')
+    const source = written('source.ts', 'export const one: number = 1')
+
+    for (const url of [source, written('importing.mjs', "import './source.ts'")]) {
+      expect(await whyNot(stage, url)).toMatchObject({
+        code: 'THREAD_MODULE_INVALID',
+        message: expect.stringMatching(
+          /npm install -D jiti.*\{ execArgv: \['--import', 'jiti\/register'\] \} to handleInThreads/,
+        ),
+        cause: { code: 'ERR_UNKNOWN_FILE_EXTENSION' },
+      })
+    }
+  })
+
   it('can be named where the process itself does not read it: with options for its threads', async () => {
     vi.stubEnv('JITI_ALIAS', JSON.stringify({ skep: join(root, 'src/index.ts') }))
     onTestFinished(() => void vi.unstubAllEnvs())

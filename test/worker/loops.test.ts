@@ -29,6 +29,28 @@ describe('the loops of a worker', () => {
     expect(scene.logged('info', new RegExp(`The ${name} loop works again`))).toBe(true)
   })
 
+  it('warn once when the notifier stays down, and again after it was up', async () => {
+    const scene = openScene()
+    scene.skep.worker([mail.handle(() => 1)])
+    const warnings = (): readonly string[] =>
+      scene.log.filter(({ level }) => level === 'warn').map(({ message }) => message)
+    const lasts = async (status: 'up' | 'down', ms: number): Promise<void> => {
+      scene.notifier.status = status
+      await scene.advance(ms)
+    }
+
+    await lasts('up', 10_000)
+    await lasts('down', 4_000)
+    await lasts('up', 10_000)
+    expect(warnings()).toEqual([])
+    await lasts('down', 60_000)
+    expect(warnings()).toEqual(['The notifier is down, so work is found by polling. a test'])
+    await lasts('up', 10_000)
+    await lasts('down', 60_000)
+
+    expect(warnings()).toHaveLength(2)
+  })
+
   it('tick on, and say how long ago they last did', async () => {
     const scene = openScene()
     const worker = scene.skep.worker([mail.handle(() => 1)])

@@ -62,12 +62,46 @@ export const enqueueCommand: Command = {
         return EXIT.ok
       }
       if (!out.json) out.note(job.id)
-      const result = await job.result(timeout === undefined ? {} : { timeout })
+      const stopLooking = warnWithoutWorker(opened, job.id, out)
+      const result = await job.result(timeout === undefined ? {} : { timeout }).finally(stopLooking)
       if (out.json) out.object({ id: job.id, queue: name, duplicate: job.duplicate, result: result ?? null })
       else out.data(safeJson(result ?? null, process.stdout.isTTY ? 2 : undefined))
       return EXIT.ok
     })
   },
+}
+
+/** A job that a worker takes at once has ended by then, and costs no look at all. */
+const FIRST_LOOK_MS = 500
+const LAST_LOOK_MS = 10_000
+
+/**
+ * Warns once when no live worker handles the queue of a job that is due: waiting for its result would otherwise look like a
+ * hang. Looks less and less often, because a worker may also exit later.
+ */
+function warnWithoutWorker({ skep, server }: Reached, id: string, out: Output): () => void {
+  let timer: NodeJS.Timeout | undefined
+  let stopped = false
+  const look = async (waitedMs: number): Promise<void> => {
+    // A token may not be allowed to see that, and the store may be away: the wait itself reports what matters.
+    const { queue, causes = [] } = (await skep.explain(id).catch(() => null)) ?? {}
+    if (stopped) return
+    const kinds = causes.map(({ cause }) => cause)
+    if (!kinds.includes('no-worker') || kinds.includes('not-due')) return next(waitedMs * 2)
+    const where = server === null ? '' : ', on a machine that reaches the database of the server'
+    out.warn(
+      `No live worker handles the queue ${quote(queue ?? '')}, so job ${id} waits until one starts. ` +
+        `Start one${where}: skep worker`,
+    )
+  }
+  const next = (ms: number): void => {
+    timer = setTimeout(() => void look(ms), Math.min(ms, LAST_LOOK_MS))
+  }
+  next(FIRST_LOOK_MS)
+  return () => {
+    stopped = true
+    clearTimeout(timer)
+  }
 }
 
 /** The queue as the config declares it, so that its schema and its unique key hold here too; else a plain one. */

@@ -1,4 +1,4 @@
-import { SkepError } from '../../core/errors.ts'
+import { clientMissing } from '../../core/client-missing.ts'
 import type { NatsConnectionLike } from './connection.ts'
 import type { ResolvedOptions } from './options.ts'
 
@@ -32,11 +32,11 @@ async function load(): Promise<Connect> {
     const { connect } = await import('@nats-io/transport-node')
     return connect as unknown as Connect
   } catch (cause) {
-    throw new SkepError(
-      'CLIENT_MISSING',
+    throw clientMissing(
+      '@nats-io/transport-node',
+      cause,
       'The package "@nats-io/transport-node" is not installed. Run "npm install @nats-io/transport-node", or give the ' +
         'notifier a connection of yours.',
-      { cause, facts: { package: '@nats-io/transport-node' } },
     )
   }
 }

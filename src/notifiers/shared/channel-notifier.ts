@@ -14,6 +14,8 @@ export interface HintChannel {
     listen(listener: { onPayload(payload: string): void; onUp(): void }): () => void
     /** Why nothing is heard now; undefined when all is well. */
     readonly problem: string | undefined
+    /** It does not try again, because that cannot help. @default false */
+    readonly hasGivenUp?: boolean
   } | null
 }
 
@@ -93,10 +95,9 @@ export function createChannelNotifier(
     health() {
       if (channel.session === null)
         return { status: 'off', detail: 'Not listening, by choice (listen: false).' }
-      const { problem } = channel.session
-      return problem === undefined
-        ? { status: 'up', detail: 'Listening.' }
-        : { status: 'down', detail: `Not listening, trying again: ${problem}` }
+      const { problem, hasGivenUp = false } = channel.session
+      if (problem === undefined) return { status: 'up', detail: 'Listening.' }
+      return { status: 'down', detail: `Not listening${hasGivenUp ? '' : ', trying again'}: ${problem}` }
     },
 
     async close() {

@@ -143,7 +143,12 @@ function notBuilt(): Response {
   <body>
     <h1>The dashboard is not built</h1>
     <p>This server runs, and its API answers under <code>api/v1</code>. The files of the dashboard are not there:
-    in a clone of Skep run <code>npm run build</code>; from the package they come along, unless a bundler has left them out.</p>
+    in a clone of Skep run <code>npm run build</code>; the package includes them, unless a bundler has put the code of Skep into its own
+    output. Keep Skep out of the bundle:</p>
+    <ul>
+      <li>Next.js: <code>serverExternalPackages: ['skep']</code> in <code>next.config.js</code></li>
+      <li>esbuild, tsup, Rollup, Vite: <code>external: ['skep']</code></li>
+    </ul>
   </body>
 </html>
 `

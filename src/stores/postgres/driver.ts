@@ -25,6 +25,8 @@ export interface ConnectionEvents {
 
 export interface Connection {
   query: Query
+  /** The process of the server, as the login told; a pooler tells a number that is none. Null: the library does not say. */
+  readonly loginPid: string | null
   /** Ends it now, without waiting for the server. */
   destroy(): void
 }

@@ -39,6 +39,13 @@ export function toStoreError(error: unknown, schema: string): SkepError {
         { cause: error.cause, facts: { sqlState: refusal } },
       )
     }
+    if (refusal === '08P01' && messageOf(error.cause).includes('unsupported startup parameter')) {
+      return new StoreError(
+        'STORE_REJECTED',
+        `A pooler refused the login: ${reason(error.cause)}. ${startupFix(messageOf(error.cause))}`,
+        { cause: error.cause, facts: { sqlState: refusal } },
+      )
+    }
     return new StoreError('STORE_UNAVAILABLE', `PostgreSQL cannot be reached: ${reason(error.cause)}.`, {
       cause: error.cause,
     })
@@ -67,6 +74,14 @@ export function toStoreError(error: unknown, schema: string): SkepError {
     cause: error,
     facts,
   })
+}
+
+/** PgBouncer takes no settings at the login but those it is told to ignore. The store sends one unless it shall not listen. */
+function startupFix(said: string): string {
+  return said.includes('statement_timeout')
+    ? 'Pass listen: false to postgresStore, or use the address of the server itself. If the pooler keeps sessions ' +
+        '(pool_mode = session), add statement_timeout to its ignore_startup_parameters instead.'
+    : 'Take the setting out of the URL, or add it to ignore_startup_parameters of the pooler.'
 }
 
 /** A query in a transaction of the user's, whose errors stay as they are but for the one that is ours. */

@@ -1,4 +1,4 @@
-import { SkepError } from '../../core/errors.ts'
+import { clientMissing } from '../../core/client-missing.ts'
 import type { Runtime } from '../../runtime.ts'
 import type { Driver } from './driver.ts'
 import { addressesOf, clientForHosts, type PgClientClass } from './hosts.ts'
@@ -80,10 +80,10 @@ async function load<T>(name: 'pg' | 'postgres'): Promise<T> {
     const module = (name === 'pg' ? await import('pg') : await import('postgres')) as { default?: unknown }
     return (module.default ?? module) as T
   } catch (cause) {
-    throw new SkepError(
-      'CLIENT_MISSING',
+    throw clientMissing(
+      name,
+      cause,
       `The package "${name}" is not installed. Run "npm install ${name}", or give the store a client of yours.`,
-      { cause, facts: { package: name } },
     )
   }
 }

@@ -28,7 +28,7 @@ export interface PostgresStoreOptions extends PostgresConnection {
   readonly migrate?: boolean
   /**
    * Keep one connection beside the pool, to LISTEN and to tell other processes that this one lives. Turn it off behind
-   * a pooler in transaction mode (PgBouncer), where both would silently not work. @default true
+   * a pooler in transaction mode (PgBouncer), where neither can work. @default true
    */
   readonly listen?: boolean
   /** Accept a server that loses acknowledged jobs. */

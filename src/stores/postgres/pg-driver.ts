@@ -29,6 +29,7 @@ interface PgOwnClient extends PgClient {
   on(event: 'notification', listener: (message: { channel: string; payload?: string }) => void): unknown
   connect(): Promise<unknown>
   end(): Promise<void>
+  readonly processID?: number | null
   readonly connection?: { readonly stream?: { destroy?(): void } }
 }
 
@@ -189,7 +190,9 @@ export function pgDriver({ pool, newClient, owned, prepare, runtime }: PgDriverO
         client.connection?.stream?.destroy?.()
         throw error
       }
-      return { query: (text, params) => run(client, text, params), destroy }
+      const { processID } = client
+      const loginPid = typeof processID === 'number' ? String(processID) : null
+      return { query: (text, params) => run(client, text, params), loginPid, destroy }
     },
 
     async close() {

@@ -81,8 +81,12 @@ export function postgresJsDriver({ sql, newInstance, runtime }: PostgresJsDriver
         end()
         own.end({ timeout: 0 }).catch(() => {})
       }
+      let loginPid: string | null
       try {
-        await own.unsafe('select 1').simple()
+        const first = (await own.unsafe('select 1').simple()) as {
+          readonly state?: { readonly pid?: unknown }
+        }
+        loginPid = typeof first.state?.pid === 'number' ? String(first.state.pid) : null
       } catch (error) {
         over = true
         destroy()
@@ -94,6 +98,7 @@ export function postgresJsDriver({ sql, newInstance, runtime }: PostgresJsDriver
           if (over) throw new NotSent(new Error('The connection has ended.'))
           return run(own, text, params)
         },
+        loginPid,
         destroy,
       }
     },

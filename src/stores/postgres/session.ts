@@ -5,16 +5,27 @@
  *   idle ── first use ──▶ connecting ──▶ up
  *                            ▲            │ ended, or did not answer a ping
  *                            └── down ◀───┘   (waits a little longer after each failure, for ever)
+ *
+ * Both are impossible behind a pooler in transaction mode, which runs each statement on any of its connections: what was
+ * listened to is lost, and a lock belongs to some other client. It is found out by the process id of the server's side. Then
+ * the session stays down for good: work is found by polling and workers are judged by their heartbeats, as with listen: false.
  */
 import { messageOf } from '../../core/errors.ts'
 import type { Runtime } from '../../runtime.ts'
 import { withDeadline } from './deadline.ts'
-import type { Connection, Driver } from './driver.ts'
+import type { Connection, Driver, Row } from './driver.ts'
 import { lockKey } from './workers.ts'
 
 const FIRST_WAIT_MS = 50
 const LONGEST_WAIT_MS = 5_000
 const PING_EVERY_MS = 5_000
+const POOL_ANSWER_MS = 100
+const POOLER_LOOKS = 10
+
+const BACKEND = 'select pg_backend_pid()::text'
+const POOLED =
+  'a pooler in transaction mode (PgBouncer) shares this connection with others, so LISTEN and session locks do not work. ' +
+  'Pass listen: false to postgresStore, or use the address of the server itself.'
 
 export interface SessionListener {
   onPayload(payload: string): void
@@ -45,6 +56,10 @@ export class Session {
   #failures = 0
   #problem = 'not connected yet'
   #isClosed = false
+  /** A pooler gives the connection to others between two statements. */
+  #isPooled = false
+  /** The process of the server that the present connection belongs to. */
+  #backend = ''
 
   constructor(options: SessionOptions) {
     this.#options = options
@@ -52,6 +67,10 @@ export class Session {
 
   get problem(): string | undefined {
     return this.#connection ? undefined : this.#problem
+  }
+
+  get hasGivenUp(): boolean {
+    return this.#isPooled
   }
 
   listen(listener: SessionListener): () => void {
@@ -95,7 +114,7 @@ export class Session {
   }
 
   #start(): void {
-    if (this.#isClosed || this.#connection || this.#connecting) return
+    if (this.#isClosed || this.#isPooled || this.#connection || this.#connecting) return
     this.#stopTimer()
     this.#connecting = this.#connect().finally(() => {
       this.#connecting = undefined
@@ -116,6 +135,9 @@ export class Session {
       })
       opened = await withDeadline(runtime, timeoutMs, connecting, (late) => late.destroy())
       if (this.#isClosed) return opened.destroy()
+      this.#backend = await this.#backendOf(opened)
+      // A pooler gives numbers of its own at the login. It may pool sessions, with which all is well.
+      if (this.#backend !== opened.loginPid && (await this.#isShared(opened))) throw this.#pooled()
       await this.#ask(opened, `listen "${channel}"`, [])
       this.#held.clear()
       await this.#lock(opened, [...this.#workers])
@@ -137,6 +159,7 @@ export class Session {
     this.#problem = messageOf(error)
     const longest = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** this.#failures++)
     this.#stopTimer()
+    if (this.#isPooled) return
     this.#stopTimer = runtime.timer(longest * (0.5 + runtime.random() / 2), () => this.#start(), {
       background: true,
     })
@@ -150,13 +173,49 @@ export class Session {
       () => {
         const connection = this.#connection
         if (!connection) return
-        this.#ask(connection, 'select 1', []).then(
-          () => this.#connection === connection && this.#pingLater(),
+        this.#backendOf(connection).then(
+          (backend) => {
+            if (backend !== this.#backend) this.#throwAway(connection, this.#pooled())
+            else if (this.#connection === connection) this.#pingLater()
+          },
           (error: unknown) => this.#throwAway(connection, error),
         )
       },
       { background: true },
     )
+  }
+
+  async #backendOf(connection: Connection): Promise<string> {
+    return String((await this.#ask(connection, BACKEND, []))[0]?.[0])
+  }
+
+  /**
+   * Whether the pooler moves the connection between processes of the server, or gives its process to others. A pooler in
+   * transaction mode with nothing to do uses the same one again, and a busy one seldom does: a few looks see one or the other.
+   */
+  async #isShared(connection: Connection): Promise<boolean> {
+    for (let looks = 0; looks < POOLER_LOOKS; looks++) {
+      // Two connections that are open at the same time have different processes.
+      if ((await this.#backendOfPool()) === this.#backend) return true
+      if ((await this.#backendOf(connection)) !== this.#backend) return true
+    }
+    return false
+  }
+
+  /** Of whichever connection of the pool is free; null if none is soon. */
+  async #backendOfPool(): Promise<string | null> {
+    const { driver, timeoutMs } = this.#options
+    try {
+      const rows = await (await driver()).query(BACKEND, [], Math.min(POOL_ANSWER_MS, timeoutMs))
+      return String(rows[0]?.[0])
+    } catch {
+      return null
+    }
+  }
+
+  #pooled(): Error {
+    this.#isPooled = true
+    return new Error(POOLED)
   }
 
   /** Shared locks, because after a reconnection the server may not yet know that the old connection is gone. */
@@ -171,10 +230,10 @@ export class Session {
     }
   }
 
-  async #ask(connection: Connection, text: string, params: readonly string[]): Promise<void> {
+  async #ask(connection: Connection, text: string, params: readonly string[]): Promise<readonly Row[]> {
     const { runtime, timeoutMs } = this.#options
     try {
-      await withDeadline(runtime, timeoutMs, connection.query(text, params))
+      return await withDeadline(runtime, timeoutMs, connection.query(text, params))
     } catch (error) {
       this.#throwAway(connection, error)
       throw error
@@ -182,7 +241,8 @@ export class Session {
   }
 
   #throwAway(connection: Connection, error: unknown): void {
-    connection.destroy()
+    // First the reason: that the connection ended says less.
     if (this.#connection === connection) this.#lose(error)
+    connection.destroy()
   }
 }

@@ -1,3 +1,4 @@
+import { clientMissing } from '../../core/client-missing.ts'
 import { SkepError } from '../../core/errors.ts'
 import type { Runtime } from '../../runtime.ts'
 import type { RedisClient } from './client.ts'
@@ -76,10 +77,10 @@ async function load(): Promise<IoRedisModule> {
     }
     return (module.Redis ? module : module.default) as IoRedisModule
   } catch (cause) {
-    throw new SkepError(
-      'CLIENT_MISSING',
+    throw clientMissing(
+      'ioredis',
+      cause,
       'The package "ioredis" is not installed. Run "npm install ioredis", or give the store a client of yours.',
-      { cause, facts: { package: 'ioredis' } },
     )
   }
 }

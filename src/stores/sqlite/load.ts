@@ -1,4 +1,4 @@
-import { SkepError } from '../../core/errors.ts'
+import { clientMissing } from '../../core/client-missing.ts'
 import type { SqliteClient } from './client.ts'
 
 interface SqliteModule {
@@ -39,11 +39,11 @@ async function installed(): Promise<SqliteModule> {
   try {
     return (await import(name)) as SqliteModule
   } catch (cause) {
-    throw new SkepError(
-      'CLIENT_MISSING',
+    throw clientMissing(
+      name,
+      cause,
       `Node ${process.versions.node} has no SQLite of its own. Run "npm install @photostructure/sqlite@1", use Node ` +
         '22.13 or newer, or pass an open database as client.',
-      { cause, facts: { package: name } },
     )
   }
 }

@@ -237,11 +237,24 @@ export class ThreadPool {
   #invalid(problem: string, cause?: unknown): SkepError {
     const { data, options } = this.#parts
     const module = String(options.module)
+    const advice = isAboutTypeScript(cause)
+      ? 'Threads read TypeScript only if Node does: run "npm install -D jiti" and pass ' +
+        "{ execArgv: ['--import', 'jiti/register'] } to handleInThreads, or name the compiled file."
+      : 'Name the file in which threadHandler is called with this queue, as it is when the program runs.'
     return new SkepError(
       'THREAD_MODULE_INVALID',
-      `The handler module "${module}" of queue ${show(data.queue)} ${problem}. ` +
-        'Name the file in which threadHandler is called with this queue, as it is when the program runs.',
+      `The handler module "${module}" of queue ${show(data.queue)} ${problem}. ${advice}`,
       { ...(cause === undefined ? {} : { cause }), facts: { queue: data.queue, module } },
     )
   }
+}
+
+/** Whether the module, or one that it imports, is TypeScript of a kind that this Node cannot read, and jiti can. */
+function isAboutTypeScript(cause: unknown): boolean {
+  const { code, message = '' } = (cause ?? {}) as { readonly code?: unknown; readonly message?: string }
+  if (code === 'ERR_UNKNOWN_FILE_EXTENSION') return /\.[cm]?tsx?"/.test(message)
+  if (code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX' || code === 'ERR_INVALID_TYPESCRIPT_SYNTAX') return true
+  // It wants file endings in imports. A file that is missing itself is named by its whole path.
+  const isImport = code === 'ERR_MODULE_NOT_FOUND' || code === 'ERR_UNSUPPORTED_DIR_IMPORT'
+  return isImport && /imported from .*\.[cm]?tsx?$/m.test(message)
 }

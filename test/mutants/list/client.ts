@@ -187,4 +187,14 @@ export const CLIENT_MUTANTS: readonly Mutant[] = [
       test: 'in memory goes on after it died before insert',
     },
   },
+  {
+    name: 'errors-wait-for-the-clock',
+    incidents: [],
+    rule: 'R8',
+    file: 'src/metrics/error-book.ts',
+    find: 'if (known === undefined && this.#isNews(made.id)) this.#parts.onNews()',
+    replace: '',
+    story: 'A list of errors is empty for seconds after the first one.',
+    killedBy: { vitest: 'test/client/errors.test.ts', test: 'are seen by another process within a second' },
+  },
 ]

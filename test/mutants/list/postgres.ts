@@ -526,4 +526,14 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
       test: 'of which an answer was lost before its key was held',
     },
   },
+  {
+    name: 'postgres-locks-through-a-pooler',
+    incidents: [],
+    rule: 'R8',
+    file: 'src/stores/postgres/session.ts',
+    find: 'if (this.#backend !== opened.loginPid && (await this.#isShared(opened))) throw this.#pooled()',
+    replace: '',
+    story: 'A worker behind a pooler in transaction mode takes its lock on a connection that others share.',
+    killedBy: { vitest: 'test/postgres/roles.test.ts', test: 'is found out by a store that listens (pool)' },
+  },
 ]
