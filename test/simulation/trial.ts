@@ -215,7 +215,8 @@ export class Trial {
       const add = (key: string, by: number): void => void left.set(key, (left.get(key) ?? 0) + by)
       for (const { queue, states } of queues)
         for (const [state, count] of Object.entries(states)) add(`${queue} ${state}`, count)
-      for (const { queue, state } of this.model.final().values()) add(`${queue} ${state}`, -1)
+      for (const { space, queue, state } of this.model.final().values())
+        if (space === 'default') add(`${queue} ${state}`, -1)
       for (const [about, by] of left) if (by !== 0) this.#miscounted(about, by)
       isDone = true
     })

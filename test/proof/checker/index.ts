@@ -17,7 +17,7 @@ import { joinsFireOnce } from './joins.ts'
 import { lanesInOrder } from './lanes.ts'
 import { oneLease } from './leases.ts'
 import { limits } from './limits.ts'
-import { noLoss, noPhantom } from './loss.ts'
+import { noLoss, noPhantom, rightJob } from './loss.ts'
 import { lanesWait, rates } from './rates.ts'
 import { holdsRecall, throttlesRecall } from './recalls.ts'
 import { rightPayload, rightResult } from './results.ts'
@@ -32,6 +32,7 @@ import { fateOf, type Invariant, type View, viewOf } from './view.ts'
 
 const INVARIANTS: readonly Invariant[] = [
   noLoss, // I-1
+  rightJob, // I-1, I-2
   noPhantom, // I-2
   uniqueKeys, // I-3
   oneLease, // I-4
