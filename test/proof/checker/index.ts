@@ -11,6 +11,7 @@ import { drains, leasesEnd, nothingLeaks } from './drain.ts'
 import { fencing, oneEnd } from './fencing.ts'
 import { endIsFinal } from './finality.ts'
 import { groupsFireOnce } from './flows/groups.ts'
+import { undoneStaysUndone } from './flows/redrives.ts'
 import { runsFollowTheirShape } from './flows/runs.ts'
 import { holdsHold } from './holds.ts'
 import { joinsFireOnce } from './joins.ts'
@@ -53,6 +54,7 @@ const INVARIANTS: readonly Invariant[] = [
   joinsFireOnce, // I-16
   groupsFireOnce, // I-16
   runsFollowTheirShape, // I-16
+  undoneStaysUndone, // I-16
   allOrNothing, // I-17
   rightResult, // I-18
   rightPayload, // I-19
