@@ -28,6 +28,24 @@ function throttle(story: Story, id: string, token: string, waitMs: number): Stor
   return story.run(id, token, { how: 'throttled', to: 'ready', refund: true, waitMs })
 }
 
+/** An enqueue of the id `a`, chosen by its caller, that makes no job. */
+function choose(
+  s: Story,
+  queue: string,
+  payload: string,
+  answer: { readonly type: 'ok' | 'fail'; readonly known?: boolean },
+): Story {
+  const asked = {
+    f: 'enqueue',
+    id: 'a',
+    queue,
+    payload,
+    notBefore: s.now,
+    call: `${queue} ${payload}`,
+  } as const
+  return s.record({ ...asked, type: 'invoke' }).record({ ...asked, ...answer })
+}
+
 /** Ten in a second. */
 const TEN: RateFact = { name: 'ten', limit: 10, perMs: 1_000, burst: 1, of: () => true }
 
@@ -58,6 +76,11 @@ describe('the checker accepts', () => {
       s.wait(40)
       look(s, { ready: 2 }, 1, s.now - 50)
       return s.run('a', 't1').run('b', 't2')
+    },
+    'ids that callers chose, one found and one refused': (s) => {
+      choose(s.enqueue('a', { row: { payload: '{}' } }), 'mail', '2', { type: 'ok', known: true })
+      choose(s, 'fast', '{}', { type: 'fail' })
+      return s.run('a', 't1')
     },
     'a delayed job': (s) => s.enqueue('a', { delayMs: 500 }).wait(500).run('a', 't1'),
     'tries, and then success': (s) =>
@@ -352,6 +375,22 @@ describe('the checker rejects', () => {
           .enqueue('a')
           .command('remove', 'a', () => undefined, 'refused')
           .change('a', null),
+      'an acknowledged job whose id is that of one in another queue': (s) =>
+        choose(s.enqueue('a', { row: { payload: '{}' } }), 'fast', '{}', { type: 'ok', known: false }).run(
+          'a',
+          't1',
+        ),
+      'an acknowledged job whose id is that of one with another payload': (s) =>
+        choose(s.enqueue('a', { row: { payload: '{}' } }), 'mail', '2', { type: 'ok', known: false }).run(
+          'a',
+          't1',
+        ),
+      'a job that was found in a queue in which it is not': (s) =>
+        choose(s.enqueue('a'), 'fast', '{}', { type: 'ok', known: true }).run('a', 't1'),
+      'an acknowledged job whose id is that of one in another space': (s) => {
+        s.enqueue('tenant/a', { row: { space: 'tenant' } }).run('tenant/a', 't1')
+        return choose(s, 'mail', '{}', { type: 'ok', known: false })
+      },
       'a duplicate of nothing': (s) =>
         s.asked('a', { unique: UNIQUE }).asked('b', { unique: UNIQUE }).answered('b', 'ok', {}, 'a'),
       'a job that vanished although nobody was told of it': (s) =>
@@ -361,6 +400,14 @@ describe('the checker rejects', () => {
       'a job nobody enqueued': (s) => s.change('a', { state: 'ready', dueAt: 1 }).run('a', 't1'),
       'a job whose enqueue had failed': (s) =>
         s.asked('a').answered('a', 'fail').change('a', { dueAt: s.now }).run('a', 't1'),
+      'a job that has the payload of an enqueue that was refused': (s) => {
+        choose(s.enqueue('a', { row: { payload: '{}' } }), 'mail', '2', { type: 'fail' })
+        return s.change('a', { payload: '2' }).run('a', 't1')
+      },
+      'a job that went to the queue of an enqueue that was refused': (s) => {
+        choose(s.enqueue('a'), 'fast', '{}', { type: 'fail' }).change('a', { queue: 'fast' })
+        return s.run('a', 't1', { removes: true })
+      },
       'a job that was there before it was enqueued': (s) =>
         s.change('a', { dueAt: s.now }).wait(50).asked('a').answered('a').run('a', 't1'),
       'a job that is there in the end alone': (s) =>

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { NEEDS_ALL, OPEN } from '../../src/core/groups.ts'
 import { signalGroup } from '../../src/flows/signals.ts'
 import { groupsFireOnce } from './checker/flows/groups.ts'
+import { undoneStaysUndone } from './checker/flows/redrives.ts'
 import { runsFollowTheirShape } from './checker/flows/runs.ts'
 import { FlowStory } from './checker/flows/story.ts'
 import { viewOf } from './checker/view.ts'
@@ -34,18 +35,25 @@ const second = (undo = false): FlowStory =>
     .move(S1, 'g1')
     .group('g1')
     .done('g1', { a: 1 })
-    .move(S2, 'g2')
+    .move(S2, 'g2', { done: undo ? ['a'] : [] })
     .group('g2', { payloads: [S2] })
 
 const two = (): FlowStory => second().done('g2', { b: 2 }).ends(S3)
 
+/** The second step has failed, and there is nothing to undo. */
+const failed = (): FlowStory =>
+  second().end('g2', 0, 'dead').fire('g2', 'failure').move(S2, 'g2', { status: 'failed', failure: '"boom"' })
+
+const FAILED = { failing: true, status: 'failed', failure: '"boom"' } as const
+const UNDO = { queue: 'undone', payloads: [{ a: 1 }], need: 0, events: ['settled'] } as const
+
 /** The second step has failed, and the first is undone. */
-const undoing = (): FlowStory =>
+const undoing = (undos: readonly string[] = []): FlowStory =>
   second(true)
     .end('g2', 0, 'dead')
     .fire('g2', 'failure')
-    .move(S2, 'u', { failing: true })
-    .group('u', { queue: 'undone', payloads: [{ a: 1 }], need: 0, events: ['settled'] })
+    .move(S2, 'u', { failing: true, undos })
+    .group('u', UNDO)
 
 const undone = (): FlowStory =>
   undoing()
@@ -72,7 +80,7 @@ function open(): FlowStory {
 
 function judge(story: FlowStory): readonly Violation[] {
   const view = viewOf(story.history())
-  return [...groupsFireOnce(view), ...runsFollowTheirShape(view)]
+  return [...groupsFireOnce(view), ...runsFollowTheirShape(view), ...undoneStaysUndone(view)]
 }
 
 describe('the checker of flows accepts', () => {
@@ -99,6 +107,10 @@ describe('the checker of flows accepts', () => {
       open().end('o', 0).end('o', 1, 'dead').seal('o').fire('o', 'failure'),
     'an open group that fires when the last has ended after its seal': () =>
       open().end('o', 0).seal('o').end('o', 1).fire('o', 'success'),
+    'a redrive of the job that a failed run waits for': () =>
+      failed().redrive('g2').done('g2', { b: 2 }).ends(S3),
+    'a redrive of a job that undoes': () =>
+      undoing(['u']).end('u', 0, 'dead').redrive('u').end('u', 0).fire('u', 'settled').move(S2, null, FAILED),
     'a member that was done and dies, after its group has succeeded': () => {
       const s = two()
       s.jobs.change('g2.0', { state: 'ready', result: null, finishedAt: null })
@@ -119,6 +131,37 @@ describe('the checker of flows rejects', () => {
         const s = two()
         s.jobs.change('g1 success', null).change('g1 success', { queue: 'flow:f', state: 'ready', dueAt: 0 })
         return s
+      },
+    ],
+    'a redrive of a job of a run that was undone': [
+      'terminal-left',
+      'It was redriven although run r is undone',
+      () => undone().redrive('g2'),
+    ],
+    'a redrive of a job of a run that is about to be undone': [
+      'terminal-left',
+      'It was redriven although run r is about to be undone',
+      () => {
+        const s = second(true).end('g2', 0, 'dead').fire('g2', 'failure').redrive('g2').end('g2', 0, 'dead')
+        s.move(S2, 'u', { failing: true }).group('u', UNDO).end('u', 0).fire('u', 'settled')
+        return s.move(S2, null, FAILED)
+      },
+    ],
+    'a redrive of a job of a run that was cancelled': [
+      'terminal-left',
+      'It was redriven although run r was cancelled',
+      () => {
+        const s = second().end('g2', 0, 'cancelled').fire('g2', 'failure')
+        return s.move(S2, 'g2', { status: 'cancelled' }).redrive('g2')
+      },
+    ],
+    'a redrive of a job of a step that is over': [
+      'terminal-left',
+      'It was redriven although run r does not wait for it',
+      () => {
+        const s = second()
+        s.jobs.redrive('g1.0')
+        return s.done('g2', { b: 2 }).ends(S3)
       },
     ],
     'a group that fires before its last member has ended': [

@@ -151,6 +151,10 @@ export interface EnqueueRecord extends Common {
   readonly unique?: { readonly key: string; readonly scope: UniqueScope; readonly windowMs: number }
   /** On `ok`: it was a duplicate of this job, which counts in its place. */
   readonly duplicateOf?: string
+  /** Where callers choose ids: the same for a question and its answer, because one id may be enqueued several times. */
+  readonly call?: string
+  /** On `ok`: the caller was told that a job with its id was there already. */
+  readonly known?: boolean
   /** On `invoke`: by a handler, under this lease; it exists if, and only if, that lease's success is accepted. */
   readonly within?: string
   /** On `invoke`: put down with this group or this move of a run; it exists if that fires, or is accepted. */
@@ -307,7 +311,11 @@ export interface AuditEntry {
 
 /** What the audit keeps of a job. */
 export interface AuditRow {
+  /** Absent where all jobs are in one space. A job of another space than `default` is called `space/id` everywhere. */
+  readonly space?: string
   readonly queue: string
+  /** JSON text. Absent where the audit does not see it. */
+  readonly payload?: string
   readonly state: JobState
   readonly generation: number
   readonly dueAt: number

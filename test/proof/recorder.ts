@@ -1,4 +1,4 @@
-import { StoreError } from '../../src/core/errors.ts'
+import { SkepError, StoreError } from '../../src/core/errors.ts'
 import type { NewGroup } from '../../src/core/groups.ts'
 import type { NewJob } from '../../src/core/job.ts'
 import type { RunMove } from '../../src/core/runs.ts'
@@ -28,6 +28,9 @@ export class Recorder {
   /** The latest in front. An answer may bring the next lease of a job before anybody heard how the last one ended. */
   readonly #leases = new Map<string, readonly KnownLease[]>()
   readonly #enqueued = new Set<string>()
+  readonly #space: string
+  /** Ids that callers choose, so that different jobs may be enqueued under one. */
+  readonly chosen: ReadonlySet<string>
   #n: () => number
 
   constructor(options: {
@@ -36,16 +39,22 @@ export class Recorder {
     readonly sink: (record: HistoryRecord) => void
     /** The next place in the order of records. @default counts by itself */
     readonly next?: () => number
+    /** All its jobs are in this space. @default 'default' */
+    readonly space?: string
+    readonly chosen?: Iterable<string>
   }) {
     this.proc = options.proc
     this.now = options.now
     this.#sink = options.sink
     let n = 0
     this.#n = options.next ?? (() => n++)
+    this.#space = options.space ?? 'default'
+    this.chosen = new Set(options.chosen)
   }
 
   write(draft: Draft): void {
-    this.#sink({ n: this.#n(), at: this.now(), proc: this.proc, ...draft } as HistoryRecord)
+    const record = this.#space === 'default' ? draft : withSpace(draft, this.#space)
+    this.#sink({ n: this.#n(), at: this.now(), proc: this.proc, ...record } as HistoryRecord)
   }
 
   /**
@@ -53,7 +62,8 @@ export class Recorder {
    * one id, whichever run of the one before brings it.
    */
   enqueuing(job: NewJob, within?: string, by?: string): void {
-    const key = `${job.id} ${within ?? ''}`
+    const call = this.chosen.has(job.id) ? `${job.queue} ${job.payload}` : null
+    const key = `${job.id} ${within ?? ''} ${call ?? ''}`
     if (this.#enqueued.has(key)) return
     this.#enqueued.add(key)
     const { id, queue, payload, unique } = job
@@ -68,6 +78,7 @@ export class Recorder {
       ...(unique && { unique: { key: unique.key, scope: unique.scope, windowMs: unique.windowMs } }),
       ...(within !== undefined && { within }),
       ...(by !== undefined && { by }),
+      ...(call !== null && { call }),
     })
   }
 
@@ -101,6 +112,26 @@ export class Recorder {
     const lease = known.find(({ starts }) => starts === start) ?? known[0]
     return lease ?? { token: 'unknown', generation: -1, starts: 0 }
   }
+}
+
+/** A job of another space than the usual one has the name of the space in front of its id, as in the audit. */
+export function idIn(space: string, id: string): string {
+  return space === 'default' ? id : `${space}/${id}`
+}
+
+function withSpace(draft: Draft, space: string): Draft {
+  const record = draft as Draft & {
+    readonly id?: string
+    readonly enqueue?: readonly string[]
+    readonly jobs?: readonly { readonly id: string }[]
+  }
+  const { id, enqueue, jobs } = record
+  return {
+    ...record,
+    ...(id !== undefined && id !== SELECTION && { id: idIn(space, id) }),
+    ...(enqueue && { enqueue: enqueue.map((one) => idIn(space, one)) }),
+    ...(jobs && { jobs: jobs.map((job) => ({ ...job, id: idIn(space, job.id) })) }),
+  } as Draft
 }
 
 /** A store that writes down what its process asks and is told. It goes around whatever makes the store fail. */
@@ -358,6 +389,22 @@ export async function recordedEnqueue<Result>(
     for (const id of (error.facts as { ids?: readonly string[] }).ids ?? [])
       recorder.write({ ...common, type: typeOf(error), id })
     return null
+  }
+}
+
+/** The same for an enqueue with an id that its caller chose. */
+export async function recordedChoice(
+  recorder: Recorder,
+  asked: { readonly id: string; readonly queue: string; readonly payload: string },
+  enqueue: Promise<JobHandle<unknown>>,
+): Promise<void> {
+  const common = { f: 'enqueue', ...asked, notBefore: 0, call: `${asked.queue} ${asked.payload}` } as const
+  try {
+    const { duplicate } = await enqueue
+    recorder.write({ ...common, type: 'ok', known: duplicate })
+  } catch (error) {
+    if (!(error instanceof SkepError)) throw error
+    recorder.write({ ...common, type: error.code === 'ID_TAKEN' ? 'fail' : typeOf(error) })
   }
 }
 

@@ -1,4 +1,12 @@
-import { createSkep, type Flow, type Handler, type Skep, silentLogger, type Worker } from '../../src/index.ts'
+import {
+  createSkep,
+  type Flow,
+  type Handler,
+  jobIdOf,
+  type Skep,
+  silentLogger,
+  type Worker,
+} from '../../src/index.ts'
 import type { Store } from '../../src/store.ts'
 import type { HistoryRecord } from '../proof/history.ts'
 import { Recorder, recordEvents, recordingStore } from '../proof/recorder.ts'
@@ -9,6 +17,12 @@ import { EPOCH, Process } from './world.ts'
 
 // Workers tell with each heartbeat how much memory they use. Asking the system for it is a tenth of a trial, and nobody reads it.
 process.memoryUsage.rss = () => 0
+
+/** A space beside the usual one. */
+export const TENANT = 'tenant'
+
+/** Ids that callers choose, in two queues and two spaces. */
+export const CHOSEN_IDS: readonly string[] = Array.from({ length: 12 }, (_, n) => jobIdOf('chosen', `${n}`))
 
 /** How long every worker waits for a handler after its signal aborted. */
 export const GRACE_MS = 500
@@ -23,6 +37,8 @@ export class App {
   readonly store: Store
   readonly transaction: (() => UserTransaction) | undefined
   worker: Worker | null = null
+  /** The same program in another space: a client, a worker and records of their own. */
+  tenant: { readonly skep: Skep; readonly recorder: Recorder; readonly worker: Worker } | null = null
   /** The queues that its worker handles, without those of flows. */
   queues: ReadonlySet<string> = new Set()
   /** Calls that have no answer yet. */
@@ -32,6 +48,7 @@ export class App {
   state: 'up' | 'closing' | 'closed' | 'dead' = 'up'
   /** Lets go of the store without a word, as a process does that dies. */
   readonly abandon: () => void
+  readonly #sink: (record: HistoryRecord) => void
 
   constructor(trial: Trial, model: StoreModel, name: string, sink: (record: HistoryRecord) => void) {
     const { world, swarm } = trial
@@ -42,7 +59,9 @@ export class App {
       now: () => EPOCH + world.time,
       next: () => world.next(),
       sink,
+      chosen: CHOSEN_IDS,
     })
+    this.#sink = sink
     const opened = model.open(this.process)
     this.abandon = opened.abandon
     this.transaction = opened.transaction
@@ -56,16 +75,40 @@ export class App {
         this.recorder.write({ f: 'fault', type: 'info', what: `${fault} ${operation}` }),
     })
     this.store = recordingStore(this.link.store, this.recorder)
-    this.skep = createSkep({
-      store: this.store,
+    this.skep = this.#open(trial, this.store)
+    recordEvents(this.recorder, this.skep)
+    this.process.onDeath = () => this.#died()
+  }
+
+  #open(trial: Trial, store: Store, space = 'default'): Skep {
+    return createSkep({
+      store,
+      space,
       notifier: trial.hints.notifier(this.process),
       runtime: this.process.runtime,
       logger: silentLogger,
-      enqueueTimeout: world.random.pick(['1s', '20s']),
+      enqueueTimeout: trial.random.pick(['1s', '20s']),
       storeTimeout: '10s',
     })
-    recordEvents(this.recorder, this.skep)
-    this.process.onDeath = () => this.#died()
+  }
+
+  /** The program also works for a tenant. */
+  openTenant(trial: Trial, handlersOf: (recorder: Recorder) => readonly Handler[]): void {
+    const { world, swarm } = trial
+    const recorder = new Recorder({
+      proc: `${this.process.name} for ${TENANT}`,
+      now: () => EPOCH + world.time,
+      next: () => world.next(),
+      sink: this.#sink,
+      space: TENANT,
+      chosen: CHOSEN_IDS,
+    })
+    // The connection is closed by the client of the usual space.
+    const store = { ...recordingStore(this.link.store, recorder), close: () => Promise.resolve() }
+    const skep = this.#open(trial, store, TENANT)
+    recordEvents(recorder, skep)
+    const worker = skep.worker(handlersOf(recorder), { lease: swarm.leaseMs, grace: GRACE_MS, drain: '1s' })
+    this.tenant = { skep, recorder, worker }
   }
 
   work(trial: Trial, handlers: readonly (Handler | Flow<never, unknown>)[]): void {
@@ -99,7 +142,13 @@ export class App {
   async close(): Promise<void> {
     if (this.state !== 'up') return
     this.state = 'closing'
-    const { worker } = this
+    const { worker, tenant } = this
+    if (tenant) {
+      tenant.recorder.write({ f: 'stop', type: 'invoke', workerId: tenant.worker.id })
+      await tenant.worker.stop()
+      tenant.recorder.write({ f: 'stop', type: 'ok', workerId: tenant.worker.id })
+      await tenant.skep.close()
+    }
     if (worker) {
       this.recorder.write({ f: 'stop', type: 'invoke', workerId: worker.id })
       await worker.stop()
@@ -112,6 +161,7 @@ export class App {
 
   #died(): void {
     this.state = 'dead'
+    this.tenant?.recorder.write({ f: 'crash', type: 'info', what: this.process.name })
     this.recorder.write({ f: 'crash', type: 'info', what: this.process.name })
     this.abandon()
   }

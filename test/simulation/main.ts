@@ -17,7 +17,7 @@
 import { parseArgs } from 'node:util'
 import { describeReport } from '../proof/checker/index.ts'
 import { FEATURES, type TrialKind } from './features/index.ts'
-import { replayLine } from './replay.ts'
+import { replayLineOfMain } from './replay.ts'
 import { SometimesCounter } from './sometimes.ts'
 import { prepareStore, STORE_NAMES, type StoreName } from './stores.ts'
 import { Trial } from './trial.ts'
@@ -70,8 +70,8 @@ for (let seed = first; seed < first + Number(values.trials) && seconds() < Numbe
     say(JSON.stringify({ ...result.swarm, without: [...result.swarm.without] }))
   }
   if (report.violations.length > 0) {
-    violations.push(replayLine(store, seed, kind, values))
-    say(`seed ${seed}: ${describeReport(report)}\nreplay: ${replayLine(store, seed, kind, values)}`)
+    violations.push(replayLineOfMain(store, seed, kind, values))
+    say(`seed ${seed}: ${describeReport(report)}\nreplay: ${replayLineOfMain(store, seed, kind, values)}`)
     if (values.bail) break
   }
 }

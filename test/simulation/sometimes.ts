@@ -1,5 +1,6 @@
 import { isFinal } from '../../src/core/job.ts'
 import type { AuditEntry, CommandRecord, HistoryRecord, SettleRecord } from '../proof/history.ts'
+import { TENANT } from './app.ts'
 import type { TrialKind } from './features/index.ts'
 import { LEFT } from './features/unhandled.ts'
 import { SOMETIMES_OF_FLOWS } from './flow-sometimes.ts'
@@ -217,6 +218,24 @@ const OF_JOBS: readonly Sometimes[] = [
           !born.has(entry.id),
       )
     },
+  },
+  {
+    what: 'an id of its own was taken by a job of another queue',
+    in: record('enqueue', (entry) => entry.type === 'fail' && entry.call !== undefined),
+  },
+  {
+    what: 'an id of its own was found',
+    in: record('enqueue', (entry) => entry.known === true),
+  },
+  {
+    what: 'two jobs had one id in two spaces, and both were done',
+    in: ({ history }) =>
+      [...history.final].some(
+        ([id, { space, state }]) =>
+          space === TENANT &&
+          state === 'done' &&
+          history.final.get(id.slice(TENANT.length + 1))?.state === 'done',
+      ),
   },
   {
     what: 'a waiting job got a new time by its unique key',

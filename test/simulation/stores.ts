@@ -15,6 +15,7 @@ import {
   readSqliteFinal,
 } from '../proof/audit/sqlite.ts'
 import type { AuditEntry, AuditRow } from '../proof/history.ts'
+import { idIn } from '../proof/recorder.ts'
 import { slotIn } from '../proof/slot.ts'
 import { FlowWitness } from './flow-witness.ts'
 import type { Process, World } from './world.ts'
@@ -60,7 +61,8 @@ function memoryModel(world: World): StoreModel {
   const inner = memoryStore({
     runtime: { now: () => world.storeNow() },
     onChange: (before, after) => {
-      const id = (after ?? before)?.id as string
+      const { id: own, space } = (after ?? before) as Job
+      const id = idIn(space, own)
       if (before && !isFinal(before.state)) unfinished--
       if (after && !isFinal(after.state)) unfinished++
       const row = after && rowOf(after)
@@ -89,11 +91,13 @@ function memoryModel(world: World): StoreModel {
 }
 
 function rowOf(job: Job): AuditRow {
-  const { queue, state, generation, dueAt, worker, leaseUntil, cancelReason } = job
+  const { space, queue, payload, state, generation, dueAt, worker, leaseUntil, cancelReason } = job
   const { starts, errors, timeouts, lost, snoozes, finishedAt, expiresAt, result } = job
   const isRunning = state === 'running'
   return {
+    space,
     queue,
+    payload,
     state,
     generation,
     dueAt,

@@ -369,6 +369,7 @@ export const FLOW_MUTANTS: readonly Mutant[] = [
     replace: 'if (false)',
     story: 'A job of a run that was undone is redriven and runs.',
     killedBy: { vitest: 'test/conformance/memory.test.ts', test: 'does not let a job be redriven whose run' },
+    also: simulated(150),
   },
   {
     name: 'sqlite-undone-runs-ship',

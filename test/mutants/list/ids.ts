@@ -17,6 +17,7 @@ export const ID_MUTANTS: readonly Mutant[] = [
       "export function keyOf({ space, id }: Record<'space' | 'id', string>): string {\n  if (space !== '') return id",
     story: 'A job cannot be enqueued, because another tenant has its id.',
     killedBy: suite('memory', 'keeps two jobs with one id in two spaces'),
+    also: { simulation: 'memory', trials: 200 },
   },
   {
     name: 'sqlite-held-by-id-alone',
@@ -57,6 +58,7 @@ export const ID_MUTANTS: readonly Mutant[] = [
     replace: 'if (taken.length < 0) throw idTakenError(taken)',
     story: 'An enqueue is acknowledged that made no job, because a job of another queue has its id.',
     killedBy: suite('memory', 'refuses a job whose id is that of a ready one in another queue'),
+    also: { simulation: 'memory', trials: 100 },
   },
   {
     name: 'postgres-loses-taken-ids',
@@ -87,5 +89,6 @@ export const ID_MUTANTS: readonly Mutant[] = [
     replace: '',
     story: 'An enqueue whose id was there already is reported as a new job.',
     killedBy: { vitest: 'test/client/ids.test.ts', test: 'finds the job that is there' },
+    also: { simulation: 'memory', trials: 100 },
   },
 ]

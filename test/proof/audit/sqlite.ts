@@ -1,6 +1,7 @@
 import type { DatabaseSync } from '@photostructure/sqlite'
 import { JOB_STATES, type JobState, type UniqueScope } from '../../../src/core/job.ts'
 import type { AuditEntry, AuditRow } from '../history.ts'
+import { idIn } from '../recorder.ts'
 import { slotIn } from '../slot.ts'
 
 type Handle = InstanceType<typeof DatabaseSync>
@@ -42,6 +43,7 @@ const COLUMNS = {
     'headers',
     'lane',
     'cost',
+    'payload',
   ],
   waiting: ['n', 'state'],
   leases: ['n', 'token', 'worker', 'until', 'cancel_reason'],
@@ -61,6 +63,7 @@ const COLUMNS = {
     'cancel_reason',
     'lane',
     'cost',
+    'payload',
   ],
 } as const
 
@@ -110,9 +113,7 @@ interface Pieces {
 
 /** Reads the audit back, one entry for each change of a job, in commit order. */
 export function readSqliteAudit(db: Pick<Handle, 'prepare'>): AuditEntry[] {
-  const queues = new Map<number, string>()
-  for (const row of db.prepare('select q, name from skep_queues').all() as { q: number; name: string }[])
-    queues.set(row.q, row.name)
+  const queues = queuesOf(db)
   const entries: AuditEntry[] = []
   const byId = new Map<string, Pieces>()
   const idOf = new Map<number, string>()
@@ -129,8 +130,8 @@ export function readSqliteAudit(db: Pick<Handle, 'prepare'>): AuditEntry[] {
   for (const { seq, at, n, tab, sign, body } of rows) {
     const values = valuesOf(tab, body)
     const number = (values as { n?: number }).n
-    if (tab === 'jobs' && sign === '+') idOf.set(number as number, values.id as string)
-    const id = tab === 'archive' ? (values.id as string) : (idOf.get(number as number) as string)
+    if (tab === 'jobs' && sign === '+') idOf.set(number as number, fullId(values, queues))
+    const id = tab === 'archive' ? fullId(values, queues) : (idOf.get(number as number) as string)
     const pieces = byId.get(id) ?? blank()
     byId.set(id, pieces)
 
@@ -148,9 +149,7 @@ export function readSqliteAudit(db: Pick<Handle, 'prepare'>): AuditEntry[] {
 
 /** All jobs as they are now. */
 export function readSqliteFinal(db: Pick<Handle, 'prepare'>): Map<string, AuditRow> {
-  const queues = new Map<number, string>()
-  for (const row of db.prepare('select q, name from skep_queues').all() as { q: number; name: string }[])
-    queues.set(row.q, row.name)
+  const queues = queuesOf(db)
   const all = <T extends Table>(table: T): Values<T>[] =>
     db.prepare(`select ${COLUMNS[table].join(', ')} from skep_${table}`).all() as Values<T>[]
   const byNumber = new Map<number, Pieces>()
@@ -161,14 +160,32 @@ export function readSqliteFinal(db: Pick<Handle, 'prepare'>): Map<string, AuditR
     const pieces = byNumber.get(lease.n as number)
     if (pieces) pieces.lease = lease
   }
-  const named = [...byNumber.values()].map((pieces): [string, Pieces] => [pieces.job?.id as string, pieces])
-  for (const archived of all('archive')) named.push([archived.id as string, { ...blank(), archived }])
+  const named = [...byNumber.values()].map((pieces): [string, Pieces] => [
+    fullId(pieces.job as Values<'jobs'>, queues),
+    pieces,
+  ])
+  for (const archived of all('archive')) named.push([fullId(archived, queues), { ...blank(), archived }])
   for (const [id, pieces] of named) {
     const row = rowOf(pieces, queues)
     if (typeof row === 'string') throw new Error(`Job ${id} is in tables that do not fit together.`)
     final.set(id, row)
   }
   return final
+}
+
+interface QueueOfRow {
+  readonly q: number
+  readonly space: string
+  readonly name: string
+}
+
+function queuesOf(db: Pick<Handle, 'prepare'>): ReadonlyMap<number, QueueOfRow> {
+  const rows = db.prepare('select q, space, name from skep_queues').all() as unknown as QueueOfRow[]
+  return new Map(rows.map((row) => [row.q, row]))
+}
+
+function fullId(values: Record<string, unknown>, queues: ReadonlyMap<number, QueueOfRow>): string {
+  return idIn(queues.get(values['q'] as number)?.space ?? 'default', values['id'] as string)
 }
 
 function blank(): Pieces {
@@ -203,7 +220,7 @@ function put(pieces: Pieces, tab: Table, sign: '+' | '-', values: Record<string,
 }
 
 /** The job these pieces make up, or that they do not make up one yet. */
-function rowOf(pieces: Pieces, queues: ReadonlyMap<number, string>): AuditRow | 'nowhere' | 'between' {
+function rowOf(pieces: Pieces, queues: ReadonlyMap<number, QueueOfRow>): AuditRow | 'nowhere' | 'between' {
   const { job, waiting, lease, archived } = pieces
   const places = waiting.size + (lease ? 1 : 0)
   if (archived) return job || places > 0 ? 'between' : { ...common(archived, queues, 0), ...ended(archived) }
@@ -223,13 +240,19 @@ function rowOf(pieces: Pieces, queues: ReadonlyMap<number, string>): AuditRow | 
 
 function common(
   values: Values<'jobs'> | Values<'archive'>,
-  queues: ReadonlyMap<number, string>,
+  queues: ReadonlyMap<number, QueueOfRow>,
   started: number,
-): Pick<AuditRow, 'queue' | 'generation' | 'dueAt' | 'counters' | 'unique' | 'slot' | 'lane' | 'cost'> {
+): Pick<
+  AuditRow,
+  'space' | 'queue' | 'payload' | 'generation' | 'dueAt' | 'counters' | 'unique' | 'slot' | 'lane' | 'cost'
+> {
   const number = (column: (typeof COUNTERS)[number]): number => values[column] as number
   const key = values.unique_key as string | null
+  const queue = queues.get(values.q as number) as QueueOfRow
   return {
-    queue: queues.get(values.q as number) as string,
+    space: queue.space,
+    queue: queue.name,
+    payload: values.payload as string,
     generation: values.generation as number,
     dueAt: values.due_at as number,
     counters: {

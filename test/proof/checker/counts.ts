@@ -59,7 +59,8 @@ export const countsGoByTheClock: Invariant = function* (view) {
 const IN_OPEN_TRANSACTIONS = 20
 
 function apply(rows: Map<string, AuditRow>, { id, after }: AuditEntry): void {
-  if (after) rows.set(id, after)
+  // The recorder writes down looks at the usual space.
+  if (after && (after.space ?? 'default') === 'default') rows.set(id, after)
   else rows.delete(id)
 }
 

@@ -61,8 +61,8 @@ function undoes({ invoke, answer }: Asked<HoldRecord>, hold: HoldRecord): boolea
 function isBroken(view: View, { hold, ended, until }: Stretch, entry: AuditEntry, now: number): boolean {
   if (!view.order.isBefore(hold, entry) || now + view.facts.slackMs >= until) return false
   if (ended !== null && !view.order.isAfter(ended, entry)) return false
-  const { queue, lane } = entry.after as AuditRow
-  // All jobs and holds of a run are in one space.
+  const { space, queue, lane } = entry.after as AuditRow
+  if (hold.space !== null && hold.space !== (space ?? hold.space)) return false
   if (hold.lane !== null) return hold.queue === queue && hold.lane === (lane ?? '')
   return hold.queue === null || fitsPattern(hold.queue, queue)
 }

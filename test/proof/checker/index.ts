@@ -11,13 +11,14 @@ import { drains, leasesEnd, nothingLeaks } from './drain.ts'
 import { fencing, oneEnd } from './fencing.ts'
 import { endIsFinal } from './finality.ts'
 import { groupsFireOnce } from './flows/groups.ts'
+import { undoneStaysUndone } from './flows/redrives.ts'
 import { runsFollowTheirShape } from './flows/runs.ts'
 import { holdsHold } from './holds.ts'
 import { joinsFireOnce } from './joins.ts'
 import { lanesInOrder } from './lanes.ts'
 import { oneLease } from './leases.ts'
 import { limits } from './limits.ts'
-import { noLoss, noPhantom } from './loss.ts'
+import { noLoss, noPhantom, rightJob } from './loss.ts'
 import { lanesWait, rates } from './rates.ts'
 import { holdsRecall, throttlesRecall } from './recalls.ts'
 import { rightPayload, rightResult } from './results.ts'
@@ -32,6 +33,7 @@ import { fateOf, type Invariant, type View, viewOf } from './view.ts'
 
 const INVARIANTS: readonly Invariant[] = [
   noLoss, // I-1
+  rightJob, // I-1, I-2
   noPhantom, // I-2
   uniqueKeys, // I-3
   oneLease, // I-4
@@ -52,6 +54,7 @@ const INVARIANTS: readonly Invariant[] = [
   joinsFireOnce, // I-16
   groupsFireOnce, // I-16
   runsFollowTheirShape, // I-16
+  undoneStaysUndone, // I-16
   allOrNothing, // I-17
   rightResult, // I-18
   rightPayload, // I-19

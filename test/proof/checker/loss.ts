@@ -1,5 +1,5 @@
-import type { AuditEntry, AuditRow, Violation } from '../history.ts'
-import { commanded, ends, type Invariant, type JobView, type View } from './view.ts'
+import type { AuditEntry, AuditRow, EnqueueRecord, Violation } from '../history.ts'
+import { type Asked, commanded, ends, type Invariant, type JobView, type View } from './view.ts'
 
 /** I-1: what was promised, or was ever in the store, is there in the end or has left it properly. */
 export const noLoss: Invariant = function* (view) {
@@ -14,6 +14,57 @@ export const noLoss: Invariant = function* (view) {
     const why = view.final.has(job.id) ? null : vanished(view, job)
     if (why !== null) yield violation(job.id, why)
   }
+}
+
+/** I-1: an enqueue that made a job made it in its queue and its space, with its payload; one that was refused made and changed nothing. */
+export const rightJob: Invariant = function* (view) {
+  for (const job of view.jobs.values()) {
+    const made = job.audit.filter(({ before, after }) => before === null && after !== null)
+    for (const asked of job.enqueues) {
+      const why = notMade(view, asked, made)
+      if (why !== null) yield violation(job.id, why)
+    }
+    const refused = made.length > 0 ? takenOver(job) : null
+    if (refused !== null) yield { invariant: 'I-2', kind: 'unexpected', about: job.id, message: refused }
+  }
+}
+
+function notMade(
+  view: View,
+  { invoke, answer }: Asked<EnqueueRecord>,
+  made: readonly AuditEntry[],
+): string | null {
+  if (answer?.type !== 'ok' || answer.duplicateOf !== undefined || made.length === 0) return null
+  const isOwn = (entry: AuditEntry): boolean => {
+    const { queue, payload } = entry.after as AuditRow
+    if (queue !== invoke.queue || view.order.isBefore(answer, entry)) return false
+    return (
+      answer.known === true ||
+      answer.known === undefined ||
+      payload === undefined ||
+      payload === invoke.payload
+    )
+  }
+  if (made.some(isOwn)) return null
+  const [first] = made as readonly [AuditEntry, ...AuditEntry[]]
+  const { queue, payload } = first.after as AuditRow
+  const said = answer.known ? 'said to be there already' : 'acknowledged'
+  return `Its enqueue to ${invoke.queue} with ${invoke.payload} was ${said}, but the job is in ${queue} with ${payload}.`
+}
+
+/** What a job has of an enqueue that was refused. Another job with the same unique key may give it its payload. */
+function takenOver({ audit, enqueues }: JobView): string | null {
+  if (!enqueues.some(({ invoke, answer }) => invoke.call !== undefined && answer?.type === 'fail'))
+    return null
+  const isAllowed = ({ queue, payload }: AuditRow): boolean =>
+    enqueues.some(
+      ({ invoke, answer }) =>
+        answer?.type !== 'fail' &&
+        invoke.queue === queue &&
+        (payload === undefined || payload === invoke.payload),
+    )
+  const bad = audit.find(({ after }) => after !== null && !isAllowed(after))?.after
+  return bad ? `It is in ${bad.queue} with ${bad.payload}, and that enqueue was refused.` : null
 }
 
 /** I-2: nothing runs or exists that nobody enqueued, or that was said not to exist. */

@@ -54,9 +54,10 @@ function wasPrefetched(view: View, { claim }: LeaseView, held: HistoryRecord): b
   return claim !== null && view.order.isAfter(held, claim)
 }
 
-function isMeant({ queue, lane }: Confirmed, { claim }: LeaseView): boolean {
+function isMeant({ queue, lane, held }: Confirmed, { claim }: LeaseView): boolean {
   if (!claim) return false
   const row = claim.after as AuditRow
+  if (held.space !== null && held.space !== (row.space ?? held.space)) return false
   if (lane !== null) return queue === row.queue && lane === (row.lane ?? '')
   return queue === null || fitsPattern(queue, row.queue)
 }

@@ -156,7 +156,7 @@ export function viewOf({ records, audit, final, facts, flows }: History): View {
   for (const record of inOrder(records, order.total)) {
     switch (record.f) {
       case 'enqueue':
-        pairs.take(record, `enqueue ${record.id}`, jobOf(record.id).enqueues)
+        pairs.take(record, `enqueue ${record.id} ${record.call ?? ''}`, jobOf(record.id).enqueues)
         break
       case 'command':
         pairs.take(

@@ -7,6 +7,7 @@ import { commands } from './commands.ts'
 import { counts } from './counts.ts'
 import { flows } from './flows/index.ts'
 import { holds } from './holds.ts'
+import { ids } from './ids.ts'
 import { jobs } from './jobs.ts'
 import { lanes } from './lanes.ts'
 import { processes } from './processes.ts'
@@ -62,6 +63,7 @@ export type TrialKind = 'jobs' | 'flows'
 export const FEATURES: Readonly<Record<TrialKind, readonly Feature[]>> = {
   jobs: [
     jobs,
+    ids,
     unique,
     lanes,
     unhandled,

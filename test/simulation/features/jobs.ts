@@ -147,7 +147,7 @@ async function cleansUp({ random }: Trial, app: App): Promise<boolean> {
   return random.chance(0.8)
 }
 
-function pause(app: App, job: JobContext<Load, Yield>, ms: number, isDeaf: boolean): Promise<void> {
+export function pause(app: App, job: JobContext<Load, Yield>, ms: number, isDeaf: boolean): Promise<void> {
   return new Promise((resolve) => {
     if (!isDeaf && job.signal.aborted) return resolve()
     app.process.wait(ms, resolve)

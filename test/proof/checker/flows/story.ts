@@ -26,6 +26,12 @@ export interface GroupTelling {
   readonly run?: string | null
 }
 
+export interface MoveTelling extends Partial<Run> {
+  readonly failing?: boolean
+  readonly undos?: readonly string[]
+  readonly done?: readonly unknown[]
+}
+
 /** One run, `r`, of a flow `f` with these parts. It began with `{ n: 1 }`. */
 export class FlowStory {
   readonly jobs = new Story()
@@ -47,13 +53,15 @@ export class FlowStory {
   }
 
   /** The run is at its next revision, with this state, and waits for this group. */
-  move(state: State, waits: string | null, patch: Partial<Run> & { readonly failing?: boolean } = {}): this {
-    const { failing = false, ...rest } = patch
+  move(state: State, waits: string | null, patch: MoveTelling = {}): this {
+    const { failing = false, undos = [], done = [], ...rest } = patch
     const before = this.runs.at(-1)?.after ?? null
     const failure = failing ? '"boom"' : null
     const position = JSON.stringify({
       waits: waits === null ? null : { id: waits, size: 1, kind: 'jobs' },
       failure,
+      undos,
+      done,
     })
     const made = {
       id: 'r',
@@ -105,6 +113,16 @@ export class FlowStory {
     const text = state === 'done' ? JSON.stringify(result) : null
     this.jobs.change(`${id}.${n}`, { state, result: text, finishedAt: this.jobs.now })
     this.outcomes.get(id)?.push({ n, id: `${id}.${n}`, state, result: text, failure: null })
+    return this
+  }
+
+  /** Member 0 is redriven: the store forgets how it had ended. */
+  redrive(id: string): this {
+    this.outcomes.set(
+      id,
+      (this.outcomes.get(id) ?? []).filter(({ n }) => n !== 0),
+    )
+    this.jobs.redrive(`${id}.0`)
     return this
   }
 

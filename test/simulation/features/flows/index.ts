@@ -79,7 +79,7 @@ async function awaitResult(trial: Trial, run: RunHandle): Promise<void> {
 function toRuns(
   name: string,
   weight: number,
-  isMeant: (run: Run) => boolean,
+  isMeant: (run: Run, trial: Trial) => boolean,
   act: (trial: Trial, app: App, run: Run) => Promise<unknown>,
 ): Action {
   return {
@@ -89,7 +89,7 @@ function toRuns(
       const { random } = trial
       for (let count = random.int(1, 3); count > 0; count--) {
         // Some come too late.
-        const runs = trial.witness.latest.filter((run) => isMeant(run) || random.chance(0.1))
+        const runs = trial.witness.latest.filter((run) => isMeant(run, trial) || random.chance(0.1))
         if (runs.length === 0) return
         const app = random.pick(trial.up)
         app.track(act(trial, app, random.pick(random.chance(0.7) ? runs.slice(-10) : runs)))
@@ -100,21 +100,29 @@ function toRuns(
 
 const isRunning = ({ status }: Run): boolean => status === 'running'
 const hasEnded = (run: Run): boolean => !isRunning(run)
+const isUndone = (run: Run): boolean => hasEnded(run) && readPosition(run.position).failure !== null
 
 function shapeOf(trial: Trial, { flow, version }: Run): FlowShape | undefined {
   return flowsOf(trial).shapes.find((shape) => shape.name === flow && shape.version === version)
 }
 
-async function signal(trial: Trial, app: App, run: Run): Promise<unknown> {
+function signalsOf(trial: Trial, run: Run): string[] {
   const waited = Object.keys(readPosition(run.position).signals)
-  const names = [...waited, ...signalsIn(shapeOf(trial, run)?.parts ?? [])]
+  return [...waited, ...signalsIn(shapeOf(trial, run)?.parts ?? [])]
+}
+
+const mayWaitForSignal = (run: Run, trial: Trial): boolean =>
+  isRunning(run) && signalsOf(trial, run).length > 0
+
+async function signal(trial: Trial, app: App, run: Run): Promise<unknown> {
+  const names = signalsOf(trial, run)
   if (names.length === 0) return null
   return handleOf(app, run).signal(trial.random.pick(names), trial.random.int(1, 1_000_000))
 }
 
 async function retryRun(trial: Trial, app: App, run: Run): Promise<unknown> {
   const names = namesIn(shapeOf(trial, run)?.parts ?? [])
-  const isFromStep = names.length > 0 && trial.random.chance(0.4)
+  const isFromStep = names.length > 0 && trial.random.chance(0.5)
   return handleOf(app, run).retry(isFromStep ? { from: trial.random.pick(names) } : {})
 }
 
@@ -174,7 +182,16 @@ function deadMembers(trial: Trial): string[] {
   })
 }
 
-/** After the heal: programs that lack something go, signals come, and some of the dead get another chance. */
+/** Runs that were undone: half of them are retried, once. */
+function undoneRuns(trial: Trial): Run[] {
+  const known = entryOf(mended, trial)
+  return trial.witness.latest.filter(
+    (run) =>
+      run.status === 'failed' && isUndone(run) && run.id.charCodeAt(35) % 2 === 1 && !known.has(run.id),
+  )
+}
+
+/** After the heal: programs that lack something are closed, signals are sent, and some failures are retried. */
 function mend(trial: Trial): void {
   for (const app of trial.up) if (flowsOf(trial).lacking.has(app)) app.track(app.close())
   sealAll(trial)
@@ -189,6 +206,10 @@ function mend(trial: Trial): void {
   for (const id of deadMembers(trial)) {
     sent.add(id)
     app.track(app.skep.redrive(id))
+  }
+  for (const run of undoneRuns(trial)) {
+    sent.add(run.id)
+    app.track(handleOf(app, run).retry())
   }
 }
 
@@ -207,15 +228,19 @@ export const flows: Feature = {
     { name: 'start runs', weight: 40, run: start },
     { name: 'enqueue a group', weight: 8, run: enqueueGroup },
     { name: 'use an open group', weight: 8, run: useOpenGroup },
-    toRuns('signal runs', 14, isRunning, signal),
+    toRuns('signal runs', 14, mayWaitForSignal, signal),
     toRuns('cancel runs', 3, isRunning, (_trial, app, run) =>
       handleOf(app, run).cancel('The simulator says so.'),
     ),
     toRuns('retry runs', 8, hasEnded, retryRun),
+    toRuns('retry runs that were undone', 6, isUndone, retryRun),
     { name: 'change a member', weight: 8, run: commandMember },
     { name: 'redrive all members of a queue', weight: 2, run: redriveAll },
   ],
   isOwed: (trial) =>
-    awaitedSignals(trial).length > 0 || deadMembers(trial).length > 0 || trial.witness.open.length > 0,
+    awaitedSignals(trial).length > 0 ||
+    deadMembers(trial).length > 0 ||
+    undoneRuns(trial).length > 0 ||
+    trial.witness.open.length > 0,
   mend,
 }
