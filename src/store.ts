@@ -59,7 +59,7 @@ export interface Store extends FlowStore, HoldStore, LimitStore, NoteStore, Reco
    * Inserts jobs, in order. A job whose id exists already in its queue is `ok` and `known`, and left as it is. A job
    * whose unique key is held by another is a `duplicate`, and its conflict rule was applied to that other job.
    * If the id of one of them is that of a job in another queue of its space, the call throws `ID_TAKEN` (see
-   * `core/taken.ts`) and nothing of it is written. What groups, moves and schedules enqueue has ids that were made
+   * `core/taken.ts`) and nothing of it is written; so it does if the id of a run is that of a run of another flow, of any version. What groups, moves and schedules enqueue has ids that were made
    * for it; if one is taken nevertheless, that job is left out.
    * Redis: for each job EXISTS job, GET unique; HSET job; ZADD ready|delayed; HINCRBY counts.
    */
@@ -277,6 +277,8 @@ export interface InsertReply {
   readonly results: readonly InsertResult[]
   /** Queues in which groups that fired have enqueued jobs, for hints; left out when none did. */
   readonly enqueued?: readonly Enqueued[]
+  /** The places in {@link InsertCall.runs}, from 0, of runs that were there before; left out when none was. */
+  readonly knownRuns?: readonly number[]
   /** It happened later than calls that were sent after it, so whoever told of it early has to tell again: see {@link Capabilities.tellsInOrder}. */
   readonly isLate?: true
 }

@@ -22,7 +22,10 @@ const BATCH_LOCK_WAIT_MS = 50
 const PART_LOCK_WAIT_MS = 10
 
 /** Groups and runs that have to be there with the jobs. */
-export type Made = Pick<InsertCall, 'groups' | 'runs'>
+export interface Made extends Pick<InsertCall, 'groups' | 'runs'> {
+  /** Called before the insert resolves, if some of these runs were there before: with their places, from 0. */
+  readonly onKnownRuns?: (places: readonly number[]) => void
+}
 
 interface EnqueuerOptions {
   readonly store: Store
@@ -213,6 +216,7 @@ export class Enqueuer {
     if ('results' in reply) {
       if (!reply.isTold) this.#hint(jobs, reply)
       this.#onInserted(jobs, reply.results)
+      if (reply.knownRuns) tellOfKnownRuns(orders, reply.knownRuns)
       if (orders.length === 1) return (orders[0] as Order).resolve(reply.results)
       let from = 0
       for (const order of orders) {
@@ -267,7 +271,7 @@ export class Enqueuer {
   async #insert(
     jobs: readonly NewJob[],
     known: boolean,
-    made: Made & Pick<InsertCall, 'lockWaitMs'>,
+    made: Pick<InsertCall, 'groups' | 'runs' | 'lockWaitMs'>,
   ): Promise<(InsertReply & { readonly isTold: boolean }) | NotInserted> {
     let tries = 0
     const reply = await this.#patiently((again) => {
@@ -369,8 +373,27 @@ function orderOf(
   resolve: Order['resolve'],
   reject: Order['reject'],
 ): Order {
-  const { groups, runs } = made ?? {}
-  return { jobs, again, resolve, reject, ...(groups && { groups }), ...(runs && { runs }) }
+  const { groups, runs, onKnownRuns } = made ?? {}
+  return {
+    jobs,
+    again,
+    resolve,
+    reject,
+    ...(groups && { groups }),
+    ...(runs && { runs }),
+    ...(onKnownRuns && { onKnownRuns }),
+  }
+}
+
+/** Each order is told of its own runs. */
+function tellOfKnownRuns(orders: readonly Order[], places: readonly number[]): void {
+  let from = 0
+  for (const { runs = [], onKnownRuns } of orders) {
+    const to = from + runs.length
+    const own = places.flatMap((place) => (place >= from && place < to ? [place - from] : []))
+    if (own.length > 0) onKnownRuns?.(own)
+    from = to
+  }
 }
 
 /** What it is to the store. */
@@ -379,7 +402,7 @@ function sizeOf({ jobs, groups = [], runs = [] }: Pick<Order, 'jobs' | 'groups' 
 }
 
 /** Most orders have nothing but jobs, and then there is nothing to say of it. */
-function madeBy(orders: readonly Order[]): Made {
+function madeBy(orders: readonly Order[]): Omit<Made, 'onKnownRuns'> {
   if (!orders.some((order) => order.groups || order.runs)) return {}
   const groups = orders.flatMap((order) => order.groups ?? [])
   const runs = orders.flatMap((order) => order.runs ?? [])

@@ -15,15 +15,23 @@ export interface TogetherEnv {
 /**
  * Inserts jobs with the groups and runs to which they belong, all or nothing, and tells of what can start. With a
  * transaction of the user's they are there when that commits; without one, what others insert at the same time goes
- * along.
+ * along. Returns the places of the runs that were there before.
  */
-export async function insertTogether(env: TogetherEnv, call: InsertCall, tx: unknown): Promise<void> {
+export async function insertTogether(
+  env: TogetherEnv,
+  call: InsertCall,
+  tx: unknown,
+): Promise<readonly number[]> {
   const { store, notifier, enqueuer, laterHints } = env
   if (tx === undefined) {
-    await enqueuer.insert(call.jobs, call.again ?? false, call)
-    return
+    let known: readonly number[] = []
+    const onKnownRuns = (places: readonly number[]): void => {
+      known = places
+    }
+    await enqueuer.insert(call.jobs, call.again ?? false, { ...call, onKnownRuns })
+    return known
   }
-  const { results, enqueued = [] } = await transactionOf(store, tx).insert(call)
+  const { results, enqueued = [], knownRuns = [] } = await transactionOf(store, tx).insert(call)
   const own =
     notifier.notices !== undefined
       ? namingHints(toldJobs(call.jobs, results))
@@ -32,6 +40,7 @@ export async function insertTogether(env: TogetherEnv, call: InsertCall, tx: unk
           return result?.status === 'ok' ? [workHint({ ...job, dueAt: result.dueAt })] : []
         })
   laterHints.tell(mergeHints([...own, ...enqueued.map((one) => ({ kind: 'work', ...one }) as const)]))
+  return knownRuns
 }
 
 /** Adds members to an open group, or seals it, with a transaction of the user's or without. */

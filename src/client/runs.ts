@@ -33,7 +33,10 @@ export type Attributes = Readonly<Record<string, string | number | readonly (str
 export interface StartOptions {
   /** What the run can be found by: `skep.runs.list({ attributes: { userId: 62 } })`. */
   readonly attributes?: Attributes
-  /** The id of the run, a UUID. Starting the same id again does nothing. @default a new UUIDv7 */
+  /**
+   * The id of the run, a UUID. If a run of this flow has it, of whatever version, nothing is started and the handle is that run's,
+   * `duplicate`; if a run of another flow has it, start() throws `ID_TAKEN`. See {@link jobIdOf}. @default a new UUIDv7
+   */
   readonly id?: string
   /** What the priorities of its jobs and branches are added to, -100 to 100. @default 0 */
   readonly priority?: number
@@ -93,11 +96,14 @@ const OUTLINE_MS = 1_000
 /** A run of a flow. */
 export class RunHandle<Result = unknown> {
   readonly id: string
+  /** The run was there before this start. */
+  readonly duplicate: boolean
   readonly #runs: Runs
 
-  constructor(runs: Runs, id: string) {
+  constructor(runs: Runs, id: string, duplicate = false) {
     this.#runs = runs
     this.id = id
+    this.duplicate = duplicate
   }
 
   /** The run as it is now, or null. */
@@ -176,8 +182,9 @@ export class Runs {
     // Not beside a transaction that is open: it may keep all others from writing. Workers put it as well. A start does not wait
     // for a store that takes its time with this.
     if (tx === undefined) await atMost(this.#env.runtime, OUTLINE_MS, this.#env.outlines.putOnce(tree))
-    await insertTogether(this.#env, { ...call, again: id !== undefined }, tx)
-    return new RunHandle(this, made.id)
+    const known = await insertTogether(this.#env, { ...call, again: id !== undefined }, tx)
+    // An id that was made for this call is known only if an earlier attempt had happened.
+    return new RunHandle(this, made.id, id !== undefined && known.includes(0))
   }
 
   /** A handle on a run by its id, whether or not it exists. */

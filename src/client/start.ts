@@ -23,7 +23,7 @@ export async function startCall(
   const later = { ...control, runAt: runAt === undefined ? null : moment(runAt) }
   // With an id of the caller's this may be the second start. The jobs of a first step would be others than before; the
   // job that begins the run is the same.
-  if (id !== undefined) return beginningWith(run, { ...later, id: beginJob(id) })
+  if (id !== undefined) return beginningWith(run, { ...later, id: beginJob(id, tree.queue) })
   if (delay !== undefined || runAt !== undefined) return beginningWith(run, later)
 
   // Its first step is part of the same insert, so that no worker has to move it there.

@@ -1,6 +1,7 @@
 import { SkepError } from './errors.ts'
 import type { NewJob } from './job.ts'
 import { show } from './names.ts'
+import type { NewRun } from './runs.ts'
 
 /** An id that a new job cannot have, because it is the id of a job in another queue. */
 export interface TakenId {
@@ -23,10 +24,47 @@ export function idTakenError(taken: readonly TakenId[]): SkepError {
 
 const MOST_NAMED = 1_000
 
-/** The ids that a call was refused for; none if it failed for another reason. */
+/** An id that a new run cannot have, because it is the id of a run of another flow. */
+export interface TakenRun {
+  readonly id: string
+  /** The flow of the run that has the id. */
+  readonly flow: string
+}
+
+/** What a call is refused with that would have started these runs. Nothing of it was written. */
+export function runTakenError(taken: readonly TakenRun[]): SkepError {
+  const [first] = taken as readonly [TakenRun, ...TakenRun[]]
+  const others = taken.length > 1 ? ` (and ${taken.length - 1} more like it)` : ''
+  return new SkepError(
+    'ID_TAKEN',
+    `The id "${first.id}" is taken by a run of flow ${show(first.flow)}${others}, so nothing was started. ` +
+      'A run id is unique within its space: use another one, for example jobIdOf(flow, key), which depends on the flow.',
+    { facts: { id: first.id, flow: first.flow, takenRuns: taken.slice(0, MOST_NAMED) } },
+  )
+}
+
+/** The ids of jobs that a call was refused for; none if it failed for another reason. */
 export function takenIn(error: unknown): readonly TakenId[] {
   if (!(error instanceof SkepError) || error.code !== 'ID_TAKEN') return []
-  return error.facts['taken'] as readonly TakenId[]
+  return (error.facts['taken'] ?? []) as readonly TakenId[]
+}
+
+/** The same of runs. */
+export function takenRunsIn(error: unknown): readonly TakenRun[] {
+  if (!(error instanceof SkepError) || error.code !== 'ID_TAKEN') return []
+  return (error.facts['takenRuns'] ?? []) as readonly TakenRun[]
+}
+
+/**
+ * Which of the runs of one call cannot be, because runs of other flows have their ids; see {@link takenAmong}. Another version
+ * of its flow is no other flow: a start that is repeated after a deploy finds its run.
+ */
+export function takenRunsAmong(
+  runs: readonly NewRun[],
+  flowOf: (run: NewRun) => string | undefined,
+): TakenRun[] {
+  const asJobs = runs.map((run) => ({ id: run.id, space: run.space, queue: run.flow, run }))
+  return takenAmong(asJobs, ({ run }) => flowOf(run)).map(({ id, queue }) => ({ id, flow: queue }))
 }
 
 /**

@@ -1,6 +1,7 @@
 import { messageOf } from '../core/errors.ts'
 import type { Outcome } from '../core/groups.ts'
 import type { NewRun, Run, RunMove } from '../core/runs.ts'
+import { runTakenError, takenRunsIn } from '../core/taken.ts'
 import type { Store } from '../store.ts'
 import { advance, BEGIN, giveUp, type Happening, isAwaited, type Maker } from './advance.ts'
 import { readPosition, startOf } from './position.ts'
@@ -140,7 +141,7 @@ export class Engine {
       const made = { id, space, flow, version, position, state: JSON.stringify(state), attributes }
       runs.push({ ...made, member: null, root: id })
     }
-    if (runs.length > 0) await store.insert({ jobs: [], runs, again: true })
+    for (const [id, error] of await makeRuns(store, runs)) refused.set(id, error)
     return refused
   }
 
@@ -175,5 +176,23 @@ export class Engine {
       found.set(group, all)
     }
     return found
+  }
+}
+
+/** Makes these runs. Returns those that could not be made because runs of other flows have their ids, each with why. */
+async function makeRuns(
+  store: EngineParts['store'],
+  runs: readonly NewRun[],
+): Promise<ReadonlyMap<string, unknown>> {
+  if (runs.length === 0) return new Map()
+  try {
+    await store.insert({ jobs: [], runs, again: true })
+    return new Map()
+  } catch (error) {
+    const taken = takenRunsIn(error)
+    if (taken.length === 0) throw error
+    const refused = new Map(taken.map((one) => [one.id, runTakenError([one])]))
+    const others = runs.filter(({ id }) => !refused.has(id))
+    return new Map([...refused, ...(await makeRuns(store, others))])
   }
 }

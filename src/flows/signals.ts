@@ -9,9 +9,12 @@ export function signalGroup(run: string, name: string, nth: number): string {
   return idOf(`${run}\n${nth}\n${name}`)
 }
 
-/** The job that begins a run whose id somebody chose. It follows from that, so that a second start is the same job. */
-export function beginJob(run: string): string {
-  return idOf(`${run}\nbegin`)
+/**
+ * The job that begins a run whose id the caller chose. It follows from that, so that a second start is the same job; and from the
+ * flow's queue, so that a start of another version is no job with a taken id: its job finds the run waiting for another and ends.
+ */
+export function beginJob(run: string, queue: string): string {
+  return idOf(`${run}\nbegin\n${queue}`)
 }
 
 /** An id for a group that a run waits for: see {@link RUN_GROUP_VERSION}. */

@@ -117,7 +117,7 @@ describe('skep worker', () => {
     await worker.until(/slow began/)
 
     worker.child.kill('SIGINT')
-    await worker.until(/1 job may finish within 28s/)
+    await worker.until(/1 job may finish within 23s/)
     worker.child.kill('SIGINT')
     const { code } = await worker.ended
     const { stdout } = await skep(['jobs', 'get', id.trim(), '--json'], { cwd })

@@ -33,7 +33,9 @@ describe('skep doctor', () => {
         }),
       ]),
     )
-    expect(asText.stdout).toMatch(/^warn {2}queues .*no worker takes them\n +→ Start a worker/m)
+    expect(asText.stdout).toMatch(
+      /^warn {2}queues +orphan: 1 job ready, and no worker handles the queue\n +→ Start a worker/m,
+    )
   })
 
   it('fails when the database cannot be read', async () => {

@@ -156,6 +156,100 @@ describe.each(STORES)('an id of your own on %s', (store) => {
     expect(seen).toEqual([2, 1])
   })
 
+  it('of a run finds that run when its flow is started again, whatever the version', async () => {
+    const { skep } = await openStage(store)
+    const step = queue<{ n: number }, { done: number }>('step')
+    const order = flow('order', (f) => f.input<{ n: number }>().step(step))
+    const later = flow('order', (f) => f.input<{ n: number }>().step(step), { version: 2 })
+    const seen: number[] = []
+
+    const first = await skep.start(order, { n: 1 }, { id })
+    const other = await skep.start(order, { n: 9 })
+    const again = await skep.start(order, { n: 2 }, { id })
+    const newer = await skep.start(later, { n: 2 }, { id })
+    const work = [order, later, step.handle(({ payload }) => ({ done: seen.push(payload.n) }))]
+    const worker = skep.worker(work)
+    onTestFinished(() => worker.stop({ drain: 0 }))
+    await Promise.all([first.result(), other.result()])
+    const ended = await skep.start(later, { n: 3 }, { id })
+
+    expect([first, other].map(({ duplicate }) => duplicate)).toEqual([false, false])
+    expect([again, newer, ended].map(({ duplicate }) => duplicate)).toEqual([true, true, true])
+    expect(ended.id).toBe(id)
+    expect(await ended.get()).toMatchObject({ status: 'done', version: 1 })
+    await until(async () => (await skep.counts()).every(({ ready, running }) => ready + running === 0))
+    expect(new Set(seen)).toEqual(new Set([1, 9]))
+    expect(seen).toHaveLength(2)
+    expect((await skep.runs.list()).runs).toHaveLength(2)
+  })
+
+  it('of a run is refused for another flow, whether the run has to begin, has begun or has ended', async () => {
+    const { skep } = await openStage(store)
+    const step = queue<{ n: number }, { done: number }>('step')
+    const order = flow('order', (f) => f.input<{ n: number }>().step(step).signal('paid'))
+    const refund = flow('refund', (f) => f.input<{ n: number }>().step(step))
+    const seen: number[] = []
+    const run = await skep.start(order, { n: 1 }, { id })
+    const refusals = [await skep.start(refund, { n: 2 }, { id }).catch((error: unknown) => error)]
+
+    const worker = skep.worker([
+      order,
+      refund,
+      step.handle(({ payload }) => ({ done: seen.push(payload.n) })),
+    ])
+    onTestFinished(() => worker.stop({ drain: 0 }))
+    await until(async () => (await run.get())?.position.waits?.kind === 'signal')
+    refusals.push(await skep.start(refund, { n: 3 }, { id }).catch((error: unknown) => error))
+    await run.signal('paid')
+    await run.result()
+    refusals.push(await skep.start(refund, { n: 4 }, { id }).catch((error: unknown) => error))
+    // Those that go to the store with it are not refused.
+    const ids = [jobIdOf('refund', 'a'), id, jobIdOf('refund', 'b')]
+    const together = await Promise.all(
+      ids.map((one, n) => codeOf(skep.start(refund, { n: 5 + n }, { id: one }))),
+    )
+    await until(() => seen.length === 3)
+
+    for (const refusal of refusals)
+      expect(refusal).toMatchObject({ code: 'ID_TAKEN', facts: { id, flow: 'order' } })
+    expect(together).toEqual(['resolved', 'ID_TAKEN', 'resolved'])
+    expect(new Set(seen)).toEqual(new Set([1, 5, 7]))
+    const started = (await skep.runs.list({ flow: 'refund' })).runs.map((one) => one.id)
+    expect(new Set(started)).toEqual(new Set([ids[0], ids[2]]))
+    expect(await run.get()).toMatchObject({ flow: 'order', status: 'done' })
+  })
+
+  it('of a run fails the job that shall start one of another flow, and no other job', async () => {
+    const { skep } = await openStage(store)
+    const step = queue<{ n: number }, { done: number }>('step')
+    const order = flow('order', (f) => f.input<{ n: number }>().step(step).signal('paid'))
+    const refund = flow('refund', (f) => f.input<{ n: number }>().step(step))
+    const run = await skep.start(order, { n: 1 }, { id })
+    // What a schedule of the flow makes: jobs of its queue, whose runs have their ids.
+    const starts = queue<unknown>(refund.tree.queue)
+    const start = (n: number): unknown => ({
+      start: { flow: 'refund', version: 1, state: { n }, attributes: [], priority: 0 },
+    })
+    const each = (_: unknown, index: number) => (index === 0 ? { id } : {})
+    const [taken, fine] = await skep.enqueueMany(starts, [start(2), start(3)], { each })
+
+    const seen: number[] = []
+    const worker = skep.worker([
+      order,
+      refund,
+      step.handle(({ payload }) => ({ done: seen.push(payload.n) })),
+    ])
+    onTestFinished(() => worker.stop({ drain: 0 }))
+    await until(async () => ((await skep.get(taken?.id as string))?.errors ?? 0) > 0)
+    expect((await skep.get(fine?.id as string))?.errors ?? 0).toBe(0)
+    await until(() => seen.includes(3))
+
+    expect((await skep.get(taken?.id as string))?.failure).toMatchObject({ code: 'ID_TAKEN' })
+    expect((await skep.runs.list({ flow: 'refund' })).runs.map((one) => one.id)).toEqual([fine?.id])
+    expect((await run.get())?.flow).toBe('order')
+    expect(seen).not.toContain(2)
+  })
+
   it('that a handler enqueues fails its attempt, and nothing that it enqueued exists', async () => {
     const { skep, told } = await openStage(store)
     await skep.enqueue(mail, 1, { id })

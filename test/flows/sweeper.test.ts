@@ -165,7 +165,7 @@ describe('A worker that sweeps', () => {
         jobs: [],
       }
       const verdict = { to: 'done', delayMs: 0, keepMs: null, result: null, failure: null, count: null }
-      const settlement = { id: jobs[0]?.id, token, verdict: { ...verdict, keepCancelledMs: 0 }, move }
+      const settlement = { id: jobs[0]?.id, space, token, verdict: { ...verdict, keepCancelledMs: 0 }, move }
       const { results } = await scene.truth.settle({ settlements: [settlement] } as never)
       hasMoved = results[0]?.status === 'ok'
     }

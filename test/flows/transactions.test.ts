@@ -115,6 +115,39 @@ const acts: readonly [string, number, (skep: Skep, tx: unknown) => Promise<unkno
 const skepId = '01a31c50-0000-7000-8000-000000000001'
 
 describe.each(worlds)('in a transaction on %s', (_name, open) => {
+  it('a start finds the run of its id, and is refused when that is a run of another flow', async () => {
+    const { skep, transact } = await open()
+    const other = flow('other', (f) => f.step(step))
+    const found: boolean[] = []
+    await transact(async (tx) => {
+      for (const _ of [1, 2]) {
+        found.push((await skep.start(order, { n: 1 }, { tx, id: skepId })).duplicate)
+      }
+    })
+    await transact(async (tx) => {
+      found.push((await skep.start(order, { n: 1 }, { tx, id: skepId })).duplicate)
+    })
+    // The job that begins the run has left.
+    const work = [order, other, step.handle(({ payload }) => ({ a: payload.n }))]
+    const worker = skep.worker(work)
+    await skep.runs.run(skepId).result()
+    await worker.stop()
+    const before = await readyOf(skep)
+
+    const refused = transact(async (tx) => void (await skep.start(other, { n: 1 }, { tx, id: skepId })))
+
+    await expect(refused).rejects.toMatchObject({
+      code: 'ID_TAKEN',
+      facts: { id: skepId, flow: 'order' },
+    })
+    expect(found).toEqual([false, true, true])
+    expect([await readyOf(skep), before]).toEqual([0, 0])
+    await transact(async (tx) => {
+      found.push((await skep.start(order, { n: 1 }, { tx, id: skepId })).duplicate)
+    })
+    expect(found.at(-1)).toBe(true)
+  })
+
   it('all kinds of groups and starts exist with the commit, and not without', async () => {
     const { skep, transact } = await open()
     let before = 0

@@ -183,10 +183,10 @@ describe('with ten times as many jobs', () => {
 
     expect(selects.filter((sql) => sql.includes('skep_archive')).length).toBeGreaterThan(5)
     for (const sql of selects) {
-      // Few jobs run at once, and these tables have a row for each of what is few.
+      // Few jobs run at once, and these tables have a row for each of what is few. A virtual table is the list of ids in the call.
       const scans = large
         .explain(sql)
-        .filter((step) => /^SCAN (?:[jvwz]|skep_(?:jobs|waiting|archive))\b/.test(step))
+        .filter((step) => /^SCAN (?:[jvwz]|skep_(?:jobs|waiting|archive))\b(?! VIRTUAL TABLE)/.test(step))
       expect(scans, sql).toEqual([])
     }
   })

@@ -73,7 +73,7 @@ describe('notes of a handler', () => {
 
     expect(scene.faults.count('note')).toBe(0)
     for (const settlement of settlements(scene)) {
-      expect(Object.keys(settlement).sort()).toEqual(['id', 'token', 'verdict'])
+      expect(Object.keys(settlement).sort()).toEqual(['id', 'space', 'token', 'verdict'])
     }
     expect(scene.notifier.published.some(({ kind }) => kind === 'noted' || kind === 'watch')).toBe(false)
   })

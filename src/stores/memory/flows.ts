@@ -29,6 +29,7 @@ import {
   type RunMove,
   revives,
 } from '../../core/runs.ts'
+import { type TakenRun, takenRunsAmong } from '../../core/taken.ts'
 import { dueTime } from '../../core/transitions.ts'
 import type {
   AddMembersCall,
@@ -98,10 +99,17 @@ export class Flows {
     this.#touched.set(made.id, null)
   }
 
-  makeRun(made: NewRun, now: number): void {
-    if (this.#runs.has(keyOf(made))) return
+  /** Which of these runs cannot be, because runs of other flows have their ids. */
+  takenRuns(made: readonly NewRun[]): TakenRun[] {
+    return takenRunsAmong(made, ({ space, id }) => this.run(space, id)?.flow)
+  }
+
+  /** Whether it was made; otherwise it was there. */
+  makeRun(made: NewRun, now: number): boolean {
+    if (this.#runs.has(keyOf(made))) return false
     this.#runs.set(keyOf(made), createRun(made, now))
     if (made.member) this.#join(made.member, made.id, 'run')
+    return true
   }
 
   /** A job was inserted. If another holds its unique key, it is a member that has ended. */

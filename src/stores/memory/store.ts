@@ -1,6 +1,6 @@
 import { isFinal, JOB_STATES, type Job, type JobState } from '../../core/job.ts'
 import { assertOptions, optionKeys } from '../../core/options.ts'
-import { idTakenError } from '../../core/taken.ts'
+import { idTakenError, runTakenError } from '../../core/taken.ts'
 import { claimedPart, extend, holder, inOrder, isPossible, isSoAlready } from '../../core/transitions.ts'
 import { waitingOf } from '../../core/waiting.ts'
 import { type Runtime, systemRuntime } from '../../runtime.ts'
@@ -88,12 +88,15 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 
     async insert(call: InsertCall): Promise<InsertReply> {
       const now = timeOfCall(call)
+      const { runs = [] } = call
+      const takenRuns = call.fresh ? [] : flows.takenRuns(runs)
+      if (takenRuns.length > 0) throw runTakenError(takenRuns)
       const taken = call.fresh ? [] : jobs.taken(call.jobs)
       if (taken.length > 0) throw idTakenError(taken)
-      for (const run of call.runs ?? []) flows.makeRun(run, now)
+      const knownRuns = runs.flatMap((run, n) => (flows.makeRun(run, now) ? [] : [n]))
       for (const group of call.groups ?? []) flows.makeGroup(group, now)
       const results = call.jobs.map((job) => jobs.insert(job, call.again ?? false, now))
-      return { results, ...enqueued(now) }
+      return { results, ...enqueued(now), ...(knownRuns.length > 0 && { knownRuns }) }
     },
 
     async claim(call: ClaimCall): Promise<ClaimReply> {

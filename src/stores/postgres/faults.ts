@@ -1,5 +1,5 @@
 import { messageOf, SkepError, StoreError } from '../../core/errors.ts'
-import { idTakenError, type TakenId } from '../../core/taken.ts'
+import { idTakenError, runTakenError } from '../../core/taken.ts'
 import { DeadlineOver, NotSent, type Query } from './driver.ts'
 import { TAKEN } from './migrations/insert-function.ts'
 
@@ -62,7 +62,7 @@ export function toStoreError(error: unknown, schema: string): SkepError {
       { cause: error, facts },
     )
   }
-  if (state === TAKEN) return idTakenError(takenFrom(reason(error)))
+  if (state === TAKEN) return refusalOf(reason(error))
   if (MISSING.test(state)) return schemaMissing(schema, error)
   if (TRANSIENT.test(state)) {
     return new StoreError('STORE_UNAVAILABLE', `PostgreSQL cannot do this now: ${reason(error)}.`, {
@@ -91,16 +91,20 @@ export function refusing(query: Query): Query {
       return await query(text, params)
     } catch (error) {
       const said = messageOf(error)
-      throw said.includes('skep: taken [[') ? idTakenError(takenFrom(said)) : error
+      throw IS_TAKEN.test(said) ? refusalOf(said) : error
     }
   }
 }
 
 /** Libraries put words of their own around what the server said. */
-function takenFrom(said: string): TakenId[] {
+function refusalOf(said: string): SkepError {
   const rows = JSON.parse(said.slice(said.indexOf('[['), said.lastIndexOf(']]') + 2)) as [string, string][]
-  return rows.map(([id, queue]) => ({ id, queue }))
+  return said.includes('skep: taken runs')
+    ? runTakenError(rows.map(([id, flow]) => ({ id, flow })))
+    : idTakenError(rows.map(([id, queue]) => ({ id, queue })))
 }
+
+const IS_TAKEN = /skep: taken (?:runs )?\[\[/
 
 export function schemaMissing(schema: string, cause?: unknown): SkepError {
   return new SkepError(

@@ -65,7 +65,9 @@ export async function insertInParts(
   const all = parts.map((jobs, n) => replyOf(jobs, replies[n] ?? [], starts))
   const enqueued = all.flatMap((reply) => reply.enqueued ?? [])
   const results = all.flatMap((reply) => reply.results)
-  return enqueued.length > 0 ? { results, enqueued } : { results }
+  // Runs go with the first part.
+  const { knownRuns } = all[0] as InsertReply
+  return { results, ...(enqueued.length > 0 && { enqueued }), ...(knownRuns && { knownRuns }) }
 }
 
 function statementOf(
@@ -103,9 +105,13 @@ interface Made {
 }
 
 function replyOf(jobs: readonly NewJob[], rows: readonly Row[], starts: Starts): InsertReply {
-  const [t, odds, enqueued] = readReply(String(rows[0]?.[0]))
+  const [t, odds, enqueued, knownRuns] = readReply(String(rows[0]?.[0]))
   const results = insertResults(jobs, odds, t, starts)
-  return enqueued === null ? { results } : { results, enqueued: hear(enqueued, starts) }
+  return {
+    results,
+    ...(enqueued !== null && { enqueued: hear(enqueued, starts) }),
+    ...(knownRuns !== null && { knownRuns }),
+  }
 }
 
 /** `STORE_BUSY` if an insert failed because it may not wait any longer for a lock; otherwise the error as it is. */
@@ -121,18 +127,28 @@ export function isTwice(error: unknown): boolean {
   return error instanceof StoreError && error.facts['sqlState'] === '23505'
 }
 
-type Said = readonly [t: number, odds: readonly Odd[], enqueued: readonly EnqueuedRow[] | null]
+type Said = readonly [
+  t: number,
+  odds: readonly Odd[],
+  enqueued: readonly EnqueuedRow[] | null,
+  knownRuns: readonly number[] | null,
+]
 
 /** What `insert_jobs` says, or `insert_members`. */
 function readReply(said: string): Said {
   if (said.startsWith('[')) {
-    const [t, odds, enqueued] = JSON.parse(said) as [number, Odd[] | null, EnqueuedRow[] | null]
-    return [t, odds ?? [], enqueued]
+    const [t, odds, enqueued, knownRuns] = JSON.parse(said) as [
+      number,
+      Odd[] | null,
+      EnqueuedRow[] | null,
+      number[] | null,
+    ]
+    return [t, odds ?? [], enqueued, knownRuns]
   }
   const space = said.indexOf(' ')
   return space < 0
-    ? [Number(said), [], null]
-    : [Number(said.slice(0, space)), JSON.parse(said.slice(space)) as Odd[], null]
+    ? [Number(said), [], null, null]
+    : [Number(said.slice(0, space)), JSON.parse(said.slice(space)) as Odd[], null, null]
 }
 
 /** Nothing but a job that may start at once. */

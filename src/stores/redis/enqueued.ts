@@ -1,5 +1,5 @@
 import type { JobState } from '../../core/job.ts'
-import type { TakenId } from '../../core/taken.ts'
+import type { TakenId, TakenRun } from '../../core/taken.ts'
 import type { Enqueued } from '../../store/flows.ts'
 import type { InsertResult } from '../../store.ts'
 import { listOf, numberOf, type Reply, textOf, toUuid } from './bytes.ts'
@@ -10,6 +10,12 @@ export function takenFrom(reply: Reply | undefined): TakenId[] {
   return said.flatMap((id, at) =>
     at % 2 === 0 ? [{ id: toUuid(id as Buffer), queue: textOf(said[at + 1] as Reply) }] : [],
   )
+}
+
+/** The same of runs, each with its flow. */
+export function takenRunsFrom(reply: Reply | undefined): TakenRun[] {
+  const said = listOf(reply).map(textOf)
+  return said.flatMap((id, at) => (at % 2 === 0 ? [{ id, flow: said[at + 1] as string }] : []))
 }
 
 /** What groups have enqueued: a list of space, queue, due, rank. */

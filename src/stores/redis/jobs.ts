@@ -1,7 +1,8 @@
+import type { SkepError } from '../../core/errors.ts'
 import type { JobState, NewJob } from '../../core/job.ts'
 import { slicesOf } from '../../core/key-range.ts'
 import type { Verdict } from '../../core/policy.ts'
-import { idTakenError } from '../../core/taken.ts'
+import { idTakenError, runTakenError } from '../../core/taken.ts'
 import type {
   ClaimCall,
   ClaimReply,
@@ -22,7 +23,7 @@ import { packed } from './bulk.ts'
 import { listOf, numberOf, numberOrNull, type Reply, textOf, textOrNull, toBytes, writeId } from './bytes.ts'
 import { BULK, type Caller, FEW, PLAIN } from './caller.ts'
 import type { Argument } from './client.ts'
-import { insertResult, takenFrom, withEnqueued } from './enqueued.ts'
+import { insertResult, takenFrom, takenRunsFrom, withEnqueued } from './enqueued.ts'
 import { sentGroup, sentMove, sentRun } from './flow-items.ts'
 import { sentNote } from './notes.ts'
 import { isReadyAtOnce, joined, MARKED, moreOf, readClaimedJobs, sentJob, writtenJob } from './records.ts'
@@ -356,7 +357,7 @@ function nextJobs(piece: readonly Sent[]): Buffer {
 
 /** Only what is not simply ready now is told. */
 function readInserted(reply: readonly Reply[], jobs: readonly NewJob[]): InsertReply {
-  if (Buffer.isBuffer(reply[1])) throw idTakenError(takenFrom(reply[2]))
+  if (Buffer.isBuffer(reply[1])) throw refusalOf(textOf(reply[1]), reply[2])
   const ready: InsertResult = { status: 'ok', state: 'ready', dueAt: numberOf(reply[0]) }
   const results: InsertResult[] = jobs.map(() => ready)
   const special = listOf(reply[1])
@@ -364,7 +365,12 @@ function readInserted(reply: readonly Reply[], jobs: readonly NewJob[]): InsertR
     const [n, state, moment, action] = special.slice(at, at + 4) as [Reply, Reply, Reply, Reply]
     results[numberOf(n) - 1] = insertResult(state, moment, action)
   }
-  return { results, ...withEnqueued(reply[2]) }
+  const knownRuns = listOf(reply[3]).map(numberOf)
+  return { results, ...withEnqueued(reply[2]), ...(knownRuns.length > 0 && { knownRuns }) }
+}
+
+function refusalOf(what: string, taken: Reply | undefined): SkepError {
+  return what === 'taken runs' ? runTakenError(takenRunsFrom(taken)) : idTakenError(takenFrom(taken))
 }
 
 function claimArguments(call: Omit<ClaimCall, 'now'>): Argument[] {

@@ -1,23 +1,27 @@
 import type { NewJob, Unique } from '../../core/job.ts'
-import { idTakenError, type TakenId, takenAmong } from '../../core/taken.ts'
+import { idTakenError, runTakenError, type TakenId, takenAmong, takenRunsAmong } from '../../core/taken.ts'
 import { collide, create } from '../../core/transitions.ts'
 import type { InsertCall, InsertReply, InsertResult } from '../../store.ts'
 import { firing, makeGroup } from './groups.ts'
 import { find, replace } from './record.ts'
-import { makeRun } from './runs.ts'
+import { getRun, makeRun } from './runs.ts'
 import type { Turn } from './turn.ts'
 import { holdKey, keyHolder } from './uniques.ts'
 
 /** Inserts jobs, and before them the runs and groups to which they belong. */
 export function insert(turn: Turn, call: InsertCall, now: number): InsertReply {
+  const { runs = NONE } = call
   if (!call.fresh) {
+    const takenRuns = takenRunsAmong(runs, ({ space, id }) => getRun(turn, space, id)?.flow)
+    if (takenRuns.length > 0) throw runTakenError(takenRuns)
     const taken = takenBy(turn, call.jobs)
     if (taken.length > 0) throw idTakenError(taken)
   }
-  for (const run of call.runs ?? NONE) makeRun(turn, run, now)
+  const knownRuns = runs.flatMap((run, n) => (makeRun(turn, run, now) ? [] : [n]))
   for (const group of call.groups ?? NONE) makeGroup(turn, group, now)
   const results = insertJobs(turn, call, now)
-  return turn.members.isQuiet ? { results } : { results, ...firing(turn, now) }
+  const reply = knownRuns.length > 0 ? { results, knownRuns } : { results }
+  return turn.members.isQuiet ? reply : { ...reply, ...firing(turn, now) }
 }
 
 const NONE = [] as const

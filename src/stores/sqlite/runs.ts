@@ -49,8 +49,8 @@ const RUNNING = RUN_STATUSES.indexOf('running')
 
 type Reader = Pick<Turn, 'db'>
 
-/** Makes a run that is not there yet. */
-export function makeRun({ db }: Turn, made: NewRun, now: number): void {
+/** Makes a run that is not there yet: whether it did. */
+export function makeRun({ db }: Turn, made: NewRun, now: number): boolean {
   const run = createRun(made, now)
   const isNew =
     db.run(
@@ -74,7 +74,7 @@ export function makeRun({ db }: Turn, made: NewRun, now: number): void {
       null,
       null,
     ) > 0
-  if (!isNew) return
+  if (!isNew) return false
   for (const attribute of run.attributes)
     db.run(
       'insert or ignore into skep_run_attributes (space, attribute, id) values (?, ?, ?)',
@@ -82,6 +82,7 @@ export function makeRun({ db }: Turn, made: NewRun, now: number): void {
       attribute,
       run.id,
     )
+  return true
 }
 
 export function moveRun(turn: Turn, move: RunMove, now: number): MoveResult {

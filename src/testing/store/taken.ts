@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import type { ClaimedJob } from '../../core/job.ts'
-import { takenIn } from '../../core/taken.ts'
+import type { Run } from '../../core/runs.ts'
+import { takenIn, takenRunsIn } from '../../core/taken.ts'
 import { REMEMBER_DISCARDED_MS } from '../../store.ts'
-import { group as groupSample, run, runOf } from './group-samples.ts'
+import { groupOf, group as groupSample, move, run, runOf } from './group-samples.ts'
 import { HOUR, idOf, idsOf, OTHER_QUEUE, QUEUE, SPACE, sample, samples, unique, verdict } from './samples.ts'
-import type { StoreCase } from './scene.ts'
+import type { Scene, StoreCase } from './scene.ts'
 
 /** Ids that belong to jobs of other queues. */
 export function takenCases(test: StoreCase): void {
@@ -221,6 +222,73 @@ export function takenCases(test: StoreCase): void {
     assert.deepEqual((await scene.store.getGroups({ space: SPACE, ids: [group.id] })).groups, [null])
     assert.deepEqual((await scene.store.getRuns({ space: SPACE, ids: [runOf(1)] })).runs, [null])
   })
+
+  for (const status of ['running', 'done', 'failed', 'cancelled'] as const) {
+    test(`refuses a run whose id is that of a ${status} one of another flow`, async (scene) => {
+      await scene.store.insert({ jobs: [], runs: [run(1)], now: scene.now })
+      const ends = status === 'running' ? { state: '{"begun":1}' } : { status, keepMs: HOUR }
+      await scene.store.moveRuns({ moves: [move(1, 0, ends)], now: scene.now })
+      const before = await runs(scene, 1)
+
+      for (const again of [false, true]) {
+        const call = { jobs: [sample(1)], groups: [groupSample(1)], again, now: scene.now }
+        const made = [run(2), run(1, { flow: 'other' }), run(3, { flow: 'other' })]
+        const refusal = await scene.store.insert({ ...call, runs: made }).catch((error: unknown) => error)
+
+        assert.deepEqual(takenRunsIn(refusal), [{ id: runOf(1), flow: 'access' }])
+        assert.deepEqual(takenIn(refusal), [])
+        assert.match((refusal as Error).message, /a run of flow "access"/)
+      }
+      assert.deepEqual(await runs(scene, 1), before)
+      assert.deepEqual(await runs(scene, 2, 3), [null, null])
+      assert.deepEqual((await scene.store.getGroups({ space: SPACE, ids: [groupOf(1)] })).groups, [null])
+      assert.equal(await scene.find(idOf(1)), null)
+    })
+  }
+
+  test('refuses one id for runs of two flows in one call', async (scene) => {
+    const made = [run(1), run(2), run(1, { flow: 'other' })]
+
+    await assert.rejects(scene.store.insert({ jobs: [], runs: made, now: scene.now }), { code: 'ID_TAKEN' })
+
+    assert.deepEqual(await runs(scene, 1, 2), [null, null])
+  })
+
+  test('says of a run that it was known, also of another version of its flow, and of no other', async (scene) => {
+    const first = await scene.store.insert({ jobs: [], runs: [run(1), run(2)], now: scene.now })
+    assert.equal(first.knownRuns, undefined)
+    await scene.store.moveRuns({ moves: [move(2, 0, { status: 'done', keepMs: HOUR })], now: scene.now })
+    const before = await runs(scene, 1, 2)
+
+    const made = [run(3), run(1, { version: 2 }), run(4, { attributes: ['a:1'] }), run(4), run(2)]
+    const { knownRuns } = await scene.store.insert({
+      jobs: [sample(1)],
+      runs: made,
+      again: true,
+      now: scene.now,
+    })
+
+    assert.deepEqual(knownRuns, [1, 3, 4])
+    assert.deepEqual(await runs(scene, 1, 2), before)
+    assert.deepEqual((await runs(scene, 4))[0]?.attributes, ['a:1'])
+    assert.equal(await scene.state(idOf(1)), 'ready')
+  })
+
+  test('lets another space have the id of a run', async (scene) => {
+    await scene.store.insert({ jobs: [], runs: [run(1)], now: scene.now })
+
+    const { knownRuns } = await scene.store.insert({
+      jobs: [],
+      runs: [run(1, { space: 'other', flow: 'other' })],
+      now: scene.now,
+    })
+
+    assert.equal(knownRuns, undefined)
+  })
+}
+
+async function runs(scene: Scene, ...ns: readonly number[]): Promise<readonly (Run | null)[]> {
+  return (await scene.store.getRuns({ space: SPACE, ids: ns.map(runOf) })).runs
 }
 
 function held({ space, id, token }: ClaimedJob): Pick<ClaimedJob, 'space' | 'id' | 'token'> {

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
+import type { NewRun } from '../../core/runs.ts'
+import { takenRunsIn } from '../../core/taken.ts'
 import type { Store, StoreInTransaction } from '../../store.ts'
+import { run, runOf } from './group-samples.ts'
 import { HOUR, idOf, idsOf, sample, samples, unique, verdict } from './samples.ts'
 import type { Scene, StoreCase } from './scene.ts'
 
@@ -45,6 +48,26 @@ export function transactionCases(test: StoreCase, begin: (store: Store) => Promi
 
     assert.deepEqual(idsOf(await scene.take()), [idOf(1)])
     assert.equal(await scene.state(idOf(2)), 'delayed')
+  })
+
+  test('knows the runs of a transaction, and refuses the id of one for another flow', async (scene) => {
+    const known = async (runs: readonly NewRun[], inside: StoreInTransaction): Promise<unknown> =>
+      (await inside.insert({ jobs: [], runs, again: true, now: scene.now })).knownRuns
+    await scene.store.insert({ jobs: [], runs: [run(1)], now: scene.now })
+
+    await within(scene, 'commit', async (inside) => {
+      assert.deepEqual(await known([run(1), run(2)], inside), [0])
+      assert.deepEqual(await known([run(2)], inside), [0])
+    })
+    for (const n of [1, 2]) {
+      await within(scene, 'rollback', async (inside) => {
+        const call = { jobs: [sample(1)], runs: [run(n, { flow: 'other' })], now: scene.now }
+        const refusal = await inside.insert(call).catch((error: unknown) => error)
+        assert.deepEqual(takenRunsIn(refusal), [{ id: runOf(n), flow: 'access' }])
+      })
+    }
+
+    assert.equal(await scene.find(idOf(1)), null)
   })
 
   test('inserts nothing when the user’s transaction is rolled back', async (scene) => {

@@ -23,6 +23,8 @@ const PLAIN: ReadonlySet<string> = new Set(
 const HARMLESS: ReadonlySet<string> = new Set([
   'queues.lanes prefix',
   'queues.purge confirm',
+  'holds.pause timeout',
+  'holds.block timeout',
   'jobs.enqueue unique',
   'views.put query',
   'schedules.list owner',

@@ -73,7 +73,9 @@ it.each([
   }
   more()
 
-  const code = await new Promise((resolve) => stream.on('close', () => resolve(stream.rstCode)))
+  // Not its 'close': when the reset meets a write under way, Node's client never calls that write back, and never emits it.
+  const code = await new Promise((resolve) => stream.on('aborted', () => resolve(stream.rstCode)))
+  expect(stream.closed).toBe(true)
   const next = await ask(over, { ':path': '/api/v1/jobs', ...admin }, '{"queue":"mail","payload":1}')
 
   expect([code, next]).toEqual([constants.NGHTTP2_NO_ERROR, 200])

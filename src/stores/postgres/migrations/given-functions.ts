@@ -115,7 +115,7 @@ $function$;
 
 /**
  * insert_members: inserts jobs of which some are members, see insert_jobs, together with the groups and runs that come
- * with them. `heirs` will take the places of jobs in their groups, one after the other: of those at `heir_places`. Returns JSON: the time, what was odd, and what groups that fired have enqueued.
+ * with them. `heirs` will take the places of jobs in their groups, one after the other: of those at `heir_places`. Returns JSON: the time, what was odd, what groups that fired have enqueued, and the places of runs that were there.
  */
 export function insertMembersFunction(schema: string): string {
   return `
@@ -135,6 +135,7 @@ declare
     due json[];
     enqueued json[];
     busy text;
+    known json;
     is_careful boolean := cardinality(keys) > 0 or coalesce(strpos(made_groups, '"unique":{') > 0, false);
 begin
     if again and not inside then
@@ -152,7 +153,11 @@ begin
             from (${INCOMING}) i where i.key is not null))), t);
     end if;
     if made_runs is not null then
-        perform make_runs(made_runs::json, t);
+        known := make_runs(made_runs::json, t);
+        -- After it, because by then another transaction that makes a run of the same id has ended.
+        if known is not null then
+            perform refuse_taken_runs(made_runs::json);
+        end if;
     end if;
     if made_groups is not null then
         due := make_groups(made_groups::json, t);
@@ -180,7 +185,7 @@ begin
     if is_careful then
         perform forget_keys(t);
     end if;
-    return json_build_array(t, odds, array_to_json(enqueued))::text;
+    return json_build_array(t, odds, array_to_json(enqueued), known)::text;
 end $function$;
 `
 }

@@ -1,14 +1,21 @@
 import { RUN_GROUP_VERSION } from '../../../core/runs.ts'
+import { TAKEN } from './insert-function.ts'
 import { untilFree } from './lock-functions.ts'
 import { CLOCK, flowPins } from './pins.ts'
 
-/** make_runs: makes those that are not there. */
+/**
+ * make_runs: makes those that are not there. Returns the places of the others, from 0; null if there are none.
+ *
+ * refuse_taken_runs: fails with TAKEN if runs of other flows have the ids of some of these, as refuse_taken does of jobs.
+ */
 export function makeRunsFunction(schema: string): string {
   return `
-create function ${schema}.make_runs(made json, t bigint) returns void
+create function ${schema}.make_runs(made json, t bigint) returns json
 language plpgsql ${flowPins(schema)}
 as $function$
 #variable_conflict use_column
+declare
+    known json;
 begin
     with put as (
         insert into runs (id, space, flow, version, position, state, attributes, group_id, nth, root, started_at, changed_at)
@@ -19,10 +26,33 @@ begin
         order by n.id
         on conflict (id, space) do nothing
         returning runs.id, runs.space, runs.attributes
+    ), found as (
+        insert into run_attributes (run_id, space, attribute)
+        select distinct p.id, p.space, a.attribute
+        from (select * from put where attributes <> '[]') p, json_array_elements_text(p.attributes::json) as a(attribute)
     )
-    insert into run_attributes (run_id, space, attribute)
-    select distinct p.id, p.space, a.attribute
-    from (select * from put where attributes <> '[]') p, json_array_elements_text(p.attributes::json) as a(attribute);
+    select json_agg(n.place - 1 order by n.place) into known
+    from (
+        select n.id, n.space, n.place, row_number() over (partition by n.id, n.space order by n.place) as nth
+        from rows from (json_to_recordset(made) as (id uuid, space text)) with ordinality as n(id, space, place)
+    ) n where n.nth > 1 or not exists (select from put p where p.id = n.id and p.space = n.space);
+    return known;
+end $function$;
+
+create function ${schema}.refuse_taken_runs(made json) returns void
+language plpgsql ${flowPins(schema)}
+as $function$
+#variable_conflict use_column
+declare
+    said json;
+begin
+    select json_agg(json_build_array(t.id, t.flow)) into said from (
+        select distinct r.id, r.flow from json_to_recordset(made) as n(id uuid, space text, flow text)
+        join runs r on r.id = n.id and r.space = n.space where r.flow <> n.flow order by r.id
+    ) t;
+    if said is not null then
+        raise sqlstate '${TAKEN}' using message = 'skep: taken runs ' || said;
+    end if;
 end $function$;
 `
 }

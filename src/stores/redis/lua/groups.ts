@@ -234,9 +234,24 @@ modules.groups = function()
   end
 
   local function makeRun(sent, now)
-    if redis.call('HEXISTS', ${K.runs}, nameOfRun(sent)) == 1 then return end
+    if redis.call('HEXISTS', ${K.runs}, nameOfRun(sent)) == 1 then return false end
     sent.status, sent.revision, sent.startedAt, sent.changedAt = 'running', 0, now, now
     writeRun(nil, sent)
+    return true
+  end
+
+  -- Which of these runs cannot be, because runs of other flows have their ids: ids, each with a flow.
+  local function takenRuns(runs)
+    local taken, flows, told = {}, {}, {}
+    for _, run in ipairs(runs) do
+      local name = nameOfRun(run)
+      local there = not flows[name] and readRun(name)
+      flows[name] = flows[name] or (there and there.flow) or run.flow
+      if flows[name] ~= run.flow and not told[name] then
+        taken[#taken + 1], taken[#taken + 2], told[name] = run.id, flows[name], true
+      end
+    end
+    return taken
   end
 
   local fired = {}
@@ -593,13 +608,18 @@ modules.groups = function()
     end
   end
 
+  -- The places of the runs that were there before.
   local function make(sent, now)
-    for _, run in ipairs(sent.runs) do makeRun(run, now) end
+    local known = {}
+    for n, run in ipairs(sent.runs) do
+      if not makeRun(run, now) then known[#known + 1] = n - 1 end
+    end
     makeGroups(sent.groups, now)
+    return known
   end
 
   return {
-    mayRejoin = mayRejoin, make = make, makeGroups = makeGroups, move = move, handOn = handOn, track = track, endAll = endAll, duplicate = duplicate, tell = tell, addMembers = addMembers, fire = fire,
+    mayRejoin = mayRejoin, takenRuns = takenRuns, make = make, makeGroups = makeGroups, move = move, handOn = handOn, track = track, endAll = endAll, duplicate = duplicate, tell = tell, addMembers = addMembers, fire = fire,
     show = show, outcomes = outcomes, openMembers = openMembers, listRuns = listRuns, audit = audit, prune = prune,
   }
 end

@@ -28,11 +28,14 @@ modules.insert = function()
     local fresh = string.find(args[1], 'f', 1, true) ~= nil
     local again = string.find(args[1], 'a', 1, true) ~= nil
     local inOrder = string.find(args[1], 's', 1, true) ~= nil
+    local made, known = args[2] ~= '' and cjson.decode(args[2]), nil
     if not fresh then
+      local takenRuns = made and use('groups').takenRuns(made.runs) or {}
+      if #takenRuns > 0 then return { now, 'taken runs', takenRuns } end
       local taken = takenIn(args)
       if #taken > 0 then return { now, 'taken', taken } end
     end
-    if args[2] ~= '' then use('groups').make(cjson.decode(args[2]), now) end
+    if made then known = use('groups').make(made, now) end
     local queues = tonumber(args[5])
     local numbers = {}
     for i = 1, queues do numbers[i] = makeNumber(args[4 + 2 * i], args[5 + 2 * i]) end
@@ -91,7 +94,7 @@ modules.insert = function()
       end
     end
     if args[4] ~= '' then redis.pcall('PUBLISH', args[3], args[4]) end
-    return { now, special, enqueued(now) }
+    return { now, special, enqueued(now), known or {} }
   end
 end
 `
