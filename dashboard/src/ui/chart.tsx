@@ -1,6 +1,7 @@
 import { type ReactNode, useEffect, useRef } from 'react'
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
+import { withoutBidi } from '../format/bidi.ts'
 import { useThemeTick } from '../shell/theme.ts'
 import { firstRow } from './label-rows.ts'
 
@@ -209,7 +210,8 @@ function drawMarks(plot: uPlot, marks: readonly { readonly at: string; readonly 
   ctx.textBaseline = 'middle'
   ctx.setLineDash([])
   ctx.lineWidth = px
-  for (const { at, text } of marks) {
+  for (const { at, text: written } of marks) {
+    const text = withoutBidi(written)
     // What is newer than the beginning of the last bucket stands at its edge.
     const right = bbox.left + bbox.width
     const x = Math.min(right, Math.round(plot.valToPos(Date.parse(at) / 1_000, 'x', true)))
