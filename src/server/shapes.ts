@@ -386,6 +386,7 @@ export const bulk: Schema<BulkView> = named(
     expected: nullable(count),
     startedAt: moment(),
     beginsAt: moment(),
+    boundAt: momentOrNull,
     endedAt: momentOrNull,
     error: saidOrNull,
   }),

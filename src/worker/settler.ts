@@ -171,7 +171,8 @@ export class Settler {
       this.#options.noter.take(run)
       return run.notes !== null || starts > 1 || generation > 0 ? { ...settlement, noted: true } : settlement
     }
-    const line = failure === null ? null : attemptLine(run.job, failure, this.#originOf(durationMs))
+    const line =
+      failure === null ? null : attemptLine(run.job, failure, verdict.to, this.#originOf(durationMs))
     if (line !== null) this.#options.noter.lastLine(run, line)
     const note = run.notes === null ? null : this.#options.noter.take(run)
     return note === null ? settlement : { ...settlement, note }
