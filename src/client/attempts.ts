@@ -74,7 +74,7 @@ export async function readAttempts(
 function lastOf(job: Job): AttemptView | null {
   if (job.failure === null || job.starts === 0 || job.state === 'running') return null
   const failure = readValue(job.failure) as Partial<Failure> | null
-  const { kind = '', message = '', name = null, code = null, stack = null } = failure ?? {}
+  const { kind = '', message = '', name = null, code = null, stack = null, version = null } = failure ?? {}
   // Cancelled or buried by hand: no run ended by it.
   if (!isAttemptKind(kind) || kind === 'cancel' || kind === 'bury') return null
   const at = new Date(job.finishedAt ?? job.startedAt ?? job.enqueuedAt)
@@ -85,7 +85,7 @@ function lastOf(job: Job): AttemptView | null {
     at,
     startedAt,
     worker: job.worker,
-    version: null,
+    version,
     ended: isFinal(job.state) ? job.state : null,
     redrivenAt: null,
     kind,

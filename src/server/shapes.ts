@@ -80,6 +80,7 @@ const failure: Schema<Failure> = object({
   name: optional(said),
   code: optional(said),
   stack: optional(said),
+  version: optional(said),
   causes: optional(all(object({ name: said, message: said }))),
 })
 

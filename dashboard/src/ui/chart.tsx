@@ -2,6 +2,7 @@ import { type ReactNode, useEffect, useRef } from 'react'
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
 import { withoutBidi } from '../format/bidi.ts'
+import { clockText } from '../format/times.ts'
 import { useThemeTick } from '../shell/theme.ts'
 import { firstRow } from './label-rows.ts'
 
@@ -93,6 +94,8 @@ export function Chart({
       {isQuiet && <p className="chart-quiet">Nothing happened in this time.</p>}
       <figcaption className="unseen">
         {label}. {lines.map(({ label: name, values }) => `${name}: ${spoken(values, format)}`).join('. ')}.
+        {marks.length > 0 &&
+          ` Deploys: ${marks.map(({ at, text }) => `${text} at ${clockText(at)}`).join(', ')}.`}
       </figcaption>
     </figure>
   )
