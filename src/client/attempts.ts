@@ -1,5 +1,5 @@
 import { ATTEMPTS_SHOWN, type AttemptKind, isAttemptKind, readAttempt } from '../core/attempts.ts'
-import type { Failure, Job } from '../core/job.ts'
+import { type Failure, isFinal, type Job, type JobState } from '../core/job.ts'
 import { LIMITS } from '../core/limits.ts'
 import type { Store } from '../store.ts'
 import { readValue } from '../worker/events.ts'
@@ -17,6 +17,10 @@ export interface AttemptView {
   readonly worker: string | null
   /** The version of the program of its worker; null if it has none. */
   readonly version: string | null
+  /** The state in which it left the job; null if the job was tried again, or that is not known. */
+  readonly ended: JobState | null
+  /** Of the first attempt after a redrive: when that was, unless the job was rescheduled since. Otherwise null. */
+  readonly redrivenAt: Date | null
   readonly kind: AttemptKind
   readonly message: string
   readonly name: string | null
@@ -42,7 +46,7 @@ export async function readAttempts(
     const told = readAttempt(fields)
     if (told === null) return []
     const { attempt, generation, kind, name = null, code = null, stack = null } = told
-    const { startedAt, worker = null, version = null } = told
+    const { startedAt, dueAt, ended = null, worker = null, version = null } = told
     return [
       {
         n: attempt,
@@ -51,6 +55,8 @@ export async function readAttempts(
         startedAt: startedAt === undefined ? null : new Date(startedAt),
         worker,
         version,
+        ended,
+        redrivenAt: dueAt === undefined ? null : new Date(dueAt),
         kind,
         message: text,
         name,
@@ -68,7 +74,7 @@ export async function readAttempts(
 function lastOf(job: Job): AttemptView | null {
   if (job.failure === null || job.starts === 0 || job.state === 'running') return null
   const failure = readValue(job.failure) as Partial<Failure> | null
-  const { kind = '', message = '', name = null, code = null, stack = null } = failure ?? {}
+  const { kind = '', message = '', name = null, code = null, stack = null, version = null } = failure ?? {}
   // Cancelled or buried by hand: no run ended by it.
   if (!isAttemptKind(kind) || kind === 'cancel' || kind === 'bury') return null
   const at = new Date(job.finishedAt ?? job.startedAt ?? job.enqueuedAt)
@@ -79,7 +85,9 @@ function lastOf(job: Job): AttemptView | null {
     at,
     startedAt,
     worker: job.worker,
-    version: null,
+    version,
+    ended: isFinal(job.state) ? job.state : null,
+    redrivenAt: null,
     kind,
     message,
     name,

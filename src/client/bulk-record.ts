@@ -36,12 +36,14 @@ export interface BulkView {
   readonly startedAt: Date
   /** Nothing is changed before this: until then a stop undoes it. */
   readonly beginsAt: Date
+  /** When it began by the store's clock: the jobs that it retries are due then. Null until a process took it up. */
+  readonly boundAt: Date | null
   readonly endedAt: Date | null
   readonly error: string | null
 }
 
 /** What is stored of it. Moments are milliseconds. */
-export interface BulkRecord extends Omit<BulkView, 'id' | 'startedAt' | 'beginsAt' | 'endedAt'> {
+export interface BulkRecord extends Omit<BulkView, 'id' | 'startedAt' | 'beginsAt' | 'boundAt' | 'endedAt'> {
   readonly startedAt: number
   readonly beginsAt: number
   readonly endedAt: number | null
@@ -121,7 +123,7 @@ function keptOf({ id, body, revision, writtenAt }: StoredRecord): Kept {
 }
 
 export function bulkView({ id, record }: Pick<Kept, 'id' | 'record'>): BulkView {
-  const { name, action, query, by, status, searched, changed, refused, expected, error } = record
+  const { name, action, query, by, status, searched, changed, refused, expected, bound, error } = record
   return {
     id,
     name,
@@ -135,6 +137,7 @@ export function bulkView({ id, record }: Pick<Kept, 'id' | 'record'>): BulkView 
     expected,
     startedAt: new Date(record.startedAt),
     beginsAt: new Date(record.beginsAt),
+    boundAt: bound === null ? null : new Date(bound),
     endedAt: record.endedAt === null ? null : new Date(record.endedAt),
     error,
   }

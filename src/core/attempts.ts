@@ -2,7 +2,7 @@
  * Runs that ended badly leave a line in the notes of their job: so a person sees all of them, and not only the last, which is
  * the job's `failure`. The line is one like any other, with what is known of the run in its fields, under `skep`.
  */
-import type { Failure } from './job.ts'
+import { type Failure, isFinal, type JobState } from './job.ts'
 import { LIMITS } from './limits.ts'
 import { CUT_MARK, lineBytes, type NewLine, noteText } from './notes.ts'
 
@@ -22,6 +22,10 @@ export interface AttemptFields {
   readonly kind: AttemptKind
   readonly name?: string
   readonly code?: string
+  /** The state in which this attempt left its job, if it was the last of its generation. */
+  readonly ended?: JobState
+  /** When the job was due, in milliseconds: of the first attempt after a redrive, because that is when the redrive was. */
+  readonly dueAt?: number
   /** When it began, in milliseconds. */
   readonly startedAt?: number
   readonly worker?: string
@@ -41,10 +45,15 @@ export function isAttemptKind(kind: string): kind is AttemptKind {
   return (KINDS as readonly string[]).includes(kind)
 }
 
-/** The line of a run that ended with this failure; null if it is of a kind that leaves none. */
+/** The line of a run that ended with this failure, and left its job in the state `to`; null if it is of a kind that leaves none. */
 export function attemptLine(
-  { starts, generation }: { readonly starts: number; readonly generation: number },
+  {
+    starts,
+    generation,
+    dueAt,
+  }: { readonly starts: number; readonly generation: number; readonly dueAt?: number },
   failure: Failure,
+  to: JobState,
   origin: AttemptOrigin = {},
 ): Pick<NewLine, 'text' | 'fields'> | null {
   const { name, code, stack } = failure
@@ -58,6 +67,8 @@ export function attemptLine(
     kind,
     ...(name === undefined ? {} : { name }),
     ...(code === undefined ? {} : { code }),
+    ...(isFinal(to) ? { ended: to } : {}),
+    ...(starts === 1 && generation > 0 && dueAt !== undefined ? { dueAt } : {}),
     ...origin,
   }
   const bare = JSON.stringify({ skep: fields })

@@ -170,6 +170,8 @@ export interface Failure {
   readonly name?: string
   readonly code?: string
   readonly stack?: string
+  /** The version of the program of its worker, if that is known. */
+  readonly version?: string
   readonly causes?: readonly { readonly name: string; readonly message: string }[]
 }
 

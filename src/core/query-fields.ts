@@ -60,6 +60,12 @@ export const QUERY_FIELDS: readonly QueryField[] = [
     help: 'The id or the host of the worker that ran it last',
     example: 'worker:web-1',
   },
+  {
+    name: 'version',
+    kind: 'text',
+    help: 'The version of the worker on which its last attempt failed',
+    example: 'version:2.3.1',
+  },
   { name: 'priority', kind: 'number', help: 'Its priority, -100 to 100', example: 'priority:>5' },
   { name: 'attempt', kind: 'number', help: 'How often it was started', example: 'attempt:>=3' },
   { name: 'errors', kind: 'number', help: 'How often its handler threw', example: 'errors:>0' },

@@ -37,9 +37,12 @@ export function predicateOf(terms: readonly Term[], env: QueryEnv): Predicate {
   }
 }
 
+/** Asked of small documents beside the payload. */
+const IN_JSON: ReadonlySet<string> = new Set(['error', 'header', 'version'])
+
 function cost({ field }: Term): number {
   if (field === 'text') return 3
-  return field === 'payload' || field === 'result' ? 2 : field === 'error' || field === 'header' ? 1 : 0
+  return field === 'payload' || field === 'result' ? 2 : IN_JSON.has(field) ? 1 : 0
 }
 
 type Test = (reading: Reading) => boolean
@@ -157,6 +160,8 @@ function textOf(field: string, path: readonly string[]): (reading: Reading) => s
       return (reading) => reading.header(COPY_HEADER)
     case 'group':
       return ({ job }) => job.member?.group ?? null
+    case 'version':
+      return ({ failure }) => failure?.version ?? null
     case 'unique':
       return ({ job }) => job.uniqueKey
     case 'lane':

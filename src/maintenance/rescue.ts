@@ -189,7 +189,7 @@ export class Rescuer {
    */
   #noteOf(lease: ExpiredLease, failure: Failure, verdict: Verdict): Pick<Settlement, 'note'> {
     if (lease.over || (isFinal(verdict.to) && verdict.keepMs === null)) return {}
-    const line = attemptLine(lease, failure)
+    const line = attemptLine(lease, failure, verdict.to)
     if (line === null) return {}
     const { runtime } = this.#options
     return { note: { progress: null, lines: [{ n: 1, at: runtime.now(), level: 'error', ...line }] } }

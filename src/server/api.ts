@@ -360,6 +360,8 @@ export interface BulkView {
   readonly startedAt: string
   /** Nothing is changed before this: until then a stop undoes it. */
   readonly beginsAt: string
+  /** When it began by the store's clock: the jobs that it retries are due then. Null until a process took it up. */
+  readonly boundAt: string | null
   readonly endedAt: string | null
   readonly error: string | null
 }

@@ -62,11 +62,23 @@ export interface TokenList {
 }
 
 export interface AuditLog {
+  /** What was done with `what` and succeeded between these moments, the newest first, as far as it is among the last few hundred lines. */
+  between(
+    space: string,
+    what: AuditEntry['what'],
+    from: number,
+    to: number,
+  ): Promise<readonly AuditedChange[]>
   /** The newest first. */
   list(
     caller: Caller,
     input: InputOf<'audit.list'>,
   ): Promise<{ readonly entries: readonly AuditEntry[]; readonly cursor: string | null }>
+}
+
+/** A line of the audit, with the queues that it was about. */
+export interface AuditedChange extends AuditEntry {
+  readonly queues: readonly string[]
 }
 
 /** What a space may use up through this server. */

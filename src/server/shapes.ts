@@ -80,6 +80,7 @@ const failure: Schema<Failure> = object({
   name: optional(said),
   code: optional(said),
   stack: optional(said),
+  version: optional(said),
   causes: optional(all(object({ name: said, message: said }))),
 })
 
@@ -386,6 +387,7 @@ export const bulk: Schema<BulkView> = named(
     expected: nullable(count),
     startedAt: moment(),
     beginsAt: moment(),
+    boundAt: momentOrNull,
     endedAt: momentOrNull,
     error: saidOrNull,
   }),

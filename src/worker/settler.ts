@@ -171,7 +171,8 @@ export class Settler {
       this.#options.noter.take(run)
       return run.notes !== null || starts > 1 || generation > 0 ? { ...settlement, noted: true } : settlement
     }
-    const line = failure === null ? null : attemptLine(run.job, failure, this.#originOf(durationMs))
+    const line =
+      failure === null ? null : attemptLine(run.job, failure, verdict.to, this.#originOf(durationMs))
     if (line !== null) this.#options.noter.lastLine(run, line)
     const note = run.notes === null ? null : this.#options.noter.take(run)
     return note === null ? settlement : { ...settlement, note }
@@ -183,7 +184,8 @@ export class Settler {
   }
 
   #judge({ job, spec }: Run, outcome: Outcome): Verdict {
-    return judge(spec.policyOf(job), job, outcome, this.#options.runtime.random())
+    const { runtime, origin } = this.#options
+    return judge(spec.policyOf(job), job, versioned(outcome, origin.version), runtime.random())
   }
 
   #settled(run: Run, outcome: Outcome, verdict: Verdict, durationMs: number, result: SettleResult): void {
@@ -411,6 +413,14 @@ function failureIn(outcome: Outcome): Failure | null {
     default:
       return null
   }
+}
+
+/** What is stored of an attempt that failed says on which version it ran, so that queries can ask for it. */
+function versioned(outcome: Outcome, version: string | undefined): Outcome {
+  if (version === undefined) return outcome
+  const { kind } = outcome
+  if (kind !== 'error' && kind !== 'timeout' && kind !== 'bury') return outcome
+  return { ...outcome, failure: { ...outcome.failure, version } }
 }
 
 /** Whether it ended a run of a flow, for which somebody may wait. */

@@ -184,6 +184,7 @@ describe('the line of an attempt', () => {
       const line = attemptLine(
         { starts: 2, generation: 1 },
         { kind: 'error', name: 'E'.repeat(128), code: 'C', message, stack },
+        'dead',
       )
 
       expect(line).not.toBeNull()
@@ -193,7 +194,9 @@ describe('the line of an attempt', () => {
   })
 
   it('is not made of a snooze, and lines of handlers are not taken for one', () => {
-    expect(attemptLine({ starts: 1, generation: 0 }, { kind: 'snooze', message: 'later' })).toBeNull()
+    expect(
+      attemptLine({ starts: 1, generation: 0 }, { kind: 'snooze', message: 'later' }, 'delayed'),
+    ).toBeNull()
     expect(readAttempt('{"skep":{"attempt":"x","kind":"error"}}')).toBeNull()
     expect(readAttempt('{"skep":{"attempt":1,"kind":"party"}}')).toBeNull()
     expect(readAttempt('{"skep":{"attempt":1')).toBeNull()

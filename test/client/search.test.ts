@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Job } from '../../src/core/job.ts'
 import { parseQuery } from '../../src/core/query.ts'
 import { matches } from '../../src/core/query-match.ts'
-import { type ListOptions, queue, type Skep } from '../../src/index.ts'
+import { bury, fixed, type ListOptions, never, queue, retry, type Skep } from '../../src/index.ts'
 import { codeOf, openScene } from '../worker/support/scene.ts'
 import { openSkep, openStore, STORES } from './support/stores.ts'
 
@@ -52,6 +52,47 @@ describe.each(STORES)('a search in %s', (name) => {
       expect(ids.toSorted(), `limit ${limit}`).toEqual(expected.toSorted())
       expect(searched).toBeGreaterThanOrEqual(150)
     }
+  })
+
+  it('finds by the version of the worker on which the last attempt failed', async () => {
+    const skep = openSkep(await openStore(name))
+    const fragile = queue<number>('fragile', { onError: never() })
+    const once = queue<number>('once', { onError: retry(1, fixed('1h')) })
+    const versions = ['2.3.1', '2.4.0-rc.1']
+    const ids: Record<string, string[]> = {}
+    for (const version of versions) {
+      const worker = skep.worker(
+        [
+          fragile.handle(({ payload }) => {
+            if (payload === 2) throw bury('enough')
+            if (payload > 0) throw new Error('bad')
+          }),
+          once.handle(() => {
+            throw new Error('later')
+          }),
+        ],
+        { version },
+      )
+      const handles = [
+        ...(await skep.enqueueMany(fragile, [0, 1, 2])),
+        ...(await skep.enqueueMany(once, [1])),
+      ]
+      ids[version] = handles.map(({ id }) => id)
+      await expect.poll(() => skep.count('state:ready,running').then(({ count }) => count)).toBe(0)
+      await worker.stop()
+    }
+
+    for (const version of versions) {
+      const [done, dead, buried, delayed] = ids[version] as string[]
+      const found = async (query: string): Promise<string[]> =>
+        (await pagesOf(skep, { query })).ids.toSorted()
+      expect(await found(`version:${version}`)).toEqual([dead, buried, delayed].toSorted())
+      expect(await found(`version:${version} state:dead`)).toEqual([dead, buried].toSorted())
+      expect(await found(`-version:${version} state:done`)).toContain(done)
+      expect((await skep.get(dead as string))?.failure?.version).toBe(version)
+    }
+    expect((await pagesOf(skep, { query: 'version:2.*' })).ids).toHaveLength(6)
+    expect((await pagesOf(skep, { query: 'version:~RC' })).ids).toHaveLength(3)
   })
 
   it('finds by states, queues with stars, lane, time and id', async () => {

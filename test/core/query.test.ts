@@ -304,6 +304,7 @@ describe('a job', () => {
       lane: 'acme',
       worker: 'w1',
       uniqueKey: 'invoice-9',
+      failure: JSON.stringify({ kind: 'error', message: 'no', version: '2.3.1' }),
       headers: JSON.stringify({ tenant: 'x', 'a.b': 'y', 'skep-schedule': 'nightly', 'skep-copy-of': ID }),
     }
     for (const query of [
@@ -314,6 +315,8 @@ describe('a job', () => {
       'worker:w1',
       'worker:web-*',
       'unique:invoice-*',
+      'version:2.3.1',
+      'version:1.0,2.* -version:~beta',
       'header.tenant:x header.a.b:y',
       'schedule:nightly',
       `copy:${ID}`,
@@ -325,6 +328,7 @@ describe('a job', () => {
     expect(fits('lane:""', changes)).toBe(false)
     expect(fits('worker:w1')).toBe(false)
     expect(fits('group:*')).toBe(false)
+    expect(fits('version:*')).toBe(false)
     expect(fits('group:*', { member: { group: ID, n: 1 } })).toBe(true)
   })
 

@@ -31,6 +31,43 @@ function linksOf(page: Page): Promise<string[]> {
   return page.evaluate("[...document.querySelectorAll('a')].map((link) => link.getAttribute('href') ?? '')")
 }
 
+/** Reads as `pay-gnp.exe` where marks of writing direction count. */
+const SPOOF = 'pay-\u202Eexe.png\u202C \u2067a\u2069 \u200Fb\u200E\u061C'
+
+/**
+ * What a person sees of texts with such a mark: `turned` has each place where the letters of "exe.png" do not follow each other from
+ * left to right, `marks` each text or attribute that still has a mark.
+ */
+function readingOrder(page: Page): Promise<{ turned: string[]; marks: string[]; seen: number }> {
+  return page.evaluate(`(() => {
+    const turned = []
+    const marks = []
+    let seen = 0
+    const walker = document.createTreeWalker(document.documentElement, NodeFilter.SHOW_TEXT)
+    const range = document.createRange()
+    while (walker.nextNode()) {
+      const node = walker.currentNode
+      if (/\\p{Bidi_Control}/u.test(node.data)) marks.push(node.data)
+      for (let at = node.data.indexOf('exe.png'); at >= 0; at = node.data.indexOf('exe.png', at + 1)) {
+        const boxes = Array.from({ length: 7 }, (_, index) => {
+          range.setStart(node, at + index)
+          range.setEnd(node, at + index + 1)
+          return range.getBoundingClientRect()
+        }).filter(({ width }) => width > 0)
+        if (boxes.length > 1) seen++
+        const isTurned = boxes.some(
+          (box, index) => index > 0 && box.left < boxes[index - 1].left && box.top <= boxes[index - 1].top,
+        )
+        if (isTurned) turned.push(node.data)
+      }
+    }
+    for (const element of document.querySelectorAll('*'))
+      for (const name of ['title', 'alt', 'placeholder', 'aria-label', 'aria-description', 'aria-valuetext'])
+        if (/\\p{Bidi_Control}/u.test(element.getAttribute(name) ?? '')) marks.push(name + ': ' + element.getAttribute(name))
+    return { turned, marks, seen }
+  })()`)
+}
+
 const PATHS = [
   '/',
   '/queues',
@@ -68,19 +105,23 @@ beforeAll(async () => {
     auth: (request) => ROLES[(request.headers.get('x-role') ?? '') as keyof typeof ROLES] ?? null,
   })
   const { skep } = stage
-  skep.worker([
-    evil.handle(({ payload, log, progress }) => {
-      progress(50, EVIL.slice(0, 400))
-      log.error(EVIL, { [EVIL.slice(0, 60)]: EVIL })
-      if (payload['fails']) {
-        const error = new Error(EVIL)
-        error.name = EVIL.slice(0, 100)
-        error.stack = `${EVIL}\n    at ${EVIL} (/app/${EVIL}:1:1)`
-        throw error
-      }
-      return { [EVIL]: EVIL }
-    }),
-  ])
+  skep.worker(
+    [
+      evil.handle(({ payload, log, progress }) => {
+        progress(50, EVIL.slice(0, 400))
+        log.warn(SPOOF, { [SPOOF]: SPOOF })
+        log.error(EVIL, { [EVIL.slice(0, 60)]: EVIL })
+        if (payload['fails']) {
+          const error = new Error(payload[SPOOF] === undefined ? EVIL : SPOOF)
+          error.name = EVIL.slice(0, 100)
+          error.stack = `${EVIL}\n    at ${EVIL} (/app/${EVIL}:1:1)`
+          throw error
+        }
+        return { [EVIL]: EVIL }
+      }),
+    ],
+    { version: SPOOF },
+  )
   const headers = {
     'x-evil': EVIL.replaceAll(/[^\x20-\x7e]/g, ''),
     traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
@@ -146,6 +187,61 @@ describe('Everything from users is text', () => {
     await page.getByText('<iframe srcdoc=').first().waitFor()
     const links = await linksOf(page)
     expect(links.filter((href) => /^\s*(javascript|data|vbscript):/i.test(href))).toEqual([])
+    expect(complaints).toEqual([])
+    await close()
+  })
+
+  it('and nothing turns the text around', async () => {
+    const { skep } = stage
+    const handle = await skep.enqueue(
+      evil,
+      { lane: SPOOF, fails: true, [SPOOF]: [SPOOF] },
+      { unique: SPOOF, headers: { 'x-note': SPOOF } },
+    )
+    await handle.result().catch(() => {})
+    await skep.pause('spoofed', { reason: SPOOF, by: SPOOF })
+    const { page, complaints, close } = await visit(
+      stage.browser,
+      `${stage.url}/jobs/${handle.id}`,
+      as('admin'),
+    )
+    const paths = [
+      `/jobs/${handle.id}`,
+      ...['data', 'attempts', 'logs'].map((part) => `/jobs/${handle.id}?part=${part}`),
+      ...PATHS,
+      '/queues/evil?tab=lanes',
+      '/queues/spoofed',
+      '/audit',
+    ]
+    const found: string[] = []
+    for (const path of paths) {
+      await page.goto(`${stage.url}${path}`)
+      await page.getByRole('main').waitFor()
+      await page.locator('.skeleton').first().waitFor({ state: 'hidden' })
+      const { turned, marks, seen } = await readingOrder(page)
+      expect({ path, turned, marks }).toEqual({ path, turned: [], marks: [] })
+      if (seen > 0) found.push(path)
+    }
+    // Otherwise the loop above had nothing to look at.
+    expect(found).toEqual(
+      expect.arrayContaining([
+        `/jobs/${handle.id}`,
+        `/jobs/${handle.id}?part=data`,
+        `/jobs/${handle.id}?part=logs`,
+        '/jobs',
+        '/errors',
+        '/dead',
+        '/queues/spoofed',
+        '/workers',
+      ]),
+    )
+    // What is edited is the payload, escaped as JSON escapes it.
+    await page.goto(`${stage.url}/jobs/${handle.id}`)
+    await page.getByRole('button', { name: 'More actions' }).click()
+    await page.getByRole('menuitem', { name: /Edit/ }).click()
+    const editor = page.locator('textarea.json-editor')
+    expect(JSON.parse(await editor.inputValue())).toHaveProperty([SPOOF], [SPOOF])
+    expect(await editor.inputValue()).not.toMatch(/\p{Bidi_Control}/u)
     expect(complaints).toEqual([])
     await close()
   })

@@ -527,6 +527,28 @@ describe('A job', () => {
     expect(await entries.last().getAttribute('class')).toContain('timeline-ahead')
   })
 
+  it('still shows the first death after it was retried, and who retried it', async () => {
+    const [dead] = (await stage.skep.list({ queue: 'billing.card', state: 'dead' })).jobs
+    const id = dead?.id as string
+    await to(`/jobs/${id}`)
+    await page.getByRole('article').getByRole('button', { name: 'Retry' }).click()
+    await dialog().getByRole('button', { name: 'Retry' }).click()
+    await until(async () => (await stage.skep.get(id))?.generation === 1)
+    await until(async () => (await stage.skep.get(id))?.state === 'dead')
+    await to(`/jobs/${id}`)
+    const entries = page.locator('.timeline-entry')
+    await entries.filter({ hasText: 'Retried by hand by' }).waitFor()
+    const texts = (await entries.allTextContents()).map((text) => text.replaceAll(/\s+/g, ' '))
+    const words = texts.flatMap(
+      (text) => /^(Enqueued|Started|Failed|Died|Retried|Will be removed)/.exec(text)?.[0] ?? [],
+    )
+    const generation = ['Started', 'Failed', 'Started', 'Failed', 'Started', 'Died']
+    expect(words).toEqual(['Enqueued', ...generation, 'Retried', ...generation, 'Will be removed'])
+    expect(await entries.filter({ hasText: 'Died: ' }).first().getAttribute('class')).toContain('dot-bad')
+    expect(await entries.filter({ hasText: 'Retried' }).getAttribute('class')).toContain('dot-special')
+    expect(open.complaints).toEqual([])
+  })
+
   it('is edited and run again as a copy', async () => {
     const [old] = (await stage.skep.list({ queue: 'mail.welcome', state: 'done' })).jobs
     await to(`/jobs/${old?.id}`)

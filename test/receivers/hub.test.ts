@@ -30,6 +30,12 @@ describe('receivers', () => {
     expect((await skep.get(receiver.jobs[2]?.id as string))?.state).toBe('done')
   })
 
+  it('replaces characters of a name that nobody sees or that turn the text around', async () => {
+    const { connect } = begin()
+    const receiver = await connect({ name: 'pay\u202eelif\u2069\u200b\u0007s' })
+    expect(receiver.receiver?.name).toBe('pay elif   s')
+  })
+
   it('never gives a receiver more than its credits, and more when it is granted more', async () => {
     const { skep, connect } = begin()
     const receiver = await connect({ credits: 4 })

@@ -26,6 +26,16 @@ describe('JSON with exact numbers', () => {
     ])
   })
 
+  it('writes marks of writing direction as escapes that read back equal', () => {
+    const value = {
+      'a\u202e': ['\u200e\u200f\u061c', { b: '\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069' }],
+    }
+    for (const indent of [0, 2]) {
+      expect(stringifyExact(value, indent)).not.toMatch(/\p{Bidi_Control}/u)
+      expect(JSON.parse(stringifyExact(value, indent))).toEqual(value)
+    }
+  })
+
   it('writes what JSON.stringify writes', () => {
     for (const value of [
       null,

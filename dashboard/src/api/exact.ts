@@ -1,3 +1,5 @@
+import { withoutBidi } from '../format/bidi.ts'
+
 /**
  * JSON with its numbers as they were written. `9007199254740993` would come out of `JSON.parse` as another number, and a person
  * who looks for an id of that size would look for the wrong one.
@@ -45,11 +47,14 @@ function digitsOf(source: string): string {
   return trimmed === '' ? '0' : `${negative ? '-' : ''}${trimmed}e${place}`
 }
 
-/** Like `JSON.stringify`, with exact numbers as they were written. */
+/**
+ * Like `JSON.stringify`, with exact numbers as they were written. Marks of writing direction are escapes, which mean the same:
+ * JSON in a field for editing must read as what it is.
+ */
 export function stringifyExact(value: unknown, indent = 0, depth = 0): string {
   if (value instanceof ExactNumber) return value.source
   if (value === undefined) return 'null'
-  if (value === null || typeof value !== 'object') return JSON.stringify(value) ?? 'null'
+  if (value === null || typeof value !== 'object') return withoutBidi(JSON.stringify(value) ?? 'null')
   const line = indent === 0 ? '' : `\n${' '.repeat(indent * (depth + 1))}`
   const end = indent === 0 ? '' : `\n${' '.repeat(indent * depth)}`
   const inner = (item: unknown): string => stringifyExact(item, indent, depth + 1)
@@ -59,5 +64,5 @@ export function stringifyExact(value: unknown, indent = 0, depth = 0): string {
   const entries = Object.entries(value).filter(([, item]) => item !== undefined)
   if (entries.length === 0) return '{}'
   const space = indent === 0 ? '' : ' '
-  return `{${entries.map(([key, item]) => `${line}${JSON.stringify(key)}:${space}${inner(item)}`).join(',')}${end}}`
+  return `{${entries.map(([key, item]) => `${line}${withoutBidi(JSON.stringify(key))}:${space}${inner(item)}`).join(',')}${end}}`
 }

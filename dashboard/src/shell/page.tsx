@@ -1,5 +1,6 @@
 import { type ReactNode, useEffect } from 'react'
 import { Link } from 'wouter'
+import { withoutBidi } from '../format/bidi.ts'
 import { Icon } from '../ui/icon.tsx'
 
 /** The frame of every screen: where one is, what can be done here, and the rest. */
@@ -23,7 +24,7 @@ export function Page({
   readonly full?: boolean
 }): ReactNode {
   useEffect(() => {
-    document.title = `${name} · Skep`
+    document.title = `${withoutBidi(name)} · Skep`
   }, [name])
   return (
     <main className={full ? 'page page-full' : 'page'} id="main" tabIndex={-1}>

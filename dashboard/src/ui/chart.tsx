@@ -1,6 +1,8 @@
 import { type ReactNode, useEffect, useRef } from 'react'
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
+import { withoutBidi } from '../format/bidi.ts'
+import { clockText } from '../format/times.ts'
 import { useThemeTick } from '../shell/theme.ts'
 import { firstRow } from './label-rows.ts'
 
@@ -92,6 +94,8 @@ export function Chart({
       {isQuiet && <p className="chart-quiet">Nothing happened in this time.</p>}
       <figcaption className="unseen">
         {label}. {lines.map(({ label: name, values }) => `${name}: ${spoken(values, format)}`).join('. ')}.
+        {marks.length > 0 &&
+          ` Deploys: ${marks.map(({ at, text }) => `${text} at ${clockText(at)}`).join(', ')}.`}
       </figcaption>
     </figure>
   )
@@ -209,7 +213,8 @@ function drawMarks(plot: uPlot, marks: readonly { readonly at: string; readonly 
   ctx.textBaseline = 'middle'
   ctx.setLineDash([])
   ctx.lineWidth = px
-  for (const { at, text } of marks) {
+  for (const { at, text: written } of marks) {
+    const text = withoutBidi(written)
     // What is newer than the beginning of the last bucket stands at its edge.
     const right = bbox.left + bbox.width
     const x = Math.min(right, Math.round(plot.valToPos(Date.parse(at) / 1_000, 'x', true)))

@@ -40,7 +40,8 @@ function Linked({
   return text.split(ID).map((part, index) => {
     const path = index % 2 === 0 ? undefined : links.get(part)
     return path === undefined ? (
-      part
+      // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a sentence stay in their places
+      <Fragment key={index}>{part}</Fragment>
     ) : (
       // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a sentence stay in their places
       <Link key={index} to={path} className="link mono" title={part}>

@@ -19,6 +19,7 @@ import {
 } from '../../index.ts'
 import type { AuditEntry, InputOf } from '../api.ts'
 import type { Caller } from '../operation.ts'
+import type { AuditedChange } from '../services.ts'
 import { coversQueue } from './authorize.ts'
 import type { AuditNote } from './guard-contract.ts'
 import type { Redactor } from './redact.ts'
@@ -159,6 +160,35 @@ export class Audit {
     return { entries, cursor: before ?? null }
   }
 
+  /** See {@link AuditLog.between}. */
+  async between(
+    space: string,
+    what: AuditEntry['what'],
+    from: number,
+    to: number,
+  ): Promise<readonly AuditedChange[]> {
+    const found: AuditedChange[] = []
+    let before = idAt(to + 1)
+    for (let searched = 0; searched < 2 * PAGE; ) {
+      const page = await this.#parts.records.listRecords({
+        scope: space,
+        kind: KIND,
+        backwards: true,
+        limit: PAGE,
+        from: idAt(from),
+        before,
+      })
+      for (const record of page.records) {
+        before = record.id
+        const line = readLine(record)
+        if (line?.what === what && line.outcome === 'ok') found.push({ id: record.id, ...line })
+      }
+      searched += page.records.length
+      if (!page.more) break
+    }
+    return found
+  }
+
   /** Tries no more. Lines that are still not written are only in the log. */
   close(): void {
     this.#stopTrying()
@@ -206,6 +236,12 @@ export class Audit {
 function isSeen(caller: Caller, { who, queues }: StoredLine): boolean {
   if (caller.queues.includes('*') || who === caller.name) return true
   return queues.length > 0 && queues.every((queue) => coversQueue(caller.queues, queue))
+}
+
+/** Before each id that is made from this moment on, and after all older ones: ids begin with the time. */
+function idAt(ms: number): string {
+  const hex = Math.max(0, Math.floor(ms)).toString(16).padStart(12, '0')
+  return `${hex.slice(0, 8)}-${hex.slice(8)}`
 }
 
 function readLine({ body }: StoredRecord): StoredLine | null {

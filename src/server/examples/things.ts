@@ -165,6 +165,7 @@ export const BULK: BulkView = {
   expected: 48,
   startedAt: at('09:25:00.000'),
   beginsAt: at('09:25:00.000'),
+  boundAt: at('09:25:00.004'),
   endedAt: at('09:25:02.310'),
   error: null,
 }

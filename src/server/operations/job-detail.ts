@@ -3,6 +3,7 @@ import type { JobDetail } from '../api.ts'
 import { shownExplanation, shownJob } from '../visible.ts'
 import { toWire } from '../wire.ts'
 import type { Context } from './define.ts'
+import { redrivesOf } from './redrives.ts'
 import { timelineOf } from './timeline.ts'
 
 /** A job with all that is known of it. */
@@ -10,6 +11,7 @@ export async function detailOf(context: Context, job: JobView): Promise<JobDetai
   const { skep, services } = context
   const { redactor } = services
   const [explanation, told] = await Promise.all([skep.explain(job.id), skep.attempts(job.id)])
+  const redrives = await redrivesOf(context, job, told)
   const attempts = told.map(
     ({ n, generation, at, startedAt, worker, version, kind, message, name, stack }) => ({
       n,
@@ -30,7 +32,12 @@ export async function detailOf(context: Context, job: JobView): Promise<JobDetai
   const moves = explanation.causes.find((cause) => cause.cause === 'moves-run')
   return {
     job: toWire(shown),
-    timeline: timelineOf(shown, attempts, services.runtime.now()),
+    timeline: timelineOf(
+      shown,
+      attempts,
+      { redrives, endings: told.map(({ ended }) => ended) },
+      services.runtime.now(),
+    ),
     attempts,
     explanation: toWire(shownExplanation(context, explanation)),
     errorGroup: groupOf(job),

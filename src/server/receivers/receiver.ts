@@ -109,7 +109,7 @@ export class Receiver {
   constructor(id: string, options: ResolvedConnectOptions, desk: Desk) {
     const { caller, name = caller.name, queues, keys = null, credits, maxBytes, protocol } = options
     this.id = id
-    this.name = name.replace(/\p{Cc}/gu, ' ').slice(0, MOST_NAME)
+    this.name = name.replace(/\p{C}/gu, ' ').slice(0, MOST_NAME)
     this.caller = caller
     this.queues = queues
     this.keys = keys === '' ? null : keys

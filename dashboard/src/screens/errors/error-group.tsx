@@ -18,6 +18,7 @@ import { Stack } from '../../ui/stack.tsx'
 import { EmptyState, Loaded } from '../../ui/states-of-page.tsx'
 import { TimeAgo } from '../../ui/time.tsx'
 import { BulkDialog } from '../jobs/action-dialog.tsx'
+import { quoted } from '../jobs/query-text.ts'
 import { useWholeCount } from '../jobs/whole-count.ts'
 import { JobLines } from '../shared/job-lines.tsx'
 import { Notice } from '../shared/notice.tsx'
@@ -107,7 +108,8 @@ function GroupBody({ group }: { readonly group: ErrorGroup }): ReactNode {
 }
 
 /** On which versions of the program it happened, and since which one. */
-function Versions({ group: { versions, firstAt, count } }: { readonly group: ErrorGroup }): ReactNode {
+function Versions({ group }: { readonly group: ErrorGroup }): ReactNode {
+  const { versions, firstAt, count } = group
   const first = versions.find((one) => one.firstAt === firstAt)
   const told = versions.reduce((sum, one) => sum + one.count, 0)
   return (
@@ -121,8 +123,13 @@ function Versions({ group: { versions, firstAt, count } }: { readonly group: Err
         <ul className="bullets">
           {versions.map(({ version, count: times, lastAt }) => (
             <li key={version}>
-              <strong className="wrap-anywhere">{version}</strong>: {wholeText(times)} of {wholeText(count)},
-              last <TimeAgo at={lastAt} />
+              <Link
+                to={to.jobs(`${queryOf(group)} version:${quoted(version)}`)}
+                className="link wrap-anywhere"
+              >
+                {version}
+              </Link>
+              : {wholeText(times)} of {wholeText(count)}, last <TimeAgo at={lastAt} />
             </li>
           ))}
           {told < count && <li className="soft">without a version: {wholeText(count - told)}</li>}

@@ -14,6 +14,7 @@ import {
 import { memo, type ReactNode, useEffect, useMemo, useRef, useState } from 'react'
 import '@xyflow/react/dist/base.css'
 import './graph.css'
+import { withoutBidi } from '../../format/bidi.ts'
 import { useTheme } from '../../shell/theme.ts'
 import { classes } from '../../ui/classes.ts'
 import { Icon } from '../../ui/icon.tsx'
@@ -108,7 +109,7 @@ export default function Graph({ steps, selected, onSelect }: GraphProps): ReactN
           ...base,
           type: 'step',
           data: { placed },
-          ariaLabel: labelOf(placed.step),
+          ariaLabel: withoutBidi(labelOf(placed.step)),
           selected: placed.id === selected,
         }
       }),
@@ -124,7 +125,7 @@ export default function Graph({ steps, selected, onSelect }: GraphProps): ReactN
           type: 'smoothstep',
           // Half of what is between two rows, so that a line has one bend on its way and not two.
           pathOptions: { offset: GAP_Y / 2 },
-          ...(label === null ? {} : { label }),
+          ...(label === null ? {} : { label: withoutBidi(label) }),
           className: classes('flow-line', isCritical && 'flow-line-critical', isPassed && 'flow-line-passed'),
           markerEnd: {
             type: MarkerType.ArrowClosed,

@@ -37,7 +37,7 @@ export function Timeline({
           const gap = before ? Date.parse(at) - Date.parse(before.at) : 0
           return (
             <li
-              key={`${at} ${kind} ${attempt}`}
+              key={`${at} ${kind} ${attempt} ${text}`}
               className={classes(
                 'timeline-entry',
                 `dot-${kind === 'finished' && state !== 'done' ? 'bad' : TONES[kind]}`,

@@ -27,12 +27,18 @@ export function useSuggestions(term: string, isOpen: boolean): readonly Suggesti
   const colon = text.indexOf(':')
   const field = colon < 0 ? '' : text.slice(0, colon)
   const queues = useApi('queues.list', {}, { enabled: isOpen }).data?.queues ?? []
-  const workers = useApi('workers.list', {}, { enabled: isOpen && field === 'worker' }).data?.workers ?? []
+  const workers =
+    useApi('workers.list', {}, { enabled: isOpen && (field === 'worker' || field === 'version') }).data
+      ?.workers ?? []
   const schedules =
     useApi('schedules.list', { limit: 200 }, { enabled: isOpen && field === 'schedule' }).data?.schedules ??
     []
   const errors =
-    useApi('errors.list', { limit: 100 }, { enabled: isOpen && field.startsWith('error') }).data?.groups ?? []
+    useApi(
+      'errors.list',
+      { limit: 100 },
+      { enabled: isOpen && (field.startsWith('error') || field === 'version') },
+    ).data?.groups ?? []
   if (!isOpen) return []
   const sign = isNegated ? '-' : ''
   if (colon < 0)
@@ -45,6 +51,14 @@ export function useSuggestions(term: string, isOpen: boolean): readonly Suggesti
     state: STATES.map((state) => [state, STATE_WORDS[state]]),
     queue: queues.map(({ queue, counts }) => [queue, `${counts.ready} waiting, ${counts.running} running`]),
     worker: [...new Set(workers.map(({ host }) => host))].map((host) => [host, 'host']),
+    version: [
+      ...new Map([
+        ...errors.flatMap(({ versions }) =>
+          versions.map(({ version }) => [version, 'errors happened on it'] as const),
+        ),
+        ...workers.flatMap(({ version }) => (version === null ? [] : [[version, 'workers run it'] as const])),
+      ]),
+    ],
     schedule: schedules.map(({ id, words }) => [id, words]),
     error: [...new Map(errors.map(({ name, message }) => [name, message]))],
     'error.name': [...new Map(errors.map(({ name, message }) => [name, message]))],
