@@ -100,6 +100,29 @@ describe('skep worker', () => {
     expect([wasHealthy, existsSync(join(cwd, 'health'))]).toEqual([true, false])
   })
 
+  it('prints one line for an attempt that is repeated, and the stack of the last one', async () => {
+    const cwd = project({
+      'jobs.mjs': `
+        import { fixed, queue, retry } from 'skep'
+        const pay = queue('pay', { onError: retry(1, fixed(0)) })
+        export const handler = pay.handle(function charge() { throw new TypeError('Card declined') })`,
+    })
+    const worker = start(['worker', 'jobs.mjs'], { cwd })
+    await worker.until(/started: queues pay/)
+
+    const { stdout } = await skep(['enqueue', 'pay'], { cwd })
+    await worker.until(/dead after 2 tries: .*\n.* at .*jobs\.mjs:4/)
+    worker.child.kill('SIGTERM')
+    const { stderr } = await worker.ended
+
+    const id = stdout.trim()
+    expect(stderr).toMatch(
+      new RegExp(`pay ${id} try 1 failed, .*: TypeError: Card declined\n\\S+ pay ${id} dead`),
+    )
+    expect(stderr).toMatch(/dead after 2 tries: TypeError: Card declined\n\s+at .*charge .*jobs\.mjs:4:/)
+    expect(stderr.match(/Card declined/g)).toHaveLength(2)
+  })
+
   it('refuses a queue that nothing handles', async () => {
     const { code, stderr } = await skep(['worker', '--queues', 'helo'], {
       cwd: project({ 'skep.config.ts': CONFIG }),

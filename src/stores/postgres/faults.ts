@@ -25,6 +25,8 @@ const TRANSIENT = /^(40...|53...|57...|55P03|25006|58030)$/
 const LOST = /^08...$/
 // A wrong user or password, and a database that does not exist or may not be used.
 const LOGIN = /^(28...|3D000|42501)$/
+// The server asks for a password, and the client has none: pg gives up by itself, without a code.
+const NO_PASSWORD = /^SASL: .*client password must be/
 const MISSING = /^(42P01|42883|3F000)$/
 
 /** Turns whatever a client library threw into what the store contract promises. */
@@ -32,11 +34,11 @@ export function toStoreError(error: unknown, schema: string): SkepError {
   if (error instanceof SkepError) return error
   if (error instanceof NotSent) {
     const refusal = sqlState(error.cause)
-    if (refusal !== undefined && LOGIN.test(refusal)) {
+    if (refusal !== undefined ? LOGIN.test(refusal) : NO_PASSWORD.test(messageOf(error.cause))) {
       return new StoreError(
         'STORE_REJECTED',
         `PostgreSQL refused the login: ${reason(error.cause)}. Check the user, the password and the database of the URL.`,
-        { cause: error.cause, facts: { sqlState: refusal } },
+        { cause: error.cause, ...(refusal === undefined ? {} : { facts: { sqlState: refusal } }) },
       )
     }
     if (refusal === '08P01' && messageOf(error.cause).includes('unsupported startup parameter')) {
