@@ -203,7 +203,7 @@ describe('figures', () => {
         .filter(({ at }) => !isSource(guarantees, at, start))
         .filter(({ line }) => /\b(?:in|after) about \d+ s/.test(line)),
     )
-    const ofStores = lines.filter(({ line }) => /^\| Jobs of a killed worker run again \|/.test(line))
+    const ofStores = lines.filter(({ line }) => line.startsWith('| Jobs of a killed worker run again |'))
     // "About 15 seconds" is the time after which a bulk action goes on elsewhere.
     const others = lines.filter((one) => !ofStores.includes(one) && !one.line.includes('about 15 seconds'))
 

@@ -62,9 +62,9 @@ export function callsOf({ text }: Code): string[][] {
 export function firstCells(page: Page, heading: RegExp): { readonly at: string; readonly cells: string[] }[] {
   const tables: { at: string; cells: string[] }[] = []
   for (const [index, line] of page.lines.entries()) {
-    if (!/^\|/.test(line) || /^\|/.test(page.lines[index - 1] ?? '')) continue
+    if (!line.startsWith('|') || page.lines[index - 1]?.startsWith('|') === true) continue
     if (!heading.test(cellsOf(line)[0] ?? '')) continue
-    const end = page.lines.findIndex((one, at) => at > index && !/^\|/.test(one))
+    const end = page.lines.findIndex((one, at) => at > index && !one.startsWith('|'))
     const rows = page.lines.slice(index + 2, end === -1 ? undefined : end)
     tables.push({ at: `${page.path}:${index + 1}`, cells: rows.map((row) => cellsOf(row)[0] ?? '') })
   }
