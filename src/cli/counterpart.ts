@@ -41,6 +41,7 @@ export interface Counterpart
     | 'remove'
     | 'purge'
     | 'workers'
+    | 'deadNotices'
     | 'order'
     | 'close'
   > {

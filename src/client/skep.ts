@@ -652,6 +652,11 @@ export class Skep {
     return () => subscription.end()
   }
 
+  /** Whether the notifier of this program has notices: `natsNotifier` has, others have none that could be dead. */
+  get hasNotices(): boolean {
+    return this.#notifier.notices !== undefined
+  }
+
   /**
    * One page of notices (of `natsNotifier`) that were delivered too often without being dealt with, oldest first. Their jobs are in
    * the store: the sweep of a worker finds those that still wait.

@@ -521,6 +521,24 @@ export interface TokenView {
   readonly lastUsedAt: string | null
 }
 
+/** A notice of NATS that was delivered too often without an answer. Its jobs are in the store, whatever became of them. */
+export interface DeadNotice {
+  readonly queue: string
+  /** The jobs that it named; none if it could not be read. */
+  readonly ids: readonly string[]
+  readonly deliveries: number
+  readonly reason: string
+  readonly dueAt: string
+  readonly buriedAt: string
+}
+
+export interface DeadNoticeList {
+  /** Whether the notifier of this server has notices at all: NATS has, others do not. */
+  readonly hasNotices: boolean
+  readonly notices: readonly DeadNotice[]
+  readonly cursor: string | null
+}
+
 export interface AuditEntry {
   readonly id: string
   readonly at: string
@@ -663,6 +681,8 @@ export interface Api {
   'errors.retry': Call<OfId, BulkView>
   'errors.mute': Call<OfId & { readonly for?: string }, ErrorGroup>
   'errors.unmute': Call<OfId, ErrorGroup>
+
+  'deadNotices.list': Call<Paged, DeadNoticeList>
 
   'schedules.list': Call<
     Paged & { readonly owner?: string },

@@ -26,6 +26,7 @@ import type {
   Attention,
   BulkView,
   ChangeOutput,
+  DeadNotice,
   ErrorGroup,
   JobDetail,
   JobList,
@@ -390,6 +391,18 @@ export const bulk: Schema<BulkView> = named(
     boundAt: momentOrNull,
     endedAt: momentOrNull,
     error: saidOrNull,
+  }),
+)
+
+export const deadNotice: Schema<DeadNotice> = named(
+  'DeadNotice',
+  object({
+    queue: said,
+    ids: all(said),
+    deliveries: count,
+    reason: said,
+    dueAt: moment(),
+    buriedAt: moment(),
   }),
 )
 

@@ -73,14 +73,8 @@ function listNotices(call: Call, words: readonly string[]): Promise<number> {
   const limit = args.whole('limit', { min: 1, max: LIMITS.pageJobs })
   const cursor = args.text('cursor')
   const options = { ...(limit === undefined ? {} : { limit }), ...(cursor === undefined ? {} : { cursor }) }
-  return reaching(call, { create: false }, async ({ opened }) => {
-    if (opened === null) {
-      throw usage(
-        'Dead notices are read from NATS itself, not through a server.',
-        'Use --config with the notifier.',
-      )
-    }
-    const page = await opened.skep.deadNotices(options)
+  return reaching(call, { create: false }, async ({ skep }) => {
+    const page = await skep.deadNotices(options)
     if (out.json) out.object(page)
     else if (page.notices.length === 0) out.note('No dead notices.')
     else {

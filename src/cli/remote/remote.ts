@@ -2,6 +2,8 @@ import type {
   AgainOptions,
   ChangeSummary,
   CountOptions,
+  DeadNoticeOptions,
+  DeadNoticeView,
   DrainOptions,
   DrainSummary,
   Durability,
@@ -52,6 +54,11 @@ export interface RemoteOptions {
   /** Of `skep/server`, which is loaded only when a server is asked. */
   readonly revive: typeof revived
   readonly space: string | undefined
+}
+
+interface DeadNoticePage {
+  readonly notices: readonly DeadNoticeView[]
+  readonly cursor: string | null
 }
 
 /** A server in the place of a Skep: every method is an operation of its API. */
@@ -178,6 +185,18 @@ export class Remote implements Counterpart {
   /** How each queue counts is known there. */
   prioritize(target: Target, priority: number, _options: PrioritizeOptions): Promise<ChangeSummary> {
     return changeThere(this.#line, { action: 'prioritize', priority }, target)
+  }
+
+  async deadNotices(options: DeadNoticeOptions = {}): Promise<DeadNoticePage> {
+    const { hasNotices, ...page } = await ask<
+      DeadNoticePage & { readonly hasNotices: boolean },
+      'deadNotices.list'
+    >(this.#line, 'deadNotices.list', options)
+    if (hasNotices) return page
+    throw usage(
+      'The notifier of this server has no notices: only natsNotifier() has.',
+      'Dead jobs: skep dead list',
+    )
   }
 
   // ── queues ─────────────────────────────────────────────────────────────────────────────────────

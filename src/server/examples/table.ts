@@ -250,6 +250,23 @@ export const EXAMPLES: { readonly [Name in OperationName]: Example<Name> } = {
     output: { ...ERRORS, muted: { by: 'ada', until: '2026-11-17T09:30:00.000Z' } },
   },
   'errors.unmute': { input: { id: error }, output: ERRORS },
+  'deadNotices.list': {
+    input: { limit: 20 },
+    output: {
+      hasNotices: true,
+      notices: [
+        {
+          queue,
+          ids: [dead],
+          deliveries: 11,
+          reason: 'Delivered 11 times and answered never.',
+          dueAt: '2026-11-16T09:20:00.000Z',
+          buriedAt: '2026-11-16T09:25:30.000Z',
+        },
+      ],
+      cursor: null,
+    },
+  },
   'schedules.list': { input: { limit: 50 }, output: { schedules: [SCHEDULE], cursor: null } },
   'schedules.get': { input: { id: 'nightly', count: 2 }, output: { schedule: SCHEDULE, next: SLOTS } },
   'schedules.put': {

@@ -4,6 +4,7 @@ import type { AnySchema } from '../schema.ts'
 import * as access from './access.ts'
 import * as bulk from './bulk.ts'
 import * as change from './change.ts'
+import { deadNoticesList } from './dead-notices.ts'
 import type { Context, ServerOperation } from './define.ts'
 import * as enqueue from './enqueue.ts'
 import * as errors from './errors.ts'
@@ -58,6 +59,7 @@ export const OPERATIONS: { readonly [Name in OperationName]: ServerOperation<Nam
   'errors.retry': errors.errorsRetry,
   'errors.mute': errors.errorsMute,
   'errors.unmute': errors.errorsUnmute,
+  'deadNotices.list': deadNoticesList,
   'schedules.list': schedules.schedulesList,
   'schedules.get': schedules.schedulesGet,
   'schedules.put': schedules.schedulesPut,

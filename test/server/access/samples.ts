@@ -58,6 +58,7 @@ export function samplesFor(things: Things): Samples {
     'errors.retry': { id: errorGroup },
     'errors.mute': { id: errorGroup },
     'errors.unmute': { id: errorGroup },
+    'deadNotices.list': {},
     'schedules.list': {},
     'schedules.get': { id: schedule },
     'schedules.put': { id: schedule, queue, every: '1h', payload: 1 },

@@ -16,6 +16,7 @@ import { AgainDialog } from '../job/again.tsx'
 import { QueueFilter } from '../shared/queue-filter.tsx'
 import { DeadActions } from './dead-actions.tsx'
 import { DeadGroups } from './dead-groups.tsx'
+import { DeadNotices } from './dead-notices.tsx'
 import './dead.css'
 
 export type DeadJob = JobList['jobs'][number]
@@ -80,6 +81,7 @@ export function DeadScreen(): ReactNode {
           setGroup(id)
         }}
       />
+      <DeadNotices queue={queue} />
       <Loaded asked={jobs}>
         {(items) =>
           items.length === 0 ? (
