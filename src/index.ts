@@ -45,7 +45,15 @@ export type {
   MapOptions,
 } from './client/groups.ts'
 export type { Holdable, HoldOptions, HoldSummary, HoldView, ReleaseSummary } from './client/holds.ts'
-export type { CountOptions, CountPage, JobCount, JobPage, ListOptions, QueueView } from './client/inspect.ts'
+export type {
+  CountOptions,
+  CountPage,
+  JobCount,
+  JobPage,
+  ListOptions,
+  QueueView,
+  SpaceView,
+} from './client/inspect.ts'
 export type { JobHandle, ResultOptions } from './client/job-handle.ts'
 export { jobIdOf } from './client/job-id.ts'
 export type { JobLog, WriteLine } from './client/job-log.ts'

@@ -1,5 +1,6 @@
 /** `skep/postgres`: jobs in a PostgreSQL database, for many processes on many machines. */
 import { assertIdentifier } from './core/names.ts'
+import { assertOptions, optionKeys } from './core/options.ts'
 import type { Notifier } from './notifier.ts'
 import { createPostgresNotifier } from './notifiers/postgres/notifier.ts'
 import type { Store } from './store.ts'
@@ -35,23 +36,30 @@ export function postgresNotifier(options: PostgresNotifierOptions): Notifier {
   }
 }
 
+const MIGRATION_KEYS = optionKeys<{ schema?: string }>('migrationSql()', { schema: true })
+const GRANT_KEYS = optionKeys<Parameters<typeof grantSql>[0]>('grantSql()', {
+  schema: true,
+  role: true,
+  access: true,
+})
+
 /** The SQL of all migrations, to read it, review it or run it by hand. */
-export function migrationSql({ schema = 'skep' }: { readonly schema?: string } = {}): string {
+export function migrationSql(options: { readonly schema?: string } = {}): string {
+  assertOptions(MIGRATION_KEYS, options)
+  const { schema = 'skep' } = options
   assertIdentifier('schema', schema)
   return migrationText(schema)
 }
 
 /** The SQL that lets a role use the queue, or only look at it, without the right to change its tables. Run it after each migration. */
-export function grantSql({
-  schema = 'skep',
-  role,
-  access = 'use',
-}: {
+export function grantSql(options: {
   readonly schema?: string
   readonly role: string
   /** `use`: to enqueue, to work and to serve. `read`: to look, for a dashboard that is read-only and for reports. @default 'use' */
   readonly access?: RoleAccess
 }): string {
+  assertOptions(GRANT_KEYS, options ?? null)
+  const { schema = 'skep', role, access = 'use' } = options
   assertIdentifier('schema', schema)
   return grantText(schema, role, access)
 }

@@ -563,13 +563,28 @@ export interface CountsCall {
   readonly space: string
   /** Only these. */
   readonly queues?: readonly string[]
+  /** Also which spaces have jobs, see {@link CountsReply.spaces}. */
+  readonly spaces?: boolean
   readonly now?: number
 }
 
 export interface CountsReply {
   readonly queues: readonly QueueCounts[]
+  /**
+   * If that was asked for: all spaces that have jobs, by name, from the stored counters of their queues. So it costs the same
+   * however many jobs there are.
+   */
+  readonly spaces?: readonly SpaceCounts[]
   /** The time of the store's clock. */
   readonly now: number
+}
+
+export interface SpaceCounts {
+  readonly space: string
+  /** How many of its queues have jobs. */
+  readonly queues: number
+  /** As they are stored: overdue jobs as delayed. */
+  readonly states: Readonly<Record<JobState, number>>
 }
 
 export interface QueueCounts {

@@ -16,6 +16,7 @@ import { queuesCommand } from './commands/queues.ts'
 import { receiversCommand } from './commands/receivers.ts'
 import { schedulesCommand } from './commands/schedules.ts'
 import { serverCommand } from './commands/server.ts'
+import { spacesCommand } from './commands/spaces.ts'
 import { tokensCommand } from './commands/tokens.ts'
 import { topCommand } from './commands/top.ts'
 import { workerCommand } from './commands/worker.ts'
@@ -34,6 +35,7 @@ export const COMMANDS: readonly Command[] = [
   deadCommand,
   errorsCommand,
   bulkCommand,
+  spacesCommand,
   workersCommand,
   receiversCommand,
   flowsCommand,

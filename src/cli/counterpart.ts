@@ -25,6 +25,7 @@ export interface Counterpart
     | 'list'
     | 'count'
     | 'counts'
+    | 'spaces'
     | 'explain'
     | 'explainQueue'
     | 'pause'

@@ -70,6 +70,12 @@ const TRIES = 20
 /** How long a close waits for that. */
 const RELEASE_MS = 2_000
 
+const COUNT_KEYS = optionKeys<Parameters<Bulk['count']>[0]>('bulk.count()', {
+  action: true,
+  query: true,
+  cursor: true,
+})
+
 /**
  * Bulk actions: one thing done to all jobs that fit a query. They are records in the store, so they outlive the process that
  * started them, and are worked off by workers, and by whoever calls {@link Bulk.serve}.
@@ -120,6 +126,7 @@ export class Bulk {
     readonly query: string
     readonly cursor?: string
   }): Promise<CountPage> {
+    assertOptions(COUNT_KEYS, options ?? null)
     await this.#env.ready()
     const { query, ...rest } = options
     return countOnwards(this.#env, query, rest)

@@ -59,6 +59,7 @@ const LIST_KEYS = optionKeys<ErrorListOptions>('errors.list()', {
   limit: true,
   cursor: true,
 })
+const MUTE_KEYS = optionKeys<{ by?: string; for?: Duration }>('errors.mute()', { by: true, for: true })
 
 /**
  * A list looks at so many groups and puts the newest first. Records are in the order of their ids, which tell nothing of time.
@@ -115,10 +116,11 @@ export class ErrorGroups {
   }
 
   /** Marks a group as known, so that nobody is bothered by it: for a while, or until it is unmuted. Null: there is none. */
-  mute(
+  async mute(
     id: string,
     options: { readonly by?: string; readonly for?: Duration } = {},
   ): Promise<ErrorGroupView | null> {
+    assertOptions(MUTE_KEYS, options)
     const forMs = options.for === undefined ? null : toMs('for', options.for)
     const until = forMs === null ? null : this.#env.runtime.now() + forMs
     return this.#setMuted(id, { by: String(options.by ?? ''), until })

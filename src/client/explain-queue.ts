@@ -2,6 +2,7 @@ import { covers, type Hold, holdsQueue } from '../core/holds.ts'
 import { DEFAULT_LANE } from '../core/lanes.ts'
 import { laneLimitOf, overlaid, queueLimitsOf } from '../core/limit-fields.ts'
 import { assertName, show } from '../core/names.ts'
+import { assertOptions, optionKeys } from '../core/options.ts'
 import { countText, manyText } from '../core/words.ts'
 import type { LimitRecord } from '../store/limits.ts'
 import type { Store } from '../store.ts'
@@ -55,6 +56,8 @@ export interface QueueCause {
   readonly text: string
 }
 
+const KEYS = optionKeys<{ lanes?: number }>('explainQueue()', { lanes: true })
+
 /** Lanes that are looked at. */
 const LANES = 100
 /** Jobs of one lane that are counted. */
@@ -79,8 +82,10 @@ export async function explainQueue(
   store: Store,
   space: string,
   queue: string,
-  { lanes: most = LANES }: { readonly lanes?: number } = {},
+  options: { readonly lanes?: number } = {},
 ): Promise<QueueExplanation> {
+  assertOptions(KEYS, options)
+  const { lanes: most = LANES } = options
   assertName('Queue', queue)
   const [{ queues }, { holds }, { limits: records }, { workers }, meters] = await Promise.all([
     store.counts({ space, queues: [queue] }),

@@ -310,6 +310,32 @@ export async function countJobs(
   })
 }
 
+/** A space that has jobs. */
+export interface SpaceView {
+  readonly space: string
+  /** How many of its queues have jobs. */
+  readonly queues: number
+  /** Jobs that are ready or delayed. */
+  readonly waiting: number
+  readonly running: number
+  /** Jobs that are done, failed or cancelled. */
+  readonly finished: number
+  readonly dead: number
+}
+
+/** All spaces of a store that have jobs, by name. */
+export async function listSpaces(store: Store, space: string): Promise<SpaceView[]> {
+  const { spaces = [] } = await store.counts({ space, queues: [], spaces: true })
+  return spaces.map(({ space: name, queues, states }) => ({
+    space: name,
+    queues,
+    waiting: states.delayed + states.ready,
+    running: states.running,
+    finished: states.done + states.failed + states.cancelled,
+    dead: states.dead,
+  }))
+}
+
 export function statesOf(state: ListOptions['state']): readonly JobState[] {
   const states = state === undefined ? LISTED_STATES : typeof state === 'string' ? [state] : state
   for (const one of states) {

@@ -1,5 +1,6 @@
 import { SkepError } from '../core/errors.ts'
 import { assertName, show } from '../core/names.ts'
+import { assertOptions, optionKeys } from '../core/options.ts'
 import { handledQueues, unhandledOf } from '../core/unhandled.ts'
 import { readDeploys } from '../metrics/deploys.ts'
 import type { Meter } from '../metrics/meter.ts'
@@ -55,6 +56,12 @@ interface MetricsEnv {
   readonly flush: () => Promise<unknown>
 }
 
+const SERIES_KEYS = optionKeys<{ queue?: string; range: Range }>('metrics.series()', {
+  queue: true,
+  range: true,
+})
+const DEPLOYS_KEYS = optionKeys<{ range: Range }>('metrics.deploys()', { range: true })
+
 /**
  * How much happened, and how long it took. Every process writes what it counts to the store, every few seconds and only if
  * something happened, so any of them can tell of all. Other processes are seen up to 10 s late.
@@ -69,6 +76,7 @@ export class Metrics {
 
   /** What happened in a queue, or in all, in the last 15 minutes to 7 days. */
   async series(options: { readonly queue?: string; readonly range: Range }): Promise<SeriesView> {
+    assertOptions(SERIES_KEYS, options ?? null)
     const { queue, range } = options
     if (queue !== undefined) assertName('Queue', queue)
     assertRange(range)
@@ -121,6 +129,7 @@ export class Metrics {
   async deploys(options: {
     readonly range: Range
   }): Promise<readonly { readonly at: Date; readonly version: string }[]> {
+    assertOptions(DEPLOYS_KEYS, options ?? null)
     assertRange(options.range)
     const { store, space, runtime, ready } = this.#env
     await ready()

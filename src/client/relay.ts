@@ -7,6 +7,7 @@ import { isInRange, type KeyRange } from '../core/key-range.ts'
 import { LIMITS } from '../core/limits.ts'
 import { assertName, show } from '../core/names.ts'
 import { LOG_LEVELS, type LogLevel } from '../core/notes.ts'
+import { assertOptions, optionKeys } from '../core/options.ts'
 import { encodeJson } from '../core/payload.ts'
 import type { Outcome, Policy } from '../core/policy.ts'
 import { flowOfQueue } from '../flows/queues.ts'
@@ -87,6 +88,22 @@ export interface RelayOptions<Holder>
   readonly onStopped?: () => void
 }
 
+const KEYS = optionKeys<RelayOptions<never>>('relay()', {
+  lease: true,
+  drain: true,
+  grace: true,
+  poll: true,
+  rescueGrace: true,
+  prune: true,
+  policyOf: true,
+  slots: true,
+  isSent: true,
+  onStop: true,
+  onOver: true,
+  onWord: true,
+  onStopped: true,
+})
+
 /** One queue that a relay serves, and who takes its jobs. All of it is asked often, so it should answer at once. */
 export interface RelayLine<Holder> {
   readonly queue: string
@@ -141,6 +158,7 @@ export class Relay<Holder = unknown> {
   readonly #specs = new Map<RelayLine<Holder>, HandlerSpec>()
 
   constructor(env: RelayEnv, options: RelayOptions<Holder>) {
+    assertOptions(KEYS, options ?? null)
     this.#env = env
     this.#options = options
     this.#policies = new RelayPolicies({

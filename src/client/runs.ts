@@ -74,6 +74,7 @@ const COUNTS_KEYS = optionKeys<NonNullable<Parameters<Runs['counts']>[0]>>('runs
   status: true,
   limit: true,
 })
+const FLOWS_KEYS = optionKeys<{ name?: string }>('runs.flows()', { name: true })
 const RETRY_KEYS = optionKeys<{ from?: string }>('retry()', { from: true })
 
 export interface RunsEnv extends TogetherEnv {
@@ -250,9 +251,10 @@ export class Runs {
   }
 
   /** The flows that workers or starters have told of, with how they look and how many runs they have. */
-  async flows({ name }: { readonly name?: string } = {}): Promise<FlowSummary> {
+  async flows(options: { readonly name?: string } = {}): Promise<FlowSummary> {
+    assertOptions(FLOWS_KEYS, options)
     await this.#env.ready()
-    return summarizeFlows(this.#env.store, this.#env.space, name)
+    return summarizeFlows(this.#env.store, this.#env.space, options.name)
   }
 
   /** How many runs each flow and version has in each status: of the newest `limit`. */

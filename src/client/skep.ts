@@ -73,7 +73,9 @@ import {
   type JobPage,
   type ListOptions,
   listJobs,
+  listSpaces,
   type QueueView,
+  type SpaceView,
 } from './inspect.ts'
 import { instrumentedSpec } from './instrumented-spec.ts'
 import { type HandleOrigin, JobHandle } from './job-handle.ts'
@@ -768,6 +770,15 @@ export class Skep {
     await this.ready()
     const names = queues?.map((queue) => (typeof queue === 'string' ? queue : queue.name))
     return countJobs(this.#store, this.space, names)
+  }
+
+  /**
+   * All spaces of the store that have jobs, not only this one, with how many; the cost does not grow with the number of jobs. A space
+   * without a job is not listed.
+   */
+  async spaces(): Promise<readonly SpaceView[]> {
+    await this.ready()
+    return listSpaces(this.#store, this.space)
   }
 
   /**

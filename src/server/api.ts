@@ -22,6 +22,7 @@ import type {
   RunStatus,
   RunView,
   ScheduleView,
+  SpaceView,
 } from '../index.ts'
 
 /** A value as it is in JSON: moments are ISO texts. */
@@ -727,6 +728,8 @@ export interface Api {
   >
   'groups.get': Call<OfId, Wire<GroupView>>
 
+  /** All spaces of the store that have jobs; a token of one space sees its own alone. */
+  'spaces.list': Call<Nothing, { readonly spaces: readonly SpaceView[] }>
   'workers.list': Call<Nothing, { readonly workers: readonly WorkerSummary[] }>
   /** `quiet`: takes no more jobs. `stop`: ends. `none`: takes back a quiet. */
   'workers.order': Call<OfId & { readonly order: 'quiet' | 'stop' | 'none' }, WorkerSummary>

@@ -12,6 +12,8 @@ export interface ServerClientOptions {
 
 const KEYS = optionKeys<ServerClientOptions>('a server client', { url: true, token: true, space: true })
 
+const WATCH_KEYS = optionKeys<{ signal?: AbortSignal }>('watch() of a server client', { signal: true })
+
 /** An operation that takes nothing may be called without an input. */
 type Given<Name extends OperationName> =
   Nothing extends InputOf<Name> ? readonly [input?: InputOf<Name>] : readonly [input: InputOf<Name>]
@@ -48,7 +50,9 @@ export class ServerClient {
   }
 
   /** What happens to a job, as `skep.watch` tells it, until it has ended. Moments are ISO texts. */
-  async *watch(job: string, { signal }: { readonly signal?: AbortSignal } = {}): AsyncGenerator<unknown> {
+  async *watch(job: string, options: { readonly signal?: AbortSignal } = {}): AsyncGenerator<unknown> {
+    assertOptions(WATCH_KEYS, options)
+    const { signal } = options
     const response = await this.#fetch(`/events?job=${encodeURIComponent(job)}`, {
       headers: { ...this.#headers, accept: 'text/event-stream' },
       ...(signal === undefined ? {} : { signal }),

@@ -1,3 +1,4 @@
+import { assertOptions, optionKeys } from '../core/options.ts'
 import { type Runtime, uuidSource } from '../runtime.ts'
 import { type Random, seededRandom } from './random.ts'
 
@@ -39,8 +40,12 @@ interface Timer {
 
 const DAY_MS = 86_400_000
 
+const KEYS = optionKeys<VirtualRuntimeOptions>('virtualRuntime()', { seed: true, start: true, ties: true })
+const IDLE_KEYS = optionKeys<{ maxMs?: number }>('runUntilIdle()', { maxMs: true })
+
 /** A runtime under a virtual clock: nothing in it depends on anything but the seed and the calls made. */
 export function virtualRuntime(options: VirtualRuntimeOptions): VirtualRuntime {
+  assertOptions(KEYS, options ?? null)
   const random: Random = seededRandom(options.seed)
   const ties = options.ties ?? 'first-set'
   const timers = new Set<Timer>()
@@ -120,7 +125,9 @@ export function virtualRuntime(options: VirtualRuntimeOptions): VirtualRuntime {
       elapsed = Math.max(elapsed, until)
     },
 
-    async runUntilIdle({ maxMs = DAY_MS } = {}) {
+    async runUntilIdle(idle = {}) {
+      assertOptions(IDLE_KEYS, idle)
+      const { maxMs = DAY_MS } = idle
       const until = elapsed + maxMs
       const isBusy = (): boolean => [...timers].some((timer) => !timer.looksAround)
       await move(until, isBusy)

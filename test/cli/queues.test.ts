@@ -222,3 +222,22 @@ describe('skep jobs explain', () => {
     expect(none.code).toBe(2)
   })
 })
+
+describe('skep spaces', () => {
+  it('lists the spaces that have jobs', async () => {
+    const { cwd } = await withJobs('hello', 'bad')
+    await skep(['enqueue', 'hello', '-d', '{"name":"Ada"}', '--space', 'acme'], { cwd })
+
+    const shown = await skep(['spaces'], { cwd })
+    const { spaces } = json(await skep(['spaces', '--json'], { cwd }))
+
+    expect(shown.stdout).toMatch(
+      /^SPACE +QUEUES +WAITING +RUNNING +FINISHED +DEAD\nacme +1 +1 .*\ndefault +2 +2 /,
+    )
+    expect(spaces).toMatchObject([
+      { space: 'acme', queues: 1, waiting: 1 },
+      { space: 'default', queues: 2, waiting: 2 },
+    ])
+    expect((await skep(['spaces', 'acme'], { cwd })).code).toBe(2)
+  })
+})

@@ -4,6 +4,7 @@ import {
   exponential,
   fixed,
   flow,
+  localNotifier,
   queue,
   retry,
   type SkepError,
@@ -13,11 +14,13 @@ import {
 import { memoryStore } from '../../src/memory.ts'
 import { natsNotifier } from '../../src/nats.ts'
 import { otel } from '../../src/otel.ts'
-import { postgresStore } from '../../src/postgres.ts'
-import { redisStore } from '../../src/redis.ts'
-import { createServer, ServerClient, skepHandler } from '../../src/server.ts'
-import { sqliteStore } from '../../src/sqlite.ts'
+import { grantSql, migrationSql, postgresNotifier, postgresStore } from '../../src/postgres.ts'
+import { redisNotifier, redisStore } from '../../src/redis.ts'
+import { accessTokens, createServer, ServerClient, skepHandler } from '../../src/server.ts'
+import { sqliteStore, withTransaction } from '../../src/sqlite.ts'
+import { virtualRuntime } from '../../src/testing.ts'
 import { openScene, type Scene } from '../worker/support/scene.ts'
+import { publicCallsWithOptions } from './support/public-options.ts'
 import { openSkep, openStore, STORES } from './support/stores.ts'
 
 const mail = queue<unknown, unknown>('mail')
@@ -43,6 +46,14 @@ const CALLS: Readonly<Record<string, (scene: Scene) => unknown>> = {
   sqliteStore: () => sqliteStore({ file: ':memory:', ...wrong }),
   postgresStore: () => postgresStore({ url: 'postgres://localhost/none', ...wrong }),
   redisStore: () => redisStore({ url: 'redis://localhost', ...wrong }),
+  postgresNotifier: () => postgresNotifier({ url: 'postgres://localhost/none', ...wrong }),
+  redisNotifier: () => redisNotifier({ url: 'redis://localhost', ...wrong }),
+  localNotifier: ({ runtime }) => localNotifier({ runtime, ...wrong }),
+  withTransaction: () => withTransaction({} as never, () => 1, wrong),
+  migrationSql: () => migrationSql(wrong),
+  grantSql: () => grantSql({ role: 'app', ...wrong }),
+  virtualRuntime: () => virtualRuntime({ seed: 1, ...wrong }),
+  runUntilIdle: () => virtualRuntime({ seed: 1 }).runUntilIdle(wrong),
   natsNotifier: () => natsNotifier({ servers: 'nats://localhost', ...wrong }),
   otel: () => otel(wrong),
   createServer: ({ skep }) => createServer(skep, wrong),
@@ -52,6 +63,9 @@ const CALLS: Readonly<Record<string, (scene: Scene) => unknown>> = {
   listen: ({ skep }) => createServer(skep, { logger: skep as never }).listen(wrong),
   skepHandler: ({ skep }) => skepHandler(skep, wrong),
   ServerClient: () => new ServerClient({ url: 'http://localhost', ...wrong }),
+  'ServerClient, watch': () => new ServerClient({ url: 'http://localhost' }).watch(id, wrong).next(),
+  'accessTokens, create': ({ skep }) =>
+    accessTokens(skep).create({ name: 'ci', scopes: ['read'], ...wrong }, 'test'),
   queue: () => queue('other', wrong),
   'queue, lanes': () => queue('other', { lanes: wrong }),
   'queue, rate': () => queue('other', { rate: { limit: 1, per: '1s', ...wrong } }),
@@ -83,13 +97,21 @@ const CALLS: Readonly<Record<string, (scene: Scene) => unknown>> = {
   'groups.open': ({ skep }) => skep.groups.open('key', wrong),
   'group.add': ({ skep }) => skep.groups.keyed('key').add([], wrong),
   'group.seal': ({ skep }) => skep.groups.keyed('key').seal(wrong),
+  'group.result': async ({ skep }) => (await skep.groups.group([])).result(wrong),
+  'group.settled': async ({ skep }) => (await skep.groups.group([])).settled(wrong),
   worker: ({ skep }) => skep.worker([mail.handle(() => 1)], wrong),
+  'worker.stop': ({ skep }) => skep.worker([mail.handle(() => 1)]).stop(wrong),
+  relay: ({ skep }) =>
+    skep.relay({ slots: () => 1, onStop: () => {}, onOver: () => {}, onWord: () => {}, ...wrong }),
   result: ({ skep }) => skep.job(id).result(wrong),
   list: ({ skep }) => skep.list(wrong),
   count: ({ skep }) => skep.count('', wrong),
   lanes: ({ skep }) => skep.lanes(mail, wrong),
   logs: ({ skep }) => skep.logs(id, wrong),
   watch: ({ skep }) => skep.watch(id, wrong).next(),
+  weigh: ({ skep }) => skep.weigh({ queue: 'mail', state: 'ready', ...wrong }),
+  explainQueue: ({ skep }) => skep.explainQueue(mail, wrong),
+  deadNotices: ({ skep }) => skep.deadNotices(wrong),
   purge: ({ skep }) => skep.purge(mail, wrong),
   drain: ({ skep }) => skep.drain(mail, wrong),
   pause: ({ skep }) => skep.pause(mail, wrong),
@@ -104,17 +126,96 @@ const CALLS: Readonly<Record<string, (scene: Scene) => unknown>> = {
   order: ({ skep }) => skep.order(id, 'quiet', wrong),
   'limits.set': ({ skep }) => skep.limits.set(mail, wrong),
   'bulk.start': ({ skep }) => skep.bulk.start({ action: 'cancel', query: 'state:ready', ...wrong }),
+  'bulk.count': ({ skep }) => skep.bulk.count({ action: 'cancel', query: 'state:ready', ...wrong }),
+  'runs.flows': ({ skep }) => skep.runs.flows(wrong),
   'runs.list': ({ skep }) => skep.runs.list(wrong),
   'runs.counts': ({ skep }) => skep.runs.counts(wrong),
   'run.members': ({ skep }) => skep.runs.run(id).members(wrong),
   'run.result': ({ skep }) => skep.runs.run(id).result(wrong),
   'run.retry': ({ skep }) => skep.runs.run(id).retry(wrong),
   'errors.list': ({ skep }) => skep.errors.list(wrong),
+  'errors.mute': ({ skep }) => skep.errors.mute('some', wrong),
+  'metrics.series': ({ skep }) => skep.metrics.series({ range: '1h', ...wrong }),
+  'metrics.deploys': ({ skep }) => skep.metrics.deploys({ range: '1h', ...wrong }),
   'schedules.declare': ({ skep }) => skep.schedules.declare([], wrong),
   'schedules.list': ({ skep }) => skep.schedules.list(wrong),
   'schedules.remove': ({ skep }) => skep.schedules.remove('nightly', wrong),
   'schedules.pause': ({ skep }) => skep.schedules.pause('nightly', wrong),
 }
+
+/** Which of these calls stands for a public one whose name is another; or why none has to. */
+const OTHERWISE: Readonly<Record<string, keyof typeof CALLS | { readonly because: string }>> = {
+  'GroupHandle.result': 'group.result',
+  'GroupHandle.settled': 'group.settled',
+  'Groups.result': 'group.result',
+  'Groups.settled': 'group.settled',
+  'OpenGroup.add': 'group.add',
+  'OpenGroup.seal': 'group.seal',
+  'OpenGroup.result': 'group.result',
+  'OpenGroup.settled': 'group.settled',
+  'ErrorGroups.list': 'errors.list',
+  'ErrorGroups.mute': 'errors.mute',
+  'JobHandle.result': 'result',
+  'JobHandle.logs': 'logs',
+  'JobHandle.watch': 'watch',
+  'Queue.job': 'groups.group, job',
+  'RunHandle.members': 'run.members',
+  'RunHandle.result': 'run.result',
+  'RunHandle.retry': 'run.retry',
+  'Runs.start': 'start',
+  'Runs.members': 'run.members',
+  'Runs.result': 'run.result',
+  'Relay.stop': 'worker.stop',
+  'ServerClient.watch': 'ServerClient, watch',
+  'SkepServer.listen': 'listen',
+  'Tokens.create': 'accessTokens, create',
+  'new Relay': 'relay',
+  'new Skep': 'createSkep',
+  'new SkepServer': 'createServer',
+  'JobContext.enqueue': { because: 'by what a handler enqueues' },
+  'JobContext.spawn': { because: 'by what a handler enqueues' },
+  'JobContext.complete': { because: 'by what a handler enqueues' },
+  'new LeaseLostError': { because: 'ErrorOptions of JavaScript' },
+  'new SkepError': { because: 'ErrorOptions of JavaScript' },
+  'new StoreError': { because: 'ErrorOptions of JavaScript' },
+  'new Tokens': { because: 'what accessTokens() is made of' },
+  'VirtualRuntime.timer': { because: 'a part of the contract of a runtime' },
+  sleepFor: { because: 'a part of the contract of a runtime' },
+  assertOptions: { because: 'it is what refuses them' },
+  'Events.open': { because: 'inside of the server' },
+  'ReceiverHub.close': { because: 'inside of the server' },
+  'ReceiverHub.connect': { because: 'inside of the server' },
+  'ReceiverHub.poll': { because: 'inside of the server' },
+  describeNotices: { because: 'a suite for adapters' },
+  describeNotifier: { because: 'a suite for adapters' },
+  describeStore: { because: 'a suite for adapters' },
+  replayCommands: { because: 'a suite for adapters' },
+  runOracle: { because: 'a suite for adapters' },
+}
+
+describe('every public call with options', () => {
+  const found = publicCallsWithOptions()
+
+  it('is found in the types', () => {
+    expect(found).toEqual(
+      expect.arrayContaining(['Skep.enqueue', 'grantSql', 'Metrics.series', 'Tokens.create']),
+    )
+  })
+
+  it.each(found)('is among those that are called here with one that does not exist: %s', (name) => {
+    const other = OTHERWISE[name]
+    if (typeof other === 'object') return
+    // Skep.enqueue is "enqueue", Groups.map is "groups.map", new ServerClient is "ServerClient".
+    const plain = name.replace(/^(?:Skep\.|Queue\.|VirtualRuntime\.|new )/, '')
+    expect(Object.keys(CALLS)).toContain(
+      other ?? plain.replace(/^[A-Z]\w*(?=\.)/, (type) => type.toLowerCase()),
+    )
+  })
+
+  it('that is listed as another one still exists', () => {
+    expect(Object.keys(OTHERWISE).filter((name) => !found.includes(name))).toEqual([])
+  })
+})
 
 describe('an option that does not exist is refused', () => {
   it.each(Object.keys(CALLS))('by %s', async (name) => {

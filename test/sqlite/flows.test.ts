@@ -157,7 +157,7 @@ describe('Looking for members and runs', () => {
 
     expect(planOf({})).toMatch(/skep_runs_listed \(space=\? AND id<\?\)/)
     expect(planOf({ flow: 'access' })).toMatch(/skep_runs_flow \(space=\? AND flow=\? AND id<\?\)/)
-    expect(planOf({ root: 'r', branches: true })).toMatch(/skep_runs_root \(root=\? AND id<\?\)/)
+    expect(planOf({ root: 'r', branches: true })).toMatch(/skep_runs_root \(space=\? AND root=\? AND id<\?\)/)
     expect(planOf({ flow: 'access', status: 'failed' })).toMatch(
       /skep_runs_flow_status \(space=\? AND flow=\? AND status=\? AND id<\?\)/,
     )

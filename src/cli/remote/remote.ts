@@ -32,6 +32,7 @@ import type {
   QueueLimitOptions,
   QueueView,
   ReleaseSummary,
+  SpaceView,
   Target,
   WatchOptions,
   WorkerView,
@@ -280,6 +281,10 @@ export class Remote implements Counterpart {
   }
 
   // ── the rest ───────────────────────────────────────────────────────────────────────────────────
+
+  async spaces(): Promise<readonly SpaceView[]> {
+    return (await this.#line.client.call('spaces.list')).spaces
+  }
 
   async workers(): Promise<readonly WorkerView[]> {
     const { workers } = await this.#line.client.call('workers.list')

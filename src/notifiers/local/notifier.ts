@@ -1,4 +1,5 @@
 import { messageOf } from '../../core/errors.ts'
+import { assertOptions, optionKeys } from '../../core/options.ts'
 import type { Hint, HintListener, Notifier, NotifierHealth, Subscription } from '../../notifier.ts'
 import type { Runtime } from '../../runtime.ts'
 import { Bus } from '../shared/bus.ts'
@@ -11,11 +12,15 @@ export interface LocalNotifierOptions {
   readonly folder?: string | null
 }
 
+const KEYS = optionKeys<LocalNotifierOptions>('localNotifier()', { runtime: true, folder: true })
+
 /** How often a process shows that it lives and looks after the folder. */
 const REFRESH_MS = 10_000
 
 /** Carries hints inside the process and, with a folder, between the processes of one machine. */
-export function localNotifier({ runtime, folder }: LocalNotifierOptions): Notifier {
+export function localNotifier(options: LocalNotifierOptions): Notifier {
+  assertOptions(KEYS, options ?? null)
+  const { runtime, folder } = options
   const bus = new Bus(runtime)
   const outside = folder ? openOutside(runtime, folder, bus) : null
   let closed = false

@@ -3,9 +3,11 @@
  * it, can log in with nothing that is there. A token is shown once, when it is made.
  */
 import {
+  assertOptions,
   EVERY_SPACE,
   harmlessLogger,
   type Logger,
+  optionKeys,
   type RecordStore,
   type Runtime,
   type Skep,
@@ -23,6 +25,14 @@ import { resolveFields, type TokenFields } from './token-fields.ts'
 
 export const TOKEN_PREFIX = 'skep_'
 const PLACE = { scope: EVERY_SPACE, kind: 'token' } as const
+const KEYS = optionKeys<TokenFields>('accessTokens().create()', {
+  name: true,
+  scopes: true,
+  space: true,
+  queues: true,
+  payloads: true,
+  expires: true,
+})
 const FRESH_MS = 5_000
 const STALE_MS = 60_000
 const USE_MS = 60_000
@@ -85,6 +95,7 @@ export class Tokens {
     fields: TokenFields,
     by: string,
   ): Promise<{ readonly token: string; readonly view: TokenView }> {
+    assertOptions(KEYS, fields ?? null)
     const { expiresMs, ...resolved } = resolveFields(fields)
     const same = (await this.all()).find(({ name }) => name === resolved.name)
     if (same) {

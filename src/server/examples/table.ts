@@ -325,6 +325,10 @@ export const EXAMPLES: { readonly [Name in OperationName]: Example<Name> } = {
     input: { id: group },
     output: { id: group, size: 3, isOpen: false, done: 2, failed: 0, endedAt: null },
   },
+  'spaces.list': {
+    input: {},
+    output: { spaces: [{ space: 'acme', queues: 3, waiting: 1_240, running: 8, finished: 90_312, dead: 2 }] },
+  },
   'workers.list': { input: {}, output: { workers: [WORKER] } },
   'workers.order': { input: { id: worker, order: 'quiet' }, output: { ...WORKER, order: 'quiet' } },
   'receivers.list': {

@@ -17,6 +17,7 @@ import * as queues from './queues.ts'
 import * as receivers from './receivers.ts'
 import * as schedules from './schedules.ts'
 import { seriesGet } from './series.ts'
+import { spacesList } from './spaces.ts'
 import { systemGet } from './system.ts'
 import * as views from './views.ts'
 import * as workers from './workers.ts'
@@ -75,6 +76,7 @@ export const OPERATIONS: { readonly [Name in OperationName]: ServerOperation<Nam
   'runs.retry': flows.runsRetry,
   'runs.signal': flows.runsSignal,
   'groups.get': flows.groupsGet,
+  'spaces.list': spacesList,
   'workers.list': workers.workersList,
   'workers.order': workers.workersOrder,
   'receivers.list': receivers.receiversList,

@@ -33,7 +33,7 @@ import {
   type WorkerInfo,
   type WorkerPresence,
 } from '../../store.ts'
-import { byTheClock } from '../shared/counts.ts'
+import { byTheClock, spacesOf } from '../shared/counts.ts'
 import { Claims } from './claims.ts'
 import { Jobs } from './jobs.ts'
 import { beyond, count, cursorAt, list, select } from './list.ts'
@@ -206,7 +206,14 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
           oldestDueAt: table.oldestDueAt(space, queue, now),
         }
       })
-      return { queues, now }
+      if (!call.spaces) return { queues, now }
+      const rows = table.spaces().flatMap((of) =>
+        table.queues(of).map((queue) => ({
+          space: of,
+          states: JOB_STATES.map((state) => table.count(of, queue, state)),
+        })),
+      )
+      return { queues, now, spaces: spacesOf(rows) }
     },
 
     async hold(call: HoldCall) {

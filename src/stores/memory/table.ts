@@ -156,6 +156,11 @@ export class Table {
     return [...(this.#spaces.get(space)?.keys() ?? [])].sort()
   }
 
+  /** Spaces of which a queue was ever seen. */
+  spaces(): string[] {
+    return [...this.#spaces.keys()].sort()
+  }
+
   count(space: string, name: string, state: JobState): number {
     return this.#spaces.get(space)?.get(name)?.ids[state].size ?? 0
   }

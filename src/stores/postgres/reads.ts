@@ -10,8 +10,9 @@ import type {
   GetCall,
   QueueCounts,
   Refusal,
+  SpaceCounts,
 } from '../../store.ts'
-import { byTheClock } from '../shared/counts.ts'
+import { byTheClock, spacesOf } from '../shared/counts.ts'
 import { STATE_CODES } from './codes.ts'
 import type { Query, Row } from './driver.ts'
 import type { Floors } from './floors.ts'
@@ -89,6 +90,32 @@ export async function expiredLeases(
 const NOTHING = Object.fromEntries(JOB_STATES.map((state) => [state, 0])) as Record<JobState, number>
 
 export async function countJobs(
+  query: Query,
+  schema: string,
+  floors: Floors<Places>,
+  call: CountsCall,
+): Promise<CountsReply> {
+  const [reply, spaces] = await Promise.all([
+    countsOfSpace(query, schema, floors, call),
+    call.spaces ? countSpaces(query, schema) : undefined,
+  ])
+  return spaces ? { ...reply, spaces } : reply
+}
+
+async function countSpaces(query: Query, schema: string): Promise<SpaceCounts[]> {
+  const states = JOB_STATES.join(', ')
+  const sums = JOB_STATES.map((state) => `sum(y.${state})::bigint`).join(', ')
+  const rows = await query(
+    `select y.space, y.queue, ${sums} from (
+      select space, queue, ${states} from ${schema}.tallies union all
+      select space, queue, ${states} from ${schema}.deltas
+    ) y group by y.space, y.queue`,
+    [],
+  )
+  return spacesOf(rows.map(([space, , ...counts]) => ({ space: String(space), states: counts.map(Number) })))
+}
+
+async function countsOfSpace(
   query: Query,
   schema: string,
   floors: Floors<Places>,

@@ -17,7 +17,7 @@ import type {
   WeighCall,
   WeighReply,
 } from '../../store.ts'
-import { byTheClock } from '../shared/counts.ts'
+import { byTheClock, spacesOf } from '../shared/counts.ts'
 import { listOf, numberOf, numberOrNull, type Reply, textOf, toBytes, toUuid } from './bytes.ts'
 import type { Caller } from './caller.ts'
 import type { Argument } from './client.ts'
@@ -69,12 +69,16 @@ export function lookingCalls(caller: Caller): {
       return look === undefined ? { count } : { count, looked: numberOf(looked) }
     },
 
-    async counts({ space, queues, now }) {
+    async counts({ space, queues, spaces, now }) {
       // Without a list all are meant, so an empty one is about a queue that cannot be.
       const args = [space, ...(queues?.length === 0 ? [''] : (queues ?? []))]
-      const [time, rows] = listOf(await caller.call('counts', args, now))
+      const [[time, rows], all] = await Promise.all([
+        caller.call('counts', args, now).then(listOf),
+        spaces ? caller.call('countAll', [], now).then(listOf) : undefined,
+      ])
       const found = listOf(rows).map(readCounts)
-      return { queues: queues?.length === 0 ? [] : found, now: numberOf(time) }
+      const reply = { queues: queues?.length === 0 ? [] : found, now: numberOf(time) }
+      return all ? { ...reply, spaces: spacesOf(listOf(all[1]).map(readStates)) } : reply
     },
 
     async expired(call) {
@@ -141,6 +145,11 @@ function readChanged(row: Reply): ChangeResult {
   return said === 'refused'
     ? { id, status: said, reason: textOf(reason) as ChangeRefusal }
     : { id, status: said }
+}
+
+function readStates(row: Reply): { readonly space: string; readonly states: readonly number[] } {
+  const [space, ...counts] = listOf(row)
+  return { space: textOf(space), states: counts.map(numberOf) }
 }
 
 function readCounts(row: Reply): QueueCounts {

@@ -1,5 +1,6 @@
-import { type JobState, PRIORITY_STEP_MS } from '../../core/job.ts'
+import { JOB_STATES, type JobState, PRIORITY_STEP_MS } from '../../core/job.ts'
 import { STRICT_PRIORITY_SCALE } from '../../core/priority.ts'
+import type { SpaceCounts } from '../../store.ts'
 
 /** Ranks further back than this are those of strict priorities: no job waits for half of their head start, nine years. */
 export const STRICT_RANKS_MS: number = (STRICT_PRIORITY_SCALE * PRIORITY_STEP_MS) / 2
@@ -11,4 +12,28 @@ export function byTheClock(
 ): Readonly<Record<JobState, number>> {
   if (overdue === 0) return stored
   return { ...stored, delayed: stored.delayed - overdue, ready: stored.ready + overdue }
+}
+
+/** The counts of spaces, by name, from those of their queues in any order; queues without jobs are left out. */
+export function spacesOf(
+  rows: readonly { readonly space: string; readonly states: readonly number[] }[],
+): SpaceCounts[] {
+  const found = new Map<string, { queues: number; states: number[] }>()
+  for (const { space, states } of rows) {
+    if (states.every((jobs) => jobs === 0)) continue
+    const known = found.get(space) ?? { queues: 0, states: JOB_STATES.map(() => 0) }
+    known.queues++
+    known.states = known.states.map((jobs, index) => jobs + (states[index] as number))
+    found.set(space, known)
+  }
+  return [...found]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([space, { queues, states }]) => ({
+      space,
+      queues,
+      states: Object.fromEntries(JOB_STATES.map((state, index) => [state, states[index]])) as Record<
+        JobState,
+        number
+      >,
+    }))
 }

@@ -5,8 +5,9 @@ import {
   OVERDUE_LIMIT,
   PRIORITIES_PASSED,
   type QueueCounts,
+  type SpaceCounts,
 } from '../../store.ts'
-import { byTheClock, STRICT_RANKS_MS } from '../shared/counts.ts'
+import { byTheClock, STRICT_RANKS_MS, spacesOf } from '../shared/counts.ts'
 import type { SqlValue } from './client.ts'
 import { DEFAULT_NUMBER } from './line.ts'
 import type { Turn } from './turn.ts'
@@ -24,7 +25,19 @@ const COUNTS = `
   from skep_queues s where space = ?`
 
 /** How many jobs each queue has in each state: kept with the queue, so that nothing is counted but the overdue ones. */
-export function counts(turn: Pick<Turn, 'db'>, { space, queues }: CountsCall, now: number): CountsReply {
+export function counts(turn: Pick<Turn, 'db'>, call: CountsCall, now: number): CountsReply {
+  const reply = countsOfSpace(turn, call, now)
+  return call.spaces ? { ...reply, spaces: spaces(turn) } : reply
+}
+
+function spaces({ db }: Pick<Turn, 'db'>): SpaceCounts[] {
+  const rows = db.all(`select space, ${JOB_STATES.join(', ')} from skep_queues`)
+  return spacesOf(
+    rows.map(([space, ...states]) => ({ space: space as string, states: states as readonly number[] })),
+  )
+}
+
+function countsOfSpace(turn: Pick<Turn, 'db'>, { space, queues }: CountsCall, now: number): CountsReply {
   if (!queues) {
     const rows = turn.db.all(`${COUNTS} order by name`, now, now, now, space)
     return { queues: rows.map(([name, ...numbers]) => countsOf(name as string, numbers)), now }

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { type Duration, toMs } from '../../core/duration.ts'
 import { SkepError } from '../../core/errors.ts'
+import { assertOptions, optionKeys } from '../../core/options.ts'
 import { type Runtime, sleep, systemRuntime } from '../../runtime.ts'
 import { inTransaction, isClient, type SqliteClient } from './client.ts'
 import { HandleInUse, storeError, troubleOf } from './errors.ts'
@@ -10,6 +11,8 @@ export interface TransactionOptions {
   /** How long to wait for other writers before nothing is done. @default '10s' */
   readonly timeout?: Duration
 }
+
+const KEYS = optionKeys<TransactionOptions>('withTransaction()', { timeout: true })
 
 /** How often a lock that another connection holds is tried again. */
 const RETRY_MS = 2
@@ -42,6 +45,7 @@ export function withTransaction<Client extends SqliteClient, Result>(
   work: (tx: Client) => Result | Promise<Result>,
   options: TransactionOptions = {},
 ): Promise<Result> {
+  assertOptions(KEYS, options)
   return runExclusively(systemRuntime(), db, work, toMs('timeout', options.timeout ?? '10s'))
 }
 

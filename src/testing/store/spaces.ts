@@ -25,6 +25,26 @@ const both = [source(), source(THERE)]
 
 /** The same ids in two spaces: nothing that is done in one reaches the other. */
 export function spaceCases(test: StoreCase): void {
+  test('lists the spaces that have jobs, and only when asked to', async (scene) => {
+    const ask = async (queues: readonly string[] = []): Promise<unknown> =>
+      (await scene.store.counts({ space: SPACE, queues, spaces: true, now: scene.now })).spaces
+    const none = { delayed: 0, ready: 0, running: 0, done: 0, failed: 0, dead: 0, cancelled: 0 }
+    assert.deepEqual(await ask(), [])
+
+    await scene.insert(...samples(3), sample(4, { delayMs: HOUR }), sample(5, { queue: OTHER_QUEUE }))
+    await scene.insert(sample(6, THERE), sample(7, { ...THERE, delayMs: HOUR }))
+    await scene.take({ limit: 1 })
+
+    const here = { space: SPACE, queues: 2, states: { ...none, ready: 3, running: 1, delayed: 1 } }
+    const there = { space: OTHER_SPACE, queues: 1, states: { ...none, ready: 1, delayed: 1 } }
+    const all = [here, there].sort((a, b) => (a.space < b.space ? -1 : 1))
+    assert.deepEqual(await ask(), all)
+    assert.deepEqual(await ask([QUEUE]), all)
+    assert.equal((await scene.store.counts({ space: SPACE, now: scene.now })).spaces, undefined)
+    for (const n of [6, 7]) assert.equal(await scene.changeOne('remove', idOf(n), THERE), 'ok')
+    assert.deepEqual(await ask(), [here])
+  })
+
   test('keeps two jobs with one id in two spaces', async (scene) => {
     const results = await scene.insert(
       sample(1),

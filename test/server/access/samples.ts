@@ -74,6 +74,7 @@ export function samplesFor(things: Things): Samples {
     'runs.retry': { id: run },
     'runs.signal': { id: run, name: 'go', value: 1 },
     'groups.get': { id: group },
+    'spaces.list': {},
     'workers.list': {},
     'workers.order': { id: worker, order: 'none' },
     'receivers.list': {},

@@ -299,6 +299,24 @@ modules.counts = function()
   end
 end
 
+-- How many jobs each queue of all spaces has in each state: space, counts.
+modules.countAll = function()
+  return function(args, now)
+    local found, names = {}, redis.call('HGETALL', ${K.names})
+    for i = 1, #names, 2 do
+      local space = string.match(names[i], '^(%Z+)%z')
+      local q, fields = space and tonumber(names[i + 1]), {}
+      if q then
+        for code = 1, 7 do fields[code] = q4(q) .. code end
+        local row = { space }
+        for code, jobs in ipairs(redis.call('HMGET', ${K.counts}, unpack(fields))) do row[1 + code] = tonumber(jobs or 0) end
+        found[#found + 1] = row
+      end
+    end
+    return { now, found }
+  end
+end
+
 modules.expired = function()
   return function(args, now)
     local call, found = cjson.decode(args[1]), {}

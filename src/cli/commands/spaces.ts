@@ -1,0 +1,36 @@
+import type { Command } from '../command.ts'
+import { EXIT, usage } from '../exit.ts'
+import { count } from '../numbers.ts'
+import { reaching } from '../reach.ts'
+import { table } from '../table.ts'
+import { clean } from '../text.ts'
+
+export const spacesCommand: Command = {
+  name: 'spaces',
+  summary: 'The spaces that have jobs, with how many',
+  usage: ['spaces [list]'],
+  actions: { list: 'Show all spaces of the store that have jobs' },
+  flags: {},
+  examples: ['skep spaces', 'skep spaces --json'],
+
+  run(call) {
+    const { out, args } = call
+    const [action = 'list', ...more] = args.words
+    if (action !== 'list' || more.length > 0) throw usage('skep spaces takes nothing.', 'skep spaces')
+    return reaching(call, { create: false }, async ({ skep }) => {
+      const spaces = [...(await skep.spaces())]
+      if (out.json) out.object({ spaces })
+      else if (spaces.length === 0) out.note('No space has a job.')
+      else {
+        const counted = ['QUEUES', 'WAITING', 'RUNNING', 'FINISHED', 'DEAD']
+        const heads = [{ title: 'SPACE' }, ...counted.map((title) => ({ title, align: 'right' as const }))]
+        const rows = spaces.map((one) => [
+          clean(one.space),
+          ...[one.queues, one.waiting, one.running, one.finished, one.dead].map(count),
+        ])
+        out.data(table(heads, rows, { width: out.width, paint: out.paint }).join('\n'))
+      }
+      return EXIT.ok
+    })
+  },
+}
