@@ -50,7 +50,7 @@ async function openWorld(isNats: boolean): Promise<World> {
     const query = new URLSearchParams(
       Object.entries(input).map(([name, value]): [string, string] => [name, String(value)]),
     )
-    const response = await fetch(`${url}/api/v1/dead-notices?${query}`, {
+    const response = await fetch(`${url}/api/v1/dead-notices?${query.toString()}`, {
       headers: { authorization: `Bearer ${TOKENS[who]}` },
     })
     expect(response.status).toBe(200)

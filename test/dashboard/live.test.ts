@@ -194,6 +194,10 @@ describe('A flow of 1,001 steps', () => {
     await page.locator('.react-flow__node-step').first().waitFor()
     await until(async () => (await page.locator('.step-button').count()) === 1_001)
     expect(await page.evaluate('mostBoxes')).toBeLessThan(100)
+    // The graph and the list scroll by themselves, and end where their card ends.
+    for (const part of ['.flow-graph', '.step-list']) {
+      expect((await page.locator(part).boundingBox())?.height, part).toBeLessThan(700)
+    }
     // The last one is chosen in the list, and the graph goes there.
     await page.locator('.step-button').last().click()
     await page.locator('.react-flow__node-step').filter({ hasText: 'end' }).waitFor()

@@ -244,6 +244,9 @@ describe('Everything from users is text', () => {
     expect(await editor.inputValue()).not.toMatch(/\p{Bidi_Control}/u)
     expect(complaints).toEqual([])
     await close()
+    // The tests below count what is there.
+    await skep.resume('spoofed')
+    await skep.remove(handle.id)
   })
 
   it('and only links to the web lead out', async () => {

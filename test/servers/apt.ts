@@ -7,6 +7,11 @@ import { isRoot } from './server.ts'
 const policy = '/usr/sbin/policy-rc.d'
 const clusterSettings = '/etc/postgresql-common/createcluster.d'
 
+/** Whether a package that is missing can be installed here: then a test that needs it fails, and is not skipped. */
+export function canInstall(): boolean {
+  return existsSync('/usr/bin/apt-get') && isRoot()
+}
+
 /** Undefined when the packages are installed now, otherwise the reason why not. */
 export function installPackage(...names: readonly string[]): string | undefined {
   const name = names.join(' ')

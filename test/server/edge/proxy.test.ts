@@ -1,5 +1,6 @@
 /** Behind nginx with a pool of connections: what one client is refused must not hold up another. */
 import { describe, expect, it, onTestFinished, type TestContext } from 'vitest'
+import { canInstall } from '../../servers/apt.ts'
 import { type NginxOptions, startNginx } from '../../servers/nginx.ts'
 import { startServer } from '../support.ts'
 import { MOUNTS } from './mounts.ts'
@@ -11,7 +12,10 @@ const PATIENCE_MS = 25_000
 
 async function proxied(context: TestContext, upstream: string, options: NginxOptions = {}): Promise<string> {
   const { nginx, reason } = await startNginx(upstream, options)
-  if (nginx === undefined) return context.skip(reason)
+  if (nginx === undefined) {
+    if (canInstall()) throw new Error(`There is no nginx, although it can be installed: ${reason}`)
+    return context.skip(reason)
+  }
   onTestFinished(() => nginx.stop())
   return nginx.url
 }
@@ -90,12 +94,98 @@ it('many strangers at once hold up neither each other nor those who may', async 
   expect((await skep.count('queue:mail')).count).toBe(40)
 })
 
-it('holds up nothing of the program that it is mounted in', async (context) => {
-  const { url: upstream, mount, own } = await (MOUNTS['Express'] as (typeof MOUNTS)[string])(OPTIONS)
-  const url = await proxied(context, upstream)
+const READER = 'a-token-that-may-only-look-0123456789-abcdef'
+const HASTY = 'a-token-that-sends-too-much-0123456789-abcde'
+const JSON_TYPE = { 'content-type': 'application/json' }
+const of = (token: string): Record<string, string> => ({ ...JSON_TYPE, authorization: `Bearer ${token}` })
 
-  for (let round = 0; round < 5; round++) {
-    expect(await ask(`${url}${mount}/api/v1/jobs`, post('x'.repeat(200_000)))).toBe(401)
-    expect(await ask(`${url}${own}`)).toBe(200)
-  }
+interface Refusal {
+  readonly statuses: readonly number[]
+  readonly path: string
+  readonly method?: string
+  readonly headers: Readonly<Record<string, string>>
+  /** JSON of so many bytes, because the request is refused for something else. @default bytes that are no JSON */
+  readonly isJson?: true
+}
+
+const REFUSALS: Readonly<Record<string, Refusal>> = {
+  'no token': { statuses: [401], path: '/api/v1/jobs', headers: JSON_TYPE },
+  'a login with what is no token': { statuses: [400, 401, 413], path: '/api/v1/login', headers: JSON_TYPE },
+  // From its second request on it also sends too many.
+  'a token that may not': { statuses: [403, 429], path: '/api/v1/jobs', headers: of(READER), isJson: true },
+  'no such path': { statuses: [404], path: '/api/v1/cheese', headers: of(TOKEN) },
+  'a method that is none of the path': {
+    statuses: [405],
+    path: '/api/v1/jobs',
+    method: 'PUT',
+    headers: of(TOKEN),
+    isJson: true,
+  },
+  'a body that is no JSON': {
+    statuses: [413, 415],
+    path: '/api/v1/jobs',
+    headers: { ...of(TOKEN), 'content-type': 'text/plain' },
+  },
+  // The first is taken.
+  'too many requests': { statuses: [200, 429], path: '/api/v1/jobs', headers: of(HASTY), isJson: true },
+}
+
+const BYTES = 200_000
+
+function refused({ method = 'POST', headers, isJson }: Refusal, isStreamed: boolean): RequestInit {
+  if (isStreamed) return { ...post(streamed(BYTES), headers), method }
+  const body = isJson ? JSON.stringify({ queue: 'mail', payload: 'x'.repeat(BYTES) }) : 'x'.repeat(BYTES)
+  return { ...post(body, headers), method }
+}
+
+describe.each(Object.entries(MOUNTS))('mounted in %s, behind a proxy', (_name, open) => {
+  it.for([
+    ['that receives whole requests first', true],
+    ['that passes requests on as they come', false],
+  ] as const)(
+    '%s, holds up nobody and nothing of its program after any refusal',
+    async ([, buffering], context) => {
+      const {
+        url: upstream,
+        mount,
+        own,
+      } = await open({
+        tokens: [
+          ...OPTIONS.tokens,
+          { name: 'reader', token: READER, scopes: ['read'] },
+          { name: 'hasty', token: HASTY, scopes: ['enqueue'] },
+        ],
+        rates: { programs: { perSecond: 0.01, burst: 1 } },
+      })
+      const url = await proxied(context, upstream, { buffering })
+      const seen: Record<string, Set<number>> = {}
+      const others: number[] = []
+
+      for (const [what, refusal] of Object.entries(REFUSALS)) {
+        const statuses = new Set<number>()
+        seen[what] = statuses
+        for (let round = 0; round < 3; round++) {
+          // Without a length a body of JSON would be read to its end before it is refused.
+          const isStreamed = round === 2 && !refusal.isJson
+          statuses.add(await ask(`${url}${mount}${refusal.path}`, refused(refusal, isStreamed)))
+          others.push(await ask(`${url}${own}`))
+          others.push(await ask(`${url}${mount}/api/v1/queues`, { headers: of(TOKEN) }))
+          others.push(await ask(`${url}${mount}/api/v1/call/jobs.count`, post('{"query":""}', of(TOKEN))))
+        }
+      }
+
+      for (const [what, { statuses }] of Object.entries(REFUSALS)) {
+        expect({
+          what,
+          others: [...(seen[what] ?? [])].filter((status) => !statuses.includes(status)),
+        }).toEqual({
+          what,
+          others: [],
+        })
+      }
+      expect(seen['a token that may not']).toContain(403)
+      expect(seen['too many requests']).toContain(429)
+      expect(others).toEqual(others.map(() => 200))
+    },
+  )
 })

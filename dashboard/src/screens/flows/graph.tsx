@@ -67,6 +67,8 @@ export default function Graph({ steps, selected, onSelect }: GraphProps): ReactN
   const [width, setWidth] = useState(0)
   const shown = useRef(layout)
   shown.current = layout
+  const chosen = useRef(selected)
+  chosen.current = selected
   useEffect(() => {
     if (!place.current) return
     let frame = 0
@@ -75,7 +77,9 @@ export default function Graph({ steps, selected, onSelect }: GraphProps): ReactN
       cancelAnimationFrame(frame)
       // The graph has measured itself one frame later, and fits into what it knows.
       frame = requestAnimationFrame(() => {
-        frame = requestAnimationFrame(() => instance.current && show(instance.current, shown.current))
+        frame = requestAnimationFrame(() => {
+          if (instance.current) show(instance.current, shown.current, chosen.current)
+        })
       })
     })
     watch.observe(place.current)
@@ -164,7 +168,7 @@ export default function Graph({ steps, selected, onSelect }: GraphProps): ReactN
         colorMode={theme}
         onInit={(flow) => {
           instance.current = flow
-          show(flow, layout)
+          show(flow, layout, selected)
         }}
         minZoom={0.02}
         maxZoom={1.6}
@@ -210,15 +214,21 @@ function heightFor(layout: Layout, width: number): number {
   return zoom < READABLE ? FULL_PX : Math.max(LEAST_PX, (layout.height + 48) * zoom)
 }
 
-/** All of it where that can be read, else the step where the run stands, or the beginning. */
-function show(flow: ReactFlowInstance<AnyNode, FlowLine>, { places, width, height }: Layout): void {
+/** All of it where that can be read, else the step that is chosen, that where the run stands, or the beginning. */
+function show(
+  flow: ReactFlowInstance<AnyNode, FlowLine>,
+  { places, width, height }: Layout,
+  selected: string | null,
+): void {
   const { clientWidth = 0, clientHeight = 0 } = document.querySelector('.flow-graph') ?? {}
   const whole = Math.min(clientWidth / (width + 48), clientHeight / (height + 48))
   if (whole >= READABLE) {
     void flow.fitView({ maxZoom: 1, padding: 0.06 })
     return
   }
-  const here = places.find((place) => place.kind === 'step' && isHere(place.step))
+  const here =
+    places.find(({ id }) => id === selected) ??
+    places.find((place) => place.kind === 'step' && isHere(place.step))
   const zoom = Math.max(READABLE, Math.min(1, clientWidth / (width + 48)))
   if (here) void flow.setCenter(here.x + here.width / 2, here.y + here.height / 2, { zoom })
   else void flow.setViewport({ x: clientWidth / 2 - (width / 2) * zoom, y: 24, zoom })
