@@ -62,7 +62,7 @@ function optionsOf({ limit, perMs, burst }: typeof RATE | typeof LANE_RATE): {
 }
 
 /** Strict lanes. A job whose tries are used up is left behind. */
-const ordered: Queue<Load, Yield> = queue('ordered', {
+export const ordered: Queue<Load, Yield> = queue('ordered', {
   timeout: '1s',
   onSuccess: archive('1h'),
   onError: retry(3, fixed(200)),
