@@ -1055,6 +1055,20 @@ describe('the checker rejects', () => {
     expect([...kinds]).toEqual(['acked-twice', 'redelivered-after-ack'])
   })
 
+  it('counts that do not go by the clock', () => {
+    const none = Object.fromEntries(JOB_STATES.map((state) => [state, 0])) as Record<JobState, number>
+    const s = story().enqueue('a', { delayMs: 100 })
+    const judged = (countedAt: number, mail: Partial<Record<JobState, number>>): readonly string[] =>
+      check(s.history({ counts: { mail: { ...none, ...mail } }, countedAt })).violations.map(
+        ({ kind }) => kind,
+      )
+
+    expect(judged(s.now + 99, { delayed: 1 })).not.toContain('miscounted')
+    expect(judged(s.now + 99, { ready: 1 })).toContain('miscounted')
+    expect(judged(s.now + 100, { ready: 1 })).not.toContain('miscounted')
+    expect(judged(s.now + 100, { delayed: 1 })).toContain('miscounted')
+  })
+
   it('every kind by at least one history', () => {
     for (const [kind, stories] of Object.entries(bad)) {
       expect(Object.keys(stories).length, kind).toBeGreaterThan(0)
