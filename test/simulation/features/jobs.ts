@@ -71,7 +71,8 @@ const batch: Queue<Load, Yield> = queue('batch', { ...patient, onSuccess: archiv
 /** Not every program handles it. */
 const rare: Queue<Load, Yield> = queue('rare', { ...patient, onSuccess: archive('1h') })
 
-const PLAIN = [kept, spool, brief, strict, fragile, batch, rare] as const
+// The strict one three times: its jobs are the only ones that die when their workers do.
+const PLAIN = [kept, spool, brief, strict, strict, strict, fragile, batch, rare] as const
 
 /** Runs one job: takes its time, fails as often as the swarm says, and writes down what it did. */
 export async function work(

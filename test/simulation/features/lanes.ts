@@ -180,7 +180,7 @@ export const lanes: Feature = {
     { name: 'enqueue in order', weight: 5, run: enqueueSome(ordered) },
     {
       name: 'enqueue under a shared limit',
-      weight: 4,
+      weight: 8,
       run: (trial) => enqueueSome(trial.random.pick(paired))(trial),
     },
     { name: 'enqueue what is throttled', weight: 3, run: enqueueSome(throttled) },
