@@ -43,7 +43,7 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
     incidents: [1, 2],
     rule: 'R1',
     file: 'src/stores/postgres/migrations/settle-function.ts',
-    find: "kept_token := case when fields[10] = '0' then my_token end;",
+    find: "kept_token := case when fields[10] = '=' then my_token else fields[10] end;",
     replace: 'kept_token := my_token;',
     story: 'A rescue leaves the token valid, so the late holder is told that its own outcome was saved.',
     killedBy: {
