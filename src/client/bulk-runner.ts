@@ -58,6 +58,8 @@ export class BulkRunner implements Duty {
   readonly #nextAt = new Map<string, number>()
   readonly #held = new Set<string>()
   #underWay: Promise<number> | null = null
+  /** Aborted when the client is closed: then no write is repeated. */
+  readonly #closed = new AbortController()
 
   constructor(env: BulkEnv) {
     this.#env = env
@@ -95,6 +97,10 @@ export class BulkRunner implements Duty {
       if (kept?.record.holder === this.#id) await this.#write(kept, { ...kept.record, holder: null })
     }
     this.#held.clear()
+  }
+
+  close(): void {
+    this.#closed.abort()
   }
 
   /** Some pages of one action. Returns how long to wait before the next. */
@@ -239,8 +245,11 @@ export class BulkRunner implements Duty {
         const isWritten = await book.put(id, record, revision, expect)
         return isWritten ? { id, record, revision, writtenAt: runtime.now() } : null
       } catch (error) {
-        if (!(error instanceof StoreError && error.transient) || failures >= TRIES) throw error
-        await sleep(runtime, retryDelayMs(failures, runtime.random()), undefined, { background: true })
+        const { signal } = this.#closed
+        if (!(error instanceof StoreError && error.transient) || failures >= TRIES || signal.aborted)
+          throw error
+        await sleep(runtime, retryDelayMs(failures, runtime.random()), signal, { background: true })
+        if (signal.aborted) throw error
       }
     }
   }

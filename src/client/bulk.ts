@@ -186,6 +186,7 @@ export class Bulk {
     await Promise.all([...this.#served].map((stop) => stop()))
     // If the store is away, others see in a while that nobody goes on.
     await atMost(this.#env.runtime, RELEASE_MS, this.runner.release())
+    this.runner.close()
   }
 }
 

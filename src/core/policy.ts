@@ -1,7 +1,7 @@
 import { type Duration, type Keep, keepToMs, toMs } from './duration.ts'
 import { SkepError } from './errors.ts'
 import { clean } from './failure.ts'
-import type { Counters, Failure } from './job.ts'
+import type { Counters, Failure, JobState } from './job.ts'
 import { LIMITS } from './limits.ts'
 import { assertOptions, optionKeys } from './options.ts'
 
@@ -171,6 +171,11 @@ export type Outcome =
   | { readonly kind: 'throttle'; readonly delayMs: number; readonly failure: Failure | null }
   /** The worker stops: the job goes back as if never taken. `ran` tells whether its handler was called. */
   | { readonly kind: 'handback'; readonly ran: boolean }
+
+/** Whether a failed job that went to this state by its verdict was removed, and is not kept. */
+export function isDiscarded(state: JobState, { keepMs }: Verdict): boolean {
+  return state === 'failed' && keepMs === null
+}
 
 /** What a store is told to do with a leased job: a decision made, nothing left to judge. */
 export interface Verdict {

@@ -1,7 +1,7 @@
 import { attemptLine } from '../core/attempts.ts'
 import { reasonFailure } from '../core/failure.ts'
 import { type ClaimedJob, type Failure, isFinal, type JobState } from '../core/job.ts'
-import { judge, type Policy, type Verdict } from '../core/policy.ts'
+import { isDiscarded, judge, type Policy, type Verdict } from '../core/policy.ts'
 import { mergeHints, type Notifier, namingHints, type ToldJob, workHint } from '../notifier.ts'
 import type { Runtime } from '../runtime.ts'
 import type { ExpiredLease, SettleCall, Settlement, SettleReply, Store, WorkerPresence } from '../store.ts'
@@ -28,7 +28,7 @@ export interface RescuerOptions {
   readonly policyOf: (job: ClaimedJob) => Policy
   /** What the store's clock says now, as far as anybody here knows. */
   readonly storeTime: () => number
-  readonly onRescued: (job: ClaimedJob, failure: Failure, state: JobState) => void
+  readonly onRescued: (job: ClaimedJob, failure: Failure, state: JobState, isDiscarded: boolean) => void
 }
 
 /**
@@ -166,7 +166,7 @@ export class Rescuer {
       // Its holder, or another rescuer, may have been first, and then there was nothing to rescue.
       if (result?.status !== 'ok') return
       freed++
-      onRescued(lease, failure, result.state)
+      onRescued(lease, failure, result.state, isDiscarded(result.state, verdict))
       if (result.state === 'ready' || result.state === 'delayed') {
         if (notifier.notices === undefined) {
           notifier.publish([workHint({ ...lease, dueAt: runtime.now() + verdict.delayMs })])

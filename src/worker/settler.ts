@@ -5,7 +5,7 @@ import { SkepError } from '../core/errors.ts'
 import { failureOf, reasonFailure } from '../core/failure.ts'
 import { type ClaimedJob, type Failure, isFinal, type JobState, type NewJob, rankOf } from '../core/job.ts'
 import type { Logger } from '../core/logger.ts'
-import { judge, type Outcome, type Verdict } from '../core/policy.ts'
+import { isDiscarded, judge, type Outcome, type Verdict } from '../core/policy.ts'
 import { idTakenError, type TakenId } from '../core/taken.ts'
 import type { ErrorBook } from '../metrics/error-book.ts'
 import type { Meter } from '../metrics/meter.ts'
@@ -198,8 +198,7 @@ export class Settler {
     if (result.status === 'ok') {
       const told: Outcome = isDone ? { kind: 'success', result: null } : outcome
       this.#count(run, told, result, durationMs)
-      const isDiscarded = result.state === 'failed' && verdict.keepMs === null
-      this.#tell(run, told, isDiscarded ? 'discarded' : result.state, durationMs)
+      this.#tell(run, told, isDiscarded(result.state, verdict) ? 'discarded' : result.state, durationMs)
       this.#hint(run, told, verdict, result)
     } else if (outcome.kind !== 'handback') {
       logger.warn(

@@ -284,9 +284,10 @@ export class WorkerEngine {
       sources: () => this.#queues().map((queue) => ({ space: this.#space(), queue })),
       policyOf: (job) => this.#specFor(job).policyOf(job),
       storeTime: () => this.#storeTime(),
-      onRescued: (job, failure, state) => {
+      onRescued: (job, failure, state, isDiscarded) => {
         this.#settler.countFailed(job, true, failure, state, null)
-        this.#settler.tellFailed('lost', { job: eventJob(job), failure, state, durationMs: 0 })
+        const told = isDiscarded ? 'discarded' : state
+        this.#settler.tellFailed('lost', { job: eventJob(job), failure, state: told, durationMs: 0 })
       },
     })
     if (awaySince !== null) rescuer.noticeOutage(awaySince)

@@ -59,6 +59,25 @@ describe('closing', () => {
     expect(scene.notifier.subscribers).toBe(0)
   })
 
+  it('lets no write of a bulk action wait for its next try', async () => {
+    // Whatever the write is at when the worker has waited long enough for it.
+    for (let ms = 0; ms < 9_000; ms += 300) {
+      const scene = openScene({ storeTimeout: '3s' })
+      await scene.skep.enqueueMany(mail, [1, 2, 3])
+      const worker = scene.skep.worker([queue<number>('other').handle(() => {})])
+      await scene.through(worker.ready)
+      await scene.skep.bulk.start({ action: 'bury', query: 'queue:mail' })
+      scene.faults.choose((operation) => (operation === 'putRecords' ? 'hang' : null))
+      await scene.until(() => Promise.resolve(scene.faults.count('putRecords') > 1))
+      await scene.advance(ms)
+
+      await scene.through(worker.stop())
+      await scene.through(scene.skep.close())
+
+      expect([ms, scene.runtime.timers]).toEqual([ms, 0])
+    }
+  })
+
   it('rejects a result that begins to be awaited in the same moment', async () => {
     const scene = openScene()
     const job = await scene.skep.enqueue(mail, 1)

@@ -251,6 +251,7 @@ class Run {
       counts: Object.fromEntries(
         counts.queues.map(({ queue, states }) => [queue, states as Record<JobState, number>]),
       ),
+      countedAt: counts.now,
       leaks: drainMs === null ? {} : await inUse(store),
       liveness: store.capabilities.liveness,
     }

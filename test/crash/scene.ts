@@ -157,7 +157,7 @@ export class Scene {
     const drained = await hasDrained(store, DRAIN_MS)
     await Promise.all(this.#slots.map((slot) => slot.stop(20_000)))
     if (this.#surprises.length > 0) throw new Error(this.#surprises.join('\n'))
-    const { queues: counted } = await store.counts({ space: 'default' })
+    const { queues: counted, now: countedAt } = await store.counts({ space: 'default' })
     const leaks = await inUse(store)
     const { liveness } = store.capabilities
     await store.close()
@@ -172,6 +172,7 @@ export class Scene {
       order: strictLanes,
       overlapping: this.stage.store === 'postgres',
       counts: Object.fromEntries(counted.map(({ queue, states }) => [queue, states])),
+      countedAt,
       leaks,
       liveness,
     }

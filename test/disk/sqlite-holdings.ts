@@ -31,11 +31,14 @@ export function readHoldings(file: string): Holdings & { readonly violations: re
 export async function miscounts(file: string, { jobs }: Holdings): Promise<string[]> {
   const store = sqliteStore({ file })
   try {
-    const { queues } = await store.counts({ space: 'default' })
+    const { queues, now } = await store.counts({ space: 'default' })
+    // By the clock: a delayed job is ready when it is due, although no claim has moved it.
+    const stateOf = ({ state, dueAt }: StoredJob): JobState =>
+      state === 'delayed' && (dueAt ?? Infinity) <= now ? 'ready' : state
     const found: string[] = []
     for (const { queue, states } of queues) {
       for (const state of JOB_STATES) {
-        const there = jobs.filter((job) => job.queue === queue && job.state === state).length
+        const there = jobs.filter((job) => job.queue === queue && stateOf(job) === state).length
         if (states[state] !== there)
           found.push(`miscounted: queue ${queue} has ${there} jobs ${state}, and says ${states[state]}`)
       }
@@ -53,7 +56,7 @@ function rows<T>(db: Handle, sql: string): T[] {
 }
 
 const HOT = `
-  select j.id, q.name as queue, j.payload, j.result,
+  select j.id, q.name as queue, j.payload, j.result, j.due_at as dueAt,
     case when l.n is not null then 'running' when w.state = 0 then 'delayed' else 'ready' end as state
   from skep_jobs j join skep_queues q on q.q = j.q
   left join skep_leases l on l.n = j.n left join skep_waiting w on w.n = j.n`
@@ -65,7 +68,7 @@ function readHot(db: Handle): StoredJob[] {
 function readArchive(db: Handle): StoredJob[] {
   const found = rows<Omit<StoredJob, 'state'> & { readonly state: number }>(
     db,
-    `select z.id, q.name as queue, z.payload, z.result, z.state from skep_archive z join skep_queues q on q.q = z.q`,
+    `select z.id, q.name as queue, z.payload, z.result, z.due_at as dueAt, z.state from skep_archive z join skep_queues q on q.q = z.q`,
   )
   return found.map((row) => ({ ...row, state: JOB_STATES[row.state] as JobState }))
 }

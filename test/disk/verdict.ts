@@ -10,6 +10,8 @@ export interface StoredJob {
   readonly state: JobState
   readonly payload: string
   readonly result: string | null
+  /** Absent where nothing is compared with counts. */
+  readonly dueAt?: number
 }
 
 export interface Holdings {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { JOB_STATES, type JobState } from '../../src/core/job.ts'
 import { check, describeReport } from './checker/index.ts'
 import { LEASE_MS, MAIL, NO_COUNTS, Story } from './checker/story.ts'
-import type { AuditRow, History, RateFact, ViolationKind } from './history.ts'
+import { type AuditRow, type History, type RateFact, SELECTION, type ViolationKind } from './history.ts'
 
 const UNIQUE = { key: 'k', scope: 'active', windowMs: 0 } as const
 
@@ -46,6 +46,18 @@ function choose(
   return s.record({ ...asked, type: 'invoke' }).record({ ...asked, ...answer })
 }
 
+/** Two jobs of a strict lane end, and one call redrives them: the store writes them in this order. */
+function redriveTogether(s: Story, ids: readonly string[]): Story {
+  const row = { lane: 'l' }
+  s.enqueue('a', { row }).wait(50).enqueue('b', { row })
+  for (const id of ['a', 'b']) s.command('bury', id, () => s.finish(id, 'dead'))
+  const call = { f: 'command', action: 'redrive', call: 7 } as const
+  s.record({ ...call, type: 'invoke', id: SELECTION })
+  for (const id of ids) s.begin(id)
+  for (const id of ids) s.record({ ...call, type: 'ok', id, result: 'ok' })
+  return s.record({ ...call, type: 'ok', id: SELECTION })
+}
+
 /** Ten in a second. */
 const TEN: RateFact = { name: 'ten', limit: 10, perMs: 1_000, burst: 1, of: () => true }
 
@@ -81,6 +93,10 @@ describe('the checker accepts', () => {
       choose(s.enqueue('a', { row: { payload: '{}' } }), 'mail', '2', { type: 'ok', known: true })
       choose(s, 'fast', '{}', { type: 'fail' })
       return s.run('a', 't1')
+    },
+    'jobs of a strict lane that one redrive brings back': (s) => {
+      redriveTogether(s, ['b', 'a']).run('a', 't1').run('b', 't2')
+      return s.history({ order: ['mail/l'] })
     },
     'a delayed job': (s) => s.enqueue('a', { delayMs: 500 }).wait(500).run('a', 't1'),
     'tries, and then success': (s) =>
@@ -675,6 +691,14 @@ describe('the checker rejects', () => {
           .run('b', 't3')
         return s.history({ order: ['mail/l'] })
       },
+      'jobs that one redrive brings back in another order than that of their enqueues': (s) => {
+        redriveTogether(s, ['b', 'a']).run('b', 't1').run('a', 't2')
+        return s.history({ order: ['mail/l'] })
+      },
+      'jobs that one redrive brings back in another order, between processes': (s) => {
+        redriveTogether(s, ['a', 'b']).run('b', 't1').run('a', 't2')
+        return s.historyOfProcesses({ order: ['mail/l'] })
+      },
       'a job that overtakes in its lane': (s) => {
         const row = { lane: 'l' }
         s.enqueue('a', { row }).enqueue('b', { row }).run('b', 't1').run('a', 't2')
@@ -1029,6 +1053,20 @@ describe('the checker rejects', () => {
     const kinds = new Set(check(s.history()).violations.map((violation) => violation.kind))
 
     expect([...kinds]).toEqual(['acked-twice', 'redelivered-after-ack'])
+  })
+
+  it('counts that do not go by the clock', () => {
+    const none = Object.fromEntries(JOB_STATES.map((state) => [state, 0])) as Record<JobState, number>
+    const s = story().enqueue('a', { delayMs: 100 })
+    const judged = (countedAt: number, mail: Partial<Record<JobState, number>>): readonly string[] =>
+      check(s.history({ counts: { mail: { ...none, ...mail } }, countedAt })).violations.map(
+        ({ kind }) => kind,
+      )
+
+    expect(judged(s.now + 99, { delayed: 1 })).not.toContain('miscounted')
+    expect(judged(s.now + 99, { ready: 1 })).toContain('miscounted')
+    expect(judged(s.now + 100, { ready: 1 })).not.toContain('miscounted')
+    expect(judged(s.now + 100, { delayed: 1 })).toContain('miscounted')
   })
 
   it('every kind by at least one history', () => {

@@ -50,6 +50,8 @@ export interface Facts {
   readonly rates?: readonly RateFact[]
   /** What `store.counts` said after the drain, by queue and state. Absent: not asked. */
   readonly counts?: Readonly<Record<string, Readonly<Record<JobState, number>>>>
+  /** The store's time at which it said so. Absent: nothing waited. */
+  readonly countedAt?: number
   /** Things that must be back at zero in the end: timers, handles, listeners, subscriptions. */
   readonly leaks: Readonly<Record<string, number>>
   /** Occurrences a schedule had to produce, as a reference computed them. Absent: there are no schedules. */

@@ -173,6 +173,28 @@ const OF_JOBS: readonly Sometimes[] = [
     what: 'a finished job was redriven',
     in: some(({ before, after }) => after !== null && after.generation > before.generation),
   },
+  {
+    what: 'several jobs of a strict lane were redriven at once, and not in the order in which they had ended',
+    in: ({ history }) => {
+      const born = new Map<string, number>()
+      const ended = new Map<string, number>()
+      const last = new Map<string, AuditEntry>()
+      return history.audit.some((entry) => {
+        const { id, at, before, after, seq } = entry
+        if (before === null) born.set(id, at)
+        if (after !== null && isFinal(after.state)) ended.set(id, seq)
+        if (!before || !after || before.queue !== 'ordered' || after.generation === before.generation)
+          return false
+        const lane = after.lane ?? ''
+        const other = last.get(lane)
+        last.set(lane, entry)
+        if (!other || other.at !== at) return false
+        const isBefore = (places: ReadonlyMap<string, number>): boolean =>
+          (places.get(other.id) ?? 0) < (places.get(id) ?? 0)
+        return born.get(other.id) !== born.get(id) && isBefore(born) !== isBefore(ended)
+      })
+    },
+  },
   { what: 'a handler failed', in: counted('errors') },
   { what: 'a handler ran out of time', in: counted('timeouts') },
   { what: 'a handler asked to be called later', in: counted('snoozes') },

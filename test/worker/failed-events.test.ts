@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import {
   createSkep,
   discard,
@@ -10,10 +10,13 @@ import {
   type WorkerEvents,
 } from '../../src/index.ts'
 import { memoryStore } from '../../src/memory.ts'
+import { systemRuntime } from '../../src/runtime.ts'
 import { openSkep, openStore, STORES } from '../client/support/stores.ts'
 
 const mail = queue<number, unknown>('mail', { onError: retry(0, fixed(0), { ending: discard() }) })
 const kept = queue<number, unknown>('kept', { onError: never() })
+const brief = queue<number>('brief', { onLost: never(discard()) })
+const { uuid } = systemRuntime()
 
 describe.each(STORES)('events (%s)', (name) => {
   it('say that a failed job was discarded, and not that it is kept as failed', async () => {
@@ -28,6 +31,24 @@ describe.each(STORES)('events (%s)', (name) => {
 
     expect((await told).state).toBe('discarded')
     expect(await job.get()).toBeNull()
+    await worker.stop()
+  })
+
+  it('say that a job was discarded whose worker is gone', async () => {
+    const store = await openStore(name)
+    const skep = createSkep({ store, logger: silentLogger })
+    onTestFinished(() => skep.close())
+    await skep.enqueue(brief, 1)
+    const source = { space: 'default', queue: 'brief', limit: 1 }
+    const lease = { workerId: uuid(), token: uuid(), leaseMs: 1_000 }
+    expect((await store.claim({ ...lease, sources: [source], limit: 1 })).jobs).toHaveLength(1)
+    const told = new Promise<WorkerEvents['lost']>((resolve) => void skep.on('lost', resolve))
+
+    const worker = skep.worker([brief.handle(() => {})], { lease: '1s' })
+
+    const { job, state, failure } = await told
+    expect([job.payload, state, failure.kind]).toEqual([1, 'discarded', 'lost'])
+    expect(await skep.get(job.id)).toBeNull()
     await worker.stop()
   })
 

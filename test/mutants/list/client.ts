@@ -38,8 +38,8 @@ export const CLIENT_MUTANTS: readonly Mutant[] = [
     incidents: [],
     rule: 'R2',
     file: 'src/client/patience.ts',
-    find: 'if (leftMs <= 0) throw error',
-    replace: 'if (leftMs <= LONGEST_WAIT_MS) throw error',
+    find: 'if (leftMs <= 0 || isClosed()) throw error',
+    replace: 'if (leftMs <= LONGEST_WAIT_MS || isClosed()) throw error',
     story: 'An enqueue gives up before its time, because its next wait would outlast it.',
     killedBy: {
       vitest: 'test/client/enqueue-faults.test.ts',

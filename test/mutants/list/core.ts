@@ -226,5 +226,6 @@ export const CORE_MUTANTS: readonly Mutant[] = [
       vitest: 'test/conformance/memory.test.ts',
       test: 'redrives jobs by id in the order of their enqueues',
     },
+    also: { simulation: 'memory', trials: 200 },
   },
 ]

@@ -3,6 +3,19 @@ import type { Mutant } from '../mutant.ts'
 /** Leases, as a worker keeps them. */
 export const LEASE_MUTANTS: readonly Mutant[] = [
   {
+    name: 'lost-is-never-discarded',
+    incidents: [],
+    rule: 'R6',
+    file: 'src/maintenance/rescue.ts',
+    find: 'onRescued(lease, failure, result.state, isDiscarded(result.state, verdict))',
+    replace: 'onRescued(lease, failure, result.state, false)',
+    story: 'A job that was discarded because its worker died is said to be kept as failed.',
+    killedBy: {
+      vitest: 'test/worker/failed-events.test.ts',
+      test: 'say that a job was discarded whose worker is gone',
+    },
+  },
+  {
     name: 'lease-counted-from-the-reply',
     incidents: [9],
     rule: 'R3',

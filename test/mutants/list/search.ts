@@ -180,6 +180,19 @@ export const SEARCH_MUTANTS: readonly Mutant[] = [
     killedBy: bulk('stays stopped, with that page counted'),
   },
   {
+    name: 'bulk-writes-after-close',
+    incidents: [],
+    rule: 'R17',
+    file: 'src/client/bulk-runner.ts',
+    find: 'const { signal } = this.#closed',
+    replace: 'const { signal } = new AbortController()',
+    story: 'A write of a bulk action is repeated after its client was closed.',
+    killedBy: {
+      vitest: 'test/client/close.test.ts',
+      test: 'lets no write of a bulk action wait for its next try',
+    },
+  },
+  {
     name: 'bulk-never-taken-over',
     incidents: [],
     rule: 'R8',

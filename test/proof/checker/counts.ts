@@ -98,7 +98,10 @@ function textOf({ queue, states, overdue, oldestDueAt }: QueueCounts): string {
 
 function tallyOf(view: View): Map<string, Map<JobState, number>> {
   const tally = new Map<string, Map<JobState, number>>()
-  for (const { queue, state } of view.final.values()) {
+  const { countedAt = -Infinity } = view.facts
+  for (const { queue, state: stored, dueAt } of view.final.values()) {
+    // By the clock: a delayed job is ready when it is due, although no claim has moved it.
+    const state = stored === 'delayed' && dueAt <= countedAt ? 'ready' : stored
     const states = entryOf(tally, queue, () => new Map<JobState, number>())
     states.set(state, (states.get(state) ?? 0) + 1)
   }

@@ -1,10 +1,21 @@
 import type { AuditEntry, AuditRow, Violation } from '../history.ts'
-import { claimsLease, ends, type Invariant, redrives, releasesLease, type View } from './view.ts'
+import {
+  claimsLease,
+  ends,
+  type Invariant,
+  type JobView,
+  redrives,
+  releasesLease,
+  type View,
+} from './view.ts'
 
-/** I-10: the jobs of a strict lane run one at a time, each after the end of all that were enqueued before it. */
+/**
+ * I-10: the jobs of a strict lane run one at a time, each after the end of all that were enqueued before it. A redriven job comes
+ * again, and those of one redrive come in the order of their enqueues, whatever the order in which the store wrote them.
+ */
 export const lanesInOrder: Invariant = function* (view) {
   const isBefore = view.facts.overlapping ? surelyBefore(view) : () => true
-  const lanes = new Map((view.facts.order ?? []).map((name) => [name, new Lane(isBefore)]))
+  const lanes = new Map((view.facts.order ?? []).map((name) => [name, new Lane(view, isBefore)]))
   if (lanes.size === 0) return
   for (const entry of view.audit) {
     const { queue, lane } = (entry.after ?? entry.before) as AuditRow
@@ -17,12 +28,17 @@ export const lanesInOrder: Invariant = function* (view) {
 interface Arrival {
   readonly id: string
   readonly generation: number
+  /** The store's time at its enqueue. */
+  readonly bornAt: number
+  /** The redrive that made it come again, if that is sure. */
+  readonly redrive: string | null
 }
 
 /** Whether the first came before the second, of two of which the audit saw the first earlier. */
 type IsBefore = (first: Arrival, second: Arrival) => boolean
 
 class Lane {
+  readonly #view: View
   readonly #isBefore: IsBefore
   /** Those that have not ended, by job and generation, in the order in which the audit saw them come. */
   readonly #line = new Map<string, Arrival>()
@@ -30,7 +46,8 @@ class Lane {
   /** The one that has started and has not ended: it keeps the lane while it waits for its next try. */
   #occupant: string | null = null
 
-  constructor(isBefore: IsBefore) {
+  constructor(view: View, isBefore: IsBefore) {
+    this.#view = view
     this.#isBefore = isBefore
   }
 
@@ -38,7 +55,7 @@ class Lane {
     const { id, before, after } = entry
     let why: string | null = null
     if (after !== null && (before === null || redrives(entry))) {
-      this.#line.set(keyOf(id, after), { id, generation: after.generation })
+      this.#line.set(keyOf(id, after), this.#arrival(entry, after))
     }
     if (releasesLease(entry)) this.#running.delete(id)
     if (claimsLease(entry)) {
@@ -61,12 +78,44 @@ class Lane {
     if (this.#occupant !== null && this.#occupant !== key) return tooEarly(this.#occupant)
     const own = this.#line.get(key)
     if (own === undefined) return 'It started in a lane to which it had not come.'
-    for (const [earlier, arrival] of this.#line) {
-      if (earlier === key) return null
-      if (this.#isBefore(arrival, own)) return tooEarly(earlier)
+    let isBehind = false
+    for (const [other, arrival] of this.#line) {
+      if (other === key) {
+        // What is behind it in the line cannot be before it, unless they came together.
+        if (own.redrive === null) return null
+        isBehind = true
+      } else if (own.redrive !== null && arrival.redrive === own.redrive) {
+        if (arrival.bornAt + this.#slackMs < own.bornAt) return tooEarly(other)
+      } else if (!isBehind && this.#isBefore(arrival, own)) return tooEarly(other)
     }
     return null
   }
+
+  #arrival(entry: AuditEntry, { generation }: AuditRow): Arrival {
+    const { id, at } = entry
+    const job = this.#view.jobs.get(id)
+    return { id, generation, bornAt: job?.audit[0]?.at ?? at, redrive: redriveOf(this.#view, job, entry) }
+  }
+
+  get #slackMs(): number {
+    return this.#view.order.total ? 0 : this.#view.facts.slackMs
+  }
+}
+
+/** The call that redrove a job, if only one can have done it. A call that was not answered may have done it at any time. */
+function redriveOf({ order }: View, job: JobView | undefined, entry: AuditEntry): string | null {
+  const calls = (job?.commands ?? []).filter(
+    ({ invoke, answer }) =>
+      invoke.action === 'redrive' &&
+      answer?.result !== 'refused' &&
+      answer?.type !== 'fail' &&
+      !order.isAfter(invoke, entry) &&
+      !(answer?.type === 'ok' && order.isBefore(answer, entry)),
+  )
+  const [only] = calls
+  if (entry.before === null || only === undefined || calls.length > 1 || only.answer?.type !== 'ok')
+    return null
+  return only.invoke.call === undefined ? null : `${only.invoke.proc} ${only.invoke.call}`
 }
 
 /** By what the callers were told. When a redriven job came again nobody can tell so exactly. */

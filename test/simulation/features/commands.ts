@@ -1,5 +1,8 @@
+import type { App } from '../app.ts'
 import type { Trial } from '../trial.ts'
 import type { Action, Feature } from './index.ts'
+import { enqueue } from './jobs.ts'
+import { ordered } from './lanes.ts'
 
 type Command = 'cancel' | 'redrive' | 'remove' | 'promote' | 'bury'
 
@@ -21,8 +24,79 @@ function command(name: Command, weight: number): Action {
 
 function redriveAll(trial: Trial): void {
   const app = trial.random.pick(trial.up)
-  const queue = trial.random.pick(['kept', 'strict', 'single', 'child', 'laned', 'ordered'])
+  const queue = trial.random.pick([
+    'kept',
+    'strict',
+    'single',
+    'child',
+    'laned',
+    'ordered',
+    'ordered',
+    'ordered',
+  ])
   app.track(app.skep.redrive({ queue, state: trial.random.pick(['dead', 'failed', 'cancelled']) }))
+}
+
+/** Queues with strict lanes are the likeliest: there the order in which jobs come back shows. */
+const RETRIED = ['ordered', 'ordered', 'kept', 'strict', 'laned'] as const
+
+/** The same as a bulk action, which a worker takes up. */
+function retryAll(trial: Trial): void {
+  const { random } = trial
+  const app = random.pick(trial.up)
+  const state = random.pick(['dead', 'dead', 'cancelled', 'failed'] as const)
+  app.track(startBulk(trial, app, random.pick(RETRIED), state))
+}
+
+async function startBulk(trial: Trial, app: App, queue: string, state: string): Promise<void> {
+  const begun = { app, isAnswered: false }
+  bulks.set(trial, [...(bulks.get(trial) ?? []), begun])
+  try {
+    await app.skep.bulk.start({ action: 'retry', query: `queue:${queue} state:${state}` })
+  } finally {
+    begun.isAnswered = true
+  }
+}
+
+/** Jobs of a strict lane come, what waits there ends in any order, and all of it comes back in one redrive. */
+function endAndRetryAll(trial: Trial): void {
+  const { random } = trial
+  const app = random.pick(trial.up)
+  const how = random.pick(['ids', 'selection', 'bulk'] as const)
+  const places = Array.from({ length: 30 }, () => random.next())
+  const waiting = (): string[] =>
+    [...trial.model.final()]
+      .filter(([, { queue, state }]) => queue === ordered.name && (state === 'ready' || state === 'delayed'))
+      .map(([id], n) => ({ id, place: places[n] ?? 1 }))
+      .sort((a, b) => a.place - b.place)
+      .map(({ id }) => id)
+  const act = async (): Promise<unknown> => {
+    for (let n = 0; n < 4; n++) await enqueue(trial, ordered, {}, app)
+    const ids = waiting()
+    for (const id of ids) await app.skep.bury(id)
+    if (how === 'bulk') return startBulk(trial, app, ordered.name, 'dead')
+    return app.skep.redrive(how === 'ids' ? ids : { queue: ordered.name })
+  }
+  app.track(act())
+}
+
+/** Bulk actions of trials in which some may still run. */
+const bulks = new WeakMap<Trial, readonly { readonly app: App; readonly isAnswered: boolean }[]>()
+
+/** After the heal bulk actions are stopped: one that was begun by a clock that is ahead begins hours later. */
+function stopBulks(trial: Trial): void {
+  const app = trial.up.at(-1)
+  const begun = bulks.get(trial)
+  if (!app || !begun) return
+  const isLast =
+    begun.every((one) => one.isAnswered || one.app.state === 'dead') &&
+    trial.apps.every(({ link }) => link.underWay === 0)
+  const stopped = app.skep.bulk.list().then(async (all) => {
+    const running = all.filter(({ status }) => status === 'running')
+    for (const { id } of running) await app.skep.bulk.stop(id)
+    if (isLast && running.length === 0) bulks.delete(trial)
+  })
+  app.track(stopped)
 }
 
 /** Another priority for one job, or for all of a queue that wait. */
@@ -50,5 +124,9 @@ export const commands: Feature = {
     command('bury', 2),
     { name: 'prioritize', weight: 3, run: prioritize },
     { name: 'redrive a whole queue', weight: 1, run: redriveAll },
+    { name: 'retry a whole queue in bulk', weight: 2, run: retryAll },
+    { name: 'end what waits in order and retry it', weight: 3, run: endAndRetryAll },
   ],
+  isOwed: (trial) => bulks.has(trial),
+  mend: stopBulks,
 }

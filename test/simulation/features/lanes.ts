@@ -62,7 +62,7 @@ function optionsOf({ limit, perMs, burst }: typeof RATE | typeof LANE_RATE): {
 }
 
 /** Strict lanes. A job whose tries are used up is left behind. */
-const ordered: Queue<Load, Yield> = queue('ordered', {
+export const ordered: Queue<Load, Yield> = queue('ordered', {
   timeout: '1s',
   onSuccess: archive('1h'),
   onError: retry(3, fixed(200)),
@@ -180,7 +180,7 @@ export const lanes: Feature = {
     { name: 'enqueue in order', weight: 5, run: enqueueSome(ordered) },
     {
       name: 'enqueue under a shared limit',
-      weight: 4,
+      weight: 8,
       run: (trial) => enqueueSome(trial.random.pick(paired))(trial),
     },
     { name: 'enqueue what is throttled', weight: 3, run: enqueueSome(throttled) },
