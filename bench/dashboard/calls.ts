@@ -40,6 +40,7 @@ export async function callsOf(server: MeasuredServer, filledAt: number): Promise
   add('queues', 'queues.get', { queue: QUEUE })
   add('queues', 'queues.lanes', { queue: LANED })
   add('queues', 'holds.list', {})
+  calls.push({ screen: 'metrics', name: 'GET /metrics', path: '/metrics', input: null })
 
   list('', {}, '(all)')
   for (const state of ['ready', 'delayed', 'done', 'failed', 'dead', 'cancelled'] as const) {

@@ -19,6 +19,7 @@ export function dashboardOptions(args: readonly string[]): DashboardOptions | nu
       json: { type: 'boolean', default: false },
       keep: { type: 'string' },
       fill: { type: 'boolean', default: false },
+      flat: { type: 'boolean', default: false },
     },
   })
   const wordsOf = (value: unknown): string[] => (value as string[]).flatMap((one) => one.split(','))
@@ -38,6 +39,7 @@ export function dashboardOptions(args: readonly string[]): DashboardOptions | nu
     times,
     keep: (values['keep'] as string | undefined) ?? null,
     isFillOnly: values['fill'] === true,
+    mustBeFlat: values['flat'] === true,
     json: values['json'] ? (positionals[0] ?? '-') : null,
   }
 }
