@@ -21,6 +21,7 @@ export type { DeadNoticeOptions, DeadNoticeView } from './client/dead-notices.ts
 export type { SyncSummary } from './client/declarations.ts'
 export type { DoctorFinding, DoctorReport } from './client/doctor.ts'
 export type { DrainOptions, DrainSummary } from './client/drain.ts'
+export type { DropOptions, DropSummary } from './client/drop.ts'
 export type { EnqueueOptions } from './client/enqueue.ts'
 export type { ErrorGroups, ErrorGroupView, ErrorListOptions } from './client/errors.ts'
 export type { Explanation } from './client/explain.ts'

@@ -41,6 +41,7 @@ export interface Counterpart
     | 'reschedule'
     | 'remove'
     | 'purge'
+    | 'dropQueue'
     | 'workers'
     | 'deadNotices'
     | 'order'

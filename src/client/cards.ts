@@ -7,7 +7,7 @@ import type { RecordStore } from '../store/records.ts'
 import type { AnyQueue } from './queue.ts'
 
 /** How a queue is declared is a record of this kind, with the queue's name as its id. */
-const CARD_KIND = 'queue'
+export const CARD_KIND = 'queue'
 /** A card that nobody has confirmed for so long is of a queue that is no more; it is confirmed when half of it is over. */
 const KEPT_MS = 30 * 86_400_000
 const SCHEMA_BYTES = 65_536

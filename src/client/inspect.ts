@@ -13,6 +13,7 @@ import { assertWhole } from '../worker/options.ts'
 import { wantedBy } from './bulk-plan.ts'
 import type { BulkAction } from './bulk-record.ts'
 import { type HoldView, holdViews } from './holds.ts'
+import { knownQueues } from './known-queues.ts'
 import { type Budget, type Found, pairsOf, type SearchEnv, searchJobs, type Wanted } from './search.ts'
 import { isByKey } from './search-keys.ts'
 import { type JobView, viewOf } from './view.ts'
@@ -297,7 +298,8 @@ export async function countJobs(
     store.workers({ space }),
   ])
   const handled = handledQueues(workers, now)
-  return queues.map(({ queue, states, oldestDueAt }) => {
+  const listed = names === undefined ? await knownQueues(store, space, queues, handled) : queues
+  return listed.map(({ queue, states, oldestDueAt }) => {
     const holds = holdViews(standing.holds.filter((hold) => holdsQueue(hold, space, queue)))
     return {
       queue,

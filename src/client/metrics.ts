@@ -10,6 +10,7 @@ import type { Tally } from '../metrics/tally.ts'
 import type { Notifier } from '../notifier.ts'
 import type { Runtime } from '../runtime.ts'
 import type { Store } from '../store.ts'
+import { knownQueues } from './known-queues.ts'
 import { listWorkers } from './worker-view.ts'
 
 /** What happened, one value for each bucket of time, as told by all processes. */
@@ -144,12 +145,14 @@ export class Metrics {
   async prometheus(): Promise<string> {
     await this.#begin()
     const { store, notifier, space, runtime, meter } = this.#env
-    const [{ queues, now }, workers, rates] = await Promise.all([
+    const [{ queues: counted, now }, workers, rates] = await Promise.all([
       store.counts({ space }),
       listWorkers(this.#env),
       this.#readRates(),
     ])
     const handled = handledQueues(workers, now)
+    const queues = await knownQueues(store, space, counted, handled)
+    const listed = new Set(queues.map(({ queue }) => queue))
     const { status } = notifier.health()
     const { user, system } = process.cpuUsage()
     return exposition({
@@ -160,8 +163,8 @@ export class Metrics {
         oldestMs: oldestDueAt === null ? null : Math.max(0, now - oldestDueAt),
         unhandled: unhandledOf({ queue, ready: states.ready }, handled),
       })),
-      rates,
-      totals: meter.totals(),
+      rates: rates.filter(({ queue }) => listed.has(queue)),
+      totals: new Map([...meter.totals()].filter(([queue]) => listed.has(queue))),
       workers,
       isNotifierUp: status === 'off' ? null : status === 'up',
       process: {

@@ -42,6 +42,7 @@ import { Declarations } from './declarations.ts'
 import { declareLimits } from './declare-limits.ts'
 import { type DoctorReport, examine } from './doctor.ts'
 import { type DrainOptions, type DrainSummary, drainQueue } from './drain.ts'
+import { type DropOptions, type DropSummary, dropQueue } from './drop.ts'
 import { type EnqueueOptions, makePrepare, type Prepare } from './enqueue.ts'
 import { Enqueuer } from './enqueuer.ts'
 import { ErrorGroups } from './errors.ts'
@@ -932,6 +933,15 @@ export class Skep {
     await this.#readyToWrite()
     const env = { store: this.#patientStore, notifier: this.#notifier, space: this.space }
     return purgeJobs(env, typeof queue === 'string' ? queue : queue.name, options)
+  }
+
+  /**
+   * Removes a queue: its finished jobs, limits, holds and declaration, so that nothing lists it any more. Rejects with
+   * `QUEUE_IN_USE` while a live worker handles it, its jobs run, or jobs wait in it; `force` removes those that wait.
+   * After a failure, call it again: it continues where it was.
+   */
+  dropQueue(queue: string | { readonly name: string }, options: DropOptions = {}): Promise<DropSummary> {
+    return dropQueue(this.#holdEnv, queue, options)
   }
 
   async #change(

@@ -605,6 +605,20 @@ export interface Api {
     },
     { readonly removed: number; readonly running: number; readonly counts: Readonly<Record<string, number>> }
   >
+  /** With `dryRun` it only counts. Otherwise `confirm` must be the name of the queue. */
+  'queues.drop': Call<
+    OfQueue & { readonly force?: boolean; readonly dryRun?: boolean; readonly confirm?: string },
+    {
+      readonly queue: string
+      readonly dryRun: boolean
+      /** Whether there was anything under this name. */
+      readonly known: boolean
+      readonly jobs: number
+      readonly states: Readonly<Record<string, number>>
+      readonly limits: number
+      readonly holds: number
+    }
+  >
 
   /** What was said about limits, in code and at run time: of all queues, or of one with its lanes. */
   'limits.list': Call<{ readonly queue?: string }, { readonly limits: readonly Wire<LimitView>[] }>

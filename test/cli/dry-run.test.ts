@@ -47,6 +47,7 @@ describe('--dry-run', () => {
       ['queues', 'drain', 'bad'],
       ['queues', 'limits', 'hello', '--concurrency', '3'],
       ['queues', 'purge', 'bad'],
+      ['queues', 'drop', 'bad', '--force'],
       ['schedules', 'put', 'tock', '--queue', 'hello', '--every', '1h'],
       ['schedules', 'pause', 'tick'],
       ['schedules', 'resume', 'tick'],

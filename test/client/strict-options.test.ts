@@ -113,6 +113,7 @@ const CALLS: Readonly<Record<string, (scene: Scene) => unknown>> = {
   explainQueue: ({ skep }) => skep.explainQueue(mail, wrong),
   deadNotices: ({ skep }) => skep.deadNotices(wrong),
   purge: ({ skep }) => skep.purge(mail, wrong),
+  dropQueue: ({ skep }) => skep.dropQueue(mail, wrong),
   drain: ({ skep }) => skep.drain(mail, wrong),
   pause: ({ skep }) => skep.pause(mail, wrong),
   'pause, target': ({ skep }) => skep.pause({ queue: 'mail', ...wrong }),

@@ -1,5 +1,6 @@
 import { JOB_STATES } from '../../index.ts'
 import type { Call, Command } from '../command.ts'
+import { DROP_FLAGS, dropQueue } from '../drop.ts'
 import { EXIT, usage } from '../exit.ts'
 import { changeHolds, drainQueue, HOLD_FLAGS, holdText } from '../holding.ts'
 import { LIMIT_FLAGS, limitsCommand } from '../limiting.ts'
@@ -22,11 +23,12 @@ const ACTIONS = {
   drain: 'Pause a queue and wait until nothing of it runs',
   limits: 'Show limits, or change them at run time',
   purge: 'Remove the jobs of a queue that do not run',
+  drop: 'Remove a queue that is not in use, with all that is stored under its name',
 } as const
 
 export const queuesCommand: Command = {
   name: 'queues',
-  summary: 'Count, pause, block, drain, limit and purge queues',
+  summary: 'Count, pause, block, drain, limit, purge and drop queues',
   usage: [
     'queues [list] [name…]',
     'queues get <name>',
@@ -34,6 +36,7 @@ export const queuesCommand: Command = {
     'queues drain <name>',
     'queues limits [name] [limits]',
     'queues purge <name> [filters] [--dry-run]',
+    'queues drop <name> [--force] [--dry-run]',
   ],
   actions: ACTIONS,
   takesNames: true,
@@ -46,6 +49,7 @@ export const queuesCommand: Command = {
     },
     ...LIMIT_FLAGS,
     ...PURGE_FLAGS,
+    ...DROP_FLAGS,
     'dry-run': { kind: 'switch', help: 'Only say what it would do, or how many jobs it would be' },
   },
   examples: [
@@ -57,6 +61,7 @@ export const queuesCommand: Command = {
     'skep queues limits mail.send --concurrency 20 --rate 100/1s',
     'skep queues limits mail.send --lane acme --weight 3',
     'skep queues purge mail.send --state dead,failed --older 30d --dry-run',
+    'skep queues drop mail.old',
   ],
 
   async run(call) {
@@ -77,6 +82,9 @@ export const queuesCommand: Command = {
       case 'purge':
         assertFlags(call, word, Object.keys(PURGE_FLAGS))
         return purgeQueue(call, names)
+      case 'drop':
+        assertFlags(call, word, Object.keys(DROP_FLAGS))
+        return dropQueue(call, names)
       case 'get':
         assertFlags(call, word, [])
         return showQueue(call, names)

@@ -6,6 +6,8 @@ import type {
   DeadNoticeView,
   DrainOptions,
   DrainSummary,
+  DropOptions,
+  DropSummary,
   Durability,
   Duration,
   EnqueueOptions,
@@ -238,6 +240,15 @@ export class Remote implements Counterpart {
     const states = counts as PurgeSummary['states']
     const jobs = Object.values(states).reduce((sum, one) => sum + one, 0)
     return { queue: name, dryRun, jobs, states, running }
+  }
+
+  async dropQueue(
+    queue: string | { readonly name: string },
+    options: DropOptions = {},
+  ): Promise<DropSummary> {
+    const name = nameOf(queue)
+    const summary = await this.#line.client.call('queues.drop', { queue: name, ...options, confirm: name })
+    return { ...summary, states: summary.states as DropSummary['states'] }
   }
 
   pause(target: Holdable, options: HoldOptions = {}): Promise<HoldSummary> {

@@ -164,6 +164,18 @@ export const EXAMPLES: { readonly [Name in OperationName]: Example<Name> } = {
       counts: { delayed: 0, ready: 0, done: 0, failed: 0, dead: 2, cancelled: 0 },
     },
   },
+  'queues.drop': {
+    input: { queue: 'mail.old', force: true, confirm: 'mail.old' },
+    output: {
+      queue: 'mail.old',
+      dryRun: false,
+      known: true,
+      jobs: 5,
+      states: { delayed: 0, ready: 3, done: 0, failed: 0, dead: 2, cancelled: 0 },
+      limits: 1,
+      holds: 0,
+    },
+  },
   'limits.list': { input: { queue }, output: { limits: [LIMIT] } },
   'holds.list': { input: {}, output: { holds: [HOLD] } },
   'holds.pause': { input: { queue, reason: 'SMTP is down', for: '1h' }, output: { holds: [HOLD] } },

@@ -195,3 +195,40 @@ export const queuesPurge: ServerOperation<'queues.purge'> = operation({
     return { removed: dryRun ? 0 : summary.jobs, running: summary.running, counts: summary.states }
   },
 })
+
+export const queuesDrop: ServerOperation<'queues.drop'> = operation({
+  name: 'queues.drop',
+  method: 'POST',
+  path: '/queues/:queue/drop',
+  summary:
+    'Removes a queue that is not in use, with its finished jobs, limits, holds and declaration; with force also its waiting jobs.',
+  scope: 'admin',
+  input: object({
+    queue: queueName,
+    force: optional(flag('Also remove the jobs that wait.')),
+    dryRun: optional(flag('Only count.')),
+    confirm: optional(text({ max: 128, about: 'The name of the queue again, so that it is meant.' })),
+  }),
+  output: object({
+    queue: queueName,
+    dryRun: flag('Nothing was changed.'),
+    known: flag('There was something under this name.'),
+    jobs: count,
+    states: record(count),
+    limits: count,
+    holds: count,
+  }),
+  queuesOf: ({ queue }) => [queue],
+  target: ({ queue, force, dryRun }) =>
+    `${dryRun ? 'a dry run on ' : ''}queue ${queue}${force ? ' with its waiting jobs' : ''}`,
+  async run({ queue, force = false, dryRun = false, confirm }, { skep, caller }) {
+    if (!sees(caller, queue)) throw notFound(`queue "${queue}"`)
+    if (!dryRun && confirm !== queue) {
+      throw invalid(
+        'confirm',
+        `the name of the queue, "${queue}", because what is dropped does not come back`,
+      )
+    }
+    return skep.dropQueue(queue, { force, dryRun })
+  },
+})

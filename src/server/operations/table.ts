@@ -33,6 +33,7 @@ export const OPERATIONS: { readonly [Name in OperationName]: ServerOperation<Nam
   'queues.limit': queues.queuesLimit,
   'queues.unlimit': queues.queuesUnlimit,
   'queues.purge': queues.queuesPurge,
+  'queues.drop': queues.queuesDrop,
   'limits.list': queues.limitsList,
   'holds.list': holds.holdsList,
   'holds.pause': holds.holdsPause,

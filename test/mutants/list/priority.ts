@@ -1,6 +1,6 @@
 import type { Mutant } from '../mutant.ts'
 
-/** Priorities, and changes and purges of many jobs. */
+/** Priorities, changes and purges of many jobs, and drops of queues. */
 export const PRIORITY_MUTANTS: readonly Mutant[] = [
   {
     name: 'strict-priority-is-a-head-start',
@@ -92,5 +92,55 @@ export const PRIORITY_MUTANTS: readonly Mutant[] = [
     replace: 'else if (!dryRun) ',
     story: 'A dry run with a filter removes the jobs.',
     killedBy: { vitest: 'test/client/purge.test.ts', test: 'a dry run counts exactly what it would remove' },
+  },
+  {
+    name: 'drop-takes-late-jobs',
+    incidents: [],
+    rule: 'R2',
+    file: 'src/client/drop.ts',
+    find: 'page.jobs.filter(({ enqueuedAt }) => enqueuedAt <= until).map',
+    replace: 'page.jobs.map',
+    story: 'A forced drop removes jobs that were enqueued after it began.',
+    killedBy: { vitest: 'test/client/drop.test.ts', test: 'a job enqueued during list is not lost' },
+  },
+  {
+    name: 'drop-misses-late-jobs',
+    incidents: [],
+    rule: 'R2',
+    file: 'src/client/drop.ts',
+    find: '    assertUnused(queue, await look(env, queue), false)\n',
+    replace: '',
+    story: 'A drop during which a job came reports that the queue is removed.',
+    killedBy: { vitest: 'test/client/drop.test.ts', test: 'a job enqueued during removeRecords is not lost' },
+  },
+  {
+    name: 'drop-under-a-worker',
+    incidents: [],
+    rule: 'R2',
+    file: 'src/client/drop.ts',
+    find: 'worker.queues.includes(queue) && isLiveWorker',
+    replace: '!worker.queues.includes(queue) && isLiveWorker',
+    story: 'A queue is dropped while a live worker handles it.',
+    killedBy: { vitest: 'test/client/drop.test.ts', test: 'is refused while a worker handles it' },
+  },
+  {
+    name: 'drop-keeps-its-block',
+    incidents: [],
+    rule: 'R2',
+    file: 'src/client/drop.ts',
+    find: 'if (isOurs && !dryRun) await',
+    replace: 'if (!isOurs && !dryRun) await',
+    story: 'After a refused drop the queue stays blocked.',
+    killedBy: { vitest: 'test/client/drop.test.ts', test: 'a job enqueued during list is not lost' },
+  },
+  {
+    name: 'dropped-queues-listed',
+    incidents: [],
+    rule: 'R2',
+    file: 'src/client/known-queues.ts',
+    find: 'filter(({ queue }) => !unknown.has(queue))',
+    replace: 'filter(() => true)',
+    story: 'A queue that was dropped is still listed with zeros.',
+    killedBy: { vitest: 'test/client/drop.test.ts', test: 'a dropped queue vanishes' },
   },
 ]

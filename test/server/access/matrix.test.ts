@@ -228,7 +228,7 @@ describe('when all of them have been tried', () => {
   // With a right to it every change works by that very id: what was answered with "there is none" was there.
   it('every change is possible to who may make it', async () => {
     const isLast = ({ name }: ListedOperation): boolean =>
-      /remove|revoke|close|cancel|purge|change$/.test(name)
+      /remove|revoke|close|cancel|purge|drop|change$/.test(name)
     const changes = LISTED.filter((one) => one.isChange && isAimed(one))
     const answers: Record<string, number> = {}
     for (const operation of [...changes.filter((one) => !isLast(one)), ...changes.filter(isLast)]) {

@@ -31,6 +31,7 @@ export function samplesFor(things: Things): Samples {
     'queues.limit': { queue, limits: { concurrency: 5 } },
     'queues.unlimit': { queue },
     'queues.purge': { queue, dryRun: true },
+    'queues.drop': { queue, force: true, dryRun: true },
     'limits.list': {},
     'holds.list': {},
     'holds.pause': { queue, for: '1s' },

@@ -23,6 +23,7 @@ const PLAIN: ReadonlySet<string> = new Set(
 const HARMLESS: ReadonlySet<string> = new Set([
   'queues.lanes prefix',
   'queues.purge confirm',
+  'queues.drop confirm',
   'holds.pause timeout',
   'holds.block timeout',
   'jobs.enqueue unique',

@@ -5,6 +5,7 @@ const WORDS: Partial<Record<OperationName, string>> = {
   'queues.limit': 'changed limits',
   'queues.unlimit': 'reset limits',
   'queues.purge': 'purged a queue',
+  'queues.drop': 'dropped a queue',
   'holds.pause': 'paused',
   'holds.resume': 'resumed',
   'holds.block': 'blocked',
