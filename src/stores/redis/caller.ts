@@ -103,7 +103,8 @@ export class Caller {
       // It did nothing, and says why.
       if (typeof reply === 'number') return reply
       const [answer, birth, writes, isWrite] = listOf(reply)
-      this.#notice(before, textOf(birth), numberOf(writes))
+      // A write of ours must not make up for one that was lost: what counts is how many there were before this call.
+      this.#notice(before, textOf(birth), numberOf(writes) - numberOf(isWrite), numberOf(writes))
       if (this.#options.wait && numberOf(isWrite) === 1) await this.#confirm(client, connection)
       return answer as Reply
     } catch (error) {

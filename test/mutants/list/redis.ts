@@ -16,6 +16,16 @@ const inSuite = (test: string): Mutant['killedBy'] => ({ vitest: SUITE, test })
 
 /** The script of the Redis store, and what sends it. */
 export const REDIS_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'redis-own-write-hides-a-loss',
+    incidents: [],
+    rule: 'R11',
+    file: 'src/stores/redis/caller.ts',
+    find: 'numberOf(writes) - numberOf(isWrite), numberOf(writes))',
+    replace: 'numberOf(writes), numberOf(writes))',
+    story: 'A cluster loses the last change, and the first write after that makes up for it in the count.',
+    killedBy: { vitest: 'test/redis/failover.test.ts', test: 'reports what its replica lacked' },
+  },
   mutant(
     'settle-without-token',
     'R1',
