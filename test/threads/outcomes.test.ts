@@ -125,7 +125,11 @@ describe.each(STORES)('a handler in a thread, over %s', (store) => {
     const job = await run({ do: 'throw-text' })
 
     await expect(job.result()).rejects.toMatchObject({ code: 'JOB_FAILED' })
-    expect((await job.get())?.failure).toEqual({ kind: 'error', message: 'only text', version: expect.any(String) })
+    expect((await job.get())?.failure).toEqual({
+      kind: 'error',
+      message: 'only text',
+      version: expect.any(String),
+    })
   })
 
   it('may throw what cannot be looked at', async () => {

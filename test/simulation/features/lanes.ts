@@ -134,7 +134,7 @@ function enqueueSome(to: Queue<Load, Yield>): (trial: Trial) => void {
     for (let n = random.int(1, 6); n > 0; n--) {
       const lane = random.pick(['', ...LANES])
       const mayWait = to !== ordered && random.chance(0.2)
-      enqueue(trial, to, {
+      void enqueue(trial, to, {
         ...(lane !== '' && { lane }),
         ...(to === metered && { cost: random.pick([1, 1, 1, 2, 4]) }),
         ...(mayWait && { delay: random.int(1, 1_500), priority: random.pick([-1, 0, 1]) }),

@@ -86,6 +86,10 @@ export const transactions: Feature = {
   ],
   actions: [
     { name: 'enqueue in a transaction', weight: 3, run: enqueueWithin },
-    { name: 'enqueue what completes in a transaction', weight: 4, run: (trial) => enqueue(trial, exact) },
+    {
+      name: 'enqueue what completes in a transaction',
+      weight: 4,
+      run: (trial) => void enqueue(trial, exact),
+    },
   ],
 }

@@ -55,7 +55,7 @@ export const unhandled: Feature = {
         const { random } = trial
         for (let n = random.int(1, 4); n > 0; n--) {
           const lane = random.pick(LANES)
-          enqueue(trial, seldom, lane === '' ? {} : { lane })
+          void enqueue(trial, seldom, lane === '' ? {} : { lane })
         }
       },
     },

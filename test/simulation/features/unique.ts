@@ -30,7 +30,7 @@ export const unique: Feature = {
       run: (trial) => {
         const { random } = trial
         const key = random.pick(['a', 'b', 'c'])
-        enqueue(trial, single, {
+        void enqueue(trial, single, {
           unique: {
             // Keys of different scopes are different things here: the checker judges each by its own rule.
             ...random.pick([
