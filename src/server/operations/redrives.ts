@@ -41,7 +41,7 @@ export async function redrivesOf(
       const from = at - (isExact ? NEAR_MS : SEARCHED_MS)
       const lines = await services.auditLog.between(caller.space, 'jobs.change', from, at + NEAR_MS)
       return about(lines, job).map(({ id, who, at: written }) => {
-        return { generation, source: id, by: who, far: Math.abs(Date.parse(written) - at) }
+        return { generation, source: id, by: who, far: distance(Date.parse(written), at) }
       })
     }),
   )
@@ -56,6 +56,12 @@ interface Claim {
   readonly by: string
   /** How far apart they are in time. */
   readonly far: number
+}
+
+/** The line of a redrive is written after it. One written before it counts only if no other fits: the clocks may differ. */
+function distance(writtenAt: number, redrivenAt: number): number {
+  const ms = writtenAt - redrivenAt
+  return ms >= 0 ? ms : NEAR_MS - ms
 }
 
 /** Who began each generation: the nearest first, and each source for one generation alone. */
