@@ -9,7 +9,7 @@ import type { Store } from '../store.ts'
 
 /** Looks again this often even if no hint came: hints may be lost. */
 const LOOK_AGAIN_MS = 2_000
-const PAGE = 500
+const WATCHES_PER_CALL = 500
 
 interface Watch<Thing> {
   readonly id: string
@@ -176,8 +176,8 @@ export class Awaiting<Thing> {
       while (this.#again && this.#watches.size > 0) {
         this.#again = false
         const watches = [...this.#watches]
-        for (let from = 0; from < watches.length; from += PAGE) {
-          const page = watches.slice(from, from + PAGE)
+        for (let from = 0; from < watches.length; from += WATCHES_PER_CALL) {
+          const page = watches.slice(from, from + WATCHES_PER_CALL)
           const things = await this.#kind.read(page.map((watch) => watch.id))
           page.forEach((watch, index) => {
             const thing = things[index] ?? null

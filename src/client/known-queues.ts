@@ -1,7 +1,7 @@
 import type { QueueCounts, Store } from '../store.ts'
 import { CARD_KIND } from './cards.ts'
 
-const CARDS_PER_CALL = 200
+const CARDS_PER_READ = 200
 
 /**
  * Leaves out queues of which nothing is left: no job in any state, no live worker, no hold, limit or declaration. Stores keep
@@ -17,7 +17,7 @@ export async function knownQueues(
   // Mostly there is none, and then nothing more is read.
   if (empty.length === 0) return counted
   const parts: string[][] = []
-  for (let i = 0; i < empty.length; i += CARDS_PER_CALL) parts.push(empty.slice(i, i + CARDS_PER_CALL))
+  for (let i = 0; i < empty.length; i += CARDS_PER_READ) parts.push(empty.slice(i, i + CARDS_PER_READ))
   const [{ holds }, { limits }, ...cards] = await Promise.all([
     store.holds({ space }),
     store.limits({ space }),
