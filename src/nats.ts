@@ -1,7 +1,7 @@
 /** `skep/nats`: hints over NATS, and notices over JetStream, for jobs in any store. */
 
-import type { Notices } from './notices.ts'
-import type { Notifier } from './notifier.ts'
+import type { Notices } from './notifier/notices.ts'
+import type { Notifier } from './notifier/notifier.ts'
 import { createNatsNotifier } from './notifiers/nats/notifier.ts'
 import type { NatsNotifierOptions } from './notifiers/nats/options.ts'
 

@@ -27,9 +27,9 @@ import {
   type TracerProvider,
   trace,
 } from '@opentelemetry/api'
-import type { NewJob } from './core/job.ts'
+import type { NewJob } from './core/jobs/job.ts'
 import { assertOptions, optionKeys } from './core/options.ts'
-import type { Instrumentation, ProcessedBatch, ProcessedJob } from './instrumentation.ts'
+import type { Instrumentation, ProcessedBatch, ProcessedJob } from './runtime/instrumentation.ts'
 
 export interface OtelOptions {
   /**

@@ -1,17 +1,16 @@
 /** `skep/postgres`: jobs in a PostgreSQL database, for many processes on many machines. */
 import { assertIdentifier } from './core/names.ts'
 import { assertOptions, optionKeys } from './core/options.ts'
-import type { Notifier } from './notifier.ts'
-import { createPostgresNotifier } from './notifiers/postgres/notifier.ts'
-import type { Store } from './store.ts'
-import { openChannel } from './stores/postgres/channel.ts'
+import type { Notifier } from './notifier/notifier.ts'
+import type { Store } from './store/store.ts'
 import { grantText, migrationText, type RoleAccess } from './stores/postgres/migrate.ts'
+import { createPostgresNotifier, openChannel } from './stores/postgres/notify.ts'
 import type { PostgresStoreOptions } from './stores/postgres/options.ts'
 import { createPostgresStore } from './stores/postgres/store.ts'
 
+export type { RunInTransaction } from './stores/postgres/connection/transaction.ts'
 export type { UnsafeOptions } from './stores/postgres/durability.ts'
 export type { PostgresConnection, PostgresStoreOptions } from './stores/postgres/options.ts'
-export type { RunInTransaction } from './stores/postgres/transactions.ts'
 
 /** Jobs in a PostgreSQL database (13 or newer). Its notifier uses LISTEN and NOTIFY. */
 export function postgresStore(options: PostgresStoreOptions): Store {

@@ -1,15 +1,14 @@
 /** `skep/redis`: jobs in Redis or Valkey, for many processes on many machines. */
-import type { Notifier } from './notifier.ts'
-import { createRedisNotifier } from './notifiers/redis/notifier.ts'
-import type { Store } from './store.ts'
-import { type ChannelOptions, openChannel } from './stores/redis/channel.ts'
+import type { Notifier } from './notifier/notifier.ts'
+import type { Store } from './store/store.ts'
+import { type ChannelOptions, createRedisNotifier, openChannel } from './stores/redis/notify.ts'
 import type { RedisStoreOptions } from './stores/redis/options.ts'
 import { createRedisStore } from './stores/redis/store.ts'
 
+export type { IoRedisLike } from './stores/redis/connection/ioredis-client.ts'
+export type { NodeRedisLike } from './stores/redis/connection/node-redis-client.ts'
+export type { AnyRedisClient } from './stores/redis/connection/open-client.ts'
 export type { UnsafeOptions } from './stores/redis/durability.ts'
-export type { IoRedisLike } from './stores/redis/ioredis-client.ts'
-export type { NodeRedisLike } from './stores/redis/node-redis-client.ts'
-export type { AnyRedisClient } from './stores/redis/open-client.ts'
 export type { RedisConnection, RedisStoreOptions } from './stores/redis/options.ts'
 
 /**

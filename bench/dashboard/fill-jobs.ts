@@ -1,5 +1,5 @@
 import type { NewJob, Store } from 'skep'
-import type { Verdict } from '../../src/core/policy.ts'
+import type { Verdict } from '../../src/core/policies/policy.ts'
 import {
   ERRORS_OF_A_QUEUE,
   type Kept,

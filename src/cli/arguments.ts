@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import type { Duration } from '../index.ts'
 import type { Flag, Flags } from './command.ts'
 import { usage } from './exit.ts'
-import { quote } from './text.ts'
+import { quote } from './format/text.ts'
 
 const DURATION = /^\d+(?:\.\d+)?(?:ms|s|m|h|d|w)$/
 const UNIT_MS: Readonly<Record<string, number>> = {

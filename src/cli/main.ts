@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 import { COMMANDS } from './command-table.ts'
-import { quietExperiments } from './experiments.ts'
+import { quietExperiments } from './connect/load-module.ts'
+import { whenOutputCloses } from './connect/stop.ts'
 import { flushed } from './output.ts'
 import { runProgram } from './program.ts'
-import { whenOutputCloses } from './stopping.ts'
 
 quietExperiments()
 whenOutputCloses()

@@ -1,5 +1,5 @@
 import { styleText } from 'node:util'
-import { safeJson } from './text.ts'
+import { safeJson } from './format/text.ts'
 
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'blue' | 'cyan' | 'magenta' | 'inverse'
 

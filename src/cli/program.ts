@@ -1,11 +1,11 @@
 import { Arguments, split } from './arguments.ts'
 import { type Call, type Command, type Flag, type Flags, GLOBAL_FLAGS } from './command.ts'
 import { EXIT, usage } from './exit.ts'
-import { complain, explain } from './explain.ts'
+import { complain, explain } from './explain-error.ts'
+import { quote } from './format/text.ts'
 import { overview, page } from './help.ts'
 import { Output, wantsColor } from './output.ts'
 import { suggest } from './suggest.ts'
-import { quote } from './text.ts'
 import { ownVersion } from './version.ts'
 
 export interface Surroundings {

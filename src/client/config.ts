@@ -1,9 +1,9 @@
-import type { Notifier } from '../notifier.ts'
-import type { Store } from '../store.ts'
+import type { Notifier } from '../notifier/notifier.ts'
+import type { Store } from '../store/store.ts'
 import type { WorkerOptions } from '../worker/options.ts'
-import type { Flow } from './flow.ts'
-import type { Handler } from './queue.ts'
-import type { ScheduleDefinition } from './schedule.ts'
+import type { Flow } from './flows/flow.ts'
+import type { Handler } from './queues/queue.ts'
+import type { ScheduleDefinition } from './schedules/schedule.ts'
 
 /** What `skep.config.ts` tells the command line about your program. */
 export interface SkepConfig {

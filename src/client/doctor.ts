@@ -1,11 +1,11 @@
 import { messageOf } from '../core/errors.ts'
-import { countText, fromNowText, manyText, spanText } from '../core/words.ts'
-import type { Notifier, NotifierHealth } from '../notifier.ts'
-import { type Runtime, sleep } from '../runtime.ts'
-import type { Capabilities, Durability, Store } from '../store.ts'
-import type { HoldView } from './holds.ts'
-import { countJobs, type QueueView } from './inspect.ts'
-import { listWorkers, type WorkerView } from './worker-view.ts'
+import { countText, fromNowText, manyText, spanText } from '../core/format.ts'
+import type { Notifier, NotifierHealth } from '../notifier/notifier.ts'
+import { type Runtime, sleep } from '../runtime/runtime.ts'
+import type { Capabilities, Durability, Store } from '../store/store.ts'
+import { countJobs, type QueueView } from './jobs/list.ts'
+import type { HoldView } from './queues/holds.ts'
+import { listWorkers, type WorkerView } from './workers/list.ts'
 
 /** One thing that the doctor looked at. */
 export interface DoctorFinding {

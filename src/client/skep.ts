@@ -1,70 +1,61 @@
 import { type Duration, type Keep, toMs } from '../core/duration.ts'
-import { Emitter } from '../core/emitter.ts'
 import { SkepError } from '../core/errors.ts'
-import type { Group } from '../core/groups.ts'
-import type { NewJob } from '../core/job.ts'
+import type { Group } from '../core/flows/groups.ts'
+import type { Run } from '../core/flows/runs.ts'
+import type { NewJob } from '../core/jobs/job.ts'
+import type { ChangeTo } from '../core/jobs/transitions.ts'
 import { LIMITS } from '../core/limits.ts'
-import { consoleLogger, harmless, type Logger } from '../core/logger.ts'
 import { assertJobId, assertName, show } from '../core/names.ts'
 import { assertOptions, optionKeys } from '../core/options.ts'
-import type { Run } from '../core/runs.ts'
-import type { ChangeTo } from '../core/transitions.ts'
 import { Registry } from '../flows/registry.ts'
-import { Sweeper } from '../flows/sweeper.ts'
-import type { Instrumentation } from '../instrumentation.ts'
+import { Sweeper } from '../maintenance/flow-sweeper.ts'
 import { OverdueJobs } from '../maintenance/overdue.ts'
 import { pruneAll } from '../maintenance/prune.ts'
-import { ErrorBook } from '../metrics/error-book.ts'
+import { Scheduler } from '../maintenance/scheduler.ts'
+import { Meter } from '../metrics/counters.ts'
+import { ErrorBook } from '../metrics/error-groups.ts'
 import { History } from '../metrics/history.ts'
-import { Meter } from '../metrics/meter.ts'
-import type { Hint, Notifier, NotifierHealth } from '../notifier.ts'
+import type { Hint, Notifier, NotifierHealth } from '../notifier/notifier.ts'
 import { localNotifier } from '../notifiers/local/notifier.ts'
-import { type Runtime, systemRuntime } from '../runtime.ts'
-import { Scheduler } from '../scheduler/scheduler.ts'
+import { Emitter } from '../runtime/emitter.ts'
+import type { Instrumentation } from '../runtime/instrumentation.ts'
+import { consoleLogger, harmless, type Logger } from '../runtime/logger.ts'
+import { type Runtime, systemRuntime } from '../runtime/runtime.ts'
 import type { RecordStore } from '../store/records.ts'
-import type { Durability, InsertResult, Store } from '../store.ts'
+import type { Durability, InsertResult, Store } from '../store/store.ts'
+import type { Order } from '../worker/commands.ts'
 import type { WorkerEvents } from '../worker/events.ts'
-import { Noter } from '../worker/noter.ts'
+import { Noter } from '../worker/log-writer.ts'
 import { assertWhole, resolveWorkerOptions, WORKER_KEYS, type WorkerOptions } from '../worker/options.ts'
-import type { Order } from '../worker/orders.ts'
 import { countInserted } from '../worker/settler.ts'
-import { type AgainOptions, copyOf } from './again.ts'
-import { announceWorker } from './announce.ts'
-import { type AnsweringStore, answeringStore } from './answering-store.ts'
-import { type AttemptView, readAttempts } from './attempts.ts'
-import { type Awaiting, awaitingGroups, awaitingJobs, awaitingRuns, type Results } from './awaiting.ts'
-import { Bulk } from './bulk.ts'
-import { BulkBook } from './bulk-record.ts'
-import { buriedListener } from './buried.ts'
-import { listCards, type QueueCard } from './cards.ts'
-import { type DeadNoticeOptions, readDeadNotices } from './dead-notices.ts'
-import { Declarations } from './declarations.ts'
-import { declareLimits } from './declare-limits.ts'
+import { Bulk } from './bulk/bulk.ts'
+import { BulkBook } from './bulk/record.ts'
 import { type DoctorReport, examine } from './doctor.ts'
-import { type DrainOptions, type DrainSummary, drainQueue } from './drain.ts'
-import { type DropOptions, type DropSummary, dropQueue } from './drop.ts'
-import { type EnqueueOptions, makePrepare, type Prepare } from './enqueue.ts'
-import { Enqueuer } from './enqueuer.ts'
-import { ErrorGroups } from './errors.ts'
-import { type Explanation, explainAny } from './explain.ts'
-import { explainQueue, type QueueExplanation } from './explain-queue.ts'
-import type { Flow } from './flow.ts'
-import { flowMaker } from './flow-maker.ts'
-import { flowSpecs } from './flow-spec.ts'
-import { Groups } from './groups.ts'
-import { toSpec } from './handlers.ts'
-import { harmlessNotifier } from './harmless-notifier.ts'
+import { Enqueuer } from './enqueue/batcher.ts'
+import { type AgainOptions, copyOf } from './enqueue/copy-job.ts'
+import { type EnqueueOptions, makePrepare, type Prepare } from './enqueue/enqueue.ts'
+import { type EnqueueManyOptions, prepareMany } from './enqueue/enqueue-many.ts'
+import { LaterHints, transactionOf } from './enqueue/transaction.ts'
+import { ErrorGroups } from './error-groups.ts'
+import { type Explanation, explainAny } from './explain/explain.ts'
+import { explainQueue, type QueueExplanation } from './explain/queue.ts'
+import { Outlines } from './flows/definitions.ts'
+import type { Flow } from './flows/flow.ts'
+import { flowMaker, flowSpecs } from './flows/flow-handlers.ts'
+import { type RunHandle, Runs, type StartOptions } from './flows/runs.ts'
+import { Groups } from './groups/groups.ts'
+import { type AttemptView, readAttempts } from './jobs/attempts.ts'
 import {
-  type Holdable,
-  type HoldEnv,
-  type HoldOptions,
-  type HoldSummary,
-  type HoldView,
-  hold,
-  type ReleaseSummary,
-  release,
-  standing,
-} from './holds.ts'
+  type ChangeSummary,
+  changeJobs,
+  type DeclaredTarget,
+  dueMoment,
+  type PrioritizeOptions,
+  resolvePriority,
+  type Target,
+} from './jobs/change.ts'
+import { type DeadNoticeOptions, readDeadNotices } from './jobs/dead-notices.ts'
+import { type HandleOrigin, JobHandle } from './jobs/handle.ts'
 import {
   type CountOptions,
   countFitting,
@@ -77,36 +68,52 @@ import {
   listSpaces,
   type QueueView,
   type SpaceView,
-} from './inspect.ts'
-import { instrumentedSpec } from './instrumented-spec.ts'
-import { type HandleOrigin, JobHandle } from './job-handle.ts'
-import { type LaneListOptions, type LanePage, listLanes } from './lanes.ts'
-import { LaterHints } from './later-hints.ts'
-import { Limits } from './limits.ts'
-import { logFailures } from './log-failures.ts'
-import { type LogOptions, type LogPage, progressView, readLogs } from './logs.ts'
-import { type ChangeSummary, changeJobs, dueMoment, type Target } from './manage.ts'
+} from './jobs/list.ts'
+import { buriedListener, logFailures } from './jobs/log-failures.ts'
+import { type LogOptions, type LogPage, progressView, readLogs } from './jobs/logs.ts'
+import { type PurgeOptions, type PurgeSummary, purgeJobs } from './jobs/purge.ts'
+import {
+  type Awaiting,
+  awaitingGroups,
+  awaitingJobs,
+  awaitingRuns,
+  ResultReader,
+  type Results,
+} from './jobs/results.ts'
+import { type WeighedPage, type WeighOptions, weighJobs } from './jobs/size.ts'
+import { type JobView, viewOf } from './jobs/view.ts'
+import { type JobEvent, type WatchOptions, watchJob } from './jobs/watch.ts'
 import { Metrics } from './metrics.ts'
-import { Opening } from './opening.ts'
-import { Outlines } from './outlines.ts'
-import { patientStore } from './patience.ts'
-import { type EnqueueManyOptions, prepareMany } from './prepare-many.ts'
-import { type DeclaredTarget, type PrioritizeOptions, resolvePriority } from './prioritize.ts'
 import { programVersion } from './program-version.ts'
-import { type PurgeOptions, type PurgeSummary, purgeJobs } from './purge.ts'
-import type { Handler, Queue } from './queue.ts'
-import { workersHere } from './recall.ts'
+import { announceWorker, declareLimits, listCards, type QueueCard } from './queues/declarations.ts'
+import { type DrainOptions, type DrainSummary, drainQueue } from './queues/drain.ts'
+import { type DropOptions, type DropSummary, dropQueue } from './queues/drop.ts'
+import { instrumentedSpec, toSpec } from './queues/handlers.ts'
+import {
+  type Holdable,
+  type HoldEnv,
+  type HoldOptions,
+  type HoldSummary,
+  type HoldView,
+  hold,
+  type ReleaseSummary,
+  release,
+  standing,
+} from './queues/holds.ts'
+import { type LaneListOptions, type LanePage, listLanes } from './queues/lanes.ts'
+import { Limits } from './queues/limits.ts'
+import type { Handler, Queue } from './queues/queue.ts'
+import { workersHere } from './queues/recall.ts'
 import { readyRecords } from './records.ts'
-import { Relay, type RelayOptions } from './relay.ts'
-import { ResultReader } from './result-reader.ts'
-import { type RunHandle, Runs, type StartOptions } from './runs.ts'
-import { Schedules } from './schedules.ts'
-import { transactionOf } from './transaction.ts'
-import { type JobView, viewOf } from './view.ts'
-import { type JobEvent, type WatchOptions, watchJob } from './watch.ts'
-import { type WeighedPage, type WeighOptions, weighJobs } from './weigh.ts'
-import { Worker } from './worker.ts'
-import { listWorkers, orderWorker, type WorkerView } from './worker-view.ts'
+import { Relay, type RelayOptions } from './remote-execution/relay.ts'
+import { patientStore } from './retry-calls.ts'
+import { harmlessNotifier } from './safe-notifier.ts'
+import { Declarations } from './schedules/declarations.ts'
+import { Schedules } from './schedules/schedules.ts'
+import { Opening } from './store-readiness.ts'
+import { type AnsweringStore, answeringStore } from './with-timeouts.ts'
+import { listWorkers, orderWorker, type WorkerView } from './workers/list.ts'
+import { Worker } from './workers/worker.ts'
 
 export interface SkepOptions {
   /** Where the jobs live. */

@@ -2,7 +2,7 @@
  * How a flow looks, without its functions: what a worker puts into the store, so that whoever has not its code can draw it and
  * say where a run stands. A branch is a part of its flow; a flow that is a step of another has an outline of its own.
  */
-import type { Join, Node, Tree, WorkNode } from './tree.ts'
+import type { Join, Node, Tree, WorkNode } from './definition.ts'
 
 export interface Outline {
   readonly steps: readonly StepOutline[]

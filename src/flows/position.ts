@@ -1,4 +1,4 @@
-import type { Path, Undoable } from './tree.ts'
+import type { Path, Undoable } from './definition.ts'
 
 /** Where a run stands. Stored with it as JSON. It does not grow with the steps that are done. */
 export interface Position {

@@ -1,6 +1,6 @@
 import { SkepError } from '../core/errors.ts'
 import { show } from '../core/names.ts'
-import { type Tree, treesIn } from './tree.ts'
+import { type Tree, treesIn } from './definition.ts'
 
 /** The flows that a worker knows, with their branches and the flows inside them, by name and version. */
 export class Registry {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { RUN_GROUP_VERSION } from '../core/runs.ts'
+import { RUN_GROUP_VERSION } from '../core/flows/runs.ts'
 
 /**
  * The group that waits for a signal for the nth time. Its id follows from what it waits for, so that whoever sends the

@@ -1,6 +1,6 @@
-import { type Hint, mergeHints, type Notifier } from '../notifier.ts'
-import type { Runtime } from '../runtime.ts'
-import { type ChangeReply, PROMOTE_LIMIT, type Store } from '../store.ts'
+import { type Hint, mergeHints, type Notifier } from '../notifier/notifier.ts'
+import type { Runtime } from '../runtime/runtime.ts'
+import { type ChangeReply, PROMOTE_LIMIT, type Store } from '../store/store.ts'
 
 /** Claims make due jobs ready by themselves; what they have left for this long is overdue. */
 const GRACE_MS = 2_000

@@ -1,11 +1,18 @@
-import { attemptLine } from '../core/attempts.ts'
-import { reasonFailure } from '../core/failure.ts'
-import { type ClaimedJob, type Failure, isFinal, type JobState } from '../core/job.ts'
-import { isDiscarded, judge, type Policy, type Verdict } from '../core/policy.ts'
-import { mergeHints, type Notifier, namingHints, type ToldJob, workHint } from '../notifier.ts'
-import type { Runtime } from '../runtime.ts'
-import type { ExpiredLease, SettleCall, Settlement, SettleReply, Store, WorkerPresence } from '../store.ts'
-import { LONGEST_RETRY_MS } from '../supervise.ts'
+import { attemptLine } from '../core/jobs/attempts.ts'
+import { reasonFailure } from '../core/jobs/failure.ts'
+import { type ClaimedJob, type Failure, isFinal, type JobState } from '../core/jobs/job.ts'
+import { isDiscarded, judge, type Policy, type Verdict } from '../core/policies/policy.ts'
+import { mergeHints, type Notifier, namingHints, type ToldJob, workHint } from '../notifier/notifier.ts'
+import type { Runtime } from '../runtime/runtime.ts'
+import { LONGEST_RETRY_MS } from '../runtime/supervise.ts'
+import type {
+  ExpiredLease,
+  SettleCall,
+  Settlement,
+  SettleReply,
+  Store,
+  WorkerPresence,
+} from '../store/store.ts'
 
 /** Leases looked at in one call, and calls in one turn: a mass expiry is worked off in portions. */
 const PAGE = 500

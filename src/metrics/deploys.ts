@@ -1,6 +1,6 @@
-import type { Runtime } from '../runtime.ts'
+import type { Runtime } from '../runtime/runtime.ts'
 import type { RecordStore } from '../store/records.ts'
-import { stamp } from './page.ts'
+import { stamp } from './minute-records.ts'
 
 /** That workers of another version appeared is a record of this kind: `<when>/<version>`. */
 const DEPLOY_KIND = 'deploy'

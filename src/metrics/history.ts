@@ -1,10 +1,10 @@
 import { messageOf } from '../core/errors.ts'
-import type { Logger } from '../core/logger.ts'
-import type { Runtime } from '../runtime.ts'
+import type { Logger } from '../runtime/logger.ts'
+import type { Runtime } from '../runtime/runtime.ts'
+import { atMost } from '../runtime/supervise.ts'
 import type { NewRecord, RecordStore } from '../store/records.ts'
-import { atMost } from '../supervise.ts'
-import type { Meter } from './meter.ts'
-import { HOUR_MS, METRIC_KIND, MINUTE_MS, Page } from './page.ts'
+import type { Meter } from './counters.ts'
+import { HOUR_MS, METRIC_KIND, MINUTE_MS, Page } from './minute-records.ts'
 
 /** The meter is collected so often while something happens, at whole multiples of it, so that slots of 10 s are whole. */
 const TICK_MS = 5_000

@@ -4,9 +4,10 @@
  * What the store knows (jobs, ages, workers, rates of all processes) is the same whoever is asked, so one server is enough to
  * scrape. Counters and histograms are of the process that answers, as counters must be: scrape each worker for those.
  */
+
+import type { Tally } from './counters.ts'
 import { boundMs, bucketOf, type Histogram } from './histogram.ts'
 import type { QueueRates } from './series.ts'
-import type { Tally } from './tally.ts'
 
 export interface Exposed {
   readonly space: string

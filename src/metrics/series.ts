@@ -1,4 +1,5 @@
 import type { RecordStore, StoredRecord } from '../store/records.ts'
+import { Tally, unpackTally } from './counters.ts'
 import { countOf } from './histogram.ts'
 import {
   HOUR_MS,
@@ -10,8 +11,7 @@ import {
   type SlotsBody,
   shardOf,
   stamp,
-} from './page.ts'
-import { Tally, unpackTally } from './tally.ts'
+} from './minute-records.ts'
 
 /** How far back a look goes. */
 export const RANGES = ['15m', '1h', '6h', '24h', '7d'] as const

@@ -1,5 +1,5 @@
 import { assertOptions, type ErrorCode, optionKeys, SkepError } from '../index.ts'
-import type { ApiError, InputOf, Nothing, OperationName, OutputOf } from './api.ts'
+import type { ApiError, InputOf, Nothing, OperationName, OutputOf } from '../operations/schema/wire-types.ts'
 
 export interface ServerClientOptions {
   /** Where the server is: its address, with the path if it is mounted in another one. */

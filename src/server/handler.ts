@@ -1,9 +1,9 @@
 import { createSkep, type Skep, type SkepOptions } from '../index.ts'
-import type { Remote } from './access/guard-contract.ts'
+import type { Remote } from '../operations/authorize/guard.ts'
 import { ServerCore } from './core.ts'
-import { isSkep } from './node-server.ts'
 import { assertServerOptions, HANDLER_KEYS } from './option-keys.ts'
 import { resolveServerOptions, type ServerOptions } from './options.ts'
+import { isSkep } from './skep-server.ts'
 
 /** How a request reached a mounted server. */
 export interface Mounted {

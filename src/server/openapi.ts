@@ -1,11 +1,11 @@
 /** The OpenAPI 3.1 document, made from the operations themselves. */
-import { ROUTE_EXAMPLES } from './examples/routes.ts'
-import { EXAMPLES } from './examples/table.ts'
-import { IDS } from './examples/things.ts'
+import { ROUTE_EXAMPLES } from '../operations/examples/routes.ts'
+import { IDS } from '../operations/examples/samples.ts'
+import { EXAMPLES } from '../operations/examples/table.ts'
+import type { JsonSchema } from '../operations/schema/schema.ts'
+import { LISTED, type ListedOperation } from '../operations/table.ts'
 import type { RawRoute } from './http/route.ts'
-import { LISTED, type ListedOperation } from './operations/table.ts'
 import { packageVersion } from './package-folder.ts'
-import type { JsonSchema } from './schema.ts'
 
 type Node = Readonly<Record<string, unknown>>
 

@@ -1,15 +1,15 @@
 /** The names of all options of a server. Whatever is not among them is refused, with what was probably meant. */
 import { assertOptions, type OptionKeys, optionKeys } from '../index.ts'
+import type { RedactOptions } from '../operations/redaction/redact.ts'
 import type { AuditOptions } from './access/audit.ts'
-import type { GivenToken } from './access/given-tokens.ts'
 import type { AccessOptions } from './access/options.ts'
-import type { Rate } from './access/rates.ts'
-import type { RedactOptions } from './access/redact.ts'
 import type { AlertHook } from './alerts/options.ts'
 import type { HandlerOptions } from './handler.ts'
-import type { ListenOptions, NodeServerOptions } from './node-server.ts'
 import type { ServerOptions } from './options.ts'
+import type { Rate } from './quotas/rates.ts'
 import type { ReceiverOptions } from './receivers/options.ts'
+import type { ListenOptions, NodeServerOptions } from './skep-server.ts'
+import type { GivenToken } from './tokens/static-tokens.ts'
 
 const SERVER = {
   guard: true,

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { type Logger, type Runtime, SkepError } from '../index.ts'
-import type { Guard } from './access/guard-contract.ts'
+import type { Guard } from '../operations/authorize/guard.ts'
 import type { AccessOptions } from './access/options.ts'
 import type { AlertHook } from './alerts/options.ts'
 import { packageFolder } from './package-folder.ts'

@@ -1,6 +1,6 @@
-import type { Group, Outcome } from '../core/groups.ts'
-import type { NewJob } from '../core/job.ts'
-import type { Run, RunMove, RunStatus } from '../core/runs.ts'
+import type { Group, Outcome } from '../core/flows/groups.ts'
+import type { Run, RunMove, RunStatus } from '../core/flows/runs.ts'
+import type { NewJob } from '../core/jobs/job.ts'
 
 /**
  * Groups and runs, see `core/groups.ts` and `core/runs.ts`. They are made by {@link Store.insert}, together with their

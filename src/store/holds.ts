@@ -1,4 +1,4 @@
-import type { Hold, HoldKind, HoldTarget } from '../core/holds.ts'
+import type { Hold, HoldKind, HoldTarget } from '../core/lanes/holds.ts'
 
 /**
  * Holds. Putting and releasing one costs the same however many jobs it keeps back: no job is touched, the claim asks.

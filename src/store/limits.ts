@@ -1,4 +1,4 @@
-import type { LimitFields } from '../core/limit-fields.ts'
+import type { LimitFields } from '../core/lanes/limit-fields.ts'
 
 export type { LimitFields }
 

@@ -6,8 +6,8 @@
  * Redis, where `{s}` is the hash tag of the space: a hash for each schedule, and one sorted set by next slot of those
  * that are not paused.
  */
-import type { NewJob } from '../core/job.ts'
-import type { Overlap, Schedule } from '../core/schedule.ts'
+import type { NewJob } from '../core/jobs/job.ts'
+import type { Overlap, Schedule } from '../core/schedules/schedule.ts'
 import type { Enqueued } from './flows.ts'
 
 export interface ScheduleStore {

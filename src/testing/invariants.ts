@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { isFinal, JOB_STATES, type Job, type JobState } from '../core/job.ts'
-import { byKey, DEFAULT_LANE } from '../core/lanes.ts'
-import { byRank } from '../core/transitions.ts'
-import type { QueueCounts, Store } from '../store.ts'
+import { isFinal, JOB_STATES, type Job, type JobState } from '../core/jobs/job.ts'
+import { byRank } from '../core/jobs/transitions.ts'
+import { byKey, DEFAULT_LANE } from '../core/lanes/lanes.ts'
+import type { QueueCounts, Store } from '../store/store.ts'
 
 /** What is wrong with the shape of a job, in words; nothing if it is sound (I-24). */
 export function shapeFaults(job: Job, now: number): string[] {

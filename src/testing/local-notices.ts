@@ -9,9 +9,9 @@ import {
   type NoticeSource,
   type Notices,
   type NoticeTap,
-} from '../notices.ts'
-import type { Notifier } from '../notifier.ts'
-import type { Runtime } from '../runtime.ts'
+} from '../notifier/notices.ts'
+import type { Notifier } from '../notifier/notifier.ts'
+import type { Runtime } from '../runtime/runtime.ts'
 import type { Random } from './random.ts'
 
 /** What may happen to a notice: it is lost, it is there twice, it comes late, or its ack is lost. */

@@ -1,5 +1,5 @@
-import type { Notifier } from '../notifier.ts'
-import { systemRuntime } from '../runtime.ts'
+import type { Notifier } from '../notifier/notifier.ts'
+import { systemRuntime } from '../runtime/runtime.ts'
 import { noticeAnswers } from './notices/answers.ts'
 import { noticesFlow } from './notices/flow.ts'
 import { type NoticeScene, withNotices } from './notices/scene.ts'

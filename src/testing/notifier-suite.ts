@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Hint, Notifier } from '../notifier.ts'
+import type { Hint, Notifier } from '../notifier/notifier.ts'
 import { Ear, work } from './notifier/ear.ts'
 import type { Runner } from './runner.ts'
 

@@ -1,4 +1,4 @@
-import type { Store } from '../store.ts'
+import type { Store } from '../store/store.ts'
 import { type Command, jobsIn } from './oracle/commands.ts'
 import { generateCommands } from './oracle/generate.ts'
 import { type Mismatch, runCommands } from './oracle/run.ts'

@@ -1,5 +1,5 @@
 import { assertOptions, optionKeys } from '../core/options.ts'
-import { type Runtime, uuidSource } from '../runtime.ts'
+import { type Runtime, uuidSource } from '../runtime/runtime.ts'
 import { type Random, seededRandom } from './random.ts'
 
 export interface VirtualRuntimeOptions {

@@ -1,5 +1,5 @@
-import type { ClaimedJob, Counters, Failure, JobState } from '../core/job.ts'
-import { shownPriority } from '../core/priority.ts'
+import type { ClaimedJob, Counters, Failure, JobState } from '../core/jobs/job.ts'
+import { shownPriority } from '../core/jobs/priority.ts'
 
 /** What workers tell. By the time a listener hears of an end, it is saved. */
 export interface WorkerEvents {

@@ -1,9 +1,9 @@
 import { LeaseLostError, SkepError } from '../core/errors.ts'
-import { failureOf, reasonFailure } from '../core/failure.ts'
-import type { Outcome } from '../core/policy.ts'
-import type { Runtime } from '../runtime.ts'
+import { failureOf, reasonFailure } from '../core/jobs/failure.ts'
+import type { Outcome } from '../core/policies/policy.ts'
+import type { Runtime } from '../runtime/runtime.ts'
 import { batchAnswers, isInstruction, LATER, RunLostError } from './handler.ts'
-import type { Run } from './run.ts'
+import type { Run } from './runs.ts'
 
 /** Why a handler's signal aborted. */
 export class StopSignal extends Error {

@@ -1,9 +1,9 @@
 import { SkepError } from '../core/errors.ts'
-import type { ClaimedJob, NewJob } from '../core/job.ts'
-import type { KeyRange } from '../core/key-range.ts'
-import type { Policy } from '../core/policy.ts'
-import type { SettleResult } from '../store.ts'
-import type { Run } from './run.ts'
+import type { ClaimedJob, NewJob } from '../core/jobs/job.ts'
+import type { KeyRange } from '../core/lanes/key-range.ts'
+import type { Policy } from '../core/policies/policy.ts'
+import type { SettleResult } from '../store/store.ts'
+import type { Run } from './runs.ts'
 
 /** What a worker needs to know about one queue it serves. Made by the client from a user's handler. */
 export interface HandlerSpec {

@@ -1,4 +1,4 @@
-import { NOTICE_DELIVERIES, type Notice } from '../notices.ts'
+import { NOTICE_DELIVERIES, type Notice } from '../notifier/notices.ts'
 
 /** One id of a notice. */
 export interface Entry {

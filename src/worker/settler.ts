@@ -1,21 +1,35 @@
-import { type AttemptOrigin, attemptLine } from '../core/attempts.ts'
-import { nextInChain } from '../core/chains.ts'
-import type { Emitter } from '../core/emitter.ts'
 import { SkepError } from '../core/errors.ts'
-import { failureOf, reasonFailure } from '../core/failure.ts'
-import { type ClaimedJob, type Failure, isFinal, type JobState, type NewJob, rankOf } from '../core/job.ts'
-import type { Logger } from '../core/logger.ts'
-import { isDiscarded, judge, type Outcome, type Verdict } from '../core/policy.ts'
-import { idTakenError, type TakenId } from '../core/taken.ts'
-import type { ErrorBook } from '../metrics/error-book.ts'
-import type { Meter } from '../metrics/meter.ts'
-import { type Hint, mergeHints, type Notifier, namingHints, type ToldJob, workHint } from '../notifier.ts'
-import type { Runtime } from '../runtime.ts'
-import type { InsertResult, Settlement, SettleResult } from '../store.ts'
+import { nextInChain } from '../core/flows/chains.ts'
+import { type AttemptOrigin, attemptLine } from '../core/jobs/attempts.ts'
+import { failureOf, reasonFailure } from '../core/jobs/failure.ts'
+import {
+  type ClaimedJob,
+  type Failure,
+  isFinal,
+  type JobState,
+  type NewJob,
+  rankOf,
+} from '../core/jobs/job.ts'
+import { idTakenError, type TakenId } from '../core/jobs/taken-ids.ts'
+import { isDiscarded, judge, type Outcome, type Verdict } from '../core/policies/policy.ts'
+import type { Meter } from '../metrics/counters.ts'
+import type { ErrorBook } from '../metrics/error-groups.ts'
+import {
+  type Hint,
+  mergeHints,
+  type Notifier,
+  namingHints,
+  type ToldJob,
+  workHint,
+} from '../notifier/notifier.ts'
+import type { Emitter } from '../runtime/emitter.ts'
+import type { Logger } from '../runtime/logger.ts'
+import type { Runtime } from '../runtime/runtime.ts'
+import type { InsertResult, Settlement, SettleResult } from '../store/store.ts'
 import { eventJob, type FailedRun, readValue, type WorkerEvents } from './events.ts'
-import type { Exchange, Parcel, Turn } from './exchange.ts'
-import type { Noter } from './noter.ts'
-import type { Run } from './run.ts'
+import type { Noter } from './log-writer.ts'
+import type { Run } from './runs.ts'
+import type { Exchange, Parcel, Turn } from './store-batcher.ts'
 
 export interface SettlerOptions {
   readonly runtime: Runtime

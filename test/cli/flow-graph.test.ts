@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { graph } from '../../src/cli/flow-graph.ts'
-import { widthOf } from '../../src/cli/text.ts'
+import { graph } from '../../src/cli/format/flow-graph.ts'
+import { widthOf } from '../../src/cli/format/text.ts'
 import type { StepOutline } from '../../src/index.ts'
 
 const options = { width: 100, unicode: true, paint: (_: unknown, text: string) => text, now: 0 } as const

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Counterpart } from '../../src/cli/counterpart.ts'
+import type { Counterpart } from '../../src/cli/connect/backend.ts'
 import { Remote } from '../../src/cli/remote/remote.ts'
 import { flow, never, queue, type Skep } from '../../src/index.ts'
 import { revived, ServerClient } from '../../src/server.ts'

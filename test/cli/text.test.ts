@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { frame } from '../../src/cli/dev/frame.ts'
-import { masker, maskUrl } from '../../src/cli/mask.ts'
-import { count, rate, span } from '../../src/cli/numbers.ts'
+import { frame } from '../../src/cli/dev/layout.ts'
+import { masker, maskUrl } from '../../src/cli/format/mask.ts'
+import { count, rate, span } from '../../src/cli/format/numbers.ts'
+import { table } from '../../src/cli/format/table.ts'
+import { clean, cleanLines, cut, pad, safeJson, widthOf } from '../../src/cli/format/text.ts'
 import { suggest } from '../../src/cli/suggest.ts'
-import { table } from '../../src/cli/table.ts'
-import { clean, cleanLines, cut, pad, safeJson, widthOf } from '../../src/cli/text.ts'
 
 const plain = (_: unknown, text: string): string => text
 const DANGEROUS = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { wantedBy } from '../../src/client/bulk-plan.ts'
-import { type Job, PLAIN_JOB } from '../../src/core/job.ts'
-import { parseQuery } from '../../src/core/query.ts'
-import { planQuery } from '../../src/core/query-plan.ts'
-import { create } from '../../src/core/transitions.ts'
+import { wantedBy } from '../../src/client/bulk/move.ts'
+import { type Job, PLAIN_JOB } from '../../src/core/jobs/job.ts'
+import { create } from '../../src/core/jobs/transitions.ts'
+import { planQuery } from '../../src/core/query/plan.ts'
+import { parseQuery } from '../../src/core/query/query.ts'
 
 const BOUND = Date.parse('2026-11-16T12:00:00Z')
 

@@ -11,7 +11,7 @@ import {
   silentLogger,
 } from '../../src/index.ts'
 import { memoryStore } from '../../src/memory.ts'
-import type { Store } from '../../src/store.ts'
+import type { Store } from '../../src/store/store.ts'
 import { codeOf, openScene, type Scene } from '../worker/support/scene.ts'
 import { openSkep, openStore, STORES } from './support/stores.ts'
 

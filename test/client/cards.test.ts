@@ -1,9 +1,9 @@
 import * as v from 'valibot'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { cardOf } from '../../src/client/cards.ts'
-import { DEFAULT_POLICY } from '../../src/core/policy.ts'
-import { describePolicy } from '../../src/core/policy-words.ts'
+import { cardOf } from '../../src/client/queues/declarations.ts'
+import { describePolicy } from '../../src/core/policies/describe-policy.ts'
+import { DEFAULT_POLICY } from '../../src/core/policies/policy.ts'
 import {
   archive,
   buried,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { fingerprintOf, fixed, never, queue, retry, type Skep } from '../../src/index.ts'
-import { GROUPS_PER_FLUSH } from '../../src/metrics/error-book.ts'
+import { GROUPS_PER_FLUSH } from '../../src/metrics/error-groups.ts'
 import { codeOf, openScene, type Scene } from '../worker/support/scene.ts'
 
 const mail = queue<string>('mail', { onError: retry(1, fixed(0)) })

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { workHint } from '../../src/notifier.ts'
+import { workHint } from '../../src/notifier/notifier.ts'
 import { createChannelNotifier } from '../../src/notifiers/shared/channel-notifier.ts'
-import { readLetter } from '../../src/notifiers/shared/letter.ts'
+import { readLetter } from '../../src/notifiers/shared/hint-codec.ts'
 import { virtualRuntime } from '../../src/testing/virtual-runtime.ts'
 
 const hint = (queue: string) => workHint({ space: 'default', queue, dueAt: 0, priority: 0 })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { storedPriority } from '../../src/core/priority.ts'
+import { storedPriority } from '../../src/core/jobs/priority.ts'
 import { PRIORITY_STEP_MS, queue } from '../../src/index.ts'
-import type { Hint } from '../../src/notifier.ts'
+import type { Hint } from '../../src/notifier/notifier.ts'
 import { codeOf, openScene, type Scene } from '../worker/support/scene.ts'
 
 const mail = queue<number>('mail')

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
-import { Enqueuer } from '../../src/client/enqueuer.ts'
+import { Enqueuer } from '../../src/client/enqueue/batcher.ts'
 import { StoreError } from '../../src/core/errors.ts'
 import { localNotifier } from '../../src/index.ts'
 import { memoryStore } from '../../src/memory.ts'
-import type { Hint } from '../../src/notifier.ts'
-import { systemRuntime } from '../../src/runtime.ts'
-import type { InsertCall, Store } from '../../src/store.ts'
+import type { Hint } from '../../src/notifier/notifier.ts'
+import { systemRuntime } from '../../src/runtime/runtime.ts'
+import type { InsertCall, Store } from '../../src/store/store.ts'
 import { newJob } from '../support/new-job.ts'
 
 /** What happens, in order, when jobs are inserted into a store that answers only after a turn of the event loop. */

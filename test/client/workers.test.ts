@@ -1,8 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createSkep, queue, type Skep, silentLogger } from '../../src/index.ts'
 import { memoryStore } from '../../src/memory.ts'
-import { ORDER_KIND, OrderKeeper, recallId } from '../../src/worker/orders.ts'
-import { parseVitals } from '../../src/worker/vitals.ts'
+import { parseVitals } from '../../src/runtime/process-stats.ts'
+import { ORDER_KIND, OrderKeeper, recallId } from '../../src/worker/commands.ts'
 import { codeOf, gate, openScene } from '../worker/support/scene.ts'
 
 const mail = queue<number, number>('mail')

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, it } from 'vitest'
 import { natsNotifier } from '../../src/nats.ts'
-import type { Notifier } from '../../src/notifier.ts'
+import type { Notifier } from '../../src/notifier/notifier.ts'
 import { describeNotices, describeNotifier } from '../../src/testing.ts'
 import { type NatsServer, startNats } from '../servers/index.ts'
 

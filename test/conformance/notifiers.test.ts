@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, it } from 'vitest'
-import type { Notifier } from '../../src/notifier.ts'
+import type { Notifier } from '../../src/notifier/notifier.ts'
 import { localNotifier } from '../../src/notifiers/local/notifier.ts'
-import { systemRuntime } from '../../src/runtime.ts'
+import { systemRuntime } from '../../src/runtime/runtime.ts'
 import { describeNotifier } from '../../src/testing.ts'
 
 const runtime = systemRuntime()

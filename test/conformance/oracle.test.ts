@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { memoryStore } from '../../src/memory.ts'
-import type { Store } from '../../src/store.ts'
+import type { Store } from '../../src/store/store.ts'
 import { generateCommands, replayCommands, runOracle } from '../../src/testing.ts'
 
 /** Stores with one fault each. The oracle is worth as much as the faults it finds. */

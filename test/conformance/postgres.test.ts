@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { afterAll, beforeAll, describe, it } from 'vitest'
 import { grantSql, postgresStore } from '../../src/postgres.ts'
-import type { Store } from '../../src/store.ts'
+import type { Store } from '../../src/store/store.ts'
 import { describeStore, type UserTransaction } from '../../src/testing.ts'
 import { type FreshDatabase, freshDatabase } from '../servers/index.ts'
 import { describeOracle } from './describe-oracle.ts'

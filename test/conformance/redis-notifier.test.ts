@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis'
 import { createClient } from 'redis'
 import { afterAll, describe, it } from 'vitest'
-import type { Notifier } from '../../src/notifier.ts'
+import type { Notifier } from '../../src/notifier/notifier.ts'
 import { type AnyRedisClient, redisNotifier } from '../../src/redis.ts'
 import { describeNotifier } from '../../src/testing.ts'
 import { redisUrlVariable } from '../servers/index.ts'

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis'
 import { afterAll, describe, it } from 'vitest'
 import { redisStore } from '../../src/redis.ts'
-import type { Store } from '../../src/store.ts'
+import type { Store } from '../../src/store/store.ts'
 import { describeStore } from '../../src/testing.ts'
 import { auditRedis } from '../redis/audit.ts'
 import { redisUrlVariable } from '../servers/index.ts'

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { afterAll, describe, it } from 'vitest'
 import { sqliteStore } from '../../src/sqlite.ts'
-import type { Store } from '../../src/store.ts'
+import type { Store } from '../../src/store/store.ts'
 import { describeStore, type UserTransaction } from '../../src/testing.ts'
 import { describeOracle } from './describe-oracle.ts'
 

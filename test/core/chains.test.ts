@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { chained, givenAtFront, givenIn, heirsOf, nextInChain, withoutChain } from '../../src/core/chains.ts'
-import type { NewJob } from '../../src/core/job.ts'
+import {
+  chained,
+  givenAtFront,
+  givenIn,
+  heirsOf,
+  nextInChain,
+  withoutChain,
+} from '../../src/core/flows/chains.ts'
+import type { NewJob } from '../../src/core/jobs/job.ts'
 
 const member = { group: '01a31c50-0000-7000-a000-000000000001', n: 3 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { cronWords, everyWords } from '../../src/core/cron-words.ts'
+import { cronWords, everyWords } from '../../src/core/schedules/describe-cron.ts'
 
 const said = (expression: string): string => cronWords(expression, 'UTC').replace(/, UTC$/, '')
 

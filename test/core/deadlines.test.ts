@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Deadlines } from '../../src/deadlines.ts'
+import { Deadlines } from '../../src/runtime/deadlines.ts'
 import { virtualRuntime } from '../../src/testing.ts'
 
 describe('deadlines', () => {

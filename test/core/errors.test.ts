@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { ERROR_CODES, LeaseLostError, messageOf, SkepError, StoreError } from '../../src/core/errors.ts'
-import { failureOf, reasonFailure } from '../../src/core/failure.ts'
+import { failureOf, reasonFailure } from '../../src/core/jobs/failure.ts'
 import { LIMITS } from '../../src/core/limits.ts'
 import { hasControl } from '../../src/core/names.ts'
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { assertExact, parseExact } from '../../src/core/exact.ts'
+import { assertExact, parseExact } from '../../src/core/json/lossless-json.ts'
 
 const refused = (text: string): unknown => {
   try {

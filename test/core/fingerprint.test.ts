@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { fingerprintOf, hashText, normalMessage } from '../../src/core/fingerprint.ts'
-import type { Failure } from '../../src/core/job.ts'
+import { fingerprintOf, hashText, normalMessage } from '../../src/core/jobs/fingerprint.ts'
+import type { Failure } from '../../src/core/jobs/job.ts'
 
 const failure = (message: string, more: Partial<Failure> = {}): Failure => ({
   kind: 'error',

@@ -11,7 +11,7 @@ import {
   printKeyRange,
   SLICES,
   sliceOf,
-} from '../../src/core/key-range.ts'
+} from '../../src/core/lanes/key-range.ts'
 
 describe('The key of a lane', () => {
   it('is 0 for jobs without one', () => {

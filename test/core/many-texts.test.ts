@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { ManyTexts } from '../../src/core/many-texts.ts'
-import { encodeJson } from '../../src/core/payload.ts'
+import { ManyTexts } from '../../src/core/json/bulk-json.ts'
+import { encodeJson } from '../../src/core/json/payload.ts'
 
 function textsOf(values: readonly unknown[]): (string | undefined)[] {
   const texts = new ManyTexts(values)

@@ -1,6 +1,14 @@
 import { describe, expect, it } from 'vitest'
+import {
+  CUT_MARK,
+  isKept,
+  lineBytes,
+  lineOf,
+  notesUntil,
+  noteText,
+  takeNote,
+} from '../../src/core/jobs/job-log.ts'
 import { LIMITS } from '../../src/core/limits.ts'
-import { CUT_MARK, isKept, lineBytes, lineOf, notesUntil, noteText, takeNote } from '../../src/core/notes.ts'
 
 describe('a line', () => {
   it('is taken as it was said', () => {

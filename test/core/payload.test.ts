@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { decodeJson, encodeHeaders, encodeJson } from '../../src/core/json/payload.ts'
 import { LIMITS } from '../../src/core/limits.ts'
-import { decodeJson, encodeHeaders, encodeJson } from '../../src/core/payload.ts'
 
 const roundTrip = (value: unknown): unknown => decodeJson('payload', encodeJson('payload', value))
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Duration } from '../../src/core/duration.ts'
-import type { Counters, Failure } from '../../src/core/job.ts'
+import type { Counters, Failure } from '../../src/core/jobs/job.ts'
 import { LIMITS } from '../../src/core/limits.ts'
 import {
   archive,
@@ -18,7 +18,7 @@ import {
   type Outcome,
   type Policy,
   retry,
-} from '../../src/core/policy.ts'
+} from '../../src/core/policies/policy.ts'
 
 const DAY = 86_400_000
 const NONE: Counters = { starts: 1, errors: 0, timeouts: 0, lost: 0, snoozes: 0 }

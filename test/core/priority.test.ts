@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { rankOf } from '../../src/core/job.ts'
+import { waitingOf } from '../../src/core/flows/wakeups.ts'
+import { rankOf } from '../../src/core/jobs/job.ts'
+import { shownPriority, storedPriority } from '../../src/core/jobs/priority.ts'
 import { LIMITS } from '../../src/core/limits.ts'
-import { shownPriority, storedPriority } from '../../src/core/priority.ts'
-import { waitingOf } from '../../src/core/waiting.ts'
 
 const ALL = Array.from({ length: 2 * LIMITS.priority + 1 }, (_, n) => n - LIMITS.priority)
 const LATEST = 8.64e15

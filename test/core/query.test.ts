@@ -1,8 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { SkepError } from '../../src/core/errors.ts'
-import { fingerprintOf } from '../../src/core/fingerprint.ts'
-import { JOB_STATES, type Job, PLAIN_JOB } from '../../src/core/job.ts'
+import { fingerprintOf } from '../../src/core/jobs/fingerprint.ts'
+import { JOB_STATES, type Job, PLAIN_JOB } from '../../src/core/jobs/job.ts'
+import { create } from '../../src/core/jobs/transitions.ts'
+import { OPERATORS, QUERY_FIELDS, type QueryField } from '../../src/core/query/fields.ts'
+import { matches } from '../../src/core/query/match.ts'
+import { queryParts } from '../../src/core/query/parts.ts'
+import { planQuery, type QueryPlan } from '../../src/core/query/plan.ts'
 import {
   parseQuery,
   printQuery,
@@ -10,12 +15,7 @@ import {
   type Query,
   type Term,
   type Value,
-} from '../../src/core/query.ts'
-import { OPERATORS, QUERY_FIELDS, type QueryField } from '../../src/core/query-fields.ts'
-import { matches } from '../../src/core/query-match.ts'
-import { queryParts } from '../../src/core/query-parts.ts'
-import { planQuery, type QueryPlan } from '../../src/core/query-plan.ts'
-import { create } from '../../src/core/transitions.ts'
+} from '../../src/core/query/query.ts'
 
 const NOW = Date.parse('2026-11-16T12:00:00Z')
 const HOUR = 3_600_000

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type Job, PRIORITY_STEP_MS, rankOf } from '../../src/core/job.ts'
-import { byRank } from '../../src/core/transitions.ts'
+import { type Job, PRIORITY_STEP_MS, rankOf } from '../../src/core/jobs/job.ts'
+import { byRank } from '../../src/core/jobs/transitions.ts'
 
 const NOW = 1_800_000_000_000
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { type Runtime, sleep, systemRuntime, uuidSource } from '../../src/runtime.ts'
+import { type Runtime, sleep, systemRuntime, uuidSource } from '../../src/runtime/runtime.ts'
 import { seededRandom, virtualRuntime } from '../../src/testing.ts'
 
 const DAY = 86_400_000

@@ -10,8 +10,8 @@ import {
   type ScheduleSpec,
   slotJob,
   slotJobId,
-} from '../../src/core/schedule.ts'
-import { nextSlot, slotsBetween } from '../../src/core/slots.ts'
+} from '../../src/core/schedules/schedule.ts'
+import { nextSlot, slotsBetween } from '../../src/core/schedules/slots.ts'
 
 const SECOND = 1_000
 const MINUTE = 60_000

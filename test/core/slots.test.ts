@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { assertCalendar, type Calendar, nextSlot, slotsBetween } from '../../src/core/slots.ts'
+import { assertCalendar, type Calendar, nextSlot, slotsBetween } from '../../src/core/schedules/slots.ts'
 
 const MINUTE = 60_000
 const HOUR = 3_600_000

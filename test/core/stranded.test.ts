@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { createGroup, type Group, type GroupEvent } from '../../src/core/groups.ts'
-import type { JobState, NewJob } from '../../src/core/job.ts'
-import { jobsAwaited, remedyFor, type Wait } from '../../src/core/stranded.ts'
+import { createGroup, type Group, type GroupEvent } from '../../src/core/flows/groups.ts'
+import { jobsAwaited, remedyFor, type Wait } from '../../src/core/flows/stuck-runs.ts'
+import type { JobState, NewJob } from '../../src/core/jobs/job.ts'
 
 const job = (id: string): NewJob => ({ id }) as NewJob
 

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { isFinal, JOB_STATES, type Job, type NewJob, PRIORITY_STEP_MS } from '../../src/core/job.ts'
-import type { Verdict } from '../../src/core/policy.ts'
+import { isFinal, JOB_STATES, type Job, type NewJob, PRIORITY_STEP_MS } from '../../src/core/jobs/job.ts'
 import {
   type ChangeAction,
   cancelFailure,
@@ -21,7 +20,8 @@ import {
   redrive,
   settle,
   timeOf,
-} from '../../src/core/transitions.ts'
+} from '../../src/core/jobs/transitions.ts'
+import type { Verdict } from '../../src/core/policies/policy.ts'
 import { shapeFaults } from '../../src/testing/invariants.ts'
 
 const NOW = 1_800_000_000_000

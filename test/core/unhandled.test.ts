@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { type Attendance, handledQueues, isLiveWorker, unhandledOf } from '../../src/core/unhandled.ts'
+import { type Attendance, handledQueues, isLiveWorker, unhandledOf } from '../../src/core/jobs/unhandled.ts'
 
 const NOW = 1_000_000
 const worker = (difference: Partial<Attendance> = {}): Attendance => ({

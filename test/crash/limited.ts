@@ -1,5 +1,5 @@
 /** What the checker has to know about the limited queues of the crash tests, and what they have in use. */
-import type { Store } from '../../src/store.ts'
+import type { Store } from '../../src/store/store.ts'
 import type { AuditEntry, AuditRow, LimitFact } from '../proof/history.ts'
 import { AT_MOST, LANES, type QueueName } from './workload.ts'
 

@@ -9,7 +9,7 @@ import {
   tsText,
   tsValue,
 } from '../../dashboard/src/screens/playground/quote.ts'
-import type { EnqueueInput } from '../../src/server/api.ts'
+import type { EnqueueInput } from '../../src/operations/schema/wire-types.ts'
 
 /** Texts that end quotes, start commands, hide or turn what stands around them. */
 const NASTY = [

@@ -3,7 +3,7 @@ import { ratesBetween, sampleOf } from '../../dashboard/src/screens/receivers/ra
 import { noteText } from '../../dashboard/src/screens/schedules/slot-note.ts'
 import { fixParts } from '../../dashboard/src/screens/system/fix-parts.ts'
 import { versionsOf } from '../../dashboard/src/screens/workers/worker-facts.ts'
-import { SCOPES, type SlotPreview } from '../../src/server/api.ts'
+import { SCOPES, type SlotPreview } from '../../src/operations/schema/wire-types.ts'
 
 const BERLIN = 'Europe/Berlin'
 

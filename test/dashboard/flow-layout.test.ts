@@ -4,7 +4,7 @@ import type { StepOutline } from '../../dashboard/src/screens/flows/outline.ts'
 import { type TreeStep, treeOf } from '../../dashboard/src/screens/flows/step-tree.ts'
 import { createSkep, failFast, flow, queue, type Skep } from '../../src/index.ts'
 import { memoryStore } from '../../src/memory.ts'
-import type { RunDetail } from '../../src/server/api.ts'
+import type { RunDetail } from '../../src/operations/schema/wire-types.ts'
 
 const all = { need: 'all', failing: 'end' } as const
 const job = (name: string): StepOutline => ({ kind: 'step', name, work: { queue: name }, undo: null })

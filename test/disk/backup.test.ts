@@ -13,7 +13,7 @@ import { createSkep, queue, type Skep, silentLogger } from '../../src/index.ts'
 import { postgresStore } from '../../src/postgres.ts'
 import { redisStore } from '../../src/redis.ts'
 import { sqliteStore } from '../../src/sqlite.ts'
-import type { Store } from '../../src/store.ts'
+import type { Store } from '../../src/store/store.ts'
 import { freshDatabase, startRedis } from '../servers/index.ts'
 import { postgresBinaries } from '../servers/postgres-binaries.ts'
 

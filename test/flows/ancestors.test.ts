@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import { bury, exponential, flow, queue, retry, settled } from '../../src/index.ts'
-import type { Store } from '../../src/store.ts'
+import type { Store } from '../../src/store/store.ts'
 import { gate, openScene } from '../worker/support/scene.ts'
 
 interface Member {

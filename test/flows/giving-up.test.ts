@@ -1,8 +1,8 @@
 // What becomes of a run when a function of its flow throws again and again.
 import assert from 'node:assert/strict'
 import { describe, expect, it } from 'vitest'
-import { retryRun } from '../../src/client/change-runs.ts'
-import { flowMaker } from '../../src/client/flow-maker.ts'
+import { retryRun } from '../../src/client/flows/change-runs.ts'
+import { flowMaker } from '../../src/client/flows/flow-handlers.ts'
 import { flow, queue, type StandardSchema } from '../../src/index.ts'
 import { openScene, type Scene } from '../worker/support/scene.ts'
 

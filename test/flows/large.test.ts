@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createSkep, flow, queue, type Skep, silentLogger } from '../../src/index.ts'
-import type { Store } from '../../src/store.ts'
+import type { Store } from '../../src/store/store.ts'
 import { type FlowWorld, memoryWorld, postgresWorld, redisWorld, sqliteWorld } from './worlds.ts'
 
 /** `SKEP_LARGE=1` takes ten thousand steps on every store: that is minutes, because one waits for the other. */

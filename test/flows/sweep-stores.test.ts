@@ -1,11 +1,11 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { flowMaker } from '../../src/client/flow-maker.ts'
-import type { Logger } from '../../src/core/logger.ts'
-import { Sweeper } from '../../src/flows/sweeper.ts'
+import { flowMaker } from '../../src/client/flows/flow-handlers.ts'
 import { createSkep, first, flow, type Handler, queue, type Skep, silentLogger } from '../../src/index.ts'
+import { Sweeper } from '../../src/maintenance/flow-sweeper.ts'
 import { localNotifier } from '../../src/notifiers/local/notifier.ts'
-import { systemRuntime } from '../../src/runtime.ts'
-import type { Store } from '../../src/store.ts'
+import type { Logger } from '../../src/runtime/logger.ts'
+import { systemRuntime } from '../../src/runtime/runtime.ts'
+import type { Store } from '../../src/store/store.ts'
 import { memoryWorld, postgresWorld, redisWorld, sqliteWorld, WORLDS } from './worlds.ts'
 
 const runtime = systemRuntime()

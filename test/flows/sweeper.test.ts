@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { flow, type Handler, queue } from '../../src/index.ts'
-import type { Store } from '../../src/store.ts'
+import type { Store } from '../../src/store/store.ts'
 import { openScene, type Scene } from '../worker/support/scene.ts'
 
 const a = queue<{ n: number }, { a: number }>('a')

@@ -4,7 +4,7 @@ import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
 import { silentLogger } from 'skep'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { ReceiveRequestSchema } from '../../src/server/grpc/gen/skep/v1/skep_pb.ts'
-import { Outbox } from '../../src/server/grpc/outbox.ts'
+import { Outbox } from '../../src/server/grpc/write-buffer.ts'
 import { grpcClient, stage } from './stage.ts'
 
 const UNKNOWN = '01890000-0000-7000-8000-000000000000'

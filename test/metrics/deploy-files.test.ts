@@ -2,8 +2,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import type { Command } from '../../src/cli/command.ts'
+import { Tally } from '../../src/metrics/counters.ts'
 import { exposition } from '../../src/metrics/prometheus.ts'
-import { Tally } from '../../src/metrics/tally.ts'
 import { parseExposition } from './support/exposition.ts'
 
 const tally = new Tally()

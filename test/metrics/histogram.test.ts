@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { packTally, Tally, unpackTally } from '../../src/metrics/counters.ts'
 import {
   BUCKETS,
   boundMs,
@@ -8,7 +9,6 @@ import {
   packHistogram,
   unpackInto,
 } from '../../src/metrics/histogram.ts'
-import { packTally, Tally, unpackTally } from '../../src/metrics/tally.ts'
 
 const durations = fc.array(fc.double({ min: 0, max: 1e10, noNaN: true }), { maxLength: 200 })
 

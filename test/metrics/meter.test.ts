@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Meter, OTHER_QUEUES, QUEUES_TOLD_APART } from '../../src/metrics/meter.ts'
-import { Tally } from '../../src/metrics/tally.ts'
+import { Meter, OTHER_QUEUES, QUEUES_TOLD_APART, Tally } from '../../src/metrics/counters.ts'
 
 function collected(meter: Meter): Map<string, Tally> {
   const found = new Map<string, Tally>()

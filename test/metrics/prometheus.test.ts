@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { queue } from '../../src/index.ts'
+import { Tally } from '../../src/metrics/counters.ts'
 import { boundsAreExact, exposition } from '../../src/metrics/prometheus.ts'
-import { Tally } from '../../src/metrics/tally.ts'
 import { openScene } from '../worker/support/scene.ts'
 import { type Exposition, parseExposition } from './support/exposition.ts'
 

@@ -1,7 +1,7 @@
 // What is kept in records, on every store, by two processes that know of each other only through it.
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createSkep, never, queue, type Skep, silentLogger } from '../../src/index.ts'
-import type { Store } from '../../src/store.ts'
+import type { Store } from '../../src/store/store.ts'
 import { memoryWorld, postgresWorld, redisWorld, sqliteWorld } from '../flows/worlds.ts'
 
 const mail = queue<string, number>('mail', { onError: never(), timeout: '1m' })

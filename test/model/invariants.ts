@@ -1,4 +1,4 @@
-import { isFinal, type Job } from '../../src/core/job.ts'
+import { isFinal, type Job } from '../../src/core/jobs/job.ts'
 import { shapeFaults } from '../../src/testing/invariants.ts'
 import { type Bounds, discards, type Truth, type World } from './world.ts'
 

@@ -2,7 +2,7 @@
  * Breadth-first search of every world that can come about. Worlds that differ only in the names of tokens and workers,
  * or in what the clock says, are the same. Since the search is breadth-first the first fault has the shortest trace.
  */
-import type { Job } from '../../src/core/job.ts'
+import type { Job } from '../../src/core/jobs/job.ts'
 import { allEnded, stateFault, stepFault } from './invariants.ts'
 import { RULES, type Rules } from './store.ts'
 import {

@@ -2,9 +2,9 @@
  * A store for the search: the pure transitions over a few jobs, put together as `src/stores/memory/store.ts` does, but
  * without changing anything in place. `model.test.ts` walks both in lockstep, so that this one cannot drift away.
  */
-import { isFinal, type Job, type JobState, type NewJob } from '../../src/core/job.ts'
-import { judge, type Verdict } from '../../src/core/policy.ts'
-import * as transitions from '../../src/core/transitions.ts'
+import { isFinal, type Job, type JobState, type NewJob } from '../../src/core/jobs/job.ts'
+import * as transitions from '../../src/core/jobs/transitions.ts'
+import { judge, type Verdict } from '../../src/core/policies/policy.ts'
 
 /** The functions under test. A broken one can be put in to see whether the search notices. */
 export type Rules = Pick<

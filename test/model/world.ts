@@ -2,9 +2,9 @@
  * A small world around the real transitions: a few jobs, two workers, a network that delays, loses and doubles, and
  * time in ticks. `moves` lists everything that can happen next. Nothing is random: the search tries it all.
  */
-import { type ClaimedJob, isFinal, type Job, type NewJob } from '../../src/core/job.ts'
-import type { Outcome, Policy, Verdict } from '../../src/core/policy.ts'
-import { claimedPart } from '../../src/core/transitions.ts'
+import { type ClaimedJob, isFinal, type Job, type NewJob } from '../../src/core/jobs/job.ts'
+import { claimedPart } from '../../src/core/jobs/transitions.ts'
+import type { Outcome, Policy, Verdict } from '../../src/core/policies/policy.ts'
 import type { Answer, Rules, Settling, Stored } from './store.ts'
 import * as stores from './store.ts'
 

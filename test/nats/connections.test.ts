@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import { NOTICE_IDS } from '../../src/notices.ts'
-import type { Notifier } from '../../src/notifier.ts'
+import { NOTICE_IDS } from '../../src/notifier/notices.ts'
+import type { Notifier } from '../../src/notifier/notifier.ts'
 import { jobIds, named } from '../../src/testing/notices/basket.ts'
 import { Ear, work } from '../../src/testing/notifier/ear.ts'
 import { type NatsServer, startNats } from '../servers/index.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createSkep, queue, silentLogger } from '../../src/index.ts'
-import { systemRuntime } from '../../src/runtime.ts'
-import type { ClaimCall, SettleCall } from '../../src/store.ts'
+import { systemRuntime } from '../../src/runtime/runtime.ts'
+import type { ClaimCall, SettleCall } from '../../src/store/store.ts'
 import { memoryStore } from '../../src/stores/memory/store.ts'
 import { eventually, openNotifier, openServer } from './world.ts'
 

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
 import { onTestFinished } from 'vitest'
 import { type NatsNotifierOptions, natsNotifier } from '../../src/nats.ts'
-import type { Notice } from '../../src/notices.ts'
+import type { Notice } from '../../src/notifier/notices.ts'
 import { Basket, MAIL } from '../../src/testing/notices/basket.ts'
 import { type NatsOptions, type NatsServer, startNats } from '../servers/index.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { NewJob } from '../../src/core/job.ts'
+import type { NewJob } from '../../src/core/jobs/job.ts'
 import { createWorld, finish, newJob, newJobs, take } from './world.ts'
 
 /** What `taken` must say of a job that starts for the first time. */

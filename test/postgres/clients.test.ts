@@ -1,7 +1,7 @@
 import pg from 'pg'
 import postgres from 'postgres'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { Notifier } from '../../src/notifier.ts'
+import type { Notifier } from '../../src/notifier/notifier.ts'
 import type { PostgresStoreOptions } from '../../src/postgres.ts'
 import { createWorld, eventually, finish, newJob, newJobs, take } from './world.ts'
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { isJobId } from '../../src/core/names.ts'
 import { createSkep, queue } from '../../src/index.ts'
-import type { Hint, Notifier } from '../../src/notifier.ts'
-import type { Store } from '../../src/store.ts'
+import type { Hint, Notifier } from '../../src/notifier/notifier.ts'
+import type { Store } from '../../src/store/store.ts'
 import { createWorld, eventually } from './world.ts'
 
 async function only(store: Store, space: string, id: string) {

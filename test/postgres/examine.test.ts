@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { StoreFinding } from '../../src/store.ts'
-import { examineTables } from '../../src/stores/postgres/examine.ts'
+import type { StoreFinding } from '../../src/store/store.ts'
+import { examineTables } from '../../src/stores/postgres/health.ts'
 import { createWorld, newJobs, type World } from './world.ts'
 
 async function examined(world: World, url?: string): Promise<readonly StoreFinding[]> {

@@ -1,6 +1,6 @@
-import type { NewGroup } from '../../src/core/groups.ts'
-import type { NewJob } from '../../src/core/job.ts'
-import type { NewRun } from '../../src/core/runs.ts'
+import type { NewGroup } from '../../src/core/flows/groups.ts'
+import type { NewRun } from '../../src/core/flows/runs.ts'
+import type { NewJob } from '../../src/core/jobs/job.ts'
 import { newJob, uuid } from './world.ts'
 
 /** A group that needs all its members and then enqueues a job in the queue `after`, except for what is said. */

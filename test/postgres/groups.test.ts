@@ -1,8 +1,8 @@
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { NewGroup } from '../../src/core/groups.ts'
-import type { ClaimedJob } from '../../src/core/job.ts'
-import type { Settlement, Store } from '../../src/store.ts'
+import type { NewGroup } from '../../src/core/flows/groups.ts'
+import type { ClaimedJob } from '../../src/core/jobs/job.ts'
+import type { Settlement, Store } from '../../src/store/store.ts'
 import { membersOf, newGroup } from './flow-samples.ts'
 import { createWorld, eventually, finish, newJob, take, uuid, verdict, type World } from './world.ts'
 

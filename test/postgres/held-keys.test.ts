@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createSkep, queue, type Skep, type SkepOptions } from '../../src/index.ts'
-import { systemRuntime } from '../../src/runtime.ts'
+import { systemRuntime } from '../../src/runtime/runtime.ts'
 import { createWorld, uuid, type World } from './world.ts'
 
 const mail = queue<number>('mail')

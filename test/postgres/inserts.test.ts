@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { PART } from '../../src/stores/postgres/insert.ts'
+import { PART } from '../../src/stores/postgres/jobs/insert.ts'
 import { createWorld, newJob, newJobs, take } from './world.ts'
 
 describe('an insert of very many jobs', () => {

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { ClaimedJob, NewJob } from '../../src/core/job.ts'
-import type { Store } from '../../src/store.ts'
+import type { ClaimedJob, NewJob } from '../../src/core/jobs/job.ts'
+import type { Store } from '../../src/store/store.ts'
 import { seededRandom } from '../../src/testing/random.ts'
 import { createWorld, eventually, finish, newJobs, take, uuid, verdict, type World } from './world.ts'
 

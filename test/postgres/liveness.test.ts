@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import type { Store, WorkerInfo } from '../../src/store.ts'
+import type { Store, WorkerInfo } from '../../src/store/store.ts'
 import { createWorld, eventually } from './world.ts'
 
 const worker = (id: string): WorkerInfo => ({

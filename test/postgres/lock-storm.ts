@@ -1,9 +1,9 @@
 // Everything that takes locks, done at random by many at once over a few groups, runs, unique keys and strict lanes.
 
-import type { NewGroup } from '../../src/core/groups.ts'
-import type { NewJob } from '../../src/core/job.ts'
-import type { RunMove, RunStatus } from '../../src/core/runs.ts'
-import type { Settlement, Store } from '../../src/store.ts'
+import type { NewGroup } from '../../src/core/flows/groups.ts'
+import type { RunMove, RunStatus } from '../../src/core/flows/runs.ts'
+import type { NewJob } from '../../src/core/jobs/job.ts'
+import type { Settlement, Store } from '../../src/store/store.ts'
 import { newGroup, newRun } from './flow-samples.ts'
 import { newJob, uuid, verdict } from './world.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { chained, nextInChain } from '../../src/core/chains.ts'
-import type { ClaimedJob } from '../../src/core/job.ts'
-import type { Store } from '../../src/store.ts'
+import { chained, nextInChain } from '../../src/core/flows/chains.ts'
+import type { ClaimedJob } from '../../src/core/jobs/job.ts'
+import type { Store } from '../../src/store/store.ts'
 import { membersOf, newGroup } from './flow-samples.ts'
 import { createWorld, newJob, take, uuid, verdict, type World } from './world.ts'
 

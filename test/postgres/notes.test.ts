@@ -1,8 +1,8 @@
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { ClaimedJob } from '../../src/core/job.ts'
+import type { ClaimedJob } from '../../src/core/jobs/job.ts'
 import { createSkep, queue, silentLogger } from '../../src/index.ts'
-import type { Store } from '../../src/store.ts'
+import type { Store } from '../../src/store/store.ts'
 import { createWorld, eventually, newJobs, take, verdict, type World } from './world.ts'
 
 const line = (n: number, text: string) => ({ n, at: n, level: 'info', text, fields: null }) as const

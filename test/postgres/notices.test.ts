@@ -1,8 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createSkep, queue, silentLogger } from '../../src/index.ts'
-import type { Notifier } from '../../src/notifier.ts'
+import type { Notifier } from '../../src/notifier/notifier.ts'
 import { localNotifier } from '../../src/notifiers/local/notifier.ts'
-import { systemRuntime } from '../../src/runtime.ts'
+import { systemRuntime } from '../../src/runtime/runtime.ts'
 import { LocalNotices, withNotices } from '../../src/testing/local-notices.ts'
 import { createWorld, type World } from './world.ts'
 

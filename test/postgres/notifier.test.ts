@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Hint, Notifier } from '../../src/notifier.ts'
+import type { Hint, Notifier } from '../../src/notifier/notifier.ts'
 import { postgresNotifier } from '../../src/postgres.ts'
 import { describeNotifier } from '../../src/testing.ts'
 import { type FreshDatabase, freshDatabase } from '../servers/index.ts'

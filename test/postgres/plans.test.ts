@@ -1,9 +1,9 @@
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { NewJob } from '../../src/core/job.ts'
-import { parseKeyRange } from '../../src/core/key-range.ts'
+import type { NewJob } from '../../src/core/jobs/job.ts'
+import { parseKeyRange } from '../../src/core/lanes/key-range.ts'
 import type { ListRunsCall } from '../../src/store/flows.ts'
-import type { Store } from '../../src/store.ts'
+import type { Store } from '../../src/store/store.ts'
 import { membersOf, newGroup, newRun } from './flow-samples.ts'
 import { createWorld, finish, newJob, newJobs, take, uuid, type World } from './world.ts'
 

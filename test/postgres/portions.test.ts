@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import type { NewJob } from '../../src/core/job.ts'
+import type { NewJob } from '../../src/core/jobs/job.ts'
 import { memoryStore } from '../../src/memory.ts'
-import type { Store } from '../../src/store.ts'
+import type { Store } from '../../src/store/store.ts'
 import { type Random, seededRandom } from '../../src/testing/random.ts'
 import { createWorld, newJobs, uuid, verdict } from './world.ts'
 

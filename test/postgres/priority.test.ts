@@ -1,9 +1,9 @@
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { rankOf } from '../../src/core/job.ts'
-import { storedPriority } from '../../src/core/priority.ts'
-import { type Runtime, systemRuntime } from '../../src/runtime.ts'
-import type { Source, Store } from '../../src/store.ts'
+import { rankOf } from '../../src/core/jobs/job.ts'
+import { storedPriority } from '../../src/core/jobs/priority.ts'
+import { type Runtime, systemRuntime } from '../../src/runtime/runtime.ts'
+import type { Source, Store } from '../../src/store/store.ts'
 import { createWorld, eventually, newJob, newJobs, take, uuid, type World } from './world.ts'
 
 const strict = (priority: number): number => storedPriority(priority, 'strict')

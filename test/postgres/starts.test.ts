@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { systemRuntime } from '../../src/runtime.ts'
-import { LOWEST } from '../../src/stores/postgres/literals.ts'
-import { Starts } from '../../src/stores/postgres/starts.ts'
+import { systemRuntime } from '../../src/runtime/runtime.ts'
+import { LOWEST } from '../../src/stores/postgres/connection/literals.ts'
+import { Starts } from '../../src/stores/postgres/jobs/scan-start.ts'
 import { createWorld, eventually, finish, newJob, newJobs, take, verdict } from './world.ts'
 
 const source = { space: 'acme', queue: 'mail', limit: 10 }

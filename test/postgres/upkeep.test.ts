@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Store } from '../../src/store.ts'
+import type { Store } from '../../src/store/store.ts'
 import { createWorld, finish, newJobs, take, uuid, type World } from './world.ts'
 
 const DAY = 86_400_000

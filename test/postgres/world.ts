@@ -2,11 +2,11 @@
 
 import pg from 'pg'
 import { onTestFinished } from 'vitest'
-import type { ClaimedJob } from '../../src/core/job.ts'
-import type { Verdict } from '../../src/core/policy.ts'
+import type { ClaimedJob } from '../../src/core/jobs/job.ts'
+import type { Verdict } from '../../src/core/policies/policy.ts'
 import { grantSql, type PostgresStoreOptions, postgresStore } from '../../src/postgres.ts'
-import { systemRuntime } from '../../src/runtime.ts'
-import type { Store } from '../../src/store.ts'
+import { systemRuntime } from '../../src/runtime/runtime.ts'
+import type { Store } from '../../src/store/store.ts'
 import { freshDatabase } from '../servers/index.ts'
 import { take, verdict } from '../support/claims.ts'
 

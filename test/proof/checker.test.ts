@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { JOB_STATES, type JobState } from '../../src/core/job.ts'
+import { JOB_STATES, type JobState } from '../../src/core/jobs/job.ts'
 import { check, describeReport } from './checker/index.ts'
 import { LEASE_MS, MAIL, NO_COUNTS, Story } from './checker/story.ts'
 import { type AuditRow, type History, type RateFact, SELECTION, type ViolationKind } from './history.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { NEEDS_ALL, OPEN } from '../../src/core/groups.ts'
+import { NEEDS_ALL, OPEN } from '../../src/core/flows/groups.ts'
 import { signalGroup } from '../../src/flows/signals.ts'
 import { groupsFireOnce } from './checker/flows/groups.ts'
 import { undoneStaysUndone } from './checker/flows/redrives.ts'

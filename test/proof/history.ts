@@ -9,10 +9,11 @@
  *
  * The simulator and the tests with real processes write the same things, so there is one checker for both.
  */
-import type { HoldKind, HoldTarget } from '../../src/core/holds.ts'
-import type { Counters, JobState, UniqueScope } from '../../src/core/job.ts'
-import type { ChangeAction } from '../../src/core/transitions.ts'
-import type { QueueCounts } from '../../src/store.ts'
+
+import type { Counters, JobState, UniqueScope } from '../../src/core/jobs/job.ts'
+import type { ChangeAction } from '../../src/core/jobs/transitions.ts'
+import type { HoldKind, HoldTarget } from '../../src/core/lanes/holds.ts'
+import type { QueueCounts } from '../../src/store/store.ts'
 import type { FlowHistory } from './flows/history.ts'
 
 export interface History {

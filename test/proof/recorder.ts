@@ -1,10 +1,10 @@
 import { SkepError, StoreError } from '../../src/core/errors.ts'
-import type { NewGroup } from '../../src/core/groups.ts'
-import type { NewJob } from '../../src/core/job.ts'
-import type { RunMove } from '../../src/core/runs.ts'
+import type { NewGroup } from '../../src/core/flows/groups.ts'
+import type { RunMove } from '../../src/core/flows/runs.ts'
+import type { NewJob } from '../../src/core/jobs/job.ts'
 import type { JobContext, JobHandle, Skep } from '../../src/index.ts'
 import type { ReleaseCall } from '../../src/store/holds.ts'
-import type { ChangeCall, ClaimCall, ClaimReply, Settlement, Store } from '../../src/store.ts'
+import type { ChangeCall, ClaimCall, ClaimReply, Settlement, Store } from '../../src/store/store.ts'
 import { type EndRecord, type HistoryRecord, SELECTION, type ToldRecord } from './history.ts'
 
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never

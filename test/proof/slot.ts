@@ -1,4 +1,4 @@
-import { SCHEDULE_HEADER, SLOT_HEADER } from '../../src/core/schedule.ts'
+import { SCHEDULE_HEADER, SLOT_HEADER } from '../../src/core/schedules/schedule.ts'
 import type { AuditRow } from './history.ts'
 
 /** The slot that a job stands for, by its headers; nothing for a job that was not made by a schedule's slot. */

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { groupOf, move, runOf } from '../../src/testing/store/group-samples.ts'
+import { groupOf, move, runOf } from '../../src/testing/store/flows/group-samples.ts'
 import {
   DAY,
   idOf,

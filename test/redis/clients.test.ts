@@ -2,7 +2,7 @@ import { Redis as IoRedis5 } from 'ioredis-5'
 import { createClient, createCluster, createSentinel } from 'redis'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { type NodeRedisLike, redisStore } from '../../src/redis.ts'
-import type { Store } from '../../src/store.ts'
+import type { Store } from '../../src/store/store.ts'
 import { describeStore } from '../../src/testing.ts'
 import {
   codeOf,

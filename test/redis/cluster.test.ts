@@ -1,8 +1,7 @@
 import { Cluster } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import type { RedisStoreOptions } from '../../src/redis.ts'
-import { redisStore } from '../../src/redis.ts'
-import type { Store } from '../../src/store.ts'
+import { type RedisStoreOptions, redisStore } from '../../src/redis.ts'
+import type { Store } from '../../src/store/store.ts'
 import { type RedisCluster, startCluster } from '../servers/index.ts'
 import {
   codeOf,

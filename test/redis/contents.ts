@@ -1,7 +1,7 @@
 /** Everything that a Redis store keeps, as it is in its keys. A field or a member is bytes, here as text of one character each. */
 import type { Redis } from 'ioredis'
+import { type More, readRecord } from '../../src/stores/redis/jobs/job-codec.ts'
 import { KEY_NAMES, type KeyName, keysOf, tagOf } from '../../src/stores/redis/keys.ts'
-import { type More, readRecord } from '../../src/stores/redis/records.ts'
 
 export interface Contents {
   readonly hashes: ReadonlyMap<string, ReadonlyMap<string, Buffer>>

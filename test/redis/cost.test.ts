@@ -1,10 +1,10 @@
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { NewJob } from '../../src/core/job.ts'
-import { type KeyRange, parseKeyRange } from '../../src/core/key-range.ts'
+import type { NewJob } from '../../src/core/jobs/job.ts'
+import { type KeyRange, parseKeyRange } from '../../src/core/lanes/key-range.ts'
 import { redisStore } from '../../src/redis.ts'
-import type { Store } from '../../src/store.ts'
-import { group, groupOf, members } from '../../src/testing/store/group-samples.ts'
+import type { Store } from '../../src/store/store.ts'
+import { group, groupOf, members } from '../../src/testing/store/flows/group-samples.ts'
 import {
   DAY,
   HOUR,

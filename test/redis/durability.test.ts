@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { type RedisStoreOptions, redisStore } from '../../src/redis.ts'
-import type { Durability } from '../../src/store.ts'
+import type { Durability } from '../../src/store/store.ts'
 import { type RedisServer, startRedis } from '../servers/index.ts'
 import { codeOf, newJobs } from './world.ts'
 

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createSkep, queue } from '../../src/index.ts'
-import type { Store, WorkerInfo } from '../../src/store.ts'
+import type { Store, WorkerInfo } from '../../src/store/store.ts'
 import { codeOf, countOf, createWorld, eventually, pause, range } from './world.ts'
 
 const worker = (id: string): WorkerInfo => ({

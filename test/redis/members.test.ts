@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
-import { chained, nextInChain } from '../../src/core/chains.ts'
-import type { ClaimedJob, NewJob } from '../../src/core/job.ts'
+import { chained, nextInChain } from '../../src/core/flows/chains.ts'
+import type { ClaimedJob, NewJob } from '../../src/core/jobs/job.ts'
 import { memoryStore } from '../../src/memory.ts'
-import type { Settlement, Store } from '../../src/store.ts'
-import { group, groupOf } from '../../src/testing/store/group-samples.ts'
+import type { Settlement, Store } from '../../src/store/store.ts'
+import { group, groupOf } from '../../src/testing/store/flows/group-samples.ts'
 import {
   DAY,
   HOUR,

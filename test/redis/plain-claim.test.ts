@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import type { NewJob } from '../../src/core/job.ts'
-import type { Store } from '../../src/store.ts'
+import type { NewJob } from '../../src/core/jobs/job.ts'
+import type { Store } from '../../src/store/store.ts'
 import {
   HOUR,
   MINUTE,

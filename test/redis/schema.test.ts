@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { Store } from '../../src/store.ts'
+import type { Store } from '../../src/store/store.ts'
 import { codeOf, countOf, ioredis, newJobs, openStore, sharedUrl, uuid } from './world.ts'
 
 /** Data of its own on the shared server, and a way to say of which version it is. */

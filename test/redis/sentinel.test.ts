@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis'
 import { describe, expect, it, onTestFinished, type TestContext } from 'vitest'
 import type { RedisStoreOptions } from '../../src/redis.ts'
-import type { Store } from '../../src/store.ts'
+import type { Store } from '../../src/store/store.ts'
 import { MASTER_NAME, type SentinelGroup, startSentinels } from '../servers/index.ts'
 import { codeOf, countOf, createCrew, eventually, newJobs, openStore, range } from './world.ts'
 

@@ -1,11 +1,11 @@
 /** A Redis store with something of everything in it, at the time START. */
 import { Redis } from 'ioredis'
-import { parseKeyRange } from '../../src/core/key-range.ts'
+import { parseKeyRange } from '../../src/core/lanes/key-range.ts'
 import { redisStore } from '../../src/redis.ts'
-import type { Store } from '../../src/store.ts'
+import type { Store } from '../../src/store/store.ts'
 import { keysOf } from '../../src/stores/redis/keys.ts'
-import { group, groupOf, members, move, run, runOf } from '../../src/testing/store/group-samples.ts'
-import { line, note } from '../../src/testing/store/note-samples.ts'
+import { group, groupOf, members, move, run, runOf } from '../../src/testing/store/flows/group-samples.ts'
+import { line, note } from '../../src/testing/store/job-log-samples.ts'
 import {
   DAY,
   HOUR,

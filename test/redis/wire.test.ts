@@ -1,7 +1,7 @@
 import { Command, Redis } from 'ioredis'
 import { describe, expect, it } from 'vitest'
-import { sendWritten } from '../../src/stores/redis/ioredis-command.ts'
-import { Head } from '../../src/stores/redis/wire.ts'
+import { sendWritten } from '../../src/stores/redis/connection/ioredis-command.ts'
+import { Head } from '../../src/stores/redis/jobs/wire.ts'
 
 type Writable = InstanceType<typeof Command>
 

@@ -2,11 +2,11 @@
 
 import { type RedisOptions as IoRedisOptions, Redis } from 'ioredis'
 import { onTestFinished, type TestContext } from 'vitest'
-import type { ClaimedJob } from '../../src/core/job.ts'
+import type { ClaimedJob } from '../../src/core/jobs/job.ts'
 import { createSkep, queue, type Skep } from '../../src/index.ts'
 import { type RedisStoreOptions, redisStore } from '../../src/redis.ts'
-import { systemRuntime } from '../../src/runtime.ts'
-import type { Store } from '../../src/store.ts'
+import { systemRuntime } from '../../src/runtime/runtime.ts'
+import type { Store } from '../../src/store/store.ts'
 import { type RedisOptions, type RedisServer, redisUrlVariable, startRedis } from '../servers/index.ts'
 import { take, verdict } from '../support/claims.ts'
 

@@ -2,7 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect, it } from 'vitest'
 import { createSkep, flow, never, queue, schedule, silentLogger } from '../../src/index.ts'
 import { memoryStore } from '../../src/memory.ts'
-import { LISTED } from '../../src/server/operations/table.ts'
+import { LISTED } from '../../src/operations/table.ts'
 import { openApiOf } from '../../src/server.ts'
 import { type Running, startServer } from './support.ts'
 

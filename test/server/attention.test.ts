@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { attentionOf, type Sight } from '../../src/server/attention.ts'
+import { attentionOf, type Sight } from '../../src/operations/system/attention.ts'
 import type { QueueSummary } from '../../src/server.ts'
 
 const MINUTE = 60_000

@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { queue } from '../../src/index.ts'
+import type { Caller } from '../../src/operations/operation.ts'
 import { Listener } from '../../src/server/http/events.ts'
-import type { Caller } from '../../src/server/operation.ts'
 import type { ServerEvent } from '../../src/server.ts'
 import { startServer } from './support.ts'
 

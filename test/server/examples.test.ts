@@ -1,9 +1,9 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect, it, onTestFinished } from 'vitest'
 import { flow, never, queue, schedule } from '../../src/index.ts'
-import { EXAMPLES } from '../../src/server/examples/table.ts'
-import { IDS } from '../../src/server/examples/things.ts'
-import { LISTED } from '../../src/server/operations/table.ts'
+import { IDS } from '../../src/operations/examples/samples.ts'
+import { EXAMPLES } from '../../src/operations/examples/table.ts'
+import { LISTED } from '../../src/operations/table.ts'
 import { openApiOf } from '../../src/server.ts'
 import { type Running, startServer } from './support.ts'
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
-import { LISTED } from '../../src/server/operations/table.ts'
+import { LISTED } from '../../src/operations/table.ts'
 
 it('has every operation in the reference, with its path, its scope and its summary', () => {
   const text = readFileSync(new URL('../../docs/http.md', import.meta.url), 'utf8')

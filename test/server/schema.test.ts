@@ -22,7 +22,7 @@ import {
   table,
   text,
   whole,
-} from '../../src/server/schema.ts'
+} from '../../src/operations/schema/schema.ts'
 
 /** Values that each kind takes and refuses. What is read must be what JSON Schema says too. */
 const KINDS: Readonly<

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { previewOf } from '../../src/server/operations/slots.ts'
+import { previewOf } from '../../src/operations/schedules/slots.ts'
 
 const BERLIN = 'Europe/Berlin'
 const now = Date.parse('2026-11-16T12:00:00Z')

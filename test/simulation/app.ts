@@ -7,7 +7,7 @@ import {
   silentLogger,
   type Worker,
 } from '../../src/index.ts'
-import type { Store } from '../../src/store.ts'
+import type { Store } from '../../src/store/store.ts'
 import type { HistoryRecord } from '../proof/history.ts'
 import { Recorder, recordEvents, recordingStore } from '../proof/recorder.ts'
 import { Link } from './link.ts'

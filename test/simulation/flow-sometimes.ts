@@ -1,4 +1,4 @@
-import type { Run } from '../../src/core/runs.ts'
+import type { Run } from '../../src/core/flows/runs.ts'
 import { readPosition } from '../../src/flows/position.ts'
 import type { FlowHistory, GroupEntry, RunEntry, SealEntry } from '../proof/flows/history.ts'
 import type { Part } from '../proof/flows/shape.ts'

@@ -1,8 +1,8 @@
-import { isOpen, memberCount, type NewGroup } from '../../src/core/groups.ts'
-import type { NewJob } from '../../src/core/job.ts'
-import type { NewRun, Run, RunMove } from '../../src/core/runs.ts'
+import { isOpen, memberCount, type NewGroup } from '../../src/core/flows/groups.ts'
+import type { NewRun, Run, RunMove } from '../../src/core/flows/runs.ts'
+import type { NewJob } from '../../src/core/jobs/job.ts'
 import type { AddMembersCall } from '../../src/store/flows.ts'
-import type { Store } from '../../src/store.ts'
+import type { Store } from '../../src/store/store.ts'
 import type {
   FlowHistory,
   GroupEntry,

@@ -1,5 +1,5 @@
-import type { Hint, HintListener, Notifier } from '../../src/notifier.ts'
-import type { Runtime } from '../../src/runtime.ts'
+import type { Hint, HintListener, Notifier } from '../../src/notifier/notifier.ts'
+import type { Runtime } from '../../src/runtime/runtime.ts'
 import { LocalNotices, withNotices } from '../../src/testing/local-notices.ts'
 import { seededRandom } from '../../src/testing/random.ts'
 import type { Process, World } from './world.ts'

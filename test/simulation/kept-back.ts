@@ -1,4 +1,4 @@
-import { holdKey, holdsQueue } from '../../src/core/holds.ts'
+import { holdKey, holdsQueue } from '../../src/core/lanes/holds.ts'
 import type { AuditEntry, AuditRow, ClaimRecord, HistoryRecord, HoldRecord } from '../proof/history.ts'
 import { MOST } from './features/lanes.ts'
 import type { TrialResult } from './trial.ts'

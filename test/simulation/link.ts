@@ -1,5 +1,5 @@
 import { StoreError } from '../../src/core/errors.ts'
-import type { Store } from '../../src/store.ts'
+import type { Store } from '../../src/store/store.ts'
 import { OPERATIONS, type Operation } from '../worker/support/faulty-store.ts'
 import type { Process, World } from './world.ts'
 

@@ -1,4 +1,4 @@
-import { isFinal } from '../../src/core/job.ts'
+import { isFinal } from '../../src/core/jobs/job.ts'
 import type { AuditEntry, CommandRecord, HistoryRecord, SettleRecord } from '../proof/history.ts'
 import { TENANT } from './app.ts'
 import type { TrialKind } from './features/index.ts'

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { DatabaseSync } from '@photostructure/sqlite'
-import { isFinal, type Job } from '../../src/core/job.ts'
+import { isFinal, type Job } from '../../src/core/jobs/job.ts'
 import { memoryStore } from '../../src/memory.ts'
 import { sqliteStore } from '../../src/sqlite.ts'
-import type { Store } from '../../src/store.ts'
+import type { Store } from '../../src/store/store.ts'
 import {
   FUNCTION_CLOCK,
   installSqliteAudit,

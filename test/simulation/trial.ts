@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Flow, Handler } from '../../src/index.ts'
-import type { Store } from '../../src/store.ts'
+import type { Store } from '../../src/store/store.ts'
 import type { Random } from '../../src/testing.ts'
 import { check } from '../proof/checker/index.ts'
 import type { FlowHistory } from '../proof/flows/history.ts'

@@ -1,4 +1,4 @@
-import { type Runtime, uuidSource } from '../../src/runtime.ts'
+import { type Runtime, uuidSource } from '../../src/runtime/runtime.ts'
 import { type Random, seededRandom } from '../../src/testing.ts'
 
 /** Something that will happen. Nobody's event (`owner` null) happens whatever becomes of processes. */

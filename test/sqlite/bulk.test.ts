@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { ClaimedJob, NewJob } from '../../src/core/job.ts'
+import type { ClaimedJob, NewJob } from '../../src/core/jobs/job.ts'
 import { memoryStore } from '../../src/memory.ts'
-import type { Settlement, Store } from '../../src/store.ts'
+import type { Settlement, Store } from '../../src/store/store.ts'
 import { type Random, seededRandom, virtualRuntime } from '../../src/testing.ts'
 import { claimCall, done, newJobs, openStore } from './support.ts'
 

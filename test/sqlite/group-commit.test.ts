@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { SqliteClient } from '../../src/sqlite.ts'
-import type { Store } from '../../src/store.ts'
+import type { Store } from '../../src/store/store.ts'
 import {
   claimCall,
   done,

@@ -1,7 +1,7 @@
-import type { Group, NewGroup, Outcome } from '../../src/core/groups.ts'
-import type { NewJob } from '../../src/core/job.ts'
-import type { Verdict } from '../../src/core/policy.ts'
-import type { ClaimCall, Settlement, SettleReply, Store } from '../../src/store.ts'
+import type { Group, NewGroup, Outcome } from '../../src/core/flows/groups.ts'
+import type { NewJob } from '../../src/core/jobs/job.ts'
+import type { Verdict } from '../../src/core/policies/policy.ts'
+import type { ClaimCall, Settlement, SettleReply, Store } from '../../src/store/store.ts'
 import { claimCall, done, newJob, runtime } from './support.ts'
 
 export const SPACE = 'acme'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { NewJob } from '../../src/core/job.ts'
-import type { Verdict } from '../../src/core/policy.ts'
-import type { Settlement } from '../../src/store.ts'
+import type { NewJob } from '../../src/core/jobs/job.ts'
+import type { Verdict } from '../../src/core/policies/policy.ts'
+import type { Settlement } from '../../src/store/store.ts'
 import { endOf, groupOf, outcomesOf, readGroup, SPACE, take } from './group-samples.ts'
 import {
   done,

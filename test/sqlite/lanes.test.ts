@@ -1,9 +1,9 @@
 import { DatabaseSync } from '@photostructure/sqlite'
 import { describe, expect, it } from 'vitest'
-import type { HoldTarget } from '../../src/core/holds.ts'
-import { parseKeyRange } from '../../src/core/key-range.ts'
+import type { HoldTarget } from '../../src/core/lanes/holds.ts'
+import { parseKeyRange } from '../../src/core/lanes/key-range.ts'
 import type { LimitFields, LimitTarget } from '../../src/store/limits.ts'
-import type { Store } from '../../src/store.ts'
+import type { Store } from '../../src/store/store.ts'
 import {
   claimCall,
   done,

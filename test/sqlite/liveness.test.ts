@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { describe, expect, it } from 'vitest'
-import type { Store, WorkerInfo } from '../../src/store.ts'
+import type { Store, WorkerInfo } from '../../src/store/store.ts'
 import { exitOf, freshFile, messageFrom, openHandle, openStore, start } from './support.ts'
 
 const me: WorkerInfo = {

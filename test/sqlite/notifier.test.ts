@@ -1,10 +1,10 @@
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type { Hint, Notifier } from '../../src/notifier.ts'
+import type { Hint, Notifier } from '../../src/notifier/notifier.ts'
 import { localNotifier } from '../../src/notifiers/local/notifier.ts'
 import { Peers } from '../../src/notifiers/local/peers.ts'
-import { sleep } from '../../src/runtime.ts'
+import { sleep } from '../../src/runtime/runtime.ts'
 import { virtualRuntime } from '../../src/testing.ts'
 import { freshFile, freshFolder, later, messageFrom, openStore, runtime, start } from './support.ts'
 

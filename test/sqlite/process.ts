@@ -2,7 +2,7 @@
 import { hostname } from 'node:os'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { localNotifier } from '../../src/notifiers/local/notifier.ts'
-import { systemRuntime } from '../../src/runtime.ts'
+import { systemRuntime } from '../../src/runtime/runtime.ts'
 import { sqliteStore } from '../../src/sqlite.ts'
 import { newJob } from '../support/new-job.ts'
 

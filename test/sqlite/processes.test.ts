@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { sleep } from '../../src/runtime.ts'
+import { sleep } from '../../src/runtime/runtime.ts'
 import {
   exitOf,
   freshFile,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { Job } from '../../src/core/job.ts'
-import type { ListCall, Store } from '../../src/store.ts'
+import type { Job } from '../../src/core/jobs/job.ts'
+import type { ListCall, Store } from '../../src/store/store.ts'
 import { claimCall, done, newJob, openStore } from './support.ts'
 
 async function pages(store: Store, call: Omit<ListCall, 'cursor'>): Promise<Job[]> {

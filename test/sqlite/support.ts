@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { afterEach } from 'vitest'
-import type { Verdict } from '../../src/core/policy.ts'
-import { systemRuntime } from '../../src/runtime.ts'
+import type { Verdict } from '../../src/core/policies/policy.ts'
+import { systemRuntime } from '../../src/runtime/runtime.ts'
 import { type SqliteStoreOptions, sqliteStore } from '../../src/sqlite.ts'
-import type { ClaimCall, Store } from '../../src/store.ts'
+import type { ClaimCall, Store } from '../../src/store/store.ts'
 
 export { newJob, newJobs } from '../support/new-job.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Store } from '../../src/store.ts'
+import type { Store } from '../../src/store/store.ts'
 import { claimCall, done, freshFile, newJob, newJobs, openHandle, openStore, readyCount } from './support.ts'
 
 type Handle = ReturnType<typeof openHandle>

@@ -1,7 +1,7 @@
-import type { ClaimedJob } from '../../src/core/job.ts'
-import type { Verdict } from '../../src/core/policy.ts'
-import { systemRuntime } from '../../src/runtime.ts'
-import type { Store } from '../../src/store.ts'
+import type { ClaimedJob } from '../../src/core/jobs/job.ts'
+import type { Verdict } from '../../src/core/policies/policy.ts'
+import { systemRuntime } from '../../src/runtime/runtime.ts'
+import type { Store } from '../../src/store/store.ts'
 
 const { uuid } = systemRuntime()
 

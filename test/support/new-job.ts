@@ -1,5 +1,5 @@
-import type { NewJob } from '../../src/core/job.ts'
-import { systemRuntime } from '../../src/runtime.ts'
+import type { NewJob } from '../../src/core/jobs/job.ts'
+import { systemRuntime } from '../../src/runtime/runtime.ts'
 
 const { uuid } = systemRuntime()
 

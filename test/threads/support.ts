@@ -9,7 +9,7 @@ import { memoryStore } from '../../src/memory.ts'
 import { postgresStore } from '../../src/postgres.ts'
 import { redisStore } from '../../src/redis.ts'
 import { sqliteStore } from '../../src/sqlite.ts'
-import type { Store } from '../../src/store.ts'
+import type { Store } from '../../src/store/store.ts'
 import { mutantPlugins } from '../mutants/plugin.ts'
 import { freshDatabase, redisUrlVariable } from '../servers/index.ts'
 

@@ -58,7 +58,7 @@ describe('time and chance', () => {
   it('are allowed in the runtime and on the command line', () => {
     const text = 'setTimeout(() => Date.now() + Math.random(), 1)'
 
-    expect(faults('src/runtime.ts', text)).toEqual([])
+    expect(faults('src/runtime/runtime.ts', text)).toEqual([])
     expect(faults('src/cli/dev.ts', text)).toEqual([])
   })
 
@@ -78,25 +78,27 @@ describe('time and chance', () => {
 
 describe('layers', () => {
   it.each([
-    ['src/core/job.ts', './state.ts'],
-    ['src/store.ts', './core/job.ts'],
-    ['src/runtime.ts', './core/clock.ts'],
-    ['src/stores/sqlite/claim.ts', './rows.ts'],
-    ['src/stores/sqlite/claim.ts', '../../store.ts'],
-    ['src/stores/sqlite/claim.ts', '../../runtime.ts'],
-    ['src/stores/sqlite/claim.ts', '../sql/columns.ts'],
-    ['src/stores/sqlite/claim.ts', '../shared/rows.ts'],
-    ['src/stores/sql/columns.ts', '../shared/rows.ts'],
-    ['src/notifiers/postgres/listen.ts', '../../notifier.ts'],
-    ['src/worker/loop.ts', '../runtime.ts'],
-    ['src/flows/flow.ts', '../scheduler/cron.ts'],
-    ['src/scheduler/cron.ts', '../worker/loop.ts'],
+    ['src/core/jobs/job.ts', './state.ts'],
+    ['src/store/store.ts', '../core/jobs/job.ts'],
+    ['src/store/store.ts', '../runtime/runtime.ts'],
+    ['src/runtime/runtime.ts', '../core/clock.ts'],
+    ['src/stores/sqlite/jobs/claim.ts', './rows.ts'],
+    ['src/stores/sqlite/jobs/claim.ts', '../../../store/store.ts'],
+    ['src/stores/sqlite/jobs/claim.ts', '../../../runtime/runtime.ts'],
+    ['src/stores/sqlite/jobs/claim.ts', '../../shared/rows.ts'],
+    ['src/stores/postgres/notify.ts', '../../notifiers/shared/channel.ts'],
+    ['src/notifiers/nats/listen.ts', '../../notifier/notifier.ts'],
+    ['src/worker/loop.ts', '../runtime/runtime.ts'],
+    ['src/maintenance/scheduler.ts', '../flows/flow.ts'],
+    ['src/worker/loop.ts', '../maintenance/scheduler.ts'],
     ['src/client/skep.ts', '../flows/flow.ts'],
     ['src/client/skep.ts', '../notifiers/local/notifier.ts'],
     ['src/testing/suite.ts', '../stores/memory/store.ts'],
     ['src/testing/suite.ts', '../client/skep.ts'],
     ['src/cli/main.ts', '../sqlite.ts'],
     ['src/cli/main.ts', './dev.ts'],
+    ['src/operations/jobs/list.ts', '../../index.ts'],
+    ['src/server/http.ts', '../operations/table.ts'],
     ['src/server/http.ts', '../index.ts'],
     ['src/sqlite.ts', './stores/sqlite/store.ts'],
     ['src/testing.ts', './testing/suite.ts'],
@@ -107,21 +109,23 @@ describe('layers', () => {
   })
 
   it.each([
-    ['src/core/job.ts', '../store.ts'],
-    ['src/core/job.ts', '../runtime.ts'],
-    ['src/store.ts', './runtime.ts'],
-    ['src/runtime.ts', './store.ts'],
-    ['src/stores/sqlite/claim.ts', '../postgres/claim.ts'],
-    ['src/stores/postgres/claim.ts', '../../notifiers/postgres/listen.ts'],
-    ['src/stores/sql/columns.ts', '../sqlite/claim.ts'],
-    ['src/stores/sqlite/claim.ts', '../../worker/loop.ts'],
+    ['src/core/jobs/job.ts', '../../store/store.ts'],
+    ['src/core/jobs/job.ts', '../../runtime/runtime.ts'],
+    ['src/runtime/runtime.ts', '../store/store.ts'],
+    ['src/stores/sqlite/jobs/claim.ts', '../../postgres/jobs/claim.ts'],
+    ['src/stores/postgres/claim.ts', '../../notifiers/nats/listen.ts'],
+    ['src/stores/shared/rows.ts', '../sqlite/claim.ts'],
+    ['src/stores/sqlite/jobs/claim.ts', '../../../worker/loop.ts'],
+    ['src/flows/flow.ts', '../maintenance/scheduler.ts'],
+    ['src/maintenance/scheduler.ts', '../worker/loop.ts'],
     ['src/worker/loop.ts', '../client/skep.ts'],
-    ['src/worker/loop.ts', '../scheduler/cron.ts'],
     ['src/worker/loop.ts', '../stores/memory/store.ts'],
     ['src/client/skep.ts', '../stores/memory/store.ts'],
-    ['src/client/skep.ts', '../notifiers/postgres/listen.ts'],
+    ['src/client/skep.ts', '../notifiers/nats/listen.ts'],
     ['src/client/skep.ts', '../index.ts'],
     ['src/testing/suite.ts', '../stores/sqlite/store.ts'],
+    ['src/operations/jobs/list.ts', '../../client/skep.ts'],
+    ['src/operations/jobs/list.ts', '../../server/http.ts'],
     ['src/cli/main.ts', '../client/skep.ts'],
     ['src/cli/main.ts', '../server/http.ts'],
     ['src/server/http.ts', '../stores/memory/store.ts'],

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { variableOf } from '../../src/cli/arguments.ts'
 import { GLOBAL_FLAGS } from '../../src/cli/command.ts'
-import { migrateCommand } from '../../src/cli/commands/migrate.ts'
+import { migrateCommand } from '../../src/cli/commands/project/migrate.ts'
 import { serverCommand } from '../../src/cli/commands/server.ts'
 import { workerCommand } from '../../src/cli/commands/worker.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { NewJob } from '../../src/core/job.ts'
+import type { NewJob } from '../../src/core/jobs/job.ts'
 import { archive, queue } from '../../src/index.ts'
 import { newJob } from '../support/new-job.ts'
 import { openScene, type Scene } from './support/scene.ts'

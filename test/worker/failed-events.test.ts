@@ -10,7 +10,7 @@ import {
   type WorkerEvents,
 } from '../../src/index.ts'
 import { memoryStore } from '../../src/memory.ts'
-import { systemRuntime } from '../../src/runtime.ts'
+import { systemRuntime } from '../../src/runtime/runtime.ts'
 import { openSkep, openStore, STORES } from '../client/support/stores.ts'
 
 const mail = queue<number, unknown>('mail', { onError: retry(0, fixed(0), { ending: discard() }) })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { queue } from '../../src/index.ts'
-import { sleep } from '../../src/runtime.ts'
-import type { Store } from '../../src/store.ts'
+import { sleep } from '../../src/runtime/runtime.ts'
+import type { Store } from '../../src/store/store.ts'
 import type { Operation } from './support/faulty-store.ts'
 import { codeOf, openScene, type Scene } from './support/scene.ts'
 

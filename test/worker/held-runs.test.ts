@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { HeldRuns } from '../../src/worker/held-runs.ts'
-import type { Run } from '../../src/worker/run.ts'
+import { HeldRuns } from '../../src/worker/leases.ts'
+import type { Run } from '../../src/worker/runs.ts'
 
 const runOf = (id: string): Run => ({ job: { id } }) as Run
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import type { ClaimedJob } from '../../src/core/job.ts'
+import type { ClaimedJob } from '../../src/core/jobs/job.ts'
 import type { HandlerSpec } from '../../src/worker/handler.ts'
-import { Run } from '../../src/worker/run.ts'
-import { Window, type Wish } from '../../src/worker/window.ts'
+import { Window, type Wish } from '../../src/worker/prefetch.ts'
+import { Run } from '../../src/worker/runs.ts'
 
 const NOW = { along: false, least: 1 }
 

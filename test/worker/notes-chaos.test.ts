@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { StoreError } from '../../src/core/errors.ts'
 import { fixed, type JobContext, queue, retry } from '../../src/index.ts'
-import type { Runtime } from '../../src/runtime.ts'
-import type { Store } from '../../src/store.ts'
+import type { Runtime } from '../../src/runtime/runtime.ts'
+import type { Store } from '../../src/store/store.ts'
 import { type Random, seededRandom } from '../../src/testing/random.ts'
 import { openScene, type Scene } from './support/scene.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Job } from '../../src/core/job.ts'
+import type { Job } from '../../src/core/jobs/job.ts'
 import {
   bury,
   cancel,

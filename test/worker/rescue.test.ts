@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { PLAIN_JOB } from '../../src/core/job.ts'
+import { PLAIN_JOB } from '../../src/core/jobs/job.ts'
 import { buried, fixed, queue, retry } from '../../src/index.ts'
-import type { Store, WorkerPresence } from '../../src/store.ts'
+import type { Store, WorkerPresence } from '../../src/store/store.ts'
 import { claimAndDie } from './support/dead-worker.ts'
 import { gate, openScene, type Scene } from './support/scene.ts'
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { type JobContext, queue } from '../../src/index.ts'
-import { workHint } from '../../src/notifier.ts'
+import { workHint } from '../../src/notifier/notifier.ts'
 import { aborted, openScene } from './support/scene.ts'
 
 it('a worker that is given a job anew ends the run it still has, and its stop forgets neither', async () => {

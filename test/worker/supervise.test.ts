@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { silentLogger } from '../../src/core/logger.ts'
-import { atMost, LONGEST_RETRY_MS, type Loop, retryDelayMs, supervise } from '../../src/supervise.ts'
+import { silentLogger } from '../../src/runtime/logger.ts'
+import { atMost, LONGEST_RETRY_MS, type Loop, retryDelayMs, supervise } from '../../src/runtime/supervise.ts'
 import { virtualRuntime } from '../../src/testing/virtual-runtime.ts'
 import { gate } from './support/scene.ts'
 

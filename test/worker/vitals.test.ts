@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { systemRuntime } from '../../src/runtime.ts'
-import { parseVitals, VitalSigns } from '../../src/worker/vitals.ts'
+import { parseVitals, VitalSigns } from '../../src/runtime/process-stats.ts'
+import { systemRuntime } from '../../src/runtime/runtime.ts'
 
 describe('the vitals of a process', () => {
   it('show how late its event loop was, and forget it', async () => {

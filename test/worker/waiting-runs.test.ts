@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Run } from '../../src/worker/run.ts'
-import { WaitingRuns } from '../../src/worker/waiting-runs.ts'
+import { type Run, WaitingRuns } from '../../src/worker/runs.ts'
 
 /** Runs that are told apart by a letter, their lane, and a number. */
 function runs(names: string): Run[] {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Verdict } from '../../src/core/policy.ts'
+import type { Verdict } from '../../src/core/policies/policy.ts'
 import { discard, queue } from '../../src/index.ts'
 import { codeOf, gate, openScene, type Scene } from './support/scene.ts'
 import { FakeTransaction, withTransactions } from './support/transactions.ts'

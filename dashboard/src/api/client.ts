@@ -1,4 +1,4 @@
-import type { ApiError, InputOf, OperationName, OutputOf } from '../../../src/server/api.ts'
+import type { ApiError, InputOf, OperationName, OutputOf } from '../../../src/operations/schema/wire-types.ts'
 import { urlOf } from './base.ts'
 import { credentialHeaders } from './credential.ts'
 import { parseExact, stringifyExact } from './exact.ts'

@@ -1,6 +1,6 @@
 import type { Query } from '@tanstack/react-query'
 import { useSyncExternalStore } from 'react'
-import type { OperationName, ServerEvent } from '../../../src/server/api.ts'
+import type { OperationName, ServerEvent } from '../../../src/operations/schema/wire-types.ts'
 import { urlOf } from './base.ts'
 import { credentialHeaders } from './credential.ts'
 import { askWho, queries } from './query.ts'

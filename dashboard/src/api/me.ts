@@ -1,4 +1,4 @@
-import type { Me, Scope } from '../../../src/server/api.ts'
+import type { Me, Scope } from '../../../src/operations/schema/wire-types.ts'
 import { useApi } from './query.ts'
 
 export function useMe(): Me | undefined {

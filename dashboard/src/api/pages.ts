@@ -1,5 +1,5 @@
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
-import type { InputOf, OperationName, OutputOf } from '../../../src/server/api.ts'
+import type { InputOf, OperationName, OutputOf } from '../../../src/operations/schema/wire-types.ts'
 import { call } from './client.ts'
 
 /** The operations whose answers go on with a cursor. */

@@ -10,7 +10,7 @@ import {
   useQueryClient,
 } from '@tanstack/react-query'
 import { useSyncExternalStore } from 'react'
-import type { InputOf, OperationName, OutputOf } from '../../../src/server/api.ts'
+import type { InputOf, OperationName, OutputOf } from '../../../src/operations/schema/wire-types.ts'
 import { toast } from '../ui/toast.tsx'
 import { ApiFailure, call } from './client.ts'
 

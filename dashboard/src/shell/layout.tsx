@@ -1,6 +1,6 @@
 import { type ReactNode, useCallback, useEffect, useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import type { Me } from '../../../src/server/api.ts'
+import type { Me } from '../../../src/operations/schema/wire-types.ts'
 import { includes } from '../api/me.ts'
 import { classes } from '../ui/classes.ts'
 import { Icon, Mark } from '../ui/icon.tsx'

@@ -1,6 +1,6 @@
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react'
 import { useLocation } from 'wouter'
-import type { Me } from '../../../src/server/api.ts'
+import type { Me } from '../../../src/operations/schema/wire-types.ts'
 import { includes } from '../api/me.ts'
 import { useApi } from '../api/query.ts'
 import { classes } from '../ui/classes.ts'

@@ -1,4 +1,4 @@
-import type { Scope } from '../../../src/server/api.ts'
+import type { Scope } from '../../../src/operations/schema/wire-types.ts'
 import type { IconName } from '../ui/icon.tsx'
 
 export interface Section {

@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from 'react'
-import type { Me } from '../../../src/server/api.ts'
+import type { Me } from '../../../src/operations/schema/wire-types.ts'
 import { call } from '../api/client.ts'
 import { chooseSpace } from '../api/credential.ts'
 import { Button } from '../ui/button.tsx'

@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect } from 'react'
-import type { Me } from '../../../src/server/api.ts'
+import type { Me } from '../../../src/operations/schema/wire-types.ts'
 import { signOut } from '../api/credential.ts'
 import { useLiveStatus } from '../api/live.ts'
 import { hasCredential } from '../api/me.ts'

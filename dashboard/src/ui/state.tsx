@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import type { Api } from '../../../src/server/api.ts'
+import type { Api } from '../../../src/operations/schema/wire-types.ts'
 import { classes } from './classes.ts'
 
 export type JobState = keyof Api['overview.get']['output']['totals']

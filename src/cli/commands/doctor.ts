@@ -1,12 +1,12 @@
 import type { Durability } from '../../index.ts'
 import type { ServerClient } from '../../server.ts'
 import type { Call, Command } from '../command.ts'
+import { type Reached, reach } from '../connect/connect.ts'
+import type { Opened } from '../connect/open.ts'
 import { EXIT } from '../exit.ts'
-import { explain } from '../explain.ts'
-import { many, span } from '../numbers.ts'
-import type { Opened } from '../open.ts'
-import { type Reached, reach } from '../reach.ts'
-import { clean } from '../text.ts'
+import { explain } from '../explain-error.ts'
+import { many, span } from '../format/numbers.ts'
+import { clean } from '../format/text.ts'
 
 /** One thing the doctor looked at. `fix` says what to do when it is not well. */
 interface Finding {

@@ -1,15 +1,15 @@
 import { type FlowView, LIMITS, type RunView } from '../../index.ts'
+import { changeRuns, signalRun } from '../change/flows.ts'
 import type { Call, Command } from '../command.ts'
-import type { Counterpart } from '../counterpart.ts'
+import type { Counterpart } from '../connect/backend.ts'
+import { reaching } from '../connect/connect.ts'
 import { EXIT, notFound, usage } from '../exit.ts'
-import { changeRuns, signalRun } from '../flow-changes.ts'
-import { type GraphRun, graph, LEGEND } from '../flow-graph.ts'
-import { flowTable, percent, readStatus, runPage, runTable } from '../flow-text.ts'
+import { type GraphRun, graph, LEGEND } from '../format/flow-graph.ts'
+import { flowTable, percent, readStatus, runPage, runTable } from '../format/flow-text.ts'
+import { STATE_STYLES } from '../format/states.ts'
+import { clean, quote } from '../format/text.ts'
 import { wantsUnicode } from '../output.ts'
-import { reaching } from '../reach.ts'
-import { STATE_STYLES } from '../states.ts'
 import { suggest } from '../suggest.ts'
-import { clean, quote } from '../text.ts'
 
 export const flowsCommand: Command = {
   name: 'flows',

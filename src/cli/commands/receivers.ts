@@ -1,12 +1,12 @@
 import type { ReceiverSummary, ServerClient } from '../../server.ts'
+import { confirm } from '../change/confirm.ts'
 import type { Call, Command } from '../command.ts'
-import { confirm } from '../confirm.ts'
+import { reaching } from '../connect/connect.ts'
 import { EXIT, notFound, usage } from '../exit.ts'
-import { count, fromNow } from '../numbers.ts'
+import { count, fromNow } from '../format/numbers.ts'
+import { table } from '../format/table.ts'
+import { clean, quote } from '../format/text.ts'
 import type { Output } from '../output.ts'
-import { reaching } from '../reach.ts'
-import { table } from '../table.ts'
-import { clean, quote } from '../text.ts'
 
 /** Receivers are connected to a server and are written down nowhere, so the nearest server is asked if none is named. */
 const NEAREST = 'http://127.0.0.1:7537'

@@ -10,15 +10,15 @@ import {
 } from '../../index.ts'
 import type { InputOf } from '../../server.ts'
 import { type Arguments, durationMs } from '../arguments.ts'
+import { confirm } from '../change/confirm.ts'
+import { DRY_RUN_FLAG, onlySays } from '../change/dry-run.ts'
 import type { Call, Command } from '../command.ts'
-import { confirm } from '../confirm.ts'
-import { DRY_RUN_FLAG, onlySays } from '../dry-run.ts'
+import { type Reached, reaching } from '../connect/connect.ts'
+import type { Opened } from '../connect/open.ts'
 import { EXIT, notFound, usage } from '../exit.ts'
-import type { Opened } from '../open.ts'
-import { type Reached, reaching } from '../reach.ts'
-import { previewLines, schedulePage, scheduleTable } from '../schedule-text.ts'
-import { clean, quote } from '../text.ts'
-import { queueOf, readPayload } from './enqueue.ts'
+import { previewLines, schedulePage, scheduleTable } from '../format/schedule-text.ts'
+import { clean, quote } from '../format/text.ts'
+import { queueOf, readPayload } from './jobs/enqueue.ts'
 
 type Action = (call: Call, words: readonly string[]) => Promise<number>
 type ScheduleOptions = Parameters<typeof schedule<unknown, unknown, unknown>>[1]

@@ -1,13 +1,13 @@
 import type { Logger } from '../../index.ts'
 import type { NodeServerOptions } from '../../server.ts'
 import type { Call, Command } from '../command.ts'
+import { type Opened, using } from '../connect/open.ts'
+import { alertsOf, grpcAddress, listen, PORT_FLAG, serverLogger, tlsOf, tokensOf } from '../connect/serve.ts'
+import { aborted, listenForStop, whenOutputCloses } from '../connect/stop.ts'
 import { EXIT, usage } from '../exit.ts'
-import { complain, explain, isAway } from '../explain.ts'
-import { clock, span } from '../numbers.ts'
-import { type Opened, using } from '../open.ts'
-import { alertsOf, grpcAddress, listen, PORT_FLAG, serverLogger, tlsOf, tokensOf } from '../serving.ts'
-import { aborted, listenForStop, whenOutputCloses } from '../stopping.ts'
-import { clean, quote } from '../text.ts'
+import { complain, explain, isAway } from '../explain-error.ts'
+import { clock, span } from '../format/numbers.ts'
+import { clean, quote } from '../format/text.ts'
 
 export const serverCommand: Command = {
   name: 'server',

@@ -1,9 +1,9 @@
 import type { Command } from '../command.ts'
+import { reaching } from '../connect/connect.ts'
 import { EXIT, usage } from '../exit.ts'
-import { count } from '../numbers.ts'
-import { reaching } from '../reach.ts'
-import { table } from '../table.ts'
-import { clean } from '../text.ts'
+import { count } from '../format/numbers.ts'
+import { table } from '../format/table.ts'
+import { clean } from '../format/text.ts'
 
 export const spacesCommand: Command = {
   name: 'spaces',

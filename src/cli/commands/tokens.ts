@@ -1,13 +1,13 @@
 import type { Scope, Tokens, TokenView } from '../../server.ts'
+import { personOf } from '../change/actor.ts'
+import { confirm } from '../change/confirm.ts'
+import { DRY_RUN_FLAG, onlySays } from '../change/dry-run.ts'
 import type { Call, Command } from '../command.ts'
-import { confirm } from '../confirm.ts'
-import { DRY_RUN_FLAG, onlySays } from '../dry-run.ts'
+import { type Reached, reaching } from '../connect/connect.ts'
+import type { Opened } from '../connect/open.ts'
 import { EXIT, notFound, usage } from '../exit.ts'
-import type { Opened } from '../open.ts'
-import { personOf } from '../person.ts'
-import { type Reached, reaching } from '../reach.ts'
-import { table } from '../table.ts'
-import { clean, quote } from '../text.ts'
+import { table } from '../format/table.ts'
+import { clean, quote } from '../format/text.ts'
 
 export const tokensCommand: Command = {
   name: 'tokens',

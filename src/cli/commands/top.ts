@@ -1,14 +1,14 @@
 import { durationMs } from '../arguments.ts'
 import type { Call, Command } from '../command.ts'
-import { Board, type Snapshot } from '../dev/board.ts'
+import { type Reached, reaching } from '../connect/connect.ts'
+import { aborted, listenForStop, whenOutputCloses } from '../connect/stop.ts'
+import { Board, type Snapshot } from '../dev/dashboard.ts'
 import type { Key } from '../dev/screen.ts'
 import { connect } from '../dev/session.ts'
 import { liveView, plainView } from '../dev/view.ts'
 import { EXIT, usage } from '../exit.ts'
-import { briefly } from '../explain.ts'
-import { type Reached, reaching } from '../reach.ts'
-import { aborted, listenForStop, whenOutputCloses } from '../stopping.ts'
-import { quote } from '../text.ts'
+import { briefly } from '../explain-error.ts'
+import { quote } from '../format/text.ts'
 
 const REDRAW_MS = 250
 const LOOK_MS = 1_000

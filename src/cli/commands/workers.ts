@@ -1,13 +1,13 @@
 import type { Order, WorkerView } from '../../index.ts'
+import { BY_FLAG, personOf } from '../change/actor.ts'
 import type { Call, Command } from '../command.ts'
-import type { Counterpart } from '../counterpart.ts'
+import type { Counterpart } from '../connect/backend.ts'
+import { reaching } from '../connect/connect.ts'
 import { EXIT, notFound, usage } from '../exit.ts'
-import { fromNow } from '../numbers.ts'
+import { fromNow } from '../format/numbers.ts'
+import { type Cell, table } from '../format/table.ts'
+import { clean, quote } from '../format/text.ts'
 import type { Output, Paint } from '../output.ts'
-import { BY_FLAG, personOf } from '../person.ts'
-import { reaching } from '../reach.ts'
-import { type Cell, table } from '../table.ts'
-import { clean, quote } from '../text.ts'
 
 const ORDER_OF: Readonly<Record<string, Order>> = { quiet: 'quiet', resume: 'none', stop: 'stop' }
 const TOLD: Readonly<Record<string, string>> = {

@@ -12,7 +12,7 @@ import {
   type Skep,
   schedule,
 } from '../../index.ts'
-import type { AnyFlow } from '../config-file.ts'
+import type { AnyFlow } from '../connect/config-file.ts'
 
 /** Kept short, so that a demo that runs all day stays small. */
 const KEEP = archive('2m')

@@ -1,7 +1,7 @@
 import type { Skep } from '../../index.ts'
-import { briefly } from '../explain.ts'
-import { openBrowser } from '../serving.ts'
-import type { Board } from './board.ts'
+import { openBrowser } from '../connect/serve.ts'
+import { briefly } from '../explain-error.ts'
+import type { Board } from './dashboard.ts'
 import type { Key } from './screen.ts'
 
 const BY = 'skep dev'

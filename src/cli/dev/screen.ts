@@ -1,4 +1,4 @@
-import { clean } from '../text.ts'
+import { clean } from '../format/text.ts'
 
 const CSI = `${String.fromCharCode(0x1b)}[`
 const ENTER = `${CSI}?1049h${CSI}?25l${CSI}?7l${CSI}2J`

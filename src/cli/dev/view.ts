@@ -1,9 +1,9 @@
 import type { Call } from '../command.ts'
-import type { JobEvent } from '../event-lines.ts'
-import { clock, count, rate, span } from '../numbers.ts'
-import { clean } from '../text.ts'
-import type { Board, QueueRow, Snapshot } from './board.ts'
-import { type FrameOptions, frame } from './frame.ts'
+import type { JobEvent } from '../format/event-lines.ts'
+import { clock, count, rate, span } from '../format/numbers.ts'
+import { clean } from '../format/text.ts'
+import type { Board, QueueRow, Snapshot } from './dashboard.ts'
+import { type FrameOptions, frame } from './layout.ts'
 import { type Key, Screen } from './screen.ts'
 
 /** A way to show the board. */

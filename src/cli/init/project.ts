@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { invalid } from '../config-file.ts'
-import { briefly } from '../explain.ts'
+import { invalid } from '../connect/config-file.ts'
+import { briefly } from '../explain-error.ts'
 
 export const FRAMEWORKS = {
   next: 'Next.js',

@@ -2,7 +2,7 @@ import * as nodeModule from 'node:module'
 import { createRequire } from 'node:module'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { MessageChannel, type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
-import { loadModule } from '../load-module.ts'
+import { loadModule } from '../connect/load-module.ts'
 import { pass, type Resolved, type Resolving } from './hooks.ts'
 import { isUsers, marked, withoutMarks } from './marks.ts'
 

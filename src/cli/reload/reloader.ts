@@ -1,10 +1,10 @@
 import { relative, resolve } from 'node:path'
 import type { Skep } from '../../index.ts'
 import type { Call } from '../command.ts'
-import type { LoadedConfig, LoadModule } from '../config-file.ts'
+import type { LoadedConfig, LoadModule } from '../connect/config-file.ts'
+import { configOf, type Opened } from '../connect/open.ts'
 import { CliError } from '../exit.ts'
-import { configOf, type Opened } from '../open.ts'
-import { clean } from '../text.ts'
+import { clean } from '../format/text.ts'
 import { FileWatch } from './file-watch.ts'
 import { FreshModules } from './fresh-modules.ts'
 

@@ -1,8 +1,7 @@
-import type { ChangeSummary, ListOptions, Target } from '../../index.ts'
-import { LIMITS } from '../../index.ts'
+import { type ChangeSummary, LIMITS, type ListOptions, type Target } from '../../index.ts'
 import type { InputOf } from '../../server.ts'
+import { USUAL_STATES } from '../change/selection.ts'
 import { usage } from '../exit.ts'
-import { USUAL_STATES } from '../selection.ts'
 import type { Line } from './ask.ts'
 
 type Change = Omit<InputOf<'jobs.change'>, 'ids'>

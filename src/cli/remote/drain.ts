@@ -1,5 +1,5 @@
 import { type DrainOptions, type DrainSummary, SkepError, toMs } from '../../index.ts'
-import type { Counterpart } from '../counterpart.ts'
+import type { Counterpart } from '../connect/backend.ts'
 
 const LOOK_MS = 500
 

@@ -1,6 +1,6 @@
 import type { Duration, ErrorGroupView } from '../../index.ts'
 import type { InputOf } from '../../server.ts'
-import type { Counterpart } from '../counterpart.ts'
+import type { Counterpart } from '../connect/backend.ts'
 import { ask, askOrNull, type Line } from './ask.ts'
 
 type Errors = Counterpart['errors']

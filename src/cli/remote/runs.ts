@@ -1,5 +1,5 @@
 import type { Explanation, FlowSummary, RunMembers, RunStatus, RunView } from '../../index.ts'
-import type { Counterpart } from '../counterpart.ts'
+import type { Counterpart } from '../connect/backend.ts'
 import { ask, askOrNull, type Line } from './ask.ts'
 
 type Runs = Counterpart['runs']

@@ -1,6 +1,6 @@
 import type { SchedulePage, ScheduleView } from '../../index.ts'
 import type { EnqueueOutput, InputOf } from '../../server.ts'
-import type { Counterpart } from '../counterpart.ts'
+import type { Counterpart } from '../connect/backend.ts'
 import { ask, askOrNull, type Line } from './ask.ts'
 
 type Schedules = Counterpart['schedules']

@@ -1,9 +1,9 @@
 import { messageOf } from '../../core/errors.ts'
 import { assertOptions, optionKeys } from '../../core/options.ts'
-import type { Hint, HintListener, Notifier, NotifierHealth, Subscription } from '../../notifier.ts'
-import type { Runtime } from '../../runtime.ts'
-import { Bus } from '../shared/bus.ts'
-import { Mailbox } from './mailbox.ts'
+import type { Hint, HintListener, Notifier, NotifierHealth, Subscription } from '../../notifier/notifier.ts'
+import type { Runtime } from '../../runtime/runtime.ts'
+import { Bus } from '../shared/fan-out.ts'
+import { Mailbox } from './hint-file.ts'
 import { Peers } from './peers.ts'
 
 export interface LocalNotifierOptions {

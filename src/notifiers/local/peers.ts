@@ -10,10 +10,10 @@ import {
   watch,
 } from 'node:fs'
 import { join } from 'node:path'
-import type { Hint } from '../../notifier.ts'
-import type { Runtime } from '../../runtime.ts'
-import { delist, enlist, LISTENER_SUFFIX } from './audience.ts'
-import { decodeLetters, MAILBOX_BYTES } from './letter.ts'
+import type { Hint } from '../../notifier/notifier.ts'
+import type { Runtime } from '../../runtime/runtime.ts'
+import { decodeLetters, MAILBOX_BYTES } from './hint-batch.ts'
+import { delist, enlist, LISTENER_SUFFIX } from './listeners.ts'
 
 /** How often the folder is looked through where it cannot be watched. */
 const POLL_MS = 25

@@ -1,3 +1,6 @@
+import { clientMissing } from '../../core/errors.ts'
+import type { ResolvedOptions } from './options.ts'
+
 /** The part of a NATS client that the notifier uses: of `@nats-io/transport-node`, or of any client shaped like it. */
 export interface NatsConnectionLike {
   publish(subject: string, payload?: string, options?: { reply?: string }): void
@@ -27,4 +30,43 @@ export interface NatsSubscriptionLike {
   unsubscribe(): void
   /** Ends it, after what is on its way has come. */
   drain(): Promise<void>
+}
+
+/**
+ * The client comes back by itself, for ever, and also to servers of the cluster that it was not told of. A silent server is
+ * found out by pings within about 20 s.
+ */
+const STAYING = {
+  name: 'skep',
+  timeout: 5_000,
+  reconnect: true,
+  maxReconnectAttempts: -1,
+  reconnectTimeWait: 200,
+  reconnectJitter: 200,
+  pingInterval: 10_000,
+  maxPingOut: 2,
+  ignoreAuthErrorAbort: true,
+  noAsyncTraces: true,
+} as const
+
+type Connect = (options: object) => Promise<NatsConnectionLike>
+
+/** A new connection to one of the servers. Fails when none of them answers. */
+export async function openConnection({ access, client }: ResolvedOptions): Promise<NatsConnectionLike> {
+  const connect = await load()
+  return connect({ ...STAYING, ...access, ...client })
+}
+
+async function load(): Promise<Connect> {
+  try {
+    const { connect } = await import('@nats-io/transport-node')
+    return connect as unknown as Connect
+  } catch (cause) {
+    throw clientMissing(
+      '@nats-io/transport-node',
+      cause,
+      'The package "@nats-io/transport-node" is not installed. Run "npm install @nats-io/transport-node", or give the ' +
+        'notifier a connection of yours.',
+    )
+  }
 }

@@ -1,10 +1,10 @@
 import { messageOf } from '../../core/errors.ts'
-import { type Hint, mergeHints } from '../../notifier.ts'
-import { type Runtime, sleep } from '../../runtime.ts'
-import { readLetter, writeLetter } from '../shared/letter.ts'
-import { Outgoing } from '../shared/outgoing.ts'
+import { type Hint, mergeHints } from '../../notifier/notifier.ts'
+import { type Runtime, sleep } from '../../runtime/runtime.ts'
+import { readLetter, writeLetter } from '../shared/hint-codec.ts'
+import { Outgoing } from '../shared/throttle.ts'
 import type { NatsConnectionLike, NatsMessageLike, NatsSubscriptionLike } from './connection.ts'
-import type { Line } from './line.ts'
+import type { Line } from './stream.ts'
 
 /** Servers take 1 MB unless they are told otherwise. */
 const LETTER_BYTES = 60_000

@@ -3,9 +3,9 @@
  * beside that of NATS, and any connection will do.
  */
 import { SkepError } from '../../core/errors.ts'
-import { NOTICE_DELIVERIES } from '../../notices.ts'
-import type { Line } from './line.ts'
+import { NOTICE_DELIVERIES } from '../../notifier/notices.ts'
 import type { ResolvedOptions } from './options.ts'
+import type { Line } from './stream.ts'
 
 /** JetStream's own numbers for what it says no to. */
 const NOT_FOUND: readonly number[] = [10_059, 10_014, 10_037]

@@ -1,16 +1,16 @@
 import { messageOf, SkepError } from '../../core/errors.ts'
-import type { NoticeHint, Notices } from '../../notices.ts'
-import type { Hint, Notifier } from '../../notifier.ts'
-import { sleep } from '../../runtime.ts'
-import { Bus } from '../shared/bus.ts'
-import { Graveyard } from './graveyard.ts'
+import type { NoticeHint, Notices } from '../../notifier/notices.ts'
+import type { Hint, Notifier } from '../../notifier/notifier.ts'
+import { sleep } from '../../runtime/runtime.ts'
+import { Bus } from '../shared/fan-out.ts'
+import { openConnection } from './connection.ts'
+import { Tap, type TapOptions } from './consumer.ts'
+import { Graveyard } from './dead-letters.ts'
 import { Hints } from './hints.ts'
 import { JetStream } from './jetstream.ts'
-import { Line } from './line.ts'
-import { createNotices } from './notices.ts'
-import { openConnection } from './open-connection.ts'
 import { type NatsNotifierOptions, resolveOptions } from './options.ts'
-import { Outbox } from './outbox.ts'
+import { Outbox } from './publisher.ts'
+import { Line } from './stream.ts'
 import { Streams } from './streams.ts'
 import { subjectsOf } from './subjects.ts'
 
@@ -103,4 +103,38 @@ export function createNatsNotifier(given: NatsNotifierOptions): Notifier & { rea
 
 function isNamed(hint: Hint): hint is NoticeHint {
   return hint.kind === 'work' && hint.ids !== undefined
+}
+
+export interface NatsNotices extends Notices {
+  /** Closes all taps. */
+  close(): void
+}
+
+export function createNotices(options: TapOptions): NatsNotices {
+  const taps = new Set<Tap>()
+  let isClosed = false
+  return {
+    open(source, listener) {
+      const tap = new Tap(options, { space: source.space, queue: source.queue }, listener)
+      if (isClosed) tap.close()
+      else taps.add(tap)
+      return {
+        want: (count) => tap.want(count),
+        close() {
+          taps.delete(tap)
+          tap.close()
+        },
+      }
+    },
+
+    async dead(call) {
+      return options.graveyard.read(call)
+    },
+
+    close() {
+      isClosed = true
+      for (const tap of taps) tap.close()
+      taps.clear()
+    },
+  }
 }

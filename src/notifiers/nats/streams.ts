@@ -1,5 +1,5 @@
 import { messageOf } from '../../core/errors.ts'
-import type { NoticeSource } from '../../notices.ts'
+import type { NoticeSource } from '../../notifier/notices.ts'
 import type { JetStream } from './jetstream.ts'
 import type { Subjects } from './subjects.ts'
 

@@ -1,6 +1,6 @@
 /** The names that NATS knows things by. */
 import { createHash } from 'node:crypto'
-import type { NoticeSource } from '../../notices.ts'
+import type { NoticeSource } from '../../notifier/notices.ts'
 
 /** Longer tokens than this are replaced by their hash. */
 const LONGEST_TOKEN = 400

@@ -1,8 +1,8 @@
-import { type Hint, mergeHints, type Notifier, type WorkHint } from '../../notifier.ts'
-import type { Runtime } from '../../runtime.ts'
-import { Bus } from './bus.ts'
-import { readLetter, writeLetter } from './letter.ts'
-import { Outgoing } from './outgoing.ts'
+import { type Hint, mergeHints, type Notifier, type WorkHint } from '../../notifier/notifier.ts'
+import type { Runtime } from '../../runtime/runtime.ts'
+import { Bus } from './fan-out.ts'
+import { readLetter, writeLetter } from './hint-codec.ts'
+import { Outgoing } from './throttle.ts'
 
 /** The way to the other processes: a channel of a server, on which everybody hears what anybody says. */
 export interface HintChannel {

@@ -1,4 +1,3 @@
-/** Puts together all that decides about access to a server. */
 import {
   harmlessLogger,
   type Logger,
@@ -7,24 +6,24 @@ import {
   SkepError,
   showValue,
 } from '../../index.ts'
-import type { Caller } from '../operation.ts'
-import { isLoopbackHost } from './address.ts'
+import { assertAllowed } from '../../operations/authorize/authorize.ts'
+import type { AuditNote, Guard, Guarded, Remote } from '../../operations/authorize/guard.ts'
+import type { Caller } from '../../operations/operation.ts'
+import { type Redactor, redactor } from '../../operations/redaction/redact.ts'
+import { QuotaKeeper } from '../quotas/quotas.ts'
+import { Rates } from '../quotas/rates.ts'
+import { resolveGiven, tokenOfEnvironment } from '../tokens/static-tokens.ts'
+import { TokenList } from '../tokens/token-list.ts'
+import { Tokens } from '../tokens/tokens.ts'
 import { Audit } from './audit.ts'
-import { assertAllowed } from './authorize.ts'
-import { resolveGiven, tokenOfEnvironment } from './given-tokens.ts'
-import type { AuditNote, Guard, Guarded, Remote } from './guard-contract.ts'
-import { securityHeaders } from './headers.ts'
 import { Identifier } from './identify.ts'
-import { isApi } from './login-page.ts'
-import { OpenDoor } from './open.ts'
+import { isApi, Sessions } from './login.ts'
+import { OpenDoor } from './open-door.ts'
 import { type AccessOptions, type ResolvedAccess, resolveAccess } from './options.ts'
-import { QuotaKeeper } from './quotas.ts'
-import { Rates } from './rates.ts'
-import { type Redactor, redactor } from './redact.ts'
-import { clientOf } from './remote.ts'
-import { Sessions } from './sessions.ts'
-import { TokenList } from './token-list.ts'
-import { Tokens } from './tokens.ts'
+import { clientOf, isLoopbackHost } from './request-checks.ts'
+import { securityHeaders } from './security-headers.ts'
+
+/** Puts together all that decides about access to a server. */
 
 export interface AccessParts {
   readonly records: RecordStore
@@ -202,3 +201,27 @@ export class Access implements Guard {
 }
 
 const NO_REMOTE: Remote = { address: null, isEncrypted: false }
+
+/**
+ * Asks again whether a request that is served for long would be let in now as it was then. A credential that has lost a scope, a
+ * queue, its payloads or its space is another one: whoever holds it has to come again, and gets what it may have now.
+ */
+export function stillGood(
+  guard: Guard,
+  { request, remote }: { readonly request: Request; readonly remote: Remote },
+  before: Caller,
+): () => Promise<boolean> {
+  const was = wordsOf(before)
+  return async () => {
+    try {
+      const now = await guard.identify(request, remote)
+      return !(now instanceof Response) && wordsOf(now) === was
+    } catch {
+      return false
+    }
+  }
+}
+
+function wordsOf({ name, scopes, space, spaces, queues, payloads }: Caller): string {
+  return JSON.stringify([name, [...scopes].sort(), space, spaces, queues, payloads])
+}

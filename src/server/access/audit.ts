@@ -17,12 +17,12 @@ import {
   StoreError,
   toMs,
 } from '../../index.ts'
-import type { AuditEntry, InputOf } from '../api.ts'
-import type { Caller } from '../operation.ts'
-import type { AuditedChange } from '../services.ts'
-import { coversQueue } from './authorize.ts'
-import type { AuditNote } from './guard-contract.ts'
-import type { Redactor } from './redact.ts'
+import { coversQueue } from '../../operations/authorize/authorize.ts'
+import type { AuditNote } from '../../operations/authorize/guard.ts'
+import type { Caller } from '../../operations/operation.ts'
+import type { Redactor } from '../../operations/redaction/redact.ts'
+import type { AuditEntry, InputOf } from '../../operations/schema/wire-types.ts'
+import type { AuditedChange } from '../../operations/services.ts'
 
 export interface AuditOptions {
   /** How long lines are kept. @default '90d' */

@@ -12,22 +12,28 @@
  */
 import { hostname } from 'node:os'
 import { EVERY_SPACE, type Runtime, SkepError } from '../../index.ts'
-import { SCOPES } from '../api.ts'
-import type { Caller } from '../operation.ts'
-import { isLoopback } from './address.ts'
-import { callerOf } from './authorize.ts'
-import type { Credential } from './credential.ts'
-import { findGiven, isOver, type ResolvedGiven } from './given-tokens.ts'
-import type { Remote } from './guard-contract.ts'
-import { refuseHost } from './hosts.ts'
-import { formToken, isLoginForm, isVisit, jsonToken, loginPage } from './login-page.ts'
+import { callerOf } from '../../operations/authorize/authorize.ts'
+import type { Credential } from '../../operations/authorize/credential.ts'
+import type { Remote } from '../../operations/authorize/guard.ts'
+import type { Caller } from '../../operations/operation.ts'
+import { SCOPES } from '../../operations/schema/wire-types.ts'
+import { Rates } from '../quotas/rates.ts'
+import { findGiven, isOver, type ResolvedGiven } from '../tokens/static-tokens.ts'
+import { resolveFields } from '../tokens/token-fields.ts'
+import { credentialOf, type Tokens } from '../tokens/tokens.ts'
+import {
+  formToken,
+  isLoginForm,
+  isVisit,
+  jsonToken,
+  loginPage,
+  readCookie,
+  type Sessions,
+  type SessionToken,
+  writeCookie,
+} from './login.ts'
 import type { Grant, ResolvedAccess } from './options.ts'
-import { refuseForeign } from './origin.ts'
-import { Rates } from './rates.ts'
-import { clientOf, isForwarded, networkOf } from './remote.ts'
-import { readCookie, type Sessions, type SessionToken, writeCookie } from './sessions.ts'
-import { resolveFields } from './token-fields.ts'
-import { credentialOf, type Tokens } from './tokens.ts'
+import { clientOf, isForwarded, isLoopback, networkOf, refuseForeign, refuseHost } from './request-checks.ts'
 
 export interface IdentifyParts {
   readonly options: ResolvedAccess

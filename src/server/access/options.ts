@@ -1,11 +1,11 @@
 /** What can be said about who may use a server. Without any of it, a server answers to its own machine alone. */
 import { type Duration, SkepError, toMs } from '../../index.ts'
-import type { Scope } from '../api.ts'
+import type { RedactOptions } from '../../operations/redaction/redact.ts'
+import type { Scope } from '../../operations/schema/wire-types.ts'
+import type { Quotas } from '../quotas/quotas.ts'
+import type { Rate } from '../quotas/rates.ts'
+import type { GivenToken } from '../tokens/static-tokens.ts'
 import type { AuditOptions } from './audit.ts'
-import type { GivenToken } from './given-tokens.ts'
-import type { Quotas } from './quotas.ts'
-import type { Rate } from './rates.ts'
-import type { RedactOptions } from './redact.ts'
 
 /** Who asks, as your own `auth` says. */
 export interface Grant {

@@ -5,7 +5,7 @@
  *                               open ──(gone for `after`)──▶ resolved, forgotten
  *     seen, gone before `after` ──▶ forgotten, and nobody is told
  */
-import type { Attention } from '../api.ts'
+import type { Attention } from '../../operations/schema/wire-types.ts'
 import type { AlertEvent } from './message.ts'
 
 /** One thing that needs attention, however its words change. */

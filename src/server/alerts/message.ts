@@ -5,7 +5,7 @@
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { SkepError, systemRuntime } from '../../index.ts'
-import type { Attention } from '../api.ts'
+import type { Attention } from '../../operations/schema/wire-types.ts'
 
 /** How an alert begins, goes on and ends. */
 export type AlertEvent = 'alert.opened' | 'alert.repeated' | 'alert.resolved'

@@ -13,7 +13,7 @@ import {
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { isIP } from 'node:net'
 import { SkepError } from '../../index.ts'
-import { bare } from '../access/address.ts'
+import { bare } from '../access/request-checks.ts'
 import { type Allowed, isPublic } from './reach.ts'
 
 export interface Address {

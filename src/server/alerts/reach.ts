@@ -5,7 +5,7 @@
  */
 import { BlockList, isIP } from 'node:net'
 import { SkepError } from '../../index.ts'
-import { bare } from '../access/address.ts'
+import { bare } from '../access/request-checks.ts'
 
 /** Nobody on the open internet has these: this host, private, link-local, shared by carriers, examples, multicast, reserved. */
 const NOT_PUBLIC_4 = [

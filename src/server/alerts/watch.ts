@@ -7,7 +7,7 @@
  * One server at a time is on duty, which only saves the others the looking.
  */
 import { type Logger, messageOf, type RecordStore, type Runtime } from '../../index.ts'
-import type { Attention, Check } from '../api.ts'
+import type { Attention, Check } from '../../operations/schema/wire-types.ts'
 import { type AlertState, afterLook, afterSending, NO_ALERTS, type Outgoing } from './alerts.ts'
 import { type AlertMessage, signed } from './message.ts'
 import type { ResolvedHook } from './options.ts'

@@ -11,9 +11,10 @@ import {
 import { codeToHttpStatus, codeToString } from '@connectrpc/connect/protocol-connect'
 import { connectNodeAdapter } from '@connectrpc/connect-node'
 import { type Runtime, SkepError } from '../../index.ts'
-import type { Guard } from '../access/guard-contract.ts'
-import { stillGood } from '../access/still-good.ts'
-import { type Callable, callerIn } from '../call.ts'
+import type { Guard } from '../../operations/authorize/guard.ts'
+import { type Callable, callerIn } from '../../operations/call.ts'
+import type { Caller } from '../../operations/operation.ts'
+import { stillGood } from '../access/access.ts'
 import {
   discard,
   discardAfter,
@@ -23,8 +24,7 @@ import {
   type Outgoing,
   remoteOf,
 } from '../http/node.ts'
-import type { Caller } from '../operation.ts'
-import type { ReceiverHub } from '../receivers/hub.ts'
+import type { ReceiverHub } from '../receivers/receiver-registry.ts'
 import { connectError } from './errors.ts'
 import { Operations } from './gen/skep/v1/operations_pb.ts'
 import { Skep } from './gen/skep/v1/skep_pb.ts'

@@ -1,5 +1,5 @@
 import { Code, ConnectError } from '@connectrpc/connect'
-import type { Redactor } from '../access/redact.ts'
+import type { Redactor } from '../../operations/redaction/redact.ts'
 import { apiErrorOf, retryAfterOf } from '../http/errors.ts'
 
 /** What a status of HTTP is called here. */

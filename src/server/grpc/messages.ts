@@ -1,8 +1,8 @@
 /** Between the messages of the proto and what the hub and the operations speak. Payloads and results pass as text. */
 import { create } from '@bufbuild/protobuf'
 import { type RelayedJob, type RelayedResult, SkepError } from '../../index.ts'
+import type { EnqueueInput } from '../../operations/schema/wire-types.ts'
 import { readJson as readBounded } from '../access/read-json.ts'
-import type { EnqueueInput } from '../api.ts'
 import type { Ack, AckAnswer, AckResult, Extended, Note, Stop } from '../receivers/ack.ts'
 import {
   type Ack as AckMessage,

@@ -1,5 +1,5 @@
-import type { OperationName } from '../api.ts'
-import { LISTED } from '../operations/table.ts'
+import type { OperationName } from '../../operations/schema/wire-types.ts'
+import { LISTED } from '../../operations/table.ts'
 
 /** `jobs.enqueueMany` is `JobsEnqueueMany`. */
 export function methodName(name: OperationName): string {

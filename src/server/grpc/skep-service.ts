@@ -1,11 +1,11 @@
 import { create } from '@bufbuild/protobuf'
 import { ConnectError, type HandlerContext, type ServiceImpl } from '@connectrpc/connect'
 import { SkepError } from '../../index.ts'
-import { type Callable, callOperation } from '../call.ts'
-import type { Caller } from '../operation.ts'
-import { LISTED, type ListedOperation } from '../operations/table.ts'
-import type { ReceiverHub } from '../receivers/hub.ts'
+import { type Callable, callOperation } from '../../operations/call.ts'
+import type { Caller } from '../../operations/operation.ts'
+import { LISTED, type ListedOperation } from '../../operations/table.ts'
 import type { Receiver } from '../receivers/receiver.ts'
+import type { ReceiverHub } from '../receivers/receiver-registry.ts'
 import { connectError } from './errors.ts'
 import {
   EnqueueResponseSchema,
@@ -26,8 +26,8 @@ import {
   noteOf,
   stopMessage,
 } from './messages.ts'
-import { Outbox } from './outbox.ts'
-import { Taker } from './taker.ts'
+import { Taker } from './receive-stream.ts'
+import { Outbox } from './write-buffer.ts'
 
 export interface GrpcEnv extends Callable {
   readonly hub: ReceiverHub

@@ -1,6 +1,6 @@
 import { type ErrorCode, SkepError } from '../../index.ts'
-import { redactor as makeRedactor, type Redactor } from '../access/redact.ts'
-import type { ApiError } from '../api.ts'
+import { redactor as makeRedactor, type Redactor } from '../../operations/redaction/redact.ts'
+import type { ApiError } from '../../operations/schema/wire-types.ts'
 
 /** What each code is in HTTP. What is not in this list is the caller's to mend: 400. */
 const STATUS: Readonly<Partial<Record<ErrorCode, number>>> = {

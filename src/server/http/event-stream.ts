@@ -1,9 +1,14 @@
 import { type JobEvent, type Runtime, SkepError, sleepFor } from '../../index.ts'
-import type { Redactor } from '../access/redact.ts'
-import type { ServerEvent } from '../api.ts'
-import type { Caller } from '../operation.ts'
-import { shownJob, shownLine, shownProgress, type Viewer } from '../visible.ts'
-import { toWire } from '../wire.ts'
+import {
+  shownJob,
+  shownLine,
+  shownProgress,
+  type Viewer,
+} from '../../operations/authorize/authorize-output.ts'
+import type { Caller } from '../../operations/operation.ts'
+import type { Redactor } from '../../operations/redaction/redact.ts'
+import { toWire } from '../../operations/schema/serialize.ts'
+import type { ServerEvent } from '../../operations/schema/wire-types.ts'
 import { type Area, type DeskEnv, Listener, SpaceDesk } from './events.ts'
 
 /** A line now and then, so that nobody in between takes the connection for dead. */

@@ -6,9 +6,9 @@
  * the newest counts, and what has changed since. So a slow one costs no memory, and gets the newest when it is ready.
  */
 import type { Hint, Runtime, Skep } from '../../index.ts'
-import type { QueueSummary, ServerEvent } from '../api.ts'
-import type { Caller } from '../operation.ts'
-import { sees } from '../visible.ts'
+import { sees } from '../../operations/authorize/authorize-output.ts'
+import type { Caller } from '../../operations/operation.ts'
+import type { QueueSummary, ServerEvent } from '../../operations/schema/wire-types.ts'
 
 export type Area = Extract<ServerEvent, { kind: 'changed' }>['what'][number]
 

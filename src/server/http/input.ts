@@ -1,5 +1,5 @@
 import { SkepError } from '../../index.ts'
-import type { AnySchema } from '../schema.ts'
+import type { AnySchema } from '../../operations/schema/schema.ts'
 
 /** The input of an operation, from its path and its query string. What the schema does not know it refuses later. */
 export function inputFromQuery(

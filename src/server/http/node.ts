@@ -4,7 +4,7 @@ import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import type { Readable } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import type { Runtime } from '../../index.ts'
-import type { Remote } from '../access/guard-contract.ts'
+import type { Remote } from '../../operations/authorize/guard.ts'
 import { DISCARD_MS } from './unread.ts'
 
 export type Incoming = IncomingMessage | Http2ServerRequest

@@ -1,6 +1,6 @@
-import type { Scope } from '../api.ts'
-import type { Caller } from '../operation.ts'
-import type { JsonSchema } from '../schema.ts'
+import type { Caller } from '../../operations/operation.ts'
+import type { JsonSchema } from '../../operations/schema/schema.ts'
+import type { Scope } from '../../operations/schema/wire-types.ts'
 
 /** An address below `/api/v1` that is no operation, such as a stream: it makes its own answer. */
 export interface RawRoute {

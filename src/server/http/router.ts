@@ -1,4 +1,4 @@
-import type { ListedOperation } from '../operations/table.ts'
+import type { ListedOperation } from '../../operations/table.ts'
 import type { RawRoute } from './route.ts'
 
 /** What can be at a path. */

@@ -1,6 +1,6 @@
 import type { RelayedJob, RelayedResult } from '../../index.ts'
 import type { Ack } from './ack.ts'
-import type { Delivery } from './delivery.ts'
+import type { Delivery } from './in-flight-job.ts'
 
 const UNREADABLE = 'The payload is not JSON. It is kept as it is; correct it and redrive the job.'
 

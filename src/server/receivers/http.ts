@@ -1,10 +1,10 @@
 import { type Runtime, SkepError } from '../../index.ts'
-import type { Caller } from '../operation.ts'
-import type { JsonSchema } from '../schema.ts'
+import type { Caller } from '../../operations/operation.ts'
+import type { JsonSchema } from '../../operations/schema/schema.ts'
 import { jobsText, NDJSON, SSE } from './frames.ts'
-import { LEAST_LEASE_MS, MOST_LEASE_MS, type ReceiverHub } from './hub.ts'
 import { jobStream } from './job-stream.ts'
 import { readAcks, readBody, readHelds, readNotes, readTexts, readWhole, readWord } from './read-input.ts'
+import { LEAST_LEASE_MS, MOST_LEASE_MS, type ReceiverHub } from './receiver-registry.ts'
 import { schemas } from './route-schemas.ts'
 
 /** The largest body of acks. */

@@ -1,7 +1,7 @@
 import type { Runtime } from '../../index.ts'
 import { type Framing, jobsText } from './frames.ts'
-import type { ReceiverHub } from './hub.ts'
 import type { ConnectOptions, Receiver } from './receiver.ts'
+import type { ReceiverHub } from './receiver-registry.ts'
 
 /** What may wait in a stream for a connection that is slow, before nothing more is given to it. */
 const HIGH_WATER_BYTES = 1_048_576

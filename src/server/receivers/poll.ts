@@ -1,6 +1,6 @@
 import type { RelayedJob, Runtime } from '../../index.ts'
-import type { Caller } from '../operation.ts'
-import type { Delivery } from './delivery.ts'
+import type { Caller } from '../../operations/operation.ts'
+import type { Delivery } from './in-flight-job.ts'
 import type { ConnectOptions, Receiver } from './receiver.ts'
 
 export interface PollOptions {

@@ -1,9 +1,9 @@
 import type { KeyRange, RelayedJob } from '../../index.ts'
-import type { ReceiverSummary } from '../api.ts'
-import type { Caller } from '../operation.ts'
+import type { Caller } from '../../operations/operation.ts'
+import type { ReceiverSummary } from '../../operations/schema/wire-types.ts'
 import type { Ack, AckAnswer, Note, Stop } from './ack.ts'
-import { Delivery } from './delivery.ts'
-import type { Line } from './line.ts'
+import { Delivery } from './in-flight-job.ts'
+import type { Line } from './receiver-queue.ts'
 
 /** Letters of a name. */
 const MOST_NAME = 128

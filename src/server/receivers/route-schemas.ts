@@ -1,5 +1,5 @@
 /** What receivers send and get over HTTP, for the OpenAPI document. `read-input.ts` holds them to it. */
-import type { JsonSchema } from '../schema.ts'
+import type { JsonSchema } from '../../operations/schema/schema.ts'
 
 const text: JsonSchema = { type: 'string' }
 const whole: JsonSchema = { type: 'integer', minimum: 0 }

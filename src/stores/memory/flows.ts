@@ -15,8 +15,7 @@ import {
   sealed,
   staysDone,
   UNMADE_MS,
-} from '../../core/groups.ts'
-import { type FinalState, isFinal, type Job, type NewJob, rankOf } from '../../core/job.ts'
+} from '../../core/flows/groups.ts'
 import {
   createRun,
   mayMove,
@@ -28,9 +27,10 @@ import {
   type Run,
   type RunMove,
   revives,
-} from '../../core/runs.ts'
-import { type TakenRun, takenRunsAmong } from '../../core/taken.ts'
-import { dueTime } from '../../core/transitions.ts'
+} from '../../core/flows/runs.ts'
+import { type FinalState, isFinal, type Job, type NewJob, rankOf } from '../../core/jobs/job.ts'
+import { type TakenRun, takenRunsAmong } from '../../core/jobs/taken-ids.ts'
+import { dueTime } from '../../core/jobs/transitions.ts'
 import type {
   AddMembersCall,
   AddMembersReply,
@@ -48,8 +48,8 @@ import type {
   TellCall,
   TellReply,
 } from '../../store/flows.ts'
-import type { InsertResult } from '../../store.ts'
-import { Outlines } from './outlines.ts'
+import type { InsertResult } from '../../store/store.ts'
+import { Outlines } from './records.ts'
 import { keyOf } from './table.ts'
 
 /** What the flows need of the jobs. */

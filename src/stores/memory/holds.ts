@@ -1,4 +1,4 @@
-import { type Hold, holdKey, holdsQueue, latestEnd, stands } from '../../core/holds.ts'
+import { type Hold, holdKey, holdsQueue, latestEnd, stands } from '../../core/lanes/holds.ts'
 import type { HoldCall, ReleaseCall } from '../../store/holds.ts'
 
 /** The holds, few as they are, in the order in which they were put. */

@@ -1,8 +1,5 @@
-import type { Hold, HoldTarget } from '../../core/holds.ts'
-import { type FinalState, isFinal, type Job, type JobState, type NewJob } from '../../core/job.ts'
-import { DEFAULT_LANE } from '../../core/lanes.ts'
-import type { LaneVerdict, Verdict } from '../../core/policy.ts'
-import { type TakenId, takenAmong } from '../../core/taken.ts'
+import { type FinalState, isFinal, type Job, type JobState, type NewJob } from '../../core/jobs/job.ts'
+import { type TakenId, takenAmong } from '../../core/jobs/taken-ids.ts'
 import {
   collide,
   create,
@@ -15,7 +12,10 @@ import {
   redrive,
   reschedule,
   settle,
-} from '../../core/transitions.ts'
+} from '../../core/jobs/transitions.ts'
+import type { Hold, HoldTarget } from '../../core/lanes/holds.ts'
+import { DEFAULT_LANE } from '../../core/lanes/lanes.ts'
+import type { LaneVerdict, Verdict } from '../../core/policies/policy.ts'
 import type { HoldCall } from '../../store/holds.ts'
 import {
   type ChangeCall,
@@ -24,11 +24,11 @@ import {
   REMEMBER_DISCARDED_MS,
   type Settlement,
   type SettleResult,
-} from '../../store.ts'
+} from '../../store/store.ts'
 import { type Ending, Flows } from './flows.ts'
 import { Holds } from './holds.ts'
-import { Lines } from './lines.ts'
-import { NoteBook } from './notes.ts'
+import { NoteBook } from './job-log.ts'
+import { Lines } from './lanes.ts'
 import { keyOf, Table } from './table.ts'
 
 /** Who has a unique key, and until when if it is for a span of time. */

@@ -1,9 +1,9 @@
-import type { Job, NewJob } from '../../core/job.ts'
-import type { Schedule } from '../../core/schedule.ts'
-import { fireOver, fireRefusal, isUnderWay, pause, putOver, resume } from '../../core/schedule-moves.ts'
+import type { Job, NewJob } from '../../core/jobs/job.ts'
+import { fireOver, fireRefusal, isUnderWay, pause, putOver, resume } from '../../core/schedules/changes.ts'
+import type { Schedule } from '../../core/schedules/schedule.ts'
 import type { Enqueued } from '../../store/flows.ts'
 import type { Fire, FireResult, ScheduleStore } from '../../store/schedules.ts'
-import type { InsertResult } from '../../store.ts'
+import type { InsertResult } from '../../store/store.ts'
 
 /** What schedules need of the jobs beside them. */
 export interface JobsBeside {

@@ -1,9 +1,9 @@
-import { isFinal, JOB_STATES, type Job, type JobState } from '../../core/job.ts'
+import { waitingOf } from '../../core/flows/wakeups.ts'
+import { isFinal, JOB_STATES, type Job, type JobState } from '../../core/jobs/job.ts'
+import { idTakenError, runTakenError } from '../../core/jobs/taken-ids.ts'
+import { claimedPart, extend, holder, inOrder, isPossible, isSoAlready } from '../../core/jobs/transitions.ts'
 import { assertOptions, optionKeys } from '../../core/options.ts'
-import { idTakenError, runTakenError } from '../../core/taken.ts'
-import { claimedPart, extend, holder, inOrder, isPossible, isSoAlready } from '../../core/transitions.ts'
-import { waitingOf } from '../../core/waiting.ts'
-import { type Runtime, systemRuntime } from '../../runtime.ts'
+import { type Runtime, systemRuntime } from '../../runtime/runtime.ts'
 import type { Enqueued } from '../../store/flows.ts'
 import type { HoldCall, ReleaseCall } from '../../store/holds.ts'
 import type { LanesCall, SetLimitsCall } from '../../store/limits.ts'
@@ -32,14 +32,13 @@ import {
   type WeighCall,
   type WorkerInfo,
   type WorkerPresence,
-} from '../../store.ts'
+} from '../../store/store.ts'
 import { byTheClock, spacesOf } from '../shared/counts.ts'
-import { Claims } from './claims.ts'
+import { Claims } from './claim.ts'
 import { Jobs } from './jobs.ts'
-import { beyond, count, cursorAt, list, select } from './list.ts'
+import { beyond, count, cursorAt, list, select, weigh } from './read.ts'
 import { Records } from './records.ts'
 import { memorySchedules } from './schedules.ts'
-import { weigh } from './weigh.ts'
 
 export interface MemoryStoreOptions {
   /** Where the time comes from when a call brings none. @default the system's clock */

@@ -1,6 +1,6 @@
-import { JOB_STATES, type Job, type JobState, rankOf } from '../../core/job.ts'
-import { DEFAULT_LANE } from '../../core/lanes.ts'
-import { Heap } from '../shared/heap.ts'
+import { JOB_STATES, type Job, type JobState, rankOf } from '../../core/jobs/job.ts'
+import { DEFAULT_LANE } from '../../core/lanes/lanes.ts'
+import { Heap } from '../../runtime/heap.ts'
 
 /** A ready job with its place, which it keeps in the heap although it may be gone by now. */
 interface Ready {

@@ -1,6 +1,6 @@
 import { SkepError } from '../../core/errors.ts'
-import type { Durability } from '../../store.ts'
-import type { Query } from './driver.ts'
+import type { Durability } from '../../store/store.ts'
+import type { Query } from './connection/driver.ts'
 
 /** What may be off without the store refusing to start. Each loses jobs that were acknowledged. */
 export interface UnsafeOptions {

@@ -1,7 +1,7 @@
 import { SkepError } from '../../core/errors.ts'
-import type { Caller } from './caller.ts'
-import { schemaMissing } from './faults.ts'
-import { MIGRATIONS } from './migrations/index.ts'
+import type { Caller } from './connection/caller.ts'
+import { schemaMissing } from './errors.ts'
+import { MIGRATIONS } from './sql/migrations.ts'
 
 /** A migration may have to wait for others, and to build an index. */
 const TIMEOUT_MS = 600_000

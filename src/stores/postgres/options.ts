@@ -1,10 +1,10 @@
 import { SkepError } from '../../core/errors.ts'
 import { assertIdentifier } from '../../core/names.ts'
 import { assertOptions, optionKeys } from '../../core/options.ts'
-import { type Runtime, systemRuntime } from '../../runtime.ts'
+import { type Runtime, systemRuntime } from '../../runtime/runtime.ts'
+import type { PgPool } from './connection/pg-driver.ts'
+import type { PostgresJs } from './connection/postgres-js-driver.ts'
 import type { UnsafeOptions } from './durability.ts'
-import type { PgPool } from './pg-driver.ts'
-import type { PostgresJs } from './postgres-js-driver.ts'
 
 /** How to reach the database: one of the three. */
 export interface PostgresConnection {

@@ -1,7 +1,7 @@
 import type { NewRecord, PutRecordResult, RecordStore, StoredRecord } from '../../store/records.ts'
-import type { Param, Query, Row } from './driver.ts'
-import { arrayOf } from './literals.ts'
-import { CLOCK } from './migrations/pins.ts'
+import type { Param, Query, Row } from './connection/driver.ts'
+import { arrayOf } from './connection/literals.ts'
+import { CLOCK } from './sql/plan-settings.ts'
 
 /** Comes after every id, which is printable ASCII. */
 const AFTER_ALL = '\x7f'

@@ -1,5 +1,5 @@
-import { type NewJob, rankOf } from '../../core/job.ts'
-import type { Schedule } from '../../core/schedule.ts'
+import { type NewJob, rankOf } from '../../core/jobs/job.ts'
+import type { Schedule } from '../../core/schedules/schedule.ts'
 import type { Enqueued } from '../../store/flows.ts'
 import type {
   DueSchedulesCall,
@@ -15,11 +15,11 @@ import type {
   ResumeSchedulesCall,
   ScheduleStore,
 } from '../../store/schedules.ts'
-import type { Param, Query } from './driver.ts'
-import { type EnqueuedRow, hear } from './flow-items.ts'
-import { arrayOf } from './literals.ts'
-import { CLOCK } from './migrations/pins.ts'
-import type { Starts } from './starts.ts'
+import type { Param, Query } from './connection/driver.ts'
+import { arrayOf } from './connection/literals.ts'
+import { type EnqueuedRow, hear } from './flows/flow-rows.ts'
+import type { Starts } from './jobs/scan-start.ts'
+import { CLOCK } from './sql/plan-settings.ts'
 
 const at = (now: number | undefined): Param => (now === undefined ? null : String(now))
 

@@ -1,32 +1,36 @@
-import type { Notifier } from '../../notifier.ts'
-import type { Durability, InsertReply, Store, StoreInTransaction } from '../../store.ts'
-import { createCaller } from './caller.ts'
-import { changeJobs } from './change.ts'
-import type { StoreChannel } from './channel.ts'
-import { countSelection } from './count.ts'
+import type { Notifier } from '../../notifier/notifier.ts'
+import type { Durability, InsertReply, Store, StoreInTransaction } from '../../store/store.ts'
+import { createCaller } from './connection/caller.ts'
+import { driverOpener } from './connection/open-driver.ts'
+import { Session } from './connection/session.ts'
+import { queryOf } from './connection/transaction.ts'
 import { checkDurability } from './durability.ts'
-import { examineTables } from './examine.ts'
-import { refusing } from './faults.ts'
-import { Floors } from './floors.ts'
-import { addMembers, postgresFlows } from './flows.ts'
-import { Folding } from './folding.ts'
-import { holdJobs, listHolds, releaseHolds } from './holds.ts'
-import { busyOr, insertInParts, insertJobs, isTwice, PART } from './insert.ts'
-import { listLanes, listLimits, setLimits } from './limits.ts'
-import { listJobs } from './list.ts'
+import { refusing } from './errors.ts'
+import { addMembers, postgresFlows } from './flows/flows.ts'
+import { examineTables } from './health.ts'
+import { changeJobs } from './jobs/change.ts'
+import { busyOr, insertInParts, insertJobs, isTwice, PART } from './jobs/insert.ts'
+import { noteJobs, readNotes } from './jobs/job-log.ts'
+import { Folding, prune } from './jobs/prune.ts'
+import {
+  countJobs,
+  countSelection,
+  expiredLeases,
+  extendLeases,
+  getJobs,
+  listJobs,
+  type Places,
+  weighJobs,
+} from './jobs/read.ts'
+import { Floors, Starts } from './jobs/scan-start.ts'
+import { settleAndClaim, settleApart } from './jobs/settle-and-claim.ts'
+import { holdJobs, listHolds, releaseHolds } from './lanes/holds.ts'
+import { listLanes, listLimits, setLimits } from './lanes/limits.ts'
 import { assertSchema, migrate } from './migrate.ts'
-import { noteJobs, readNotes } from './notes.ts'
-import { driverOpener } from './open-driver.ts'
+import type { StoreChannel } from './notify.ts'
 import { channelOf, NOTIFY, type PostgresStoreOptions, resolveOptions } from './options.ts'
-import { prune } from './prune.ts'
-import { countJobs, expiredLeases, extendLeases, getJobs, type Places } from './reads.ts'
 import { postgresRecords } from './records.ts'
 import { postgresSchedules } from './schedules.ts'
-import { Session } from './session.ts'
-import { settleAndClaim, settleApart } from './settle.ts'
-import { Starts } from './starts.ts'
-import { queryOf } from './transactions.ts'
-import { weighJobs } from './weigh.ts'
 import { attend, depart, workers } from './workers.ts'
 
 /** Makes the notifier that goes with the store; handed in, because adapters do not know each other. */

@@ -1,6 +1,6 @@
-import type { WorkerInfo, WorkerPresence } from '../../store.ts'
-import type { Query } from './driver.ts'
-import { CLOCK } from './migrations/pins.ts'
+import type { WorkerInfo, WorkerPresence } from '../../store/store.ts'
+import type { Query } from './connection/driver.ts'
+import { CLOCK } from './sql/plan-settings.ts'
 
 /** The key of the advisory lock that a worker's session holds, as SQL. */
 export function lockKey(schema: string, workerId: string): string {

@@ -1,7 +1,7 @@
 import { messageOf, SkepError, StoreError } from '../../core/errors.ts'
-import type { Durability } from '../../store.ts'
-import { listOf, textOf } from './bytes.ts'
-import type { RedisClient } from './client.ts'
+import type { Durability } from '../../store/store.ts'
+import { listOf, textOf } from './connection/bytes.ts'
+import type { RedisClient } from './connection/client.ts'
 
 /** What may be off without the store refusing to start. Each loses jobs that were acknowledged. */
 export interface UnsafeOptions {

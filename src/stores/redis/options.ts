@@ -1,9 +1,9 @@
 import { SkepError } from '../../core/errors.ts'
 import { assertKey } from '../../core/names.ts'
 import { assertOptions, optionKeys } from '../../core/options.ts'
-import { type Runtime, systemRuntime } from '../../runtime.ts'
+import { type Runtime, systemRuntime } from '../../runtime/runtime.ts'
+import { type AnyRedisClient, assertClient } from './connection/open-client.ts'
 import type { UnsafeOptions } from './durability.ts'
-import { type AnyRedisClient, assertClient } from './open-client.ts'
 
 /** How to reach the server: one of the two. */
 export interface RedisConnection {

@@ -1,9 +1,9 @@
-import type { Schedule } from '../../core/schedule.ts'
+import type { Schedule } from '../../core/schedules/schedule.ts'
 import type { Fire, FireResult, PutScheduleResult, ScheduleStore } from '../../store/schedules.ts'
-import { listOf, numberOf, numberOrNull, type Reply, textOf, textOrNull, toUuid } from './bytes.ts'
-import type { Caller } from './caller.ts'
-import { withEnqueued } from './enqueued.ts'
-import { sentJob } from './records.ts'
+import { listOf, numberOf, numberOrNull, type Reply, textOf, textOrNull, toUuid } from './connection/bytes.ts'
+import type { Caller } from './connection/caller.ts'
+import { sentJob } from './jobs/job-codec.ts'
+import { withEnqueued } from './jobs/settle-enqueues.ts'
 
 export function scheduleCalls(caller: Caller): ScheduleStore {
   const call = (operation: string, said: unknown, now?: number): Promise<Reply> =>

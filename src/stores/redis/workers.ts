@@ -1,7 +1,7 @@
-import type { Runtime } from '../../runtime.ts'
-import type { WorkerInfo, WorkerPresence } from '../../store.ts'
-import { listOf, numberOf, textOf } from './bytes.ts'
-import type { Caller, ConnectionName } from './caller.ts'
+import type { Runtime } from '../../runtime/runtime.ts'
+import type { WorkerInfo, WorkerPresence } from '../../store/store.ts'
+import { listOf, numberOf, textOf } from './connection/bytes.ts'
+import type { Caller, ConnectionName } from './connection/caller.ts'
 
 /** A connection must be missing for so long: a worker that only lost its connection says so as soon as it has another. */
 const MISSING_MS = 1_000

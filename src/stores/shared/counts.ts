@@ -1,6 +1,6 @@
-import { JOB_STATES, type JobState, PRIORITY_STEP_MS } from '../../core/job.ts'
-import { STRICT_PRIORITY_SCALE } from '../../core/priority.ts'
-import type { SpaceCounts } from '../../store.ts'
+import { JOB_STATES, type JobState, PRIORITY_STEP_MS } from '../../core/jobs/job.ts'
+import { STRICT_PRIORITY_SCALE } from '../../core/jobs/priority.ts'
+import type { SpaceCounts } from '../../store/store.ts'
 
 /** Ranks further back than this are those of strict priorities: no job waits for half of their head start, nine years. */
 export const STRICT_RANKS_MS: number = (STRICT_PRIORITY_SCALE * PRIORITY_STEP_MS) / 2

@@ -1,8 +1,8 @@
 import { SkepError } from '../../core/errors.ts'
 import { assertIdentifier } from '../../core/names.ts'
 import { assertOptions, optionKeys } from '../../core/options.ts'
-import { type Runtime, systemRuntime } from '../../runtime.ts'
-import { isClient, type SqliteClient } from './client.ts'
+import { type Runtime, systemRuntime } from '../../runtime/runtime.ts'
+import { isClient, type SqliteClient } from './connection/client.ts'
 
 interface CommonOptions {
   /** Put before every table name. @default 'skep_' */

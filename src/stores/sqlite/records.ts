@@ -10,9 +10,9 @@ import type {
   RemoveRecordsCall,
   StoredRecord,
 } from '../../store/records.ts'
-import type { Row } from './client.ts'
-import type { Database } from './database.ts'
-import type { Turn } from './turn.ts'
+import type { Row } from './connection/client.ts'
+import type { Database } from './connection/database.ts'
+import type { Turn } from './connection/write-batch.ts'
 
 const COLUMNS = 'id, body, revision, expires_at, written_at'
 const AT = 'scope = ? and kind = ?'

@@ -1,6 +1,6 @@
-import type { NewJob } from '../../core/job.ts'
-import type { Schedule } from '../../core/schedule.ts'
-import { fireOver, fireRefusal, isUnderWay, pause, putOver, resume } from '../../core/schedule-moves.ts'
+import type { NewJob } from '../../core/jobs/job.ts'
+import { fireOver, fireRefusal, isUnderWay, pause, putOver, resume } from '../../core/schedules/changes.ts'
+import type { Schedule } from '../../core/schedules/schedule.ts'
 import type { Enqueued } from '../../store/flows.ts'
 import type {
   DueSchedulesCall,
@@ -14,12 +14,12 @@ import type {
   RemoveSchedulesCall,
   ResumeSchedulesCall,
 } from '../../store/schedules.ts'
-import { changeJobs } from './change.ts'
-import type { Row } from './client.ts'
-import { firing } from './groups.ts'
-import { insertJobs } from './insert.ts'
-import { find } from './record.ts'
-import type { Turn } from './turn.ts'
+import type { Row } from './connection/client.ts'
+import type { Turn } from './connection/write-batch.ts'
+import { firing } from './flows/groups.ts'
+import { changeJobs } from './jobs/change.ts'
+import { insertJobs } from './jobs/insert.ts'
+import { find } from './jobs/job-row.ts'
 
 const COLUMNS = `space, id, revision, spec, dynamic, declared_by, next_at, paused_at, pause_reason, paused_by, last_slot,
   last_fired_at, last_job_id, fired, skipped, created_at, updated_at`

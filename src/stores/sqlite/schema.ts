@@ -1,10 +1,144 @@
 import { SkepError } from '../../core/errors.ts'
-import { FLOW_TABLES } from './flow-tables.ts'
-import type { Handle } from './handle.ts'
-import { LIMIT_TABLES } from './limit-tables.ts'
-import { NOTE_TABLES } from './note-tables.ts'
-import { RECORD_TABLES } from './record-tables.ts'
-import { SCHEDULE_TABLES } from './schedules-schema.ts'
+import type { Handle } from './connection/connection.ts'
+
+/**
+ * Groups, the outcomes of their members, and runs. A group's `jobs` come last in its row: whoever counts need not read
+ * them. `fired` has a bit for each event, in their order.
+ */
+export const FLOW_TABLES = `
+      create table skep_groups (
+        g integer primary key, id text not null unique, space text not null, run text,
+        size integer not null, need integer not null, failing text not null, keep_ms integer not null,
+        done integer not null, failed integer not null, fired integer not null,
+        created_at integer not null, ended_at integer, expires_at integer, jobs text not null
+      );
+      create index skep_groups_open on skep_groups (id) where ended_at is null;
+      create index skep_groups_run on skep_groups (run, space) where run is not null;
+      create index skep_groups_expiry on skep_groups (expires_at) where expires_at is not null;
+
+      -- An outcome can be there before its group, or after it: alone_since is when it came without one.
+      create table skep_outcomes (
+        group_id text not null, n integer not null, id text, state integer not null,
+        result text, failure text, alone_since integer, primary key (group_id, n)
+      ) without rowid;
+      create index skep_outcomes_alone on skep_outcomes (alone_since) where alone_since is not null;
+
+      create table skep_runs (
+        r integer primary key, id text not null, space text not null, flow text not null,
+        version integer not null, root text not null, group_id text, member integer,
+        status integer not null, revision integer not null, started_at integer not null,
+        changed_at integer not null, ended_at integer, expires_at integer, attributes text not null,
+        position text not null, state text not null, result text, failure text, unique (id, space)
+      );
+      create index skep_runs_listed on skep_runs (space, id) where group_id is null;
+      create index skep_runs_flow on skep_runs (space, flow, id) where group_id is null;
+      create index skep_runs_flow_status on skep_runs (space, flow, status, id) where group_id is null;
+      create index skep_runs_running on skep_runs (space, id) where status = 0;
+      create index skep_runs_status on skep_runs (space, status, id) where group_id is null;
+      create index skep_runs_root on skep_runs (space, root, id);
+      create index skep_runs_members on skep_runs (group_id, member) where group_id is not null;
+      create index skep_runs_expiry on skep_runs (expires_at) where expires_at is not null;
+
+      create table skep_run_attributes (
+        space text not null, attribute text not null, id text not null, primary key (space, attribute, id)
+      ) without rowid;
+
+      -- How flows look.
+      create table skep_flows (
+        space text not null, name text not null, version integer not null, outline text not null,
+        primary key (space, name, version)
+      ) without rowid;
+
+      -- Groups (kind 0) and runs (kind 1) that are gone, and of which something is left: outcomes of a group; groups of a
+      -- run, and runs below it.
+      create table skep_leaving (
+        kind integer not null, id text not null, space text not null, primary key (kind, id, space)
+      ) without rowid;`
+
+/** The tables of limits, lanes and holds. None has a rowid, so that an insert of jobs can go on asking for the last. */
+export const LIMIT_TABLES = `
+  -- Raised when a queue becomes limited, and when what holds whole queues changes: what a process remembers of either is
+  -- true for as long as this stays.
+  create table skep_rules (only integer primary key, version integer not null) without rowid;
+  insert into skep_rules values (1, 0);
+
+  create table skep_holds (
+    key text primary key, kind text not null, space text, queue text, lane text,
+    reason text, put_by text, since integer not null, until integer
+  ) without rowid;
+  create index skep_holds_queues on skep_holds (space, queue) where lane is null;
+  create index skep_holds_until on skep_holds (until) where until is not null;
+
+  -- What was said, in JSON. kind 0 is a queue, 1 a lane of it, 2 a limit that queues share.
+  create table skep_limits (
+    space text not null, kind integer not null, name text not null, lane text not null,
+    declared text, changed text, primary key (space, kind, name, lane)
+  ) without rowid;
+
+  -- A limited queue: what its limits come to, and what of them is in use. is_sliced: somebody has claimed from a range.
+  create table skep_lines (
+    q integer primary key, limits text not null, clock integer not null, running integer not null,
+    full_at integer not null, last_lane integer not null, is_sliced integer not null default 0
+  ) without rowid;
+
+  create table skep_shared (
+    space text not null, name text not null, limits text not null, running integer not null,
+    full_at integer not null, primary key (space, name)
+  ) without rowid;
+
+  -- standing 0 is idle, 1 eligible, 2 waiting until wake_at, 3 full. own are the lane's own limits, in JSON. slice is the
+  -- slice of its key, of lines that are sliced.
+  create table skep_lanes (
+    q integer not null, key text not null, number integer not null, standing integer not null,
+    turn integer not null, running integer not null, full_at integer not null,
+    wait_until integer not null, held_until integer not null, head_at integer not null,
+    wake_at integer not null, occupant text, own text, slice integer, primary key (q, key)
+  ) without rowid;
+  create index skep_lanes_turn on skep_lanes (q, turn, key) where standing = 1;
+  create index skep_lanes_slices on skep_lanes (q, slice, turn, key) where standing = 1 and slice is not null;
+  create index skep_lanes_wake on skep_lanes (q, wake_at) where standing = 2;`
+
+/**
+ * How far jobs are, and the lines their handlers wrote. Apart from the jobs, whose rows are hot. `until` is when they go,
+ * whatever becomes of their job.
+ */
+export const NOTE_TABLES = `
+      create table skep_notes (
+        id text not null, space text not null, token text not null,
+        line_n integer not null, progress_n integer not null,
+        value real, note text, progress_at integer,
+        last integer not null, bytes integer not null, dropped integer not null, until integer not null,
+        primary key (id, space)
+      ) without rowid;
+      create index skep_notes_until on skep_notes (until);
+
+      create table skep_note_lines (
+        id text not null, space text not null, place integer not null, start integer not null, at integer not null,
+        level integer not null, text text not null, fields text, primary key (id, space, place)
+      ) without rowid;`
+
+/** Records of all kinds. Their bodies may be large, so rows are found by number and the primary key is an index of its own. */
+export const RECORD_TABLES = `
+      create table skep_records (
+        scope text not null, kind text not null, id text not null, body text not null,
+        revision text not null, expires_at integer, written_at integer not null,
+        primary key (scope, kind, id)
+      );
+      create index skep_records_expiry on skep_records (expires_at) where expires_at is not null;`
+
+/** One row for each schedule. Those that may come due are in one index, by their next slot. */
+export const SCHEDULE_TABLES = `
+      create table skep_schedules (
+        space text not null, id text not null, revision text not null, spec text not null,
+        dynamic integer not null, declared_by text, next_at integer,
+        paused_at integer, pause_reason text, paused_by text,
+        last_slot integer, last_fired_at integer, last_job_id text,
+        fired integer not null, skipped integer not null,
+        created_at integer not null, updated_at integer not null,
+        primary key (space, id)
+      ) without rowid;
+      create index skep_schedules_due on skep_schedules (space, dynamic, next_at, id)
+        where next_at is not null and paused_at is null;`
 
 /**
  * Where a job is, is its state:

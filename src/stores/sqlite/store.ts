@@ -1,5 +1,5 @@
-import type { Notifier } from '../../notifier.ts'
-import type { Runtime } from '../../runtime.ts'
+import type { Notifier } from '../../notifier/notifier.ts'
+import type { Runtime } from '../../runtime/runtime.ts'
 import type {
   ChangeCall,
   ClaimCall,
@@ -12,23 +12,24 @@ import type {
   ListCall,
   SettleCall,
   Store,
-} from '../../store.ts'
-import { change } from './change.ts'
-import { claim } from './claim.ts'
-import { counts } from './counts.ts'
-import { Database } from './database.ts'
-import { examineFile } from './examine.ts'
-import { expired } from './expired.ts'
-import { extend } from './extend.ts'
-import { sqliteFlows } from './flows.ts'
-import { hold, holds, release } from './holds.ts'
-import { insert } from './insert.ts'
-import { lanes, limits, setLimits } from './limits.ts'
-import { count, list, weigh } from './list.ts'
-import { note, notes } from './notes.ts'
+} from '../../store/store.ts'
+import { Database } from './connection/database.ts'
+import { transaction } from './connection/transaction.ts'
+import type { Turn } from './connection/write-batch.ts'
+import { sqliteFlows } from './flows/flows.ts'
+import { examineFile } from './health.ts'
+import { change } from './jobs/change.ts'
+import { claim } from './jobs/claim.ts'
+import { insert } from './jobs/insert.ts'
+import { note, notes } from './jobs/job-log.ts'
+import { find } from './jobs/job-row.ts'
+import { expired, extend } from './jobs/leases.ts'
+import { prune } from './jobs/prune.ts'
+import { count, counts, list, weigh } from './jobs/read.ts'
+import { settle } from './jobs/settle.ts'
+import { hold, holds, release } from './lanes/holds.ts'
+import { lanes, limits, setLimits } from './lanes/limits.ts'
 import { resolveOptions, type SqliteStoreOptions } from './options.ts'
-import { prune } from './prune.ts'
-import { find } from './record.ts'
 import { sqliteRecords } from './records.ts'
 import {
   dueSchedules,
@@ -40,9 +41,6 @@ import {
   removeSchedules,
   resumeSchedules,
 } from './schedules.ts'
-import { settle } from './settle.ts'
-import { transaction } from './transaction.ts'
-import type { Turn } from './turn.ts'
 import { attend, depart, workers } from './workers.ts'
 
 /** Makes the notifier that fits: `folder` is where processes on one file can leave hints, null in memory. */

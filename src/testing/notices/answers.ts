@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { NOTICE_DELIVERIES, NOTICE_IDS, type Notice } from '../../notices.ts'
+import { NOTICE_DELIVERIES, NOTICE_IDS, type Notice } from '../../notifier/notices.ts'
 import { Basket, jobIds, MAIL, named } from './basket.ts'
 import { buried, type NoticeScene } from './scene.ts'
 

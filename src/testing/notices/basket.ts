@@ -1,6 +1,6 @@
-import type { Notice, Notices, NoticeTap } from '../../notices.ts'
-import type { Hint } from '../../notifier.ts'
-import { systemRuntime } from '../../runtime.ts'
+import type { Notice, Notices, NoticeTap } from '../../notifier/notices.ts'
+import type { Hint } from '../../notifier/notifier.ts'
+import { systemRuntime } from '../../runtime/runtime.ts'
 
 const PATIENCE_MS = 20_000
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { NOTICE_IDS, type Notice } from '../../notices.ts'
-import { sleep } from '../../runtime.ts'
+import { NOTICE_IDS, type Notice } from '../../notifier/notices.ts'
+import { sleep } from '../../runtime/runtime.ts'
 import { Ear, work } from '../notifier/ear.ts'
 import { Basket, jobIds, MAIL, named } from './basket.ts'
 import { type NoticeScene, ticking, withNotices } from './scene.ts'

@@ -1,6 +1,6 @@
-import type { DeadNotice, Notices } from '../../notices.ts'
-import type { Notifier } from '../../notifier.ts'
-import { type Runtime, sleep, systemRuntime } from '../../runtime.ts'
+import type { DeadNotice, Notices } from '../../notifier/notices.ts'
+import type { Notifier } from '../../notifier/notifier.ts'
+import { type Runtime, sleep, systemRuntime } from '../../runtime/runtime.ts'
 
 const PATIENCE_MS = 20_000
 

@@ -1,5 +1,5 @@
-import type { Hint, Notifier, Subscription } from '../../notifier.ts'
-import { systemRuntime } from '../../runtime.ts'
+import type { Hint, Notifier, Subscription } from '../../notifier/notifier.ts'
+import { systemRuntime } from '../../runtime/runtime.ts'
 
 const PATIENCE_MS = 10_000
 

@@ -1,7 +1,7 @@
-import type { NewGroup } from '../../core/groups.ts'
-import type { NewJob } from '../../core/job.ts'
-import type { Verdict } from '../../core/policy.ts'
-import type { NewRun, RunMove } from '../../core/runs.ts'
+import type { NewGroup } from '../../core/flows/groups.ts'
+import type { NewRun, RunMove } from '../../core/flows/runs.ts'
+import type { NewJob } from '../../core/jobs/job.ts'
+import type { Verdict } from '../../core/policies/policy.ts'
 import type {
   AddMembersCall,
   AuditCall,
@@ -23,7 +23,7 @@ import type {
   ListCall,
   SettleCall,
   Store,
-} from '../../store.ts'
+} from '../../store/store.ts'
 
 /**
  * One step of a random history: plain data that holds everything a call needs. It refers to no earlier reply,

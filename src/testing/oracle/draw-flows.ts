@@ -1,8 +1,8 @@
-import { GROUP_EVENTS, isOpen, NEEDS_ALL, type NewGroup, OPEN } from '../../core/groups.ts'
-import type { NewJob } from '../../core/job.ts'
-import { type NewRun, RUN_STATUSES, type Run, type RunMove } from '../../core/runs.ts'
-import type { InsertCall, Settlement } from '../../store.ts'
-import { groupOf, runOf } from '../store/group-samples.ts'
+import { GROUP_EVENTS, isOpen, NEEDS_ALL, type NewGroup, OPEN } from '../../core/flows/groups.ts'
+import { type NewRun, RUN_STATUSES, type Run, type RunMove } from '../../core/flows/runs.ts'
+import type { NewJob } from '../../core/jobs/job.ts'
+import type { InsertCall, Settlement } from '../../store/store.ts'
+import { groupOf, runOf } from '../store/flows/group-samples.ts'
 import type { Step } from './commands.ts'
 import { type Draw, drawJob, drawSpace, drawUnique, sampleOf, takeSlot } from './draw.ts'
 

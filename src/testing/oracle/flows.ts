@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { dueEvents, type Group, groupExpiresAt, type Outcome } from '../../core/groups.ts'
-import { isFinal, type Job } from '../../core/job.ts'
-import { outcomeState, type Run } from '../../core/runs.ts'
+import { dueEvents, type Group, groupExpiresAt, type Outcome } from '../../core/flows/groups.ts'
+import { outcomeState, type Run } from '../../core/flows/runs.ts'
+import { isFinal, type Job } from '../../core/jobs/job.ts'
 import type { AuditReply, Enqueued, OpenMember } from '../../store/flows.ts'
-import type { Store } from '../../store.ts'
+import type { Store } from '../../store/store.ts'
 import { type Command, movesIn, type Replies } from './commands.ts'
 import { SPACES } from './draw.ts'
 

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
-import { type ClaimedJob, isFinal, type Job } from '../../core/job.ts'
-import { keptToken } from '../../core/transitions.ts'
+import { type ClaimedJob, isFinal, type Job } from '../../core/jobs/job.ts'
+import { keptToken } from '../../core/jobs/transitions.ts'
 import {
   type ClaimReply,
   type ExpiredReply,
   REMEMBER_DISCARDED_MS,
   type Settlement,
   type SettleReply,
-} from '../../store.ts'
+} from '../../store/store.ts'
 import { shapeFaults } from '../invariants.ts'
 import { type Command, insertedBy, type Replies } from './commands.ts'
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
-import { holdsQueue } from '../../core/holds.ts'
-import type { ClaimedJob, Job } from '../../core/job.ts'
-import { isInRange } from '../../core/key-range.ts'
-import { DEFAULT_LANE } from '../../core/lanes.ts'
-import { type LimitFields, laneLimitOf, overlaid, queueLimitsOf } from '../../core/limit-fields.ts'
+import type { ClaimedJob, Job } from '../../core/jobs/job.ts'
+import { holdsQueue } from '../../core/lanes/holds.ts'
+import { isInRange } from '../../core/lanes/key-range.ts'
+import { DEFAULT_LANE } from '../../core/lanes/lanes.ts'
+import { type LimitFields, laneLimitOf, overlaid, queueLimitsOf } from '../../core/lanes/limit-fields.ts'
 import type { LimitTarget } from '../../store/limits.ts'
-import type { ClaimReply, SettleReply, Source, Store } from '../../store.ts'
+import type { ClaimReply, SettleReply, Source, Store } from '../../store/store.ts'
 import type { Command, Replies } from './commands.ts'
 
 /** What a command has claimed anew. */

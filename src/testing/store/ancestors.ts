@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { JOB_STATES, type JobState } from '../../core/job.ts'
+import { JOB_STATES, type JobState } from '../../core/jobs/job.ts'
 import { HOUR, idOf, idsOf, MINUTE, QUEUE, SPACE, sample, samples, unique, verdict } from './samples.ts'
 import type { Scene, StoreCase } from './scene.ts'
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Settlement, Store } from '../../store.ts'
+import type { Settlement, Store } from '../../store/store.ts'
 import { HOUR, idOf, idsOf, MINUTE, QUEUE, samples, unique, verdict } from './samples.ts'
 import type { Scene, StoreCase } from './scene.ts'
 

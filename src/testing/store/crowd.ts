@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { type ClaimedJob, isFinal } from '../../core/job.ts'
-import type { Verdict } from '../../core/policy.ts'
+import { type ClaimedJob, isFinal } from '../../core/jobs/job.ts'
+import type { Verdict } from '../../core/policies/policy.ts'
 import { auditStore } from '../invariants.ts'
 import { type Random, seededRandom } from '../random.ts'
 import { idOf, idsOf, OTHER_QUEUE, QUEUE, SPACE, sample, samples, unique, verdict } from './samples.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { rankOf } from '../../core/job.ts'
-import type { Store } from '../../store.ts'
+import { rankOf } from '../../core/jobs/job.ts'
+import type { Store } from '../../store/store.ts'
 import { drain } from './concurrency.ts'
 import { HOUR, idOf, idsOf, sample, samples, unique, verdict } from './samples.ts'
 import { type Scene, type StoreCase, source } from './scene.ts'

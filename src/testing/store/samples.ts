@@ -1,5 +1,5 @@
-import type { NewJob, Unique } from '../../core/job.ts'
-import type { Verdict } from '../../core/policy.ts'
+import type { NewJob, Unique } from '../../core/jobs/job.ts'
+import type { Verdict } from '../../core/policies/policy.ts'
 
 /** The names the suite uses. Nothing else is ever inserted. */
 export const SPACE = 'acme'

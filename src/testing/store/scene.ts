@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import type { Hold, HoldKind, HoldTarget } from '../../core/holds.ts'
-import type { ClaimedJob, Job, JobState, NewJob } from '../../core/job.ts'
-import type { Verdict } from '../../core/policy.ts'
-import type { ChangeAction } from '../../core/transitions.ts'
+import type { ClaimedJob, Job, JobState, NewJob } from '../../core/jobs/job.ts'
+import type { ChangeAction } from '../../core/jobs/transitions.ts'
+import type { Hold, HoldKind, HoldTarget } from '../../core/lanes/holds.ts'
+import type { Verdict } from '../../core/policies/policy.ts'
 import type { HoldCall } from '../../store/holds.ts'
 import type { LimitFields, LimitTarget } from '../../store/limits.ts'
 import type {
@@ -19,7 +19,7 @@ import type {
   SettleResult,
   Source,
   Store,
-} from '../../store.ts'
+} from '../../store/store.ts'
 import { DAY, failure, HOUR, QUEUE, SPACE, START, tokenOf } from './samples.ts'
 
 /** Writes one case of the suite. It gets a fresh, empty store and a clock that the case owns. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import type { ClaimedJob, JobState, NewJob } from '../../core/job.ts'
-import { group, groupOf, members, move, run, runOf } from './group-samples.ts'
-import { line, note, progress } from './note-samples.ts'
+import type { ClaimedJob, JobState, NewJob } from '../../core/jobs/job.ts'
+import { group, groupOf, members, move, run, runOf } from './flows/group-samples.ts'
+import { line, note, progress } from './job-log-samples.ts'
 import {
   DAY,
   HOUR,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import type { NewRun } from '../../core/runs.ts'
-import { takenRunsIn } from '../../core/taken.ts'
-import type { Store, StoreInTransaction } from '../../store.ts'
-import { run, runOf } from './group-samples.ts'
+import type { NewRun } from '../../core/flows/runs.ts'
+import { takenRunsIn } from '../../core/jobs/taken-ids.ts'
+import type { Store, StoreInTransaction } from '../../store/store.ts'
+import { run, runOf } from './flows/group-samples.ts'
 import { HOUR, idOf, idsOf, sample, samples, unique, verdict } from './samples.ts'
 import type { Scene, StoreCase } from './scene.ts'
 

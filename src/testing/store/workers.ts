@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { WorkerInfo, WorkerPresence } from '../../store.ts'
+import type { WorkerInfo, WorkerPresence } from '../../store/store.ts'
 import { MINUTE, OTHER_SPACE, QUEUE, SPACE, START } from './samples.ts'
 import type { Scene, StoreCase } from './scene.ts'
 

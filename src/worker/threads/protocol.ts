@@ -1,7 +1,7 @@
 import { SkepError } from '../../core/errors.ts'
-import { failureOf, reasonFailure } from '../../core/failure.ts'
-import type { NewGroup } from '../../core/groups.ts'
-import type { ClaimedJob, Failure, NewJob } from '../../core/job.ts'
+import type { NewGroup } from '../../core/flows/groups.ts'
+import { failureOf, reasonFailure } from '../../core/jobs/failure.ts'
+import type { ClaimedJob, Failure, NewJob } from '../../core/jobs/job.ts'
 import { type Instruction, instruction, isInstruction } from '../handler.ts'
 
 // What a worker and its threads say to each other. All of it is plain data, because it is copied on its way:

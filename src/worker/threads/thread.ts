@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { messageOf } from '../../core/errors.ts'
 import { RunLostError } from '../handler.ts'
-import type { Run } from '../run.ts'
+import type { Run } from '../runs.ts'
 import {
   type FromThread,
   packAnswer,

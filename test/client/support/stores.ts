@@ -6,7 +6,7 @@ import { createSkep, type Skep, type Store, silentLogger } from '../../../src/in
 import { memoryStore } from '../../../src/memory.ts'
 import { postgresStore } from '../../../src/postgres.ts'
 import { redisStore } from '../../../src/redis.ts'
-import { type Runtime, systemRuntime } from '../../../src/runtime.ts'
+import { type Runtime, systemRuntime } from '../../../src/runtime/runtime.ts'
 import { sqliteStore } from '../../../src/sqlite.ts'
 import { freshDatabase, redisUrlVariable } from '../../servers/index.ts'
 

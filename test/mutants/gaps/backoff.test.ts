@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { LIMITS } from '../../../src/core/limits.ts'
-import { backoffMs, exponential, fixed } from '../../../src/core/policy.ts'
+import { backoffMs, exponential, fixed } from '../../../src/core/policies/policy.ts'
 
 it('a wait is never longer than what a store can hold, however the jitter falls', () => {
   const longest = LIMITS.delayMs

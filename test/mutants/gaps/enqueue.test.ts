@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { LIMITS } from '../../../src/core/limits.ts'
 import { queue } from '../../../src/index.ts'
-import type { InsertCall } from '../../../src/store.ts'
+import type { InsertCall } from '../../../src/store/store.ts'
 import { openScene } from '../../worker/support/scene.ts'
 
 it('callers share an insert only up to what one call of a store may hold', async () => {

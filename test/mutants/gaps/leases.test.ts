@@ -2,8 +2,8 @@
 
 import { expect, it } from 'vitest'
 import { queue } from '../../../src/index.ts'
-import { type Runtime, sleep } from '../../../src/runtime.ts'
-import type { Store } from '../../../src/store.ts'
+import { type Runtime, sleep } from '../../../src/runtime/runtime.ts'
+import type { Store } from '../../../src/store/store.ts'
 import { aborted, openScene } from '../../worker/support/scene.ts'
 
 const LEASE_MS = 30_000

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { memoryStore } from '../../../src/memory.ts'
 import { sqliteStore } from '../../../src/sqlite.ts'
-import type { Store } from '../../../src/store.ts'
+import type { Store } from '../../../src/store/store.ts'
 import { createWorld, newJob, uuid } from '../../postgres/world.ts'
 
 const START = 1_800_000_000_000

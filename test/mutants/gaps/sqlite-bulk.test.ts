@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import type { Verdict } from '../../../src/core/policy.ts'
+import type { Verdict } from '../../../src/core/policies/policy.ts'
 import { sqliteStore } from '../../../src/sqlite.ts'
-import type { ClaimCall, Store } from '../../../src/store.ts'
+import type { ClaimCall, Store } from '../../../src/store/store.ts'
 import { newJobs } from '../../support/new-job.ts'
 
 const START = 1_800_000_000_000

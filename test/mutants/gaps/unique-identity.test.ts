@@ -1,9 +1,9 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { NewJob } from '../../../src/core/job.ts'
+import type { NewJob } from '../../../src/core/jobs/job.ts'
 import { memoryStore } from '../../../src/memory.ts'
-import { systemRuntime } from '../../../src/runtime.ts'
+import { systemRuntime } from '../../../src/runtime/runtime.ts'
 import { sqliteStore } from '../../../src/sqlite.ts'
-import type { Store } from '../../../src/store.ts'
+import type { Store } from '../../../src/store/store.ts'
 
 const { uuid } = systemRuntime()
 

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import { fixed, never, queue, retry } from '../../../src/index.ts'
 import { Rescuer } from '../../../src/maintenance/rescue.ts'
-import type { SettleReply, Store } from '../../../src/store.ts'
+import type { SettleReply, Store } from '../../../src/store/store.ts'
 import { claimAndDie } from '../../worker/support/dead-worker.ts'
 import { gate, openScene } from '../../worker/support/scene.ts'
 

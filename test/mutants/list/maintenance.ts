@@ -131,7 +131,7 @@ export const MAINTENANCE_MUTANTS: readonly Mutant[] = [
     name: 'unhandled-counts-the-gone',
     incidents: [8, 45],
     rule: 'R8',
-    file: 'src/core/unhandled.ts',
+    file: 'src/core/jobs/unhandled.ts',
     find: 'workers.filter((worker) => isLiveWorker(worker, now)).flatMap(',
     replace: 'workers.flatMap(',
     story: 'A queue whose workers have all died counts as handled, and no alarm is raised.',

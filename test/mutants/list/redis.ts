@@ -20,7 +20,7 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
     name: 'redis-own-write-hides-a-loss',
     incidents: [],
     rule: 'R11',
-    file: 'src/stores/redis/caller.ts',
+    file: 'src/stores/redis/connection/caller.ts',
     find: 'numberOf(writes) - numberOf(isWrite), numberOf(writes))',
     replace: 'numberOf(writes), numberOf(writes))',
     story: 'A cluster loses the last change, and the first write after that makes up for it in the count.',
@@ -29,7 +29,7 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
   mutant(
     'settle-without-token',
     'R1',
-    `${LUA}/settle.ts`,
+    `${LUA}/jobs/settle.ts`,
     ['if not known or sub(known, 14) ~= token then', 'if not known then'],
     'Whoever lost a lease can still end the job of the one who has it now.',
     inSuite('refuses the token of an earlier lease once another worker holds the job'),
@@ -37,7 +37,7 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
   mutant(
     'extend-without-token',
     'R1',
-    `${LUA}/settle.ts`,
+    `${LUA}/jobs/settle.ts`,
     ['if known and known.token == token then\n        renewed', 'if known then\n        renewed'],
     'A worker prolongs the lease of another one.',
     inSuite('refuses a token that does not hold the job, and leaves the lease alone'),
@@ -45,7 +45,7 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
   mutant(
     'rescue-not-rechecked',
     'R8',
-    `${LUA}/settle.ts`,
+    `${LUA}/jobs/settle.ts`,
     [
       'if more.onlyIfExpired and lease.till > now then',
       'if more.onlyIfExpired and lease.till > now + 86400000 then',
@@ -56,7 +56,7 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
   mutant(
     'key-kept-at-the-end',
     'R2',
-    `${LUA}/settle.ts`,
+    `${LUA}/jobs/settle.ts`,
     ['      releaseKey(job, false)\n    end\n    if verdict.lane', '    end\n    if verdict.lane'],
     'A unique key stays with a job that has ended, and nobody can enqueue it again.',
     inSuite('gives a key up when its job is discarded, removed, cancelled, buried or put aside'),
@@ -64,7 +64,7 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
   mutant(
     'key-of-another-let-go',
     'R13',
-    `${LUA}/jobs.ts`,
+    `${LUA}/jobs/jobs.ts`,
     ["if value and sub(value, 1, 16) == job.id then redis.call('HDEL'", "if value then redis.call('HDEL'"],
     'A job that ends lets go of a key that another job has by now.',
     inSuite('lets only the holder give a key up'),
@@ -72,7 +72,7 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
   mutant(
     'count-drifts',
     'R2',
-    `${LUA}/settle.ts`,
+    `${LUA}/jobs/settle.ts`,
     ["count(q, 'running', -#going)", "count(q, 'running', -1)"],
     'Jobs that end together are counted as one, so the counts drift away from what is there.',
     { vitest: 'test/redis/audit.test.ts', test: 'finds nothing wrong after jobs of several claims' },
@@ -80,7 +80,7 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
   mutant(
     'hold-forgotten-for-named',
     'R2',
-    `${LUA}/claim.ts`,
+    `${LUA}/jobs/claim.ts`,
     [
       'local isHeldUntil = again and 0 or heldUntil(space, queue, now)',
       'local isHeldUntil = (again or ids) and 0 or heldUntil(space, queue, now)',
@@ -91,7 +91,7 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
   mutant(
     'promoted-early',
     'R3',
-    `${LUA}/claim.ts`,
+    `${LUA}/jobs/claim.ts`,
     ['local function promote(q, now)', 'local function promote(q, moment)\n    local now = moment + 1'],
     'A delayed job starts a millisecond early.',
     inSuite('never hands out a delayed job early'),
@@ -99,7 +99,7 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
   mutant(
     'named-early',
     'R3',
-    `${LUA}/claim.ts`,
+    `${LUA}/jobs/claim.ts`,
     [
       "(job.state == 'ready' or job.state == 'delayed') and dueOf(job) <= now then",
       "(job.state == 'ready' or job.state == 'delayed') then",
@@ -110,7 +110,7 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
   mutant(
     'claim-again-keeps-old-leases',
     'R3',
-    `${LUA}/claim.ts`,
+    `${LUA}/jobs/claim.ts`,
     [
       'held[#held + 1] = leaseOf(now + leaseMs, q, one.mark, token)',
       'held[#held + 1] = leaseOf(one.till, q, one.mark, token)',
@@ -121,7 +121,7 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
   mutant(
     'lane-room-off-by-one',
     'R9',
-    `${LUA}/lines.ts`,
+    `${LUA}/lanes.ts`,
     [
       'return room and max(0, room - lane.running) or NEVER',
       'return room and max(0, room - lane.running + 1) or NEVER',
@@ -132,7 +132,7 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
   mutant(
     'room-leaks',
     'R9',
-    `${LUA}/lines.ts`,
+    `${LUA}/lanes.ts`,
     [
       "      activate(line, lane, now, to ~= 'ready')\n      runs(line, -1)",
       '      activate(line, lane, now)',
@@ -143,7 +143,7 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
   mutant(
     'lane-asleep-for-ever',
     'R17',
-    `${LUA}/lines.ts`,
+    `${LUA}/lanes.ts`,
     [
       'for _, member in ipairs(woken) do put(line, laneOf(line, sub(member, 13)), now) end',
       'for _, member in ipairs(woken) do laneOf(line, sub(member, 13)) end',
@@ -154,7 +154,7 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
   mutant(
     'occupant-overtaken',
     'R12',
-    `${LUA}/lines.ts`,
+    `${LUA}/lanes.ts`,
     ['lane.occupant = limit.strict and job.id or nil', 'lane.occupant = nil'],
     'While the head of a strict lane waits for another try, the next job starts.',
     inSuite('lets nothing overtake a job that waits for another try'),
@@ -181,7 +181,7 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
   mutant(
     'pruned-early',
     'R2',
-    `${LUA}/upkeep.ts`,
+    `${LUA}/prune.ts`,
     ["'-', '(' .. num(now + 1), 'LIMIT', 0, limit)", "'-', '(' .. num(now + 2), 'LIMIT', 0, limit)"],
     'A finished job goes before its time is over.',
     inSuite('removes a finished job when its time is over, and not before'),
@@ -189,7 +189,7 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
   mutant(
     'discarded-forgotten',
     'R2',
-    `${LUA}/jobs.ts`,
+    `${LUA}/jobs/jobs.ts`,
     [
       "if again and hasLeft(new.id, new.q) then return 'done', now, 'known' end",
       'if again and false then return new.id end',
@@ -200,7 +200,7 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
   mutant(
     'expired-in-order-of-claims',
     'R8',
-    `${LUA}/reads.ts`,
+    `${LUA}/jobs/read.ts`,
     ['if numAt(member, 5) > found[call.limit].till then break end', 'break'],
     'Of leases that ended together those of one claim come first, and others wait behind them.',
     inSuite(
@@ -210,7 +210,7 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
   mutant(
     'bound-not-lowered',
     'R8',
-    `${LUA}/settle.ts`,
+    `${LUA}/jobs/settle.ts`,
     ['if till < known.till then lower(token, known.q, till) end', ''],
     'A lease that was made shorter is not found when it is over.',
     inSuite('finds a lease that was made shorter as soon as it is over'),
@@ -218,7 +218,7 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
   mutant(
     'claim-left-behind',
     'R2',
-    `${LUA}/leases.ts`,
+    `${LUA}/jobs/leases.ts`,
     ["claim.worker .. '\\\\0'", "claim.worker .. '\\\\1'"],
     'What a worker has claimed stays listed when it is over, so the list grows for ever.',
     { vitest: 'test/redis/audit.test.ts', test: 'notices what is left over' },
@@ -226,7 +226,7 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
   mutant(
     'gone-never-forgotten',
     'R21',
-    `${LUA}/upkeep.ts`,
+    `${LUA}/prune.ts`,
     ["'(u' .. num(now + 1), 'LIMIT', 0, PAGE)", "'(u' .. num(0), 'LIMIT', 0, PAGE)"],
     'Jobs that left are remembered for ever.',
     { vitest: 'test/redis/audit.test.ts', test: 'notices what is left over' },
@@ -234,7 +234,7 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
   mutant(
     'walks-through-the-waiting',
     'R21',
-    `${LUA}/sheets.ts`,
+    `${LUA}/jobs/packed-ready.ts`,
     [
       '    if #found == 0 then return {} end\n',
       "    redis.call('HKEYS', KEYS[4])\n    if #found == 0 then return {} end\n",
@@ -245,7 +245,7 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
   mutant(
     'sheet-reaches-over',
     'R12',
-    `${LUA}/sheets.ts`,
+    `${LUA}/jobs/packed-ready.ts`,
     [
       'if sheet and #sheet > 29 and isBefore(sub(member, 14), sub(sheet, -16)) then cut(',
       'if false then cut(',
@@ -256,7 +256,7 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
   mutant(
     'rest-of-a-sheet-lost',
     'R2',
-    `${LUA}/sheets.ts`,
+    `${LUA}/jobs/packed-ready.ts`,
     ["    if rest then redis.call('ZADD'", "    if rest and room > 32 then redis.call('ZADD'"],
     'A claim that takes some jobs of a sheet loses the others.',
     { vitest: 'test/redis/sheets.test.ts', test: 'whatever is done to them' },
@@ -264,7 +264,7 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
   mutant(
     'sheet-not-looked-into',
     'R2',
-    `${LUA}/jobs.ts`,
+    `${LUA}/jobs/jobs.ts`,
     ["== 0 and not job.x.l then use('sheets').take(member) end", '< 0 then return end'],
     'A job that was cancelled runs all the same, because it stood on a sheet.',
     { vitest: 'test/redis/sheets.test.ts', test: 'whatever is done to them' },
@@ -272,7 +272,7 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
   mutant(
     'next-step-overwrites',
     'R2',
-    `${LUA}/settle.ts`,
+    `${LUA}/jobs/settle.ts`,
     ['isNew[n] = not there[n] and not kept[n] and not seen[id]', 'isNew[n] = true'],
     'A job that enqueues one which is there already writes it anew, although somebody runs it.',
     { vitest: 'test/redis/members.test.ts', test: 'whatever is done to them' },
@@ -280,7 +280,7 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
   mutant(
     'next-step-never-in-line',
     'R2',
-    `${LUA}/settle.ts`,
+    `${LUA}/jobs/settle.ts`,
     ['if loaded.sheets then loaded.sheets.settleIn() end', ''],
     'The next job of a chain that nobody takes at once is never taken.',
     { vitest: 'test/redis/members.test.ts', test: 'whatever is done to them' },
@@ -296,7 +296,7 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
   mutant(
     'script-forgotten',
     'R16',
-    'src/stores/redis/caller.ts',
+    'src/stores/redis/connection/caller.ts',
     ["if (messageOf(error).startsWith('NOSCRIPT')) {", 'if (messageOf(error).length === 0) {'],
     'After a restart of the server, which has forgotten the script, nothing works any more.',
     { vitest: 'test/redis/script.test.ts' },
@@ -304,7 +304,7 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
   mutant(
     'wrapped-client-asked',
     'R16',
-    'src/stores/redis/ioredis-command.ts',
+    'src/stores/redis/connection/ioredis-command.ts',
     [" || Object.hasOwn(client, 'callBuffer')", ''],
     'A client that somebody wrapped sends a command that nobody waits for, and the process ends when that fails.',
     { vitest: 'test/redis/wire.test.ts', test: 'is left to one that is wrapped' },

@@ -9,7 +9,7 @@
  * two together again.
  */
 import type pg from 'pg'
-import { scopeOf, stateOf } from '../../../src/stores/postgres/codes.ts'
+import { scopeOf, stateOf } from '../../../src/stores/postgres/jobs/job-row.ts'
 import type { AuditEntry, AuditRow } from '../history.ts'
 import { slotIn } from '../slot.ts'
 

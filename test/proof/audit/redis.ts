@@ -7,9 +7,9 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { Redis } from 'ioredis'
 import type { IoRedisLike } from '../../../src/redis.ts'
-import { BULK_INSERT } from '../../../src/stores/redis/lua/bulk-insert.ts'
-import { PLAIN_CLAIM } from '../../../src/stores/redis/lua/plain-claim.ts'
-import { PLAIN_INSERT } from '../../../src/stores/redis/lua/plain-insert.ts'
+import { BULK_INSERT } from '../../../src/stores/redis/lua/jobs/bulk-insert.ts'
+import { PLAIN_CLAIM } from '../../../src/stores/redis/lua/jobs/plain-claim.ts'
+import { PLAIN_INSERT } from '../../../src/stores/redis/lua/jobs/plain-insert.ts'
 import { SCRIPT } from '../../../src/stores/redis/lua/script.ts'
 import {
   type Contents,

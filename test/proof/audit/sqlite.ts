@@ -1,5 +1,5 @@
 import type { DatabaseSync } from '@photostructure/sqlite'
-import { JOB_STATES, type JobState, type UniqueScope } from '../../../src/core/job.ts'
+import { JOB_STATES, type JobState, type UniqueScope } from '../../../src/core/jobs/job.ts'
 import type { AuditEntry, AuditRow } from '../history.ts'
 import { idIn } from '../recorder.ts'
 import { slotIn } from '../slot.ts'

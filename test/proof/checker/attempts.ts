@@ -1,4 +1,4 @@
-import type { Counters } from '../../../src/core/job.ts'
+import type { Counters } from '../../../src/core/jobs/job.ts'
 import type { AuditEntry, AuditRow, QueueFacts, Violation } from '../history.ts'
 import {
   claimsLease,

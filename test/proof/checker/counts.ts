@@ -1,5 +1,5 @@
-import { JOB_STATES, type JobState } from '../../../src/core/job.ts'
-import type { QueueCounts } from '../../../src/store.ts'
+import { JOB_STATES, type JobState } from '../../../src/core/jobs/job.ts'
+import type { QueueCounts } from '../../../src/store/store.ts'
 import type { AuditEntry, AuditRow, CountsRecord } from '../history.ts'
 import { entryOf, type Invariant, type View } from './view.ts'
 

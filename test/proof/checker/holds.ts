@@ -1,4 +1,4 @@
-import { holdKey } from '../../../src/core/holds.ts'
+import { holdKey } from '../../../src/core/lanes/holds.ts'
 import type { AuditEntry, AuditRow, HistoryRecord, HoldRecord, Violation } from '../history.ts'
 import { type Asked, claimsLease, entryOf, type Invariant, type View } from './view.ts'
 

@@ -1,6 +1,5 @@
 /** Tells the history of a run step by step, for the checker's own tests. What is not said goes as it should. */
-import type { Counters, JobState } from '../../../src/core/job.ts'
-import { isFinal } from '../../../src/core/job.ts'
+import { type Counters, isFinal, type JobState } from '../../../src/core/jobs/job.ts'
 import type {
   AuditEntry,
   AuditRow,

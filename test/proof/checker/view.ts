@@ -1,28 +1,28 @@
-import { holdKey } from '../../../src/core/holds.ts'
-import { isFinal, type JobState } from '../../../src/core/job.ts'
+import { isFinal, type JobState } from '../../../src/core/jobs/job.ts'
+import { holdKey } from '../../../src/core/lanes/holds.ts'
 import type { FlowHistory } from '../flows/history.ts'
-import type {
-  AuditEntry,
-  AuditRow,
-  ClaimRecord,
-  CommandRecord,
-  ConfirmRecord,
-  CountsRecord,
-  EndRecord,
-  EnqueueRecord,
-  EventRecord,
-  ExtendRecord,
-  Facts,
-  History,
-  HistoryRecord,
-  HoldRecord,
-  SettleRecord,
-  StartRecord,
-  StopRecord,
-  ToldRecord,
-  Violation,
+import {
+  type AuditEntry,
+  type AuditRow,
+  type ClaimRecord,
+  type CommandRecord,
+  type ConfirmRecord,
+  type CountsRecord,
+  type EndRecord,
+  type EnqueueRecord,
+  type EventRecord,
+  type ExtendRecord,
+  type Facts,
+  type History,
+  type HistoryRecord,
+  type HoldRecord,
+  SELECTION,
+  type SettleRecord,
+  type StartRecord,
+  type StopRecord,
+  type ToldRecord,
+  type Violation,
 } from '../history.ts'
-import { SELECTION } from '../history.ts'
 import { Order } from './order.ts'
 
 /** One thing that must hold: everything in the history that breaks it. */

@@ -3,8 +3,8 @@
  * by a witness that stands at the store itself, behind everything that can fail, so it tells what happened and not what
  * anybody was told.
  */
-import type { Group, NewGroup, Outcome } from '../../../src/core/groups.ts'
-import type { Run } from '../../../src/core/runs.ts'
+import type { Group, NewGroup, Outcome } from '../../../src/core/flows/groups.ts'
+import type { Run } from '../../../src/core/flows/runs.ts'
 import type { FlowShape } from './shape.ts'
 
 export interface FlowHistory {

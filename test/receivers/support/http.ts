@@ -1,9 +1,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { SkepError, systemRuntime } from '../../../src/index.ts'
-import type { Caller } from '../../../src/server/operation.ts'
+import type { Caller } from '../../../src/operations/operation.ts'
 import { type ReceiverRoute, receiverRoutes } from '../../../src/server/receivers/http.ts'
-import type { ReceiverHub } from '../../../src/server/receivers/hub.ts'
+import type { ReceiverHub } from '../../../src/server/receivers/receiver-registry.ts'
 
 /** Serves the routes of receivers on a port of this machine. Who asks is said by the header `x-caller`. */
 export async function serveReceivers(

@@ -8,12 +8,12 @@ import {
   systemRuntime,
 } from '../../../src/index.ts'
 import { memoryStore } from '../../../src/memory.ts'
-import type { Scope } from '../../../src/server/api.ts'
-import type { Caller } from '../../../src/server/operation.ts'
+import type { Caller } from '../../../src/operations/operation.ts'
+import type { Scope } from '../../../src/operations/schema/wire-types.ts'
 import type { Ack, AckAnswer, Stop } from '../../../src/server/receivers/ack.ts'
-import { ReceiverHub } from '../../../src/server/receivers/hub.ts'
 import type { HubOptions, ReceiverOptions } from '../../../src/server/receivers/options.ts'
 import type { ConnectOptions, EndReason, Receiver } from '../../../src/server/receivers/receiver.ts'
+import { ReceiverHub } from '../../../src/server/receivers/receiver-registry.ts'
 
 /** A caller who may take jobs of all queues, unless something else is said. */
 export function caller(options: Partial<Caller> = {}): Caller {

@@ -1,5 +1,5 @@
-import { GROUP_EVENTS } from '../../../src/core/groups.ts'
-import { outcomeIn } from '../../../src/stores/redis/flows.ts'
+import { GROUP_EVENTS } from '../../../src/core/flows/groups.ts'
+import { outcomeIn } from '../../../src/stores/redis/flows/flows.ts'
 import {
   bytesOf,
   type Contents,

@@ -1,4 +1,4 @@
-import { keyOf } from '../../../src/core/key-range.ts'
+import { keyOf } from '../../../src/core/lanes/key-range.ts'
 import {
   bytesOf,
   type Contents,

@@ -1,4 +1,4 @@
-import { JOB_STATES, type JobState } from '../../../src/core/job.ts'
+import { JOB_STATES, type JobState } from '../../../src/core/jobs/job.ts'
 import type { KeyName } from '../../../src/stores/redis/keys.ts'
 import {
   bytesOf,

@@ -5,7 +5,7 @@ import {
   isLiteral,
   isLoopback,
   isLoopbackHost,
-} from '../../../src/server/access/address.ts'
+} from '../../../src/server/access/request-checks.ts'
 
 describe('addresses', () => {
   it.each(['127.0.0.1', '127.8.9.10', '::1', '::ffff:127.0.0.1', '0:0:0:0:0:0:0:1', '0000:0000::0001'])(

@@ -1,12 +1,12 @@
 import { type RecordStore, type Store, silentLogger } from 'skep'
 import { memoryStore } from 'skep/memory'
 import { type VirtualRuntime, virtualRuntime } from 'skep/testing'
+import type { Guarded } from '../../../src/operations/authorize/guard.ts'
+import type { Caller } from '../../../src/operations/operation.ts'
+import type { Scope } from '../../../src/operations/schema/wire-types.ts'
 import { Access } from '../../../src/server/access/access.ts'
-import type { Guarded } from '../../../src/server/access/guard-contract.ts'
 import type { AccessOptions } from '../../../src/server/access/options.ts'
-import { Tokens } from '../../../src/server/access/tokens.ts'
-import type { Scope } from '../../../src/server/api.ts'
-import type { Caller } from '../../../src/server/operation.ts'
+import { Tokens } from '../../../src/server/tokens/tokens.ts'
 
 /** Somebody who decides about access, and somebody who asks: without a server between them. */
 export interface Desk {

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { createSkep, type Skep, silentLogger } from 'skep'
 import { memoryStore } from 'skep/memory'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { LISTED } from '../../../src/server/operations/table.ts'
+import { LISTED } from '../../../src/operations/table.ts'
 import { createServer, type SkepServer } from '../../../src/server.ts'
 
 let skep: Skep

@@ -2,7 +2,7 @@
 import { createSkep, queue, type Skep, silentLogger, type Worker } from 'skep'
 import { memoryStore } from 'skep/memory'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { InputOf, OperationName, OutputOf } from '../../../src/server/api.ts'
+import type { InputOf, OperationName, OutputOf } from '../../../src/operations/schema/wire-types.ts'
 import { createServer, type SkepServer } from '../../../src/server.ts'
 import type { Things } from './samples.ts'
 import { makeThings } from './things.ts'

@@ -1,6 +1,6 @@
 import { virtualRuntime } from 'skep/testing'
 import { describe, expect, it } from 'vitest'
-import { Rates } from '../../../src/server/access/rates.ts'
+import { Rates } from '../../../src/server/quotas/rates.ts'
 
 const rate = { perSecond: 10, burst: 5 }
 

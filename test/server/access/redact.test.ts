@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { HIDDEN, redactor } from '../../../src/server/access/redact.ts'
+import { HIDDEN, redactor } from '../../../src/operations/redaction/redact.ts'
 
 const usual = redactor()
 

@@ -1,4 +1,4 @@
-import type { InputOf, OperationName } from '../../../src/server/api.ts'
+import type { InputOf, OperationName } from '../../../src/operations/schema/wire-types.ts'
 
 /** Things of one owner: what the inputs of operations can name. */
 export interface Things {

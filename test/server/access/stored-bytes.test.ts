@@ -1,7 +1,8 @@
 import { JOB_STATES, type JobState } from 'skep'
 import { type VirtualRuntime, virtualRuntime } from 'skep/testing'
 import { describe, expect, it } from 'vitest'
-import { Ledger, Pace, type Weighable } from '../../../src/server/access/stored-bytes.ts'
+import type { Weighable } from '../../../src/operations/services.ts'
+import { Ledger, Pace } from '../../../src/server/quotas/storage-usage.ts'
 import { desk } from './desk.ts'
 
 const NONE = Object.fromEntries(JOB_STATES.map((state) => [state, 0])) as Record<JobState, number>

@@ -1,7 +1,7 @@
 import { fixed, flow, queue, retry, type Skep, schedule, type Worker } from 'skep'
 import { accessTokens, type SkepServer } from 'skep/server'
 import { expect, vi } from 'vitest'
-import type { Caller } from '../../../src/server/operation.ts'
+import type { Caller } from '../../../src/operations/operation.ts'
 import type { Things } from './samples.ts'
 
 /** Ids that nobody has. */

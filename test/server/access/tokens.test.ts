@@ -1,11 +1,10 @@
-import type { RecordStore } from 'skep'
-import { StoreError, silentLogger } from 'skep'
+import { type RecordStore, StoreError, silentLogger } from 'skep'
 import { memoryStore } from 'skep/memory'
 import { type VirtualRuntime, virtualRuntime } from 'skep/testing'
 import { describe, expect, it } from 'vitest'
-import { findGiven, resolveGiven, tokenOfEnvironment } from '../../../src/server/access/given-tokens.ts'
-import { hashOf } from '../../../src/server/access/secret.ts'
-import { credentialOf, Tokens } from '../../../src/server/access/tokens.ts'
+import { hashOf } from '../../../src/server/tokens/secret.ts'
+import { findGiven, resolveGiven, tokenOfEnvironment } from '../../../src/server/tokens/static-tokens.ts'
+import { credentialOf, Tokens } from '../../../src/server/tokens/tokens.ts'
 
 interface Scene {
   readonly runtime: VirtualRuntime

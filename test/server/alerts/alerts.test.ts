@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import type { Attention } from '../../../src/operations/schema/wire-types.ts'
 import { type AlertState, afterLook, afterSending, NO_ALERTS } from '../../../src/server/alerts/alerts.ts'
-import type { Attention } from '../../../src/server/api.ts'
 
 const MINUTE = 60_000
 const rule = { kinds: null, level: 'warning', afterMs: MINUTE, everyMs: 60 * MINUTE } as const

@@ -5,10 +5,10 @@ import { createSkep, queue, type Store, silentLogger, sleepFor } from 'skep'
 import { memoryStore } from 'skep/memory'
 import { type VirtualRuntime, virtualRuntime } from 'skep/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import type { Attention } from '../../../src/operations/schema/wire-types.ts'
 import { type AlertMessage, verifyAlert } from '../../../src/server/alerts/message.ts'
 import { type AlertHook, resolveHooks } from '../../../src/server/alerts/options.ts'
 import { AlertWatch } from '../../../src/server/alerts/watch.ts'
-import type { Attention } from '../../../src/server/api.ts'
 import { startServer } from '../support.ts'
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`

@@ -1,10 +1,10 @@
 /** Texts that somebody stores to stop the server: every pattern that runs over them takes time in proportion to their length. */
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { fingerprintOf } from '../../../src/core/fingerprint.ts'
-import { matches } from '../../../src/core/holds.ts'
+import { fingerprintOf } from '../../../src/core/jobs/fingerprint.ts'
+import { matches } from '../../../src/core/lanes/holds.ts'
 import { parseQuery, printQuery } from '../../../src/index.ts'
-import { HIDDEN, redactor } from '../../../src/server/access/redact.ts'
+import { HIDDEN, redactor } from '../../../src/operations/redaction/redact.ts'
 import { startServer } from '../support.ts'
 
 const usual = redactor()

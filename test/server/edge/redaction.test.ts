@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { HIDDEN, redactor } from '../../../src/server/access/redact.ts'
+import { HIDDEN, redactor } from '../../../src/operations/redaction/redact.ts'
 import { HARMLESS } from './corpus/harmless.ts'
 import { SECRETS } from './corpus/secrets.ts'
 

@@ -1,4 +1,4 @@
-import type { HoldTarget } from '../../../src/core/holds.ts'
+import type { HoldTarget } from '../../../src/core/lanes/holds.ts'
 import type { Holdable } from '../../../src/index.ts'
 import type { Trial } from '../trial.ts'
 import type { Feature } from './index.ts'

@@ -1,5 +1,5 @@
-import { isFinal, type Job } from '../../../src/core/job.ts'
-import type { Store } from '../../../src/store.ts'
+import { isFinal, type Job } from '../../../src/core/jobs/job.ts'
+import type { Store } from '../../../src/store/store.ts'
 
 /** What really happened to jobs, as their store saw it. */
 export class Audit {

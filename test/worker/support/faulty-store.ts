@@ -1,6 +1,6 @@
 import { StoreError } from '../../../src/core/errors.ts'
-import type { Runtime } from '../../../src/runtime.ts'
-import type { Store } from '../../../src/store.ts'
+import type { Runtime } from '../../../src/runtime/runtime.ts'
+import type { Store } from '../../../src/store/store.ts'
 
 /** The operations of a store that can go wrong. */
 export type Operation = Exclude<keyof Store, 'capabilities' | 'within' | 'notifier' | 'close'>

@@ -1,6 +1,6 @@
-import type { Hint, HintListener, Notifier } from '../../../src/notifier.ts'
+import type { Hint, HintListener, Notifier } from '../../../src/notifier/notifier.ts'
 import { localNotifier } from '../../../src/notifiers/local/notifier.ts'
-import type { Runtime } from '../../../src/runtime.ts'
+import type { Runtime } from '../../../src/runtime/runtime.ts'
 
 /** A bus inside the process whose hints can be lost, and that can fail in ways a notifier must not. */
 export class TestNotifier implements Notifier {

@@ -1,5 +1,5 @@
 import { SkepError } from '../../../src/core/errors.ts'
-import type { InsertResult, SettleResult, Store, StoreInTransaction } from '../../../src/store.ts'
+import type { InsertResult, SettleResult, Store, StoreInTransaction } from '../../../src/store/store.ts'
 
 /** A transaction of somebody's own: what is done in it takes effect at its commit, and only then. */
 export class FakeTransaction {

@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from 'react'
-import type { AuditEntry } from '../../../../src/server/api.ts'
+import type { AuditEntry } from '../../../../src/operations/schema/wire-types.ts'
 import { useCan } from '../../api/me.ts'
 import { usePages } from '../../api/pages.ts'
 import { clockText, exactText } from '../../format/times.ts'

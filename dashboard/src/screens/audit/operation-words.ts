@@ -1,4 +1,4 @@
-import type { OperationName } from '../../../../src/server/api.ts'
+import type { OperationName } from '../../../../src/operations/schema/wire-types.ts'
 
 /** What somebody did, as a sentence goes on after the name. Operations that change nothing are not written down. */
 const WORDS: Partial<Record<OperationName, string>> = {

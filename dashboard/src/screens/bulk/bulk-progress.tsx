@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import type { BulkView } from '../../../../src/server/api.ts'
+import type { BulkView } from '../../../../src/operations/schema/wire-types.ts'
 import { useCan } from '../../api/me.ts'
 import { useAct, useApi } from '../../api/query.ts'
 import { wholeText } from '../../format/numbers.ts'

@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from 'react'
 import { Link } from 'wouter'
-import type { BulkView } from '../../../../src/server/api.ts'
+import type { BulkView } from '../../../../src/operations/schema/wire-types.ts'
 import { useApi } from '../../api/query.ts'
 import { to } from '../../router.ts'
 import { Page } from '../../shell/page.tsx'

@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from 'react'
-import type { BulkAction } from '../../../../src/server/api.ts'
+import type { BulkAction } from '../../../../src/operations/schema/wire-types.ts'
 import { countText } from '../../format/numbers.ts'
 import { Button } from '../../ui/button.tsx'
 import { ActionDialog, type Chosen } from '../jobs/action-dialog.tsx'

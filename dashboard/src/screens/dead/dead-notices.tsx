@@ -1,6 +1,6 @@
 import { Fragment, type ReactNode } from 'react'
 import { Link } from 'wouter'
-import type { DeadNotice } from '../../../../src/server/api.ts'
+import type { DeadNotice } from '../../../../src/operations/schema/wire-types.ts'
 import { usePages } from '../../api/pages.ts'
 import { plural } from '../../format/numbers.ts'
 import { to } from '../../router.ts'

@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from 'react'
-import type { JobList } from '../../../../src/server/api.ts'
+import type { JobList } from '../../../../src/operations/schema/wire-types.ts'
 import { useCan } from '../../api/me.ts'
 import { usePages } from '../../api/pages.ts'
 import { useApi } from '../../api/query.ts'

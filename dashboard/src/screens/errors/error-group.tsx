@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from 'react'
 import { Link, useParams } from 'wouter'
-import type { ErrorGroup } from '../../../../src/server/api.ts'
+import type { ErrorGroup } from '../../../../src/operations/schema/wire-types.ts'
 import { useCan } from '../../api/me.ts'
 import { useAct, useApi } from '../../api/query.ts'
 import { countText, plural, wholeText } from '../../format/numbers.ts'

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import type { ErrorGroup } from '../../../../src/server/api.ts'
+import type { ErrorGroup } from '../../../../src/operations/schema/wire-types.ts'
 import { usePages } from '../../api/pages.ts'
 import { to, useGo, useWord } from '../../router.ts'
 import { Page } from '../../shell/page.tsx'

@@ -1,4 +1,4 @@
-import type { RunDetail } from '../../../../src/server/api.ts'
+import type { RunDetail } from '../../../../src/operations/schema/wire-types.ts'
 
 /** How flows and runs look on the wire. */
 export type FlowView = NonNullable<RunDetail['flow']>

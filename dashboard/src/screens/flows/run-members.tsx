@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
-import type { RunDetail } from '../../../../src/server/api.ts'
+import type { RunDetail } from '../../../../src/operations/schema/wire-types.ts'
 import { wholeText } from '../../format/numbers.ts'
 import { to } from '../../router.ts'
 import { Card } from '../../ui/card.tsx'

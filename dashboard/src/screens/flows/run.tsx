@@ -1,7 +1,7 @@
 import { replaceEqualDeep } from '@tanstack/react-query'
 import { type ReactNode, useMemo, useRef, useState } from 'react'
 import { Link, useParams } from 'wouter'
-import type { RunDetail } from '../../../../src/server/api.ts'
+import type { RunDetail } from '../../../../src/operations/schema/wire-types.ts'
 import { useCan } from '../../api/me.ts'
 import { useApi } from '../../api/query.ts'
 import { durationText } from '../../format/times.ts'

@@ -2,7 +2,7 @@
  * The steps of a flow as they are drawn and listed: each with how the run stands to it. Graph and list are made of this one tree,
  * so they can never say different things.
  */
-import type { RunDetail } from '../../../../src/server/api.ts'
+import type { RunDetail } from '../../../../src/operations/schema/wire-types.ts'
 import {
   type JoinOutline,
   joinText,

@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from 'react'
-import type { JobDetail } from '../../../../src/server/api.ts'
+import type { JobDetail } from '../../../../src/operations/schema/wire-types.ts'
 import { parseExact, stringifyExact } from '../../api/exact.ts'
 import { useAct, useApi } from '../../api/query.ts'
 import { to, useGo } from '../../router.ts'

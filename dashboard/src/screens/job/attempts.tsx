@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from 'react'
 import { Link } from 'wouter'
-import type { Attempt, JobDetail } from '../../../../src/server/api.ts'
+import type { Attempt, JobDetail } from '../../../../src/operations/schema/wire-types.ts'
 import { plural } from '../../format/numbers.ts'
 import { clockText, durationText } from '../../format/times.ts'
 import { to } from '../../router.ts'

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import type { JobDetail } from '../../../../src/server/api.ts'
+import type { JobDetail } from '../../../../src/operations/schema/wire-types.ts'
 import { useMe } from '../../api/me.ts'
 import { Card } from '../../ui/card.tsx'
 import { JsonView } from '../../ui/json.tsx'

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
-import type { JobDetail } from '../../../../src/server/api.ts'
+import type { JobDetail } from '../../../../src/operations/schema/wire-types.ts'
 import { useMe } from '../../api/me.ts'
 import { to } from '../../router.ts'
 import { Card, Facts } from '../../ui/card.tsx'

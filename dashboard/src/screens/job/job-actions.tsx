@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from 'react'
-import type { BulkAction, JobDetail } from '../../../../src/server/api.ts'
+import type { BulkAction, JobDetail } from '../../../../src/operations/schema/wire-types.ts'
 import { useCan } from '../../api/me.ts'
 import { Button } from '../../ui/button.tsx'
 import { Menu, type MenuItem } from '../../ui/menu.tsx'

@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect, useRef, useState } from 'react'
-import type { OutputOf } from '../../../../src/server/api.ts'
+import type { OutputOf } from '../../../../src/operations/schema/wire-types.ts'
 import { call } from '../../api/client.ts'
 import { stringifyExact } from '../../api/exact.ts'
 import { useMe } from '../../api/me.ts'

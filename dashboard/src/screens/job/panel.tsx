@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from 'react'
 import { Link } from 'wouter'
-import type { JobDetail } from '../../../../src/server/api.ts'
+import type { JobDetail } from '../../../../src/operations/schema/wire-types.ts'
 import { useApi } from '../../api/query.ts'
 import { to, useWord } from '../../router.ts'
 import { classes } from '../../ui/classes.ts'

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import type { TimelineEntry } from '../../../../src/server/api.ts'
+import type { TimelineEntry } from '../../../../src/operations/schema/wire-types.ts'
 import { clockText, durationText } from '../../format/times.ts'
 import { Card } from '../../ui/card.tsx'
 import { classes } from '../../ui/classes.ts'

@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from 'react'
-import type { BulkAction, ChangeOutput } from '../../../../src/server/api.ts'
+import type { BulkAction, ChangeOutput } from '../../../../src/operations/schema/wire-types.ts'
 import { useAct } from '../../api/query.ts'
 import { countText, plural, wholeText } from '../../format/numbers.ts'
 import { Button } from '../../ui/button.tsx'

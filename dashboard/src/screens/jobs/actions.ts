@@ -1,4 +1,4 @@
-import type { BulkAction } from '../../../../src/server/api.ts'
+import type { BulkAction } from '../../../../src/operations/schema/wire-types.ts'
 import type { IconName } from '../../ui/icon.tsx'
 import type { JobState } from '../../ui/state.tsx'
 

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
-import type { JobList } from '../../../../src/server/api.ts'
+import type { JobList } from '../../../../src/operations/schema/wire-types.ts'
 import { stringifyExact } from '../../api/exact.ts'
 import { useMe } from '../../api/me.ts'
 import { to } from '../../router.ts'

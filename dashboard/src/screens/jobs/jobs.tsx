@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from 'react'
 import { Link } from 'wouter'
-import type { BulkAction } from '../../../../src/server/api.ts'
+import type { BulkAction } from '../../../../src/operations/schema/wire-types.ts'
 import { ApiFailure } from '../../api/client.ts'
 import { useCan } from '../../api/me.ts'
 import { useApi } from '../../api/query.ts'

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import type { BulkAction } from '../../../../src/server/api.ts'
+import type { BulkAction } from '../../../../src/operations/schema/wire-types.ts'
 import { useApi } from '../../api/query.ts'
 import { countText, plural } from '../../format/numbers.ts'
 import { Button, IconButton } from '../../ui/button.tsx'

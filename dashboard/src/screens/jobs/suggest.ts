@@ -1,4 +1,4 @@
-import { QUERY_FIELDS } from '../../../../src/core/query-fields.ts'
+import { QUERY_FIELDS } from '../../../../src/core/query/fields.ts'
 import { useApi } from '../../api/query.ts'
 import { STATE_WORDS, STATES } from '../../ui/state.tsx'
 import { quoted } from './query-text.ts'

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react'
-import type { BulkAction, OutputOf } from '../../../../src/server/api.ts'
+import type { BulkAction, OutputOf } from '../../../../src/operations/schema/wire-types.ts'
 import { call } from '../../api/client.ts'
 
 export interface WholeCount {

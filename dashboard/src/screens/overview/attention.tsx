@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from 'react'
 import { Link } from 'wouter'
-import type { Attention } from '../../../../src/server/api.ts'
+import type { Attention } from '../../../../src/operations/schema/wire-types.ts'
 import { classes } from '../../ui/classes.ts'
 import { Icon } from '../../ui/icon.tsx'
 

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
-import type { QueueSummary } from '../../../../src/server/api.ts'
+import type { QueueSummary } from '../../../../src/operations/schema/wire-types.ts'
 import { useApi } from '../../api/query.ts'
 import { to } from '../../router.ts'
 import { Card } from '../../ui/card.tsx'

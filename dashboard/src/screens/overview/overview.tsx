@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
-import type { Overview, Range } from '../../../../src/server/api.ts'
+import type { Overview, Range } from '../../../../src/operations/schema/wire-types.ts'
 import { useApi } from '../../api/query.ts'
 import { durationText } from '../../format/times.ts'
 import { to, useWord } from '../../router.ts'

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import type { Range } from '../../../../src/server/api.ts'
+import type { Range } from '../../../../src/operations/schema/wire-types.ts'
 import { Segments } from '../../ui/tabs.tsx'
 
 const RANGES: readonly Range[] = ['15m', '1h', '6h', '24h', '7d']

@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from 'react'
-import type { Overview, Series } from '../../../../src/server/api.ts'
+import type { Overview, Series } from '../../../../src/operations/schema/wire-types.ts'
 import { rateText } from '../../format/numbers.ts'
 import { durationText } from '../../format/times.ts'
 import { Card } from '../../ui/card.tsx'

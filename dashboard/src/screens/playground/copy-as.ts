@@ -1,4 +1,4 @@
-import type { EnqueueInput } from '../../../../src/server/api.ts'
+import type { EnqueueInput } from '../../../../src/operations/schema/wire-types.ts'
 import { jsonLine, pythonText, pythonValue, shellWord, tsText, tsValue } from './quote.ts'
 
 /** How the same job is enqueued from elsewhere. */

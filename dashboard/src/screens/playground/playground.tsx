@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect, useMemo, useState } from 'react'
-import type { EnqueueInput, EnqueueOutput } from '../../../../src/server/api.ts'
+import type { EnqueueInput, EnqueueOutput } from '../../../../src/operations/schema/wire-types.ts'
 import { basePath } from '../../api/base.ts'
 import { spaceOf } from '../../api/credential.ts'
 import { stringifyExact } from '../../api/exact.ts'

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import type { EnqueueInput } from '../../../../src/server/api.ts'
+import type { EnqueueInput } from '../../../../src/operations/schema/wire-types.ts'
 import { Button, IconButton } from '../../ui/button.tsx'
 import { Field } from '../../ui/field.tsx'
 

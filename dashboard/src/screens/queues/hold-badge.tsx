@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import type { QueueSummary } from '../../../../src/server/api.ts'
+import type { QueueSummary } from '../../../../src/operations/schema/wire-types.ts'
 import { exactText } from '../../format/times.ts'
 import { Icon } from '../../ui/icon.tsx'
 import { Badge } from '../../ui/state.tsx'

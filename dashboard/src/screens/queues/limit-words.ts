@@ -1,4 +1,4 @@
-import type { QueueDetail } from '../../../../src/server/api.ts'
+import type { QueueDetail } from '../../../../src/operations/schema/wire-types.ts'
 import { durationText } from '../../format/times.ts'
 
 export type Limit = QueueDetail['limits'][number]

@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from 'react'
-import type { QueueDetail } from '../../../../src/server/api.ts'
+import type { QueueDetail } from '../../../../src/operations/schema/wire-types.ts'
 import { useCan } from '../../api/me.ts'
 import { useAct } from '../../api/query.ts'
 import { Button } from '../../ui/button.tsx'

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
-import type { QueueDetail } from '../../../../src/server/api.ts'
+import type { QueueDetail } from '../../../../src/operations/schema/wire-types.ts'
 import { durationText } from '../../format/times.ts'
 import { to } from '../../router.ts'
 import { Card, Facts, Figure } from '../../ui/card.tsx'

@@ -1,6 +1,6 @@
 import { type ReactNode, useMemo, useState } from 'react'
 import { Link } from 'wouter'
-import type { QueueSummary } from '../../../../src/server/api.ts'
+import type { QueueSummary } from '../../../../src/operations/schema/wire-types.ts'
 import { useCan } from '../../api/me.ts'
 import { useAct, useApi } from '../../api/query.ts'
 import { to, useGo, useWord } from '../../router.ts'

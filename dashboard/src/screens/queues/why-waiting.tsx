@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from 'react'
 import { Link } from 'wouter'
-import type { QueueDetail } from '../../../../src/server/api.ts'
+import type { QueueDetail } from '../../../../src/operations/schema/wire-types.ts'
 import { useCan } from '../../api/me.ts'
 import { useAct } from '../../api/query.ts'
 import { to } from '../../router.ts'

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'react'
-import type { ReceiverSummary } from '../../../../src/server/api.ts'
+import type { ReceiverSummary } from '../../../../src/operations/schema/wire-types.ts'
 
 type Counted = Pick<ReceiverSummary, 'id' | 'acked' | 'nacked'>
 

@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from 'react'
-import type { ReceiverSummary } from '../../../../src/server/api.ts'
+import type { ReceiverSummary } from '../../../../src/operations/schema/wire-types.ts'
 import { urlOf } from '../../api/base.ts'
 import { useCan } from '../../api/me.ts'
 import { useAct, useApi } from '../../api/query.ts'

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
-import type { ScheduleSummary } from '../../../../src/server/api.ts'
+import type { ScheduleSummary } from '../../../../src/operations/schema/wire-types.ts'
 import { useApi } from '../../api/query.ts'
 import { durationText } from '../../format/times.ts'
 import { to } from '../../router.ts'

@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect, useState } from 'react'
-import type { ScheduleInput, ScheduleSummary } from '../../../../src/server/api.ts'
+import type { ScheduleInput, ScheduleSummary } from '../../../../src/operations/schema/wire-types.ts'
 import { stringifyExact } from '../../api/exact.ts'
 import { useAct, useApi } from '../../api/query.ts'
 import { durationWord } from '../../format/durations.ts'

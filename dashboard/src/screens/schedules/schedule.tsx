@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from 'react'
 import { Link, useParams } from 'wouter'
-import type { ScheduleSummary, SlotPreview } from '../../../../src/server/api.ts'
+import type { ScheduleSummary, SlotPreview } from '../../../../src/operations/schema/wire-types.ts'
 import { useCan } from '../../api/me.ts'
 import { useAct, useApi } from '../../api/query.ts'
 import { wholeText } from '../../format/numbers.ts'

@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from 'react'
 import { Link } from 'wouter'
-import type { ScheduleSummary } from '../../../../src/server/api.ts'
+import type { ScheduleSummary } from '../../../../src/operations/schema/wire-types.ts'
 import { useCan } from '../../api/me.ts'
 import { usePages } from '../../api/pages.ts'
 import { to, useGo, useWord } from '../../router.ts'

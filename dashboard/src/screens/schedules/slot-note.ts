@@ -1,4 +1,4 @@
-import type { SlotPreview } from '../../../../src/server/api.ts'
+import type { SlotPreview } from '../../../../src/operations/schema/wire-types.ts'
 
 /** The time on the wall, without the day: "02:30". */
 function clockOf({ local }: Pick<SlotPreview, 'local'>): string {

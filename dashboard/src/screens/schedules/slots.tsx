@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import type { SlotPreview } from '../../../../src/server/api.ts'
+import type { SlotPreview } from '../../../../src/operations/schema/wire-types.ts'
 import { Icon } from '../../ui/icon.tsx'
 import { TimeAgo } from '../../ui/time.tsx'
 import { noteText } from './slot-note.ts'

@@ -1,4 +1,4 @@
-import type { JobDetail } from '../../../../src/server/api.ts'
+import type { JobDetail } from '../../../../src/operations/schema/wire-types.ts'
 import { to } from '../../router.ts'
 
 type Cause = JobDetail['explanation']['causes'][number]

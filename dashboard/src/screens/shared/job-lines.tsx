@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
-import type { JobList } from '../../../../src/server/api.ts'
+import type { JobList } from '../../../../src/operations/schema/wire-types.ts'
 import { to } from '../../router.ts'
 import { StateBadge } from '../../ui/state.tsx'
 import { TimeAgo } from '../../ui/time.tsx'

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import type { SystemView } from '../../../../src/server/api.ts'
+import type { SystemView } from '../../../../src/operations/schema/wire-types.ts'
 import { useApi } from '../../api/query.ts'
 import { bytesText, countText } from '../../format/numbers.ts'
 import { durationText } from '../../format/times.ts'

@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from 'react'
-import type { OutputOf, Scope } from '../../../../src/server/api.ts'
+import type { OutputOf, Scope } from '../../../../src/operations/schema/wire-types.ts'
 import { useAct } from '../../api/query.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'

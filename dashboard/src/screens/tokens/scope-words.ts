@@ -1,4 +1,4 @@
-import type { Scope } from '../../../../src/server/api.ts'
+import type { Scope } from '../../../../src/operations/schema/wire-types.ts'
 
 /** What somebody with a scope may do. */
 export const SCOPE_WORDS: Readonly<Record<Scope, string>> = {

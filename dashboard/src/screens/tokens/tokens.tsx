@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from 'react'
-import type { TokenView } from '../../../../src/server/api.ts'
+import type { TokenView } from '../../../../src/operations/schema/wire-types.ts'
 import { signIn } from '../../api/credential.ts'
 import { useCan, useMe } from '../../api/me.ts'
 import { useAct, useApi } from '../../api/query.ts'

@@ -1,4 +1,4 @@
-import type { WorkerSummary } from '../../../../src/server/api.ts'
+import type { WorkerSummary } from '../../../../src/operations/schema/wire-types.ts'
 
 /** An event loop that is later than this keeps heartbeats and answers waiting. */
 const LATE_LOOP_MS = 250

@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from 'react'
 import { Link } from 'wouter'
-import type { WorkerSummary } from '../../../../src/server/api.ts'
+import type { WorkerSummary } from '../../../../src/operations/schema/wire-types.ts'
 import { useCan } from '../../api/me.ts'
 import { useAct, useApi } from '../../api/query.ts'
 import { bytesText, plural } from '../../format/numbers.ts'

@@ -1,5 +1,5 @@
-import { NEEDS_ALL, OPEN, UNMADE_MS } from '../../../core/groups.ts'
-import { RUN_GROUP_VERSION } from '../../../core/runs.ts'
+import { NEEDS_ALL, OPEN, UNMADE_MS } from '../../../core/flows/groups.ts'
+import { RUN_GROUP_VERSION } from '../../../core/flows/runs.ts'
 import { AUDIT_OUTCOMES } from '../../../store/flows.ts'
 import { K } from '../keys.ts'
 

@@ -1,205 +1,120 @@
-import { DEFAULT_SPACE, K } from '../keys.ts'
+import { K } from '../keys.ts'
 
 /**
- * The record of a job: a mark, the number of its queue, when it was enqueued, and the payload. What most jobs do not
- * have stands between them, and the mark says whether it is there: of which group it is a member, and the rest as JSON. So
- * a plain job is read and written without JSON, and nothing is rewritten when it is claimed: that is in `held`.
+ * Records of `store/records.ts`; the records of jobs are in `lua/records.ts`. The name of one is scope NUL kind NUL id. Its value
+ * is when it ends (8 bytes, NEVER if it does not), when it was written (8 bytes), the length of its revision (2 bytes), the
+ * revision, and the body.
  *
- *   mark q:4 enqueued:6 [length:1 group n:4] [length:4 more] payload
- *
- * The mark is the sum of 1: there is more; 2: it has a unique key or a lane, so something has to be done when it starts or ends;
- * and 8: it is a member of a group. A lease has the same mark, with 4 if somebody wants the job to stop. In Lua a job is
- * { id, q, enq, payload, x, g, state }, where g is { group, n } and x is what there is more:
- *
- *   p priority, d due, h headers, o overrides, l lane, s strict, a arrival, c cost, u { key, scope },
- *   n generation, st starts, er errors, ti timeouts, lo lost, sn snoozes, t token, w worker, b begun (the last start),
- *   r result, f failure, k why it shall stop; of finished jobs z state, fi finished, ex expires.
- *
- * The start of a lease that lasts is not in \`st\`.
+ * putRecords: ARGV scope, kind, and five for each: id, body, revision, when it ends ("" for never), and what is expected ("" for
+ * anything, "-" for none, "=" and a revision). getRecords, removeRecords: ARGV scope, kind and ids. listRecords: ARGV scope,
+ * kind, limit, "1" for backwards, "[" and the first id ("" for all), "(" and the id before which it ends ("" for all).
  */
-export const RECORDS: string = `
-local STEP = 600000
-local CODES = { delayed = '1', ready = '2', running = '3', done = '4', failed = '5', dead = '6', cancelled = '7' }
-local FINAL = { done = true, failed = true, dead = true, cancelled = true }
+export const DOCUMENTS: string = `
+modules.documents = function()
+  local function placeOf(args) return args[1] .. '\\0' .. args[2] .. '\\0' end
 
-local function readRecord(id, record)
-  local mark = byte(record, 1)
-  local q, enq = struct.unpack('>I4I6', record, 2)
-  if mark == 0 then return { id = id, q = q, enq = enq, payload = sub(record, 12), x = {} } end
-  local at, x, g = 12, {}, nil
-  if mark >= 8 then
-    local group, n
-    group, n, at = struct.unpack('>Bc0I4', record, 12)
-    g = { group, n }
+  local function read(name, now)
+    local value = redis.call('HGET', ${K.records}, name)
+    if not value then return nil end
+    local ends, length = numAt(value, 1), struct.unpack('>I2', sub(value, 17, 18))
+    return {
+      ends = ends, lives = ends > now, written = numAt(value, 9),
+      revision = sub(value, 19, 18 + length), body = sub(value, 19 + length)
+    }
   end
-  if mark % 2 == 1 then
-    local more
-    more, at = struct.unpack('>I4c0', record, at)
-    x = cjson.decode(more)
+
+  local function remove(name, ends)
+    redis.call('HDEL', ${K.records}, name)
+    redis.call('ZREM', ${K['records:index']}, name)
+    if ends ~= NEVER then redis.call('ZREM', ${K['records:end']}, num(ends) .. name) end
   end
-  return { id = id, q = q, enq = enq, payload = sub(record, at), x = x, g = g }
-end
 
--- The group of a record's job and its number there; nil if it is no member.
-local function memberIn(record)
-  if byte(record, 1) < 8 then return nil end
-  return struct.unpack('>Bc0I4', record, 12)
-end
-
--- Whether somebody wants the job of a lease with this mark to stop.
-local function isAskedToStop(mark) return mark % 8 >= 4 end
-
-local function recordOf(job)
-  local x, g = job.x, job.g
-  local mark, member, more = 0, '', ''
-  if g then mark, member = 8, struct.pack('>Bc0I4', #g[1], g[1], g[2]) end
-  if next(x) ~= nil then
-    mark, more = mark + ((x.u or x.l) and 3 or 1), cjson.encode(x)
-    more = struct.pack('>I4', #more) .. more
+  local function write(name, body, revision, ends, known, now)
+    if known and known.ends ~= NEVER then redis.call('ZREM', ${K['records:end']}, num(known.ends) .. name) end
+    redis.call('HSET', ${K.records}, name, num(ends) .. num(now) .. struct.pack('>I2', #revision) .. revision .. body)
+    redis.call('ZADD', ${K['records:index']}, 0, name)
+    if ends ~= NEVER then redis.call('ZADD', ${K['records:end']}, 0, num(ends) .. name) end
   end
-  return char(mark) .. struct.pack('>I4I6', job.q, job.enq) .. member .. more .. job.payload
-end
 
-local function dueOf(job) return job.x.d or job.enq end
-
-local function setDue(job, due)
-  job.x.d = due ~= job.enq and due or nil
-end
-
-local function rankOf(job) return dueOf(job) - (job.x.p or 0) * STEP end
-
--- Where a ready job stands in its lane, lowest first: by arrival if the lane is strict, otherwise by rank.
-local function placeOf(job) return job.x.s and job.x.a or rankOf(job) end
-
-local function readyMember(job) return q4(job.q) .. (job.x.l or '') .. '\\0' .. num(placeOf(job)) .. job.id end
-
-local function delayedMember(job) return q4(job.q) .. num(dueOf(job)) .. job.id end
-
--- Whether the place of a ready job is not its age. Such a job is also in 'ages', as the same member as in 'delayed'.
-local function isOutOfAge(job) return job.x.l or job.x.p or job.x.s end
-
--- The same of a record that was read in a claim of a queue without limits; nil if the job is not in 'ages'.
-local function ageIn(id, record)
-  if byte(record, 1) % 2 == 0 then return nil end
-  if not string.find(record, '"p":', 12, true) and not string.find(record, '"s":', 12, true) then return nil end
-  local job = readRecord(id, record)
-  return isOutOfAge(job) and delayedMember(job) or nil
-end
-
-local function laterMember(job) return q4(job.q) .. job.x.l .. '\\0' .. num(dueOf(job)) .. job.id end
-
--- What is known of a lease.
-local function leaseIn(held)
-  return { till = numAt(held, 1), q = (struct.unpack('>I4', held, 9)), mark = byte(held, 13), token = sub(held, 14) }
-end
-
-local function leaseOf(till, q, mark, token) return num(till) .. q4(q) .. char(mark) .. token end
-
--- Names and numbers of queues.
-local names = {}
-
-local function nameOf(q)
-  local name = names[q]
-  if not name then
-    local both = redis.call('HGET', ${K.names}, '\\0' .. q)
-    local at = string.find(both, '\\0', 1, true)
-    name = { space = sub(both, 1, at - 1), queue = sub(both, at + 1) }
-    names[q] = name
+  local function put(args, now)
+    local place, results, all, isRefused = placeOf(args), {}, {}, false
+    for at = 3, #args, 5 do
+      local name, revision, expected = place .. args[at], args[at + 2], args[at + 4]
+      local known = read(name, now)
+      local stored = known and known.lives and '=' .. known.revision or '-'
+      local isFit = expected == '' or stored == expected or stored == '=' .. revision
+      if not isFit then isRefused = true end
+      results[#results + 1] = isFit and 1 or 0
+      all[#all + 1] = { name, args[at + 1], revision, tonumber(args[at + 3]) or NEVER, known }
+    end
+    if isRefused then return results end
+    for _, one in ipairs(all) do write(one[1], one[2], one[3], one[4], one[5], now) end
+    return results
   end
-  return name
-end
 
-local numbers = {}
-
-local function numberOf(space, queue)
-  local name = space .. '\\0' .. queue
-  local q = numbers[name] or tonumber(redis.call('HGET', ${K.names}, name) or nil)
-  numbers[name] = q
-  return q
-end
-
-local function makeNumber(space, queue)
-  local q = numberOf(space, queue)
-  if q then return q end
-  q = redis.call('HINCRBY', ${K.meta}, 'queues', 1)
-  redis.call('HSET', ${K.names}, space .. '\\0' .. queue, q, '\\0' .. q, space .. '\\0' .. queue)
-  return q
-end
-
--- What stands behind the id of a job where all jobs are found: its space, unless that is the default one. So two spaces may
--- have the same id, and most jobs take no more room. Where a queue comes first the id alone says it.
-local function tagFor(space) return space == '${DEFAULT_SPACE}' and '' or space end
-
-local tags = {}
-local function tagOf(q)
-  local tag = tags[q]
-  if not tag then
-    tag = tagFor(nameOf(q).space)
-    tags[q] = tag
+  local function shown(id, record)
+    return { id, record.body, record.revision, record.ends ~= NEVER and record.ends or '', record.written }
   end
-  return tag
-end
 
-local function keyOf(job) return job.id .. tagOf(job.q) end
-
--- The keys of jobs of one queue.
-local function keysIn(q, ids)
-  local tag = tagOf(q)
-  if tag == '' then return ids end
-  local keys = {}
-  for i, id in ipairs(ids) do keys[i] = id .. tag end
-  return keys
-end
-
--- The state of a job that is in 'jobs'.
-local function stateOf(job)
-  local held = redis.call('HGET', ${K.held}, keyOf(job))
-  if held then
-    job.lease = leaseIn(held)
-    return 'running'
+  local function list(args, now)
+    local place, limit, isBackwards = placeOf(args), tonumber(args[3]), args[4] == '1'
+    local first = args[5] ~= '' and '[' .. place .. sub(args[5], 2) or '[' .. place
+    local last = args[6] ~= '' and '(' .. place .. sub(args[6], 2) or '(' .. place .. '\\255'
+    local command, found = isBackwards and 'ZREVRANGEBYLEX' or 'ZRANGEBYLEX', {}
+    while true do
+      local from, till = first, last
+      if isBackwards then from, till = last, first end
+      -- One more than is wanted tells whether there are others.
+      local page = redis.call(command, ${K['records:index']}, from, till, 'LIMIT', 0, limit + 1)
+      for _, name in ipairs(page) do
+        local record = read(name, now)
+        if record.lives then
+          if #found == limit then return { found, 1 } end
+          found[#found + 1] = shown(sub(name, #place + 1), record)
+        end
+      end
+      if #page <= limit then return { found, 0 } end
+      local beyond = '(' .. page[#page]
+      if isBackwards then last = beyond else first = beyond end
+    end
   end
-  if job.x.d and redis.call('ZSCORE', ${K.delayed}, delayedMember(job)) then return 'delayed' end
-  return 'ready'
-end
 
--- A job by its key, with its state; nil if there is none.
-local function findKey(key)
-  local id, record = sub(key, 1, 16), redis.call('HGET', ${K.jobs}, key)
-  if record then
-    local job = readRecord(id, record)
-    job.state = stateOf(job)
-    return job
+  local function prune(limit, now)
+    for _, member in ipairs(redis.call('ZRANGEBYLEX', ${K['records:end']}, '-', '(' .. num(now + 1), 'LIMIT', 0, limit)) do
+      remove(sub(member, 9), numAt(member, 1))
+    end
   end
-  record = redis.call('HGET', ${K.archive}, key)
-  if not record then return nil end
-  local job = readRecord(id, record)
-  job.state = job.x.z
-  return job
+
+  return { placeOf = placeOf, read = read, remove = remove, put = put, list = list, shown = shown, prune = prune }
 end
-
-local function find(id, tag) return findKey(id .. tag) end
-
--- Counts are added up and written once, at the end of the call.
-local counted = {}
-local function count(q, state, by)
-  local key = q4(q) .. CODES[state]
-  counted[key] = (counted[key] or 0) + by
+modules.putRecords = function()
+  return function(args, now) return use('documents').put(args, now) end
 end
-
-local function writeCounts()
-  for key, by in pairs(counted) do
-    if by ~= 0 then redis.call('HINCRBY', ${K.counts}, key, by) end
+modules.getRecords = function()
+  return function(args, now)
+    local documents, found = use('documents'), {}
+    for at = 3, #args do
+      local record = documents.read(documents.placeOf(args) .. args[at], now)
+      found[at - 2] = record and record.lives and documents.shown(args[at], record) or ''
+    end
+    return found
   end
 end
-
--- Whether a queue is limited. Most are not, and the rest of lanes is then never read.
-local limited = {}
-local function isLimited(q)
-  local known = limited[q]
-  if known == nil then
-    known = redis.call('HEXISTS', ${K.lines}, q) == 1
-    limited[q] = known
+modules.listRecords = function()
+  return function(args, now) return use('documents').list(args, now) end
+end
+modules.removeRecords = function()
+  return function(args, now)
+    local documents, removed = use('documents'), {}
+    for at = 3, #args do
+      local name = documents.placeOf(args) .. args[at]
+      local record = documents.read(name, now)
+      if record then
+        documents.remove(name, record.ends)
+        if record.lives then removed[#removed + 1] = args[at] end
+      end
+    end
+    return removed
   end
-  return known
 end
 `

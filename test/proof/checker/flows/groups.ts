@@ -1,4 +1,4 @@
-import { type GroupEvent, isOpen, memberCount, type NewGroup } from '../../../../src/core/groups.ts'
+import { type GroupEvent, isOpen, memberCount, type NewGroup } from '../../../../src/core/flows/groups.ts'
 import type { FlowHistory } from '../../flows/history.ts'
 import type { AuditEntry, Violation } from '../../history.ts'
 import type { Invariant, View } from '../view.ts'

@@ -1,5 +1,5 @@
-import { isOpen, type NewGroup } from '../../../../src/core/groups.ts'
-import type { FinalState } from '../../../../src/core/job.ts'
+import { isOpen, type NewGroup } from '../../../../src/core/flows/groups.ts'
+import type { FinalState } from '../../../../src/core/jobs/job.ts'
 import type { FlowHistory, RunEntry } from '../../flows/history.ts'
 import type { AuditEntry } from '../../history.ts'
 import { causesOf, ends, type View } from '../view.ts'

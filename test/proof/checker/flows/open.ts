@@ -1,4 +1,4 @@
-import { isOpen, NEEDS_ALL, type NewGroup, OPEN } from '../../../../src/core/groups.ts'
+import { isOpen, NEEDS_ALL, type NewGroup, OPEN } from '../../../../src/core/flows/groups.ts'
 import type { FlowHistory } from '../../flows/history.ts'
 
 /** A group as it was then: an open one has members and needs them when it is sealed, and not before. */

@@ -1,9 +1,8 @@
-import type { NewGroup } from '../../../../src/core/groups.ts'
-import type { Run } from '../../../../src/core/runs.ts'
+import type { NewGroup } from '../../../../src/core/flows/groups.ts'
+import type { Run } from '../../../../src/core/flows/runs.ts'
 import { readPosition } from '../../../../src/flows/position.ts'
 import type { FlowHistory } from '../../flows/history.ts'
-import type { Invariant, View } from '../view.ts'
-import { redrives } from '../view.ts'
+import { type Invariant, redrives, type View } from '../view.ts'
 import { Members } from './members.ts'
 
 /**

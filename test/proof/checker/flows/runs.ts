@@ -1,4 +1,4 @@
-import type { NewGroup } from '../../../../src/core/groups.ts'
+import type { NewGroup } from '../../../../src/core/flows/groups.ts'
 import { readPosition } from '../../../../src/flows/position.ts'
 import { signalGroup } from '../../../../src/flows/signals.ts'
 import type { FlowHistory, RunEntry } from '../../flows/history.ts'

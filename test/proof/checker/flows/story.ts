@@ -1,7 +1,7 @@
 /** Tells the history of flows step by step, for the checker's own tests. What is not said goes as it should. */
-import type { GroupEvent, NewGroup, Outcome } from '../../../../src/core/groups.ts'
-import { type FinalState, PLAIN_JOB } from '../../../../src/core/job.ts'
-import { createRun, type Run } from '../../../../src/core/runs.ts'
+import type { GroupEvent, NewGroup, Outcome } from '../../../../src/core/flows/groups.ts'
+import { createRun, type Run } from '../../../../src/core/flows/runs.ts'
+import { type FinalState, PLAIN_JOB } from '../../../../src/core/jobs/job.ts'
 import type {
   GroupEntry,
   MakingEntry,

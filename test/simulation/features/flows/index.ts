@@ -1,5 +1,5 @@
 import { StoreError } from '../../../../src/core/errors.ts'
-import type { Run } from '../../../../src/core/runs.ts'
+import type { Run } from '../../../../src/core/flows/runs.ts'
 import { readPosition } from '../../../../src/flows/position.ts'
 import { signalGroup } from '../../../../src/flows/signals.ts'
 import type { Flow, RunHandle } from '../../../../src/index.ts'

@@ -1,0 +1,77 @@
+import { SkepError } from '../../core/errors.ts'
+import { unchained } from '../../core/flows/chains.ts'
+import { COPY_HEADER, type Job, type NewJob } from '../../core/jobs/job.ts'
+import { encodeHeaders, encodeJson } from '../../core/json/payload.ts'
+import { assertName, show } from '../../core/names.ts'
+import { assertOptions, optionKeys } from '../../core/options.ts'
+import { flowOfQueue } from '../../flows/control-jobs.ts'
+import type { Runtime } from '../../runtime/runtime.ts'
+import { readValue } from '../../worker/events.ts'
+
+/** The header of a copy that tells who asked for it. */
+const COPIED_BY_HEADER = 'skep-copied-by'
+
+export interface AgainOptions {
+  /** Instead of the payload of that job. */
+  readonly payload?: unknown
+  /** Into this queue instead of that job's own. */
+  readonly queue?: string
+  /** Who asked for it, kept in the header `skep-copied-by`. */
+  readonly by?: string
+}
+
+const KEYS = optionKeys<AgainOptions>('again()', { payload: true, queue: true, by: true })
+
+/**
+ * A new job like that one. It keeps headers, lane, priority, cost and its own options, and starts now. It has no unique key: the
+ * other may still hold that.
+ */
+export function copyOf(
+  job: Job,
+  options: AgainOptions,
+  env: { readonly runtime: Runtime; readonly payloadBytes: number },
+): NewJob {
+  assertOptions(KEYS, options)
+  const { queue = job.queue, by } = options
+  assertName('Queue', queue)
+  for (const name of [queue, job.queue]) {
+    if (flowOfQueue(name) === null) continue
+    throw new SkepError(
+      'OPTION_INVALID',
+      `Queue ${show(name)} moves the runs of a flow on; its jobs cannot be copied. Start the flow again, or retry the run.`,
+      { facts: { queue: name } },
+    )
+  }
+  const payload =
+    options.payload !== undefined ? encodeJson('payload', options.payload, env.payloadBytes) : job.payload
+  return {
+    id: env.runtime.uuid(),
+    space: job.space,
+    queue,
+    payload,
+    headers: headersOf(job, by),
+    priority: job.priority,
+    delayMs: 0,
+    runAt: null,
+    unique: null,
+    overrides: job.overrides,
+    lane: job.lane,
+    // Whether another queue keeps its order strictly is not known here.
+    strict: job.strict && queue === job.queue,
+    cost: job.cost,
+    member: null,
+  }
+}
+
+/**
+ * What the job had, which was judged when it was enqueued, and where this one comes from. What would follow it in a chain has
+ * followed, or will follow, that one.
+ */
+function headersOf({ id, headers }: Job, by: string | undefined): string {
+  const text = unchained(headers)
+  const kept = text === null ? {} : (readValue(text) as Record<string, string>)
+  const { [COPIED_BY_HEADER]: _earlier, ...own } = kept
+  const said = by === undefined ? null : encodeHeaders({ [COPIED_BY_HEADER]: by })
+  const copied = said === null ? {} : (readValue(said) as Record<string, string>)
+  return JSON.stringify({ ...own, ...copied, [COPY_HEADER]: id })
+}

@@ -1,0 +1,246 @@
+import { type Duration, type Keep, keepToMs, toMs } from '../../core/duration.ts'
+import { SkepError } from '../../core/errors.ts'
+import { reasonFailure } from '../../core/jobs/failure.ts'
+import { FINAL_STATES, isFinal, type Job, type JobState } from '../../core/jobs/job.ts'
+import { type PriorityMode, storedPriority } from '../../core/jobs/priority.ts'
+import { type ChangeAction, type ChangeTo, isPossible, POSSIBLE } from '../../core/jobs/transitions.ts'
+import { LIMITS } from '../../core/limits.ts'
+import { assertJobId, assertName } from '../../core/names.ts'
+import { assertOptions, optionKeys } from '../../core/options.ts'
+import { type Hint, type Notifier, namingHints } from '../../notifier/notifier.ts'
+import type { ChangeRefusal, ChangeReply, Store, Where } from '../../store/store.ts'
+import { assertWhole } from '../../worker/options.ts'
+import { moment } from '../enqueue/enqueue.ts'
+import { type AnyQueue, assertPriorityMode } from '../queues/queue.ts'
+import { type ListOptions, statesOf, whereOf } from './list.ts'
+
+/** Jobs by id, or all of a queue that fit. */
+export type Target = string | readonly string[] | (JobFilter & { readonly queue: string })
+
+/** Which jobs of a queue. */
+export type JobFilter = Pick<ListOptions, 'state' | 'after' | 'before' | 'text'> & {
+  /** At most this many. @default all */
+  readonly limit?: number
+}
+
+export interface ChangeSummary {
+  /** Jobs changed. */
+  readonly changed: number
+  /** Running jobs that were asked to stop; their handlers see it at their signal. */
+  readonly requested: number
+  /** What was not possible, and why. */
+  readonly refused: readonly { readonly id: string; readonly reason: ChangeRefusal }[]
+}
+
+const TARGET_KEYS = optionKeys<JobFilter & { readonly queue: string }>('the target', {
+  queue: true,
+  state: true,
+  after: true,
+  before: true,
+  text: true,
+  limit: true,
+})
+
+const PAGE = 500
+
+/** Which states an action takes when the target names none. */
+export const USUAL: Readonly<Record<ChangeAction, readonly JobState[]>> = {
+  ...POSSIBLE,
+  redrive: ['dead'],
+  remove: FINAL_STATES,
+}
+
+/** What ends jobs for which somebody may wait. */
+const ENDING: ReadonlySet<ChangeAction> = new Set<ChangeAction>(['cancel', 'bury', 'remove'])
+
+export interface ChangeEnv {
+  readonly store: Store
+  readonly notifier: Notifier
+  readonly space: string
+  /** Jobs that were changed, after each page. */
+  readonly onChanged?: (ids: readonly string[]) => Promise<void>
+}
+
+/** Does one thing to many jobs, in portions. Hints tell workers and whoever waits for a result. */
+export async function changeJobs(
+  env: ChangeEnv,
+  action: ChangeAction,
+  target: Target,
+  options: {
+    readonly reason: string
+    readonly keep: Keep
+  } & ChangeTo,
+): Promise<ChangeSummary> {
+  const { store, notifier, space } = env
+  const { priority = 0, dueAt } = options
+  const kind = action === 'bury' ? 'bury' : 'cancel'
+  const failure =
+    action === 'cancel' || action === 'bury' ? JSON.stringify(reasonFailure(kind, options.reason)) : null
+  const keepMs = keepToMs('keep', options.keep)
+  assertWhole('keep', keepMs, 0, LIMITS.delayMs)
+  const common = { action, space, failure, keepMs, priority }
+  // All jobs of a redrive are due at one moment, however many calls it takes: so they come back in their order.
+  let due = dueAt
+  let changed = 0
+  let requested = 0
+  const refused = new Map<string, ChangeRefusal>()
+
+  const page = async (
+    part: Parameters<Store['change']>[0]['target'],
+  ): Promise<{ moved: number; cursor: string | null }> => {
+    const { results, cursor, waiting } = await store.change({
+      ...common,
+      ...(due === undefined ? {} : { dueAt: due }),
+      target: part,
+    })
+    if (action === 'redrive') due ??= waiting[0]?.dueAt
+    const stopping: string[] = []
+    let moved = 0
+    for (const result of results) {
+      if (result.status === 'refused') refused.set(result.id, result.reason)
+      else moved++
+      if (result.status === 'requested') stopping.push(result.id)
+    }
+    requested += stopping.length
+    changed += moved - stopping.length
+    // After each page: the next one may fail, and what this one did is to be known all the same.
+    const hints = await waitingHints(env, results, waiting)
+    if (stopping.length > 0) hints.push({ kind: 'cancel', space, ids: stopping })
+    if (moved > stopping.length && ENDING.has(action)) hints.push({ kind: 'sync' })
+    if (hints.length > 0) notifier.publish(hints)
+    if (env.onChanged && moved > 0) {
+      await env.onChanged(results.flatMap(({ status, id }) => (status === 'ok' ? [id] : [])))
+    }
+    return { moved, cursor }
+  }
+
+  if (typeof target === 'string' || Array.isArray(target)) {
+    const given = typeof target === 'string' ? [target] : (target as readonly string[])
+    // Ids of Skep begin with the time of the enqueue.
+    const ids = action === 'redrive' ? given.toSorted() : given
+    for (const id of ids) assertJobId(id)
+    for (let from = 0; from < ids.length; from += PAGE) await page({ ids: ids.slice(from, from + PAGE) })
+  } else {
+    const chosen = target as Exclude<Target, string | readonly string[]>
+    assertOptions(TARGET_KEYS, chosen ?? null)
+    assertName('Queue', chosen.queue)
+    if (chosen.limit !== undefined) assertWhole('limit', chosen.limit, 1, Number.MAX_SAFE_INTEGER)
+    let left = chosen.limit ?? Infinity
+    const states = chosen.state === undefined ? USUAL[action] : statesOf(chosen.state)
+    assertPossible(action, states)
+    for (const state of states) {
+      const where = await settledWhere(store, space, chosen, state)
+      let cursor: string | null = null
+      for (let goOn = where !== null; goOn && left > 0; goOn = cursor !== null) {
+        const limit = Math.min(left, PAGE)
+        // From where the last page ended: what was refused, asked to stop or moved up is not looked at again.
+        const part = { queue: chosen.queue, state, where: where ?? {}, limit, cursor }
+        const reply: Awaited<ReturnType<typeof page>> = await page(part)
+        left -= reply.moved
+        cursor = reply.cursor
+      }
+    }
+  }
+
+  return {
+    changed,
+    requested,
+    refused: Array.from(refused, ([id, reason]) => ({ id, reason })),
+  }
+}
+
+/** What to tell of jobs that came to another place in line. For notices they are read, because an id tells no queue. */
+async function waitingHints(
+  { store, notifier, space }: Parameters<typeof changeJobs>[0],
+  results: ChangeReply['results'],
+  waiting: ChangeReply['waiting'],
+): Promise<Hint[]> {
+  if (notifier.notices !== undefined && waiting.length > 0) {
+    const ids = results.filter(({ status }) => status === 'ok').map(({ id }) => id)
+    try {
+      const { jobs } = await store.get({ space, ids })
+      return namingHints(jobs.filter((job) => job?.state === 'ready' || job?.state === 'delayed') as Job[])
+    } catch {
+      // The change has happened, so it is told of as well as it can be.
+    }
+  }
+  return waiting.map((place) => ({ kind: 'work', space, ...place }))
+}
+
+/** Refuses states in which the action is never possible, before anything is changed. */
+export function assertPossible(action: ChangeAction, states: readonly JobState[]): void {
+  const state = states.find((one) => !isPossible(action, one))
+  if (state === undefined) return
+  throw new SkepError('OPTION_INVALID', `A job that is ${state} cannot be changed by ${action}.`)
+}
+
+/**
+ * What is meant by "all" of a finished state: those that have ended by now. Otherwise jobs that end again while
+ * the others are changed would be changed again, without end. Null when there are none.
+ */
+async function settledWhere(
+  store: Store,
+  space: string,
+  chosen: Exclude<Target, string | readonly string[]>,
+  state: JobState,
+): Promise<Where | null> {
+  const where = whereOf(chosen)
+  if (!isFinal(state)) return where
+  const { jobs } = await store.list({ space, queue: chosen.queue, state, where, limit: 1, cursor: null })
+  const latest = jobs[0]?.finishedAt ?? null
+  return latest === null ? null : { ...where, before: Math.min(where.before ?? Infinity, latest + 1) }
+}
+
+/** The moment that was asked for; now, if it is over. */
+export function dueMoment(when: Date | { readonly delay: Duration }, now: number): number {
+  if (when instanceof Date) return Math.max(now, moment(when))
+  const delayMs = toMs('delay', when.delay)
+  assertWhole('delay', delayMs, 0, LIMITS.delayMs)
+  return now + delayMs
+}
+
+/** What is known of a queue that was declared: its name, and how it counts priorities. */
+export type DeclaredQueue = Pick<AnyQueue, 'name' | 'priorityMode'>
+
+/** All jobs of a queue, or those that fit. The queue is given as it was declared, so that its mode is known. */
+export type DeclaredTarget = DeclaredQueue | (JobFilter & { readonly queue: DeclaredQueue })
+
+export interface PrioritizeOptions {
+  /** How the queue of these jobs counts priorities: ids and names do not tell. */
+  readonly priorityMode: PriorityMode
+}
+
+const KEYS = optionKeys<PrioritizeOptions>('prioritize()', { priorityMode: true })
+
+/**
+ * Which jobs get which stored priority. The same number means minutes in one mode and rank before everything in the
+ * other, and a job of priority 0 does not show of which kind its queue is. So the mode is never guessed.
+ */
+export function resolvePriority(
+  target: Target | DeclaredTarget,
+  priority: number,
+  options: Partial<PrioritizeOptions> = {},
+): { readonly target: Target; readonly priority: number } {
+  assertOptions(KEYS, options)
+  assertWhole('priority', priority, -LIMITS.priority, LIMITS.priority)
+  const { queue, ...filter } = partsOf(target)
+  const mode = options.priorityMode ?? queue?.priorityMode
+  if (mode === undefined) {
+    throw new SkepError(
+      'OPTION_INVALID',
+      "Ids and the name of a queue do not tell how it counts priorities. Pass the queue itself, or priorityMode: 'head-start' or 'strict'.",
+    )
+  }
+  assertPriorityMode(mode)
+  return {
+    target: queue === null ? (target as Target) : { ...filter, queue: queue.name },
+    priority: storedPriority(priority, mode),
+  }
+}
+
+function partsOf(target: Target | DeclaredTarget): JobFilter & { readonly queue: DeclaredQueue | null } {
+  if (typeof target !== 'object' || target === null || Array.isArray(target)) return { queue: null }
+  if ('priorityMode' in target) return { queue: target }
+  const { queue, ...filter } = target as JobFilter & { readonly queue: string | DeclaredQueue }
+  return typeof queue === 'string' ? { queue: null } : { ...filter, queue }
+}

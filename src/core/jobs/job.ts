@@ -1,0 +1,190 @@
+import type { Membership } from '../flows/groups.ts'
+
+/**
+ * The states of a job and the transitions between them:
+ *
+ *              ┌────────── snooze, retry later ──────────┐
+ *              ▼                                         │
+ *   enqueue → delayed ── due ──▶ ready ── claim ──▶ running ──▶ done | failed | dead | cancelled
+ *        └───────────────────────▲  ▲                    │        │
+ *                                │  └── hand back, retry ┘        │
+ *                                └──────── redrive ───────────────┘ (a new generation)
+ *
+ *   delayed, ready ── cancel ──▶ cancelled
+ *
+ * delayed: waits for its time. ready: may start. running: one live lease.
+ * done: a handler returned. failed: ended by an error, kept for the record only.
+ * dead: ended by an error and waits for a person (or a redrive). cancelled: somebody said stop.
+ *
+ * Whether a worker handles its queue is no state: a job without a handler is `ready` and keeps its place, see
+ * `core/unhandled.ts`.
+ */
+export const JOB_STATES = ['delayed', 'ready', 'running', 'done', 'failed', 'dead', 'cancelled'] as const
+
+export type JobState = (typeof JOB_STATES)[number]
+
+/** States nothing leaves except by a redrive. */
+export type FinalState = 'done' | 'failed' | 'dead' | 'cancelled'
+
+export const FINAL_STATES: readonly FinalState[] = ['done', 'failed', 'dead', 'cancelled']
+
+export function isFinal(state: JobState): state is FinalState {
+  return (FINAL_STATES as readonly JobState[]).includes(state)
+}
+
+/** How often each thing happened to a job. Each has a budget of its own; waiting counts nothing. */
+export interface Counters {
+  /** Times a handler got the job. */
+  readonly starts: number
+  /** Times the handler threw. */
+  readonly errors: number
+  /** Times the handler ran out of time. */
+  readonly timeouts: number
+  /** Times the worker died or lost its lease. */
+  readonly lost: number
+  /** Times the handler asked to be called later. */
+  readonly snoozes: number
+}
+
+/** How long a unique key is held: until the job starts, until it ends, or for a span of time. */
+export type UniqueScope = 'queued' | 'active' | 'window'
+
+/**
+ * What an enqueue does when its unique key is held by another job:
+ * `ignore` keeps the other as it is; `replace` gives it the new payload and time;
+ * `postpone` gives it the new payload and starts its delay again (debounce).
+ * A job that is already running is never changed.
+ */
+export type UniqueConflict = 'ignore' | 'replace' | 'postpone'
+
+export interface Unique {
+  readonly key: string
+  readonly scope: UniqueScope
+  /** For the scope `window`: how long the key is held, counted from the enqueue. Otherwise 0. */
+  readonly windowMs: number
+  readonly onConflict: UniqueConflict
+}
+
+/** A job as it is handed to a store to be inserted. Everything is judged before: a store refuses nothing. */
+export interface NewJob {
+  /** Made by the client, so that inserting the same job twice is harmless. */
+  readonly id: string
+  readonly space: string
+  readonly queue: string
+  /** JSON text. */
+  readonly payload: string
+  /** JSON text of a flat object of strings, or null. */
+  readonly headers: string | null
+  /** Steps of head start, see {@link rankOf}: -100 to 100, or strict ones as `storedPriority` makes them. */
+  readonly priority: number
+  /** Starts not earlier than this long after the insert, by the store's clock. */
+  readonly delayMs: number
+  /** Starts not earlier than this moment. The later of the two counts. */
+  readonly runAt: number | null
+  readonly unique: Unique | null
+  /** JSON text of the options that differ from the queue's own, or null. */
+  readonly overrides: string | null
+  /** The key of its lane; null for the default lane. */
+  readonly lane: string | null
+  /** Its place in the lane is its arrival, and neither its time nor its priority: of a strict lane. The queue must be limited by then. */
+  readonly strict: boolean
+  /** How much of a rate and of its lane's turn it takes: a whole number from 1. */
+  readonly cost: number
+  /** Which member of which group it is; null: of none. */
+  readonly member: Membership | null
+}
+
+/** What a new job is unless something else is said. */
+export const PLAIN_JOB: Omit<NewJob, 'id' | 'space' | 'queue' | 'payload'> = Object.freeze({
+  headers: null,
+  priority: 0,
+  delayMs: 0,
+  runAt: null,
+  unique: null,
+  overrides: null,
+  lane: null,
+  strict: false,
+  cost: 1,
+  member: null,
+})
+
+/** Everything a store knows about one job. Times are milliseconds of the store's clock. */
+export interface Job extends Counters {
+  readonly id: string
+  readonly space: string
+  readonly queue: string
+  readonly state: JobState
+  readonly payload: string
+  readonly headers: string | null
+  readonly priority: number
+  readonly overrides: string | null
+  readonly lane: string | null
+  readonly strict: boolean
+  readonly cost: number
+  readonly member: Membership | null
+  /** When it may start, or could last start. */
+  readonly dueAt: number
+  readonly enqueuedAt: number
+  /** When it was last claimed. */
+  readonly startedAt: number | null
+  readonly finishedAt: number | null
+  /** When prune may remove a finished job; null while it is not finished. */
+  readonly expiresAt: number | null
+  /** Raised by each redrive. */
+  readonly generation: number
+  /** The token of the latest lease; after a rescue null or its `repeatToken`. Only while `running` is it worth anything. */
+  readonly token: string | null
+  /** Who holds the lease, or held it last. */
+  readonly worker: string | null
+  readonly leaseUntil: number | null
+  /** Why it shall stop, when somebody cancelled it while it ran. */
+  readonly cancelReason: string | null
+  readonly uniqueKey: string | null
+  readonly uniqueScope: UniqueScope | null
+  /** JSON text of what the handler returned. */
+  readonly result: string | null
+  /** JSON text of a {@link Failure}: the latest error, or why it was snoozed, cancelled or buried. */
+  readonly failure: string | null
+}
+
+/** What a worker gets of a job it claimed. */
+export interface ClaimedJob extends Counters {
+  readonly id: string
+  readonly space: string
+  readonly queue: string
+  readonly payload: string
+  readonly headers: string | null
+  readonly priority: number
+  readonly overrides: string | null
+  readonly lane: string | null
+  readonly dueAt: number
+  readonly enqueuedAt: number
+  readonly generation: number
+  readonly token: string
+}
+
+/** Why a run did not succeed, as stored. */
+export interface Failure {
+  readonly kind: 'error' | 'timeout' | 'lost' | 'snooze' | 'cancel' | 'bury' | 'poison'
+  readonly message: string
+  readonly name?: string
+  readonly code?: string
+  readonly stack?: string
+  /** The version of the program of its worker, if that is known. */
+  readonly version?: string
+  readonly causes?: readonly { readonly name: string; readonly message: string }[]
+}
+
+/** One step of priority is worth this much waiting: a job of priority 1 overtakes whatever waits for less. */
+export const PRIORITY_STEP_MS = 600_000
+
+/**
+ * The order in which ready jobs start, lowest first, then by id. It is the due time with a head start
+ * for priority, so one index gives priority, first-in-first-out and ageing, and nothing starves.
+ */
+export function rankOf(dueAt: number, priority: number): number {
+  return dueAt - priority * PRIORITY_STEP_MS
+}
+
+/** The header of a job that was made like another: the id of that one. */
+export const COPY_HEADER = 'skep-copy-of'

@@ -1,0 +1,310 @@
+import { type Duration, type Keep, keepToMs, toMs } from '../duration.ts'
+import { SkepError } from '../errors.ts'
+import { clean } from '../jobs/failure.ts'
+import type { Counters, Failure, JobState } from '../jobs/job.ts'
+import { LIMITS } from '../limits.ts'
+import { assertOptions, optionKeys } from '../options.ts'
+
+/** How long to wait before the next try. `jitter` is the share by which it may be shorter or longer. */
+export type Backoff =
+  | { readonly kind: 'fixed'; readonly ms: number; readonly jitter: number }
+  | {
+      readonly kind: 'exponential'
+      readonly ms: number
+      readonly factor: number
+      readonly maxMs: number
+      readonly jitter: number
+    }
+
+/** How a job leaves: kept for a while as done or failed, removed at once, or buried (dead) for a person to see. */
+export type Ending =
+  | { readonly end: 'archive'; readonly keepMs: number }
+  | { readonly end: 'discard' }
+  | { readonly end: 'bury'; readonly keepMs: number }
+
+/** What an outcome other than success leads to: so many more tries, then an ending. */
+export interface FailurePolicy {
+  /** Tries after the first. `null` means for ever. */
+  readonly retries: number | null
+  readonly backoff: Backoff
+  readonly ending: Ending
+}
+
+/** What each outcome leads to. Plain data, so that it can be stored and shown. */
+export interface Policy {
+  readonly onSuccess: Exclude<Ending, { end: 'bury' }>
+  readonly onError: FailurePolicy
+  readonly onTimeout: FailurePolicy
+  readonly onLost: FailurePolicy
+  /** How long cancelled jobs are kept. */
+  readonly keepCancelledMs: number
+  /** The longest a handler may run. `null` means no limit: the lease alone tells whether it lives. */
+  readonly timeoutMs: number | null
+  /** A job whose tries are used up stays at the head of its strict lane, and the lane is paused for a person to see. */
+  readonly holdsLane?: boolean
+}
+
+const DAY = 86_400_000
+
+const FIXED_KEYS = optionKeys<{ readonly jitter?: number }>('fixed()', { jitter: true })
+const EXPONENTIAL_KEYS = optionKeys<NonNullable<Parameters<typeof exponential>[1]>>('exponential()', {
+  factor: true,
+  max: true,
+  jitter: true,
+})
+const RETRY_KEYS = optionKeys<{ readonly ending?: Ending }>('retry()', { ending: true })
+
+/** The same wait before every try. */
+export function fixed(wait: Duration, options: { readonly jitter?: number } = {}): Backoff {
+  assertOptions(FIXED_KEYS, options)
+  return Object.freeze({
+    kind: 'fixed',
+    ms: toMs('fixed', wait),
+    jitter: share('jitter', options.jitter ?? 0),
+  })
+}
+
+/** A wait that grows with every try: `first`, `first × factor`, … up to `max`. @default factor 2, max '1h', jitter 0.2 */
+export function exponential(
+  first: Duration,
+  options: { readonly factor?: number; readonly max?: Duration; readonly jitter?: number } = {},
+): Backoff {
+  assertOptions(EXPONENTIAL_KEYS, options)
+  const { factor = 2, max = '1h', jitter = 0.2 } = options
+  if (!(factor >= 1 && factor <= 100)) {
+    throw new SkepError('OPTION_INVALID', `factor is ${factor}; use a number from 1 to 100.`)
+  }
+  return Object.freeze({
+    kind: 'exponential',
+    ms: toMs('exponential', first),
+    factor,
+    maxMs: toMs('max', max),
+    jitter: share('jitter', jitter),
+  })
+}
+
+/** Keep a finished job for a while, or `'forever'`, so that it can be looked up. @default '3d' */
+export function archive(keep: Keep = '3d'): Extract<Ending, { end: 'archive' }> {
+  return Object.freeze({ end: 'archive', keepMs: keepToMs('archive', keep) })
+}
+
+/** Remove a finished job at once. Its result cannot be read. */
+export function discard(): Extract<Ending, { end: 'discard' }> {
+  return Object.freeze({ end: 'discard' })
+}
+
+/** Put a failed job among the dead, where it is listed, counted and can be redriven. @default '30d' */
+export function buried(keep: Keep = '30d'): Extract<Ending, { end: 'bury' }> {
+  return Object.freeze({ end: 'bury', keepMs: keepToMs('buried', keep) })
+}
+
+/** Try `times` more times with this backoff, then end. `Infinity` tries for ever. @default exponential('1s'), then buried */
+export function retry(
+  times: number,
+  backoff: Backoff = exponential('1s'),
+  options: { readonly ending?: Ending } = {},
+): FailurePolicy {
+  if (!(times === Infinity || (Number.isInteger(times) && times >= 0 && times <= 1_000_000))) {
+    throw new SkepError('OPTION_INVALID', `retry(${times}): use a whole number from 0, or Infinity.`)
+  }
+  assertOptions(RETRY_KEYS, options)
+  if (backoff?.kind !== 'fixed' && backoff?.kind !== 'exponential') {
+    throw new SkepError(
+      'OPTION_INVALID',
+      "The backoff of retry() is made by fixed('5s') or exponential('1s', { max: '1h' }).",
+    )
+  }
+  return Object.freeze({
+    retries: times === Infinity ? null : times,
+    backoff,
+    ending: options.ending ?? buried(),
+  })
+}
+
+/** Do not try again: end at once. */
+export function never(ending: Ending = buried()): FailurePolicy {
+  return retry(0, fixed(0), { ending })
+}
+
+function share(what: string, value: number): number {
+  if (value >= 0 && value <= 1) return value
+  throw new SkepError('OPTION_INVALID', `${what} is ${value}; use a share from 0 to 1.`)
+}
+
+/** What a queue does when nothing is said. */
+export const DEFAULT_POLICY: Policy = Object.freeze({
+  onSuccess: archive(),
+  // What a job needs may be away for hours: the attempts go on for about 9 hours after an error, 3 after a timeout.
+  onError: retry(20, exponential('1s', { max: '1h' })),
+  onTimeout: retry(12, exponential('5s', { max: '1h' })),
+  // The first time a worker dies is rarely the job's fault, so it runs again at once.
+  onLost: retry(5, fixed(0)),
+  keepCancelledMs: 3 * DAY,
+  timeoutMs: null,
+})
+
+/** The wait before try number `failures` (1 for the first retry). `random` is in [0, 1). */
+export function backoffMs(backoff: Backoff, failures: number, random: number): number {
+  const base =
+    backoff.kind === 'fixed' ? backoff.ms : Math.min(backoff.maxMs, backoff.ms * growth(backoff, failures))
+  const spread = 1 + backoff.jitter * (2 * random - 1)
+  return Math.min(LIMITS.delayMs, Math.round(base * spread))
+}
+
+// Never Infinity: times no wait at all, that would not be a number.
+function growth({ factor }: Extract<Backoff, { kind: 'exponential' }>, failures: number): number {
+  return Math.min(Number.MAX_VALUE, factor ** Math.max(0, failures - 1))
+}
+
+/** How one run of a handler ended. */
+export type Outcome =
+  | { readonly kind: 'success'; readonly result: string | null }
+  | { readonly kind: 'timeout' | 'lost'; readonly failure: Failure }
+  /** `delayMs`: how long to wait before the next try, if there is one, instead of what the policy says. */
+  | { readonly kind: 'error'; readonly failure: Failure; readonly delayMs?: number }
+  /** The handler asked to be called later. Counts nothing but a snooze. */
+  | { readonly kind: 'snooze'; readonly delayMs: number; readonly failure: Failure | null }
+  | { readonly kind: 'cancel'; readonly failure: Failure }
+  /** The handler gave up, or its payload could not be read. */
+  | { readonly kind: 'bury'; readonly failure: Failure }
+  /** The handler was told "too many requests": the job goes back as if never taken, and its lane waits. */
+  | { readonly kind: 'throttle'; readonly delayMs: number; readonly failure: Failure | null }
+  /** The worker stops: the job goes back as if never taken. `ran` tells whether its handler was called. */
+  | { readonly kind: 'handback'; readonly ran: boolean }
+
+/** Whether a failed job that went to this state by its verdict was removed, and is not kept. */
+export function isDiscarded(state: JobState, { keepMs }: Verdict): boolean {
+  return state === 'failed' && keepMs === null
+}
+
+/** What a store is told to do with a leased job: a decision made, nothing left to judge. */
+export interface Verdict {
+  readonly to: 'done' | 'failed' | 'dead' | 'cancelled' | 'ready' | 'delayed'
+  /** For a final state: how long to keep it. `null` removes the job at once. */
+  readonly keepMs: number | null
+  /** For `delayed`: how long from now. */
+  readonly delayMs: number
+  /** Which counter goes up. */
+  readonly count: 'errors' | 'timeouts' | 'lost' | 'snoozes' | null
+  /** The job goes back unrun: the start is taken off again. */
+  readonly refund: boolean
+  /** For `ready`: it keeps its due time, and so its place in the queue. Otherwise it is due now. */
+  readonly keepPlace: boolean
+  /** How long to keep it if it was cancelled while it ran and would now have waited for another try. */
+  readonly keepCancelledMs: number
+  readonly result: string | null
+  readonly failure: string | null
+  /** What happens to the job's lane, in the same transaction. Left out: nothing. */
+  readonly lane?: LaneVerdict
+}
+
+/**
+ * `waitMs`: it starts nothing for so long, because the handler was told "too many requests".
+ * `pause`: a hold is put on it, for this reason.
+ */
+export type LaneVerdict = { readonly waitMs: number } | { readonly pause: string }
+
+const COUNTER = { error: 'errors', timeout: 'timeouts', lost: 'lost' } as const
+const POLICY_OF = { error: 'onError', timeout: 'onTimeout', lost: 'onLost' } as const
+
+/** What a success leads to is the same for all jobs with a policy, and most jobs succeed. */
+const successes = new WeakMap<Policy, Verdict>()
+
+function successOf(policy: Policy): Verdict {
+  const known = successes.get(policy)
+  if (known !== undefined) return known
+  const { keepCancelledMs, onSuccess } = policy
+  const verdict = Object.freeze({ ...BLANK, keepCancelledMs, ...outcomeOf(onSuccess, 'done') })
+  successes.set(policy, verdict)
+  return verdict
+}
+
+/** Decides what an outcome leads to. The only place where policies and budgets are read. */
+export function judge(policy: Policy, counters: Counters, outcome: Outcome, random: number): Verdict {
+  if (outcome.kind === 'success') {
+    const success = successOf(policy)
+    return outcome.result === null ? success : { ...success, result: outcome.result }
+  }
+  const blank: Verdict = { ...BLANK, keepCancelledMs: policy.keepCancelledMs }
+
+  switch (outcome.kind) {
+    case 'error':
+    case 'timeout':
+    case 'lost': {
+      const { retries, backoff, ending } = policy[POLICY_OF[outcome.kind]]
+      const count = COUNTER[outcome.kind]
+      const failures = counters[count] + 1
+      const failure = JSON.stringify(outcome.failure)
+      if (retries !== null && failures > retries) {
+        if (policy.holdsLane !== true) return { ...blank, ...outcomeOf(ending, 'failed'), count, failure }
+        const pause = `Its first job has failed ${failures} times: ${outcome.failure.message}`
+        return {
+          ...blank,
+          keepPlace: true,
+          count,
+          failure,
+          lane: { pause: clean(pause, LIMITS.reasonBytes) },
+        }
+      }
+      const own = outcome.kind === 'error' ? outcome.delayMs : undefined
+      const delayMs = own ?? backoffMs(backoff, failures, random)
+      return { ...blank, to: delayMs > 0 ? 'delayed' : 'ready', delayMs, count, failure }
+    }
+
+    case 'snooze':
+      return {
+        ...blank,
+        to: outcome.delayMs > 0 ? 'delayed' : 'ready',
+        delayMs: outcome.delayMs,
+        count: 'snoozes',
+        failure: outcome.failure === null ? null : JSON.stringify(outcome.failure),
+      }
+
+    case 'throttle':
+      return {
+        ...blank,
+        refund: true,
+        keepPlace: true,
+        failure: outcome.failure === null ? null : JSON.stringify(outcome.failure),
+        lane: { waitMs: outcome.delayMs },
+      }
+
+    case 'cancel':
+      return {
+        ...blank,
+        to: 'cancelled',
+        keepMs: policy.keepCancelledMs,
+        failure: JSON.stringify(outcome.failure),
+      }
+
+    case 'bury': {
+      const { ending } = policy.onError
+      return {
+        ...blank,
+        to: 'dead',
+        keepMs: ending.end === 'bury' ? ending.keepMs : buried().keepMs,
+        failure: JSON.stringify(outcome.failure),
+      }
+    }
+
+    case 'handback':
+      return { ...blank, to: 'ready', refund: !outcome.ran, keepPlace: true }
+  }
+}
+
+const BLANK: Verdict = Object.freeze({
+  to: 'ready',
+  keepMs: null,
+  delayMs: 0,
+  count: null,
+  refund: false,
+  keepPlace: false,
+  keepCancelledMs: 0,
+  result: null,
+  failure: null,
+})
+
+function outcomeOf(how: Ending, archivedAs: 'done' | 'failed'): Pick<Verdict, 'to' | 'keepMs'> {
+  if (how.end === 'bury') return { to: 'dead', keepMs: how.keepMs }
+  return { to: archivedAs, keepMs: how.end === 'discard' ? null : how.keepMs }
+}

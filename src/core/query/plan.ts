@@ -1,0 +1,111 @@
+/** What of a query a store can do, so that only the rest has to be looked at job by job. */
+
+import type { JobState } from '../jobs/job.ts'
+import { matches as fitsPattern } from '../lanes/holds.ts'
+import { type Predicate, predicateOf, type QueryEnv } from './match.ts'
+import type { Query, Term, Value } from './query.ts'
+import { momentOf } from './timestamp.ts'
+
+/** The order in which states are listed when nobody names them: what happens now, what comes, what needs somebody, what is over. */
+export const LISTED_STATES: readonly JobState[] = [
+  'running',
+  'ready',
+  'delayed',
+  'dead',
+  'failed',
+  'done',
+  'cancelled',
+]
+
+export interface QueryPlan {
+  /** The states that can fit, in the order in which they were named. */
+  readonly states: readonly JobState[]
+  /** Whether the query says anything of states. */
+  readonly saysStates: boolean
+  /** The states that it names, and not only excludes. */
+  readonly namedStates: readonly JobState[]
+  /** The queues by name; null if they have to be found with {@link fitsQueue}. */
+  readonly queues: readonly string[] | null
+  readonly fitsQueue: (name: string) => boolean
+  /** Only these jobs can fit; null if it names none. */
+  readonly ids: readonly string[] | null
+  readonly where: { readonly after?: number; readonly before?: number; readonly lane?: string }
+  /** What has to be asked of each job besides; null if nothing. */
+  readonly rest: Predicate | null
+  /** The whole query, for jobs that were found in another way. */
+  readonly fits: Predicate
+  /** It asks for states and queues alone, which counters tell. */
+  readonly isCounted: boolean
+}
+
+export function planQuery(query: Query, env: QueryEnv): QueryPlan {
+  const { terms } = query
+  const stateTerms = terms.filter(({ field }) => field === 'state')
+  const queueTerms = terms.filter(({ field }) => field === 'queue')
+  const named = stateTerms.find(({ isNegated }) => !isNegated)
+  const states = ((named ? textsOf(named) : LISTED_STATES) as readonly JobState[]).filter((state) =>
+    stateTerms.every((term) => textsOf(term).includes(state) !== term.isNegated),
+  )
+  const fitsQueue = (name: string): boolean =>
+    queueTerms.every((term) => term.values.some((value) => fitsName(name, value)) !== term.isNegated)
+  const pushed = new Set<Term>([...stateTerms, ...queueTerms])
+  const where: { after?: number; before?: number; lane?: string } = {}
+  for (const term of terms) {
+    if (narrow(where, term, env)) pushed.add(term)
+  }
+  const rest = terms.filter((term) => !pushed.has(term))
+  return {
+    states: [...new Set(states)],
+    saysStates: stateTerms.length > 0,
+    namedStates: named ? ([...new Set(textsOf(named))] as JobState[]) : [],
+    queues: namesIn(queueTerms)?.filter(fitsQueue) ?? null,
+    fitsQueue,
+    ids: idsIn(terms),
+    where,
+    rest: rest.length === 0 ? null : predicateOf(rest, env),
+    fits: predicateOf(terms, env),
+    isCounted: terms.length === stateTerms.length + queueTerms.length,
+  }
+}
+
+/** What a term says about times or the lane goes to the store. False if it is of another kind. */
+function narrow(
+  where: { after?: number; before?: number; lane?: string },
+  { field, values, isNegated }: Term,
+  { now }: QueryEnv,
+): boolean {
+  const [value, another] = values as [Value, Value?]
+  if (field === 'since' || field === 'before') {
+    const moment = momentOf(value.text, now)
+    if ((field === 'since') !== isNegated) where.after = Math.max(where.after ?? -Infinity, moment)
+    else where.before = Math.min(where.before ?? Infinity, moment)
+    return true
+  }
+  if (field !== 'lane' || isNegated || another || value.operator !== '=' || value.isPattern) return false
+  if (where.lane !== undefined) return false
+  where.lane = value.text
+  return true
+}
+
+function textsOf({ values }: Term): string[] {
+  return values.map(({ text }) => text)
+}
+
+/** The names of the queues, if a term has nothing but names. */
+function namesIn(queueTerms: readonly Term[]): string[] | null {
+  const term = queueTerms.find(
+    ({ isNegated, values }) =>
+      !isNegated && values.every(({ operator, isPattern }) => operator === '=' && !isPattern),
+  )
+  return term ? [...new Set(textsOf(term))] : null
+}
+
+function idsIn(terms: readonly Term[]): string[] | null {
+  const term = terms.find(({ field, isNegated }) => field === 'id' && !isNegated)
+  return term ? [...new Set(textsOf(term))] : null
+}
+
+function fitsName(name: string, { operator, text, isPattern }: Value): boolean {
+  if (operator === '~') return name.toLowerCase().includes(text.toLowerCase())
+  return isPattern ? fitsPattern(text, name) : name === text
+}

@@ -1,0 +1,494 @@
+import { type ErrorCode, SkepError } from '../core/errors.ts'
+import type { GroupEvent, NewGroup, Outcome } from '../core/flows/groups.ts'
+import type { NewRun, Run, RunMove } from '../core/flows/runs.ts'
+import type { NewJob } from '../core/jobs/job.ts'
+import { addedPriority } from '../core/jobs/priority.ts'
+import {
+  type Member,
+  type Node,
+  nodeAt,
+  type Path,
+  type SignalNode,
+  sequenceIn,
+  type Tree,
+  type Undoable,
+  type View,
+  type WorkNode,
+  walk,
+} from './definition.ts'
+import { type Position, readPosition, startOf, type Waits } from './position.ts'
+import { runGroup, signalGroup } from './signals.ts'
+
+/** What the engine needs to make jobs. */
+export interface Maker {
+  uuid(): string
+  /** A job for a member that is one. The priority of its run is added to its own. */
+  job(member: Extract<Member, { queue: unknown }>, priority: number): Promise<NewJob>
+  /** A job that moves a run on when what it waits for has happened. */
+  control(where: Pick<Position, 'queue' | 'priority'>, run: string, what: Happening, delayMs: number): NewJob
+  /** How long ended runs are kept. */
+  readonly keepMs: number
+  readonly stateBytes: number
+}
+
+/**
+ * What a run was waiting for has happened: a group has fired, or a moment has come. The first is its beginning. `mended`:
+ * it has just failed, and perhaps the group has succeeded meanwhile. `cancelled`: it was, and so are the members.
+ */
+export interface Happening {
+  readonly event: GroupEvent | 'moment' | 'mended' | 'cancelled'
+  /** The group or the moment. */
+  readonly id: string
+}
+
+/** The same with what became of the group's members. */
+export interface Event extends Happening {
+  readonly outcomes: readonly Outcome[]
+}
+
+/** What a new run waits for. */
+export const BEGIN: Happening = { event: 'moment', id: 'begin' }
+
+/**
+ * Whether this is what a run waits for. One that failed for a member still does: somebody may mend that member. But what was
+ * undone stays undone.
+ */
+export function isAwaited(run: Run, { event, id }: Happening): boolean {
+  const { waits, failure } = readPosition(run.position)
+  if (waits?.id !== id) return false
+  switch (run.status) {
+    case 'running':
+      return event !== 'mended' && event !== 'cancelled'
+    case 'failed':
+      return (event === 'success' || event === 'mended') && failure === null
+    case 'cancelled':
+      return event === 'cancelled'
+    case 'done':
+      return false
+  }
+}
+
+/** A node cannot be entered: a function of the flow threw, or gave something that is of no use. */
+export class StepError extends SkepError {
+  constructor(message: string, code: ErrorCode = 'OPTION_INVALID') {
+    super(code, message)
+  }
+}
+
+/**
+ * The next move of a run, after what it waited for has happened: the results go into its state, and it goes on to the next
+ * node at which there is something to wait for, or to its end. It reads nothing and writes nothing.
+ */
+export async function advance(tree: Tree, run: Run, event: Event, maker: Maker): Promise<RunMove> {
+  return new Advance(tree, run, maker).go(event)
+}
+
+/**
+ * The move of a run that cannot go on, because a function of its flow throws: it undoes what was done, or ends it as failed.
+ * What it waited for has happened all the same, so a step that is done is among what is undone.
+ */
+export async function giveUp(
+  tree: Tree,
+  run: Run,
+  event: Event,
+  failure: string,
+  maker: Maker,
+): Promise<RunMove> {
+  return new Advance(tree, run, maker).giveUp(event, failure)
+}
+
+class Advance {
+  readonly #tree: Tree
+  readonly #run: Run
+  readonly #maker: Maker
+  #position: Position
+  #state: Record<string, unknown>
+  readonly #groups: NewGroup[] = []
+  readonly #runs: NewRun[] = []
+  readonly #jobs: NewJob[] = []
+
+  constructor(tree: Tree, run: Run, maker: Maker) {
+    this.#tree = tree
+    this.#run = run
+    this.#maker = maker
+    this.#position = readPosition(run.position)
+    this.#state = JSON.parse(run.state) as Record<string, unknown>
+  }
+
+  get #view(): View {
+    return { run: { id: this.#run.id, flow: this.#run.flow }, state: this.#state }
+  }
+
+  async go(event: Event): Promise<RunMove> {
+    const { waits, done } = this.#position
+    if (event.event === 'failure' && done.length === 0) {
+      // A success that was decided before this and comes after it names a revision that is over, and is lost.
+      this.#jobs.push(this.#control('mended', event.id, 0))
+      return this.#move({ status: 'failed', failure: failureOf(event.outcomes), keepMs: this.#maker.keepMs })
+    }
+    this.#position = { ...this.#position, waits: null }
+    if (event.event !== 'moment') this.#take(event, waits?.size ?? 0)
+    else if (event.id !== BEGIN.id) this.#position = { ...this.#position, path: next(this.#position.path) }
+    else if (this.#position.from !== undefined) this.#goTo(this.#position.from)
+
+    if (this.#position.failure !== null) return this.#undoNext()
+    for (;;) {
+      this.#climb()
+      const node = nodeAt(this.#tree.nodes, this.#position.path)
+      if (node === undefined) return this.#end()
+      if (await this.#enter(node)) return this.#move({})
+    }
+  }
+
+  async giveUp(event: Event, failure: string): Promise<RunMove> {
+    const { from } = this.#position
+    const { id, space, revision } = this.#run
+    const isLost = from !== undefined && pathOf(this.#tree, from) === undefined
+    if (!isLost && event.event !== 'moment') this.#learn(event)
+    // Whoever named a step that there is not has made a slip of the pen.
+    if (isLost || (this.#position.done.length === 0 && this.#position.failure === null)) {
+      const { keepMs } = this.#maker
+      // Nothing that its members do would move it on.
+      const position = JSON.stringify({ ...this.#position, waits: null })
+      return {
+        id,
+        space,
+        revision,
+        position,
+        status: 'failed',
+        failure,
+        keepMs,
+        groups: [],
+        runs: [],
+        jobs: [],
+      }
+    }
+    this.#position = { ...this.#position, waits: null, failure: this.#position.failure ?? failure }
+    for (;;) {
+      try {
+        return await this.#undoNext()
+      } catch {
+        // What takes it back cannot be enqueued: as with one that is dead, the others are still undone.
+        this.#passUndone()
+      }
+    }
+  }
+
+  #goTo(name: string): void {
+    const path = pathOf(this.#tree, name)
+    if (path) {
+      const { from: _from, ...position } = this.#position
+      this.#position = { ...position, path, rounds: roundsAt(path, position.rounds) }
+      return
+    }
+    const names = [...walk(this.#tree.nodes)].map(([, node]) => `"${node.name}"`).join(', ')
+    throw new StepError(`Flow "${this.#tree.name}" has no step "${name}". It has ${names}.`)
+  }
+
+  /** Takes in what became of the members. */
+  #take(event: Event, size: number): void {
+    const { outcomes } = event
+    const { path, failure } = this.#position
+    this.#learn(event)
+    if (failure !== null || event.event === 'failure') return
+    const node = nodeAt(this.#tree.nodes, path) as Node
+    if (node.kind === 'work') {
+      this.#add(node.collect(outcomes, size))
+      if (node.undo) this.#assertUndoable()
+    } else {
+      const told = outcomes.find(({ n }) => n === 0)
+      this.#add({ [node.name]: told?.result ? JSON.parse(told.result) : null })
+    }
+    this.#position = { ...this.#position, path: next(path) }
+  }
+
+  /** What can be undone from now on, or why the run fails, or that the last was undone. */
+  #learn({ event, outcomes }: Event): void {
+    const { path, failure, done } = this.#position
+    if (failure !== null) {
+      this.#passUndone()
+      return
+    }
+    if (event === 'failure') {
+      this.#position = { ...this.#position, failure: failureOf(outcomes) }
+      return
+    }
+    const node = nodeAt(this.#tree.nodes, path) as Node
+    if (node.kind !== 'work' || !node.undo) return
+    const result = outcomes.length === 1 && outcomes[0]?.result ? JSON.parse(outcomes[0].result) : null
+    this.#position = { ...this.#position, done: [...done, { node: node.name, result }] }
+  }
+
+  /** Something was undone, or could not be: either way the next one is due. Should somebody retry the run, it is done again. */
+  #passUndone(): void {
+    const { path, done } = this.#position
+    const back = pathOf(this.#tree, done.at(-1)?.node ?? '') ?? path
+    this.#position = { ...this.#position, done: done.slice(0, -1), path: back, rounds: roundsAt(back, {}) }
+  }
+
+  /** A loop could gather results without end, and each move writes all of them. */
+  #assertUndoable(): void {
+    const bytes = Buffer.byteLength(JSON.stringify(this.#position.done))
+    if (bytes <= this.#maker.stateBytes) return
+    throw new StepError(
+      `What the undo steps of a run need has ${bytes} bytes; ${this.#maker.stateBytes} are allowed. ` +
+        'Let the steps give less, and keep large things elsewhere, or raise payloadBytes.',
+      'PAYLOAD_TOO_LARGE',
+    )
+  }
+
+  /** Out of sequences that have come to their end: behind a `when`, and back to the head of a loop. */
+  #climb(): void {
+    let { path } = this.#position
+    while (path.length > 1 && nodeAt(this.#tree.nodes, path) === undefined) {
+      const outer = path.slice(0, -2)
+      path = path.at(-2) === 'body' ? outer : next(outer)
+    }
+    this.#position = { ...this.#position, path }
+  }
+
+  /** Begins a node. True: there is something to wait for. */
+  async #enter(node: Node): Promise<boolean> {
+    const { path, rounds } = this.#position
+    switch (node.kind) {
+      case 'work':
+        return this.#work(node)
+      case 'when': {
+        const word = node.test(this.#view) ? 'then' : 'else'
+        const isEmpty = (sequenceIn(node, word) ?? []).length === 0
+        this.#position = {
+          ...this.#position,
+          took: { ...this.#position.took, [path.join('.')]: word },
+          path: isEmpty ? next(path) : [...path, word, 0],
+        }
+        return false
+      }
+      case 'repeat': {
+        const key = path.join('.')
+        const round = rounds[key] ?? 0
+        const goesRound = round < node.most && node.body.length > 0 && node.test(this.#view, round)
+        // A loop that is come to again begins anew.
+        this.#position = {
+          ...this.#position,
+          rounds: { ...rounds, [key]: goesRound ? round + 1 : 0 },
+          path: goesRound ? [...path, 'body', 0] : next(path),
+        }
+        return false
+      }
+      case 'sleep':
+        this.#sleep(node.name, node.delayMs(this.#view))
+        return true
+      case 'signal':
+        return this.#signal(node)
+    }
+  }
+
+  #sleep(step: string, delayMs: number): void {
+    const id = this.#maker.uuid()
+    const job = this.#control('moment', id, delayMs)
+    this.#jobs.push(job)
+    this.#wait(step, { id, size: 0, kind: 'moment', job: job.id, ms: delayMs })
+  }
+
+  #wait(step: string, waits: Waits): void {
+    this.#position = { ...this.#position, step, waits }
+  }
+
+  async #work(node: WorkNode): Promise<boolean> {
+    const members = node.members(this.#view)
+    const need = needOf(node.join.need, members.length)
+    if (members.length === 0) {
+      if (need > 0) throw new StepError(`Step "${node.name}" needs ${need} members and has none.`)
+      this.#add(node.collect([], 0))
+      this.#position = { ...this.#position, path: next(this.#position.path) }
+      return false
+    }
+    if (need > members.length)
+      throw new StepError(`Step "${node.name}" needs ${need} members and has ${members.length}.`)
+    const group = runGroup(this.#maker.uuid())
+    const events: GroupEvent[] = node.join.need === 'none' ? ['settled'] : ['success', 'failure']
+    this.#groups.push({
+      id: group,
+      space: this.#run.space,
+      run: this.#run.id,
+      size: members.length,
+      need,
+      failing: node.join.failing,
+      jobs: this.#controls(group, events),
+      keepMs: 0,
+    })
+    for (const [n, member] of members.entries()) await this.#member(member, group, n)
+    const kind = members.some((member) => 'tree' in member) ? 'branches' : 'jobs'
+    const cancels = node.join.need !== 'all' || node.join.failing !== 'end'
+    this.#wait(node.name, { id: group, size: members.length, kind, need, cancels })
+    return true
+  }
+
+  async #member(member: Member, group: string, n: number): Promise<void> {
+    if ('queue' in member) {
+      const job = await this.#maker.job(member, this.#position.priority)
+      this.#jobs.push({ ...job, member: { group, n } })
+      return
+    }
+    const { space, root } = this.#run
+    const { queue } = member.tree
+    const id = this.#maker.uuid()
+    const head = {
+      queue,
+      priority: addedPriority(this.#position.priority, member.priority),
+      name: member.name,
+    }
+    const control = this.#maker.control(head, id, BEGIN, member.delayMs)
+    const run: NewRun = {
+      id,
+      space,
+      flow: member.tree.name,
+      version: member.tree.version,
+      position: JSON.stringify(startOf(head, control.id)),
+      state: this.#encode(member.state),
+      attributes: [],
+      member: { group, n },
+      root,
+    }
+    this.#runs.push(run)
+    this.#jobs.push(control)
+  }
+
+  /** A group of one whom somebody outside tells of; with a time limit, of two, and the second is a job that is due then. */
+  #signal({ name, timeoutMs }: SignalNode): boolean {
+    const { signals } = this.#position
+    const nth = signals[name] ?? 0
+    const group = signalGroup(this.#run.id, name, nth)
+    const size = timeoutMs === null ? 1 : 2
+    this.#groups.push({
+      id: group,
+      space: this.#run.space,
+      run: this.#run.id,
+      size,
+      need: 1,
+      failing: 'hopeless',
+      jobs: this.#controls(group, ['success']),
+      keepMs: 0,
+    })
+    // Nobody waits for this moment: that its job ends is what counts.
+    if (timeoutMs !== null)
+      this.#jobs.push({ ...this.#control('moment', this.#maker.uuid(), timeoutMs), member: { group, n: 1 } })
+    this.#position = { ...this.#position, signals: { ...signals, [name]: nth + 1 } }
+    const until = timeoutMs === null ? {} : { ms: timeoutMs }
+    this.#wait(name, { id: group, size, kind: 'signal', need: 1, cancels: true, ...until })
+    return true
+  }
+
+  /** Undoes the last that was done, or ends the run as failed when there is nothing left. */
+  async #undoNext(): Promise<RunMove> {
+    for (;;) {
+      const { done, failure } = this.#position
+      const last = done.at(-1)
+      if (last === undefined) return this.#move({ status: 'failed', failure, keepMs: this.#maker.keepMs })
+      const node = workNamed(this.#tree.nodes, last)
+      if (node?.undo) {
+        const group = runGroup(this.#maker.uuid())
+        const { space, id } = this.#run
+        await this.#member(node.undo(this.#view, last), group, 0)
+        this.#groups.push({
+          id: group,
+          space,
+          run: id,
+          size: 1,
+          need: 0,
+          failing: 'end',
+          jobs: this.#controls(group, ['settled']),
+          keepMs: 0,
+        })
+        this.#wait(node.name, { id: group, size: 1, kind: 'jobs' })
+        this.#position = { ...this.#position, undos: [...this.#position.undos, group] }
+        return this.#move({})
+      }
+      this.#position = { ...this.#position, done: done.slice(0, -1) }
+    }
+  }
+
+  #end(): RunMove {
+    const result = JSON.stringify(this.#tree.result(this.#view) ?? null)
+    this.#position = { ...this.#position, step: null }
+    return this.#move({ status: 'done', result, keepMs: this.#maker.keepMs })
+  }
+
+  #move(end: Partial<RunMove>): RunMove {
+    return {
+      id: this.#run.id,
+      space: this.#run.space,
+      revision: this.#run.revision,
+      position: JSON.stringify(this.#position),
+      state: this.#encode(this.#state),
+      status: 'running',
+      groups: this.#groups,
+      runs: this.#runs,
+      jobs: this.#jobs,
+      ...end,
+    }
+  }
+
+  #control(event: Happening['event'], id: string, delayMs: number): NewJob {
+    return this.#maker.control(this.#position, this.#run.id, { event, id }, delayMs)
+  }
+
+  #controls(group: string, events: readonly GroupEvent[]): NewGroup['jobs'] {
+    return Object.fromEntries(events.map((event) => [event, this.#control(event, group, 0)]))
+  }
+
+  #add(more: Readonly<Record<string, unknown>>): void {
+    this.#state = { ...this.#state, ...more }
+  }
+
+  #encode(state: Readonly<Record<string, unknown>>): string {
+    const text = JSON.stringify(state)
+    if (Buffer.byteLength(text) <= this.#maker.stateBytes) return text
+    throw new StepError(
+      `The state of a run has ${Buffer.byteLength(text)} bytes; ${this.#maker.stateBytes} are allowed. ` +
+        'Keep large things elsewhere and their keys in the state, or raise payloadBytes.',
+      'PAYLOAD_TOO_LARGE',
+    )
+  }
+}
+
+function pathOf({ nodes }: Tree, name: string): Path | undefined {
+  for (const [path, node] of walk(nodes)) if (node.name === name) return path
+  return undefined
+}
+
+/** Loops around a place are in the round in which they are, or in their first; all others begin anew. */
+function roundsAt(path: Path, before: Position['rounds']): Position['rounds'] {
+  const rounds: Record<string, number> = {}
+  for (const [index, word] of path.entries()) {
+    if (word !== 'body') continue
+    const key = path.slice(0, index).join('.')
+    rounds[key] = Math.max(1, before[key] ?? 0)
+  }
+  return rounds
+}
+
+function next(path: Path): Path {
+  return [...path.slice(0, -1), (path.at(-1) as number) + 1]
+}
+
+function needOf(need: 'all' | 'none' | number, size: number): number {
+  return need === 'all' ? size : need === 'none' ? 0 : need
+}
+
+function workNamed(nodes: readonly Node[], { node: name }: Undoable): WorkNode | undefined {
+  for (const node of nodes) {
+    if (node.kind === 'work' && node.name === name) return node
+    for (const word of ['then', 'else', 'body']) {
+      const inside = sequenceIn(node, word)
+      const found = inside && workNamed(inside, { node: name, result: null })
+      if (found) return found
+    }
+  }
+  return undefined
+}
+
+function failureOf(outcomes: readonly Outcome[]): string {
+  const first = outcomes.find(({ state, failure }) => state !== 'done' && failure !== null)
+  return first?.failure ?? JSON.stringify({ kind: 'error', message: 'A member of the group was not done.' })
+}

@@ -1,0 +1,68 @@
+import { type Hint, mergeHints } from '../../notifier/notifier.ts'
+import type { Runtime } from '../../runtime/runtime.ts'
+
+/** Hints on their way out. The first goes at once; what follows it within `apartMs` is merged into the next. */
+export class Outgoing {
+  readonly #runtime: Runtime
+  readonly #apartMs: number
+  readonly #send: (hints: readonly Hint[]) => Promise<void>
+  #pending: Hint[] = []
+  #isPlanned = false
+  #sending: Promise<void> | null = null
+  #lastSent = Number.NEGATIVE_INFINITY
+
+  constructor(runtime: Runtime, apartMs: number, send: (hints: readonly Hint[]) => Promise<void>) {
+    this.#runtime = runtime
+    this.#apartMs = apartMs
+    this.#send = send
+  }
+
+  add(hints: readonly Hint[]): void {
+    for (const hint of hints) this.#pending.push(hint)
+    // Merged now and then, so that a server that is away does not let them pile up.
+    if (this.#pending.length > 1_000) this.#pending = mergeHints(this.#pending)
+    this.#plan()
+  }
+
+  /** Whether somebody else may send hints now, in place of this. Not while any wait here: what he sends may fail for reasons of its own. */
+  takeTurn(): boolean {
+    const now = this.#runtime.mono()
+    if (this.#sending || this.#pending.length > 0 || this.#lastSent + this.#apartMs > now) return false
+    this.#lastSent = now
+    return true
+  }
+
+  /** Sends what is pending. Resolves when it is sent, or lost. */
+  async flush(): Promise<void> {
+    await this.#sending
+    this.#sendNow()
+    await this.#sending
+  }
+
+  #plan(): void {
+    if (this.#isPlanned || this.#sending || this.#pending.length === 0) return
+    this.#isPlanned = true
+    const waitMs = this.#lastSent + this.#apartMs - this.#runtime.mono()
+    const send = (): void => {
+      this.#isPlanned = false
+      this.#sendNow()
+    }
+    // Deferred even when nothing has to be waited for, so that hints of one turn go together.
+    if (waitMs <= 0) this.#runtime.defer(send)
+    else this.#runtime.timer(waitMs, send, { background: true })
+  }
+
+  #sendNow(): void {
+    if (this.#sending || this.#pending.length === 0) return
+    const hints = mergeHints(this.#pending)
+    this.#pending = []
+    this.#lastSent = this.#runtime.mono()
+    this.#sending = this.#send(hints)
+      // A hint that could not be sent is lost, which is what hints may be: polling finds the work.
+      .catch(() => {})
+      .finally(() => {
+        this.#sending = null
+        this.#plan()
+      })
+  }
+}

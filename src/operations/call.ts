@@ -1,0 +1,64 @@
+import { type Skep, SkepError } from '../index.ts'
+import type { Guard } from './authorize/guard.ts'
+import { assertMayMatch } from './authorize/matching.ts'
+import type { Caller } from './operation.ts'
+import type { OperationName } from './schema/wire-types.ts'
+import type { Services } from './services.ts'
+import type { ListedOperation } from './table.ts'
+
+/** What every way to call an operation needs: HTTP, gRPC, and whatever comes. */
+export interface Callable {
+  readonly guard: Guard
+  readonly services: Services
+  skepFor(space: string): Skep
+  /** Told of each change that was made through this server. */
+  onChange(space: string, name: OperationName): void
+}
+
+/** Reads the input, asks the guard, does it, and writes it down. The one way in which operations are called. */
+export async function callOperation(
+  env: Callable,
+  operation: ListedOperation,
+  given: unknown,
+  { caller, signal }: { readonly caller: Caller; readonly signal: AbortSignal },
+): Promise<unknown> {
+  const input = operation.input.read(given, 'input')
+  const target = operation.target(input)
+  const { name, scope, isChange } = operation
+  const queues = operation.queuesOf(input)
+  const note = async (outcome: 'ok' | 'refused' | 'failed', detail: string | null): Promise<void> => {
+    if (isChange) await env.guard.audit({ caller, what: name, scope, queues, target, outcome, detail })
+  }
+  try {
+    env.guard.authorize(caller, { name, scope, isChange, queues, target })
+    assertMayMatch(caller, operation.input, input)
+  } catch (error) {
+    await note('refused', wordsOf(error))
+    throw error
+  }
+  let output: unknown
+  try {
+    const skep = env.skepFor(caller.space)
+    const { redactor, runtime } = env.services
+    // Stored texts are chosen by others: looking for secrets in them must not stop the process.
+    const services = { ...env.services, redactor: redactor.limited?.(() => runtime.mono()) ?? redactor }
+    output = await operation.run(input, { skep, caller, services, signal })
+  } catch (error) {
+    await note('failed', wordsOf(error))
+    throw error
+  }
+  await note('ok', null)
+  if (isChange) env.onChange(caller.space, name)
+  return output
+}
+
+function wordsOf(error: unknown): string {
+  return error instanceof SkepError ? `${error.code}: ${error.message}` : 'An unexpected error.'
+}
+
+/** The caller in the space that it names, if it may. */
+export function callerIn(caller: Caller, space: string | null): Caller {
+  if (space === null || space === caller.space) return caller
+  if (caller.spaces === '*' || caller.spaces?.includes(space)) return { ...caller, space }
+  throw new SkepError('FORBIDDEN', `This credential is for the space "${caller.space}" alone.`)
+}

@@ -1,0 +1,113 @@
+import { notFound, seesAll } from '../authorize/authorize-output.ts'
+import { scopedQuery } from '../authorize/scoped-query.ts'
+import { type Context, operation, type ServerOperation } from '../operation.ts'
+import {
+  at,
+  bulkAction,
+  durationOf,
+  id,
+  matchingQuery,
+  nothing,
+  priority,
+  queueName,
+  reason,
+} from '../schema/inputs.ts'
+import { bulk } from '../schema/outputs.ts'
+import { all, object, optional, text, whole } from '../schema/schema.ts'
+import { toWire } from '../schema/serialize.ts'
+import type { BulkView } from '../schema/wire-types.ts'
+import { whenOf } from './change.ts'
+
+export const bulkStart: ServerOperation<'bulk.start'> = operation({
+  name: 'bulk.start',
+  method: 'POST',
+  path: '/bulk',
+  summary:
+    'Does one thing to all jobs that fit a query, in the background. Ask jobs.count first how many these are.',
+  scope: 'operate',
+  input: object({
+    action: bulkAction,
+    query: matchingQuery,
+    name: optional(text({ max: 200, about: 'What it is called in the list.' })),
+    reason: optional(reason),
+    priority: optional(priority),
+    at: optional(at),
+    queue: optional(queueName),
+    delay: optional(
+      text({ max: 32, about: 'Changes nothing before this time is over: 5s. A stop undoes it.' }),
+    ),
+    expected: optional(whole({ about: 'How many jobs these are, if they were counted before.' })),
+    perSecond: optional(whole({ min: 1, max: 1_000_000, about: 'At most so many jobs per second.' })),
+  }),
+  output: bulk,
+  target({ action: what, query, queue, at: when }) {
+    const to = queue === undefined ? (when === undefined ? '' : ` to ${when}`) : ` to ${queue}`
+    return `${what}: ${query === '' ? 'all jobs' : query}${to}`
+  },
+  // What is moved comes into that queue, so the caller must have it.
+  queuesOf: ({ queue }) => (queue === undefined ? [] : [queue]),
+  async run({ at: when, delay, ...input }, { skep, caller }) {
+    const query = scopedQuery(caller, input.query)
+    const started = await skep.bulk.start({
+      ...input,
+      query,
+      by: caller.name,
+      ...(input.action === 'reschedule' ? { when: whenOf(when) } : {}),
+      ...(delay === undefined ? {} : { delay: durationOf('delay', delay) }),
+    })
+    return toWire(started)
+  },
+})
+
+export const bulkList: ServerOperation<'bulk.list'> = operation({
+  name: 'bulk.list',
+  method: 'GET',
+  path: '/bulk',
+  summary: 'The bulk actions that run or have ended within a week, newest first.',
+  scope: 'read',
+  input: nothing,
+  output: object({ bulks: all(bulk) }),
+  async run(_input, context) {
+    const bulks = await context.skep.bulk.list()
+    return { bulks: toWire(bulks).filter((one) => isMine(context, one)) }
+  },
+})
+
+export const bulkGet: ServerOperation<'bulk.get'> = operation({
+  name: 'bulk.get',
+  method: 'GET',
+  path: '/bulk/:id',
+  summary: 'How far a bulk action is.',
+  scope: 'read',
+  input: object({ id: id('a bulk action') }),
+  output: bulk,
+  run: async (input, context) => mine(context, input.id),
+})
+
+export const bulkStop: ServerOperation<'bulk.stop'> = operation({
+  name: 'bulk.stop',
+  method: 'POST',
+  path: '/bulk/:id/stop',
+  summary: 'Stops a bulk action. What it has done stays done.',
+  scope: 'operate',
+  input: object({ id: id('a bulk action') }),
+  output: bulk,
+  target: (input) => `bulk action ${input.id}`,
+  async run(input, context) {
+    await mine(context, input.id)
+    const stopped = await context.skep.bulk.stop(input.id)
+    if (stopped === null) throw notFound(`bulk action "${input.id}"`)
+    return toWire(stopped)
+  },
+})
+
+/** A query may tell of queues that a caller does not see, so such a caller sees its own actions alone. */
+function isMine({ caller }: Context, { by }: BulkView): boolean {
+  return seesAll(caller) || by === caller.name
+}
+
+async function mine(context: Context, one: string): Promise<BulkView> {
+  const found = await context.skep.bulk.get(one)
+  if (found === null || !isMine(context, toWire(found))) throw notFound(`bulk action "${one}"`)
+  return toWire(found)
+}

@@ -1,0 +1,162 @@
+import { type EnqueueOptions, type Queue, type QueueCard, queue as queueOf, SkepError } from '../../index.ts'
+import { type Context, operation, type ServerOperation } from '../operation.ts'
+import { durationOf, id, laneName, priority, queueName } from '../schema/inputs.ts'
+import { said } from '../schema/outputs.ts'
+import {
+  all,
+  flag,
+  json,
+  list,
+  moment,
+  number,
+  object,
+  optional,
+  record,
+  type Schema,
+  text,
+} from '../schema/schema.ts'
+import type { EnqueueInput, EnqueueOutput } from '../schema/wire-types.ts'
+import { visibleJob } from './jobs.ts'
+import { assertNoFlow, withinQuota } from './quota.ts'
+
+const one: Schema<EnqueueInput> = object({
+  queue: queueName,
+  payload: json('What the handler gets.'),
+  id: optional(text({ max: 64, about: 'A UUID. Enqueuing the same one again does nothing.' })),
+  delay: optional(text({ max: 32, about: 'Starts not earlier than so long from now: 30s, 5m.' })),
+  runAt: optional(moment('Starts not earlier than this moment.')),
+  priority: optional(priority),
+  lane: optional(laneName),
+  cost: optional(number('How much of a rate it takes.')),
+  unique: optional(
+    text({ max: 512, about: 'At most one job of the queue with this key, until it has ended.' }),
+  ),
+  headers: optional(record(text({ max: 8_192 }))),
+})
+const enqueued: Schema<EnqueueOutput> = object({
+  id: said,
+  duplicate: flag(
+    'Nothing was enqueued: its unique key was held, or its id was that of a job in this queue. id is that job.',
+  ),
+})
+
+export const jobsEnqueue: ServerOperation<'jobs.enqueue'> = operation({
+  name: 'jobs.enqueue',
+  method: 'POST',
+  path: '/jobs',
+  summary:
+    'Enqueues a job. With an answer it is in the store, durably; if there was none, send the same id again.',
+  scope: 'enqueue',
+  input: one,
+  output: enqueued,
+  queuesOf: ({ queue }) => [queue],
+  target: ({ queue }) => `queue ${queue}`,
+  async run(input, context) {
+    assertNoFlow(input.queue)
+    return withinQuota(context, [input], () => enqueue(context, input))
+  },
+})
+
+export const jobsEnqueueMany: ServerOperation<'jobs.enqueueMany'> = operation({
+  name: 'jobs.enqueueMany',
+  method: 'POST',
+  path: '/jobs/batch',
+  summary:
+    'Enqueues up to 1,000 jobs. If there was no answer, or an error, send them again with the same ids.',
+  scope: 'enqueue',
+  input: object({ jobs: list(one, { min: 1, max: 1_000 }) }),
+  output: object({ jobs: all(enqueued) }),
+  queuesOf: ({ jobs }) => [...new Set(jobs.map(({ queue }) => queue))],
+  target: ({ jobs }) => `${jobs.length} jobs of ${[...new Set(jobs.map(({ queue }) => queue))].join(', ')}`,
+  async run({ jobs }, context) {
+    for (const { queue } of jobs) assertNoFlow(queue)
+    return withinQuota(context, jobs, () => enqueueMany(context, jobs))
+  },
+})
+
+export const jobsAgain: ServerOperation<'jobs.again'> = operation({
+  name: 'jobs.again',
+  method: 'POST',
+  path: '/jobs/:id/again',
+  summary: 'Enqueues a new job like this one, perhaps with another payload or in another queue.',
+  scope: 'operate',
+  input: object({
+    id: id('a job'),
+    payload: optional(json('Instead of its own.')),
+    queue: optional(queueName),
+  }),
+  output: enqueued,
+  queuesOf: ({ queue }) => (queue === undefined ? [] : [queue]),
+  target: (input) =>
+    `a copy of job ${input.id}${input.queue === undefined ? '' : ` into queue ${input.queue}`}`,
+  async run({ id: job, ...options }, context) {
+    const { queue, payload, headers, lane } = await visibleJob(context, job)
+    const coming = [{ queue, payload, headers, lane, ...options }]
+    const by = context.caller.name
+    const handle = await withinQuota(context, coming, () => context.skep.again(job, { ...options, by }))
+    return { id: handle.id, duplicate: handle.duplicate }
+  },
+})
+
+async function enqueue({ skep, services }: Context, input: EnqueueInput): Promise<EnqueueOutput> {
+  const queue = declaredAs(input.queue, await services.cards.of(skep, input.queue))
+  const handle = await skep.enqueue(queue, input.payload, optionsOf(input))
+  return { id: handle.id, duplicate: handle.duplicate }
+}
+
+/** Queue by queue: the jobs of each are all in the store, or none of them. Everything is judged first. */
+async function enqueueMany(
+  { skep, services }: Context,
+  jobs: readonly EnqueueInput[],
+): Promise<{ readonly jobs: readonly EnqueueOutput[] }> {
+  const cards = await services.cards.all(skep)
+  const options = jobs.map(optionsOf)
+  const enqueued: EnqueueOutput[] = []
+  for (const name of new Set(jobs.map(({ queue }) => queue))) {
+    const places = jobs.flatMap(({ queue }, place) => (queue === name ? [place] : []))
+    const payloads = places.map((place) => jobs[place]?.payload)
+    const each = (_payload: unknown, index: number): EnqueueOptions => options[places[index] as number] ?? {}
+    try {
+      const handles = await skep.enqueueMany(declaredAs(name, cards.get(name) ?? null), payloads, { each })
+      for (const [index, { id: one, duplicate }] of handles.entries()) {
+        enqueued[places[index] as number] = { id: one, duplicate }
+      }
+    } catch (error) {
+      throw placed(error, places)
+    }
+  }
+  return { jobs: enqueued }
+}
+
+/** An error that names an item of one queue, with its place among all. */
+function placed(error: unknown, places: readonly number[]): unknown {
+  if (!(error instanceof SkepError) || error.code !== 'BATCH_ITEM_INVALID') return error
+  const { index, code } = error.facts
+  const place = places[index as number] as number
+  const message = error.cause instanceof Error ? error.cause.message : error.message
+  return new SkepError('BATCH_ITEM_INVALID', `jobs[${place}]: ${message}`, {
+    cause: error,
+    facts: { index: place, code },
+  })
+}
+
+/** A queue as it was declared, as far as its workers have told. */
+function declaredAs(name: string, card: QueueCard | null): Queue<unknown> {
+  if (card === null) return queueOf(name)
+  const { priority: usual, priorityMode, isStrict } = card
+  return queueOf(name, { priority: usual, priorityMode, ...(isStrict ? { order: 'strict' } : {}) })
+}
+
+function optionsOf({
+  queue: _queue,
+  payload: _payload,
+  delay,
+  runAt,
+  ...rest
+}: EnqueueInput): EnqueueOptions {
+  return {
+    ...rest,
+    ...(delay === undefined ? {} : { delay: durationOf('delay', delay) }),
+    ...(runAt === undefined ? {} : { runAt: new Date(runAt) }),
+  }
+}

@@ -1,0 +1,108 @@
+import type { JobView } from '../../index.ts'
+import { notFound, seen, sees, shownExplanation, shownJob, shownLogs } from '../authorize/authorize-output.ts'
+import { scopedQuery } from '../authorize/scoped-query.ts'
+import { type Context, operation, type ServerOperation } from '../operation.ts'
+import { bulkAction, id, matchingQuery, paged } from '../schema/inputs.ts'
+import { count, explanation, jobDetail, jobList, logPage, nextPage } from '../schema/outputs.ts'
+import { flag, invalid, object, optional, whole } from '../schema/schema.ts'
+import { toWire } from '../schema/serialize.ts'
+import { detailOf } from './detail.ts'
+
+export const jobsList: ServerOperation<'jobs.list'> = operation({
+  name: 'jobs.list',
+  method: 'GET',
+  path: '/jobs',
+  summary: 'Jobs, page by page: those that fit a query, or all.',
+  scope: 'read',
+  input: object({ query: optional(matchingQuery), ...paged }),
+  output: jobList,
+  async run(input, context) {
+    const query = scopedQuery(context.caller, input.query ?? '')
+    const page = await context.skep.list({ ...input, query })
+    return toWire({ ...page, jobs: page.jobs.map((job) => shownJob(context, job)) })
+  },
+})
+
+export const jobsCount: ServerOperation<'jobs.count'> = operation({
+  name: 'jobs.count',
+  method: 'GET',
+  path: '/jobs-count',
+  summary: 'How many jobs fit a query: exactly, or at least so many.',
+  scope: 'read',
+  input: object({
+    query: optional(matchingQuery),
+    // With an action the count goes on to the end, page by page: what is about to be done to jobs is said exactly.
+    action: optional(bulkAction),
+    cursor: paged.cursor,
+  }),
+  output: object({
+    count,
+    isExact: flag('False: there are at least so many.'),
+    cursor: optional(nextPage),
+    searched: optional(count),
+  }),
+  async run(input, { skep, caller }) {
+    const query = scopedQuery(caller, input.query ?? '')
+    if (input.action === undefined) {
+      if (input.cursor !== undefined) throw invalid('cursor', 'left out where no action is given')
+      return skep.count(query)
+    }
+    const { action, cursor } = input
+    const page = await skep.bulk.count({ action, query, ...(cursor === undefined ? {} : { cursor }) })
+    return { ...page, isExact: page.cursor === null && cursor === undefined }
+  },
+})
+
+export const jobsGet: ServerOperation<'jobs.get'> = operation({
+  name: 'jobs.get',
+  method: 'GET',
+  path: '/jobs/:id',
+  summary: 'One job: what happened to it, why it is where it is, and what it belongs to.',
+  scope: 'read',
+  input: object({ id: id('a job') }),
+  output: jobDetail,
+  async run(input, context) {
+    return detailOf(context, await visibleJob(context, input.id))
+  },
+})
+
+export const jobsExplain: ServerOperation<'jobs.explain'> = operation({
+  name: 'jobs.explain',
+  method: 'GET',
+  path: '/jobs/:id/explain',
+  summary:
+    'Why a job is not running, or what became of it. By the id of a run or a group: what it waits for.',
+  scope: 'read',
+  input: object({ id: id('a job, a run or a group') }),
+  output: explanation,
+  async run(input, context) {
+    const { skep, caller } = context
+    const found = await skep.explain(input.id)
+    const name = found.queue ?? found.flow
+    if (name === null ? !sees(caller, '*') : !sees(caller, name)) throw notFound(`job "${input.id}"`)
+    return toWire(shownExplanation(context, found))
+  },
+})
+
+export const jobsLogs: ServerOperation<'jobs.logs'> = operation({
+  name: 'jobs.logs',
+  method: 'GET',
+  path: '/jobs/:id/logs',
+  summary: 'The lines that the handlers of a job wrote, oldest first, and how far it is.',
+  scope: 'read',
+  input: object({
+    id: id('a job'),
+    after: optional(whole({ about: 'Only lines after this place: the cursor of the page before.' })),
+    limit: optional(whole({ min: 1, max: 1_000 })),
+  }),
+  output: logPage,
+  async run({ id: job, ...page }, context) {
+    await visibleJob(context, job)
+    return toWire(shownLogs(context, await context.skep.logs(job, page)))
+  },
+})
+
+/** A job that the caller sees, in full: what of it is shown is decided where it is answered. */
+export async function visibleJob({ skep, caller }: Context, job: string): Promise<JobView> {
+  return seen(caller, `job "${job}"`, await skep.get(job))
+}

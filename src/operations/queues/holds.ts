@@ -1,0 +1,126 @@
+import type { Holdable, HoldView } from '../../index.ts'
+import { concerns } from '../authorize/authorize-output.ts'
+import { type Caller, type Context, operation, type ServerOperation } from '../operation.ts'
+import { duration, durationOf, laneName, nothing, queuePattern, reason } from '../schema/inputs.ts'
+import { holds } from '../schema/outputs.ts'
+import { flag, invalid, object, optional } from '../schema/schema.ts'
+import { toWire } from '../schema/serialize.ts'
+import type { HoldTargetInput, InputOf, Wire } from '../schema/wire-types.ts'
+
+const target = { queue: optional(queuePattern), lane: optional(laneName) } as const
+const holding = object({
+  ...target,
+  reason: optional(reason),
+  for: optional(duration),
+  wait: optional(flag('Answers when every live worker has handed back what it had not started.')),
+  timeout: optional(duration),
+})
+const held = object({ holds })
+const released = object({ released: flag(), holds })
+
+export const holdsList: ServerOperation<'holds.list'> = operation({
+  name: 'holds.list',
+  method: 'GET',
+  path: '/holds',
+  summary: 'All that keeps jobs from starting: blocks first, then the oldest.',
+  scope: 'read',
+  input: nothing,
+  output: held,
+  async run(_input, { skep, caller }) {
+    return { holds: shownHolds(caller, await skep.holds()) }
+  },
+})
+
+export const holdsPause: ServerOperation<'holds.pause'> = operation({
+  name: 'holds.pause',
+  method: 'POST',
+  path: '/holds/pause',
+  summary: 'Keeps jobs from starting until they are resumed. Jobs that run go on.',
+  scope: 'operate',
+  input: holding,
+  output: held,
+  queuesOf,
+  target: wordsOf,
+  run: (input, context) => hold('pause', input, context),
+})
+
+export const holdsResume: ServerOperation<'holds.resume'> = operation({
+  name: 'holds.resume',
+  method: 'POST',
+  path: '/holds/resume',
+  summary: 'Takes a pause on this very target away.',
+  scope: 'operate',
+  input: object(target),
+  output: released,
+  queuesOf,
+  target: wordsOf,
+  async run(input, { skep, caller }) {
+    const { released: isReleased, holds: left } = await skep.resume(holdableOf(input), { by: caller.name })
+    return { released: isReleased, holds: shownHolds(caller, left) }
+  },
+})
+
+export const holdsBlock: ServerOperation<'holds.block'> = operation({
+  name: 'holds.block',
+  method: 'POST',
+  path: '/holds/block',
+  summary: 'Like a pause, for admins: both must be gone before anything starts.',
+  scope: 'admin',
+  input: holding,
+  output: held,
+  queuesOf,
+  target: wordsOf,
+  run: (input, context) => hold('block', input, context),
+})
+
+export const holdsUnblock: ServerOperation<'holds.unblock'> = operation({
+  name: 'holds.unblock',
+  method: 'POST',
+  path: '/holds/unblock',
+  summary: 'Takes a block on this very target away.',
+  scope: 'admin',
+  input: object(target),
+  output: released,
+  queuesOf,
+  target: wordsOf,
+  async run(input, { skep, caller }) {
+    const { released: isReleased, holds: left } = await skep.unblock(holdableOf(input), { by: caller.name })
+    return { released: isReleased, holds: shownHolds(caller, left) }
+  },
+})
+
+/** What is on more than one queue concerns everybody whose queues may be among them. */
+function shownHolds(caller: Caller, all: readonly HoldView[]): readonly Wire<HoldView>[] {
+  return toWire(all.filter(({ queue }) => queue === null || concerns(caller, queue)))
+}
+
+async function hold(
+  kind: 'pause' | 'block',
+  input: InputOf<'holds.pause'>,
+  { skep, caller }: Context,
+): Promise<{ readonly holds: readonly Wire<HoldView>[] }> {
+  const options = {
+    by: caller.name,
+    ...(input.reason === undefined ? {} : { reason: input.reason }),
+    ...(input.for === undefined ? {} : { for: durationOf('for', input.for) }),
+    ...(input.wait === undefined ? {} : { wait: input.wait }),
+    ...(input.timeout === undefined ? {} : { timeout: durationOf('timeout', input.timeout) }),
+  }
+  const { holds: standing } = await skep[kind](holdableOf(input), options)
+  return { holds: shownHolds(caller, standing) }
+}
+
+function holdableOf({ queue, lane }: HoldTargetInput): Holdable {
+  if (queue === undefined && lane !== undefined) throw invalid('queue', 'given where a lane is')
+  if (queue === undefined) return {}
+  return lane === undefined ? queue : { queue, lane }
+}
+
+function queuesOf({ queue = '*' }: HoldTargetInput): readonly string[] {
+  return [queue]
+}
+
+function wordsOf({ queue, lane }: HoldTargetInput): string {
+  if (queue === undefined) return 'all queues'
+  return lane === undefined ? `queue ${queue}` : `lane "${lane}" of queue ${queue}`
+}

@@ -1,0 +1,285 @@
+import {
+  isLiveWorker,
+  JOB_STATES,
+  type JobState,
+  type LimitView,
+  type QueueCard,
+  type QueueLimitOptions,
+  type QueueView,
+} from '../../index.ts'
+import { notFound, sees, seesAll } from '../authorize/authorize-output.ts'
+import { type Context, operation, type ServerOperation } from '../operation.ts'
+import { laneName, nothing, paged, queueName, range, state } from '../schema/inputs.ts'
+import { count, lane, limit, nextPage, queueDetail, queueSummary } from '../schema/outputs.ts'
+import { all, flag, invalid, json, list, moment, object, optional, record, text } from '../schema/schema.ts'
+import { toWire } from '../schema/serialize.ts'
+import type { QueueCard as Card, InputOf, OutputOf, QueueDetail, QueueSummary } from '../schema/wire-types.ts'
+import { seriesOf } from '../system/series.ts'
+
+export const queuesList: ServerOperation<'queues.list'> = operation({
+  name: 'queues.list',
+  method: 'GET',
+  path: '/queues',
+  summary: 'All queues with their jobs by state, what holds them, their workers and their pace.',
+  scope: 'read',
+  input: nothing,
+  output: object({ queues: all(queueSummary) }),
+  async run(_input, context) {
+    return { queues: await summariesOf(context) }
+  },
+})
+
+export const queuesGet: ServerOperation<'queues.get'> = operation({
+  name: 'queues.get',
+  method: 'GET',
+  path: '/queues/:queue',
+  summary: 'One queue with its limits, its pace over time and how it was declared.',
+  scope: 'read',
+  input: object({ queue: queueName, range: optional(range) }),
+  output: queueDetail,
+  queuesOf: ({ queue }) => [queue],
+  async run(input, context): Promise<QueueDetail> {
+    const { skep, services } = context
+    const [[summary], limits, series, told, explanation, holds, deploys] = await Promise.all([
+      summariesOf(context, input.queue),
+      skep.limits.list(input.queue),
+      seriesOf(context, input),
+      services.cards.of(skep, input.queue),
+      skep.explainQueue(input.queue),
+      skep.holds(),
+      skep.metrics.deploys({ range: input.range ?? '1h' }),
+    ])
+    if (summary === undefined) throw notFound(`queue "${input.queue}"`)
+    return {
+      ...summary,
+      // Beside what holds all of it, what holds one of its lanes.
+      holds: [
+        ...summary.holds,
+        ...toWire(holds.filter(({ queue, lane }) => lane !== null && queue === input.queue)),
+      ],
+      limits: toWire(limits),
+      series,
+      deploys: toWire(deploys),
+      card: told && cardOf(told),
+      explanation: toWire(explanation),
+    }
+  },
+})
+
+export const queuesLanes: ServerOperation<'queues.lanes'> = operation({
+  name: 'queues.lanes',
+  method: 'GET',
+  path: '/queues/:queue/lanes',
+  summary: 'The lanes of a queue that have work, or those of them whose keys begin with a text.',
+  scope: 'read',
+  input: object({
+    queue: queueName,
+    prefix: optional(text({ max: 512, about: 'Only lanes whose keys begin with it.' })),
+    ...paged,
+  }),
+  output: object({ lanes: all(lane), cursor: nextPage }),
+  queuesOf: ({ queue }) => [queue],
+  run: (input, context) => lanesOf(context, input),
+})
+
+function cardOf({ queue, schema, policy, timeoutMs, priority, hasLanes, tellsUnique }: QueueCard): Card {
+  return { queue, schema, policy, timeoutMs, priority, hasLanes, tellsUnique }
+}
+
+export const limitsList: ServerOperation<'limits.list'> = operation({
+  name: 'limits.list',
+  method: 'GET',
+  path: '/limits',
+  summary: 'What was said about limits, in code and at run time: of all queues, or of one with its lanes.',
+  scope: 'read',
+  input: object({ queue: optional(queueName) }),
+  output: object({ limits: all(limit) }),
+  queuesOf: ({ queue }) => (queue === undefined ? [] : [queue]),
+  async run(input, { skep, caller }) {
+    const limits = await skep.limits.list(input.queue)
+    // A limit that queues share is of no queue, so only those who see all queues see it.
+    const mine = limits.filter(({ target }) =>
+      'queue' in target ? sees(caller, target.queue) : seesAll(caller),
+    )
+    return { limits: toWire(mine) }
+  },
+})
+
+const limitInput = { queue: queueName, lane: optional(laneName) } as const
+
+export const queuesLimit: ServerOperation<'queues.limit'> = operation({
+  name: 'queues.limit',
+  method: 'PUT',
+  path: '/queues/:queue/limits',
+  summary: 'Changes limits of a queue or of one of its lanes, over what code declares.',
+  scope: 'operate',
+  input: object({
+    ...limitInput,
+    limits: json(
+      'concurrency, rate { limit, per, burst }, lanes, shared; of a lane: concurrency, rate, weight.',
+    ),
+  }),
+  output: limit,
+  queuesOf: ({ queue }) => [queue],
+  target: ({ queue, lane: one }) => wordsOf(queue, one),
+  async run(input, { skep }) {
+    if (typeof input.limits !== 'object' || input.limits === null) throw invalid('limits', 'an object')
+    // Skep judges every field of it, and says which one is wrong.
+    const limits = input.limits as QueueLimitOptions
+    return toWire(await skep.limits.set(limitTarget(input) as { queue: string }, limits)) as LimitWire
+  },
+})
+
+export const queuesUnlimit: ServerOperation<'queues.unlimit'> = operation({
+  name: 'queues.unlimit',
+  method: 'DELETE',
+  path: '/queues/:queue/limits',
+  summary: 'Takes back all limits that were changed at run time: what code declares counts again.',
+  scope: 'operate',
+  input: object(limitInput),
+  output: limit,
+  queuesOf: ({ queue }) => [queue],
+  target: ({ queue, lane: one }) => wordsOf(queue, one),
+  run: async (input, { skep }) => toWire(await skep.limits.reset(limitTarget(input))),
+})
+
+type LimitWire = ReturnType<typeof toWire<LimitView>>
+
+function limitTarget({ queue, lane: one }: { readonly queue: string; readonly lane?: string }): {
+  readonly queue: string
+  readonly lane?: string
+} {
+  return one === undefined ? { queue } : { queue, lane: one }
+}
+
+function wordsOf(queue: string, one: string | undefined): string {
+  return one === undefined ? `queue ${queue}` : `lane "${one}" of queue ${queue}`
+}
+
+export const queuesPurge: ServerOperation<'queues.purge'> = operation({
+  name: 'queues.purge',
+  method: 'POST',
+  path: '/queues/:queue/purge',
+  summary:
+    'Removes all jobs of a queue that do not run, or those in some states; with dryRun it only counts them.',
+  scope: 'operate',
+  input: object({
+    queue: queueName,
+    states: optional(list(state, { max: 8 })),
+    text: optional({
+      ...text({ max: 1_024, about: 'Only jobs with this in the payload or the failure.' }),
+      matches: 'content',
+    }),
+    after: optional(moment('Only jobs that were due or finished since then.')),
+    before: optional(moment('Only jobs that were due or finished before then.')),
+    dryRun: optional(flag('Only count.')),
+    confirm: optional(text({ max: 128, about: 'The name of the queue again, so that it is meant.' })),
+  }),
+  output: object({ removed: count, running: count, counts: record(count) }),
+  queuesOf: ({ queue }) => [queue],
+  target({ queue, states = [], text: words, after, before, dryRun }) {
+    const parts = [
+      ...states,
+      ...(words === undefined ? [] : [`with ${JSON.stringify(words)}`]),
+      ...(after === undefined ? [] : [`since ${after}`]),
+      ...(before === undefined ? [] : [`before ${before}`]),
+    ]
+    return `${dryRun ? 'a dry run on ' : ''}queue ${queue}${parts.length > 0 ? ` (${parts.join(', ')})` : ''}`
+  },
+  async run({ queue, states, after, before, dryRun = false, confirm, ...rest }, { skep, caller }) {
+    if (!sees(caller, queue)) throw notFound(`queue "${queue}"`)
+    if (!dryRun && confirm !== queue) {
+      throw invalid('confirm', `the name of the queue, "${queue}", because what is purged does not come back`)
+    }
+    const summary = await skep.purge(queue, {
+      ...rest,
+      dryRun,
+      ...(states === undefined ? {} : { state: states }),
+      ...(after === undefined ? {} : { after: new Date(after) }),
+      ...(before === undefined ? {} : { before: new Date(before) }),
+    })
+    return { removed: dryRun ? 0 : summary.jobs, running: summary.running, counts: summary.states }
+  },
+})
+
+export const queuesDrop: ServerOperation<'queues.drop'> = operation({
+  name: 'queues.drop',
+  method: 'POST',
+  path: '/queues/:queue/drop',
+  summary:
+    'Removes a queue that is not in use, with its finished jobs, limits, holds and declaration; with force also its waiting jobs.',
+  scope: 'admin',
+  input: object({
+    queue: queueName,
+    force: optional(flag('Also remove the jobs that wait.')),
+    dryRun: optional(flag('Only count.')),
+    confirm: optional(text({ max: 128, about: 'The name of the queue again, so that it is meant.' })),
+  }),
+  output: object({
+    queue: queueName,
+    dryRun: flag('Nothing was changed.'),
+    known: flag('There was something under this name.'),
+    jobs: count,
+    states: record(count),
+    limits: count,
+    holds: count,
+  }),
+  queuesOf: ({ queue }) => [queue],
+  target: ({ queue, force, dryRun }) =>
+    `${dryRun ? 'a dry run on ' : ''}queue ${queue}${force ? ' with its waiting jobs' : ''}`,
+  async run({ queue, force = false, dryRun = false, confirm }, { skep, caller }) {
+    if (!sees(caller, queue)) throw notFound(`queue "${queue}"`)
+    if (!dryRun && confirm !== queue) {
+      throw invalid(
+        'confirm',
+        `the name of the queue, "${queue}", because what is dropped does not come back`,
+      )
+    }
+    return skep.dropQueue(queue, { force, dryRun })
+  },
+})
+
+export async function lanesOf(
+  { skep }: Context,
+  { queue, ...page }: InputOf<'queues.lanes'>,
+): Promise<OutputOf<'queues.lanes'>> {
+  return toWire(await skep.lanes(queue, page))
+}
+
+/** The queues that the caller sees, or the one that is named, as they are listed. */
+export async function summariesOf(context: Context, queue?: string): Promise<readonly QueueSummary[]> {
+  const { skep, caller, services } = context
+  const [queues, workers, limits, rates] = await Promise.all([
+    skep.counts(queue === undefined ? undefined : [queue]),
+    skep.workers(),
+    skep.limits.list(queue),
+    skep.metrics.rates(),
+  ])
+  const pace = new Map(rates.map((rate) => [rate.queue, rate]))
+  const limited = new Set(limits.flatMap(({ target }) => ('queue' in target ? [target.queue] : [])))
+  const live = workers.filter((worker) => isLiveWorker(worker, services.runtime.now()))
+  return queues
+    .filter((one) => sees(caller, one.queue))
+    .map((one) => {
+      const serving = live.filter((worker) => worker.queues.includes(one.queue))
+      return {
+        queue: one.queue,
+        counts: countsOf(one),
+        oldestMs: one.oldestMs,
+        unhandled: one.unhandled,
+        hold: one.hold,
+        holds: toWire(one.holds),
+        enqueuedRate: pace.get(one.queue)?.enqueued ?? 0,
+        doneRate: pace.get(one.queue)?.done ?? 0,
+        failedRate: pace.get(one.queue)?.failed ?? 0,
+        workers: serving.length,
+        slots: serving.reduce((sum, { concurrency }) => sum + concurrency, 0),
+        limited: limited.has(one.queue),
+        spark: pace.get(one.queue)?.spark ?? [],
+      }
+    })
+}
+
+export function countsOf(queue: QueueView): Record<JobState, number> {
+  return Object.fromEntries(JOB_STATES.map((state) => [state, queue[state]])) as Record<JobState, number>
+}

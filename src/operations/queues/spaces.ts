@@ -1,0 +1,30 @@
+import type { SpaceView } from '../../index.ts'
+import { maySpace } from '../authorize/authorize.ts'
+import { operation, type ServerOperation } from '../operation.ts'
+import { nothing } from '../schema/inputs.ts'
+import { count, said } from '../schema/outputs.ts'
+import { all, object, type Schema } from '../schema/schema.ts'
+
+const space: Schema<SpaceView> = object({
+  space: said,
+  queues: count,
+  waiting: count,
+  running: count,
+  finished: count,
+  dead: count,
+})
+
+export const spacesList: ServerOperation<'spaces.list'> = operation({
+  name: 'spaces.list',
+  method: 'GET',
+  path: '/spaces',
+  summary: 'The spaces that have jobs, with how many: all of the store, or those that the caller may use.',
+  scope: 'admin',
+  input: nothing,
+  output: object({ spaces: all(space) }),
+  // The counts are of all queues.
+  queuesOf: () => ['*'],
+  async run(_input, { skep, caller }) {
+    return { spaces: (await skep.spaces()).filter((one) => maySpace(caller, one.space)) }
+  },
+})

@@ -1,0 +1,39 @@
+import { operation, type ServerOperation } from '../operation.ts'
+import { nothing } from '../schema/inputs.ts'
+import { said, saidOrNull } from '../schema/outputs.ts'
+import { all, either, exactly, flag, nullable, object, oneOf } from '../schema/schema.ts'
+import { SCOPES } from '../schema/wire-types.ts'
+
+export const meGet: ServerOperation<'me.get'> = operation({
+  name: 'me.get',
+  method: 'GET',
+  path: '/me',
+  summary: 'Who asks, what it may do, and what a page needs to know of this server.',
+  scope: 'read',
+  input: nothing,
+  output: object({
+    name: said,
+    scopes: all(oneOf(SCOPES)),
+    space: said,
+    spaces: nullable(either(exactly('*'), all(said))),
+    queues: all(said),
+    payloads: flag(),
+    environment: saidOrNull,
+    version: said,
+    traceUrl: saidOrNull,
+  }),
+  async run(_input, { caller, services, skep }) {
+    const { environment, version, traceUrl } = services.about
+    return {
+      name: caller.name,
+      scopes: SCOPES.filter((scope) => caller.scopes.has(scope)),
+      space: skep.space,
+      spaces: caller.spaces,
+      queues: caller.queues,
+      payloads: caller.payloads,
+      environment,
+      version,
+      traceUrl,
+    }
+  },
+})

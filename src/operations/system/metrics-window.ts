@@ -1,0 +1,40 @@
+import type { Runtime, Skep } from '../../index.ts'
+import type { QueueSummary } from '../schema/wire-types.ts'
+
+/** Looks are kept so far apart, and so many of them. */
+const APART_MS = 15_000
+const KEPT = 8
+/** A look is worth comparing with when it is at least so old, and at most so old. */
+const LEAST_MS = 30_000
+const MOST_MS = 600_000
+
+interface Look {
+  readonly at: number
+  readonly waited: ReadonlyMap<string, number>
+}
+
+/** Remembers how long jobs waited a while ago, to tell whether that grows. */
+export class Lookback {
+  readonly #runtime: Runtime
+  readonly #looks = new WeakMap<Skep, Look[]>()
+
+  constructor(runtime: Runtime) {
+    this.#runtime = runtime
+  }
+
+  /** How long the oldest job of each queue waited a while ago. What is seen now is remembered for later. */
+  waited(skep: Skep, queues: readonly QueueSummary[]): ReadonlyMap<string, number> {
+    const now = this.#runtime.mono()
+    const looks = (this.#looks.get(skep) ?? []).filter(({ at }) => now - at <= MOST_MS)
+    const earlier = looks.findLast(({ at }) => now - at >= LEAST_MS)
+    const last = looks.at(-1)
+    if (last === undefined || now - last.at >= APART_MS) {
+      const waited = new Map(
+        queues.flatMap(({ queue, oldestMs }) => (oldestMs === null ? [] : [[queue, oldestMs]])),
+      )
+      looks.push({ at: now, waited })
+    }
+    this.#looks.set(skep, looks.slice(-KEPT))
+    return earlier?.waited ?? new Map()
+  }
+}

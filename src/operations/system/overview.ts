@@ -1,0 +1,177 @@
+import { isLiveWorker, JOB_STATES, type JobState, type WorkerView } from '../../index.ts'
+import { sees } from '../authorize/authorize-output.ts'
+import { type Context, operation, type ServerOperation } from '../operation.ts'
+import { summariesOf } from '../queues/queues.ts'
+import { receiversOf } from '../receivers.ts'
+import { range } from '../schema/inputs.ts'
+import { attention, count, counts, deploys, said, series } from '../schema/outputs.ts'
+import { all, moment, nullable, number, object, optional } from '../schema/schema.ts'
+import { toWire } from '../schema/serialize.ts'
+import type { Attention, InputOf, Overview, QueueSummary } from '../schema/wire-types.ts'
+import { attentionOf, isBehind, type Sight } from './attention.ts'
+import { seriesOf } from './series.ts'
+
+export const overviewGet: ServerOperation<'overview.get'> = operation({
+  name: 'overview.get',
+  method: 'GET',
+  path: '/overview',
+  summary: 'How everything is at one look: what needs attention, in words, and the totals.',
+  scope: 'read',
+  input: object({ range: optional(range) }),
+  output: object({
+    attention: all(attention),
+    totals: counts,
+    oldest: nullable(object({ queue: said, ms: number() })),
+    unhandled: count,
+    queues: count,
+    workers: object({ live: count, running: count, slots: count }),
+    receivers: count,
+    series,
+    deploys,
+    now: moment(),
+  }),
+  run: (input, context) => overviewOf(context, input),
+})
+
+/** Schedules that are looked at: those of the first pages. */
+const SCHEDULES = 200
+/** Dead jobs that are counted of a queue. */
+const MOST_DEAD = 1_000
+/** Queues that are looked at more closely: those with the most of it. */
+const MOST_QUEUES = 20
+const RECENT_MINUTES = 10
+/** Queues of which it is asked why their jobs wait, and lanes that are looked at for it. */
+const MOST_EXPLAINED = 10
+const LANES_LOOKED = 20
+
+async function overviewOf(context: Context, input: InputOf<'overview.get'>): Promise<Overview> {
+  const { skep } = context
+  const [{ sight, live }, over, deployed] = await Promise.all([
+    lookAt(context),
+    seriesOf(context, input),
+    skep.metrics.deploys({ range: input.range ?? '1h' }),
+  ])
+  const { now, queues, receivers } = sight
+  return {
+    attention: attentionOf(sight),
+    totals: totalsOf(queues),
+    oldest: oldestOf(queues),
+    unhandled: queues.reduce((sum, queue) => sum + queue.unhandled, 0),
+    queues: queues.length,
+    workers: {
+      live: live.length,
+      running: live.reduce((sum, { running }) => sum + running, 0),
+      slots: live.reduce((sum, { concurrency }) => sum + concurrency, 0),
+    },
+    receivers: receivers.length,
+    series: over,
+    deploys: toWire(deployed),
+    now: new Date(now).toISOString(),
+  }
+}
+
+/** What needs attention, as far as the caller sees it. */
+export async function attentionIn(context: Context): Promise<readonly Attention[]> {
+  const { sight } = await lookAt(context)
+  return attentionOf(sight)
+}
+
+async function lookAt(
+  context: Context,
+): Promise<{ readonly sight: Sight; readonly live: readonly WorkerView[] }> {
+  const { skep, services, caller } = context
+  const now = services.runtime.now()
+  const [queues, workers, receivers, schedules] = await Promise.all([
+    summariesOf(context),
+    skep.workers(),
+    receiversOf(context),
+    skep.schedules.list({ limit: SCHEDULES }),
+  ])
+  const [ends, died, explained] = await Promise.all([
+    endsOf(context),
+    diedOf(context, queues),
+    explainedOf(context, queues),
+  ])
+  const mine = workers.filter(({ queues: served }) => served.some((queue) => sees(caller, queue)))
+  const sight: Sight = {
+    now,
+    queues,
+    ends,
+    before: services.lookback.waited(skep, queues),
+    died,
+    explained,
+    workers: mine.map((worker) => ({
+      ...worker,
+      isLive: isLiveWorker(worker, now),
+      isGone: worker.life === 'gone',
+    })),
+    schedules: schedules.schedules
+      .filter(({ queue }) => sees(caller, queue))
+      .map(({ id, nextAt, paused }) => ({
+        id,
+        nextAt: nextAt?.getTime() ?? null,
+        isPaused: paused !== null,
+      })),
+    receivers: receivers.map(({ oldestAt, ...receiver }) => ({
+      ...receiver,
+      oldestAt: oldestAt === null ? null : Date.parse(oldestAt),
+    })),
+    notifier: skep.notifierHealth,
+  }
+  return { sight, live: mine.filter((worker) => isLiveWorker(worker, now)) }
+}
+
+function totalsOf(queues: readonly QueueSummary[]): Record<JobState, number> {
+  const sumOf = (state: JobState): number => queues.reduce((sum, queue) => sum + queue.counts[state], 0)
+  return Object.fromEntries(JOB_STATES.map((state) => [state, sumOf(state)])) as Record<JobState, number>
+}
+
+function oldestOf(queues: readonly QueueSummary[]): Overview['oldest'] {
+  let oldest: Overview['oldest'] = null
+  for (const { queue, oldestMs } of queues) {
+    if (oldestMs !== null && (oldest === null || oldestMs > oldest.ms)) oldest = { queue, ms: oldestMs }
+  }
+  return oldest
+}
+
+/** How the runs of the last ten minutes ended. Whoever lists queues has read it lately, so it costs nothing. */
+async function endsOf({ skep, caller }: Context): Promise<Sight['ends']> {
+  const rates = (await skep.metrics.rates()).filter(({ queue }) => sees(caller, queue))
+  const sumOf = (values: readonly number[]): number =>
+    values.slice(-RECENT_MINUTES).reduce((sum, one) => sum + one, 0)
+  return rates.map(({ queue, spark, failures }) => {
+    const failed = sumOf(failures)
+    return { queue, done: sumOf(spark) - failed, failed }
+  })
+}
+
+/** Why jobs wait in the queues that are behind, or of which a lane is held. */
+async function explainedOf({ skep }: Context, queues: readonly QueueSummary[]): Promise<Sight['explained']> {
+  const standing = await skep.holds()
+  const withLanes = new Set(
+    standing.flatMap(({ queue, lane }) => (lane === null || queue === null ? [] : [queue])),
+  )
+  const some = queues
+    .filter((one) => one.hold === null && one.counts.ready > 0 && (withLanes.has(one.queue) || isBehind(one)))
+    .sort((a, b) => b.counts.ready - a.counts.ready)
+    .slice(0, MOST_EXPLAINED)
+  const told = await Promise.all(
+    some.map(async ({ queue }) => [queue, await skep.explainQueue(queue, { lanes: LANES_LOOKED })] as const),
+  )
+  return new Map(told)
+}
+
+/** How many jobs of each queue died within the hour: of those with the most dead ones. */
+async function diedOf({ skep }: Context, queues: readonly QueueSummary[]): Promise<Sight['died']> {
+  const some = queues
+    .filter(({ counts: states }) => states.dead > 0)
+    .sort((a, b) => b.counts.dead - a.counts.dead)
+    .slice(0, MOST_QUEUES)
+  const counted = await Promise.all(
+    some.map(async ({ queue }) => {
+      const query = `state:dead since:1h queue:"${queue}"`
+      return [queue, await skep.count(query, { cap: MOST_DEAD })] as const
+    }),
+  )
+  return new Map(counted)
+}

@@ -1,0 +1,69 @@
+import type { SeriesView } from '../../index.ts'
+import { sees, seesAll } from '../authorize/authorize-output.ts'
+import { type Context, operation, type ServerOperation } from '../operation.ts'
+import { queueName, range } from '../schema/inputs.ts'
+import { series } from '../schema/outputs.ts'
+import { object, optional } from '../schema/schema.ts'
+import { toWire } from '../schema/serialize.ts'
+import type { Range, Series } from '../schema/wire-types.ts'
+
+export const seriesGet: ServerOperation<'series.get'> = operation({
+  name: 'series.get',
+  method: 'GET',
+  path: '/series',
+  summary:
+    'What happened over time, of all queues or of one: jobs per bucket, and how long they waited and ran.',
+  scope: 'read',
+  input: object({ queue: optional(queueName), range: optional(range) }),
+  output: series,
+  queuesOf: ({ queue = '*' }) => [queue],
+  run: (input, context) => seriesOf(context, input),
+})
+
+/** What happened in a queue, or in all that the caller sees. */
+export async function seriesOf(
+  context: Context,
+  { queue, range: back = '1h' }: { readonly queue?: string; readonly range?: Range },
+): Promise<Series> {
+  const { skep, caller } = context
+  if (queue !== undefined || seesAll(caller)) {
+    return shown(await skep.metrics.series({ range: back, ...(queue === undefined ? {} : { queue }) }))
+  }
+  const queues = (await skep.counts()).map((one) => one.queue).filter((name) => sees(caller, name))
+  const some = await Promise.all(
+    queues.slice(0, MOST_SUMMED).map((name) => skep.metrics.series({ range: back, queue: name })),
+  )
+  const [first] = some
+  return first === undefined ? shown(await skep.metrics.series({ range: back, queue: 'none' })) : summed(some)
+}
+
+/** The queues of a caller that does not see all are added up, so many at most. */
+const MOST_SUMMED = 50
+
+/** Counts can be added. Of how long things took nothing can be said for several queues, from what is kept of each. */
+function summed(some: readonly SeriesView[]): Series {
+  const [first, ...rest] = some as [SeriesView, ...SeriesView[]]
+  const one = shown(first)
+  const add = (key: 'enqueued' | 'done' | 'failed' | 'retried'): readonly number[] =>
+    one[key].map((value, index) => rest.reduce((sum, other) => sum + (other[key][index] ?? 0), value))
+  if (rest.length === 0) return one
+  const unknown = one.enqueued.map(() => null)
+  return {
+    from: one.from,
+    stepMs: one.stepMs,
+    enqueued: add('enqueued'),
+    done: add('done'),
+    failed: add('failed'),
+    retried: add('retried'),
+    waitP50: unknown,
+    waitP95: unknown,
+    waitP99: unknown,
+    runP50: unknown,
+    runP95: unknown,
+    runP99: unknown,
+  }
+}
+
+function shown({ dead: _dead, isWhole: _isWhole, ...series }: SeriesView): Series {
+  return toWire(series)
+}

@@ -1,0 +1,55 @@
+import type { Job } from '../../core/jobs/job.ts'
+import { isKept, type KeptLine, type Note, type NoteHead, takeNote } from '../../core/jobs/job-log.ts'
+import { holder } from '../../core/jobs/transitions.ts'
+import { NO_NOTES, type NoteResult, type NotesCall, type NotesReply } from '../../store/job-log.ts'
+import { keyOf } from './table.ts'
+
+interface Notes {
+  readonly head: NoteHead
+  readonly lines: readonly KeptLine[]
+}
+
+/** The notes of all jobs: the rules of `core/notes.ts` over a map. */
+export class NoteBook {
+  readonly #notes = new Map<string, Notes>()
+
+  /** Writes a note about `job`, if the token has a right to. */
+  write(job: Job | undefined, token: string, note: Note, now: number): NoteResult {
+    const held = holder(job, token)
+    if (job === undefined) return { status: 'refused', reason: 'gone' }
+    if (held !== 'holds' && held !== 'settled') return { status: 'refused', reason: 'lost' }
+    const before = this.#notes.get(keyOf(job))
+    const { head, lines } = takeNote(before?.head, token, note, now)
+    const all = [...(before?.lines ?? []), ...lines]
+    const kept = all.filter((line) => isKept(line, head))
+    const dropped = head.dropped + all.length - kept.length
+    this.#notes.set(keyOf(job), { head: { ...head, dropped }, lines: kept })
+    return { status: 'ok' }
+  }
+
+  read({ space, id, after, limit }: NotesCall): NotesReply {
+    const notes = this.#notes.get(keyOf({ space, id }))
+    if (notes === undefined) return NO_NOTES
+    const { progress, last, dropped } = notes.head
+    const lines = notes.lines.filter(({ place }) => place > after).slice(0, limit)
+    return { progress, lines: lines.map(({ start: _start, ...line }) => line), last, dropped }
+  }
+
+  /** The bytes that are kept of a job's notes. */
+  weight(job: Pick<Job, 'space' | 'id'>): number {
+    const notes = this.#notes.get(keyOf(job))
+    if (notes === undefined) return 0
+    const { bytes, progress } = notes.head
+    return bytes - (notes.lines[0]?.start ?? bytes) + Buffer.byteLength(progress?.note ?? '')
+  }
+
+  /** The job is gone. */
+  remove(job: Pick<Job, 'space' | 'id'>): void {
+    this.#notes.delete(keyOf(job))
+  }
+
+  /** Removes what is too old, whatever became of its job. */
+  prune(now: number): void {
+    for (const [key, { head }] of this.#notes) if (head.until <= now) this.#notes.delete(key)
+  }
+}

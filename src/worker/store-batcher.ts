@@ -1,0 +1,315 @@
+import { messageOf, StoreError } from '../core/errors.ts'
+import { CHAIN_TURN_MS } from '../core/flows/chains.ts'
+import type { Logger } from '../runtime/logger.ts'
+import type { Runtime } from '../runtime/runtime.ts'
+import { retryDelayMs } from '../runtime/supervise.ts'
+import type { Enqueued } from '../store/flows.ts'
+import type { ClaimCall, ClaimReply, Settlement, SettleResult, Store } from '../store/store.ts'
+import type { WishOptions } from './prefetch.ts'
+
+/** Settlements in one call. */
+const MOST_AT_ONCE = 1_000
+/** With this much to settle or to claim a second call goes beside the first: the store is worth keeping busy. */
+const WORTH_A_SECOND_CALL = 250
+const MOST_CALLS = 2
+/** A smaller claim goes beside a call so often at most: each costs the store as much as a few dozen jobs. */
+const BESIDE_EVERY_MS = 10
+
+/** How often a settlement may fail alone with an error no store should let through, before it is given up. */
+const MOST_STRANGE_FAILURES = 10
+
+/** A settlement on its way, and who wants to know how it went. */
+export interface Parcel {
+  readonly settlement: Settlement
+  /** Called once, with the store's word on it. */
+  readonly onResult: (result: SettleResult) => void
+  /** The job that it enqueues for the chain to go on, and since when that has its turn; null if there is none. */
+  readonly turn?: Turn | null
+}
+
+/** A chain that this worker goes on with, see `CHAIN_TURN_MS`. */
+export interface Turn {
+  readonly next: string
+  /** By the monotonic clock. */
+  readonly since: number
+}
+
+/** By the job that is next, when the turn of its chain began. */
+export type Turns = ReadonlyMap<string, number>
+
+export interface ExchangeOptions {
+  readonly store: Store
+  readonly runtime: Runtime
+  readonly logger: Logger
+  /** What to claim along with the next call, or null. Asked only when a call is about to be sent. */
+  readonly wish: (options: WishOptions) => Omit<ClaimCall, 'now'> | null
+  readonly onClaimed: (
+    call: Omit<ClaimCall, 'now'>,
+    reply: ClaimReply,
+    sentAt: number,
+    turns: Turns | null,
+  ) => void
+  /** The claim failed: nothing came, or nothing is known. `isOver`: it is not asked about again, so nothing will come of it. */
+  readonly onClaimFailed: (call: Omit<ClaimCall, 'now'>, isOver: boolean) => void
+  /** Groups that fired have enqueued jobs. */
+  readonly onEnqueued: (enqueued: readonly Enqueued[]) => void
+  /** A call has been answered, or failed: there may be something to do. */
+  readonly onTurn: () => void
+}
+
+/**
+ * The one place where a worker talks to the store about jobs: all outcomes that have gathered and the next
+ * claim go in one call. While a call is under way the next one gathers, so batches form by themselves under
+ * load and a single job goes at once when idle. Under full load there are two: the store works on one while the jobs
+ * of the other run.
+ *
+ * A settlement leaves only with the store's word. When the store fails, the same call is sent again:
+ * every settlement can be repeated. So can a claim: one whose answer was lost is asked about before the next, or what
+ * it took would belong to nobody until the leases end.
+ */
+export class Exchange {
+  readonly #options: ExchangeOptions
+  #outbox: Parcel[] = []
+  /** Parcels in the calls that are under way. */
+  #sent = 0
+  #underWay = 0
+  /** When a claim last went beside a call. */
+  #besideAt = -Infinity
+  #closed = false
+  #scheduled = false
+  #failures = 0
+  #retryTimer: (() => void) | null = null
+  /** Claims that may have taken jobs of which we do not know. */
+  readonly #uncertain: Omit<ClaimCall, 'now'>[] = []
+  #idle: (() => void)[] = []
+
+  constructor(options: ExchangeOptions) {
+    this.#options = options
+  }
+
+  /** How often each parcel failed alone for reasons that are not a store's. */
+  readonly #strange = new WeakMap<Parcel, number>()
+
+  /** Outcomes not yet saved. */
+  get pending(): number {
+    return this.#outbox.length + this.#sent
+  }
+
+  /** True while the store does not answer. */
+  get failing(): boolean {
+    return this.#failures > 0
+  }
+
+  settle(parcel: Parcel): void {
+    if (this.#closed) return
+    this.#outbox.push(parcel)
+    this.nudge()
+  }
+
+  /** Sends nothing more. What is not saved by now never will be: its leases end. */
+  close(): void {
+    this.#closed = true
+    this.#outbox = []
+    this.#retryTimer?.()
+    this.#retryTimer = null
+  }
+
+  /** Sends what there is to send at the end of this turn of the event loop, so that what happens in it goes together. */
+  nudge(): void {
+    if (this.#scheduled || !this.#canSend()) return
+    this.#scheduled = true
+    this.#options.runtime.defer(() => {
+      this.#scheduled = false
+      this.#send()
+    })
+  }
+
+  /** The same, but at once if nothing is under way: a job has come, and waits. */
+  nudgeAtOnce(): void {
+    if (this.#underWay === 0 && !this.#scheduled) this.#send()
+    else this.nudge()
+  }
+
+  /** Resolves when nothing is on its way and nothing waits to be sent. */
+  flushed(): Promise<void> {
+    const isIdle = this.#outbox.length === 0 && this.#underWay === 0 && this.#uncertain.length === 0
+    if (isIdle) return Promise.resolve()
+    this.nudge()
+    return new Promise((resolve) => this.#idle.push(resolve))
+  }
+
+  #send(): void {
+    if (!this.#canSend()) return
+    const isSecond = this.#underWay > 0
+    const now = this.#options.runtime.mono()
+    const isWorthIt = this.#outbox.length >= (isSecond ? WORTH_A_SECOND_CALL : 1)
+    // What was doubted comes first, also beside another call: under full load there is always one.
+    const claim =
+      this.#uncertain.shift() ??
+      this.#options.wish({
+        along: isWorthIt,
+        least: isSecond && !isWorthIt ? WORTH_A_SECOND_CALL : 1,
+        isBeside: isSecond && !isWorthIt && now - this.#besideAt >= BESIDE_EVERY_MS,
+      })
+    if (isSecond && claim !== null) this.#besideAt = now
+    if (isWorthIt || claim !== null) {
+      this.#sendWith(claim)
+      // There may be enough left for a second call.
+      this.nudge()
+    } else if (!isSecond) {
+      for (const resolve of this.#idle.splice(0)) resolve()
+    }
+  }
+
+  #canSend(): boolean {
+    return this.#underWay < MOST_CALLS && this.#retryTimer === null && !this.#closed
+  }
+
+  #sendWith(claim: Omit<ClaimCall, 'now'> | null): void {
+    const parcels = this.#outbox.splice(0, MOST_AT_ONCE)
+    this.#underWay++
+    this.#sent += parcels.length
+    this.#call(parcels, claim)
+      .finally(() => {
+        this.#underWay--
+        this.#sent -= parcels.length
+        this.#options.onTurn()
+      })
+      // A fault of our own must not end the exchange, or the process with it.
+      .catch((error: unknown) => this.#options.logger.error(`In a worker: ${messageOf(error)}`))
+      .finally(() => this.nudge())
+  }
+
+  async #call(parcels: readonly Parcel[], wish: Omit<ClaimCall, 'now'> | null): Promise<void> {
+    const { store, runtime, onClaimed } = this.#options
+    const sentAt = runtime.mono()
+    const turns = wish === null || wish.ids !== undefined || wish.again ? null : turnsOf(parcels, sentAt)
+    const claim = wish === null || turns === null ? wish : { ...wish, first: [...turns.keys()] }
+    let claimed: ClaimReply | null
+    try {
+      if (parcels.length === 0) {
+        claimed = await store.claim(claim as Omit<ClaimCall, 'now'>)
+      } else {
+        const settlements = parcels.map((parcel) => parcel.settlement)
+        const reply = await store.settle(claim ? { settlements, claim } : { settlements })
+        claimed = reply.claimed
+        if (reply.enqueued) this.#options.onEnqueued(reply.enqueued)
+        const again = this.#answered(parcels, reply.results)
+        if (again.length > 0) this.#later(again, 'some outcomes got no word.')
+      }
+      if (this.#retryTimer === null) this.#recovered()
+    } catch (error) {
+      if (claim) {
+        this.#options.onClaimFailed(claim, !this.#doubt(claim, parcels, error))
+      }
+      await this.#failed(parcels, error)
+      return
+    }
+    if (claim && claimed) onClaimed(claim, claimed, sentAt, turns)
+  }
+
+  /** Keeps in mind a claim that failed if it may have happened all the same, and returns whether it did so. */
+  #doubt(claim: Omit<ClaimCall, 'now'>, parcels: readonly Parcel[], error: unknown): boolean {
+    const isUnknown = !(error instanceof StoreError) || error.effect === 'unknown'
+    // One that was doubted before stays so, unless it was refused by itself: asking for ever would help nobody.
+    const isStill = claim.again === true && (isTransient(error) || parcels.length > 0)
+    if (isUnknown || isStill) this.#uncertain.push({ ...claim, again: true })
+    return isUnknown || isStill
+  }
+
+  /** Passes on what the store said, and returns the parcels about which it said nothing. */
+  #answered(parcels: readonly Parcel[], results: readonly SettleResult[]): Parcel[] {
+    const again: Parcel[] = []
+    parcels.forEach((parcel, index) => {
+      const result = results[index] ?? { status: 'unknown' }
+      if (result.status === 'unknown') again.push(parcel)
+      else this.#tell(parcel, result)
+    })
+    return again
+  }
+
+  async #failed(parcels: readonly Parcel[], error: unknown): Promise<void> {
+    // A refusal of the data itself would come again for ever: find the one settlement that causes it.
+    if (!isTransient(error) && parcels.length > 0) {
+      await this.#isolate(parcels)
+      return
+    }
+    this.#later(parcels, messageOf(error))
+  }
+
+  /** Sends these again after a while that grows with every failure. */
+  #later(parcels: readonly Parcel[], reason: string): void {
+    if (this.#closed) return
+    const { runtime, logger } = this.#options
+    this.#outbox.unshift(...parcels)
+    this.#failures++
+    if (this.#failures === 1) logger.warn(`The store does not answer; trying again: ${reason}`)
+    this.#retryTimer ??= runtime.timer(retryDelayMs(this.#failures, runtime.random()), () => {
+      this.#retryTimer = null
+      this.nudge()
+    })
+  }
+
+  async #isolate(parcels: readonly Parcel[]): Promise<void> {
+    const again: Parcel[] = []
+    for (const [index, parcel] of parcels.entries()) {
+      try {
+        // Without its notes: should they be what is refused, the outcome is worth more.
+        const { note: _note, ...settlement } = parcel.settlement
+        const { results, enqueued } = await this.#options.store.settle({ settlements: [settlement] })
+        if (enqueued) this.#options.onEnqueued(enqueued)
+        again.push(...this.#answered([parcel], results))
+      } catch (error) {
+        if (isTransient(error)) {
+          again.push(...parcels.slice(index))
+          break
+        }
+        if (this.#isHopeless(parcel, error)) {
+          this.#options.logger.error(
+            `The outcome of job "${parcel.settlement.id}" cannot be saved: ${messageOf(error)}`,
+          )
+          this.#tell(parcel, { status: 'refused', reason: 'lost' })
+        } else {
+          again.push(parcel)
+        }
+      }
+    }
+    if (again.length > 0) this.#later(again, 'it failed while outcomes were sent one by one.')
+  }
+
+  /** A refusal is final. An error that is not a store's may be a broken connection that its adapter did not recognise. */
+  #isHopeless(parcel: Parcel, error: unknown): boolean {
+    if (error instanceof StoreError) return true
+    const failures = (this.#strange.get(parcel) ?? 0) + 1
+    this.#strange.set(parcel, failures)
+    return failures >= MOST_STRANGE_FAILURES
+  }
+
+  #tell(parcel: Parcel, result: SettleResult): void {
+    try {
+      parcel.onResult(result)
+    } catch (error) {
+      this.#options.logger.error(`After settling job "${parcel.settlement.id}": ${messageOf(error)}`)
+    }
+  }
+
+  #recovered(): void {
+    if (this.#failures > 0) this.#options.logger.info('The store answers again.')
+    this.#failures = 0
+  }
+}
+
+/** The chains of these that go on at once; null if there are none. */
+function turnsOf(parcels: readonly Parcel[], now: number): Turns | null {
+  let turns: Map<string, number> | null = null
+  for (const { turn } of parcels) {
+    if (!turn || now - turn.since >= CHAIN_TURN_MS) continue
+    turns ??= new Map()
+    turns.set(turn.next, turn.since)
+  }
+  return turns
+}
+
+function isTransient(error: unknown): boolean {
+  return error instanceof StoreError && error.transient
+}
