@@ -298,7 +298,7 @@ export class Skep {
     this.#noter = new Noter({ ...parts, logger: this.#logger })
     const patient = patientStore(store, { runtime: this.#runtime, patienceMs, isClosed: () => this.#closed })
     this.#patientStore = patient
-    const ready = { patient, ready: () => this.ready(), readyToWrite: () => this.#readyToWrite() }
+    const ready = { patient, patienceMs, ready: () => this.ready(), readyToWrite: () => this.#readyToWrite() }
     const ends = { workers: workersHere(given), closed: this.#end.signal }
     this.#holdEnv = { ...parts, logger: this.#logger, space, ...ready, ...ends }
     this.limits = new Limits(this.#holdEnv)

@@ -232,6 +232,52 @@ describe('a hold that waits', () => {
     deaf.unmute()
   })
 
+  it('does not wait for a worker whose heartbeats have stopped', async () => {
+    const scene = openScene()
+    const killed = {
+      id: 'killed',
+      space: 'default',
+      host: 'h',
+      pid: 1,
+      queues: ['plain'],
+      concurrency: 1,
+      running: 1,
+      startedAt: 0,
+      vitals: '{}',
+    }
+    await scene.truth.attend({ worker: killed })
+    const before = scene.runtime.mono()
+
+    // Meanwhile it counts as live: it may have lost its connection only.
+    const paused = scene.through(scene.skep.pause(plain, { wait: true, timeout: '1s' }))
+    await expect(paused).rejects.toMatchObject({ code: 'HOLD_UNCONFIRMED' })
+    await scene.through(scene.skep.pause(plain, { wait: true, timeout: '10m' }))
+    const after = scene.runtime.mono()
+    await scene.through(scene.skep.block('pl*', { wait: true }))
+
+    expect(after - before).toBeLessThan(32_000)
+    expect(scene.runtime.mono() - after).toBeLessThan(100)
+  })
+
+  it.each(['workers', 'counts', 'putRecords', 'getRecords'] as const)(
+    'asks again when the store does not answer for a moment (%s)',
+    async (operation) => {
+      const scene = openScene()
+      const there = await ahead(scene, scene.client(scene.truth))
+      for (const fault of ['before', 'lost', 'after'] as const) scene.faults.next(operation, fault)
+
+      await scene.through(scene.skep.pause(plain, { wait: true }))
+      const before = there.started.length
+
+      expect(there.worker.health().buffered).toBe(0)
+      there.open()
+      await scene.advance(10_000)
+      expect(there.started).toHaveLength(before)
+      const { records } = await scene.truth.listRecords({ scope: 'default', kind: 'order', limit: 10 })
+      expect(records).toEqual([])
+    },
+  )
+
   it('works with two at once, and with one that is resumed at once', async () => {
     const scene = openScene()
     const there = await ahead(scene, scene.client(scene.truth))

@@ -79,6 +79,8 @@ export interface HoldEnv {
   /** The store with the patience of an enqueue, see {@link patientStore}, and the check before its first call. */
   readonly patient: Store
   readonly readyToWrite: () => Promise<unknown>
+  /** How long {@link patient} repeats a call. */
+  readonly patienceMs: number
   /** The workers of this process on the store. */
   readonly workers: ReadonlyMap<string, Recallable>
   /** Ends all waiting. */

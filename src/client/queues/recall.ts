@@ -1,10 +1,12 @@
 import { SkepError, StoreError } from '../../core/errors.ts'
+import { isLiveWorker } from '../../core/jobs/unhandled.ts'
 import { matches } from '../../core/lanes/holds.ts'
 import type { Notifier } from '../../notifier/notifier.ts'
 import { parseVitals } from '../../runtime/process-stats.ts'
 import { type Runtime, sleep } from '../../runtime/runtime.ts'
 import type { Store, WorkerPresence } from '../../store/store.ts'
 import { ORDER_KEPT_MS, ORDER_KIND, type RecallTarget, recallId } from '../../worker/commands.ts'
+import { patiently } from '../retry-calls.ts'
 
 /** A worker of this process, which is told directly. */
 export interface Recallable {
@@ -26,6 +28,8 @@ export interface RecallEnv {
   readonly runtime: Runtime
   /** Those of this process. */
   readonly workers: ReadonlyMap<string, Recallable>
+  /** How long a call of the wait is repeated while the store is unavailable. */
+  readonly patienceMs: number
   /** Ends all waiting. */
   readonly closed: AbortSignal
 }
@@ -62,7 +66,15 @@ export async function untilRecalled(
   const ends = signal === undefined ? env.closed : AbortSignal.any([signal, env.closed])
   const callId = runtime.uuid()
   const giveUpAt = runtime.mono() + timeoutMs
-  let open = await concerned(env, target)
+  // The hold is stored already, so an outage that ends in time must not fail the call. Repeating these changes nothing:
+  // the records carry the id of this call.
+  const patienceMs = Math.min(env.patienceMs, timeoutMs)
+  const ask = <Reply>(send: () => Promise<Reply>): Promise<Reply> =>
+    patiently({ runtime, patienceMs, isClosed: () => ends.aborted }, send).catch((error: unknown) => {
+      ends.throwIfAborted()
+      throw error
+    })
+  let open = await ask(() => concerned(env, target))
   if (open.length === 0) return
   const body = JSON.stringify({ space: target.space, queue: target.queue, lane: target.lane })
   // Nobody may take an expired record for one that was carried out, so it outlasts the wait by far.
@@ -71,7 +83,7 @@ export async function untilRecalled(
     const records = workers.map(({ id }) => {
       return { id: recallId(id, callId), body, revision: callId, expiresAt }
     })
-    await store.putRecords({ scope: space, kind: ORDER_KIND, records })
+    await ask(() => store.putRecords({ scope: space, kind: ORDER_KIND, records }))
     notifier.publish([{ kind: 'orders', space }])
   }
   try {
@@ -105,11 +117,17 @@ async function concerned(
   { space, queue }: RecallTarget,
 ): Promise<readonly WorkerPresence[]> {
   const { workers } = await store.workers(space === null ? {} : { space })
-  return workers.filter(({ id, life, queues, vitals }) => {
+  const serving = workers.filter(({ id, life, queues, vitals }) => {
     if (life === 'gone' || here.has(id)) return false
     // The queues of a relay change between its heartbeats.
     return queue === null || parseVitals(vitals).isRelay || queues.some((name) => matches(queue, name))
   })
+  const unsure = serving.find(({ life }) => life === 'unsure')
+  if (unsure === undefined) return serving
+  // The registration of a worker outlives it by an hour where the store cannot check its process. Heartbeats carry the time
+  // of the store, so they are compared with that.
+  const { now } = await store.counts({ space: unsure.space, queues: unsure.queues.slice(0, 1) })
+  return serving.filter((worker) => isLiveWorker(worker, now))
 }
 
 async function unconfirmed(

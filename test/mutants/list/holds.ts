@@ -89,7 +89,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
     incidents: [],
     rule: 'R6',
     file: 'src/client/queues/recall.ts',
-    find: 'let open = await concerned(env, target)',
+    find: 'let open = await ask(() => concerned(env, target))',
     replace: 'let open: readonly WorkerPresence[] = []',
     story: 'A pause that shall wait for all workers answers at once.',
     killedBy: {
@@ -107,6 +107,33 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
     replace: 'void live',
     story: 'A pause waits for a worker that has left the list meanwhile.',
     killedBy: { vitest: 'test/client/recall.test.ts', test: 'goes on when a worker leaves meanwhile' },
+  },
+  {
+    name: 'hold-wait-trusts-the-silent',
+    incidents: [],
+    rule: 'R17',
+    file: 'src/client/queues/recall.ts',
+    find: 'return serving.filter((worker) => isLiveWorker(worker, now))',
+    replace: 'void now\n  return serving',
+    story: 'A pause waits for a killed worker until its registration expires an hour later.',
+    killedBy: {
+      vitest: 'test/client/recall.test.ts',
+      test: 'does not wait for a worker whose heartbeats have stopped',
+    },
+  },
+  {
+    name: 'hold-wait-ends-with-a-short-outage',
+    incidents: [],
+    rule: 'R17',
+    file: 'src/client/queues/recall.ts',
+    find: 'await ask(() => store.putRecords({ scope: space, kind: ORDER_KIND, records }))',
+    replace: 'await store.putRecords({ scope: space, kind: ORDER_KIND, records })',
+    story:
+      'A pause that waits fails because the store refused one write for a moment, and no worker is asked.',
+    killedBy: {
+      vitest: 'test/client/recall.test.ts',
+      test: 'asks again when the store does not answer for a moment (putRecords',
+    },
   },
   {
     name: 'drain-without-a-pause',
