@@ -1,21 +1,29 @@
 /** A PostgreSQL of a test's own that can be stopped, crashed and started again, always at the same address. */
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { pingPostgres } from '../servers/postgres.ts'
 import { postgresBinaries } from '../servers/postgres-binaries.ts'
-import { freePort, type ServerProcess, serverFolder, serverIdentity, startServer } from '../servers/server.ts'
+import {
+  chownTo,
+  freePort,
+  type Identity,
+  type ServerProcess,
+  serverFolder,
+  serverIdentity,
+  startServer,
+} from '../servers/server.ts'
 
 export interface MortalPostgres {
   readonly port: number
   /** A superuser's address of the database `postgres`. */
   readonly url: string
-  /** Whether standbys can be made of it: not every package brings the program for that. */
-  readonly canReplicate: boolean
+  /** The folder of its data; null for a server that the tests did not start. */
+  readonly data: string | null
   /** Ends the server: `fast` ends its sessions and writes everything out, `crash` does neither. */
   stop(how: 'fast' | 'crash'): Promise<void>
   /** Starts it again and waits until it answers. */
@@ -26,7 +34,7 @@ export interface MortalPostgres {
 
 /**
  * Starts a server with stock settings, so that a commit is on the disk when it is answered; or a streaming standby of
- * another one.
+ * another one, which is shut down and started again for that.
  */
 export async function startMortalPostgres({
   standbyOf,
@@ -37,23 +45,14 @@ export async function startMortalPostgres({
   const folder = serverFolder('mortal-postgres', identity)
   const data = join(folder, 'data')
   const { bin } = postgresBinaries(folder)
-  const run = (program: string, options: readonly string[]): Promise<unknown> =>
-    promisify(execFile)(join(bin, program), ['-D', data, '-U', 'postgres', '--no-sync', ...options], {
-      cwd: folder,
-      ...identity,
-    })
   if (standbyOf) {
-    const from = [
-      '-h',
-      '127.0.0.1',
-      '-p',
-      String(standbyOf.port),
-      '--checkpoint=fast',
-      '--write-recovery-conf',
-    ]
-    await run('pg_basebackup', from)
+    await copyAsStandby(standbyOf, data, identity)
   } else {
-    await run('initdb', ['--auth=trust', '--encoding=UTF8', '--locale=C'])
+    await promisify(execFile)(
+      join(bin, 'initdb'),
+      ['-D', data, '-U', 'postgres', '--no-sync', '--auth=trust', '--encoding=UTF8', '--locale=C'],
+      { cwd: folder, ...identity },
+    )
   }
 
   const port = await freePort()
@@ -88,7 +87,7 @@ export async function startMortalPostgres({
   return {
     port,
     url,
-    canReplicate: existsSync(join(bin, 'pg_basebackup')),
+    data,
     stop,
     start,
     async remove() {
@@ -96,6 +95,21 @@ export async function startMortalPostgres({
       rmSync(folder, { recursive: true, force: true })
     },
   }
+}
+
+/** The data of a server that is shut down is a whole backup: no PostgreSQL lacks what this needs, as some lack pg_basebackup. */
+async function copyAsStandby(primary: MortalPostgres, data: string, identity: Identity): Promise<void> {
+  if (primary.data === null) throw new Error('Only a server that the tests started can have a standby.')
+  await primary.stop('fast')
+  await promisify(execFile)('cp', ['-R', '-p', primary.data, data], identity)
+  await primary.start()
+  appendFileSync(
+    join(data, 'postgresql.auto.conf'),
+    `primary_conninfo = 'host=127.0.0.1 port=${primary.port} user=postgres'\n`,
+  )
+  const signal = join(data, 'standby.signal')
+  writeFileSync(signal, '')
+  chownTo(signal, identity)
 }
 
 // The server is a child of its keeper, which reaps it: once it is gone, its id is too.

@@ -41,7 +41,7 @@ async function testServer(): Promise<MortalPostgres> {
     throw new Error('This server is not ours to stop.')
   }
   const port = Number(new URL(url).port)
-  return { url, port, canReplicate: false, stop: never, start: never, remove: async () => {} }
+  return { url, port, data: null, stop: never, start: never, remove: async () => {} }
 }
 
 async function serversFor(store: StoreName, mortal: boolean): Promise<Servers> {

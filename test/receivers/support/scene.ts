@@ -29,6 +29,9 @@ export function caller(options: Partial<Caller> = {}): Caller {
   }
 }
 
+/** What the answer to an ack is once the store could be asked. */
+export type FinalAnswer = 'saved' | 'lost' | 'gone'
+
 /** A receiver in this process: it keeps what it gets, and answers when it is told to. */
 export class FakeReceiver {
   readonly jobs: RelayedJob[] = []
@@ -65,6 +68,24 @@ export class FakeReceiver {
   ack(jobs: readonly RelayedJob[], how: Omit<Ack, 'id' | 'token'> = {}): Promise<AckAnswer> {
     const acks = jobs.map(({ id, token }) => ({ id, token, ...how }))
     return (this.receiver as Receiver).ack(acks)
+  }
+
+  /** Acknowledges each job with its token as the result, so that the store tells which of its attempts it took. */
+  ackWithTokens(jobs: readonly RelayedJob[]): Promise<AckAnswer> {
+    return (this.receiver as Receiver).ack(jobs.map(({ id, token }) => ({ id, token, done: token })))
+  }
+
+  /** The same, repeated until no answer is unknown: what each id was answered. */
+  async ackUntilKnown(jobs: readonly RelayedJob[]): Promise<ReadonlyMap<string, FinalAnswer>> {
+    for (;;) {
+      const { saved, results } = await this.ackWithTokens(jobs)
+      if (results.some(({ status }) => status === 'unknown')) continue
+      if (saved !== jobs.length - results.length)
+        throw new Error(`${saved} saved, and ${results.length} not.`)
+      const answers = new Map<string, FinalAnswer>(jobs.map(({ id }) => [id, 'saved']))
+      for (const { id, status } of results) answers.set(id, status as FinalAnswer)
+      return answers
+    }
   }
 }
 
