@@ -18,7 +18,7 @@ export function keepToMs(what: string, keep: Keep): number {
   return keep === 'forever' ? FOREVER_MS : toMs(what, keep)
 }
 
-/** The milliseconds of a duration. `what` names the option in the error. */
+/** The milliseconds of a duration, at most a hundred years. `what` names the option in the error. */
 export function toMs(what: string, duration: Duration): number {
   const ms = typeof duration === 'number' ? duration : parse(duration)
   if (!Number.isFinite(ms) || ms < 0) {
@@ -28,6 +28,12 @@ export function toMs(what: string, duration: Duration): number {
         "Use milliseconds, or a number with a unit: '250ms', '30s', '5m', '2h', '7d', '2w'.",
       { facts: { what, duration } },
     )
+  }
+  // Stores count in milliseconds, and a sum of longer ones would not be exact.
+  if (ms > FOREVER_MS) {
+    throw new SkepError('OPTION_INVALID', `${what} is ${show(duration)}; use at most 100 years.`, {
+      facts: { what, duration },
+    })
   }
   return Math.round(ms)
 }

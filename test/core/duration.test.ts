@@ -67,7 +67,7 @@ describe('durations', () => {
   it('gives whole milliseconds for any number with a unit', () => {
     const unit = fc.constantFrom('ms', 's', 'm', 'h', 'd', 'w')
     fc.assert(
-      fc.property(fc.double({ min: 0, max: 1e6, noNaN: true }), unit, (amount, suffix) => {
+      fc.property(fc.double({ min: 0, max: 5_000, noNaN: true }), unit, (amount, suffix) => {
         const text = `${amount.toFixed(3)}${suffix}` as Duration
 
         const ms = toMs('delay', text)

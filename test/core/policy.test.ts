@@ -52,6 +52,12 @@ describe('backoff', () => {
     })
   })
 
+  it('keeps a first wait of more than an hour when no maximum is given', () => {
+    const backoff = exponential('2h', { jitter: 0 })
+
+    expect([1, 2].map((failures) => backoffMs(backoff, failures, 0.5))).toEqual([7_200_000, 7_200_000])
+  })
+
   const anyBackoff = fc.oneof(
     fc
       .record({ ms: fc.nat(1e9), jitter: fc.double({ min: 0, max: 1, noNaN: true }) })
@@ -60,10 +66,10 @@ describe('backoff', () => {
       .record({
         ms: fc.nat(1e9),
         factor: fc.double({ min: 1, max: 100, noNaN: true }),
-        max: fc.nat(1e12),
+        longer: fc.nat(1e12),
         jitter: fc.double({ min: 0, max: 1, noNaN: true }),
       })
-      .map(({ ms, ...options }): Backoff => exponential(ms, options)),
+      .map(({ ms, longer, ...options }): Backoff => exponential(ms, { ...options, max: ms + longer })),
   )
   const chance = fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true })
 
@@ -115,6 +121,27 @@ describe('backoff', () => {
     [() => retry(1.5), 'OPTION_INVALID'],
     [() => retry(Number.NaN), 'OPTION_INVALID'],
     [() => retry(1_000_001), 'OPTION_INVALID'],
+    [() => retry('5' as never), 'OPTION_INVALID'],
+    [() => retry(Symbol('5') as never), 'OPTION_INVALID'],
+    [() => exponential('1s', { factor: '2' as never }), 'OPTION_INVALID'],
+    [() => exponential('1s', { jitter: '0.5' as never }), 'OPTION_INVALID'],
+    [() => exponential('1s', { jitter: null as never }), 'OPTION_INVALID'],
+    [() => exponential('x' as Duration), 'DURATION_INVALID'],
+    [() => exponential('2h', { max: '1m' }), 'OPTION_INVALID'],
+    [() => fixed(1e300), 'OPTION_INVALID'],
+    [() => exponential(1e300), 'OPTION_INVALID'],
+    [() => exponential('1s', { max: 1e300 }), 'OPTION_INVALID'],
+    [() => archive(1e300), 'OPTION_INVALID'],
+    [() => retry(1, '5s' as never), 'OPTION_INVALID'],
+    [() => retry(1, { kind: 'fixd', ms: 1, jitter: 0 } as never), 'OPTION_INVALID'],
+    [() => retry(1, { kind: 'fixed', ms: '1s', jitter: 0 } as never), 'OPTION_INVALID'],
+    [() => retry(1, { kind: 'fixed', ms: 1 } as never), 'OPTION_INVALID'],
+    [() => retry(1, { kind: 'exponential', ms: 1, jitter: 0 } as never), 'OPTION_INVALID'],
+    [() => retry(1, fixed(0), { ending: 'bury' as never }), 'OPTION_INVALID'],
+    [() => retry(1, fixed(0), { ending: buried as never }), 'OPTION_INVALID'],
+    [() => retry(1, fixed(0), { ending: { end: 'burry', keepMs: 1 } as never }), 'OPTION_INVALID'],
+    [() => never('bury' as never), 'OPTION_INVALID'],
+    [() => never(retry(1) as never), 'OPTION_INVALID'],
     [() => archive(-1), 'DURATION_INVALID'],
     [() => buried(Infinity), 'DURATION_INVALID'],
   ])('refuses what makes no sense: %s', (make, code) => {

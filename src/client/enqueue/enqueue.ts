@@ -144,19 +144,8 @@ function build(
   member: Membership | null,
   text: string | undefined,
 ): NewJob {
-  const { delay, runAt, priority = queue.priority, id, lane, cost } = options
-  const delayMs = delay === undefined ? 0 : toMs('delay', delay)
-  if (delayMs !== 0) assertWhole('delay', delayMs, 0, LIMITS.delayMs)
-  if (priority !== 0) assertWhole('priority', priority, -LIMITS.priority, LIMITS.priority)
-  if (id !== undefined) assertJobId(id)
-  if (lane !== undefined) assertKey('lane', lane)
-  if (cost !== undefined) assertCost(cost)
-  if (queue.lanes.strict && (delayMs > 0 || runAt !== undefined || priority !== 0)) {
-    throw new SkepError(
-      'OPTION_INVALID',
-      `Queue ${show(queue.name)} runs its jobs in strict order, so none can have a delay, a runAt or a priority. Use a queue without order: 'strict' for those.`,
-    )
-  }
+  const { runAt, priority = queue.priority, id, lane, cost } = options
+  const delayMs = assertPlace(queue, options)
   return {
     id: id ?? env.runtime.uuid(),
     space: env.space,
@@ -176,6 +165,36 @@ function build(
     cost: cost ?? queue.lanes.costOf(payload),
     member,
   }
+}
+
+/** Refuses a place in line that no job of this queue can have. Returns its delay in milliseconds. */
+function assertPlace(
+  queue: Pick<Queue<never>, 'name' | 'priority' | 'lanes'>,
+  { delay, runAt, priority = queue.priority, id, lane, cost }: Omit<EnqueueOptions, 'tx'>,
+): number {
+  const delayMs = delay === undefined ? 0 : toMs('delay', delay)
+  if (priority !== 0) assertWhole('priority', priority, -LIMITS.priority, LIMITS.priority)
+  if (id !== undefined) assertJobId(id)
+  if (lane !== undefined) assertKey('lane', lane)
+  if (cost !== undefined) assertCost(cost)
+  if (queue.lanes.strict && (delayMs > 0 || runAt !== undefined || priority !== 0)) {
+    throw new SkepError(
+      'OPTION_INVALID',
+      `Queue ${show(queue.name)} runs its jobs in strict order, so none can have a delay, a runAt or a priority. Use a queue without order: 'strict' for those.`,
+    )
+  }
+  return delayMs
+}
+
+/** Refuses options that no job of this queue can have, where they are declared before there is a job. */
+export function assertJobOptions(
+  queue: Pick<Queue<never>, 'name' | 'priority' | 'lanes'>,
+  options: Omit<EnqueueOptions, 'tx' | 'unique'>,
+): void {
+  assertPlace(queue, options)
+  if (options.runAt !== undefined) moment(options.runAt)
+  encodeOverrides(options)
+  encodeHeaders(options.headers)
 }
 
 /** A job's own headers are judged; what is added for others' sake must not make it fail. */

@@ -19,7 +19,7 @@ import {
   walk,
 } from '../../flows/definition.ts'
 import { assertWhole } from '../../worker/options.ts'
-import type { EnqueueOptions } from '../enqueue/enqueue.ts'
+import { assertJobOptions, type EnqueueOptions } from '../enqueue/enqueue.ts'
 import type { Queue } from '../queues/queue.ts'
 import { all, type Joined, type JoinKind, type JoinRule } from './joins.ts'
 
@@ -287,6 +287,7 @@ class Builder {
     const { name = work.name, payload, as, undo, ...enqueue } = options
     const payloadOf = (payload ?? (({ state }: View) => state)) as (view: View) => unknown
     const member = memberMaker(work, name, enqueue)
+    if (undo !== undefined) assertJobOptions(undo, enqueue)
     return this.#work({
       name,
       shape: 'step',
@@ -435,8 +436,10 @@ function memberMaker(
   const { priority = 0, delay = 0, ...others } = options
   assertWhole('priority', priority, -LIMITS.priority, LIMITS.priority)
   const delayMs = toMs('delay', delay)
-  assertWhole('delay', delayMs, 0, LIMITS.delayMs)
-  if (!('tree' in work)) return (payload) => ({ queue: work, payload, options })
+  if (!('tree' in work)) {
+    assertJobOptions(work, options)
+    return (payload) => ({ queue: work, payload, options })
+  }
   const [other] = Object.keys(others)
   if (other !== undefined) {
     throw new SkepError(

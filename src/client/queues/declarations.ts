@@ -2,9 +2,9 @@ import { messageOf } from '../../core/errors.ts'
 import { hashText } from '../../core/jobs/fingerprint.ts'
 import type { PriorityMode } from '../../core/jobs/priority.ts'
 import { sameFields } from '../../core/lanes/limit-fields.ts'
-import { LIMITS } from '../../core/limits.ts'
+import { isPolicy } from '../../core/policies/assert-policy.ts'
 import { describePolicy } from '../../core/policies/describe-policy.ts'
-import { DEFAULT_POLICY, type Ending, type FailurePolicy, type Policy } from '../../core/policies/policy.ts'
+import { DEFAULT_POLICY, type Policy } from '../../core/policies/policy.ts'
 import { noteDeploy } from '../../metrics/deploys.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { parseVitals } from '../../runtime/process-stats.ts'
@@ -132,6 +132,7 @@ export function policyOfCard(card: Pick<QueueCard, 'rules'> | null): Policy {
 function readCard(queue: string, body: string): QueueCard | null {
   try {
     const read = JSON.parse(body) as Partial<QueueCard> | null
+    // Anybody who can write to the table can write a card, and jobs are judged by it.
     if (typeof read !== 'object' || read === null || !isPolicy(read.rules)) return null
     return {
       queue,
@@ -157,53 +158,6 @@ function smallSchema(queue: CardQueue): unknown {
   } catch {
     return null
   }
-}
-
-// Anybody who can write to the table can write a card, and jobs are judged by it.
-function isPolicy(value: unknown): value is Policy {
-  const policy = value as Partial<Record<keyof Policy, unknown>> | null | undefined
-  return (
-    typeof policy === 'object' &&
-    policy !== null &&
-    isEnding(policy.onSuccess) &&
-    policy.onSuccess.end !== 'bury' &&
-    isFailurePolicy(policy.onError) &&
-    isFailurePolicy(policy.onTimeout) &&
-    isFailurePolicy(policy.onLost) &&
-    isSpan(policy.keepCancelledMs) &&
-    (policy.timeoutMs === null || isSpan(policy.timeoutMs)) &&
-    (policy.holdsLane === undefined || typeof policy.holdsLane === 'boolean')
-  )
-}
-
-function isEnding(value: unknown): value is Ending {
-  const ending = value as { readonly end?: unknown; readonly keepMs?: unknown } | null | undefined
-  return (
-    ending?.end === 'discard' ||
-    ((ending?.end === 'archive' || ending?.end === 'bury') && isSpan(ending.keepMs))
-  )
-}
-
-function isFailurePolicy(value: unknown): value is FailurePolicy {
-  const policy = value as Partial<Record<keyof FailurePolicy, unknown>> | null | undefined
-  const backoff = policy?.backoff as Readonly<Record<string, unknown>> | null | undefined
-  const { retries } = policy ?? {}
-  return (
-    (retries === null || isSpan(retries)) &&
-    isEnding(policy?.ending) &&
-    isSpan(backoff?.['ms']) &&
-    isNumber(backoff['jitter'], 0, 1) &&
-    (backoff['kind'] === 'fixed' ||
-      (backoff['kind'] === 'exponential' && isNumber(backoff['factor'], 1, 100) && isSpan(backoff['maxMs'])))
-  )
-}
-
-function isSpan(value: unknown): value is number {
-  return Number.isInteger(value) && isNumber(value, 0, LIMITS.delayMs)
-}
-
-function isNumber(value: unknown, least: number, most: number): boolean {
-  return typeof value === 'number' && value >= least && value <= most
 }
 
 interface AnnounceEnv {

@@ -6,6 +6,7 @@ import type { LimitTarget } from '../../store/limits.ts'
 import { assertWhole } from '../../worker/options.ts'
 import {
   type LaneLimitOptions,
+  MOST_WEIGHT,
   type RateOptions,
   type SharedLimitOptions,
   toLimitFields,
@@ -96,8 +97,9 @@ export function resolveLanes(name: string, options: QueueLaneOptions<never>): La
   if (lane !== undefined && order !== undefined) {
     throw optionError(`Queue ${show(name)} has lanes, so say lanes: { order: 'strict' } instead of order.`)
   }
+  assertOneOf('order', order, ['strict'])
+  assertOneOf('lanes.order', lanes.order, ['strict'])
   const strictness = order ?? lanes.order
-  assertOneOf('order', strictness, ['strict'])
   assertOneOf('lanes.failing', lanes.failing, ['skip', 'hold'])
   if (lanes.failing !== undefined && strictness === undefined) {
     throw optionError("lanes.failing is about strict lanes; add order: 'strict'.")
@@ -107,7 +109,8 @@ export function resolveLanes(name: string, options: QueueLaneOptions<never>): La
       `limit of queue ${show(name)} is not a shared limit; make one with sharedLimit(name, …).`,
     )
   }
-  if (typeof cost === 'number') assertCost(cost)
+  if (cost !== undefined && typeof cost !== 'function') assertCost(cost)
+  assertWeight(lanes.weight)
 
   return {
     laneOf: lane ? (payload) => keyOf(lane, payload) : null,
@@ -161,6 +164,13 @@ function costOf(cost: (job: { payload: never }) => number, payload: unknown): nu
   const found = cost({ payload: payload as never })
   assertCost(found)
   return found
+}
+
+function assertWeight(weight: LaneOptions['weight']): void {
+  if (weight === undefined || typeof weight === 'number') return
+  const isMap = typeof weight === 'object' && weight !== null && !Array.isArray(weight)
+  if (isMap) for (const share of Object.values(weight)) assertWhole('lanes.weight', share, 1, MOST_WEIGHT)
+  else throw optionError(`lanes.weight is ${show(weight)}; use a number, or numbers by key: { acme: 5 }.`)
 }
 
 export function assertCost(cost: number): void {

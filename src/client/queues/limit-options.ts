@@ -51,7 +51,7 @@ const KEYS: Readonly<Record<LimitKind, OptionKeys>> = {
 const RATE_KEYS = optionKeys<RateOptions>('rate', { limit: true, per: true, burst: true })
 
 const MOST_CONCURRENCY = 1_000_000
-const MOST_WEIGHT = 1_000
+export const MOST_WEIGHT = 1_000
 const MOST_STARTS = 1_000_000_000
 /** Rates are counted in microseconds, and their sums must stay exact. */
 const LONGEST_PER_MS = 31 * 86_400_000
@@ -63,7 +63,7 @@ export function toRate(what: string, options: RateOptions): Rate {
   assertWhole(`${what}.limit`, limit, 1, MOST_STARTS)
   const perMs = toMs(`${what}.per`, per)
   assertWhole(`${what}.per`, perMs, 1, LONGEST_PER_MS)
-  const burst = options.burst ?? usualBurst(limit, perMs)
+  const { burst = usualBurst(limit, perMs) } = options
   // A bucket that takes longer than this to fill would count beyond what numbers can hold.
   assertWhole(`${what}.burst`, burst, 1, Math.max(1, Math.floor((LONGEST_PER_MS * limit) / perMs)))
   return { limit, perMs, burst }

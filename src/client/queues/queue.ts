@@ -4,8 +4,9 @@ import { PRIORITY_MODES, type PriorityMode } from '../../core/jobs/priority.ts'
 import { LIMITS } from '../../core/limits.ts'
 import { assertName, show } from '../../core/names.ts'
 import { assertOptions, optionKeys } from '../../core/options.ts'
+import { assertFailurePolicy, assertSuccess, isPolicy } from '../../core/policies/assert-policy.ts'
 import { DEFAULT_POLICY, type Ending, type FailurePolicy, type Policy } from '../../core/policies/policy.ts'
-import type { Preset } from '../../core/policies/presets.ts'
+import { type Preset, presets } from '../../core/policies/presets.ts'
 import { assertWhole } from '../../worker/options.ts'
 import {
   type ResolvedThreadOptions,
@@ -161,6 +162,7 @@ const KEYS = optionKeys<SchemaQueueOptions<StandardSchema, StandardSchema>>('que
   limit: true,
   cost: true,
 })
+const PRESET_NAMES = Object.keys(presets).map((name) => `presets.${name}`)
 const BATCH_KEYS = optionKeys<{ readonly size: number }>('handleBatch()', { size: true })
 
 /** Declares a queue, typed by a schema of its payload (zod, valibot, arktype …). */
@@ -193,9 +195,28 @@ export function queue(
   assertPriorityMode(priorityMode)
   assertSchema(name, 'payload', schema)
   assertSchema(name, 'result', resultSchema)
+  const { unique, jsonSchema } = options
+  if (unique !== undefined && typeof unique !== 'function') {
+    throw new SkepError(
+      'OPTION_INVALID',
+      `unique of queue ${show(name)} is not a function; use (payload) => payload.orderId.`,
+    )
+  }
+  if (jsonSchema !== undefined && (typeof jsonSchema !== 'object' || jsonSchema === null)) {
+    throw new SkepError(
+      'OPTION_INVALID',
+      `jsonSchema of queue ${show(name)} is ${show(jsonSchema)}; use a JSON Schema as an object.`,
+    )
+  }
 
-  const policy = resolvePolicy(options)
+  const policy = resolvePolicy(name, options)
   const lanes = resolveLanes(name, options)
+  if (lanes.strict && priority !== 0) {
+    throw new SkepError(
+      'OPTION_INVALID',
+      `Queue ${show(name)} runs its jobs in strict order, so it cannot have a priority. Leave out priority, or order: 'strict'.`,
+    )
+  }
   const self: Queue<never, never, unknown> = {
     name,
     policy: lanes.holdsLane ? Object.freeze({ ...policy, holdsLane: true }) : policy,
@@ -219,7 +240,7 @@ export function queue(
       return { queue: self, batch: 1, run: run as HandlerFunction<never, unknown> }
     },
     handleBatch(options, run) {
-      assertOptions(BATCH_KEYS, options)
+      assertOptions(BATCH_KEYS, options ?? null)
       const { size } = options
       assertFunction(name, run)
       assertWhole('size', size, 1, 10_000)
@@ -244,25 +265,31 @@ function assertFunction(queue: string, run: unknown): void {
   )
 }
 
-function resolvePolicy(options: QueueOptions<never>): Policy {
-  const base = options.preset?.queue ?? DEFAULT_POLICY
-  const { timeout, keepCancelled } = options
-  const policy: Policy = Object.freeze({
-    onSuccess: options.onSuccess ?? base.onSuccess,
-    onError: options.onError ?? base.onError,
-    onTimeout: options.onTimeout ?? base.onTimeout,
-    onLost: options.onLost ?? base.onLost,
+function resolvePolicy(name: string, options: QueueOptions<never>): Policy {
+  const { preset, timeout, keepCancelled } = options
+  if (preset !== undefined && !isPolicy(preset?.queue)) {
+    throw new SkepError(
+      'OPTION_INVALID',
+      `The preset of queue ${show(name)} is ${show(preset)}; use one of: ${PRESET_NAMES.join(', ')}.`,
+    )
+  }
+  const base = preset?.queue ?? DEFAULT_POLICY
+  const { onSuccess = base.onSuccess, onError = base.onError } = options
+  const { onTimeout = base.onTimeout, onLost = base.onLost } = options
+  // What the builders did not make would otherwise show only when the first job ends, in the worker and for every attempt.
+  assertSuccess(`onSuccess of queue ${show(name)}`, onSuccess)
+  assertFailurePolicy(`onError of queue ${show(name)}`, onError)
+  assertFailurePolicy(`onTimeout of queue ${show(name)}`, onTimeout)
+  assertFailurePolicy(`onLost of queue ${show(name)}`, onLost)
+  return Object.freeze({
+    onSuccess,
+    onError,
+    onTimeout,
+    onLost,
     keepCancelledMs:
       keepCancelled === undefined ? base.keepCancelledMs : keepToMs('keepCancelled', keepCancelled),
     timeoutMs: timeout === undefined ? base.timeoutMs : timeoutMs(timeout),
   })
-  // A time that no store can hold would show only when the first job ends, and then for every try.
-  const endings = [policy.onSuccess, policy.onError.ending, policy.onTimeout.ending, policy.onLost.ending]
-  for (const ending of endings) {
-    if (ending.end !== 'discard') assertWhole('How long jobs are kept', ending.keepMs, 0, LIMITS.delayMs)
-  }
-  assertWhole('keepCancelled', policy.keepCancelledMs, 0, LIMITS.delayMs)
-  return policy
 }
 
 /** A time limit in milliseconds; null for none. */

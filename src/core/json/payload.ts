@@ -217,6 +217,9 @@ function refuse(code: ErrorCode, what: string, path: string, problem: string): n
 /** Headers as stored JSON text, or null when there are none. */
 export function encodeHeaders(headers: Readonly<Record<string, string>> | undefined): string | null {
   if (headers === undefined) return null
+  if (typeof headers !== 'object' || headers === null || Array.isArray(headers)) {
+    throw new SkepError('HEADERS_INVALID', `The headers are ${show(headers)}; use an object of texts.`)
+  }
   const entries = Object.entries(headers)
   if (entries.length === 0) return null
   for (const [name, value] of entries) {

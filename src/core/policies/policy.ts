@@ -3,7 +3,9 @@ import { SkepError } from '../errors.ts'
 import { clean } from '../jobs/failure.ts'
 import type { Counters, Failure, JobState } from '../jobs/job.ts'
 import { LIMITS } from '../limits.ts'
+import { show } from '../names.ts'
 import { assertOptions, optionKeys } from '../options.ts'
+import { assertBackoff, assertEnding, MOST_RETRIES } from './assert-policy.ts'
 
 /** How long to wait before the next try. `jitter` is the share by which it may be shorter or longer. */
 export type Backoff =
@@ -44,7 +46,8 @@ export interface Policy {
   readonly holdsLane?: boolean
 }
 
-const DAY = 86_400_000
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
 
 const FIXED_KEYS = optionKeys<{ readonly jitter?: number }>('fixed()', { jitter: true })
 const EXPONENTIAL_KEYS = optionKeys<NonNullable<Parameters<typeof exponential>[1]>>('exponential()', {
@@ -64,21 +67,33 @@ export function fixed(wait: Duration, options: { readonly jitter?: number } = {}
   })
 }
 
-/** A wait that grows with every try: `first`, `first × factor`, … up to `max`. @default factor 2, max '1h', jitter 0.2 */
+/**
+ * A wait that grows with every try: `first`, `first × factor`, … up to `max`.
+ * @default factor 2, max '1h' or `first` if that is longer, jitter 0.2
+ */
 export function exponential(
   first: Duration,
   options: { readonly factor?: number; readonly max?: Duration; readonly jitter?: number } = {},
 ): Backoff {
   assertOptions(EXPONENTIAL_KEYS, options)
-  const { factor = 2, max = '1h', jitter = 0.2 } = options
-  if (!(factor >= 1 && factor <= 100)) {
-    throw new SkepError('OPTION_INVALID', `factor is ${factor}; use a number from 1 to 100.`)
+  const { factor = 2, max, jitter = 0.2 } = options
+  if (!(typeof factor === 'number' && factor >= 1 && factor <= 100)) {
+    throw new SkepError('OPTION_INVALID', `factor is ${show(factor)}; use a number from 1 to 100.`)
+  }
+  const ms = toMs('exponential', first)
+  const maxMs = max === undefined ? Math.max(HOUR, ms) : toMs('max', max)
+  // Every wait would be the maximum, and the first not what was asked for.
+  if (maxMs < ms) {
+    throw new SkepError(
+      'OPTION_INVALID',
+      `max is ${show(max)}, shorter than the first wait ${show(first)}; use a longer max, or fixed(${show(max)}).`,
+    )
   }
   return Object.freeze({
     kind: 'exponential',
-    ms: toMs('exponential', first),
+    ms,
     factor,
-    maxMs: toMs('max', max),
+    maxMs,
     jitter: share('jitter', jitter),
   })
 }
@@ -104,31 +119,28 @@ export function retry(
   backoff: Backoff = exponential('1s'),
   options: { readonly ending?: Ending } = {},
 ): FailurePolicy {
-  if (!(times === Infinity || (Number.isInteger(times) && times >= 0 && times <= 1_000_000))) {
-    throw new SkepError('OPTION_INVALID', `retry(${times}): use a whole number from 0, or Infinity.`)
-  }
-  assertOptions(RETRY_KEYS, options)
-  if (backoff?.kind !== 'fixed' && backoff?.kind !== 'exponential') {
+  if (!(times === Infinity || (Number.isInteger(times) && times >= 0 && times <= MOST_RETRIES))) {
     throw new SkepError(
       'OPTION_INVALID',
-      "The backoff of retry() is made by fixed('5s') or exponential('1s', { max: '1h' }).",
+      `retry(${show(times)}): use a whole number from 0 to ${MOST_RETRIES}, or Infinity.`,
     )
   }
-  return Object.freeze({
-    retries: times === Infinity ? null : times,
-    backoff,
-    ending: options.ending ?? buried(),
-  })
+  assertOptions(RETRY_KEYS, options)
+  assertBackoff('The backoff of retry()', backoff)
+  const { ending = buried() } = options
+  assertEnding('The ending of retry()', ending)
+  return Object.freeze({ retries: times === Infinity ? null : times, backoff, ending })
 }
 
 /** Do not try again: end at once. */
 export function never(ending: Ending = buried()): FailurePolicy {
+  assertEnding('The ending of never()', ending)
   return retry(0, fixed(0), { ending })
 }
 
 function share(what: string, value: number): number {
-  if (value >= 0 && value <= 1) return value
-  throw new SkepError('OPTION_INVALID', `${what} is ${value}; use a share from 0 to 1.`)
+  if (typeof value === 'number' && value >= 0 && value <= 1) return value
+  throw new SkepError('OPTION_INVALID', `${what} is ${show(value)}; use a share from 0 to 1.`)
 }
 
 /** What a queue does when nothing is said. */

@@ -228,4 +228,18 @@ export const CORE_MUTANTS: readonly Mutant[] = [
     },
     also: { simulation: 'memory', trials: 200 },
   },
+  {
+    name: 'core-handmade-backoff-accepted',
+    incidents: [],
+    rule: 'R22',
+    file: 'src/core/policies/assert-policy.ts',
+    find: 'return isCount && isBackoff(backoff) && isEnding(ending)',
+    replace: 'return isCount && isEnding(ending)',
+    story:
+      'A backoff with a misspelt kind is accepted, and each failed attempt ends in an error of its worker.',
+    killedBy: {
+      vitest: 'test/client/declared-values.test.ts',
+      test: 'refuses a value that cannot be, where it is declared',
+    },
+  },
 ]
