@@ -54,27 +54,44 @@ describe('A handler that throws', () => {
     expect(lines.join('').replaceAll('\n', '')).not.toMatch(/[\p{Cc}\u202e]/u)
   })
 
-  it('does not flood the log: what is left out is counted', async () => {
+  it('does not flood the log with attempts that are retried: what is left out is counted', async () => {
     const { skep, lines } = open()
-    const mail = queue<number>('mail', { onError: retry(0) })
-    skep.worker([
-      mail.handle(() => {
-        throw new Error('SMTP is down')
-      }),
-    ])
+    const mail = queue<number>('mail', { onError: retry(5, fixed(0)) })
+    skep.worker([mail.handle(fail)])
 
-    const jobs = await skep.enqueueMany(
-      mail,
-      Array.from({ length: 500 }, (_, n) => n),
-    )
+    const jobs = await skep.enqueueMany(mail, numbers(100))
     await Promise.allSettled(jobs.map((job) => job.result()))
     await new Promise((resolve) => setTimeout(resolve, 1_100))
     await (await skep.enqueue(mail, 1)).result().catch(() => {})
     await skep.close()
 
-    const attempts = lines.filter((line) => line.includes(' of queue "mail" '))
+    const retried = lines.filter((line) => line.includes(' will be retried '))
     const omitted = lines.flatMap((line) => /(\d+) more failed attempts/.exec(line)?.[1] ?? [])
-    expect(attempts.length).toBeLessThan(200)
-    expect(attempts.length + omitted.reduce((sum, count) => sum + Number(count), 0)).toBe(501)
+    expect(retried.length).toBeLessThan(200)
+    expect(retried.length + omitted.reduce((sum, count) => sum + Number(count), 0)).toBe(101 * 5)
+  })
+
+  it('never leaves out the last attempt of a job, nor its stack, however many attempts fail', async () => {
+    const { skep, lines } = open()
+    const mail = queue<number>('mail', { onError: retry(2, fixed(0)) })
+    skep.worker([mail.handle(fail)])
+
+    const jobs = await skep.enqueueMany(mail, numbers(100))
+    await Promise.allSettled(jobs.map((job) => job.result()))
+    await skep.close()
+
+    const dead = lines.filter((line) => line.startsWith('error '))
+    const logged = dead.map((line) => /Job (\S+) of queue "mail" is dead after attempt 3: /.exec(line)?.[1])
+    expect(logged).toHaveLength(100)
+    expect(new Set(logged)).toEqual(new Set(jobs.map(({ id }) => id)))
+    expect(dead.filter((line) => !/\n\s+at .*log-failures\.test\.ts/.test(line))).toEqual([])
   })
 })
+
+function fail(): never {
+  throw new Error('SMTP is down')
+}
+
+function numbers(count: number): number[] {
+  return Array.from({ length: count }, (_, n) => n)
+}

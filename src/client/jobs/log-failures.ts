@@ -5,7 +5,7 @@ import type { Runtime } from '../../runtime/runtime.ts'
 import type { Store } from '../../store/store.ts'
 import { eventJob, type FailedRun, type WorkerEvents } from '../../worker/events.ts'
 
-/** More than this a second are counted and not logged one by one: an outage fails every job. */
+/** Retried attempts beyond this number a second are counted and not logged one by one: an outage fails every job. */
 const LINES_PER_SECOND = 5
 
 /** What could end a line or change how it reads: an error message may have come from anywhere. */
@@ -13,14 +13,14 @@ const CONTROLS = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u206
 
 /**
  * Logs each failed attempt of this process's workers in one line: the job, its queue, the attempt, the reason and what happens next.
- * The last attempt of a job is an error and has the stack.
+ * The last attempt of a job is an error, has the stack, and is never left out: nothing else of the job follows it.
  */
 export function logFailures(events: Emitter<WorkerEvents>, logger: Logger, runtime: Runtime): void {
   let second = 0
   let written = 0
   let omitted = 0
 
-  const write = (level: 'warn' | 'error', line: string): void => {
+  const warn = (line: string): void => {
     const now = Math.floor(runtime.mono() / 1_000)
     if (now !== second) {
       if (omitted > 0) logger.warn(`${omitted} more failed attempts were not logged.`)
@@ -28,7 +28,7 @@ export function logFailures(events: Emitter<WorkerEvents>, logger: Logger, runti
       written = 0
       omitted = 0
     }
-    if (written++ < LINES_PER_SECOND) logger[level](line)
+    if (written++ < LINES_PER_SECOND) logger.warn(line)
     else omitted++
   }
 
@@ -37,8 +37,7 @@ export function logFailures(events: Emitter<WorkerEvents>, logger: Logger, runti
     ({ job, failure, state }: FailedRun): void => {
       // A dead job has an event of its own.
       if (state === 'dead') return
-      write(
-        'warn',
+      warn(
         `Job ${job.id} of queue "${job.queue}" ${verb} on attempt ${job.attempt} and ${nextOf(state)}: ${reasonOf(failure)}`,
       )
     }
@@ -51,8 +50,7 @@ export function logFailures(events: Emitter<WorkerEvents>, logger: Logger, runti
     // Indented, so that no line of a stack can pass for a line of the log.
     const stack = (failure.stack ?? reasonOf(failure)).split('\n').map((line) => oneLine(line).trim())
     const causes = (failure.causes ?? []).map(({ name, message }) => oneLine(`caused by ${name}: ${message}`))
-    write(
-      'error',
+    logger.error(
       `Job ${job.id} of queue "${job.queue}" is dead after attempt ${job.attempt}: ${[...stack, ...causes].join('\n    ')}`,
     )
   })

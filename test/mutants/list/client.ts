@@ -3,6 +3,21 @@ import type { Mutant } from '../mutant.ts'
 /** Enqueueing. */
 export const CLIENT_MUTANTS: readonly Mutant[] = [
   {
+    name: 'log-last-attempt-throttled',
+    incidents: [],
+    rule: 'R16',
+    file: 'src/client/jobs/log-failures.ts',
+    find: `    logger.error(
+      \`Job`,
+    replace: `    warn(
+      \`Job`,
+    story: 'While many attempts fail, the last attempt of a job is left out of the log, with its stack.',
+    killedBy: {
+      vitest: 'test/client/log-failures.test.ts',
+      test: 'never leaves out the last attempt of a job',
+    },
+  },
+  {
     name: 'enqueue-answers-too-soon',
     incidents: [18],
     rule: 'R11',
