@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { describe, expect, it } from 'vitest'
-import { type SqliteClient, sqliteStore } from '../../src/sqlite.ts'
+import { type SqliteClient, sqliteStore, withTransaction } from '../../src/sqlite.ts'
 import type { Store } from '../../src/store/store.ts'
 import { describeStore } from '../../src/testing.ts'
 import { betterSqlite3Compiled } from './better-sqlite3.ts'
@@ -24,7 +24,59 @@ for (const [name, find] of clients) {
   }
   const open = (): Store => sqliteStore({ client: client(':memory:'), tablePrefix: 'queue_' })
   describeStore(`sqlite through ${name}, with a prefix`, open, { describe, it })
+
+  describe(`withTransaction through ${name}`, () => {
+    it('commits with jobs, and nothing can be written through its handle after its time', async () => {
+      const handle = client(':memory:')
+      const store = openStore({ client: handle })
+      await store.ready()
+      handle.exec('create table ledger (n integer primary key)')
+      const late: string[] = []
+      const write = (sql: SqliteStatement): void => {
+        try {
+          sql.run()
+        } catch (error) {
+          late.push((error as { code: string }).code)
+        }
+      }
+
+      let goOn = (): void => {}
+      const over = new Promise<void>((resolve) => {
+        goOn = resolve
+      })
+      let zombie: unknown
+      const overdue = withTransaction(
+        handle,
+        (tx) => {
+          const statement = tx.prepare('insert into ledger values (1)') as ChainedStatement
+          const chained = statement.safeIntegers?.(false) ?? statement
+          zombie = over.then(() => {
+            write(chained)
+            write(statement)
+          })
+          return zombie
+        },
+        { maxDuration: '20ms' },
+      )
+      await expect(overdue).rejects.toMatchObject({ code: 'TX_TIMEOUT' })
+      await withTransaction(handle, async (tx) => {
+        goOn()
+        await zombie
+        tx.prepare('insert into ledger values (2)').run()
+        expect(tx.prepare('select n from ledger').all()).toMatchObject([{ n: 2 }])
+        await store.within?.(tx).insert({ jobs: [newJob()] })
+      })
+
+      expect(late).toEqual(['TX_TIMEOUT', 'TX_TIMEOUT'])
+      expect(handle.prepare('select n from ledger').all()).toMatchObject([{ n: 2 }])
+      expect(await readyCount(store)).toBe(1)
+    })
+  })
 }
+
+type SqliteStatement = ReturnType<SqliteClient['prepare']>
+/** Some methods of better-sqlite3 return the statement itself. */
+type ChainedStatement = SqliteStatement & { safeIntegers?(on: boolean): SqliteStatement }
 
 describe('A handle of the user', () => {
   it('stays open when the store is closed', async () => {

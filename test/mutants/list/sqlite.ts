@@ -262,4 +262,39 @@ export const SQLITE_MUTANTS: readonly Mutant[] = [
     story: 'One call that fails takes down all calls that share its transaction.',
     killedBy: { vitest: 'test/sqlite/group-commit.test.ts' },
   },
+  {
+    name: 'sqlite-transaction-without-an-end',
+    incidents: [],
+    rule: 'R17',
+    file: 'src/stores/sqlite/connection/user-transaction.ts',
+    find: 'await Promise.race([work(), overdue])',
+    replace: 'await work()',
+    story: 'A transaction function that never returns keeps every other writer of the file waiting for ever.',
+    killedBy: {
+      vitest: 'test/sqlite/user-transaction.test.ts',
+      test: 'lets the next function begin after as many that never return',
+    },
+  },
+  {
+    name: 'sqlite-transaction-handle-outlives-it',
+    incidents: [],
+    rule: 'R1',
+    file: 'src/stores/sqlite/connection/transaction-guard.ts',
+    find: 'if (guard.ended !== null) throw guard.ended',
+    replace: '',
+    story:
+      'A transaction function that goes on after its timeout writes into the next transaction on the same handle.',
+    killedBy: { vitest: 'test/sqlite/user-transaction.test.ts', test: 'write nothing more after their time' },
+  },
+  {
+    name: 'sqlite-late-enqueue-joins-the-next-transaction',
+    incidents: [],
+    rule: 'R1',
+    file: 'src/stores/sqlite/connection/transaction.ts',
+    find: 'assertOpen(given)',
+    replace: 'void assertOpen',
+    story:
+      'An enqueue of a function that was rolled back is saved with the next transaction on the same handle.',
+    killedBy: { vitest: 'test/sqlite/user-transaction.test.ts', test: 'write nothing more after their time' },
+  },
 ]

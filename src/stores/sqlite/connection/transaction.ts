@@ -18,14 +18,16 @@ import { inTransaction, isClient, type SqliteClient } from './client.ts'
 import { Handle } from './connection.ts'
 import type { Database } from './database.ts'
 import { fileOf } from './open.ts'
+import { assertOpen, unguarded } from './transaction-guard.ts'
 import { Turn } from './write-batch.ts'
 
 const handles = new WeakMap<SqliteClient, Map<string, Handle>>()
 
 /** The store's operations inside a transaction that its user began, on any connection to the same file. */
 export function transaction(database: Database, tx: unknown): StoreInTransaction {
-  const client = clientOf(tx)
-  if (!client) {
+  const given = clientOf(tx)
+  const client = given && unguarded(given)
+  if (!given || !client) {
     throw new SkepError(
       'TX_UNSUPPORTED',
       'This is no SQLite transaction. Pass the open database handle (node:sqlite, @photostructure/sqlite, ' +
@@ -35,6 +37,8 @@ export function transaction(database: Database, tx: unknown): StoreInTransaction
 
   // Each call looks again: the handle outlives its transactions.
   const run = <T>(call: { readonly now?: number }, work: (turn: Turn, now: number) => T): T => {
+    // Another transaction may be open on the same handle by now.
+    assertOpen(given)
     assertSame(database, client)
     if (!inTransaction(client)) {
       throw new SkepError(

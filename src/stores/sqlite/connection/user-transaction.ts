@@ -6,20 +6,23 @@ import { type Runtime, sleep, systemRuntime } from '../../../runtime/runtime.ts'
 import { HandleInUse, storeError, troubleOf } from '../errors.ts'
 import { inTransaction, isClient, type SqliteClient } from './client.ts'
 import { fileOf } from './open.ts'
+import { assertOpen, guardHandle, unguarded } from './transaction-guard.ts'
 
 export interface TransactionOptions {
   /** How long to wait for other writers before nothing is done. @default '10s' */
   readonly timeout?: Duration
+  /** How long the function may take before its transaction is rolled back. @default '5s' */
+  readonly maxDuration?: Duration
 }
 
-const KEYS = optionKeys<TransactionOptions>('withTransaction()', { timeout: true })
+const KEYS = optionKeys<TransactionOptions>('withTransaction()', { timeout: true, maxDuration: true })
 
 /** How often a lock that another connection holds is tried again. */
 const RETRY_MS = 2
 
-interface Wait {
-  readonly until: number
+interface Limits {
   readonly timeoutMs: number
+  readonly maxDurationMs: number
 }
 
 /** The last transaction of each database in this process. A handle stands for a database in memory. */
@@ -37,8 +40,9 @@ const openHere = new AsyncLocalStorage<
  * of the calls, whichever handles they use; those of other processes are waited for without blocking the event loop. The store
  * writes between two transactions, so keep `work` short, and pass `{ tx }` to every enqueue inside it.
  *
- * Throws `TX_UNSUPPORTED` when called inside `work` on the same database, and `STORE_UNAVAILABLE`, with nothing done, when the
- * database stays locked for `timeout`.
+ * Throws `TX_UNSUPPORTED` when called inside `work` on the same database, `STORE_UNAVAILABLE`, with nothing done, when the
+ * database stays locked for `timeout`, and `TX_TIMEOUT`, with everything rolled back, when `work` takes longer than `maxDuration`.
+ * `tx` and its statements throw after the end of the transaction, so `work` cannot write outside of it.
  */
 export function withTransaction<Client extends SqliteClient, Result>(
   db: Client,
@@ -46,21 +50,26 @@ export function withTransaction<Client extends SqliteClient, Result>(
   options: TransactionOptions = {},
 ): Promise<Result> {
   assertOptions(KEYS, options)
-  return runExclusively(systemRuntime(), db, work, toMs('timeout', options.timeout ?? '10s'))
+  return runExclusively(systemRuntime(), db, work, {
+    timeoutMs: toMs('timeout', options.timeout ?? '10s'),
+    maxDurationMs: toMs('maxDuration', options.maxDuration ?? '5s'),
+  })
 }
 
 async function runExclusively<Client extends SqliteClient, Result>(
   runtime: Runtime,
-  db: Client,
+  given: Client,
   work: (tx: Client) => Result | Promise<Result>,
-  timeoutMs: number,
+  limits: Limits,
 ): Promise<Result> {
-  if (!isClient(db)) {
+  if (!isClient(given)) {
     throw new SkepError(
       'TX_UNSUPPORTED',
       'withTransaction needs an open SQLite handle: node:sqlite, @photostructure/sqlite or better-sqlite3.',
     )
   }
+  assertOpen(given)
+  const db = unguarded(given)
   const key = fileOf(db) ?? db
   const outer = openHere.getStore() ?? new Set()
   if ([...outer].some((transaction) => transaction.isOpen && transaction.key === key)) {
@@ -72,7 +81,6 @@ async function runExclusively<Client extends SqliteClient, Result>(
   }
 
   const previous = tails.get(key)
-  const wait = { until: runtime.mono() + timeoutMs, timeoutMs }
   const mine = (async () => {
     if (previous) {
       await previous
@@ -81,7 +89,7 @@ async function runExclusively<Client extends SqliteClient, Result>(
     }
     const own = { key, isOpen: true }
     return openHere.run(new Set([...outer, own]), () =>
-      transact(runtime, db, work, wait).finally(() => {
+      transact(runtime, db, work, limits).finally(() => {
         own.isOpen = false
       }),
     )
@@ -98,31 +106,82 @@ async function transact<Client extends SqliteClient, Result>(
   runtime: Runtime,
   db: Client,
   work: (tx: Client) => Result | Promise<Result>,
-  wait: Wait,
+  { timeoutMs, maxDurationMs }: Limits,
 ): Promise<Result> {
-  await execWhenFree(runtime, db, 'BEGIN IMMEDIATE', wait)
+  await execWhenFree(runtime, db, 'BEGIN IMMEDIATE', timeoutMs)
+  const { tx, close } = guardHandle(db)
   try {
-    const result = await work(db)
+    const result = await within(runtime, maxDurationMs, () => work(tx))
     if (!inTransaction(db)) {
       throw new SkepError(
         'TX_UNSUPPORTED',
         'The function ended its transaction itself. withTransaction commits when it returns and rolls back when it throws.',
       )
     }
-    await execWhenFree(runtime, db, 'COMMIT', wait)
+    close(endedError())
+    await execWhenFree(runtime, db, 'COMMIT', timeoutMs)
     return result
   } catch (error) {
-    if (inTransaction(db)) db.exec('ROLLBACK')
+    close(isTimeout(error) ? error : endedError())
+    rollback(db)
     throw error
   }
+}
+
+/** The outcome of `work`, or `TX_TIMEOUT`: every other writer waits for this transaction, so it must end. */
+async function within<Result>(
+  runtime: Runtime,
+  ms: number,
+  work: () => Result | Promise<Result>,
+): Promise<Result> {
+  let disarm = (): void => {}
+  const overdue = new Promise<never>((_, reject) => {
+    disarm = runtime.timer(ms, () => reject(timeoutError(ms)))
+  })
+  try {
+    return await Promise.race([work(), overdue])
+  } finally {
+    disarm()
+  }
+}
+
+/** An error of the database may have ended the transaction, and `work` may have closed the handle. */
+function rollback(db: SqliteClient): void {
+  try {
+    if (inTransaction(db)) db.exec('ROLLBACK')
+  } catch {
+    // There is none any more.
+  }
+}
+
+function isTimeout(error: unknown): error is SkepError {
+  return error instanceof SkepError && error.code === 'TX_TIMEOUT'
+}
+
+function timeoutError(maxDurationMs: number): SkepError {
+  return new SkepError(
+    'TX_TIMEOUT',
+    `The function of withTransaction took longer than ${maxDurationMs} ms, so its transaction was rolled back: no other ` +
+      'writer of the database could go on meanwhile. Do slow work before or after the transaction, or raise maxDuration.',
+    { facts: { maxDurationMs } },
+  )
+}
+
+function endedError(): SkepError {
+  return new SkepError(
+    'TX_UNSUPPORTED',
+    'This transaction has ended. Await everything inside the function of withTransaction, and use its tx and the statements ' +
+      'prepared with it nowhere else.',
+  )
 }
 
 async function execWhenFree(
   runtime: Runtime,
   db: SqliteClient,
   sql: string,
-  { until, timeoutMs }: Wait,
+  timeoutMs: number,
 ): Promise<void> {
+  const until = runtime.mono() + timeoutMs
   for (;;) {
     try {
       // The store's own commits on a shared handle begin and end without a pause, so an open one is the user's.
