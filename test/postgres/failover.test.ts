@@ -1,12 +1,12 @@
 import pg from 'pg'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { createSkep, queue, type Skep, silentLogger } from '../../src/index.ts'
+import { createSkep, type Skep, silentLogger } from '../../src/index.ts'
 import { postgresStore } from '../../src/postgres.ts'
 import { type MortalPostgres, startMortalPostgres } from '../crash/mortal-postgres.ts'
 import { caller, FakeReceiver, hubOf } from '../receivers/support/scene.ts'
+import { mail, startLoad } from '../support/load.ts'
 import { measureRecovery } from '../support/recovery.ts'
 
-const mail = queue<number, number>('mail')
 const patience = { timeout: 90_000, interval: 50 }
 /** A call that the dead primary never answers is repeated when this has passed. */
 const CALL_TIMEOUT_MS = 3_000
@@ -55,47 +55,6 @@ function openSkep(url: string): Skep {
   })
   onTestFinished(() => skep.close())
   return skep
-}
-
-/** Callers that enqueue without pause, and workers that count how often they handled each number. */
-function startLoad(producer: Skep, workers: readonly Skep[], lease: '10s' | '60s') {
-  const handled = new Map<number, number>()
-  /** The number of each job of which the enqueue was acknowledged, by its id. */
-  const acknowledged = new Map<string, number>()
-  const failures: unknown[] = []
-  let next = 0
-  let isOver = false
-  const callers = Array.from({ length: 4 }, async () => {
-    while (!isOver) {
-      const n = next++
-      try {
-        acknowledged.set((await producer.enqueue(mail, n)).id, n)
-      } catch (error) {
-        failures.push(error)
-      }
-    }
-  })
-  const count = mail.handle(({ payload }) => {
-    handled.set(payload, (handled.get(payload) ?? 0) + 1)
-    return payload
-  })
-  for (const skep of workers) skep.worker([count], { concurrency: 10, lease })
-  return {
-    handled,
-    acknowledged,
-    failures,
-    /** Enqueues one more job and waits until it is done. */
-    async runOne() {
-      const n = next++
-      const job = await producer.enqueue(mail, n)
-      acknowledged.set(job.id, n)
-      await job.result()
-    },
-    async stop() {
-      isOver = true
-      await Promise.all(callers)
-    },
-  }
 }
 
 /** A receiver of 100 jobs. */

@@ -1,9 +1,17 @@
 import { Redis } from 'ioredis'
-import { describe, expect, it, onTestFinished, type TestContext } from 'vitest'
+import { describe, expect, it, onTestFinished, type TestContext, vi } from 'vitest'
+import { createSkep, type Skep, silentLogger } from '../../src/index.ts'
 import type { RedisStoreOptions } from '../../src/redis.ts'
 import type { Store } from '../../src/store/store.ts'
-import { MASTER_NAME, type SentinelGroup, startSentinels } from '../servers/index.ts'
+import { caller, FakeReceiver, hubOf } from '../receivers/support/scene.ts'
+import { DOWN_AFTER_MS, MASTER_NAME, type SentinelGroup, startSentinels } from '../servers/index.ts'
+import { mail, startLoad } from '../support/load.ts'
+import { measureRecovery } from '../support/recovery.ts'
 import { codeOf, countOf, createCrew, eventually, newJobs, openStore, range } from './world.ts'
+
+const patience = { timeout: 90_000, interval: 50 }
+/** A call that the dead master never answers is repeated when this has passed. */
+const CALL_TIMEOUT_MS = 3_000
 
 interface Scene extends SentinelGroup {
   open(options?: Partial<RedisStoreOptions>): Promise<Store>
@@ -33,25 +41,42 @@ async function createScene(t: TestContext): Promise<Scene> {
 }
 
 describe('a failover with sentinels', () => {
-  it('loses nothing when the replicas had everything, and a worker goes on', async (t) => {
+  it('loses nothing and repeats nothing when the replicas had everything, and a worker goes on', async (t) => {
     const scene = await createScene(t)
     const losses: string[] = []
-    const onLoss = (message: string): void => void losses.push(message)
-    const crew = createCrew(await scene.open({ onLoss, wait: { replicas: 1 } }))
-    await crew.done(await crew.enqueue(range(0, 20)))
-    const enqueuing = crew.enqueue(range(20, 120))
+    const open = async (): Promise<Skep> => {
+      const onLoss = (message: string): void => void losses.push(message)
+      const store = await scene.open({ onLoss, wait: { replicas: 1 }, callTimeoutMs: CALL_TIMEOUT_MS })
+      const skep = createSkep({ store, enqueueTimeout: '60s', logger: silentLogger })
+      onTestFinished(() => skep.close())
+      return skep
+    }
+    const producer = await open()
+    // A lease is longer than the failover takes, or jobs that are running would rightly run again.
+    const load = startLoad(producer, [await open()], '60s')
+    await vi.waitFor(() => expect(load.handled.size).toBeGreaterThan(200), patience)
 
-    await eventually('some to be enqueued', () => crew.handled.size > 30)
-    await scene.servers[0].kill()
-    await scene.failover()
+    const timeouts = { 'down-after-milliseconds': DOWN_AFTER_MS, callTimeoutMs: CALL_TIMEOUT_MS }
+    await measureRecovery('Redis with sentinels', timeouts, async () => {
+      await scene.servers[0].kill()
+      await load.runOne()
+    })
 
-    const acknowledged = await enqueuing
-    await crew.done(acknowledged)
-    const more = await crew.enqueue(range(120, 130))
-    expect(more).toHaveLength(10)
-    await crew.done(more)
+    const before = load.acknowledged.size
+    await vi.waitFor(() => expect(load.acknowledged.size).toBeGreaterThan(before + 200), patience)
+    await load.stop()
+    await vi.waitFor(async () => {
+      const [counts] = await producer.counts([mail])
+      expect(counts).toMatchObject({ ready: 0, running: 0, delayed: 0 })
+    }, patience)
+    expect(load.failures).toEqual([])
     expect(losses).toEqual([])
-  }, 60_000)
+    const ids = [...load.acknowledged.keys()]
+    const states = await Promise.all(ids.map(async (id) => (await producer.get(id))?.state))
+    expect(ids.filter((_, index) => states[index] !== 'done')).toEqual([])
+    expect([...load.handled].filter(([, times]) => times !== 1)).toEqual([])
+    expect(load.handled.size).toBe(load.acknowledged.size)
+  }, 240_000)
 
   it('is told as a loss when the replica that was promoted was behind', async (t) => {
     const scene = await createScene(t)
@@ -110,5 +135,37 @@ describe('a failover with sentinels', () => {
     const acknowledged = await crew.enqueue(range(5, 25))
     expect(acknowledged).toHaveLength(20)
     await crew.done(acknowledged)
+    expect([...crew.handled.values()]).toEqual(range(0, 25).map(() => 1))
   }, 60_000)
+
+  it('is outlived by acknowledgements of receivers that were sent while there was no master', async (t) => {
+    const scene = await createScene(t)
+    const store = await scene.open({ wait: { replicas: 1 }, callTimeoutMs: CALL_TIMEOUT_MS })
+    const skep = createSkep({ store, enqueueTimeout: '60s', logger: silentLogger })
+    onTestFinished(() => skep.close())
+    const hub = hubOf(skep, { ackGrace: '1s', worker: { lease: '60s' } })
+    onTestFinished(() => hub.close({ drain: 0 }))
+    const fake = new FakeReceiver()
+    fake.receiver = await hub.connect({
+      caller: caller(),
+      queues: ['mail'],
+      credits: 100,
+      protocol: 'http',
+      ...fake.options,
+    })
+    await skep.enqueueMany(mail, range(0, 100))
+    await vi.waitFor(() => expect(fake.jobs).toHaveLength(100), patience)
+    const given = [...fake.jobs]
+
+    await scene.servers[0].kill()
+    const { saved, results } = await fake.ackWithTokens(given)
+    expect([saved, new Set(results.map(({ status }) => status))]).toEqual([0, new Set(['unknown'])])
+
+    const answers = await fake.ackUntilKnown(given)
+    expect(new Set(answers.values())).toEqual(new Set(['saved']))
+    for (const { id, token } of given) {
+      expect(await skep.get(id)).toMatchObject({ state: 'done', result: token, starts: 1, lost: 0 })
+    }
+    expect(fake.jobs).toHaveLength(100)
+  }, 240_000)
 })

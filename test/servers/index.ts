@@ -12,6 +12,8 @@ export {
   startRedis,
 } from './redis.ts'
 export {
+  CLUSTER_NODE_TIMEOUT_MS,
+  DOWN_AFTER_MS,
   MASTER_NAME,
   type RedisCluster,
   type SentinelGroup,

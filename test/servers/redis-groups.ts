@@ -10,7 +10,10 @@ import { freePort, serverFolder, serverIdentity } from './server.ts'
 export const MASTER_NAME = 'skep'
 
 /** On a busy machine a server that lives can be silent for a second; given up too soon, masters would change at random. */
-const DOWN_AFTER_MS = 3_000
+export const DOWN_AFTER_MS = 3_000
+
+/** A replica is promoted when its master has been silent for this long, which a busy machine alone can make it. */
+export const CLUSTER_NODE_TIMEOUT_MS = 4_000
 
 export interface SentinelGroup {
   /** The first is the master at the start. */
@@ -97,8 +100,14 @@ export interface SlotMove {
   finish(): Promise<void>
 }
 
-/** Three masters, each with a replica if wanted; or why there are none. */
-export async function startCluster({ replicas = false } = {}): Promise<{
+/** Three masters, each with a replica if wanted, with what else is to be set; or why there are none. */
+export async function startCluster({
+  replicas = false,
+  settings = {},
+}: {
+  readonly replicas?: boolean
+  readonly settings?: Readonly<Record<string, string>>
+} = {}): Promise<{
   readonly cluster?: RedisCluster
   readonly reason?: string
 }> {
@@ -109,8 +118,8 @@ export async function startCluster({ replicas = false } = {}): Promise<{
       started({
         'cluster-enabled': 'yes',
         'cluster-port': String(await freePort()),
-        // A replica is promoted when a master has been silent for this long, which a busy machine alone can make it.
-        'cluster-node-timeout': replicas ? '4000' : '2000',
+        'cluster-node-timeout': String(replicas ? CLUSTER_NODE_TIMEOUT_MS : 2_000),
+        ...settings,
         'cluster-config-file': 'nodes.conf',
         'repl-diskless-sync-delay': '0',
       }),
