@@ -536,4 +536,14 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
     story: 'A worker behind a pooler in transaction mode takes its lock on a connection that others share.',
     killedBy: { vitest: 'test/postgres/roles.test.ts', test: 'is found out by a store that listens (pool)' },
   },
+  {
+    name: 'postgres-days-unguarded',
+    incidents: [],
+    rule: 'R9',
+    file: 'src/stores/postgres/sql/jobs/maintenance.ts',
+    find: "execute format($guard$${guardOf(schema, '%I')}$guard$, name);",
+    replace: '',
+    story: 'A DELETE by hand on the partition of a day removes finished jobs that are still counted.',
+    killedBy: { vitest: 'test/postgres/roles.test.ts', test: 'cannot change jobs by hand' },
+  },
 ]

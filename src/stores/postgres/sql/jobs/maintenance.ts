@@ -1,4 +1,5 @@
 import { CLOCK, dayOf, fixedPath } from '../plan-settings.ts'
+import { guardOf } from './tables.ts'
 
 const FINISHED = ['done', 'failed', 'cancelled']
 const UNDATED = ['delayed', 'ready', 'running', 'dead']
@@ -58,6 +59,7 @@ begin
         continue when to_regclass('${schema}.' || name) is not null;
         begin
             execute format('create table %I (like archive_days including defaults)', name);
+            execute format($guard$${guardOf(schema, '%I')}$guard$, name);
             execute format('alter table archive_days attach partition %I for values from (%s) to (%s)',
                 name, d * 86400000::bigint, (d + 1) * 86400000::bigint);
         exception

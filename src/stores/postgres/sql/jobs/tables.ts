@@ -195,11 +195,13 @@ begin
         using errcode = 'insufficient_privilege',
             hint = 'Use the API, "skep" on the command line, or the dashboard to cancel, retry, move or remove jobs.';
 end $function$;
-${GUARDED.map(
-  (table) => `
-create trigger refuse_write before update or delete or truncate on ${schema}.${table}
-    for each statement when (current_setting('search_path') <> '${schema}, pg_temp')
-    execute function ${schema}.refuse_write();`,
-).join('')}
+${GUARDED.map((table) => `\n${guardOf(schema, `${schema}.${table}`)};`).join('')}
 `
+}
+
+/** Triggers for statements belong to the table that a statement names, so each partition needs its own. */
+export function guardOf(schema: string, table: string): string {
+  return `create trigger refuse_write before update or delete or truncate on ${table}
+    for each statement when (current_setting('search_path') <> '${schema}, pg_temp')
+    execute function ${schema}.refuse_write()`
 }
