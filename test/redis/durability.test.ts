@@ -36,9 +36,16 @@ describe('what an ok of Redis means', () => {
 
     expect(level).toBe('disk')
     expect(detail).toMatch(
-      /^(Redis|Valkey) \d+\.\d+\.\d+, appendonly yes, appendfsync always, maxmemory-policy noeviction, 0 replicas\.$/,
+      /^(Redis|Valkey) \d+\.\d+\.\d+, appendonly yes, appendfsync always, maxmemory-policy noeviction, 0 replicas\. No replica is waited for: a failover may lose the last jobs that were acknowledged\.$/,
     )
     expect(warnings).toEqual([])
+  })
+
+  it('is that replicas have it, too, when they are waited for', async () => {
+    expect((await check({ wait: { replicas: 1 } })).detail).toMatch(
+      / Every job that was acknowledged is on 1 replica\.$/,
+    )
+    expect((await check({ wait: { replicas: 2 } })).detail).toMatch(/ is on 2 replicas\.$/)
   })
 
   it.each([

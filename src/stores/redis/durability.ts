@@ -22,10 +22,15 @@ export type Askable = Pick<RedisClient, 'send'>
 export async function checkDurability(
   servers: readonly Askable[],
   unsafe: UnsafeOptions,
+  wait: { readonly replicas: number } | null,
 ): Promise<Durability> {
   const all = await Promise.all(servers.map((server) => checkServer(server, unsafe)))
   const weakest = all.reduce((a, b) => (LEVELS.indexOf(b.level) < LEVELS.indexOf(a.level) ? b : a))
-  return { ...weakest, warnings: [...new Set(all.flatMap(({ warnings }) => warnings))] }
+  const failover = wait
+    ? `Every job that was acknowledged is on ${wait.replicas} replica${wait.replicas === 1 ? '' : 's'}.`
+    : 'No replica is waited for: a failover may lose the last jobs that were acknowledged.'
+  const warnings = [...new Set(all.flatMap((server) => server.warnings))]
+  return { ...weakest, detail: `${weakest.detail} ${failover}`, warnings }
 }
 
 const LEVELS: readonly Durability['level'][] = ['memory', 'process', 'disk']

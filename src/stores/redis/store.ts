@@ -40,7 +40,8 @@ export function createRedisStore(given: RedisStoreOptions, makeNotifier: Notifie
   const channel = channelOf(() => caller.client(), options, true)
   let notifier: Notifier | undefined
   const workers = new Workers(caller, options)
-  const check = async (): Promise<Durability> => checkDurability(await caller.servers(), options.unsafe)
+  const check = async (): Promise<Durability> =>
+    checkDurability(await caller.servers(), options.unsafe, options.wait)
   const watch = new Watch(check, options)
   let durability: Promise<Durability> | undefined
   return {
