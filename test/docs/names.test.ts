@@ -15,9 +15,22 @@ import { variableOf } from '../../src/cli/arguments.ts'
 import { GLOBAL_FLAGS } from '../../src/cli/command.ts'
 import { COMMANDS } from '../../src/cli/command-table.ts'
 import { declaredOptions } from '../../src/core/options.ts'
+import { describePolicy } from '../../src/core/policies/describe-policy.ts'
+import { backoffMs, DEFAULT_POLICY, type FailurePolicy } from '../../src/core/policies/policy.ts'
+import { EXAMPLES } from '../../src/operations/examples/table.ts'
 import type { WorkerEvents } from '../../src/worker/events.ts'
 import { type Page, pages, readPage, root } from './markdown.ts'
-import { type Code, callsOf, cellsOf, commandsOf, firstCells, proseOf, quotedIn, spansOf } from './names.ts'
+import {
+  type Code,
+  callsOf,
+  cellsOf,
+  commandsOf,
+  firstCells,
+  paragraphsOf,
+  proseOf,
+  quotedIn,
+  spansOf,
+} from './names.ts'
 
 /** The pages for users. */
 const all = pages().filter(({ path }) => path === 'README.md' || path.startsWith('docs/'))
@@ -193,6 +206,64 @@ describe('figures', () => {
     expect(written.flatMap((page) => figuresIn(page, /\b([\d,]{3,}) tests\b/g))).toEqual([])
   })
 
+  it('of retries are those of the default policy', () => {
+    const { onError, onTimeout, onLost } = DEFAULT_POLICY
+    const known = [onError, onTimeout].map(
+      (policy) => `${policy.retries} times over about ${hoursOf(policy)} hours`,
+    )
+    // "(it was …)" tells of an earlier version, and tables of the architecture of what was measured.
+    const sentences = [...written, readPage('ARCHITECTURE.md'), readPage('CHANGELOG.md')].flatMap((page) =>
+      paragraphsOf(page)
+        .filter(({ line }) => page.path !== 'ARCHITECTURE.md' || !line.startsWith('|'))
+        .flatMap(({ at, line }) =>
+          line
+            .replace(/\(it was [^)]*\)/g, '')
+            .split(/(?<=[.:])\s/)
+            .map((sentence) => ({ at, sentence })),
+        ),
+    )
+    const stated = sentences
+      .filter(({ sentence }) => /\b(?:retried|tried again|tries again|retries|times out)\b/.test(sentence))
+      .flatMap(({ at, sentence }) =>
+        [...sentence.matchAll(RETRY_FIGURE)].map(([figure]) => ({ at, figure: figure.replace(/\s+/g, ' ') })),
+      )
+    const cells = new Map(
+      readPage('docs/handlers.md')
+        .lines.filter((line) => line.startsWith('| `on'))
+        .map(cellsOf)
+        .map(([option, , usual]) => [option, usual]),
+    )
+    const declared = readFileSync(join(root, 'src/client/queues/queue.ts'), 'utf8')
+    const started = readFileSync(join(root, 'src/cli/init/files.ts'), 'utf8')
+
+    expect(stated.length).toBeGreaterThan(3)
+    expect(stated.filter(({ figure }) => !known.includes(figure))).toEqual([])
+    for (const [option, policy] of Object.entries({ onError, onTimeout, onLost })) {
+      const { ms, kind } = policy.backoff
+      const call = `retry(${policy.retries}, ${kind}(${kind === 'fixed' ? ms : `'${ms / 1_000}s', { max: '1h' }`}))`
+      const hours = hoursOf(policy)
+      expect(cells.get(`\`${option}\``)).toBe(
+        hours === 0 ? `\`${call}\`` : `\`${call}\`: about ${hours} hours`,
+      )
+      expect(declared).toContain(hours === 0 ? `@default ${call}` : `@default ${call}, about ${hours} hours`)
+      if (option === 'onError') expect(started).toContain(`${option}: ${call},`)
+    }
+  })
+
+  it('of retries in the example of a queue are those of the default policy', () => {
+    const card = EXAMPLES['queues.get'].output.card
+
+    expect(card?.policy).toEqual(describePolicy({ ...DEFAULT_POLICY, timeoutMs: card?.timeoutMs ?? null }))
+  })
+
+  it.each([
+    ['The job is tried again after 1 s, 2 s and so on, five times, and then it is dead.', 'five times'],
+    ['A job that throws is retried 5 times.', '5 times'],
+    ['It is retried 20 times over about 7 hours.', '20 times over about 7 hours'],
+  ])('of retries are found in prose: %s', (sentence, figure) => {
+    expect([...sentence.matchAll(RETRY_FIGURE)].map(([found]) => found)).toEqual([figure])
+  })
+
   it('of takeovers are those of one table', () => {
     const guarantees = readPage('docs/guarantees.md')
     const start = guarantees.lines.indexOf('| Store | The process died | The store cannot tell |')
@@ -215,6 +286,17 @@ describe('figures', () => {
     expect(others).toEqual([])
   })
 })
+
+/** How often something is tried, and over how long if that is said. */
+const RETRY_FIGURE =
+  /\b(?:\d+|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty) times\b(?: over about \d+ hours)?/g
+
+/** How long all retries take, in whole hours. */
+function hoursOf({ retries, backoff }: FailurePolicy): number {
+  let ms = 0
+  for (let failures = 1; failures <= (retries ?? 0); failures++) ms += backoffMs(backoff, failures, 0.5)
+  return Math.round(ms / 3_600_000)
+}
 
 function isSource({ path }: Page, at: string, start: number): boolean {
   const [file, line] = at.split(':')

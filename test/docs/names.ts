@@ -22,6 +22,23 @@ export function proseOf(page: Page): { readonly at: string; readonly line: strin
   )
 }
 
+/** Paragraphs and items of lists outside of blocks, each in one line, with the place where it begins. */
+export function paragraphsOf(page: Page): { readonly at: string; readonly line: string }[] {
+  const paragraphs: { at: string; line: string }[] = []
+  let open: { at: string; line: string } | null = null
+  for (const { at, line } of proseOf(page)) {
+    const text = line.trim()
+    const before = page.lines[Number(at.split(':')[1]) - 2] ?? ''
+    if (/^(?:[-*|#>]|\d+\.)\s/.test(text) || before.startsWith('```') || before.trim() === '') open = null
+    if (open !== null) open.line += ` ${text}`
+    else if (text !== '') {
+      open = { at, line: text }
+      paragraphs.push(open)
+    }
+  }
+  return paragraphs
+}
+
 /** Spans between backticks. */
 export function spansOf(page: Page): Code[] {
   return proseOf(page).flatMap(({ at, line }) =>
