@@ -19,7 +19,7 @@ export function maskUrl(url: string): string {
 /** Hides in any text the secrets of a database address: drivers like to repeat what they were given. */
 export function masker(url: string | undefined): (text: string) => string {
   const inUrls = (text: string): string =>
-    text.replace(/[a-z][a-z0-9+.-]*:\/\/[^\s"'`<>]*/gi, (found) => maskUrl(found))
+    text.replace(/[a-z][a-z0-9+.-]{0,30}:\/\/[^\s"'`<>]*/gi, (found) => maskUrl(found))
   if (url === undefined) return inUrls
   const secrets = passwordsOf(url)
   return (text) => {

@@ -48,6 +48,17 @@ export const EDGE_MUTANTS: readonly Mutant[] = [
     killedBy: by('hostile', 'take time in proportion to their length in the redactor'),
   },
   {
+    name: 'edge-digits-read-again-and-again',
+    incidents: [],
+    rule: 'R23',
+    file: 'src/core/query/query.ts',
+    find: '(?:\\d+(?:\\.\\d*)?|\\.\\d+)',
+    replace: '(?:\\d+\\.?\\d*|\\.\\d+)',
+    story:
+      'A stored string of many digits stops the server for minutes when a query compares it with a number.',
+    killedBy: by('hostile', 'by payload.at:>5'),
+  },
+  {
     name: 'edge-value-behind-another-name-is-shown',
     incidents: [],
     rule: 'R23',

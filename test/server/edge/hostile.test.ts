@@ -1,9 +1,13 @@
 /** Texts that somebody stores to stop the server: every pattern that runs over them takes time in proportion to their length. */
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { masker } from '../../../src/cli/format/mask.ts'
 import { fingerprintOf } from '../../../src/core/jobs/fingerprint.ts'
+import { PLAIN_JOB } from '../../../src/core/jobs/job.ts'
+import { create } from '../../../src/core/jobs/transitions.ts'
 import { matches } from '../../../src/core/lanes/holds.ts'
-import { parseQuery, printQuery } from '../../../src/index.ts'
+import { matches as fits } from '../../../src/core/query/match.ts'
+import { parseQuery, printQuery, queue } from '../../../src/index.ts'
 import { HIDDEN, redactor } from '../../../src/operations/redaction/redact.ts'
 import { startServer } from '../support.ts'
 
@@ -206,6 +210,83 @@ describe('take time in proportion to their length', () => {
 
     expect(slow.filter(Boolean)).toEqual([])
   })
+})
+
+/** What a query may ask of a stored string: every operator, of every place that holds one. */
+const QUESTIONS: readonly string[] = ['payload.at', 'payload', 'header.at'].flatMap((field) => [
+  ...['>', '>=', '<', '<='].flatMap((operator) => [`${field}:${operator}5`, `${field}:${operator}x`]),
+  `${field}:5`,
+  `${field}:~x5`,
+  `${field}:*1*1*1*2`,
+  `${field}:~${'1'.repeat(400)}2`,
+])
+const TEXTS: readonly string[] = [
+  ...['error.message', 'error', 'unique', 'lane'].flatMap((field) => [`${field}:~x5`, `${field}:*1*1*1*2`]),
+  'error.group:0123456789abcdef',
+  '"x5"',
+  `"${'1'.repeat(400)}2"`,
+]
+const DIGITS: readonly string[] = ['1', '1.', '.1', '1e', '+1', '1x']
+
+describe('what is stored is matched in time in proportion to its length', () => {
+  it.each([...QUESTIONS, ...TEXTS])('by %s', (question) => {
+    const query = parseQuery(question)
+    const ask = (at: string): void => {
+      const job = create(
+        {
+          ...PLAIN_JOB,
+          id: '019a8f3c-2f1e-7b7a-8c33-5d1f0a9b7e21',
+          space: 'default',
+          queue: 'mail',
+          payload: 'null',
+        },
+        0,
+      )
+      const text = JSON.stringify({ at, in: [{ at }] })
+      const failure = JSON.stringify({ kind: 'error', name: at, code: at, message: at })
+      fits(
+        query,
+        { ...job, payload: text, result: text, headers: text, failure, uniqueKey: at, lane: at },
+        { now: 0 },
+      )
+    }
+    // Whether it is a number shows at its end alone. First as much as shows what is quadratic, then 1 MB.
+    const slow = DIGITS.flatMap((unit) =>
+      ['', '!'].map(
+        (end) =>
+          tooSlow((at) => ask(at + end), unit, 25_000) ?? tooSlow((at) => ask(at + end), unit, 250_000),
+      ),
+    )
+
+    expect(slow.filter(Boolean)).toEqual([])
+  })
+
+  it('by a server that is asked for it', async () => {
+    const { call, skep } = await startServer({}, { payloadBytes: 4_194_304 })
+    const askFor = async (length: number): Promise<number> => {
+      await skep.enqueue(queue(`of-${length}`), { at: `${'1'.repeat(length)}!` })
+      let best = Infinity
+      for (let n = 0; n < 3; n++) {
+        const from = performance.now()
+        expect((await call('jobs.count', { query: `queue:of-${length} payload.at:>5` })).count).toBe(0)
+        best = Math.min(best, performance.now() - from)
+      }
+      return best
+    }
+
+    const [short, long] = [await askFor(20_000), await askFor(160_000)]
+
+    // Eight times as long: what is quadratic takes sixty-four times.
+    expect(long < 300 || long < short * 20, `${short} ms, then ${long} ms`).toBe(true)
+  })
+})
+
+it('the command line hides passwords in messages in time in proportion to their length', () => {
+  const mask = masker('postgres://ada:geheim@db/shop')
+
+  const slow = UNITS.map((unit) => tooSlow((text) => void mask(text), unit, 50_000))
+
+  expect(slow.filter(Boolean)).toEqual([])
 })
 
 describe('a response', () => {
