@@ -1,8 +1,8 @@
 /** The names of all options of a server. Whatever is not among them is refused, with what was probably meant. */
-import { assertOptions, type OptionKeys, optionKeys } from '../index.ts'
+import { assertOptions, type OptionKeys, optionKeys, SkepError } from '../index.ts'
 import type { RedactOptions } from '../operations/redaction/redact.ts'
 import type { AuditOptions } from './access/audit.ts'
-import type { AccessOptions } from './access/options.ts'
+import type { AccessOptions, Grant } from './access/options.ts'
 import type { AlertHook } from './alerts/options.ts'
 import type { HandlerOptions } from './handler.ts'
 import type { ServerOptions } from './options.ts'
@@ -80,6 +80,22 @@ const TOKEN = optionKeys<GivenToken>('a token', {
   payloads: true,
   expires: true,
 })
+const GRANT = optionKeys<Grant>('a grant of auth', {
+  name: true,
+  scopes: true,
+  space: true,
+  spaces: true,
+  queues: true,
+  payloads: true,
+})
+const RECEIVER_WORKER = optionKeys<NonNullable<ReceiverOptions['worker']>>('receivers.worker', {
+  lease: true,
+  drain: true,
+  grace: true,
+  poll: true,
+  rescueGrace: true,
+  prune: true,
+})
 const RECEIVERS = optionKeys<ReceiverOptions>('receivers', {
   receivers: true,
   receiversPerCaller: true,
@@ -114,5 +130,20 @@ export function assertServerOptions(keys: OptionKeys, options: ServerOptions): v
   assertOptions(AUDIT, audit)
   for (const token of tokens ?? []) assertOptions(TOKEN, token)
   assertOptions(RECEIVERS, receivers)
+  assertOptions(RECEIVER_WORKER, receivers?.worker)
   for (const hook of alerts ?? []) assertOptions(HOOK, hook)
+}
+
+/**
+ * Refuses what `auth` answered if any of it is unknown or undefined. A restriction that is misspelt, or that was looked up in vain,
+ * would otherwise be none: without `queues` a grant is for all of them.
+ */
+export function assertGrant(grant: Grant): void {
+  assertOptions(GRANT, grant)
+  const missing = Object.entries(grant).find(([, value]) => value === undefined)
+  if (missing === undefined) return
+  throw new SkepError(
+    'OPTION_INVALID',
+    `A grant of auth has "${missing[0]}" and it is undefined. Leave it out if the default is meant.`,
+  )
 }

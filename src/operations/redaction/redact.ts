@@ -19,6 +19,8 @@ export interface RedactOptions {
 }
 
 export interface Redactor {
+  /** Nothing is hidden: what is stored is what is shown. */
+  readonly isOff?: boolean
   /** The same with every secret hidden. */
   value<T>(value: T): T
   /** A text for people, such as the message of an error or a line of a log. */

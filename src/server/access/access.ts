@@ -35,7 +35,7 @@ export interface AccessParts {
   readonly env?: Readonly<Record<string, string | undefined>>
 }
 
-const NOTHING_HIDDEN: Redactor = { value: (value) => value, text: (text) => text }
+const NOTHING_HIDDEN: Redactor = { isOff: true, value: (value) => value, text: (text) => text }
 
 export class Access implements Guard {
   readonly tokens: TokenList
@@ -75,6 +75,7 @@ export class Access implements Guard {
       sessions: new Sessions({ records, runtime, lastsMs: resolved.sessionMs }),
       given,
       runtime,
+      logger: this.#logger,
       space,
       listens: () => this.#listens,
       isOpen: () => this.#isOpen(),

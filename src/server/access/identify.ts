@@ -11,12 +11,13 @@
  * A token in the header needs neither 3 nor 6: a page that does not know it cannot send it, and one that knows it needs no browser of yours.
  */
 import { hostname } from 'node:os'
-import { EVERY_SPACE, type Runtime, SkepError } from '../../index.ts'
+import { assertName, EVERY_SPACE, type Logger, type Runtime, SkepError } from '../../index.ts'
 import { callerOf } from '../../operations/authorize/authorize.ts'
 import type { Credential } from '../../operations/authorize/credential.ts'
 import type { Remote } from '../../operations/authorize/guard.ts'
 import type { Caller } from '../../operations/operation.ts'
 import { SCOPES } from '../../operations/schema/wire-types.ts'
+import { assertGrant } from '../option-keys.ts'
 import { Rates } from '../quotas/rates.ts'
 import { findGiven, isOver, type ResolvedGiven } from '../tokens/static-tokens.ts'
 import { resolveFields } from '../tokens/token-fields.ts'
@@ -41,6 +42,7 @@ export interface IdentifyParts {
   readonly sessions: Sessions
   readonly given: readonly ResolvedGiven[]
   readonly runtime: Runtime
+  readonly logger: Logger
   /** The space of the server's Skep. */
   readonly space: string
   /** What the server listens on; null: it is mounted in another one. */
@@ -59,6 +61,7 @@ interface Shown {
 export class Identifier {
   readonly #parts: IdentifyParts
   readonly #failures: Rates
+  #complainedAt = -Infinity
 
   constructor(parts: IdentifyParts) {
     this.#parts = parts
@@ -109,13 +112,36 @@ export class Identifier {
     if (known) return known
     const grant = options.auth ? await options.auth(request) : null
     if (grant instanceof Response) return grant
-    if (grant !== null) return credentialOfGrant(grant, space)
+    if (grant !== null) return this.#granted(grant, space)
     if (bearer !== null) throw this.#refused(remote)
     if (options.insecure) return { ...EVERYTHING, name: 'anyone', space }
     // Who was sent on by a proxy on this machine comes from its address, and may be anybody.
     if (!isLoopback(socket.address) || isForwarded(request) || !(await this.#parts.isOpen())) return null
     this.#refuseHost(request)
     return { ...EVERYTHING, name: 'local', space }
+  }
+
+  #granted(grant: Grant, space: string): Credential {
+    try {
+      return credentialOfGrant(grant, space)
+    } catch (cause) {
+      const { runtime, logger } = this.#parts
+      // Every request of a wrong login comes here: one line in ten seconds says as much.
+      if (runtime.mono() - this.#complainedAt >= COMPLAINT_MS) {
+        this.#complainedAt = runtime.mono()
+        logger.error(
+          'The auth of this server returned a grant that cannot be used; the request was refused',
+          {
+            error: cause,
+          },
+        )
+      }
+      throw new SkepError(
+        'CONFIG_INVALID',
+        'The auth of this server returned a grant that cannot be used. The log of the server says why.',
+        { cause },
+      )
+    }
   }
 
   #refusePlain({ address, isEncrypted }: Remote): void {
@@ -228,25 +254,31 @@ export class Identifier {
   }
 }
 
+/** How often an unusable grant is logged. */
+const COMPLAINT_MS = 10_000
+
 const EVERYTHING = { scopes: SCOPES, spaces: '*', queues: ['*'], payloads: true } as const
 
 /** What your own `auth` said, checked as a token's fields are. A name may be anything that fits in a line. */
 function credentialOfGrant(grant: Grant, space: string): Credential {
-  try {
-    const fields = resolveFields({ ...grant, name: 'grant', space: grant.space ?? space })
-    return {
-      name: nameOf(grant.name),
-      scopes: fields.scopes,
-      space: fields.space === EVERY_SPACE ? space : fields.space,
-      spaces: fields.space === EVERY_SPACE ? '*' : (grant.spaces ?? null),
-      queues: fields.queues,
-      payloads: fields.payloads,
-    }
-  } catch (cause) {
-    throw new SkepError('CONFIG_INVALID', 'The auth of this server answered something that it cannot use.', {
-      cause,
-    })
+  assertGrant(grant)
+  const fields = resolveFields({ ...grant, name: 'grant', space: grant.space ?? space })
+  return {
+    name: nameOf(grant.name),
+    scopes: fields.scopes,
+    space: fields.space === EVERY_SPACE ? space : fields.space,
+    spaces: fields.space === EVERY_SPACE ? '*' : spacesOf(grant.spaces ?? null),
+    queues: fields.queues,
+    payloads: fields.payloads,
   }
+}
+
+/** A single name is refused: looked for in a text, "shop" would be found in "workshop". */
+function spacesOf(spaces: Grant['spaces'] | null): readonly string[] | '*' | null {
+  if (spaces === null || spaces === undefined || spaces === '*') return spaces ?? null
+  if (!Array.isArray(spaces)) throw new SkepError('OPTION_INVALID', 'spaces takes a list of names, or "*".')
+  for (const space of spaces) assertName('Space', space)
+  return spaces
 }
 
 function nameOf(name: unknown): string {

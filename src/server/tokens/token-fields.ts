@@ -52,6 +52,9 @@ export function resolveFields(fields: TokenFields): ResolvedFields {
     throw invalid(`queues takes 1 to ${PATTERNS_AT_MOST} names or patterns of queues.`)
   }
   for (const pattern of queues) assertPattern('Queue', pattern)
+  if (fields.payloads !== undefined && typeof fields.payloads !== 'boolean') {
+    throw invalid(`payloads is true or false; got ${showValue(fields.payloads)}.`)
+  }
   const expiresMs = expires === undefined ? null : toMs('expires', expires)
   if (expiresMs === 0)
     throw invalid('A token that expires at once is of no use. Leave expires out, or make it longer.')

@@ -1,4 +1,4 @@
-import { type RecordStore, type Store, silentLogger } from 'skep'
+import { type Logger, type RecordStore, type Store, silentLogger } from 'skep'
 import { memoryStore } from 'skep/memory'
 import { type VirtualRuntime, virtualRuntime } from 'skep/testing'
 import type { Guarded } from '../../../src/operations/authorize/guard.ts'
@@ -40,12 +40,17 @@ export function desk(
   {
     env = {},
     records,
-  }: { readonly env?: Record<string, string>; readonly records?: (store: Store) => RecordStore } = {},
+    logger = silentLogger,
+  }: {
+    readonly env?: Record<string, string>
+    readonly records?: (store: Store) => RecordStore
+    readonly logger?: Logger
+  } = {},
 ): Desk {
   const runtime = virtualRuntime({ seed: 11 })
   const store = memoryStore({ runtime })
   const used = records?.(store) ?? store
-  const access = new Access({ records: used, runtime, logger: silentLogger, space: 'default', env }, options)
+  const access = new Access({ records: used, runtime, logger, space: 'default', env }, options)
   const tokens = new Tokens({ records: store, runtime, logger: silentLogger })
   return { runtime, store, access, tokens, ask: (request) => ask(access, request) }
 }

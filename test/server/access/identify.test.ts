@@ -1,4 +1,4 @@
-import { type RecordStore, type Store, StoreError } from 'skep'
+import { type RecordStore, type Store, StoreError, silentLogger } from 'skep'
 import { describe, expect, it } from 'vitest'
 import { bearer, desk } from './desk.ts'
 
@@ -428,6 +428,31 @@ describe("the user's own auth", () => {
     await expect(throwing.ask()).rejects.toThrow('no')
     expect((await nonsense.ask()).said).toBe('CONFIG_INVALID')
     expect((await nameless.ask()).said).toBe('CONFIG_INVALID')
+  })
+
+  it.each<readonly [string, object]>([
+    ['a misspelt restriction', { queue: ['mail'] }],
+    ['one of a token', { expires: '1h' }],
+    ['queues that were looked up in vain', { queues: undefined }],
+    ['a space that was looked up in vain', { space: undefined }],
+    ['payloads in words', { payloads: 'no' }],
+    ['one space that is no list', { spaces: 'workshop' }],
+    ['no list of queues', { queues: 'mail' }],
+    ['no queues', { queues: [] }],
+  ])('refuses a grant that says something unknown, and logs why: %s', async (_name, more) => {
+    const lines: unknown[][] = []
+    const logger = { ...silentLogger, error: (...line: unknown[]) => void lines.push(line) }
+    const { ask } = desk({ auth: () => ({ name: 'ada', scopes: ['read'], ...more }) as never }, { logger })
+
+    expect((await ask()).said).toBe('CONFIG_INVALID')
+    expect((await ask()).said).toBe('CONFIG_INVALID')
+    expect(lines).toEqual([
+      [expect.stringContaining('grant'), { error: expect.objectContaining({ code: 'OPTION_INVALID' }) }],
+    ])
+  })
+
+  it.each([true, 'ada', ['read'], undefined])('refuses what is no grant at all: %s', async (grant) => {
+    expect((await desk({ auth: () => grant as never }).ask()).said).toBe('CONFIG_INVALID')
   })
 
   it('does not open a server to other pages: its callers come from browsers too', async () => {
