@@ -31,7 +31,7 @@ export async function callOperation(
   }
   try {
     env.guard.authorize(caller, { name, scope, isChange, queues, target })
-    assertMayMatch(caller, operation.input, input)
+    assertMayMatch(caller, operation.input, input, env.services.redactor)
   } catch (error) {
     await note('refused', wordsOf(error))
     throw error

@@ -2,10 +2,11 @@
  * Payloads must not be guessed by those who may not see them. Every operation that matches texts × every scope × with and without
  * `payloads`; which operations these are is read from their schemas, so a new one is in the matrix by itself.
  */
-import { createSkep, queue, type Skep, silentLogger } from 'skep'
+import { createSkep, never, queue, type Skep, silentLogger } from 'skep'
 import { memoryStore } from 'skep/memory'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expandScopes } from '../../../src/operations/authorize/authorize.ts'
+import type { AnySchema } from '../../../src/operations/schema/schema.ts'
 import { SCOPES, type Scope } from '../../../src/operations/schema/wire-types.ts'
 import { LISTED, type ListedOperation } from '../../../src/operations/table.ts'
 import { createServer, type SkepServer } from '../../../src/server.ts'
@@ -84,16 +85,41 @@ const GUESSES: readonly (readonly [right: string, wrong: string])[] = [
   ['"geheim-4711"', '"nothing"'],
 ]
 
+/** What answers show redacted: headers, and the messages of errors. */
+const REDACTED: readonly (readonly [right: string, wrong: string])[] = [
+  ['error.message:password=geh*', 'error.message:password=xyz*'],
+  ['error:~geh', 'error:~xyz'],
+  ['error:password=geh*', 'error:password=xyz*'],
+  ['-error.message:~geh', '-error.message:~xyz'],
+  ['error.code:E1,E2 error.message:~geh', 'error.code:E1,E2 error.message:~xyz'],
+  ['header.authorization:geh*', 'header.authorization:xyz*'],
+  ['header.authorization:>g', 'header.authorization:>z'],
+  ['-header.authorization:~geh', '-header.authorization:~xyz'],
+]
+/** What they show as it is stored. */
+const SHOWN: readonly string[] = [
+  'error.name:Error',
+  'error.code:~ECONN',
+  'error.kind:error',
+  'error.group:0123456789abcdef',
+  'unique:order-*',
+  'lane:acme',
+  'schedule:nightly',
+  'version:1.*',
+]
+
 const tokenOf = (scope: Scope, payloads: boolean): string =>
   `token-of-${scope}-${payloads ? 'with' : 'without'}-payloads-0123456789`
 
 let skep: Skep
-let server: SkepServer
+const servers: SkepServer[] = []
 let url: string
+/** Of a server that hides nothing. */
+let openUrl: string
 
 beforeAll(async () => {
   skep = createSkep({ store: memoryStore(), logger: silentLogger })
-  server = createServer(skep, {
+  const common = {
     logger: silentLogger,
     rates: { views: null },
     tokens: SCOPES.flatMap((scope) =>
@@ -104,18 +130,31 @@ beforeAll(async () => {
         payloads,
       })),
     ),
-  })
-  url = (await server.listen({ port: 0 })).url
+  }
+  servers.push(createServer(skep, common), createServer(skep, { ...common, redact: false }))
+  const [first, second] = await Promise.all(servers.map((one) => one.listen({ port: 0 })))
+  url = (first as { url: string }).url
+  openUrl = (second as { url: string }).url
   await skep.enqueue(queue('mail'), { word: SECRET })
+  const failing = queue('failing', { onError: never() })
+  const headers = { authorization: SECRET }
+  const job = await skep.enqueue(failing, 1, { headers })
+  const worker = skep.worker([
+    failing.handle(() => {
+      throw new Error(`password=${SECRET}`)
+    }),
+  ])
+  await job.result().catch(() => {})
+  await worker.stop()
 })
 
 afterAll(async () => {
-  await server.close()
+  await Promise.all(servers.map((one) => one.close()))
   await skep.close()
 })
 
-async function ask(operation: ListedOperation, input: object, token: string): Promise<string> {
-  const response = await fetch(`${url}/api/v1/call/${operation.name}`, {
+async function ask(operation: ListedOperation, input: object, token: string, at = url): Promise<string> {
+  const response = await fetch(`${at}/api/v1/call/${operation.name}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
     body: JSON.stringify(input),
@@ -129,6 +168,7 @@ async function ask(operation: ListedOperation, input: object, token: string): Pr
 describe.each(matching.map((field) => [`${field.operation.name} ${field.name}`, field] as const))(
   '%s',
   (_name, { operation, name }) => {
+    const field = operation.input.fields?.[name] as AnySchema
     const samples = samplesFor(nothings('mail'))[operation.name]
     const inputs = (guess: string): object => ({ ...samples, [name]: guess })
 
@@ -141,6 +181,36 @@ describe.each(matching.map((field) => [`${field.operation.name} ${field.name}`, 
 
         expect(answers).toEqual(['403 FORBIDDEN', '403 FORBIDDEN'])
       })
+
+      if (field.matches === 'query') {
+        it.each(REDACTED)('reveals nothing that is redacted: %s', async (right, wrong) => {
+          const answers = [
+            await ask(operation, inputs(right), tokenOf(scope, false)),
+            await ask(operation, inputs(wrong), tokenOf(scope, false)),
+          ]
+
+          expect(answers).toEqual(['403 FORBIDDEN', '403 FORBIDDEN'])
+        })
+
+        it('may be asked for what is shown, and for everything where nothing is redacted', async () => {
+          const isAllowed = expandScopes([scope]).has(operation.scope)
+          const answers = [
+            ...(await Promise.all(
+              SHOWN.map((query) => ask(operation, inputs(query), tokenOf(scope, false))),
+            )),
+            ...(await Promise.all(
+              REDACTED.map(([query]) => ask(operation, inputs(query), tokenOf(scope, false), openUrl)),
+            )),
+            ...(await Promise.all(
+              REDACTED.map(([query]) => ask(operation, inputs(query), tokenOf(scope, true))),
+            )),
+          ]
+
+          expect(new Set(answers.map((answer) => answer.slice(0, 3)))).toEqual(
+            new Set([isAllowed ? '200' : '403']),
+          )
+        })
+      }
 
       it('answers who may see them', async () => {
         const [right] = GUESSES[0] as (typeof GUESSES)[number]
@@ -156,7 +226,18 @@ describe.each(matching.map((field) => [`${field.operation.name} ${field.name}`, 
 it('what is not about payloads may be asked without them', async () => {
   const list = LISTED.find(({ name }) => name === 'jobs.list') as ListedOperation
 
-  const answer = await ask(list, { query: 'state:ready queue:mail error:~x,y' }, tokenOf('read', false))
+  const answer = await ask(list, { query: 'state:ready queue:mail error.code:~x,y' }, tokenOf('read', false))
 
   expect(answer.slice(0, 3)).toBe('200')
+})
+
+it('guesses of what is redacted are right and wrong to who may ask', async () => {
+  const count = LISTED.find(({ name }) => name === 'jobs.count') as ListedOperation
+  for (const [right, wrong] of REDACTED.filter(
+    ([one]) => !one.startsWith('-') && !one.startsWith('error.code'),
+  )) {
+    const token = tokenOf('read', true)
+
+    expect(await ask(count, { query: right }, token)).not.toBe(await ask(count, { query: wrong }, token))
+  }
 })
