@@ -1,9 +1,79 @@
 import { describe, expect, it } from 'vitest'
-import { queue } from '../../src/index.ts'
+import { archive, bury, jobIdOf, type Queue, queue, type Skep, StoreError } from '../../src/index.ts'
+import type { ChangeCall, Store } from '../../src/store/store.ts'
 import { openSkep, openStore, STORES } from './support/stores.ts'
 
 const plain = queue<number>('plain')
-const lane = queue<number>('lane', { lane: () => 'a', lanes: { order: 'strict', failing: 'skip' } })
+const lane = queue<number>('lane', {
+  lane: () => 'a',
+  lanes: { order: 'strict', failing: 'skip' },
+  onSuccess: archive('1d'),
+})
+const strict = queue<number>('strict', { order: 'strict' })
+
+const numbers = (count: number, from = 0): number[] => Array.from({ length: count }, (_, n) => from + n)
+
+/** What waits, in the order in which it will start. */
+async function waiting(skep: Skep, of: Queue<number>): Promise<unknown[]> {
+  const payloads: unknown[] = []
+  let cursor: string | undefined
+  do {
+    const page = await skep.list({
+      queue: of.name,
+      state: 'ready',
+      limit: 200,
+      ...(cursor !== undefined && { cursor }),
+    })
+    payloads.push(...page.jobs.map(({ payload }) => payload))
+    cursor = page.cursor ?? undefined
+  } while (cursor !== undefined)
+  return payloads
+}
+
+/** Jobs whose ids say nothing of their order, many of them enqueued in one call. */
+async function enqueueWithIds(skep: Skep, of: Queue<number>, count: number): Promise<string[]> {
+  const each = (n: number): { id: string } => ({ id: jobIdOf(of, `${n}`) })
+  const handles = [
+    ...(await skep.enqueueMany(of, numbers(count - 10), { each })),
+    ...(await skep.enqueueMany(of, numbers(10, count - 10), { each })),
+  ]
+  return handles.map(({ id }) => id)
+}
+
+/** Ends them from the last to the first, so that they ended in another order, some buried and some cancelled. */
+async function endBackwards(skep: Skep, ids: readonly string[]): Promise<void> {
+  for (let to = ids.length; to > 0; to -= 50) {
+    const some = ids.slice(Math.max(0, to - 50), to).toReversed()
+    await skep.bury(some.filter((_, n) => n % 3 > 0))
+    await skep.cancel(some.filter((_, n) => n % 3 === 0))
+  }
+}
+
+async function retryInBulk(skep: Skep, query: string): Promise<number> {
+  const serving = skep.bulk.serve()
+  const { id } = await skep.bulk.start({ action: 'retry', query })
+  await expect.poll(async () => (await skep.bulk.get(id))?.status, { timeout: 60_000 }).toBe('done')
+  await serving.stop()
+  return (await skep.bulk.get(id))?.changed ?? 0
+}
+
+/** The store as a process sees it whose redrives fail after so many: it stays open when the process closes it. */
+function failingAfter(store: Store, redrives: number): Store {
+  let left = redrives
+  const change = (call: ChangeCall): ReturnType<Store['change']> => {
+    if (call.action !== 'redrive') return store.change(call)
+    left -= 1
+    return left >= 0 ? store.change(call) : Promise.reject(new StoreError('STORE_UNAVAILABLE', 'It is away.'))
+  }
+  return new Proxy(store, {
+    get(target, name) {
+      if (name === 'change') return change
+      if (name === 'close') return () => Promise.resolve()
+      const value: unknown = Reflect.get(target, name)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+}
 
 describe.each(STORES)('jobs that are redriven in %s come back in the order of their enqueues', (name) => {
   it.each([
@@ -11,34 +81,123 @@ describe.each(STORES)('jobs that are redriven in %s come back in the order of th
     ['600 jobs of a strict lane', lane, 600],
   ] as const)('%s, by selection and by a bulk action', { timeout: 120_000 }, async (_, of, count) => {
     const skep = openSkep(await openStore(name))
-    const all = Array.from({ length: count }, (_unused, n) => n)
+    const all = numbers(count)
     await skep.enqueueMany(of, all)
     await skep.bury({ queue: of.name })
-    const waiting = async (): Promise<unknown[]> => {
-      const payloads: unknown[] = []
-      let cursor: string | undefined
-      do {
-        const page = await skep.list({
-          queue: of.name,
-          state: 'ready',
-          limit: 200,
-          ...(cursor && { cursor }),
-        })
-        payloads.push(...page.jobs.map(({ payload }) => payload))
-        cursor = page.cursor ?? undefined
-      } while (cursor !== undefined)
-      return payloads
-    }
 
     expect(await skep.redrive({ queue: of.name })).toMatchObject({ changed: count, refused: [] })
-    expect(await waiting()).toEqual(all)
+    expect(await waiting(skep, of)).toEqual(all)
 
     await skep.bury({ queue: of.name })
-    const serving = skep.bulk.serve()
-    const { id } = await skep.bulk.start({ action: 'retry', query: `queue:${of.name} state:dead` })
+    expect(await retryInBulk(skep, `queue:${of.name} state:dead`)).toBe(count)
+    expect(await waiting(skep, of)).toEqual(all)
+  })
+
+  it.each([
+    ['a strict queue', strict],
+    ['a strict lane', lane],
+  ] as const)(
+    '%s, whatever their ids, their states and the order in which they ended',
+    { timeout: 120_000 },
+    async (_, of) => {
+      const skep = openSkep(await openStore(name))
+      const ids = await enqueueWithIds(skep, of, 620)
+      const all = numbers(620)
+      const states = ['cancelled', 'dead'] as const
+
+      await endBackwards(skep, ids)
+      expect(await skep.redrive({ queue: of.name, state: states })).toMatchObject({
+        changed: 620,
+        refused: [],
+      })
+      expect(await waiting(skep, of)).toEqual(all)
+
+      // One by one they arrive at the end, and all together in their order again.
+      await endBackwards(skep, ids)
+      for (const n of [7, 3, 5]) await skep.redrive(ids[n] as string)
+      expect(await waiting(skep, of)).toEqual([7, 3, 5])
+      await endBackwards(skep, ids)
+      expect(await skep.redrive(ids.toSorted())).toMatchObject({ changed: 620, refused: [] })
+      expect(await waiting(skep, of)).toEqual(all)
+
+      // A limit means the first of them.
+      await endBackwards(skep, ids)
+      expect(await skep.redrive({ queue: of.name, state: states, limit: 550 })).toMatchObject({
+        changed: 550,
+      })
+      expect(await waiting(skep, of)).toEqual(numbers(550))
+
+      await endBackwards(skep, ids)
+      expect(await retryInBulk(skep, `queue:${of.name} state:dead,cancelled`)).toBe(620)
+      expect(await waiting(skep, of)).toEqual(all)
+    },
+  )
+
+  it('a strict queue, in a bulk action that another process goes on with', { timeout: 120_000 }, async () => {
+    const store = await openStore(name)
+    const skep = openSkep(store)
+    const ids = await enqueueWithIds(skep, strict, 620)
+    await endBackwards(skep, ids)
+    const first = openSkep(failingAfter(store, 1))
+    first.bulk.serve()
+    const { id } = await first.bulk.start({ action: 'retry', query: 'queue:strict state:dead,cancelled' })
+    await expect.poll(async () => (await skep.bulk.get(id))?.changed, { timeout: 60_000 }).toBe(200)
+    await first.close()
+    expect(await waiting(skep, strict)).toEqual(numbers(200))
+    // What comes meanwhile stands between.
+    await skep.enqueue(strict, -1)
+
+    skep.bulk.serve()
     await expect.poll(async () => (await skep.bulk.get(id))?.status, { timeout: 60_000 }).toBe('done')
-    await serving.stop()
-    expect(await skep.bulk.get(id)).toMatchObject({ changed: count })
-    expect(await waiting()).toEqual(all)
+
+    expect(await skep.bulk.get(id)).toMatchObject({ changed: 620, refused: 0 })
+    expect(await waiting(skep, strict)).toEqual([...numbers(200), -1, ...numbers(420, 200)])
+  })
+
+  it('a strict lane, and run so, behind what waits', { timeout: 120_000 }, async () => {
+    const skep = openSkep(await openStore(name))
+    const ids = await enqueueWithIds(skep, lane, 40)
+    const ran: number[] = []
+    const worker = skep.worker([
+      lane.handle(({ payload }) => {
+        ran.push(payload)
+        return payload % 2 === 0 ? bury('Even.') : payload
+      }),
+    ])
+    await expect.poll(() => ran.length, { timeout: 60_000 }).toBe(40)
+    await worker.stop()
+    await skep.enqueueMany(lane, [101, 103])
+    await endBackwards(
+      skep,
+      (await skep.list({ queue: 'lane', state: 'ready' })).jobs.map((job) => job.id),
+    )
+    await skep.enqueueMany(lane, [105, 107])
+    ran.length = 0
+
+    const { changed } = await skep.redrive({ queue: 'lane', state: ['done', 'cancelled', 'dead'] })
+    skep.worker([lane.handle(({ payload }) => void ran.push(payload))])
+
+    expect(changed).toBe(ids.length + 2)
+    await expect.poll(() => ran.length, { timeout: 60_000 }).toBe(44)
+    expect(ran).toEqual([105, 107, ...numbers(40), 101, 103])
+  })
+})
+
+describe.each(STORES)('jobs of a queue without order in %s', (name) => {
+  it('keep their priorities, and come back by id', { timeout: 120_000 }, async () => {
+    const skep = openSkep(await openStore(name))
+    const handles = await skep.enqueueMany(plain, numbers(620), { each: (n) => ({ priority: n % 2 }) })
+    const ids = handles.map(({ id }) => id)
+    const wanted = [...numbers(620).filter((n) => n % 2 === 1), ...numbers(620).filter((n) => n % 2 === 0)]
+
+    await endBackwards(skep, ids)
+    expect(await skep.redrive({ queue: 'plain', state: ['cancelled', 'dead'] })).toMatchObject({
+      changed: 620,
+    })
+    expect(await waiting(skep, plain)).toEqual(wanted)
+
+    await endBackwards(skep, ids)
+    expect(await skep.redrive(ids.toReversed())).toMatchObject({ changed: 620 })
+    expect(await waiting(skep, plain)).toEqual(wanted)
   })
 })

@@ -57,6 +57,8 @@ export interface BulkRecord extends Omit<BulkView, 'id' | 'startedAt' | 'beginsA
   /** Jobs that are about to be moved. Written before the first of them is touched, so that they are found again. */
   readonly moving: readonly string[] | null
   readonly perSecond: number | null
+  /** Whether a retry has set jobs of strict order aside, in the memory of its holder. Another begins its walk anew to find them. */
+  readonly isAside?: boolean
   /** Where its next page begins. */
   readonly cursor: string | null
   /** The moment of its beginning by the store's clock: jobs that come to fit later are left alone. Null until somebody took it up. */

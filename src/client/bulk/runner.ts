@@ -8,7 +8,8 @@ import { sleep } from '../../runtime/runtime.ts'
 import { retryDelayMs } from '../../runtime/supervise.ts'
 import { changeJobs } from '../jobs/change.ts'
 import { type InspectEnv, planText } from '../jobs/list.ts'
-import { type Budget, type Found, searchJobs } from '../search/search.ts'
+import { SetAside } from '../jobs/set-aside.ts'
+import { type Budget, type Found, searchJobs, type Wanted } from '../search/search.ts'
 import { changeActionOf, moveJobs, wantedBy } from './move.ts'
 import type { BulkBook, BulkRecord, Kept } from './record.ts'
 
@@ -36,8 +37,13 @@ const TRIES = 4
 
 const KEEP = { cancel: '3d', bury: '30d' } as const
 
-/** What one page came to. */
-type Progress = Pick<BulkRecord, 'cursor' | 'searched' | 'changed' | 'refused'>
+/** What one page came to. Without a cursor it was the last. */
+type Progress = Pick<BulkRecord, 'cursor' | 'searched' | 'changed' | 'refused' | 'isAside'>
+
+/** Instead of a cursor: the walk is over, and what was set aside comes back. */
+const ASIDE = 'aside'
+/** And another walk begins. */
+const FROM_THE_BEGINNING = 'again'
 
 /**
  * Works off bulk actions, page by page. One process holds an action at a time: it says so in the record, by compare and swap, and
@@ -56,6 +62,8 @@ export class BulkRunner implements Duty {
   /** When the next page of an action may begin. */
   readonly #nextAt = new Map<string, number>()
   readonly #held = new Set<string>()
+  /** What retries have set aside, to bring it back in order. */
+  readonly #aside = new Map<string, SetAside>()
   #underWay: Promise<number> | null = null
   /** Aborted when the client is closed: then no write is repeated. */
   readonly #closed = new AbortController()
@@ -96,6 +104,7 @@ export class BulkRunner implements Duty {
       if (kept?.record.holder === this.#id) await this.#write(kept, { ...kept.record, holder: null })
     }
     this.#held.clear()
+    this.#aside.clear()
   }
 
   close(): void {
@@ -121,6 +130,7 @@ export class BulkRunner implements Duty {
       await new Promise<void>((resolve) => runtime.defer(resolve))
     }
     this.#held.delete(found.id)
+    this.#aside.delete(found.id)
     return kept === null ? WATCH_MS : IDLE_MS
   }
 
@@ -128,6 +138,7 @@ export class BulkRunner implements Duty {
   async #take(kept: Kept): Promise<Kept | null> {
     const { holder, bound } = kept.record
     if (holder !== null && holder !== this.#id && !this.#isAbandoned(kept)) return null
+    if (holder !== this.#id) this.#aside.delete(kept.id)
     const taken =
       holder === this.#id
         ? kept
@@ -148,7 +159,9 @@ export class BulkRunner implements Duty {
   async #page(kept: Kept): Promise<Kept | null> {
     let progress: Progress
     try {
-      const done = kept.record.action === 'move' ? await this.#move(kept) : await this.#change(kept)
+      const { action } = kept.record
+      const does = action === 'move' ? this.#move : action === 'retry' ? this.#retry : this.#change
+      const done = await does.call(this, kept)
       if (done === null || 'record' in done) return done
       progress = done
     } catch (error) {
@@ -165,8 +178,7 @@ export class BulkRunner implements Duty {
     if (runtime.mono() - before > LONG_MS && (await book.get(id))?.revision !== revision) return null
     const priority = storedPriority(record.priority, record.priorityMode)
     const action = changeActionOf(record.action)
-    // All jobs of a retry are due at the moment of its beginning, also when another process goes on with it.
-    const dueAt = action === 'redrive' ? record.bound : record.dueAt
+    const { dueAt } = record
     const to = { priority, ...(dueAt === null ? {} : { dueAt }) }
     const ids = jobs.filter((job) => !isSoAlready(job, action, to)).map((job: Job) => job.id)
     const keep = action === 'cancel' || action === 'bury' ? KEEP[action] : 0
@@ -177,6 +189,55 @@ export class BulkRunner implements Duty {
     const rate = record.perSecond
     if (rate !== null) this.#nextAt.set(id, before + (1_000 * ids.length) / rate)
     return { cursor, searched, changed: changed + requested, refused: refused.length }
+  }
+
+  /**
+   * One page of a retry. Jobs of strict order are set aside until the walk is over, and then come back in the order of their
+   * enqueues. If this process dies before, its successor walks anew: what has come back does not fit any more.
+   */
+  async #retry(kept: Kept): Promise<Progress | Kept | null> {
+    const { id, record, revision } = kept
+    const { book, runtime } = this.#env
+    const aside = this.#aside.get(id) ?? new SetAside()
+    if (record.isAside && !this.#aside.has(id)) {
+      this.#aside.set(id, aside)
+      // What is refused is met again.
+      return this.#write(kept, { ...record, cursor: null, searched: 0, refused: 0, isAside: false })
+    }
+    this.#aside.set(id, aside)
+    const before = runtime.mono()
+    const isWalking = record.cursor !== ASIDE
+    const { jobs, cursor, searched } = isWalking
+      ? await this.#search(record, PAGE)
+      : await this.#stillFit(record, aside)
+    // What goes slowly is set aside too, so that a page of the walk is no page of the change.
+    const isApart = ({ strict }: Job): boolean => strict || record.perSecond !== null
+    if (isWalking) for (const job of jobs) if (isApart(job)) aside.add(job)
+    const wanted = !isWalking ? jobs : aside.isFirst ? jobs.filter((job) => !isApart(job)) : []
+    const isLate = !isWalking || runtime.mono() - before > LONG_MS
+    if (isLate && (await book.get(id))?.revision !== revision) return null
+    // All are due at the moment of its beginning, also when another process goes on with it.
+    const due = record.bound === null ? {} : { dueAt: record.bound }
+    const ids = wanted.map((job) => job.id)
+    const { changed, refused } = await changeJobs(this.#env, 'redrive', ids, { reason: '', keep: 0, ...due })
+    const rate = record.perSecond
+    if (rate !== null) this.#nextAt.set(id, before + (1_000 * ids.length) / rate)
+    const done = { searched, changed, refused: refused.length, isAside: !aside.isEmpty }
+    if (isWalking) return { ...done, cursor: cursor ?? (aside.isEmpty ? null : ASIDE) }
+    aside.drop(pageOf(record))
+    if (!aside.isOver) return { ...done, cursor: ASIDE }
+    // If not all fitted in memory, the next walk begins.
+    const next = aside.next()
+    if (next !== null) this.#aside.set(id, next)
+    return { ...done, cursor: next && FROM_THE_BEGINNING }
+  }
+
+  /** The next of the jobs that were set aside, if nobody has touched them since. */
+  async #stillFit(record: BulkRecord, aside: SetAside): Promise<Found> {
+    const { store, space } = this.#env
+    const { fits } = await this.#wantedBy(record)
+    const { jobs } = await store.get({ space, ids: aside.first(pageOf(record)) })
+    return { jobs: jobs.filter((job): job is Job => job !== null && fits(job)), cursor: null, searched: 0 }
   }
 
   /**
@@ -200,11 +261,13 @@ export class BulkRunner implements Duty {
     return { cursor: record.cursor, searched: 0, changed, refused }
   }
 
-  async #search({ action, query, startedAt, bound, cursor, perSecond }: BulkRecord): Promise<Found> {
-    const plan = await planText(this.#env, query, startedAt)
-    const limit = Math.min(PAGE, perSecond ?? PAGE)
-    const wanted = wantedBy(action, plan, bound ?? Infinity)
-    return searchJobs(this.#env, wanted, { limit, cursor, budget: BUDGET })
+  async #search(record: BulkRecord, limit: number = pageOf(record)): Promise<Found> {
+    const cursor = record.cursor === FROM_THE_BEGINNING ? null : record.cursor
+    return searchJobs(this.#env, await this.#wantedBy(record), { limit, cursor, budget: BUDGET })
+  }
+
+  async #wantedBy({ action, query, startedAt, bound }: BulkRecord): Promise<Wanted> {
+    return wantedBy(action, await planText(this.#env, query, startedAt), bound ?? Infinity)
   }
 
   #restAfter({ id }: Kept): number {
@@ -256,13 +319,20 @@ export class BulkRunner implements Duty {
   #forgetAllBut(open: ReadonlySet<string>): void {
     for (const id of this.#seen.keys()) if (!open.has(id)) this.#seen.delete(id)
     for (const id of this.#nextAt.keys()) if (!open.has(id)) this.#nextAt.delete(id)
+    for (const id of this.#aside.keys()) if (!open.has(id)) this.#aside.delete(id)
   }
 }
 
-function plus(record: BulkRecord, { cursor, searched, changed, refused }: Progress): BulkRecord {
+/** So many jobs are changed at once. */
+function pageOf({ perSecond }: BulkRecord): number {
+  return Math.min(PAGE, perSecond ?? PAGE)
+}
+
+function plus(record: BulkRecord, { cursor, searched, changed, refused, isAside }: Progress): BulkRecord {
   return {
     ...record,
     cursor,
+    ...((isAside || record.isAside) && { isAside: true }),
     searched: record.searched + searched,
     moving: null,
     changed: record.changed + changed,

@@ -3,16 +3,24 @@ import { SkepError } from '../../core/errors.ts'
 import { reasonFailure } from '../../core/jobs/failure.ts'
 import { FINAL_STATES, isFinal, type Job, type JobState } from '../../core/jobs/job.ts'
 import { type PriorityMode, storedPriority } from '../../core/jobs/priority.ts'
-import { type ChangeAction, type ChangeTo, isPossible, POSSIBLE } from '../../core/jobs/transitions.ts'
+import {
+  byEnqueue,
+  type ChangeAction,
+  type ChangeTo,
+  type Enqueued,
+  isPossible,
+  POSSIBLE,
+} from '../../core/jobs/transitions.ts'
 import { LIMITS } from '../../core/limits.ts'
 import { assertJobId, assertName } from '../../core/names.ts'
 import { assertOptions, optionKeys } from '../../core/options.ts'
 import { type Hint, type Notifier, namingHints } from '../../notifier/notifier.ts'
-import type { ChangeRefusal, ChangeReply, Store, Where } from '../../store/store.ts'
+import type { ChangeCall, ChangeRefusal, ChangeReply, Store, Where } from '../../store/store.ts'
 import { assertWhole } from '../../worker/options.ts'
 import { moment } from '../enqueue/enqueue.ts'
 import { type AnyQueue, assertPriorityMode } from '../queues/queue.ts'
 import { type ListOptions, statesOf, whereOf } from './list.ts'
+import { SetAside } from './set-aside.ts'
 
 /** Jobs by id, or all of a queue that fit. */
 export type Target = string | readonly string[] | (JobFilter & { readonly queue: string })
@@ -86,7 +94,9 @@ export async function changeJobs(
   const refused = new Map<string, ChangeRefusal>()
 
   const page = async (
-    part: Parameters<Store['change']>[0]['target'],
+    part: ChangeCall['target'],
+    /** Jobs that were found in a state that fits: one that has left it since is passed over. */
+    isFound = false,
   ): Promise<{ moved: number; cursor: string | null }> => {
     const { results, cursor, waiting } = await store.change({
       ...common,
@@ -97,8 +107,9 @@ export async function changeJobs(
     const stopping: string[] = []
     let moved = 0
     for (const result of results) {
-      if (result.status === 'refused') refused.set(result.id, result.reason)
-      else moved++
+      if (result.status !== 'refused') moved++
+      else if (!isFound || (result.reason !== 'state' && result.reason !== 'unknown'))
+        refused.set(result.id, result.reason)
       if (result.status === 'requested') stopping.push(result.id)
     }
     requested += stopping.length
@@ -116,9 +127,10 @@ export async function changeJobs(
 
   if (typeof target === 'string' || Array.isArray(target)) {
     const given = typeof target === 'string' ? [target] : (target as readonly string[])
-    // Ids of Skep begin with the time of the enqueue.
-    const ids = action === 'redrive' ? given.toSorted() : given
-    for (const id of ids) assertJobId(id)
+    for (const id of given) assertJobId(id)
+    // The store orders the jobs of one call.
+    const isOrdered = action !== 'redrive' || given.length <= PAGE
+    const ids = isOrdered ? given : await inEnqueueOrder(env, given)
     for (let from = 0; from < ids.length; from += PAGE) await page({ ids: ids.slice(from, from + PAGE) })
   } else {
     const chosen = target as Exclude<Target, string | readonly string[]>
@@ -128,7 +140,16 @@ export async function changeJobs(
     let left = chosen.limit ?? Infinity
     const states = chosen.state === undefined ? USUAL[action] : statesOf(chosen.state)
     assertPossible(action, states)
-    for (const state of states) {
+    if (action === 'redrive') {
+      await redriveAll(
+        env,
+        { ...chosen, limit: left },
+        states,
+        async (ids) => (await page({ ids }, true)).moved,
+      )
+      left = 0
+    }
+    for (const state of left === 0 ? [] : states) {
       const where = await settledWhere(store, space, chosen, state)
       let cursor: string | null = null
       for (let goOn = where !== null; goOn && left > 0; goOn = cursor !== null) {
@@ -147,6 +168,63 @@ export async function changeJobs(
     requested,
     refused: Array.from(refused, ([id, reason]) => ({ id, reason })),
   }
+}
+
+/**
+ * Redrives what fits, the oldest first. What is in strict order is set aside until all is found, so that it comes back in the
+ * order of its enqueues, in whatever states it is and in whatever order it ended.
+ */
+async function redriveAll(
+  { store, space }: ChangeEnv,
+  chosen: JobFilter & { readonly queue: string; readonly limit: number },
+  states: readonly JobState[],
+  redrive: (ids: readonly string[]) => Promise<number>,
+): Promise<void> {
+  const { queue } = chosen
+  const places: { state: JobState; where: Where }[] = []
+  for (const state of states) {
+    const where = await settledWhere(store, space, chosen, state)
+    if (where !== null) places.push({ state, where })
+  }
+  let left = chosen.limit
+  let aside: SetAside | null = new SetAside()
+  while (aside !== null) {
+    for (const { state, where } of places) {
+      let cursor: string | null = null
+      do {
+        const found = { space, queue, state, where, limit: PAGE, cursor, oldestFirst: true }
+        const reply: Awaited<ReturnType<Store['list']>> = await store.list(found)
+        const plain = aside.isFirst ? reply.jobs.filter(({ strict }) => !strict).map((job) => job.id) : []
+        for (let from = 0; from < plain.length && left > 0; ) {
+          const ids = plain.slice(from, from + left)
+          left -= await redrive(ids)
+          from += ids.length
+        }
+        for (const job of reply.jobs) if (job.strict) aside.add(job)
+        cursor = left > 0 ? reply.cursor : null
+      } while (cursor !== null)
+    }
+    while (left > 0 && !aside.isOver) {
+      const ids = aside.first(Math.min(left, PAGE))
+      left -= await redrive(ids)
+      aside.drop(ids.length)
+    }
+    aside = left > 0 ? aside.next() : null
+  }
+}
+
+/** Jobs by id in the order of their enqueues; before them the ids of which there is none, which are refused. */
+async function inEnqueueOrder({ store, space }: ChangeEnv, ids: readonly string[]): Promise<string[]> {
+  const found: Enqueued[] = []
+  for (let from = 0; from < ids.length; from += PAGE) {
+    const some = ids.slice(from, from + PAGE)
+    const { jobs } = await store.get({ space, ids: some })
+    for (const [n, job] of jobs.entries()) {
+      const { enqueuedAt, arrival } = job ?? { enqueuedAt: 0 }
+      found.push({ id: some[n] as string, enqueuedAt, ...(arrival !== undefined && { arrival }) })
+    }
+  }
+  return found.sort(byEnqueue).map(({ id }) => id)
 }
 
 /** What to tell of jobs that came to another place in line. For notices they are read, because an id tells no queue. */

@@ -125,6 +125,8 @@ export interface Job extends Counters {
   /** When it may start, or could last start. */
   readonly dueAt: number
   readonly enqueuedAt: number
+  /** Of a strict job: the number of its enqueue. It grows with each, and a redrive does not change it. */
+  readonly arrival?: number
   /** When it was last claimed. */
   readonly startedAt: number | null
   readonly finishedAt: number | null

@@ -226,12 +226,18 @@ export function finish(
   return { ...job, state: to, failure: failure ?? job.failure, finishedAt: now, expiresAt: now + keepMs }
 }
 
+/** What tells the order of enqueues. */
+export type Enqueued = Pick<Job, 'id' | 'enqueuedAt' | 'arrival'>
+
 /**
- * Orders jobs that are redriven in one call: by their enqueue, then by id. In this order they get their places in strict lanes.
- * All others come by the due time, which is one for a whole operation, and then by id.
+ * Orders jobs that are redriven together by their enqueue: strict jobs of one millisecond by their arrival, others by id. In this
+ * order they get their places in strict lanes. All others come by the due time, which is one for a whole operation, and then by id.
  */
-export function byEnqueue(a: Job, b: Job): number {
-  return a.enqueuedAt - b.enqueuedAt || (a.id < b.id ? -1 : Number(a.id > b.id))
+export function byEnqueue(a: Enqueued, b: Enqueued): number {
+  if (a.enqueuedAt !== b.enqueuedAt) return a.enqueuedAt - b.enqueuedAt
+  const { arrival: first = Number.MAX_SAFE_INTEGER } = a
+  const { arrival: second = Number.MAX_SAFE_INTEGER } = b
+  return first - second || (a.id < b.id ? -1 : Number(a.id > b.id))
 }
 
 /**

@@ -108,7 +108,7 @@ export class Jobs {
         until: job.unique.scope === 'window' ? now + job.unique.windowMs : null,
       })
     }
-    const created = create(job, now)
+    const created = job.strict ? { ...create(job, now), arrival: this.table.nextArrival() } : create(job, now)
     this.put(created, now)
     return { status: 'ok', state: created.state, dueAt: created.dueAt }
   }

@@ -39,7 +39,7 @@ export class Table {
   /** By space and id. */
   readonly #jobs = new Map<string, Job>()
   readonly #spaces = new Map<string, Map<string, Queue>>()
-  /** When each job of a strict lane arrived, as a number that only grows. */
+  /** When each job of a strict lane last arrived, as a number that only grows. */
   readonly #arrivals = new Map<string, number>()
   #arrived = 0
   readonly #onChange: ((before: Job | null, after: Job | null) => void) | undefined
@@ -66,13 +66,18 @@ export class Table {
     }
     queue.ids[job.state].add(job.id)
     this.#jobs.set(key, job)
-    if (job.strict && before?.generation !== job.generation) this.#arrivals.set(key, ++this.#arrived)
+    if (job.strict && before?.generation !== job.generation) this.#arrivals.set(key, this.nextArrival())
     if (job.state === 'ready') {
       heapOf(queue, job.lane ?? DEFAULT_LANE).push({ place: this.placeOf(job), job })
       this.#keep(queue.ages, job, queue.ids.ready.size)
     }
     if (job.state === 'delayed') this.#keep(queue.delayed, job, queue.ids.delayed.size)
     this.#onChange?.(before ?? null, job)
+  }
+
+  nextArrival(): number {
+    this.#arrived += 1
+    return this.#arrived
   }
 
   remove(job: Job): void {

@@ -164,7 +164,7 @@ const MIGRATIONS: readonly { readonly id: string; readonly sql: string }[] = [
       );
 
       -- token, worker and started_at tell of the latest lease that ended; a lease that lasts is in leases,
-      -- and its start is not yet in starts.
+      -- and its start is not yet in starts. arrival: the first n of a strict job; null while that is its n.
       create table skep_jobs (
         n integer primary key, id text not null, space text not null, q integer not null,
         due_at integer not null, enqueued_at integer not null, payload text not null,
@@ -175,7 +175,7 @@ const MIGRATIONS: readonly { readonly id: string; readonly sql: string }[] = [
         unique_key text, unique_scope text,
         token text, worker text, started_at integer, result text, failure text,
         lane text, strict integer not null default 0, cost integer not null default 1,
-        group_id text, member integer, unique (id, space)
+        group_id text, member integer, arrival integer, unique (id, space)
       );
       create index skep_jobs_members on skep_jobs (group_id, member) where group_id is not null;
 
@@ -209,7 +209,7 @@ const MIGRATIONS: readonly { readonly id: string; readonly sql: string }[] = [
         lost integer not null, snoozes integer not null, unique_key text, unique_scope text,
         token text, worker text, started_at integer, result text, failure text, cancel_reason text,
         lane text, strict integer not null, cost integer not null, group_id text, member integer,
-        unique (id, space)
+        arrival integer, unique (id, space)
       );
       create index skep_archive_listed on skep_archive (q, state, finished_at);
       create index skep_archive_lanes on skep_archive (q, state, lane, finished_at) where lane is not null;

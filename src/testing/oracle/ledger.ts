@@ -134,11 +134,14 @@ export class Ledger {
         const isRepeated = command.do === 'insert' && command.again === true
         const isKnown = now - (this.#left.get(id) ?? -Infinity) < REMEMBER_DISCARDED_MS
         assert.ok(!(isRepeated && isKnown), `I-6: job ${id} came back when its insert was repeated`)
-      } else if (isFinal(old.state)) {
+      }
+      assert.equal(job.arrival, (old ?? job).arrival, `I-10: the arrival of job ${id}`)
+      assert.equal(job.arrival !== undefined, job.strict, `I-10: job ${id} has an arrival if it is strict`)
+      if (old && isFinal(old.state)) {
         const redriven =
           command.do === 'change' && command.action === 'redrive' && job.generation === old.generation + 1
         if (!redriven) assert.deepEqual(job, old, `I-7: finished job ${id} changed`)
-      } else {
+      } else if (old) {
         assert.equal(job.generation, old.generation, `the generation of job ${id}`)
       }
     }

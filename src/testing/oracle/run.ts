@@ -54,7 +54,11 @@ export async function runCommands(
         const modelled = await see(model, ids)
         const shown = (raw: Replies): Replies => comparable(command, raw, modelled.jobs)
         assert.deepEqual(shown(replies), shown(expected), 'the reply differs from that of the memory store')
-        assert.deepEqual(after.jobs, modelled.jobs, 'the jobs differ from those of the memory store')
+        assert.deepEqual(
+          withoutArrivals(after.jobs),
+          withoutArrivals(modelled.jobs),
+          'the jobs differ from those of the memory store',
+        )
         assert.deepEqual(
           after.flows,
           modelled.flows,
@@ -81,6 +85,15 @@ export async function runCommands(
   return null
 }
 
+/** Which numbers a store gives to arrivals is its own affair; which jobs have one is not. */
+function withoutArrivals(jobs: Snapshot): Snapshot {
+  return new Map(Array.from(jobs, ([id, job]) => [id, withoutArrival(job)]))
+}
+
+function withoutArrival(job: Job): Job {
+  return job.arrival === undefined ? job : { ...job, arrival: 0 }
+}
+
 /** A reply without what the contract leaves open. */
 function comparable(command: Command, replies: Replies, after: Snapshot): Replies {
   if (command.do === 'insert') {
@@ -101,6 +114,8 @@ function comparable(command: Command, replies: Replies, after: Snapshot): Replie
     const reply = replies[0] as SettleReply
     return [{ ...withHints(reply), claimed: reply.claimed && withoutGuess(reply.claimed) }]
   }
+  if (command.do === 'list')
+    return (replies as readonly (readonly Job[])[]).map((jobs) => jobs.map(withoutArrival))
   if (command.do === 'lanes') return [withoutBlank(replies[0] as LanesReply)]
   return replies.map((reply) => (hasHints(reply) ? withHints(reply) : reply))
 }

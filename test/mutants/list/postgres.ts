@@ -3,6 +3,21 @@ import type { Mutant } from '../mutant.ts'
 /** The Postgres store and its notifier. */
 export const POSTGRES_MUTANTS: readonly Mutant[] = [
   {
+    name: 'postgres-redriven-loses-its-arrival',
+    incidents: [],
+    rule: 'R20',
+    file: 'src/stores/postgres/sql/jobs/tables.ts',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: source text
+    find: 'coalesce(${job}.arrival, case',
+    replace: 'coalesce(null, case',
+    story:
+      'A job that was redriven by itself comes behind those of its moment when all are redriven together.',
+    killedBy: {
+      vitest: 'test/conformance/postgres.test.ts',
+      test: 'redrives strict jobs of one moment as they arrived',
+    },
+  },
+  {
     name: 'postgres-settle-any-token',
     incidents: [1, 2],
     rule: 'R1',

@@ -17,6 +17,20 @@ const inSuite = (test: string): Mutant['killedBy'] => ({ vitest: SUITE, test })
 /** The script of the Redis store, and what sends it. */
 export const REDIS_MUTANTS: readonly Mutant[] = [
   {
+    name: 'redis-redriven-loses-its-arrival',
+    incidents: [],
+    rule: 'R20',
+    file: 'src/stores/redis/lua/jobs/change.ts',
+    find: 'x.e = x.e or x.a',
+    replace: 'x.e = nil',
+    story:
+      'A job that was redriven by itself comes behind those of its moment when all are redriven together.',
+    killedBy: {
+      vitest: 'test/conformance/redis.test.ts',
+      test: 'redrives strict jobs of one moment as they arrived',
+    },
+  },
+  {
     name: 'redis-own-write-hides-a-loss',
     incidents: [],
     rule: 'R11',

@@ -3,6 +3,20 @@ import type { Mutant } from '../mutant.ts'
 /** The SQLite store. */
 export const SQLITE_MUTANTS: readonly Mutant[] = [
   {
+    name: 'sqlite-redriven-loses-its-arrival',
+    incidents: [],
+    rule: 'R20',
+    file: 'src/stores/sqlite/jobs/job-row.ts',
+    find: '{ ...read.job, arrival } }',
+    replace: '{ ...read.job, arrival: read.n } }',
+    story:
+      'A job that was redriven by itself comes behind those of its moment when all are redriven together.',
+    killedBy: {
+      vitest: 'test/conformance/sqlite.test.ts',
+      test: 'redrives strict jobs of one moment as they arrived',
+    },
+  },
+  {
     name: 'sqlite-settle-any-token',
     incidents: [1, 2],
     rule: 'R1',

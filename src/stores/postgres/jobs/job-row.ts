@@ -9,10 +9,10 @@ const optional = (value: unknown): number | null => (value === null ? null : Num
 /** The columns of `every_job`, for SELECT, in the order in which {@link toJob} reads them. */
 export const JOB_SELECT = `id, space, queue, state, payload, headers, priority, overrides, due_at, enqueued_at,
   started_at, generation, starts, errors, timeouts, lost, snoozes, token, worker, cancel_reason, unique_key,
-  unique_scope, result, failure, lease_until, finished_at, expires_at, lane, is_strict, cost, group_id, nth`
+  unique_scope, result, failure, lease_until, finished_at, expires_at, lane, is_strict, cost, group_id, nth, arrival`
 
 /** Where `every_job` has the rank of a job that waits. */
-export const RANK = 32
+export const RANK = 33
 
 /** Clients differ here too. */
 export function isTrue(value: unknown): boolean {
@@ -36,6 +36,7 @@ export function toJob(row: Row): Job {
     member: row[30] === null ? null : { group: row[30] as string, n: Number(row[31]) },
     dueAt: Number(row[8]),
     enqueuedAt: Number(row[9]),
+    ...(row[32] !== null && { arrival: Number(row[32]) }),
     startedAt: optional(row[10]),
     finishedAt: optional(row[25]),
     expiresAt: optional(row[26]),

@@ -10,6 +10,7 @@ export interface More {
   readonly l?: string
   readonly s?: 1
   readonly a?: number
+  readonly e?: number
   readonly c?: number
   readonly u?: readonly [key: string, scope: UniqueScope]
   readonly n?: number
@@ -108,6 +109,7 @@ export function jobOf(
 ): Job {
   const [id, stateText, record, token, worker, started, till] = listOf(shown)
   const { enqueuedAt, member, more, payload } = readRecord(record as Buffer)
+  const arrival = more.e ?? more.a
   const state = textOf(stateText) as JobState
   const isRunning = state === 'running'
   return {
@@ -125,6 +127,7 @@ export function jobOf(
     member: member && { group: member[0], n: member[1] },
     dueAt: more.d ?? enqueuedAt,
     enqueuedAt,
+    ...(arrival !== undefined && { arrival }),
     startedAt: isRunning ? numberOf(started) : (more.b ?? null),
     finishedAt: more.fi ?? null,
     expiresAt: more.ex ?? null,

@@ -48,6 +48,7 @@ const COMMON = [
   'group_id',
   'member',
   'space',
+  'arrival',
 ] as const
 
 const columns = (alias: string): string => COMMON.map((name) => `${alias}.${name}`).join(', ')
@@ -80,7 +81,10 @@ export function find(turn: Reader, space: string, id: string): Placed | undefine
 /** Reads a row of {@link HOT_COLUMNS}. */
 export function hotJob(turn: Reader, row: Row): Placed {
   const [token, worker, startedAt, until, cancelReason, delayed] = row.slice(COMMON.length + 1)
-  const placed = common(turn, row)
+  const read = common(turn, row)
+  // The number of a strict job is its place, and that of its arrival until it is redriven.
+  const { strict, arrival = read.n } = read.job
+  const placed = strict ? { ...read, job: { ...read.job, arrival } } : read
   if (token === null) {
     return { ...placed, job: { ...placed.job, state: delayed === 1 ? 'delayed' : 'ready' } }
   }
@@ -125,6 +129,7 @@ function common(turn: Reader, row: Row): Placed {
     state: 'ready',
     dueAt: row[3] as number,
     enqueuedAt: row[4] as number,
+    ...(row[28] !== null && { arrival: row[28] as number }),
     payload: row[5] as string,
     priority: row[6] as number,
     headers: row[7] as string | null,
@@ -309,5 +314,6 @@ function commonValues(job: Job, q: number): (string | number | null)[] {
     job.member?.group ?? null,
     job.member?.n ?? null,
     job.space,
+    job.arrival ?? null,
   ]
 }

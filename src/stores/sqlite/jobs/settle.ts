@@ -97,10 +97,10 @@ function isPlainEnd(verdict: Verdict): boolean {
 const archiveWith = (membership: string): string => `
   insert into skep_archive (id, space, q, state, finished_at, expires_at, due_at, enqueued_at, payload, priority,
     headers, overrides, generation, starts, errors, timeouts, lost, snoozes, unique_key, unique_scope,
-    lane, strict, cost, group_id, member, token, worker, started_at, result, failure, cancel_reason)
+    lane, strict, cost, arrival, group_id, member, token, worker, started_at, result, failure, cancel_reason)
   select j.id, j.space, j.q, ?, ?, ?, j.due_at, j.enqueued_at, j.payload, j.priority,
     j.headers, j.overrides, j.generation, j.starts + 1, j.errors, j.timeouts, j.lost, j.snoozes, null, null,
-    j.lane, j.strict, j.cost, ${membership}, l.token, l.worker, l.started_at, `
+    j.lane, j.strict, j.cost, case when j.strict then coalesce(j.arrival, j.n) end, ${membership}, l.token, l.worker, l.started_at, `
 const ARCHIVE = archiveWith('j.group_id, j.member')
 const ARCHIVE_HANDED_ON = archiveWith('null, null')
 const archiveResults = (archive: string): string => `${archive} v.value ->> 1, null, l.cancel_reason

@@ -134,6 +134,36 @@ export function changeSelectionCases(test: StoreCase): void {
     assert.deepEqual(idsOf(jobs), [1, 2, 3].map(idOf))
   })
 
+  test('redrives strict jobs of one moment as they arrived, whatever their ids and earlier redrives', async (scene) => {
+    const lane = { lane: 'acme', strict: true }
+    await scene.limit({ strict: true })
+    for (const n of [4, 1, 3, 2]) await scene.insert(sample(n, lane))
+    for (const n of [1, 2, 3, 4]) await scene.changeOne('bury', idOf(n))
+    // This one comes again by itself, and ends again.
+    await scene.changeOne('redrive', idOf(1))
+    const [first] = await scene.take()
+    assert.ok(first)
+    assert.equal(first.id, idOf(1))
+    await scene.settle(first, verdict('done'))
+    scene.pass(1)
+
+    await scene.change('redrive', { ids: [1, 2, 3, 4].map(idOf) })
+
+    const { jobs } = await scene.store.list({
+      space: SPACE,
+      queue: QUEUE,
+      state: 'ready',
+      limit: 10,
+      cursor: null,
+    })
+    assert.deepEqual(idsOf(jobs), [4, 1, 3, 2].map(idOf))
+    const arrivals = jobs.map(({ arrival }) => arrival as number)
+    assert.deepEqual(
+      arrivals.toSorted((a, b) => a - b),
+      arrivals,
+    )
+  })
+
   test('changes nothing in a state in which the action is not possible', async (scene) => {
     await scene.insert(...samples(2))
 

@@ -2,7 +2,7 @@ import { REST_OF_CHAIN } from '../../../../core/flows/chains.ts'
 import { HIGHEST_RANK } from '../lanes/rules.ts'
 import { untilFree } from '../locks.ts'
 import { CLOCK, dayOf, fixedPath } from '../plan-settings.ts'
-import { JOB_COLUMNS } from './tables.ts'
+import { arrivalOf, JOB_COLUMNS } from './tables.ts'
 
 const COLUMNS = JOB_COLUMNS.join(', ')
 
@@ -75,8 +75,8 @@ begin
     end if;
     order_of := case when action = 'redrive' then array(
             select u.n::integer from unnest(ids) with ordinality as u(id, n)
-                left join lateral (select x.enqueued_at from archive x where x.id = u.id and x.space || '' = in_space limit 1) o on true
-            order by o.enqueued_at nulls first, u.id, u.n)
+                left join lateral (select x.enqueued_at, x.arrival from archive x where x.id = u.id and x.space || '' = in_space limit 1) o on true
+            order by o.enqueued_at nulls first, o.arrival, u.id, u.n)
         else array(select generate_subscripts(ids, 1)) end;
     foreach nth in array order_of loop
         wanted := ids[nth];
@@ -92,7 +92,7 @@ begin
             elsif goes is not null and j.state in (0, 1) then
                 delete from jobs x where x.id = wanted and x.space = in_space;
                 insert into archive (${COLUMNS}, finished_at, expires_at)
-                values (${replaced('j', { state: 'goes', failure: 'coalesce(failure, j.failure)' })}, t, t + keep);
+                values (${replaced('j', { state: 'goes', failure: 'coalesce(failure, j.failure)', arrival: arrivalOf('j') })}, t, t + keep);
                 delete from uniques u where u.job_id = wanted and u.space || '' = in_space and u.until is null;
                 insert into deltas (space, queue, delayed, ready) select j.space, j.queue,
                     -(j.state = 0)::integer, -(j.state = 1)::integer;
@@ -188,14 +188,14 @@ begin
                 if said is null then
                     delete from archive x where x.id = wanted and x.space || '' = in_space;
                     insert into jobs (id, space, queue, state, payload, headers, priority, overrides, due_at, rank,
-                        enqueued_at, generation, unique_key, unique_scope, lane, cost, is_strict, group_id, nth)
+                        enqueued_at, arrival, generation, unique_key, unique_scope, lane, cost, is_strict, group_id, nth)
                     values (a.id, a.space, a.queue, 1, a.payload,
                         -- What is done has handed on what comes after it.
                         case when a.state = 3 and strpos(a.headers, '${REST_OF_CHAIN}') > 0
                             then (a.headers::jsonb - '${REST_OF_CHAIN}')::text else a.headers end,
                         a.priority, a.overrides, due_from,
                         case when a.is_strict then nextval('arrivals') else due_from - a.priority * 600000::bigint end,
-                        a.enqueued_at, a.generation + 1, a.unique_key, a.unique_scope, a.lane, a.cost, a.is_strict,
+                        a.enqueued_at, a.arrival, a.generation + 1, a.unique_key, a.unique_scope, a.lane, a.cost, a.is_strict,
                         a.group_id, a.nth)
                     returning rank into place;
                     perform tell_lane(a.space, a.queue, a.lane, a.is_strict, place);

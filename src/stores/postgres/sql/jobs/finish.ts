@@ -4,7 +4,7 @@
  */
 import { NOBODY } from '../locks.ts'
 import { dayOf } from '../plan-settings.ts'
-import { JOB_COLUMNS } from './tables.ts'
+import { arrivalOf, JOB_COLUMNS } from './tables.ts'
 
 // Jobs of the group that its token holds now, which is what every verdict is about. `state + 0` hides the state
 // from the planner: it would else read the whole index of running jobs when it believes that there are few.
@@ -115,6 +115,7 @@ function moving(gone: string, lands: string, more: string, tells: string): strin
 function archiving(changes: Readonly<Record<string, string>>, keep: string, texts: boolean): string {
   const all: Readonly<Record<string, string>> = {
     ...COUNTERS,
+    arrival: arrivalOf('x'),
     token: 'kept_token',
     group_id: 'case when not hands_on then x.group_id end',
     nth: 'case when not hands_on then x.nth end',

@@ -3,6 +3,7 @@ import { STRICT_RANKS_MS } from '../../../shared/counts.ts'
 import { LOWEST } from '../../connection/literals.ts'
 import { CLOCK, fixedPath, pins } from '../plan-settings.ts'
 import { inQueue, isOutOfAge } from '../queue-hash.ts'
+import { arrivalOf } from './tables.ts'
 
 /** One row for each job, wherever it is. The order of the columns is what `rows.ts` reads. */
 export function everyJobView(schema: string): string {
@@ -12,10 +13,10 @@ export function everyJobView(schema: string): string {
   const lanes = 'lane, is_strict, cost, group_id, nth'
   return `
 create view ${schema}.every_job as
-    select id, ${shared}, lease_until, null::bigint as finished_at, null::bigint as expires_at, ${lanes}, rank
+    select id, ${shared}, lease_until, null::bigint as finished_at, null::bigint as expires_at, ${lanes}, ${arrivalOf('jobs')} as arrival, rank
     from ${schema}.jobs
     union all
-    select id, ${shared}, null::bigint, finished_at, expires_at, ${lanes}, null::bigint from ${schema}.archive;
+    select id, ${shared}, null::bigint, finished_at, expires_at, ${lanes}, arrival, null::bigint from ${schema}.archive;
 `
 }
 
@@ -33,13 +34,13 @@ const AS_JOB = `x.id, x.space, x.queue, x.state, x.payload, x.headers, x.priorit
  * ones newest first, or oldest first; ready ones by rank, first those without a lane, then lane by lane, beyond (from_lane, key, id).
  */
 export function listFunction(schema: string): string {
-  const jobs = `return query select ${AS_JOB}, x.lease_until, null::bigint, null::bigint, x.lane, x.is_strict, x.cost, x.group_id, x.nth, x.rank
+  const jobs = `return query select ${AS_JOB}, x.lease_until, null::bigint, null::bigint, x.lane, x.is_strict, x.cost, x.group_id, x.nth, ${arrivalOf('x')}, x.rank
         from jobs x where ${inQueue('x', 'in_space', 'in_queue')}`
   const waiting = (state: number, key: string, lane: string): string => `
         ${jobs} and x.state = ${state} and (x.${key}, x.id) > (key, beyond) and ${MATCHES(key)} and ${lane}
         order by x.${key}, x.id limit most;`
   const endedOf = (lane: string, isDown: boolean): string => `
-        return query select ${AS_JOB}, null::bigint, x.finished_at, x.expires_at, x.lane, x.is_strict, x.cost, x.group_id, x.nth, null::bigint
+        return query select ${AS_JOB}, null::bigint, x.finished_at, x.expires_at, x.lane, x.is_strict, x.cost, x.group_id, x.nth, x.arrival, null::bigint
         from archive x
         where x.space = in_space and x.queue = in_queue and x.state = in_state and (x.finished_at, x.id) ${isDown ? '<' : '>'} (key, beyond)
             and ${MATCHES('finished_at')} and ${lane}

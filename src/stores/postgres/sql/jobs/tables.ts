@@ -3,6 +3,10 @@ import { isOutOfAge, queueHash } from '../queue-hash.ts'
 /** The tables in which each row is counted, and may hold a key, a lease, a place in a lane or in a group. */
 const GUARDED = ['jobs', 'archive', 'archive_dead', 'archive_days', 'archive_rest']
 
+/** The arrival of a job in jobs, see {@link tables}. */
+export const arrivalOf = (job: string): string =>
+  `coalesce(${job}.arrival, case when ${job}.is_strict then ${job}.rank end)`
+
 /** The columns a job has wherever it is. */
 export const JOB_COLUMNS: readonly string[] = [
   'id',
@@ -20,6 +24,7 @@ export const JOB_COLUMNS: readonly string[] = [
   'nth',
   'due_at',
   'enqueued_at',
+  'arrival',
   'started_at',
   'generation',
   'starts',
@@ -42,6 +47,7 @@ const JOB_COLUMN_TYPES = `
     group_id uuid,
     due_at bigint not null,
     enqueued_at bigint not null,
+    arrival bigint,
     started_at bigint,
     generation integer not null default 0,
     starts integer not null default 0,
@@ -79,6 +85,7 @@ const JOB_COLUMN_TYPES = `
  * archive: done (3), failed (4) and cancelled (6) by the day they ended, so that whole days
  * can be dropped; dead (5) apart, because they stay much longer. `archive_rest` catches days nobody made.
  *
+ * `arrival`: the first rank of a strict job; in jobs null while that is its rank.
  * Null stands for what is usual: no lane, not strict, a cost of 1, a member of no group. `counted`: the lease is counted by the queue's limits.
  */
 export function tables(schema: string): string {

@@ -54,6 +54,7 @@ modules.changing = function()
       x.z, x.fi, x.ex, x.b, x.t, x.w, x.k, x.r, x.f = nil, nil, nil, nil, nil, nil, nil, nil, nil
       x.st, x.er, x.ti, x.lo, x.sn = nil, nil, nil, nil, nil
       setDue(job, min(call.dueAt or now, now))
+      x.e = x.e or x.a
       arrive(job)
       wait(job, from, 'ready', now)
       moved[#moved + 1] = job
@@ -123,6 +124,7 @@ modules.changing = function()
           return not other
         end
         if one.enq ~= other.enq then return one.enq < other.enq end
+        if arrivalOf(one) ~= arrivalOf(other) then return arrivalOf(one) < arrivalOf(other) end
         if one.id ~= other.id then return isBefore(one.id, other.id) end
         return a < b
       end)
