@@ -19,7 +19,7 @@ const PAGE = 500
 const PAGES = 10
 /** How many of the living workers of a queue look for dead ones every second; the others every ten seconds. */
 const ON_DUTY = 3
-/** A worker whose last heartbeat is this much older than the newest one is not counted on: three beats of the longest interval. */
+/** A worker whose last heartbeat is this far from the own one is not counted on: three beats of the longest interval. */
 const SILENT_MS = 30_000
 
 export interface RescuerOptions {
@@ -112,7 +112,7 @@ export class Rescuer {
 
     const gone = [...this.#goneSince].filter(([, since]) => now - since >= graceMs).map(([id]) => id)
     const sources = this.#options.sources()
-    const peers = peersOf(workers)
+    const peers = peersOf(workers, workerId)
     this.#isOneOfFew = sources.some(({ space }) =>
       isAmongFirst(peers, workerId, (peer) => peer.space === space),
     )
@@ -214,11 +214,15 @@ export class Rescuer {
   }
 }
 
-/** The workers that can be relied on, by id. One that only stopped sending heartbeats may be on the list for an hour. */
-function peersOf(workers: readonly WorkerPresence[]): readonly WorkerPresence[] {
-  const newest = Math.max(...workers.map(({ seenAt }) => seenAt))
+/**
+ * The workers that can be relied on, by id. One that only stopped sending heartbeats may be on the list for an hour, and longer
+ * when the store's clock was set back: then its last heartbeat is the newest, so they are compared with the own one.
+ */
+function peersOf(workers: readonly WorkerPresence[], workerId: string): readonly WorkerPresence[] {
+  const own = workers.find(({ id }) => id === workerId)
+  const now = own?.seenAt ?? Math.max(...workers.map(({ seenAt }) => seenAt))
   return workers
-    .filter(({ life, seenAt }) => life !== 'gone' && newest - seenAt < SILENT_MS)
+    .filter(({ life, seenAt }) => life !== 'gone' && Math.abs(now - seenAt) < SILENT_MS)
     .sort((a, b) => (a.id < b.id ? -1 : 1))
 }
 

@@ -21,7 +21,11 @@ function withLiveness(gone: Map<string, WorkerPresence['life']>): (store: Store)
   })
 }
 
-async function attend(scene: Scene, id: string, { space = 'default', queue = 'mail' } = {}): Promise<void> {
+async function attend(
+  scene: Scene,
+  id: string,
+  { space = 'default', queue = 'mail', aheadMs = 0 } = {},
+): Promise<void> {
   const worker = {
     id,
     space,
@@ -33,7 +37,7 @@ async function attend(scene: Scene, id: string, { space = 'default', queue = 'ma
     startedAt: 0,
     vitals: '{}',
   }
-  await scene.truth.attend({ worker })
+  await scene.truth.attend({ worker, now: scene.runtime.now() + aheadMs })
 }
 
 describe('the rescue of jobs whose worker died', () => {
@@ -217,12 +221,15 @@ describe("the rescue by the store's own knowledge of life", () => {
     },
   )
 
-  it('does not rely on workers that stopped sending heartbeats', async () => {
+  it.each([
+    ['stopped sending heartbeats', 0],
+    ["stopped before the store's clock was set back by an hour", 3_600_000],
+  ])('does not rely on workers that %s', async (_, aheadMs) => {
     const lives = new Map<string, WorkerPresence['life']>()
     const scene = openScene({ wrap: withLiveness(lives) })
-    for (const id of ['0000-1', '0000-2', '0000-3']) await attend(scene, id)
+    for (const id of ['0000-1', '0000-2', '0000-3']) await attend(scene, id, { aheadMs })
     scene.skep.worker([mail.handle(() => 'again')], { rescueGrace: '2s' })
-    await scene.advance(60_000)
+    await scene.advance(61_000)
 
     // Inserted without a hint, so that the victim claims it first.
     const id = scene.runtime.uuid()

@@ -114,6 +114,20 @@ export const MAINTENANCE_MUTANTS: readonly Mutant[] = [
     },
   },
   {
+    name: 'rescue-relies-on-the-future',
+    incidents: [],
+    rule: 'R8',
+    file: 'src/maintenance/rescue.ts',
+    find: 'const now = own?.seenAt ?? Math.max',
+    replace: 'void own\n  const now = Math.max',
+    story:
+      "After the store's clock was set back, dead workers with newer heartbeats count as on duty, and no live one checks every second.",
+    killedBy: {
+      vitest: 'test/worker/rescue.test.ts',
+      test: "does not rely on workers that stopped before the store's clock was set back",
+    },
+  },
+  {
     name: 'rescue-counts-strangers-as-on-duty',
     incidents: [14, 38],
     rule: 'R8',
